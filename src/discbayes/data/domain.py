@@ -1,0 +1,151 @@
+"""What the codes stand for: the variables of a table, and the table turned into codes.
+
+Conventions, stated once and used everywhere:
+
+- ``codes`` is feature-major, shape ``(n_features, n_samples)``, unsigned 8, 16 or 32 bits wide.
+- feature ``i`` has the codes ``0 .. card[i] - 1``; the code ``card[i]`` means *missing*.
+- ``y`` holds class codes ``0 .. n_classes - 1``; there is no missing class.
+- ``weight`` is one float per sample, or ``None`` when every sample counts once.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+
+MISSING_LABEL = "(missing)"
+NEVER_OBSERVED = "(never observed)"
+
+
+def _number(value: float) -> str:
+    """A cut point as people write it: 0.8, not 0.80000000000000004."""
+    return f"{value:.6g}"
+
+
+@dataclass(frozen=True)
+class Variable:
+    """One column: its name, and what each of its codes means.
+
+    A numeric variable has ``cuts``: code ``k`` is the half-open interval from ``cuts[k-1]`` up to, and without,
+    ``cuts[k]``. Any other variable has ``values``: code ``k`` is ``values[k]``. With ``missing_value`` the last code
+    stands for "missing at fit", as a value of its own.
+    """
+
+    name: str
+    kind: str  # "numeric", "categorical" or "boolean"
+    values: tuple[Any, ...] = ()
+    cuts: tuple[float, ...] | None = None
+    missing_value: bool = False
+
+    @property
+    def card(self) -> int:
+        """The number of values; a column that was never observed counts as having one."""
+        known = len(self.values) if self.cuts is None else len(self.cuts) + 1
+        return max(1, known + self.missing_value)
+
+    @property
+    def labels(self) -> list[str]:
+        """What each code means, for people to read."""
+        if self.cuts is not None:
+            labels = _interval_labels(self.cuts)
+        else:
+            labels = [str(value) for value in self.values]
+        if self.missing_value:
+            labels.append(MISSING_LABEL)
+        return labels or [NEVER_OBSERVED]
+
+
+def _interval_labels(cuts: tuple[float, ...]) -> list[str]:
+    if not cuts:
+        return ["any"]
+    texts = [_number(cut) for cut in cuts]
+    if len(set(texts)) < len(texts):
+        texts = [repr(float(cut)) for cut in cuts]
+    inner = [f"[{low}, {high})" for low, high in zip(texts, texts[1:], strict=False)]
+    return [f"< {texts[0]}", *inner, f">= {texts[-1]}"]
+
+
+@dataclass(frozen=True)
+class Domain:
+    """The variables of a table: the features in column order, and the class."""
+
+    features: tuple[Variable, ...]
+    target: Variable
+
+    @property
+    def names(self) -> list[str]:
+        """The feature names in column order."""
+        return [variable.name for variable in self.features]
+
+    @property
+    def n_classes(self) -> int:
+        """The number of classes."""
+        return len(self.target.values)
+
+    @cached_property
+    def cards(self) -> np.ndarray:
+        """The number of values of each feature."""
+        return np.array([variable.card for variable in self.features], dtype=np.int64)
+
+    def position(self, name: str) -> int:
+        """The column of the feature called ``name``."""
+        try:
+            return self._positions[name]
+        except KeyError:
+            raise KeyError(f"no feature is called {name!r}; the features are {', '.join(self.names[:20])}") from None
+
+    @cached_property
+    def _positions(self) -> dict[str, int]:
+        return {name: position for position, name in enumerate(self.names)}
+
+
+def code_dtype(largest_card: int) -> type[np.unsignedinteger[Any]]:
+    """The narrowest unsigned type that holds every code and the code for missing."""
+    if largest_card <= np.iinfo(np.uint8).max:
+        return np.uint8
+    return np.uint16 if largest_card <= np.iinfo(np.uint16).max else np.uint32
+
+
+@dataclass(frozen=True)
+class Encoded:
+    """A table in codes (see the conventions at the top of this module)."""
+
+    codes: np.ndarray
+    domain: Domain
+    y: np.ndarray | None = None
+    weight: np.ndarray | None = None
+
+    @property
+    def n_samples(self) -> int:
+        """The number of rows."""
+        return int(self.codes.shape[1])
+
+    @property
+    def n_features(self) -> int:
+        """The number of columns."""
+        return int(self.codes.shape[0])
+
+    @property
+    def n_classes(self) -> int:
+        """The number of classes."""
+        return self.domain.n_classes
+
+    @property
+    def cards(self) -> np.ndarray:
+        """The number of values of each feature."""
+        return self.domain.cards
+
+    @cached_property
+    def gaps(self) -> np.ndarray:
+        """The number of missing cells of each feature."""
+        return np.array([np.count_nonzero(row == card) for row, card in zip(self.codes, self.cards, strict=True)])
+
+    @property
+    def classes(self) -> np.ndarray:
+        """The class codes; an error where the table has none."""
+        if self.y is None:
+            raise ValueError("this data has no class column, and learning needs one")
+        return self.y
