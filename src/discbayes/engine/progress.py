@@ -1,0 +1,38 @@
+"""Progress on the error stream: silent unless asked for."""
+
+from __future__ import annotations
+
+import sys
+import time
+from typing import TextIO
+
+
+class Progress:
+    """Says what a run is doing. ``verbose=0`` says nothing, 1 the stages, 2 the steps as well.
+
+    >>> import sys
+    >>> progress = Progress(verbose=1, stream=sys.stdout)
+    >>> progress.stage("counting")
+    [discbayes] counting
+    >>> progress.step("edge 3 of 10")
+    """
+
+    def __init__(self, verbose: int = 0, stream: TextIO | None = None):
+        self.verbose = int(verbose)
+        self._stream = stream
+        self.started = time.perf_counter()
+
+    def stage(self, text: str) -> None:
+        """Announce a stage of the run."""
+        if self.verbose >= 1:
+            self._write(text)
+
+    def step(self, text: str) -> None:
+        """Announce a step within a stage."""
+        if self.verbose >= 2:
+            self._write(f"  {text}")
+
+    def _write(self, text: str) -> None:
+        stream = sys.stderr if self._stream is None else self._stream
+        stream.write(f"[discbayes] {text}\n")
+        stream.flush()
