@@ -6,16 +6,17 @@ bits whatever the number of threads.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from functools import reduce
-from typing import TypeVar
+from typing import Any, TypeVar
 
 import joblib
 
 Item = TypeVar("Item")
 Result = TypeVar("Result")
 
+THREAD_WORK = 3e6
 BLOCK_ROWS = 8192  # a block of log-joint rows stays in the second-level cache
 
 
@@ -25,14 +26,32 @@ def worker_count(n_jobs: int | None) -> int:
 
 
 def parallel_map(
-    function: Callable[[Item], Result], items: Sequence[Item], n_jobs: int | None = None
+    function: Callable[[Item], Result],
+    items: Sequence[Item],
+    n_jobs: int | None = None,
+    work: float = float("inf"),
 ) -> list[Result]:
-    """``[function(item) for item in items]``, on threads, in the order of the items."""
-    workers = min(worker_count(n_jobs), len(items))
+    """``[function(item) for item in items]``, on threads, in the order of the items.
+
+    ``work`` is a rough number of elementary steps in all: below a few million, starting threads costs more than it
+    saves. The calling thread is one of the workers; each takes the next item when it is free.
+    """
+    workers = 1 if work < THREAD_WORK else min(worker_count(n_jobs), len(items))
     if workers <= 1:
         return [function(item) for item in items]
-    with ThreadPoolExecutor(workers) as pool:
-        return list(pool.map(function, items))
+    results: list[Any] = [None] * len(items)
+    queue = iter(range(len(items)))  # next() on it is one step under the interpreter lock, so it needs none of its own
+
+    def take() -> None:
+        for position in queue:
+            results[position] = function(items[position])
+
+    with ThreadPoolExecutor(workers - 1) as pool:
+        others = [pool.submit(take) for _ in range(workers - 1)]
+        take()
+        for other in others:
+            other.result()
+    return results
 
 
 def map_reduce(
@@ -48,11 +67,3 @@ def map_reduce(
 def row_blocks(n_rows: int, size: int = BLOCK_ROWS) -> list[slice]:
     """Slices of ``size`` rows; the boundaries depend on the row number alone."""
     return [slice(start, min(start + size, n_rows)) for start in range(0, n_rows, size)]
-
-
-def spread(items: Iterable[Item], n_parts: int) -> list[list[Item]]:
-    """Deal items out to ``n_parts`` hands in turn (for work whose cost falls along the list)."""
-    hands: list[list[Item]] = [[] for _ in range(max(1, n_parts))]
-    for position, item in enumerate(items):
-        hands[position % len(hands)].append(item)
-    return [hand for hand in hands if hand]

@@ -1,0 +1,199 @@
+"""Counts of pairs of features with the class, and the mutual information that they give.
+
+Two kernels stand behind one function. Bit sets (a bit vector for each value, rows sorted by class, population count of
+the intersection) are several times faster while the features have few values; a plain loop is where they have many,
+and where rows have weights.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+
+from discbayes.counts.tables import Counts, _same, kernel_classes, kernel_weight
+from discbayes.data.domain import Encoded
+from discbayes.engine import parallel_map
+from discbayes.kernels import counting
+
+KNOWN_LOGS = 1 << 20  # rows up to which x log x is tabulated: 8 MB
+# Nanoseconds, measured: a word of two bit sets, a class of one cell, a row of the loop. Only their ratios matter.
+WORD_COST, CELL_COST, ROW_COST = 1.4, 4.0, 1.25
+
+
+@dataclass(frozen=True)
+class PairInformation:
+    """Mutual information in nats of every pair of features, each an ``(n_features, n_features)`` array.
+
+    ``conditional`` is I(Xi;Xj|C), ``plain`` is I(Xi;Xj), ``joint`` is I(C;Xi,Xj). Diagonals are zero. Each pair is
+    measured on the rows where both features are observed.
+    """
+
+    conditional: np.ndarray
+    plain: np.ndarray
+    joint: np.ndarray
+
+
+@dataclass(frozen=True)
+class PairCounts:
+    """Counts of every pair of features with the class: pairs (0,1), (0,2), …, class innermost."""
+
+    cards: np.ndarray
+    n_classes: int
+    cells: np.ndarray
+
+    @cached_property
+    def starts(self) -> np.ndarray:
+        """The first cell of each pair, and the number of cells at the end."""
+        return pair_starts(self.cards, self.n_classes)
+
+    def table(self, i: int, j: int) -> np.ndarray:
+        """The counts of features ``i`` and ``j``, shape ``(card[i], card[j], n_classes)``."""
+        if i == j:
+            raise ValueError(f"a pair needs two features, not feature {i} twice")
+        a, b = min(i, j), max(i, j)
+        position = a * (2 * self.cards.size - a - 1) // 2 + b - a - 1
+        cells = self.cells[self.starts[position] : self.starts[position + 1]]
+        table = cells.reshape(self.cards[a], self.cards[b], self.n_classes)
+        return table if i < j else table.transpose(1, 0, 2)
+
+    def __add__(self, other: PairCounts) -> PairCounts:
+        _same("domains", self.cards.tolist(), other.cards.tolist())
+        _same("numbers of classes", self.n_classes, other.n_classes)
+        return PairCounts(self.cards, self.n_classes, self.cells + other.cells)
+
+    def information(self) -> PairInformation:
+        """Mutual information of every pair."""
+        n, n_classes = self.cards.size, self.n_classes
+        measured = np.zeros((self.starts.size - 1, 3))
+        widest = int(self.cards.max(initial=1))
+        margins = np.empty(2 * widest * (n_classes + 1) + n_classes)
+        for position, (a, b) in enumerate(zip(*np.triu_indices(n, 1), strict=True)):
+            cells = self.cells[self.starts[position] : self.starts[position + 1]]
+            counting.pair_information(
+                cells, self.cards[a], self.cards[b], n_classes, np.empty(0), margins, measured[position]
+            )
+        return _as_matrices(measured, n)
+
+
+def pair_starts(cards: np.ndarray, n_classes: int) -> np.ndarray:
+    """Where the table of each pair begins."""
+    a, b = np.triu_indices(cards.size, 1)
+    return np.concatenate([[0], np.cumsum(cards[a] * cards[b] * n_classes)]).astype(np.int64)
+
+
+def count_pairs(data: Encoded, counts: Counts, n_jobs: int | None = None, method: str = "auto") -> PairCounts:
+    """Count every pair of features with the class (``method``: "auto", "bits" or "loop")."""
+    starts = pair_starts(data.cards, data.n_classes)
+    cells = np.zeros(int(starts[-1]))
+    _PairRun(data, counts, method).run(starts, cells, n_jobs)
+    return PairCounts(data.cards, data.n_classes, cells)
+
+
+def pair_information(
+    data: Encoded, counts: Counts, n_jobs: int | None = None, method: str = "auto"
+) -> PairInformation:
+    """Mutual information of every pair, without keeping the tables: memory grows with the data, not with the pairs."""
+    starts = np.empty(0, np.int64)
+    measured = _PairRun(data, counts, method).run(starts, np.empty(0), n_jobs)
+    return _as_matrices(measured, data.n_features)
+
+
+def _as_matrices(measured: np.ndarray, n: int) -> PairInformation:
+    matrices = np.zeros((3, n, n))
+    upper = np.triu_indices(n, 1)
+    for matrix, values in zip(matrices, measured.T, strict=True):
+        matrix[upper] = values
+        matrix.T[upper] = values
+    return PairInformation(*matrices)
+
+
+class _PairRun:
+    """One pass over all pairs: which kernel for which pair, and the bit sets where they are used."""
+
+    def __init__(self, data: Encoded, counts: Counts, method: str):
+        if method not in ("auto", "bits", "loop"):
+            raise ValueError(f"method is 'auto', 'bits' or 'loop', not {method!r}")
+        if method == "bits" and data.weight is not None:
+            raise ValueError("bit sets count rows, so they cannot count weights; use method='loop' or 'auto'")
+        self.data, self.counts = data, counts
+        self.method = "loop" if data.weight is not None else method
+        self.y, self.weight = kernel_classes(data), kernel_weight(data)
+        self.known = self._known_logs()
+
+    def run(self, starts: np.ndarray, cells: np.ndarray, n_jobs: int | None) -> np.ndarray:
+        """Count or measure every pair; returns the measures, in the order of the pairs."""
+        n = self.data.n_features
+        measured = np.zeros((n * (n - 1) // 2, 3))
+        bits_cost, loop_cost = self._costs()
+        by_bits = self._by_bits(bits_cost, loop_cost)
+        if by_bits.any():
+            self._build_bits(by_bits.any(axis=0) | by_bits.any(axis=1), n_jobs)
+
+        def one(first: int) -> None:
+            self._row(first, by_bits[first], starts, cells, measured)
+
+        work = np.where(by_bits, bits_cost, loop_cost).sum() / 2
+        parallel_map(one, range(n - 1), n_jobs, work=work)
+        return measured
+
+    def _row(
+        self, first: int, by_bits: np.ndarray, starts: np.ndarray, cells: np.ndarray, measured: np.ndarray
+    ) -> None:
+        """The pairs of ``first`` with every later feature."""
+        data, n = self.data, self.data.n_features
+        begin = first * (2 * n - first - 1) // 2
+        for kind in (True, False):
+            seconds = np.flatnonzero(by_bits[first + 1 :] == kind) + first + 1
+            if not seconds.size:
+                continue
+            rows = begin + seconds - first - 1
+            places = starts[rows] if cells.size else starts
+            information = np.zeros((seconds.size, 3))
+            if kind:
+                counting.pairs_by_bits(
+                    first, seconds, self.bits, self.counts.value_start, self.word_start, self.counts.cells,
+                    data.gaps, data.n_classes, self.known, places, cells, information,
+                )  # fmt: skip
+            else:
+                counting.pairs_by_loop(
+                    first, seconds, data.codes, self.y, self.weight, data.cards, data.n_classes,
+                    self.known, places, cells, information,
+                )  # fmt: skip
+            measured[rows] = information
+
+    def _costs(self) -> tuple[np.ndarray, np.ndarray]:
+        """The expected time of each pair by bit sets and by the loop."""
+        cards, n_rows, n_classes = self.data.cards.astype(float), self.data.n_samples, self.data.n_classes
+        kept = np.where(self.data.gaps > 0, cards, cards - 1)
+        words = n_rows / 64 + n_classes / 2
+        bits = np.outer(kept, kept) * (words * WORD_COST + n_classes * CELL_COST)
+        return bits, n_rows * ROW_COST + np.outer(cards, cards) * n_classes
+
+    def _by_bits(self, bits_cost: np.ndarray, loop_cost: np.ndarray) -> np.ndarray:
+        """For each pair, whether bit sets are the way to go."""
+        if self.method == "auto":
+            return bits_cost < loop_cost
+        return np.full(bits_cost.shape, self.method == "bits")
+
+    def _build_bits(self, used: np.ndarray, n_jobs: int | None) -> None:
+        data, start = self.data, self.counts.value_start
+        position = np.empty(data.n_samples, np.int64)
+        self.word_start = np.empty(data.n_classes + 1, np.int64)
+        counting.class_positions(self.y, data.n_classes, position, self.word_start)
+        self.bits = np.zeros((int(start[-1]), int(self.word_start[-1])), np.uint64)
+
+        def fill(i: int) -> None:
+            counting.fill_bits(data.codes[i], data.cards[i], position, self.bits[start[i] : start[i + 1]])
+
+        columns = np.flatnonzero(used).tolist()
+        parallel_map(fill, columns, n_jobs, work=len(columns) * data.n_samples)
+
+    def _known_logs(self) -> np.ndarray:
+        """The values of x log x for every count that can occur; none where counts are not whole, or rows are many."""
+        if self.data.weight is not None or self.data.n_samples >= KNOWN_LOGS:
+            return np.empty(0)
+        known = np.arange(self.data.n_samples + 1, dtype=float)
+        known[1:] *= np.log(known[1:])
+        return known

@@ -1,0 +1,139 @@
+"""Counts of the class, of each feature with the class, and of any family. They add up over parts of the data."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+
+from discbayes.data.domain import Encoded
+from discbayes.engine import parallel_map
+from discbayes.kernels import counting
+from discbayes.network import Layout, Structure
+
+NO_WEIGHT = np.empty(0)
+
+
+def kernel_classes(data: Encoded) -> np.ndarray:
+    """Class codes in the one integer type that the kernels are compiled for."""
+    return np.ascontiguousarray(data.classes, dtype=np.int32)
+
+
+def kernel_weight(data: Encoded) -> np.ndarray:
+    """Weights for the kernels: an empty array says that every row counts once."""
+    return NO_WEIGHT if data.weight is None else np.ascontiguousarray(data.weight, dtype=np.float64)
+
+
+def _same(kind: str, mine: object, other: object) -> None:
+    if mine != other:
+        raise ValueError(f"these counts are of different {kind} and cannot be added: {mine} and {other}")
+
+
+@dataclass(frozen=True)
+class Counts:
+    """Weighted counts of the class and of each feature with the class, in the layout of a naive Bayes network.
+
+    >>> from discbayes.data.domain import Domain, Encoded, Variable
+    >>> colour, target = Variable("colour", "categorical", ("blue", "red")), Variable("y", "categorical", ("no", "yes"))
+    >>> data = Encoded(np.array([[0, 1, 1, 2]], np.uint8), Domain((colour,), target), np.array([0, 1, 0, 1]))
+    >>> counts = count(data)
+    >>> counts.class_count, counts.feature(0)
+    (array([2., 2.]), array([[1., 0.],
+                             [1., 1.]]))
+    >>> (counts + counts).class_count
+    array([4., 4.])
+    """
+
+    cards: np.ndarray
+    class_count: np.ndarray
+    cells: np.ndarray
+
+    @property
+    def n_classes(self) -> int:
+        """The number of classes."""
+        return self.class_count.size
+
+    @property
+    def n_features(self) -> int:
+        """The number of features."""
+        return self.cards.size
+
+    @cached_property
+    def value_start(self) -> np.ndarray:
+        """The values of feature ``i`` are numbered ``value_start[i]:value_start[i + 1]`` among all values."""
+        return np.concatenate([[0], np.cumsum(self.cards)]).astype(np.int64)
+
+    def feature(self, i: int) -> np.ndarray:
+        """Counts of feature ``i`` with the class, shape ``(card, n_classes)``."""
+        first, last = self.value_start[i : i + 2] * self.n_classes
+        return self.cells[first:last].reshape(-1, self.n_classes)
+
+    def __add__(self, other: Counts) -> Counts:
+        _same("domains", self.cards.tolist(), other.cards.tolist())
+        _same("numbers of classes", self.n_classes, other.n_classes)
+        return Counts(self.cards, self.class_count + other.class_count, self.cells + other.cells)
+
+
+@dataclass(frozen=True)
+class FamilyCounts:
+    """Weighted counts of every family of a structure, in the layout of its tables, and of the class."""
+
+    layout: Layout
+    class_count: np.ndarray
+    cells: np.ndarray
+
+    def table(self, feature: int) -> np.ndarray:
+        """The counts of one family, class innermost."""
+        return self.layout.table(self.cells, feature)
+
+    def __add__(self, other: FamilyCounts) -> FamilyCounts:
+        _same("structures", self.layout.structure, other.layout.structure)
+        _same("domains", self.layout.cards.tolist(), other.layout.cards.tolist())
+        return FamilyCounts(self.layout, self.class_count + other.class_count, self.cells + other.cells)
+
+
+def count(data: Encoded, n_jobs: int | None = None) -> Counts:
+    """Count the class and each feature with the class."""
+    class_count = np.zeros(data.n_classes)
+    counting.count_class(kernel_classes(data), kernel_weight(data), class_count)
+    layout = Layout(Structure.naive(data.n_features), data.cards, data.n_classes)
+    cells = np.zeros(layout.size)
+    _count_into(data, layout, range(data.n_features), cells, n_jobs)
+    return Counts(data.cards, class_count, cells)
+
+
+def count_families(data: Encoded, layout: Layout, counts: Counts, n_jobs: int | None = None) -> FamilyCounts:
+    """Count every family of the structure; features without parents are taken from ``counts``."""
+    cells = np.zeros(layout.size)
+    parents = layout.structure.parents
+    for i in (i for i, group in enumerate(parents) if not group):
+        layout.table(cells, i)[...] = counts.feature(i)
+    _count_into(data, layout, [i for i, group in enumerate(parents) if group], cells, n_jobs)
+    return FamilyCounts(layout, counts.class_count, cells)
+
+
+def count_family(data: Encoded, child: int, parents: Sequence[int]) -> np.ndarray:
+    """Counts of one family, shape ``(*cards of the parents, card of the child, n_classes)``."""
+    groups: list[tuple[int, ...]] = [()] * data.n_features
+    groups[child] = tuple(parents)
+    layout = Layout(Structure(tuple(groups)), data.cards, data.n_classes)
+    cells = np.zeros(layout.size)
+    _count_into(data, layout, [child], cells, None)
+    return layout.table(cells, child)
+
+
+def _count_into(
+    data: Encoded, layout: Layout, features: Sequence[int], cells: np.ndarray, n_jobs: int | None
+) -> None:
+    y, weight = kernel_classes(data), kernel_weight(data)
+
+    def one(i: int) -> None:
+        span = slice(layout.parent_start[i], layout.parent_start[i + 1])
+        table = cells[layout.offsets[i] : layout.offsets[i + 1]]
+        parents, strides = layout.parent_index[span], layout.parent_stride[span]
+        counting.count_family(data.codes, y, weight, layout.cards, layout.n_classes, i, parents, strides, table)
+
+    steps = sum(1 + len(layout.structure.parents[i]) for i in features) * data.n_samples
+    parallel_map(one, list(features), n_jobs, work=steps)

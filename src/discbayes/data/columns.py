@@ -1,0 +1,161 @@
+"""The parts that a table falls into once it has been read.
+
+A table is a list of parts. A `Block` is a two-dimensional array of numbers that covers one or more columns: a numeric
+matrix is one block, each numeric column of a frame is a block of its own. A `Levels` is one column of labels, held as
+places in a list of the labels that occur. Gaps are NaN in a block and place -1 in levels.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from itertools import repeat
+from typing import Any
+
+import numpy as np
+
+from discbayes.engine import row_blocks
+
+_CHUNK_CELLS = 1 << 19  # work on so many cells at a time: large enough for threads, small enough to be converted
+
+# The few types that kernels are compiled for, and what the others are turned into, a chunk at a time.
+_KERNEL_TYPES = {"u1": "u1", "i4": "i4", "i8": "i8", "f8": "f8", "i1": "i4", "i2": "i4", "u2": "i4", "u4": "i8"}
+
+
+def kernel_array(array: np.ndarray) -> np.ndarray:
+    """The array as the kernels want it: one of four types, C order, and read-only.
+
+    A kernel is compiled again for an array that differs in writability alone, so all of them are made read-only.
+    """
+    wanted = _KERNEL_TYPES.get(array.dtype.str[1:], "f8")
+    block = np.ascontiguousarray(array, dtype=np.dtype(wanted)).view()
+    block.flags.writeable = False
+    return block
+
+
+@dataclass(frozen=True)
+class Block:
+    """Columns of numbers: ``data[:, j]`` is column ``positions[j]`` of the table."""
+
+    data: np.ndarray
+    positions: np.ndarray
+    boolean: bool = False
+
+    @property
+    def whole(self) -> bool:
+        """Whether the numbers are stored as integers, so that there are no gaps."""
+        return self.data.dtype.kind in "iu"
+
+    def chunks(self) -> list[slice]:
+        """Ranges of rows to work on at a time."""
+        rows = max(1024, _CHUNK_CELLS // max(1, self.data.shape[1]) // 64 * 64)
+        return row_blocks(self.data.shape[0], rows)
+
+    def column(self, j: int) -> np.ndarray:
+        """Column ``j`` of the block, as contiguous integers or 64-bit floats."""
+        return np.ascontiguousarray(self.data[:, j], dtype=None if self.whole else np.float64)
+
+    def take(self, rows: np.ndarray) -> Block:
+        """The same columns of some rows."""
+        return replace(self, data=self.data[rows])
+
+    def gap_mask(self, rows: slice) -> np.ndarray:
+        """Which cells of a range of rows are missing."""
+        part = self.data[rows]
+        return np.zeros(part.shape, dtype=bool) if self.whole else np.isnan(part)
+
+
+@dataclass(frozen=True)
+class Levels:
+    """One column of labels: cell ``m`` holds ``levels[places[m]]``; -1 is a gap.
+
+    ``declared`` says that the levels are a domain that the table itself states, in its order. ``text`` marks plain
+    strings, which may turn out to be identifiers.
+    """
+
+    position: int
+    places: np.ndarray
+    levels: list[Any]
+    declared: bool = False
+    text: bool = False
+
+    @property
+    def positions(self) -> np.ndarray:
+        """The column of the table, as a block has it."""
+        return np.array([self.position])
+
+    def chunks(self) -> list[slice]:
+        """Ranges of rows to work on at a time."""
+        return row_blocks(self.places.size, _CHUNK_CELLS)
+
+    def take(self, rows: np.ndarray) -> Levels:
+        """The same column of some rows; levels that are not declared and occur no more are forgotten."""
+        places = self.places[rows]
+        if self.declared:
+            return replace(self, places=places)
+        used = np.unique(places[places >= 0])
+        renumber = np.full(len(self.levels) + 1, -1, dtype=np.int32)  # the last entry serves place -1
+        renumber[used] = np.arange(used.size, dtype=np.int32)
+        return replace(self, places=renumber[places], levels=[self.levels[place] for place in used])
+
+    def gap_mask(self, rows: slice) -> np.ndarray:
+        """Which cells of a range of rows are missing."""
+        return (self.places[rows] < 0)[:, None]
+
+
+Part = Block | Levels
+
+
+@dataclass(frozen=True)
+class Table:
+    """The parts of a table, with the names of its columns (``x0``, ``x1`` ... where it has none)."""
+
+    names: list[str]
+    n_rows: int
+    parts: list[Part]
+    named: bool
+
+    def take(self, rows: np.ndarray) -> Table:
+        """The table of some rows, given as a mask."""
+        parts = [part.take(rows) for part in self.parts]
+        return replace(self, n_rows=int(np.count_nonzero(rows)), parts=parts)
+
+    def gap_counts(self) -> np.ndarray:
+        """The number of missing cells of each column."""
+        counts = np.zeros(len(self.names), dtype=np.int64)
+        for part in self.parts:
+            for rows in part.chunks():
+                counts[part.positions] += part.gap_mask(rows).sum(axis=0)
+        return counts
+
+    def complete_rows(self) -> np.ndarray:
+        """The mask of the rows without a gap."""
+        complete = np.ones(self.n_rows, dtype=bool)
+        for part in self.parts:
+            for rows in part.chunks():
+                complete[rows] &= ~part.gap_mask(rows).any(axis=1)
+        return complete
+
+
+def default_names(n_columns: int) -> list[str]:
+    """The names of the columns of a table that has none."""
+    return [f"x{position}" for position in range(n_columns)]
+
+
+def is_gap(value: Any) -> bool:
+    """Whether a single value stands for "missing": None, NaN, or pandas' NA and NaT (told by name, not imported)."""
+    if value is None or type(value).__name__ in ("NAType", "NaTType"):
+        return True
+    return bool(isinstance(value, (float, np.floating)) and value != value)
+
+
+def factorize(values: Sequence[Any]) -> tuple[np.ndarray, list[Any]]:
+    """Places into the list of distinct values, in order of appearance; gaps get place -1.
+
+    >>> factorize(["b", "a", None, "b"])
+    (array([ 0,  1, -1,  0], dtype=int32), ['b', 'a'])
+    """
+    levels = [value for value in dict.fromkeys(values) if not is_gap(value)]
+    index = {value: place for place, value in enumerate(levels)}
+    places = np.fromiter(map(index.get, values, repeat(-1)), dtype=np.int32, count=len(values))
+    return places, levels

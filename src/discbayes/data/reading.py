@@ -1,0 +1,260 @@
+"""Tables of any make to parts: frames through narwhals, arrays and lists through numpy."""
+
+from __future__ import annotations
+
+import datetime
+import numbers
+from collections import Counter
+from decimal import Decimal
+from typing import Any, NoReturn
+
+import narwhals as nw
+import numpy as np
+from narwhals.exceptions import DuplicateError
+
+from discbayes.data.columns import Block, Levels, Part, Table, default_names, factorize, is_gap
+
+_TEMPORAL = (datetime.date, datetime.time, datetime.timedelta, np.datetime64, np.timedelta64)
+_INT64_MAX = np.iinfo(np.int64).max
+
+
+def read_table(X: Any) -> Table:
+    """Read a frame, an array or a list of rows.
+
+    >>> table = read_table([["red", 1.5], ["blue", 2.0]])
+    >>> table.names, table.n_rows
+    (['x0', 'x1'], 2)
+    """
+    if hasattr(X, "toarray") and hasattr(X, "nnz"):
+        raise TypeError("Sparse data was passed for X, but dense data is required: pass X.toarray()")
+    frame = _as_frame(X)
+    table = _read_array(_as_array(X)) if frame is None else _read_frame(frame)
+    if not table.names:
+        _refuse_shape("0 feature(s)", (table.n_rows, 0))
+    if table.n_rows == 0:
+        _refuse_shape("0 sample(s)", (0, len(table.names)))
+    return table
+
+
+def _refuse_shape(what: str, shape: tuple[int, int]) -> NoReturn:
+    raise ValueError(f"Found array with {what} (shape={shape}) while a minimum of 1 is required.")
+
+
+# Frames
+
+
+def _as_frame(X: Any) -> nw.DataFrame[Any] | None:
+    """The table as a narwhals frame; None where it is no frame."""
+    try:
+        frame = nw.from_native(X, pass_through=True, allow_series=True)
+    except DuplicateError:
+        _refuse_duplicates(X)
+    if isinstance(frame, nw.LazyFrame):
+        raise TypeError("X is a lazy frame, whose rows are not there yet: call collect() on it (compute() in Dask)")
+    return frame if isinstance(frame, nw.DataFrame) else None
+
+
+def _refuse_duplicates(X: Any) -> NoReturn:
+    names = getattr(X, "column_names", None) or list(X.columns)
+    twice = [str(name) for name, times in Counter(names).items() if times > 1]
+    raise ValueError(f"X has several columns with the same name: {', '.join(map(repr, twice))}; rename them")
+
+
+def _read_frame(frame: nw.DataFrame[Any]) -> Table:
+    names = [str(name) for name in frame.columns]
+    if len(set(names)) < len(names):
+        twice = [name for name, times in Counter(names).items() if times > 1]
+        raise ValueError(f"X has several columns with the same name: {', '.join(map(repr, twice))}; rename them")
+    parts = [_read_series(frame.get_column(key), at, names[at]) for at, key in enumerate(frame.columns)]
+    return Table(names=names, n_rows=len(frame), parts=parts, named=True)
+
+
+def _read_series(series: nw.Series[Any], position: int, name: str) -> Part:
+    dtype = series.dtype
+    if dtype.is_numeric():
+        return _numbers(_numeric_values(series), position, name)
+    if dtype == nw.Boolean:
+        gaps = series.null_count() > 0
+        data = series.cast(nw.Float64).to_numpy() if gaps else series.to_numpy().astype(bool)
+        return _numbers(data, position, name, boolean=True)
+    if dtype in (nw.Categorical, nw.Enum):
+        return _read_categories(series, position, name)
+    if dtype == nw.String:
+        places, levels = factorize(series.to_list())
+        return Levels(position, places, levels, text=True)
+    if dtype == nw.Object:
+        return read_objects(series.to_list(), position, name)
+    if series.null_count() == len(series):  # a column of nulls has no type in arrow and polars
+        return _numbers(np.full(len(series), np.nan), position, name)
+    _refuse_type(name, str(dtype), dtype.is_temporal())
+
+
+def _numeric_values(series: nw.Series[Any]) -> np.ndarray:
+    exact = series.dtype.is_float() or series.dtype.is_integer()
+    values = series.to_numpy() if exact else series.cast(nw.Float64).to_numpy()
+    return values if values.dtype.kind in "iuf" else series.cast(nw.Float64).to_numpy()
+
+
+def _read_categories(series: nw.Series[Any], position: int, name: str) -> Levels:
+    if series.implementation.is_pandas_like():
+        native = series.to_native()
+        levels = [_plain(value) for value in native.cat.categories.tolist()]
+        _check_levels(levels, name)
+        return Levels(position, native.cat.codes.to_numpy().astype(np.int32), levels, declared=True)
+    places, seen = factorize(series.to_list())
+    if series.dtype != nw.Enum:
+        return Levels(position, places, seen)
+    levels = list(series.dtype.categories)  # type: ignore[attr-defined]
+    index = {value: place for place, value in enumerate(levels)}
+    to_declared = np.array([index[value] for value in seen] + [-1], dtype=np.int32)
+    return Levels(position, to_declared[places], levels, declared=True)
+
+
+def _refuse_type(name: str, dtype: str, temporal: bool) -> NoReturn:
+    if temporal:
+        way_out = "turn it into numbers (the age in days) or categories (the month) first"
+    else:
+        way_out = "split it into columns of numbers or strings, or drop it"
+    raise ValueError(f"column {name!r} holds {dtype}, which is neither number, boolean nor category: {way_out}")
+
+
+# Arrays
+
+
+def _as_array(X: Any) -> np.ndarray:
+    array = _to_numpy(X)
+    if array.dtype.kind in "US" and not hasattr(X, "__array__"):
+        array = np.array(X, dtype=object)  # numpy has turned the numbers among the strings into strings
+    if array.ndim == 1:
+        raise ValueError(
+            "Expected 2D array, got 1D array instead. Reshape your data either using array.reshape(-1, 1) if it has "
+            "a single feature or array.reshape(1, -1) if it has a single sample."
+        )
+    if array.ndim != 2:
+        raise ValueError(f"X must be a table with rows and columns; found {array.ndim} dimensions ({type(X).__name__})")
+    return array
+
+
+def _to_numpy(X: Any) -> np.ndarray:
+    if isinstance(X, np.ma.MaskedArray):
+        return X.astype(object).filled(None) if X.dtype.kind in "OUS" else X.astype(np.float64).filled(np.nan)
+    try:
+        return np.asarray(X)
+    except ValueError as error:
+        raise ValueError(f"X is no table, its rows differ in length or nest lists: {error}") from error
+
+
+def _read_array(array: np.ndarray) -> Table:
+    n_rows, n_columns = array.shape
+    names = default_names(n_columns)
+    kind = array.dtype.kind
+    if kind == "c":
+        raise ValueError("Complex data not supported: split X into its real and imaginary parts")
+    if kind in "biuf":
+        parts: list[Part] = _matrix_blocks(array, names) if array.size else []
+    elif kind in "OUT":
+        parts = [read_objects(array[:, at].tolist(), at, name) for at, name in enumerate(names)]
+    else:
+        _refuse_type(names[0] if names else "x0", str(array.dtype), kind in "mM")
+    return Table(names=names, n_rows=n_rows, parts=parts, named=False)
+
+
+def _matrix_blocks(array: np.ndarray, names: list[str]) -> list[Part]:
+    """One block; in Fortran order one per column, which lie together there."""
+    positions = np.arange(array.shape[1])
+    boolean = array.dtype == bool
+    if boolean:
+        array = array.view(np.uint8)
+    elif array.dtype.str[1:] == "u8":
+        array = _signed(array, "any column")
+    if array.flags.f_contiguous and array.shape[1] > 1:
+        return [Block(array[:, at, None], positions[at : at + 1], boolean) for at in positions]
+    return [Block(array, positions, boolean)]
+
+
+def _numbers(values: np.ndarray, position: int, name: str, boolean: bool = False) -> Block:
+    """A block of one column."""
+    if values.dtype == bool:
+        values = values.view(np.uint8)
+    elif values.dtype.str[1:] == "u8":
+        values = _signed(values, f"column {name!r}")
+    return Block(values[:, None], np.array([position]), boolean)
+
+
+def _signed(values: np.ndarray, where: str) -> np.ndarray:
+    if values.size and int(values.max()) > _INT64_MAX:
+        raise ValueError(f"{where} holds {values.max()}, too large for 64 bits with a sign: cast it to float or str")
+    return values.astype(np.int64)
+
+
+# Columns of Python objects
+
+
+def read_objects(values: list[Any], position: int, name: str) -> Part:
+    """A column of Python objects: all strings, or all numbers and booleans, with gaps."""
+    kinds = {_type_kind(kind) for kind in set(map(type, values))}
+    if "other" in kinds:
+        _refuse_object(values, name)
+    if "text" in kinds:
+        places, levels = factorize(values)
+        levels = [_plain(value) for value in levels]
+        _check_levels(levels, name)
+        return Levels(position, places, levels, text=True)
+    return _object_numbers(values, position, name, kinds)
+
+
+def _object_numbers(values: list[Any], position: int, name: str, kinds: set[str]) -> Block:
+    boolean = "boolean" in kinds and (
+        "number" not in kinds or all(isinstance(value, (bool, np.bool_)) or is_gap(value) for value in values)
+    )
+    if "gap" not in kinds:
+        array = np.array(values)
+        if array.dtype.kind in "biuf":
+            return _numbers(array, position, name, boolean)
+    floats = [np.nan if is_gap(value) else float(value) for value in values]
+    return _numbers(np.array(floats), position, name, boolean)
+
+
+def _type_kind(kind: type) -> str:
+    if issubclass(kind, str):
+        return "text"
+    if kind is type(None) or kind.__name__ in ("NAType", "NaTType"):
+        return "gap"
+    if issubclass(kind, (bool, np.bool_)):
+        return "boolean"
+    return "number" if issubclass(kind, (numbers.Real, Decimal)) and not issubclass(kind, _TEMPORAL) else "other"
+
+
+def _refuse_object(values: list[Any], name: str) -> NoReturn:
+    row, value = next((row, value) for row, value in enumerate(values) if _type_kind(type(value)) == "other")
+    if isinstance(value, (complex, np.complexfloating)):
+        raise ValueError(f"Complex data not supported: column {name!r} holds {value!r}; split it into two columns")
+    if isinstance(value, _TEMPORAL):
+        _refuse_type(name, type(value).__name__, temporal=True)
+    raise TypeError(
+        f"column {name!r}, row {row}: argument must be a string or a number, not {type(value).__name__!r}; "
+        "convert the column or drop it"
+    )
+
+
+def _plain(value: Any) -> Any:
+    """A label as a plain Python scalar."""
+    if isinstance(value, str):
+        return str(value)
+    return value.item() if isinstance(value, np.generic) else value
+
+
+def _check_levels(levels: list[Any], name: str) -> None:
+    """Labels are all strings, or all numbers."""
+    strings = [value for value in levels if isinstance(value, str)]
+    others = [value for value in levels if not isinstance(value, str)]
+    if strings and others:
+        raise ValueError(
+            f"column {name!r} mixes strings and numbers, {strings[0]!r} and {others[0]!r} for example: cast it to one "
+            "of them, with astype(str) for example"
+        )
+    odd = next((value for value in others if not isinstance(value, (bool, int, float))), None)
+    if odd is not None:
+        raise ValueError(
+            f"column {name!r} has the category {odd!r} of type {type(odd).__name__}: cast the column with astype(str)"
+        )

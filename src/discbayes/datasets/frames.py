@@ -1,0 +1,97 @@
+"""Columns to a frame of whatever library is installed, or to an array. No frame library is imported before use."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from importlib.util import find_spec
+from typing import Any
+
+import narwhals as nw
+import numpy as np
+
+FeatureColumns = Mapping[str, np.ndarray]
+
+
+def _to_pandas(features: FeatureColumns) -> Any:
+    import pandas as pd
+
+    return pd.DataFrame(dict(features))
+
+
+def _to_polars(features: FeatureColumns) -> Any:
+    import polars as pl
+
+    def series(name: str, values: np.ndarray) -> Any:
+        if values.dtype == object:
+            return pl.Series(name, values.tolist(), dtype=pl.String)
+        return pl.Series(name, values, nan_to_null=True)
+
+    return pl.DataFrame([series(name, values) for name, values in features.items()])
+
+
+def _to_pyarrow(features: FeatureColumns) -> Any:
+    import pyarrow as pa
+
+    def array(values: np.ndarray) -> Any:
+        kind = pa.string() if values.dtype == object else pa.float64()
+        return pa.array(values, type=kind, from_pandas=True)  # from_pandas: NaN becomes null
+
+    return pa.table({name: array(values) for name, values in features.items()})
+
+
+_BUILDERS: dict[str, Callable[[FeatureColumns], Any]] = {
+    "pandas": _to_pandas,
+    "polars": _to_polars,
+    "pyarrow": _to_pyarrow,
+}
+
+
+def to_array(features: FeatureColumns) -> np.ndarray:
+    """A float64 matrix where all columns are numbers, else an object matrix in which None marks a gap."""
+    columns = list(features.values())
+    if all(values.dtype != object for values in columns):
+        return np.column_stack(columns)
+    matrix = np.empty((len(columns[0]), len(columns)), dtype=object)
+    for position, values in enumerate(columns):
+        matrix[:, position] = values if values.dtype == object else _without_nan(values)
+    return matrix
+
+
+def _without_nan(values: np.ndarray) -> np.ndarray:
+    boxed = values.astype(object)
+    boxed[np.isnan(values)] = None
+    return boxed
+
+
+def _installed() -> list[str]:
+    return [name for name in _BUILDERS if find_spec(name) is not None]
+
+
+def _choose(as_frame: bool | str) -> str | None:
+    """The library that ``as_frame`` asks for; None stands for an array."""
+    if as_frame is False:
+        return None
+    if as_frame is True or as_frame == "auto":
+        library = next(iter(_installed()), None)
+        if library is None and as_frame is True:
+            raise ImportError(f"as_frame=True needs one of {', '.join(_BUILDERS)}")
+        return library
+    if as_frame not in _BUILDERS:
+        allowed = ", ".join(map(repr, ("auto", True, False, *_BUILDERS)))
+        raise ValueError(f"as_frame must be one of {allowed}; got {as_frame!r}")
+    if as_frame not in _installed():
+        raise ImportError(f"as_frame={as_frame!r} needs {as_frame}, which is not installed")
+    return str(as_frame)
+
+
+def build_table(features: FeatureColumns, as_frame: bool | str) -> Any:
+    """The features in the form that ``as_frame`` names (see ``load_dataset``)."""
+    library = _choose(as_frame)
+    return to_array(features) if library is None else _BUILDERS[library](features)
+
+
+def take_rows(X: Any, rows: slice) -> Any:
+    """Rows of a frame of any library, or of an array."""
+    if isinstance(X, np.ndarray):
+        return X[rows]
+    return nw.from_native(X, eager_only=True)[rows].to_native()

@@ -1,0 +1,231 @@
+"""Contingency tables: families, pairs of features by a loop or by bit sets, and mutual information.
+
+Pair tables have the shape ``(card_a, card_b, n_classes)``, flat, class innermost. A missing cell (code = card) is
+left out of every table that it would enter.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from discbayes.kernels._compile import kernel, popcount
+
+
+@kernel
+def count_family(codes, y, weight, cards, n_classes, feature, parents, strides, out):
+    """Add the weighted rows to one family table (``weight`` of length zero: every row counts once)."""
+    n_rows = codes.shape[1]
+    own, card = codes[feature], cards[feature]
+    weighted = weight.size > 0
+    for m in range(n_rows):
+        if own[m] >= card:
+            continue
+        cell = own[m] * n_classes + y[m]
+        known = True
+        for k in range(parents.size):
+            code = codes[parents[k], m]
+            if code >= cards[parents[k]]:
+                known = False
+                break
+            cell += code * strides[k]
+        if known:
+            out[cell] += weight[m] if weighted else 1.0
+
+
+@kernel
+def count_class(y, weight, out):
+    """Add the weighted rows to the class counts."""
+    weighted = weight.size > 0
+    for m in range(y.size):
+        out[y[m]] += weight[m] if weighted else 1.0
+
+
+@kernel
+def class_positions(y, n_classes, position, word_start):
+    """Give each row a bit of its own, the rows of a class side by side, each class from a new word on."""
+    n_class_rows = np.zeros(n_classes, np.int64)
+    for m in range(y.size):
+        n_class_rows[y[m]] += 1
+    word_start[0] = 0
+    for c in range(n_classes):
+        word_start[c + 1] = word_start[c] + (n_class_rows[c] + 63) // 64
+    place = np.empty(n_classes, np.int64)
+    for c in range(n_classes):
+        place[c] = word_start[c] * 64
+    for m in range(y.size):
+        position[m] = place[y[m]]
+        place[y[m]] += 1
+
+
+@kernel
+def fill_bits(codes, card, position, bits):
+    """Set the bit of each row in the bit set of the value that it has; missing cells set none."""
+    for m in range(codes.size):
+        if codes[m] < card:
+            at = position[m]
+            bits[codes[m], at >> 6] |= np.uint64(1) << np.uint64(at & 63)
+
+
+@kernel
+def _pair_by_bits(bits_a, bits_b, word_start, counts_a, counts_b, complete, out):
+    """One pair table by bit sets; on complete columns the last value of each is what is left of the margins."""
+    n_classes = word_start.size - 1
+    card_a, card_b = bits_a.shape[0], bits_b.shape[0]
+    do_a = card_a - 1 if complete else card_a
+    do_b = card_b - 1 if complete else card_b
+    for a in range(do_a):
+        row_a = bits_a[a]
+        for b in range(do_b):
+            row_b = bits_b[b]
+            cell = (a * card_b + b) * n_classes
+            for c in range(n_classes):
+                total = np.uint64(0)
+                for w in range(word_start[c], word_start[c + 1]):
+                    total += popcount(row_a[w] & row_b[w])
+                out[cell + c] = total
+    if complete:
+        _fill_from_margins(counts_a, counts_b, card_a, card_b, n_classes, out)
+
+
+@kernel
+def _fill_from_margins(counts_a, counts_b, card_a, card_b, n_classes, out):
+    """The last row and the last column of a complete pair table."""
+    last = (card_b - 1) * n_classes
+    for a in range(card_a - 1):
+        for c in range(n_classes):
+            left = counts_a[a * n_classes + c]
+            for b in range(card_b - 1):
+                left -= out[(a * card_b + b) * n_classes + c]
+            out[a * card_b * n_classes + last + c] = left
+    for b in range(card_b):
+        for c in range(n_classes):
+            left = counts_b[b * n_classes + c]
+            for a in range(card_a - 1):
+                left -= out[(a * card_b + b) * n_classes + c]
+            out[((card_a - 1) * card_b + b) * n_classes + c] = left
+
+
+@kernel
+def _pair_by_loop(base, codes_b, weight, card_a, card_b, n_classes, scratch, out):
+    """One pair table by counting row after row; ``base`` is code_a · n_classes + class of each row.
+
+    The scratch table has one more row and column for missing cells, so that the loop needs no test.
+    """
+    stride = (card_a + 1) * n_classes
+    scratch[: (card_b + 1) * stride] = 0.0
+    if weight.size > 0:
+        for m in range(base.size):
+            scratch[codes_b[m] * stride + base[m]] += weight[m]
+    else:
+        for m in range(base.size):
+            scratch[codes_b[m] * stride + base[m]] += 1.0
+    for a in range(card_a):
+        for b in range(card_b):
+            for c in range(n_classes):
+                out[(a * card_b + b) * n_classes + c] = scratch[b * stride + a * n_classes + c]
+
+
+@kernel
+def _x_log_x(x, known):
+    """The value of x log x, read from ``known`` (the values at 0, 1, 2, …) where that has it."""
+    if x <= 0.0:
+        return 0.0
+    whole = int(x)
+    if whole < known.size:
+        return known[whole]
+    return x * np.log(x)
+
+
+@kernel
+def _sum_x_log_x(values, start, stop, known):
+    """Σ x log x over a stretch of an array."""
+    total = 0.0
+    for k in range(start, stop):
+        total += _x_log_x(values[k], known)
+    return total
+
+
+@kernel
+def pair_information(table, card_a, card_b, n_classes, known, margins, out):
+    """I(A;B|C), I(A;B) and I(C;A,B) in nats, from one pair table; zero where the table is empty.
+
+    ``margins`` is scratch space for (A,C), (B,C), A, B and C; ``known`` has x log x for whole x (empty: counts are
+    not whole, or there are too many).
+    """
+    ac, bc = 0, card_a * n_classes
+    a_, b_ = bc + card_b * n_classes, bc + card_b * n_classes + card_a
+    c_ = b_ + card_b
+    end = c_ + n_classes
+    margins[:end] = 0.0
+    joint = 0.0
+    pair = 0.0
+    total = 0.0
+    for a in range(card_a):
+        for b in range(card_b):
+            both = 0.0
+            cell = (a * card_b + b) * n_classes
+            for c in range(n_classes):
+                x = table[cell + c]
+                joint += _x_log_x(x, known)
+                both += x
+                margins[ac + a * n_classes + c] += x
+                margins[bc + b * n_classes + c] += x
+                margins[c_ + c] += x
+            pair += _x_log_x(both, known)
+            margins[a_ + a] += both
+            margins[b_ + b] += both
+            total += both
+    if total <= 0.0:
+        out[0] = out[1] = out[2] = 0.0
+        return
+    whole = _x_log_x(total, known)
+    of_class = _sum_x_log_x(margins, c_, end, known)
+    out[0] = max(0.0, (joint + of_class - _sum_x_log_x(margins, ac, a_, known)) / total)
+    out[1] = max(0.0, (pair + whole - _sum_x_log_x(margins, a_, c_, known)) / total)
+    out[2] = max(0.0, (joint + whole - pair - of_class) / total)
+
+
+@kernel
+def pairs_by_bits(first, seconds, bits, value_start, word_start, counts, gaps, n_classes, known, starts, out, information):
+    """Pair tables of ``first`` with each of ``seconds`` by bit sets: kept in ``out`` or, if that is empty, measured."""
+    card_a = value_start[first + 1] - value_start[first]
+    keep = out.size > 0
+    bits_a = bits[value_start[first] : value_start[first + 1]]
+    counts_a = counts[value_start[first] * n_classes : value_start[first + 1] * n_classes]
+    widest = 0
+    for b in seconds:
+        widest = max(widest, value_start[b + 1] - value_start[b])
+    table = np.empty(0 if keep else card_a * widest * n_classes)
+    margins = np.empty((card_a + widest) * (n_classes + 1) + n_classes)
+    for k in range(seconds.size):
+        b = seconds[k]
+        card_b = value_start[b + 1] - value_start[b]
+        bits_b = bits[value_start[b] : value_start[b + 1]]
+        counts_b = counts[value_start[b] * n_classes : value_start[b + 1] * n_classes]
+        complete = gaps[first] == 0 and gaps[b] == 0
+        target = out[starts[k] :] if keep else table
+        _pair_by_bits(bits_a, bits_b, word_start, counts_a, counts_b, complete, target)
+        if not keep:
+            pair_information(table, card_a, card_b, n_classes, known, margins, information[k])
+
+
+@kernel
+def pairs_by_loop(first, seconds, codes, y, weight, cards, n_classes, known, starts, out, information):
+    """Pair tables of ``first`` with each of ``seconds`` by a loop: kept in ``out`` or, if that is empty, measured."""
+    card_a = cards[first]
+    keep = out.size > 0
+    widest = 0
+    for b in seconds:
+        widest = max(widest, cards[b])
+    scratch = np.empty((card_a + 1) * (widest + 1) * n_classes)
+    table = np.empty(0 if keep else card_a * widest * n_classes)
+    margins = np.empty((card_a + widest) * (n_classes + 1) + n_classes)
+    base = np.empty(y.size, np.int32)
+    for m in range(y.size):
+        base[m] = codes[first, m] * n_classes + y[m]
+    for k in range(seconds.size):
+        b = seconds[k]
+        target = out[starts[k] :] if keep else table
+        _pair_by_loop(base, codes[b], weight, card_a, cards[b], n_classes, scratch, target)
+        if not keep:
+            pair_information(table, card_a, cards[b], n_classes, known, margins, information[k])

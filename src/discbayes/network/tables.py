@@ -1,0 +1,143 @@
+"""The numbers of a network, in one flat array, and where each of them stands in it.
+
+The table of feature ``i`` with parents ``p1 .. pk`` has the shape ``(card[p1], ..., card[pk], card[i], n_classes)``:
+the class is innermost, so that one look-up reads all classes. A feature that does not depend on the class has the
+same numbers in every class column. The same layout holds counts and log θ.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+
+from discbayes.network.structure import Structure
+
+NORMALIZED_TOLERANCE = 1e-9
+
+
+@dataclass(frozen=True)
+class Layout:
+    """Where the cells of every table stand: ``offset[i] + Σ code[p]·stride[p] + code[i]·n_classes + c``."""
+
+    structure: Structure
+    cards: np.ndarray
+    n_classes: int
+
+    def __post_init__(self) -> None:
+        if len(self.cards) != self.structure.n_features:
+            raise ValueError(
+                f"the structure has {self.structure.n_features} features and the data {len(self.cards)}: "
+                "they are not of the same table"
+            )
+
+    @cached_property
+    def shapes(self) -> list[tuple[int, ...]]:
+        """The shape of each table."""
+        cards = [int(card) for card in self.cards]
+        return [
+            (*(cards[p] for p in group), cards[i], self.n_classes) for i, group in enumerate(self.structure.parents)
+        ]
+
+    @cached_property
+    def offsets(self) -> np.ndarray:
+        """The first cell of each table, and the number of cells at the end."""
+        sizes = [int(np.prod(shape, dtype=np.int64)) for shape in self.shapes]
+        return np.concatenate([[0], np.cumsum(sizes, dtype=np.int64)]).astype(np.int64)
+
+    @cached_property
+    def parent_start(self) -> np.ndarray:
+        """The parents of feature ``i`` stand at ``parent_start[i]:parent_start[i + 1]`` of the parent arrays."""
+        lengths = [len(group) for group in self.structure.parents]
+        return np.concatenate([[0], np.cumsum(lengths, dtype=np.int64)]).astype(np.int64)
+
+    @cached_property
+    def parent_index(self) -> np.ndarray:
+        """The parents of all features, one after the other."""
+        return np.array([p for group in self.structure.parents for p in group], dtype=np.int64)
+
+    @cached_property
+    def parent_stride(self) -> np.ndarray:
+        """How many cells apart two neighbouring values of each parent stand."""
+        strides = [int(np.prod(shape[k + 1 :])) for shape in self.shapes for k in range(len(shape) - 2)]
+        return np.array(strides, dtype=np.int64)
+
+    @property
+    def size(self) -> int:
+        """The number of cells of all tables."""
+        return int(self.offsets[-1])
+
+    def table(self, flat: np.ndarray, feature: int) -> np.ndarray:
+        """The table of one feature as a view on ``flat``."""
+        return flat[self.offsets[feature] : self.offsets[feature + 1]].reshape(self.shapes[feature])
+
+
+@dataclass(frozen=True)
+class Tables:
+    """The parameters: log P(c) and, in the layout above, log P(x_i | parents, c); not always normalised."""
+
+    layout: Layout
+    log_prior: np.ndarray
+    log_theta: np.ndarray
+
+    def __post_init__(self) -> None:
+        if self.log_prior.shape != (self.layout.n_classes,) or self.log_theta.shape != (self.layout.size,):
+            raise ValueError(
+                f"the tables have {self.log_prior.size} classes and {self.log_theta.size} cells where the structure "
+                f"needs {self.layout.n_classes} and {self.layout.size}"
+            )
+        if np.isnan(self.log_prior).any() or np.isnan(self.log_theta).any():
+            raise ValueError("the tables contain NaN")
+
+    @property
+    def structure(self) -> Structure:
+        """The structure that the tables belong to."""
+        return self.layout.structure
+
+    @property
+    def cards(self) -> np.ndarray:
+        """The number of values of each feature."""
+        return self.layout.cards
+
+    @property
+    def n_classes(self) -> int:
+        """The number of classes."""
+        return self.layout.n_classes
+
+    def log_table(self, feature: int) -> np.ndarray:
+        """The table of log θ of one feature, class innermost."""
+        return self.layout.table(self.log_theta, feature)
+
+    @cached_property
+    def is_normalized(self) -> bool:
+        """Whether every distribution sums to one, so that sums over unobserved leaves may be left out."""
+        rows = (np.exp(self.log_table(i)).sum(axis=-2) for i in range(self.structure.n_features))
+        prior = np.exp(self.log_prior).sum()
+        return bool(abs(prior - 1) < NORMALIZED_TOLERANCE) and all(
+            bool(np.all(np.abs(total - 1) < NORMALIZED_TOLERANCE)) for total in rows
+        )
+
+    @cached_property
+    def shifts(self) -> np.ndarray:
+        """What is taken off each table before it leaves the log scale: zero where nothing can overflow."""
+        if self.is_normalized:
+            return np.zeros(self.structure.n_features)
+        tops = [self.log_table(i).max() for i in range(self.structure.n_features)]
+        return np.where(np.isfinite(tops), tops, 0.0)
+
+    @cached_property
+    def theta(self) -> np.ndarray:
+        """exp(log θ − shift), for the sums over unobserved features."""
+        sizes = np.diff(self.layout.offsets)
+        return np.exp(self.log_theta - np.repeat(self.shifts, sizes))
+
+    @property
+    def n_parameters(self) -> int:
+        """The number of free parameters of a normalised network of this structure."""
+        return sum(self._free(i) for i in range(self.structure.n_features)) + self.n_classes - 1
+
+    def _free(self, feature: int) -> int:
+        *parents, card, n_classes = self.layout.shapes[feature]
+        rows = int(np.prod(parents, dtype=np.int64)) * (n_classes if self.structure.class_children[feature] else 1)
+        return rows * (card - 1)
