@@ -1,9 +1,10 @@
 """Recursive minimal-entropy partitioning with the minimum description length stop.
 
 A column arrives as a histogram: distinct values in rising order, and for value ``d`` the entries
-``starts[d] .. starts[d+1]`` of (class, weight). With ``f(w) = w log2 w``, a set of class weights ``w_c`` with sum
-``n`` has ``n`` times its entropy equal to ``f(n) - sum_c f(w_c)``; moving one entry from right to left changes two
-terms, which is why a pass over the candidates costs two logarithms per entry, whatever the number of classes.
+``starts[d] .. starts[d+1]`` of (class, weight). With ``f(w) = w log2 w``, a set of class weights ``w_c``
+with sum ``n`` has ``n`` times its entropy equal to ``f(n) - sum_c f(w_c)``; moving one entry from right to
+left changes two terms, which is why a pass over the candidates costs two logarithms per entry, whatever the
+number of classes.
 """
 
 from __future__ import annotations

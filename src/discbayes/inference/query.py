@@ -1,0 +1,57 @@
+"""The joint posterior of any variables given any evidence."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+import numpy as np
+
+from discbayes.inference.joint import Effort, log_joint
+from discbayes.inference.patterns import blank_rows
+from discbayes.network import CLASS, Tables
+
+MAX_QUERY_CELLS = 1_000_000
+
+
+def joint_posterior(
+    tables: Tables, variables: Sequence[int], evidence: Mapping[int, int], effort: Effort | None = None
+) -> np.ndarray:
+    """P(variables | evidence), one axis per variable in the order given; ``CLASS`` stands for the class.
+
+    Every assignment of the queried features is a row, and all rows have the same gaps, so one elimination plan serves.
+    """
+    features = [v for v in variables if v != CLASS]
+    shape = [int(tables.cards[f]) for f in features]
+    n_cells = int(np.prod(shape, dtype=np.int64))
+    if n_cells * tables.n_classes > MAX_QUERY_CELLS:
+        raise ValueError(
+            f"a joint posterior of {len(variables)} variables has {n_cells:,} cells, above {MAX_QUERY_CELLS:,}; "
+            "ask for fewer variables at once"
+        )
+    codes = blank_rows(tables, n_cells)
+    for feature, value in evidence.items():
+        if feature != CLASS:
+            codes[feature] = value
+    for feature, values in zip(features, np.indices(shape).reshape(len(features), -1), strict=True):
+        codes[feature] = values
+    scores = log_joint(tables, codes, effort).reshape(*shape, tables.n_classes)
+    return _arrange(_normalize(scores, evidence.get(CLASS)), variables, features)
+
+
+def _normalize(scores: np.ndarray, known_class: int | None) -> np.ndarray:
+    if known_class is not None:
+        masked = np.full_like(scores, -np.inf)
+        masked[..., known_class] = scores[..., known_class]
+        scores = masked
+    top = scores.max()
+    if top == -np.inf:
+        raise ValueError("the evidence has probability zero under this network, so nothing follows from it")
+    shares = np.exp(scores - top)
+    return shares / shares.sum()
+
+
+def _arrange(joint: np.ndarray, variables: Sequence[int], features: list[int]) -> np.ndarray:
+    """Sum the class out, or move its axis to where it was asked for."""
+    if CLASS not in variables:
+        return joint.sum(axis=-1)
+    return np.moveaxis(joint, -1, list(variables).index(CLASS))

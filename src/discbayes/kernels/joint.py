@@ -1,0 +1,87 @@
+"""The log-joint of complete rows, and the posterior that a log-joint gives.
+
+A log-joint is an array ``(n_rows, n_classes)``: log P(c, x) of each row and class.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from discbayes.kernels._compile import kernel
+
+
+@kernel
+def rows_with_gaps(codes, cards, flags):
+    """Mark the rows in which some feature is missing."""
+    for i in range(codes.shape[0]):
+        row, card = codes[i], cards[i]
+        for m in range(row.size):
+            flags[m] |= row[m] >= card
+
+
+@kernel
+def complete_log_joint(codes, start, stop, offsets, parent_start, parent_index, parent_stride, log_prior, log_theta, out):
+    """Log P(c, x) of a stretch of rows without gaps, feature after feature so that a table stays in the cache."""
+    n_features, n_rows = codes.shape[0], stop - start
+    n_classes = log_prior.size
+    cell = np.empty(n_rows, np.int64)
+    for m in range(n_rows):
+        out[m] = log_prior
+    for i in range(n_features):
+        own = codes[i, start:stop]
+        for m in range(n_rows):
+            cell[m] = offsets[i] + own[m] * n_classes
+        for k in range(parent_start[i], parent_start[i + 1]):
+            parent, stride = codes[parent_index[k], start:stop], parent_stride[k]
+            for m in range(n_rows):
+                cell[m] += parent[m] * stride
+        if n_classes == 2:
+            for m in range(n_rows):
+                out[m, 0] += log_theta[cell[m]]
+                out[m, 1] += log_theta[cell[m] + 1]
+        else:
+            for m in range(n_rows):
+                at = cell[m]
+                for c in range(n_classes):
+                    out[m, c] += log_theta[at + c]
+
+
+@kernel
+def center_rows(log_joint, top):
+    """Take each row's maximum off the row and keep it in ``top``; a row that is impossible everywhere is left."""
+    for m in range(log_joint.shape[0]):
+        row = log_joint[m]
+        best = row[0]
+        for c in range(1, row.size):
+            best = max(best, row[c])
+        top[m] = best
+        if best > -np.inf:
+            for c in range(row.size):
+                row[c] -= best
+
+
+@kernel
+def normalize_rows(joint, fallback):
+    """Make each row sum to one; a row of zeros becomes ``fallback``."""
+    for m in range(joint.shape[0]):
+        row = joint[m]
+        total = 0.0
+        for c in range(row.size):
+            total += row[c]
+        if total > 0.0:
+            scale = 1.0 / total
+            for c in range(row.size):
+                row[c] *= scale
+        else:
+            for c in range(row.size):
+                row[c] = fallback[c]
+
+
+@kernel
+def sum_rows(joint, out):
+    """The sum of each row."""
+    for m in range(joint.shape[0]):
+        total = 0.0
+        for c in range(joint.shape[1]):
+            total += joint[m, c]
+        out[m] = total
