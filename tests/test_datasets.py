@@ -60,7 +60,7 @@ def test_all_is_sorted_and_complete():
 
 
 def test_import_brings_no_frame_library():
-    heavy = "{'pandas', 'polars', 'pyarrow', 'matplotlib', 'sklearn'}"
+    heavy = "{'pandas', 'polars', 'pyarrow', 'matplotlib'}"
     code = f"import sys, discbayes.datasets; print(sorted({heavy} & set(sys.modules)))"
     result = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert result.stdout.strip() == "[]"
@@ -229,6 +229,12 @@ def test_random_trees_log_joint_is_the_distribution_that_is_sampled():
     np.testing.assert_allclose(frequencies(X, y, joint.shape), joint, atol=0.004)
 
 
+def test_random_trees_of_one_feature_and_of_one_value():
+    for size in ({"n_features": 1}, {"n_values": 1}):
+        X, y = datasets.make_random_tree(90, **size, random_state=0)
+        assert len(X) == len(y) == 90
+
+
 def test_random_tree_is_a_tree():
     tree = random_trees(12, random_state=0).trees[3]
     position = np.argsort(tree.order)
@@ -303,6 +309,8 @@ def test_generators_refuse_impossible_settings():
         datasets.make_led(noise=1.5)
     with pytest.raises(ValueError, match="n_classes must be at least 2"):
         datasets.make_random_tree(n_classes=1)
+    with pytest.raises(ValueError, match="n_samples must be at least 2"):
+        load_dataset("random-tree", n_samples=1)
 
 
 # Files
@@ -662,6 +670,7 @@ def test_openml_is_fetched_once_and_then_read_from_the_cache(monkeypatch):
     server = use(monkeypatch, FakeOpenML())
     first = load_dataset("Toy", as_frame=False)
     assert server.asked == list(server.replies)[:3]
+    assert first.source == "openml"
     assert first.X.tolist() == [[0.5, "red"], [None, "light blue"], [1000.0, None]]
     assert first.y.tolist() == ["yes", "no", "yes"]
     assert (first.feature_names, first.target) == (["how big", "colour"], "Class")
@@ -719,7 +728,7 @@ def test_openml_server_error(monkeypatch):
     "server, message",
     [
         (FakeOpenML(ARFF[:-5]), "is damaged: its checksum is"),
-        (FakeOpenML(md5_checksum=None), "is damaged"),
+        (FakeOpenML(md5_checksum=None), "description of data set 7 lacks md5_checksum"),
         (FakeOpenML(format="Sparse_ARFF"), "as Sparse_ARFF; only dense ARFF"),
         (FakeOpenML(url="file:///etc/hostname"), "not an address of openml.org"),
         (FakeOpenML(url="https://openml.org.example.com/x"), "not an address of openml.org"),
@@ -735,9 +744,10 @@ def test_openml_bad_answers_leave_no_trace(monkeypatch, server, message):
     assert not files.cache_folder().exists()
 
 
-def test_openml_answer_that_is_not_json(monkeypatch):
-    use(monkeypatch, lambda address: b"<html>maintenance</html>")
-    with pytest.raises(ValueError, match="not JSON"):
+@pytest.mark.parametrize("answer", [b"<html>maintenance</html>", b"{}", b'{"data": 1}'])
+def test_openml_answer_of_another_shape(monkeypatch, answer):
+    use(monkeypatch, lambda address: answer)
+    with pytest.raises(ValueError, match="not what was expected"):
         load_dataset("toy")
 
 

@@ -92,11 +92,18 @@ def count_pairs(data: Encoded, counts: Counts, n_jobs: int | None = None, method
 
 
 def pair_information(
-    data: Encoded, counts: Counts, n_jobs: int | None = None, method: str = "auto"
+    data: Encoded,
+    counts: Counts,
+    n_jobs: int | None = None,
+    method: str = "auto",
+    skip: np.ndarray | None = None,
 ) -> PairInformation:
-    """Mutual information of every pair, without keeping the tables: memory grows with the data, not with the pairs."""
+    """Mutual information of every pair, without keeping the tables: memory grows with the data, not with the pairs.
+
+    Pairs marked in the symmetric matrix ``skip`` are not measured and have zeros.
+    """
     starts = np.empty(0, np.int64)
-    measured = _PairRun(data, counts, method).run(starts, np.empty(0), n_jobs)
+    measured = _PairRun(data, counts, method, skip).run(starts, np.empty(0), n_jobs)
     return _as_matrices(measured, data.n_features)
 
 
@@ -112,12 +119,14 @@ def _as_matrices(measured: np.ndarray, n: int) -> PairInformation:
 class _PairRun:
     """One pass over all pairs: which kernel for which pair, and the bit sets where they are used."""
 
-    def __init__(self, data: Encoded, counts: Counts, method: str):
+    def __init__(self, data: Encoded, counts: Counts, method: str, skip: np.ndarray | None = None):
         if method not in ("auto", "bits", "loop"):
             raise ValueError(f"method is 'auto', 'bits' or 'loop', not {method!r}")
         if method == "bits" and data.weight is not None:
             raise ValueError("bit sets count rows, so they cannot count weights; use method='loop' or 'auto'")
         self.data, self.counts = data, counts
+        n = data.n_features
+        self.skip = np.zeros((n, n), np.bool_) if skip is None else skip
         self.method = "loop" if data.weight is not None else method
         self.y, self.weight = kernel_classes(data), kernel_weight(data)
         self.known = self._known_logs()
@@ -127,14 +136,14 @@ class _PairRun:
         n = self.data.n_features
         measured = np.zeros((n * (n - 1) // 2, 3))
         bits_cost, loop_cost = self._costs()
-        by_bits = self._by_bits(bits_cost, loop_cost)
+        by_bits = self._by_bits(bits_cost, loop_cost) & ~self.skip
         if by_bits.any():
             self._build_bits(by_bits.any(axis=0) | by_bits.any(axis=1), n_jobs)
 
         def one(first: int) -> None:
             self._row(first, by_bits[first], starts, cells, measured)
 
-        work = np.where(by_bits, bits_cost, loop_cost).sum() / 2
+        work = np.where(self.skip, 0.0, np.where(by_bits, bits_cost, loop_cost)).sum() / 2
         parallel_map(one, range(n - 1), n_jobs, work=work)
         return measured
 
@@ -145,7 +154,8 @@ class _PairRun:
         data, n = self.data, self.data.n_features
         begin = first * (2 * n - first - 1) // 2
         for kind in (True, False):
-            seconds = np.flatnonzero(by_bits[first + 1 :] == kind) + first + 1
+            wanted = (by_bits == kind) & ~self.skip[first]
+            seconds = np.flatnonzero(wanted[first + 1 :]) + first + 1
             if not seconds.size:
                 continue
             rows = begin + seconds - first - 1

@@ -1,1 +1,15 @@
-"""."""
+"""Tables to codes: discretisers, and the encoder that reads frames and arrays of any make."""
+
+from discbayes.data.discretize import EqualFrequencyDiscretizer, MDLPDiscretizer
+from discbayes.data.domain import Domain, Encoded, Variable, code_dtype
+from discbayes.data.encode import FrameEncoder
+
+__all__ = [
+    "Domain",
+    "Encoded",
+    "EqualFrequencyDiscretizer",
+    "FrameEncoder",
+    "MDLPDiscretizer",
+    "Variable",
+    "code_dtype",
+]

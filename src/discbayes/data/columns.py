@@ -1,8 +1,9 @@
 """The parts that a table falls into once it has been read.
 
-A table is a list of parts. A `Block` is a two-dimensional array of numbers that covers one or more columns: a numeric
-matrix is one block, each numeric column of a frame is a block of its own. A `Levels` is one column of labels, held as
-places in a list of the labels that occur. Gaps are NaN in a block and place -1 in levels.
+A table is a list of parts. A `Block` is a two-dimensional array of numbers that covers one or more columns:
+a numeric matrix is one block, each numeric column of a frame is a block of its own. A `Levels` is one
+column of labels, held as places in a list of the labels that occur. Gaps are NaN in a block and place -1 in
+levels.
 """
 
 from __future__ import annotations
@@ -16,16 +17,28 @@ import numpy as np
 
 from discbayes.engine import row_blocks
 
-_CHUNK_CELLS = 1 << 19  # work on so many cells at a time: large enough for threads, small enough to be converted
+_CHUNK_CELLS = (
+    1 << 19
+)  # work on so many cells at a time: large enough for threads, small enough to be converted
 
 # The few types that kernels are compiled for, and what the others are turned into, a chunk at a time.
-_KERNEL_TYPES = {"u1": "u1", "i4": "i4", "i8": "i8", "f8": "f8", "i1": "i4", "i2": "i4", "u2": "i4", "u4": "i8"}
+_KERNEL_TYPES = {
+    "u1": "u1",
+    "i4": "i4",
+    "i8": "i8",
+    "f8": "f8",
+    "i1": "i4",
+    "i2": "i4",
+    "u2": "i4",
+    "u4": "i8",
+}
 
 
 def kernel_array(array: np.ndarray) -> np.ndarray:
     """The array as the kernels want it: one of four types, C order, and read-only.
 
-    A kernel is compiled again for an array that differs in writability alone, so all of them are made read-only.
+    A kernel is compiled again for an array that differs in writability alone, so all of them are made
+    read-only.
     """
     wanted = _KERNEL_TYPES.get(array.dtype.str[1:], "f8")
     block = np.ascontiguousarray(array, dtype=np.dtype(wanted)).view()
@@ -69,8 +82,8 @@ class Block:
 class Levels:
     """One column of labels: cell ``m`` holds ``levels[places[m]]``; -1 is a gap.
 
-    ``declared`` says that the levels are a domain that the table itself states, in its order. ``text`` marks plain
-    strings, which may turn out to be identifiers.
+    ``declared`` says that the levels are a domain that the table itself states, in its order. ``text``
+    marks plain strings, which may turn out to be identifiers.
     """
 
     position: int
@@ -120,6 +133,14 @@ class Table:
         parts = [part.take(rows) for part in self.parts]
         return replace(self, n_rows=int(np.count_nonzero(rows)), parts=parts)
 
+    def find(self, position: int) -> tuple[Part, int]:
+        """The part that holds a column, and the column's place in it."""
+        for part in self.parts:
+            place = np.flatnonzero(part.positions == position)
+            if place.size:
+                return part, int(place[0])
+        raise IndexError(f"the table has no column {position}")
+
     def gap_counts(self) -> np.ndarray:
         """The number of missing cells of each column."""
         counts = np.zeros(len(self.names), dtype=np.int64)
@@ -143,7 +164,7 @@ def default_names(n_columns: int) -> list[str]:
 
 
 def is_gap(value: Any) -> bool:
-    """Whether a single value stands for "missing": None, NaN, or pandas' NA and NaT (told by name, not imported)."""
+    """Whether a value stands for "missing": None, NaN, pandas' NA and NaT (told by name, without pandas)."""
     if value is None or type(value).__name__ in ("NAType", "NaTType"):
         return True
     return bool(isinstance(value, (float, np.floating)) and value != value)

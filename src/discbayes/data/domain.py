@@ -12,6 +12,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import cached_property
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
@@ -29,9 +30,9 @@ def _number(value: float) -> str:
 class Variable:
     """One column: its name, and what each of its codes means.
 
-    A numeric variable has ``cuts``: code ``k`` is the half-open interval from ``cuts[k-1]`` up to, and without,
-    ``cuts[k]``. Any other variable has ``values``: code ``k`` is ``values[k]``. With ``missing_value`` the last code
-    stands for "missing at fit", as a value of its own.
+    A numeric variable has ``cuts``: code ``k`` is the half-open interval from ``cuts[k-1]`` up to, and
+    without, ``cuts[k]``. Any other variable has ``values``: code ``k`` is ``values[k]``. With
+    ``missing_value`` the last code stands for "missing at fit", as a value of its own.
     """
 
     name: str
@@ -64,7 +65,7 @@ def _interval_labels(cuts: tuple[float, ...]) -> list[str]:
     texts = [_number(cut) for cut in cuts]
     if len(set(texts)) < len(texts):
         texts = [repr(float(cut)) for cut in cuts]
-    inner = [f"[{low}, {high})" for low, high in zip(texts, texts[1:], strict=False)]
+    inner = [f"[{low}, {high})" for low, high in pairwise(texts)]
     return [f"< {texts[0]}", *inner, f">= {texts[-1]}"]
 
 
@@ -95,7 +96,9 @@ class Domain:
         try:
             return self._positions[name]
         except KeyError:
-            raise KeyError(f"no feature is called {name!r}; the features are {', '.join(self.names[:20])}") from None
+            raise KeyError(
+                f"no feature is called {name!r}; the features are {', '.join(self.names[:20])}"
+            ) from None
 
     @cached_property
     def _positions(self) -> dict[str, int]:
@@ -141,7 +144,9 @@ class Encoded:
     @cached_property
     def gaps(self) -> np.ndarray:
         """The number of missing cells of each feature."""
-        return np.array([np.count_nonzero(row == card) for row, card in zip(self.codes, self.cards, strict=True)])
+        return np.array(
+            [np.count_nonzero(row == card) for row, card in zip(self.codes, self.cards, strict=True)]
+        )
 
     @property
     def classes(self) -> np.ndarray:

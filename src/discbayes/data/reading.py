@@ -50,7 +50,9 @@ def _as_frame(X: Any) -> nw.DataFrame[Any] | None:
     except DuplicateError:
         _refuse_duplicates(X)
     if isinstance(frame, nw.LazyFrame):
-        raise TypeError("X is a lazy frame, whose rows are not there yet: call collect() on it (compute() in Dask)")
+        raise TypeError(
+            "X is a lazy frame, whose rows are not there yet: call collect() on it (compute() in Dask)"
+        )
     return frame if isinstance(frame, nw.DataFrame) else None
 
 
@@ -64,7 +66,9 @@ def _read_frame(frame: nw.DataFrame[Any]) -> Table:
     names = [str(name) for name in frame.columns]
     if len(set(names)) < len(names):
         twice = [name for name, times in Counter(names).items() if times > 1]
-        raise ValueError(f"X has several columns with the same name: {', '.join(map(repr, twice))}; rename them")
+        raise ValueError(
+            f"X has several columns with the same name: {', '.join(map(repr, twice))}; rename them"
+        )
     parts = [_read_series(frame.get_column(key), at, names[at]) for at, key in enumerate(frame.columns)]
     return Table(names=names, n_rows=len(frame), parts=parts, named=True)
 
@@ -86,7 +90,7 @@ def _read_series(series: nw.Series[Any], position: int, name: str) -> Part:
         return read_objects(series.to_list(), position, name)
     if series.null_count() == len(series):  # a column of nulls has no type in arrow and polars
         return _numbers(np.full(len(series), np.nan), position, name)
-    _refuse_type(name, str(dtype), dtype.is_temporal())
+    return _refuse_type(name, str(dtype), dtype.is_temporal())
 
 
 def _numeric_values(series: nw.Series[Any]) -> np.ndarray:
@@ -98,8 +102,8 @@ def _numeric_values(series: nw.Series[Any]) -> np.ndarray:
 def _read_categories(series: nw.Series[Any], position: int, name: str) -> Levels:
     if series.implementation.is_pandas_like():
         native = series.to_native()
-        levels = [_plain(value) for value in native.cat.categories.tolist()]
-        _check_levels(levels, name)
+        levels = [plain(value) for value in native.cat.categories.tolist()]
+        check_levels(levels, name)
         return Levels(position, native.cat.codes.to_numpy().astype(np.int32), levels, declared=True)
     places, seen = factorize(series.to_list())
     if series.dtype != nw.Enum:
@@ -115,7 +119,9 @@ def _refuse_type(name: str, dtype: str, temporal: bool) -> NoReturn:
         way_out = "turn it into numbers (the age in days) or categories (the month) first"
     else:
         way_out = "split it into columns of numbers or strings, or drop it"
-    raise ValueError(f"column {name!r} holds {dtype}, which is neither number, boolean nor category: {way_out}")
+    raise ValueError(
+        f"column {name!r} holds {dtype}, which is neither number, boolean nor category: {way_out}"
+    )
 
 
 # Arrays
@@ -127,17 +133,20 @@ def _as_array(X: Any) -> np.ndarray:
         array = np.array(X, dtype=object)  # numpy has turned the numbers among the strings into strings
     if array.ndim == 1:
         raise ValueError(
-            "Expected 2D array, got 1D array instead. Reshape your data either using array.reshape(-1, 1) if it has "
-            "a single feature or array.reshape(1, -1) if it has a single sample."
+            "Expected 2D array, got 1D array instead. Reshape your data either using array.reshape(-1, 1) if "
+            "it has a single feature or array.reshape(1, -1) if it has a single sample."
         )
     if array.ndim != 2:
-        raise ValueError(f"X must be a table with rows and columns; found {array.ndim} dimensions ({type(X).__name__})")
+        raise ValueError(
+            f"X must be a table with rows and columns; found {array.ndim} dimensions ({type(X).__name__})"
+        )
     return array
 
 
 def _to_numpy(X: Any) -> np.ndarray:
     if isinstance(X, np.ma.MaskedArray):
-        return X.astype(object).filled(None) if X.dtype.kind in "OUS" else X.astype(np.float64).filled(np.nan)
+        objects = X.dtype.kind in "OUS"
+        return np.ma.filled(X.astype(object if objects else np.float64), None if objects else np.nan)
     try:
         return np.asarray(X)
     except ValueError as error:
@@ -151,7 +160,7 @@ def _read_array(array: np.ndarray) -> Table:
     if kind == "c":
         raise ValueError("Complex data not supported: split X into its real and imaginary parts")
     if kind in "biuf":
-        parts: list[Part] = _matrix_blocks(array, names) if array.size else []
+        parts: list[Part] = list(matrix_blocks(array)) if array.size else []
     elif kind in "OUT":
         parts = [read_objects(array[:, at].tolist(), at, name) for at, name in enumerate(names)]
     else:
@@ -159,7 +168,7 @@ def _read_array(array: np.ndarray) -> Table:
     return Table(names=names, n_rows=n_rows, parts=parts, named=False)
 
 
-def _matrix_blocks(array: np.ndarray, names: list[str]) -> list[Part]:
+def matrix_blocks(array: np.ndarray) -> list[Block]:
     """One block; in Fortran order one per column, which lie together there."""
     positions = np.arange(array.shape[1])
     boolean = array.dtype == bool
@@ -183,7 +192,9 @@ def _numbers(values: np.ndarray, position: int, name: str, boolean: bool = False
 
 def _signed(values: np.ndarray, where: str) -> np.ndarray:
     if values.size and int(values.max()) > _INT64_MAX:
-        raise ValueError(f"{where} holds {values.max()}, too large for 64 bits with a sign: cast it to float or str")
+        raise ValueError(
+            f"{where} holds {values.max()}, too large for 64 bits with a sign: cast it to float or str"
+        )
     return values.astype(np.int64)
 
 
@@ -197,8 +208,8 @@ def read_objects(values: list[Any], position: int, name: str) -> Part:
         _refuse_object(values, name)
     if "text" in kinds:
         places, levels = factorize(values)
-        levels = [_plain(value) for value in levels]
-        _check_levels(levels, name)
+        levels = [plain(value) for value in levels]
+        check_levels(levels, name)
         return Levels(position, places, levels, text=True)
     return _object_numbers(values, position, name, kinds)
 
@@ -222,13 +233,17 @@ def _type_kind(kind: type) -> str:
         return "gap"
     if issubclass(kind, (bool, np.bool_)):
         return "boolean"
-    return "number" if issubclass(kind, (numbers.Real, Decimal)) and not issubclass(kind, _TEMPORAL) else "other"
+    return (
+        "number" if issubclass(kind, (numbers.Real, Decimal)) and not issubclass(kind, _TEMPORAL) else "other"
+    )
 
 
 def _refuse_object(values: list[Any], name: str) -> NoReturn:
     row, value = next((row, value) for row, value in enumerate(values) if _type_kind(type(value)) == "other")
     if isinstance(value, (complex, np.complexfloating)):
-        raise ValueError(f"Complex data not supported: column {name!r} holds {value!r}; split it into two columns")
+        raise ValueError(
+            f"Complex data not supported: column {name!r} holds {value!r}; split it into two columns"
+        )
     if isinstance(value, _TEMPORAL):
         _refuse_type(name, type(value).__name__, temporal=True)
     raise TypeError(
@@ -237,24 +252,24 @@ def _refuse_object(values: list[Any], name: str) -> NoReturn:
     )
 
 
-def _plain(value: Any) -> Any:
+def plain(value: Any) -> Any:
     """A label as a plain Python scalar."""
     if isinstance(value, str):
         return str(value)
     return value.item() if isinstance(value, np.generic) else value
 
 
-def _check_levels(levels: list[Any], name: str) -> None:
+def check_levels(levels: list[Any], name: str) -> None:
     """Labels are all strings, or all numbers."""
     strings = [value for value in levels if isinstance(value, str)]
     others = [value for value in levels if not isinstance(value, str)]
     if strings and others:
         raise ValueError(
-            f"column {name!r} mixes strings and numbers, {strings[0]!r} and {others[0]!r} for example: cast it to one "
-            "of them, with astype(str) for example"
+            f"column {name!r} mixes strings and numbers, {strings[0]!r} and {others[0]!r} for example: "
+            "cast it to one of them, with astype(str) for example"
         )
     odd = next((value for value in others if not isinstance(value, (bool, int, float))), None)
     if odd is not None:
         raise ValueError(
-            f"column {name!r} has the category {odd!r} of type {type(odd).__name__}: cast the column with astype(str)"
+            f"column {name!r} has the category {odd!r} of type {type(odd).__name__}: cast it with astype(str)"
         )

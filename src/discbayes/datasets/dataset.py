@@ -17,8 +17,8 @@ Split = tuple[int, int] | None
 class Columns:
     """A data set as every source delivers it, before it becomes a frame or an array.
 
-    A numeric feature is a float64 array with NaN for gaps, any other an object array of text with None for gaps.
-    The first ``split[0]`` rows are the training part, the last ``split[1]`` the test part.
+    A numeric feature is a float64 array with NaN for gaps, any other an object array of text with None for
+    gaps. The first ``split[0]`` rows are the training part, the last ``split[1]`` the test part.
     """
 
     features: dict[str, np.ndarray]

@@ -1,4 +1,4 @@
-"""Columns to a frame of whatever library is installed, or to an array. No frame library is imported before use."""
+"""Columns to a frame of whatever library is installed, or to an array; no library is imported before use."""
 
 from __future__ import annotations
 
@@ -67,7 +67,7 @@ def _installed() -> list[str]:
     return [name for name in _BUILDERS if find_spec(name) is not None]
 
 
-def _choose(as_frame: bool | str) -> str | None:
+def choose_library(as_frame: bool | str) -> str | None:
     """The library that ``as_frame`` asks for; None stands for an array."""
     if as_frame is False:
         return None
@@ -84,9 +84,8 @@ def _choose(as_frame: bool | str) -> str | None:
     return str(as_frame)
 
 
-def build_table(features: FeatureColumns, as_frame: bool | str) -> Any:
-    """The features in the form that ``as_frame`` names (see ``load_dataset``)."""
-    library = _choose(as_frame)
+def build_table(features: FeatureColumns, library: str | None) -> Any:
+    """The features as a frame of the library, or as an array."""
     return to_array(features) if library is None else _BUILDERS[library](features)
 
 

@@ -1,17 +1,17 @@
 """Synthetic data: the papers' examples and two classics of Breiman.
 
-Every ``make_...`` function returns ``(X, y)``: integer codes from 0 for categories, floats for measurements, and
-integer classes from 0. ``random_state`` is a seed, a ``numpy.random.Generator``, or None for fresh randomness.
+Every ``make_...`` function returns ``(X, y)``: integer codes from 0 for categories, floats for measurements,
+and integer classes from 0. ``random_state`` is a seed, a ``numpy.random.Generator``, or None for fresh
+randomness.
 
 P10 is Pernkopf & Bilmes (2010), Z17 is Zaidi et al. (2017).
 """
 
 from __future__ import annotations
 
-from operator import index
-
 import numpy as np
 
+from discbayes.datasets.checks import at_least
 from discbayes.datasets.trees import random_trees
 
 RandomState = int | np.random.Generator | None
@@ -24,18 +24,11 @@ _WAVE_PEAKS = np.array([7, 15, 11])
 _WAVE_PAIRS = np.array([[0, 1], [0, 2], [1, 2]])  # which two waves a class mixes
 
 
-def _count(value: int, name: str, least: int = 1) -> int:
-    number = index(value)
-    if number < least:
-        raise ValueError(f"{name} must be at least {least}; got {number}")
-    return number
-
-
 def draw_from_joint(
     joint: np.ndarray, n_samples: int, rng: np.random.Generator
 ) -> tuple[np.ndarray, np.ndarray]:
-    """Rows drawn from a table of probabilities whose first axis is the class and whose others are the features."""
-    cells = rng.choice(joint.size, size=_count(n_samples, "n_samples"), p=joint.ravel())
+    """Draw rows from a table of probabilities: the class is its first axis, the features are the others."""
+    cells = rng.choice(joint.size, size=at_least(1, n_samples, "n_samples"), p=joint.ravel())
     y, *features = np.unravel_index(cells, joint.shape)
     return np.column_stack(features), y
 
@@ -43,9 +36,9 @@ def draw_from_joint(
 def three_feature_joint() -> np.ndarray:
     """P(c, x1, x2, x3) of P10 section 3, shape (2, 2, 2, 2).
 
-    X1 is uniform; X2 copies X1 half of the time and is uniform otherwise. X3 copies X2 with probability 0.5, is
-    uniform with 0.2, and with 0.3 copies X1 in class 0 and its negation in class 1. So X2 and X3 depend on each other
-    strongly, but only X1 and X3 together tell the classes apart.
+    X1 is uniform; X2 copies X1 half of the time and is uniform otherwise. X3 copies X2 with probability 0.5,
+    is uniform with 0.2, and with 0.3 copies X1 in class 0 and its negation in class 1. So X2 and X3 depend
+    on each other strongly, but only X1 and X3 together tell the classes apart.
 
     Examples
     --------
@@ -90,7 +83,7 @@ def make_three_feature(
 
 def random_joint(n_features: int, n_classes: int, random_state: RandomState = None) -> np.ndarray:
     """A joint distribution of a class and binary features, uniform over all such distributions."""
-    cells = _count(n_classes, "n_classes") * 2 ** _count(n_features, "n_features")
+    cells = at_least(1, n_classes, "n_classes") * 2 ** at_least(1, n_features, "n_features")
     joint = np.random.default_rng(random_state).dirichlet(np.ones(cells))
     return joint.reshape(n_classes, *[2] * n_features)
 
@@ -104,8 +97,8 @@ def make_random_distribution(
 ) -> tuple[np.ndarray, np.ndarray]:
     """Draw a joint distribution at random, then rows from it (P10 section 6.3).
 
-    P10 says "random distributions" and no more. Here the joint table over the class and binary features is uniform on
-    the simplex of all such tables, which has dependencies of every order.
+    P10 says "random distributions" and no more. Here the joint table over the class and binary features is
+    uniform on the simplex of all such tables, which has dependencies of every order.
 
     Parameters
     ----------
@@ -144,9 +137,10 @@ def make_random_tree(
 ) -> tuple[np.ndarray, np.ndarray]:
     """Draw a random 1-tree for each class, then rows from them (P10 section 6.4).
 
-    A third of the rows are class 0, drawn from its tree. The other classes share the rest evenly; half of the rows of
-    each are drawn from its own tree and half from the tree of class 0, "for confusion". To draw training and test
-    rows from the same trees, or to score with the true model, use ``discbayes.datasets.trees.random_trees``.
+    A third of the rows are class 0, drawn from its tree. The other classes share the rest evenly; half of
+    the rows of each are drawn from its own tree and half from the tree of class 0, "for confusion". To draw
+    training and test rows from the same trees, or to score with the true model, use
+    ``discbayes.datasets.trees.random_trees``.
 
     Parameters
     ----------
@@ -171,19 +165,16 @@ def make_random_tree(
     [400, 200, 200, 200, 200]
     """
     rng = np.random.default_rng(random_state)
-    trees = random_trees(
-        _count(n_features, "n_features"), _count(n_classes, "n_classes", 2), _count(n_values, "n_values"), rng
-    )
-    return trees.sample(_count(n_samples, "n_samples"), rng)
+    return random_trees(n_features, n_classes, n_values, rng).sample(n_samples, rng)
 
 
 def make_conditioned_logistic(
     n_samples: int = 10_000, *, alpha: float = 1.0, random_state: RandomState = None
 ) -> tuple[np.ndarray, np.ndarray]:
-    """Draw from a logistic model of three binary features that is the worse conditioned the larger alpha is (Z17 5.5.1).
+    """Draw from a logistic model of three binary features, ill conditioned where alpha is large (Z17 5.5.1).
 
-    ``P(y = 1 | x) = 1 / (1 + exp(-(10**alpha * x1 + x2 + 10**-alpha * x3)))``, with uniform features. (The paper's
-    formula lacks the ``1 +``.)
+    ``P(y = 1 | x) = 1 / (1 + exp(-(10**alpha * x1 + x2 + 10**-alpha * x3)))``, with uniform features. (The
+    paper's formula lacks the ``1 +``.)
 
     Parameters
     ----------
@@ -207,7 +198,7 @@ def make_conditioned_logistic(
     ((100, 3), [0, 1])
     """
     rng = np.random.default_rng(random_state)
-    X = rng.integers(2, size=(_count(n_samples, "n_samples"), 3))
+    X = rng.integers(2, size=(at_least(1, n_samples, "n_samples"), 3))
     score = X @ np.array([10.0**alpha, 1.0, 10.0**-alpha])
     return X, (rng.random(len(X)) < 1.0 / (1.0 + np.exp(-score))).astype(np.int64)
 
@@ -243,9 +234,9 @@ def make_led(
     if not 0.0 <= noise <= 1.0:
         raise ValueError(f"noise is a probability; got {noise}")
     rng = np.random.default_rng(random_state)
-    y = rng.integers(10, size=_count(n_samples, "n_samples"))
+    y = rng.integers(10, size=at_least(1, n_samples, "n_samples"))
     wrong = rng.random((n_samples, 7)) < noise
-    coins = rng.integers(2, size=(n_samples, _count(n_irrelevant, "n_irrelevant", 0)))
+    coins = rng.integers(2, size=(n_samples, at_least(0, n_irrelevant, "n_irrelevant")))
     return np.hstack([LED_PATTERNS[y] ^ wrong, coins]), y
 
 
@@ -276,10 +267,10 @@ def make_waveform(
     (100, 40)
     """
     rng = np.random.default_rng(random_state)
-    y = rng.integers(3, size=_count(n_samples, "n_samples"))
+    y = rng.integers(3, size=at_least(1, n_samples, "n_samples"))
     waves = np.maximum(6.0 - np.abs(np.arange(1, 22) - _WAVE_PEAKS[:, None]), 0.0)
     first, second = waves[_WAVE_PAIRS[y].T]
     share = rng.random((n_samples, 1))
-    X = rng.normal(size=(n_samples, 21 + _count(n_noise, "n_noise", 0)))
+    X = rng.normal(size=(n_samples, 21 + at_least(0, n_noise, "n_noise")))
     X[:, :21] += share * first + (1.0 - share) * second
     return X, y

@@ -42,8 +42,8 @@ def labels(y: np.ndarray) -> np.ndarray:
 def corral() -> Columns:
     """MLC++'s corral: the class is (A0 and A1) or (B0 and B1).
 
-    ``Correlated`` equals the class on the first 64 rows (the 32 combinations, twice) and runs through both values on
-    the other 64, so it agrees with the class in three rows of four.
+    ``Correlated`` equals the class on the first 64 rows (the 32 combinations, twice) and runs through both
+    values on the other 64, so it agrees with the class in three rows of four.
     """
     five = combinations(2, 2, 2, 2, 2)
     agreeing = np.column_stack([five, _corral_class(five)])
@@ -57,7 +57,7 @@ def _corral_class(X: np.ndarray) -> np.ndarray:
 
 
 def mofn(*, random_state: int | np.random.Generator | None = 0) -> Columns:
-    """At least 3 of the 7 bits 2 to 8: 300 rows drawn uniformly to train on, all 1,024 combinations to test on."""
+    """At least 3 of the 7 bits 2 to 8: 300 rows drawn uniformly to train on, all 1,024 to test on."""
     every = combinations(*[2] * 10)
     drawn = np.random.default_rng(random_state).integers(len(every), size=300)
     X = np.vstack([every[drawn], every])
@@ -84,8 +84,8 @@ def _monk_class(problem: int, X: np.ndarray) -> np.ndarray:
 def tic_tac_toe() -> Columns:
     """The 958 boards at which a game that x opens can end; positive where x has won.
 
-    A filled board is such an end exactly when the numbers of moves fit: x has moved once more than o where x won or
-    the board is full, as often where o won, and never have both won.
+    A filled board is such an end exactly when the numbers of moves fit: x has moved once more than o where x
+    won or the board is full, as often where o won, and never have both won.
     """
     boards = combinations(*[3] * 9)  # 0 is x, 1 is o, 2 is blank
     x_won, o_won = _has_line(boards == 0), _has_line(boards == 1)
@@ -100,7 +100,7 @@ def tic_tac_toe() -> Columns:
 
 
 def _has_line(taken: np.ndarray) -> np.ndarray:
-    return taken[:, _LINES].all(axis=2).any(axis=1)
+    return np.any(np.all(taken[:, _LINES], axis=2), axis=1)
 
 
 def balance_scale() -> Columns:

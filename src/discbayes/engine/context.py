@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import time
 from dataclasses import dataclass, field
+from typing import Any
 
 import numpy as np
 
@@ -11,8 +13,16 @@ from discbayes.engine.progress import Progress
 
 @dataclass(frozen=True)
 class Context:
-    """The random generator, the number of threads and the progress display of one run."""
+    """The random generator, the number of threads, the progress display and the trace of one run."""
 
     rng: np.random.Generator = field(default_factory=lambda: np.random.default_rng(0))
     n_jobs: int | None = None
     progress: Progress = field(default_factory=Progress)
+    history: list[dict[str, Any]] = field(default_factory=list)
+    started: float = field(default_factory=time.perf_counter)
+
+    def record(self, **step: Any) -> None:
+        """Add a step to the trace, with the seconds since the start, and show it where steps are shown."""
+        self.history.append({**step, "seconds": time.perf_counter() - self.started})
+        if self.progress.verbose >= 2:
+            self.progress.step(", ".join(f"{key} {value}" for key, value in step.items()))

@@ -12,6 +12,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from discbayes.engine import parallel_map, row_blocks
+from discbayes.inference.forest import Padded, padded, upward_plan
 from discbayes.inference.patterns import Gaps, blank_rows, group_by_gaps
 from discbayes.kernels import elimination, forest, joint, weighting
 from discbayes.network import Tables
@@ -62,22 +63,21 @@ def log_joint_and_error(
     joint.rows_with_gaps(codes, tables.cards, flags)
     if not flags.any():
         return _complete(tables, codes, effort), None
+    if tables.structure.is_forest:
+        return _on_forest(tables, codes, flags, effort), None
     out = np.empty((n_samples, tables.n_classes))
     whole, gappy = np.flatnonzero(~flags), np.flatnonzero(flags)
     if whole.size:
         out[whole] = _complete(tables, np.ascontiguousarray(codes[:, whole]), effort)
-    error = None
-    if tables.structure.is_forest:
-        out[gappy] = _on_forest(tables, codes, gappy, effort)
-    else:
-        out[gappy], gap_error = _by_elimination(tables, codes, gappy, effort)
-        if gap_error is not None:
-            error = np.zeros_like(out)
-            error[gappy] = gap_error
+    out[gappy], gap_error = _by_elimination(tables, codes, gappy, effort)
+    if gap_error is None:
+        return out, None
+    error = np.zeros_like(out)
+    error[gappy] = gap_error
     return out, error
 
 
-def _complete(tables: Tables, codes: np.ndarray, effort: Effort) -> np.ndarray:
+def _complete(tables: Tables | Padded, codes: np.ndarray, effort: Effort) -> np.ndarray:
     layout = tables.layout
     out = np.empty((codes.shape[1], tables.n_classes))
 
@@ -91,20 +91,18 @@ def _complete(tables: Tables, codes: np.ndarray, effort: Effort) -> np.ndarray:
     return out
 
 
-def _on_forest(tables: Tables, codes: np.ndarray, rows: np.ndarray, effort: Effort) -> np.ndarray:
-    layout, structure = tables.layout, tables.structure
-    parent = np.array([group[0] if group else -1 for group in structure.parents], np.int64)
-    order = np.array(structure.order, np.int64)
-    starts = np.concatenate([[0], np.cumsum(tables.cards * tables.n_classes)]).astype(np.int64)
-    out = np.empty((rows.size, tables.n_classes))
+def _on_forest(tables: Tables, codes: np.ndarray, flags: np.ndarray, effort: Effort) -> np.ndarray:
+    """Families without a gap from padded tables, as for complete rows; then the gaps of the rows that have some."""
+    out = _complete(padded(tables), codes, effort)
+    plan, rows = upward_plan(tables), np.flatnonzero(flags)
 
     def one(block: slice) -> None:
-        forest.forest_log_joint(
-            codes, rows[block], order, parent, tables.cards, layout.offsets, starts, tables.log_prior,
-            tables.log_theta, tables.theta, tables.shifts, tables.is_normalized, out[block],
+        forest.sum_out_gaps(
+            codes, rows[block], plan.upward, plan.parent, plan.child_start, plan.child_index, tables.cards,
+            tables.layout.offsets, plan.starts, tables.smallest, tables.theta, tables.shifts, tables.is_normalized, out,
         )  # fmt: skip
 
-    work = rows.size * structure.n_features * tables.n_classes * 4
+    work = rows.size * plan.upward.size * tables.n_classes * 10
     with np.errstate(divide="ignore"):
         parallel_map(one, row_blocks(rows.size, 1024), effort.n_jobs, work=work)
     return out

@@ -1,8 +1,8 @@
 """Rows with gaps on structures in which a feature has at most one feature parent: one upward pass, linear time.
 
-Messages are products of probabilities, kept off the log scale because sums over values need no logarithm there. When a
-product comes near the end of the range of a double it is moved to a log-scale store, so nothing underflows however many
-children a feature has.
+Messages are products of probabilities, kept off the log scale because sums over values need no logarithm there. A lower
+bound travels with each product; when it comes near the end of the range of a double the product is moved to a log-scale
+store, so nothing underflows however many children a feature has.
 """
 
 from __future__ import annotations
@@ -15,110 +15,143 @@ LOW, HIGH = 1e-100, 1e100
 
 
 @kernel
-def _store_logs(message, logs, stored):
+def _store_logs(messages, logs, first, last, stored):
     """Move a message to its log-scale store and start again at one."""
-    for k in range(message.size):
-        logs[k] = (logs[k] if stored else 0.0) + np.log(message[k])
-        message[k] = 1.0
+    for k in range(first, last):
+        logs[k] = (logs[k] if stored else 0.0) + np.log(messages[k])
+        messages[k] = 1.0
 
 
 @kernel
-def _release_logs(message, logs, stored, n_classes, top):
-    """Bring a message back from the log scale, each class scaled by its largest entry, whose log is added to ``top``."""
-    if stored:
-        for k in range(message.size):
-            message[k] = logs[k] + np.log(message[k])
-    else:
-        for k in range(message.size):
-            message[k] = np.log(message[k])
+def _release_logs(messages, logs, first, last, n_classes, result):
+    """Bring a message back from the log scale, each class scaled by its largest entry, whose log goes to the result."""
+    for k in range(first, last):
+        messages[k] = logs[k] + np.log(messages[k])
     for c in range(n_classes):
         best = -np.inf
-        for k in range(c, message.size, n_classes):
-            best = max(best, message[k])
-        top[c] += best
-        for k in range(c, message.size, n_classes):
-            message[k] = np.exp(message[k] - best) if best > -np.inf else 1.0
+        for k in range(first + c, last, n_classes):
+            best = max(best, messages[k])
+        result[c] += best
+        for k in range(first + c, last, n_classes):
+            messages[k] = np.exp(messages[k] - best) if best > -np.inf else 1.0
 
 
 @kernel
-def _out_of_range(message):
-    """Whether an entry comes near the end of the range of a double."""
-    low, high = 1.0, 1.0
-    for k in range(message.size):
-        low = min(low, message[k])
-        high = max(high, message[k])
-    return low < LOW or high > HIGH
+def _take_in(message, cells, source, line, step, n_classes, heard):
+    """Multiply a message by what a child says; the first child starts it."""
+    if heard:
+        for cell in range(0, cells, n_classes):
+            for c in range(n_classes):
+                message[cell + c] *= source[line + c]
+            line += step
+    else:
+        for cell in range(0, cells, n_classes):
+            for c in range(n_classes):
+                message[cell + c] = source[line + c]
+            line += step
 
 
 @kernel
-def forest_log_joint(
-    codes, rows, order, parent, cards, offsets, starts, log_prior, log_theta, theta, shifts, normalized, out
+def _sum_values(theta, line, message, cells, n_classes, total, at):
+    """Σ_v θ[v, c] · message[v, c] for every class, written to ``total`` from ``at`` on."""
+    for c in range(n_classes):
+        total[at + c] = theta[line + c] * message[c]
+    for cell in range(n_classes, cells, n_classes):
+        for c in range(n_classes):
+            total[at + c] += theta[line + cell + c] * message[cell + c]
+
+
+@kernel
+def sum_out_gaps(
+    codes, rows, upward, parent, child_start, child_index, cards, offsets, starts, smallest, theta, shifts, normalized, out
 ):  # fmt: skip
-    """Log P(c, x observed) of the given rows: children before parents, gaps summed out where they have been heard of.
+    """Add to the log-joint of the given rows what their gaps, summed out, contribute.
 
-    ``starts`` says where the message to each feature stands in the scratch space; ``order`` has parents first.
+    The families without a gap are in ``out`` already. ``upward`` lists the features whose gaps matter, children before
+    parents: with normalised tables a gap without children sums to one. Each such gap collects what its children say of
+    its values (a *message* over its values and the classes), multiplies by its own table, sums, and passes the result to
+    its parent, or to the row where the parent is known. ``starts`` says where what a feature tells its parent stands in
+    the scratch space; ``smallest`` is the smallest positive entry of each table.
     """
-    n_features, n_classes = codes.shape[0], log_prior.size
-    messages, logs = np.empty(starts[-1]), np.empty(starts[-1])
-    heard, stored = np.zeros(n_features, np.bool_), np.zeros(n_features, np.bool_)
-    x = np.empty(n_features, np.int64)
-    total = np.empty(n_classes)
+    n_classes = out.shape[1]
+    widest = 0
+    for i in range(cards.size):
+        widest = max(widest, cards[i])
+    message, logs = np.empty(widest * n_classes), np.empty(widest * n_classes)
+    told = np.empty(starts[-1])
+    tells = np.zeros(cards.size, np.bool_)
+    low, high = np.ones(cards.size), np.ones(cards.size)
+    gaps = np.empty(upward.size + 1, np.int64)
+    product = np.empty(n_classes)
     for r in range(rows.size):
-        result = out[r]
-        for i in range(n_features):
-            x[i] = codes[i, rows[r]]
-        result[:] = log_prior
-        for at in range(n_features - 1, -1, -1):
-            i = order[at]
-            p = parent[i]
-            observed = x[i] < cards[i]
-            stride = cards[i] * n_classes
-            base = offsets[i]
-            if p >= 0 and x[p] < cards[p]:
-                base += x[p] * stride
-            if observed and (p < 0 or x[p] < cards[p]):
-                base += x[i] * n_classes
-                for c in range(n_classes):
-                    result[c] += log_theta[base + c]
-                continue
-            if not observed:
-                own = messages[starts[i] : starts[i + 1]]
-                if not heard[i]:
-                    if normalized:
-                        continue
-                    own[:] = 1.0
-                elif stored[i] or _out_of_range(own):
-                    _release_logs(own, logs[starts[i] : starts[i + 1]], stored[i], n_classes, result)
-                heard[i] = stored[i] = False
-                if p < 0 or x[p] < cards[p]:
-                    total[:] = 0.0
-                    for v in range(cards[i]):
-                        for c in range(n_classes):
-                            total[c] += theta[base + v * n_classes + c] * own[v * n_classes + c]
-                    for c in range(n_classes):
-                        result[c] += np.log(total[c]) + shifts[i]
+        row, result = rows[r], out[rows[r]]
+        n_gaps = 0
+        for a in range(upward.size):
+            gaps[n_gaps] = upward[a]
+            n_gaps += codes[upward[a], row] >= cards[upward[a]]
+        for c in range(n_classes):
+            product[c] = 1.0
+        product_low, product_high = 1.0, 1.0
+        for a in range(n_gaps):
+            i = gaps[a]
+            cells = cards[i] * n_classes
+            least, most, heard, stored = 1.0, 1.0, False, False
+            for at in range(child_start[i], child_start[i + 1]):
+                k = child_index[at]
+                seen = codes[k, row] < cards[k]
+                if not seen and not tells[k]:
                     continue
-            # the parent is missing: tell it what the part of the tree below it says of each of its values
-            above = messages[starts[p] : starts[p + 1]]
-            if not heard[p]:
-                above[:] = 1.0
-                heard[p] = True
-            for u in range(cards[p]):
-                line = base + u * stride
-                cell = u * n_classes
-                if observed:
-                    for c in range(n_classes):
-                        above[cell + c] *= theta[line + x[i] * n_classes + c]
-                else:
-                    total[:] = 0.0
-                    for v in range(cards[i]):
+                by_low, by_high = (smallest[k], 1.0) if seen else (low[k], high[k])
+                if least * by_low < LOW or most * by_high > HIGH:
+                    _store_logs(message, logs, 0, cells, stored)
+                    stored, least, most = True, 1.0, 1.0
+                least *= by_low
+                most *= by_high
+                if seen:
+                    line = offsets[k] + codes[k, row] * n_classes
+                    step = cards[k] * n_classes
+                    _take_in(message, cells, theta, line, step, n_classes, heard)
+                    if not normalized:
                         for c in range(n_classes):
-                            total[c] += theta[line + v * n_classes + c] * own[v * n_classes + c]
-                    for c in range(n_classes):
-                        above[cell + c] *= total[c]
+                            result[c] += shifts[k]
+                else:
+                    _take_in(message, cells, told, starts[k], n_classes, n_classes, heard)
+                    tells[k] = False
+                heard = True
+            if not heard:
+                if normalized:
+                    continue
+                message[:cells] = 1.0
+            if stored:
+                _release_logs(message, logs, 0, cells, n_classes, result)
+                least, most = 1.0, 1.0
+            least *= smallest[i]
             if not normalized:
+                most *= cards[i]
                 for c in range(n_classes):
                     result[c] += shifts[i]
-            if _out_of_range(above):
-                _store_logs(above, logs[starts[p] : starts[p + 1]], stored[p])
-                stored[p] = True
+            p = parent[i]
+            base = offsets[i]
+            if p >= 0:
+                if codes[p, row] >= cards[p]:
+                    at = starts[i]
+                    for u in range(cards[p]):
+                        _sum_values(theta, base, message, cells, n_classes, told, at)
+                        base += cells
+                        at += n_classes
+                    tells[i], low[i], high[i] = True, least, most
+                    continue
+                base += codes[p, row] * cells
+            if product_low * least < LOW or product_high * most > HIGH:
+                for c in range(n_classes):
+                    result[c] += np.log(product[c])
+                    product[c] = 1.0
+                product_low, product_high = 1.0, 1.0
+            product_low *= least
+            product_high *= most
+            _sum_values(theta, base, message, cells, n_classes, logs, 0)
+            for c in range(n_classes):
+                product[c] *= logs[c]
+        if product_low != 1.0 or product_high != 1.0:
+            for c in range(n_classes):
+                result[c] += np.log(product[c])

@@ -132,6 +132,12 @@ class Tables:
         sizes = np.diff(self.layout.offsets)
         return np.exp(self.log_theta - np.repeat(self.shifts, sizes))
 
+    @cached_property
+    def smallest(self) -> np.ndarray:
+        """The smallest positive entry of ``theta`` in each table: how fast a product over it can shrink."""
+        positive = np.where(self.theta > 0, self.theta, 1.0)
+        return np.minimum.reduceat(positive, self.layout.offsets[:-1]) if positive.size else np.empty(0)
+
     @property
     def n_parameters(self) -> int:
         """The number of free parameters of a normalised network of this structure."""

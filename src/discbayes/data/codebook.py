@@ -1,0 +1,194 @@
+"""Parts of a table to codes, by the variables of a domain.
+
+Three ways, chosen per column: whole numbers by a table, numbers with cut points by comparing, and anything
+else by looking its value up. Values are matched by what they are worth: 1, 1.0 and True are the same, and
+"1" is another.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Sequence
+from functools import partial
+from typing import Any
+
+import numpy as np
+
+from discbayes.data.columns import Block, Levels, Table, kernel_array
+from discbayes.data.domain import Variable, code_dtype
+from discbayes.data.histogram import refuse_infinite, table_offsets
+from discbayes.engine import parallel_map
+from discbayes.kernels.encoding import cut_codes, lookup_codes
+
+_TABLE_SPAN = 1024  # whole numbers are looked up in a table while it has no more entries than this ...
+_SPARSE = 8  # ... or than this many per value
+_FAR = 2**62
+
+
+class Codebook:
+    """The codes of the variables, laid out for the kernels.
+
+    Examples
+    --------
+    >>> from discbayes.data.reading import read_table
+    >>> size = Variable("size", "numeric", cuts=(1.5,))
+    >>> colour = Variable("colour", "categorical", ("blue", "red"))
+    >>> Codebook([size, colour]).encode(read_table([[1.0, "red"], [2.0, "green"], [None, "blue"]]))
+    array([[0, 1, 2],
+           [1, 2, 0]], dtype=uint8)
+    """
+
+    def __init__(self, variables: Sequence[Variable]):
+        self.variables = list(variables)
+        self.missing = np.array([variable.card for variable in variables], dtype=np.int64)
+        self.dtype = code_dtype(int(self.missing.max()))
+        self._is_cut = np.array([variable.cuts is not None for variable in variables])
+        self._lay_out_cuts()
+        self._lay_out_tables()
+
+    def _lay_out_cuts(self) -> None:
+        cuts = [np.array(variable.cuts or (), dtype=np.float64) for variable in self.variables]
+        self._n_cuts = np.array([part.size for part in cuts], dtype=np.int64)
+        self._cut_offset = table_offsets(self._n_cuts)
+        self._cuts = np.concatenate(cuts)
+
+    def _lay_out_tables(self) -> None:
+        tables = [_whole_table(variable) for variable in self.variables]
+        self._has_table = np.array([table is not None for table in tables])
+        found = [table or (0, np.zeros(0, dtype=np.int64)) for table in tables]
+        self._low = np.array([low for low, _ in found], dtype=np.int64)
+        self._size = np.array([codes.size for _, codes in found], dtype=np.int64)
+        self._offset = table_offsets(self._size)
+        self._table = np.concatenate([codes for _, codes in found]).astype(self.dtype)
+
+    def encode(self, table: Table, n_jobs: int | None = None) -> np.ndarray:
+        """The codes of a table with the same columns, feature by feature."""
+        out = np.empty((len(self.variables), table.n_rows), dtype=self.dtype)
+        tasks: list[Callable[[], None]] = []
+        for part in table.parts:
+            tasks += (
+                self._block_tasks(part, out) if isinstance(part, Block) else [self._levels_task(part, out)]
+            )
+        parallel_map(lambda task: task(), tasks, n_jobs)
+        return out
+
+    def _block_tasks(self, block: Block, out: np.ndarray) -> list[Callable[[], None]]:
+        columns = np.arange(block.positions.size)
+        at = block.positions
+        table = self._has_table[at] & block.whole
+        cut = self._is_cut[at] & ~table
+        by_value = columns[~table & ~cut]
+        rows = block.chunks() if by_value.size < columns.size else []
+        return [
+            *(partial(self._encode_rows, block, columns[table], columns[cut], part, out) for part in rows),
+            *(partial(self._encode_values, block, j, out) for j in by_value),
+        ]
+
+    def _encode_rows(
+        self, block: Block, by_table: np.ndarray, by_cut: np.ndarray, rows: slice, out: np.ndarray
+    ) -> None:
+        """Code some rows of the columns that kernels can do."""
+        data, start = block.data[rows], rows.start
+        if by_table.size:
+            at = block.positions[by_table]
+            low, size, offset = self._low[at], self._size[at], self._offset[at]
+            lookup_codes(kernel_array(data), by_table, at, low, size, offset, self._table, start, out)
+        if by_cut.size:
+            at = block.positions[by_cut]
+            floats = kernel_array(data.astype(np.float64, copy=False))
+            size, offset, missing = self._n_cuts[at], self._cut_offset[at], self.missing[at]
+            infinite = cut_codes(floats, by_cut, at, size, offset, self._cuts, missing, start, out)
+            if infinite >= 0:
+                refuse_infinite(floats[:, by_cut[infinite]], self.variables[at[infinite]].name)
+
+    def _encode_values(self, block: Block, j: int, out: np.ndarray) -> None:
+        """Code one column by looking each value up among those of the variable."""
+        at = block.positions[j]
+        variable = self.variables[at]
+        column = block.column(j)
+        refuse_infinite(column, variable.name)
+        keys, codes = _numeric_keys(variable)
+        if not keys.size:
+            out[at] = self.missing[at]
+            return
+        place = np.minimum(np.searchsorted(keys, column), keys.size - 1)
+        out[at] = np.where(keys[place] == column, codes[place], self.missing[at])
+
+    def _levels_task(self, part: Levels, out: np.ndarray) -> Callable[[], None]:
+        def run() -> None:
+            missing = int(self.missing[part.position])
+            of_level = [*self.codes_of(part.position, part.levels), missing]  # the last one serves place -1
+            out[part.position] = np.array(of_level, dtype=self.dtype)[part.places]
+
+        return run
+
+    def codes_of(self, position: int, values: Sequence[Any]) -> list[int]:
+        """The codes of single values of one variable; those it does not know get the code for missing."""
+        variable = self.variables[position]
+        missing = int(self.missing[position])
+        if variable.cuts is None:
+            index = {value: code for code, value in enumerate(variable.values)}
+            return [index.get(value, missing) for value in values]
+        text = next((value for value in values if isinstance(value, str)), None)
+        if text is not None:
+            raise ValueError(
+                f"column {variable.name!r} was numeric at fit and now holds the string {text!r}: cast it to "
+                f"numbers, or declare it with categorical=[{variable.name!r}] at fit"
+            )
+        return [int(code) for code in np.searchsorted(variable.cuts, list(values), side="right")]
+
+    def unseen(self, table: Table, codes: np.ndarray, position: int) -> list[Any]:
+        """Up to five values of a column of labels that its variable does not know."""
+        variable = self.variables[position]
+        if variable.cuts is not None:
+            return []
+        odd = codes[position] == self.missing[position]
+        if not odd.any():
+            return []
+        part, j = table.find(position)
+        if isinstance(part, Levels):
+            places = part.places[odd]
+            return [part.levels[place] for place in np.unique(places[places >= 0])[:5]]
+        column = part.column(j)[odd]
+        return np.unique(column[~np.isnan(column)])[:5].tolist()
+
+
+def _numeric_keys(variable: Variable) -> tuple[np.ndarray, np.ndarray]:
+    """The numbers among the values of a variable in rising order, and their codes."""
+    pairs = sorted((value, code) for code, value in enumerate(variable.values) if not isinstance(value, str))
+    keys = np.array([value for value, _ in pairs])
+    if keys.dtype.kind not in "iuf":
+        keys = keys.astype(np.float64)
+    return keys, np.array([code for _, code in pairs], dtype=np.int64)
+
+
+def _whole_table(variable: Variable) -> tuple[int, np.ndarray] | None:
+    """The codes of a range of whole numbers, framed by those of anything outside it; None if too long.
+
+    The range begins at the first number returned. A table depends on the variable alone, not on data.
+    """
+    if variable.cuts is not None:
+        return _cut_table(np.array(variable.cuts, dtype=np.float64))
+    pairs = [
+        (int(value), code)
+        for code, value in enumerate(variable.values)
+        if not isinstance(value, str) and float(value).is_integer()
+    ]
+    missing = variable.card
+    low = min((value for value, _ in pairs), default=0)
+    high = max((value for value, _ in pairs), default=0)
+    if high - low >= max(_TABLE_SPAN, _SPARSE * len(pairs)) or max(abs(low), abs(high)) > _FAR:
+        return None
+    table = np.full(high - low + 3, missing, dtype=np.int64)
+    for value, code in pairs:
+        table[value - low + 1] = code
+    return low, table
+
+
+def _cut_table(cuts: np.ndarray) -> tuple[int, np.ndarray] | None:
+    low = math.floor(cuts[0]) if cuts.size else 0
+    high = math.ceil(cuts[-1]) if cuts.size else 0
+    if high - low >= _TABLE_SPAN or max(abs(low), abs(high)) > _FAR:
+        return None
+    whole = np.arange(low - 1, high + 2)
+    return low, np.searchsorted(cuts, whole.astype(np.float64), side="right")

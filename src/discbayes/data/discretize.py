@@ -1,0 +1,222 @@
+"""Discretisers for numeric columns, as scikit-learn transformers.
+
+Both describe a column by its cut points: a number's code is how many cut points are at or below it, so that
+the intervals are half-open, ``[a, b)``.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from sklearn.base import BaseEstimator, OneToOneFeatureMixin, TransformerMixin
+from sklearn.utils.validation import check_is_fitted, validate_data
+
+from discbayes.data.columns import default_names
+from discbayes.data.histogram import Histogram, Labels, Piece, fit_cuts, refuse_infinite
+from discbayes.data.reading import matrix_blocks
+from discbayes.data.targets import check_weight, classes_and_codes, label_array
+from discbayes.kernels.mdlp import mdlp_cuts
+
+
+class CutPointDiscretizer(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):
+    """What the discretisers share: they differ in how they choose cuts on a histogram."""
+
+    n_jobs: int | None
+    cut_points_: list[np.ndarray]
+
+    def _begins(self, histogram: Histogram, n_classes: int) -> np.ndarray:
+        """Which values of the histogram begin a new interval."""
+        raise NotImplementedError
+
+    def find_cuts(self, pieces: list[Piece], names: list[str], labels: Labels) -> dict[int, np.ndarray]:
+        """The cut points by column position, for columns and labels that have been checked."""
+        return fit_cuts(pieces, names, labels, self._begins, self.n_jobs)
+
+    def _fit(self, X: np.ndarray, y: np.ndarray | None, sample_weight: Any) -> None:
+        weight, kept = check_weight(sample_weight, X.shape[0])
+        if kept is not None:
+            X, y = X[kept], None if y is None else y[kept]
+        pieces = [(block, np.arange(block.positions.size)) for block in matrix_blocks(X)]
+        cuts = self.find_cuts(pieces, self._column_names(), make_labels(y, weight, X.shape[0]))
+        self.cut_points_ = [cuts[position] for position in range(X.shape[1])]
+
+    def _column_names(self) -> list[str]:
+        names = getattr(self, "feature_names_in_", None)
+        return default_names(self.n_features_in_) if names is None else list(names)
+
+    def transform(self, X: Any) -> np.ndarray:
+        """Code each number by the interval it falls in.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, n_features)
+            Numbers; NaN is kept.
+
+        Returns
+        -------
+        codes : ndarray of shape (n_samples, n_features)
+            Whole numbers as floats, and NaN where ``X`` has NaN.
+        """
+        check_is_fitted(self)
+        X = validate_data(self, X, reset=False, dtype="numeric", ensure_all_finite=False)
+        codes = np.empty(X.shape)
+        for position, (name, cuts) in enumerate(zip(self._column_names(), self.cut_points_, strict=True)):
+            column = X[:, position].astype(np.float64)
+            refuse_infinite(column, name)
+            found = np.searchsorted(cuts, column, side="right")
+            codes[:, position] = np.where(np.isnan(column), np.nan, found)
+        return codes
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.input_tags.allow_nan = True
+        tags.transformer_tags.preserves_dtype = []
+        return tags
+
+
+class MDLPDiscretizer(CutPointDiscretizer):
+    """Cuts by minimal class entropy, with a minimum description length stop (Fayyad & Irani, 1993).
+
+    Each column is cut where the entropy of the class in the two parts, weighted by their size, is least;
+    each part is cut again in the same way, and a part is left alone when the cut gains less than it costs
+    to describe. Cuts lie midway between neighbouring distinct values; of equally good cuts the lowest is
+    taken. A column without any accepted cut becomes constant.
+
+    Parameters
+    ----------
+    n_jobs : int or None, default=None
+        The number of threads over the columns; -1 for all cores.
+
+    Attributes
+    ----------
+    cut_points_ : list of ndarray
+        The cut points of each column, in rising order.
+    n_features_in_ : int
+        The number of columns seen in `fit`.
+    feature_names_in_ : ndarray of str
+        The names of the columns, where all of them are strings.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_iris
+    >>> from discbayes.data import MDLPDiscretizer
+    >>> X, y = load_iris(return_X_y=True)
+    >>> discretizer = MDLPDiscretizer().fit(X, y)
+    >>> [[round(float(cut), 2) for cut in cuts] for cuts in discretizer.cut_points_]
+    [[5.55, 6.15], [2.95, 3.35], [2.45, 4.75], [0.8, 1.75]]
+    >>> discretizer.transform([[5.0, 3.0, 2.45, float("nan")]])
+    array([[ 0.,  1.,  1., nan]])
+    """
+
+    def __init__(self, *, n_jobs: int | None = None):
+        self.n_jobs = n_jobs
+
+    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> MDLPDiscretizer:
+        """Find the cut points of every column.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, n_features)
+            Numbers. The rows in which a column is NaN are left out for that column.
+        y : array-like of shape (n_samples,)
+            The class of each row.
+        sample_weight : array-like of shape (n_samples,), optional
+            A weight of two counts like a row that occurs twice, a weight of zero like a row that is not
+            there.
+        """
+        X, y = validate_data(self, X, y, dtype="numeric", ensure_all_finite=False)
+        self._fit(X, y, sample_weight)
+        return self
+
+    def _begins(self, histogram: Histogram, n_classes: int) -> np.ndarray:
+        return mdlp_cuts(histogram.starts, histogram.classes, histogram.weights, n_classes)
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.target_tags.required = True
+        return tags
+
+
+class EqualFrequencyDiscretizer(CutPointDiscretizer):
+    """Intervals that hold about the same weight of rows each.
+
+    For each of the ``n_bins - 1`` quantiles the cut goes to the nearest gap between two distinct values, so
+    that equal values are never parted. Columns with few distinct values, or with very frequent ones, get
+    fewer intervals.
+
+    Parameters
+    ----------
+    n_bins : int, default=5
+        The number of intervals to aim at.
+    n_jobs : int or None, default=None
+        The number of threads over the columns; -1 for all cores.
+
+    Attributes
+    ----------
+    cut_points_ : list of ndarray
+        The cut points of each column, in rising order.
+    n_features_in_ : int
+        The number of columns seen in `fit`.
+    feature_names_in_ : ndarray of str
+        The names of the columns, where all of them are strings.
+
+    Examples
+    --------
+    >>> from discbayes.data import EqualFrequencyDiscretizer
+    >>> discretizer = EqualFrequencyDiscretizer(n_bins=3).fit([[1], [2], [3], [4], [5], [6]])
+    >>> discretizer.cut_points_
+    [array([2.5, 4.5])]
+    """
+
+    def __init__(self, n_bins: int = 5, *, n_jobs: int | None = None):
+        self.n_bins = n_bins
+        self.n_jobs = n_jobs
+
+    def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> EqualFrequencyDiscretizer:
+        """Find the cut points of every column.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, n_features)
+            Numbers. The rows in which a column is NaN are left out for that column.
+        y : None
+            Not used; it is there so that the discretiser fits into a pipeline.
+        sample_weight : array-like of shape (n_samples,), optional
+            The weight of each row.
+        """
+        X = validate_data(self, X, dtype="numeric", ensure_all_finite=False)
+        self._fit(X, None, sample_weight)
+        return self
+
+    def find_cuts(self, pieces: list[Piece], names: list[str], labels: Labels) -> dict[int, np.ndarray]:
+        """The cut points by column position, for columns and labels that have been checked."""
+        if not isinstance(self.n_bins, (int, np.integer)) or self.n_bins < 1:
+            raise ValueError(f"n_bins must be a whole number of at least 1, got {self.n_bins!r}")
+        return super().find_cuts(pieces, names, labels)
+
+    def _begins(self, histogram: Histogram, n_classes: int) -> np.ndarray:
+        begins = np.zeros(histogram.values.size, dtype=bool)
+        below = np.cumsum(histogram.value_weights)
+        if below.size < 2:
+            return begins
+        targets = below[-1] * np.arange(1, self.n_bins) / self.n_bins
+        begins[_nearest(below[:-1], targets) + 1] = True
+        return begins
+
+
+def make_labels(y: np.ndarray | None, weight: np.ndarray | None, n_rows: int) -> Labels:
+    """Labels for the search of cut points; without a class, all rows are of one."""
+    weights = np.ones(n_rows) if weight is None else weight
+    if y is None:
+        return Labels(np.zeros(n_rows, dtype=np.int64), weights, 1)
+    classes, codes = classes_and_codes(label_array(y, n_rows))
+    return Labels(codes, weights, classes.size)
+
+
+def _nearest(rising: np.ndarray, targets: np.ndarray) -> np.ndarray:
+    """The place of the number nearest to each target; of two as near, up to rounding, the lower."""
+    upper = np.clip(np.searchsorted(rising, targets), 0, rising.size - 1)
+    lower = np.maximum(upper - 1, 0)
+    slack = 1e-12 * rising[-1]
+    return np.where(targets - rising[lower] <= np.abs(rising[upper] - targets) + slack, lower, upper)

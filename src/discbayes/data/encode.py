@@ -1,0 +1,250 @@
+"""The encoder: tables of any kind to codes, at fit and at predict."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+
+from discbayes.data.codebook import Codebook
+from discbayes.data.columns import Table, default_names
+from discbayes.data.domain import Domain, Encoded, Variable
+from discbayes.data.fitting import Target, fit_variables, resolve, resolve_discretizer
+from discbayes.data.reading import plain, read_table
+from discbayes.data.targets import check_weight, classes_and_codes, label_array
+
+_MISSING = ("available", "value", "drop", "error")
+_UNKNOWN = ("marginalize", "error")
+
+
+class FrameEncoder:
+    """Turns tables into codes, and remembers how.
+
+    It reads pandas, polars and arrow frames, whatever else narwhals knows, arrays and lists of rows.
+    Numbers are discretised; strings, categoricals and booleans become categories. Columns of an array are
+    called x0, x1, ...
+
+    Parameters
+    ----------
+    discretizer : "mdlp", "equal-frequency", None or transformer, default="mdlp"
+        How numeric columns are cut. With None their values are categories. A transformer is cloned and
+        fitted for each column on its own, and must have ``cut_points_`` or ``bin_edges_`` afterwards.
+    categorical : "auto", "all", or list of names, positions or bools, default="auto"
+        Which numeric columns are categories all the same. A string column that is listed may have any
+        number of values.
+    domains : mapping of name to values, optional
+        The values a column can have, in order, where not all of them may occur in the data.
+    missing : "available", "value", "drop" or "error", default="available"
+        What becomes of gaps at fit: they keep the code for missing, they become a value of their own in the
+        columns that have any, their rows are dropped, or they are refused.
+    unknown : "marginalize" or "error", default="marginalize"
+        What becomes of a value in `transform` that was not there at fit: it counts as missing, or it is
+        refused.
+    n_jobs : int or None, default=None
+        The number of threads; -1 for all cores.
+
+    Attributes
+    ----------
+    domain_ : Domain
+        The variables. A column that is missing everywhere has one value: a numeric one has no cuts, and any
+        other has no values.
+    classes_ : ndarray
+        The classes in rising order, in the type of ``y``.
+    kept_rows_ : ndarray of bool or None
+        Which rows `fit_transform` kept; None if it kept all. Rows of weight zero are never kept.
+
+    Examples
+    --------
+    >>> import pandas as pd
+    >>> from discbayes.data import FrameEncoder
+    >>> frame = pd.DataFrame({"size": [1, 2, 8, 9] * 3, "colour": ["red", "blue", "red", None] * 3})
+    >>> encoder = FrameEncoder()
+    >>> data = encoder.fit_transform(frame, ["no", "no", "yes", "yes"] * 3)
+    >>> [variable.labels for variable in data.domain.features]
+    [['< 5', '>= 5'], ['blue', 'red']]
+    >>> encoder.transform(pd.DataFrame({"size": [3, None], "colour": ["green", "red"]}))
+    array([[0, 2],
+           [2, 1]], dtype=uint8)
+    """
+
+    domain_: Domain
+    classes_: np.ndarray
+    kept_rows_: np.ndarray | None
+
+    def __init__(
+        self,
+        discretizer: Any = "mdlp",
+        categorical: str | Sequence[Any] = "auto",
+        domains: Mapping[str, Sequence[Any]] | None = None,
+        missing: str = "available",
+        unknown: str = "marginalize",
+        n_jobs: int | None = None,
+    ):
+        self.discretizer = discretizer
+        self.categorical = categorical
+        self.domains = domains
+        self.missing = _one_of("missing", missing, _MISSING)
+        self.unknown = _one_of("unknown", unknown, _UNKNOWN)
+        self.n_jobs = n_jobs
+
+    @classmethod
+    def from_domain(
+        cls, domain: Domain, unknown: str = "marginalize", n_jobs: int | None = None
+    ) -> FrameEncoder:
+        """An encoder that is ready to `transform`, for a domain that was learned before."""
+        encoder = cls(unknown=unknown, n_jobs=n_jobs)
+        encoder._adopt(domain, np.array(domain.target.values))
+        return encoder
+
+    def _adopt(self, domain: Domain, classes: np.ndarray) -> None:
+        self.domain_ = domain
+        self.classes_ = classes
+        self.kept_rows_ = None
+        self._codebook = Codebook(domain.features)
+
+    def fit_transform(self, X: Any, y: Any, sample_weight: Any = None) -> Encoded:
+        """Learn the domain of a table and return its codes.
+
+        Parameters
+        ----------
+        X : frame, array or list of rows
+            The features.
+        y : array-like of shape (n_samples,)
+            The class labels: strings, booleans or whole numbers.
+        sample_weight : array-like of shape (n_samples,), optional
+            Rows of weight zero are as if they were not there.
+        """
+        table, labels, weight, kept = self._select_rows(read_table(X), y, sample_weight)
+        classes, codes = classes_and_codes(labels)
+        declared = resolve(self.categorical, self.domains, table.names)
+        discretizer = resolve_discretizer(self.discretizer, self.n_jobs)
+        target = Target(labels, codes, classes, weight)
+        features = fit_variables(table, target, declared, discretizer, self.n_jobs)
+        if self.missing == "value":
+            gaps = table.gap_counts() > 0
+            features = [replace(v, missing_value=bool(gap)) for v, gap in zip(features, gaps, strict=True)]
+        self._adopt(Domain(tuple(features), _target_variable(y, classes, table.names)), classes)
+        self.kept_rows_ = kept
+        return Encoded(self._encode_fitted(table, list(declared.domains)), self.domain_, codes, weight)
+
+    def _select_rows(
+        self, table: Table, y: Any, sample_weight: Any
+    ) -> tuple[Table, np.ndarray, np.ndarray | None, np.ndarray | None]:
+        """Leave out the rows that do not count; check what has to be checked on those that do."""
+        labels = label_array(y, table.n_rows)
+        weight, kept = check_weight(sample_weight, table.n_rows)
+        if kept is not None:
+            table, labels = table.take(kept), labels[kept]
+        if self.missing == "error":
+            _refuse_gaps(table)
+        if self.missing != "drop":
+            return table, labels, weight, kept
+        complete = table.complete_rows()
+        if complete.all():
+            return table, labels, weight, kept
+        if not complete.any():
+            _refuse_gaps(table, "every row has a gap, so that none is left to learn from; ")
+        kept = complete if kept is None else _within(kept, complete)
+        return table.take(complete), labels[complete], None if weight is None else weight[complete], kept
+
+    def _encode_fitted(self, table: Table, declared: list[int]) -> np.ndarray:
+        codes = self._codebook.encode(table, self.n_jobs)
+        for position in declared:
+            self._refuse_unseen(
+                table, codes, position, "add it to the domains of the column, or mark it as missing"
+            )
+        for row, variable in zip(codes, self.domain_.features, strict=True):
+            if variable.missing_value:
+                row[row == variable.card] = variable.card - 1
+        return codes
+
+    def transform(self, X: Any) -> np.ndarray:
+        """The codes of a table with the same columns, shape (n_features, n_samples); gaps become missing."""
+        table = read_table(X)
+        self._check_columns(table)
+        codes = self._codebook.encode(table, self.n_jobs)
+        if self.unknown == "error":
+            for position in range(len(table.names)):
+                way_out = 'use unknown="marginalize" to count it as missing'
+                self._refuse_unseen(table, codes, position, way_out)
+        return codes
+
+    def _refuse_unseen(self, table: Table, codes: np.ndarray, position: int, way_out: str) -> None:
+        odd = self._codebook.unseen(table, codes, position)
+        if odd:
+            known = _list(list(self.domain_.features[position].values))
+            raise ValueError(
+                f"column {table.names[position]!r} holds {_list(odd)}, which is none of its known values "
+                f"({known}): {way_out}"
+            )
+
+    def _check_columns(self, table: Table) -> None:
+        expected, got = self.domain_.names, table.names
+        if len(got) != len(expected):
+            raise ValueError(
+                f"X has {len(got)} features, but FrameEncoder is expecting {len(expected)} features as input"
+            )
+        if not table.named or expected == default_names(len(expected)) or got == expected:
+            return
+        if sorted(got) == sorted(expected):
+            raise ValueError(
+                f"X has the columns of fit in another order, {_list(got)} instead of {_list(expected)}: "
+                "reorder them"
+            )
+        lacking = [name for name in expected if name not in set(got)]
+        surplus = [name for name in got if name not in set(expected)]
+        raise ValueError(
+            f"the columns of X differ from those at fit: missing {_list(lacking)}; new {_list(surplus)}"
+        )
+
+    def transform_y(self, y: Any) -> np.ndarray:
+        """The class codes of labels."""
+        levels, codes = classes_and_codes(label_array(y, None))
+        index = {value: code for code, value in enumerate(self.domain_.target.values)}
+        odd = [value for value in levels.tolist() if value not in index]
+        if odd:
+            raise ValueError(
+                f"y holds classes that were not there at fit: {_list(odd)}; "
+                f"the classes are {_list(list(index))}"
+            )
+        return np.array([index[value] for value in levels.tolist()], dtype=np.int64)[codes]
+
+
+def _one_of(option: str, value: str, choices: tuple[str, ...]) -> str:
+    if value not in choices:
+        raise ValueError(f"{option} must be one of {', '.join(map(repr, choices))}; got {value!r}")
+    return value
+
+
+def _list(items: list[Any]) -> str:
+    shown = ", ".join(map(repr, items[:10]))
+    return f"{shown}, ..." if len(items) > 10 else shown or "none"
+
+
+def _within(kept: np.ndarray, complete: np.ndarray) -> np.ndarray:
+    """The mask over all rows, from one over the rows that the first mask kept."""
+    rows = np.zeros(kept.size, dtype=bool)
+    rows[np.flatnonzero(kept)[complete]] = True
+    return rows
+
+
+def _refuse_gaps(table: Table, reason: str = "") -> None:
+    counts = table.gap_counts()
+    if not counts.any():
+        return
+    worst = [at for at in np.argsort(-counts, kind="stable")[:10] if counts[at]]
+    listed = ", ".join(f"{table.names[at]!r} ({counts[at]})" for at in worst)
+    raise ValueError(
+        f"X has missing values (NaN): {reason}columns with gaps: {listed}. "
+        'missing="available" learns from what is there'
+    )
+
+
+def _target_variable(y: Any, classes: np.ndarray, features: list[str]) -> Variable:
+    name = getattr(y, "name", None)
+    if not isinstance(name, str) or name in features:
+        name = "class"
+    kind = "boolean" if classes.dtype == bool else "categorical"
+    return Variable(name, kind, tuple(plain(value) for value in classes.tolist()))

@@ -1,0 +1,265 @@
+"""From a table to its variables: which values each column has, or where it is cut."""
+
+from __future__ import annotations
+
+import difflib
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from sklearn.base import clone
+from sklearn.utils.validation import has_fit_parameter
+
+from discbayes.data.columns import Block, Levels, Table, is_gap, kernel_array
+from discbayes.data.discretize import CutPointDiscretizer, EqualFrequencyDiscretizer, MDLPDiscretizer
+from discbayes.data.domain import Variable
+from discbayes.data.histogram import Labels, Piece, column_ranges, refuse_infinite, table_offsets
+from discbayes.data.reading import check_levels, plain
+from discbayes.engine import parallel_map
+from discbayes.kernels.encoding import mark_present
+
+_TEXT_VALUES = (
+    50  # a string column with more distinct values than this, and in most rows a new one, is no category
+)
+_COUNT_SPAN = 1 << 12
+
+
+@dataclass(frozen=True)
+class Target:
+    """The class of each row: raw labels, codes, weights (None where all are one)."""
+
+    labels: np.ndarray
+    codes: np.ndarray
+    classes: np.ndarray
+    weight: np.ndarray | None
+
+    def for_cuts(self) -> Labels:
+        """As the search for cut points wants it."""
+        weight = np.ones(self.codes.size) if self.weight is None else self.weight
+        return Labels(self.codes, weight, self.classes.size)
+
+
+@dataclass(frozen=True)
+class Declared:
+    """What the user says about columns: the categories, and the values of some, by position."""
+
+    categories: frozenset[int]
+    domains: Mapping[int, tuple[Any, ...]]
+
+
+def resolve(categorical: Any, domains: Mapping[str, Sequence[Any]] | None, names: list[str]) -> Declared:
+    """Turn the options ``categorical`` and ``domains`` into column positions."""
+    known = {
+        _position(name, names, "domains"): _domain(name, values) for name, values in (domains or {}).items()
+    }
+    return Declared(frozenset(_category_positions(categorical, names)), known)
+
+
+def _category_positions(categorical: Any, names: list[str]) -> list[int]:
+    if isinstance(categorical, str):
+        if categorical not in ("auto", "all"):
+            raise ValueError(
+                f'categorical must be "auto", "all", a list of columns or a mask; got {categorical!r}'
+            )
+        return list(range(len(names))) if categorical == "all" else []
+    if categorical is None or not hasattr(categorical, "__iter__"):
+        raise ValueError(
+            f'categorical must be "auto", "all", a list of columns or a mask; got {categorical!r}'
+        )
+    listed = list(categorical)
+    if listed and all(isinstance(item, (bool, np.bool_)) for item in listed):
+        if len(listed) != len(names):
+            raise ValueError(
+                f"the mask categorical has {len(listed)} entries, but X has {len(names)} columns"
+            )
+        return [int(position) for position in np.flatnonzero(listed)]
+    return [_position(item, names, "categorical") for item in listed]
+
+
+def _position(item: Any, names: list[str], option: str) -> int:
+    if isinstance(item, (int, np.integer)) and not isinstance(item, bool):
+        if not 0 <= item < len(names):
+            raise ValueError(f"{option} names column {item}, but X has the columns 0 to {len(names) - 1}")
+        return int(item)
+    if item not in names:
+        near = difflib.get_close_matches(str(item), names, n=3, cutoff=0.0)
+        raise ValueError(f"{option} names a column {item!r} that X does not have; near: {', '.join(near)}")
+    return names.index(item)
+
+
+def _domain(name: Any, values: Sequence[Any]) -> tuple[Any, ...]:
+    known = [plain(value) for value in values]
+    if not known or any(map(is_gap, known)):
+        raise ValueError(
+            f"domains[{name!r}] must list the values of the column, without gaps; got {list(values)!r}"
+        )
+    check_levels(known, str(name))
+    if len(set(known)) < len(known):
+        raise ValueError(f"domains[{name!r}] lists a value twice: {known!r}")
+    return tuple(known)
+
+
+def resolve_discretizer(discretizer: Any, n_jobs: int | None) -> Any:
+    """The transformer behind the option ``discretizer``; None stays None."""
+    if isinstance(discretizer, str):
+        if discretizer == "mdlp":
+            return MDLPDiscretizer(n_jobs=n_jobs)
+        if discretizer == "equal-frequency":
+            return EqualFrequencyDiscretizer(n_jobs=n_jobs)
+    elif discretizer is None or hasattr(discretizer, "fit"):
+        return discretizer
+    raise ValueError(
+        f'discretizer must be "mdlp", "equal-frequency", None or a transformer; got {discretizer!r}'
+    )
+
+
+def fit_variables(
+    table: Table, target: Target, declared: Declared, discretizer: Any, n_jobs: int | None = None
+) -> list[Variable]:
+    """The variable of each column."""
+    found: dict[int, Variable] = {}
+    pieces: list[Piece] = []
+    for part in table.parts:
+        if isinstance(part, Levels):
+            found[part.position] = _levels_variable(part, table.names[part.position], declared)
+            continue
+        open_columns = _settle(part, table.names, declared, found)
+        as_values = np.array(
+            [discretizer is None or part.positions[j] in declared.categories for j in open_columns]
+        )
+        found.update(_value_variables(part, open_columns[as_values.astype(bool)], table.names, n_jobs))
+        pieces.append((part, open_columns[~as_values.astype(bool)]))
+    found.update(
+        _cut_variables([piece for piece in pieces if piece[1].size], table.names, target, discretizer)
+    )
+    return [found[position] for position in range(len(table.names))]
+
+
+def _settle(block: Block, names: list[str], declared: Declared, found: dict[int, Variable]) -> np.ndarray:
+    """Give columns whose values are known beforehand their variables; return the other columns."""
+    left = []
+    for j, at in enumerate(block.positions.tolist()):
+        if at in declared.domains:
+            found[at] = Variable(names[at], "categorical", declared.domains[at])
+        elif block.boolean:
+            found[at] = Variable(names[at], "boolean", (False, True))
+        else:
+            left.append(j)
+    return np.array(left, dtype=np.int64)
+
+
+def _levels_variable(part: Levels, name: str, declared: Declared) -> Variable:
+    if part.position in declared.domains:
+        return Variable(name, "categorical", declared.domains[part.position])
+    if part.declared:
+        return Variable(name, "categorical", tuple(part.levels))
+    if part.text and part.position not in declared.categories:
+        _refuse_free_text(part, name)
+    return Variable(name, "categorical", tuple(sorted(part.levels)))
+
+
+def _refuse_free_text(part: Levels, name: str) -> None:
+    rows = int(np.count_nonzero(part.places >= 0))
+    if len(part.levels) > _TEXT_VALUES and 2 * len(part.levels) > rows:
+        raise ValueError(
+            f"column {name!r} looks like free text or an identifier: {len(part.levels)} distinct "
+            f"strings in {rows} rows ({part.levels[0]!r:.60} for example). Drop it, group its "
+            f"values, or declare it with categorical=[{name!r}]"
+        )
+
+
+# Numbers as categories
+
+
+def _value_variables(
+    block: Block, columns: np.ndarray, names: list[str], n_jobs: int | None
+) -> dict[int, Variable]:
+    """Variables whose values are the distinct numbers of a column."""
+    counted = np.zeros(columns.size, dtype=bool)
+    found: dict[int, Variable] = {}
+    if block.whole and columns.size:
+        low_high = column_ranges(block)[:, columns]
+        span = low_high[1].astype(float) - low_high[0] + 1
+        counted = span <= max(_COUNT_SPAN, block.data.shape[0])
+        values = _present(block, columns[counted], low_high[:, counted], n_jobs)
+        for j, present in zip(columns[counted], values, strict=True):
+            found[int(block.positions[j])] = _category(names[block.positions[j]], present)
+
+    def run(j: int) -> tuple[int, Variable]:
+        at = int(block.positions[j])
+        column = block.column(j)
+        refuse_infinite(column, names[at])
+        return at, _category(names[at], np.unique(column[~np.isnan(column)]))
+
+    return found | dict(parallel_map(run, columns[~counted].tolist(), n_jobs))
+
+
+def _category(name: str, values: np.ndarray) -> Variable:
+    return Variable(name, "categorical", tuple(values.tolist()))
+
+
+def _present(block: Block, columns: np.ndarray, low_high: np.ndarray, n_jobs: int | None) -> list[np.ndarray]:
+    """The values that occur in each of some columns of whole numbers with small ranges."""
+    low = low_high[0].astype(np.int64)
+    sizes = low_high[1].astype(np.int64) - low + 1
+    offset = table_offsets(sizes)
+
+    def run(rows: slice) -> np.ndarray:
+        seen = np.zeros(int(sizes.sum()), dtype=bool)
+        mark_present(kernel_array(block.data[rows]), columns, low, offset, seen)
+        return seen
+
+    seen = np.logical_or.reduce(parallel_map(run, block.chunks(), n_jobs))
+    parts = zip(low, offset, sizes, strict=True)
+    return [least + np.flatnonzero(seen[first : first + size]) for least, first, size in parts]
+
+
+# Numbers with cut points
+
+
+def _cut_variables(
+    pieces: list[Piece], names: list[str], target: Target, discretizer: Any
+) -> dict[int, Variable]:
+    if not pieces:
+        return {}
+    if isinstance(discretizer, CutPointDiscretizer):
+        cuts = discretizer.find_cuts(pieces, names, target.for_cuts())
+    else:
+        cuts = {
+            int(block.positions[j]): _transformer_cuts(
+                discretizer, block.column(j), names[block.positions[j]], target
+            )
+            for block, columns in pieces
+            for j in columns
+        }
+    return {at: Variable(names[at], "numeric", cuts=tuple(found.tolist())) for at, found in cuts.items()}
+
+
+def _transformer_cuts(discretizer: Any, column: np.ndarray, name: str, target: Target) -> np.ndarray:
+    """The cut points that a transformer finds in one column."""
+    column = column.astype(np.float64)
+    refuse_infinite(column, name)
+    present = ~np.isnan(column)
+    if not present.any():
+        return np.zeros(0)
+    options = {}
+    if target.weight is not None and has_fit_parameter(discretizer, "sample_weight"):
+        options["sample_weight"] = target.weight[present]
+    fitted = clone(discretizer).fit(column[present, None], target.labels[present], **options)
+    return _read_cuts(fitted)
+
+
+def _read_cuts(fitted: Any) -> np.ndarray:
+    readers: dict[str, Callable[[Any], Any]] = {
+        "cut_points_": lambda cuts: cuts,
+        "bin_edges_": lambda edges: edges[1:-1],
+    }
+    for attribute, inner in readers.items():
+        if hasattr(fitted, attribute):
+            cuts = np.asarray(inner(getattr(fitted, attribute)[0]), dtype=np.float64)
+            return np.unique(cuts[np.isfinite(cuts)])
+    raise TypeError(
+        f"the discretizer {type(fitted).__name__} has neither cut_points_ nor bin_edges_ after fit, so its "
+        'intervals cannot be read: use "mdlp", "equal-frequency" or scikit-learn\'s KBinsDiscretizer'
+    )

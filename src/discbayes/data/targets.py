@@ -1,0 +1,126 @@
+"""The class column and the sample weights: what is accepted, and what is said when it is not."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from sklearn.utils.multiclass import check_classification_targets
+from sklearn.utils.validation import column_or_1d
+
+from discbayes.data.columns import factorize, is_gap
+
+
+def check_weight(sample_weight: Any, n_rows: int) -> tuple[np.ndarray | None, np.ndarray | None]:
+    """The positive weights, and the mask of their rows.
+
+    The weights are None where every row counts once, the mask where every row is kept.
+
+    >>> check_weight([2.0, 0.0, 1.0], 3)
+    (array([2., 1.]), array([ True, False,  True]))
+    """
+    if sample_weight is None:
+        return None, None
+    weight = np.array(sample_weight, dtype=np.float64)
+    if weight.ndim == 0:
+        weight = np.full(n_rows, float(weight))
+    _check_weight_values(weight, n_rows)
+    kept = None if (weight > 0).all() else weight > 0
+    if kept is not None:
+        weight = weight[kept]
+    return (None if (weight == 1).all() else weight), kept
+
+
+def _check_weight_values(weight: np.ndarray, n_rows: int) -> None:
+    if weight.shape != (n_rows,):
+        raise ValueError(
+            f"sample_weight has shape {weight.shape}, but X has {n_rows} rows: pass one weight per row"
+        )
+    if not np.isfinite(weight).all():
+        row = int(np.flatnonzero(~np.isfinite(weight))[0])
+        raise ValueError(f"sample_weight contains NaN or infinity, {weight[row]} in row {row}: replace it")
+    if (weight < 0).any():
+        row = int(np.flatnonzero(weight < 0)[0])
+        raise ValueError(f"sample_weight is negative, {weight[row]} in row {row}: weights are zero or more")
+    if not (weight > 0).any():
+        raise ValueError("every sample_weight is zero: at least one row must have a positive weight")
+
+
+def label_array(y: Any, n_rows: int | None) -> np.ndarray:
+    """Labels as a one-dimensional array without gaps, of ``n_rows`` where that is given."""
+    if y is None:
+        raise ValueError("This estimator requires y to be passed, but the target y is None.")
+    labels = _to_numpy(y)
+    if labels.ndim == 2 and labels.shape[1] > 1:
+        raise ValueError(
+            f"y has {labels.shape[1]} columns, but a classifier has one target: fit one for each column"
+        )
+    labels = column_or_1d(labels, warn=True)
+    if n_rows is not None and labels.size != n_rows:
+        raise ValueError(f"Found inconsistent numbers of samples: X has {n_rows} rows, y has {labels.size}")
+    if labels.dtype.kind == "O":
+        labels = _from_objects(labels)
+    if labels.dtype.kind not in "biufUO":
+        raise ValueError(
+            f"Unknown label type: y holds {labels.dtype}; labels are strings, numbers or booleans"
+        )
+    if labels.dtype.kind == "f" and not np.isfinite(labels).all():
+        _refuse_gaps(np.isnan(labels), "contains infinity, which is no label")
+    return labels
+
+
+def _to_numpy(y: Any) -> np.ndarray:
+    labels = np.asarray(y)
+    if labels.dtype.kind == "U" and not hasattr(y, "__array__"):
+        objects = np.asarray(y, dtype=object)
+        if not all(isinstance(value, str) for value in objects.ravel().tolist()):
+            return objects  # numpy had turned the numbers among the strings into strings
+    return labels.astype(object) if labels.dtype.kind == "T" else labels
+
+
+def _refuse_gaps(gaps: np.ndarray, otherwise: str) -> None:
+    count = int(np.count_nonzero(gaps))
+    if count:
+        rows = ", ".join(map(str, np.flatnonzero(gaps)[:5]))
+        raise ValueError(
+            f"Input y contains NaN or None in {count} of {gaps.size} rows (row {rows}): leave those rows out"
+        )
+    raise ValueError(f"Input y {otherwise}")
+
+
+def _from_objects(labels: np.ndarray) -> np.ndarray:
+    """Python objects as an array of numbers; all strings stay as they are."""
+    values = labels.tolist()
+    strings = {issubclass(kind, str) for kind in set(map(type, values))}
+    if strings == {True}:
+        return labels
+    gaps = np.fromiter(map(is_gap, values), dtype=bool, count=len(values))
+    if gaps.any():
+        _refuse_gaps(gaps, "")
+    if True in strings:
+        text = next(value for value in values if isinstance(value, str))
+        other = next(value for value in values if not isinstance(value, str))
+        raise ValueError(
+            f"y mixes strings and numbers, {text!r} and {other!r} for example: cast it to one of them"
+        )
+    return np.array(values)
+
+
+def classes_and_codes(labels: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """The classes in rising order and the class code of each row, for labels that `label_array` accepted.
+
+    >>> classes_and_codes(np.array(["no", "yes", "no"]))
+    (array(['no', 'yes'], dtype='<U3'), array([0, 1, 0]))
+    """
+    if labels.dtype.kind in "biuf":
+        classes, codes = np.unique(labels, return_inverse=True)
+        broken = classes[classes != np.floor(classes)] if classes.dtype.kind == "f" else classes[:0]
+        if broken.size:  # shown one of them: it would warn of many classes, since each occurs once here
+            check_classification_targets(broken[:1])
+        return classes, codes.astype(np.int64, copy=False)
+    places, levels = factorize(labels.tolist())  # sorting every string would take far longer
+    classes = np.array(levels, dtype=labels.dtype)
+    order = np.argsort(classes)
+    rank = np.empty(order.size, dtype=np.int64)
+    rank[order] = np.arange(order.size)
+    return classes[order], rank[places]

@@ -1,0 +1,59 @@
+"""What sums over gaps on a forest need, prepared once for a set of tables."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from discbayes.network import Layout, Tables
+
+
+@dataclass(frozen=True)
+class Padded:
+    """Tables with one more value for "missing" on every axis, whose cells are zero on the log scale."""
+
+    layout: Layout
+    log_prior: np.ndarray
+    log_theta: np.ndarray
+    n_classes: int
+
+
+@dataclass(frozen=True)
+class UpwardPlan:
+    """The order and the neighbours by which messages travel up a forest."""
+
+    upward: np.ndarray
+    parent: np.ndarray
+    child_start: np.ndarray
+    child_index: np.ndarray
+    starts: np.ndarray
+
+
+def padded(tables: Tables) -> Padded:
+    """Pad the tables, so that families with a gap add nothing and need no test."""
+    found = tables.__dict__.get("_padded")
+    if found is None:
+        layout = Layout(tables.structure, tables.cards + 1, tables.n_classes)
+        flat = np.zeros(layout.size)
+        for i in range(tables.structure.n_features):
+            known = tuple(slice(0, size) for size in tables.layout.shapes[i])
+            layout.table(flat, i)[known] = tables.log_table(i)
+        found = tables.__dict__["_padded"] = Padded(layout, tables.log_prior, flat, tables.n_classes)
+    return found
+
+
+def upward_plan(tables: Tables) -> UpwardPlan:
+    """Children before parents; features without children only where the tables are not normalised."""
+    structure = tables.structure
+    upward = [i for i in reversed(structure.order) if structure.children[i] or not tables.is_normalized]
+    parent = np.array([group[0] if group else -1 for group in structure.parents], np.int64)
+    above = np.where(parent >= 0, tables.cards[np.maximum(parent, 0)], 0)
+    sizes = [len(group) for group in structure.children]
+    return UpwardPlan(
+        np.array(upward, np.int64),
+        parent,
+        np.concatenate([[0], np.cumsum(sizes)]).astype(np.int64),
+        np.array([k for group in structure.children for k in group], np.int64),
+        np.concatenate([[0], np.cumsum(above * tables.n_classes)]).astype(np.int64),
+    )

@@ -1,0 +1,81 @@
+"""What a search must keep to: required and forbidden edges, and how large a table may become."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from discbayes.data.domain import Encoded
+from discbayes.network import Structure
+
+MAX_TABLE_SIZE = 10_000_000  # cells: 80 MB
+
+
+@dataclass(frozen=True)
+class Constraints:
+    """Constraints by position: ``required[p, i]`` and ``forbidden[p, i]`` are about the edge from ``p`` to ``i``."""
+
+    required: np.ndarray
+    forbidden: np.ndarray
+    max_table_size: int
+
+    @classmethod
+    def of(
+        cls, data: Encoded, required: Iterable[Any] = (), forbidden: Iterable[Any] = (), max_table_size: int | None = None
+    ) -> Constraints:
+        """Read edges given by names or positions; contradictions and cycles are refused."""
+        size = MAX_TABLE_SIZE if max_table_size is None else int(max_table_size)
+        if size < 1:
+            raise ValueError(f"max_table_size={max_table_size!r} must be at least 1")
+        needed = _matrix(data, required, "required")
+        barred = _matrix(data, forbidden, "forbidden")
+        both = np.argwhere(needed & barred)
+        if both.size:
+            raise ValueError(f"the edge {_edge(data, *both[0])} is required and forbidden")
+        _refuse_cycles(data, needed)
+        return cls(needed, barred, size)
+
+    def fits(self, data: Encoded) -> np.ndarray:
+        """Which pairs of features have a table, with the class, within the limit."""
+        cards = data.cards.astype(float)
+        return np.outer(cards, cards) * data.n_classes <= self.max_table_size
+
+    def table_fits(self, data: Encoded, child: int, parents: Sequence[int]) -> bool:
+        """Whether the table of a family is within the limit."""
+        return float(np.prod(data.cards[[child, *parents]].astype(float))) * data.n_classes <= self.max_table_size
+
+
+def _matrix(data: Encoded, edges: Iterable[Any], what: str) -> np.ndarray:
+    matrix = np.zeros((data.n_features, data.n_features), np.bool_)
+    for edge in edges:
+        if isinstance(edge, str) or len(edge) != 2:
+            raise ValueError(f"{what} edges are pairs (parent, child), not {edge!r}")
+        a, b = (column_position(data, end, f"a {what} edge") for end in edge)
+        if a == b:
+            raise ValueError(f"the {what} edge {edge!r} joins a column with itself")
+        matrix[a, b] = True
+    return matrix
+
+
+def column_position(data: Encoded, column: Any, where: str) -> int:
+    """The position of a column given by name or position."""
+    names = data.domain.names
+    if column in names:
+        return names.index(column)
+    if isinstance(column, (int, np.integer)) and not isinstance(column, bool) and 0 <= column < len(names):
+        return int(column)
+    raise ValueError(f"{where} names {column!r}, which is no column; the columns are {', '.join(names[:20])}")
+
+
+def _edge(data: Encoded, a: int, b: int) -> str:
+    return f"{data.domain.names[a]} -> {data.domain.names[b]}"
+
+
+def _refuse_cycles(data: Encoded, required: np.ndarray) -> None:
+    try:
+        Structure(tuple(tuple(np.flatnonzero(column)) for column in required.T))
+    except ValueError as error:
+        raise ValueError(f"the required edges cannot all be there: {error}") from None
