@@ -20,14 +20,15 @@ from sklearn.utils.estimator_checks import parametrize_with_checks
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from discbayes.data import Domain, EqualFrequencyDiscretizer, FrameEncoder, MDLPDiscretizer, Variable
+from discbayes.data.reading import read_table
 
 NO_COMPILER = bool(config.DISABLE_JIT)
 Y4 = ["a", "b", "a", "b"]
 
 
 def fit(X, y=None, sample_weight=None, **options):
-    n = len(X) if hasattr(X, "__len__") else X.shape[0]
-    y = np.arange(n) % 2 if y is None else y
+    if y is None:
+        y = np.arange(X.shape[0] if hasattr(X, "shape") else len(X)) % 2
     encoder = FrameEncoder(**options)
     return encoder, encoder.fit_transform(X, y, sample_weight)
 
@@ -261,11 +262,11 @@ def test_bin_edges_of_scikit_learn():
 
 
 def test_a_transformer_is_cloned_and_gets_the_weights():
-    class Halves(BaseEstimator):
-        calls: list = []
+    calls = []
 
+    class Halves(BaseEstimator):
         def fit(self, X, y, sample_weight=None):
-            Halves.calls.append((X.shape, list(y), sample_weight))
+            calls.append((X.shape, list(y), sample_weight))
             self.cut_points_ = [np.array([X.mean()])]
             return self
 
@@ -274,7 +275,7 @@ def test_a_transformer_is_cloned_and_gets_the_weights():
     encoder = FrameEncoder(discretizer=given)
     encoder.fit_transform(X, ["a", "b", "b"], [1.0, 1.0, 2.0])
     assert not hasattr(given, "cut_points_")
-    ((shape, labels, weight),) = Halves.calls
+    ((shape, labels, weight),) = calls
     assert (shape, labels, weight.tolist()) == ((2, 1), ["a", "b"], [1.0, 2.0])
     assert encoder.domain_.features[0].cuts == (2.0,)
 
@@ -648,14 +649,16 @@ class TinyNaiveBayes(ClassifierMixin, BaseEstimator):
 
     def predict_proba(self, X):
         check_is_fitted(self)
+        table = read_table(X)  # first, since it says what to do about one dimension
         validate_data(self, X, skip_check_array=True, reset=False)
-        codes = self.encoder_.transform(X)
+        codes = self.encoder_.transform(table)
         scores = self.prior_ + sum(table[row] for table, row in zip(self.tables_, codes, strict=True))
         share = np.exp(scores - scores.max(axis=1, keepdims=True))
         return share / share.sum(axis=1, keepdims=True)
 
     def predict(self, X):
-        return self.classes_[self.predict_proba(X).argmax(axis=1)]
+        best = self.predict_proba(X).argmax(axis=1)
+        return self.classes_[best]
 
     def __sklearn_tags__(self):
         tags = super().__sklearn_tags__()

@@ -176,7 +176,7 @@ def factorize(values: Sequence[Any]) -> tuple[np.ndarray, list[Any]]:
     >>> factorize(["b", "a", None, "b"])
     (array([ 0,  1, -1,  0], dtype=int32), ['b', 'a'])
     """
-    levels = [value for value in dict.fromkeys(values) if not is_gap(value)]
+    levels = [value for value in dict.fromkeys(values) if type(value) is str or not is_gap(value)]
     index = {value: place for place, value in enumerate(levels)}
     places = np.fromiter(map(index.get, values, repeat(-1)), dtype=np.int32, count=len(values))
     return places, levels

@@ -58,6 +58,24 @@ class Variable:
             labels.append(MISSING_LABEL)
         return labels or [NEVER_OBSERVED]
 
+    def decode(self, codes: Any) -> np.ndarray:
+        """The values behind codes: intervals for a numeric variable, None for what is missing.
+
+        >>> Variable("size", "numeric", cuts=(2.5,)).decode([0, 1, 2])
+        array(['< 2.5', '>= 2.5', None], dtype=object)
+        """
+        if self.cuts is None and self.values:
+            known = [*self.values, *([MISSING_LABEL] if self.missing_value else [])]
+        else:
+            known = list(self.labels)
+        return _as_objects([*known, None])[np.asarray(codes, dtype=np.intp)]
+
+
+def _as_objects(items: list[Any]) -> np.ndarray:
+    array = np.empty(len(items), dtype=object)
+    array[:] = items
+    return array
+
 
 def _interval_labels(cuts: tuple[float, ...]) -> list[str]:
     if not cuts:

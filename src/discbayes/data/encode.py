@@ -244,7 +244,7 @@ def _refuse_gaps(table: Table, reason: str = "") -> None:
 
 def _target_variable(y: Any, classes: np.ndarray, features: list[str]) -> Variable:
     name = getattr(y, "name", None)
-    if not isinstance(name, str) or name in features:
+    if not isinstance(name, str) or name in ("", *features):
         name = "class"
     kind = "boolean" if classes.dtype == bool else "categorical"
     return Variable(name, kind, tuple(plain(value) for value in classes.tolist()))

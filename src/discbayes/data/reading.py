@@ -19,12 +19,14 @@ _INT64_MAX = np.iinfo(np.int64).max
 
 
 def read_table(X: Any) -> Table:
-    """Read a frame, an array or a list of rows.
+    """Read a frame, an array or a list of rows; a table that has been read already is returned as it is.
 
     >>> table = read_table([["red", 1.5], ["blue", 2.0]])
     >>> table.names, table.n_rows
     (['x0', 'x1'], 2)
     """
+    if isinstance(X, Table):
+        return X
     if hasattr(X, "toarray") and hasattr(X, "nnz"):
         raise TypeError("Sparse data was passed for X, but dense data is required: pass X.toarray()")
     frame = _as_frame(X)

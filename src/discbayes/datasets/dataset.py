@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from discbayes.datasets.frames import take_rows
+from discbayes.data.frames import take_rows
 
 Split = tuple[int, int] | None
 

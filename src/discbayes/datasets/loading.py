@@ -18,7 +18,7 @@ from discbayes.datasets.files import (
     data_folder,
     read_manifest,
 )
-from discbayes.datasets.frames import build_table, choose_library
+from discbayes.data.frames import build_table, choose_library
 
 Found = tuple[DatasetInfo, Columns]
 

@@ -12,14 +12,17 @@ from discbayes.inference.joint import (
     posterior,
     posterior_error,
 )
+from discbayes.inference.patterns import blank_rows, group_by_gaps
 from discbayes.inference.query import joint_posterior
 
 __all__ = [
     "MAX_FACTOR_SIZE",
     "Effort",
     "FactorTooLargeError",
+    "blank_rows",
     "draw",
     "feature_posterior",
+    "group_by_gaps",
     "joint_posterior",
     "log_joint",
     "log_joint_and_error",

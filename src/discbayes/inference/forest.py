@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from weakref import WeakKeyDictionary
 
 import numpy as np
 
@@ -20,9 +21,10 @@ class Padded:
 
 
 @dataclass(frozen=True)
-class UpwardPlan:
-    """The order and the neighbours by which messages travel up a forest."""
+class ForestPlan:
+    """Padded tables, and the order and neighbours by which messages travel up a forest."""
 
+    padded: Padded
     upward: np.ndarray
     parent: np.ndarray
     child_start: np.ndarray
@@ -30,30 +32,39 @@ class UpwardPlan:
     starts: np.ndarray
 
 
-def padded(tables: Tables) -> Padded:
-    """Pad the tables, so that families with a gap add nothing and need no test."""
-    found = tables.__dict__.get("_padded")
-    if found is None:
-        layout = Layout(tables.structure, tables.cards + 1, tables.n_classes)
-        flat = np.zeros(layout.size)
-        for i in range(tables.structure.n_features):
-            known = tuple(slice(0, size) for size in tables.layout.shapes[i])
-            layout.table(flat, i)[known] = tables.log_table(i)
-        found = tables.__dict__["_padded"] = Padded(layout, tables.log_prior, flat, tables.n_classes)
-    return found
+_plans: WeakKeyDictionary[Tables, ForestPlan] = WeakKeyDictionary()
 
 
-def upward_plan(tables: Tables) -> UpwardPlan:
+def forest_plan(tables: Tables) -> ForestPlan:
+    """The plan for these tables, made at the first call and kept as long as they live."""
+    plan = _plans.get(tables)
+    if plan is None:
+        plan = _plans[tables] = _make_plan(tables)
+    return plan
+
+
+def _make_plan(tables: Tables) -> ForestPlan:
     """Children before parents; features without children only where the tables are not normalised."""
     structure = tables.structure
     upward = [i for i in reversed(structure.order) if structure.children[i] or not tables.is_normalized]
     parent = np.array([group[0] if group else -1 for group in structure.parents], np.int64)
     above = np.where(parent >= 0, tables.cards[np.maximum(parent, 0)], 0)
     sizes = [len(group) for group in structure.children]
-    return UpwardPlan(
+    return ForestPlan(
+        _pad(tables),
         np.array(upward, np.int64),
         parent,
         np.concatenate([[0], np.cumsum(sizes)]).astype(np.int64),
         np.array([k for group in structure.children for k in group], np.int64),
         np.concatenate([[0], np.cumsum(above * tables.n_classes)]).astype(np.int64),
     )
+
+
+def _pad(tables: Tables) -> Padded:
+    """Pad the tables, so that families with a gap add nothing and need no test."""
+    layout = Layout(tables.structure, tables.cards + 1, tables.n_classes)
+    flat = np.zeros(layout.size)
+    for i in range(tables.structure.n_features):
+        known = tuple(slice(0, size) for size in tables.layout.shapes[i][:-1])
+        layout.table(flat, i)[known] = tables.log_table(i)
+    return Padded(layout, tables.log_prior, flat, tables.n_classes)

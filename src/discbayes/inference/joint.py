@@ -12,7 +12,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from discbayes.engine import parallel_map, row_blocks
-from discbayes.inference.forest import Padded, padded, upward_plan
+from discbayes.inference.forest import Padded, forest_plan
 from discbayes.inference.patterns import Gaps, blank_rows, group_by_gaps
 from discbayes.kernels import elimination, forest, joint, weighting
 from discbayes.network import Tables
@@ -93,8 +93,8 @@ def _complete(tables: Tables | Padded, codes: np.ndarray, effort: Effort) -> np.
 
 def _on_forest(tables: Tables, codes: np.ndarray, flags: np.ndarray, effort: Effort) -> np.ndarray:
     """Families without a gap from padded tables, as for complete rows; then the gaps of the rows that have some."""
-    out = _complete(padded(tables), codes, effort)
-    plan, rows = upward_plan(tables), np.flatnonzero(flags)
+    plan, rows = forest_plan(tables), np.flatnonzero(flags)
+    out = _complete(plan.padded, codes, effort)
 
     def one(block: slice) -> None:
         forest.sum_out_gaps(

@@ -45,20 +45,20 @@ def lookup_codes(block, columns, rows, low, size, offset, table, start, out):
     for tile in range(0, n, _TILE):
         stop = min(tile + _TILE, n)
         for j in range(columns.size):
-            column = columns[j]
-            row = rows[j]
-            first = offset[j]
+            column = np.uint64(columns[j])  # unsigned places need no test for counting from the end
             least = low[j]
             most = least + (size[j] - 3)
-            for r in range(tile, stop):
-                value = np.int64(block[r, column])
+            codes = table[offset[j] : offset[j] + size[j]]
+            line = out[rows[j], start + tile : start + stop]
+            for r in range(line.size):
+                value = np.int64(block[np.uint64(tile + r), column])
                 if value < least:
-                    place = 0
+                    place = np.uint64(0)
                 elif value > most:
-                    place = size[j] - 1
+                    place = np.uint64(size[j] - 1)
                 else:
-                    place = value - least + 1
-                out[row, start + r] = table[first + place]
+                    place = np.uint64(value - least + 1)
+                line[r] = codes[place]
 
 
 @kernel

@@ -38,8 +38,17 @@ def _release_logs(messages, logs, first, last, n_classes, result):
 
 @kernel
 def _take_in(message, cells, source, line, step, n_classes, heard):
-    """Multiply a message by what a child says; the first child starts it."""
-    if heard:
+    """Multiply a message by what a child says; the first child starts it. Two classes are common and written out."""
+    if n_classes == 2:
+        for cell in range(0, cells, 2):
+            if heard:
+                message[cell] *= source[line]
+                message[cell + 1] *= source[line + 1]
+            else:
+                message[cell] = source[line]
+                message[cell + 1] = source[line + 1]
+            line += step
+    elif heard:
         for cell in range(0, cells, n_classes):
             for c in range(n_classes):
                 message[cell + c] *= source[line + c]
@@ -54,6 +63,13 @@ def _take_in(message, cells, source, line, step, n_classes, heard):
 @kernel
 def _sum_values(theta, line, message, cells, n_classes, total, at):
     """Σ_v θ[v, c] · message[v, c] for every class, written to ``total`` from ``at`` on."""
+    if n_classes == 2:
+        first, second = 0.0, 0.0
+        for cell in range(0, cells, 2):
+            first += theta[line + cell] * message[cell]
+            second += theta[line + cell + 1] * message[cell + 1]
+        total[at], total[at + 1] = first, second
+        return
     for c in range(n_classes):
         total[at + c] = theta[line + c] * message[c]
     for cell in range(n_classes, cells, n_classes):

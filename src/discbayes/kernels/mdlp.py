@@ -68,9 +68,11 @@ def _best_cut(low, high, starts, classes, weights, boundary, node, left):
     """The value to start the right part at, so that the parts' weighted entropy is least; -1 for none."""
     total = 0.0
     right_terms = 0.0
-    for weight in node:
-        total += weight
-        right_terms += _f(weight)
+    f_left, f_right = np.zeros(node.size), np.empty(node.size)
+    for c in range(node.size):
+        f_right[c] = _f(node[c])
+        total += node[c]
+        right_terms += f_right[c]
     tolerance = _TIE * (total + _f(total))
     left[:] = 0.0
     left_total = 0.0
@@ -81,12 +83,14 @@ def _best_cut(low, high, starts, classes, weights, boundary, node, left):
         for entry in range(starts[value], starts[value + 1]):
             c = classes[entry]
             w = weights[entry]
-            left_terms -= _f(left[c])
-            right_terms -= _f(node[c] - left[c])
             left[c] += w
-            left_terms += _f(left[c])
-            right_terms += _f(node[c] - left[c])
             left_total += w
+            f_new = _f(left[c])
+            left_terms += f_new - f_left[c]
+            f_left[c] = f_new
+            f_new = _f(node[c] - left[c])
+            right_terms += f_new - f_right[c]
+            f_right[c] = f_new
         if boundary[value + 1]:
             entropy = _f(left_total) - left_terms + _f(total - left_total) - right_terms
             if entropy < least - tolerance:

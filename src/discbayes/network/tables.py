@@ -17,7 +17,7 @@ from discbayes.network.structure import Structure
 NORMALIZED_TOLERANCE = 1e-9
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Layout:
     """Where the cells of every table stand: ``offset[i] + Σ code[p]·stride[p] + code[i]·n_classes + c``."""
 
@@ -73,7 +73,7 @@ class Layout:
         return flat[self.offsets[feature] : self.offsets[feature + 1]].reshape(self.shapes[feature])
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Tables:
     """The parameters: log P(c) and, in the layout above, log P(x_i | parents, c); not always normalised."""
 

@@ -1,0 +1,58 @@
+"""Bayesian network classifiers: structure and parameters learned generatively or discriminatively.
+
+>>> from discbayes import BayesNetClassifier, load_dataset
+>>> wine = load_dataset("wine")
+>>> clf = BayesNetClassifier(structure="tan", parameters="map").fit(wine.X, wine.y)
+>>> clf.predict_proba(wine.X[:1]).round(3)
+array([[1., 0., 0.]])
+"""
+
+from typing import TYPE_CHECKING, Any
+
+from discbayes._version import __version__
+from discbayes.bayesnet import BayesNet
+from discbayes.classifier import BayesNetClassifier
+from discbayes.data import EqualFrequencyDiscretizer, MDLPDiscretizer
+from discbayes.inference import FactorTooLargeError
+from discbayes.network import Structure
+from discbayes.parameters import MaximumAPosteriori, MaximumLikelihood
+from discbayes.search import KDB, FixedStructure, NaiveBayes, SpanningTree
+
+if TYPE_CHECKING:
+    from discbayes.datasets import list_datasets, load_dataset
+    from discbayes.io import load, read_bif
+
+_LEAVES = {"list_datasets": "datasets", "load": "io", "load_dataset": "datasets", "read_bif": "io"}
+
+__all__ = [
+    "KDB",
+    "BayesNet",
+    "BayesNetClassifier",
+    "EqualFrequencyDiscretizer",
+    "FactorTooLargeError",
+    "FixedStructure",
+    "MDLPDiscretizer",
+    "MaximumAPosteriori",
+    "MaximumLikelihood",
+    "NaiveBayes",
+    "SpanningTree",
+    "Structure",
+    "__version__",
+    "list_datasets",
+    "load",
+    "load_dataset",
+    "read_bif",
+]
+
+
+def __getattr__(name: str) -> Any:
+    """Import the rooms that most programs never enter when they are first asked for."""
+    if name in _LEAVES:
+        from discbayes._leaves import leaf
+
+        return getattr(leaf(_LEAVES[name]), name)
+    raise AttributeError(f"module 'discbayes' has no attribute {name!r}")
+
+
+def __dir__() -> list[str]:
+    return sorted(__all__)

@@ -1,0 +1,321 @@
+"""The fitted network as people use it: structure, tables and domain, with names and values instead of codes."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from itertools import product
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from discbayes import inference
+from discbayes._leaves import leaf
+from discbayes.data import Domain, FrameEncoder, Variable
+from discbayes.data.frames import build_table, choose_library
+from discbayes.inference import Effort, FactorTooLargeError
+from discbayes.network import CLASS, Structure, Tables
+
+
+@dataclass(frozen=True, eq=False)
+class Posterior:
+    """A distribution over some variables: ``probabilities`` has one axis for each, in the order of ``names``."""
+
+    names: tuple[str, ...]
+    labels: tuple[tuple[str, ...], ...]
+    probabilities: np.ndarray
+
+    def to_frame(self, library: bool | str = "auto") -> Any:
+        """A row for every combination of values, with its probability."""
+        rows = list(product(*self.labels))
+        columns: dict[str, np.ndarray] = {
+            name: np.array([row[k] for row in rows], dtype=object) for k, name in enumerate(self.names)
+        }
+        return _frame({**columns, _free_name("probability", self.names): self.probabilities.ravel()}, library)
+
+    def __repr__(self) -> str:
+        cells = zip(product(*self.labels), self.probabilities.ravel(), strict=True)
+        lines = [f"  {', '.join(labels)}: {value:.6g}" for labels, value in cells]
+        shown = lines if len(lines) <= 20 else [*lines[:20], f"  … {len(lines) - 20} more"]
+        return "\n".join([f"P({', '.join(self.names)} | evidence)", *shown])
+
+
+@dataclass(frozen=True, eq=False)
+class BayesNet:
+    """A Bayesian network classifier with known tables.
+
+    Rows are given as frames, arrays or lists, as in ``fit``; gaps, and values never seen at fit, are summed out exactly.
+
+    Parameters
+    ----------
+    domain : Domain
+        The columns, and what their codes mean.
+    parameters : Tables
+        The structure and the numbers.
+    max_factor_size : int
+        Cells of the largest factor that exact inference may build.
+    n_draws : int or None
+        Estimate by this many draws where the factor would be larger; an error by default.
+    n_jobs : int or None
+        Threads.
+
+    Examples
+    --------
+    >>> from discbayes import BayesNetClassifier, load_dataset
+    >>> iris = load_dataset("iris")
+    >>> net = BayesNetClassifier().fit(iris.X, iris.y).network_
+    >>> net.query([net.domain.target.name], {"petal width (cm)": 0.3})
+    P(class | evidence)
+      setosa: 0.99...
+    """
+
+    domain: Domain
+    parameters: Tables
+    max_factor_size: int = inference.MAX_FACTOR_SIZE
+    n_draws: int | None = None
+    n_jobs: int | None = None
+
+    def __post_init__(self) -> None:
+        if not np.array_equal(self.domain.cards, self.parameters.cards):
+            raise ValueError("the tables and the domain have different numbers of values: they do not belong together")
+        if self.domain.n_classes != self.parameters.n_classes:
+            raise ValueError("the tables and the domain have different numbers of classes")
+
+    # ---- what it is
+
+    @property
+    def structure(self) -> Structure:
+        """The structure."""
+        return self.parameters.structure
+
+    @property
+    def n_parameters(self) -> int:
+        """The number of free parameters."""
+        return self.parameters.n_parameters
+
+    def edges(self, with_class: bool = False) -> list[tuple[str, str]]:
+        """The edges between columns by name, and from the class if asked for."""
+        return self.structure.edges(self.domain.names, self.domain.target.name if with_class else None)
+
+    def tables(self, library: bool | str = "auto") -> dict[str, Any]:
+        """The conditional probability tables as frames, by column name; the class comes first.
+
+        A row stands for one class and one combination of values of the parents; there is a column for each value.
+        ``library`` names the frame library ("pandas", "polars" or "pyarrow"); by default the first that is installed.
+        """
+        target = self.domain.target
+        prior = {
+            target.name: np.array(target.labels, dtype=object),
+            _free_name("probability", [target.name]): np.exp(self.parameters.log_prior),
+        }
+        names = self.domain.names
+        return {target.name: _frame(prior, library)} | {
+            names[i]: _frame(self._columns(i), library) for i in range(len(names))
+        }
+
+    def _columns(self, feature: int) -> dict[str, np.ndarray]:
+        """The columns of the readable table of one feature."""
+        table = np.exp(self.parameters.log_table(feature))
+        given = [self.domain.features[p] for p in self.structure.parents[feature]]
+        if self.structure.class_children[feature]:
+            given, table = [self.domain.target, *given], np.moveaxis(table, -1, 0)
+        else:
+            table = table[..., 0]
+        rows = list(product(*(variable.labels for variable in given)))
+        columns = {v.name: np.array([row[k] for row in rows], dtype=object) for k, v in enumerate(given)}
+        flat = table.reshape(len(rows), -1)
+        for k, label in enumerate(self.domain.features[feature].labels):
+            columns[_free_name(label, columns)] = flat[:, k]
+        return columns
+
+    # ---- rows in, numbers out
+
+    def log_joint(self, X: Any) -> np.ndarray:
+        """Log P(c, x observed), a row for each row of X and a column for each class."""
+        return self._log_joint(self.encode(X))
+
+    def posterior(self, X: Any) -> np.ndarray:
+        """P(c | x observed). A row that is impossible in every class, or has no value at all, gets the class prior."""
+        return inference.posterior(self.log_joint(X), self._prior, self.n_jobs)
+
+    def posterior_with_error(self, X: Any) -> tuple[np.ndarray, np.ndarray]:
+        """P(c | x observed) and its standard error: zero where it is exact, above zero where ``n_draws`` was used."""
+        scores, relative = self._named(inference.log_joint_and_error, self.parameters, self.encode(X), self.effort)
+        shares = inference.posterior(scores, self._prior, self.n_jobs)
+        return shares, np.zeros_like(shares) if relative is None else inference.posterior_error(shares, relative)
+
+    def log_likelihood(self, X: Any, y: Any = None) -> np.ndarray:
+        """Log P(x observed) of each row or, with labels, log P(x observed, y)."""
+        scores = self.log_joint(X) - self._named(inference.log_partition, self.parameters, self.effort)
+        if y is None:
+            return inference.log_marginal(scores)
+        classes = self._encoder.transform_y(y)
+        if classes.size != scores.shape[0]:
+            raise ValueError(f"X has {scores.shape[0]} rows and y has {classes.size}")
+        return scores[np.arange(classes.size), classes]
+
+    def novelty(self, X: Any, n_draws: int = 1000, random_state: Any = 0) -> np.ndarray:
+        """How unusual each row is, from 0 to 1: the share of rows of this network that are more probable than it.
+
+        ``n_draws`` rows are drawn from the network and compared on the columns that the row has, so that rows with
+        different gaps can be compared with one another.
+        """
+        codes = self.encode(X)
+        drawn, _ = self._named(
+            inference.sample, self.parameters, int(n_draws), np.random.default_rng(random_state), self.effort
+        )
+        own = inference.log_marginal(self._log_joint(codes))
+        gaps = inference.group_by_gaps(codes, np.arange(codes.shape[1]), self.domain.cards)
+        score = np.empty(own.size)
+        for group in range(gaps.n_groups):
+            rows = gaps.rows[gaps.start[group] : gaps.start[group + 1]]
+            hidden = codes[:, rows[0]] >= self.domain.cards
+            masked = np.where(hidden[:, None], self.domain.cards[:, None], drawn).astype(codes.dtype)
+            others = np.sort(inference.log_marginal(self._log_joint(masked)))
+            score[rows] = 1 - np.searchsorted(others, own[rows] + 1e-9, side="right") / others.size
+        return score
+
+    # ---- questions
+
+    def query(self, variables: str | Sequence[str], evidence: Mapping[str, Any] | None = None) -> Posterior:
+        """The joint posterior of any columns, the class among them, given values of any others."""
+        asked = [variables] if isinstance(variables, str) else list(variables)
+        known = self._evidence(evidence or {})
+        positions = [self._position(name) for name in asked]
+        repeated = {name for name in asked if asked.count(name) > 1 or self._position(name) in known}
+        if repeated or not asked:
+            raise ValueError(f"ask for each variable once, and not for what is given: {sorted(repeated) or 'nothing'}")
+        shares = self._named(inference.joint_posterior, self.parameters, positions, known, self.effort)
+        labels = tuple(tuple(self._variable(p).labels) for p in positions)
+        return Posterior(tuple(asked), labels, shares)
+
+    def most_probable(self, evidence: Mapping[str, Any] | None = None) -> tuple[dict[str, Any], float]:
+        """The most probable values of everything that is not given, and the log probability of the whole."""
+        known = self._evidence(evidence or {})
+        codes = inference.blank_rows(self.parameters, 1)
+        for position, code in known.items():
+            if position != CLASS:
+                codes[position] = code
+        classes = np.array([known[CLASS]]) if CLASS in known else None
+        filled, chosen, value = self._named(
+            inference.most_probable, self.parameters, codes, classes, self.effort
+        )
+        found = {v.name: v.decode([filled[i, 0]])[0] for i, v in enumerate(self.domain.features) if i not in known}
+        if classes is None:
+            found[self.domain.target.name] = self.domain.target.decode(chosen)[0]
+        return found, float(value[0] - inference.log_partition(self.parameters, self.effort))
+
+    def fill(
+        self, X: Any, how: str = "each", y: Any = None, random_state: Any = None, library: bool | str = "auto"
+    ) -> Any:
+        """The rows with their gaps filled, as a frame.
+
+        ``how`` is "each" (the most probable value of each gap by itself), "joint" (the most probable values of all
+        gaps of a row together, and of the class unless ``y`` gives it) or "draw" (values drawn from their
+        distribution given the rest of the row). Numeric columns come back as intervals: that is what the network knows.
+        """
+        codes = self.encode(X)
+        classes = None if y is None else self._encoder.transform_y(y)
+        if how == "each":
+            if y is not None:
+                raise ValueError('how="each" does not look at y; use how="joint" or how="draw"')
+            filled = self._named(inference.most_probable_each, self.parameters, codes, self.effort)
+        elif how == "joint":
+            filled, _, _ = self._named(inference.most_probable, self.parameters, codes, classes, self.effort)
+        elif how == "draw":
+            rng = np.random.default_rng(random_state)
+            filled, _ = self._named(inference.draw, self.parameters, codes, rng, classes, self.effort)
+        else:
+            raise ValueError(f'how={how!r} is not "each", "joint" or "draw"')
+        return self.decode(filled, library)
+
+    def sample(self, n_samples: int = 1, random_state: Any = None, library: bool | str = "auto") -> tuple[Any, Any]:
+        """Draw rows, as a frame, and their labels."""
+        rng = np.random.default_rng(random_state)
+        codes, classes = self._named(inference.sample, self.parameters, int(n_samples), rng, self.effort)
+        return self.decode(codes, library), self._encoder.classes_[classes]
+
+    # ---- files and pages
+
+    def to_bif(self, path: str | Path) -> None:
+        """Write the network as a BIF file, which most Bayesian network programs read."""
+        leaf("io").write_bif(self, path)
+
+    def _repr_html_(self) -> str:
+        return leaf("report").network_html(self)
+
+    def __repr__(self) -> str:
+        return (
+            f"<BayesNet: {len(self.domain.features)} features, {self.domain.n_classes} classes, "
+            f"{self.structure.n_edges} edges between features, {self.n_parameters} parameters>"
+        )
+
+    # ---- between values and codes
+
+    def encode(self, X: Any) -> np.ndarray:
+        """The codes of rows."""
+        return self._encoder.transform(X)
+
+    def decode(self, codes: np.ndarray, library: bool | str = "auto") -> Any:
+        """A frame of values from codes: intervals for numeric columns, None for what is missing."""
+        columns = {v.name: v.decode(row) for v, row in zip(self.domain.features, codes, strict=True)}
+        return _frame(columns, library)
+
+    @cached_property
+    def _encoder(self) -> FrameEncoder:
+        return FrameEncoder.from_domain(self.domain, n_jobs=self.n_jobs)
+
+    @property
+    def effort(self) -> Effort:
+        """How far exact inference goes."""
+        return Effort(self.max_factor_size, self.n_draws, n_jobs=self.n_jobs)
+
+    @cached_property
+    def _prior(self) -> np.ndarray:
+        prior = np.exp(self.parameters.log_prior - self.parameters.log_prior.max())
+        return prior / prior.sum()
+
+    def _log_joint(self, codes: np.ndarray) -> np.ndarray:
+        return self._named(inference.log_joint, self.parameters, codes, self.effort)
+
+    def _named(self, function: Any, *arguments: Any) -> Any:
+        """Call an inference function; columns in its error have names."""
+        try:
+            return function(*arguments)
+        except FactorTooLargeError as error:
+            raise FactorTooLargeError(error.size, error.features, error.limit, self.domain.names) from None
+
+    def _position(self, name: str) -> int:
+        return CLASS if name == self.domain.target.name else self.domain.position(name)
+
+    def _variable(self, position: int) -> Variable:
+        return self.domain.target if position == CLASS else self.domain.features[position]
+
+    def _evidence(self, evidence: Mapping[str, Any]) -> dict[int, int]:
+        """Codes of the given values; a value that the column does not have is refused."""
+        row = np.full((1, len(self.domain.features)), None, dtype=object)
+        given = {self._position(name): value for name, value in evidence.items()}
+        for position, value in given.items():
+            if position != CLASS:
+                row[0, position] = value
+        strict = FrameEncoder.from_domain(self.domain, unknown="error")
+        codes = strict.transform(row)[:, 0]
+        known = {p: int(codes[p]) for p in given if p != CLASS and codes[p] < self.domain.cards[p]}
+        if CLASS in given:
+            known[CLASS] = int(self._encoder.transform_y([given[CLASS]])[0])
+        return known
+
+
+def _free_name(wanted: str, taken: Any) -> str:
+    """A column name that is not taken yet."""
+    while wanted in taken:
+        wanted += " "
+    return wanted
+
+
+def _frame(columns: dict[str, np.ndarray], library: bool | str) -> Any:
+    """A frame of the library that is asked for; where none is installed, a dictionary of columns."""
+    chosen = choose_library(library)
+    return dict(columns) if chosen is None else build_table(columns, chosen)

@@ -1,0 +1,278 @@
+"""The estimator: a structure learner, a parameter learner and what stands around them."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from sklearn.base import BaseEstimator, ClassifierMixin, clone
+from sklearn.utils.class_weight import compute_class_weight
+from sklearn.utils.validation import check_is_fitted, validate_data
+
+from discbayes import inference
+from discbayes._leaves import leaf
+from discbayes.bayesnet import BayesNet
+from discbayes.counts import count
+from discbayes.data import Encoded, FrameEncoder
+from discbayes.engine import Context, Progress
+from discbayes.network import Structure, Tables
+from discbayes.parameters import PARAMETERS
+from discbayes.search import STRUCTURES, FixedStructure
+
+
+class BayesNetClassifier(ClassifierMixin, BaseEstimator):
+    """A Bayesian network classifier: any way to learn the structure with any way to learn the parameters.
+
+    Parameters
+    ----------
+    structure : str, learner, Structure or edges, default="tan"
+        "nb" (naive Bayes), "tan" (tree by conditional mutual information), "kdb" (one parent by relevance), a learner
+        such as ``KDB(k=2)``, or a known structure: a ``Structure`` or a list of edges ``(parent, child)``.
+    parameters : str or learner, default="map"
+        "ml" (relative frequencies, zeros become 1e-5), "map" (one virtual observation spread over each table), or a
+        learner such as ``MaximumAPosteriori("dirichlet", 0.5)``.
+    discretizer : "mdlp", "equal-frequency", None or transformer, default="mdlp"
+        How numeric columns are cut into intervals, on the training rows only. With None their values are categories.
+    categorical : "auto", "all" or list, default="auto"
+        Numeric columns that are categories; text columns with very many values must be listed too.
+    domains : dict, optional
+        All values that a column can have, by column name, where not all of them may be in the training rows.
+    missing : {"available", "value", "drop", "error"}, default="available"
+        Gaps at fit: counted where they are not, an extra value of the column, rows dropped, or an error. At predict
+        gaps are always summed out.
+    unknown : {"marginalize", "error"}, default="marginalize"
+        Values at predict that were not there at fit: treated as missing, or an error.
+    class_weight : "balanced", dict or None
+        Weights of the classes, for counting; the cut points do not depend on them.
+    class_prior : sequence of float, optional
+        Prior probabilities of the classes in the order of ``classes_``; from the data by default.
+    max_factor_size : int
+        Cells of the largest factor that exact prediction with gaps may build; more is an error.
+    n_draws : int, optional
+        Where the factor would be larger, estimate by this many draws instead.
+    n_jobs : int, optional
+        Threads; None is one, -1 all cores. The result does not depend on it.
+    random_state : int, RandomState or None
+        For learners that draw.
+    verbose : int, default=0
+        1 shows the stages of a fit, 2 the steps of a search.
+
+    Attributes
+    ----------
+    classes_ : ndarray
+        The labels.
+    network_ : BayesNet
+        The fitted network: edges, tables, likelihood, queries, samples.
+    structure_ : Structure
+        Its structure.
+    history_ : list of dict
+        The trace of the search.
+    n_features_in_, feature_names_in_
+        As everywhere in scikit-learn.
+
+    Examples
+    --------
+    >>> from discbayes import BayesNetClassifier, load_dataset
+    >>> iris = load_dataset("iris")
+    >>> clf = BayesNetClassifier(structure="tan").fit(iris.X, iris.y)
+    >>> clf.predict(iris.X.iloc[[0, 60]])
+    array(['setosa', 'versicolor'], dtype=object)
+    >>> clf.network_.edges()
+    [('petal length (cm)', 'sepal length (cm)'), ('petal length (cm)', 'sepal width (cm)'), ...]
+    """
+
+    def __init__(
+        self,
+        structure: Any = "tan",
+        parameters: Any = "map",
+        *,
+        discretizer: Any = "mdlp",
+        categorical: str | Sequence[Any] = "auto",
+        domains: Mapping[str, Sequence[Any]] | None = None,
+        missing: str = "available",
+        unknown: str = "marginalize",
+        class_weight: str | Mapping[Any, float] | None = None,
+        class_prior: Sequence[float] | None = None,
+        max_factor_size: int = inference.MAX_FACTOR_SIZE,
+        n_draws: int | None = None,
+        n_jobs: int | None = None,
+        random_state: Any = None,
+        verbose: int = 0,
+    ):
+        self.structure = structure
+        self.parameters = parameters
+        self.discretizer = discretizer
+        self.categorical = categorical
+        self.domains = domains
+        self.missing = missing
+        self.unknown = unknown
+        self.class_weight = class_weight
+        self.class_prior = class_prior
+        self.max_factor_size = max_factor_size
+        self.n_draws = n_draws
+        self.n_jobs = n_jobs
+        self.random_state = random_state
+        self.verbose = verbose
+
+    # ---- learning
+
+    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> BayesNetClassifier:
+        """Learn the network.
+
+        Parameters
+        ----------
+        X : frame, array or list of rows
+            Numbers, text, categories, booleans; NaN and None are gaps.
+        y : sequence of labels
+        sample_weight : sequence of float, optional
+            A weight of 2 is the same as the row twice, a weight of 0 as the row left out.
+        """
+        validate_data(self, X, skip_check_array=True)
+        structure, parameters = self._learners()
+        context = self._context()
+        context.progress.stage("reading and discretising")
+        encoder = self._make_encoder()
+        data = self._weighted(encoder.fit_transform(X, y, sample_weight), encoder.classes_)
+        if data.n_classes == 1:
+            warnings.warn(f"y has one class only, {encoder.classes_[0]!r}: it is all that can be predicted", stacklevel=2)
+        counts = count(data, self.n_jobs)
+        context.progress.stage(f"structure: {structure!r} on {data.n_samples} rows, {data.n_features} features")
+        found = structure.learn(data, counts, context)
+        context.progress.stage(f"parameters: {parameters!r} on {found.n_edges} edges")
+        tables = self._with_prior(parameters.learn(data, counts, found, context))
+        self._adopt(encoder, BayesNet(data.domain, tables, self.max_factor_size, self.n_draws, self.n_jobs))
+        self.history_ = context.history
+        context.progress.stage(f"done: {self.network_!r}")
+        return self
+
+    def _adopt(self, encoder: FrameEncoder, network: BayesNet) -> None:
+        self._encoder = encoder
+        self.classes_ = encoder.classes_
+        self.network_ = network
+        self.structure_ = network.structure
+
+    def _learners(self) -> tuple[Any, Any]:
+        return (
+            _learner("structure", self.structure, STRUCTURES, fixed=True),
+            _learner("parameters", self.parameters, PARAMETERS),
+        )
+
+    def _context(self) -> Context:
+        seed = self.random_state
+        if isinstance(seed, np.random.RandomState):
+            seed = seed.randint(2**32, dtype=np.uint64)
+        return Context(np.random.default_rng(seed), self.n_jobs, Progress(self.verbose))
+
+    def _make_encoder(self) -> FrameEncoder:
+        return FrameEncoder(
+            self.discretizer, self.categorical, self.domains, self.missing, self.unknown, n_jobs=self.n_jobs
+        )
+
+    def _weighted(self, data: Encoded, classes: np.ndarray) -> Encoded:
+        """The data with the class weights multiplied in."""
+        if self.class_weight is None:
+            return data
+        by_class = compute_class_weight(self.class_weight, classes=classes, y=classes[data.classes])
+        if (by_class < 0).any():
+            raise ValueError(f"class_weight={self.class_weight!r} has a negative weight")
+        weight = by_class[data.classes] * (1.0 if data.weight is None else data.weight)
+        return replace(data, weight=weight)
+
+    def _with_prior(self, tables: Tables) -> Tables:
+        if self.class_prior is None:
+            return tables
+        return replace(tables, log_prior=_log_prior(self.class_prior, tables.n_classes, "class_prior"))
+
+    # ---- predicting
+
+    def predict_joint_log_proba(self, X: Any) -> np.ndarray:
+        """Log P(c, x observed): a row for each row of X, a column for each class."""
+        check_is_fitted(self)
+        validate_data(self, X, skip_check_array=True, reset=False)
+        return self.network_._log_joint(self._encoder.transform(X))
+
+    def predict_proba(self, X: Any, class_prior: Sequence[float] | None = None) -> np.ndarray:
+        """P(c | x observed); gaps and unseen values are summed out exactly.
+
+        ``class_prior`` replaces the prior of the fit, for data in which the classes have other shares.
+        """
+        scores, prior = self._scores(X, class_prior)
+        return inference.posterior(scores, prior, self.n_jobs)
+
+    def predict_log_proba(self, X: Any, class_prior: Sequence[float] | None = None) -> np.ndarray:
+        """Log P(c | x observed), exact also where P is too small for a number."""
+        scores, prior = self._scores(X, class_prior)
+        total = inference.log_marginal(scores)
+        impossible = ~np.isfinite(total)
+        with np.errstate(invalid="ignore", divide="ignore"):
+            scores = scores - total[:, None]
+            scores[impossible] = np.log(prior)
+        return scores
+
+    def predict(self, X: Any, class_prior: Sequence[float] | None = None) -> np.ndarray:
+        """The most probable class of each row; ties go to the class that comes first."""
+        scores, prior = self._scores(X, class_prior)
+        best = scores.argmax(axis=1)
+        best[scores.max(axis=1) == -np.inf] = prior.argmax()
+        return self.classes_[best]
+
+    def _scores(self, X: Any, class_prior: Sequence[float] | None) -> tuple[np.ndarray, np.ndarray]:
+        """The log-joint under the prior in force, and that prior."""
+        scores = self.predict_joint_log_proba(X)
+        if class_prior is None:
+            return scores, self.network_._prior
+        wanted = _log_prior(class_prior, self.classes_.size, "class_prior")
+        with np.errstate(invalid="ignore"):
+            moved = scores - self.network_.parameters.log_prior + wanted
+        return np.where(np.isnan(moved), -np.inf, moved), np.exp(wanted)
+
+    # ---- files, notebook, scikit-learn
+
+    def save(self, path: str | Path) -> None:
+        """Write the fitted classifier to one JSON file; ``discbayes.load`` reads it."""
+        check_is_fitted(self)
+        leaf("io").save(self, path)
+
+    def _repr_html_inner(self) -> str:
+        page = super()._repr_html_inner()
+        return page + self.network_._repr_html_() if hasattr(self, "network_") else page
+
+    def _repr_mimebundle_(self, **options: Any) -> dict[str, str]:
+        bundle = super()._repr_mimebundle_(**options)
+        if "text/html" in bundle and hasattr(self, "network_"):
+            bundle["text/html"] += self.network_._repr_html_()
+        return bundle
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.input_tags.allow_nan = True
+        tags.input_tags.categorical = True
+        tags.input_tags.string = True
+        return tags
+
+
+def _learner(kind: str, given: Any, known: Mapping[str, Any], fixed: bool = False) -> Any:
+    """The learner behind a name; learner objects are cloned, so that a fit never changes what the user gave."""
+    if isinstance(given, str):
+        if given not in known:
+            raise ValueError(f"{kind}={given!r} is not known; it is one of {', '.join(map(repr, known))}, or a learner")
+        return known[given]()
+    if hasattr(given, "learn"):
+        return clone(given)
+    if fixed and isinstance(given, (Structure, Iterable)):
+        return FixedStructure(given)
+    raise TypeError(f"{kind}={given!r} is neither a name ({', '.join(map(repr, known))}) nor a learner")
+
+
+def _log_prior(prior: Sequence[float], n_classes: int, name: str) -> np.ndarray:
+    share = np.asarray(prior, dtype=float)
+    if share.shape != (n_classes,):
+        raise ValueError(f"{name} has {share.size} entries for {n_classes} classes")
+    if not np.isfinite(share).all() or (share < 0).any() or not np.isclose(share.sum(), 1.0):
+        raise ValueError(f"{name}={prior!r} must be probabilities that sum to 1")
+    with np.errstate(divide="ignore"):
+        return np.log(share / share.sum())
