@@ -18,6 +18,7 @@ from discbayes._leaves import leaf
 from discbayes.bayesnet import BayesNet
 from discbayes.counts import count
 from discbayes.data import Encoded, FrameEncoder
+from discbayes.data.reading import read_table
 from discbayes.engine import Context, Progress
 from discbayes.network import Structure, Tables
 from discbayes.parameters import PARAMETERS
@@ -131,12 +132,13 @@ class BayesNetClassifier(ClassifierMixin, BaseEstimator):
         sample_weight : sequence of float, optional
             A weight of 2 is the same as the row twice, a weight of 0 as the row left out.
         """
+        table = read_table(X)
         validate_data(self, X, skip_check_array=True)
         structure, parameters = self._learners()
         context = self._context()
         context.progress.stage("reading and discretising")
         encoder = self._make_encoder()
-        data = self._weighted(encoder.fit_transform(X, y, sample_weight), encoder.classes_)
+        data = self._weighted(encoder.fit_transform(table, y, sample_weight), encoder.classes_)
         if data.n_classes == 1:
             warnings.warn(f"y has one class only, {encoder.classes_[0]!r}: it is all that can be predicted", stacklevel=2)
         counts = count(data, self.n_jobs)
@@ -192,8 +194,9 @@ class BayesNetClassifier(ClassifierMixin, BaseEstimator):
     def predict_joint_log_proba(self, X: Any) -> np.ndarray:
         """Log P(c, x observed): a row for each row of X, a column for each class."""
         check_is_fitted(self)
+        table = read_table(X)
         validate_data(self, X, skip_check_array=True, reset=False)
-        return self.network_._log_joint(self._encoder.transform(X))
+        return self.network_._log_joint(self._encoder.transform(table))
 
     def predict_proba(self, X: Any, class_prior: Sequence[float] | None = None) -> np.ndarray:
         """P(c | x observed); gaps and unseen values are summed out exactly.
