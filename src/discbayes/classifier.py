@@ -140,7 +140,7 @@ class BayesNetClassifier(ClassifierMixin, BaseEstimator):
         encoder = self._make_encoder()
         data = self._weighted(encoder.fit_transform(table, y, sample_weight), encoder.classes_)
         if data.n_classes == 1:
-            warnings.warn(f"y has one class only, {encoder.classes_[0]!r}: it is all that can be predicted", stacklevel=2)
+            warnings.warn(f"y has one class only, {data.domain.target.values[0]!r}: it is all that can be predicted", stacklevel=2)
         counts = count(data, self.n_jobs)
         context.progress.stage(f"structure: {structure!r} on {data.n_samples} rows, {data.n_features} features")
         found = structure.learn(data, counts, context)

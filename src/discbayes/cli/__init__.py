@@ -1,1 +1,78 @@
-"""."""
+"""The command line: ``discbayes fit | predict | evaluate | datasets``.
+
+Results go to the standard output, progress and messages to the error stream. The exit code is 0 for success, 1 for an
+error that is explained in one line, 2 for wrong usage, 130 after an interrupt and 141 where the reader of the output
+has gone.
+"""
+
+from __future__ import annotations
+
+import os
+import sys
+from argparse import ArgumentParser, Namespace, RawDescriptionHelpFormatter
+from collections.abc import Sequence
+
+from discbayes._version import __version__
+from discbayes.cli import datasets, evaluate, fit, options, predict
+from discbayes.cli.console import PROGRAM, UserError, complain, describe, readable_warnings
+
+COMMANDS = {"fit": fit, "predict": predict, "evaluate": evaluate, "datasets": datasets}
+OK, FAILED, INTERRUPTED, BROKEN_PIPE = 0, 1, 130, 141
+EXAMPLES = """examples:
+  discbayes evaluate iris --structure tan
+  discbayes fit patients.csv --target diagnosis -o model.json
+  discbayes predict model.json new.csv --proba
+
+`discbayes COMMAND --help` shows the options of a command."""
+
+
+def main(argv: Sequence[str] | None = None) -> int:
+    """Run the command line and return the exit code; wrong usage leaves through ``SystemExit(2)``."""
+    args = parse(argv)
+    try:
+        with readable_warnings():
+            COMMANDS[args.command].run(args)
+    except KeyboardInterrupt:
+        complain("error", "interrupted")
+        return INTERRUPTED
+    except BrokenPipeError:
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())  # or Python complains when it flushes at exit
+        return BROKEN_PIPE
+    except (UserError, ValueError, OSError, ImportError) as error:
+        if args.debug:
+            raise
+        complain("error", describe(error))
+        return FAILED
+    return OK
+
+
+def parse(argv: Sequence[str] | None) -> Namespace:
+    """The arguments, checked."""
+    parser = ArgumentParser(
+        PROGRAM,
+        description="Bayesian network classifiers on tables: learn, predict, evaluate.",
+        epilog=EXAMPLES,
+        formatter_class=RawDescriptionHelpFormatter,
+    )
+    parser.add_argument("--version", action="version", version=f"{PROGRAM} {__version__}")
+    commands = parser.add_subparsers(dest="command", required=True, metavar="COMMAND")
+    made = {name: _add_command(commands, name) for name in COMMANDS}
+    args = parser.parse_args(argv)
+    if hasattr(args, "finish"):
+        args.finish(made[args.command], args)
+    return args
+
+
+def _add_command(commands: object, name: str) -> ArgumentParser:
+    module = COMMANDS[name]
+    parser: ArgumentParser = commands.add_parser(  # type: ignore[attr-defined]
+        name,
+        help=module.SUMMARY,
+        description=module.SUMMARY[0].upper() + module.SUMMARY[1:] + ".",
+        epilog=module.EXAMPLES,
+        formatter_class=RawDescriptionHelpFormatter,
+        allow_abbrev=False,
+    )
+    module.configure(parser)
+    options.add_common(parser)
+    return parser

@@ -20,10 +20,10 @@ def count_family(codes, y, weight, cards, n_classes, feature, parents, strides, 
     for m in range(n_rows):
         if own[m] >= card:
             continue
-        cell = own[m] * n_classes + y[m]
+        cell = np.int64(own[m]) * n_classes + y[m]
         known = True
         for k in range(parents.size):
-            code = codes[parents[k], m]
+            code = np.int64(codes[parents[k], m])
             if code >= cards[parents[k]]:
                 known = False
                 break
@@ -186,11 +186,13 @@ def pair_information(table, card_a, card_b, n_classes, known, margins, out):
 
 
 @kernel
-def pairs_by_bits(first, seconds, bits, value_start, word_start, counts, gaps, n_classes, known, starts, out, information):
+def pairs_by_bits(
+    first, seconds, bits, bit_start, value_start, word_start, counts, gaps, n_classes, known, starts, out, information
+):  # fmt: skip
     """Pair tables of ``first`` with each of ``seconds`` by bit sets: kept in ``out`` or, if that is empty, measured."""
     card_a = value_start[first + 1] - value_start[first]
     keep = out.size > 0
-    bits_a = bits[value_start[first] : value_start[first + 1]]
+    bits_a = bits[bit_start[first] : bit_start[first + 1]]
     counts_a = counts[value_start[first] * n_classes : value_start[first + 1] * n_classes]
     widest = 0
     for b in seconds:
@@ -200,7 +202,7 @@ def pairs_by_bits(first, seconds, bits, value_start, word_start, counts, gaps, n
     for k in range(seconds.size):
         b = seconds[k]
         card_b = value_start[b + 1] - value_start[b]
-        bits_b = bits[value_start[b] : value_start[b + 1]]
+        bits_b = bits[bit_start[b] : bit_start[b + 1]]
         counts_b = counts[value_start[b] * n_classes : value_start[b + 1] * n_classes]
         complete = gaps[first] == 0 and gaps[b] == 0
         target = out[starts[k] :] if keep else table
@@ -220,9 +222,9 @@ def pairs_by_loop(first, seconds, codes, y, weight, cards, n_classes, known, sta
     scratch = np.empty((card_a + 1) * (widest + 1) * n_classes)
     table = np.empty(0 if keep else card_a * widest * n_classes)
     margins = np.empty((card_a + widest) * (n_classes + 1) + n_classes)
-    base = np.empty(y.size, np.int32)
+    base = np.empty(y.size, np.int32)  # a class and a value: far below the limit where the table itself fits in memory
     for m in range(y.size):
-        base[m] = codes[first, m] * n_classes + y[m]
+        base[m] = np.int64(codes[first, m]) * n_classes + y[m]
     for k in range(seconds.size):
         b = seconds[k]
         target = out[starts[k] :] if keep else table

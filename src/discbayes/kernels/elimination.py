@@ -367,7 +367,7 @@ def run_plan(codes, rows, missing, needed, steps, scope_start, scopes, sizes, in
         for i in range(n_features):
             if not needed[i]:
                 continue
-            base = offsets[i] + (0 if missing[i] else codes[i, row] * n_classes)
+            base = offsets[i] + (0 if missing[i] else np.int64(codes[i, row]) * n_classes)
             open_ = missing[i]
             for k in range(parent_start[i], parent_start[i + 1]):
                 if missing[parent_index[k]]:

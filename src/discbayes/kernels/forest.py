@@ -107,7 +107,7 @@ def sum_out_gaps(
             n_gaps += codes[upward[a], row] >= cards[upward[a]]
         for c in range(n_classes):
             product[c] = 1.0
-        product_low, product_high = 1.0, 1.0
+        product_low, product_high, pending = 1.0, 1.0, False
         for a in range(n_gaps):
             i = gaps[a]
             cells = cards[i] * n_classes
@@ -124,7 +124,7 @@ def sum_out_gaps(
                 least *= by_low
                 most *= by_high
                 if seen:
-                    line = offsets[k] + codes[k, row] * n_classes
+                    line = offsets[k] + np.int64(codes[k, row]) * n_classes
                     step = cards[k] * n_classes
                     _take_in(message, cells, theta, line, step, n_classes, heard)
                     if not normalized:
@@ -165,9 +165,10 @@ def sum_out_gaps(
                 product_low, product_high = 1.0, 1.0
             product_low *= least
             product_high *= most
+            pending = True
             _sum_values(theta, base, message, cells, n_classes, logs, 0)
             for c in range(n_classes):
                 product[c] *= logs[c]
-        if product_low != 1.0 or product_high != 1.0:
+        if pending:
             for c in range(n_classes):
                 result[c] += np.log(product[c])

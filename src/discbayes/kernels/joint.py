@@ -30,7 +30,7 @@ def complete_log_joint(codes, start, stop, offsets, parent_start, parent_index, 
     for i in range(n_features):
         own = codes[i, start:stop]
         for m in range(n_rows):
-            cell[m] = offsets[i] + own[m] * n_classes
+            cell[m] = offsets[i] + np.int64(own[m]) * n_classes
         for k in range(parent_start[i], parent_start[i + 1]):
             parent, stride = codes[parent_index[k], start:stop], parent_stride[k]
             for m in range(n_rows):

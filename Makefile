@@ -1,0 +1,51 @@
+# The environment lives in .venv; targets install what they need and nothing is installed by hand.
+PYTHON ?= python3
+VENV ?= .venv
+BIN := $(VENV)/bin
+RUN := $(BIN)/python
+TESTS ?=
+
+.DEFAULT_GOAL := help
+.PHONY: help demo test test-uncompiled lint bench clean
+
+help: ## list the targets
+	@grep -E '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | awk -F ':.*## ' '{printf "  make %-16s %s\n", $$1, $$2}'
+
+$(RUN):
+	$(PYTHON) -c 'import sys; sys.exit("discbayes needs Python 3.11 or newer, not " + sys.version.split()[0]) if sys.version_info < (3, 11) else None'
+	$(PYTHON) -m venv $(VENV)
+	$(RUN) -m pip install --quiet --upgrade pip
+
+$(VENV)/.demo: pyproject.toml | $(RUN)
+	$(RUN) -m pip install --quiet --editable '.[cli]'
+	@touch $@
+
+$(VENV)/.test: pyproject.toml | $(RUN)
+	$(RUN) -m pip install --quiet --editable '.[cli,test]'
+	@touch $@
+
+$(VENV)/.bench: pyproject.toml | $(RUN)
+	$(RUN) -m pip install --quiet --editable '.[cli,bench]'
+	@touch $@
+
+demo: $(VENV)/.demo ## create the environment, install, and run the main job on embedded data
+	$(RUN) examples/demo.py
+
+test: $(VENV)/.test ## install what the tests need and run them all, compiled and, for the kernels, uncompiled
+	$(RUN) -m pytest -n 2 $(TESTS)
+	$(MAKE) --no-print-directory test-uncompiled
+
+test-uncompiled: $(VENV)/.test ## run the tests of the kernels as plain Python
+	NUMBA_DISABLE_JIT=1 $(RUN) -m pytest -n 2 -p no:cacheprovider tests/test_inference.py tests/test_counts.py tests/test_discretize.py tests/test_encode.py tests/test_search.py tests/test_parameters.py tests/test_bayesnet.py
+
+lint: $(VENV)/.test ## formatting, lint, types, layers
+	$(BIN)/ruff format --check .
+	$(BIN)/ruff check .
+	$(BIN)/mypy
+	$(BIN)/lint-imports
+
+bench: $(VENV)/.bench ## measure against the peers in one run and print the table
+	$(RUN) benchmarks/run.py
+
+clean: ## remove the environment and what was built
+	rm -rf $(VENV) build dist .pytest_cache .mypy_cache .ruff_cache demo

@@ -1,0 +1,82 @@
+"""What the commands say: errors in one line, warnings, and tables of text."""
+
+from __future__ import annotations
+
+import sys
+import warnings
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from difflib import SequenceMatcher
+from typing import Any
+
+PROGRAM = "discbayes"
+
+
+class UserError(Exception):
+    """Something that the person at the keyboard can put right; its text is one line that says how."""
+
+
+def describe(error: Exception) -> str:
+    """The text of an error on one line; files first, as other programs have it."""
+    if isinstance(error, OSError) and error.strerror and error.filename is not None:
+        return f"{error.filename}: {error.strerror}"
+    return " ".join(str(error).split()) or type(error).__name__
+
+
+def complain(kind: str, text: str) -> None:
+    """Write a line such as ``discbayes: error: …`` to the error stream."""
+    print(f"{PROGRAM}: {kind}: {text}", file=sys.stderr)
+
+
+@contextmanager
+def readable_warnings() -> Iterator[None]:
+    """Show warnings for users as single lines, without a place in the code; hide those for programmers."""
+
+    def show(message: Warning | str, category: type[Warning], *place: Any, **rest: Any) -> None:
+        complain("warning", " ".join(str(message).split()))
+
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        warnings.simplefilter("default", UserWarning)
+        warnings.showwarning = show
+        yield
+
+
+def listed(names: Sequence[str], most: int = 10) -> str:
+    """Names in quotes, the first few of them.
+
+    >>> listed(["age", "sex"])
+    "'age', 'sex'"
+    """
+    shown = ", ".join(map(repr, names[:most]))
+    return f"{shown}, … ({len(names)} in all)" if len(names) > most else shown
+
+
+def nearest_first(name: str, names: Sequence[str]) -> list[str]:
+    """Names in the order of their likeness to one that was not found.
+
+    >>> nearest_first("Targt", ["age", "target"])
+    ['target', 'age']
+    """
+    wanted = name.lower()
+    return sorted(names, key=lambda other: -SequenceMatcher(None, wanted, other.lower()).ratio())
+
+
+def text_table(header: Sequence[str], rows: Sequence[Sequence[str]], left: int = 1) -> str:
+    """Columns under their headings: the first ``left`` of them flush left, the others flush right.
+
+    >>> print(text_table(["fold", "accuracy"], [["1", "0.9"], ["2", "0.85"]]))
+    fold  accuracy
+    1          0.9
+    2         0.85
+    """
+    cells = [list(header), *map(list, rows)]
+    widths = [max(map(len, column)) for column in zip(*cells, strict=True)]
+    lines = []
+    for row in cells:
+        parts = [
+            cell.ljust(width) if place < left else cell.rjust(width)
+            for place, (cell, width) in enumerate(zip(row, widths, strict=True))
+        ]
+        lines.append("  ".join(parts).rstrip())
+    return "\n".join(lines)

@@ -1,0 +1,50 @@
+"""``discbayes datasets``: what data there is, and one of them as a file."""
+
+from __future__ import annotations
+
+from argparse import ArgumentParser, Namespace
+
+from discbayes.cli import options
+from discbayes.cli.console import text_table
+from discbayes.cli.sources import dataset_table, named_dataset
+from discbayes.cli.tables import check_output, write_table
+from discbayes.datasets import list_datasets
+
+SUMMARY = "list the data sets that are known by name, or write one of them to a file"
+EXAMPLES = """examples:
+  discbayes datasets
+  discbayes datasets iris -o iris.csv
+
+Without a file name the data go to stdout as CSV. The environment variable DISCBAYES_DATA adds a folder of data
+sets; other names are looked up at OpenML."""
+
+
+def configure(parser: ArgumentParser) -> None:
+    """Declare the arguments."""
+    parser.add_argument("name", metavar="NAME", nargs="?", help="the data set to write")
+    parser.add_argument("-o", "--output", metavar="FILE", help="CSV or Parquet by its ending (default: CSV to stdout)")
+    parser.set_defaults(finish=_finish)
+
+
+def _finish(parser: ArgumentParser, args: Namespace) -> None:
+    if args.output is not None and args.name is None:
+        parser.error("-o needs the NAME of the data set to write")
+
+
+def run(args: Namespace) -> None:
+    """List, or write."""
+    if args.name is None:
+        print(_listing())
+        return
+    check_output(args.output)
+    data = named_dataset(args.name)
+    options.progress(args).stage(f"{data!r}, target {data.target!r}")
+    write_table(dataset_table(data), args.output)
+
+
+def _listing() -> str:
+    rows = [
+        [info.name, info.source, str(info.n_rows), str(info.n_features), str(info.n_classes)]
+        for info in list_datasets()
+    ]
+    return text_table(["name", "source", "rows", "features", "classes"], rows, left=2)

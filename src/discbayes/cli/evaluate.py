@@ -1,0 +1,130 @@
+"""``discbayes evaluate``: cross-validation, or the score of a saved model."""
+
+from __future__ import annotations
+
+from argparse import SUPPRESS, ArgumentParser, Namespace
+from time import perf_counter
+
+import numpy as np
+from sklearn.model_selection import StratifiedKFold
+
+from discbayes.cli import options
+from discbayes.cli.console import UserError, complain, listed
+from discbayes.cli.models import features_of, load_model, posterior, text_columns
+from discbayes.cli.scoring import Score, accuracy_and_loss, fold_table, model_table
+from discbayes.cli.sources import open_source, text_labels
+from discbayes.cli.tables import as_text
+from discbayes.cli.training import Training, load_training, read_weights, require_target
+from discbayes.engine import Progress
+
+SUMMARY = "cross-validate a way to learn, or score a saved model"
+EXAMPLES = """examples:
+  discbayes evaluate patients.csv --target diagnosis --structure nb --cv 10
+  discbayes evaluate patients.csv --target diagnosis --model model.json
+  discbayes evaluate iris
+
+Discretisation and all else is learned again in each fold, on its training rows alone. With --weights the
+figures are weighted too."""
+DEFAULT_FOLDS = 5
+
+
+def configure(parser: ArgumentParser) -> None:
+    """Declare the arguments."""
+    parser.add_argument("data", metavar="DATA", help="a CSV or Parquet file, or the name of a data set")
+    parser.add_argument("--model", metavar="MODEL", help="score this model file instead of learning")
+    parser.add_argument(
+        "--cv",
+        type=options.at_least(2),
+        default=SUPPRESS,
+        metavar="K",
+        help=f"the number of stratified folds (default: {DEFAULT_FOLDS})",
+    )
+    options.add_draws(parser)
+    options.add_target(parser)
+    options.add_learning(parser)
+    options.add_effort(parser)
+    options.add_reading(parser)
+    parser.set_defaults(finish=_finish)
+
+
+def _finish(parser: ArgumentParser, args: Namespace) -> None:
+    idle = [*options.given_learning(args), *(["--cv"] if hasattr(args, "cv") else [])]
+    if args.model is not None:
+        if idle:
+            parser.error(f"{', '.join(idle)}: a saved model is not learned again; leave this out with --model")
+        return
+    args.cv = getattr(args, "cv", DEFAULT_FOLDS)
+    options.fill_learning(parser, args)
+    require_target(parser, args)
+
+
+def run(args: Namespace) -> None:
+    """Print the table of figures."""
+    progress = options.progress(args)
+    print(_cross_validate(args, progress) if args.model is None else _score_model(args, progress))
+
+
+# ---- cross-validation
+
+
+def _cross_validate(args: Namespace, progress: Progress) -> str:
+    data = load_training(args, progress)
+    scores = []
+    for number, (train, test) in enumerate(_folds(data, args), 1):
+        progress.stage(f"fold {number} of {args.cv}")
+        scores.append(_score_fold(args, data.take(train), data.take(test)))
+    return fold_table(scores)
+
+
+def _folds(data: Training, args: Namespace) -> list[tuple[np.ndarray, np.ndarray]]:
+    gaps = sum(value is None for value in data.y.values)
+    if gaps:
+        raise UserError(f"the target {data.y.name!r} is missing in {gaps} rows: leave those rows out")
+    labels = data.y.values.astype(str)
+    if len(labels) < args.cv:
+        raise UserError(f"{len(labels)} rows cannot be parted into {args.cv} folds; --cv {len(labels)} can")
+    folds = StratifiedKFold(args.cv, shuffle=True, random_state=args.seed)
+    return list(folds.split(np.zeros((labels.size, 1)), labels))
+
+
+def _score_fold(args: Namespace, train: Training, test: Training) -> Score:
+    model = options.classifier(args).set_params(n_draws=args.n_draws)
+    start = perf_counter()
+    model.fit(train.X, train.y, sample_weight=train.weight)
+    fitted = perf_counter()
+    shares = model.predict_proba(test.X)
+    done = perf_counter()
+    accuracy, loss = accuracy_and_loss(shares, model.classes_.tolist(), test.y.values, test.weight)
+    return Score(accuracy, loss, fitted - start, done - fitted)
+
+
+# ---- a saved model
+
+
+def _score_model(args: Namespace, progress: Progress) -> str:
+    model = load_model(args.model)
+    domain = model.network_.domain
+    target = args.target or domain.target.name
+    source = open_source(args.data, options.reading(args), {target, *text_columns(domain)}, progress)
+    source.require([target], "the target")
+    weight = read_weights(source, args.weights)
+    X = features_of(domain, source, {target, args.weights}, progress)
+    labels = text_labels(as_text(source.table, [target]), target).values
+    _check_labels(labels, domain.target.labels, args)
+    progress.stage(f"scoring {X.num_rows} rows")
+    start = perf_counter()
+    shares = posterior(model, X, args)
+    seconds = perf_counter() - start
+    return model_table(
+        args.model, Score(*accuracy_and_loss(shares, domain.target.labels, labels, weight), 0.0, seconds)
+    )
+
+
+def _check_labels(labels: np.ndarray, known: list[str], args: Namespace) -> None:
+    """Classes that the model has never seen count as errors, and are worth a word; nothing else would be a mistake."""
+    found = {label for label in labels if label is not None}
+    strange = sorted(found - set(known))
+    if len(strange) == len(found):
+        raise UserError(f"no class of {args.data} is one of the model's, {listed(known)}: is --target right?")
+    if strange:
+        complain("warning", f"classes that the model has never seen count as errors: {listed(strange)}")

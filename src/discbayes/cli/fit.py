@@ -1,0 +1,42 @@
+"""``discbayes fit``: learn a model from a table and save it."""
+
+from __future__ import annotations
+
+from argparse import ArgumentParser, Namespace
+
+from discbayes.cli import options
+from discbayes.cli.tables import check_writable
+from discbayes.cli.training import load_training, require_target
+
+SUMMARY = "learn a model from a table and save it"
+EXAMPLES = """examples:
+  discbayes fit patients.csv --target diagnosis -o model.json
+  discbayes fit patients.csv --target diagnosis --structure kdb --k 2 --categorical zip,ward -o model.json
+  discbayes fit iris -o iris.json"""
+
+
+def configure(parser: ArgumentParser) -> None:
+    """Declare the arguments."""
+    parser.add_argument("data", metavar="DATA", help="a CSV or Parquet file, or the name of a data set")
+    parser.add_argument("-o", "--output", required=True, metavar="MODEL", help="the model file to write (JSON)")
+    options.add_target(parser)
+    options.add_learning(parser)
+    options.add_effort(parser)
+    options.add_reading(parser)
+    parser.set_defaults(finish=_finish)
+
+
+def _finish(parser: ArgumentParser, args: Namespace) -> None:
+    options.fill_learning(parser, args)
+    require_target(parser, args)
+
+
+def run(args: Namespace) -> None:
+    """Fit and save."""
+    check_writable(args.output)
+    progress = options.progress(args)
+    training = load_training(args, progress)
+    model = options.classifier(args, verbose=progress.verbose)
+    model.fit(training.X, training.y, sample_weight=training.weight)
+    model.save(args.output)
+    progress.stage(f"model saved in {args.output}")

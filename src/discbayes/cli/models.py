@@ -1,0 +1,63 @@
+"""A saved model at work on a table: columns matched by name, posteriors out."""
+
+from __future__ import annotations
+
+from argparse import Namespace
+from collections.abc import Collection
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from discbayes._leaves import leaf
+from discbayes.classifier import BayesNetClassifier
+from discbayes.cli.console import UserError, listed
+from discbayes.cli.sources import Source
+from discbayes.data import Domain, FrameEncoder
+from discbayes.engine import Progress
+
+
+def load_model(path: str) -> BayesNetClassifier:
+    """Read a model file."""
+    if not Path(path).exists():
+        raise UserError(f"{path}: no such file")
+    try:
+        model = leaf("io").load(path)
+    except ValueError as error:
+        raise UserError(f"cannot read the model {path}: {error}") from error
+    if not isinstance(model, BayesNetClassifier):
+        raise UserError(f"{path} holds a {type(model).__name__}, not a classifier")
+    return model
+
+
+def text_columns(domain: Domain) -> set[str]:
+    """The columns whose values are text: they are read as text, even where all of them look like numbers."""
+    features = domain.features
+    return {v.name for v in features if v.values and all(isinstance(value, str) for value in v.values)}
+
+
+def features_of(domain: Domain, source: Source, ignored: Collection[str], progress: Progress) -> Any:
+    """The columns of the model, in its order, whatever else the table holds."""
+    columns, wanted = source.table.column_names, domain.names
+    lacking = [name for name in wanted if name not in set(columns)]
+    if lacking:
+        raise UserError(f"{source.name} lacks {len(lacking)} of the model's columns: {listed(lacking)}")
+    known = {*wanted, *ignored, domain.target.name}
+    surplus = [name for name in columns if name not in known]
+    if surplus:
+        progress.stage(f"ignoring columns that the model does not know: {listed(surplus)}")
+    if [name for name in columns if name in set(wanted)] != wanted:
+        progress.stage("the columns stand in another order than in the model: matched by name")
+    return source.table.select(wanted)
+
+
+def posterior(model: BayesNetClassifier, X: Any, args: Namespace) -> np.ndarray:
+    """P(class | what is known of the row), with the options of the command line in force."""
+    unknown = getattr(args, "unknown", None) or model.unknown
+    if unknown == "error":  # the network itself always sums out what it does not know
+        FrameEncoder.from_domain(model.network_.domain, "error", args.n_jobs).transform(X)
+    network = replace(model.network_, n_jobs=args.n_jobs)
+    if args.n_draws is not None:
+        network = replace(network, n_draws=args.n_draws)
+    return network.posterior(X)

@@ -1,0 +1,176 @@
+"""Options that several commands share, and what they stand for.
+
+Options that shape a model have no default in the parser: what is absent from the parsed arguments was not given, so
+that ``evaluate --model`` can refuse them instead of ignoring them.
+"""
+
+from __future__ import annotations
+
+import csv
+from argparse import SUPPRESS, ArgumentParser, ArgumentTypeError, Namespace
+from typing import Any
+
+from discbayes.classifier import BayesNetClassifier
+from discbayes.cli.tables import Reading
+from discbayes.engine import Progress
+from discbayes.parameters import PARAMETERS
+from discbayes.search import KDB, STRUCTURES
+
+DISCRETIZERS = {"mdlp": "mdlp", "equal-frequency": "equal-frequency", "none": None}
+LEARNING: dict[str, Any] = {
+    "structure": "tan",
+    "parameters": "map",
+    "k": None,
+    "discretizer": "mdlp",
+    "categorical": (),
+    "missing": "available",
+    "drop": (),
+    "seed": 0,
+}
+
+
+def names(text: str) -> tuple[str, ...]:
+    """Names between commas; a name that holds a comma goes in quotes.
+
+    >>> names('age,"city, country"')
+    ('age', 'city, country')
+    """
+    row = next(csv.reader([text], skipinitialspace=True), [])
+    if not row:
+        raise ArgumentTypeError("expected names, with commas between them")
+    return tuple(row)
+
+
+def at_least(least: int) -> Any:
+    """A whole number from ``least`` on, for argparse."""
+
+    def number(text: str) -> int:
+        if not text.lstrip("-").isdigit() or int(text) < least:
+            raise ArgumentTypeError(f"{text!r} is not a whole number of at least {least}")
+        return int(text)
+
+    return number
+
+
+def n_jobs(text: str) -> int:
+    """A number of threads, or a negative one as scikit-learn reads it."""
+    count = at_least(-1024)(text)
+    if count == 0:
+        raise ArgumentTypeError("0 threads do no work; -1 is one for each core")
+    return int(count)
+
+
+def character(text: str) -> str:
+    """One character; ``\\t`` is a tab."""
+    value = "\t" if text == "\\t" else text
+    if len(value) != 1:
+        raise ArgumentTypeError(f"{text!r} is not one character")
+    return value
+
+
+def add_common(parser: ArgumentParser) -> None:
+    """Options of every command."""
+    group = parser.add_argument_group("messages")
+    group.add_argument("--quiet", action="store_true", help="no progress on the error stream; warnings and errors stay")
+    group.add_argument("--debug", action="store_true", help="show the traceback of an error")
+
+
+def add_reading(parser: ArgumentParser) -> None:
+    """How CSV files are read."""
+    group = parser.add_argument_group("reading CSV")
+    group.add_argument(
+        "--na-values",
+        type=names,
+        default=(),
+        metavar="LIST",
+        help='more marks of missing values, such as "?,unknown"',
+    )
+    group.add_argument("--delimiter", type=character, metavar="CHAR", help="between cells (default: by file ending)")
+
+
+def add_target(parser: ArgumentParser) -> None:
+    """Which columns are not features."""
+    group = parser.add_argument_group("columns")
+    group.add_argument("--target", metavar="COLUMN", help="the column with the classes; needed unless DATA is a name")
+    group.add_argument("--weights", metavar="COLUMN", help="a column with a weight for each row")
+    group.add_argument("--drop", type=names, default=SUPPRESS, metavar="LIST", help="columns to leave out")
+    group.add_argument(
+        "--categorical",
+        type=names,
+        default=SUPPRESS,
+        metavar="LIST",
+        help="columns whose numbers are labels, kept as text (leading zeros too)",
+    )
+
+
+def add_learning(parser: ArgumentParser) -> None:
+    """What is learned, and how."""
+    group = parser.add_argument_group("learning")
+
+    def option(flag: str, text: str, **how: Any) -> None:
+        group.add_argument(flag, default=SUPPRESS, help=f"{text} (default: {LEARNING[flag[2:]]})", **how)
+
+    option("--structure", "how features depend on one another", choices=list(STRUCTURES))
+    option("--parameters", "how the tables are learned", choices=list(PARAMETERS))
+    group.add_argument(
+        "--k",
+        type=at_least(0),
+        default=SUPPRESS,
+        help="parents of a feature, with --structure kdb (default: 1)",
+    )
+    option("--discretizer", "how numbers become intervals; none takes them as labels", choices=list(DISCRETIZERS))
+    option("--missing", "what gaps are in learning", choices=["available", "value", "drop", "error"])
+    option("--seed", "seed of everything random", type=at_least(0))
+
+
+def add_effort(parser: ArgumentParser) -> None:
+    """How much work may be done."""
+    group = parser.add_argument_group("effort")
+    group.add_argument("--n-jobs", type=n_jobs, default=-1, metavar="N", help="threads (default: -1, all cores)")
+
+
+def add_draws(parser: ArgumentParser) -> None:
+    """What to do where exact prediction would need too much memory."""
+    parser.add_argument(
+        "--n-draws",
+        type=at_least(1),
+        metavar="N",
+        help="estimate by N draws where summing out the gaps of a row exactly would need too large a table",
+    )
+
+
+def given_learning(args: Namespace) -> list[str]:
+    """The options of learning that the command line holds."""
+    return [f"--{name}" for name in LEARNING if hasattr(args, name)]
+
+
+def fill_learning(parser: ArgumentParser, args: Namespace) -> None:
+    """Put the defaults of learning in place, and check what argparse cannot."""
+    for name, default in LEARNING.items():
+        setattr(args, name, getattr(args, name, default))
+    if args.k is not None and args.structure != "kdb":
+        parser.error(f"--k goes with --structure kdb, not with {args.structure}")
+
+
+def reading(args: Namespace) -> Reading:
+    """How to read CSV."""
+    return Reading(args.na_values, args.delimiter)
+
+
+def progress(args: Namespace) -> Progress:
+    """The progress display that the command line asks for."""
+    return Progress(0 if args.quiet else 1)
+
+
+def classifier(args: Namespace, verbose: int = 0) -> BayesNetClassifier:
+    """The estimator that the options describe."""
+    return BayesNetClassifier(
+        args.structure if args.k is None else KDB(k=args.k),
+        args.parameters,
+        discretizer=DISCRETIZERS[args.discretizer],
+        categorical=list(args.categorical) or "auto",
+        missing=args.missing,
+        n_jobs=args.n_jobs,
+        random_state=args.seed,
+        verbose=verbose,
+    )

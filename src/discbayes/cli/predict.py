@@ -1,0 +1,60 @@
+"""``discbayes predict``: classes, and their probabilities, for the rows of a table."""
+
+from __future__ import annotations
+
+from argparse import ArgumentParser, Namespace
+from typing import Any
+
+import numpy as np
+
+from discbayes._leaves import need
+from discbayes.classifier import BayesNetClassifier
+from discbayes.cli import options
+from discbayes.cli.models import features_of, load_model, posterior, text_columns
+from discbayes.cli.sources import open_source
+from discbayes.cli.tables import check_output, write_table
+
+SUMMARY = "predict the class of every row of a table; missing values are summed out exactly"
+EXAMPLES = """examples:
+  discbayes predict model.json new.csv
+  discbayes predict model.json new.csv --proba -o predictions.parquet"""
+
+
+def configure(parser: ArgumentParser) -> None:
+    """Declare the arguments."""
+    parser.add_argument("model", metavar="MODEL", help="a model file that fit has written")
+    parser.add_argument("data", metavar="DATA", help="a CSV or Parquet file, or the name of a data set")
+    parser.add_argument("-o", "--output", metavar="FILE", help="CSV or Parquet by its ending (default: CSV to stdout)")
+    parser.add_argument("--proba", action="store_true", help="add the probability of every class")
+    parser.add_argument(
+        "--unknown",
+        choices=["marginalize", "error"],
+        help="values never seen in learning: count them as missing, or refuse them (default: as the model has it)",
+    )
+    options.add_draws(parser)
+    options.add_effort(parser)
+    options.add_reading(parser)
+
+
+def run(args: Namespace) -> None:
+    """Read, predict, write."""
+    check_output(args.output)
+    progress = options.progress(args)
+    model = load_model(args.model)
+    domain = model.network_.domain
+    source = open_source(args.data, options.reading(args), text_columns(domain), progress)
+    X = features_of(domain, source, (), progress)
+    progress.stage(f"predicting {X.num_rows} rows")
+    write_table(_answers(model, posterior(model, X, args), args.proba), args.output)
+
+
+def _answers(model: BayesNetClassifier, shares: np.ndarray, with_shares: bool) -> Any:
+    """A column of predicted classes and, if asked for, one of probabilities for each class."""
+    pa, target = need("pyarrow"), model.network_.domain.target
+    predicted = model.classes_[shares.argmax(axis=1)]
+    columns = [pa.array(predicted.tolist())]
+    headings = [target.name]
+    if with_shares:
+        columns += [pa.array(column) for column in shares.T]
+        headings += [f"P({label})" for label in target.labels]
+    return pa.table(columns, names=headings)

@@ -1,0 +1,65 @@
+"""How good predictions are, and how the figures are shown."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import astuple, dataclass
+
+import numpy as np
+
+from discbayes.cli.console import UserError, text_table
+
+SMALLEST = float(np.finfo(np.float64).eps)  # where scikit-learn's log_loss clips probabilities too
+HEADER = ("accuracy", "log loss", "fit s", "predict s")
+
+
+@dataclass(frozen=True)
+class Score:
+    """The figures of one fold or one model; a saved model has no time of fitting."""
+
+    accuracy: float
+    log_loss: float
+    fit_seconds: float
+    predict_seconds: float
+
+
+def accuracy_and_loss(
+    shares: np.ndarray, classes: Sequence[str], labels: np.ndarray, weight: np.ndarray | None
+) -> tuple[float, float]:
+    """The share of rows whose class is the most probable one, and the mean of −log P(class).
+
+    A row of a class that the model has never seen counts as wrong, with the smallest probability.
+
+    >>> shares = np.array([[0.9, 0.1], [0.5, 0.5]])
+    >>> accuracy_and_loss(shares, ["no", "yes"], np.array(["no", "yes"]), None)
+    (0.5, 0.399...)
+    """
+    if weight is not None and not weight.sum() > 0:
+        raise UserError("the weights of the rows to score on sum to zero")
+    index = {label: code for code, label in enumerate(classes)}
+    codes = np.array([index.get(label, -1) for label in labels])
+    known = codes >= 0
+    hit = known & (shares.argmax(axis=1) == codes)
+    share = np.where(known, shares[np.arange(codes.size), codes], 0.0)
+    loss = -np.log(np.maximum(share, SMALLEST))
+    return float(np.average(hit, weights=weight)), float(np.average(loss, weights=weight))
+
+
+def fold_table(scores: Sequence[Score]) -> str:
+    """A row for each fold, and mean ± standard deviation below."""
+    values = np.array([astuple(score) for score in scores])
+    rows = [[str(number), *_cells(row)] for number, row in enumerate(values, 1)]
+    mean, deviation = _cells(values.mean(axis=0)), _cells(values.std(axis=0, ddof=1))
+    rows.append(["mean ± sd", *(f"{m} ± {d}" for m, d in zip(mean, deviation, strict=True))])
+    return text_table(["fold", *HEADER], rows)
+
+
+def model_table(name: str, score: Score) -> str:
+    """One row for a saved model."""
+    cells = _cells(np.array(astuple(score)))
+    header = ["model", HEADER[0], HEADER[1], HEADER[3]]
+    return text_table(header, [[name, cells[0], cells[1], cells[3]]])
+
+
+def _cells(row: np.ndarray) -> list[str]:
+    return [f"{row[0]:.4f}", f"{row[1]:.4f}", f"{row[2]:.3f}", f"{row[3]:.3f}"]

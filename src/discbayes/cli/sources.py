@@ -1,0 +1,105 @@
+"""Where rows come from: a file, or a data set that the library knows by name."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from discbayes._leaves import need
+from discbayes.cli.console import UserError, listed, nearest_first
+from discbayes.cli.tables import Reading, as_text, has_known_ending, read_file
+from discbayes.datasets import Dataset, list_datasets, load_dataset
+from discbayes.engine import Progress
+
+
+@dataclass(frozen=True)
+class Source:
+    """A table with all its columns; a data set known by name brings its target along."""
+
+    name: str
+    table: Any
+    target: str | None = None
+
+    def require(self, names: Sequence[str], what: str) -> None:
+        """Refuse columns that are not there, with those that are, nearest first."""
+        columns = self.table.column_names
+        lacking = [name for name in names if name not in columns]
+        if lacking:
+            near = listed(nearest_first(lacking[0], columns))
+            raise UserError(f"{self.name} has no column {listed(lacking)} ({what}); its columns are {near}")
+
+    def without(self, names: Collection[str]) -> Any:
+        """The table without some columns."""
+        kept = [name for name in self.table.column_names if name not in names]
+        if not kept:
+            raise UserError(f"{self.name} has no columns left to learn from")
+        return self.table.select(kept)
+
+    def numbers(self, name: str) -> np.ndarray:
+        """A column as numbers, gaps as NaN."""
+        values = self.table.column(name).to_pylist()
+        try:
+            return np.array([np.nan if value is None else float(value) for value in values])
+        except (TypeError, ValueError):
+            odd = next(value for value in values if not isinstance(value, (int, float, type(None))))
+            raise UserError(f"column {name!r} must hold numbers, but there is {odd!r}") from None
+
+
+class Labels:
+    """The class of every row as text, under the name of its column, which the model remembers."""
+
+    def __init__(self, name: str, values: np.ndarray):
+        self.name = name
+        self.values = values
+
+    def __array__(self, dtype: Any = None, copy: bool | None = None) -> np.ndarray:
+        return np.array(self.values, dtype=dtype) if copy else np.asarray(self.values, dtype=dtype)
+
+    def __len__(self) -> int:
+        return len(self.values)
+
+    def take(self, rows: np.ndarray) -> Labels:
+        """The labels of some rows."""
+        return Labels(self.name, self.values[rows])
+
+
+def text_labels(table: Any, name: str) -> Labels:
+    """A column as labels."""
+    return Labels(name, np.array(table.column(name).to_pylist(), dtype=object))
+
+
+def open_source(data: str, reading: Reading, text: Collection[str], progress: Progress) -> Source:
+    """Read DATA: an existing file, or else a data set of that name."""
+    if Path(data).exists():
+        progress.stage(f"reading {data}")
+        return Source(data, read_file(data, reading, text))
+    if _looks_like_file(data):
+        raise UserError(f"{data}: no such file")
+    found = named_dataset(data)
+    progress.stage(f"there is no file {data!r}; using the data set of that name, {found!r}")
+    return Source(data, as_text(dataset_table(found), text), found.target)
+
+
+def _looks_like_file(data: str) -> bool:
+    """A path, or a name with an ending, unless a data set is called that."""
+    if has_known_ending(data) or Path(data).name != data:
+        return True
+    return bool(Path(data).suffix) and data not in {info.name for info in list_datasets()}
+
+
+def named_dataset(name: str) -> Dataset:
+    """A data set of the library, its features as an arrow table."""
+    need("pyarrow")
+    try:
+        return load_dataset(name, as_frame="pyarrow")
+    except (LookupError, ConnectionError) as error:
+        raise UserError(str(error.args[0] if error.args else error)) from error
+
+
+def dataset_table(data: Dataset) -> Any:
+    """The features and the class of a data set in one table."""
+    return data.X.append_column(data.target, need("pyarrow").array(data.y.tolist()))
