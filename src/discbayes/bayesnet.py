@@ -14,6 +14,7 @@ import numpy as np
 from discbayes import inference
 from discbayes._leaves import leaf
 from discbayes.data import Domain, FrameEncoder, Variable
+from discbayes.data.columns import is_gap
 from discbayes.data.frames import build_table, choose_library
 from discbayes.inference import Effort, FactorTooLargeError
 from discbayes.network import CLASS, Structure, Tables
@@ -46,7 +47,7 @@ class Posterior:
 class BayesNet:
     """A Bayesian network classifier with known tables.
 
-    Rows are given as frames, arrays or lists, as in ``fit``; gaps, and values never seen at fit, are summed out exactly.
+    Rows are given as frames, arrays or lists, as in ``fit``; gaps, and values never seen at fit, are summed out.
 
     Parameters
     ----------
@@ -151,9 +152,7 @@ class BayesNet:
         scores = self.log_joint(X) - self._named(inference.log_partition, self.parameters, self.effort)
         if y is None:
             return inference.log_marginal(scores)
-        classes = self._encoder.transform_y(y)
-        if classes.size != scores.shape[0]:
-            raise ValueError(f"X has {scores.shape[0]} rows and y has {classes.size}")
+        classes = self._classes(y, scores.shape[0])
         return scores[np.arange(classes.size), classes]
 
     def novelty(self, X: Any, n_draws: int = 1000, random_state: Any = 0) -> np.ndarray:
@@ -199,13 +198,11 @@ class BayesNet:
             if position != CLASS:
                 codes[position] = code
         classes = np.array([known[CLASS]]) if CLASS in known else None
-        filled, chosen, value = self._named(
-            inference.most_probable, self.parameters, codes, classes, self.effort
-        )
+        filled, chosen, value = self._named(inference.most_probable, self.parameters, codes, classes, self.effort)
         found = {v.name: v.decode([filled[i, 0]])[0] for i, v in enumerate(self.domain.features) if i not in known}
         if classes is None:
             found[self.domain.target.name] = self.domain.target.decode(chosen)[0]
-        return found, float(value[0] - inference.log_partition(self.parameters, self.effort))
+        return found, float(value[0] - self._named(inference.log_partition, self.parameters, self.effort))
 
     def fill(
         self, X: Any, how: str = "each", y: Any = None, random_state: Any = None, library: bool | str = "auto"
@@ -217,7 +214,7 @@ class BayesNet:
         distribution given the rest of the row). Numeric columns come back as intervals: that is what the network knows.
         """
         codes = self.encode(X)
-        classes = None if y is None else self._encoder.transform_y(y)
+        classes = None if y is None else self._classes(y, codes.shape[1])
         if how == "each":
             if y is not None:
                 raise ValueError('how="each" does not look at y; use how="joint" or how="draw"')
@@ -260,7 +257,7 @@ class BayesNet:
 
     def decode(self, codes: np.ndarray, library: bool | str = "auto") -> Any:
         """A frame of values from codes: intervals for numeric columns, None for what is missing."""
-        columns = {v.name: v.decode(row) for v, row in zip(self.domain.features, codes, strict=True)}
+        columns = {v.name: _values(v, row) for v, row in zip(self.domain.features, codes, strict=True)}
         return _frame(columns, library)
 
     @cached_property
@@ -293,19 +290,42 @@ class BayesNet:
     def _variable(self, position: int) -> Variable:
         return self.domain.target if position == CLASS else self.domain.features[position]
 
+    def _classes(self, y: Any, n_rows: int) -> np.ndarray:
+        """The class codes of as many labels as there are rows."""
+        classes = self._encoder.transform_y(y)
+        if classes.size != n_rows:
+            raise ValueError(f"X has {n_rows} rows and y has {classes.size}")
+        return classes
+
     def _evidence(self, evidence: Mapping[str, Any]) -> dict[int, int]:
-        """Codes of the given values; a value that the column does not have is refused."""
+        """Codes of the given values, without gaps; a value that the column does not have is refused."""
         row = np.full((1, len(self.domain.features)), None, dtype=object)
         given = {self._position(name): value for name, value in evidence.items()}
         for position, value in given.items():
             if position != CLASS:
                 row[0, position] = value
-        strict = FrameEncoder.from_domain(self.domain, unknown="error")
-        codes = strict.transform(row)[:, 0]
+        codes = self.encode(row)[:, 0]
         known = {p: int(codes[p]) for p in given if p != CLASS and codes[p] < self.domain.cards[p]}
+        for position in sorted(given.keys() - known.keys() - {CLASS}):
+            if not is_gap(given[position]):
+                variable = self.domain.features[position]
+                raise ValueError(
+                    f"{given[position]!r} is no value of the column {variable.name!r}; give one of "
+                    f"{', '.join(variable.labels[:20])}, or leave the column out"
+                )
         if CLASS in given:
             known[CLASS] = int(self._encoder.transform_y([given[CLASS]])[0])
         return known
+
+
+def _values(variable: Variable, codes: np.ndarray) -> np.ndarray:
+    """The values behind codes in an array of their own type: text, numbers or booleans; text where they are mixed."""
+    known = variable.decode(range(variable.card)).tolist()
+    if all(isinstance(value, str) for value in known):
+        return variable.decode(codes)
+    if not all(isinstance(value, (bool, int, float)) for value in known):
+        return np.array([*map(str, known), None], dtype=object)[codes]
+    return np.array(known if (codes < variable.card).all() else [*known, np.nan])[codes]
 
 
 def _free_name(wanted: str, taken: Any) -> str:

@@ -80,10 +80,10 @@ class BayesNetClassifier(ClassifierMixin, BaseEstimator):
     >>> from discbayes import BayesNetClassifier, load_dataset
     >>> iris = load_dataset("iris")
     >>> clf = BayesNetClassifier(structure="tan").fit(iris.X, iris.y)
-    >>> clf.predict(iris.X.iloc[[0, 60]])
-    array(['setosa', 'versicolor'], dtype=object)
+    >>> clf.predict(iris.X.iloc[[0, 60]]).tolist()
+    ['setosa', 'versicolor']
     >>> clf.network_.edges()
-    [('petal length (cm)', 'sepal length (cm)'), ('petal length (cm)', 'sepal width (cm)'), ...]
+    [('petal length (cm)', 'sepal length (cm)'), ('sepal length (cm)', 'sepal width (cm)'), ...]
     """
 
     def __init__(

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import warnings
 from argparse import SUPPRESS, ArgumentParser, Namespace
+from contextlib import suppress
 from time import perf_counter
 
 import numpy as np
 from sklearn.model_selection import StratifiedKFold
 
+from discbayes.classifier import BayesNetClassifier
 from discbayes.cli import options
 from discbayes.cli.console import UserError, complain, listed
 from discbayes.cli.models import features_of, load_model, posterior, text_columns
@@ -26,6 +29,7 @@ EXAMPLES = """examples:
 Discretisation and all else is learned again in each fold, on its training rows alone. With --weights the
 figures are weighted too."""
 DEFAULT_FOLDS = 5
+WARM_UP_ROWS = 100
 
 
 def configure(parser: ArgumentParser) -> None:
@@ -69,8 +73,9 @@ def run(args: Namespace) -> None:
 
 def _cross_validate(args: Namespace, progress: Progress) -> str:
     data = load_training(args, progress)
-    scores = []
-    for number, (train, test) in enumerate(_folds(data, args), 1):
+    scores, folds = [], _folds(data, args)
+    _warm_up(args, data, folds[0][0])
+    for number, (train, test) in enumerate(folds, 1):
         progress.stage(f"fold {number} of {args.cv}")
         scores.append(_score_fold(args, data.take(train), data.take(test)))
     return fold_table(scores)
@@ -87,8 +92,20 @@ def _folds(data: Training, args: Namespace) -> list[tuple[np.ndarray, np.ndarray
     return list(folds.split(np.zeros((labels.size, 1)), labels))
 
 
+def _warm_up(args: Namespace, data: Training, rows: np.ndarray) -> None:
+    """Learn from a few rows before the clock runs, so that the first fold does not pay for loading compiled code."""
+    few = data.take(rows[:: max(1, rows.size // WARM_UP_ROWS)])
+    with warnings.catch_warnings(), suppress(ValueError):  # what is wrong with the data, the folds will say
+        warnings.simplefilter("ignore")
+        _classifier(args).fit(few.X, few.y, sample_weight=few.weight).predict_proba(few.X)
+
+
+def _classifier(args: Namespace) -> BayesNetClassifier:
+    return options.classifier(args).set_params(n_draws=args.n_draws)
+
+
 def _score_fold(args: Namespace, train: Training, test: Training) -> Score:
-    model = options.classifier(args).set_params(n_draws=args.n_draws)
+    model = _classifier(args)
     start = perf_counter()
     model.fit(train.X, train.y, sample_weight=train.weight)
     fitted = perf_counter()
@@ -112,6 +129,7 @@ def _score_model(args: Namespace, progress: Progress) -> str:
     labels = text_labels(as_text(source.table, [target]), target).values
     _check_labels(labels, domain.target.labels, args)
     progress.stage(f"scoring {X.num_rows} rows")
+    posterior(model, X.slice(0, WARM_UP_ROWS), args)
     start = perf_counter()
     shares = posterior(model, X, args)
     seconds = perf_counter() - start

@@ -38,5 +38,5 @@ def run(args: Namespace) -> None:
     training = load_training(args, progress)
     model = options.classifier(args, verbose=progress.verbose)
     model.fit(training.X, training.y, sample_weight=training.weight)
-    model.save(args.output)
+    model.set_params(verbose=0).save(args.output)  # how this run was watched is no property of the model
     progress.stage(f"model saved in {args.output}")

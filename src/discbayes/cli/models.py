@@ -10,25 +10,19 @@ from typing import Any
 
 import numpy as np
 
-from discbayes._leaves import leaf
 from discbayes.classifier import BayesNetClassifier
 from discbayes.cli.console import UserError, listed
 from discbayes.cli.sources import Source
 from discbayes.data import Domain, FrameEncoder
 from discbayes.engine import Progress
+from discbayes.io import load
 
 
 def load_model(path: str) -> BayesNetClassifier:
     """Read a model file."""
     if not Path(path).exists():
         raise UserError(f"{path}: no such file")
-    try:
-        model = leaf("io").load(path)
-    except ValueError as error:
-        raise UserError(f"cannot read the model {path}: {error}") from error
-    if not isinstance(model, BayesNetClassifier):
-        raise UserError(f"{path} holds a {type(model).__name__}, not a classifier")
-    return model
+    return load(path)
 
 
 def text_columns(domain: Domain) -> set[str]:

@@ -79,7 +79,10 @@ def open_source(data: str, reading: Reading, text: Collection[str], progress: Pr
         return Source(data, read_file(data, reading, text))
     if _looks_like_file(data):
         raise UserError(f"{data}: no such file")
-    found = named_dataset(data)
+    try:
+        found = named_dataset(data)
+    except UserError as error:
+        raise UserError(f"there is no file {data!r}, and {error}") from error
     progress.stage(f"there is no file {data!r}; using the data set of that name, {found!r}")
     return Source(data, as_text(dataset_table(found), text), found.target)
 
@@ -97,7 +100,7 @@ def named_dataset(name: str) -> Dataset:
     try:
         return load_dataset(name, as_frame="pyarrow")
     except (LookupError, ConnectionError) as error:
-        raise UserError(str(error.args[0] if error.args else error)) from error
+        raise UserError(str(error.args[0])) from error
 
 
 def dataset_table(data: Dataset) -> Any:

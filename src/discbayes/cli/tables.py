@@ -14,6 +14,7 @@ from typing import Any
 
 from discbayes._leaves import need
 from discbayes.cli.console import UserError, listed
+from discbayes.io.files import write_atomically
 
 GAPS = ("", "NA", "N/A", "NaN", "nan", "null", "NULL", "None")
 TRUE = ("true", "True", "TRUE")
@@ -89,7 +90,11 @@ def _read_csv(path: str, kind: FileKind, reading: Reading, text: Collection[str]
         column_types=dict.fromkeys(text, string),
     )
     parse = csv.ParseOptions(delimiter=reading.delimiter or kind.delimiter)
-    return csv.read_csv(path, parse_options=parse, convert_options=convert)
+    table = csv.read_csv(path, parse_options=parse, convert_options=convert)
+    odd = [field.name for field in table.schema if need("pyarrow").types.is_binary(field.type)]
+    if odd:
+        raise ValueError(f"it is not UTF-8 text in {listed(odd)}; convert it first")
+    return table
 
 
 def _check_table(path: str, table: Any) -> None:
@@ -98,10 +103,6 @@ def _check_table(path: str, table: Any) -> None:
         raise UserError(f"{path} has several columns with the same name: {listed(twice)}; rename them")
     if table.num_rows == 0:
         raise UserError(f"{path} has no rows")
-    types = need("pyarrow").types
-    odd = [field.name for field in table.schema if types.is_binary(field.type)]
-    if odd:
-        raise UserError(f"{path} is not UTF-8 text in {listed(odd)}: convert the file to UTF-8")
 
 
 def as_text(table: Any, names: Collection[str]) -> Any:
@@ -142,7 +143,7 @@ def write_table(table: Any, path: str | None) -> None:
         return
     kind = file_kind(path)
     content = _parquet_bytes(table) if kind.delimiter is None else _csv_bytes(table, kind.delimiter)
-    Path(path).write_bytes(gzip.compress(content) if kind.compressed else content)
+    write_atomically(path, gzip.compress(content) if kind.compressed else content)
 
 
 def _parquet_bytes(table: Any) -> bytes:

@@ -136,47 +136,47 @@ class _PairRun:
         n = self.data.n_features
         measured = np.zeros((n * (n - 1) // 2, 3))
         bits_cost, loop_cost = self._costs()
-        by_bits = self._by_bits(bits_cost, loop_cost) & ~self.skip
+        chosen, wanted = self._by_bits(bits_cost, loop_cost), np.triu(~self.skip, 1)
+        by_bits, by_loop = wanted & chosen, wanted & ~chosen
         if by_bits.any():
             self._build_bits(by_bits.any(axis=0) | by_bits.any(axis=1), n_jobs)
 
         def one(first: int) -> None:
-            self._row(first, by_bits[first], starts, cells, measured)
+            for pairs, count in ((by_bits, self._count_by_bits), (by_loop, self._count_by_loop)):
+                seconds = np.flatnonzero(pairs[first])
+                if seconds.size:
+                    rows = first * (2 * n - first - 3) // 2 + seconds - 1
+                    information = np.zeros((seconds.size, 3))
+                    count(first, seconds, starts[rows] if cells.size else starts, cells, information)
+                    measured[rows] = information
 
-        work = np.where(self.skip, 0.0, np.where(by_bits, bits_cost, loop_cost)).sum() / 2
+        work = bits_cost[by_bits].sum() + loop_cost[by_loop].sum()
         parallel_map(one, range(n - 1), n_jobs, work=work)
         return measured
 
-    def _row(
-        self, first: int, by_bits: np.ndarray, starts: np.ndarray, cells: np.ndarray, measured: np.ndarray
+    def _count_by_bits(
+        self, first: int, seconds: np.ndarray, starts: np.ndarray, cells: np.ndarray, information: np.ndarray
     ) -> None:
-        """The pairs of ``first`` with every later feature."""
-        data, n = self.data, self.data.n_features
-        begin = first * (2 * n - first - 1) // 2
-        for kind in (True, False):
-            wanted = (by_bits == kind) & ~self.skip[first]
-            seconds = np.flatnonzero(wanted[first + 1 :]) + first + 1
-            if not seconds.size:
-                continue
-            rows = begin + seconds - first - 1
-            places = starts[rows] if cells.size else starts
-            information = np.zeros((seconds.size, 3))
-            if kind:
-                counting.pairs_by_bits(
-                    first, seconds, self.bits, self.counts.value_start, self.word_start, self.counts.cells,
-                    data.gaps, data.n_classes, self.known, places, cells, information,
-                )  # fmt: skip
-            else:
-                counting.pairs_by_loop(
-                    first, seconds, data.codes, self.y, self.weight, data.cards, data.n_classes,
-                    self.known, places, cells, information,
-                )  # fmt: skip
-            measured[rows] = information
+        data = self.data
+        counting.pairs_by_bits(
+            first, seconds, self.bits, self.bit_start, self.counts.value_start, self.word_start, self.counts.cells,
+            data.gaps, data.n_classes, self.known, starts, cells, information,
+        )  # fmt: skip
+
+    def _count_by_loop(
+        self, first: int, seconds: np.ndarray, starts: np.ndarray, cells: np.ndarray, information: np.ndarray
+    ) -> None:
+        data = self.data
+        counting.pairs_by_loop(
+            first, seconds, data.codes, self.y, self.weight, data.cards, data.n_classes, self.known, starts, cells,
+            information,
+        )  # fmt: skip
 
     def _costs(self) -> tuple[np.ndarray, np.ndarray]:
         """The expected time of each pair by bit sets and by the loop."""
         cards, n_rows, n_classes = self.data.cards.astype(float), self.data.n_samples, self.data.n_classes
-        kept = np.where(self.data.gaps > 0, cards, cards - 1)
+        # a column of one value counts too: else every column with many values would get bit sets to be paired with it
+        kept = np.where(self.data.gaps > 0, cards, np.maximum(cards - 1, 1))
         words = n_rows / 64 + n_classes / 2
         bits = np.outer(kept, kept) * (words * WORD_COST + n_classes * CELL_COST)
         return bits, n_rows * ROW_COST + np.outer(cards, cards) * n_classes
@@ -188,7 +188,8 @@ class _PairRun:
         return np.full(bits_cost.shape, self.method == "bits")
 
     def _build_bits(self, used: np.ndarray, n_jobs: int | None) -> None:
-        data, start = self.data, self.counts.value_start
+        data = self.data
+        start = self.bit_start = np.concatenate([[0], np.cumsum(np.where(used, data.cards, 0))]).astype(np.int64)
         position = np.empty(data.n_samples, np.int64)
         self.word_start = np.empty(data.n_classes + 1, np.int64)
         counting.class_positions(self.y, data.n_classes, position, self.word_start)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
+from reprlib import repr as repr_short
 
 import numpy as np
 
@@ -28,7 +29,8 @@ def kernel_weight(data: Encoded) -> np.ndarray:
 
 def _same(kind: str, mine: object, other: object) -> None:
     if mine != other:
-        raise ValueError(f"these counts are of different {kind} and cannot be added: {mine} and {other}")
+        shown = f"{repr_short(mine)} and {repr_short(other)}"
+        raise ValueError(f"these counts are of different {kind} and cannot be added: {shown}")
 
 
 @dataclass(frozen=True)
@@ -91,6 +93,7 @@ class FamilyCounts:
     def __add__(self, other: FamilyCounts) -> FamilyCounts:
         _same("structures", self.layout.structure, other.layout.structure)
         _same("domains", self.layout.cards.tolist(), other.layout.cards.tolist())
+        _same("numbers of classes", self.layout.n_classes, other.layout.n_classes)
         return FamilyCounts(self.layout, self.class_count + other.class_count, self.cells + other.cells)
 
 
@@ -116,17 +119,17 @@ def count_families(data: Encoded, layout: Layout, counts: Counts, n_jobs: int | 
 
 def count_family(data: Encoded, child: int, parents: Sequence[int]) -> np.ndarray:
     """Counts of one family, shape ``(*cards of the parents, card of the child, n_classes)``."""
-    groups: list[tuple[int, ...]] = [()] * data.n_features
-    groups[child] = tuple(parents)
-    layout = Layout(Structure(tuple(groups)), data.cards, data.n_classes)
-    cells = np.zeros(layout.size)
-    _count_into(data, layout, [child], cells, None)
-    return layout.table(cells, child)
+    family = np.array([*parents, child], np.int64)
+    table = np.zeros((*data.cards[family], data.n_classes))
+    strides = np.array(table.strides[:-2], np.int64) // table.itemsize
+    counting.count_family(
+        data.codes, kernel_classes(data), kernel_weight(data), data.cards, data.n_classes, child, family[:-1], strides,
+        table.ravel(),
+    )  # fmt: skip
+    return table
 
 
-def _count_into(
-    data: Encoded, layout: Layout, features: Sequence[int], cells: np.ndarray, n_jobs: int | None
-) -> None:
+def _count_into(data: Encoded, layout: Layout, features: Sequence[int], cells: np.ndarray, n_jobs: int | None) -> None:
     y, weight = kernel_classes(data), kernel_weight(data)
 
     def one(i: int) -> None:

@@ -69,7 +69,7 @@ class Codebook:
             tasks += (
                 self._block_tasks(part, out) if isinstance(part, Block) else [self._levels_task(part, out)]
             )
-        parallel_map(lambda task: task(), tasks, n_jobs)
+        parallel_map(lambda task: task(), tasks, n_jobs, work=4 * out.size)
         return out
 
     def _block_tasks(self, block: Block, out: np.ndarray) -> list[Callable[[], None]]:

@@ -246,5 +246,7 @@ def _target_variable(y: Any, classes: np.ndarray, features: list[str]) -> Variab
     name = getattr(y, "name", None)
     if not isinstance(name, str) or name in ("", *features):
         name = "class"
+    while name in features:
+        name += "_"
     kind = "boolean" if classes.dtype == bool else "categorical"
     return Variable(name, kind, tuple(plain(value) for value in classes.tolist()))

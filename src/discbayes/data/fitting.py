@@ -192,7 +192,7 @@ def _value_variables(
         refuse_infinite(column, names[at])
         return at, _category(names[at], np.unique(column[~np.isnan(column)]))
 
-    return found | dict(parallel_map(run, columns[~counted].tolist(), n_jobs))
+    return found | dict(parallel_map(run, columns[~counted].tolist(), n_jobs, work=50 * block.data.size))
 
 
 def _category(name: str, values: np.ndarray) -> Variable:
@@ -210,7 +210,7 @@ def _present(block: Block, columns: np.ndarray, low_high: np.ndarray, n_jobs: in
         mark_present(kernel_array(block.data[rows]), columns, low, offset, seen)
         return seen
 
-    seen = np.logical_or.reduce(parallel_map(run, block.chunks(), n_jobs))
+    seen = np.logical_or.reduce(parallel_map(run, block.chunks(), n_jobs, work=block.data.size))
     parts = zip(low, offset, sizes, strict=True)
     return [least + np.flatnonzero(seen[first : first + size]) for least, first, size in parts]
 

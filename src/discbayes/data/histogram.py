@@ -88,7 +88,8 @@ def fit_cuts(
         }
 
     found: dict[int, np.ndarray] = {}
-    for cuts in parallel_map(run, tasks, n_jobs):
+    work = 20 * sum(block.data.shape[0] * columns.size for block, columns in pieces)
+    for cuts in parallel_map(run, tasks, n_jobs, work=work):
         found.update(cuts)
     return found
 

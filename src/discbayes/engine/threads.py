@@ -43,8 +43,12 @@ def parallel_map(
     queue = iter(range(len(items)))  # next() on it is one step under the interpreter lock, so it needs none of its own
 
     def take() -> None:
-        for position in queue:
-            results[position] = function(items[position])
+        try:
+            for position in queue:
+                results[position] = function(items[position])
+        except BaseException:
+            list(queue)  # nothing is left for the others, so that the error, or Ctrl-C, does not wait for them
+            raise
 
     with ThreadPoolExecutor(workers - 1) as pool:
         others = [pool.submit(take) for _ in range(workers - 1)]

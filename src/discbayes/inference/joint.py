@@ -24,8 +24,9 @@ MAX_FACTOR_SIZE = 1 << 22
 class Effort:
     """How far exact inference may go, and what happens beyond.
 
-    ``max_factor_size`` is the number of cells of the largest intermediate factor. Where a row needs more it is an error,
-    or, with ``n_draws``, estimated by that many draws for each class (likelihood weighting, seeded by ``seed``).
+    ``max_factor_size`` is the number of cells of the largest intermediate factor. Where a row needs more it is an
+    error, or, with ``n_draws``, estimated by that many draws for each class (likelihood weighting, seeded by
+    ``seed``).
     """
 
     max_factor_size: int = MAX_FACTOR_SIZE
@@ -97,14 +98,15 @@ def _on_forest(tables: Tables, codes: np.ndarray, flags: np.ndarray, effort: Eff
     out = _complete(plan.padded, codes, effort)
 
     def one(block: slice) -> None:
-        forest.sum_out_gaps(
-            codes, rows[block], plan.upward, plan.parent, plan.child_start, plan.child_index, tables.cards,
-            tables.layout.offsets, plan.starts, tables.smallest, tables.theta, tables.shifts, tables.is_normalized, out,
-        )  # fmt: skip
+        with np.errstate(divide="ignore"):
+            forest.sum_out_gaps(
+                codes, rows[block], plan.upward, plan.parent, plan.child_start, plan.child_index, tables.cards,
+                tables.layout.offsets, plan.starts, tables.smallest, tables.theta, tables.shifts, tables.is_normalized,
+                out,
+            )  # fmt: skip
 
     work = rows.size * plan.upward.size * tables.n_classes * 10
-    with np.errstate(divide="ignore"):
-        parallel_map(one, row_blocks(rows.size, 1024), effort.n_jobs, work=work)
+    parallel_map(one, row_blocks(rows.size, 1024), effort.n_jobs, work=work)
     return out
 
 
@@ -152,16 +154,17 @@ def run_elimination(
     order = np.array(tables.structure.order, np.int64)
 
     def one(groups: np.ndarray) -> None:
-        elimination.eliminate_groups(
-            codes, gaps.rows, gaps.start, groups, order, tables.cards, layout.offsets, layout.parent_start,
-            layout.parent_index, layout.parent_stride, tables.log_prior, tables.log_theta, tables.theta, tables.shifts,
-            tables.is_normalized, float(effort.max_factor_size), mode, draws, chosen, filled, out, too_large,
-        )  # fmt: skip
+        with np.errstate(divide="ignore"):
+            elimination.eliminate_groups(
+                codes, gaps.rows, gaps.start, groups, order, tables.cards, layout.offsets, layout.parent_start,
+                layout.parent_index, layout.parent_stride, tables.log_prior, tables.log_theta, tables.theta,
+                tables.shifts, tables.is_normalized, float(effort.max_factor_size), mode, draws, chosen, filled, out,
+                too_large,
+            )  # fmt: skip
 
-    parts = np.array_split(np.arange(gaps.n_groups), min(gaps.n_groups, 64))
+    parts = np.array_split(np.arange(gaps.n_groups), min(max(gaps.n_groups, 1), 64))
     work = n_rows * codes.shape[0] * tables.n_classes * 20
-    with np.errstate(divide="ignore"):
-        parallel_map(one, parts, effort.n_jobs, work=work)
+    parallel_map(one, parts, effort.n_jobs, work=work)
     if too_large.any() and (mode != elimination.SUM or effort.n_draws is None):
         raise _too_large(tables, codes, gaps, too_large, effort, every=mode != elimination.SUM)
     return Eliminated(out, filled, chosen, too_large)
@@ -209,11 +212,12 @@ def _estimate(
         x = codes[:, row].astype(np.int64)
         missing = x >= tables.cards
         seed = np.uint64((effort.seed * 0x9E3779B97F4A7C15 + row * 0xD1342543DE82EF95 + 1) % 2**64)
-        weighting.weighted_log_joint(
-            x, missing, _needed(tables, missing, False), order, tables.cards, layout.offsets, layout.parent_start,
-            layout.parent_index, layout.parent_stride, tables.log_prior, tables.log_theta, tables.theta,
-            int(effort.n_draws or 0), seed, result.log_joint[position], error[position],
-        )  # fmt: skip
+        with np.errstate(over="ignore"):  # the generator wraps around, of which plain Python would warn
+            weighting.weighted_log_joint(
+                x, missing, _needed(tables, missing, False), order, tables.cards, layout.offsets, layout.parent_start,
+                layout.parent_index, layout.parent_stride, tables.log_prior, tables.log_theta, tables.theta,
+                int(effort.n_draws or 0), seed, result.log_joint[position], error[position],
+            )  # fmt: skip
 
     large = np.flatnonzero(result.too_large)
     positions = [p for g in large for p in range(gaps.start[g], gaps.start[g + 1])]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping, Sequence
 
 import numpy as np
@@ -22,17 +23,17 @@ def joint_posterior(
     """
     features = [v for v in variables if v != CLASS]
     shape = [int(tables.cards[f]) for f in features]
-    n_cells = int(np.prod(shape, dtype=np.int64))
+    n_cells = math.prod(shape)
     if n_cells * tables.n_classes > MAX_QUERY_CELLS:
         raise ValueError(
-            f"a joint posterior of {len(variables)} variables has {n_cells:,} cells, above {MAX_QUERY_CELLS:,}; "
-            "ask for fewer variables at once"
+            f"a joint posterior of {len(variables)} variables needs {n_cells * tables.n_classes:.3g} cells "
+            f"(with one for each class), above {MAX_QUERY_CELLS:,}; ask for fewer variables at once"
         )
     codes = blank_rows(tables, n_cells)
     for feature, value in evidence.items():
         if feature != CLASS:
             codes[feature] = value
-    for feature, values in zip(features, np.indices(shape).reshape(len(features), -1), strict=True):
+    for feature, values in zip(features, np.indices(shape).reshape(len(features), n_cells), strict=True):
         codes[feature] = values
     scores = log_joint(tables, codes, effort).reshape(*shape, tables.n_classes)
     return _arrange(_normalize(scores, evidence.get(CLASS)), variables, features)

@@ -1,1 +1,8 @@
-"""."""
+"""Files: fitted classifiers as checked JSON, networks as BIF. Reading a file never runs anything that stands in it."""
+
+from discbayes.io.bif_read import read_bif
+from discbayes.io.bif_write import write_bif
+from discbayes.io.files import BifError, ModelFileError
+from discbayes.io.model import load, save
+
+__all__ = ["BifError", "ModelFileError", "load", "read_bif", "save", "write_bif"]

@@ -1,8 +1,8 @@
 """Rows with gaps on any structure: exact variable elimination, one plan for each pattern of gaps.
 
 A *plan* says in which order the missing features are eliminated (least fill-in first) and, for each step, which factors
-meet: tables of families that contain the feature, and messages of earlier steps. It is made once for a pattern and run on
-every row that has it. A bucket is the product of the factors of one step, over the *scope* of that step (the
+meet: tables of families that contain the feature, and messages of earlier steps. It is made once for a pattern and run
+on every row that has it. A bucket is the product of the factors of one step, over the *scope* of that step (the
 neighbours that are still there, then the feature itself), class innermost.
 
 Modes: sum out the gaps (``SUM``), maximise over them and trace the best values back (``MAX``), or sum and then draw

@@ -79,15 +79,16 @@ def _sum_values(theta, line, message, cells, n_classes, total, at):
 
 @kernel
 def sum_out_gaps(
-    codes, rows, upward, parent, child_start, child_index, cards, offsets, starts, smallest, theta, shifts, normalized, out
+    codes, rows, upward, parent, child_start, child_index, cards, offsets, starts, smallest, theta, shifts, normalized,
+    out,
 ):  # fmt: skip
     """Add to the log-joint of the given rows what their gaps, summed out, contribute.
 
     The families without a gap are in ``out`` already. ``upward`` lists the features whose gaps matter, children before
     parents: with normalised tables a gap without children sums to one. Each such gap collects what its children say of
-    its values (a *message* over its values and the classes), multiplies by its own table, sums, and passes the result to
-    its parent, or to the row where the parent is known. ``starts`` says where what a feature tells its parent stands in
-    the scratch space; ``smallest`` is the smallest positive entry of each table.
+    its values (a *message* over its values and the classes), multiplies by its own table, sums, and passes the result
+    to its parent, or to the row where the parent is known. ``starts`` says where what a feature tells its parent stands
+    in the scratch space; ``smallest`` is the smallest positive entry of each table.
     """
     n_classes = out.shape[1]
     widest = 0
@@ -118,7 +119,7 @@ def sum_out_gaps(
                 if not seen and not tells[k]:
                     continue
                 by_low, by_high = (smallest[k], 1.0) if seen else (low[k], high[k])
-                if least * by_low < LOW or most * by_high > HIGH:
+                if heard and (least * by_low < LOW or most * by_high > HIGH):
                     _store_logs(message, logs, 0, cells, stored)
                     stored, least, most = True, 1.0, 1.0
                 least *= by_low

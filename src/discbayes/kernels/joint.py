@@ -20,7 +20,9 @@ def rows_with_gaps(codes, cards, flags):
 
 
 @kernel
-def complete_log_joint(codes, start, stop, offsets, parent_start, parent_index, parent_stride, log_prior, log_theta, out):
+def complete_log_joint(
+    codes, start, stop, offsets, parent_start, parent_index, parent_stride, log_prior, log_theta, out
+):
     """Log P(c, x) of a stretch of rows without gaps, feature after feature so that a table stays in the cache."""
     n_features, n_rows = codes.shape[0], stop - start
     n_classes = log_prior.size

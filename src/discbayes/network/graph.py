@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from heapq import heappop, heappush
 from itertools import combinations
+from typing import Any
 
 CLASS = -1
 Graph = dict[int, set[int]]
@@ -15,7 +16,7 @@ Graph = dict[int, set[int]]
 EXACT_CORE = 16  # nodes up to which the exact search for the treewidth stays within seconds
 
 
-def topological_order(parents: Sequence[Sequence[int]]) -> tuple[int, ...]:
+def topological_order(parents: Sequence[Sequence[int]], names: Sequence[Any] | None = None) -> tuple[int, ...]:
     """Parents before children, the lowest position first; a ``ValueError`` that names a cycle if there is one."""
     waiting = [set(group) for group in parents]
     order: list[int] = []
@@ -33,7 +34,8 @@ def topological_order(parents: Sequence[Sequence[int]]) -> tuple[int, ...]:
                 heappush(ready, child)
     if len(order) < len(parents):
         cycle = find_cycle(waiting)
-        raise ValueError("the edges form a cycle: " + " -> ".join(str(node) for node in cycle))
+        labels = [str(node if names is None else names[node]) for node in cycle]
+        raise ValueError("the edges form a cycle: " + " -> ".join(labels))
     return tuple(order)
 
 
@@ -137,11 +139,14 @@ def treewidth(graph: Graph) -> int:
 def _strip_simplicial(graph: Graph) -> tuple[Graph, int]:
     """Eliminate nodes whose neighbours are all joined, which is always optimal; what is left, and the width so far."""
     width = 0
-    while True:
-        node = next((n for n in graph if fill_in(graph, n) == 0), None)
-        if node is None:
-            return graph, width
-        width = max(width, len(eliminate(graph, node)))
+    waiting = sorted(graph, reverse=True)
+    while waiting:
+        node = waiting.pop()
+        if node in graph and all(b in graph[a] for a, b in combinations(graph[node], 2)):
+            neighbours = eliminate(graph, node)
+            width = max(width, len(neighbours))
+            waiting.extend(neighbours)  # only they can have become simplicial
+    return graph, width
 
 
 def _fits(graph: Graph, width: int, failed: set[frozenset[int]]) -> bool:

@@ -8,6 +8,8 @@ from functools import cached_property
 from itertools import combinations
 from typing import Any
 
+import numpy as np
+
 from discbayes.network.graph import CLASS, Graph, moral_graph, topological_order, treewidth
 
 Edge = tuple[Any, Any]
@@ -70,7 +72,10 @@ class Structure:
         position = _positions(names, class_name)
         parents: list[list[int]] = [[] for _ in names]
         class_edges = set()
-        for parent, child in edges:
+        for edge in edges:
+            if isinstance(edge, str) or len(edge) != 2:
+                raise ValueError(f"edges are pairs (parent, child), not {edge!r}")
+            parent, child = edge
             a, b = _look_up(position, parent, names), _look_up(position, child, names)
             if b == CLASS:
                 raise ValueError(f"the class {class_name!r} cannot have a parent, but the edges give it {parent!r}")
@@ -79,6 +84,7 @@ class Structure:
             elif a not in parents[b]:
                 parents[b].append(a)
         children = [i in class_edges for i in range(len(names))] if class_edges else []
+        topological_order(parents, names)  # here, so that a cycle is refused by the names of its columns
         return cls(tuple(tuple(group) for group in parents), tuple(children))
 
     def edges(self, names: Sequence[Any] | None = None, class_name: Any = None) -> list[Edge]:
@@ -163,7 +169,7 @@ class Structure:
         return a in self.parents[b] or b in self.parents[a]
 
     def covering_parent(self, feature: int) -> int | None:
-        """A parent Y of the feature with all of the feature's other parents among Y's (``CLASS``, a position or none)."""
+        """A parent Y of the feature with all of its other parents among Y's (``CLASS``, a position or none)."""
         parents = set(self.family(feature)[:-1])
         for candidate in sorted(parents):
             above = set() if candidate == CLASS else set(self.family(candidate)[:-1])
@@ -173,7 +179,7 @@ class Structure:
 
     @property
     def is_c1(self) -> bool:
-        """Whether every child of the class has a covering parent, so that any tables can be normalised (Condition 1)."""
+        """Whether every child of the class has a covering parent: any tables can be normalised (Condition 1)."""
         return all(self.covering_parent(i) is not None for i, flag in enumerate(self.class_children) if flag)
 
     @property
@@ -208,6 +214,6 @@ def _positions(names: Sequence[Any], class_name: Any) -> dict[Any, int]:
 def _look_up(position: dict[Any, int], node: Any, names: Sequence[Any]) -> int:
     if node in position:
         return position[node]
-    if isinstance(node, int) and not isinstance(node, bool) and 0 <= node < len(names):
-        return node
+    if isinstance(node, (int, np.integer)) and not isinstance(node, bool) and 0 <= node < len(names):
+        return int(node)
     raise ValueError(f"an edge names {node!r}, which is no feature; the features are {list(names)[:20]}")

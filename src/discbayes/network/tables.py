@@ -7,14 +7,17 @@ same numbers in every class column. The same layout holds counts and log θ.
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 from functools import cached_property
 
 import numpy as np
 
+from discbayes.kernels.rows import row_totals
 from discbayes.network.structure import Structure
 
 NORMALIZED_TOLERANCE = 1e-9
+MOST_CELLS = 2**40  # of one table: far above any memory, far below the end of the integers
 
 
 @dataclass(frozen=True, eq=False)
@@ -43,7 +46,13 @@ class Layout:
     @cached_property
     def offsets(self) -> np.ndarray:
         """The first cell of each table, and the number of cells at the end."""
-        sizes = [int(np.prod(shape, dtype=np.int64)) for shape in self.shapes]
+        sizes = [math.prod(shape) for shape in self.shapes]
+        largest = max(sizes, default=0)
+        if largest > MOST_CELLS:
+            i = sizes.index(largest)
+            raise ValueError(
+                f"the table of feature {i} would have {largest:.3g} cells, as it has {len(self.shapes[i]) - 2} parents"
+            )
         return np.concatenate([[0], np.cumsum(sizes, dtype=np.int64)]).astype(np.int64)
 
     @cached_property
@@ -60,7 +69,7 @@ class Layout:
     @cached_property
     def parent_stride(self) -> np.ndarray:
         """How many cells apart two neighbouring values of each parent stand."""
-        strides = [int(np.prod(shape[k + 1 :])) for shape in self.shapes for k in range(len(shape) - 2)]
+        strides = [math.prod(shape[k + 1 :]) for shape in self.shapes for k in range(len(shape) - 2)]
         return np.array(strides, dtype=np.int64)
 
     @property
@@ -71,6 +80,12 @@ class Layout:
     def table(self, flat: np.ndarray, feature: int) -> np.ndarray:
         """The table of one feature as a view on ``flat``."""
         return flat[self.offsets[feature] : self.offsets[feature + 1]].reshape(self.shapes[feature])
+
+    def row_totals(self, flat: np.ndarray) -> np.ndarray:
+        """For every cell, the sum over the values of its feature with the same parents and class."""
+        totals = np.empty(self.size)
+        row_totals(flat, self.offsets, self.cards, self.n_classes, totals)
+        return totals
 
 
 @dataclass(frozen=True, eq=False)
@@ -87,8 +102,8 @@ class Tables:
                 f"the tables have {self.log_prior.size} classes and {self.log_theta.size} cells where the structure "
                 f"needs {self.layout.n_classes} and {self.layout.size}"
             )
-        if np.isnan(self.log_prior).any() or np.isnan(self.log_theta).any():
-            raise ValueError("the tables contain NaN")
+        if not ((self.log_prior < np.inf).all() and (self.log_theta < np.inf).all()):
+            raise ValueError("the tables contain NaN or infinite probabilities")
 
     @property
     def structure(self) -> Structure:
@@ -112,11 +127,10 @@ class Tables:
     @cached_property
     def is_normalized(self) -> bool:
         """Whether every distribution sums to one, so that sums over unobserved leaves may be left out."""
-        rows = (np.exp(self.log_table(i)).sum(axis=-2) for i in range(self.structure.n_features))
-        prior = np.exp(self.log_prior).sum()
-        return bool(abs(prior - 1) < NORMALIZED_TOLERANCE) and all(
-            bool(np.all(np.abs(total - 1) < NORMALIZED_TOLERANCE)) for total in rows
-        )
+        with np.errstate(over="ignore"):
+            totals = self.layout.row_totals(np.exp(self.log_theta))
+            prior = np.exp(self.log_prior).sum()
+        return bool(abs(prior - 1) < NORMALIZED_TOLERANCE and (np.abs(totals - 1) < NORMALIZED_TOLERANCE).all())
 
     @cached_property
     def shifts(self) -> np.ndarray:
@@ -145,5 +159,5 @@ class Tables:
 
     def _free(self, feature: int) -> int:
         *parents, card, n_classes = self.layout.shapes[feature]
-        rows = int(np.prod(parents, dtype=np.int64)) * (n_classes if self.structure.class_children[feature] else 1)
+        rows = math.prod(parents) * (n_classes if self.structure.class_children[feature] else 1)
         return rows * (card - 1)

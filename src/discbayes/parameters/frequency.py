@@ -33,8 +33,8 @@ class _Frequency(BaseEstimator):
     """Counts to tables, by a smoothing that subclasses give."""
 
     @abstractmethod
-    def _smooth(self, counts: np.ndarray) -> np.ndarray:
-        """Probabilities from counts of shape ``(rows, values, columns)``, normalised over the values."""
+    def _smooth(self, counts: np.ndarray, layout: Layout) -> np.ndarray:
+        """Probabilities from counts in the given layout, normalised over the values of each feature."""
 
     def _check(self) -> None:
         """Refuse settings that make no sense."""
@@ -48,16 +48,11 @@ class _Frequency(BaseEstimator):
         """Tables from counts of the families."""
         self._check()
         layout = families.layout
-        flat = np.empty(layout.size)
-        for i, depends in enumerate(layout.structure.class_children):
-            *_, card, n_classes = layout.shapes[i]
-            counted = families.table(i).reshape(-1, card, n_classes)
-            if not depends:
-                counted = counted.sum(axis=2, keepdims=True)
-            layout.table(flat, i).reshape(-1, card, n_classes)[...] = self._smooth(counted)
-        prior = self._smooth(families.class_count.reshape(1, -1, 1)).ravel()
+        theta = self._smooth(_pool_classes(families), layout)
+        alone = Layout(Structure.naive(1), np.array([layout.n_classes]), 1)  # the class, as a feature by itself
+        prior = self._smooth(families.class_count, alone)
         with np.errstate(divide="ignore"):
-            return Tables(layout, np.log(prior), np.log(flat, out=flat))
+            return Tables(layout, np.log(prior), np.log(theta, out=theta))
 
 
 class MaximumLikelihood(_Frequency):
@@ -70,8 +65,10 @@ class MaximumLikelihood(_Frequency):
 
     Examples
     --------
-    >>> MaximumLikelihood()._smooth(np.array([[[3.0], [1.0], [0.0]]])).round(5).ravel()
-    array([0.74999, 0.25   , 0.00001])
+    >>> layout = Layout(Structure.naive(1), np.array([3]), 1)
+    >>> counts = FamilyCounts(layout, np.array([4.0]), np.array([3.0, 1.0, 0.0]))
+    >>> np.exp(MaximumLikelihood().tables(counts).log_theta).round(5).tolist()
+    [0.74999, 0.25, 1e-05]
     """
 
     def __init__(self, epsilon: float = 1e-5):
@@ -81,10 +78,10 @@ class MaximumLikelihood(_Frequency):
         if not 0 <= self.epsilon < 1:
             raise ValueError(f"epsilon={self.epsilon!r} must be at least 0 and below 1")
 
-    def _smooth(self, counts: np.ndarray) -> np.ndarray:
-        share = _share(counts)
+    def _smooth(self, counts: np.ndarray, layout: Layout) -> np.ndarray:
+        share = _share(counts, layout)
         floored = np.where(share > 0, share, self.epsilon)
-        return floored / floored.sum(axis=1, keepdims=True)
+        return floored / layout.row_totals(floored)
 
 
 class MaximumAPosteriori(_Frequency):
@@ -100,7 +97,9 @@ class MaximumAPosteriori(_Frequency):
 
     Examples
     --------
-    >>> MaximumAPosteriori("dirichlet", 0.5)._smooth(np.array([[[3.0], [1.0], [0.0]]])).round(3).ravel()
+    >>> layout = Layout(Structure.naive(1), np.array([3]), 1)
+    >>> counts = FamilyCounts(layout, np.array([4.0]), np.array([3.0, 1.0, 0.0]))
+    >>> np.exp(MaximumAPosteriori("dirichlet", 0.5).tables(counts).log_theta).round(3)
     array([0.636, 0.273, 0.091])
     """
 
@@ -114,14 +113,29 @@ class MaximumAPosteriori(_Frequency):
         if not (np.isfinite(self.strength) and self.strength >= 0):
             raise ValueError(f"strength={self.strength!r} must be a number that is at least 0")
 
-    def _smooth(self, counts: np.ndarray) -> np.ndarray:
-        rows, card, columns = counts.shape
-        added = {"ess": self.strength / (rows * card * columns), "dirichlet": self.strength, "m": self.strength / card}
-        return _share(counts + added[self.prior])
+    def _smooth(self, counts: np.ndarray, layout: Layout) -> np.ndarray:
+        sizes = np.diff(layout.offsets)
+        depends = np.array(layout.structure.class_children)
+        among = {
+            "ess": np.where(depends, sizes, sizes // layout.n_classes),
+            "dirichlet": np.ones_like(sizes),
+            "m": layout.cards,
+        }
+        return _share(counts + np.repeat(self.strength / among[self.prior], sizes), layout)
 
 
-def _share(counts: np.ndarray) -> np.ndarray:
+def _pool_classes(families: FamilyCounts) -> np.ndarray:
+    """The counts; a feature that does not depend on the class has those of all classes together in each column."""
+    cells = families.cells.copy()
+    for i, depends in enumerate(families.layout.structure.class_children):
+        if not depends:
+            table = families.layout.table(cells, i)
+            table[...] = table.sum(axis=-1, keepdims=True)
+    return cells
+
+
+def _share(counts: np.ndarray, layout: Layout) -> np.ndarray:
     """Counts over their row totals; rows without any are uniform."""
-    total = counts.sum(axis=1, keepdims=True)
-    with np.errstate(invalid="ignore", divide="ignore"):
-        return np.where(total > 0, counts / total, 1.0 / counts.shape[1])
+    total = layout.row_totals(counts)
+    uniform = np.repeat(1.0 / layout.cards, np.diff(layout.offsets))
+    return np.divide(counts, total, out=uniform, where=total > 0)

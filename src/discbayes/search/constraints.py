@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from discbayes.data.domain import Encoded
-from discbayes.network import Structure
+from discbayes.network.graph import topological_order
 
 MAX_TABLE_SIZE = 10_000_000  # cells: 80 MB
 
@@ -24,7 +24,11 @@ class Constraints:
 
     @classmethod
     def of(
-        cls, data: Encoded, required: Iterable[Any] = (), forbidden: Iterable[Any] = (), max_table_size: int | None = None
+        cls,
+        data: Encoded,
+        required: Iterable[Any] = (),
+        forbidden: Iterable[Any] = (),
+        max_table_size: int | None = None,
     ) -> Constraints:
         """Read edges given by names or positions; contradictions and cycles are refused."""
         size = MAX_TABLE_SIZE if max_table_size is None else int(max_table_size)
@@ -35,8 +39,12 @@ class Constraints:
         both = np.argwhere(needed & barred)
         if both.size:
             raise ValueError(f"the edge {_edge(data, *both[0])} is required and forbidden")
-        _refuse_cycles(data, needed)
-        return cls(needed, barred, size)
+        limits = cls(needed, barred, size)
+        if needed.any():
+            _refuse_cycles(data, needed)
+            for a, b in np.argwhere(needed & ~limits.fits(data)):
+                raise ValueError(f"the required edge {_edge(data, a, b)} needs a table above max_table_size={size:,}")
+        return limits
 
     def fits(self, data: Encoded) -> np.ndarray:
         """Which pairs of features have a table, with the class, within the limit."""
@@ -76,6 +84,6 @@ def _edge(data: Encoded, a: int, b: int) -> str:
 
 def _refuse_cycles(data: Encoded, required: np.ndarray) -> None:
     try:
-        Structure(tuple(tuple(np.flatnonzero(column)) for column in required.T))
+        topological_order([np.flatnonzero(column).tolist() for column in required.T], data.domain.names)
     except ValueError as error:
         raise ValueError(f"the required edges cannot all be there: {error}") from None

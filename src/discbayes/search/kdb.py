@@ -48,21 +48,22 @@ class KDB(BaseEstimator):
         fits = limits.fits(data)
         weights = pair_information(data, counts, context.n_jobs, skip=~fits).conditional
         order = _relevance_order(class_information(counts), limits.required)
+        names = data.domain.names
         parents: list[tuple[int, ...]] = [()] * data.n_features
         for place, i in enumerate(order):
             parents[i] = self._parents(data, limits, i, order[:place], weights[i])
             for p in parents[i]:
-                names = data.domain.names
                 context.record(edge=(names[p], names[i]), score=float(weights[p, i]))
         return Structure(tuple(parents))
 
     def _parents(
         self, data: Encoded, limits: Constraints, child: int, earlier: list[int], weights: np.ndarray
     ) -> tuple[int, ...]:
-        chosen = [p for p in earlier if limits.required[p, child]]
+        chosen = np.flatnonzero(limits.required[:, child]).tolist()  # all of them are earlier in the order
         if len(chosen) > self.k:
             raise ValueError(f"{len(chosen)} parents of {data.domain.names[child]!r} are required, above k={self.k}")
-        for p in sorted(earlier, key=lambda p: (-weights[p], p)):
+        columns = np.sort(np.array(earlier, np.int64))
+        for p in columns[np.argsort(-weights[columns], kind="stable")].tolist():
             if len(chosen) == self.k:
                 break
             free = p not in chosen and not limits.forbidden[p, child]

@@ -15,6 +15,7 @@ from discbayes.network import Structure
 from discbayes.search.constraints import Constraints, column_position
 
 NO_EDGE = -np.inf
+PASSED_OVER = -1.0  # below every relevance
 
 
 class SpanningTree(BaseEstimator):
@@ -58,12 +59,11 @@ class SpanningTree(BaseEstimator):
         weights = pair_information(data, counts, context.n_jobs, skip=~fits).conditional
         usable = _usable(weights, fits, limits, self.min_weight)
         relevance = class_information(counts)
-        roots = [int(relevance.argmax())] if self.root is None else [column_position(data, self.root, "root")]
-        if self.root is None and (limits.required.any() or limits.forbidden.any()):
-            roots += [i for i in np.argsort(-relevance, kind="stable").tolist() if i not in roots]
-        parent = _direct(usable, relevance, roots, limits, data.domain.names)
+        if self.root is not None:
+            relevance[column_position(data, self.root, "root")] = np.inf
+        names = data.domain.names
+        parent = _direct(usable, relevance, limits, names)
         for i in np.flatnonzero(parent >= 0):
-            names = data.domain.names
             context.record(edge=(names[parent[i]], names[i]), score=float(weights[parent[i], i]))
         return Structure(tuple((int(p),) if p >= 0 else () for p in parent))
 
@@ -78,28 +78,55 @@ def _usable(weights: np.ndarray, fits: np.ndarray, limits: Constraints, min_weig
     return usable
 
 
-def _direct(
-    usable: np.ndarray, relevance: np.ndarray, roots: list[int], limits: Constraints, names: list[str]
-) -> np.ndarray:
-    """The tree from the first root for which every edge points the way it must."""
-    problem = ""
-    for root in roots:
-        parent = spanning_tree(usable, root, relevance)
-        problem = _broken(parent, limits, names)
-        if not problem:
+def _direct(usable: np.ndarray, relevance: np.ndarray, limits: Constraints, names: list[str]) -> np.ndarray:
+    """The tree whose edges all point the way they must, from the most relevant root, or roots, that allow it.
+
+    An edge that points the wrong way leaves as roots only what lies behind it. A root of infinite relevance stays.
+    """
+    _refuse_two_parents(limits.required, names)
+    barred = limits.forbidden | limits.required.T
+    preference, columns, problem = relevance.copy(), np.arange(relevance.size), ""
+    while True:
+        parent = spanning_tree(usable, int(preference.argmax()), preference)
+        wrong = np.flatnonzero((parent >= 0) & barred[parent, columns])
+        if not wrong.size:
             return parent
-    raise ValueError(f"no tree keeps to all required and forbidden edges: {problem}")
+        problem = problem or _wrong_way(parent[wrong[0]], wrong[0], limits, names)
+        behind = _descendants(parent, wrong[0])
+        lost = _descendants(parent, _root(parent, wrong[0])) & ~behind
+        if preference[lost].max() == np.inf or preference[behind].max() == PASSED_OVER:
+            raise ValueError(f"no tree keeps to all required and forbidden edges: {problem}")
+        preference[lost] = PASSED_OVER
 
 
-def _broken(parent: np.ndarray, limits: Constraints, names: list[str]) -> str:
-    """What a tree does that the constraints do not allow, in words; empty if nothing."""
-    for a, b in np.argwhere(limits.required):
-        if parent[b] != a:
-            return f"{names[a]} -> {names[b]} is required, but a tree has only one edge into a column"
-    for b in np.flatnonzero(parent >= 0):
-        if limits.forbidden[parent[b], b]:
-            return f"{names[parent[b]]} -> {names[b]} is forbidden, but the tree needs these two columns joined"
-    return ""
+def _refuse_two_parents(required: np.ndarray, names: list[str]) -> None:
+    for child in np.flatnonzero(required.sum(axis=0) > 1):
+        a, b = np.flatnonzero(required[:, child])[:2]
+        edges = f"{names[a]} -> {names[child]} and {names[b]} -> {names[child]}"
+        raise ValueError(f"{edges} are required, but a tree has only one edge into a column")
+
+
+def _wrong_way(parent: int, child: int, limits: Constraints, names: list[str]) -> str:
+    if limits.required[child, parent]:
+        return f"{names[child]} -> {names[parent]} is required, but the tree can only join them the other way"
+    return f"{names[parent]} -> {names[child]} is forbidden, but the tree can only join them this way"
+
+
+def _root(parent: np.ndarray, node: int) -> int:
+    while parent[node] >= 0:
+        node = parent[node]
+    return int(node)
+
+
+def _descendants(parent: np.ndarray, node: int) -> np.ndarray:
+    """The mask of a node and all that is below it."""
+    below = np.zeros(parent.size, np.bool_)
+    below[node] = True
+    while True:
+        more = below | ((parent >= 0) & below[parent])
+        if (more == below).all():
+            return below
+        below = more
 
 
 def spanning_tree(weights: np.ndarray, root: int, start_order: np.ndarray) -> np.ndarray:

@@ -1,0 +1,15 @@
+"""The cases by name: each is a function without arguments that returns rows of the table."""
+
+from collections.abc import Callable
+
+from cases import gaps, memory, naive_bayes, pairs, start, tan
+from suite.measure import Row
+
+CASES: dict[str, Callable[[], list[Row]]] = {
+    "nb": naive_bayes.run,
+    "tan": tan.run,
+    "pairs": pairs.run,
+    "gaps": gaps.run,
+    "memory": memory.run,
+    "start": start.run,
+}

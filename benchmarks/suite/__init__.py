@@ -1,0 +1,1 @@
+"""What all benchmark cases share: clocks, data, and the table of results."""

@@ -1,0 +1,113 @@
+"""What a BIF file cannot say about a variable, said in ``property`` lines that other programs pass over.
+
+``discbayes_name`` has the name in the data, ``discbayes_kind`` the kind, ``discbayes_values`` the labels with their
+types (``s:red,i:3,f:0.5,b:True``) or ``discbayes_cuts`` the cut points, ``discbayes_missing`` says that the last value
+stands for missing, ``discbayes_padded`` that the last value was added and is impossible, and ``discbayes_role`` which
+variable is the class. Texts are percent-encoded.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator
+from typing import Any
+from urllib.parse import quote, unquote
+
+from discbayes.data import Variable
+from discbayes.io.domains import KINDS, check_cuts, check_values
+from discbayes.io.files import BifError
+
+_PREFIX = "discbayes_"
+_EMPTY = "%"  # no percent-encoded text is that
+_NOTHING = "none"
+_LONGEST_LINE = 500  # pyAgrum gives up on very long ones
+_TYPES = {str: "s", bool: "b", int: "i", float: "f"}
+_PARSERS: dict[str, Callable[[str], Any]] = {
+    "s": str,
+    "b": {"True": True, "False": False}.__getitem__,
+    "i": int,
+    "f": float,
+}
+
+
+def property_lines(variable: Variable, is_class: bool) -> Iterator[str]:
+    """The properties of a variable.
+
+    >>> for line in property_lines(Variable("petal width (cm)", "numeric", cuts=(0.8, 1.75)), False):
+    ...     print(line)
+    property discbayes_name = petal%20width%20%28cm%29 ;
+    property discbayes_kind = numeric ;
+    property discbayes_cuts = 0.8,1.75 ;
+    """
+    yield from _lines("name", _encoded(variable.name))
+    yield from _lines("kind", variable.kind)
+    if variable.cuts is None:
+        yield from _lines("values", _joined(_typed(value) for value in variable.values))
+    else:
+        yield from _lines("cuts", _joined(repr(float(cut)) for cut in variable.cuts))
+    if variable.missing_value:
+        yield from _lines("missing", "yes")
+    if variable.card == 1:
+        yield from _lines("padded", "yes")
+    if is_class:
+        yield from _lines("role", "class")
+
+
+def _lines(key: str, text: str) -> Iterator[str]:
+    """A long text takes several lines, which the reader puts together again."""
+    for start in range(0, len(text), _LONGEST_LINE):
+        yield f"property {_PREFIX}{key} = {text[start : start + _LONGEST_LINE]} ;"
+
+
+def _joined(items: Iterable[str]) -> str:
+    return ",".join(items) or _NOTHING
+
+
+def _typed(value: object) -> str:
+    if type(value) not in _TYPES:
+        raise BifError(f"the value {value!r} is neither string, number nor boolean, and cannot be written")
+    return f"{_TYPES[type(value)]}:{_encoded(value if isinstance(value, str) else repr(value))}"
+
+
+def _encoded(text: str) -> str:
+    """Percent-encoded, without the two words that pgmpy takes for the beginning of a block wherever they stand."""
+    plain = quote(text, safe="", errors="surrogatepass")
+    return plain.replace("variable", "%76ariable").replace("probability", "%70robability") or _EMPTY
+
+
+# Reading
+
+
+def read_notes(properties: Iterable[str]) -> dict[str, str]:
+    """Our properties by key; the parts of a long one are put together.
+
+    >>> read_notes(["position = (1, 2)", "discbayes_name = a%20", "discbayes_name = b"])
+    {'name': 'a%20b'}
+    """
+    found: dict[str, str] = {}
+    for text in properties:
+        key, sign, value = text.partition("=")
+        if sign and key.startswith(_PREFIX):
+            key = key.strip().removeprefix(_PREFIX)
+            found[key] = found.get(key, "") + "".join(value.split())
+    return found
+
+
+def restore_variable(notes: dict[str, str]) -> Variable:
+    """The variable that the notes describe; a ``ValueError`` or ``LookupError`` if they are damaged."""
+    name, kind, missing = _decoded(notes["name"]), notes["kind"], notes.get("missing") == "yes"
+    if kind not in KINDS:
+        raise ValueError(f"the kind {kind[:60]!r} is not known")
+    if "cuts" in notes:
+        cuts = check_cuts([float(cut) for cut in _items(notes["cuts"])], "cuts")
+        return Variable(name, kind, (), cuts, missing)
+    values = tuple(_PARSERS[item[:1]](_decoded(item[2:])) for item in _items(notes["values"]))
+    check_values(values, name, "values")
+    return Variable(name, kind, values, None, missing)
+
+
+def _decoded(text: str) -> str:
+    return unquote("" if text == _EMPTY else text, errors="surrogatepass")
+
+
+def _items(text: str) -> list[str]:
+    return [] if text == _NOTHING else text.split(",")

@@ -1,0 +1,271 @@
+"""BIF files to networks. Files of `write_bif` give back names, labels with their types, cut points and the class.
+
+In any other file the values are strings. A distribution may be off by 1e-4 in its sum, as files with few digits are; it
+is divided by its sum if it is off by 1e-9 or more, and otherwise taken as it stands.
+"""
+
+from __future__ import annotations
+
+import math
+from collections import defaultdict
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from pathlib import Path
+from typing import NoReturn
+
+import numpy as np
+
+from discbayes.bayesnet import BayesNet
+from discbayes.data import Domain, Variable
+from discbayes.io.bif_notes import read_notes, restore_variable
+from discbayes.io.bif_parse import ProbabilityBlock, VariableBlock, parse_bif
+from discbayes.io.files import BifError, read_limited
+from discbayes.network import Layout, Structure, Tables
+from discbayes.network.tables import NORMALIZED_TOLERANCE
+
+MAX_BYTES = 100_000_000
+MAX_CELLS = 50_000_000  # of all tables together: 400 MB
+SUM_TOLERANCE = 1e-4
+
+
+def read_bif(path: str | Path, target: str | None = None, max_bytes: int = MAX_BYTES) -> BayesNet:
+    """Read a network from a BIF file (interchange format 0.15).
+
+    Parameters
+    ----------
+    path : str or Path
+        The file.
+    target : str, optional
+        The class, by its name. A file of `write_bif` knows it. In this library the class has no parents.
+    max_bytes : int
+        Larger files are refused, 100 MB by default.
+
+    Raises
+    ------
+    BifError
+        If the file is wrong; the message has the line.
+    """
+    content = read_limited(path, max_bytes)
+    if content is None:
+        raise BifError(f"{path} has more than {max_bytes} bytes, the limit of max_bytes")
+    try:
+        text = content.decode("utf-8")
+    except UnicodeDecodeError as error:
+        raise BifError(f"{path} is not UTF-8 text: {error}") from None
+    return _Reader(str(path), *parse_bif(text, str(path))).network(target)
+
+
+@dataclass
+class _Reader:
+    """The blocks of a file, and the steps from them to a network."""
+
+    source: str
+    blocks: list[VariableBlock]
+    tables: list[ProbabilityBlock]
+
+    def network(self, target: str | None) -> BayesNet:
+        """All steps."""
+        self._check_names()
+        root = self._target(target)
+        names = [block.name for block in self.blocks if block.name != root]
+        if not names:
+            self._fail(1, "a network needs a variable besides the class")
+        if len({self._variables[name].name for name in names}) < len(names):
+            self._fail(1, "the properties give two variables the same name")
+        structure = self._structure(root, names)
+        self._check_size(structure, root, names)
+        domain = Domain(tuple(self._variables[name] for name in names), _as_class(self._variables[root]))
+        layout = Layout(structure, domain.cards, domain.n_classes)
+        flat = np.empty(layout.size)
+        for i, name in enumerate(names):
+            layout.table(flat, i)[...] = self._class_last(name, root)
+        with np.errstate(divide="ignore"):
+            return BayesNet(domain, Tables(layout, np.log(self._cells(root)), np.log(flat, out=flat)))
+
+    def _fail(self, line: int, message: str) -> NoReturn:
+        raise BifError(f"{self.source}, line {line}: {message}")
+
+    # ---- names
+
+    @cached_property
+    def _states(self) -> dict[str, dict[str, int]]:
+        """The values of each variable, with their codes."""
+        return {block.name: {value: code for code, value in enumerate(block.values)} for block in self.blocks}
+
+    @cached_property
+    def _distributions(self) -> dict[str, ProbabilityBlock]:
+        return {table.child: table for table in self.tables}
+
+    @cached_property
+    def _variables(self) -> dict[str, Variable]:
+        return {block.name: self._variable(block) for block in self.blocks}
+
+    @cached_property
+    def _padded(self) -> set[str]:
+        """Variables of one value that were written with an impossible second one."""
+        pairs = [block for block in self.blocks if len(block.values) == 2]
+        return {block.name for block in pairs if read_notes(block.properties).get("padded") == "yes"}
+
+    def _check_names(self) -> None:
+        """Every variable has one declaration and one distribution, and nothing else is named."""
+        seen: set[str] = set()
+        for block in self.blocks:
+            if block.name in seen:
+                self._fail(block.line, f"variable {block.name!r} is declared twice")
+            if not block.values:
+                self._fail(block.line, f"variable {block.name!r} has no type")
+            seen.add(block.name)
+        given: set[str] = set()
+        for table in self.tables:
+            for name in (table.child, *table.parents):
+                if name not in seen:
+                    self._fail(table.line, f"variable {name!r} is not declared")
+            if table.child in given:
+                self._fail(table.line, f"variable {table.child!r} has two distributions")
+            if len({table.child, *table.parents}) <= len(table.parents):
+                self._fail(table.line, f"the distribution of {table.child!r} names a variable twice")
+            given.add(table.child)
+        for block in self.blocks:
+            if block.name not in given:
+                self._fail(block.line, f"variable {block.name!r} has no distribution")
+
+    def _target(self, wanted: str | None) -> str:
+        """The class as the file calls it."""
+        marked = [b.name for b in self.blocks if read_notes(b.properties).get("role") == "class"]
+        if wanted is not None:
+            names = [b.name for b in self.blocks]
+            marked = [n for n in names if n == wanted] or [n for n in names if self._variables[n].name == wanted]
+        if len(marked) != 1:
+            known = ", ".join(repr(variable.name) for variable in list(self._variables.values())[:50])
+            wish = "the file does not say which variable is the class: name it with target=" if wanted is None else ""
+            self._fail(1, f"{wish or f'target={wanted!r} is no single variable:'} one of {known}")
+        root = self._distributions[marked[0]]
+        if root.parents:
+            self._fail(root.line, f"the class {root.child!r} has the parents {root.parents}; here it can have none")
+        return marked[0]
+
+    # ---- structure and tables
+
+    def _structure(self, root: str, names: list[str]) -> Structure:
+        position = {name: i for i, name in enumerate(names)}
+        given = [self._distributions[name].parents for name in names]
+        parents = tuple(tuple(position[p] for p in group if p != root) for group in given)
+        try:
+            return Structure(parents, tuple(root in group for group in given))
+        except ValueError:
+            stuck = _on_cycles(parents)
+            listed = ", ".join(repr(names[i]) for i in stuck[:10])
+            self._fail(self._distributions[names[stuck[0]]].line, f"the parents form a cycle among {listed}")
+
+    def _check_size(self, structure: Structure, root: str, names: list[str]) -> None:
+        cards = [len(self._states[name]) for name in names]
+        cells = 0
+        for i, group in enumerate(structure.parents):
+            cells += math.prod(cards[p] for p in (i, *group)) * len(self._states[root])
+            if cells > MAX_CELLS:
+                line = self._distributions[names[i]].line
+                self._fail(line, f"the tables up to that of {names[i]!r} have more than {MAX_CELLS} cells")
+
+    def _class_last(self, name: str, root: str) -> np.ndarray:
+        """The table of a feature with the axes of `Tables`: parents, feature, class."""
+        cells, parents = self._cells(name), self._distributions[name].parents
+        if root in parents:
+            return np.moveaxis(cells, parents.index(root), -1)
+        return np.repeat(cells[..., None], self._variables[root].card, axis=-1)
+
+    def _cells(self, name: str) -> np.ndarray:
+        """The table of a variable as in the file, the axes of the parents before its own."""
+        block = self._distributions[name]
+        shape = [len(self._states[member]) for member in (*block.parents, name)]
+        cells = np.full(shape, np.nan)
+        if block.table is not None:
+            if len(block.table) != cells.size or block.rows or block.default is not None:
+                self._fail(block.line, f"the table of {name!r} must have {cells.size} numbers, and no rows beside it")
+            cells[...] = np.moveaxis(np.reshape(block.table, (shape[-1], *shape[:-1])), 0, -1)
+        if block.default is not None:
+            cells[...] = self._row(name, block.default, block.line)
+        filled = np.zeros(shape[:-1], dtype=bool)
+        for states, numbers, line in block.rows:
+            at = self._index(block, states, line)
+            if filled[at]:
+                self._fail(line, f"the row {_shown(states)} of {name!r} is there twice")
+            filled[at] = True
+            cells[at] = self._row(name, numbers, line)
+        return self._unpadded(block, self._normalized(block, cells))
+
+    def _unpadded(self, block: ProbabilityBlock, cells: np.ndarray) -> np.ndarray:
+        for axis, member in enumerate((*block.parents, block.child)):
+            if member in self._padded:
+                cells = cells.take([0], axis)
+        if block.child in self._padded and (cells != 1).any():
+            self._fail(block.line, f"the added value of {block.child!r} is said to be impossible, and has probability")
+        return cells
+
+    def _row(self, name: str, numbers: list[float], line: int) -> list[float]:
+        if len(numbers) != len(self._states[name]):
+            self._fail(line, f"a row of {name!r} has {len(numbers)} numbers for {len(self._states[name])} values")
+        return numbers
+
+    def _index(self, block: ProbabilityBlock, states: list[str], line: int) -> tuple[int, ...]:
+        if len(states) != len(block.parents):
+            self._fail(line, f"{_shown(states)} does not give each parent of {block.child!r} one value")
+        for parent, state in zip(block.parents, states, strict=True):
+            if state not in self._states[parent]:
+                self._fail(line, f"{parent!r} has no value {state[:60]!r}")
+        return tuple(self._states[parent][state] for parent, state in zip(block.parents, states, strict=True))
+
+    def _normalized(self, block: ProbabilityBlock, cells: np.ndarray) -> np.ndarray:
+        total = cells.sum(axis=-1, keepdims=True)
+        off = np.abs(total - 1)
+        bad = np.argwhere(~(off[..., 0] <= SUM_TOLERANCE))
+        if len(bad):
+            at = tuple(bad[0])
+            states = [list(self._states[p])[code] for p, code in zip(block.parents, at, strict=True)]
+            problem = "is missing" if np.isnan(total[at][0]) else f"sums to {total[at][0]:.6g} and not to 1"
+            line = next((line for given, _, line in block.rows if given == states), block.line)
+            self._fail(line, f"the row {_shown(states)} of {block.child!r} {problem}")
+        return np.where(off >= NORMALIZED_TOLERANCE, cells / total, cells)
+
+    # ---- what our own files say about a variable
+
+    def _variable(self, block: VariableBlock) -> Variable:
+        notes = read_notes(block.properties)
+        if "name" not in notes:
+            return Variable(block.name, "categorical", tuple(block.values))
+        try:
+            variable = restore_variable(notes)
+        except (ValueError, LookupError, OverflowError) as error:
+            self._fail(block.line, f"the properties of {block.name!r} are damaged: {error}")
+        known = len(block.values) - (block.name in self._padded)
+        if variable.card != known:
+            problem = f"speak of {variable.card} values where there are {known}"
+            self._fail(block.line, f"the properties of {block.name!r} {problem}")
+        return variable
+
+
+def _as_class(variable: Variable) -> Variable:
+    """A variable as a class, which has labels and no intervals."""
+    if variable.cuts is None and variable.values and not variable.missing_value:
+        return variable
+    return Variable(variable.name, "categorical", tuple(variable.labels))
+
+
+def _on_cycles(parents: Sequence[Sequence[int]]) -> list[int]:
+    """Features that are on a cycle or behind one: those that are left when features without parents are taken away."""
+    waiting = [len(group) for group in parents]
+    children: dict[int, list[int]] = defaultdict(list)
+    for i, group in enumerate(parents):
+        for p in group:
+            children[p].append(i)
+    free = [i for i, n in enumerate(waiting) if not n]
+    while free:
+        for child in children[free.pop()]:
+            waiting[child] -= 1
+            if not waiting[child]:
+                free.append(child)
+    return [i for i, n in enumerate(waiting) if n]
+
+
+def _shown(states: list[str]) -> str:
+    return f"({', '.join(states)})"[:200]

@@ -1,0 +1,124 @@
+"""Readers of single JSON values: each returns the value in the type that it must have, or says what it is instead.
+
+They raise a ``ValueError`` that names the place in the file; `load` adds the path. Nothing is allocated from a size
+that the file only claims.
+"""
+
+from __future__ import annotations
+
+import base64
+import binascii
+import math
+from collections.abc import Collection, Mapping
+from typing import Any, NoReturn
+
+import numpy as np
+
+_SHOWN = 60
+FLOATS = "<f8"
+
+
+def wrong(where: str, expected: str, value: Any) -> NoReturn:
+    """Raise the error for a value that is not what is expected at this place."""
+    shown = repr(value)
+    shown = shown if len(shown) <= _SHOWN else shown[:_SHOWN] + "…"
+    raise ValueError(f"{where} must be {expected}, not {shown}")
+
+
+def as_object(value: Any, where: str, keys: Collection[str] | None = None) -> dict[str, Any]:
+    """A JSON object, with exactly these keys if they are given."""
+    if type(value) is not dict:
+        wrong(where, "an object", value)
+    if keys is not None:
+        lacking, surplus = sorted(set(keys) - set(value)), sorted(set(value) - set(keys))
+        if lacking or surplus:
+            raise ValueError(f"{where} has wrong fields: {_listed('missing', lacking)}{_listed('unknown', surplus)}")
+    return value
+
+
+def _listed(what: str, names: list[str]) -> str:
+    return f"{what} {', '.join(map(repr, names[:5]))}; " if names else ""
+
+
+def as_list(value: Any, where: str, length: int | None = None) -> list[Any]:
+    """A JSON list, of this length if it is given."""
+    if type(value) is not list:
+        wrong(where, "a list", value)
+    if length is not None and len(value) != length:
+        raise ValueError(f"{where} has {len(value)} entries where {length} are needed")
+    return value
+
+
+def as_text(value: Any, where: str, choices: Collection[str] | None = None) -> str:
+    """A string, one of the choices if they are given."""
+    if type(value) is not str:
+        wrong(where, "a string", value)
+    if choices is not None and value not in choices:
+        wrong(where, f"one of {', '.join(choices)}", value)
+    return value
+
+
+def as_int(value: Any, where: str, least: int | None = None) -> int:
+    """A whole number (true and false are none), of at least ``least``."""
+    if type(value) is not int:
+        wrong(where, "a whole number", value)
+    if least is not None and value < least:
+        wrong(where, f"at least {least}", value)
+    return value
+
+
+def as_optional_int(value: Any, where: str, least: int | None = None) -> int | None:
+    """A whole number or null."""
+    return None if value is None else as_int(value, where, least)
+
+
+def as_bool(value: Any, where: str) -> bool:
+    """True or false."""
+    if type(value) is not bool:
+        wrong(where, "true or false", value)
+    return value
+
+
+def as_finite(value: Any, where: str) -> float:
+    """A number that is neither infinite nor NaN."""
+    if type(value) not in (int, float) or not math.isfinite(value):
+        wrong(where, "a finite number", value)
+    return value
+
+
+def only_entry(value: Mapping[str, Any], where: str) -> tuple[str, Any]:
+    """Key and value of an object with one field."""
+    if len(value) != 1:
+        wrong(where, "an object with one field", dict(value))
+    return next(iter(value.items()))
+
+
+# Arrays
+
+
+def pack_array(array: np.ndarray, dtype: str = FLOATS) -> dict[str, Any]:
+    """An array of numbers as JSON: type, shape, and the little-endian bytes in base64, so that every bit is kept.
+
+    >>> pack_array(np.array([0.5, -np.inf]))
+    {'dtype': '<f8', 'shape': [2], 'data': 'AAAAAAAA4D8AAAAAAADw/w=='}
+    """
+    data = np.ascontiguousarray(array, dtype=dtype).tobytes()
+    return {"dtype": dtype, "shape": list(array.shape), "data": base64.b64encode(data).decode("ascii")}
+
+
+def as_array(value: Any, where: str, dtypes: Collection[str] = (FLOATS,)) -> np.ndarray:
+    """The array that `pack_array` wrote; the shape must fit the bytes that are there."""
+    fields = as_object(value, where, ("dtype", "shape", "data"))
+    dtype = np.dtype(as_text(fields["dtype"], f"{where}.dtype", dtypes))
+    shape = [as_int(n, f"{where}.shape", 0) for n in as_list(fields["shape"], f"{where}.shape")]
+    data = _bytes(fields["data"], f"{where}.data")
+    if len(shape) > 32 or math.prod(shape) * dtype.itemsize != len(data):
+        raise ValueError(f"{where}: {len(data)} bytes do not fill the shape {shape[:33]} of {dtype.str}")
+    return np.frombuffer(data, dtype).reshape(shape).astype(dtype.newbyteorder("="))
+
+
+def _bytes(value: Any, where: str) -> bytes:
+    try:
+        return base64.b64decode(as_text(value, where), validate=True)
+    except (binascii.Error, ValueError) as error:
+        raise ValueError(f"{where} is not base64: {error}") from None

@@ -1,0 +1,111 @@
+"""The domain of a network as JSON. Labels keep their type because JSON tells 1, 1.0, true and "1" apart."""
+
+from __future__ import annotations
+
+from itertools import pairwise
+from typing import Any
+
+import numpy as np
+
+from discbayes.data import Domain, Variable
+from discbayes.data.reading import check_levels, plain
+from discbayes.io.checks import as_bool, as_finite, as_list, as_object, as_text, wrong
+from discbayes.io.values import pack, unpack
+
+KINDS = ("numeric", "categorical", "boolean")
+_FIELDS = ("name", "kind", "values", "cuts", "missing_value")
+_NUMBERS = (
+    "bool",
+    *(f"{sign}int{bits}" for sign in ("", "u") for bits in (8, 16, 32, 64)),
+    *("float16", "float32"),
+)
+CLASS_DTYPES = (*_NUMBERS, "float64", "str", "object")
+
+
+def pack_domain(domain: Domain) -> dict[str, Any]:
+    """A domain as JSON."""
+    return {"features": [_pack_variable(v) for v in domain.features], "target": _pack_variable(domain.target)}
+
+
+def _pack_variable(variable: Variable) -> dict[str, Any]:
+    return {
+        "name": variable.name,
+        "kind": variable.kind,
+        "values": [pack(value) for value in variable.values],
+        "cuts": None if variable.cuts is None else [pack(cut) for cut in variable.cuts],
+        "missing_value": bool(variable.missing_value),
+    }
+
+
+def unpack_domain(value: Any, where: str = "domain") -> Domain:
+    """A domain, checked so that an encoder can be built on it."""
+    fields = as_object(value, where, ("features", "target"))
+    listed = as_list(fields["features"], f"{where}.features")
+    features = tuple(_unpack_variable(item, f"{where}.features[{i}]") for i, item in enumerate(listed))
+    if not features:
+        raise ValueError(f"{where} has no features")
+    seen: set[str] = set()
+    for variable in features:
+        if variable.name in seen:
+            raise ValueError(f"{where} has two features called {variable.name!r}")
+        seen.add(variable.name)
+    return Domain(features, _unpack_target(fields["target"], f"{where}.target"))
+
+
+def _unpack_variable(value: Any, where: str) -> Variable:
+    fields = as_object(value, where, _FIELDS)
+    name, kind = as_text(fields["name"], f"{where}.name"), as_text(fields["kind"], f"{where}.kind", KINDS)
+    values = tuple(unpack(item, f"{where}.values") for item in as_list(fields["values"], f"{where}.values"))
+    cuts = None if fields["cuts"] is None else check_cuts(as_list(fields["cuts"], f"{where}.cuts"), f"{where}.cuts")
+    if cuts is not None and values:
+        raise ValueError(f"{where} has values and cuts, of which a variable has one")
+    check_values(values, name, where)
+    return Variable(name, kind, values, cuts, as_bool(fields["missing_value"], f"{where}.missing_value"))
+
+
+def check_cuts(cuts: list[Any], where: str) -> tuple[float, ...]:
+    """Cut points: finite numbers that rise."""
+    numbers = tuple(as_finite(cut, where) for cut in cuts)
+    if any(low >= high for low, high in pairwise(numbers)):
+        raise ValueError(f"{where} do not rise")
+    return numbers
+
+
+def check_values(values: tuple[Any, ...], name: str, where: str) -> None:
+    """Labels: scalars of one sort, each once, none of them NaN or beyond the range of a float."""
+    for value in values:
+        if type(value) not in (str, int, float, bool) or value != value:
+            wrong(where, "labels that are strings, numbers or booleans", value)
+        if type(value) is int:
+            float(value)  # the encoder compares numbers as floats: an OverflowError here is one less there
+    check_levels(list(values), name)
+    if len(set(values)) < len(values):
+        raise ValueError(f"{where} has a value twice")
+
+
+def _unpack_target(value: Any, where: str) -> Variable:
+    target = _unpack_variable(value, where)
+    if not target.values or target.cuts is not None or target.missing_value:
+        raise ValueError(f"{where} must have values, and neither cuts nor a value for missing")
+    return target
+
+
+# The classes as an array
+
+
+def class_dtype(classes: np.ndarray) -> str:
+    """The name of the type of ``classes_``, without a width for strings."""
+    name = {"U": "str", "O": "object"}.get(classes.dtype.kind, classes.dtype.name)
+    if name not in CLASS_DTYPES:
+        raise ValueError(f"class labels of type {classes.dtype} cannot be saved: use strings or whole numbers")
+    return name
+
+
+def class_array(target: Variable, dtype: Any, where: str) -> np.ndarray:
+    """The classes in this type; an error where it cannot hold them."""
+    name = as_text(dtype, where, CLASS_DTYPES)
+    classes = np.array(target.values, dtype=name)
+    restored = [plain(value) for value in classes.tolist()]
+    if restored != list(target.values) or list(map(type, restored)) != list(map(type, target.values)):
+        raise ValueError(f"{where}: {name} cannot hold the classes {list(target.values)[:5]}")
+    return classes

@@ -1,0 +1,45 @@
+"""Reading within a limit, writing in one step, and the two ways in which a file can be wrong."""
+
+from __future__ import annotations
+
+import os
+import secrets
+import shutil
+from contextlib import suppress
+from pathlib import Path
+
+
+class ModelFileError(ValueError):
+    """A file that is no sound model file; the message names the file and what is wrong with it."""
+
+
+class BifError(ValueError):
+    """A BIF file that cannot be read, or a network that cannot be written as one."""
+
+
+def read_limited(path: str | Path, max_bytes: int) -> bytes | None:
+    """The content of a file; None if it has more than ``max_bytes`` bytes, of which no more are read."""
+    with open(path, "rb") as file:
+        content = file.read(max_bytes + 1)
+    return content if len(content) <= max_bytes else None
+
+
+def write_atomically(path: str | Path, content: bytes) -> None:
+    """Write a whole file or nothing: whatever goes wrong, the old file is still there and no other is left.
+
+    The bytes go to a new file in the same folder, are forced to the disk, and take the place of the old file.
+    """
+    goal = os.path.realpath(path)  # a link stays a link, and what it points to is replaced
+    draft = os.path.join(os.path.dirname(goal), f".{secrets.token_hex(8)}.tmp")
+    try:
+        with open(draft, "xb") as file:
+            file.write(content)
+            file.flush()
+            os.fsync(file.fileno())
+        if os.path.exists(goal):
+            shutil.copymode(goal, draft)
+        os.replace(draft, goal)
+    except BaseException:
+        with suppress(OSError):
+            os.unlink(draft)
+        raise

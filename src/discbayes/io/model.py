@@ -1,0 +1,253 @@
+"""Fitted classifiers as one JSON file: everything that predicting and refitting need, bit for bit.
+
+Arrays are stored as their bytes, labels and settings as JSON with their types, learners by name. A file that passes
+the checks of `load` gives a classifier that can predict, or it is refused with what is wrong in it.
+"""
+
+from __future__ import annotations
+
+import warnings
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from sklearn.utils.validation import check_is_fitted
+
+from discbayes._version import __version__
+from discbayes.bayesnet import BayesNet
+from discbayes.classifier import BayesNetClassifier
+from discbayes.data import Domain, FrameEncoder
+from discbayes.io.checks import (
+    as_array,
+    as_int,
+    as_list,
+    as_object,
+    as_optional_int,
+    as_text,
+    pack_array,
+)
+from discbayes.io.document import open_document, seal
+from discbayes.io.domains import class_array, class_dtype, pack_domain, unpack_domain
+from discbayes.io.files import ModelFileError, read_limited, write_atomically
+from discbayes.io.values import pack_or_describe, pack_structure, unpack, unpack_structure
+from discbayes.network import Layout, Structure, Tables
+from discbayes.parameters import PARAMETERS
+from discbayes.search import STRUCTURES, FixedStructure
+
+MAX_BYTES = 1 << 30
+_MODEL = (
+    "settings",
+    "domain",
+    "structure",
+    "tables",
+    "class_dtype",
+    "prediction",
+    "n_features_in",
+    "feature_names_in",
+    "history",
+)
+_PREDICTION = ("unknown", "max_factor_size", "n_draws", "n_jobs")
+_NAMED = {"structure": STRUCTURES, "parameters": PARAMETERS}
+_FALSE_CONTENT = (ValueError, TypeError, ArithmeticError, LookupError, RecursionError)
+
+
+# Saving
+
+
+def save(classifier: BayesNetClassifier, path: str | Path) -> None:
+    """Write a fitted classifier to one JSON file.
+
+    The file is complete or not there: it takes the place of an older one in a single step. What JSON cannot hold (a
+    learner or transformer of your own, a ``RandomState``) is left out; `load` says so and puts a default there, which
+    matters for fitting again and not for predicting.
+
+    Parameters
+    ----------
+    classifier : BayesNetClassifier
+        After ``fit``.
+    path : str or Path
+        Any file name.
+    """
+    if not isinstance(classifier, BayesNetClassifier):
+        raise TypeError(f"save writes a BayesNetClassifier, not {type(classifier).__name__}")
+    check_is_fitted(classifier)
+    model = _pack_model(classifier)
+    _restore(model)  # what is written can be read, or it is refused now
+    write_atomically(path, seal(model))
+
+
+def _pack_model(classifier: BayesNetClassifier) -> dict[str, Any]:
+    network, tables = classifier.network_, classifier.network_.parameters
+    names = getattr(classifier, "feature_names_in_", None)
+    return {
+        "settings": {k: pack_or_describe(v) for k, v in classifier.get_params(deep=False).items()},
+        "domain": pack_domain(network.domain),
+        "structure": pack_structure(network.structure),
+        "tables": {"log_prior": pack_array(tables.log_prior), "log_theta": pack_array(tables.log_theta)},
+        "class_dtype": class_dtype(classifier.classes_),
+        "prediction": {
+            "unknown": classifier._encoder.unknown,
+            **{name: pack_or_describe(getattr(network, name)) for name in _PREDICTION[1:]},
+        },
+        "n_features_in": int(classifier.n_features_in_),
+        "feature_names_in": None if names is None else [str(name) for name in names],
+        "history": [_pack_step(step) for step in getattr(classifier, "history_", [])],
+    }
+
+
+def _pack_step(step: dict[str, Any]) -> dict[str, Any]:
+    """One step of the trace; what JSON cannot hold is kept as text."""
+    packed = {str(key): pack_or_describe(value) for key, value in step.items()}
+    return {k: v["opaque"] if isinstance(v, dict) and "opaque" in v else v for k, v in packed.items()}
+
+
+# Loading
+
+
+def load(path: str | Path, max_bytes: int = MAX_BYTES) -> BayesNetClassifier:
+    """Read a classifier that `save` wrote.
+
+    The file is data: nothing in it is run, and it can open no other file. It may come from anyone; a file that is
+    not sound in every field is refused.
+
+    Parameters
+    ----------
+    path : str or Path
+        The file.
+    max_bytes : int
+        Larger files are refused, 1 GiB by default.
+
+    Returns
+    -------
+    BayesNetClassifier
+        Fitted; its predictions have the same bits as those of the classifier that was saved.
+
+    Raises
+    ------
+    ModelFileError
+        If the file is damaged, foreign, or of a newer version.
+
+    Examples
+    --------
+    >>> import tempfile, pathlib
+    >>> from discbayes import BayesNetClassifier, load, load_dataset
+    >>> iris = load_dataset("iris")
+    >>> clf = BayesNetClassifier().fit(iris.X, iris.y)
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     clf.save(pathlib.Path(folder) / "model.json")
+    ...     again = load(pathlib.Path(folder) / "model.json")
+    >>> bool((again.predict_proba(iris.X) == clf.predict_proba(iris.X)).all())
+    True
+    """
+    content = read_limited(path, max_bytes)
+    if content is None:
+        raise ModelFileError(f"{path}: the file has more than {max_bytes} bytes, the limit of max_bytes")
+    try:
+        classifier, notes = _restore(open_document(content))
+    except _FALSE_CONTENT as error:
+        reason = "it is nested too deeply" if isinstance(error, RecursionError) else error
+        raise ModelFileError(f"{path} cannot be loaded: {reason}") from error
+    for note in notes:
+        warnings.warn(note, stacklevel=2)
+    return classifier
+
+
+def _restore(model: dict[str, Any]) -> tuple[BayesNetClassifier, list[str]]:
+    """The classifier behind a parsed model, and what the user should know about its settings."""
+    as_object(model, "model", _MODEL)
+    domain, structure = unpack_domain(model["domain"]), unpack_structure(model["structure"], "structure")
+    tables = _unpack_tables(model["tables"], domain, structure)
+    classes = class_array(domain.target, model["class_dtype"], "class_dtype")
+    options = as_object(model["prediction"], "prediction", _PREDICTION)
+    settings, notes = _unpack_settings(model["settings"], structure)
+    classifier = BayesNetClassifier(**settings)
+    network = _unpack_network(options, domain, tables)
+    encoder = FrameEncoder.from_domain(domain, as_text(options["unknown"], "prediction.unknown"), network.n_jobs)
+    encoder._adopt(domain, classes)
+    classifier._adopt(encoder, network)
+    _restore_columns(classifier, model, domain)
+    steps = as_list(model["history"], "history")
+    classifier.history_ = [{k: unpack(v, "history") for k, v in as_object(s, "history").items()} for s in steps]
+    return classifier, notes
+
+
+def _unpack_tables(value: Any, domain: Domain, structure: Structure) -> Tables:
+    fields = as_object(value, "tables", ("log_prior", "log_theta"))
+    log_prior = as_array(fields["log_prior"], "tables.log_prior")
+    log_theta = as_array(fields["log_theta"], "tables.log_theta")
+    if structure.n_features != len(domain.features):
+        raise ValueError(f"the structure has {structure.n_features} features and the domain {len(domain.features)}")
+    _check_sizes(domain, structure, log_prior, log_theta)
+    if not log_prior.max() > -np.inf or max(log_prior.max(), log_theta.max()) == np.inf:
+        raise ValueError("the tables contain NaN, infinity, or no class that is possible")
+    return Tables(Layout(structure, domain.cards, domain.n_classes), log_prior, log_theta)
+
+
+def _check_sizes(domain: Domain, structure: Structure, log_prior: np.ndarray, log_theta: np.ndarray) -> None:
+    """Compare sizes in whole numbers without a limit: in 64 bits a false structure could wrap round to fit."""
+    cards, left = domain.cards.tolist(), log_theta.size
+    for feature, parents in enumerate(structure.parents):
+        size = domain.n_classes
+        for member in (feature, *parents):
+            size *= cards[member]
+            if size > left:
+                raise ValueError(f"tables.log_theta has {log_theta.size} cells, too few for the domain and structure")
+        left -= size
+    if left or log_theta.ndim != 1 or log_prior.shape != (domain.n_classes,):
+        raise ValueError("the tables have other sizes than the domain and the structure ask for")
+
+
+def _unpack_network(options: dict[str, Any], domain: Domain, tables: Tables) -> BayesNet:
+    return BayesNet(
+        domain,
+        tables,
+        as_int(options["max_factor_size"], "prediction.max_factor_size", 1),
+        as_optional_int(options["n_draws"], "prediction.n_draws", 1),
+        _n_jobs(options["n_jobs"], "prediction.n_jobs"),
+    )
+
+
+def _n_jobs(value: Any, where: str) -> int | None:
+    if value == 0:
+        raise ValueError(f"{where} must not be 0")
+    return as_optional_int(value, where)
+
+
+def _restore_columns(classifier: BayesNetClassifier, model: dict[str, Any], domain: Domain) -> None:
+    if as_int(model["n_features_in"], "n_features_in") != len(domain.features):
+        raise ValueError(f"n_features_in is {model['n_features_in']}, but the domain has {len(domain.features)}")
+    classifier.n_features_in_ = len(domain.features)
+    if model["feature_names_in"] is not None:
+        names = as_list(model["feature_names_in"], "feature_names_in", len(domain.features))
+        classifier.feature_names_in_ = np.array([as_text(n, "feature_names_in") for n in names], dtype=object)
+
+
+# Settings
+
+
+def _unpack_settings(value: Any, structure: Structure) -> tuple[dict[str, Any], list[str]]:
+    """The settings, and a note for each that the file could not hold."""
+    fields = as_object(value, "settings")
+    default = BayesNetClassifier().get_params(deep=False)
+    surplus = sorted(set(fields) - set(default))
+    if surplus:
+        raise ValueError(f"settings: BayesNetClassifier has no parameter {surplus[0]!r}")
+    default["structure"] = FixedStructure(structure)
+    lost = {k: v["opaque"] for k, v in fields.items() if type(v) is dict and set(v) == {"opaque"}}
+    settings = {k: default[k] if k in lost else _unpack_setting(k, v) for k, v in fields.items()}
+    return settings, [_note(name, was, default[name]) for name, was in lost.items()]
+
+
+def _unpack_setting(name: str, value: Any) -> Any:
+    if name == "n_jobs":  # the one setting that predict looks at
+        return _n_jobs(value, "settings.n_jobs")
+    setting = unpack(value, f"settings.{name}")
+    if type(setting) is str and name in _NAMED and setting not in _NAMED[name]:
+        raise ValueError(f"settings.{name}: {setting!r} is not known to discbayes {__version__}")
+    return setting
+
+
+def _note(name: str, was: Any, default: Any) -> str:
+    now = type(default).__name__ if name == "structure" else repr(default)
+    described = as_text(was, f"settings.{name}.opaque")[:200]
+    return f"{name} was {described}, which a model file cannot hold: it is {now} now. Only another fit would use it"

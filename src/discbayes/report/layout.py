@@ -1,0 +1,151 @@
+"""Where the nodes of a structure stand when it is drawn: a layered layout on a grid of rows and columns.
+
+A feature stands below all of its parents. Layers are ordered so that edges cross little (by the mean place of
+neighbours, swept down and up), wide layers are dealt out over several rows, and every feature is drawn towards the
+middle of its neighbours as far as the others in its row let it. Edges that pass a row go through its gaps.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cached_property
+
+from discbayes.network import Structure
+
+MAX_COLUMNS = 8
+_SWEEPS = 7  # the last one goes down, which leaves trees without crossings
+Neighbours = Sequence[Sequence[int]]
+
+
+@dataclass(frozen=True)
+class Placement:
+    """The column (not always whole) and the row of every feature, and the size of the grid."""
+
+    columns: tuple[float, ...]
+    rows: tuple[int, ...]
+    n_columns: int
+    n_rows: int
+
+    @cached_property
+    def _gaps(self) -> list[list[tuple[float, float]]]:
+        """For each row the ranges of columns that are free of boxes, each of which is a column wide."""
+        rows: list[list[float]] = [[] for _ in range(self.n_rows)]
+        for column, row in zip(self.columns, self.rows, strict=True):
+            rows[row].append(column)
+        left, right = -0.5, self.n_columns - 0.5
+        found = []
+        for row_columns in rows:
+            borders = [left, *(side for c in sorted(row_columns) for side in (c - 0.5, c + 0.5)), right]
+            found.append(list(zip(borders[::2], borders[1::2], strict=True)))
+        return found
+
+    def route(self, column: float, row: int, feature: int) -> list[float]:
+        """The columns at which an edge from this place to a feature passes the rows between, outside of all boxes.
+
+        >>> place(Structure(((), (0,), (0, 1)))).route(0.0, 0, 2)
+        [-0.5]
+        """
+        goal, last = self.columns[feature], self.rows[feature]
+        passed = []
+        for between in range(row + 1, last):
+            wish = column + (goal - column) / (last - between + 1)
+            near = [min(max(wish, low), max(low, high)) for low, high in self._gaps[between]]
+            column = min(near, key=lambda place: abs(place - wish))
+            passed.append(column)
+        return passed
+
+
+def place(structure: Structure, max_columns: int = MAX_COLUMNS) -> Placement:
+    """Give every feature a place; two in the same row are at least one column apart.
+
+    >>> place(Structure(((), (0,), (0,))))
+    Placement(columns=(0.5, 0.0, 1.0), rows=(0, 1, 1), n_columns=2, n_rows=2)
+    """
+    layers, alone = _layers(structure)
+    _uncross(layers, structure)
+    rows = [row for layer in layers for row in _deal(layer, max_columns)]
+    lines = [alone[start : start + max_columns] for start in range(0, len(alone), max_columns)]
+    n_columns = max((len(row) for row in (*rows, *lines)), default=1)
+    columns = _columns(rows, structure, n_columns) | _grid(lines, n_columns)
+    rows += lines
+    row_of = {feature: number for number, row in enumerate(rows) for feature in row}
+    order = range(structure.n_features)
+    return Placement(tuple(columns[i] for i in order), tuple(row_of[i] for i in order), n_columns, len(rows))
+
+
+def _layers(structure: Structure) -> tuple[list[list[int]], list[int]]:
+    """The features by the length of the longest path to them; those without any edge by themselves."""
+    depth = [0] * structure.n_features
+    for i in structure.order:
+        depth[i] = max((depth[p] + 1 for p in structure.parents[i]), default=0)
+    layers: list[list[int]] = [[] for _ in range(max(depth, default=0) + 1)]
+    alone: list[int] = []
+    for i in range(structure.n_features):
+        joined = structure.parents[i] or structure.children[i]
+        (layers[depth[i]] if joined else alone).append(i)
+    return [layer for layer in layers if layer], alone
+
+
+def _uncross(layers: list[list[int]], structure: Structure) -> None:
+    """Sort each layer by the mean place of the parents, then by that of the children, and so on."""
+    place = {i: (k + 0.5) / len(layer) for layer in layers for k, i in enumerate(layer)}
+    for sweep in range(_SWEEPS):
+        down = sweep % 2 == 0
+        neighbours = structure.parents if down else structure.children
+        for layer in layers if down else reversed(layers):
+            pull = {i: _mean([place[j] for j in neighbours[i]], place[i]) for i in layer}
+            layer.sort(key=pull.__getitem__)
+            place.update((i, (k + 0.5) / len(layer)) for k, i in enumerate(layer))
+
+
+def _mean(values: list[float], otherwise: float) -> float:
+    return sum(values) / len(values) if values else otherwise
+
+
+def _deal(layer: list[int], max_columns: int) -> list[list[int]]:
+    """Split a layer into rows in turn, like cards, so that each row keeps the order and spans the width."""
+    n_rows = math.ceil(len(layer) / max_columns)
+    return [layer[start::n_rows] for start in range(n_rows)]
+
+
+def _columns(rows: list[list[int]], structure: Structure, n_columns: int) -> dict[int, float]:
+    """Spread each row evenly, then draw its features towards their parents, their children and their parents."""
+    columns = {i: (k + 0.5) * n_columns / len(row) - 0.5 for row in rows for k, i in enumerate(row)}
+    passes: list[tuple[list[list[int]], Neighbours]] = [
+        (rows, structure.parents),
+        (rows[::-1], structure.children),
+        (rows, structure.parents),
+    ]
+    for ordered, neighbours in passes:
+        for row in ordered:
+            wanted = [_mean([columns[j] for j in neighbours[i]], columns[i]) for i in row]
+            columns.update(zip(row, spaced(wanted, n_columns - 1.0), strict=True))
+    return columns
+
+
+def _grid(lines: list[list[int]], n_columns: int) -> dict[int, float]:
+    """Features without edges in reading order, below one another."""
+    left = (n_columns - len(lines[0])) / 2 if lines else 0.0
+    return {i: left + k for line in lines for k, i in enumerate(line)}
+
+
+def spaced(wanted: Sequence[float], last: float) -> list[float]:
+    """The places from 0 to ``last``, in this order and at least 1 apart, that are nearest to the wanted ones.
+
+    Less its number in the row, each place may not fall: this is a monotone regression (pool adjacent violators).
+
+    >>> spaced([2.0, 2.0, 2.0], 4.0)
+    [1.0, 2.0, 3.0]
+    """
+    pools: list[tuple[float, int]] = []
+    for k, goal in enumerate(wanted):
+        total, size = goal - k, 1
+        while pools and pools[-1][0] * size > total * pools[-1][1]:  # its mean is above the mean of the new pool
+            before, count = pools.pop()
+            total, size = total + before, size + count
+        pools.append((total, size))
+    room = last - len(wanted) + 1
+    level = [min(max(total / size, 0.0), room) for total, size in pools for _ in range(size)]
+    return [k + value for k, value in enumerate(level)]

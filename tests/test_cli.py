@@ -1,0 +1,589 @@
+"""Every command, error and exit code of the command line; results on stdout, all else on stderr."""
+
+from __future__ import annotations
+
+import gzip
+import subprocess
+import sys
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.csv
+import pyarrow.parquet
+import pytest
+
+from discbayes import BayesNetClassifier, load, load_dataset
+from discbayes import __version__ as version
+from discbayes.cli import COMMANDS, main
+from discbayes.cli.console import describe, listed, nearest_first
+from discbayes.cli.scoring import accuracy_and_loss
+from discbayes.datasets import openml
+
+
+@pytest.fixture
+def run(capsys):
+    """Run the command line: the exit code, stdout and stderr."""
+
+    def call(*arguments):
+        code = main([str(argument) for argument in arguments])
+        return code, *capsys.readouterr()
+
+    return call
+
+
+@pytest.fixture
+def usage(capsys):
+    """Run the command line with wrong usage: stderr."""
+
+    def call(*arguments):
+        with pytest.raises(SystemExit) as stop:
+            main([str(argument) for argument in arguments])
+        assert stop.value.code == 2
+        return capsys.readouterr().err
+
+    return call
+
+
+@pytest.fixture
+def offline(monkeypatch):
+    def refuse(address):
+        raise openml.urllib.error.URLError("no network in tests")
+
+    monkeypatch.setattr(openml, "open_url", refuse)
+
+
+def write_rows(path, n_rows=60, seed=0):
+    """Columns of every type, codes with leading zeros, gaps, and classes that look like numbers."""
+    rng = np.random.default_rng(seed)
+    y = np.arange(n_rows) % 2
+    lines = ["size,colour,ward,smoker,outcome"]
+    for row, label in enumerate(y):
+        size = "" if row % 7 == 3 else f"{rng.normal(3 * label):.3f}"
+        colour = ("red", "blue")[label if rng.random() < 0.9 else 1 - label]
+        lines.append(f"{size},{colour},0{rng.integers(3)},{('true', 'false')[row % 3 == 0]},{label}")
+    path.write_text("\n".join(lines) + "\n")
+    return path
+
+
+@pytest.fixture
+def table(tmp_path):
+    return write_rows(tmp_path / "data.csv")
+
+
+@pytest.fixture
+def model(table, tmp_path):
+    path = tmp_path / "model.json"
+    arguments = ["fit", table, "--target", "outcome", "--categorical", "ward", "--quiet", "-o", path]
+    assert main(list(map(str, arguments))) == 0
+    return path
+
+
+# ---- fit
+
+
+def test_fit_writes_a_model_and_tells_its_stages(run, table, tmp_path):
+    path = tmp_path / "model.json"
+    code, out, err = run("fit", table, "--target", "outcome", "--categorical", "ward", "-o", path)
+    assert (code, out) == (0, "")
+    assert "reading" in err
+    assert "model saved in" in err
+    domain = load(path).network_.domain
+    assert domain.names == ["size", "colour", "ward", "smoker"]
+    assert [variable.kind for variable in domain.features] == ["numeric", "categorical", "categorical", "boolean"]
+    assert domain.features[2].values == ("00", "01", "02")
+    assert (domain.target.name, domain.target.values) == ("outcome", ("0", "1"))
+
+
+def test_fit_is_silent_if_asked_to(run, table, tmp_path):
+    assert run("fit", table, "--target", "outcome", "--quiet", "-o", tmp_path / "m.json") == (0, "", "")
+
+
+def test_fit_passes_every_option_on(run, table, tmp_path):
+    path = tmp_path / "m.json"
+    options = "--structure kdb --k 2 --parameters ml --discretizer equal-frequency --missing value --drop ward --seed 7"
+    assert run("fit", table, "--target", "outcome", *options.split(), "--n-jobs", 1, "-o", path)[0] == 0
+    clf = load(path)
+    assert (clf.structure.k, clf.parameters, clf.discretizer, clf.missing) == (2, "ml", "equal-frequency", "value")
+    assert (clf.random_state, clf.n_jobs, clf.verbose) == (7, 1, 0)
+    assert clf.network_.domain.names == ["size", "colour", "smoker"]
+
+
+def test_fit_without_discretizer_takes_numbers_as_labels(run, tmp_path):
+    data, path = tmp_path / "d.csv", tmp_path / "m.json"
+    data.write_text("a,y\n1,n\n2,p\n1,n\n2,p\n")
+    assert run("fit", data, "--target", "y", "--discretizer", "none", "-o", path)[0] == 0
+    assert load(path).network_.domain.features[0].values == (1, 2)
+
+
+def test_weights_count_rows(run, tmp_path):
+    rows = ["a,w,y", "x,1,n", "z,2,p", "z,0,n"]
+    (tmp_path / "w.csv").write_text("\n".join(rows))
+    assert run("fit", tmp_path / "w.csv", "--target", "y", "--weights", "w", "-o", tmp_path / "m.json")[0] == 0
+    net = load(tmp_path / "m.json").network_
+    assert net.domain.names == ["a"]
+    expected = BayesNetClassifier().fit([["x"], ["z"], ["z"]], ["n", "p", "p"]).network_
+    np.testing.assert_allclose(net.parameters.log_prior, expected.parameters.log_prior)
+
+
+def test_weights_must_be_numbers(run, tmp_path):
+    (tmp_path / "w.csv").write_text("a,w,y\nx,1,n\nz,heavy,p\n")
+    code, _, err = run("fit", tmp_path / "w.csv", "--target", "y", "--weights", "w", "-o", tmp_path / "m.json")
+    assert code == 1
+    assert "column 'w' must hold numbers" in err
+
+
+def test_further_marks_of_gaps_and_another_delimiter(run, tmp_path):
+    data, path = tmp_path / "d.csv", tmp_path / "m.json"
+    data.write_text("a;b;y\n1;?;n\n2;u;p\nNA;v;n\n9;v;p\n")
+    assert run("fit", data, "--target", "y", "--delimiter", ";", "--na-values", "?,u", "-o", path)[0] == 0
+    domain = load(path).network_.domain
+    assert domain.features[0].kind == "numeric"
+    assert domain.features[1].values == ("v",)
+
+
+@pytest.mark.parametrize("ending", [".csv", ".csv.gz", ".tsv", ".tsv.gz", ".parquet"])
+def test_every_kind_of_file_gives_the_same_model(run, table, model, tmp_path, ending):
+    content = pa.csv.read_csv(table, convert_options=pa.csv.ConvertOptions(column_types={"ward": pa.string()}))
+    copy, path = tmp_path / f"copy{ending}", tmp_path / "again.json"
+    if ending == ".parquet":
+        pa.parquet.write_table(content, copy)
+    else:
+        text = table.read_text().replace(",", "\t" if "tsv" in ending else ",").encode()
+        copy.write_bytes(gzip.compress(text) if ending.endswith(".gz") else text)
+    assert run("fit", copy, "--target", "outcome", "--categorical", "ward", "-o", path)[0] == 0
+    again, first = load(path).network_, load(model).network_
+    assert again.domain == first.domain
+    np.testing.assert_array_equal(again.parameters.log_theta, first.parameters.log_theta)
+
+
+def test_data_by_name(run, tmp_path):
+    code, _, err = run("fit", "iris", "-o", tmp_path / "iris.json")
+    assert code == 0
+    assert "using the data set of that name" in err
+    iris = load_dataset("iris")
+    expected = BayesNetClassifier().fit(iris.X, iris.y)
+    np.testing.assert_array_equal(load(tmp_path / "iris.json").predict_proba(iris.X), expected.predict_proba(iris.X))
+
+
+def test_one_class_is_a_warning(run, tmp_path):
+    (tmp_path / "d.csv").write_text("a,y\n1,n\n2,n\n")
+    code, _, err = run("fit", tmp_path / "d.csv", "--target", "y", "--quiet", "-o", tmp_path / "m.json")
+    assert code == 0
+    assert err.startswith("discbayes: warning: y has one class only")
+
+
+# ---- predict
+
+
+def test_predict_prints_a_class_for_every_row(run, table, model):
+    code, out, _ = run("predict", model, table)
+    lines = out.splitlines()
+    assert code == 0
+    assert lines[0].strip('"') == "outcome"
+    assert len(lines) == 61
+    assert set(lines[1:]) == {"0", "1"}
+
+
+@pytest.mark.parametrize("ending", [".csv", ".csv.gz", ".tsv", ".parquet"])
+def test_predict_writes_probabilities(run, table, model, tmp_path, ending):
+    path = tmp_path / f"out{ending}"
+    assert run("predict", model, table, "--proba", "-o", path, "--quiet") == (0, "", "")
+    if ending == ".parquet":
+        answers = pa.parquet.read_table(path)
+    else:
+        parse = pa.csv.ParseOptions(delimiter="\t" if ending == ".tsv" else ",")
+        convert = pa.csv.ConvertOptions(column_types={"outcome": pa.string()})
+        answers = pa.csv.read_csv(path, parse_options=parse, convert_options=convert)
+    assert answers.column_names == ["outcome", "P(0)", "P(1)"]
+    shares = np.column_stack([answers["P(0)"], answers["P(1)"]])
+    np.testing.assert_allclose(shares.sum(axis=1), 1)
+    assert answers["outcome"].to_pylist() == [str(best) for best in shares.argmax(axis=1)]
+
+
+def test_predict_is_what_the_library_predicts(run, table, model, tmp_path):
+    run("predict", model, table, "--proba", "-o", tmp_path / "p.parquet")
+    shares = pa.parquet.read_table(tmp_path / "p.parquet")
+    columns = pa.csv.ConvertOptions(column_types={"ward": pa.string()}, strings_can_be_null=True)
+    X = pa.csv.read_csv(table, convert_options=columns).drop_columns(["outcome"])
+    expected = load(model).predict_proba(X)
+    np.testing.assert_array_equal(np.column_stack([shares["P(0)"], shares["P(1)"]]), expected)
+
+
+def test_columns_are_matched_by_name(run, table, model, tmp_path):
+    shuffled = tmp_path / "shuffled.csv"
+    rows = [line.split(",") for line in table.read_text().splitlines()]
+    lines = [",".join([row[2], row[1], row[3], row[0]]) for row in rows]
+    shuffled.write_text("\n".join(lines))
+    _, plain, _ = run("predict", model, table, "--proba")
+    code, out, err = run("predict", model, shuffled, "--proba")
+    assert (code, out) == (0, plain)
+    assert "another order" in err
+
+
+def test_extra_columns_are_reported_unless_they_are_the_target(run, table, model, tmp_path):
+    extra = tmp_path / "extra.csv"
+    lines = table.read_text().splitlines()
+    extra.write_text("\n".join([f"{lines[0]},note", *(f"{line},x" for line in lines[1:])]))
+    _, _, err = run("predict", model, extra)
+    assert "does not know: 'note'" in err
+    assert "outcome" not in err
+    assert "another order" not in err
+
+
+def test_missing_columns_are_named(run, model, tmp_path):
+    (tmp_path / "few.csv").write_text("size,smoker\n1,true\n")
+    code, out, err = run("predict", model, tmp_path / "few.csv", "--quiet")
+    assert (code, out) == (1, "")
+    assert err == f"discbayes: error: {tmp_path / 'few.csv'} lacks 2 of the model's columns: 'colour', 'ward'\n"
+
+
+def test_rows_with_gaps_and_unknown_values(run, model, tmp_path):
+    new = tmp_path / "new.csv"
+    new.write_text("size,colour,ward,smoker\n,,,\n1.5,,02,\n1.5,green,02,\n")
+    code, out, _ = run("predict", model, new, "--proba")
+    lines = out.splitlines()
+    assert code == 0
+    assert lines[2] == lines[3]  # an unknown colour is a missing one
+    shares = np.array(lines[1].split(",")[1:], dtype=float)
+    np.testing.assert_allclose(shares, np.exp(load(model).network_.parameters.log_prior))
+    code, _, err = run("predict", model, new, "--unknown", "error")
+    assert code == 1
+    assert "column 'colour' holds 'green'" in err
+
+
+def test_the_command_line_overrules_what_the_model_says_of_unknown_values(run, tmp_path):
+    clf = BayesNetClassifier(unknown="error").fit(pa.table({"a": ["x", "z"] * 3}), ["n", "p"] * 3)
+    clf.save(tmp_path / "m.json")
+    (tmp_path / "new.csv").write_text("a\nother\n")
+    assert run("predict", tmp_path / "m.json", tmp_path / "new.csv")[0] == 1
+    assert run("predict", tmp_path / "m.json", tmp_path / "new.csv", "--unknown", "marginalize")[0] == 0
+
+
+def test_draws_where_exact_answers_are_too_large(run, tmp_path):
+    rng = np.random.default_rng(0)
+    X = rng.integers(3, size=(80, 6))
+    X[:, 5] = X[:, :5].sum(axis=1) % 3
+    frame = pa.table({f"x{j}": column for j, column in enumerate(X.T)})
+    edges = [("x0", "x5"), ("x1", "x5"), ("x2", "x5")]
+    clf = BayesNetClassifier(edges, discretizer=None, max_factor_size=4).fit(frame, (X[:, 5] == 0).astype(int))
+    clf.save(tmp_path / "m.json")
+    (tmp_path / "new.csv").write_text("x0,x1,x2,x3,x4,x5\n,,,1,1,1\n")
+    code, _, err = run("predict", tmp_path / "m.json", tmp_path / "new.csv")
+    assert code == 1
+    assert "max_factor_size" in err
+    code, out, _ = run("predict", tmp_path / "m.json", tmp_path / "new.csv", "--n-draws", 500)
+    assert (code, len(out.splitlines())) == (0, 2)
+
+
+def test_text_that_needs_quotes(run, tmp_path):
+    clf = BayesNetClassifier().fit(pa.table({"a": ["x", "z"] * 3}), ["no, never", "yes"] * 3)
+    clf.save(tmp_path / "m.json")
+    (tmp_path / "new.csv").write_text("a\nx\n")
+    assert run("predict", tmp_path / "m.json", tmp_path / "new.csv")[1] == '"class"\n"no, never"\n'
+
+
+# ---- evaluate
+
+
+def test_cross_validation(run, table):
+    code, out, err = run("evaluate", table, "--target", "outcome", "--cv", 3, "--structure", "nb")
+    lines = out.splitlines()
+    assert code == 0
+    assert lines[0].split() == ["fold", "accuracy", "log", "loss", "fit", "s", "predict", "s"]
+    assert [line.split()[0] for line in lines[1:]] == ["1", "2", "3", "mean"]
+    assert "±" in lines[-1]
+    accuracy = [float(line.split()[1]) for line in lines[1:4]]
+    assert float(lines[-1].split()[3]) == pytest.approx(np.mean(accuracy), abs=1e-4)
+    assert min(accuracy) > 0.6
+    assert [f"fold {k} of 3" in err for k in (1, 2, 3)] == [True] * 3
+
+
+def test_cross_validation_repeats_itself(run, table):
+    def figures():
+        out = run("evaluate", table, "--target", "outcome", "--quiet")[1]
+        return [line.split()[:3] for line in out.splitlines()[1:6]]
+
+    assert figures() == figures()
+
+
+def test_evaluate_by_name(run):
+    code, out, _ = run("evaluate", "corral", "--cv", 2)
+    assert (code, len(out.splitlines())) == (0, 4)
+
+
+def test_a_rare_class_is_a_warning_and_counts_as_wrong(run, tmp_path):
+    rows = [f"{value},{label}" for value, label in zip(range(21), ["n", "p"] * 10 + ["rare"], strict=True)]
+    (tmp_path / "d.csv").write_text("\n".join(["a,y", *rows]))
+    code, out, err = run("evaluate", tmp_path / "d.csv", "--target", "y", "--cv", 3, "--quiet")
+    assert code == 0
+    assert "discbayes: warning: The least populated class" in err
+    assert "nan" not in out
+
+
+def test_score_of_a_saved_model(run, table, model):
+    code, out, _ = run("evaluate", table, "--model", model, "--target", "outcome")
+    header, line = out.splitlines()
+    assert code == 0
+    assert header.split() == ["model", "accuracy", "log", "loss", "predict", "s"]
+    _, shown, *_ = line.split()
+    predicted = run("predict", model, table)[1].splitlines()[1:]
+    truth = [row.split(",")[-1] for row in table.read_text().splitlines()[1:]]
+    assert float(shown) == pytest.approx(np.mean(np.array(predicted) == np.array(truth)), abs=1e-4)
+
+
+def test_score_of_a_model_whose_classes_are_numbers(run, tmp_path):
+    BayesNetClassifier().fit(pa.table({"a": ["x", "z"] * 3}), [0, 1] * 3).save(tmp_path / "m.json")
+    (tmp_path / "d.csv").write_text("a,class\nx,0\nz,1\n")
+    code, out, _ = run("evaluate", tmp_path / "d.csv", "--model", tmp_path / "m.json")
+    assert code == 0
+    assert out.splitlines()[1].split()[1] == "1.0000"
+
+
+def test_classes_that_a_saved_model_does_not_know(run, model, table, tmp_path):
+    other = tmp_path / "other.csv"
+    other.write_text(table.read_text() + "1.0,red,01,true,2\n")
+    code, _, err = run("evaluate", other, "--model", model, "--target", "outcome")
+    assert code == 0
+    assert "discbayes: warning: classes that the model has never seen count as errors: '2'" in err
+    code, _, err = run("evaluate", table, "--model", model, "--target", "ward")
+    assert code == 1
+    assert "is --target right?" in err
+
+
+def test_weighted_figures():
+    shares, labels = np.array([[0.8, 0.2], [0.5, 0.5]]), np.array(["n", "p"])
+    weighted = accuracy_and_loss(shares, ["n", "p"], labels, np.array([3.0, 1.0]))
+    repeated = accuracy_and_loss(shares[[0, 0, 0, 1]], ["n", "p"], labels[[0, 0, 0, 1]], None)
+    assert weighted == pytest.approx(repeated)
+    assert weighted == pytest.approx((0.75, -(3 * np.log(0.8) + np.log(0.5)) / 4))
+
+
+def test_weights_of_zero_cannot_be_scored_on(run, model, table, tmp_path):
+    lines = table.read_text().splitlines()
+    (tmp_path / "w.csv").write_text("\n".join([f"{lines[0]},w", *(f"{line},0" for line in lines[1:])]))
+    code, _, err = run("evaluate", tmp_path / "w.csv", "--model", model, "--weights", "w")
+    assert code == 1
+    assert "sum to zero" in err
+
+
+# ---- datasets
+
+
+def test_list_of_datasets(run):
+    code, out, _ = run("datasets")
+    assert code == 0
+    assert out.splitlines()[0].split() == ["name", "source", "rows", "features", "classes"]
+    assert any(line.split() == ["iris", "embedded", "150", "4", "3"] for line in out.splitlines())
+
+
+@pytest.mark.parametrize("ending", [".csv", ".parquet"])
+def test_a_dataset_as_a_file(run, tmp_path, ending):
+    path = tmp_path / f"corral{ending}"
+    assert run("datasets", "corral", "-o", path)[0] == 0
+    read = pa.parquet.read_table if ending == ".parquet" else pa.csv.read_csv
+    assert read(path).shape == (128, 7)
+    assert len(run("datasets", "corral")[1].splitlines()) == 129
+
+
+def test_an_unknown_dataset(run, offline):
+    code, _, err = run("datasets", "corall")
+    assert code == 1
+    assert "corral" in err
+    code, _, err = run("evaluate", "corall", "--target", "y")
+    assert code == 1
+    assert err.startswith("discbayes: error: there is no file 'corall', and no data set 'corall'")
+
+
+# ---- errors of files
+
+
+def fails(run, *arguments):
+    """The one line that an error gives."""
+    code, out, err = run(*arguments)
+    assert (code, out) == (1, "")
+    *_, last = err.splitlines()
+    assert last.startswith("discbayes: error: ")
+    assert "Traceback" not in err
+    return last
+
+
+def test_a_file_that_is_not_there(run, model, tmp_path):
+    assert "no such file" in fails(run, "evaluate", tmp_path / "no.csv", "--target", "y")
+    assert "no such file" in fails(run, "evaluate", "no.csv", "--target", "y")
+    assert "no such file" in fails(run, "evaluate", "no.doc", "--target", "y")
+    assert "no such file" in fails(run, "predict", tmp_path / "no.json", "iris")
+
+
+def test_a_folder_is_no_file(run, tmp_path):
+    folder = tmp_path / "folder.csv"
+    folder.mkdir()
+    assert "is a folder" in fails(run, "evaluate", folder, "--target", "y")
+
+
+def test_an_unknown_ending(run, table, model, tmp_path):
+    other = tmp_path / "data.xlsx"
+    other.write_text("a,y\n1,2\n")
+    assert ".csv, .csv.gz, .tsv, .tsv.gz, .parquet" in fails(run, "evaluate", other, "--target", "y")
+    assert "unknown file ending" in fails(run, "predict", model, table, "-o", tmp_path / "out.xlsx")
+
+
+@pytest.mark.parametrize(
+    ("content", "message"),
+    [
+        (b"", "cannot read"),
+        (b"a,y\n", "has no rows"),
+        (b"a,y\n1,2\n3\n", "cannot read"),
+        (b"a,a,y\n1,2,3\n", "several columns with the same name: 'a'"),
+        (b"a,y\n\xff,n\nx,p\n", "not UTF-8 text in 'a'"),
+        (b"y\nn\np\n", "no columns left to learn from"),
+        (b"day,y\n2020-01-01,n\n2020-01-02,p\n", "column 'day' holds Date"),
+        (b"a,y\n1,\n2,p\n", "contains NaN or None in 1 of 2 rows"),
+    ],
+)
+def test_files_that_cannot_be_learned_from(run, tmp_path, content, message):
+    path = tmp_path / "bad.csv"
+    path.write_bytes(content)
+    assert message in fails(run, "fit", path, "--target", "y", "-o", tmp_path / "m.json")
+    assert not (tmp_path / "m.json").exists()
+
+
+def test_damaged_files(run, tmp_path):
+    for name in ("bad.parquet", "bad.csv.gz"):
+        (tmp_path / name).write_bytes(b"not what the name says")
+        assert "cannot read" in fails(run, "evaluate", tmp_path / name, "--target", "y")
+
+
+def test_a_target_with_gaps_cannot_be_evaluated(run, tmp_path):
+    (tmp_path / "d.csv").write_text("a,y\n1,n\n2,\n3,p\n")
+    assert "missing in 1 rows" in fails(run, "evaluate", tmp_path / "d.csv", "--target", "y", "--cv", 2)
+    (tmp_path / "d.csv").write_text("a,y\n1,n\n2,p\n3,p\n")
+    assert "--cv 3 can" in fails(run, "evaluate", tmp_path / "d.csv", "--target", "y")
+
+
+def test_missing_columns_show_the_nearest_first(run, table, tmp_path):
+    line = fails(run, "evaluate", table, "--target", "outcom")
+    assert "no column 'outcom' (the target); its columns are 'outcome', " in line
+    for option in ("--drop", "--categorical", "--weights"):
+        line = fails(run, "evaluate", table, "--target", "outcome", option, "Wards")
+        assert f"no column 'Wards' ({option}); its columns are 'ward', " in line
+
+
+def test_output_that_cannot_be_written_is_refused_before_the_work(run, table, model, tmp_path):
+    nowhere = tmp_path / "nowhere" / "m.json"
+    code, _, err = run("fit", table, "--target", "outcome", "-o", nowhere)
+    assert code == 1
+    assert err == f"discbayes: error: cannot write {nowhere}: there is no folder {nowhere.parent}\n"
+    assert "it is a folder" in fails(run, "fit", table, "--target", "outcome", "-o", tmp_path)
+    assert "no folder" in fails(run, "predict", model, table, "-o", tmp_path / "nowhere" / "p.csv")
+
+
+def test_output_without_permission(run, table, tmp_path, monkeypatch):
+    monkeypatch.setattr("os.access", lambda path, mode: False)
+    line = fails(run, "fit", table, "--target", "outcome", "-o", tmp_path / "m.json")
+    assert "permission denied" in line
+
+
+def test_broken_model_files(run, table, model, tmp_path):
+    broken = tmp_path / "broken.json"
+    broken.write_text(model.read_text()[:-50])
+    assert "broken.json cannot be loaded" in fails(run, "predict", broken, table)
+    broken.write_text("{}")
+    assert "no model file" in fails(run, "evaluate", table, "--model", broken, "--target", "outcome")
+
+
+def test_a_missing_package_says_what_to_install(run, table, monkeypatch):
+    monkeypatch.setitem(sys.modules, "pyarrow.csv", None)
+    monkeypatch.setitem(sys.modules, "pyarrow", None)
+    assert "pip install 'discbayes[cli]'" in fails(run, "evaluate", table, "--target", "outcome")
+
+
+def test_debug_shows_the_traceback(table):
+    with pytest.raises(Exception, match="no column 'outcom'"):
+        main(["evaluate", str(table), "--target", "outcom", "--debug"])
+
+
+# ---- usage, interrupts, the script
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        ("", "required: COMMAND"),
+        ("learn", "invalid choice: 'learn'"),
+        ("fit iris", "required: -o/--output"),
+        ("fit iris -o m.json --k 2", "--k goes with --structure kdb"),
+        ("fit iris -o m.json --n-jobs 0", "0 threads"),
+        ("fit iris -o m.json --seed x", "not a whole number of at least 0"),
+        ("fit iris -o m.json --structure tree", "invalid choice: 'tree'"),
+        ("fit iris -o m.json --delimiter ab", "not one character"),
+        ("fit iris -o m.json --drop=", "expected names"),
+        ("evaluate iris --cv 1", "not a whole number of at least 2"),
+        ("evaluate iris --model m.json --structure nb --cv 3", "--structure, --cv: a saved model is not learned again"),
+        ("datasets -o iris.csv", "-o needs the NAME"),
+    ],
+)
+def test_wrong_usage(usage, arguments, message):
+    assert message in usage(*arguments.split())
+
+
+def test_a_file_needs_a_target(usage, table, tmp_path):
+    assert "--target is needed" in usage("fit", table, "-o", tmp_path / "m.json")
+    assert "--target is needed" in usage("evaluate", table)
+
+
+def test_an_interrupt(run, monkeypatch):
+    def interrupt(args):
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(COMMANDS["datasets"], "run", interrupt)
+    assert run("datasets") == (130, "", "discbayes: error: interrupted\n")
+
+
+def test_mistakes_of_the_program_are_not_hidden(monkeypatch):
+    def stumble(args):
+        raise AttributeError("a mistake")
+
+    monkeypatch.setattr(COMMANDS["datasets"], "run", stumble)
+    with pytest.raises(AttributeError):
+        main(["datasets"])
+
+
+def test_version_and_help(capsys):
+    for arguments, expected in ([["--version"], version], [["--help"], "examples:"]):
+        with pytest.raises(SystemExit) as stop:
+            main(arguments)
+        assert stop.value.code == 0
+        assert expected in capsys.readouterr().out
+    for command in COMMANDS:
+        with pytest.raises(SystemExit):
+            main([command, "--help"])
+        assert f"  discbayes {command} " in capsys.readouterr().out
+
+
+def test_the_script(table, tmp_path):
+    command = [sys.executable, "-W", "error", "-m", "discbayes.cli"]
+    fit = [*command, "fit", "data.csv", "--target", "outcome", "-o", "m.json"]
+    done = subprocess.run(fit, cwd=tmp_path, capture_output=True, text=True)
+    assert (done.returncode, done.stdout) == (0, "")
+    done = subprocess.run([*command, "predict", "m.json", "data.csv"], cwd=tmp_path, capture_output=True, text=True)
+    assert (done.returncode, len(done.stdout.splitlines())) == (0, 61)
+
+
+def test_a_reader_that_goes_away(table, model):
+    command = [sys.executable, "-m", "discbayes.cli", "predict", str(model), str(table), "--quiet"]
+    process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+    process.stdout.close()
+    assert process.wait() == 141
+    assert process.stderr.read() == ""
+    process.stderr.close()
+
+
+# ---- words
+
+
+def test_words():
+    assert describe(FileNotFoundError(2, "No such file", "x.csv")) == "x.csv: No such file"
+    assert describe(ValueError("two\nlines")) == "two lines"
+    assert describe(ValueError()) == "ValueError"
+    assert listed(list("abc"), most=2) == "'a', 'b', … (3 in all)"
+    assert nearest_first("Ward", ["outcome", "ward"]) == ["ward", "outcome"]
