@@ -33,7 +33,7 @@ def _to_pyarrow(features: FeatureColumns) -> Any:
     import pyarrow as pa
 
     def array(values: np.ndarray) -> Any:
-        kind = pa.string() if values.dtype == object else pa.float64()
+        kind = {"O": pa.string(), "f": pa.float64()}.get(values.dtype.kind)
         return pa.array(values, type=kind, from_pandas=True)  # from_pandas: NaN becomes null
 
     return pa.table({name: array(values) for name, values in features.items()})

@@ -48,7 +48,7 @@ def _make_plan(tables: Tables) -> ForestPlan:
     structure = tables.structure
     upward = [i for i in reversed(structure.order) if structure.children[i] or not tables.is_normalized]
     parent = np.array([group[0] if group else -1 for group in structure.parents], np.int64)
-    above = np.where(parent >= 0, tables.cards[np.maximum(parent, 0)], 0)
+    above = np.where(parent >= 0, tables.cards[np.maximum(parent, 0)], 1)
     sizes = [len(group) for group in structure.children]
     return ForestPlan(
         _pad(tables),

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from discbayes.kernels._compile import kernel, popcount
+from discbayes.kernels._compile import helper, kernel, popcount
 
 
 @kernel
@@ -66,7 +66,7 @@ def fill_bits(codes, card, position, bits):
             bits[codes[m], at >> 6] |= np.uint64(1) << np.uint64(at & 63)
 
 
-@kernel
+@helper
 def _pair_by_bits(bits_a, bits_b, word_start, counts_a, counts_b, complete, out):
     """One pair table by bit sets; on complete columns the last value of each is what is left of the margins."""
     n_classes = word_start.size - 1
@@ -87,7 +87,7 @@ def _pair_by_bits(bits_a, bits_b, word_start, counts_a, counts_b, complete, out)
         _fill_from_margins(counts_a, counts_b, card_a, card_b, n_classes, out)
 
 
-@kernel
+@helper
 def _fill_from_margins(counts_a, counts_b, card_a, card_b, n_classes, out):
     """The last row and the last column of a complete pair table."""
     last = (card_b - 1) * n_classes
@@ -105,14 +105,15 @@ def _fill_from_margins(counts_a, counts_b, card_a, card_b, n_classes, out):
             out[((card_a - 1) * card_b + b) * n_classes + c] = left
 
 
-@kernel
+@helper
 def _pair_by_loop(base, codes_b, weight, card_a, card_b, n_classes, scratch, out):
     """One pair table by counting row after row; ``base`` is code_a · n_classes + class of each row.
 
     The scratch table has one more row and column for missing cells, so that the loop needs no test.
     """
     stride = (card_a + 1) * n_classes
-    scratch[: (card_b + 1) * stride] = 0.0
+    for cell in range((card_b + 1) * stride):
+        scratch[cell] = 0.0
     if weight.size > 0:
         for m in range(base.size):
             scratch[codes_b[m] * stride + base[m]] += weight[m]
@@ -125,7 +126,7 @@ def _pair_by_loop(base, codes_b, weight, card_a, card_b, n_classes, scratch, out
                 out[(a * card_b + b) * n_classes + c] = scratch[b * stride + a * n_classes + c]
 
 
-@kernel
+@helper
 def _x_log_x(x, known):
     """The value of x log x, read from ``known`` (the values at 0, 1, 2, …) where that has it."""
     if x <= 0.0:
@@ -137,26 +138,18 @@ def _x_log_x(x, known):
 
 
 @kernel
-def _sum_x_log_x(values, start, stop, known):
-    """Σ x log x over a stretch of an array."""
-    total = 0.0
-    for k in range(start, stop):
-        total += _x_log_x(values[k], known)
-    return total
-
-
-@kernel
 def pair_information(table, card_a, card_b, n_classes, known, margins, out):
     """I(A;B|C), I(A;B) and I(C;A,B) in nats, from one pair table; zero where the table is empty.
 
     ``margins`` is scratch space for (A,C), (B,C), A, B and C; ``known`` has x log x for whole x (empty: counts are
     not whole, or there are too many).
     """
-    ac, bc = 0, card_a * n_classes
+    bc = card_a * n_classes
     a_, b_ = bc + card_b * n_classes, bc + card_b * n_classes + card_a
     c_ = b_ + card_b
     end = c_ + n_classes
-    margins[:end] = 0.0
+    for k in range(end):
+        margins[k] = 0.0
     joint = 0.0
     pair = 0.0
     total = 0.0
@@ -168,7 +161,7 @@ def pair_information(table, card_a, card_b, n_classes, known, margins, out):
                 x = table[cell + c]
                 joint += _x_log_x(x, known)
                 both += x
-                margins[ac + a * n_classes + c] += x
+                margins[a * n_classes + c] += x
                 margins[bc + b * n_classes + c] += x
                 margins[c_ + c] += x
             pair += _x_log_x(both, known)
@@ -178,10 +171,18 @@ def pair_information(table, card_a, card_b, n_classes, known, margins, out):
     if total <= 0.0:
         out[0] = out[1] = out[2] = 0.0
         return
+    with_class, alone, of_class = 0.0, 0.0, 0.0
+    for k in range(end):
+        term = _x_log_x(margins[k], known)
+        if k < a_:
+            with_class += term
+        elif k < c_:
+            alone += term
+        else:
+            of_class += term
     whole = _x_log_x(total, known)
-    of_class = _sum_x_log_x(margins, c_, end, known)
-    out[0] = max(0.0, (joint + of_class - _sum_x_log_x(margins, ac, a_, known)) / total)
-    out[1] = max(0.0, (pair + whole - _sum_x_log_x(margins, a_, c_, known)) / total)
+    out[0] = max(0.0, (joint + of_class - with_class) / total)
+    out[1] = max(0.0, (pair + whole - alone) / total)
     out[2] = max(0.0, (joint + whole - pair - of_class) / total)
 
 

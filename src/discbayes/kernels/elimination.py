@@ -13,7 +13,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from discbayes.kernels._compile import kernel
+from discbayes.kernels._compile import helper, kernel
 
 SUM, MAX, DRAW = 0, 1, 2
 LOW, HIGH = 1e-100, 1e100
@@ -34,7 +34,7 @@ def relevant_gaps(missing, order, parent_start, parent_index, normalized, every)
     return needed
 
 
-@kernel
+@helper
 def _interaction(missing, needed, parent_start, parent_index, local):
     """Which of the missing features share a family."""
     n_gaps = 0
@@ -59,7 +59,7 @@ def _interaction(missing, needed, parent_start, parent_index, local):
     return joined
 
 
-@kernel
+@helper
 def _fill_in(joined, alive, v):
     """The number of edges that eliminating ``v`` adds, and the number of its neighbours."""
     fill, degree = 0, 0
@@ -72,7 +72,7 @@ def _fill_in(joined, alive, v):
     return fill, degree
 
 
-@kernel
+@helper
 def _next_gap(joined, alive, fills, degrees, stale):
     """The gap of least fill-in, then of fewest neighbours, then the first."""
     best = -1
@@ -87,7 +87,7 @@ def _next_gap(joined, alive, fills, degrees, stale):
     return best
 
 
-@kernel
+@helper
 def elimination_order(joined):
     """An order by least fill-in; scopes of the steps as a list of neighbours of each."""
     n_gaps = joined.shape[0]
@@ -129,7 +129,7 @@ def bucket_sizes(scope_start, scopes, gap_cards, n_classes, sizes):
         sizes[step] = cells
 
 
-@kernel
+@helper
 def plan_factors(missing, needed, local, steps, scope_start, scopes, gap_cards, parent_start, parent_index,
                  parent_stride, n_classes):  # fmt: skip
     """Which factors meet at each step, and their strides along the scope of the step.
@@ -182,7 +182,7 @@ def plan_factors(missing, needed, local, steps, scope_start, scopes, gap_cards, 
     return input_start, inputs, stride_start, strides
 
 
-@kernel
+@helper
 def _stride(f, gap, missing, local, scope_start, scopes, gap_cards, parent_start, parent_index, parent_stride,
             n_classes):  # fmt: skip
     """How far apart two neighbouring values of a gap stand in factor ``f``; zero if the factor does not have it."""
@@ -203,7 +203,7 @@ def _stride(f, gap, missing, local, scope_start, scopes, gap_cards, parent_start
     return 0
 
 
-@kernel
+@helper
 def _multiply(bucket, factor, base, strides, scope, gap_cards, digits, n_classes):
     """Multiply a factor into a bucket, cell by cell in the order of the bucket."""
     size = scope.size
@@ -223,7 +223,7 @@ def _multiply(bucket, factor, base, strides, scope, gap_cards, digits, n_classes
             k -= 1
 
 
-@kernel
+@helper
 def _in_range(bucket):
     """Whether all entries are far from the ends of the range of a double."""
     low, high = 1.0, 1.0
@@ -233,7 +233,7 @@ def _in_range(bucket):
     return low >= LOW and high <= HIGH
 
 
-@kernel
+@helper
 def _rescale(bucket, logs, stored, n_classes, result):
     """Bring a bucket back from the log scale; each class is scaled by its largest entry, added to the result."""
     for k in range(bucket.size):
@@ -247,7 +247,7 @@ def _rescale(bucket, logs, stored, n_classes, result):
             bucket[k] = np.exp(bucket[k] - best) if best > -np.inf else 1.0
 
 
-@kernel
+@helper
 def _fill_bucket(bucket, logs, step, bases, theta, messages, message_start, input_start, inputs, stride_start, strides,
                  scope, gap_cards, digits, n_features, n_classes, result):  # fmt: skip
     """The product of the factors of one step."""
@@ -269,7 +269,7 @@ def _fill_bucket(bucket, logs, step, bases, theta, messages, message_start, inpu
         _rescale(bucket, logs, stored, n_classes, result)
 
 
-@kernel
+@helper
 def _reduce(bucket, card, n_classes, maximize, message):
     """Sum out, or maximise over, the last variable of a bucket."""
     width = card * n_classes
@@ -285,7 +285,7 @@ def _reduce(bucket, card, n_classes, maximize, message):
             message[line * n_classes + c] = value
 
 
-@kernel
+@helper
 def _scale_message(message, n_classes, result):
     """Scale a message so that the largest entry of each class is one; the logs of the scales go to the result."""
     for c in range(n_classes):
@@ -298,7 +298,7 @@ def _scale_message(message, n_classes, result):
                 message[k] /= best
 
 
-@kernel
+@helper
 def _choose(bucket, at, card, n_classes, c, maximize, uniform):
     """The best value of a line of a bucket for class ``c``, or one drawn in proportion to it."""
     total, best = 0.0, 0
@@ -318,7 +318,7 @@ def _choose(bucket, at, card, n_classes, c, maximize, uniform):
     return last
 
 
-@kernel
+@helper
 def _choose_class(result, maximize, uniform):
     """The class of the largest log-joint, or one drawn in proportion."""
     best = result[0]
@@ -339,7 +339,7 @@ def _choose_class(result, maximize, uniform):
     return at
 
 
-@kernel
+@helper
 def run_plan(codes, rows, missing, needed, steps, scope_start, scopes, sizes, input_start, inputs, stride_start,
              strides, gap_cards, gap_features, offsets, parent_start, parent_index, parent_stride, log_prior, log_theta,
              theta, shifts, mode, uniforms, classes, filled, out):  # fmt: skip
@@ -363,7 +363,8 @@ def run_plan(codes, rows, missing, needed, steps, scope_start, scopes, sizes, in
     value = np.zeros(n_gaps, np.int64)
     for r in range(rows.size):
         result, row = out[r], rows[r]
-        result[:] = log_prior
+        for c in range(n_classes):
+            result[c] = log_prior[c]
         for i in range(n_features):
             if not needed[i]:
                 continue

@@ -9,34 +9,34 @@ from __future__ import annotations
 
 import numpy as np
 
-from discbayes.kernels._compile import kernel
+from discbayes.kernels._compile import helper, kernel, small_helper
 
 LOW, HIGH = 1e-100, 1e100
 
 
-@kernel
-def _store_logs(messages, logs, first, last, stored):
+@helper
+def _store_logs(messages, logs, cells, stored):
     """Move a message to its log-scale store and start again at one."""
-    for k in range(first, last):
+    for k in range(cells):
         logs[k] = (logs[k] if stored else 0.0) + np.log(messages[k])
         messages[k] = 1.0
 
 
-@kernel
-def _release_logs(messages, logs, first, last, n_classes, result):
+@helper
+def _release_logs(messages, logs, cells, n_classes, result):
     """Bring a message back from the log scale, each class scaled by its largest entry, whose log goes to the result."""
-    for k in range(first, last):
+    for k in range(cells):
         messages[k] = logs[k] + np.log(messages[k])
     for c in range(n_classes):
         best = -np.inf
-        for k in range(first + c, last, n_classes):
+        for k in range(c, cells, n_classes):
             best = max(best, messages[k])
         result[c] += best
-        for k in range(first + c, last, n_classes):
+        for k in range(c, cells, n_classes):
             messages[k] = np.exp(messages[k] - best) if best > -np.inf else 1.0
 
 
-@kernel
+@small_helper
 def _take_in(message, cells, source, line, step, n_classes, heard):
     """Multiply a message by what a child says; the first child starts it. Two classes are common and written out."""
     if n_classes == 2:
@@ -60,7 +60,7 @@ def _take_in(message, cells, source, line, step, n_classes, heard):
             line += step
 
 
-@kernel
+@small_helper
 def _sum_values(theta, line, message, cells, n_classes, total, at):
     """Σ_v θ[v, c] · message[v, c] for every class, written to ``total`` from ``at`` on."""
     if n_classes == 2:
@@ -112,7 +112,8 @@ def sum_out_gaps(
         for a in range(n_gaps):
             i = gaps[a]
             cells = cards[i] * n_classes
-            least, most, heard, stored = 1.0, 1.0, False, False
+            least, most = 1.0, 1.0
+            heard = stored = cells < 0  # false, but no literal: for a literal every helper would be compiled again
             for at in range(child_start[i], child_start[i + 1]):
                 k = child_index[at]
                 seen = codes[k, row] < cards[k]
@@ -120,7 +121,7 @@ def sum_out_gaps(
                     continue
                 by_low, by_high = (smallest[k], 1.0) if seen else (low[k], high[k])
                 if heard and (least * by_low < LOW or most * by_high > HIGH):
-                    _store_logs(message, logs, 0, cells, stored)
+                    _store_logs(message, logs, cells, stored)
                     stored, least, most = True, 1.0, 1.0
                 least *= by_low
                 most *= by_high
@@ -138,9 +139,10 @@ def sum_out_gaps(
             if not heard:
                 if normalized:
                     continue
-                message[:cells] = 1.0
+                for cell in range(cells):
+                    message[cell] = 1.0
             if stored:
-                _release_logs(message, logs, 0, cells, n_classes, result)
+                _release_logs(message, logs, cells, n_classes, result)
                 least, most = 1.0, 1.0
             least *= smallest[i]
             if not normalized:
@@ -167,9 +169,9 @@ def sum_out_gaps(
             product_low *= least
             product_high *= most
             pending = True
-            _sum_values(theta, base, message, cells, n_classes, logs, 0)
+            _sum_values(theta, base, message, cells, n_classes, told, starts[i])
             for c in range(n_classes):
-                product[c] *= logs[c]
+                product[c] *= told[starts[i] + c]
         if pending:
             for c in range(n_classes):
                 result[c] += np.log(product[c])

@@ -27,8 +27,9 @@ def complete_log_joint(
     n_features, n_rows = codes.shape[0], stop - start
     n_classes = log_prior.size
     cell = np.empty(n_rows, np.int64)
-    for m in range(n_rows):
-        out[m] = log_prior
+    for m in range(n_rows):  # written out: assigning one array to another takes seconds to compile
+        for c in range(n_classes):
+            out[m, c] = log_prior[c]
     for i in range(n_features):
         own = codes[i, start:stop]
         for m in range(n_rows):

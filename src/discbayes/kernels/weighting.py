@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import numpy as np
 
-from discbayes.kernels._compile import kernel
+from discbayes.kernels._compile import helper, kernel
 
 
-@kernel
+@helper
 def _uniform(state):
     """The next number in [0, 1) of a small generator (splitmix64), whose state is advanced."""
     state[0] += np.uint64(0x9E3779B97F4A7C15)
@@ -18,7 +18,7 @@ def _uniform(state):
     return np.float64(z >> np.uint64(11)) / 9007199254740992.0
 
 
-@kernel
+@helper
 def _draw_weight(x, order, cards, offsets, parent_start, parent_index, parent_stride, log_theta, theta, missing, needed,
                  n_classes, c, state):  # fmt: skip
     """Draw the gaps parents first and return the log probability of what is observed, given them."""
