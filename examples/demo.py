@@ -21,7 +21,7 @@ def with_gaps(X: np.ndarray, share: float) -> np.ndarray:
 
 
 def measure(structure: object, X: np.ndarray, y: np.ndarray) -> list[float]:
-    """Accuracy and log loss on complete test rows and on test rows with gaps, and seconds, by 5-fold cross-validation."""
+    """Accuracy and log loss on complete test rows and on rows with gaps, and seconds, by 5-fold cross-validation."""
     results, started = [], time.perf_counter()
     for train, test in StratifiedKFold(5, shuffle=True, random_state=0).split(X, y):
         clf = BayesNetClassifier(structure, n_jobs=-1).fit(X[train], y[train])

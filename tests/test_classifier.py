@@ -284,9 +284,7 @@ def test_a_row_with_every_feature_missing_gets_the_class_prior(mixed):
     nothing.loc[:, :] = None
     for structure in ("nb", "tan", KDB(k=2)):
         clf = BayesNetClassifier(structure).fit(X, y)
-        np.testing.assert_allclose(
-            clf.predict_proba(nothing)[0], np.exp(clf.network_.parameters.log_prior), atol=1e-12
-        )
+        np.testing.assert_allclose(clf.predict_proba(nothing)[0], np.exp(clf.network_.parameters.log_prior), atol=1e-12)
 
 
 def test_values_never_seen_are_summed_out_or_refused(mixed):
@@ -297,6 +295,17 @@ def test_values_never_seen_are_summed_out_or_refused(mixed):
     np.testing.assert_array_equal(clf.predict_proba(odd), clf.predict_proba(gap))
     with pytest.raises(ValueError, match="'city' holds 'Salzburg'"):
         BayesNetClassifier(unknown="error").fit(X, y).predict(odd)
+
+
+def test_settings_changed_after_the_fit_count(mixed):
+    X, y = mixed
+    clf = BayesNetClassifier(KDB(k=2)).fit(X, y)
+    with pytest.raises(ValueError, match="Salzburg"):
+        clf.set_params(unknown="error").predict(X.assign(city="Salzburg"))
+    gappy = X.assign(age=np.nan, city=None)
+    with pytest.raises(FactorTooLargeError):
+        clf.set_params(max_factor_size=1).predict(gappy)
+    assert clf.set_params(n_draws=50).predict_proba(gappy).shape == (len(y), 2)
 
 
 def test_declared_domains(mixed):
@@ -334,21 +343,23 @@ def test_dense_structures_name_the_columns_or_draw(mixed):
 @pytest.mark.parametrize(
     "change, message",
     [
-        (dict(structure="tann"), "structure='tann' is not known; it is one of 'nb', 'tan', 'kdb'"),
-        (dict(parameters="mapp"), "parameters='mapp' is not known"),
-        (dict(structure=3), "neither a name"),
-        (dict(discretizer="chimerge"), "discretizer"),
-        (dict(missing="impute"), "missing must be one of"),
-        (dict(unknown="new"), "unknown must be one of"),
-        (dict(categorical=["colour"]), "colour"),
-        (dict(structure=[("age", "colour")]), "colour"),
-        (dict(structure=[("age", "city"), ("city", "age")]), "cycle"),
-        (dict(structure=Structure.naive(3)), "3 features and the data 5"),
-        (dict(structure=KDB(k=-1)), "k=-1"),
-        (dict(structure=SpanningTree(root="colour")), "root names 'colour'"),
-        (dict(structure=SpanningTree(required=[("age", "age")])), "itself"),
-        (dict(parameters=MaximumAPosteriori("flat")), "prior='flat'"),
-        (dict(parameters=MaximumAPosteriori(strength=-1)), "strength=-1"),
+        ({"structure": "tann"}, "structure='tann' is not known; it is one of 'nb', 'tan', 'kdb'"),
+        ({"parameters": "mapp"}, "parameters='mapp' is not known"),
+        ({"structure": 3}, "neither a name"),
+        ({"max_factor_size": 0}, "max_factor_size=0"),
+        ({"n_draws": 2.5}, "n_draws=2.5"),
+        ({"discretizer": "chimerge"}, "discretizer"),
+        ({"missing": "impute"}, "missing must be one of"),
+        ({"unknown": "new"}, "unknown must be one of"),
+        ({"categorical": ["colour"]}, "colour"),
+        ({"structure": [("age", "colour")]}, "colour"),
+        ({"structure": [("age", "city"), ("city", "age")]}, "cycle"),
+        ({"structure": Structure.naive(3)}, "3 features and the data 5"),
+        ({"structure": KDB(k=-1)}, "k=-1"),
+        ({"structure": SpanningTree(root="colour")}, "root names 'colour'"),
+        ({"structure": SpanningTree(required=[("age", "age")])}, "itself"),
+        ({"parameters": MaximumAPosteriori("flat")}, "prior='flat'"),
+        ({"parameters": MaximumAPosteriori(strength=-1)}, "strength=-1"),
     ],
 )
 def test_settings_that_make_no_sense(mixed, change, message):
@@ -419,7 +430,9 @@ def test_constant_and_empty_columns_carry_no_information(iris):
     X, y = iris
     padded = X.assign(constant="same", nothing=np.nan, void=None)
     clf = BayesNetClassifier("nb").fit(padded, y)
-    np.testing.assert_allclose(clf.predict_proba(padded), BayesNetClassifier("nb").fit(X, y).predict_proba(X), atol=1e-12)
+    np.testing.assert_allclose(
+        clf.predict_proba(padded), BayesNetClassifier("nb").fit(X, y).predict_proba(X), atol=1e-12
+    )
     changed = padded.assign(constant="other", nothing=1.0, void="value")
     np.testing.assert_allclose(clf.predict_proba(changed), clf.predict_proba(padded), atol=1e-12)
     for structure in ("tan", KDB(k=2)):
@@ -437,7 +450,9 @@ def test_an_identifier_of_a_million_values_is_refused_quickly():
 def test_a_column_of_ten_thousand_values_does_not_eat_the_memory():
     rng = np.random.default_rng(0)
     n = 20_000 if not UNCOMPILED else 300
-    frame = pd.DataFrame({"zip": rng.integers(0, 10_000, n), "other": rng.integers(0, 10_000, n), "x": rng.integers(0, 3, n)})
+    frame = pd.DataFrame(
+        {"zip": rng.integers(0, 10_000, n), "other": rng.integers(0, 10_000, n), "x": rng.integers(0, 3, n)}
+    )
     y = rng.integers(0, 2, n)
     for structure in (SpanningTree(max_table_size=1_000_000), KDB(k=2, max_table_size=1_000_000)):
         clf = BayesNetClassifier(structure, categorical=["zip", "other"]).fit(frame, y)

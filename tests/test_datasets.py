@@ -95,9 +95,7 @@ def test_rule_reproduces_the_file_row_by_row(name, data_files):
 
 @needs_data
 def test_mofn_test_part_equals_the_file(data_files):
-    made, read = (
-        load_dataset("mofn-3-7-10", source=source, as_frame=False) for source in ("embedded", "files")
-    )
+    made, read = (load_dataset("mofn-3-7-10", source=source, as_frame=False) for source in ("embedded", "files"))
     assert made.feature_names == read.feature_names
     pairs = [sorted(map(str, np.column_stack([d.X_test, d.y_test]).tolist())) for d in (made, read)]
     assert pairs[0] == pairs[1]
@@ -523,9 +521,7 @@ def test_list_has_every_source_in_order(folder):
 
 
 def test_wrong_choices_are_named():
-    with pytest.raises(
-        ValueError, match="source must be one of auto, embedded, files, cache, openml; got 'web'"
-    ):
+    with pytest.raises(ValueError, match="source must be one of auto, embedded, files, cache, openml; got 'web'"):
         load_dataset("iris", source="web")
     with pytest.raises(ValueError, match="source must be one of embedded, files, cache; got 'openml'"):
         list_datasets("openml")

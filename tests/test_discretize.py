@@ -239,9 +239,7 @@ def test_equal_frequency_refuses_odd_numbers_of_bins(n_bins):
         EqualFrequencyDiscretizer(n_bins).fit([[1.0], [2.0]])
 
 
-@pytest.mark.skipif(
-    NO_COMPILER, reason="scikit-learn's checks are about the interface, and slow without the compiler"
-)
+@pytest.mark.skipif(NO_COMPILER, reason="scikit-learn's checks are about the interface, and slow without the compiler")
 @pytest.mark.filterwarnings("ignore")
 @parametrize_with_checks([MDLPDiscretizer(), EqualFrequencyDiscretizer()])
 def test_scikit_learn_checks(estimator, check):

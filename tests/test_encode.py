@@ -170,9 +170,7 @@ def test_categories_of_numbers():
     frame = pd.DataFrame({"grade": pd.Categorical([3, 1, 3, 1], categories=[3, 2, 1])})
     encoder, data = fit(frame)
     assert data.domain.features[0].values == (3, 2, 1)
-    np.testing.assert_array_equal(
-        encoder.transform(pd.DataFrame({"grade": [1.0, 2.0, 3.0, 9.0]})), [[2, 1, 0, 3]]
-    )
+    np.testing.assert_array_equal(encoder.transform(pd.DataFrame({"grade": [1.0, 2.0, 3.0, 9.0]})), [[2, 1, 0, 3]])
 
 
 def test_numeric_columns_declared_as_categories():
@@ -361,9 +359,7 @@ def test_whole_numbers_far_apart_and_large():
     encoder, data = fit(X, discretizer=None)
     np.testing.assert_array_equal(data.codes, [[1, 2, 0, 1], [0, 1, 0, 1]])
     assert data.domain.features[1].values == (far, far + 1)
-    np.testing.assert_array_equal(
-        encoder.transform([[7, far], [0, -(2**63)], [2**63 - 1, 5]]), [[3, 1, 3], [0, 2, 2]]
-    )
+    np.testing.assert_array_equal(encoder.transform([[7, far], [0, -(2**63)], [2**63 - 1, 5]]), [[3, 1, 3], [0, 2, 2]])
     cut, data = fit(np.array([[-(10**12)], [10**12]] * 10), np.arange(20) % 2)
     np.testing.assert_array_equal(data.codes[0], np.arange(20) % 2)
     np.testing.assert_array_equal(cut.transform([[-1], [0], [1]]), [[0, 1, 1]])
@@ -373,9 +369,7 @@ def test_whole_numbers_beyond_the_cuts():
     X = np.array([[2], [7]] * 20)
     encoder, _ = fit(X, X[:, 0])
     np.testing.assert_array_equal(encoder.transform(np.array([[-900], [4], [5], [9000]])), [[0, 0, 1, 1]])
-    np.testing.assert_array_equal(
-        encoder.transform(np.array([[-900], [4], [5], [9000]], np.int16)), [[0, 0, 1, 1]]
-    )
+    np.testing.assert_array_equal(encoder.transform(np.array([[-900], [4], [5], [9000]], np.int16)), [[0, 0, 1, 1]])
 
 
 @pytest.mark.parametrize("n_values, dtype", [(255, np.uint8), (300, np.uint16), (70_000, np.uint32)])
@@ -611,9 +605,7 @@ def test_from_a_domain_written_by_hand():
         Variable("k", "categorical", ("lo", "hi"), missing_value=True),
     )
     encoder = FrameEncoder.from_domain(Domain(features, Variable("class", "categorical", (0, 1))))
-    np.testing.assert_array_equal(
-        encoder.transform([[1, "hi"], [2, None], [0, "lo"]]), [[1, 2, 0], [1, 3, 0]]
-    )
+    np.testing.assert_array_equal(encoder.transform([[1, "hi"], [2, None], [0, "lo"]]), [[1, 2, 0], [1, 3, 0]])
 
 
 def test_the_number_of_threads_does_not_matter():
@@ -666,9 +658,7 @@ class TinyNaiveBayes(ClassifierMixin, BaseEstimator):
         return tags
 
 
-@pytest.mark.skipif(
-    NO_COMPILER, reason="scikit-learn's checks are about the interface, and slow without the compiler"
-)
+@pytest.mark.skipif(NO_COMPILER, reason="scikit-learn's checks are about the interface, and slow without the compiler")
 @pytest.mark.filterwarnings("ignore")
 @parametrize_with_checks([TinyNaiveBayes()])
 def test_scikit_learn_checks_of_a_classifier_on_the_encoder(estimator, check):

@@ -135,7 +135,11 @@ def test_feature_posterior_and_marginal_modes(kind):
 @pytest.mark.parametrize("kind", KINDS)
 def test_samples_pass_a_chi_square_test(kind, normalized):
     rng = np.random.default_rng(11)
-    structure = {"naive": Structure.naive(3), "forest": Structure(((), (0,), (0,))), "any": Structure(((), (0,), (0, 1)))}
+    structure = {
+        "naive": Structure.naive(3),
+        "forest": Structure(((), (0,), (0,))),
+        "any": Structure(((), (0,), (0, 1))),
+    }
     tables = oracle.random_tables(rng, structure[kind], [2, 3, 2], 2, normalized)
     n = 4000
     codes, classes = sample(tables, n, np.random.default_rng(1))
@@ -165,7 +169,9 @@ def test_queries_equal_enumeration(seed):
     tables, _, _ = make(seed, "any", n_features=4)
     joint = oracle.full_joint(tables)
     joint /= joint.sum()
-    np.testing.assert_allclose(joint_posterior(tables, [2, CLASS, 0], {}), joint.sum(axis=(1, 3)).transpose(1, 2, 0), atol=1e-12)
+    np.testing.assert_allclose(
+        joint_posterior(tables, [2, CLASS, 0], {}), joint.sum(axis=(1, 3)).transpose(1, 2, 0), atol=1e-12
+    )
     part = joint[:, :, 0, :]
     np.testing.assert_allclose(joint_posterior(tables, [3], {2: 0}), part.sum(axis=(0, 1, 3)) / part.sum(), atol=1e-12)
     part = joint[..., -1]

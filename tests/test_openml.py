@@ -91,9 +91,7 @@ class FakeOpenML:
         found = [{"did": 9, "version": 3}, {"did": 7, "version": 2}]
         self.asked: list[str] = []
         self.replies = {
-            f"{openml.API}/list/data_name/toy/status/active": json.dumps(
-                {"data": {"dataset": found}}
-            ).encode(),
+            f"{openml.API}/list/data_name/toy/status/active": json.dumps({"data": {"dataset": found}}).encode(),
             f"{openml.API}/7": json.dumps({"data_set_description": about | changes}).encode(),
             address.replace("http:", "https:"): content,
         }
@@ -157,9 +155,7 @@ def test_openml_unknown_name(monkeypatch):
 
 
 def test_offline():
-    with pytest.raises(
-        ConnectionError, match=r"'iriss' here, and OpenML cannot be reached .*nearest names: iris"
-    ):
+    with pytest.raises(ConnectionError, match=r"'iriss' here, and OpenML cannot be reached .*nearest names: iris"):
         load_dataset("iriss")
 
 

@@ -83,6 +83,7 @@ class BayesNet:
             raise ValueError("the tables and the domain have different numbers of values: they do not belong together")
         if self.domain.n_classes != self.parameters.n_classes:
             raise ValueError("the tables and the domain have different numbers of classes")
+        _ = self.effort  # refuses limits that make no sense
 
     # ---- what it is
 
@@ -135,7 +136,7 @@ class BayesNet:
 
     def log_joint(self, X: Any) -> np.ndarray:
         """Log P(c, x observed), a row for each row of X and a column for each class."""
-        return self._log_joint(self.encode(X))
+        return self.log_joint_of(self.encode(X))
 
     def posterior(self, X: Any) -> np.ndarray:
         """P(c | x observed). A row that is impossible in every class, or has no value at all, gets the class prior."""
@@ -165,14 +166,14 @@ class BayesNet:
         drawn, _ = self._named(
             inference.sample, self.parameters, int(n_draws), np.random.default_rng(random_state), self.effort
         )
-        own = inference.log_marginal(self._log_joint(codes))
+        own = inference.log_marginal(self.log_joint_of(codes))
         gaps = inference.group_by_gaps(codes, np.arange(codes.shape[1]), self.domain.cards)
         score = np.empty(own.size)
         for group in range(gaps.n_groups):
             rows = gaps.rows[gaps.start[group] : gaps.start[group + 1]]
             hidden = codes[:, rows[0]] >= self.domain.cards
             masked = np.where(hidden[:, None], self.domain.cards[:, None], drawn).astype(codes.dtype)
-            others = np.sort(inference.log_marginal(self._log_joint(masked)))
+            others = np.sort(inference.log_marginal(self.log_joint_of(masked)))
             score[rows] = 1 - np.searchsorted(others, own[rows] + 1e-9, side="right") / others.size
         return score
 
@@ -274,7 +275,8 @@ class BayesNet:
         prior = np.exp(self.parameters.log_prior - self.parameters.log_prior.max())
         return prior / prior.sum()
 
-    def _log_joint(self, codes: np.ndarray) -> np.ndarray:
+    def log_joint_of(self, codes: np.ndarray) -> np.ndarray:
+        """The log-joint of rows that are codes already."""
         return self._named(inference.log_joint, self.parameters, codes, self.effort)
 
     def _named(self, function: Any, *arguments: Any) -> Any:

@@ -140,7 +140,9 @@ class BayesNetClassifier(ClassifierMixin, BaseEstimator):
         encoder = self._make_encoder()
         data = self._weighted(encoder.fit_transform(table, y, sample_weight), encoder.classes_)
         if data.n_classes == 1:
-            warnings.warn(f"y has one class only, {data.domain.target.values[0]!r}: it is all that can be predicted", stacklevel=2)
+            warnings.warn(
+                f"y has one class only, {data.domain.target.values[0]!r}: it is all that can be predicted", stacklevel=2
+            )
         counts = count(data, self.n_jobs)
         context.progress.stage(f"structure: {structure!r} on {data.n_samples} rows, {data.n_features} features")
         found = structure.learn(data, counts, context)
@@ -196,7 +198,12 @@ class BayesNetClassifier(ClassifierMixin, BaseEstimator):
         check_is_fitted(self)
         table = read_table(X)
         validate_data(self, X, skip_check_array=True, reset=False)
-        return self.network_._log_joint(self._encoder.transform(table))
+        codes = self._encoder.transform(table, self.unknown)
+        return self._current_network().log_joint_of(codes)
+
+    def _current_network(self) -> BayesNet:
+        """The network under the settings in force now: ``set_params`` after ``fit`` counts."""
+        return replace(self.network_, max_factor_size=self.max_factor_size, n_draws=self.n_draws, n_jobs=self.n_jobs)
 
     def predict_proba(self, X: Any, class_prior: Sequence[float] | None = None) -> np.ndarray:
         """P(c | x observed); gaps and unseen values are summed out exactly.

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from argparse import Namespace
 from collections.abc import Collection
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -13,7 +12,7 @@ import numpy as np
 from discbayes.classifier import BayesNetClassifier
 from discbayes.cli.console import UserError, listed
 from discbayes.cli.sources import Source
-from discbayes.data import Domain, FrameEncoder
+from discbayes.data import Domain
 from discbayes.engine import Progress
 from discbayes.io import load
 
@@ -48,10 +47,6 @@ def features_of(domain: Domain, source: Source, ignored: Collection[str], progre
 
 def posterior(model: BayesNetClassifier, X: Any, args: Namespace) -> np.ndarray:
     """P(class | what is known of the row), with the options of the command line in force."""
-    unknown = getattr(args, "unknown", None) or model.unknown
-    if unknown == "error":  # the network itself always sums out what it does not know
-        FrameEncoder.from_domain(model.network_.domain, "error", args.n_jobs).transform(X)
-    network = replace(model.network_, n_jobs=args.n_jobs)
-    if args.n_draws is not None:
-        network = replace(network, n_draws=args.n_draws)
-    return network.posterior(X)
+    given = {name: getattr(args, name, None) for name in ("unknown", "n_draws", "n_jobs")}
+    model.set_params(**{name: value for name, value in given.items() if value is not None})
+    return model.predict_proba(X)

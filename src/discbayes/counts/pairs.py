@@ -116,6 +116,15 @@ def _as_matrices(measured: np.ndarray, n: int) -> PairInformation:
     return PairInformation(*matrices)
 
 
+def _class_positions(y: np.ndarray, n_classes: int) -> tuple[np.ndarray, np.ndarray]:
+    """A bit for each row, the rows of a class side by side and each class from a new word on; and those first words."""
+    sizes = np.bincount(y, minlength=n_classes)
+    word_start = np.concatenate([[0], np.cumsum((sizes + 63) // 64)]).astype(np.int64)
+    place = np.empty(y.size, np.int64)
+    place[np.argsort(y, kind="stable")] = np.arange(y.size)  # rank of each row when sorted by class
+    return place + (64 * word_start[:-1] - np.cumsum(sizes) + sizes)[y], word_start
+
+
 class _PairRun:
     """One pass over all pairs: which kernel for which pair, and the bit sets where they are used."""
 
@@ -190,9 +199,7 @@ class _PairRun:
     def _build_bits(self, used: np.ndarray, n_jobs: int | None) -> None:
         data = self.data
         start = self.bit_start = np.concatenate([[0], np.cumsum(np.where(used, data.cards, 0))]).astype(np.int64)
-        position = np.empty(data.n_samples, np.int64)
-        self.word_start = np.empty(data.n_classes + 1, np.int64)
-        counting.class_positions(self.y, data.n_classes, position, self.word_start)
+        position, self.word_start = _class_positions(self.y, data.n_classes)
         self.bits = np.zeros((int(start[-1]), int(self.word_start[-1])), np.uint64)
 
         def fill(i: int) -> None:

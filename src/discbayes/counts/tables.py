@@ -99,8 +99,7 @@ class FamilyCounts:
 
 def count(data: Encoded, n_jobs: int | None = None) -> Counts:
     """Count the class and each feature with the class."""
-    class_count = np.zeros(data.n_classes)
-    counting.count_class(kernel_classes(data), kernel_weight(data), class_count)
+    class_count = np.bincount(data.classes, data.weight, minlength=data.n_classes).astype(float)
     layout = Layout(Structure.naive(data.n_features), data.cards, data.n_classes)
     cells = np.zeros(layout.size)
     _count_into(data, layout, range(data.n_features), cells, n_jobs)

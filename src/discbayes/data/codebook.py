@@ -66,9 +66,7 @@ class Codebook:
         out = np.empty((len(self.variables), table.n_rows), dtype=self.dtype)
         tasks: list[Callable[[], None]] = []
         for part in table.parts:
-            tasks += (
-                self._block_tasks(part, out) if isinstance(part, Block) else [self._levels_task(part, out)]
-            )
+            tasks += self._block_tasks(part, out) if isinstance(part, Block) else [self._levels_task(part, out)]
         parallel_map(lambda task: task(), tasks, n_jobs, work=4 * out.size)
         return out
 

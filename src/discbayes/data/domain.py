@@ -114,9 +114,7 @@ class Domain:
         try:
             return self._positions[name]
         except KeyError:
-            raise KeyError(
-                f"no feature is called {name!r}; the features are {', '.join(self.names[:20])}"
-            ) from None
+            raise KeyError(f"no feature is called {name!r}; the features are {', '.join(self.names[:20])}") from None
 
     @cached_property
     def _positions(self) -> dict[str, int]:
@@ -162,9 +160,7 @@ class Encoded:
     @cached_property
     def gaps(self) -> np.ndarray:
         """The number of missing cells of each feature."""
-        return np.array(
-            [np.count_nonzero(row == card) for row, card in zip(self.codes, self.cards, strict=True)]
-        )
+        return np.array([np.count_nonzero(row == card) for row, card in zip(self.codes, self.cards, strict=True)])
 
     @property
     def classes(self) -> np.ndarray:

@@ -90,9 +90,7 @@ class FrameEncoder:
         self.n_jobs = n_jobs
 
     @classmethod
-    def from_domain(
-        cls, domain: Domain, unknown: str = "marginalize", n_jobs: int | None = None
-    ) -> FrameEncoder:
+    def from_domain(cls, domain: Domain, unknown: str = "marginalize", n_jobs: int | None = None) -> FrameEncoder:
         """An encoder that is ready to `transform`, for a domain that was learned before."""
         encoder = cls(unknown=unknown, n_jobs=n_jobs)
         encoder._adopt(domain, np.array(domain.target.values))
@@ -152,20 +150,21 @@ class FrameEncoder:
     def _encode_fitted(self, table: Table, declared: list[int]) -> np.ndarray:
         codes = self._codebook.encode(table, self.n_jobs)
         for position in declared:
-            self._refuse_unseen(
-                table, codes, position, "add it to the domains of the column, or mark it as missing"
-            )
+            self._refuse_unseen(table, codes, position, "add it to the domains of the column, or mark it as missing")
         for row, variable in zip(codes, self.domain_.features, strict=True):
             if variable.missing_value:
                 row[row == variable.card] = variable.card - 1
         return codes
 
-    def transform(self, X: Any) -> np.ndarray:
-        """The codes of a table with the same columns, shape (n_features, n_samples); gaps become missing."""
+    def transform(self, X: Any, unknown: str | None = None) -> np.ndarray:
+        """The codes of a table with the same columns, shape (n_features, n_samples); gaps become missing.
+
+        ``unknown`` replaces the setting of the encoder for this call.
+        """
         table = read_table(X)
         self._check_columns(table)
         codes = self._codebook.encode(table, self.n_jobs)
-        if self.unknown == "error":
+        if _one_of("unknown", unknown or self.unknown, _UNKNOWN) == "error":
             for position in range(len(table.names)):
                 way_out = 'use unknown="marginalize" to count it as missing'
                 self._refuse_unseen(table, codes, position, way_out)
@@ -190,14 +189,11 @@ class FrameEncoder:
             return
         if sorted(got) == sorted(expected):
             raise ValueError(
-                f"X has the columns of fit in another order, {_list(got)} instead of {_list(expected)}: "
-                "reorder them"
+                f"X has the columns of fit in another order, {_list(got)} instead of {_list(expected)}: reorder them"
             )
         lacking = [name for name in expected if name not in set(got)]
         surplus = [name for name in got if name not in set(expected)]
-        raise ValueError(
-            f"the columns of X differ from those at fit: missing {_list(lacking)}; new {_list(surplus)}"
-        )
+        raise ValueError(f"the columns of X differ from those at fit: missing {_list(lacking)}; new {_list(surplus)}")
 
     def transform_y(self, y: Any) -> np.ndarray:
         """The class codes of labels."""
@@ -206,8 +202,7 @@ class FrameEncoder:
         odd = [value for value in levels.tolist() if value not in index]
         if odd:
             raise ValueError(
-                f"y holds classes that were not there at fit: {_list(odd)}; "
-                f"the classes are {_list(list(index))}"
+                f"y holds classes that were not there at fit: {_list(odd)}; the classes are {_list(list(index))}"
             )
         return np.array([index[value] for value in levels.tolist()], dtype=np.int64)[codes]
 

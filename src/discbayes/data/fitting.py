@@ -19,9 +19,7 @@ from discbayes.data.reading import check_levels, plain
 from discbayes.engine import parallel_map
 from discbayes.kernels.encoding import mark_present
 
-_TEXT_VALUES = (
-    50  # a string column with more distinct values than this, and in most rows a new one, is no category
-)
+_TEXT_VALUES = 50  # a string column with more distinct values than this, and in most rows a new one, is no category
 _COUNT_SPAN = 1 << 12
 
 
@@ -50,29 +48,21 @@ class Declared:
 
 def resolve(categorical: Any, domains: Mapping[str, Sequence[Any]] | None, names: list[str]) -> Declared:
     """Turn the options ``categorical`` and ``domains`` into column positions."""
-    known = {
-        _position(name, names, "domains"): _domain(name, values) for name, values in (domains or {}).items()
-    }
+    known = {_position(name, names, "domains"): _domain(name, values) for name, values in (domains or {}).items()}
     return Declared(frozenset(_category_positions(categorical, names)), known)
 
 
 def _category_positions(categorical: Any, names: list[str]) -> list[int]:
     if isinstance(categorical, str):
         if categorical not in ("auto", "all"):
-            raise ValueError(
-                f'categorical must be "auto", "all", a list of columns or a mask; got {categorical!r}'
-            )
+            raise ValueError(f'categorical must be "auto", "all", a list of columns or a mask; got {categorical!r}')
         return list(range(len(names))) if categorical == "all" else []
     if categorical is None or not hasattr(categorical, "__iter__"):
-        raise ValueError(
-            f'categorical must be "auto", "all", a list of columns or a mask; got {categorical!r}'
-        )
+        raise ValueError(f'categorical must be "auto", "all", a list of columns or a mask; got {categorical!r}')
     listed = list(categorical)
     if listed and all(isinstance(item, (bool, np.bool_)) for item in listed):
         if len(listed) != len(names):
-            raise ValueError(
-                f"the mask categorical has {len(listed)} entries, but X has {len(names)} columns"
-            )
+            raise ValueError(f"the mask categorical has {len(listed)} entries, but X has {len(names)} columns")
         return [int(position) for position in np.flatnonzero(listed)]
     return [_position(item, names, "categorical") for item in listed]
 
@@ -91,9 +81,7 @@ def _position(item: Any, names: list[str], option: str) -> int:
 def _domain(name: Any, values: Sequence[Any]) -> tuple[Any, ...]:
     known = [plain(value) for value in values]
     if not known or any(map(is_gap, known)):
-        raise ValueError(
-            f"domains[{name!r}] must list the values of the column, without gaps; got {list(values)!r}"
-        )
+        raise ValueError(f"domains[{name!r}] must list the values of the column, without gaps; got {list(values)!r}")
     check_levels(known, str(name))
     if len(set(known)) < len(known):
         raise ValueError(f"domains[{name!r}] lists a value twice: {known!r}")
@@ -109,9 +97,7 @@ def resolve_discretizer(discretizer: Any, n_jobs: int | None) -> Any:
             return EqualFrequencyDiscretizer(n_jobs=n_jobs)
     elif discretizer is None or hasattr(discretizer, "fit"):
         return discretizer
-    raise ValueError(
-        f'discretizer must be "mdlp", "equal-frequency", None or a transformer; got {discretizer!r}'
-    )
+    raise ValueError(f'discretizer must be "mdlp", "equal-frequency", None or a transformer; got {discretizer!r}')
 
 
 def fit_variables(
@@ -125,14 +111,10 @@ def fit_variables(
             found[part.position] = _levels_variable(part, table.names[part.position], declared)
             continue
         open_columns = _settle(part, table.names, declared, found)
-        as_values = np.array(
-            [discretizer is None or part.positions[j] in declared.categories for j in open_columns]
-        )
+        as_values = np.array([discretizer is None or part.positions[j] in declared.categories for j in open_columns])
         found.update(_value_variables(part, open_columns[as_values.astype(bool)], table.names, n_jobs))
         pieces.append((part, open_columns[~as_values.astype(bool)]))
-    found.update(
-        _cut_variables([piece for piece in pieces if piece[1].size], table.names, target, discretizer)
-    )
+    found.update(_cut_variables([piece for piece in pieces if piece[1].size], table.names, target, discretizer))
     return [found[position] for position in range(len(table.names))]
 
 
@@ -172,9 +154,7 @@ def _refuse_free_text(part: Levels, name: str) -> None:
 # Numbers as categories
 
 
-def _value_variables(
-    block: Block, columns: np.ndarray, names: list[str], n_jobs: int | None
-) -> dict[int, Variable]:
+def _value_variables(block: Block, columns: np.ndarray, names: list[str], n_jobs: int | None) -> dict[int, Variable]:
     """Variables whose values are the distinct numbers of a column."""
     counted = np.zeros(columns.size, dtype=bool)
     found: dict[int, Variable] = {}
@@ -218,18 +198,14 @@ def _present(block: Block, columns: np.ndarray, low_high: np.ndarray, n_jobs: in
 # Numbers with cut points
 
 
-def _cut_variables(
-    pieces: list[Piece], names: list[str], target: Target, discretizer: Any
-) -> dict[int, Variable]:
+def _cut_variables(pieces: list[Piece], names: list[str], target: Target, discretizer: Any) -> dict[int, Variable]:
     if not pieces:
         return {}
     if isinstance(discretizer, CutPointDiscretizer):
         cuts = discretizer.find_cuts(pieces, names, target.for_cuts())
     else:
         cuts = {
-            int(block.positions[j]): _transformer_cuts(
-                discretizer, block.column(j), names[block.positions[j]], target
-            )
+            int(block.positions[j]): _transformer_cuts(discretizer, block.column(j), names[block.positions[j]], target)
             for block, columns in pieces
             for j in columns
         }

@@ -151,9 +151,7 @@ def refuse_infinite(column: np.ndarray, name: str) -> None:
     """Refuse a column that holds an infinity."""
     if column.dtype.kind == "f" and np.isinf(column).any():
         value = column[np.isinf(column)][0]
-        raise ValueError(
-            f"column {name!r} contains infinity ({value}): replace inf by a number, or by NaN for a gap"
-        )
+        raise ValueError(f"column {name!r} contains infinity ({value}): replace inf by a number, or by NaN for a gap")
 
 
 def _integral_histogram(column: np.ndarray, labels: Labels) -> Histogram | None:

@@ -52,9 +52,7 @@ def _as_frame(X: Any) -> nw.DataFrame[Any] | None:
     except DuplicateError:
         _refuse_duplicates(X)
     if isinstance(frame, nw.LazyFrame):
-        raise TypeError(
-            "X is a lazy frame, whose rows are not there yet: call collect() on it (compute() in Dask)"
-        )
+        raise TypeError("X is a lazy frame, whose rows are not there yet: call collect() on it (compute() in Dask)")
     return frame if isinstance(frame, nw.DataFrame) else None
 
 
@@ -68,9 +66,7 @@ def _read_frame(frame: nw.DataFrame[Any]) -> Table:
     names = [str(name) for name in frame.columns]
     if len(set(names)) < len(names):
         twice = [name for name, times in Counter(names).items() if times > 1]
-        raise ValueError(
-            f"X has several columns with the same name: {', '.join(map(repr, twice))}; rename them"
-        )
+        raise ValueError(f"X has several columns with the same name: {', '.join(map(repr, twice))}; rename them")
     parts = [_read_series(frame.get_column(key), at, names[at]) for at, key in enumerate(frame.columns)]
     return Table(names=names, n_rows=len(frame), parts=parts, named=True)
 
@@ -121,9 +117,7 @@ def _refuse_type(name: str, dtype: str, temporal: bool) -> NoReturn:
         way_out = "turn it into numbers (the age in days) or categories (the month) first"
     else:
         way_out = "split it into columns of numbers or strings, or drop it"
-    raise ValueError(
-        f"column {name!r} holds {dtype}, which is neither number, boolean nor category: {way_out}"
-    )
+    raise ValueError(f"column {name!r} holds {dtype}, which is neither number, boolean nor category: {way_out}")
 
 
 # Arrays
@@ -139,9 +133,7 @@ def _as_array(X: Any) -> np.ndarray:
             "it has a single feature or array.reshape(1, -1) if it has a single sample."
         )
     if array.ndim != 2:
-        raise ValueError(
-            f"X must be a table with rows and columns; found {array.ndim} dimensions ({type(X).__name__})"
-        )
+        raise ValueError(f"X must be a table with rows and columns; found {array.ndim} dimensions ({type(X).__name__})")
     return array
 
 
@@ -194,9 +186,7 @@ def _numbers(values: np.ndarray, position: int, name: str, boolean: bool = False
 
 def _signed(values: np.ndarray, where: str) -> np.ndarray:
     if values.size and int(values.max()) > _INT64_MAX:
-        raise ValueError(
-            f"{where} holds {values.max()}, too large for 64 bits with a sign: cast it to float or str"
-        )
+        raise ValueError(f"{where} holds {values.max()}, too large for 64 bits with a sign: cast it to float or str")
     return values.astype(np.int64)
 
 
@@ -235,17 +225,13 @@ def _type_kind(kind: type) -> str:
         return "gap"
     if issubclass(kind, (bool, np.bool_)):
         return "boolean"
-    return (
-        "number" if issubclass(kind, (numbers.Real, Decimal)) and not issubclass(kind, _TEMPORAL) else "other"
-    )
+    return "number" if issubclass(kind, (numbers.Real, Decimal)) and not issubclass(kind, _TEMPORAL) else "other"
 
 
 def _refuse_object(values: list[Any], name: str) -> NoReturn:
     row, value = next((row, value) for row, value in enumerate(values) if _type_kind(type(value)) == "other")
     if isinstance(value, (complex, np.complexfloating)):
-        raise ValueError(
-            f"Complex data not supported: column {name!r} holds {value!r}; split it into two columns"
-        )
+        raise ValueError(f"Complex data not supported: column {name!r} holds {value!r}; split it into two columns")
     if isinstance(value, _TEMPORAL):
         _refuse_type(name, type(value).__name__, temporal=True)
     raise TypeError(

@@ -33,9 +33,7 @@ def check_weight(sample_weight: Any, n_rows: int) -> tuple[np.ndarray | None, np
 
 def _check_weight_values(weight: np.ndarray, n_rows: int) -> None:
     if weight.shape != (n_rows,):
-        raise ValueError(
-            f"sample_weight has shape {weight.shape}, but X has {n_rows} rows: pass one weight per row"
-        )
+        raise ValueError(f"sample_weight has shape {weight.shape}, but X has {n_rows} rows: pass one weight per row")
     if not np.isfinite(weight).all():
         row = int(np.flatnonzero(~np.isfinite(weight))[0])
         raise ValueError(f"sample_weight contains NaN or infinity, {weight[row]} in row {row}: replace it")
@@ -52,18 +50,14 @@ def label_array(y: Any, n_rows: int | None) -> np.ndarray:
         raise ValueError("This estimator requires y to be passed, but the target y is None.")
     labels = _to_numpy(y)
     if labels.ndim == 2 and labels.shape[1] > 1:
-        raise ValueError(
-            f"y has {labels.shape[1]} columns, but a classifier has one target: fit one for each column"
-        )
+        raise ValueError(f"y has {labels.shape[1]} columns, but a classifier has one target: fit one for each column")
     labels = column_or_1d(labels, warn=True)
     if n_rows is not None and labels.size != n_rows:
         raise ValueError(f"Found inconsistent numbers of samples: X has {n_rows} rows, y has {labels.size}")
     if labels.dtype.kind == "O":
         labels = _from_objects(labels)
     if labels.dtype.kind not in "biufUO":
-        raise ValueError(
-            f"Unknown label type: y holds {labels.dtype}; labels are strings, numbers or booleans"
-        )
+        raise ValueError(f"Unknown label type: y holds {labels.dtype}; labels are strings, numbers or booleans")
     if labels.dtype.kind == "f" and not np.isfinite(labels).all():
         _refuse_gaps(np.isnan(labels), "contains infinity, which is no label")
     return labels
@@ -100,9 +94,7 @@ def _from_objects(labels: np.ndarray) -> np.ndarray:
     if True in strings:
         text = next(value for value in values if isinstance(value, str))
         other = next(value for value in values if not isinstance(value, str))
-        raise ValueError(
-            f"y mixes strings and numbers, {text!r} and {other!r} for example: cast it to one of them"
-        )
+        raise ValueError(f"y mixes strings and numbers, {text!r} and {other!r} for example: cast it to one of them")
     return np.array(values)
 
 

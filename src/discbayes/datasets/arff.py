@@ -117,7 +117,5 @@ def _rows(lines: Iterator[str], attributes: list[Attribute]) -> Iterator[list[st
             raise ValueError(f"ARFF row {number} has {len(cells)} cells for {len(attributes)} attributes")
         for at, values in declared:
             if cells[at] not in values and cells[at] != "?":
-                raise ValueError(
-                    f"ARFF row {number} has {cells[at]!r}, not a value of {attributes[at].name!r}"
-                )
+                raise ValueError(f"ARFF row {number} has {cells[at]!r}, not a value of {attributes[at].name!r}")
         yield cells

@@ -42,9 +42,7 @@ class Embedded:
         wrong = sorted(set(options) - set(allowed))
         if wrong:
             offered = ", ".join(allowed) or "none"
-            raise TypeError(
-                f"data set {self.info.name!r} has no option {', '.join(wrong)} (its options: {offered})"
-            )
+            raise TypeError(f"data set {self.info.name!r} has no option {', '.join(wrong)} (its options: {offered})")
         return self.build(**options)
 
 
@@ -76,9 +74,7 @@ def _random_tree(*, n_samples: int = 150_000, n_features: int = 10, random_state
     return Columns(rules.categories(_named("X", X), X), rules.labels(y), split=(half, n_samples - half))
 
 
-def _random_distribution(
-    *, n_samples: int = 100_000, n_features: int = 10, random_state: Seed = 0
-) -> Columns:
+def _random_distribution(*, n_samples: int = 100_000, n_features: int = 10, random_state: Seed = 0) -> Columns:
     X, y = make_random_distribution(n_samples, n_features=n_features, random_state=random_state)
     return Columns(rules.categories(_named("X", X), X), rules.labels(y))
 

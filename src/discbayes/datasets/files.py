@@ -74,9 +74,7 @@ class FileEntry:
         else:
             columns = read_csv(self.path, self.numeric, self.categorical)
         if len(columns.y) != self.info.n_rows:
-            raise ValueError(
-                f"{self.path.name} has {len(columns.y)} rows, its manifest says {self.info.n_rows}"
-            )
+            raise ValueError(f"{self.path.name} has {len(columns.y)} rows, its manifest says {self.info.n_rows}")
         return replace(columns, split=self.info.split)
 
 
@@ -114,9 +112,7 @@ def _parse(folder: Path, source: str, entry: dict[str, Any]) -> FileEntry:
         _split(entry),
         description,
     )
-    return FileEntry(
-        info, folder / file, list(entry["numeric_features"]), list(entry["categorical_features"])
-    )
+    return FileEntry(info, folder / file, list(entry["numeric_features"]), list(entry["categorical_features"]))
 
 
 def _split(entry: dict[str, Any]) -> Split:

@@ -24,9 +24,7 @@ _WAVE_PEAKS = np.array([7, 15, 11])
 _WAVE_PAIRS = np.array([[0, 1], [0, 2], [1, 2]])  # which two waves a class mixes
 
 
-def draw_from_joint(
-    joint: np.ndarray, n_samples: int, rng: np.random.Generator
-) -> tuple[np.ndarray, np.ndarray]:
+def draw_from_joint(joint: np.ndarray, n_samples: int, rng: np.random.Generator) -> tuple[np.ndarray, np.ndarray]:
     """Draw rows from a table of probabilities: the class is its first axis, the features are the others."""
     cells = rng.choice(joint.size, size=at_least(1, n_samples, "n_samples"), p=joint.ravel())
     y, *features = np.unravel_index(cells, joint.shape)
@@ -54,9 +52,7 @@ def three_feature_joint() -> np.ndarray:
     return 0.5 * p_x1_x2[None, :, :, None] * p_x3
 
 
-def make_three_feature(
-    n_samples: int = 1000, *, random_state: RandomState = None
-) -> tuple[np.ndarray, np.ndarray]:
+def make_three_feature(n_samples: int = 1000, *, random_state: RandomState = None) -> tuple[np.ndarray, np.ndarray]:
     """Draw from P10's example of three binary features that needs a discriminative structure.
 
     Parameters

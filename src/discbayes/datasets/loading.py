@@ -7,6 +7,7 @@ from dataclasses import replace
 from difflib import get_close_matches
 from typing import Any
 
+from discbayes.data.frames import build_table, choose_library
 from discbayes.datasets import openml
 from discbayes.datasets.dataset import Columns, Dataset, DatasetInfo
 from discbayes.datasets.embedded import EMBEDDED
@@ -18,14 +19,11 @@ from discbayes.datasets.files import (
     data_folder,
     read_manifest,
 )
-from discbayes.data.frames import build_table, choose_library
 
 Found = tuple[DatasetInfo, Columns]
 
 
-def load_dataset(
-    name: str, *, source: str = "auto", as_frame: bool | str = "auto", **options: Any
-) -> Dataset:
+def load_dataset(name: str, *, source: str = "auto", as_frame: bool | str = "auto", **options: Any) -> Dataset:
     """Load a data set by name.
 
     Parameters

@@ -190,9 +190,7 @@ def _check_kind(attribute: Attribute, is_target: bool) -> None:
     allowed = ("nominal", "string") if is_target else ("numeric", "nominal", "string")
     if attribute.kind not in allowed:
         role = "class" if is_target else "column"
-        raise ValueError(
-            f"the {role} {attribute.name!r} is of kind {attribute.kind!r}; it must be one of {allowed}"
-        )
+        raise ValueError(f"the {role} {attribute.name!r} is of kind {attribute.kind!r}; it must be one of {allowed}")
 
 
 def _write_csv(stream: IO[bytes], header: list[str], rows: list[list[str]]) -> None:

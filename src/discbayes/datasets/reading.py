@@ -68,9 +68,7 @@ def _blocks(rows: Iterable[list[str]]) -> Iterator[list[list[str]]]:
         yield block
 
 
-def columns_from_rows(
-    header: list[str], rows: Iterable[list[str]], numeric: Iterable[str], target: str
-) -> Columns:
+def columns_from_rows(header: list[str], rows: Iterable[list[str]], numeric: Iterable[str], target: str) -> Columns:
     """Rows of text to columns: ``numeric`` ones hold numbers, ``target`` the class, the others categories."""
     numbers = set(numeric)
     columns = [_Column(name, name in numbers) for name in header]

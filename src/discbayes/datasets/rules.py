@@ -12,9 +12,7 @@ import numpy as np
 from discbayes.datasets.dataset import Columns
 
 _LINES = [[0, 1, 2], [3, 4, 5], [6, 7, 8], [0, 3, 6], [1, 4, 7], [2, 5, 8], [0, 4, 8], [2, 4, 6]]
-_SQUARES = [
-    f"{row}-{column}-square" for row in ("top", "middle", "bottom") for column in ("left", "middle", "right")
-]
+_SQUARES = [f"{row}-{column}-square" for row in ("top", "middle", "bottom") for column in ("left", "middle", "right")]
 _MONK_CARDS = (3, 3, 2, 3, 4, 2)
 
 

@@ -34,6 +34,13 @@ class Effort:
     seed: int = 0
     n_jobs: int | None = None
 
+    def __post_init__(self) -> None:
+        for name in ("max_factor_size", "n_draws"):
+            value = getattr(self, name)
+            whole = isinstance(value, (int, np.integer)) and not isinstance(value, bool)
+            if not (whole and value >= 1) and not (name == "n_draws" and value is None):
+                raise ValueError(f"{name}={value!r} must be a whole number of at least 1")
+
 
 class FactorTooLargeError(ValueError):
     """Exact inference would need a factor above ``max_factor_size``."""

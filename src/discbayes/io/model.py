@@ -41,12 +41,10 @@ _MODEL = (
     "structure",
     "tables",
     "class_dtype",
-    "prediction",
     "n_features_in",
     "feature_names_in",
     "history",
 )
-_PREDICTION = ("unknown", "max_factor_size", "n_draws", "n_jobs")
 _NAMED = {"structure": STRUCTURES, "parameters": PARAMETERS}
 _FALSE_CONTENT = (ValueError, TypeError, ArithmeticError, LookupError, RecursionError)
 
@@ -85,10 +83,6 @@ def _pack_model(classifier: BayesNetClassifier) -> dict[str, Any]:
         "structure": pack_structure(network.structure),
         "tables": {"log_prior": pack_array(tables.log_prior), "log_theta": pack_array(tables.log_theta)},
         "class_dtype": class_dtype(classifier.classes_),
-        "prediction": {
-            "unknown": classifier._encoder.unknown,
-            **{name: pack_or_describe(getattr(network, name)) for name in _PREDICTION[1:]},
-        },
         "n_features_in": int(classifier.n_features_in_),
         "feature_names_in": None if names is None else [str(name) for name in names],
         "history": [_pack_step(step) for step in getattr(classifier, "history_", [])],
@@ -158,11 +152,10 @@ def _restore(model: dict[str, Any]) -> tuple[BayesNetClassifier, list[str]]:
     domain, structure = unpack_domain(model["domain"]), unpack_structure(model["structure"], "structure")
     tables = _unpack_tables(model["tables"], domain, structure)
     classes = class_array(domain.target, model["class_dtype"], "class_dtype")
-    options = as_object(model["prediction"], "prediction", _PREDICTION)
     settings, notes = _unpack_settings(model["settings"], structure)
     classifier = BayesNetClassifier(**settings)
-    network = _unpack_network(options, domain, tables)
-    encoder = FrameEncoder.from_domain(domain, as_text(options["unknown"], "prediction.unknown"), network.n_jobs)
+    network = BayesNet(domain, tables, classifier.max_factor_size, classifier.n_draws, classifier.n_jobs)
+    encoder = FrameEncoder.from_domain(domain, classifier.unknown, classifier.n_jobs)
     encoder._adopt(domain, classes)
     classifier._adopt(encoder, network)
     _restore_columns(classifier, model, domain)
@@ -197,22 +190,6 @@ def _check_sizes(domain: Domain, structure: Structure, log_prior: np.ndarray, lo
         raise ValueError("the tables have other sizes than the domain and the structure ask for")
 
 
-def _unpack_network(options: dict[str, Any], domain: Domain, tables: Tables) -> BayesNet:
-    return BayesNet(
-        domain,
-        tables,
-        as_int(options["max_factor_size"], "prediction.max_factor_size", 1),
-        as_optional_int(options["n_draws"], "prediction.n_draws", 1),
-        _n_jobs(options["n_jobs"], "prediction.n_jobs"),
-    )
-
-
-def _n_jobs(value: Any, where: str) -> int | None:
-    if value == 0:
-        raise ValueError(f"{where} must not be 0")
-    return as_optional_int(value, where)
-
-
 def _restore_columns(classifier: BayesNetClassifier, model: dict[str, Any], domain: Domain) -> None:
     if as_int(model["n_features_in"], "n_features_in") != len(domain.features):
         raise ValueError(f"n_features_in is {model['n_features_in']}, but the domain has {len(domain.features)}")
@@ -239,8 +216,15 @@ def _unpack_settings(value: Any, structure: Structure) -> tuple[dict[str, Any], 
 
 
 def _unpack_setting(name: str, value: Any) -> Any:
-    if name == "n_jobs":  # the one setting that predict looks at
-        return _n_jobs(value, "settings.n_jobs")
+    """One setting; those that predict looks at are held to their types here, the others when they are used."""
+    if name == "n_jobs":
+        if value == 0:
+            raise ValueError("settings.n_jobs must not be 0")
+        return as_optional_int(value, "settings.n_jobs")
+    if name == "max_factor_size":
+        return as_int(value, "settings.max_factor_size", 1)
+    if name == "n_draws":
+        return as_optional_int(value, "settings.n_draws", 1)
     setting = unpack(value, f"settings.{name}")
     if type(setting) is str and name in _NAMED and setting not in _NAMED[name]:
         raise ValueError(f"settings.{name}: {setting!r} is not known to discbayes {__version__}")

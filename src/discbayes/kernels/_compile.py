@@ -13,9 +13,7 @@ inline_kernel = numba.njit(nogil=True, inline="always")
 # Called by other kernels only: without the wrappers for Python these compile in half the time.
 helper = numba.njit(nogil=True, cache=True, no_cpython_wrapper=True, no_cfunc_wrapper=True)
 # The same where a call would cost more than the few cells that the helper works on.
-small_helper = numba.njit(
-    nogil=True, cache=True, no_cpython_wrapper=True, no_cfunc_wrapper=True, forceinline=True
-)
+small_helper = numba.njit(nogil=True, cache=True, no_cpython_wrapper=True, no_cfunc_wrapper=True, forceinline=True)
 
 
 @intrinsic

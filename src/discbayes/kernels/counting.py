@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from discbayes.kernels._compile import helper, kernel, popcount
+from discbayes.kernels._compile import helper, inline_kernel, kernel, popcount
 
 
 @kernel
@@ -33,31 +33,6 @@ def count_family(codes, y, weight, cards, n_classes, feature, parents, strides, 
 
 
 @kernel
-def count_class(y, weight, out):
-    """Add the weighted rows to the class counts."""
-    weighted = weight.size > 0
-    for m in range(y.size):
-        out[y[m]] += weight[m] if weighted else 1.0
-
-
-@kernel
-def class_positions(y, n_classes, position, word_start):
-    """Give each row a bit of its own, the rows of a class side by side, each class from a new word on."""
-    n_class_rows = np.zeros(n_classes, np.int64)
-    for m in range(y.size):
-        n_class_rows[y[m]] += 1
-    word_start[0] = 0
-    for c in range(n_classes):
-        word_start[c + 1] = word_start[c] + (n_class_rows[c] + 63) // 64
-    place = np.empty(n_classes, np.int64)
-    for c in range(n_classes):
-        place[c] = word_start[c] * 64
-    for m in range(y.size):
-        position[m] = place[y[m]]
-        place[y[m]] += 1
-
-
-@kernel
 def fill_bits(codes, card, position, bits):
     """Set the bit of each row in the bit set of the value that it has; missing cells set none."""
     for m in range(codes.size):
@@ -66,7 +41,7 @@ def fill_bits(codes, card, position, bits):
             bits[codes[m], at >> 6] |= np.uint64(1) << np.uint64(at & 63)
 
 
-@helper
+@inline_kernel
 def _pair_by_bits(bits_a, bits_b, word_start, counts_a, counts_b, complete, out):
     """One pair table by bit sets; on complete columns the last value of each is what is left of the margins."""
     n_classes = word_start.size - 1
@@ -87,7 +62,7 @@ def _pair_by_bits(bits_a, bits_b, word_start, counts_a, counts_b, complete, out)
         _fill_from_margins(counts_a, counts_b, card_a, card_b, n_classes, out)
 
 
-@helper
+@inline_kernel
 def _fill_from_margins(counts_a, counts_b, card_a, card_b, n_classes, out):
     """The last row and the last column of a complete pair table."""
     last = (card_b - 1) * n_classes
@@ -105,7 +80,7 @@ def _fill_from_margins(counts_a, counts_b, card_a, card_b, n_classes, out):
             out[((card_a - 1) * card_b + b) * n_classes + c] = left
 
 
-@helper
+@inline_kernel
 def _pair_by_loop(base, codes_b, weight, card_a, card_b, n_classes, scratch, out):
     """One pair table by counting row after row; ``base`` is code_a · n_classes + class of each row.
 

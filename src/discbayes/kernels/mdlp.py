@@ -13,7 +13,7 @@ import math
 
 import numpy as np
 
-from discbayes.kernels._compile import helper, kernel
+from discbayes.kernels._compile import helper, inline_kernel, kernel
 
 # Sums of f drift by rounding; two candidates closer than this share of f(n) count as tied.
 _TIE = 1e-12
@@ -24,7 +24,7 @@ def _f(weight):
     return weight * math.log2(weight) if weight > 0.0 else 0.0
 
 
-@helper
+@inline_kernel
 def _boundaries(starts, classes):
     """Where a cut can be best: everywhere but between two values that both hold one and the same class."""
     n_values = starts.size - 1
@@ -63,7 +63,7 @@ def _summary(class_weight):
     return total, present, max(_f(total) - terms, 0.0)
 
 
-@helper
+@inline_kernel
 def _best_cut(low, high, starts, classes, weights, boundary, node, left):
     """The value to start the right part at, so that the parts' weighted entropy is least; -1 for none."""
     total = 0.0
@@ -99,7 +99,7 @@ def _best_cut(low, high, starts, classes, weights, boundary, node, left):
     return best
 
 
-@helper
+@inline_kernel
 def _worth_it(node, left, right):
     """The minimum description length test: does the cut gain more than it costs to state?"""
     n, k, entropy = _summary(node)
