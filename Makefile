@@ -31,12 +31,12 @@ $(VENV)/.bench: pyproject.toml | $(RUN)
 demo: $(VENV)/.demo ## create the environment, install, and run the main job on embedded data
 	$(RUN) examples/demo.py
 
-test: $(VENV)/.test ## install what the tests need and run them all, compiled and, for the kernels, uncompiled
+test: $(VENV)/.test ## install what the tests need and run them all, compiled and as plain Python
 	$(RUN) -m pytest -n 2 $(TESTS)
 	$(MAKE) --no-print-directory test-uncompiled
 
-test-uncompiled: $(VENV)/.test ## run the tests of the kernels as plain Python
-	NUMBA_DISABLE_JIT=1 $(RUN) -m pytest -n 2 -p no:cacheprovider tests/test_inference.py tests/test_counts.py tests/test_discretize.py tests/test_encode.py tests/test_search.py tests/test_parameters.py tests/test_bayesnet.py
+test-uncompiled: $(VENV)/.test ## run the tests with the compiler off
+	NUMBA_DISABLE_JIT=1 $(RUN) -m pytest -n 2 -p no:cacheprovider $(TESTS)
 
 lint: $(VENV)/.test ## formatting, lint, types, layers
 	$(BIN)/ruff format --check .

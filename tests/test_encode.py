@@ -663,3 +663,11 @@ class TinyNaiveBayes(ClassifierMixin, BaseEstimator):
 @parametrize_with_checks([TinyNaiveBayes()])
 def test_scikit_learn_checks_of_a_classifier_on_the_encoder(estimator, check):
     check(estimator)
+
+
+def test_whole_numbers_of_a_wide_range_as_categories():
+    X = np.array([[7, 1], [9_000_000, 2], [7, 3], [-40, 1]])
+    data = FrameEncoder(discretizer=None).fit_transform(X[:, :1], [0, 1, 0, 1])
+    assert data.domain.features[0].values == (-40, 7, 9_000_000)
+    both = FrameEncoder(discretizer=None).fit_transform(X, [0, 1, 0, 1])
+    assert both.codes.tolist() == [[1, 2, 1, 0], [0, 1, 2, 0]]

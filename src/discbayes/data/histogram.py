@@ -118,7 +118,7 @@ def column_ranges(block: Block) -> np.ndarray:
 
 def table_offsets(sizes: np.ndarray) -> np.ndarray:
     """Where each of several tables begins when they lie one after the other."""
-    return np.concatenate([[0], np.cumsum(sizes)[:-1]]).astype(np.int64)
+    return np.asarray(np.cumsum(sizes) - sizes, dtype=np.int64)
 
 
 def _counted(block: Block, columns: np.ndarray, low_high: np.ndarray, labels: Labels) -> list[Histogram]:
