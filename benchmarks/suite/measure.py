@@ -46,13 +46,8 @@ def at_most_times(what: str, ours: float, base: float, times: float) -> Row:
     return Row(what, ours, "s", f"<= {times:g}x", ratio <= times, base, ratio)
 
 
-def compared(what: str, ours: float, base: float) -> Row:
-    """Something good to know, of which nothing is required."""
-    return Row(what, ours, "s", peer=base, ratio=ours / base)
-
-
 def noted(what: str, ours: float) -> Row:
-    """The same without anything to compare with."""
+    """Something good to know, of which nothing is required."""
     return Row(what, ours, "s")
 
 

@@ -23,15 +23,15 @@ def _store_logs(messages, logs, cells, stored):
 
 
 @helper
-def _release_logs(messages, logs, cells, n_classes, result):
-    """Bring a message back from the log scale, each class scaled by its largest entry, whose log goes to the result."""
+def _release_logs(messages, logs, cells, n_classes, out, row):
+    """Bring a message back from the log scale, each class scaled by its largest entry, whose log goes to ``out``."""
     for k in range(cells):
         messages[k] = logs[k] + np.log(messages[k])
     for c in range(n_classes):
         best = -np.inf
         for k in range(c, cells, n_classes):
             best = max(best, messages[k])
-        result[c] += best
+        out[row, c] += best
         for k in range(c, cells, n_classes):
             messages[k] = np.exp(messages[k] - best) if best > -np.inf else 1.0
 
@@ -62,19 +62,28 @@ def _take_in(message, cells, source, line, step, n_classes, heard):
 
 @small_helper
 def _sum_values(theta, line, message, cells, n_classes, total, at):
-    """Σ_v θ[v, c] · message[v, c] for every class, written to ``total`` from ``at`` on."""
+    """Σ_v θ[v, c] · message[v, c] for every class, written to ``total`` from ``at`` on; four classes at a time."""
     if n_classes == 2:
-        first, second = 0.0, 0.0
+        a, b = 0.0, 0.0
         for cell in range(0, cells, 2):
-            first += theta[line + cell] * message[cell]
-            second += theta[line + cell + 1] * message[cell + 1]
-        total[at], total[at + 1] = first, second
+            a += theta[line + cell] * message[cell]
+            b += theta[line + cell + 1] * message[cell + 1]
+        total[at], total[at + 1] = a, b
         return
-    for c in range(n_classes):
-        total[at + c] = theta[line + c] * message[c]
-    for cell in range(n_classes, cells, n_classes):
-        for c in range(n_classes):
-            total[at + c] += theta[line + cell + c] * message[cell + c]
+    whole = n_classes - n_classes % 4
+    for c in range(0, whole, 4):
+        a, b, d, e = 0.0, 0.0, 0.0, 0.0
+        for cell in range(c, cells, n_classes):
+            a += theta[line + cell] * message[cell]
+            b += theta[line + cell + 1] * message[cell + 1]
+            d += theta[line + cell + 2] * message[cell + 2]
+            e += theta[line + cell + 3] * message[cell + 3]
+        total[at + c], total[at + c + 1], total[at + c + 2], total[at + c + 3] = a, b, d, e
+    for c in range(whole, n_classes):
+        a = 0.0
+        for cell in range(c, cells, n_classes):
+            a += theta[line + cell] * message[cell]
+        total[at + c] = a
 
 
 @kernel
@@ -101,7 +110,7 @@ def sum_out_gaps(
     gaps = np.empty(upward.size + 1, np.int64)
     product = np.empty(n_classes)
     for r in range(rows.size):
-        row, result = rows[r], out[rows[r]]
+        row = rows[r]
         n_gaps = 0
         for a in range(upward.size):
             gaps[n_gaps] = upward[a]
@@ -131,7 +140,7 @@ def sum_out_gaps(
                     _take_in(message, cells, theta, line, step, n_classes, heard)
                     if not normalized:
                         for c in range(n_classes):
-                            result[c] += shifts[k]
+                            out[row, c] += shifts[k]
                 else:
                     _take_in(message, cells, told, starts[k], n_classes, n_classes, heard)
                     tells[k] = False
@@ -142,13 +151,13 @@ def sum_out_gaps(
                 for cell in range(cells):
                     message[cell] = 1.0
             if stored:
-                _release_logs(message, logs, cells, n_classes, result)
+                _release_logs(message, logs, cells, n_classes, out, row)
                 least, most = 1.0, 1.0
             least *= smallest[i]
             if not normalized:
                 most *= cards[i]
                 for c in range(n_classes):
-                    result[c] += shifts[i]
+                    out[row, c] += shifts[i]
             p = parent[i]
             base = offsets[i]
             if p >= 0:
@@ -163,7 +172,7 @@ def sum_out_gaps(
                 base += codes[p, row] * cells
             if product_low * least < LOW or product_high * most > HIGH:
                 for c in range(n_classes):
-                    result[c] += np.log(product[c])
+                    out[row, c] += np.log(product[c])
                     product[c] = 1.0
                 product_low, product_high = 1.0, 1.0
             product_low *= least
@@ -174,4 +183,4 @@ def sum_out_gaps(
                 product[c] *= told[starts[i] + c]
         if pending:
             for c in range(n_classes):
-                result[c] += np.log(product[c])
+                out[row, c] += np.log(product[c])
