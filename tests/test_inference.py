@@ -226,6 +226,42 @@ def test_elimination_does_not_underflow_either():
     np.testing.assert_allclose(log_joint(tables, codes)[0], np.logaddexp.reduce(parts, axis=0), rtol=1e-12)
 
 
+@pytest.mark.parametrize("mode", ["sum", "max", "draw"])
+def test_contradicting_evidence_beyond_the_range_of_a_double(mode):
+    """Hundreds of children of two gaps say one thing, hundreds of children of one of the gaps the opposite."""
+    n = 700 if not _uncompiled() else 150
+    structure = Structure(((), (), *[(0, 1)] * n, *[(1,)] * n))
+    layout = Layout(structure, np.full(2 * n + 2, 2), 2)
+    log_theta = np.log(np.full(layout.size, 0.5))
+    for i in range(2, 2 + n):  # joint children are improbable where the second gap is 0
+        table = np.full(layout.shapes[i], 0.5)
+        table[:, 0, 0], table[:, 0, 1] = 1e-4, 1 - 1e-4
+        layout.table(log_theta, i)[...] = np.log(table)
+    for i in range(2 + n, 2 + 2 * n):  # and the others where it is 1, a little more so
+        table = np.full(layout.shapes[i], 0.5)
+        table[1, 0], table[1, 1] = 0.9e-4, 1 - 0.9e-4
+        layout.table(log_theta, i)[...] = np.log(table)
+    tables = Tables(layout, np.log([0.3, 0.7]), log_theta)
+    codes = np.zeros((2 * n + 2, 1), np.uint8)
+    codes[:2] = 2
+    parts = {}
+    for a in range(2):
+        for b in range(2):
+            complete = codes.copy()
+            complete[:2, 0] = a, b
+            parts[a, b] = log_joint(tables, complete)[0]
+    if mode == "sum":
+        np.testing.assert_allclose(log_joint(tables, codes)[0], np.logaddexp.reduce(list(parts.values())), rtol=1e-12)
+    elif mode == "max":
+        filled, chosen, value = most_probable(tables, codes)
+        assert value[0] == pytest.approx(max(max(part) for part in parts.values()), rel=1e-12)
+        assert parts[tuple(filled[:2, 0].tolist())][chosen[0]] == pytest.approx(value[0], rel=1e-12)
+    else:
+        filled, _ = draw(tables, np.repeat(codes, 50, axis=1), np.random.default_rng(0))
+        assert (filled[1] == 0).all()  # the other value is improbable by many orders
+        assert set(filled[0].tolist()) == {0, 1}
+
+
 def dense(n=8):
     """Every feature depends on all earlier ones, and the last, observed one couples them all."""
     rng = np.random.default_rng(2)

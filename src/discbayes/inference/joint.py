@@ -165,8 +165,8 @@ def run_elimination(
             elimination.eliminate_groups(
                 codes, gaps.rows, gaps.start, groups, order, tables.cards, layout.offsets, layout.parent_start,
                 layout.parent_index, layout.parent_stride, tables.log_prior, tables.log_theta, tables.theta,
-                tables.shifts, tables.is_normalized, float(effort.max_factor_size), mode, draws, chosen, filled, out,
-                too_large,
+                tables.smallest, tables.shifts, tables.is_normalized, float(effort.max_factor_size), mode, draws,
+                chosen, filled, out, too_large,
             )  # fmt: skip
 
     parts = np.array_split(np.arange(gaps.n_groups), min(max(gaps.n_groups, 1), 64))

@@ -16,7 +16,7 @@ import numpy as np
 from discbayes.kernels._compile import helper, kernel
 
 SUM, MAX, DRAW = 0, 1, 2
-LOW, HIGH = 1e-100, 1e100
+LOW = 1e-100
 
 
 @kernel
@@ -204,14 +204,19 @@ def _stride(f, gap, missing, local, scope_start, scopes, gap_cards, parent_start
 
 
 @helper
-def _multiply(bucket, factor, base, strides, scope, gap_cards, digits, n_classes):
-    """Multiply a factor into a bucket, cell by cell in the order of the bucket."""
+def _multiply(bucket, factor, base, strides, scope, gap_cards, digits, n_classes, add):
+    """Multiply a factor into a bucket, or add it where both are logarithms, in the order of the bucket's cells."""
     size = scope.size
-    digits[:size] = 0
+    for k in range(size):
+        digits[k] = 0
     at = base
     for cell in range(0, bucket.size, n_classes):
-        for c in range(n_classes):
-            bucket[cell + c] *= factor[at + c]
+        if add:
+            for c in range(n_classes):
+                bucket[cell + c] += factor[at + c]
+        else:
+            for c in range(n_classes):
+                bucket[cell + c] *= factor[at + c]
         k = size - 1
         while k >= 0:
             digits[k] += 1
@@ -224,65 +229,68 @@ def _multiply(bucket, factor, base, strides, scope, gap_cards, digits, n_classes
 
 
 @helper
-def _in_range(bucket):
-    """Whether all entries are far from the ends of the range of a double."""
-    low, high = 1.0, 1.0
+def _move_to_logs(bucket, logs, stored):
+    """Move a product to its log-scale store and start again at one."""
     for k in range(bucket.size):
-        low = min(low, bucket[k])
-        high = max(high, bucket[k])
-    return low >= LOW and high <= HIGH
+        logs[k] = np.log(bucket[k]) + (logs[k] if stored else 0.0)
+        bucket[k] = 1.0
 
 
 @helper
-def _rescale(bucket, logs, stored, n_classes, result):
-    """Bring a bucket back from the log scale; each class is scaled by its largest entry, added to the result."""
+def _fill_bucket(bucket, logs, step, bases, theta, smallest, messages, message_start, message_low, in_logs, input_start,
+                 inputs, stride_start, strides, scope, gap_cards, digits, n_features, n_classes):  # fmt: skip
+    """The product of the factors of one step; on the log scale where it would leave the range of a double.
+
+    Factors are at most one and have known smallest positive entries, so a bound tells when that is. Returns the bound
+    on the product, or zero where the bucket holds logarithms.
+    """
     for k in range(bucket.size):
-        bucket[k] = np.log(bucket[k]) + (logs[k] if stored else 0.0)
-    for c in range(n_classes):
-        best = -np.inf
-        for k in range(c, bucket.size, n_classes):
-            best = max(best, bucket[k])
-        result[c] += best
-        for k in range(c, bucket.size, n_classes):
-            bucket[k] = np.exp(bucket[k] - best) if best > -np.inf else 1.0
-
-
-@helper
-def _fill_bucket(bucket, logs, step, bases, theta, messages, message_start, input_start, inputs, stride_start, strides,
-                 scope, gap_cards, digits, n_features, n_classes, result):  # fmt: skip
-    """The product of the factors of one step."""
-    bucket[:] = 1.0
-    stored = False
+        bucket[k] = 1.0
+    low, stored = 1.0, bucket.size < 0  # false, but no literal: for a literal the helpers would be compiled again
     for j in range(input_start[step], input_start[step + 1]):
         f = inputs[j]
         along = strides[stride_start[j] : stride_start[j + 1]]
+        from_logs = f >= n_features and in_logs[f - n_features]
+        by = smallest[f] if f < n_features else message_low[f - n_features]
+        if low * by < LOW or (from_logs and not stored):
+            _move_to_logs(bucket, logs, stored)
+            low, stored = 1.0, True
         if f < n_features:
-            _multiply(bucket, theta, bases[f], along, scope, gap_cards, digits, n_classes)
+            low *= by
+            _multiply(bucket, theta, bases[f], along, scope, gap_cards, digits, n_classes, from_logs)
+        elif from_logs:
+            _multiply(
+                logs, messages, message_start[f - n_features], along, scope, gap_cards, digits, n_classes, from_logs
+            )
         else:
-            _multiply(bucket, messages, message_start[f - n_features], along, scope, gap_cards, digits, n_classes)
-        if not _in_range(bucket):
-            for k in range(bucket.size):
-                logs[k] = np.log(bucket[k]) + (logs[k] if stored else 0.0)
-                bucket[k] = 1.0
-            stored = True
+            low *= by
+            _multiply(
+                bucket, messages, message_start[f - n_features], along, scope, gap_cards, digits, n_classes, from_logs
+            )
     if stored:
-        _rescale(bucket, logs, stored, n_classes, result)
+        for k in range(bucket.size):
+            bucket[k] = np.log(bucket[k]) + logs[k]
+        return 0.0
+    return low
 
 
 @helper
-def _reduce(bucket, card, n_classes, maximize, message):
-    """Sum out, or maximise over, the last variable of a bucket."""
+def _reduce(bucket, card, n_classes, maximize, on_logs, message):
+    """Sum out, or maximise over, the last variable of a bucket; a bucket of logarithms gives a message of them."""
     width = card * n_classes
     for line in range(message.size // n_classes):
         for c in range(n_classes):
-            value = bucket[line * width + c]
-            for v in range(1, card):
-                other = bucket[line * width + v * n_classes + c]
-                if maximize:
-                    value = max(value, other)
-                else:
-                    value += other
-            message[line * n_classes + c] = value
+            first = line * width + c
+            best, total = bucket[first], bucket[first]
+            for cell in range(first + n_classes, (line + 1) * width, n_classes):
+                best = max(best, bucket[cell])
+                total += bucket[cell]
+            if on_logs and not maximize and best > -np.inf:
+                total = 0.0
+                for cell in range(first, (line + 1) * width, n_classes):
+                    total += np.exp(bucket[cell] - best)
+                best += np.log(total)
+            message[line * n_classes + c] = best if maximize or on_logs else total
 
 
 @helper
@@ -299,19 +307,27 @@ def _scale_message(message, n_classes, result):
 
 
 @helper
-def _choose(bucket, at, card, n_classes, c, maximize, uniform):
+def _choose(bucket, at, card, n_classes, c, on_logs, maximize, uniform):
     """The best value of a line of a bucket for class ``c``, or one drawn in proportion to it."""
-    total, best = 0.0, 0
+    best = 0
     for v in range(card):
-        total += bucket[at + v * n_classes + c]
         if bucket[at + v * n_classes + c] > bucket[at + best * n_classes + c]:
             best = v
-    if maximize or total <= 0.0:
+    if maximize:
         return best
+    top = bucket[at + best * n_classes + c]
+    if top == -np.inf or (top == 0.0 and not on_logs):
+        return best
+    total = 0.0
+    for v in range(card):
+        x = bucket[at + v * n_classes + c]
+        total += np.exp(x - top) if on_logs else x
     target, running, last = uniform * total, 0.0, best
     for v in range(card):
-        if bucket[at + v * n_classes + c] > 0.0:
-            running += bucket[at + v * n_classes + c]
+        x = bucket[at + v * n_classes + c]
+        x = np.exp(x - top) if on_logs else x
+        if x > 0.0:
+            running += x
             last = v
             if target < running:
                 return v
@@ -340,9 +356,9 @@ def _choose_class(result, maximize, uniform):
 
 
 @helper
-def run_plan(codes, rows, missing, needed, steps, scope_start, scopes, sizes, input_start, inputs, stride_start,
-             strides, gap_cards, gap_features, offsets, parent_start, parent_index, parent_stride, log_prior, log_theta,
-             theta, shifts, mode, uniforms, classes, filled, out):  # fmt: skip
+def run_plan(codes, rows, missing, needed, smallest, steps, scope_start, scopes, sizes, input_start, inputs,
+             stride_start, strides, gap_cards, gap_features, offsets, parent_start, parent_index, parent_stride,
+             log_prior, log_theta, theta, shifts, mode, uniforms, classes, filled, out):  # fmt: skip
     """Run a plan on every row of its pattern: the log-joint in ``out`` and, unless summing, values in ``filled``.
 
     ``classes`` holds the known class of each row, or −1; the chosen class is written there.
@@ -358,6 +374,7 @@ def run_plan(codes, rows, missing, needed, steps, scope_start, scopes, sizes, in
         message_start[step + 1] = message_start[step] + cells // gap_cards[steps[step]]
     buckets = np.empty(largest if mode == SUM else bucket_start[n_gaps])
     logs, messages = np.empty(largest), np.empty(message_start[n_gaps])
+    message_low, in_logs = np.ones(n_gaps), np.zeros(n_gaps, np.bool_)
     bases = np.zeros(n_features, np.int64)
     digits = np.zeros(n_gaps + 1, np.int64)
     value = np.zeros(n_gaps, np.int64)
@@ -383,10 +400,17 @@ def run_plan(codes, rows, missing, needed, steps, scope_start, scopes, sizes, in
             bucket = buckets[bucket_start[step] : bucket_start[step] + cells]
             scope = scopes[scope_start[step] : scope_start[step + 1]]
             message = messages[message_start[step] : message_start[step + 1]]
-            _fill_bucket(bucket, logs[:cells], step, bases, theta, messages, message_start, input_start, inputs,
-                         stride_start, strides, scope, gap_cards, digits, n_features, n_classes, result)  # fmt: skip
-            _reduce(bucket, gap_cards[steps[step]], n_classes, mode == MAX, message)
-            _scale_message(message, n_classes, result)
+            low = _fill_bucket(bucket, logs[:cells], step, bases, theta, smallest, messages, message_start, message_low,
+                               in_logs, input_start, inputs, stride_start, strides, scope, gap_cards, digits,
+                               n_features, n_classes)  # fmt: skip
+            card = gap_cards[steps[step]]
+            message_low[step], in_logs[step] = (low / card, False) if low > 0.0 else (1.0, True)
+            _reduce(bucket, card, n_classes, mode == MAX, in_logs[step], message)
+            if not in_logs[step]:
+                _scale_message(message, n_classes, result)
+            elif scope.size == 1:
+                for c in range(n_classes):
+                    result[c] += message[c]
         if mode == SUM:
             continue
         if classes[r] < 0:
@@ -398,7 +422,7 @@ def run_plan(codes, rows, missing, needed, steps, scope_start, scopes, sizes, in
                 stride *= gap_cards[scopes[k]]
             feature = gap_features[steps[step]]
             card = gap_cards[steps[step]]
-            chosen = _choose(buckets, at, card, n_classes, classes[r], mode == MAX, uniforms[r, feature])
+            chosen = _choose(buckets, at, card, n_classes, classes[r], in_logs[step], mode == MAX, uniforms[r, feature])
             value[steps[step]] = chosen
             filled[r, feature] = chosen
 
@@ -423,9 +447,9 @@ def make_plan(missing, needed, cards, parent_start, parent_index):
 
 
 @kernel
-def eliminate_groups(codes, rows, group_start, groups, order, cards, offsets, parent_start, parent_index, parent_stride,
-                     log_prior, log_theta, theta, shifts, normalized, max_size, mode, uniforms, classes, filled, out,
-                     too_large):  # fmt: skip
+def eliminate_groups(codes, rows, group_start, groups, order, cards, offsets, parent_start, parent_index,
+                     parent_stride, log_prior, log_theta, theta, smallest, shifts, normalized, max_size, mode,
+                     uniforms, classes, filled, out, too_large):  # fmt: skip
     """Plan and run each of the given groups of rows, whose rows have the same gaps.
 
     A group whose largest bucket has more than ``max_size`` cells is not run; its size is written to ``too_large``.
@@ -449,7 +473,7 @@ def eliminate_groups(codes, rows, group_start, groups, order, cards, offsets, pa
             missing, needed, local, steps, scope_start, scopes, gap_cards, parent_start, parent_index, parent_stride,
             n_classes,
         )  # fmt: skip
-        run_plan(codes, rows[first:last], missing, needed, steps, scope_start, scopes, sizes, input_start, inputs,
-                 stride_start, strides, gap_cards, gap_features, offsets, parent_start, parent_index, parent_stride,
-                 log_prior, log_theta, theta, shifts, mode, uniforms[first:last], classes[first:last],
+        run_plan(codes, rows[first:last], missing, needed, smallest, steps, scope_start, scopes, sizes, input_start,
+                 inputs, stride_start, strides, gap_cards, gap_features, offsets, parent_start, parent_index,
+                 parent_stride, log_prior, log_theta, theta, shifts, mode, uniforms[first:last], classes[first:last],
                  filled[first:last], out[first:last])  # fmt: skip
