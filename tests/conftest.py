@@ -1,12 +1,15 @@
-"""Shared by all tests: where the real data sets are, and the oracle module on the path."""
+"""Shared by all tests: the oracle module on the path, and a place without data, cache and network."""
 
 from __future__ import annotations
 
 import os
 import sys
+import urllib.error
 from pathlib import Path
 
 import pytest
+
+from discbayes.datasets import openml
 
 sys.path.insert(0, str(Path(__file__).parent))
 
@@ -18,3 +21,16 @@ def data_folder() -> Path:
     if not folder or not (Path(folder) / "MANIFEST.json").exists():
         pytest.skip("DISCBAYES_DATA does not point to the data sets")
     return Path(folder)
+
+
+def no_network(address: str) -> bytes:
+    """An opener that reaches nothing."""
+    raise urllib.error.URLError(f"a test asked for {address}")
+
+
+@pytest.fixture
+def isolated(monkeypatch, tmp_path):
+    """No test that uses this sees the user's data or cache, or the network."""
+    monkeypatch.delenv("DISCBAYES_DATA", raising=False)
+    monkeypatch.setenv("DISCBAYES_CACHE", str(tmp_path / "cache"))
+    monkeypatch.setattr(openml, "open_url", no_network)

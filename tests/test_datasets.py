@@ -6,7 +6,6 @@ import json
 import os
 import subprocess
 import sys
-import urllib.error
 from collections import Counter
 from functools import cache
 from itertools import pairwise, product
@@ -17,7 +16,7 @@ import pytest
 
 from discbayes import datasets
 from discbayes.data import frames
-from discbayes.datasets import files, generators, list_datasets, load_dataset, openml, rules
+from discbayes.datasets import files, generators, list_datasets, load_dataset, rules
 from discbayes.datasets.embedded import EMBEDDED
 from discbayes.datasets.trees import random_trees
 
@@ -28,16 +27,7 @@ MANIFEST = json.loads((DATA / files.MANIFEST).read_text(encoding="utf-8")) if HA
 needs_data = pytest.mark.skipif(not HAS_DATA, reason="DISCBAYES_DATA names no folder of data files")
 
 
-def no_network(address: str) -> bytes:
-    raise urllib.error.URLError(f"a test asked for {address}")
-
-
-@pytest.fixture(autouse=True)
-def isolated(monkeypatch, tmp_path):
-    """No test sees the user's data or cache, or the network."""
-    monkeypatch.delenv("DISCBAYES_DATA", raising=False)
-    monkeypatch.setenv("DISCBAYES_CACHE", str(tmp_path / "cache"))
-    monkeypatch.setattr(openml, "open_url", no_network)
+pytestmark = pytest.mark.usefixtures("isolated")
 
 
 @pytest.fixture

@@ -8,20 +8,11 @@ import urllib.error
 
 import pytest
 
+from conftest import no_network
 from discbayes.datasets import files, list_datasets, load_dataset, openml
 from discbayes.datasets.arff import read_arff, split_cells
 
-
-def no_network(address: str) -> bytes:
-    raise urllib.error.URLError(f"a test asked for {address}")
-
-
-@pytest.fixture(autouse=True)
-def isolated(monkeypatch, tmp_path):
-    """No test sees the user's data or cache, or the network."""
-    monkeypatch.delenv("DISCBAYES_DATA", raising=False)
-    monkeypatch.setenv("DISCBAYES_CACHE", str(tmp_path / "cache"))
-    monkeypatch.setattr(openml, "open_url", no_network)
+pytestmark = pytest.mark.usefixtures("isolated")
 
 
 # ARFF
