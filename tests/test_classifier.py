@@ -186,6 +186,55 @@ def test_given_prior_and_prior_shift(mixed):
             plain.predict_proba(X, class_prior=bad)
 
 
+def test_a_prior_of_zero_at_fit_can_be_replaced(mixed):
+    X, y = mixed
+    zero = BayesNetClassifier(class_prior=[0, 1]).fit(X, y)
+    even = BayesNetClassifier(class_prior=[0.5, 0.5]).fit(X, y)
+    np.testing.assert_allclose(zero.predict_proba(X, class_prior=[0.5, 0.5]), even.predict_proba(X), atol=1e-12)
+    np.testing.assert_array_equal(zero.predict_proba(X)[:, 0], 0)
+
+
+@pytest.mark.parametrize("scale", [1e-3, 1e12, 1e18])
+def test_the_structure_does_not_depend_on_the_scale_of_weights(scale):
+    rng = np.random.default_rng(0)
+    X = rng.integers(0, 3, (300, 4))
+    y = (X[:, 0] + X[:, 1] > 2).astype(int)
+    one = BayesNetClassifier(discretizer=None).fit(X, y)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        two = BayesNetClassifier(discretizer=None).fit(X, y, sample_weight=np.full(300, scale))
+    assert one.structure_ == two.structure_
+    np.testing.assert_allclose([s["score"] for s in one.history_], [s["score"] for s in two.history_], rtol=1e-9)
+
+
+def test_weights_that_sum_to_one_are_spoken_of(iris):
+    X, y = iris
+    with pytest.warns(UserWarning, match="sum to 1 for 150 rows"):
+        clf = BayesNetClassifier().fit(X, y, sample_weight=np.full(150, 1 / 150))
+    assert (clf.network_.domain.cards == 1).all()
+
+
+def test_numbered_columns_are_meant_by_name():
+    rng = np.random.default_rng(0)
+    frame = pd.DataFrame(rng.integers(0, 3, (200, 4)), columns=[3, 2, 1, 0])
+    y = rng.integers(0, 2, 200)
+    clf = BayesNetClassifier([(3, 2)], categorical=[3, 2]).fit(frame, y)
+    assert clf.network_.edges() == [("3", "2")]
+    assert [v.kind for v in clf.network_.domain.features] == ["categorical", "categorical", "numeric", "numeric"]
+    rooted = BayesNetClassifier(SpanningTree(root=3), discretizer=None).fit(frame, y)
+    assert rooted.structure_.parents[0] == ()
+
+
+def test_a_networkx_graph_is_a_structure(mixed):
+    import networkx
+
+    X, y = mixed
+    graph = networkx.DiGraph([("class", name) for name in X.columns])
+    graph.add_edge("age", "visits")
+    clf = BayesNetClassifier(graph).fit(X, y)
+    assert clf.network_.edges() == [("age", "visits")]
+
+
 def test_log_probabilities_agree_with_probabilities(mixed):
     X, y = mixed
     clf = BayesNetClassifier(KDB(k=2)).fit(X, y)
@@ -297,6 +346,21 @@ def test_values_never_seen_are_summed_out_or_refused(mixed):
         BayesNetClassifier(unknown="error").fit(X, y).predict(odd)
 
 
+def test_a_column_whose_type_has_changed_is_spoken_of(mixed):
+    X, y = mixed
+    coded = X.assign(code=np.arange(len(y)) % 3).assign(code=lambda f: f["code"].astype(str))
+    clf = BayesNetClassifier().fit(coded, y)
+    with pytest.warns(UserWarning, match="no value of column 'code' was seen at fit"):
+        clf.predict(coded.assign(code=np.arange(len(y)) % 3))
+    clf.predict(coded.assign(code=np.arange(len(y)) % 3).iloc[:5])  # a few new values are nothing special
+
+
+def test_a_numeric_column_with_a_word_for_gaps_is_spoken_of():
+    frame = pd.DataFrame({"size": [*map(str, range(40)), "?"] * 5, "colour": ["red"] * 205})
+    with pytest.warns(UserWarning, match="'size' is text.*except '[?]'"):
+        BayesNetClassifier().fit(frame, np.arange(205) % 2)
+
+
 def test_settings_changed_after_the_fit_count(mixed):
     X, y = mixed
     clf = BayesNetClassifier(KDB(k=2)).fit(X, y)
@@ -346,6 +410,14 @@ def test_dense_structures_name_the_columns_or_draw(mixed):
         ({"structure": "tann"}, "structure='tann' is not known; it is one of 'nb', 'tan', 'kdb'"),
         ({"parameters": "mapp"}, "parameters='mapp' is not known"),
         ({"structure": 3}, "neither a name"),
+        ({"structure": KDB}, r"is a class: pass an object, KDB\(...\)"),
+        ({"structure": MaximumAPosteriori()}, "learner of the parameters: pass it as parameters="),
+        ({"parameters": KDB()}, "learner of the structure: pass it as structure="),
+        ({"n_jobs": 0}, "n_jobs=0"),
+        ({"n_jobs": 1.5}, "n_jobs=1.5"),
+        ({"class_weight": {"sick": np.nan, "well": 1}}, "class_weight"),
+        ({"class_weight": {"sick": 0, "well": 0}}, "class_weight"),
+        ({"class_prior": {"sick": 0.5}}, "class_prior"),
         ({"max_factor_size": 0}, "max_factor_size=0"),
         ({"n_draws": 2.5}, "n_draws=2.5"),
         ({"discretizer": "chimerge"}, "discretizer"),

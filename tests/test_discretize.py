@@ -244,3 +244,12 @@ def test_equal_frequency_refuses_odd_numbers_of_bins(n_bins):
 @parametrize_with_checks([MDLPDiscretizer(), EqualFrequencyDiscretizer()])
 def test_scikit_learn_checks(estimator, check):
     check(estimator)
+
+
+@pytest.mark.parametrize("total", [0.5, 1.0, 1.0 + 1e-12, 1.5, 1.999])
+def test_weights_of_less_than_two_rows_pay_for_no_cut(total):
+    rng = np.random.default_rng(0)
+    y = rng.integers(0, 2, 200)
+    X = rng.normal(size=(200, 3)) + 2 * y[:, None]
+    found = MDLPDiscretizer().fit(X, y, sample_weight=np.full(200, total / 200)).cut_points_
+    assert [cuts.size for cuts in found] == [0, 0, 0]

@@ -495,7 +495,7 @@ def test_column_names():
 
 def test_other_columns_at_transform():
     encoder, data = fit(pd.DataFrame({"a": [1, 2], "b": [3, 4]}))
-    with pytest.raises(ValueError, match="X has 1 features, but FrameEncoder is expecting 2"):
+    with pytest.raises(ValueError, match="X has 1 features, but BayesNet is expecting 2"):
         encoder.transform(pd.DataFrame({"a": [1]}))
     with pytest.raises(ValueError, match="missing 'b'; new 'c'"):
         encoder.transform(pd.DataFrame({"a": [1], "c": [1]}))
@@ -671,3 +671,24 @@ def test_whole_numbers_of_a_wide_range_as_categories():
     assert data.domain.features[0].values == (-40, 7, 9_000_000)
     both = FrameEncoder(discretizer=None).fit_transform(X, [0, 1, 0, 1])
     assert both.codes.tolist() == [[1, 2, 1, 0], [0, 1, 2, 0]]
+
+
+@pytest.mark.parametrize(
+    "cuts, labels",
+    [
+        ((0.8, 1.75), ["< 0.8", "[0.8, 1.75)", ">= 1.75"]),
+        ((20240150.0, 20250050.0), ["< 20240150", "[20240150, 20250050)", ">= 20250050"]),
+        ((0.1 + 0.2,), ["< 0.3", ">= 0.3"]),
+        ((1234667.5,), ["< 1234667.5", ">= 1234667.5"]),
+        ((1e-7, 2.5e20), ["< 1e-07", "[1e-07, 2.5e+20)", ">= 2.5e+20"]),
+        ((-3.0, 0.0), ["< -3", "[-3, 0)", ">= 0"]),
+    ],
+)
+def test_intervals_are_written_as_people_do(cuts, labels):
+    assert Variable("x", "numeric", cuts=cuts).labels == labels
+
+
+def test_whole_numbers_with_gaps_too_large_for_a_double_are_refused():
+    frame = pd.DataFrame({"id": pd.array([2**60 + 1, 2**60 + 2, None] * 4, dtype="Int64")})
+    with pytest.raises(ValueError, match="'id' has gaps and whole numbers above"):
+        FrameEncoder(categorical="all").fit_transform(frame, [0, 1, 0] * 4)

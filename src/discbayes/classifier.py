@@ -5,6 +5,7 @@ from __future__ import annotations
 import warnings
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
+from inspect import signature
 from pathlib import Path
 from typing import Any
 
@@ -19,7 +20,7 @@ from discbayes.bayesnet import BayesNet
 from discbayes.counts import count
 from discbayes.data import Encoded, FrameEncoder
 from discbayes.data.reading import read_table
-from discbayes.engine import Context, Progress
+from discbayes.engine import Context, Progress, worker_count
 from discbayes.network import Structure, Tables
 from discbayes.parameters import PARAMETERS
 from discbayes.search import STRUCTURES, FixedStructure
@@ -130,7 +131,8 @@ class BayesNetClassifier(ClassifierMixin, BaseEstimator):
             Numbers, text, categories, booleans; NaN and None are gaps.
         y : sequence of labels
         sample_weight : sequence of float, optional
-            A weight of 2 is the same as the row twice, a weight of 0 as the row left out.
+            A weight of 2 is the same as the row twice, a weight of 0 as the row left out. So their scale matters:
+            weights that sum to 1 say that there is one row.
         """
         table = read_table(X)
         validate_data(self, X, skip_check_array=True)
@@ -166,6 +168,7 @@ class BayesNetClassifier(ClassifierMixin, BaseEstimator):
         )
 
     def _context(self) -> Context:
+        worker_count(self.n_jobs)  # refuses what is no number of threads, whatever the size of the work
         seed = self.random_state
         if isinstance(seed, np.random.RandomState):
             seed = seed.randint(2**32, dtype=np.uint64)
@@ -181,8 +184,10 @@ class BayesNetClassifier(ClassifierMixin, BaseEstimator):
         if self.class_weight is None:
             return data
         by_class = compute_class_weight(self.class_weight, classes=classes, y=classes[data.classes])
-        if (by_class < 0).any():
-            raise ValueError(f"class_weight={self.class_weight!r} has a negative weight")
+        if not np.isfinite(by_class).all() or (by_class < 0).any() or not by_class.any():
+            raise ValueError(
+                f"class_weight={self.class_weight!r} must hold finite weights, none negative, not all zero"
+            )
         weight = by_class[data.classes] * (1.0 if data.weight is None else data.weight)
         return replace(data, weight=weight)
 
@@ -195,11 +200,12 @@ class BayesNetClassifier(ClassifierMixin, BaseEstimator):
 
     def predict_joint_log_proba(self, X: Any) -> np.ndarray:
         """Log P(c, x observed): a row for each row of X, a column for each class."""
-        check_is_fitted(self)
+        return self._scores(X, None)[0]
+
+    def _codes(self, X: Any) -> np.ndarray:
         table = read_table(X)
         validate_data(self, X, skip_check_array=True, reset=False)
-        codes = self._encoder.transform(table, self.unknown)
-        return self._current_network().log_joint_of(codes)
+        return self._encoder.transform(table, self.unknown)
 
     def _current_network(self) -> BayesNet:
         """The network under the settings in force now: ``set_params`` after ``fit`` counts."""
@@ -232,13 +238,12 @@ class BayesNetClassifier(ClassifierMixin, BaseEstimator):
 
     def _scores(self, X: Any, class_prior: Sequence[float] | None) -> tuple[np.ndarray, np.ndarray]:
         """The log-joint under the prior in force, and that prior."""
-        scores = self.predict_joint_log_proba(X)
-        if class_prior is None:
-            return scores, self.network_._prior
-        wanted = _log_prior(class_prior, self.classes_.size, "class_prior")
-        with np.errstate(invalid="ignore"):
-            moved = scores - self.network_.parameters.log_prior + wanted
-        return np.where(np.isnan(moved), -np.inf, moved), np.exp(wanted)
+        check_is_fitted(self)
+        network = self._current_network()
+        if class_prior is not None:
+            wanted = _log_prior(class_prior, self.classes_.size, "class_prior")
+            network = replace(network, parameters=replace(network.parameters, log_prior=wanted))
+        return network.log_joint_of(self._codes(X)), network._prior
 
     # ---- files, notebook, scikit-learn
 
@@ -271,15 +276,31 @@ def _learner(kind: str, given: Any, known: Mapping[str, Any], fixed: bool = Fals
         if given not in known:
             raise ValueError(f"{kind}={given!r} is not known; it is one of {', '.join(map(repr, known))}, or a learner")
         return known[given]()
+    if isinstance(given, type):
+        raise TypeError(f"{kind}={given.__name__} is a class: pass an object, {given.__name__}(...)")
     if hasattr(given, "learn"):
-        return clone(given)
+        return _of_kind(kind, given)
+    if fixed and hasattr(given, "edges") and hasattr(given, "nodes") and not isinstance(given, Structure):
+        return FixedStructure(list(given.edges()))  # a networkx graph
     if fixed and isinstance(given, (Structure, Iterable)):
         return FixedStructure(given)
     raise TypeError(f"{kind}={given!r} is neither a name ({', '.join(map(repr, known))}) nor a learner")
 
 
+def _of_kind(kind: str, learner: Any) -> Any:
+    """A copy of the learner; one of the other kind, given in its place, is refused."""
+    learns_tables = "structure" in signature(learner.learn).parameters
+    if learns_tables != (kind == "parameters"):
+        other = "parameters" if learns_tables else "structure"
+        raise TypeError(f"{kind}={learner!r} is a learner of the {other}: pass it as {other}=")
+    return clone(learner)
+
+
 def _log_prior(prior: Sequence[float], n_classes: int, name: str) -> np.ndarray:
-    share = np.asarray(prior, dtype=float)
+    try:
+        share = np.asarray(prior, dtype=float)
+    except (TypeError, ValueError):
+        raise ValueError(f"{name}={prior!r} must be a list of probabilities, in the order of classes_") from None
     if share.shape != (n_classes,):
         raise ValueError(f"{name} has {share.size} entries for {n_classes} classes")
     if not np.isfinite(share).all() or (share < 0).any() or not np.isclose(share.sum(), 1.0):

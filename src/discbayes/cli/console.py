@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+import shlex
 import sys
 import warnings
 from collections.abc import Iterator, Sequence
@@ -10,6 +12,11 @@ from difflib import SequenceMatcher
 from typing import Any
 
 PROGRAM = "discbayes"
+_QUOTED = r"""(?:'[^']*'|"[^"]*")"""
+_LIST = re.compile(rf"\bcategorical=\[({_QUOTED}(?:, {_QUOTED})*)\]")
+_CHOICE = re.compile(r"""\b(unknown|missing)=["'](\w+)["']""")
+_WORD = re.compile(r"""(?<![\w'"/.-])(sample_weight|n_draws)(?![\w'"/.])""")
+_OPTIONS = {"sample_weight": "--weights", "n_draws": "--n-draws"}
 
 
 class UserError(Exception):
@@ -20,7 +27,27 @@ def describe(error: Exception) -> str:
     """The text of an error on one line; files first, as other programs have it."""
     if isinstance(error, OSError) and error.strerror and error.filename is not None:
         return f"{error.filename}: {error.strerror}"
-    return " ".join(str(error).split()) or type(error).__name__
+    text = " ".join(str(error).split()) or type(error).__name__
+    return text if isinstance(error, UserError) else with_options(text)
+
+
+def with_options(text: str) -> str:
+    """A message of the library with the options of the command line in place of Python's arguments.
+
+    >>> with_options("declare it with categorical=['zip code'], or use missing=\"value\"")
+    "declare it with --categorical 'zip code', or use --missing value"
+    >>> with_options("sample_weight is negative")
+    '--weights is negative'
+    """
+    text = _LIST.sub(lambda found: f"--categorical {_as_argument(found[1])}", text)
+    text = _CHOICE.sub(r"--\1 \2", text)
+    return _WORD.sub(lambda found: _OPTIONS[found[1]], text)
+
+
+def _as_argument(names: str) -> str:
+    """Quoted names as one argument of a shell; a name that holds a comma keeps quotes of its own."""
+    bare = [name[1:-1] for name in re.findall(_QUOTED, names)]
+    return shlex.quote(",".join(f'"{name}"' if "," in name else name for name in bare))
 
 
 def complain(kind: str, text: str) -> None:
@@ -33,7 +60,7 @@ def readable_warnings() -> Iterator[None]:
     """Show warnings for users as single lines, without a place in the code; hide those for programmers."""
 
     def show(message: Warning | str, category: type[Warning], *place: Any, **rest: Any) -> None:
-        complain("warning", " ".join(str(message).split()))
+        complain("warning", with_options(" ".join(str(message).split())))
 
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")

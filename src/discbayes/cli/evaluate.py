@@ -15,8 +15,8 @@ from discbayes.cli import options
 from discbayes.cli.console import UserError, complain, listed
 from discbayes.cli.models import features_of, load_model, posterior, text_columns
 from discbayes.cli.scoring import Score, accuracy_and_loss, fold_table, model_table
-from discbayes.cli.sources import open_source, text_labels
-from discbayes.cli.tables import as_text
+from discbayes.cli.sources import Source, open_source
+from discbayes.cli.spelling import as_text, matched
 from discbayes.cli.training import Training, load_training, read_weights, require_target
 from discbayes.engine import Progress
 
@@ -43,6 +43,7 @@ def configure(parser: ArgumentParser) -> None:
         metavar="K",
         help=f"the number of stratified folds (default: {DEFAULT_FOLDS})",
     )
+    options.add_unknown(parser)
     options.add_draws(parser)
     options.add_target(parser)
     options.add_learning(parser)
@@ -101,7 +102,7 @@ def _warm_up(args: Namespace, data: Training, rows: np.ndarray) -> None:
 
 
 def _classifier(args: Namespace) -> BayesNetClassifier:
-    return options.classifier(args).set_params(n_draws=args.n_draws)
+    return options.classifier(args).set_params(n_draws=args.n_draws, unknown=args.unknown or "marginalize")
 
 
 def _score_fold(args: Namespace, train: Training, test: Training) -> Score:
@@ -126,7 +127,7 @@ def _score_model(args: Namespace, progress: Progress) -> str:
     source.require([target], "the target")
     weight = read_weights(source, args.weights)
     X = features_of(domain, source, {target, args.weights}, progress)
-    labels = text_labels(as_text(source.table, [target]), target).values
+    labels = _known_labels(source, target, domain.target.labels)
     _check_labels(labels, domain.target.labels, args)
     progress.stage(f"scoring {X.num_rows} rows")
     posterior(model, X.slice(0, WARM_UP_ROWS), args)
@@ -136,6 +137,12 @@ def _score_model(args: Namespace, progress: Progress) -> str:
     return model_table(
         args.model, Score(*accuracy_and_loss(shares, domain.target.labels, labels, weight), 0.0, seconds)
     )
+
+
+def _known_labels(source: Source, target: str, known: list[str]) -> np.ndarray:
+    """The class of every row, in the spelling of the model."""
+    column = as_text(source.table, [target]).column(target)
+    return np.array(matched(column, known).to_pylist(), dtype=object)
 
 
 def _check_labels(labels: np.ndarray, known: list[str], args: Namespace) -> None:

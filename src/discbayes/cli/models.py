@@ -12,6 +12,7 @@ import numpy as np
 from discbayes.classifier import BayesNetClassifier
 from discbayes.cli.console import UserError, listed
 from discbayes.cli.sources import Source
+from discbayes.cli.spelling import matched
 from discbayes.data import Domain
 from discbayes.engine import Progress
 from discbayes.io import load
@@ -31,18 +32,26 @@ def text_columns(domain: Domain) -> set[str]:
 
 
 def features_of(domain: Domain, source: Source, ignored: Collection[str], progress: Progress) -> Any:
-    """The columns of the model, in its order, whatever else the table holds."""
+    """The columns of the model, in its order and with its spelling of labels, whatever else the table holds."""
     columns, wanted = source.table.column_names, domain.names
     lacking = [name for name in wanted if name not in set(columns)]
     if lacking:
-        raise UserError(f"{source.name} lacks {len(lacking)} of the model's columns: {listed(lacking)}")
+        raise UserError(f"{source.name} lacks {len(lacking)} of the model's columns: {listed(lacking)}{source.hint}")
     known = {*wanted, *ignored, domain.target.name}
     surplus = [name for name in columns if name not in known]
     if surplus:
         progress.stage(f"ignoring columns that the model does not know: {listed(surplus)}")
     if [name for name in columns if name in set(wanted)] != wanted:
         progress.stage("the columns stand in another order than in the model: matched by name")
-    return source.table.select(wanted)
+    return _respelled(domain, source.table.select(wanted))
+
+
+def _respelled(domain: Domain, table: Any) -> Any:
+    text = text_columns(domain)
+    for place, variable in enumerate(domain.features):
+        if variable.name in text:
+            table = table.set_column(place, variable.name, matched(table.column(place), variable.values))
+    return table
 
 
 def posterior(model: BayesNetClassifier, X: Any, args: Namespace) -> np.ndarray:

@@ -129,6 +129,15 @@ def add_effort(parser: ArgumentParser) -> None:
     group.add_argument("--n-jobs", type=n_jobs, default=-1, metavar="N", help="threads (default: -1, all cores)")
 
 
+def add_unknown(parser: ArgumentParser) -> None:
+    """What to do with values that were not there in learning."""
+    parser.add_argument(
+        "--unknown",
+        choices=["marginalize", "error"],
+        help="values never seen in learning: count them as missing, or refuse them (default: as the model has it)",
+    )
+
+
 def add_draws(parser: ArgumentParser) -> None:
     """What to do where exact prediction would need too much memory."""
     parser.add_argument(

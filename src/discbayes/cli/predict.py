@@ -26,11 +26,7 @@ def configure(parser: ArgumentParser) -> None:
     parser.add_argument("data", metavar="DATA", help="a CSV or Parquet file, or the name of a data set")
     parser.add_argument("-o", "--output", metavar="FILE", help="CSV or Parquet by its ending (default: CSV to stdout)")
     parser.add_argument("--proba", action="store_true", help="add the probability of every class")
-    parser.add_argument(
-        "--unknown",
-        choices=["marginalize", "error"],
-        help="values never seen in learning: count them as missing, or refuse them (default: as the model has it)",
-    )
+    options.add_unknown(parser)
     options.add_draws(parser)
     options.add_effort(parser)
     options.add_reading(parser)

@@ -11,18 +11,23 @@ import numpy as np
 
 from discbayes._leaves import need
 from discbayes.cli.console import UserError, listed, nearest_first
-from discbayes.cli.tables import Reading, as_text, has_known_ending, read_file
+from discbayes.cli.spelling import as_text
+from discbayes.cli.tables import Reading, delimiter_hint, has_known_ending, read_file
 from discbayes.datasets import Dataset, list_datasets, load_dataset
 from discbayes.engine import Progress
 
 
 @dataclass(frozen=True)
 class Source:
-    """A table with all its columns; a data set known by name brings its target along."""
+    """A table with all its columns; a data set known by name brings its target along.
+
+    ``hint`` ends an error about columns that are not there.
+    """
 
     name: str
     table: Any
     target: str | None = None
+    hint: str = ""
 
     def require(self, names: Sequence[str], what: str) -> None:
         """Refuse columns that are not there, with those that are, nearest first."""
@@ -30,13 +35,13 @@ class Source:
         lacking = [name for name in names if name not in columns]
         if lacking:
             near = listed(nearest_first(lacking[0], columns))
-            raise UserError(f"{self.name} has no column {listed(lacking)} ({what}); its columns are {near}")
+            raise UserError(f"{self.name} has no column {listed(lacking)} ({what}); its columns are {near}{self.hint}")
 
     def without(self, names: Collection[str]) -> Any:
         """The table without some columns."""
         kept = [name for name in self.table.column_names if name not in names]
         if not kept:
-            raise UserError(f"{self.name} has no columns left to learn from")
+            raise UserError(f"{self.name} has no columns left to learn from{self.hint}")
         return self.table.select(kept)
 
     def numbers(self, name: str) -> np.ndarray:
@@ -76,7 +81,7 @@ def open_source(data: str, reading: Reading, text: Collection[str], progress: Pr
     """Read DATA: an existing file, or else a data set of that name."""
     if Path(data).exists():
         progress.stage(f"reading {data}")
-        return Source(data, read_file(data, reading, text))
+        return Source(data, read_file(data, reading, text), hint=delimiter_hint(data, reading))
     if _looks_like_file(data):
         raise UserError(f"{data}: no such file")
     try:

@@ -6,6 +6,7 @@ import gzip
 import io
 import os
 import sys
+import zlib
 from collections import Counter
 from collections.abc import Collection
 from dataclasses import dataclass
@@ -14,11 +15,12 @@ from typing import Any
 
 from discbayes._leaves import need
 from discbayes.cli.console import UserError, listed
+from discbayes.cli.spelling import FALSE, TRUE, as_text
 from discbayes.io.files import write_atomically
 
 GAPS = ("", "NA", "N/A", "NaN", "nan", "null", "NULL", "None")
-TRUE = ("true", "True", "TRUE")
-FALSE = ("false", "False", "FALSE")
+DELIMITERS = (",", ";", "\t")
+LONGEST_HEADER = 1 << 20  # bytes
 
 
 @dataclass(frozen=True)
@@ -64,14 +66,14 @@ def file_kind(path: str | Path) -> FileKind:
 
 
 def read_file(path: str, reading: Reading, text: Collection[str]) -> Any:
-    """Read a file as an arrow table; columns in ``text`` keep their text as it stands."""
+    """Read a file as an arrow table; columns in ``text`` are read as text (see `discbayes.cli.spelling`)."""
     kind = file_kind(path)
     if Path(path).is_dir():
         raise UserError(f"{path} is a folder, not a file")
     try:
         table = _read_parquet(path) if kind.delimiter is None else _read_csv(path, kind, reading, text)
     except (OSError, ValueError) as error:  # arrow's own errors are kinds of these
-        raise UserError(f"cannot read {path}: {error}") from error
+        raise UserError(f"cannot read {path}: {error}{delimiter_hint(path, reading)}") from error
     _check_table(path, table)
     return as_text(table, text)
 
@@ -81,6 +83,22 @@ def _read_parquet(path: str) -> Any:
 
 
 def _read_csv(path: str, kind: FileKind, reading: Reading, text: Collection[str]) -> Any:
+    """Read CSV; what is not UTF-8, arrow takes for bytes, or refuses by the number of the column if text is wanted."""
+    try:
+        table = _parse_csv(path, kind, reading, text)
+    except UnicodeDecodeError as error:
+        raise ValueError("its header is not UTF-8 text; save the file as UTF-8") from error
+    except ValueError as error:
+        if not text or "UTF8" not in str(error):
+            raise
+        table = _parse_csv(path, kind, reading, ())
+    odd = [field.name for field in table.schema if need("pyarrow").types.is_binary(field.type)]
+    if odd:
+        raise ValueError(f"it is not UTF-8 text in {listed(odd)}; save the file as UTF-8")
+    return table
+
+
+def _parse_csv(path: str, kind: FileKind, reading: Reading, text: Collection[str]) -> Any:
     csv, string = need("pyarrow.csv"), need("pyarrow").string()
     convert = csv.ConvertOptions(
         null_values=[*GAPS, *reading.na_values],
@@ -91,10 +109,31 @@ def _read_csv(path: str, kind: FileKind, reading: Reading, text: Collection[str]
     )
     parse = csv.ParseOptions(delimiter=reading.delimiter or kind.delimiter)
     table = csv.read_csv(path, parse_options=parse, convert_options=convert)
-    odd = [field.name for field in table.schema if need("pyarrow").types.is_binary(field.type)]
-    if odd:
-        raise ValueError(f"it is not UTF-8 text in {listed(odd)}; convert it first")
+    table.column_names  # noqa: B018 (decodes the header)
     return table
+
+
+def delimiter_hint(path: str, reading: Reading) -> str:
+    """The option that an error should mention: where the header of a CSV file looks like one with another delimiter."""
+    used = reading.delimiter or file_kind(path).delimiter
+    if used is None:
+        return ""
+    header = _header(path)
+    best = max(DELIMITERS, key=header.count)
+    if header.count(best) <= header.count(used):
+        return ""
+    shown = "\\t" if best == "\t" else best
+    return f"; its header holds more '{shown}' than {used!r}: try --delimiter '{shown}'"
+
+
+def _header(path: str) -> str:
+    """The first line of a text file; nothing where it cannot be read."""
+    opener = gzip.open if file_kind(path).compressed else open
+    try:
+        with opener(path, "rb") as file:
+            return file.readline(LONGEST_HEADER).decode("latin-1")
+    except (OSError, EOFError, zlib.error):
+        return ""
 
 
 def _check_table(path: str, table: Any) -> None:
@@ -103,15 +142,6 @@ def _check_table(path: str, table: Any) -> None:
         raise UserError(f"{path} has several columns with the same name: {listed(twice)}; rename them")
     if table.num_rows == 0:
         raise UserError(f"{path} has no rows")
-
-
-def as_text(table: Any, names: Collection[str]) -> Any:
-    """The table with some of its columns cast to text, so that every kind of file gives the same labels."""
-    pa = need("pyarrow")
-    for place, name in enumerate(table.column_names):
-        if name in names and not pa.types.is_string(table.schema.field(place).type):
-            table = table.set_column(place, name, table.column(place).cast(pa.string()))
-    return table
 
 
 # ---- writing

@@ -11,7 +11,7 @@ import numpy as np
 
 from discbayes.cli import options
 from discbayes.cli.sources import Labels, Source, open_source, text_labels
-from discbayes.cli.tables import as_text
+from discbayes.cli.spelling import as_text
 from discbayes.engine import Progress
 
 
@@ -45,7 +45,9 @@ def load_training(args: Namespace, progress: Progress) -> Training:
     source.require(args.drop, "--drop")
     weight = read_weights(source, args.weights)
     labels = text_labels(as_text(source.table, [target]), target)
-    return Training(source.without({target, args.weights, *args.drop}), labels, weight)
+    no_features = {target, args.weights, *args.drop}
+    args.categorical = tuple(name for name in args.categorical if name not in no_features)  # the target is one anyway
+    return Training(source.without(no_features), labels, weight)
 
 
 def read_weights(source: Source, column: str | None) -> np.ndarray | None:

@@ -14,7 +14,7 @@ from typing import Any
 
 import numpy as np
 
-from discbayes.data.columns import Block, Levels, Table, kernel_array
+from discbayes.data.columns import Block, Levels, Table, kernel_array, looks_numeric
 from discbayes.data.domain import Variable, code_dtype
 from discbayes.data.histogram import refuse_infinite, table_offsets
 from discbayes.engine import parallel_map
@@ -127,11 +127,12 @@ class Codebook:
         if variable.cuts is None:
             index = {value: code for code, value in enumerate(variable.values)}
             return [index.get(value, missing) for value in values]
-        text = next((value for value in values if isinstance(value, str)), None)
-        if text is not None:
+        texts = [value for value in values if isinstance(value, str)]
+        if texts:
+            odd = next((text for text in texts if not looks_numeric(text)), texts[0])
             raise ValueError(
-                f"column {variable.name!r} was numeric at fit and now holds the string {text!r}: cast it to "
-                f"numbers, or declare it with categorical=[{variable.name!r}] at fit"
+                f"column {variable.name!r} was numeric at fit and now holds the string {odd!r}: cast it to "
+                "numbers, with what is no number as missing"
             )
         return [int(code) for code in np.searchsorted(variable.cuts, list(values), side="right")]
 

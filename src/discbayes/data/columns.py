@@ -178,3 +178,16 @@ def factorize(values: Sequence[Any]) -> tuple[np.ndarray, list[Any]]:
     index = {value: place for place, value in enumerate(levels)}
     places = np.fromiter(map(index.get, values, repeat(-1)), dtype=np.int32, count=len(values))
     return places, levels
+
+
+def looks_numeric(text: str) -> bool:
+    """Whether a text can be read as a number.
+
+    >>> looks_numeric("-1.5e3"), looks_numeric("?")
+    (True, False)
+    """
+    try:
+        float(text)
+    except ValueError:
+        return False
+    return True

@@ -22,8 +22,16 @@ NEVER_OBSERVED = "(never observed)"
 
 
 def _number(value: float) -> str:
-    """A cut point as people write it: 0.8, not 0.80000000000000004."""
-    return f"{value:.6g}"
+    """A cut point as people write it: 0.8, not 0.80000000000000004, and 20240150, not 2.02402e+07."""
+    plain = value == 0 or 1e-4 <= abs(value) < 1e15
+    for digits in (6, 9, 12, 17):
+        if plain:
+            text = np.format_float_positional(value, precision=digits, unique=False, fractional=False, trim="-")
+        else:
+            text = f"{value:.{digits}g}"
+        if abs(float(text) - value) <= 1e-9 * abs(value):
+            break
+    return text
 
 
 @dataclass(frozen=True)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Any
@@ -17,6 +18,8 @@ from discbayes.data.targets import check_weight, classes_and_codes, label_array
 
 _MISSING = ("available", "value", "drop", "error")
 _UNKNOWN = ("marginalize", "error")
+_FEW_ROWS = 10  # with fewer rows, nothing but new values in a column is no sign of a mistake
+_LIGHT = 0.1  # of the number of rows: weights that sum to less are probably shares, not counts
 
 
 class FrameEncoder:
@@ -133,6 +136,12 @@ class FrameEncoder:
         """Leave out the rows that do not count; check what has to be checked on those that do."""
         labels = label_array(y, table.n_rows)
         weight, kept = check_weight(sample_weight, table.n_rows)
+        if weight is not None and weight.sum() < _LIGHT * weight.size:
+            warnings.warn(
+                f"the sample weights sum to {weight.sum():.3g} for {weight.size} rows. They count as numbers of rows, "
+                "in cutting and smoothing too: scale them to a mean of 1 unless you mean that",
+                stacklevel=2,
+            )
         if kept is not None:
             table, labels = table.take(kept), labels[kept]
         if self.missing == "error":
@@ -168,7 +177,26 @@ class FrameEncoder:
             for position in range(len(table.names)):
                 way_out = 'use unknown="marginalize" to count it as missing'
                 self._refuse_unseen(table, codes, position, way_out)
+        else:
+            self._warn_of_lost_columns(table, codes)
         return codes
+
+    def _warn_of_lost_columns(self, table: Table, codes: np.ndarray) -> None:
+        """Say so where a column has values and every one of them is unknown: its type has changed since fit."""
+        if table.n_rows < _FEW_ROWS:
+            return
+        for position, variable in enumerate(self.domain_.features):
+            row, missing = codes[position], variable.card
+            if row[0] != missing or len(variable.values) < 2 or not (row == missing).all():
+                continue
+            odd = self._codebook.unseen(table, codes, position)
+            if odd:
+                warnings.warn(
+                    f"no value of column {variable.name!r} was seen at fit ({_list(odd)} against "
+                    f"{_list(list(variable.values))}), so the whole column counts as missing: give it the type that it "
+                    "had at fit",
+                    stacklevel=2,
+                )
 
     def _refuse_unseen(self, table: Table, codes: np.ndarray, position: int, way_out: str) -> None:
         odd = self._codebook.unseen(table, codes, position)
@@ -182,15 +210,15 @@ class FrameEncoder:
     def _check_columns(self, table: Table) -> None:
         expected, got = self.domain_.names, table.names
         if len(got) != len(expected):
-            raise ValueError(
-                f"X has {len(got)} features, but FrameEncoder is expecting {len(expected)} features as input"
-            )
-        if not table.named or expected == default_names(len(expected)) or got == expected:
+            raise ValueError(f"X has {len(got)} features, but BayesNet is expecting {len(expected)} features as input")
+        if not table.named or got == expected:
             return
         if sorted(got) == sorted(expected):
             raise ValueError(
                 f"X has the columns of fit in another order, {_list(got)} instead of {_list(expected)}: reorder them"
             )
+        if expected == default_names(len(expected)):  # learned from an array: columns are taken as they stand
+            return
         lacking = [name for name in expected if name not in set(got)]
         surplus = [name for name in got if name not in set(expected)]
         raise ValueError(f"the columns of X differ from those at fit: missing {_list(lacking)}; new {_list(surplus)}")

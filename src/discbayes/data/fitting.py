@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import difflib
+import warnings
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -11,7 +12,7 @@ import numpy as np
 from sklearn.base import clone
 from sklearn.utils.validation import has_fit_parameter
 
-from discbayes.data.columns import Block, Levels, Table, is_gap, kernel_array
+from discbayes.data.columns import Block, Levels, Table, is_gap, kernel_array, looks_numeric
 from discbayes.data.discretize import CutPointDiscretizer, EqualFrequencyDiscretizer, MDLPDiscretizer
 from discbayes.data.domain import Variable
 from discbayes.data.histogram import Labels, Piece, column_ranges, refuse_infinite, table_offsets
@@ -21,6 +22,7 @@ from discbayes.kernels.encoding import mark_present
 
 _TEXT_VALUES = 50  # a string column with more distinct values than this, and in most rows a new one, is no category
 _COUNT_SPAN = 1 << 12
+_MANY_NUMBERS = 10  # values of a text column from which on it is worth asking whether they are numbers
 
 
 @dataclass(frozen=True)
@@ -69,6 +71,8 @@ def _category_positions(categorical: Any, names: list[str]) -> list[int]:
 
 def _position(item: Any, names: list[str], option: str) -> int:
     if isinstance(item, (int, np.integer)) and not isinstance(item, bool):
+        if str(item) in names:  # a frame whose columns are numbered: names come before positions
+            return names.index(str(item))
         if not 0 <= item < len(names):
             raise ValueError(f"{option} names column {item}, but X has the columns 0 to {len(names) - 1}")
         return int(item)
@@ -137,8 +141,20 @@ def _levels_variable(part: Levels, name: str, declared: Declared) -> Variable:
     if part.declared:
         return Variable(name, "categorical", tuple(part.levels))
     if part.text and part.position not in declared.categories:
+        _warn_of_numbers(part, name)
         _refuse_free_text(part, name)
     return Variable(name, "categorical", tuple(sorted(part.levels)))
+
+
+def _warn_of_numbers(part: Levels, name: str) -> None:
+    """Say so where a column of text is a column of numbers but for a word or two that probably mark gaps."""
+    words = [level for level in part.levels if not looks_numeric(level)]
+    if 0 < len(words) <= 2 and len(part.levels) >= _MANY_NUMBERS:
+        warnings.warn(
+            f"column {name!r} is text, so each of its {len(part.levels)} values is a category, but all of them are "
+            f"numbers except {', '.join(map(repr, words))}: if that stands for missing, replace it by None",
+            stacklevel=2,
+        )
 
 
 def _refuse_free_text(part: Levels, name: str) -> None:

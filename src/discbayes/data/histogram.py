@@ -157,7 +157,8 @@ def refuse_infinite(column: np.ndarray, name: str) -> None:
 def _integral_histogram(column: np.ndarray, labels: Labels) -> Histogram | None:
     """Count floats that are whole numbers of a small range; None where they are not."""
     low = column.min()
-    span = column.max() - low + 1.0
+    with np.errstate(over="ignore"):
+        span = column.max() - low + 1.0
     if not span * labels.n_classes <= labels.cell_limit or abs(low) > 2**52:
         return None
     places = (column - low).astype(np.int64)

@@ -16,6 +16,7 @@ from discbayes.data.columns import Block, Levels, Part, Table, default_names, fa
 
 _TEMPORAL = (datetime.date, datetime.time, datetime.timedelta, np.datetime64, np.timedelta64)
 _INT64_MAX = np.iinfo(np.int64).max
+_EXACT = 2.0**53
 
 
 def read_table(X: Any) -> Table:
@@ -94,7 +95,14 @@ def _read_series(series: nw.Series[Any], position: int, name: str) -> Part:
 def _numeric_values(series: nw.Series[Any]) -> np.ndarray:
     exact = series.dtype.is_float() or series.dtype.is_integer()
     values = series.to_numpy() if exact else series.cast(nw.Float64).to_numpy()
-    return values if values.dtype.kind in "iuf" else series.cast(nw.Float64).to_numpy()
+    if values.dtype.kind in "iu" or not series.dtype.is_integer():
+        return values if values.dtype.kind in "iuf" else series.cast(nw.Float64).to_numpy()
+    floats = series.cast(nw.Float64).to_numpy()  # whole numbers with gaps
+    if np.nanmax(np.abs(floats), initial=0.0) > _EXACT:
+        raise ValueError(
+            f"column {series.name!r} has gaps and whole numbers above 2^53, which would be rounded: cast it to str"
+        )
+    return floats
 
 
 def _read_categories(series: nw.Series[Any], position: int, name: str) -> Levels:

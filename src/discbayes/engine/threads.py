@@ -6,6 +6,7 @@ bits whatever the number of threads.
 
 from __future__ import annotations
 
+import numbers
 from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from functools import reduce
@@ -22,6 +23,9 @@ BLOCK_ROWS = 8192  # a block of log-joint rows stays in the second-level cache
 
 def worker_count(n_jobs: int | None) -> int:
     """The number of threads behind ``n_jobs``, as scikit-learn reads it (``None`` is one, -1 is all cores)."""
+    whole = isinstance(n_jobs, numbers.Integral) and not isinstance(n_jobs, bool)
+    if n_jobs is not None and (not whole or n_jobs == 0):
+        raise ValueError(f"n_jobs={n_jobs!r} must be None or a whole number other than 0")
     return max(1, int(joblib.effective_n_jobs(n_jobs)))
 
 

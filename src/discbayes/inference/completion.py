@@ -2,12 +2,20 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 import numpy as np
 
-from discbayes.inference.joint import Effort, log_joint, run_elimination
+from discbayes.data.domain import Domain
+from discbayes.engine import parallel_map, row_blocks
+from discbayes.inference.forest import forest_plan
+from discbayes.inference.joint import Effort, log_joint, log_marginal, posterior, run_elimination
 from discbayes.inference.patterns import blank_rows, group_by_gaps
+from discbayes.kernels import marginals
 from discbayes.kernels.elimination import DRAW, MAX
-from discbayes.network import Tables
+from discbayes.network import Layout, Tables
+
+BATCH_CELLS = 1 << 25  # of codes that are worked on at once
 
 
 def most_probable(
@@ -56,8 +64,16 @@ def _complete(
 
 
 def most_probable_each(tables: Tables, codes: np.ndarray, effort: Effort | None = None) -> np.ndarray:
-    """Each gap filled with the value that is most probable by itself, given what is observed; one at a time."""
+    """Each gap filled with the value that is most probable by itself, given what is observed.
+
+    Where features have at most one feature parent, all gaps of a row take one pass up and one down. Elsewhere every
+    feature with gaps takes an elimination of its own for each pattern of gaps: with very many columns that is slow,
+    and `most_probable`, which needs one elimination for each pattern, is the faster way.
+    """
     filled = codes.copy()
+    if tables.structure.is_forest:
+        _fill_forest(tables, codes, effort or Effort(), filled)
+        return filled
     for i in range(codes.shape[0]):
         rows = np.flatnonzero(codes[i] >= tables.cards[i])
         if rows.size:
@@ -66,16 +82,93 @@ def most_probable_each(tables: Tables, codes: np.ndarray, effort: Effort | None 
 
 
 def feature_posterior(tables: Tables, codes: np.ndarray, feature: int, effort: Effort | None = None) -> np.ndarray:
-    """P(x_i | what else is observed) of every row; a value of the feature itself in the row is set aside."""
-    tried = np.ascontiguousarray(codes).copy()
-    scores = np.empty((codes.shape[1], int(tables.cards[feature])))
-    for value in range(scores.shape[1]):
-        tried[feature] = value
-        scores[:, value] = np.logaddexp.reduce(log_joint(tables, tried, effort), axis=1)
-    top = scores.max(axis=1, keepdims=True)
-    shares = np.exp(scores - np.where(np.isfinite(top), top, 0.0))
+    """P(x_i | what else is observed) of every row; a value of the feature itself in the row is set aside.
+
+    Rows whose other values are impossible get equal shares.
+    """
+    effort = effort or Effort()
+    way = _forest_posterior if tables.structure.is_forest else _tried_posterior
+    shares = way(tables, codes, feature, effort)
     total = shares.sum(axis=1, keepdims=True)
-    return np.where(total > 0, shares / np.where(total > 0, total, 1.0), 1.0 / scores.shape[1])
+    return np.where(total > 0, shares / np.where(total > 0, total, 1.0), 1.0 / shares.shape[1])
+
+
+def _tried_posterior(tables: Tables, codes: np.ndarray, feature: int, effort: Effort) -> np.ndarray:
+    """The shares of the values of a feature, all of them tried in one log-joint: they have the same gaps."""
+    n_rows, card = codes.shape[1], int(tables.cards[feature])
+    scores = np.empty((n_rows, card))
+    for block in row_blocks(n_rows, max(1, BATCH_CELLS // (card * codes.shape[0]))):
+        tried = np.repeat(codes[:, block], card, axis=1)
+        tried[feature] = np.tile(np.arange(card), tried.shape[1] // card)
+        scores[block] = log_marginal(log_joint(tables, tried, effort)).reshape(-1, card)
+    top = scores.max(axis=1, keepdims=True)
+    return np.exp(scores - np.where(np.isfinite(top), top, 0.0))
+
+
+def _forest_posterior(tables: Tables, codes: np.ndarray, feature: int, effort: Effort) -> np.ndarray:
+    """The shares of the values of a feature on a forest."""
+    tried, card = codes.copy(), int(tables.cards[feature])
+    tried[feature] = card
+    shares = np.empty((codes.shape[1], card))
+
+    def take(rows: np.ndarray, found: np.ndarray, places: np.ndarray) -> None:
+        shares[rows] = found[:, places[feature] : places[feature + 1]]
+
+    _forest_marginals(tables, tried, effort, take)
+    return shares
+
+
+def _fill_forest(tables: Tables, codes: np.ndarray, effort: Effort, filled: np.ndarray) -> None:
+    """Write the most probable value of each gap by itself to ``filled``, on a forest."""
+
+    def take(rows: np.ndarray, found: np.ndarray, places: np.ndarray) -> None:
+        gaps = codes[:, rows] >= tables.cards[:, None]
+        for i in np.flatnonzero(gaps.any(axis=1)):
+            filled[i, rows[gaps[i]]] = found[gaps[i], places[i] : places[i + 1]].argmax(axis=1)
+
+    _forest_marginals(tables, codes, effort, take)
+
+
+def _forest_marginals(
+    tables: Tables, codes: np.ndarray, effort: Effort, take: Callable[[np.ndarray, np.ndarray, np.ndarray], None]
+) -> None:
+    """Hand ``take`` the posteriors of the gaps, block by block: the rows, a row of shares for each, and where they are.
+
+    The shares of feature ``i`` stand in the columns ``places[i]:places[i + 1]`` and hold for the rows that miss it;
+    they are zero in rows that are impossible.
+    """
+    rows = np.flatnonzero((codes >= tables.cards[:, None]).any(axis=0))
+    codes = np.ascontiguousarray(codes[:, rows])
+    classes = posterior(log_joint(tables, codes, effort), np.zeros(tables.n_classes), effort.n_jobs)
+    plan, order = forest_plan(tables), np.array(tables.structure.order, np.int64)
+    places = np.concatenate([[0], np.cumsum(tables.cards)]).astype(np.int64)
+
+    def one(block: slice) -> None:
+        found = np.empty((block.stop - block.start, int(places[-1])))
+        marginals.gap_marginals(
+            codes, np.arange(block.start, block.stop), order, plan.parent, plan.child_start, plan.child_index,
+            tables.cards, tables.layout.offsets, plan.starts, places, tables.log_theta, classes[block], found,
+        )  # fmt: skip
+        take(rows[block], found, places)
+
+    blocks = row_blocks(rows.size, int(np.clip(BATCH_CELLS // 8 // max(1, places[-1]), 1, 1024)))
+    parallel_map(one, blocks, effort.n_jobs, work=rows.size * int(places[-1]) * tables.n_classes * 20)
+
+
+def without_missing_values(domain: Domain, tables: Tables) -> Tables:
+    """The tables without the value "missing at fit": what is left if every feature has a real value.
+
+    Features with ``missing_value`` lose their last value on every axis; nothing is normalised again. A feature that
+    has no other value keeps it.
+    """
+    extra = np.array([v.missing_value and v.card > 1 for v in domain.features], dtype=bool)
+    if not extra.any():
+        return tables
+    layout = Layout(tables.structure, tables.cards - extra, tables.n_classes)
+    parts = [
+        tables.log_table(i)[tuple(slice(0, size) for size in shape)].ravel() for i, shape in enumerate(layout.shapes)
+    ]
+    return Tables(layout, tables.log_prior, np.concatenate(parts))
 
 
 def sample(

@@ -27,8 +27,30 @@ def read_limited(path: str | Path, max_bytes: int) -> bytes | None:
 def write_atomically(path: str | Path, content: bytes) -> None:
     """Write a whole file or nothing: whatever goes wrong, the old file is still there and no other is left.
 
-    The bytes go to a new file in the same folder, are forced to the disk, and take the place of the old file.
+    The bytes go to a new file in the same folder, are forced to the disk, and take the place of the old file. Errors
+    name ``path``, not the new file.
     """
+    try:
+        _replace_file(path, content)
+    except OSError as error:
+        if error.errno is None:
+            raise
+        raise type(error)(error.errno, _reason(path, error), os.fspath(path)) from error
+
+
+def _reason(path: str | Path, error: OSError) -> str:
+    """What kept a file from being written, in the words of the system where there are no plainer ones."""
+    folder = os.path.dirname(os.path.realpath(path))
+    if os.path.isdir(path):
+        return "cannot be written, since it is a folder"
+    if not os.path.exists(folder):
+        return f"cannot be written, since there is no folder {folder}"
+    if isinstance(error, PermissionError):
+        return f"cannot be written, since the folder {folder} does not permit it"
+    return error.strerror or str(error)
+
+
+def _replace_file(path: str | Path, content: bytes) -> None:
     goal = os.path.realpath(path)  # a link stays a link, and what it points to is replaced
     draft = os.path.join(os.path.dirname(goal), f".{secrets.token_hex(8)}.tmp")
     try:

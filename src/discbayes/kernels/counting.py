@@ -106,9 +106,8 @@ def _x_log_x(x, known):
     """The value of x log x, read from ``known`` (the values at 0, 1, 2, …) where that has it."""
     if x <= 0.0:
         return 0.0
-    whole = int(x)
-    if whole < known.size:
-        return known[whole]
+    if x < known.size:
+        return known[int(x)]
     return x * np.log(x)
 
 

@@ -108,7 +108,8 @@ def _worth_it(node, left, right):
     gain = (entropy - entropy_left - entropy_right) / n
     delta = k * math.log2(3.0) + math.log2(1.0 - 2.0 * 3.0**-k)  # log2(3^k - 2), safe for any k
     delta -= k * entropy / n - k_left * entropy_left / n_left - k_right * entropy_right / n_right
-    return gain > (math.log2(n - 1.0) + delta) / n
+    # below two samples log2(n - 1) would reward any cut: weights that small never pay for one
+    return n >= 2.0 and gain > (math.log2(n - 1.0) + delta) / n
 
 
 @kernel

@@ -214,6 +214,8 @@ def _positions(names: Sequence[Any], class_name: Any) -> dict[Any, int]:
 def _look_up(position: dict[Any, int], node: Any, names: Sequence[Any]) -> int:
     if node in position:
         return position[node]
+    if str(node) in position:  # a frame whose columns are numbered: names come before positions
+        return position[str(node)]
     if isinstance(node, (int, np.integer)) and not isinstance(node, bool) and 0 <= node < len(names):
         return int(node)
     raise ValueError(f"an edge names {node!r}, which is no feature; the features are {list(names)[:20]}")

@@ -144,7 +144,15 @@ class Tables:
     def theta(self) -> np.ndarray:
         """exp(log θ − shift), for the sums over unobserved features."""
         sizes = np.diff(self.layout.offsets)
-        return np.exp(self.log_theta - np.repeat(self.shifts, sizes))
+        theta = np.exp(self.log_theta - np.repeat(self.shifts, sizes))
+        lost = np.flatnonzero((theta == 0) & np.isfinite(self.log_theta))
+        if lost.size:
+            feature = int(np.searchsorted(self.layout.offsets, lost[0], side="right")) - 1
+            raise ValueError(
+                f"the table of feature {feature} has an entry of log {self.log_theta[lost[0]]:.4g}, below the range of "
+                "a double, so that sums over gaps would lose it: use -inf for what is impossible"
+            )
+        return theta
 
     @cached_property
     def smallest(self) -> np.ndarray:

@@ -71,8 +71,8 @@ def _matrix(data: Encoded, edges: Iterable[Any], what: str) -> np.ndarray:
 def column_position(data: Encoded, column: Any, where: str) -> int:
     """The position of a column given by name or position."""
     names = data.domain.names
-    if column in names:
-        return names.index(column)
+    if str(column) in names:  # numbered columns too: names come before positions
+        return names.index(str(column))
     if isinstance(column, (int, np.integer)) and not isinstance(column, bool) and 0 <= column < len(names):
         return int(column)
     raise ValueError(f"{where} names {column!r}, which is no column; the columns are {', '.join(names[:20])}")

@@ -42,7 +42,7 @@ class KDB(BaseEstimator):
 
     def learn(self, data: Encoded, counts: Counts, context: Context) -> Structure:
         """Order the features, then choose the parents of each."""
-        if not isinstance(self.k, (int, np.integer)) or self.k < 0:
+        if not isinstance(self.k, (int, np.integer)) or isinstance(self.k, bool) or self.k < 0:
             raise ValueError(f"k={self.k!r} must be a whole number that is at least 0")
         limits = Constraints.of(data, self.required, self.forbidden, self.max_table_size)
         fits = limits.fits(data)
