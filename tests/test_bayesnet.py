@@ -13,7 +13,7 @@ import pytest
 import oracle
 from discbayes.bayesnet import BayesNet
 from discbayes.data.domain import Domain, Variable
-from discbayes.inference import FactorTooLargeError, joint_posterior, log_joint, most_probable
+from discbayes.inference import FactorTooLargeError, joint_posterior, log_joint, most_probable, sample
 from discbayes.network import CLASS, Layout, Structure, Tables
 
 FEATURES = (
@@ -190,8 +190,9 @@ def test_impossible_evidence_is_refused():
     with np.errstate(divide="ignore"):
         tables = Tables(layout, np.log([0.5, 0.5]), np.log(np.array([1.0, 1.0, 0.0, 0.0])))
     domain = Domain((Variable("a", "categorical", ("u", "v")),), Variable("y", "categorical", (0, 1)))
-    with pytest.raises(ValueError, match="probability zero"):
-        BayesNet(domain, tables).query("y", {"a": "v"})
+    for ask in (lambda net: net.query("y", {"a": "v"}), lambda net: net.most_probable({"a": "v"})):
+        with pytest.raises(ValueError, match="the evidence has probability zero under this network"):
+            ask(BayesNet(domain, tables))
 
 
 def test_a_question_with_too_many_cells_is_refused():
@@ -290,6 +291,91 @@ def test_fill_given_the_class():
 def test_fill_refuses_what_makes_no_sense(options, message):
     with pytest.raises(ValueError, match=message):
         network().fill(gappy_frame(np.random.default_rng(0), rows=4), **options)
+
+
+WITH_MISSING = Domain(
+    (
+        Variable("a", "categorical", ("u", "v"), missing_value=True),
+        Variable("b", "numeric", cuts=(1.0,), missing_value=True),
+        Variable("c", "categorical", ("s", "t", "w"), missing_value=True),
+        Variable("d", "categorical", (), missing_value=True),
+    ),
+    Variable("y", "categorical", (0, 1)),
+)
+
+
+@pytest.mark.parametrize("parents", [((), (), (), ()), ((), (0,), (1,), (0,)), ((), (0,), (0, 1), ())])
+def test_gaps_are_never_filled_with_the_value_for_missing(parents):
+    layout = Layout(Structure(parents), WITH_MISSING.cards, 2)
+    rng, flat = np.random.default_rng(2), np.empty(layout.size)
+    for i, card in enumerate(WITH_MISSING.cards):
+        table = rng.gamma(1.0, size=layout.shapes[i])
+        table[..., card - 1, :] += 20  # "missing" is by far the most probable
+        layout.table(flat, i)[...] = np.log(table / table.sum(axis=-2, keepdims=True))
+    net = BayesNet(WITH_MISSING, Tables(layout, np.log([0.4, 0.6]), flat))
+    values = (("u", "v", None), (0.0, 2.0, None), ("s", "t", "w", None), (None,))
+    X = pd.DataFrame(list(product(*values)), columns=WITH_MISSING.names)
+    joint = oracle.full_joint(net.parameters)[:2, :2, :3, 0]
+    filled = {how: net.fill(X, how, random_state=0) for how in ("each", "joint", "draw")}
+    for how, frame in filled.items():
+        assert not (frame[["a", "b", "c"]].isna() | (frame == "(missing)")[["a", "b", "c"]]).any(axis=None), how
+        assert frame["d"].isna().all()
+    codes = np.minimum(net.encode(X)[:3], np.array([[2], [2], [3]]))
+    for m, row in enumerate(codes.T):
+        part = oracle.selected(joint, np.array([2, 2, 3]), row)
+        best = np.unravel_index(part.argmax(), part.shape)
+        for axis, i in enumerate(np.flatnonzero(row >= [2, 2, 3])):
+            share = part.sum(axis=tuple(k for k in range(part.ndim) if k != axis))
+            assert filled["each"].iloc[m, i] == WITH_MISSING.features[i].decode([share.argmax()])[0]
+            assert filled["joint"].iloc[m, i] == WITH_MISSING.features[i].decode([best[axis]])[0]
+
+
+@pytest.mark.parametrize("how", ["each", "joint", "draw"])
+@pytest.mark.parametrize("library", LIBRARIES)
+def test_fill_leaves_values_that_were_never_seen(library, how):
+    rows = {
+        "colour": ["zzz", None, "red"],
+        "size": [None, 2.0, 9.0],
+        "flag": [True, None, False],
+        "count": [7, 1, None],
+    }
+    X = pd.DataFrame(rows | {"never": ["x", None, None]})
+    filled = network(4).fill(X, how, random_state=0, library=library)
+    colours, counts, never = (column(filled, name) for name in ("colour", "count", "never"))
+    assert (colours[0], colours[2]) == ("zzz", "red")
+    assert colours[1] in FEATURES[0].values
+    assert counts[:2] == [7, 1]
+    assert counts[2] in (0, 1)
+    assert nw.from_native(filled, eager_only=True)["count"].dtype.is_integer()
+    assert never == ["x", "(never observed)", "(never observed)"]
+    assert None not in column(filled, "size") + column(filled, "flag")
+    as_array = network(4).fill(X.astype(object).to_numpy(), how, random_state=0, library="pandas")
+    assert as_array["colour"].tolist() == colours
+
+
+def test_unseen_values_of_another_type_make_a_column_of_text():
+    X = pd.DataFrame({"colour": ["red"] * 2, "size": [1.0] * 2, "flag": [True] * 2, "count": ["many", None]})
+    filled = network(4).fill(X.assign(never=None))
+    assert filled["count"].tolist()[0] == "many"
+    assert filled["count"].tolist()[1] in ("0", "1")
+    domain = Domain((Variable("a", "boolean", (True,)),), Variable("y", "categorical", (0, 1)))
+    tables = oracle.random_tables(np.random.default_rng(0), Structure.naive(1), [1], 2)
+    assert BayesNet(domain, tables).fill([[False], [True], [None]])["a"].tolist() == [False, True, True]
+
+
+def test_fill_answers_in_the_library_of_the_question():
+    net, frame = network(4), gappy_frame(np.random.default_rng(0), rows=6)
+    frame.index = list("abcdef")
+    expected = net.fill(frame)
+    assert expected.index.tolist() == list("abcdef")
+    assert net.fill(frame, library="pandas").index.tolist() == list("abcdef")
+    columns = {name: [None if value != value else value for value in frame[name]] for name in frame}
+    for library in ("polars", "pyarrow"):
+        module = pytest.importorskip(library)
+        filled = net.fill(module.DataFrame(columns) if library == "polars" else module.table(columns))
+        assert type(filled).__module__.split(".")[0] == library
+        assert [column(filled, name) for name in columns] == [expected[name].tolist() for name in columns]
+        assert type(net.fill(frame, library=library)).__module__.split(".")[0] == library
 
 
 # ---- samples, likelihood, novelty
@@ -392,6 +478,26 @@ def test_novelty():
     assert scores.min() >= 0
     assert scores.max() <= 1
     assert np.median(scores) < 0.8
+
+
+@pytest.mark.parametrize("normalized", [True, False])
+def test_novelty_in_batches_of_patterns(normalized, monkeypatch):
+    net, frame = network(8, normalized), gappy_frame(np.random.default_rng(2))
+    scores = net.novelty(frame, n_draws=50)
+    drawn, _ = sample(net.parameters, 50, np.random.default_rng(0))
+    for m, row in enumerate(net.encode(frame).T):
+        hidden = (row >= DOMAIN.cards)[:, None]
+        rows = np.column_stack([row, np.where(hidden, DOMAIN.cards[:, None], drawn)]).astype(np.uint8)
+        own, *others = np.logaddexp.reduce(oracle.log_joint(net.parameters, rows), axis=1)
+        assert scores[m] == pytest.approx(np.mean(np.array(others) > own + 1e-9))
+    monkeypatch.setattr("discbayes.bayesnet.BATCH_CELLS", 1)
+    np.testing.assert_array_equal(net.novelty(frame, n_draws=50), scores)
+
+
+@pytest.mark.parametrize("n_draws", [0, -1, 2.5, None, True])
+def test_novelty_needs_draws(n_draws):
+    with pytest.raises(ValueError, match=r"n_draws=.* must be a whole number of at least 1"):
+        network().novelty(every_state()[0], n_draws=n_draws)
 
 
 # ---- limits, files, construction

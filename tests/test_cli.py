@@ -15,7 +15,7 @@ import pytest
 from discbayes import BayesNetClassifier, load, load_dataset
 from discbayes import __version__ as version
 from discbayes.cli import COMMANDS, main
-from discbayes.cli.console import describe, listed, nearest_first
+from discbayes.cli.console import describe, listed, nearest_first, with_options
 from discbayes.cli.scoring import accuracy_and_loss
 from discbayes.datasets import openml
 
@@ -366,6 +366,73 @@ def test_weights_of_zero_cannot_be_scored_on(run, model, table, tmp_path):
     assert "sum to zero" in err
 
 
+# ---- the same labels from every kind of file
+
+
+FLAGS = [True, False, True, True, False, False] * 5
+CODES = [1.0, 2.0, 1.5, 1.0, 2.0, 2.0] * 5
+SPELLINGS = {
+    "pandas": ("True", "False", str),
+    "arrow": ("true", "false", "{:g}".format),
+    "caps": ("TRUE", "FALSE", str),
+}
+
+
+@pytest.fixture(params=SPELLINGS)
+def twins(request, tmp_path):
+    """The same rows as CSV, in the spelling of some program, and as Parquet."""
+    yes, no, number = SPELLINGS[request.param]
+    rows = [
+        f"{yes if flag else no},{number(code)},{yes if flag else no}" for flag, code in zip(FLAGS, CODES, strict=True)
+    ]
+    (tmp_path / "b.csv").write_text("\n".join(["flag,code,t", *rows]))
+    pa.parquet.write_table(pa.table({"flag": FLAGS, "code": CODES, "t": FLAGS}), tmp_path / "b.parquet")
+    return tmp_path / "b.csv", tmp_path / "b.parquet"
+
+
+@pytest.mark.parametrize("turn", [1, -1])
+def test_a_model_of_one_kind_of_file_reads_the_other(run, twins, tmp_path, turn):
+    model = tmp_path / "c.json"
+    assert run("fit", twins[::turn][0], "--target", "t", "--categorical", "flag,code", "-o", model)[0] == 0
+    answers = [run("predict", model, data, "--proba", "--unknown", "error", "--quiet") for data in twins]
+    assert answers[0] == answers[1]
+    assert answers[0][0] == 0
+    for data in twins:
+        code, out, err = run("evaluate", data, "--model", model, "--quiet")
+        assert (code, err) == (0, "")
+        assert out.splitlines()[1].split()[1] == "1.0000"
+
+
+@pytest.mark.parametrize("kind, stored", [(bool, bool), (int, int), (int, float), (float, int), (float, float)])
+def test_a_model_of_python_knows_its_classes_in_every_file(run, tmp_path, kind, stored):
+    x, y = ["x", "z"] * 6, [0, 1] * 6
+    BayesNetClassifier().fit(pa.table({"a": x}), list(map(kind, y))).save(tmp_path / "m.json")
+    table = pa.table({"a": x, "class": list(map(stored, y))})
+    pa.parquet.write_table(table, tmp_path / "d.parquet")
+    pa.csv.write_csv(table, tmp_path / "arrow.csv")
+    table.to_pandas().to_csv(tmp_path / "pandas.csv", index=False)
+    for name in ("d.parquet", "arrow.csv", "pandas.csv"):
+        code, out, err = run("evaluate", tmp_path / name, "--model", tmp_path / "m.json", "--quiet")
+        assert (code, err) == (0, "")
+        assert out.splitlines()[1].split()[1] == "1.0000"
+
+
+def test_text_values_of_a_model_of_python(run, tmp_path):
+    clf = BayesNetClassifier(unknown="error").fit(pa.table({"a": ["1.0", "1", "01"] * 4}), ["n", "p", "q"] * 4)
+    clf.save(tmp_path / "m.json")
+    (tmp_path / "d.csv").write_text("a\n1\n1.0\n01\n1.00\n")
+    assert run("predict", tmp_path / "m.json", tmp_path / "d.csv")[1].split()[1:] == ["p", "n", "q", "p"]
+
+
+def test_columns_that_are_no_labels(run, tmp_path):
+    table = pa.table({"a": pa.array([[1], [2]]), "f": pa.array([0.5, np.nan], from_pandas=False), "y": ["n", "p"]})
+    pa.parquet.write_table(table, tmp_path / "d.parquet")
+    arguments = ("fit", tmp_path / "d.parquet", "--target", "y", "-o", tmp_path / "m.json", "--categorical")
+    assert "column 'a' holds list" in fails(run, *arguments, "a")
+    assert run(*arguments, "f", "--drop", "a")[0] == 0
+    assert load(tmp_path / "m.json").network_.domain.features[0].values == ("0.5",)
+
+
 # ---- datasets
 
 
@@ -434,7 +501,12 @@ def test_an_unknown_ending(run, table, model, tmp_path):
         (b"a,y\n", "has no rows"),
         (b"a,y\n1,2\n3\n", "cannot read"),
         (b"a,a,y\n1,2,3\n", "several columns with the same name: 'a'"),
-        (b"a,y\n\xff,n\nx,p\n", "not UTF-8 text in 'a'"),
+        (b"a,y\n\xff,n\nx,p\n", "not UTF-8 text in 'a'; save the file as UTF-8"),
+        (b"a,y\n1,\xe9\n2,p\n", "not UTF-8 text in 'y'; save the file as UTF-8"),
+        (b"\xe9a,y\n1,n\n2,p\n", "header is not UTF-8 text; save the file as UTF-8"),
+        (b"a;b;y\n1;2;n\n1;3;p\n", "its header holds more ';' than ',': try --delimiter ';'"),
+        (b"a;b;y\n1;2;n\n1,5;3;p\n", "its header holds more ';' than ',': try --delimiter ';'"),
+        (b"a\tb\ty\n1\t2\tn\n1\t3\tp\n", "try --delimiter '\\t'"),
         (b"y\nn\np\n", "no columns left to learn from"),
         (b"day,y\n2020-01-01,n\n2020-01-02,p\n", "column 'day' holds Date"),
         (b"a,y\n1,\n2,p\n", "contains NaN or None in 1 of 2 rows"),
@@ -466,6 +538,28 @@ def test_missing_columns_show_the_nearest_first(run, table, tmp_path):
     for option in ("--drop", "--categorical", "--weights"):
         line = fails(run, "evaluate", table, "--target", "outcome", option, "Wards")
         assert f"no column 'Wards' ({option}); its columns are 'ward', " in line
+
+
+def test_another_delimiter_is_suggested_for_every_error_of_columns(run, model, tmp_path):
+    (tmp_path / "d.csv.gz").write_bytes(gzip.compress(b"size;colour;ward;smoker\n1;red;00;true\n"))
+    assert fails(run, "predict", model, tmp_path / "d.csv.gz").endswith("try --delimiter ';'")
+    (tmp_path / "d.tsv").write_bytes(b"a,b,y\n1,2,n\n")
+    assert fails(run, "evaluate", tmp_path / "d.tsv", "--target", "y").endswith("try --delimiter ','")
+    pa.parquet.write_table(pa.table({"a;b": [1]}), tmp_path / "d.parquet")
+    assert "--delimiter" not in fails(run, "evaluate", tmp_path / "d.parquet", "--target", "y")
+
+
+def test_errors_of_the_library_name_options(run, tmp_path):
+    rows = [f"u{row},{row},{row % 2 - 0.5},{'np'[row % 2]}" for row in range(200)]
+    (tmp_path / "d.csv").write_text("\n".join(["id,a,w,y", *rows, ",1,1,n"]))
+    arguments = ("fit", tmp_path / "d.csv", "--target", "y", "-o", tmp_path / "m.json")
+    assert fails(run, *arguments).endswith("declare it with --categorical id")
+    assert "error: --weights is negative" in fails(run, *arguments, "--weights", "w", "--drop", "id")
+    assert "--missing available learns" in fails(run, *arguments, "--missing", "error", "--categorical", "id")
+    assert run(*arguments, "--categorical", "id,y")[0] == 0  # the target is a category anyway
+    (tmp_path / "new.csv").write_text("id,a,w,y\nother,1,1,n\n")
+    line = fails(run, "evaluate", tmp_path / "new.csv", "--model", tmp_path / "m.json", "--unknown", "error")
+    assert "use --unknown marginalize to" in line
 
 
 def test_output_that_cannot_be_written_is_refused_before_the_work(run, table, model, tmp_path):
@@ -585,5 +679,8 @@ def test_words():
     assert describe(FileNotFoundError(2, "No such file", "x.csv")) == "x.csv: No such file"
     assert describe(ValueError("two\nlines")) == "two lines"
     assert describe(ValueError()) == "ValueError"
+    assert with_options("column 'sample_weight' of n_draws.csv") == "column 'sample_weight' of n_draws.csv"
+    assert with_options("set n_draws to estimate") == "set --n-draws to estimate"
+    assert with_options("""categorical=['a, b', "it's"]""") == """--categorical '"a, b",it'"'"'s'"""
     assert listed(list("abc"), most=2) == "'a', 'b', … (3 in all)"
     assert nearest_first("Ward", ["outcome", "ward"]) == ["ward", "outcome"]

@@ -2,14 +2,18 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 from scipy import stats
 
 import oracle
+from discbayes.data.domain import Domain, Variable
 from discbayes.inference import (
     Effort,
     FactorTooLargeError,
+    completion,
     draw,
     feature_posterior,
     joint_posterior,
@@ -23,6 +27,7 @@ from discbayes.inference import (
     posterior_error,
     sample,
 )
+from discbayes.inference.completion import without_missing_values
 from discbayes.network import CLASS, Layout, Structure, Tables
 
 KINDS = ["naive", "forest", "any"]
@@ -112,23 +117,88 @@ def test_most_probable_completion(kind, normalized, seed):
             assert (filled[observed, m] == row[observed]).all()
 
 
-@pytest.mark.parametrize("kind", ["forest", "any"])
-def test_feature_posterior_and_marginal_modes(kind):
-    tables, codes, _ = make(7, kind, n_features=5)
+def brute_feature_posterior(tables, joint, row, feature):
+    """P(x_i, what else is observed), by enumeration."""
+    row = row.copy()
+    row[feature] = tables.cards[feature]
+    axis = np.count_nonzero(row[:feature] >= tables.cards[:feature])
+    part = oracle.selected(joint, tables.cards, row)
+    return part.sum(axis=tuple(a for a in range(part.ndim) if a != axis))
+
+
+@pytest.mark.parametrize("seed", range(5))
+@pytest.mark.parametrize("normalized, zeros", [(True, False), (False, False), (True, True)])
+@pytest.mark.parametrize("kind", KINDS)
+def test_feature_posterior_and_marginal_modes(kind, normalized, zeros, seed):
+    tables, codes, _ = make(seed + 7, kind, normalized, zeros, n_features=5)
     joint = oracle.full_joint(tables)
     filled = most_probable_each(tables, codes)
     for i in range(5):
         got = feature_posterior(tables, codes, i)
         for m, row in enumerate(codes.T):
-            row = row.copy()
-            row[i] = tables.cards[i]
-            observed_before = np.flatnonzero(row[:i] < tables.cards[:i]).size
-            part = oracle.selected(joint, tables.cards, row)
-            axis = i - observed_before
-            expected = part.sum(axis=tuple(a for a in range(part.ndim) if a != axis))
-            np.testing.assert_allclose(got[m], expected / expected.sum(), atol=1e-10)
+            expected = brute_feature_posterior(tables, joint, row, i)
+            total = expected.sum()
+            shares = expected / total if total > 0 else np.full(expected.size, 1 / expected.size)
+            np.testing.assert_allclose(got[m], shares, atol=1e-10)
             if codes[i, m] >= tables.cards[i]:
                 assert expected[filled[i, m]] == pytest.approx(expected.max())
+            else:
+                assert filled[i, m] == codes[i, m]
+
+
+@pytest.mark.parametrize("chain", [False, True])
+def test_marginals_do_not_underflow_with_many_features(chain):
+    n = 3000 if not _uncompiled() else 200
+    tables, rng = star(n, chain=chain)
+    codes = rng.integers(3, size=(n + 1, 1)).astype(np.uint8)
+    codes[:3] = 3
+    scores = np.empty((3, 3, 3))
+    for state in np.ndindex(3, 3, 3):
+        complete = codes.copy()
+        complete[:3, 0] = state
+        scores[state] = log_marginal(log_joint(tables, complete))[0]
+    joint = np.exp(scores - scores.max())
+    for i in range(3):
+        expected = joint.sum(axis=tuple(a for a in range(3) if a != i)) / joint.sum()
+        np.testing.assert_allclose(feature_posterior(tables, codes, i)[0], expected, atol=1e-9)
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_marginal_modes_of_many_rows_do_not_depend_on_blocks_and_threads(seed, monkeypatch):
+    tables, _, rng = make(seed, "forest", n_features=5)
+    codes = np.minimum((rng.random((5, 300)) * (tables.cards[:, None] + 1)), tables.cards[:, None]).astype(np.uint8)
+    expected = most_probable_each(tables, codes)
+    monkeypatch.setattr(completion, "BATCH_CELLS", 1)
+    np.testing.assert_array_equal(most_probable_each(tables, codes, Effort(n_jobs=2)), expected)
+
+
+def test_trying_values_in_blocks_changes_nothing(monkeypatch):
+    tables, codes, _ = make(1, "any", n_features=5)
+    expected = [feature_posterior(tables, codes, i) for i in range(5)]
+    monkeypatch.setattr(completion, "BATCH_CELLS", 1)
+    for i in range(5):
+        np.testing.assert_array_equal(feature_posterior(tables, codes, i), expected[i])
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_tables_without_the_value_for_missing(kind):
+    structure = {"naive": Structure.naive(4), "forest": Structure(((), (0,), (1,), (1,)))}
+    structure = structure.get(kind, Structure(((), (0,), (0, 1), (2, 0))))
+    domain = Domain(
+        (
+            Variable("a", "categorical", ("u", "v"), missing_value=True),
+            Variable("b", "numeric", cuts=(1.0,)),
+            Variable("c", "numeric", cuts=(1.0, 2.0), missing_value=True),
+            Variable("d", "categorical", (), missing_value=True),
+        ),
+        Variable("y", "categorical", (0, 1)),
+    )
+    tables = oracle.random_tables(np.random.default_rng(0), structure, domain.cards, 2)
+    real = without_missing_values(domain, tables)
+    assert real.cards.tolist() == [2, 2, 3, 1]
+    np.testing.assert_allclose(oracle.full_joint(real), oracle.full_joint(tables)[:2, :, :3], rtol=1e-12)
+    plain = Domain(tuple(replace(v, missing_value=False) for v in domain.features), domain.target)
+    assert without_missing_values(plain, real) is real
 
 
 @pytest.mark.parametrize("normalized", [True, False])

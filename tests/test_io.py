@@ -347,6 +347,28 @@ def test_a_folder_that_is_not_there(fitted, tmp_path):
         load(tmp_path / "none.json")
 
 
+def test_errors_of_saving_name_the_path_and_the_reason(fitted, tmp_path, monkeypatch):
+    lost = tmp_path / "none" / "model.json"
+    with pytest.raises(FileNotFoundError, match="there is no folder") as caught:
+        fitted.save(lost)
+    assert caught.value.filename == str(lost)
+    with pytest.raises(IsADirectoryError, match="it is a folder") as caught:
+        fitted.save(tmp_path)
+    assert caught.value.filename == str(tmp_path)
+    (tmp_path / "file").write_text("")
+    with pytest.raises(NotADirectoryError, match="Not a directory"):
+        fitted.save(tmp_path / "file" / "model.json")
+
+    def refuse(draft, goal):
+        raise PermissionError(13, "Permission denied", draft)
+
+    monkeypatch.setattr(os, "replace", refuse)
+    with pytest.raises(PermissionError, match="does not permit it") as caught:
+        fitted.save(tmp_path / "model.json")
+    assert caught.value.filename == str(tmp_path / "model.json")
+    assert ".tmp" not in str(caught.value)
+
+
 def test_links_and_modes_are_kept(fitted, tmp_path):
     real, link = tmp_path / "real.json", tmp_path / "link.json"
     real.write_text("old")

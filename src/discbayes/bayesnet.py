@@ -9,14 +9,18 @@ from itertools import product
 from pathlib import Path
 from typing import Any
 
+import narwhals as nw
 import numpy as np
 
 from discbayes import inference
 from discbayes._leaves import leaf
 from discbayes.data import Domain, FrameEncoder, Variable
-from discbayes.data.columns import is_gap
+from discbayes.data.columns import Levels, Table, is_gap
 from discbayes.data.frames import build_table, choose_library
+from discbayes.data.reading import read_table
+from discbayes.engine import row_blocks
 from discbayes.inference import Effort, FactorTooLargeError
+from discbayes.inference.completion import BATCH_CELLS, without_missing_values
 from discbayes.network import CLASS, Structure, Tables
 
 
@@ -160,8 +164,11 @@ class BayesNet:
         """How unusual each row is, from 0 to 1: the share of rows of this network that are more probable than it.
 
         ``n_draws`` rows are drawn from the network and compared on the columns that the row has, so that rows with
-        different gaps can be compared with one another.
+        different gaps can be compared with one another. Every pattern of gaps scores all draws again, so the cost grows
+        with the number of different patterns; ``n_jobs`` threads share it.
         """
+        if not isinstance(n_draws, (int, np.integer)) or isinstance(n_draws, bool) or n_draws < 1:
+            raise ValueError(f"n_draws={n_draws!r} must be a whole number of at least 1")
         codes = self.encode(X)
         drawn, _ = self._named(
             inference.sample, self.parameters, int(n_draws), np.random.default_rng(random_state), self.effort
@@ -169,13 +176,20 @@ class BayesNet:
         own = inference.log_marginal(self.log_joint_of(codes))
         gaps = inference.group_by_gaps(codes, np.arange(codes.shape[1]), self.domain.cards)
         score = np.empty(own.size)
-        for group in range(gaps.n_groups):
-            rows = gaps.rows[gaps.start[group] : gaps.start[group + 1]]
-            hidden = codes[:, rows[0]] >= self.domain.cards
-            masked = np.where(hidden[:, None], self.domain.cards[:, None], drawn).astype(codes.dtype)
-            others = np.sort(inference.log_marginal(self.log_joint_of(masked)))
-            score[rows] = 1 - np.searchsorted(others, own[rows] + 1e-9, side="right") / others.size
+        cells = drawn.shape[1] * max(drawn.shape[0], 8 * self.domain.n_classes)
+        for groups in row_blocks(gaps.n_groups, max(1, BATCH_CELLS // cells)):
+            hidden = codes[:, gaps.rows[gaps.start[groups]]] >= self.domain.cards[:, None]
+            for group, others in enumerate(self._masked_marginals(drawn, hidden), groups.start):
+                rows = gaps.rows[gaps.start[group] : gaps.start[group + 1]]
+                score[rows] = 1 - np.searchsorted(np.sort(others), own[rows] + 1e-9, side="right") / others.size
         return score
+
+    def _masked_marginals(self, drawn: np.ndarray, hidden: np.ndarray) -> np.ndarray:
+        """Log P of every row of codes under every pattern (a column of ``hidden``), a row for each pattern."""
+        (n_features, n_rows), n_patterns = drawn.shape, hidden.shape[1]
+        gap = self.domain.cards.astype(drawn.dtype)[:, None, None]
+        masked = np.where(hidden[:, :, None], gap, drawn[:, None, :]).reshape(n_features, n_patterns * n_rows)
+        return inference.log_marginal(self.log_joint_of(masked)).reshape(n_patterns, n_rows)
 
     # ---- questions
 
@@ -200,6 +214,8 @@ class BayesNet:
                 codes[position] = code
         classes = np.array([known[CLASS]]) if CLASS in known else None
         filled, chosen, value = self._named(inference.most_probable, self.parameters, codes, classes, self.effort)
+        if value[0] == -np.inf:
+            raise ValueError("the evidence has probability zero under this network, so nothing follows from it")
         found = {v.name: v.decode([filled[i, 0]])[0] for i, v in enumerate(self.domain.features) if i not in known}
         if classes is None:
             found[self.domain.target.name] = self.domain.target.decode(chosen)[0]
@@ -212,25 +228,57 @@ class BayesNet:
 
         ``how`` is "each" (the most probable value of each gap by itself), "joint" (the most probable values of all
         gaps of a row together, and of the class unless ``y`` gives it) or "draw" (values drawn from their
-        distribution given the rest of the row). Numeric columns come back as intervals: that is what the network knows.
+        distribution given the rest of the row). With many columns and features that have several feature parents,
+        "joint" is much faster than "each".
+
+        Numeric columns come back as intervals, written as text: that is what the network knows. Such a frame cannot go
+        back to ``predict``, ``posterior`` or any other method that wants numbers in these columns.
+
+        A value that was never seen at fit is no gap: it stays as it is, and counts as unknown when the gaps of its row
+        are filled. Gaps are filled with real values only, also where ``missing="value"`` made "missing" a value of its
+        own; there all gaps of a row are taken to hide real values. A column without any real value at fit, which has
+        nothing but "missing", keeps its gaps.
+
+        ``library`` names the frame library ("pandas", "polars" or "pyarrow"); by default that of X and, where X is no
+        frame, the first that is installed. A pandas index is kept.
         """
-        codes = self.encode(X)
+        table = read_table(X)
+        codes = self.encode(table)
         classes = None if y is None else self._classes(y, codes.shape[1])
+        filled = self._filled(codes, how, classes, random_state)
+        unseen = (codes >= self.domain.cards[:, None]) & ~_gaps(table)
+        filled[unseen] = codes[unseen]
+        columns = {v.name: _values(v, row) for v, row in zip(self.domain.features, filled, strict=True)}
+        for i in np.flatnonzero(unseen.any(axis=1)).tolist():
+            rows, variable = np.flatnonzero(unseen[i]), self.domain.features[i]
+            columns[variable.name] = _with_own(variable.decode(filled[i]), rows, _cells(table, i, rows))
+        return _frame_like(columns, library, X)
+
+    def _filled(self, codes: np.ndarray, how: str, classes: np.ndarray | None, random_state: Any) -> np.ndarray:
+        """The codes with their gaps filled in one of the three ways, by real values only."""
+        tables = self._real_tables
+        known = np.minimum(codes, tables.cards.astype(codes.dtype)[:, None])
         if how == "each":
-            if y is not None:
+            if classes is not None:
                 raise ValueError('how="each" does not look at y; use how="joint" or how="draw"')
-            filled = self._named(inference.most_probable_each, self.parameters, codes, self.effort)
+            filled = self._named(inference.most_probable_each, tables, known, self.effort)
         elif how == "joint":
-            filled, _, _ = self._named(inference.most_probable, self.parameters, codes, classes, self.effort)
+            filled, _, _ = self._named(inference.most_probable, tables, known, classes, self.effort)
         elif how == "draw":
             rng = np.random.default_rng(random_state)
-            filled, _ = self._named(inference.draw, self.parameters, codes, rng, classes, self.effort)
+            filled, _ = self._named(inference.draw, tables, known, rng, classes, self.effort)
         else:
             raise ValueError(f'how={how!r} is not "each", "joint" or "draw"')
-        return self.decode(filled, library)
+        nothing = [v.missing_value and v.card == 1 for v in self.domain.features]
+        filled[nothing] = codes[nothing]
+        return filled
 
     def sample(self, n_samples: int = 1, random_state: Any = None, library: bool | str = "auto") -> tuple[Any, Any]:
-        """Draw rows, as a frame, and their labels."""
+        """Draw rows, as a frame, and their labels.
+
+        Numeric columns are intervals, written as text: the network knows no more. Where there are such columns the
+        frame cannot go back to ``predict``, ``posterior`` or any other method that wants numbers in them.
+        """
         rng = np.random.default_rng(random_state)
         codes, classes = self._named(inference.sample, self.parameters, int(n_samples), rng, self.effort)
         return self.decode(codes, library), self._encoder.classes_[classes]
@@ -269,6 +317,11 @@ class BayesNet:
     def effort(self) -> Effort:
         """How far exact inference goes."""
         return Effort(self.max_factor_size, self.n_draws, n_jobs=self.n_jobs)
+
+    @cached_property
+    def _real_tables(self) -> Tables:
+        """The tables without the values that stand for "missing at fit"."""
+        return without_missing_values(self.domain, self.parameters)
 
     @cached_property
     def _prior(self) -> np.ndarray:
@@ -328,6 +381,48 @@ def _values(variable: Variable, codes: np.ndarray) -> np.ndarray:
     if not all(isinstance(value, (bool, int, float)) for value in known):
         return np.array([*map(str, known), None], dtype=object)[codes]
     return np.array(known if (codes < variable.card).all() else [*known, np.nan])[codes]
+
+
+def _gaps(table: Table) -> np.ndarray:
+    """Which cells of a table are missing, feature-major as codes are."""
+    gaps = np.zeros((len(table.names), table.n_rows), dtype=bool)
+    for part in table.parts:
+        for rows in part.chunks():
+            gaps[part.positions, rows] = part.gap_mask(rows).T
+    return gaps
+
+
+def _cells(table: Table, position: int, rows: np.ndarray) -> list[Any]:
+    """The values of a column in some rows, as they were read."""
+    part, place = table.find(position)
+    if isinstance(part, Levels):
+        return [part.levels[at] for at in part.places[rows]]
+    cells = part.data[rows, place]
+    return (cells.astype(bool) if part.boolean else cells).tolist()
+
+
+def _with_own(values: np.ndarray, rows: np.ndarray, own: list[Any]) -> np.ndarray:
+    """The values with those of some rows replaced; text where types would be mixed."""
+    whole = all(type(value) is int for value in values if value is not None)
+    for row, value in zip(rows, own, strict=True):
+        values[row] = int(value) if whole and isinstance(value, float) and value.is_integer() else value
+    kinds = {type(value) for value in values}
+    if kinds == {bool} or (kinds and kinds <= {int, float}):
+        return np.array(values.tolist())
+    return np.array([None if value is None else str(value) for value in values], dtype=object)
+
+
+def _frame_like(columns: dict[str, np.ndarray], library: bool | str, X: Any) -> Any:
+    """A frame of the library that is asked for, by default that of X; between pandas frames the index is kept."""
+    source = nw.from_native(X, pass_through=True, eager_only=True)
+    if not isinstance(source, nw.DataFrame):
+        return _frame(columns, library)
+    name = str(source.implementation.value)
+    asked = name if library == "auto" and name in ("pandas", "polars", "pyarrow") else library
+    frame = _frame(columns, asked)
+    if asked == name == "pandas":
+        frame.index = X.index
+    return frame
 
 
 def _free_name(wanted: str, taken: Any) -> str:

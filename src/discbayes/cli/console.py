@@ -34,8 +34,8 @@ def describe(error: Exception) -> str:
 def with_options(text: str) -> str:
     """A message of the library with the options of the command line in place of Python's arguments.
 
-    >>> with_options("declare it with categorical=['zip code'], or use missing=\"value\"")
-    "declare it with --categorical 'zip code', or use --missing value"
+    >>> with_options("declare it with categorical=['id'], or use missing='value'")
+    'declare it with --categorical id, or use --missing value'
     >>> with_options("sample_weight is negative")
     '--weights is negative'
     """

@@ -72,6 +72,8 @@ def read_file(path: str, reading: Reading, text: Collection[str]) -> Any:
         raise UserError(f"{path} is a folder, not a file")
     try:
         table = _read_parquet(path) if kind.delimiter is None else _read_csv(path, kind, reading, text)
+    except UnicodeDecodeError as error:
+        raise UserError(f"cannot read {path}: its header is not UTF-8 text; save the file as UTF-8") from error
     except (OSError, ValueError) as error:  # arrow's own errors are kinds of these
         raise UserError(f"cannot read {path}: {error}{delimiter_hint(path, reading)}") from error
     _check_table(path, table)
@@ -86,13 +88,12 @@ def _read_csv(path: str, kind: FileKind, reading: Reading, text: Collection[str]
     """Read CSV; what is not UTF-8, arrow takes for bytes, or refuses by the number of the column if text is wanted."""
     try:
         table = _parse_csv(path, kind, reading, text)
-    except UnicodeDecodeError as error:
-        raise ValueError("its header is not UTF-8 text; save the file as UTF-8") from error
     except ValueError as error:
         if not text or "UTF8" not in str(error):
             raise
         table = _parse_csv(path, kind, reading, ())
-    odd = [field.name for field in table.schema if need("pyarrow").types.is_binary(field.type)]
+    columns, is_binary = zip(table.column_names, table.schema.types, strict=True), need("pyarrow").types.is_binary
+    odd = [name for name, stored in columns if is_binary(stored)]
     if odd:
         raise ValueError(f"it is not UTF-8 text in {listed(odd)}; save the file as UTF-8")
     return table
@@ -108,9 +109,7 @@ def _parse_csv(path: str, kind: FileKind, reading: Reading, text: Collection[str
         column_types=dict.fromkeys(text, string),
     )
     parse = csv.ParseOptions(delimiter=reading.delimiter or kind.delimiter)
-    table = csv.read_csv(path, parse_options=parse, convert_options=convert)
-    table.column_names  # noqa: B018 (decodes the header)
-    return table
+    return csv.read_csv(path, parse_options=parse, convert_options=convert)
 
 
 def delimiter_hint(path: str, reading: Reading) -> str:

@@ -15,7 +15,7 @@ from discbayes.kernels import marginals
 from discbayes.kernels.elimination import DRAW, MAX
 from discbayes.network import Layout, Tables
 
-BATCH_CELLS = 1 << 25  # of codes that are worked on at once
+BATCH_CELLS = 1 << 25  # bytes, about, of codes and scores that are worked on at once
 
 
 def most_probable(
@@ -97,7 +97,8 @@ def _tried_posterior(tables: Tables, codes: np.ndarray, feature: int, effort: Ef
     """The shares of the values of a feature, all of them tried in one log-joint: they have the same gaps."""
     n_rows, card = codes.shape[1], int(tables.cards[feature])
     scores = np.empty((n_rows, card))
-    for block in row_blocks(n_rows, max(1, BATCH_CELLS // (card * codes.shape[0]))):
+    cells = card * max(codes.shape[0], 8 * tables.n_classes)
+    for block in row_blocks(n_rows, max(1, BATCH_CELLS // cells)):
         tried = np.repeat(codes[:, block], card, axis=1)
         tried[feature] = np.tile(np.arange(card), tried.shape[1] // card)
         scores[block] = log_marginal(log_joint(tables, tried, effort)).reshape(-1, card)
