@@ -146,13 +146,13 @@ class BayesNetClassifier(ClassifierMixin, BaseEstimator):
                 f"y has one class only, {data.domain.target.values[0]!r}: it is all that can be predicted", stacklevel=2
             )
         counts = count(data, self.n_jobs)
-        context.progress.stage(f"structure: {structure!r} on {data.n_samples} rows, {data.n_features} features")
+        context.progress.stage("structure: {learner!r} on {rows} rows", learner=structure, rows=data.n_samples)
         found = structure.learn(data, counts, context)
-        context.progress.stage(f"parameters: {parameters!r} on {found.n_edges} edges")
+        context.progress.stage("parameters: {learner!r} on {edges} edges", learner=parameters, edges=found.n_edges)
         tables = self._with_prior(parameters.learn(data, counts, found, context))
         self._adopt(encoder, BayesNet(data.domain, tables, self.max_factor_size, self.n_draws, self.n_jobs))
         self.history_ = context.history
-        context.progress.stage(f"done: {self.network_!r}")
+        context.progress.stage("done: {network!r}", network=self.network_)
         return self
 
     def _adopt(self, encoder: FrameEncoder, network: BayesNet) -> None:

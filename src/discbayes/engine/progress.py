@@ -22,10 +22,10 @@ class Progress:
         self._stream = stream
         self.started = time.perf_counter()
 
-    def stage(self, text: str) -> None:
-        """Announce a stage of the run."""
+    def stage(self, text: str, **values: object) -> None:
+        """Announce a stage of the run; values are put into the text only if it is shown."""
         if self.verbose >= 1:
-            self._write(text)
+            self._write(text.format(**values) if values else text)
 
     def step(self, text: str) -> None:
         """Announce a step within a stage."""
