@@ -6,6 +6,7 @@ the intervals are half-open, ``[a, b)``.
 
 from __future__ import annotations
 
+from abc import abstractmethod
 from typing import Any
 
 import numpy as np
@@ -25,9 +26,9 @@ class CutPointDiscretizer(OneToOneFeatureMixin, TransformerMixin, BaseEstimator)
     n_jobs: int | None
     cut_points_: list[np.ndarray]
 
+    @abstractmethod
     def _begins(self, histogram: Histogram, n_classes: int) -> np.ndarray:
         """Which values of the histogram begin a new interval."""
-        raise NotImplementedError
 
     def find_cuts(self, pieces: list[Piece], names: list[str], labels: Labels) -> dict[int, np.ndarray]:
         """The cut points by column position, for columns and labels that have been checked."""
