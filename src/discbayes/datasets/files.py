@@ -12,12 +12,12 @@ from __future__ import annotations
 import json
 import os
 import sys
-import tempfile
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import IO, Any
 
+from discbayes._files import replace_file
 from discbayes.datasets.dataset import Columns, DatasetInfo, Split
 from discbayes.datasets.reading import read_csv, read_npz
 
@@ -128,14 +128,7 @@ def _split(entry: dict[str, Any]) -> Split:
 def write_atomically(path: Path, write: Callable[[IO[bytes]], object]) -> None:
     """Let ``write`` fill a file that appears under its name only when it is complete."""
     path.parent.mkdir(parents=True, exist_ok=True)
-    descriptor, temporary = tempfile.mkstemp(dir=path.parent, prefix=".", suffix=".part")
-    try:
-        with os.fdopen(descriptor, "wb") as file:
-            write(file)
-        os.replace(temporary, path)
-    except BaseException:
-        Path(temporary).unlink(missing_ok=True)
-        raise
+    replace_file(path, write)
 
 
 def add_to_manifest(folder: Path, entry: dict[str, Any]) -> None:

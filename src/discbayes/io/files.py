@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 import os
-import secrets
-import shutil
-from contextlib import suppress
 from pathlib import Path
+
+from discbayes._files import replace_file
 
 
 class ModelFileError(ValueError):
@@ -31,7 +30,7 @@ def write_atomically(path: str | Path, content: bytes) -> None:
     name ``path``, not the new file.
     """
     try:
-        _replace_file(path, content)
+        replace_file(path, lambda file: file.write(content))
     except OSError as error:
         if error.errno is None:
             raise
@@ -48,20 +47,3 @@ def _reason(path: str | Path, error: OSError) -> str:
     if isinstance(error, PermissionError):
         return f"cannot be written, since the folder {folder} does not permit it"
     return error.strerror or str(error)
-
-
-def _replace_file(path: str | Path, content: bytes) -> None:
-    goal = os.path.realpath(path)  # a link stays a link, and what it points to is replaced
-    draft = os.path.join(os.path.dirname(goal), f".{secrets.token_hex(8)}.tmp")
-    try:
-        with open(draft, "xb") as file:
-            file.write(content)
-            file.flush()
-            os.fsync(file.fileno())
-        if os.path.exists(goal):
-            shutil.copymode(goal, draft)
-        os.replace(draft, goal)
-    except BaseException:
-        with suppress(OSError):
-            os.unlink(draft)
-        raise
