@@ -9,14 +9,13 @@ from itertools import product
 from pathlib import Path
 from typing import Any
 
-import narwhals as nw
 import numpy as np
 
 from discbayes import inference
 from discbayes._leaves import leaf
 from discbayes.data import Domain, FrameEncoder, Variable
-from discbayes.data.columns import Levels, Table, is_gap
-from discbayes.data.frames import build_table, choose_library
+from discbayes.data.columns import is_gap
+from discbayes.data.frames import frame_like, free_name, make_frame, values_of, with_own_values
 from discbayes.data.reading import read_table
 from discbayes.engine import row_blocks
 from discbayes.inference import Effort, FactorTooLargeError
@@ -38,7 +37,7 @@ class Posterior:
         columns: dict[str, np.ndarray] = {
             name: np.array([row[k] for row in rows], dtype=object) for k, name in enumerate(self.names)
         }
-        return _frame({**columns, _free_name("probability", self.names): self.probabilities.ravel()}, library)
+        return make_frame({**columns, free_name("probability", self.names): self.probabilities.ravel()}, library)
 
     def __repr__(self) -> str:
         cells = zip(product(*self.labels), self.probabilities.ravel(), strict=True)
@@ -114,11 +113,11 @@ class BayesNet:
         target = self.domain.target
         prior = {
             target.name: np.array(target.labels, dtype=object),
-            _free_name("probability", [target.name]): np.exp(self.parameters.log_prior),
+            free_name("probability", [target.name]): np.exp(self.parameters.log_prior),
         }
         names = self.domain.names
-        return {target.name: _frame(prior, library)} | {
-            names[i]: _frame(self._columns(i), library) for i in range(len(names))
+        return {target.name: make_frame(prior, library)} | {
+            names[i]: make_frame(self._columns(i), library) for i in range(len(names))
         }
 
     def _columns(self, feature: int) -> dict[str, np.ndarray]:
@@ -133,7 +132,7 @@ class BayesNet:
         columns = {v.name: np.array([row[k] for row in rows], dtype=object) for k, v in enumerate(given)}
         flat = table.reshape(len(rows), -1)
         for k, label in enumerate(self.domain.features[feature].labels):
-            columns[_free_name(label, columns)] = flat[:, k]
+            columns[free_name(label, columns)] = flat[:, k]
         return columns
 
     # ---- rows in, numbers out
@@ -246,13 +245,13 @@ class BayesNet:
         codes = self.encode(table)
         classes = None if y is None else self._classes(y, codes.shape[1])
         filled = self._filled(codes, how, classes, random_state)
-        unseen = (codes >= self.domain.cards[:, None]) & ~_gaps(table)
+        unseen = (codes >= self.domain.cards[:, None]) & ~table.gaps()
         filled[unseen] = codes[unseen]
-        columns = {v.name: _values(v, row) for v, row in zip(self.domain.features, filled, strict=True)}
+        columns = {v.name: values_of(v, row) for v, row in zip(self.domain.features, filled, strict=True)}
         for i in np.flatnonzero(unseen.any(axis=1)).tolist():
             rows, variable = np.flatnonzero(unseen[i]), self.domain.features[i]
-            columns[variable.name] = _with_own(variable.decode(filled[i]), rows, _cells(table, i, rows))
-        return _frame_like(columns, library, X)
+            columns[variable.name] = with_own_values(variable.decode(filled[i]), rows, table.cells(i, rows))
+        return frame_like(columns, library, X)
 
     def _filled(self, codes: np.ndarray, how: str, classes: np.ndarray | None, random_state: Any) -> np.ndarray:
         """The codes with their gaps filled in one of the three ways, by real values only."""
@@ -306,8 +305,8 @@ class BayesNet:
 
     def decode(self, codes: np.ndarray, library: bool | str = "auto") -> Any:
         """A frame of values from codes: intervals for numeric columns, None for what is missing."""
-        columns = {v.name: _values(v, row) for v, row in zip(self.domain.features, codes, strict=True)}
-        return _frame(columns, library)
+        columns = {v.name: values_of(v, row) for v, row in zip(self.domain.features, codes, strict=True)}
+        return make_frame(columns, library)
 
     @cached_property
     def _encoder(self) -> FrameEncoder:
@@ -371,68 +370,3 @@ class BayesNet:
         if CLASS in given:
             known[CLASS] = int(self._encoder.transform_y([given[CLASS]])[0])
         return known
-
-
-def _values(variable: Variable, codes: np.ndarray) -> np.ndarray:
-    """The values behind codes in an array of their own type: text, numbers or booleans; text where they are mixed."""
-    known = variable.decode(range(variable.card)).tolist()
-    if all(isinstance(value, str) for value in known):
-        return variable.decode(codes)
-    if not all(isinstance(value, (bool, int, float)) for value in known):
-        return np.array([*map(str, known), None], dtype=object)[codes]
-    return np.array(known if (codes < variable.card).all() else [*known, np.nan])[codes]
-
-
-def _gaps(table: Table) -> np.ndarray:
-    """Which cells of a table are missing, feature-major as codes are."""
-    gaps = np.zeros((len(table.names), table.n_rows), dtype=bool)
-    for part in table.parts:
-        for rows in part.chunks():
-            gaps[part.positions, rows] = part.gap_mask(rows).T
-    return gaps
-
-
-def _cells(table: Table, position: int, rows: np.ndarray) -> list[Any]:
-    """The values of a column in some rows, as they were read."""
-    part, place = table.find(position)
-    if isinstance(part, Levels):
-        return [part.levels[at] for at in part.places[rows]]
-    cells = part.data[rows, place]
-    return (cells.astype(bool) if part.boolean else cells).tolist()
-
-
-def _with_own(values: np.ndarray, rows: np.ndarray, own: list[Any]) -> np.ndarray:
-    """The values with those of some rows replaced; text where types would be mixed."""
-    whole = all(type(value) is int for value in values if value is not None)
-    for row, value in zip(rows, own, strict=True):
-        values[row] = int(value) if whole and isinstance(value, float) and value.is_integer() else value
-    kinds = {type(value) for value in values}
-    if kinds == {bool} or (kinds and kinds <= {int, float}):
-        return np.array(values.tolist())
-    return np.array([None if value is None else str(value) for value in values], dtype=object)
-
-
-def _frame_like(columns: dict[str, np.ndarray], library: bool | str, X: Any) -> Any:
-    """A frame of the library that is asked for, by default that of X; between pandas frames the index is kept."""
-    source = nw.from_native(X, pass_through=True, eager_only=True)
-    if not isinstance(source, nw.DataFrame):
-        return _frame(columns, library)
-    name = str(source.implementation.value)
-    asked = name if library == "auto" and name in ("pandas", "polars", "pyarrow") else library
-    frame = _frame(columns, asked)
-    if asked == name == "pandas":
-        frame.index = X.index
-    return frame
-
-
-def _free_name(wanted: str, taken: Any) -> str:
-    """A column name that is not taken yet."""
-    while wanted in taken:
-        wanted += " "
-    return wanted
-
-
-def _frame(columns: dict[str, np.ndarray], library: bool | str) -> Any:
-    """A frame of the library that is asked for; where none is installed, a dictionary of columns."""
-    chosen = choose_library(library)
-    return dict(columns) if chosen is None else build_table(columns, chosen)

@@ -194,22 +194,13 @@ class BayesNetClassifier(ClassifierMixin, BaseEstimator):
     def _with_prior(self, tables: Tables) -> Tables:
         if self.class_prior is None:
             return tables
-        return replace(tables, log_prior=_log_prior(self.class_prior, tables.n_classes, "class_prior"))
+        return replace(tables, log_prior=_log_prior(self.class_prior, tables.n_classes))
 
     # ---- predicting
 
     def predict_joint_log_proba(self, X: Any) -> np.ndarray:
         """Log P(c, x observed): a row for each row of X, a column for each class."""
         return self._scores(X, None)[0]
-
-    def _codes(self, X: Any) -> np.ndarray:
-        table = read_table(X)
-        validate_data(self, X, skip_check_array=True, reset=False)
-        return self._encoder.transform(table, self.unknown)
-
-    def _current_network(self) -> BayesNet:
-        """The network under the settings in force now: ``set_params`` after ``fit`` counts."""
-        return replace(self.network_, max_factor_size=self.max_factor_size, n_draws=self.n_draws, n_jobs=self.n_jobs)
 
     def predict_proba(self, X: Any, class_prior: Sequence[float] | None = None) -> np.ndarray:
         """P(c | x observed); gaps and unseen values are summed out exactly.
@@ -241,9 +232,18 @@ class BayesNetClassifier(ClassifierMixin, BaseEstimator):
         check_is_fitted(self)
         network = self._current_network()
         if class_prior is not None:
-            wanted = _log_prior(class_prior, self.classes_.size, "class_prior")
+            wanted = _log_prior(class_prior, self.classes_.size)
             network = replace(network, parameters=replace(network.parameters, log_prior=wanted))
         return network.log_joint_of(self._codes(X)), network._prior
+
+    def _codes(self, X: Any) -> np.ndarray:
+        table = read_table(X)
+        validate_data(self, X, skip_check_array=True, reset=False)
+        return self._encoder.transform(table, self.unknown)
+
+    def _current_network(self) -> BayesNet:
+        """The network under the settings in force now: ``set_params`` after ``fit`` counts."""
+        return replace(self.network_, max_factor_size=self.max_factor_size, n_draws=self.n_draws, n_jobs=self.n_jobs)
 
     # ---- files, notebook, scikit-learn
 
@@ -296,14 +296,15 @@ def _of_kind(kind: str, learner: Any) -> Any:
     return clone(learner)
 
 
-def _log_prior(prior: Sequence[float], n_classes: int, name: str) -> np.ndarray:
+def _log_prior(prior: Sequence[float], n_classes: int) -> np.ndarray:
+    """The logarithms of a ``class_prior`` that someone gave."""
     try:
         share = np.asarray(prior, dtype=float)
     except (TypeError, ValueError):
-        raise ValueError(f"{name}={prior!r} must be a list of probabilities, in the order of classes_") from None
+        raise ValueError(f"class_prior={prior!r} must be a list of probabilities, in the order of classes_") from None
     if share.shape != (n_classes,):
-        raise ValueError(f"{name} has {share.size} entries for {n_classes} classes")
+        raise ValueError(f"class_prior has {share.size} entries for {n_classes} classes")
     if not np.isfinite(share).all() or (share < 0).any() or not np.isclose(share.sum(), 1.0):
-        raise ValueError(f"{name}={prior!r} must be probabilities that sum to 1")
+        raise ValueError(f"class_prior={prior!r} must be probabilities that sum to 1")
     with np.errstate(divide="ignore"):
         return np.log(share / share.sum())

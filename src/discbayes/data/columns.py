@@ -139,6 +139,22 @@ class Table:
                 return part, int(place[0])
         raise IndexError(f"the table has no column {position}")
 
+    def cells(self, position: int, rows: np.ndarray) -> list[Any]:
+        """The values of a column in some rows, as they were read."""
+        part, place = self.find(position)
+        if isinstance(part, Levels):
+            return [part.levels[at] for at in part.places[rows]]
+        found = part.data[rows, place]
+        return (found.astype(bool) if part.boolean else found).tolist()
+
+    def gaps(self) -> np.ndarray:
+        """Which cells are missing, feature-major as codes are."""
+        gaps = np.zeros((len(self.names), self.n_rows), dtype=bool)
+        for part in self.parts:
+            for rows in part.chunks():
+                gaps[part.positions, rows] = part.gap_mask(rows).T
+        return gaps
+
     def gap_counts(self) -> np.ndarray:
         """The number of missing cells of each column."""
         counts = np.zeros(len(self.names), dtype=np.int64)
@@ -178,6 +194,20 @@ def factorize(values: Sequence[Any]) -> tuple[np.ndarray, list[Any]]:
     index = {value: place for place, value in enumerate(levels)}
     places = np.fromiter(map(index.get, values, repeat(-1)), dtype=np.int32, count=len(values))
     return places, levels
+
+
+def find_column(column: Any, names: list[str]) -> int | None:
+    """The position of a column given by name or position; None if there is no such column.
+
+    A number is first taken for a name, since frames may have numbered columns.
+
+    >>> find_column("b", ["a", "b"]), find_column(1, ["a", "b"]), find_column(1, ["1", "0"]), find_column("c", ["a"])
+    (1, 1, 0, None)
+    """
+    whole = isinstance(column, (int, np.integer)) and not isinstance(column, bool)
+    if (whole or isinstance(column, str)) and str(column) in names:
+        return names.index(str(column))
+    return int(column) if whole and 0 <= column < len(names) else None
 
 
 def looks_numeric(text: str) -> bool:

@@ -12,7 +12,7 @@ import numpy as np
 from sklearn.base import clone
 from sklearn.utils.validation import has_fit_parameter
 
-from discbayes.data.columns import Block, Levels, Table, is_gap, kernel_array, looks_numeric
+from discbayes.data.columns import Block, Levels, Table, find_column, is_gap, kernel_array, looks_numeric
 from discbayes.data.discretize import CutPointDiscretizer, EqualFrequencyDiscretizer, MDLPDiscretizer
 from discbayes.data.domain import Variable
 from discbayes.data.histogram import Labels, Piece, column_ranges, refuse_infinite, table_offsets
@@ -70,16 +70,13 @@ def _category_positions(categorical: Any, names: list[str]) -> list[int]:
 
 
 def _position(item: Any, names: list[str], option: str) -> int:
+    position = find_column(item, names)
+    if position is not None:
+        return position
     if isinstance(item, (int, np.integer)) and not isinstance(item, bool):
-        if str(item) in names:  # a frame whose columns are numbered: names come before positions
-            return names.index(str(item))
-        if not 0 <= item < len(names):
-            raise ValueError(f"{option} names column {item}, but X has the columns 0 to {len(names) - 1}")
-        return int(item)
-    if item not in names:
-        near = difflib.get_close_matches(str(item), names, n=3, cutoff=0.0)
-        raise ValueError(f"{option} names a column {item!r} that X does not have; near: {', '.join(near)}")
-    return names.index(item)
+        raise ValueError(f"{option} names column {item}, but X has the columns 0 to {len(names) - 1}")
+    near = difflib.get_close_matches(str(item), names, n=3, cutoff=0.0)
+    raise ValueError(f"{option} names a column {item!r} that X does not have; near: {', '.join(near)}")
 
 
 def _domain(name: Any, values: Sequence[Any]) -> tuple[Any, ...]:

@@ -9,6 +9,8 @@ from typing import Any
 import narwhals as nw
 import numpy as np
 
+from discbayes.data.domain import Variable
+
 FeatureColumns = Mapping[str, np.ndarray]
 
 
@@ -94,3 +96,50 @@ def take_rows(X: Any, rows: slice) -> Any:
     if isinstance(X, np.ndarray):
         return X[rows]
     return nw.from_native(X, eager_only=True)[rows].to_native()
+
+
+def make_frame(columns: dict[str, np.ndarray], library: bool | str) -> Any:
+    """A frame of the library that is asked for; where none is installed, a dictionary of columns."""
+    chosen = choose_library(library)
+    return dict(columns) if chosen is None else build_table(columns, chosen)
+
+
+def frame_like(columns: dict[str, np.ndarray], library: bool | str, X: Any) -> Any:
+    """A frame of the library that is asked for, by default that of X; between pandas frames the index is kept."""
+    source = nw.from_native(X, pass_through=True, eager_only=True)
+    if not isinstance(source, nw.DataFrame):
+        return make_frame(columns, library)
+    name = str(source.implementation.value)
+    asked = name if library == "auto" and name in ("pandas", "polars", "pyarrow") else library
+    frame = make_frame(columns, asked)
+    if asked == name == "pandas":
+        frame.index = X.index
+    return frame
+
+
+def values_of(variable: Variable, codes: np.ndarray) -> np.ndarray:
+    """The values behind codes in an array of their own type: text, numbers or booleans; text where they are mixed."""
+    known = variable.decode(range(variable.card)).tolist()
+    if all(isinstance(value, str) for value in known):
+        return variable.decode(codes)
+    if not all(isinstance(value, (bool, int, float)) for value in known):
+        return np.array([*map(str, known), None], dtype=object)[codes]
+    return np.array(known if (codes < variable.card).all() else [*known, np.nan])[codes]
+
+
+def with_own_values(values: np.ndarray, rows: np.ndarray, own: list[Any]) -> np.ndarray:
+    """The values with those of some rows replaced; text where types would be mixed."""
+    whole = all(type(value) is int for value in values if value is not None)
+    for row, value in zip(rows, own, strict=True):
+        values[row] = int(value) if whole and isinstance(value, float) and value.is_integer() else value
+    kinds = {type(value) for value in values}
+    if kinds == {bool} or (kinds and kinds <= {int, float}):
+        return np.array(values.tolist())
+    return np.array([None if value is None else str(value) for value in values], dtype=object)
+
+
+def free_name(wanted: str, taken: Any) -> str:
+    """A column name that is not taken yet."""
+    while wanted in taken:
+        wanted += " "
+    return wanted

@@ -37,7 +37,7 @@ def parallel_map(
 ) -> list[Result]:
     """``[function(item) for item in items]``, on threads, in the order of the items.
 
-    ``work`` is a rough number of elementary steps in all: below a few million, starting threads costs more than it
+    ``work`` is a rough number of elementary steps in all: below a million or so, starting threads costs more than it
     saves. The calling thread is one of the workers; each takes the next item when it is free.
     """
     workers = 1 if work < THREAD_WORK else min(worker_count(n_jobs), len(items))

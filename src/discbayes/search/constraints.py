@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 
+from discbayes.data.columns import find_column
 from discbayes.data.domain import Encoded
 from discbayes.network.graph import topological_order
 
@@ -71,11 +72,10 @@ def _matrix(data: Encoded, edges: Iterable[Any], what: str) -> np.ndarray:
 def column_position(data: Encoded, column: Any, where: str) -> int:
     """The position of a column given by name or position."""
     names = data.domain.names
-    if str(column) in names:  # numbered columns too: names come before positions
-        return names.index(str(column))
-    if isinstance(column, (int, np.integer)) and not isinstance(column, bool) and 0 <= column < len(names):
-        return int(column)
-    raise ValueError(f"{where} names {column!r}, which is no column; the columns are {', '.join(names[:20])}")
+    position = find_column(column, names)
+    if position is None:
+        raise ValueError(f"{where} names {column!r}, which is no column; the columns are {', '.join(names[:20])}")
+    return position
 
 
 def _edge(data: Encoded, a: int, b: int) -> str:
