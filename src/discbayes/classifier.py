@@ -19,6 +19,7 @@ from discbayes._leaves import leaf
 from discbayes.bayesnet import BayesNet
 from discbayes.counts import count
 from discbayes.data import Encoded, FrameEncoder
+from discbayes.data.columns import Table
 from discbayes.data.reading import read_table
 from discbayes.engine import Context, Progress, worker_count
 from discbayes.network import Structure, Tables
@@ -238,8 +239,22 @@ class BayesNetClassifier(ClassifierMixin, BaseEstimator):
 
     def _codes(self, X: Any) -> np.ndarray:
         table = read_table(X)
-        validate_data(self, X, skip_check_array=True, reset=False)
+        try:
+            validate_data(self, X, skip_check_array=True, reset=False)
+        except ValueError as error:
+            raise ValueError(f"{error}{self._way_out(table)}") from None
         return self._encoder.transform(table, self.unknown)
+
+    def _way_out(self, table: Table) -> str:
+        """What to do about columns that are not those of the fit, after scikit-learn has said that they are not."""
+        if not (table.named and hasattr(self, "feature_names_in_")):
+            return ""
+        names = [repr(str(name)) for name in self.feature_names_in_]
+        listed = ", ".join(names[:20]) + (", …" if len(names) > 20 else "")
+        return (
+            f"The columns of the fit are {listed}: select them with X[list(clf.feature_names_in_)], and add what you "
+            "do not have as a column of None\n"
+        )
 
     def _current_network(self) -> BayesNet:
         """The network under the settings in force now: ``set_params`` after ``fit`` counts."""
