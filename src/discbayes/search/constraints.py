@@ -8,8 +8,10 @@ from typing import Any
 
 import numpy as np
 
+from discbayes.counts import Counts, pair_information
 from discbayes.data.columns import find_column
 from discbayes.data.domain import Encoded
+from discbayes.network import Structure
 from discbayes.network.graph import topological_order
 
 MAX_TABLE_SIZE = 10_000_000  # cells: 80 MB
@@ -17,11 +19,16 @@ MAX_TABLE_SIZE = 10_000_000  # cells: 80 MB
 
 @dataclass(frozen=True)
 class Constraints:
-    """Constraints by position: ``required[p, i]`` and ``forbidden[p, i]`` are about the edge from ``p`` to ``i``."""
+    """Constraints by position: ``required[p, i]`` and ``forbidden[p, i]`` are about the edge from ``p`` to ``i``.
+
+    ``start`` is where a search begins: the given structure, or naive Bayes with the required edges.
+    """
 
     required: np.ndarray
     forbidden: np.ndarray
     max_table_size: int
+    max_candidates: int | None
+    start: Structure
 
     @classmethod
     def of(
@@ -30,22 +37,43 @@ class Constraints:
         required: Iterable[Any] = (),
         forbidden: Iterable[Any] = (),
         max_table_size: int | None = None,
+        max_candidates: int | None = None,
+        start: Any = None,
     ) -> Constraints:
         """Read edges given by names or positions; contradictions and cycles are refused."""
         size = MAX_TABLE_SIZE if max_table_size is None else int(max_table_size)
         if size < 1:
             raise ValueError(f"max_table_size={max_table_size!r} must be at least 1")
+        if max_candidates is not None and int(max_candidates) < 1:
+            raise ValueError(f"max_candidates={max_candidates!r} must be at least 1, or None for no limit")
         needed = _matrix(data, required, "required")
         barred = _matrix(data, forbidden, "forbidden")
         both = np.argwhere(needed & barred)
         if both.size:
             raise ValueError(f"the edge {_edge(data, *both[0])} is required and forbidden")
-        limits = cls(needed, barred, size)
         if needed.any():
             _refuse_cycles(data, needed)
-            for a, b in np.argwhere(needed & ~limits.fits(data)):
-                raise ValueError(f"the required edge {_edge(data, a, b)} needs a table above max_table_size={size:,}")
+        limits = cls(needed, barred, size, max_candidates, _start(data, start, needed, barred))
+        for a, b in np.argwhere(needed & ~limits.fits(data)):
+            raise ValueError(f"the required edge {_edge(data, a, b)} needs a table above max_table_size={size:,}")
+        for i, group in enumerate(limits.start.parents):
+            if group and not limits.table_fits(data, i, group):
+                raise ValueError(
+                    f"the starting structure gives {data.domain.names[i]!r} a table above max_table_size={size:,}"
+                )
         return limits
+
+    def allowed(self, data: Encoded, counts: Counts, n_jobs: int | None = None) -> np.ndarray:
+        """Which edges ``[p, i]`` a search may add: not forbidden, within the table size, among the candidates of i."""
+        allowed = self.fits(data) & ~self.forbidden
+        np.fill_diagonal(allowed, False)
+        if self.max_candidates is not None and self.max_candidates < data.n_features - 1:
+            weights = pair_information(data, counts, n_jobs, skip=~self.fits(data)).conditional
+            ranked = np.argsort(np.where(allowed, -weights, np.inf), axis=0, kind="stable")
+            candidate = np.zeros_like(allowed)
+            np.put_along_axis(candidate, ranked[: self.max_candidates], True, axis=0)
+            allowed &= candidate
+        return allowed | self.required
 
     def fits(self, data: Encoded) -> np.ndarray:
         """Which pairs of features have a table, with the class, within the limit."""
@@ -55,6 +83,34 @@ class Constraints:
     def table_fits(self, data: Encoded, child: int, parents: Sequence[int]) -> bool:
         """Whether the table of a family is within the limit."""
         return float(np.prod(data.cards[[child, *parents]].astype(float))) * data.n_classes <= self.max_table_size
+
+
+def read_structure(data: Encoded, given: Any, what: str) -> Structure:
+    """A structure over the columns of the data, from a ``Structure`` or from edges by names or positions."""
+    structure = given
+    if not isinstance(structure, Structure):
+        names, target = data.domain.names, data.domain.target.name
+        structure = Structure.from_edges(structure, names, None if target in names else target)
+    if structure.n_features != data.n_features:
+        raise ValueError(
+            f"the {what} structure has {structure.n_features} features and the data {data.n_features}: "
+            "it belongs to another table"
+        )
+    return structure
+
+
+def _start(data: Encoded, given: Any, required: np.ndarray, forbidden: np.ndarray) -> Structure:
+    if given is None:
+        return Structure(tuple(tuple(np.flatnonzero(column).tolist()) for column in required.T))
+    structure = read_structure(data, given, "starting")
+    for i, group in enumerate(structure.parents):
+        for p in group:
+            if forbidden[p, i]:
+                raise ValueError(f"the starting structure has the forbidden edge {_edge(data, p, i)}")
+        for p in np.flatnonzero(required[:, i]):
+            if p not in group:
+                raise ValueError(f"the starting structure lacks the required edge {_edge(data, p, i)}")
+    return structure
 
 
 def _matrix(data: Encoded, edges: Iterable[Any], what: str) -> np.ndarray:

@@ -11,6 +11,7 @@ from discbayes.counts import Counts
 from discbayes.data.domain import Encoded
 from discbayes.engine import Context
 from discbayes.network import Structure
+from discbayes.search.constraints import read_structure
 
 
 class NaiveBayes(BaseEstimator):
@@ -41,13 +42,4 @@ class FixedStructure(BaseEstimator):
 
     def learn(self, data: Encoded, counts: Counts, context: Context) -> Structure:
         """The given structure, checked against the columns of the data."""
-        structure = self.structure
-        if not isinstance(structure, Structure):
-            names, target = data.domain.names, data.domain.target.name
-            structure = Structure.from_edges(structure, names, None if target in names else target)
-        if structure.n_features != data.n_features:
-            raise ValueError(
-                f"the given structure has {structure.n_features} features and the data {data.n_features}: "
-                "it belongs to another table"
-            )
-        return structure
+        return read_structure(data, self.structure, "given")

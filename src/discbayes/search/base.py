@@ -1,0 +1,146 @@
+"""What all searches share: their settings, their clock, their trace, and what happens when one is interrupted."""
+
+from __future__ import annotations
+
+import inspect
+import time
+import warnings
+from abc import abstractmethod
+from collections.abc import Callable, Iterable
+from typing import Any
+
+import numpy as np
+from sklearn.base import BaseEstimator
+
+from discbayes.counts import Counts
+from discbayes.data.domain import Encoded
+from discbayes.engine import Context
+from discbayes.network import Structure
+from discbayes.search.constraints import Constraints
+
+
+class SearchStopped(Exception):  # noqa: N818 - not an error: the search ends early, with what it has
+    """The time is over, or the callback said that it is enough."""
+
+
+class Search(BaseEstimator):
+    """A structure search. Subclasses name their own settings and pass on the ones that all searches share.
+
+    Parameters
+    ----------
+    required, forbidden : edges (parent, child)
+        Edges that must, or must not, be in the structure.
+    max_candidates : int or None
+        For each feature, only this many others, those of largest I(Xi;Xj|C), may become its parents. All by default.
+    max_table_size : int or None
+        A parent that would make a table above this many cells is refused (10 million by default).
+    start : Structure, edges or None
+        Where the search starts; naive Bayes by default. A search that only adds edges keeps those of the start.
+    random_state : int, Generator or None
+        For searches that draw, and for the folds of a score; by default that of the classifier.
+    max_time : float or None
+        Seconds after which the best structure so far is returned, with a warning.
+    callback : callable or None
+        Called with the record of each step, a dict; if it returns True the search ends there.
+    """
+
+    def __init__(
+        self,
+        *,
+        required: Iterable[Any] = (),
+        forbidden: Iterable[Any] = (),
+        max_candidates: int | None = None,
+        max_table_size: int | None = None,
+        start: Any = None,
+        random_state: Any = None,
+        max_time: float | None = None,
+        callback: Callable[[dict[str, Any]], Any] | None = None,
+    ):
+        self.required = required
+        self.forbidden = forbidden
+        self.max_candidates = max_candidates
+        self.max_table_size = max_table_size
+        self.start = start
+        self.random_state = random_state
+        self.max_time = max_time
+        self.callback = callback
+
+    def __init_subclass__(cls, **options: Any) -> None:
+        """Give the constructor the whole list of settings, for scikit-learn and for readers of its signature."""
+        super().__init_subclass__(**options)
+        if "__init__" in cls.__dict__:
+            own = inspect.signature(cls.__init__).parameters
+            shared = inspect.signature(Search.__init__).parameters
+            kept = [p for p in own.values() if p.kind is not p.VAR_KEYWORD]
+            more = [p for name, p in shared.items() if name not in own]
+            cls.__init__.__signature__ = inspect.Signature([*kept, *more])  # type: ignore[attr-defined]
+
+    def learn(self, data: Encoded, counts: Counts, context: Context) -> Structure:
+        """Search; when interrupted, return the best structure so far."""
+        self._check()
+        run = Run(self, data, counts, context)
+        try:
+            self._search(run)
+        except (KeyboardInterrupt, SearchStopped) as stop:
+            why = str(stop) or "interrupted"
+            warnings.warn(
+                f"{type(self).__name__}: {why}; the best structure so far, with {run.structure.n_edges} edges, is used",
+                stacklevel=2,
+            )
+        return run.structure
+
+    def _check(self) -> None:
+        """Refuse settings that make no sense."""
+        if self.max_time is not None and not self.max_time > 0:
+            raise ValueError(f"max_time={self.max_time!r} must be a number of seconds above 0, or None")
+        if self.callback is not None and not callable(self.callback):
+            raise TypeError(f"callback={self.callback!r} cannot be called")
+
+    @abstractmethod
+    def _search(self, run: Run) -> None:
+        """Search, and leave the best structure so far in ``run.structure`` after every step."""
+
+
+class Run:
+    """One run of a search: the data, the limits, the clock, the trace, and the best structure so far."""
+
+    def __init__(self, search: Search, data: Encoded, counts: Counts, context: Context):
+        self.data, self.counts, self.context = data, counts, context
+        self.n_jobs = context.n_jobs
+        self.names = data.domain.names
+        seed = search.random_state
+        self.rng = context.rng if seed is None else np.random.default_rng(seed)
+        self.limits = Constraints.of(
+            data, search.required, search.forbidden, search.max_table_size, search.max_candidates, search.start
+        )
+        self.structure = self.limits.start
+        self.evaluations = 0
+        self._callback = search.callback
+        self._started = time.perf_counter()
+        self._seconds = search.max_time
+
+    def step(self, edge: tuple[int, int] | None, score: float, evaluations: int, **more: Any) -> None:
+        """Record a step: the edge (parent, child) by position, the score after it, and the scores computed for it.
+
+        Raises ``SearchStopped`` when the time is over or the callback has enough, so that it comes after
+        ``run.structure`` was set.
+        """
+        self.evaluations += evaluations
+        named = None if edge is None else tuple(self.names[end] for end in edge)
+        record = {"edge": named, "score": float(score), "evaluations": int(evaluations), **more}
+        self.context.record(**record)
+        if self._callback is not None and self._callback(self.context.history[-1]) is True:
+            raise SearchStopped("stopped by the callback")
+        self.check()
+
+    def check(self) -> None:
+        """Raise ``SearchStopped`` if the time is over."""
+        if self._seconds is not None and time.perf_counter() - self._started > self._seconds:
+            raise SearchStopped(f"max_time of {self._seconds:g} s is over")
+
+
+def check_k(k: Any, least: int = 1) -> int:
+    """A number of parents that makes sense."""
+    if not isinstance(k, (int, np.integer)) or isinstance(k, bool) or k < least:
+        raise ValueError(f"k={k!r} must be a whole number that is at least {least}")
+    return int(k)
