@@ -15,8 +15,8 @@ from discbayes.classifier import BayesNetClassifier
 from discbayes.data import EqualFrequencyDiscretizer, MDLPDiscretizer
 from discbayes.inference import FactorTooLargeError
 from discbayes.network import Structure
-from discbayes.parameters import MaximumAPosteriori, MaximumLikelihood
-from discbayes.search import KDB, FixedStructure, NaiveBayes, SpanningTree
+from discbayes.parameters import MaximumAPosteriori, MaximumConditionalLikelihood, MaximumLikelihood
+from discbayes.search import KDB, Branching, FixedStructure, HillClimb, NaiveBayes, SpanningTree
 
 if TYPE_CHECKING:
     from discbayes.datasets import list_datasets, load_dataset
@@ -28,11 +28,14 @@ __all__ = [
     "KDB",
     "BayesNet",
     "BayesNetClassifier",
+    "Branching",
     "EqualFrequencyDiscretizer",
     "FactorTooLargeError",
     "FixedStructure",
+    "HillClimb",
     "MDLPDiscretizer",
     "MaximumAPosteriori",
+    "MaximumConditionalLikelihood",
     "MaximumLikelihood",
     "NaiveBayes",
     "SpanningTree",

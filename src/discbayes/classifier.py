@@ -36,8 +36,9 @@ class BayesNetClassifier(ClassifierMixin, BaseEstimator):
         "nb" (naive Bayes), "tan" (tree by conditional mutual information), "kdb" (one parent by relevance), a learner
         such as ``KDB(k=2)``, or a known structure: a ``Structure`` or a list of edges ``(parent, child)``.
     parameters : str or learner, default="map"
-        "ml" (relative frequencies, zeros become 1e-5), "map" (one virtual observation spread over each table), or a
-        learner such as ``MaximumAPosteriori("dirichlet", 0.5)``.
+        "ml" (relative frequencies, zeros become 1e-5), "map" (one virtual observation spread over each table), "cl"
+        (maximises the conditional likelihood of the classes), or a learner such as
+        ``MaximumAPosteriori("dirichlet", 0.5)``.
     discretizer : "mdlp", "equal-frequency", None or transformer, default="mdlp"
         How numeric columns are cut into intervals, on the training rows only. With None their values are categories.
     categorical : "auto", "all" or list, default="auto"

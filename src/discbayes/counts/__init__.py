@@ -1,8 +1,8 @@
 """Contingency tables that add up, and the information in them."""
 
 from discbayes.counts.information import class_information, entropy
-from discbayes.counts.pairs import PairCounts, PairInformation, count_pairs, pair_information
-from discbayes.counts.tables import Counts, FamilyCounts, count, count_families, count_family
+from discbayes.counts.pairs import PairCounts, PairInformation, count_pairs, pair_information, visit_pairs
+from discbayes.counts.tables import Counts, FamilyCounts, count, count_extensions, count_families, count_family
 
 __all__ = [
     "Counts",
@@ -11,9 +11,11 @@ __all__ = [
     "PairInformation",
     "class_information",
     "count",
+    "count_extensions",
     "count_families",
     "count_family",
     "count_pairs",
     "entropy",
     "pair_information",
+    "visit_pairs",
 ]

@@ -7,17 +7,19 @@ and where rows have weights.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cached_property
 
 import numpy as np
 
-from discbayes.counts.tables import Counts, _same, kernel_classes, kernel_weight
+from discbayes.counts.tables import Counts, _same, kernel_classes, kernel_weight, parts
 from discbayes.data.domain import Encoded
 from discbayes.engine import parallel_map
 from discbayes.kernels import counting
 
 KNOWN_LOGS = 1 << 20  # rows up to which x log x is tabulated: 8 MB
+MEASURES = 4  # numbers that stand in `PairInformation` for each pair
 # Nanoseconds, measured: a word of two bit sets, a class of one cell, a row of the loop. Only their ratios matter.
 WORD_COST, CELL_COST, ROW_COST = 1.4, 4.0, 1.25
 
@@ -27,12 +29,13 @@ class PairInformation:
     """Mutual information in nats of every pair of features, each an ``(n_features, n_features)`` array.
 
     ``conditional`` is I(Xi;Xj|C), ``plain`` is I(Xi;Xj), ``joint`` is I(C;Xi,Xj). Diagonals are zero. Each pair is
-    measured on the rows where both features are observed.
+    measured on the rows where both features are observed; ``total`` is their weight.
     """
 
     conditional: np.ndarray
     plain: np.ndarray
     joint: np.ndarray
+    total: np.ndarray
 
 
 @dataclass(frozen=True)
@@ -66,7 +69,7 @@ class PairCounts:
     def information(self) -> PairInformation:
         """Mutual information of every pair."""
         n, n_classes = self.cards.size, self.n_classes
-        measured = np.zeros((self.starts.size - 1, 3))
+        measured = np.zeros((self.starts.size - 1, MEASURES))
         widest = int(self.cards.max(initial=1))
         margins = np.empty(2 * widest * (n_classes + 1) + n_classes)
         for position, (a, b) in enumerate(zip(*np.triu_indices(n, 1), strict=True)):
@@ -107,8 +110,22 @@ def pair_information(
     return _as_matrices(measured, data.n_features)
 
 
+Visit = Callable[[int, np.ndarray, np.ndarray, np.ndarray], None]
+
+
+def visit_pairs(
+    data: Encoded, counts: Counts, visit: Visit, n_jobs: int | None = None, skip: np.ndarray | None = None
+) -> None:
+    """Call ``visit(first, seconds, starts, cells)`` with the tables of a feature and later ones, which are not kept.
+
+    The table of ``first`` and ``seconds[k]``, shape ``(card, card, n_classes)``, begins at ``cells[starts[k]]``. Calls
+    come on several threads. Pairs marked in the symmetric matrix ``skip`` are left out.
+    """
+    _PairRun(data, counts, "auto", skip).visit(visit, n_jobs)
+
+
 def _as_matrices(measured: np.ndarray, n: int) -> PairInformation:
-    matrices = np.zeros((3, n, n))
+    matrices = np.zeros((MEASURES, n, n))
     upper = np.triu_indices(n, 1)
     for matrix, values in zip(matrices, measured.T, strict=True):
         matrix[upper] = values
@@ -143,25 +160,47 @@ class _PairRun:
     def run(self, starts: np.ndarray, cells: np.ndarray, n_jobs: int | None) -> np.ndarray:
         """Count or measure every pair; returns the measures, in the order of the pairs."""
         n = self.data.n_features
-        measured = np.zeros((n * (n - 1) // 2, 3))
+        measured = np.zeros((n * (n - 1) // 2, MEASURES))
+
+        def one(first: int, seconds: np.ndarray, count: Callable[..., None]) -> None:
+            rows = first * (2 * n - first - 3) // 2 + seconds - 1
+            information = np.zeros((seconds.size, MEASURES))
+            count(first, seconds, starts[rows] if cells.size else starts, cells, information)
+            measured[rows] = information
+
+        self._each(one, n_jobs)
+        return measured
+
+    def visit(self, visit: Visit, n_jobs: int | None) -> None:
+        """Show the tables of the pairs, a few of them at a time."""
+        cards, n_classes, nothing = self.data.cards, self.data.n_classes, np.empty((0, MEASURES))
+
+        def one(first: int, seconds: np.ndarray, count: Callable[..., None]) -> None:
+            sizes = cards[first] * cards[seconds] * n_classes
+            for part in parts(sizes):
+                starts = np.cumsum(sizes[part]) - sizes[part]
+                cells = np.empty(int(sizes[part].sum()))
+                count(first, seconds[part], starts, cells, nothing)
+                visit(first, seconds[part], starts, cells)
+
+        self._each(one, n_jobs)
+
+    def _each(self, one: Callable[[int, np.ndarray, Callable[..., None]], None], n_jobs: int | None) -> None:
+        """Call ``one(first, seconds, count)`` for each feature and the later ones that a kernel counts with it."""
         bits_cost, loop_cost = self._costs()
         chosen, wanted = self._by_bits(bits_cost, loop_cost), np.triu(~self.skip, 1)
         by_bits, by_loop = wanted & chosen, wanted & ~chosen
         if by_bits.any():
             self._build_bits(by_bits.any(axis=0) | by_bits.any(axis=1), n_jobs)
 
-        def one(first: int) -> None:
+        def column(first: int) -> None:
             for pairs, count in ((by_bits, self._count_by_bits), (by_loop, self._count_by_loop)):
                 seconds = np.flatnonzero(pairs[first])
                 if seconds.size:
-                    rows = first * (2 * n - first - 3) // 2 + seconds - 1
-                    information = np.zeros((seconds.size, 3))
-                    count(first, seconds, starts[rows] if cells.size else starts, cells, information)
-                    measured[rows] = information
+                    one(first, seconds, count)
 
         work = bits_cost[by_bits].sum() + loop_cost[by_loop].sum()
-        parallel_map(one, range(n - 1), n_jobs, work=work)
-        return measured
+        parallel_map(column, range(self.data.n_features - 1), n_jobs, work=work)
 
     def _count_by_bits(
         self, first: int, seconds: np.ndarray, starts: np.ndarray, cells: np.ndarray, information: np.ndarray

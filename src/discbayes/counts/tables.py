@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from reprlib import repr as repr_short
@@ -15,6 +15,7 @@ from discbayes.kernels import counting
 from discbayes.network import Layout, Structure
 
 NO_WEIGHT = np.empty(0)
+CELLS_AT_ONCE = 1 << 17  # of tables that are looked at and not kept: 1 MB, unless one table alone has more
 
 
 def kernel_classes(data: Encoded) -> np.ndarray:
@@ -126,6 +127,44 @@ def count_family(data: Encoded, child: int, parents: Sequence[int]) -> np.ndarra
         table.ravel(),
     )  # fmt: skip
     return table
+
+
+def count_extensions(data: Encoded, child: int, parents: Sequence[int], more: Sequence[int]) -> Iterator[np.ndarray]:
+    """Counts of a family with each of ``more`` as one more parent, shape ``(parent values, card, n_classes)``.
+
+    The family is one code for each row, made once, so that a candidate costs no more than a pair.
+    """
+    n_classes, cards, weight, added = data.n_classes, data.cards, kernel_weight(data), np.array(more, np.int64)
+    base, size = _joint_codes(data, [*parents, child])
+    base = base * np.int32(n_classes) + kernel_classes(data)
+    sizes = size * cards[added] * n_classes
+    for part in parts(sizes):
+        starts, cells = np.cumsum(sizes[part]) - sizes[part], np.empty(int(sizes[part].sum()))
+        counting.joint_by_loop(base, size, added[part], data.codes, weight, cards, n_classes, starts, cells)
+        for p, at, n in zip(added[part], starts, sizes[part], strict=True):
+            table = cells[at : at + n].reshape(-1, cards[child], cards[p], n_classes)
+            yield table.swapaxes(1, 2).reshape(-1, cards[child], n_classes)
+
+
+def parts(sizes: np.ndarray) -> list[np.ndarray]:
+    """Positions of tables of these sizes, in groups of which each needs little memory."""
+    return np.split(np.arange(sizes.size), np.flatnonzero(np.diff(np.cumsum(sizes) // CELLS_AT_ONCE)) + 1)
+
+
+def _joint_codes(data: Encoded, features: Sequence[int]) -> tuple[np.ndarray, int]:
+    """Several features as one code for each row, the last of them fastest, and how many codes there are.
+
+    The number itself is the code for a gap in any of them, as it is for a single feature.
+    """
+    code, size, gap = np.zeros(data.n_samples, np.int32), 1, np.zeros(data.n_samples, np.bool_)
+    for i in features:
+        card = int(data.cards[i])
+        code *= np.int32(card)
+        code += data.codes[i].astype(np.int32)
+        gap |= data.codes[i] == card
+        size *= card
+    code[gap] = size
+    return code, size
 
 
 def _count_into(data: Encoded, layout: Layout, features: Sequence[int], cells: np.ndarray, n_jobs: int | None) -> None:

@@ -7,6 +7,7 @@ the checks of `load` gives a classifier that can predict, or it is refused with 
 from __future__ import annotations
 
 import warnings
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
@@ -45,7 +46,7 @@ _MODEL = (
     "feature_names_in",
     "history",
 )
-_NAMED = {"structure": STRUCTURES, "parameters": PARAMETERS}
+_NAMED: dict[str, Mapping[str, Any]] = {"structure": STRUCTURES, "parameters": PARAMETERS}
 _FALSE_CONTENT = (ValueError, TypeError, ArithmeticError, LookupError, RecursionError)
 
 

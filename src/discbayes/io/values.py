@@ -12,7 +12,8 @@ learner              ``{"learner": "KDB", "params": {...}}``
 anything else        ``{"opaque": "what it looked like"}``
 ===================  =================================================
 
-Numpy scalars become plain numbers. A learner is found by its name among the classes of this library and is called
+Numpy scalars become plain numbers. A ``callback`` of a learner is None in the file: it watches a search and is no part
+of what is learned. A learner is found by its name among the classes of this library and is called
 with its settings, which it only stores: a file can choose among those classes and do nothing else.
 """
 
@@ -27,7 +28,7 @@ from typing import Any
 import numpy as np
 from sklearn.base import BaseEstimator
 
-from discbayes import data, parameters, search
+from discbayes import data, parameters, scores, search
 from discbayes.io.checks import (
     as_array,
     as_bool,
@@ -41,7 +42,7 @@ from discbayes.io.checks import (
 )
 from discbayes.network import Structure
 
-_ROOMS = (data, parameters, search)
+_ROOMS = (data, parameters, scores, search)
 _ARRAYS = ("|b1", "|i1", "<i2", "<i4", "<i8", "|u1", "<u2", "<u4", "<u8", "<f2", "<f4", "<f8")
 _DESCRIPTION = 200  # characters
 _NOT_FINITE = {"inf": math.inf, "-inf": -math.inf, "nan": math.nan}
@@ -100,6 +101,8 @@ def _pack_array(value: np.ndarray) -> Any:
 
 def _pack_learner(value: Any) -> dict[str, Any]:
     settings = value.get_params(deep=False)
+    if callable(settings.get("callback")):
+        settings["callback"] = None
     return {"learner": type(value).__name__, "params": {name: pack(item) for name, item in settings.items()}}
 
 

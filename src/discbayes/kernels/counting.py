@@ -113,7 +113,7 @@ def _x_log_x(x, known):
 
 @kernel
 def pair_information(table, card_a, card_b, n_classes, known, margins, out):
-    """I(A;B|C), I(A;B) and I(C;A,B) in nats, from one pair table; zero where the table is empty.
+    """I(A;B|C), I(A;B) and I(C;A,B) in nats, and the total of the table they are from; zero where that is empty.
 
     ``margins`` is scratch space for (A,C), (B,C), A, B and C; ``known`` has x log x for whole x (empty: counts are
     not whole, or there are too many).
@@ -143,7 +143,7 @@ def pair_information(table, card_a, card_b, n_classes, known, margins, out):
             margins[b_ + b] += both
             total += both
     if total <= 0.0:
-        out[0] = out[1] = out[2] = 0.0
+        out[0] = out[1] = out[2] = out[3] = 0.0
         return
     with_class, alone, of_class = 0.0, 0.0, 0.0
     for k in range(end):
@@ -158,6 +158,7 @@ def pair_information(table, card_a, card_b, n_classes, known, margins, out):
     out[0] = max(0.0, (joint + of_class - with_class) / total)
     out[1] = max(0.0, (pair + whole - alone) / total)
     out[2] = max(0.0, (joint + whole - pair - of_class) / total)
+    out[3] = total
 
 
 @kernel
@@ -206,3 +207,15 @@ def pairs_by_loop(first, seconds, codes, y, weight, cards, n_classes, known, sta
         _pair_by_loop(base, codes[b], weight, card_a, cards[b], n_classes, scratch, target)
         if not keep:
             pair_information(table, card_a, cards[b], n_classes, known, margins, information[k])
+
+
+@kernel
+def joint_by_loop(base, card_a, seconds, codes, weight, cards, n_classes, starts, out):
+    """Tables of several features taken as one, ``base`` its code · n_classes + class, with each of ``seconds``."""
+    widest = 0
+    for b in seconds:
+        widest = max(widest, cards[b])
+    scratch = np.empty((card_a + 1) * (widest + 1) * n_classes)
+    for k in range(seconds.size):
+        b = seconds[k]
+        _pair_by_loop(base, codes[b], weight, card_a, cards[b], n_classes, scratch, out[starts[k] :])

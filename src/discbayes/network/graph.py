@@ -10,6 +10,8 @@ from heapq import heappop, heappush
 from itertools import combinations
 from typing import Any
 
+import numpy as np
+
 CLASS = -1
 Graph = dict[int, set[int]]
 
@@ -37,6 +39,15 @@ def topological_order(parents: Sequence[Sequence[int]], names: Sequence[Any] | N
         labels = [str(node if names is None else names[node]) for node in cycle]
         raise ValueError("the edges form a cycle: " + " -> ".join(labels))
     return tuple(order)
+
+
+def descendants(parents: Sequence[Sequence[int]]) -> np.ndarray:
+    """``[i, d]``: whether ``d`` is ``i`` or comes after it, so that an edge from ``d`` to ``i`` would close a cycle."""
+    below = np.eye(len(parents), dtype=np.bool_)
+    for i in reversed(topological_order(parents)):
+        for p in parents[i]:
+            below[p] |= below[i]
+    return below
 
 
 def find_cycle(parents: Sequence[Iterable[int]]) -> list[int]:

@@ -1,4 +1,13 @@
-"""Parameter learners: from data and a structure to tables."""
+"""Parameter learners: from data and a structure to tables.
+
+====  ================================  ==================================================
+name  learner                           what it does
+====  ================================  ==================================================
+ml    ``MaximumLikelihood``             relative frequencies, zeros become ε
+map   ``MaximumAPosteriori``            relative frequencies with virtual observations
+cl    ``MaximumConditionalLikelihood``  maximises Σ log P(y | x), from ``ml`` on
+====  ================================  ==================================================
+"""
 
 from typing import Protocol
 
@@ -6,6 +15,7 @@ from discbayes.counts import Counts
 from discbayes.data.domain import Encoded
 from discbayes.engine import Context
 from discbayes.network import Structure, Tables
+from discbayes.parameters.conditional import MaximumConditionalLikelihood
 from discbayes.parameters.frequency import MaximumAPosteriori, MaximumLikelihood
 
 
@@ -17,6 +27,12 @@ class ParameterLearner(Protocol):
         ...
 
 
-PARAMETERS = {"ml": MaximumLikelihood, "map": MaximumAPosteriori}
+PARAMETERS = {"ml": MaximumLikelihood, "map": MaximumAPosteriori, "cl": MaximumConditionalLikelihood}
 
-__all__ = ["PARAMETERS", "MaximumAPosteriori", "MaximumLikelihood", "ParameterLearner"]
+__all__ = [
+    "PARAMETERS",
+    "MaximumAPosteriori",
+    "MaximumConditionalLikelihood",
+    "MaximumLikelihood",
+    "ParameterLearner",
+]

@@ -1,12 +1,17 @@
 """Structure learners: from data and counts to a structure."""
 
+from collections.abc import Callable
+from functools import partial
 from typing import Protocol
 
 from discbayes.counts import Counts
 from discbayes.data.domain import Encoded
 from discbayes.engine import Context
 from discbayes.network import Structure
+from discbayes.search.branching import Branching
 from discbayes.search.fixed import FixedStructure, NaiveBayes
+from discbayes.search.greedy import GreedyEdges
+from discbayes.search.hillclimb import HillClimb
 from discbayes.search.kdb import KDB
 from discbayes.search.tree import SpanningTree
 
@@ -19,6 +24,25 @@ class StructureLearner(Protocol):
         ...
 
 
-STRUCTURES = {"nb": NaiveBayes, "tan": SpanningTree, "kdb": KDB}
+# What each name makes: a class with its defaults, or with the settings that give it its name.
+STRUCTURES: dict[str, Callable[[], StructureLearner]] = {
+    "nb": NaiveBayes,
+    "tan": SpanningTree,
+    "tan-fcll": partial(SpanningTree, score="fcll"),
+    "tan-acll": partial(Branching, score="acll"),
+    "kdb": KDB,
+    "ghc": HillClimb,
+    "greedy": GreedyEdges,
+}
 
-__all__ = ["KDB", "STRUCTURES", "FixedStructure", "NaiveBayes", "SpanningTree", "StructureLearner"]
+__all__ = [
+    "KDB",
+    "STRUCTURES",
+    "Branching",
+    "FixedStructure",
+    "GreedyEdges",
+    "HillClimb",
+    "NaiveBayes",
+    "SpanningTree",
+    "StructureLearner",
+]

@@ -70,9 +70,9 @@ class Search(BaseEstimator):
         super().__init_subclass__(**options)
         if "__init__" in cls.__dict__:
             own = inspect.signature(cls.__init__).parameters
-            shared = inspect.signature(Search.__init__).parameters
+            shared = inspect.signature(cls.__mro__[1].__init__).parameters  # type: ignore[misc]
             kept = [p for p in own.values() if p.kind is not p.VAR_KEYWORD]
-            more = [p for name, p in shared.items() if name not in own]
+            more = [p.replace(kind=p.KEYWORD_ONLY) for name, p in shared.items() if name not in own]
             cls.__init__.__signature__ = inspect.Signature([*kept, *more])  # type: ignore[attr-defined]
 
     def learn(self, data: Encoded, counts: Counts, context: Context) -> Structure:

@@ -2,96 +2,87 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
 from typing import Any
 
 import numpy as np
-from sklearn.base import BaseEstimator
 
-from discbayes.counts import Counts, class_information, pair_information
-from discbayes.data.domain import Encoded
-from discbayes.engine import Context
-from discbayes.network import Structure
-from discbayes.search.constraints import Constraints, column_position
+from discbayes.counts import class_information
+from discbayes.search.base import Run
+from discbayes.search.branching import NO_EDGE, directed_tree
+from discbayes.search.constraints import column_position
+from discbayes.search.edgewise import Edges, EdgeSearch, as_groups
 
-NO_EDGE = -np.inf
 PASSED_OVER = -1.0  # below every relevance
 
 
-class SpanningTree(BaseEstimator):
-    """Tree-augmented naive Bayes: the tree of largest conditional mutual information I(Xi;Xj|C).
+class SpanningTree(EdgeSearch):
+    """Tree-augmented naive Bayes: the tree of largest weight, by default of conditional mutual information I(Xi;Xj|C).
 
     Parameters
     ----------
     root : column name, position or None
         Where the tree starts; the most informative feature on the class by default.
     min_weight : float or None
-        Leave out edges below this weight (in nats): the result is a forest. By default the tree is full.
-    required, forbidden : edges (parent, child)
-        Edges that must, or must not, be in the tree.
-    max_table_size : int or None
-        Pairs of columns whose table would have more cells than this are never joined (10 million by default).
+        Leave out edges below this weight, in the unit of the score: the result is a forest. By default the tree is
+        full, also where the score has negative weights.
+    score : str or EdgeScore, default="cmi"
+        What an edge is worth: a symmetric score, by name ("cmi", "ll", "mdl", "fcll", …) or as an object. Scores that
+        are not symmetric go with ``Branching``.
+    **shared
+        The settings of every search: see ``Search``. The edges of ``start`` are kept.
 
     Notes
     -----
     Ties go to the lower column. A tree that cannot be directed from any root so that all required and forbidden edges
-    hold is refused with the edge that is in the way.
+    hold is refused with the edge that is in the way. With ``max_candidates``, which is a limit on directed edges, the
+    tree is found as a maximum branching, from the root that has the largest weight if none is given.
     """
 
-    def __init__(
-        self,
-        root: Any = None,
-        min_weight: float | None = None,
-        required: Iterable[Any] = (),
-        forbidden: Iterable[Any] = (),
-        max_table_size: int | None = None,
-    ):
+    directed = False
+
+    def __init__(self, root: Any = None, min_weight: float | None = None, score: Any = "cmi", **shared: Any):
+        super().__init__(score, **shared)
         self.root = root
         self.min_weight = min_weight
-        self.required = required
-        self.forbidden = forbidden
-        self.max_table_size = max_table_size
 
-    def learn(self, data: Encoded, counts: Counts, context: Context) -> Structure:
-        """Measure all pairs and span the tree."""
-        limits = Constraints.of(data, self.required, self.forbidden, self.max_table_size)
-        fits = limits.fits(data)
-        weights = pair_information(data, counts, context.n_jobs, skip=~fits).conditional
-        usable = _usable(weights, fits, limits, self.min_weight)
-        relevance = class_information(counts)
-        if self.root is not None:
-            relevance[column_position(data, self.root, "root")] = np.inf
-        names = data.domain.names
-        parent = _direct(usable, relevance, limits, names)
-        for i in np.flatnonzero(parent >= 0):
-            context.record(edge=(names[parent[i]], names[i]), score=float(weights[parent[i], i]))
-        return Structure(tuple((int(p),) if p >= 0 else () for p in parent))
+    def _search(self, run: Run) -> None:
+        edges = Edges.measure(run, self._edge_score())
+        edges.refuse_two_parents(run.names)
+        root = None if self.root is None else column_position(run.data, self.root, "root")
+        if self.max_candidates is not None:
+            parent = directed_tree(edges, root, self.min_weight, True, run.names)
+        else:
+            relevance = class_information(run.counts)
+            if root is not None:
+                relevance[root] = np.inf
+            parent = _direct(_usable(edges, self.min_weight), relevance, edges, run.limits.forbidden, run.names)
+        edges.finish(run, as_groups(parent))
 
 
-def _usable(weights: np.ndarray, fits: np.ndarray, limits: Constraints, min_weight: float | None) -> np.ndarray:
+def _usable(edges: Edges, min_weight: float | None) -> np.ndarray:
     """Weights of the edges that may be used; those that must be used come before all others."""
-    usable = np.where(fits & ~(limits.forbidden & limits.forbidden.T), weights, NO_EDGE)
+    usable = np.where(edges.usable | edges.usable.T, edges.weights, NO_EDGE)
     if min_weight is not None:
         usable[usable < min_weight] = NO_EDGE
-    needed = limits.required | limits.required.T
-    usable[needed] = weights.max(initial=0.0) + 1.0
+    usable[edges.kept | edges.kept.T] = edges.weights.max(initial=0.0) + 1.0
     return usable
 
 
-def _direct(usable: np.ndarray, relevance: np.ndarray, limits: Constraints, names: list[str]) -> np.ndarray:
+def _direct(
+    usable: np.ndarray, relevance: np.ndarray, edges: Edges, forbidden: np.ndarray, names: list[str]
+) -> np.ndarray:
     """The tree whose edges all point the way they must, from the most relevant root, or roots, that allow it.
 
     An edge that points the wrong way leaves as roots only what lies behind it. A root of infinite relevance stays.
     """
-    _refuse_two_parents(limits.required, names)
-    barred = limits.forbidden | limits.required.T
+    barred = forbidden | edges.kept.T
     preference, columns, problem = relevance.copy(), np.arange(relevance.size), ""
     while True:
         parent = spanning_tree(usable, int(preference.argmax()), preference)
         wrong = np.flatnonzero((parent >= 0) & barred[parent, columns])
         if not wrong.size:
             return parent
-        problem = problem or _wrong_way(parent[wrong[0]], wrong[0], limits, names)
+        problem = problem or _wrong_way(parent[wrong[0]], wrong[0], edges.kept, names)
         behind = _descendants(parent, wrong[0])
         lost = _descendants(parent, _root(parent, wrong[0])) & ~behind
         if preference[lost].max() == np.inf or preference[behind].max() == PASSED_OVER:
@@ -99,15 +90,8 @@ def _direct(usable: np.ndarray, relevance: np.ndarray, limits: Constraints, name
         preference[lost] = PASSED_OVER
 
 
-def _refuse_two_parents(required: np.ndarray, names: list[str]) -> None:
-    for child in np.flatnonzero(required.sum(axis=0) > 1):
-        a, b = np.flatnonzero(required[:, child])[:2]
-        edges = f"{names[a]} -> {names[child]} and {names[b]} -> {names[child]}"
-        raise ValueError(f"{edges} are required, but a tree has only one edge into a column")
-
-
-def _wrong_way(parent: int, child: int, limits: Constraints, names: list[str]) -> str:
-    if limits.required[child, parent]:
+def _wrong_way(parent: int, child: int, kept: np.ndarray, names: list[str]) -> str:
+    if kept[child, parent]:
         return f"{names[child]} -> {names[parent]} is required, but the tree can only join them the other way"
     return f"{names[parent]} -> {names[child]} is forbidden, but the tree can only join them this way"
 

@@ -1,0 +1,139 @@
+"""What each row of a log-joint is worth under an objective, and the gradient of that.
+
+``values[m]`` is the worth of row ``m`` with the class ``y[m]``. The gradient with respect to the row is written unless
+its array is empty. A row that is impossible in every class counts as a tie of all classes.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from discbayes.kernels._compile import helper, kernel
+
+TIE = 1e-9  # scores that differ by less are equal: sums of the same logarithms in another order must decide alike
+
+
+@kernel
+def rate_rows(log_joint, y, values):
+    """One where the class is the decision, else zero; of equal scores the first class is the decision."""
+    for m in range(y.size):
+        row, own = log_joint[m], y[m]
+        right = 1.0
+        for c in range(own):
+            if not row[own] > row[c] + TIE:
+                right = 0.0
+        for c in range(own + 1, row.size):
+            if not row[own] >= row[c] - TIE:
+                right = 0.0
+        values[m] = right
+
+
+@helper
+def _top_of_others(row, own):
+    """The largest score of a class other than ``own``."""
+    top = -np.inf
+    for c in range(row.size):
+        if c != own:
+            top = max(top, row[c])
+    return top
+
+
+@kernel
+def likelihood_rows(log_joint, y, values, gradient):
+    """Log P(y | x); its gradient is one for the class, minus the posterior."""
+    n_classes = log_joint.shape[1]
+    wanted = gradient.shape[0] > 0
+    share = np.empty(n_classes)
+    for m in range(y.size):
+        row, own = log_joint[m], y[m]
+        top = max(row[own], _top_of_others(row, own))
+        total = 0.0
+        for c in range(n_classes):
+            share[c] = np.exp(row[c] - top) if top > -np.inf else 1.0
+            total += share[c]
+        values[m] = (row[own] - top if top > -np.inf else 0.0) - np.log(total)
+        if wanted:
+            for c in range(n_classes):
+                gradient[m, c] = -share[c] / total
+            gradient[m, own] += 1.0
+
+
+@helper
+def _soft_rival(row, own, top, eta, share):
+    """(1/η) log Σ exp(η L_c) over the other classes, and the share of each of them in the sum."""
+    if top == -np.inf:
+        share[:] = 0.0
+        return top
+    total = 0.0
+    for c in range(row.size):
+        share[c] = np.exp(eta * (row[c] - top)) if c != own else 0.0
+        total += share[c]
+    for c in range(row.size):
+        share[c] /= total
+    return top + np.log(total) / eta
+
+
+@helper
+def _hard_rival(row, own, top, share):
+    """The best of the other classes, which is all of the share; the first of several."""
+    share[:] = 0.0
+    for c in range(row.size):
+        if c != own and row[c] == top:
+            share[c] = 1.0
+            break
+    return top
+
+
+@helper
+def _hinge(x, kappa):
+    """The value and the slope of min(1, x), its corner rounded off between 1 − κ and 1 + κ."""
+    if x <= 1.0 - kappa:
+        return x, 1.0 if x < 1.0 else 0.0
+    if x >= 1.0 + kappa:
+        return 1.0, 0.0
+    left = 1.0 + kappa - x
+    return 1.0 - left * left / (4.0 * kappa), left / (2.0 * kappa)
+
+
+@kernel
+def margin_rows(log_joint, y, lam, eta, kappa, values, gradient):
+    """The hinge of λ·log d, where d is P(y, x) over that of the best rival; ``eta`` of zero takes the hard maximum."""
+    n_classes = log_joint.shape[1]
+    wanted = gradient.shape[0] > 0
+    share = np.empty(n_classes)
+    for m in range(y.size):
+        row, own = log_joint[m], y[m]
+        top = _top_of_others(row, own)
+        rival = _soft_rival(row, own, top, eta, share) if eta > 0.0 else _hard_rival(row, own, top, share)
+        if n_classes == 1:
+            log_ratio = np.inf
+        elif row[own] == rival:  # among others where both are −inf
+            log_ratio = 0.0
+        else:
+            log_ratio = row[own] - rival
+        value, slope = _hinge(lam * log_ratio, kappa)
+        values[m] = value
+        if wanted:
+            for c in range(n_classes):
+                gradient[m, c] = -lam * slope * share[c]
+            gradient[m, own] = lam * slope
+
+
+@kernel
+def weighted_total(values, weight):
+    """Σ weight · value; an empty ``weight`` is one everywhere, and a row of weight zero is as if it were not there."""
+    total = 0.0
+    for m in range(values.size):
+        if weight.size == 0:
+            total += values[m]
+        elif weight[m] != 0.0:
+            total += weight[m] * values[m]
+    return total
+
+
+@kernel
+def scale_rows(gradient, weight):
+    """Multiply each row by its weight."""
+    for m in range(weight.size):
+        for c in range(gradient.shape[1]):
+            gradient[m, c] *= weight[m]

@@ -1,0 +1,47 @@
+"""The margin."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from discbayes.kernels import objective as kernels
+from discbayes.objectives.base import Objective
+
+
+class Margin(Objective):
+    """Σ weight · h(λ·log d), where d = P(y, x) / max over the other classes of P(c, x), and h(z) = min(1, z).
+
+    Parameters
+    ----------
+    lam : float, default=0.1
+        λ: a row counts fully from log d = 1/λ on.
+    eta : float or None, default=None
+        With a number η the maximum is soft, (1/η) log Σ exp(η·log P(c, x)), and so has a gradient everywhere.
+    kappa : float, default=0.0
+        Half-width κ of the part around z = 1 in which the corner of h is rounded off by a parabola.
+
+    Where the maximum or the corner is sharp the gradient is that of one side.
+
+    Examples
+    --------
+    >>> log_joint = np.array([[0.0, -2.0], [0.0, -20.0], [-1.0, 0.0]])
+    >>> Margin(lam=0.1).rows(log_joint, [0, 0, 0])
+    array([ 0.2,  1. , -0.1])
+    """
+
+    def __init__(self, lam: float = 0.1, eta: float | None = None, kappa: float = 0.0):
+        self.lam = lam
+        self.eta = eta
+        self.kappa = kappa
+
+    def _check(self) -> None:
+        if not (np.isfinite(self.lam) and self.lam > 0):
+            raise ValueError(f"lam={self.lam!r} must be a number above 0")
+        if self.eta is not None and not (np.isfinite(self.eta) and self.eta > 0):
+            raise ValueError(f"eta={self.eta!r} must be a number above 0, or None for the hard maximum")
+        if not (np.isfinite(self.kappa) and self.kappa >= 0):
+            raise ValueError(f"kappa={self.kappa!r} must be a number that is at least 0")
+
+    def _fill(self, log_joint: np.ndarray, y: np.ndarray, values: np.ndarray, gradient: np.ndarray) -> None:
+        eta = 0.0 if self.eta is None else float(self.eta)
+        kernels.margin_rows(log_joint, y, float(self.lam), eta, float(self.kappa), values, gradient)

@@ -1,0 +1,267 @@
+"""Scores that add up over the families of a network, so that an edge has a weight of its own.
+
+With L = Σ n log θ of a family, N its rows, θ relative frequencies and I the information of the feature and the class
+given the other parents, most of them are points of one line, a·L + b·N·I:
+
+============  ==========================  ==============  ====  ======================================================
+name          class                       a               b     an edge p → i adds
+============  ==========================  ==============  ====  ======================================================
+ll            ``LogLikelihood``           1               0     N·I(Xi;Xp|C)
+cmi           ``ConditionalInformation``  1 (each row)    0     I(Xi;Xp|C)
+mdl, bic      ``DescriptionLength``       1               0     N·I(Xi;Xp|C) − ½ log M for each parameter
+fcll          ``FactorizedLikelihood``    α + β           −βλ   N·((α+β)·I(Xi;Xp|C) − βλ·(I(Xi;Xp|C) − I(Xi;Xp)))
+interaction   ``Interaction``             0               −βλ   the last term of fcll alone (C11 footnote 2)
+residual      ``ExplainingAway``          0               1     I(Xi;Xp|C) − I(Xi;Xp), each row
+acll          ``ApproximateLikelihood``                         C11 Eq. 12, not the same in both directions
+============  ==========================  ==============  ====  ======================================================
+
+α, β and λ are those of C11 Theorems 1 and 5. Where the class is not a parent, θ is the same for all classes: L is
+Σ n log θ over the classes together and I is zero.
+
+Rows and gaps: rows count with their weight. A parent set is measured by what it adds to the class alone, on the rows
+where the whole family is observed; rows with a gap in it add nothing. The score of the class alone is from the rows
+where the feature is observed. So an edge's weight is the difference of two families, with gaps or without.
+"""
+
+from __future__ import annotations
+
+from abc import abstractmethod
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+from sklearn.base import BaseEstimator
+
+from discbayes.counts import Counts, count_extensions, count_family, pair_information, visit_pairs
+from discbayes.data.domain import Encoded
+from discbayes.kernels import acll
+
+ALPHA, BETA, LAMBDA = (np.pi**2 + 6) / 24, (np.pi**2 - 18) / 24, np.pi**2 / 6
+
+
+class EdgeScore(BaseEstimator):
+    """A score that is a sum over families.
+
+    ``symmetric`` says that both directions of an edge have the same weight. ``per_row`` says that the score is in
+    nats for each row; otherwise it is in nats for all rows together.
+    """
+
+    symmetric = True
+    per_row = False
+
+    @abstractmethod
+    def weights(
+        self, data: Encoded, counts: Counts, n_jobs: int | None = None, skip: np.ndarray | None = None
+    ) -> np.ndarray:
+        """What each edge ``[p, i]`` adds where the class is the only parent of i.
+
+        Pairs marked in the symmetric matrix ``skip`` are not measured and have zeros.
+        """
+
+    @abstractmethod
+    def local(self, table: np.ndarray, class_parent: bool, n_rows: float) -> float:
+        """The score of a family from its counts, ``(parent values, card, n_classes)``; the data have ``n_rows``."""
+
+    def family(
+        self, data: Encoded, counts: Counts, child: int, parents: Sequence[int], class_parent: bool = True
+    ) -> float:
+        """The score of a feature with any feature parents, with or without the class as one more."""
+        if not len(parents):
+            return self.local(counts.feature(child)[None], class_parent, float(counts.class_count.sum()))
+        table = count_family(data, child, parents).reshape(-1, data.cards[child], data.n_classes)
+        return self._from_table(counts, child, table, class_parent)
+
+    def extensions(
+        self,
+        data: Encoded,
+        counts: Counts,
+        child: int,
+        parents: Sequence[int],
+        more: Sequence[int],
+        class_parent: bool = True,
+    ) -> list[float]:
+        """The scores of a family with each of ``more`` as one more parent; faster than one by one."""
+        tables = count_extensions(data, child, parents, more)
+        return [self._from_table(counts, child, table, class_parent) for table in tables]
+
+    def _from_table(self, counts: Counts, child: int, table: np.ndarray, class_parent: bool) -> float:
+        """What the class alone is worth, and what the parents add to it on the rows of their table."""
+        n_rows, own = float(counts.class_count.sum()), counts.feature(child)[None]
+        score = self.local(table, class_parent, n_rows)
+        if table.sum() < own.sum():  # a parent has gaps
+            alone = table.sum(axis=0, keepdims=True)
+            score += self.local(own, True, n_rows) - self.local(alone, True, n_rows)
+        return score
+
+    def unit(self, counts: Counts) -> float:
+        """What one nat in every row is worth."""
+        return 1.0 if self.per_row else float(counts.class_count.sum())
+
+
+class _Information(EdgeScore):
+    """A point of the line: ``a`` times the log likelihood and ``b`` times the information on the class."""
+
+    a, b = 1.0, 0.0
+
+    def weights(
+        self, data: Encoded, counts: Counts, n_jobs: int | None = None, skip: np.ndarray | None = None
+    ) -> np.ndarray:
+        """What each edge adds, from the mutual information of the pairs."""
+        pairs = pair_information(data, counts, n_jobs, skip=skip)
+        weights = pairs.conditional if self.a == 1.0 else self.a * pairs.conditional
+        if self.b:
+            weights = weights + self.b * (pairs.conditional - pairs.plain)
+        return weights if self.per_row else weights * pairs.total
+
+    def local(self, table: np.ndarray, class_parent: bool, n_rows: float) -> float:
+        """The score of a family from its counts."""
+        pooled = _log_likelihood(table.sum(axis=2), axis=1)
+        score = self.a * pooled
+        if class_parent:
+            given_class = _log_likelihood(table, axis=1)
+            score = self.a * given_class + self.b * (given_class - pooled)
+        return score / max(float(table.sum()), np.finfo(float).tiny) if self.per_row else score
+
+
+def _log_likelihood(table: np.ndarray, axis: int) -> float:
+    """Σ n log(n / total over the axis): the log likelihood under relative frequencies."""
+    return _sum_x_log_x(table) - _sum_x_log_x(table.sum(axis=axis))
+
+
+def _sum_x_log_x(x: np.ndarray) -> float:
+    return float((x * np.log(np.where(x > 0, x, 1.0))).sum())
+
+
+class LogLikelihood(_Information):
+    """The log likelihood under relative frequencies. More parents never lower it."""
+
+
+class ConditionalInformation(_Information):
+    """The log likelihood of a mean row: an edge adds the conditional mutual information I(Xi;Xp|C)."""
+
+    per_row = True
+
+
+class FactorizedLikelihood(_Information):
+    """The factorised conditional log likelihood of C11 (Eq. 24, 27): likelihood and what the class is told."""
+
+    a, b = ALPHA + BETA, -BETA * LAMBDA
+
+
+class Interaction(_Information):
+    """The discriminative term of the factorised conditional log likelihood alone (C11 footnote 2)."""
+
+    a, b = 0.0, -BETA * LAMBDA
+
+
+class ExplainingAway(_Information):
+    """The explaining-away residual I(Xi;Xp|C) − I(Xi;Xp)."""
+
+    a, b = 0.0, 1.0
+    per_row = True
+
+
+class DescriptionLength(_Information):
+    """Minimum description length (BIC): the log likelihood less ½ log M for each parameter, M the rows of the data."""
+
+    def weights(
+        self, data: Encoded, counts: Counts, n_jobs: int | None = None, skip: np.ndarray | None = None
+    ) -> np.ndarray:
+        """What each edge adds, less its parameters."""
+        weights = super().weights(data, counts, n_jobs, skip)
+        free = data.cards - 1.0
+        weights -= _penalty(data.n_classes * np.outer(free, free), float(counts.class_count.sum()))
+        np.fill_diagonal(weights, 0.0)
+        return weights if skip is None else np.where(skip, 0.0, weights)
+
+    def local(self, table: np.ndarray, class_parent: bool, n_rows: float) -> float:
+        """The log likelihood of a family less its parameters."""
+        parent_values, card, n_classes = table.shape
+        n_parameters = parent_values * (card - 1) * (n_classes if class_parent else 1)
+        return super().local(table, class_parent, n_rows) - _penalty(n_parameters, n_rows)
+
+
+def _penalty(n_parameters: Any, n_rows: float) -> Any:
+    """½ log M for each parameter; weights that sum to less than one row make nothing cheaper than free."""
+    return 0.5 * np.log(max(n_rows, 1.0)) * n_parameters
+
+
+class ApproximateLikelihood(EdgeScore):
+    """The approximate conditional log likelihood of C11: α log θ of the class of a row and β log θ of all others.
+
+    Parameters
+    ----------
+    strength : float, default=0.5
+        Added to each count, of the class and of the other classes together, to get θ: the score has no value where a
+        θ is zero.
+    """
+
+    symmetric = False
+
+    def __init__(self, strength: float = 0.5):
+        self.strength = strength
+
+    def weights(
+        self, data: Encoded, counts: Counts, n_jobs: int | None = None, skip: np.ndarray | None = None
+    ) -> np.ndarray:
+        """What each edge adds, table by table: none of them is kept."""
+        strength, cards = self._strength(), data.cards
+        weights = np.zeros((data.n_features, data.n_features))
+
+        def visit(first: int, seconds: np.ndarray, starts: np.ndarray, cells: np.ndarray) -> None:
+            gains = np.empty((seconds.size, 2))
+            acll.pair_gains(
+                cells, starts, cards[first], cards[seconds], data.n_classes, ALPHA, BETA, strength, gains
+            )  # fmt: skip
+            weights[first, seconds], weights[seconds, first] = gains.T
+
+        visit_pairs(data, counts, visit, n_jobs, skip)
+        return weights
+
+    def local(self, table: np.ndarray, class_parent: bool, n_rows: float) -> float:
+        """The score of a family from its counts."""
+        pooled = table.sum(axis=2, keepdims=True)
+        if not class_parent:
+            return (ALPHA + BETA) * float((pooled * self._log_theta(pooled)).sum())
+        others = np.maximum(pooled - table, 0.0)
+        return float((table * (ALPHA * self._log_theta(table) + BETA * self._log_theta(others))).sum())
+
+    def _log_theta(self, table: np.ndarray) -> np.ndarray:
+        smooth = table + self._strength()
+        return np.log(smooth / smooth.sum(axis=1, keepdims=True))
+
+    def _strength(self) -> float:
+        if not (np.isfinite(self.strength) and self.strength > 0):
+            raise ValueError(f"strength={self.strength!r} must be a number above 0")
+        return float(self.strength)
+
+
+EDGE_SCORES: dict[str, type[EdgeScore]] = {
+    "ll": LogLikelihood,
+    "cmi": ConditionalInformation,
+    "mdl": DescriptionLength,
+    "bic": DescriptionLength,
+    "fcll": FactorizedLikelihood,
+    "acll": ApproximateLikelihood,
+    "residual": ExplainingAway,
+    "interaction": Interaction,
+}
+
+
+def edge_score_of(given: Any) -> EdgeScore:
+    """The edge score behind a name, or the object itself.
+
+    >>> edge_score_of("fcll")
+    FactorizedLikelihood()
+    """
+    if isinstance(given, str) and given in EDGE_SCORES:
+        return EDGE_SCORES[given]()
+    if isinstance(given, EdgeScore):
+        return given
+    if isinstance(given, type):
+        raise TypeError(f"score={given.__name__} is a class: pass an object, {given.__name__}(...)")
+    kind = ValueError if isinstance(given, str) else TypeError
+    raise kind(
+        f"score={given!r} is no score of edges; those are {', '.join(map(repr, EDGE_SCORES))}. Scores of whole "
+        "networks, by resubstitution or on held-out rows, go with a greedy search"
+    )

@@ -1,0 +1,268 @@
+"""A network under a sample score: its log-joint, its value, and what further parents would add to it.
+
+A candidate costs one family. Candidates are bounded: those that cannot win are abandoned as soon as that is known,
+which changes nothing about who wins (``kernels/scanning.py`` says how).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from discbayes.data.domain import Encoded
+from discbayes.engine import parallel_map
+from discbayes.kernels import families as kernels
+from discbayes.kernels import scanning
+from discbayes.network import Layout, Structure
+from discbayes.scores.families import Extensions, Family, FamilyMaker
+from discbayes.scores.gaps import GapRows, complete_first
+from discbayes.scores.rows import Rows
+from discbayes.scores.sample import SampleScore
+from discbayes.scores.views import DoubtView, LikelihoodView
+
+MOST_CACHED = 80_000_000  # cells of extension tables that are kept between steps: 640 MB
+USUAL_REACH = 24.0  # of a family table: twice the logarithm of a floor of 1e-5
+ROUNDING = 1e-9  # of the total weight: values that differ by less are equal
+
+
+@dataclass(frozen=True)
+class Task:
+    """Candidates of one child: each of ``parents`` joins the family, together with those of ``through``."""
+
+    child: int
+    parents: np.ndarray
+    through: tuple[int, ...] = ()
+
+
+@dataclass(frozen=True)
+class Found:
+    """The best candidate: how much it adds, the child, and the parents that join; and what finding it took."""
+
+    gain: float
+    child: int
+    joining: tuple[int, ...]
+
+
+@dataclass
+class Effort:
+    """How many candidates were scored, and how many of them were abandoned because they could not win."""
+
+    evaluations: int = 0
+    abandoned: int = 0
+
+
+class ScoredNetwork:
+    """A structure with the log-joint of every row under it, ready to be extended."""
+
+    def __init__(
+        self,
+        data: Encoded,
+        score: SampleScore,
+        structure: Structure,
+        rng: np.random.Generator,
+        n_jobs: int | None = None,
+    ):
+        self.score, self.n_jobs = score, n_jobs
+        rows, self.n_whole = complete_first(Rows.of(data, score.evaluation, rng))
+        self.rows = rows
+        self._whole = rows if self.n_whole == rows.y.size else rows.take(np.arange(self.n_whole))
+        self.maker = FamilyMaker(rows, score.smoothing)
+        self.log_prior = _log_prior(rows, score)
+        self.total_weight = float(rows.weight.sum())
+        self.tolerance = ROUNDING * self.total_weight
+        self.reset(structure)
+
+    def reset(self, structure: Structure) -> None:
+        """Start again from another structure; extensions of families that stay the same are kept."""
+        if not all(structure.class_children):
+            raise ValueError("a sample score needs the class as a parent of every feature")
+        kept: dict[tuple[int, tuple[int, ...]], Extensions] = getattr(self, "_extensions", {})
+        self._extensions = kept if all(not group for _, group in kept) else {}
+        known = {(f.child, f.parents): f for f in getattr(self, "families", [])}
+        self.families: list[Family] = [
+            known.get((i, group)) or self.maker.make(i, group) for i, group in enumerate(structure.parents)
+        ]
+        self.log_joint = self.log_prior[self.rows.group, self.rows.y][: self.n_whole]
+        for family in self.families:
+            self._add(family, 1.0)
+        self.gaps = GapRows(self.rows, self.n_whole, self.log_prior, self.families)
+        self._last: dict[tuple[int, tuple[int, ...]], dict[int, float]] = {}
+        self._changed()
+
+    # ---- what it is worth
+
+    @property
+    def structure(self) -> Structure:
+        """The structure as it is now."""
+        return Structure(tuple(tuple(sorted(family.parents)) for family in self.families))
+
+    def parents(self, child: int) -> tuple[int, ...]:
+        """The parents of a feature now."""
+        return self.families[child].parents
+
+    @property
+    def total(self) -> float:
+        """The weighted sum of the objective over all rows."""
+        if self._total is None:
+            whole = self.score.rows(self.log_joint, self._whole.y) @ self._whole.weight
+            self._total = float(whole) + self._gap_value(self.gaps.log_joint)
+        return self._total
+
+    def reported(self, total: float | None = None) -> float:
+        """The value as the papers give it: a rate for CR, a sum for CL and MM."""
+        total = self.total if total is None else total
+        return total / self.total_weight if self.score.kind == scanning.RATE else total
+
+    def _gap_value(self, log_joint: np.ndarray) -> float:
+        if not self.gaps.size:
+            return 0.0
+        return float(self.score.rows(log_joint, self.gaps.rows.y) @ self.gaps.rows.weight)
+
+    # ---- changing it
+
+    def set_parents(self, child: int, parents: tuple[int, ...]) -> None:
+        """Give a feature other parents."""
+        self.replace(self.maker.make(child, parents))
+
+    def replace(self, new: Family) -> None:
+        """Put a family in the place of the one that its child has."""
+        old = self.families[new.child]
+        if self.gaps.size:
+            self.gaps.log_joint = self.gaps.after(self.families, new)
+        self._add(old, -1.0)
+        self._add(new, 1.0)
+        self.families[new.child] = new
+        self._extensions.pop((old.child, old.parents), None)
+        self._changed()
+
+    def _add(self, family: Family, sign: float) -> None:
+        whole = self._whole
+        base = family.base[: self.n_whole]
+        kernels.add_family(
+            self.log_joint, whole.y, whole.group, base, family.n_base, family.tables, family.own, sign
+        )
+
+    def _changed(self) -> None:
+        self._view: DoubtView | LikelihoodView | None = None
+        self._total: float | None = None
+
+    # ---- what could be added
+
+    def best(
+        self, tasks: Sequence[Task], least: float, effort: Effort, check: Callable[[], None] = lambda: None
+    ) -> Found | None:
+        """The candidate that adds most, if it adds more than ``least``; of equal ones the first child, then parents.
+
+        The tasks that looked best last time go first, so that the bound is high from the start; batches, and so the
+        number of candidates abandoned, do not depend on the number of threads.
+        """
+        order = sorted(range(len(tasks)), key=lambda t: (-self._promise(tasks[t]), t))
+        found: list[tuple[float, int, tuple[int, ...]]] = []
+        bound, size, done = least, max(2, len(order) // 16), 0
+        while done < len(order):
+            check()
+            batch = [tasks[t] for t in order[done : done + size]]
+            done, size = done + size, size * 2
+            for task, (gains, exact) in zip(batch, self._scan_batch(batch, bound), strict=True):
+                self._remember(task, gains)
+                effort.evaluations += gains.size
+                effort.abandoned += gains.size - int(exact.sum())
+                found += [
+                    (float(gains[k]), task.child, (int(task.parents[k]), *task.through)) for k in np.flatnonzero(exact)
+                ]
+            top = max((gain for gain, _, _ in found), default=-np.inf)
+            bound = max(bound, top - self.tolerance)
+        winners = [(child, joining, gain) for gain, child, joining in found if gain >= bound and gain > least]
+        if not winners:
+            return None
+        child, joining, gain = min(winners, key=lambda w: (w[0], sorted(w[1])))
+        return Found(gain, child, joining)
+
+    def _promise(self, task: Task) -> float:
+        known = self._last.get((task.child, task.through))
+        return max(known.values(), default=-np.inf) if known else np.inf
+
+    def _remember(self, task: Task, gains: np.ndarray) -> None:
+        self._last[task.child, task.through] = dict(zip(task.parents.tolist(), gains.tolist(), strict=True))
+
+    def _scan_batch(self, batch: Sequence[Task], bound: float) -> list[tuple[np.ndarray, np.ndarray]]:
+        work = sum(task.parents.size for task in batch) * self.rows.y.size * 0.5
+        extensions = parallel_map(self._extend, batch, self.n_jobs, work=work)
+        self._keep(batch, extensions)
+        reach = max((e.spread for e in extensions), default=0.0)
+        if self._view is None or self._view.reach < reach:
+            self._view = self._make_view(max(reach, USUAL_REACH))
+        pairs = list(zip(batch, extensions, strict=True))
+        return parallel_map(lambda pair: self._scan(*pair, bound), pairs, self.n_jobs, work=work)
+
+    def _make_view(self, reach: float) -> DoubtView | LikelihoodView:
+        if self.score.kind == scanning.LIKELIHOOD:
+            return LikelihoodView(self._whole, self.log_joint)
+        return DoubtView(self._whole, self.log_joint, self.score.kind, self.score.scale, reach, self.n_jobs)
+
+    def _extend(self, task: Task) -> Extensions:
+        family = self.families[task.child]
+        known = None if task.through else self._extensions.get((task.child, family.parents))
+        if known is not None and all(int(p) in known.place for p in task.parents):
+            return known
+        return self.maker.extend(family, task.parents, task.through)
+
+    def _keep(self, batch: Sequence[Task], extensions: Sequence[Extensions]) -> None:
+        """Keep extensions for the next step, as long as they do not take too much memory."""
+        used = sum(e.tables.size for e in self._extensions.values())
+        for task, made in zip(batch, extensions, strict=True):
+            key = (task.child, self.families[task.child].parents)
+            if not task.through and key not in self._extensions and used + made.tables.size <= MOST_CACHED:
+                self._extensions[key] = made
+                used += made.tables.size
+
+    def _scan(self, task: Task, extensions: Extensions, bound: float) -> tuple[np.ndarray, np.ndarray]:
+        family, view = self.families[task.child], self._view
+        assert view is not None
+        which = np.array([extensions.place[int(p)] for p in task.parents], np.int64)
+        base, n_base = family.base, family.n_base
+        if task.through:
+            base, n_base = self.maker.cells(task.child, (*task.through, *family.parents))
+        hope = self._gap_hope()
+        gains, exact = view.scan(
+            family, base[: self.n_whole], n_base, task.through, extensions, which, bound - hope
+        )
+        if self.gaps.size:
+            self._add_gaps(task, gains, exact, bound, hope)
+        return gains, exact
+
+    def _gap_hope(self) -> float:
+        """The most that rows with gaps could add."""
+        if not self.gaps.size:
+            return 0.0
+        most = 0.0 if self.score.kind == scanning.LIKELIHOOD else float(self.gaps.rows.weight.sum())
+        return most - self._gap_value(self.gaps.log_joint)
+
+    def _add_gaps(self, task: Task, gains: np.ndarray, exact: np.ndarray, bound: float, hope: float) -> None:
+        """Add what the rows with gaps gain, for the candidates that may still win."""
+        now = self._gap_value(self.gaps.log_joint)
+        gains[~exact] += hope
+        for k in np.flatnonzero(exact):
+            joining = (int(task.parents[k]), *task.through, *self.parents(task.child))
+            new = self.maker.make(task.child, joining)
+            gains[k] += self._gap_value(self.gaps.after(self.families, new)) - now
+            exact[k] = gains[k] >= bound
+
+
+def _log_prior(rows: Rows, score: SampleScore) -> np.ndarray:
+    """Log P(c) for a row of each group and true class, shape ``(n_groups, n_classes, n_classes)``."""
+    n_groups, n_classes = rows.n_groups, rows.n_classes
+    by_group = np.zeros((n_groups, n_classes))
+    np.add.at(by_group, (rows.group, rows.y), rows.weight)
+    total = by_group.sum(axis=0)
+    counts = np.tile(total, (n_groups, n_classes, 1))
+    if rows.scheme == kernels.FOLDS:
+        counts -= by_group[:, None, :]
+    if rows.scheme == kernels.LEAVE_ONE_OUT:
+        counts -= rows.removed[:, None, None] * np.eye(n_classes)
+    counts[counts < ROUNDING * total.sum()] = 0.0
+    alone = Layout(Structure.naive(1), np.array([n_classes]), 1)
+    shares = [score.parameters._smooth(row, alone) for row in counts.reshape(-1, n_classes)]
+    return np.log(np.array(shares)).reshape(counts.shape)

@@ -1,0 +1,223 @@
+"""Greedy hill climbing on families: add, delete and reverse edges, drop the class as a parent (GHC2 of C11)."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from discbayes.network import Structure
+from discbayes.network.graph import CLASS
+from discbayes.scores import EdgeScore
+from discbayes.search.base import Run
+from discbayes.search.edgewise import EdgeSearch
+from discbayes.search.families import Family, FamilyScores
+
+TOLERANCE = 1e-9  # nats for each row: smaller differences are rounding
+NEVER, UNKNOWN = -np.inf, np.nan  # gains of moves that are not allowed, and of those not yet scored
+
+
+class HillClimb(EdgeSearch):
+    """Make the best move until none is left that improves the score.
+
+    Parameters
+    ----------
+    score : str or EdgeScore, default="fcll"
+        What is climbed, by name ("fcll", "ll", "mdl", "acll", …) or as an object.
+    max_parents : int, default=2
+        The largest number of parents of a feature, the class counted: 2 is GHC2.
+    reverse : bool, default=False
+        Whether edges may be reversed too.
+    drop_class : bool, default=True
+        Whether the class may be dropped as a parent of a feature, and added again.
+    **shared
+        The settings of every search: see ``Search``. The search starts at ``start``, whose edges may be deleted.
+
+    Notes
+    -----
+    Of moves that are equal up to rounding the first is made: additions, deletions, reversals, then the class; each by
+    the lower parent, then the lower child. A required edge is never deleted or reversed.
+    """
+
+    def __init__(
+        self,
+        score: Any = "fcll",
+        max_parents: int = 2,
+        reverse: bool = False,
+        drop_class: bool = True,
+        **shared: Any,
+    ):
+        super().__init__(score, **shared)
+        self.max_parents = max_parents
+        self.reverse = reverse
+        self.drop_class = drop_class
+
+    def _check(self) -> None:
+        super()._check()
+        k = self.max_parents
+        if not isinstance(k, (int, np.integer)) or isinstance(k, bool) or k < 1:
+            raise ValueError(f"max_parents={k!r} must be a whole number that is at least 1; the class counts")
+
+    def _search(self, run: Run) -> None:
+        climb = _Climb(run, self._edge_score(), self.max_parents, self.reverse, self.drop_class)
+        climb.measure_additions()
+        while True:
+            climb.score_additions()
+            move = climb.best_move()
+            if move is None:
+                return
+            run.structure = move.made(climb.structure)
+            climb.record(move)
+            climb.follow(run.structure, [move.child, *([move.parent] if move.kind == "reverse" else [])])
+
+
+@dataclass(frozen=True)
+class Move:
+    """A change of one edge and what it adds to the score; the parent of a class move is the class."""
+
+    kind: str
+    parent: int
+    child: int
+    gain: float
+
+    def made(self, structure: Structure) -> Structure:
+        """The structure after the move."""
+        groups, flags = list(structure.parents), list(structure.class_children)
+        if self.kind in ("delete", "reverse"):
+            groups[self.child] = tuple(p for p in groups[self.child] if p != self.parent)
+        if self.kind == "add":
+            groups[self.child] = tuple(sorted((*groups[self.child], self.parent)))
+        if self.kind == "reverse":
+            groups[self.parent] = tuple(sorted((*groups[self.parent], self.child)))
+        if self.parent == CLASS:
+            flags[self.child] = not flags[self.child]
+        return Structure(tuple(groups), tuple(flags))
+
+
+class _Climb:
+    """Where a climb stands: a structure, the scores of its families, and what each move would add to them.
+
+    ``add[p, i]`` is unknown until the move is possible for the first time, so that parents that would close a cycle
+    cost nothing.
+    """
+
+    def __init__(self, run: Run, score: EdgeScore, max_parents: int, reverse: bool, drop_class: bool):
+        self.run, self.scores = run, FamilyScores(run, score)
+        self.max_parents, self.reverse, self.drop_class = max_parents, reverse, drop_class
+        n, start = run.data.n_features, run.limits.start
+        self.allowed = run.limits.allowed(run.data, run.counts, run.n_jobs)
+        self.tolerance = TOLERANCE * score.unit(run.counts)
+        self.local = np.zeros(n)
+        self.add, self.delete, self.toggle = (np.full(shape, NEVER) for shape in ((n, n), (n, n), (1, n)))
+        self.follow(Structure(tuple(tuple(sorted(group)) for group in start.parents), start.class_children), range(n))
+
+    # ---- what moves are worth
+
+    def follow(self, structure: Structure, children: Sequence[int]) -> None:
+        """Take up a structure in which these children have other parents: what was known of their moves is void."""
+        self.structure, self.ancestors = structure, ancestors(structure)
+        self.reversible = _reversible(structure, self.ancestors) if self.reverse else []
+        for i in children:
+            child, parents, with_class = family = self._family(i)
+            (self.local[i],) = self.scores.of([family])
+            free = [p for p in parents if not self.run.limits.required[p, i]]
+            fewer = [(child, tuple(q for q in parents if q != p), with_class) for p in free]
+            self.delete[:, i] = NEVER
+            self.delete[free, i] = np.array(self.scores.of(fewer)) - self.local[i]
+            self.toggle[0, i] = NEVER
+            if self.drop_class and (with_class or self._has_room(i)):
+                self.toggle[0, i] = self.scores.of([(child, parents, not with_class)])[0] - self.local[i]
+            self.add[:, i] = np.where(self._addable(i), UNKNOWN, NEVER)
+
+    def _family(self, child: int) -> Family:
+        return child, self.structure.parents[child], self.structure.class_children[child]
+
+    def _has_room(self, child: int) -> bool:
+        """Whether one more parent is within the limit; a start beyond it is refused."""
+        size = len(self.structure.parents[child]) + self.structure.class_children[child]
+        if size > self.max_parents:
+            raise ValueError(
+                f"the start gives {self.run.names[child]!r} {size} parents, the class counted, above "
+                f"max_parents={self.max_parents}"
+            )
+        return size < self.max_parents
+
+    def _addable(self, child: int) -> np.ndarray:
+        """Which features may become parents of a child, cycles aside."""
+        data, parents = self.run.data, list(self.structure.parents[child])
+        cells = float(np.prod(data.cards[[child, *parents]].astype(float))) * data.n_classes
+        addable = self.allowed[:, child] & (cells * data.cards <= self.run.limits.max_table_size)
+        addable[parents] = False
+        return addable & self._has_room(child)
+
+    def measure_additions(self) -> None:
+        """Score the first parent of all features that have only the class, in one pass over the pairs."""
+        run, score = self.run, self.scores.score
+        naive = [i for i in range(self.local.size) if self._family(i)[1:] == ((), True)]
+        wanted = np.zeros_like(self.allowed)
+        wanted[:, naive] = np.isnan(self.add[:, naive])
+        pairs = wanted | wanted.T
+        if pairs.any():
+            self.add[wanted] = score.weights(run.data, run.counts, run.n_jobs, skip=~pairs)[wanted]
+            self.scores.evaluations += int(pairs.sum()) // (2 if score.symmetric else 1)
+
+    def score_additions(self) -> None:
+        """Score the additions that are possible now, alone or as half of a reversal, and were not before."""
+        possible = ~self.ancestors
+        for p, i in self.reversible:
+            possible[i, p] = True
+        unknown = np.isnan(self.add) & possible
+        for i in np.flatnonzero(unknown.any(axis=0)).tolist():
+            parents = np.flatnonzero(unknown[:, i]).tolist()
+            self.add[parents, i] = np.array(self.scores.extended(self._family(i), parents)) - self.local[i]
+
+    # ---- moves
+
+    def best_move(self) -> Move | None:
+        """The first of the best moves, or none if nothing improves the score."""
+        gains = {
+            "add": np.where(self.ancestors, NEVER, self.add),
+            "delete": self.delete,
+            "reverse": self._reversals(),
+            "class": self.toggle,
+        }
+        best = {kind: float(matrix.max(initial=NEVER)) for kind, matrix in gains.items()}
+        least = max(max(best.values()) - self.tolerance, np.nextafter(self.tolerance, np.inf))
+        for kind, matrix in gains.items():
+            if best[kind] >= least:
+                p, i = (int(k) for k in np.unravel_index((matrix >= least).argmax(), matrix.shape))
+                return Move(kind, CLASS if kind == "class" else p, i, float(matrix[p, i]))
+        return None
+
+    def _reversals(self) -> np.ndarray:
+        gains = np.full_like(self.add, NEVER) if self.reversible else np.empty((0, 0))
+        for p, i in self.reversible:
+            gains[p, i] = self.delete[p, i] + self.add[i, p]
+        return gains
+
+    def record(self, move: Move) -> None:
+        """Trace a move, with the scores computed since the one before."""
+        total, evaluations = float(self.local.sum()) + move.gain, self.scores.take_evaluations()
+        if move.parent == CLASS:
+            kind = "drop class" if self.structure.class_children[move.child] else "add class"
+            self.run.step(None, total, evaluations, move=kind, feature=self.run.names[move.child])
+        else:
+            self.run.step((move.parent, move.child), total, evaluations, move=move.kind)
+
+
+def ancestors(structure: Structure) -> np.ndarray:
+    """Which features ``[i, a]`` have which ancestors."""
+    found = np.zeros((structure.n_features, structure.n_features), np.bool_)
+    for i in structure.order:
+        for p in structure.parents[i]:
+            found[i] |= found[p]
+            found[i, p] = True
+    return found
+
+
+def _reversible(structure: Structure, above: np.ndarray) -> list[tuple[int, int]]:
+    """Edges that no other path joins: reversed, they close no cycle."""
+    edges = [(p, i, list(group)) for i, group in enumerate(structure.parents) for p in group]
+    return [(p, i) for p, i, group in edges if not above[group, p].any()]
