@@ -257,7 +257,8 @@ def test_history_and_progress(mixed, capsys):
     X, y = mixed
     clf = BayesNetClassifier().fit(X, y)
     assert capsys.readouterr().err == ""
-    assert [set(step) for step in clf.history_] == [{"edge", "score", "seconds"}] * clf.structure_.n_edges
+    step = {"edge", "score", "evaluations", "seconds"}
+    assert [set(found) for found in clf.history_] == [step] * clf.structure_.n_edges
     BayesNetClassifier(verbose=2).fit(X, y)
     shown = capsys.readouterr().err
     assert "reading" in shown
@@ -407,7 +408,7 @@ def test_dense_structures_name_the_columns_or_draw(mixed):
 @pytest.mark.parametrize(
     "change, message",
     [
-        ({"structure": "tann"}, "structure='tann' is not known; it is one of 'nb', 'tan', 'kdb'"),
+        ({"structure": "tann"}, "structure='tann' is not known; it is one of 'nb', 'tan', 'tan-fcll'"),
         ({"parameters": "mapp"}, "parameters='mapp' is not known"),
         ({"structure": 3}, "neither a name"),
         ({"structure": KDB}, r"is a class: pass an object, KDB\(...\)"),

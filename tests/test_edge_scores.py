@@ -379,10 +379,11 @@ def test_acll_of_one_class_is_defined():
 
 
 def test_no_table_of_all_pairs_is_kept(monkeypatch):
-    data = data_of(13, cards=[40] * 12, n_rows=50)
+    data = data_of(13, cards=[16] * 14, n_rows=30)
     whole = count_pairs(data, count(data)).cells.nbytes
-    monkeypatch.setattr(tables, "CELLS_AT_ONCE", 10_000)
+    monkeypatch.setattr(tables, "CELLS_AT_ONCE", 1_000)
     counts = count(data)
+    ApproximateLikelihood().weights(data, counts)  # loads the kernels
     tracemalloc.start()
     ApproximateLikelihood().weights(data, counts)
     peak = tracemalloc.get_traced_memory()[1]
@@ -408,7 +409,7 @@ def test_every_name_makes_a_score():
 @pytest.mark.parametrize(
     "given, error, message",
     [
-        ("cr", ValueError, "score='cr' is no score of edges; those are 'll', 'cmi'.* go with a greedy search"),
+        ("cr", ValueError, "score='cr' is no score of edges; those are 'll', 'cmi'.* go with GreedyEdges"),
         (None, TypeError, "score=None is no score of edges"),
         (FactorizedLikelihood, TypeError, r"score=FactorizedLikelihood is a class: pass an object"),
     ],

@@ -23,6 +23,7 @@ from discbayes import (
     BayesNetClassifier,
     EqualFrequencyDiscretizer,
     FixedStructure,
+    HillClimb,
     MaximumAPosteriori,
     MaximumLikelihood,
     MDLPDiscretizer,
@@ -34,6 +35,7 @@ from discbayes.io import ModelFileError, load, save
 from discbayes.io.document import checksum
 from discbayes.io.values import learners, pack, pack_or_describe, unpack
 from discbayes.parameters import PARAMETERS
+from discbayes.scores import DescriptionLength
 from discbayes.search import STRUCTURES
 
 
@@ -295,7 +297,18 @@ def test_every_public_learner_is_known():
     exported = {name for name in discbayes.__all__ if isinstance(getattr(discbayes, name), type)}
     wanted = {n for n in exported if issubclass(getattr(discbayes, n), BaseEstimator)} - {"BayesNetClassifier"}
     assert wanted <= set(learners())
-    assert {cls.__name__ for cls in (*STRUCTURES.values(), *PARAMETERS.values())} <= set(learners())
+    named = [make() for make in (*STRUCTURES.values(), *PARAMETERS.values())]
+    assert {type(learner).__name__ for learner in named} <= set(learners())
+
+
+def test_a_callback_is_left_out_of_a_learner_and_nothing_else_is(tmp_path):
+    X, y = mixed_frame()
+    learner = HillClimb(DescriptionLength(), 3, start=Structure.naive(X.shape[1]), max_time=60, callback=print)
+    again = unpack(pack(learner), "here")
+    assert again.callback is None
+    assert repr(again) == repr(learner.set_params(callback=None))
+    classifier = BayesNetClassifier(SpanningTree(callback=lambda step: None)).fit(X, y)
+    assert_same(classifier, round_trip(classifier, tmp_path), X)
 
 
 def test_a_file_holds_no_code_and_no_pickle(tmp_path):

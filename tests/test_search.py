@@ -411,6 +411,12 @@ def test_learning_does_not_change_the_learner():
 
 
 def test_the_registered_names():
-    assert {name: cls.__name__ for name, cls in STRUCTURES.items()} == {
-        "nb": "NaiveBayes", "tan": "SpanningTree", "kdb": "KDB",
-    }  # fmt: skip
+    expected = {
+        "nb": "NaiveBayes()",
+        "tan": "SpanningTree()",
+        "tan-fcll": "SpanningTree(score='fcll')",
+        "tan-acll": "Branching()",
+        "kdb": "KDB()",
+        "ghc": "HillClimb()",
+    }
+    assert expected.items() <= {name: repr(make()) for name, make in STRUCTURES.items()}.items()

@@ -33,7 +33,8 @@ class BayesNetClassifier(ClassifierMixin, BaseEstimator):
     Parameters
     ----------
     structure : str, learner, Structure or edges, default="tan"
-        "nb" (naive Bayes), "tan" (tree by conditional mutual information), "kdb" (one parent by relevance), a learner
+        "nb" (naive Bayes), "tan" (tree by conditional mutual information), "tan-fcll" and "tan-acll" (trees by
+        approximations of conditional likelihood), "kdb" (one parent by relevance), "ghc" (hill climbing), a learner
         such as ``KDB(k=2)``, or a known structure: a ``Structure`` or a list of edges ``(parent, child)``.
     parameters : str or learner, default="map"
         "ml" (relative frequencies, zeros become 1e-5), "map" (one virtual observation spread over each table), "cl"

@@ -127,11 +127,11 @@ def extended_tables(
                     table[at + q] -= reference[g * n_base_cells + q]
                     if leave_one_out:
                         table_own[at + q] -= reference_own[g * n_base_cells + q]
-        spread[k] = _largest_spread(table, table_own, n_classes)
+        spread[k] = largest_spread(table, table_own, n_classes)
 
 
 @helper
-def _largest_spread(table, own, n_classes):
+def largest_spread(table, own, n_classes):
     largest = 0.0
     for first in range(0, table.size, n_classes):
         low, high = np.inf, -np.inf

@@ -31,30 +31,38 @@ def margins(log_joint, y, kind, scale, best_other, margin, slack, value):
     linear (margin).
     """
     n_classes = log_joint.shape[1]
-    for m in range(log_joint.shape[0]):
-        true = y[m]
-        first, second, who = -np.inf, -np.inf, -1
-        right = True
-        own = log_joint[m, true]
-        for c in range(n_classes):
-            if c == true:
-                continue
-            other = log_joint[m, c]
-            if other > first:
-                second = first
-                first, who = other, c
-            elif other > second:
-                second = other
-            if _beats(other, c, own, true):
-                right = False
-        best_other[m] = who
-        margin[m] = own - first
-        if kind == RATE:
-            value[m] = 1.0 if right else 0.0
-            slack[m] = abs(margin[m]) - 4 * TIE
-        else:
-            value[m] = min(1.0, scale * margin[m])
-            slack[m] = min(first - second, abs(margin[m] - 1.0 / scale)) - 4 * TIE
+    flat = log_joint.reshape(-1)
+    for m in range(y.size):
+        measure_row(flat, m, n_classes, y[m], kind, scale, best_other, margin, slack, value)
+
+
+@small_helper
+def measure_row(flat, m, n_classes, true, kind, scale, best_other, margin, slack, value):
+    """The same for one row of a flat log-joint; written so that nothing in the loop over the classes branches."""
+    start = m * n_classes
+    own = flat[start + true]
+    flat[start + true] = -np.inf
+    first, second = -np.inf, -np.inf
+    for q in range(start, start + n_classes):
+        second = max(second, min(first, flat[q]))
+        first = max(first, flat[q])
+    who = start
+    while flat[who] < first:
+        who += 1
+    flat[start + true] = own
+    best_other[m] = who - start
+    margin[m] = own - first
+    if kind == RATE:
+        right = margin[m] > 2 * TIE
+        if abs(margin[m]) <= 2 * TIE:
+            right = True
+            for c in range(n_classes):
+                right = right and (c == true or not _beats(flat[start + c], c, own, true))
+        value[m] = 1.0 if right else 0.0
+        slack[m] = abs(margin[m]) - 4 * TIE
+    else:
+        value[m] = min(1.0, scale * margin[m])
+        slack[m] = min(first - second, abs(margin[m] - 1.0 / scale)) - 4 * TIE
 
 
 @small_helper
@@ -103,7 +111,7 @@ def _rate_change(r, at, top, view_joint, view_y, view_other, view_margin, view_v
     return 1.0 - view_value[r]
 
 
-@helper
+@small_helper
 def _margin_change(r, at, view_joint, view_y, view_other, view_value, tables, own, scale):
     """By how much a row's value differs from what the linear part has already counted."""
     true, other = view_y[r], view_other[r]

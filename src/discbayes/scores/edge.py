@@ -263,5 +263,5 @@ def edge_score_of(given: Any) -> EdgeScore:
     kind = ValueError if isinstance(given, str) else TypeError
     raise kind(
         f"score={given!r} is no score of edges; those are {', '.join(map(repr, EDGE_SCORES))}. Scores of whole "
-        "networks, by resubstitution or on held-out rows, go with a greedy search"
+        "networks, by resubstitution or on held-out rows, go with GreedyEdges"
     )

@@ -47,10 +47,10 @@ class GapRows:
         cell = (rows.group[which] * family.n_base + np.maximum(base, 0)) * rows.n_classes + rows.y[which]
         return np.where(base >= 0, family.own[cell] - family.tables[cell], 0.0)
 
-    def after(self, families: Sequence[Family], new: Family) -> np.ndarray:
-        """The log-joint of all of the rows if one family is replaced by another."""
+    def after(self, families: Sequence[Family], new: Family, log_joint: np.ndarray) -> np.ndarray:
+        """The log-joint of all of the rows if one of the families, which give ``log_joint``, is replaced by another."""
         old = families[new.child]
-        out = self.log_joint.copy()
+        out = log_joint.copy()
         base, old_base = new.base[self.first :], old.base[self.first :]
         whole = (base >= 0) & (old_base >= 0)
         masked = [(family, replace_base(family, self.first, whole)) for family in (old, new)]

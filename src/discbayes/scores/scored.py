@@ -23,6 +23,7 @@ from discbayes.scores.sample import SampleScore
 from discbayes.scores.views import DoubtView, LikelihoodView
 
 MOST_CACHED = 80_000_000  # cells of extension tables that are kept between steps: 640 MB
+PREPARED = 16  # children whose extensions are made at a time
 USUAL_REACH = 24.0  # of a family table: twice the logarithm of a floor of 1e-5
 ROUNDING = 1e-9  # of the total weight: values that differ by less are equal
 
@@ -130,7 +131,7 @@ class ScoredNetwork:
         """Put a family in the place of the one that its child has."""
         old = self.families[new.child]
         if self.gaps.size:
-            self.gaps.log_joint = self.gaps.after(self.families, new)
+            self.gaps.log_joint = self.gaps.after(self.families, new, self.gaps.log_joint)
         self._add(old, -1.0)
         self._add(new, 1.0)
         self.families[new.child] = new
@@ -153,7 +154,8 @@ class ScoredNetwork:
     def best(
         self, tasks: Sequence[Task], least: float, effort: Effort, check: Callable[[], None] = lambda: None
     ) -> Found | None:
-        """The candidate that adds most, if it adds more than ``least``; of equal ones the first child, then parents.
+        """The candidate that adds most, if it adds more than ``least``; of equal ones the first child, the fewest
+        parents, and of those the first.
 
         The tasks that looked best last time go first, so that the bound is high from the start; batches, and so the
         number of candidates abandoned, do not depend on the number of threads.
@@ -177,7 +179,7 @@ class ScoredNetwork:
         winners = [(child, joining, gain) for gain, child, joining in found if gain >= bound and gain > least]
         if not winners:
             return None
-        child, joining, gain = min(winners, key=lambda w: (w[0], sorted(w[1])))
+        child, joining, gain = min(winners, key=lambda w: (w[0], len(w[1]), sorted(w[1])))
         return Found(gain, child, joining)
 
     def _promise(self, task: Task) -> float:
@@ -209,6 +211,27 @@ class ScoredNetwork:
             return known
         return self.maker.extend(family, task.parents, task.through)
 
+    def prepare(self, tasks: Sequence[Task], check: Callable[[], None]) -> None:
+        """Make and keep the extensions that are not there yet, as long as there is memory for them."""
+        missing = [task for task in tasks if (task.child, self.parents(task.child)) not in self._extensions]
+        for k in range(0, len(missing), PREPARED):
+            check()
+            batch = missing[k : k + PREPARED]
+            work = sum(task.parents.size for task in batch) * self.rows.y.size
+            self._keep(batch, parallel_map(self._extend, batch, self.n_jobs, work=work))
+            if (batch[-1].child, self.parents(batch[-1].child)) not in self._extensions:
+                return
+
+    def extension(self, child: int, parent: int) -> tuple[np.ndarray, np.ndarray]:
+        """What a further parent adds to log θ of a family: the tables, and those for the row's own class."""
+        family = self.families[child]
+        made = self._extensions.get((child, family.parents))
+        if made is None or parent not in made.place:
+            made = self.maker.extend(family, np.array([parent], np.int64))
+        span = slice(made.starts[made.place[parent]], made.starts[made.place[parent] + 1])
+        tables = made.tables[span]
+        return tables, tables if made.own is made.tables else made.own[span]
+
     def _keep(self, batch: Sequence[Task], extensions: Sequence[Extensions]) -> None:
         """Keep extensions for the next step, as long as they do not take too much memory."""
         used = sum(e.tables.size for e in self._extensions.values())
@@ -225,7 +248,7 @@ class ScoredNetwork:
         base, n_base = family.base, family.n_base
         if task.through:
             base, n_base = self.maker.cells(task.child, (*task.through, *family.parents))
-        hope = self._gap_hope()
+        hope = self._gap_hope(self.gaps.log_joint)
         gains, exact = view.scan(
             family, base[: self.n_whole], n_base, task.through, extensions, which, bound - hope
         )
@@ -233,12 +256,12 @@ class ScoredNetwork:
             self._add_gaps(task, gains, exact, bound, hope)
         return gains, exact
 
-    def _gap_hope(self) -> float:
-        """The most that rows with gaps could add."""
+    def _gap_hope(self, log_joint: np.ndarray) -> float:
+        """The most that rows with gaps could add to what they have."""
         if not self.gaps.size:
             return 0.0
         most = 0.0 if self.score.kind == scanning.LIKELIHOOD else float(self.gaps.rows.weight.sum())
-        return most - self._gap_value(self.gaps.log_joint)
+        return most - self._gap_value(log_joint)
 
     def _add_gaps(self, task: Task, gains: np.ndarray, exact: np.ndarray, bound: float, hope: float) -> None:
         """Add what the rows with gaps gain, for the candidates that may still win."""
@@ -247,7 +270,7 @@ class ScoredNetwork:
         for k in np.flatnonzero(exact):
             joining = (int(task.parents[k]), *task.through, *self.parents(task.child))
             new = self.maker.make(task.child, joining)
-            gains[k] += self._gap_value(self.gaps.after(self.families, new)) - now
+            gains[k] += self._gap_value(self.gaps.after(self.families, new, self.gaps.log_joint)) - now
             exact[k] = gains[k] >= bound
 
 

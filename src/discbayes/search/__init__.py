@@ -8,11 +8,13 @@ from discbayes.counts import Counts
 from discbayes.data.domain import Encoded
 from discbayes.engine import Context
 from discbayes.network import Structure
+from discbayes.search.annealing import Annealing
 from discbayes.search.branching import Branching
 from discbayes.search.fixed import FixedStructure, NaiveBayes
 from discbayes.search.greedy import GreedyEdges
 from discbayes.search.hillclimb import HillClimb
 from discbayes.search.kdb import KDB
+from discbayes.search.ordering import OrderBased
 from discbayes.search.tree import SpanningTree
 
 
@@ -33,16 +35,20 @@ STRUCTURES: dict[str, Callable[[], StructureLearner]] = {
     "kdb": KDB,
     "ghc": HillClimb,
     "greedy": GreedyEdges,
+    "order": OrderBased,
+    "anneal": Annealing,
 }
 
 __all__ = [
     "KDB",
     "STRUCTURES",
+    "Annealing",
     "Branching",
     "FixedStructure",
     "GreedyEdges",
     "HillClimb",
     "NaiveBayes",
+    "OrderBased",
     "SpanningTree",
     "StructureLearner",
 ]

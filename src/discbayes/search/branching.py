@@ -94,7 +94,7 @@ class _Growth:
     def __init__(self, weights: np.ndarray, may_be_root: np.ndarray | None, full: bool):
         n = weights.shape[0]
         self.full = full
-        self.into = np.ascontiguousarray(weights.T, dtype=float).copy()  # [i, p]: what it costs to lose, as it grows
+        self.into = np.ascontiguousarray(weights.T, dtype=float).copy()  # [i, p]: rows are the edges into a node
         np.fill_diagonal(self.into, NO_EDGE)
         self.edge = np.arange(n)[:, None] * n + np.arange(n)  # the edge behind each weight: child · n + parent
         self.alone = np.zeros(n) if may_be_root is None else np.where(may_be_root, 0.0, NO_EDGE)

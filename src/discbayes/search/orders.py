@@ -1,6 +1,6 @@
 """Orders of the features, for searches in which a feature takes its parents among the earlier ones.
 
-The orders of Pernkopf and Bilmes (2010) differ in what the next feature X must have most of, given the earlier ones E:
+The orders of Pernkopf and Bilmes (2010) differ in how the next feature X is chosen, given the earlier ones E:
 
 ========  ================================  =======================================
 name      the next feature                  starts with

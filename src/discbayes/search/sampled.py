@@ -6,7 +6,9 @@ from typing import Any
 
 from discbayes.scores.sample import SampleScore
 from discbayes.scores.scored import ScoredNetwork
+from discbayes.scores.trained import AnyNetwork, TrainedNetwork
 from discbayes.search.base import Run, Search
+from discbayes.search.tuning import tuned_margin
 
 
 class SampleSearch(Search):
@@ -16,12 +18,16 @@ class SampleSearch(Search):
     ----------
     score : {"cr", "cl", "mm"} or Objective, default="cr"
         Classification rate, conditional log likelihood or margin. With "mm" the scale λ of the margin is chosen by
-        cross-validation; ``Margin(lam)`` fixes it.
+        cross-validation, which takes 35 searches on parts of the rows; ``Margin(lam)`` fixes it.
     evaluation : "resubstitution", "loo" or int, default="resubstitution"
         Rows are scored by tables learned from all rows, from all but the row itself, or from the other of so many folds.
-    parameters : {"ml", "map"} or frequency learner, default="ml"
-        How the tables are learned inside the search.
+    parameters : str or parameter learner, default="ml"
+        How the tables are learned inside the search: frequencies with any smoothing ("ml", "map", or a learner), for
+        which a candidate costs one family; or, where the search can do that, any other learner ("cl"), which then
+        learns a whole network for every candidate and is for small data.
     """
+
+    trains = True  # whether the search can learn a whole network for every candidate
 
     def __init__(self, score: Any = "cr", evaluation: Any = "resubstitution", parameters: Any = "ml", **shared: Any):
         super().__init__(**shared)
@@ -29,13 +35,25 @@ class SampleSearch(Search):
         self.evaluation = evaluation
         self.parameters = parameters
 
-    def _score(self) -> SampleScore:
-        return SampleScore(self.score, self.evaluation, self.parameters).checked()
+    def _score(self, objective: Any = None) -> SampleScore:
+        return SampleScore(objective or self.score, self.evaluation, self.parameters).checked()
 
     def _check(self) -> None:
         super()._check()
-        self._score()
+        if self._score().trained and not self.trains:
+            raise ValueError(
+                f"parameters={self.parameters!r}: {type(self).__name__} learns tables by frequencies only ('ml', 'map'); "
+                "GreedyEdges and OrderBased can train each candidate"
+            )
 
-    def _scored(self, run: Run) -> ScoredNetwork:
-        """The starting structure under the score."""
-        return ScoredNetwork(run.data, self._score(), run.structure, run.rng, run.n_jobs)
+    def _scored(self, run: Run) -> AnyNetwork:
+        """The starting structure under the score, with λ chosen if it is not given: to be called once in a run."""
+        score = self._score(tuned_margin(self, run) if self.score == "mm" else None)
+        network: type[AnyNetwork] = TrainedNetwork if score.trained else ScoredNetwork
+        return network(run.data, score, run.structure, run.rng, run.n_jobs)
+
+    def _by_frequencies(self, run: Run) -> ScoredNetwork:
+        """The same for searches that do not train."""
+        network = self._scored(run)
+        assert isinstance(network, ScoredNetwork)
+        return network

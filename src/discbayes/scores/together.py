@@ -1,0 +1,139 @@
+"""Moves that change several families of a network at once: a parent joins the families of several children."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from itertools import groupby
+
+import numpy as np
+
+from discbayes.engine import parallel_map
+from discbayes.kernels import scanning, together
+from discbayes.scores.scored import Effort, ScoredNetwork, Task
+
+AT_ONCE = 128  # moves of one parent that a thread takes together
+FEW = 2  # families up to which rows with gaps are changed family by family
+
+
+@dataclass(frozen=True)
+class Move:
+    """A parent that joins the families of some children."""
+
+    parent: int
+    children: tuple[int, ...]
+
+
+class Moves:
+    """What moves would add to a network as it is now: the rows by margin, and what each could gain at most."""
+
+    def __init__(self, network: ScoredNetwork):
+        self.network = network
+        rows, n = network.rows, network.n_whole
+        margin = _margins(network.log_joint, rows.y[:n])
+        self.order = np.argsort(margin, kind="stable")
+        self.margin, self.log_joint = margin[self.order], network.log_joint[self.order]
+        self.y, self.weight, self.group = (part[self.order] for part in (rows.y, rows.weight, rows.group))
+        self.value = network.score.rows(self.log_joint, self.y)
+        most = 0.0 if network.score.kind == scanning.LIKELIHOOD else 1.0
+        hope = self.weight * (most - self.value)
+        self.left = np.concatenate([np.cumsum(hope[::-1])[::-1], [0.0]])
+        self.bases = np.empty((len(network.families), n), np.int32)
+        parallel_map(self._fill, range(len(network.families)), network.n_jobs, work=self.bases.size)
+
+    def _fill(self, feature: int) -> None:
+        np.take(self.network.families[feature].base, self.order, out=self.bases[feature])
+
+    def prepare(self, candidates: dict[int, Sequence[int]], check: Callable[[], None]) -> None:
+        """Make the tables of all parents that each child may get, as far as there is memory for them."""
+        tasks = [Task(child, np.array(parents, np.int64)) for child, parents in candidates.items()]
+        self.network.prepare(tasks, check)
+
+    def best(
+        self, moves: Sequence[Move], promise: Sequence[float], least: float, effort: Effort, check: Callable[[], None]
+    ) -> tuple[Move | None, np.ndarray]:
+        """The first of the moves that add most, if that is more than ``least``; and what each adds, or a bound of it.
+
+        Moves of the most promise go first. Batches do not depend on the number of threads, nor does what is found.
+        """
+        order = np.argsort(-np.asarray(promise, float), kind="stable")
+        gains, exact = np.empty(len(moves)), np.zeros(len(moves), np.bool_)
+        bound, size, done = least, max(2, len(moves) // 16), 0
+        while done < len(moves):
+            check()
+            batch = np.sort(order[done : done + size])
+            done, size = done + size, size * 2
+            gains[batch], exact[batch] = self.scan([moves[k] for k in batch], bound)
+            bound = max(bound, gains[exact].max(initial=-np.inf) - self.network.tolerance)
+        effort.evaluations += len(moves)
+        effort.abandoned += len(moves) - int(exact.sum())
+        winners = np.flatnonzero(exact & (gains >= bound) & (gains > least))
+        return (moves[winners[0]] if winners.size else None), gains
+
+    def scan(self, moves: Sequence[Move], bound: float = -np.inf) -> tuple[np.ndarray, np.ndarray]:
+        """The gain of each move, and whether it is exact or a bound below ``bound``."""
+        if not moves:
+            return np.empty(0), np.empty(0, np.bool_)
+        work = self.y.size * self.network.rows.n_classes * sum(len(move.children) for move in moves)
+        parts = parallel_map(lambda part: self._scan(part, bound), list(_parts(moves)), self.network.n_jobs, work)
+        gains, exact = zip(*parts, strict=True)
+        return np.concatenate(gains), np.concatenate(exact)
+
+    def _scan(self, moves: Sequence[Move], bound: float) -> tuple[np.ndarray, np.ndarray]:
+        """The same for moves that share their parent."""
+        network, parent = self.network, moves[0].parent
+        children = np.array(sorted({child for move in moves for child in move.children}), np.int64)
+        place = {int(child): q for q, child in enumerate(children)}
+        made = [network.extension(int(child), parent) for child in children]
+        starts = np.concatenate([[0], np.cumsum([tables.size for tables, _ in made])]).astype(np.int64)
+        tables = np.concatenate([tables for tables, _ in made])
+        own = tables if made[0][0] is made[0][1] else np.concatenate([own for _, own in made])
+        members = np.array([place[child] for move in moves for child in move.children], np.int64)
+        member_start = np.concatenate([[0], np.cumsum([len(move.children) for move in moves])]).astype(np.int64)
+        gains, exact = np.empty(len(moves)), np.empty(len(moves), np.bool_)
+        hope = network._gap_hope(network.gaps.log_joint)
+        together.scan_moves(
+            network.score.kind, network.score.scale, network.rows.codes[parent][self.order].astype(np.int32),
+            int(network.rows.cards[parent]), self.bases, children,
+            np.array([network.families[child].n_base for child in children], np.int64), starts, tables, own,
+            member_start, members, self.log_joint, self.margin, self.y, self.weight, self.group, self.value, self.left,
+            bound - hope, gains, exact,
+        )  # fmt: skip
+        if network.gaps.size:
+            self._add_gaps(moves, gains, exact, bound, hope)
+        return gains, exact
+
+    def _add_gaps(
+        self, moves: Sequence[Move], gains: np.ndarray, exact: np.ndarray, bound: float, hope: float
+    ) -> None:
+        """Add what the rows with gaps gain, for the moves that may still win."""
+        gains[~exact] += hope
+        for k in np.flatnonzero(exact):
+            gains[k] += self._gap_gain(moves[k])
+            exact[k] = gains[k] >= bound
+
+    def _gap_gain(self, move: Move) -> float:
+        network = self.network
+        gaps, families, log_joint = network.gaps, list(network.families), network.gaps.log_joint
+        for child in move.children:
+            new = network.maker.make(child, (move.parent, *network.parents(child)))
+            if len(move.children) <= FEW:
+                log_joint = gaps.after(families, new, log_joint)
+            families[child] = new
+        if len(move.children) > FEW:
+            log_joint = gaps.under(families, np.arange(gaps.size))
+        return network._gap_value(log_joint) - network._gap_value(gaps.log_joint)
+
+
+def _margins(log_joint: np.ndarray, y: np.ndarray) -> np.ndarray:
+    """The score of the own class over that of the strongest other one."""
+    others, rows = log_joint.copy(), np.arange(y.size)
+    others[rows, y] = -np.inf
+    return log_joint[rows, y] - others.max(axis=1, initial=-np.inf)
+
+
+def _parts(moves: Sequence[Move]) -> Iterator[list[Move]]:
+    """Consecutive moves that share their parent, not too many at once."""
+    for _, group in groupby(moves, key=lambda move: move.parent):
+        same = list(group)
+        yield from (same[k : k + AT_ONCE] for k in range(0, len(same), AT_ONCE))

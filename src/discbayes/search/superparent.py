@@ -1,0 +1,118 @@
+"""SuperParent: find the feature that would help most as a parent of all others, and keep its best edges only.
+
+======================  ========================================
+tag of the paper        learner
+======================  ========================================
+TAN-SuperParent (P10)   ``SuperParent("cr")``
+2-tree-SuperParent      ``SuperParent("cr", evaluation=5, k=2)``
+======================  ========================================
+"""
+
+from __future__ import annotations
+
+from itertools import combinations
+from typing import Any
+
+import numpy as np
+
+from discbayes.network.graph import descendants
+from discbayes.scores.scored import Effort, ScoredNetwork
+from discbayes.scores.together import Move, Moves
+from discbayes.search.base import Run, check_k
+from discbayes.search.sampled import SampleSearch
+
+
+class SuperParent(SampleSearch):
+    """Again and again: the best parent of all features that may have one more, then the best ``k`` edges from it.
+
+    Parameters
+    ----------
+    score, evaluation, parameters
+        The score, see ``SampleSearch``. Parameters are frequencies.
+    k : int, default=1
+        The largest number of feature parents, and the number of edges that are kept together.
+    **shared
+        Settings of every search, see ``Search``.
+
+    Notes
+    -----
+    A round looks first at each feature as one more parent of all features that have less than ``k`` and may have it:
+    the one with the highest score, if that is above the score of the network, is the super parent. Then it looks at all
+    sets of ``k`` edges from the super parent, or of as many as there can be: the best set stays if it improves the
+    network as it was before the round. The search ends with the first round in which one of the two improves nothing.
+    Of equal candidates the first columns are taken. The number of sets grows as N to the power of ``k``.
+    """
+
+    trains = False
+
+    def __init__(
+        self,
+        score: Any = "cr",
+        evaluation: Any = "resubstitution",
+        parameters: Any = "ml",
+        k: int = 1,
+        **shared: Any,
+    ):
+        super().__init__(score, evaluation, parameters, **shared)
+        self.k = k
+
+    def _check(self) -> None:
+        super()._check()
+        check_k(self.k)
+
+    def _search(self, run: Run) -> None:
+        allowed = run.limits.allowed(run.data, run.counts, run.n_jobs)
+        network = self._by_frequencies(run)
+        last: dict[int, float] = {}
+        while True:
+            effort = Effort()
+            kept = self._round(run, network, allowed, last, effort)
+            if kept is None:
+                return
+            for child in kept.children:
+                network.set_parents(child, (kept.parent, *network.parents(child)))
+            run.structure = network.structure
+            children = [run.names[child] for child in kept.children]
+            run.step(
+                (kept.parent, kept.children[0]), network.reported(), effort.evaluations, abandoned=effort.abandoned,
+                children=children,
+            )  # fmt: skip
+
+    def _round(
+        self, run: Run, network: ScoredNetwork, allowed: np.ndarray, last: dict[int, float], effort: Effort
+    ) -> Move | None:
+        """The edges that are kept; ``last`` is what each super parent added in the last round."""
+        can_join = self._can_join(run, network, allowed)
+        everywhere = [Move(int(p), tuple(np.flatnonzero(can_join[p]).tolist())) for p in np.flatnonzero(can_join.any(1))]
+        if not everywhere:
+            return None
+        moves = Moves(network)
+        moves.prepare({int(i): np.flatnonzero(can_join[:, i]) for i in np.flatnonzero(can_join.any(0))}, run.check)
+        promise = [last.get(move.parent, np.inf) for move in everywhere]
+        chosen, gains = moves.best(everywhere, promise, network.tolerance, effort, run.check)
+        last.update(zip((move.parent for move in everywhere), gains.tolist(), strict=True))
+        return None if chosen is None else self._best_edges(run, moves, chosen, effort)
+
+    def _best_edges(self, run: Run, moves: Moves, chosen: Move, effort: Effort) -> Move | None:
+        """The best set of edges of the super parent."""
+        parent, size = chosen.parent, min(self.k, len(chosen.children))
+        sets = [Move(parent, children) for children in combinations(chosen.children, size)]
+        promise = [0.0] * len(sets)
+        if size > 1:  # edges that are good alone often are together, and a high bound is soon found
+            alone, _ = moves.scan([Move(parent, (child,)) for child in chosen.children])
+            worth = dict(zip(chosen.children, alone.tolist(), strict=True))
+            promise = [sum(worth[child] for child in move.children) for move in sets]
+        return moves.best(sets, promise, moves.network.tolerance, effort, run.check)[0]
+
+    def _can_join(self, run: Run, network: ScoredNetwork, allowed: np.ndarray) -> np.ndarray:
+        """``[p, i]``: whether ``p`` may become one more parent of ``i``."""
+        data, n = run.data, run.data.n_features
+        groups = [network.parents(i) for i in range(n)]
+        can_join = allowed & ~descendants(groups).T & (data.cards > 1) & (data.cards > 1)[:, None]
+        for i, group in enumerate(groups):
+            can_join[list(group), i] = False
+            can_join[:, i] &= len(group) < self.k
+            if group:
+                for p in np.flatnonzero(can_join[:, i]):
+                    can_join[p, i] = run.limits.table_fits(data, i, [p, *group])
+        return can_join
