@@ -16,7 +16,7 @@ from discbayes.data import EqualFrequencyDiscretizer, MDLPDiscretizer
 from discbayes.inference import FactorTooLargeError
 from discbayes.network import Structure
 from discbayes.parameters import MaximumAPosteriori, MaximumConditionalLikelihood, MaximumLikelihood
-from discbayes.search import KDB, Branching, FixedStructure, HillClimb, NaiveBayes, SpanningTree
+from discbayes.search import KDB, Branching, FixedStructure, HillClimb, NaiveBayes, SpanningTree, SuperParent
 
 if TYPE_CHECKING:
     from discbayes.datasets import list_datasets, load_dataset
@@ -40,6 +40,7 @@ __all__ = [
     "NaiveBayes",
     "SpanningTree",
     "Structure",
+    "SuperParent",
     "__version__",
     "list_datasets",
     "load",

@@ -165,6 +165,11 @@ class Encoded:
         """The number of values of each feature."""
         return self.domain.cards
 
+    def take(self, rows: np.ndarray) -> Encoded:
+        """Some of the rows, by position or by a mask."""
+        y, weight = (None if part is None else part[rows] for part in (self.y, self.weight))
+        return Encoded(np.ascontiguousarray(self.codes[:, rows]), self.domain, y, weight)
+
     @cached_property
     def gaps(self) -> np.ndarray:
         """The number of missing cells of each feature."""

@@ -1,8 +1,11 @@
-"""What one feature's change of parent does to an objective: exact where it exceeds a bound, else no more than a bound.
+"""Proposals of simulated annealing: changes of one feature's parent, gone through until one may be accepted.
 
 The change of a row's log-joint is the entry of the new parent's table minus that of the old one's. As in
 ``kernels/scanning.py``, rows whose slack exceeds what the two cells can move are not looked at, and the linear part of
-the margin, which is never below the change, is added up first.
+the margin, which is never below the change, is added up first. A proposal is given up as soon as it is known to be
+below what its own draw of luck asks for.
+
+Tables are flat, ``(group, code of the parent, code of the child, class)``; each feature has a slot for its edge.
 """
 
 from __future__ import annotations
@@ -13,13 +16,13 @@ from discbayes.kernels._compile import helper, kernel, small_helper
 from discbayes.kernels.scanning import LIKELIHOOD, MARGIN, RATE, _beats, measure_row
 
 
-@kernel
-def cell_spreads(tables, own, cells, n_groups, n_classes, spread):
+@helper
+def _cell_spreads(tables, own, start, cells, n_groups, n_classes, spread):
     """The largest difference between classes within each cell, over all groups."""
     for cell in range(cells):
         spread[cell] = 0.0
         for g in range(n_groups):
-            at = (g * cells + cell) * n_classes
+            at = start + (g * cells + cell) * n_classes
             low, high = tables[at], tables[at]
             for q in range(at, at + n_classes):
                 low = min(low, min(tables[q], own[q]))
@@ -27,23 +30,21 @@ def cell_spreads(tables, own, cells, n_groups, n_classes, spread):
             spread[cell] = max(spread[cell], high - low)
 
 
-@kernel
-def join_cells(codes, base, n_base, cells):
-    """The cell of each row in the family of a child with one parent."""
-    for m in range(base.size):
-        cells[m] = np.int32(codes[m]) * n_base + base[m]
-
-
 @helper
-def _linear_change(rows, weight, group, y, other, n_classes, new, n_new, tables, own, old, n_old, old_tables, old_own):
+def _linear_change(
+    rows, weight, group, y, other, n_classes, child_codes, card, codes, n_new, start, tables, own, old_codes, n_old,
+    old_start, old_tables, old_own,
+):  # fmt: skip
+    """Σ over the rows below one of what is added to the class minus what is added to the strongest other."""
     total = 0.0
     for k in range(rows.size):
         m = rows[k]
-        at = (group[m] * n_new + new[m]) * n_classes
-        change = own[at + y[m]] - tables[at + other[m]]
+        own_code, true = np.int64(child_codes[m]), y[m]
+        at = start + (group[m] * n_new + np.int64(codes[m]) * card + own_code) * n_classes
+        change = own[at + true] - tables[at + other[m]]
         if n_old > 0:
-            at = (group[m] * n_old + old[m]) * n_classes
-            change -= old_own[at + y[m]] - old_tables[at + other[m]]
+            at = old_start + (group[m] * n_old + np.int64(old_codes[m]) * card + own_code) * n_classes
+            change -= old_own[at + true] - old_tables[at + other[m]]
         total += weight[m] * change
     return total
 
@@ -87,29 +88,35 @@ def _log_posterior(row, true):
     return row[true] - top - np.log(total)
 
 
-@kernel
-def change_of_parent(
-    kind, scale, bound, y, weight, group, log_joint, other, slack, value, linear_rows, new, n_new, tables, own, spread,
-    old, n_old, old_tables, old_own, old_spread,
+@helper
+def _change(
+    kind, scale, bound, y, weight, group, n_groups, log_joint, other, slack, value, linear_rows, child_codes, card,
+    codes, n_new, start, tables, own, old_codes, n_old, old_start, old_tables, old_own,
 ):  # fmt: skip
     """By how much the objective changes; below the bound it may be no more than an upper bound of the change."""
     n_classes = log_joint.shape[1]
-    row = np.empty(n_classes)
     gain = 0.0
     if kind == MARGIN:
         gain = scale * _linear_change(
-            linear_rows, weight, group, y, other, n_classes, new, n_new, tables, own, old, n_old, old_tables, old_own
-        )
+            linear_rows, weight, group, y, other, n_classes, child_codes, card, codes, n_new, start, tables, own,
+            old_codes, n_old, old_start, old_tables, old_own,
+        )  # fmt: skip
         if gain < bound:
             return gain
+    row, spread, old_spread = np.empty(n_classes), np.empty(n_new), np.empty(n_old)
+    _cell_spreads(tables, own, start, n_new, n_groups, n_classes, spread)
+    _cell_spreads(old_tables, old_own, old_start, n_old, n_groups, n_classes, old_spread)
     for m in range(y.size):
-        reach = spread[new[m]]
+        own_code, true, at_old = np.int64(child_codes[m]), y[m], 0
+        cell = np.int64(codes[m]) * card + own_code
+        reach = spread[cell]
         if n_old > 0:
-            reach += old_spread[old[m]]
+            old_cell = np.int64(old_codes[m]) * card + own_code
+            reach += old_spread[old_cell]
+            at_old = old_start + (group[m] * n_old + old_cell) * n_classes
         if kind != LIKELIHOOD and slack[m] > reach:
             continue
-        at, true = (group[m] * n_new + new[m]) * n_classes, y[m]
-        at_old = (group[m] * n_old + old[m]) * n_classes if n_old > 0 else 0
+        at = start + (group[m] * n_new + cell) * n_classes
         _new_row(m, log_joint, true, at, tables, own, n_old, at_old, old_tables, old_own, row)
         if kind == RATE:
             gain += weight[m] * (_is_right(row, true) - value[m])
@@ -128,25 +135,67 @@ def change_of_parent(
     return gain
 
 
+@helper
+def _closes_cycle(parent, node, root):
+    while node >= 0:
+        if node == root:
+            return True
+        node = parent[node]
+    return False
+
+
+@kernel
+def next_proposal(
+    kind, scale, children, parents, least, starts, first, max_tries, allowed, parent, codes, cards, y, weight, group,
+    n_groups, log_joint, other, slack, value, linear_rows, tables, own, slots, slot_tables, slot_own, counters,
+):  # fmt: skip
+    """Go through the draws from ``first`` on to one whose change is not below its ``least``.
+
+    Returns where that one stands and the change; the change is −inf where the draws, or the tries, are at their end.
+    ``counters`` are tries, rejections in a row, and draws in a row that could not be tried.
+    """
+    for k in range(first, children.size):
+        child, new = children[k], parents[k]
+        if counters[0] >= max_tries:
+            return k, -np.inf
+        if not allowed[new, child] or parent[child] == new or _closes_cycle(parent, new, child):
+            counters[2] += 1
+            continue
+        counters[0] += 1
+        counters[2] = 0
+        card, old = cards[child], parent[child]
+        n_old = cards[old] * card if old >= 0 else 0
+        gain = _change(
+            kind, scale, least[k], y, weight, group, n_groups, log_joint, other, slack, value, linear_rows,
+            codes[child], card, codes[new], cards[new] * card, starts[k], tables, own, codes[max(old, 0)], n_old,
+            slots[child], slot_tables, slot_own,
+        )  # fmt: skip
+        if gain >= least[k]:
+            return k, gain
+        counters[1] += 1
+    return children.size, -np.inf
+
+
 @kernel
 def change_parent(
-    kind, scale, first, last, y, group, log_joint, other, margin, slack, value, new, n_new, tables, own, old, n_old,
-    old_tables, old_own,
+    kind, scale, first, last, y, group, log_joint, other, margin, slack, value, child_codes, card, codes, n_new, start,
+    tables, own, old_codes, n_old, old_start, old_tables, old_own,
 ):  # fmt: skip
-    """Make the change in a stretch of rows, and measure them again."""
+    """Make a change in a stretch of rows, and measure them again."""
     n_classes = log_joint.shape[1]
     flat = log_joint.reshape(-1)
     for m in range(first, last):
-        start, at, true = m * n_classes, (group[m] * n_new + new[m]) * n_classes, y[m]
-        own_score = flat[start + true] + own[at + true]
+        row_start, own_code, true = m * n_classes, np.int64(child_codes[m]), y[m]
+        at = start + (group[m] * n_new + np.int64(codes[m]) * card + own_code) * n_classes
+        own_score = flat[row_start + true] + own[at + true]
         for c in range(n_classes):
-            flat[start + c] += tables[at + c]
+            flat[row_start + c] += tables[at + c]
         if n_old > 0:
-            at = (group[m] * n_old + old[m]) * n_classes
+            at = old_start + (group[m] * n_old + np.int64(old_codes[m]) * card + own_code) * n_classes
             own_score -= old_own[at + true]
             for c in range(n_classes):
-                flat[start + c] -= old_tables[at + c]
-        flat[start + true] = own_score
+                flat[row_start + c] -= old_tables[at + c]
+        flat[row_start + true] = own_score
         if kind == LIKELIHOOD:
             value[m] = _log_posterior(log_joint[m], true)
         else:

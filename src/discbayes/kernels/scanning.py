@@ -1,6 +1,6 @@
 """Scoring of the candidates of one child: exact, and no further than it takes to know that one cannot win.
 
-The rows of a *view* stand in segments, by their class or by the class that comes next, each sorted by slack: a row whose
+The rows of a *view* stand in segments, by their class or by the strongest other one, each sorted by slack: a row whose
 slack exceeds the reach of the candidate's cell (how far it can move the classes that matter in the segment against each
 other) keeps its decision, or goes on as a linear function of what is added. So a candidate visits, cell by cell, only
 the rows at the front of each segment that are in the cell. They are found by bit sets where features have few values,
@@ -217,7 +217,9 @@ def _linear_part(bits, bits_start, parent_card, base_bits, segment_start, tables
 
 
 @helper
-def _linear_by_rows(parent_codes, base, linear_rows, group, y, best_other, weight, tables, own, cells, n_base, n_classes):
+def _linear_by_rows(
+    parent_codes, base, linear_rows, group, y, best_other, weight, tables, own, cells, n_base, n_classes
+):
     """The linear part by a loop over the rows: for weights, and for features with many values."""
     total = 0.0
     for k in range(linear_rows.size):
@@ -309,9 +311,9 @@ def _bits_are_cheaper(reach, near_reach, widest, front, segment_start, cells):
 @kernel
 def scan_child(
     kind, scale, parents, cards, codes, base, n_base, n_groups, starts, tables, own, bound, y, weight, group,
-    best_other, slack, near_start, near_reach, segment_start, front, view_rows, view_segment, view_joint, view_y, view_other, view_margin, view_value,
-    view_weight, view_group, has_bits, value_start, bits, base_bits, linear_rows, true_bits, base_true_bits, true_start,
-    other_bits, base_other_bits, other_start, gains, exact,
+    best_other, slack, near_start, near_reach, segment_start, front, view_rows, view_segment, view_joint, view_y,
+    view_other, view_margin, view_value, view_weight, view_group, has_bits, value_start, bits, base_bits, linear_rows,
+    true_bits, base_true_bits, true_start, other_bits, base_other_bits, other_start, gains, exact,
 ):  # fmt: skip
     """The gain of each further parent of one child; ``exact`` says where it is the gain and not only a bound of it."""
     n_classes = view_joint.shape[1]

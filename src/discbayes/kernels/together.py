@@ -1,4 +1,4 @@
-"""Scoring of moves that change several families at once: one parent joins the families of all of the children of a move.
+"""Scoring of moves that change several families at once: one parent joins the families of all children of a move.
 
 Rows come in the order of their margin (own class against the strongest other one), so that the rows whose value a move
 can change stand together: a rate changes only where the margin is within reach of the move, that is, of what its

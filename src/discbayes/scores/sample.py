@@ -5,12 +5,15 @@ A score is a point of a product:
 ==============  ==================================================================
 objective       "cr", "cl", "mm", or an object such as ``Margin(0.1)``
 evaluation      "resubstitution", a number of folds, "loo" (leave one out)
-parameters      frequencies with any smoothing: "ml" (ε floor), "map", or a learner
+parameters      frequencies with any smoothing: "ml" (ε floor), "map", or a learner;
+                or tables that are trained: "cl", or a learner (``scores/trained.py``)
 ==============  ==================================================================
 """
 
 from __future__ import annotations
 
+from collections.abc import Collection
+from inspect import signature
 from typing import Any
 
 import numpy as np
@@ -18,9 +21,11 @@ from sklearn.base import BaseEstimator
 
 from discbayes.kernels import scanning
 from discbayes.objectives import ClassificationRate, ConditionalLikelihood, Margin, Objective, objective_of
-from discbayes.parameters import PARAMETERS, MaximumAPosteriori, MaximumLikelihood
+from discbayes.parameters import PARAMETERS, MaximumAPosteriori, MaximumLikelihood, ParameterLearner
 from discbayes.scores.families import Smoothing
 from discbayes.scores.rows import check_evaluation
+
+FREQUENCIES = (MaximumLikelihood, MaximumAPosteriori)  # learners whose tables follow from counts, family by family
 
 
 class SampleScore(BaseEstimator):
@@ -32,8 +37,8 @@ class SampleScore(BaseEstimator):
         Classification rate, conditional log likelihood or margin.
     evaluation : "resubstitution", "loo" or int, default="resubstitution"
         Rows are scored by tables learned from all rows, from all but the row itself, or from the other folds.
-    parameters : {"ml", "map"} or frequency learner, default="ml"
-        How the tables are learned inside the search.
+    parameters : str or parameter learner, default="ml"
+        How the tables are learned inside the search: by frequencies ("ml", "map") or by any other learner ("cl").
 
     Examples
     --------
@@ -55,7 +60,18 @@ class SampleScore(BaseEstimator):
             raise ValueError(
                 f"a structure search takes the hard margin, not {objective!r}: leave eta and kappa to the parameters"
             )
-        return SampleScore(objective, self.evaluation, _frequencies(self.parameters))
+        checked = SampleScore(objective, self.evaluation, _learner(self.parameters))
+        if checked.trained and self.evaluation == "loo":
+            raise ValueError(
+                f'evaluation="loo" needs frequencies, from which a row can be taken away, and not {self.parameters!r}: '
+                "use a number of folds, evaluation=5"
+            )
+        return checked
+
+    @property
+    def trained(self) -> bool:
+        """Whether tables are trained, and not frequencies."""
+        return not isinstance(self.parameters, FREQUENCIES)
 
     @property
     def kind(self) -> int:
@@ -83,15 +99,24 @@ class SampleScore(BaseEstimator):
         return objective.rows(log_joint, y)
 
 
-def _frequencies(given: Any) -> MaximumLikelihood | MaximumAPosteriori:
+def _learner(given: Any) -> ParameterLearner:
     learner = PARAMETERS[given]() if isinstance(given, str) and given in PARAMETERS else given
-    if not isinstance(learner, (MaximumLikelihood, MaximumAPosteriori)):
+    if isinstance(learner, type) or "structure" not in _arguments(learner):
         raise ValueError(
-            f'parameters={given!r}: inside a search parameters are frequencies, "ml" or "map" or an object such as '
-            "MaximumLikelihood(epsilon=1e-5)"
+            f'parameters={given!r}: inside a search parameters are frequencies, "ml" or "map", or those of another '
+            'learner, "cl", or an object such as MaximumLikelihood(epsilon=1e-5)'
         )
-    learner._check()
-    amount = learner.epsilon if isinstance(learner, MaximumLikelihood) else learner.strength
-    if amount <= 0:
+    if hasattr(learner, "_check"):
+        learner._check()
+    if isinstance(learner, FREQUENCIES) and _amount(learner) <= 0:
         raise ValueError(f"parameters={learner!r}: a search needs smoothing above zero, as log 0 has no margins")
     return learner
+
+
+def _arguments(learner: Any) -> Collection[str]:
+    """What the method that makes a learner of parameters takes: the structure is what tells them from searches."""
+    return signature(learner.learn).parameters if hasattr(learner, "learn") else ()
+
+
+def _amount(learner: MaximumLikelihood | MaximumAPosteriori) -> float:
+    return learner.epsilon if isinstance(learner, MaximumLikelihood) else learner.strength

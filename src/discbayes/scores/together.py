@@ -10,7 +10,7 @@ import numpy as np
 
 from discbayes.engine import parallel_map
 from discbayes.kernels import scanning, together
-from discbayes.scores.scored import Effort, ScoredNetwork, Task
+from discbayes.scores.scored import Effort, ScoredNetwork
 
 AT_ONCE = 128  # moves of one parent that a thread takes together
 FEW = 2  # families up to which rows with gaps are changed family by family
@@ -43,11 +43,6 @@ class Moves:
 
     def _fill(self, feature: int) -> None:
         np.take(self.network.families[feature].base, self.order, out=self.bases[feature])
-
-    def prepare(self, candidates: dict[int, Sequence[int]], check: Callable[[], None]) -> None:
-        """Make the tables of all parents that each child may get, as far as there is memory for them."""
-        tasks = [Task(child, np.array(parents, np.int64)) for child, parents in candidates.items()]
-        self.network.prepare(tasks, check)
 
     def best(
         self, moves: Sequence[Move], promise: Sequence[float], least: float, effort: Effort, check: Callable[[], None]
@@ -103,12 +98,10 @@ class Moves:
             self._add_gaps(moves, gains, exact, bound, hope)
         return gains, exact
 
-    def _add_gaps(
-        self, moves: Sequence[Move], gains: np.ndarray, exact: np.ndarray, bound: float, hope: float
-    ) -> None:
+    def _add_gaps(self, moves: Sequence[Move], gains: np.ndarray, exact: np.ndarray, bound: float, hope: float) -> None:
         """Add what the rows with gaps gain, for the moves that may still win."""
         gains[~exact] += hope
-        for k in np.flatnonzero(exact):
+        for k in np.flatnonzero(exact).tolist():
             gains[k] += self._gap_gain(moves[k])
             exact[k] = gains[k] >= bound
 

@@ -15,6 +15,7 @@ from discbayes.search.greedy import GreedyEdges
 from discbayes.search.hillclimb import HillClimb
 from discbayes.search.kdb import KDB
 from discbayes.search.ordering import OrderBased
+from discbayes.search.superparent import SuperParent
 from discbayes.search.tree import SpanningTree
 
 
@@ -35,6 +36,7 @@ STRUCTURES: dict[str, Callable[[], StructureLearner]] = {
     "kdb": KDB,
     "ghc": HillClimb,
     "greedy": GreedyEdges,
+    "superparent": SuperParent,
     "order": OrderBased,
     "anneal": Annealing,
 }
@@ -51,4 +53,5 @@ __all__ = [
     "OrderBased",
     "SpanningTree",
     "StructureLearner",
+    "SuperParent",
 ]

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
@@ -11,12 +10,12 @@ from discbayes.engine import parallel_map, row_blocks
 from discbayes.kernels import annealing as kernels
 from discbayes.kernels import scanning
 from discbayes.network import Structure
-from discbayes.scores.families import Extensions, Family
+from discbayes.scores.families import Family
 from discbayes.scores.scored import MOST_CACHED, ScoredNetwork
 from discbayes.search.base import Run, SearchStopped
 from discbayes.search.sampled import SampleSearch
 
-DRAWS = 4096  # numbers that are drawn at a time
+DRAWS, FEW_DRAWS = 4096, 256  # proposals that are drawn at a time, where all tables are kept and where they are not
 LOST_DRAWS = 1000  # draws for each feature that may close a cycle, one after the other, before a chain gives up
 
 
@@ -120,19 +119,20 @@ class Annealing(SampleSearch):
             unit *= chain.pool.network.total_weight
         temperature = self.temperature
         while chain.rejected < rejections and not chain.stuck:
+            accepted = 0
             chain.begin_round()
-            while chain.accepted < successes and chain.tried < tries and not chain.stuck:
+            while accepted < successes and chain.tried < tries and not chain.stuck:
                 run.check()
                 if stops:
                     return
-                chain.attempt(unit * temperature)
-            chain.end_round(temperature)
+                accepted += chain.advance(unit * temperature, tries)
+            chain.end_round(temperature, accepted)
             run.context.progress.step(f"temperature {temperature:.4g}, best {chain.best:.6g}")
             temperature *= self.cooling
 
 
 class _Pool:
-    """What the chains share: the rows, the tables of every edge, and the network that they start from."""
+    """What the chains share: the rows, the tables of the edges, and the network that they start from."""
 
     def __init__(self, run: Run, network: ScoredNetwork, allowed: np.ndarray):
         self.network, self.rows = network, network._whole
@@ -141,48 +141,43 @@ class _Pool:
         fixed = run.limits.required.any(axis=0)
         self.allowed = allowed & ~fixed[None, :]
         self.start = run.structure
-        self.alone = [network.maker.make(i, ()) for i in range(run.data.n_features)]
         self.row_jobs: int | None = 1
-        self.extensions = self._all_extensions(run.n_jobs)
+        self.alone = [network.maker.make(i, ()) for i in range(run.data.n_features)]
+        cards, per_cell = self.rows.cards, self.rows.n_classes * self.rows.n_groups
+        widest = int(cards.max(initial=1))
+        self.slots = np.concatenate([[0], np.cumsum(cards * widest * per_cell)]).astype(np.int64)
+        self._load(run.n_jobs, float(cards[self.live].astype(float).sum() ** 2 * per_cell))
 
-    def _all_extensions(self, n_jobs: int | None) -> dict[int, Extensions]:
+    def _load(self, n_jobs: int | None, cells: float) -> None:
         """The tables of all edges, where they take no more memory than a search may keep."""
-        rows = self.network.rows
-        cards = rows.cards[self.live].astype(float)
-        if cards.sum() ** 2 * rows.n_classes * rows.n_groups > MOST_CACHED:
-            return {}
-        made = parallel_map(lambda i: self._extend(int(i), self.live[self.live != i]), self.live.tolist(), n_jobs)
-        return dict(zip(self.live.tolist(), made, strict=True))
+        n = len(self.alone)
+        self.starts = np.full((n, n), -1, np.int64)
+        self.tables = self.own = np.empty(0)
+        self.complete = cells <= MOST_CACHED
+        if self.complete:
+            pairs = [(int(p), int(i)) for i in self.live for p in self.live if p != i]
+            starts, self.tables, self.own = self.edges(pairs, n_jobs)
+            for (p, i), start in zip(pairs, starts, strict=True):
+                self.starts[p, i] = start
 
-    def _extend(self, child: int, parents: np.ndarray) -> Extensions:
-        return self.network.maker.extend(self.alone[child], parents)
-
-    def edge(self, parent: int, child: int) -> _Edge:
-        """What an edge adds to the log-joint, cell by cell."""
-        made = self.extensions.get(child) or self._extend(child, np.array([parent]))
-        k = made.place[parent]
-        span, rows = slice(made.starts[k], made.starts[k + 1]), self.rows
-        alone = self.alone[child]
-        edge = _Edge(int(rows.cards[parent]) * alone.n_base, made.tables[span], made.own[span])
-        edge.cells = np.empty(rows.y.size, np.int32)
-        kernels.join_cells(rows.codes[parent], alone.base[: rows.y.size], alone.n_base, edge.cells)
-        edge.spread = np.empty(edge.n_cells)
-        kernels.cell_spreads(edge.tables, edge.own, edge.n_cells, rows.n_groups, rows.n_classes, edge.spread)
-        return edge
-
-
-@dataclass
-class _Edge:
-    """The tables of one edge, and the cell of every row without gaps."""
-
-    n_cells: int
-    tables: np.ndarray
-    own: np.ndarray
-    cells: np.ndarray = field(default_factory=lambda: np.empty(0, np.int32))
-    spread: np.ndarray = field(default_factory=lambda: np.empty(0))
-
-
-NO_EDGE = _Edge(0, np.empty(0), np.empty(0))
+    def edges(
+        self, pairs: list[tuple[int, int]], n_jobs: int | None = 1
+    ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+        """The tables of edges (parent, child), one after the other, and where each of them starts."""
+        children = list(dict.fromkeys(child for _, child in pairs))
+        wanted = {child: np.array([p for p, i in pairs if i == child]) for child in children}
+        maker = self.network.maker
+        made = parallel_map(lambda i: maker.extend(self.alone[i], wanted[i]), children, n_jobs)
+        offsets = np.concatenate([[0], np.cumsum([one.tables.size for one in made])]).astype(np.int64)
+        begin = {
+            (int(p), child): int(offset + start)
+            for child, one, offset in zip(children, made, offsets, strict=False)
+            for p, start in zip(one.parents, one.starts, strict=False)
+        }
+        tables = np.concatenate([one.tables for one in made]) if made else np.empty(0)
+        same = all(one.own is one.tables for one in made)
+        own = tables if same else np.concatenate([one.own for one in made])
+        return np.array([begin[pair] for pair in pairs], np.int64), tables, own
 
 
 class _Chain:
@@ -190,29 +185,134 @@ class _Chain:
 
     def __init__(self, pool: _Pool, rng: np.random.Generator):
         self.pool, self.rng, network = pool, rng, pool.network
-        self.parent = np.array([group[0] if group else -1 for group in pool.start.parents])
-        self.edges = [pool.edge(int(p), i) if p >= 0 else NO_EDGE for i, p in enumerate(self.parent)]
+        self.parent = np.array([group[0] if group else -1 for group in pool.start.parents], np.int64)
+        self.best_parent = self.parent.copy()
+        self.slot_tables = np.zeros(pool.slots[-1])
+        held_out = any(family.own is not family.tables for family in pool.alone)
+        self.slot_own = np.zeros(pool.slots[-1]) if held_out else self.slot_tables
+        for child in np.flatnonzero(self.parent >= 0).tolist():
+            _, tables, own = pool.edges([(int(self.parent[child]), child)])
+            self._fill_slot(child, tables, own)
         self.log_joint = network.log_joint.copy()
         self.families: list[Family] = list(network.families)
         self.gap_joint = network.gaps.log_joint
         self.total = self.best = network.total
-        self.best_parent = self.parent.copy()
-        n = pool.rows.y.size
-        self.other, self.margin = np.empty(n, np.int32), np.empty(n)
-        self.slack, self.value = np.empty(n), np.empty(n)
-        self.rejected, self.stuck = 0, not pool.allowed.any()
-        self.records: list[dict[str, Any]] = []
-        self._draws, self._next = np.empty((0, 3)), 0
         self._measure()
+        self.stuck = not pool.allowed.any()
+        self.records: list[dict[str, Any]] = []
+        self.counters = np.zeros(3, np.int64)  # tries, rejections in a row, draws in a row that cannot be tried
+        self._draw()
 
-    # ---- the tree
+    @property
+    def tried(self) -> int:
+        """Tries of this round."""
+        return int(self.counters[0])
+
+    @property
+    def rejected(self) -> int:
+        """Rejections since the last improvement."""
+        return int(self.counters[1])
 
     def structure(self) -> Structure:
         """The best tree so far."""
         return Structure(tuple((int(p),) if p >= 0 else () for p in self.best_parent))
 
+    def begin_round(self) -> None:
+        """Count tries from zero."""
+        self.counters[0] = 0
+
+    def end_round(self, temperature: float, accepted: int) -> None:
+        """Write the round down."""
+        score = self.pool.network.reported(self.best)
+        self.records.append(
+            {"score": score, "evaluations": self.tried, "accepted": accepted, "temperature": temperature}
+        )
+
+    def advance(self, unit: float, max_tries: int) -> bool:
+        """Go on to the next change that is accepted, and make it; or to the end of the draws, or of the tries."""
+        pool, rows, tolerance = self.pool, self.pool.rows, self.pool.network.tolerance
+        hope = pool.network._gap_hope(self.gap_joint)
+        with np.errstate(divide="ignore"):
+            least = unit * np.log(self._luck) - tolerance - hope
+        at, gain = kernels.next_proposal(
+            pool.kind, pool.scale, self._children, self._parents, least, self._starts, self._next, max_tries,
+            pool.allowed, self.parent, rows.codes, rows.cards, rows.y, rows.weight, rows.group, rows.n_groups,
+            self.log_joint, self.other, self.slack, self.value, self.linear_rows, self._tables, self._own, pool.slots,
+            self.slot_tables, self.slot_own, self.counters,
+        )  # fmt: skip
+        self._next = at
+        self.stuck = self.counters[2] >= LOST_DRAWS * pool.live.size
+        if at == self._children.size:
+            self._draw()
+        if gain == -np.inf:
+            return False
+        self._next = at + 1
+        return self._decide(at, float(gain), float(least[at]) + hope)
+
+    def _draw(self) -> None:
+        """Draw the next proposals: a feature, a new parent for it, and how lucky it is."""
+        pool, live = self.pool, self.pool.live
+        draws = self.rng.random((DRAWS if pool.complete else FEW_DRAWS, 3))
+        self._children = live[(draws[:, 0] * live.size).astype(np.int64)] if live.size else np.empty(0, np.int64)
+        self._parents = live[(draws[:, 1] * live.size).astype(np.int64)] if live.size else np.empty(0, np.int64)
+        self._luck, self._next = draws[: self._children.size, 2], 0
+        if pool.complete:
+            self._starts, self._tables, self._own = pool.starts[self._parents, self._children], pool.tables, pool.own
+            return
+        pairs = list(zip(self._parents.tolist(), self._children.tolist(), strict=True))
+        usable = [(p, i) for p, i in dict.fromkeys(pairs) if pool.allowed[p, i]]
+        starts, self._tables, self._own = pool.edges(usable)
+        begin = dict(zip(usable, starts.tolist(), strict=True))
+        self._starts = np.array([begin.get(pair, -1) for pair in pairs], np.int64)
+
+    def _decide(self, at: int, gain: float, least: float) -> bool:
+        """Add what the rows with gaps gain; make the change if that is still enough."""
+        network, child, parent = self.pool.network, int(self._children[at]), int(self._parents[at])
+        if network.gaps.size:
+            new = network.maker.make(child, (parent,))
+            joint = network.gaps.after(self.families, new, self.gap_joint)
+            gain += network._gap_value(joint) - network._gap_value(self.gap_joint)
+            if gain < least:
+                self.counters[1] += 1
+                return False
+            self.families[child], self.gap_joint = new, joint
+        if gain > network.tolerance:
+            self.counters[1] = 0
+        self._change(at, child, parent)
+        self.total += gain
+        if self.total > self.best + network.tolerance:
+            self.best, self.best_parent = self.total, self.parent.copy()
+        return True
+
+    def _change(self, at: int, child: int, parent: int) -> None:
+        """Make a change, in the log-joint of the rows without gaps."""
+        pool, rows, old = self.pool, self.pool.rows, int(self.parent[child])
+        card, start = int(rows.cards[child]), int(self._starts[at])
+        n_new, n_old = int(rows.cards[parent]) * card, int(rows.cards[old]) * card if old >= 0 else 0
+
+        def one(block: slice) -> None:
+            kernels.change_parent(
+                pool.kind, pool.scale, block.start, block.stop, rows.y, rows.group, self.log_joint, self.other,
+                self.margin, self.slack, self.value, rows.codes[child], card, rows.codes[parent], n_new, start,
+                self._tables, self._own, rows.codes[max(old, 0)], n_old, int(pool.slots[child]), self.slot_tables,
+                self.slot_own,
+            )  # fmt: skip
+
+        parallel_map(one, row_blocks(rows.y.size), pool.row_jobs, work=self.log_joint.size * 2)
+        span = slice(start, start + n_new * rows.n_classes * rows.n_groups)
+        self._fill_slot(child, self._tables[span], self._own[span])
+        self.parent[child] = parent
+        self._find_linear()
+
+    def _fill_slot(self, child: int, tables: np.ndarray, own: np.ndarray) -> None:
+        first = self.pool.slots[child]
+        self.slot_tables[first : first + tables.size] = tables
+        self.slot_own[first : first + own.size] = own
+
     def _measure(self) -> None:
-        pool = self.pool
+        pool, n = self.pool, self.pool.rows.y.size
+        self.other, self.margin = np.zeros(n, np.int32), np.zeros(n)
+        self.slack, self.value = np.zeros(n), np.zeros(n)
         if pool.kind == scanning.LIKELIHOOD:
             self.value = pool.network.score.rows(self.log_joint, pool.rows.y)
         else:
@@ -224,90 +324,3 @@ class _Chain:
     def _find_linear(self) -> None:
         linear = self.pool.kind == scanning.MARGIN
         self.linear_rows = np.flatnonzero(self.value < 1.0) if linear else np.empty(0, np.int64)
-
-    # ---- a round
-
-    def begin_round(self) -> None:
-        """Count tries and accepted changes from zero."""
-        self.tried = self.accepted = 0
-
-    def end_round(self, temperature: float) -> None:
-        """Write the round down."""
-        score = self.pool.network.reported(self.best)
-        self.records.append(
-            {"score": score, "evaluations": self.tried, "accepted": self.accepted, "temperature": temperature}
-        )
-
-    def attempt(self, unit: float) -> None:
-        """Draw a change, and make it if it improves the score by more than a random, negative amount."""
-        drawn = self._draw()
-        if drawn is None:
-            self.stuck = True
-            return
-        child, parent, luck = drawn
-        self.tried += 1
-        least = unit * np.log(luck) if luck > 0 else -np.inf
-        edge = self.pool.edge(parent, child)
-        gain = self._gain(child, parent, edge, least)
-        if gain > self.pool.network.tolerance:
-            self.rejected = 0
-        elif not gain >= least - self.pool.network.tolerance:
-            self.rejected += 1
-            return
-        self.accepted += 1
-        self._accept(child, parent, edge, gain)
-
-    def _draw(self) -> tuple[int, int, float] | None:
-        """A feature, a new parent for it, and a number between 0 and 1; none if no change seems to be left."""
-        live, allowed = self.pool.live, self.pool.allowed
-        for _ in range(LOST_DRAWS * live.size):
-            if self._next == len(self._draws):
-                self._draws, self._next = self.rng.random((DRAWS, 3)), 0
-            first, second, luck = self._draws[self._next]
-            self._next += 1
-            child, parent = int(live[int(first * live.size)]), int(live[int(second * live.size)])
-            if allowed[parent, child] and self.parent[child] != parent and not self._is_below(parent, child):
-                return child, parent, float(luck)
-        return None
-
-    def _is_below(self, node: int, root: int) -> bool:
-        while node >= 0:
-            if node == root:
-                return True
-            node = int(self.parent[node])
-        return False
-
-    def _gain(self, child: int, parent: int, edge: _Edge, least: float) -> float:
-        pool, old = self.pool, self.edges[child]
-        network, rows = pool.network, pool.rows
-        hope = network._gap_hope(self.gap_joint)
-        bound = least - network.tolerance - hope
-        gain = kernels.change_of_parent(
-            pool.kind, pool.scale, bound, rows.y, rows.weight, rows.group, self.log_joint, self.other, self.slack,
-            self.value, self.linear_rows, edge.cells, edge.n_cells, edge.tables, edge.own, edge.spread, old.cells,
-            old.n_cells, old.tables, old.own, old.spread,
-        )  # fmt: skip
-        if not network.gaps.size or gain < bound:
-            return float(gain)
-        self._new = network.maker.make(child, (parent,))
-        self._new_gap_joint = network.gaps.after(self.families, self._new, self.gap_joint)
-        return float(gain + network._gap_value(self._new_gap_joint) - network._gap_value(self.gap_joint))
-
-    def _accept(self, child: int, parent: int, edge: _Edge, gain: float) -> None:
-        pool, rows, old = self.pool, self.pool.rows, self.edges[child]
-
-        def one(block: slice) -> None:
-            kernels.change_parent(
-                pool.kind, pool.scale, block.start, block.stop, rows.y, rows.group, self.log_joint, self.other,
-                self.margin, self.slack, self.value, edge.cells, edge.n_cells, edge.tables, edge.own, old.cells,
-                old.n_cells, old.tables, old.own,
-            )  # fmt: skip
-
-        parallel_map(one, row_blocks(rows.y.size), pool.row_jobs, work=self.log_joint.size * 2)
-        if self.pool.network.gaps.size:
-            self.families[child], self.gap_joint = self._new, self._new_gap_joint
-        self.edges[child], self.parent[child] = edge, parent
-        self.total += gain
-        self._find_linear()
-        if self.total > self.best + self.pool.network.tolerance:
-            self.best, self.best_parent = self.total, self.parent.copy()

@@ -104,7 +104,7 @@ class Search(BaseEstimator):
 class Run:
     """One run of a search: the data, the limits, the clock, the trace, and the best structure so far."""
 
-    def __init__(self, search: Search, data: Encoded, counts: Counts, context: Context):
+    def __init__(self, search: Search, data: Encoded, counts: Counts, context: Context, started: float | None = None):
         self.data, self.counts, self.context = data, counts, context
         self.n_jobs = context.n_jobs
         self.names = data.domain.names
@@ -116,7 +116,7 @@ class Run:
         self.structure = self.limits.start
         self.evaluations = 0
         self._callback = search.callback
-        self._started = time.perf_counter()
+        self.started = time.perf_counter() if started is None else started
         self._seconds = search.max_time
 
     def step(self, edge: tuple[int, int] | None, score: float, evaluations: int, **more: Any) -> None:
@@ -135,7 +135,7 @@ class Run:
 
     def check(self) -> None:
         """Raise ``SearchStopped`` if the time is over."""
-        if self._seconds is not None and time.perf_counter() - self._started > self._seconds:
+        if self._seconds is not None and time.perf_counter() - self.started > self._seconds:
             raise SearchStopped(f"max_time of {self._seconds:g} s is over")
 
 

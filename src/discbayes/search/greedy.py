@@ -18,7 +18,8 @@ from typing import Any
 import numpy as np
 
 from discbayes.network.graph import descendants
-from discbayes.scores.scored import Effort, ScoredNetwork, Task
+from discbayes.scores.scored import Effort, Task
+from discbayes.scores.trained import AnyNetwork
 from discbayes.search.base import Run, check_k
 from discbayes.search.sampled import SampleSearch
 
@@ -75,7 +76,7 @@ class GreedyEdges(SampleSearch):
                 (found.joining[0], found.child), network.reported(), effort.evaluations, abandoned=effort.abandoned
             )
 
-    def _tasks(self, run: Run, network: ScoredNetwork, allowed: np.ndarray) -> list[Task]:
+    def _tasks(self, run: Run, network: AnyNetwork, allowed: np.ndarray) -> list[Task]:
         """For every feature that may have one more parent, those that it may have."""
         below = descendants([network.parents(i) for i in range(run.data.n_features)])
         tasks = []
@@ -84,7 +85,7 @@ class GreedyEdges(SampleSearch):
             if len(group) < self.k and run.data.cards[child] > 1:
                 free = allowed[:, child] & ~below[child] & (run.data.cards > 1)
                 free[list(group)] = False
-                parents = [p for p in np.flatnonzero(free) if run.limits.table_fits(run.data, child, [p, *group])]
+                parents = [p for p in np.flatnonzero(free).tolist() if run.limits.table_fits(run.data, child, [p, *group])]
                 if parents:
                     tasks.append(Task(child, np.array(parents, np.int64)))
         return tasks

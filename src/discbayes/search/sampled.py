@@ -20,7 +20,7 @@ class SampleSearch(Search):
         Classification rate, conditional log likelihood or margin. With "mm" the scale λ of the margin is chosen by
         cross-validation, which takes 35 searches on parts of the rows; ``Margin(lam)`` fixes it.
     evaluation : "resubstitution", "loo" or int, default="resubstitution"
-        Rows are scored by tables learned from all rows, from all but the row itself, or from the other of so many folds.
+        Rows are scored by tables learned from all rows, from all but the row itself, or from all other folds.
     parameters : str or parameter learner, default="ml"
         How the tables are learned inside the search: frequencies with any smoothing ("ml", "map", or a learner), for
         which a candidate costs one family; or, where the search can do that, any other learner ("cl"), which then
@@ -42,7 +42,7 @@ class SampleSearch(Search):
         super()._check()
         if self._score().trained and not self.trains:
             raise ValueError(
-                f"parameters={self.parameters!r}: {type(self).__name__} learns tables by frequencies only ('ml', 'map'); "
+                f'parameters={self.parameters!r}: {type(self).__name__} learns tables by frequencies, "ml" or "map"; '
                 "GreedyEdges and OrderBased can train each candidate"
             )
 

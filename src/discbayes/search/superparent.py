@@ -16,7 +16,7 @@ from typing import Any
 import numpy as np
 
 from discbayes.network.graph import descendants
-from discbayes.scores.scored import Effort, ScoredNetwork
+from discbayes.scores.scored import Effort, ScoredNetwork, Task
 from discbayes.scores.together import Move, Moves
 from discbayes.search.base import Run, check_k
 from discbayes.search.sampled import SampleSearch
@@ -83,11 +83,11 @@ class SuperParent(SampleSearch):
     ) -> Move | None:
         """The edges that are kept; ``last`` is what each super parent added in the last round."""
         can_join = self._can_join(run, network, allowed)
-        everywhere = [Move(int(p), tuple(np.flatnonzero(can_join[p]).tolist())) for p in np.flatnonzero(can_join.any(1))]
+        everywhere = [Move(p, tuple(np.flatnonzero(row).tolist())) for p, row in enumerate(can_join) if row.any()]
         if not everywhere:
             return None
         moves = Moves(network)
-        moves.prepare({int(i): np.flatnonzero(can_join[:, i]) for i in np.flatnonzero(can_join.any(0))}, run.check)
+        network.prepare([Task(i, np.flatnonzero(row)) for i, row in enumerate(can_join.T) if row.any()], run.check)
         promise = [last.get(move.parent, np.inf) for move in everywhere]
         chosen, gains = moves.best(everywhere, promise, network.tolerance, effort, run.check)
         last.update(zip((move.parent for move in everywhere), gains.tolist(), strict=True))
@@ -113,6 +113,6 @@ class SuperParent(SampleSearch):
             can_join[list(group), i] = False
             can_join[:, i] &= len(group) < self.k
             if group:
-                for p in np.flatnonzero(can_join[:, i]):
+                for p in np.flatnonzero(can_join[:, i]).tolist():
                     can_join[p, i] = run.limits.table_fits(data, i, [p, *group])
         return can_join

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from itertools import product
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from sklearn.base import clone
@@ -15,6 +15,7 @@ from discbayes.data.folds import stratified_folds
 from discbayes.engine import Context, parallel_map
 from discbayes.inference import Effort, log_joint
 from discbayes.objectives import ClassificationRate, Margin
+from discbayes.scores.trained import quietly
 from discbayes.search.base import Run
 
 if TYPE_CHECKING:
@@ -40,7 +41,7 @@ def tuned_margin(search: SampleSearch, run: Run) -> Margin:
     Of equal ones it is the smallest. Each row is held out once; the rows are in stratified folds, the same for all λ.
     Where cross-validation says nothing, with one class or with too few rows for the folds, it is the default.
     """
-    data = _counted_rows(run.data)
+    data = run.data if run.data.weight is None else run.data.take(run.data.weight != 0)
     if not _can_be_tuned(data, search.evaluation):
         return Margin()
     run.context.progress.stage("margin: λ by cross-validation")
@@ -54,7 +55,8 @@ def tuned_margin(search: SampleSearch, run: Run) -> Margin:
         return _try(search, run, data, folds == what[1], what[0], seed, 1 if aside else run.n_jobs)
 
     jobs = list(product(SCALES, range(N_FOLDS)))
-    trials = parallel_map(trial, jobs, run.n_jobs if aside else 1)
+    with quietly():
+        trials = parallel_map(trial, jobs, run.n_jobs if aside else 1)
     right = np.array([trial.right for trial in trials]).reshape(len(SCALES), N_FOLDS).sum(axis=1)
     rates = right / (data.n_samples if data.weight is None else data.weight.sum())
     chosen = int(np.flatnonzero(rates >= rates.max() - TIE)[0])
@@ -65,32 +67,22 @@ def tuned_margin(search: SampleSearch, run: Run) -> Margin:
     return Margin(SCALES[chosen])
 
 
-def _counted_rows(data: Encoded) -> Encoded:
-    """The rows that have weight."""
-    return data if data.weight is None or data.weight.all() else _part(data, data.weight != 0)
-
-
-def _part(data: Encoded, chosen: np.ndarray) -> Encoded:
-    weight = None if data.weight is None else data.weight[chosen]
-    return replace(data, codes=np.ascontiguousarray(data.codes[:, chosen]), y=data.classes[chosen], weight=weight)
-
-
-def _can_be_tuned(data: Encoded, evaluation: object) -> bool:
+def _can_be_tuned(data: Encoded, evaluation: Any) -> bool:
     """Whether all folds have rows, and the score its own folds among the rest of them."""
     n = data.n_samples
-    inner = evaluation if isinstance(evaluation, (int, np.integer)) else 1
-    return n >= N_FOLDS and n - -(-n // N_FOLDS) >= inner and np.unique(data.classes).size > 1
+    inner = 1 if isinstance(evaluation, str) else int(evaluation)
+    return n >= N_FOLDS and n - -(-n // N_FOLDS) >= inner and len(set(data.classes.tolist())) > 1
 
 
 def _try(
     search: SampleSearch, run: Run, data: Encoded, held_out: np.ndarray, lam: float, seed: int, n_jobs: int | None
 ) -> _Trial:
-    rest, test = _part(data, ~held_out), _part(data, held_out)
+    rest, test = data.take(~held_out), data.take(held_out)
     again = clone(search).set_params(score=Margin(lam), random_state=seed, callback=None)
     context, counts = Context(np.random.default_rng(seed), n_jobs), count(rest, n_jobs)
     inner = Run(again, rest, counts, context, started=run.started)
     again._search(inner)  # not learn: when the time is over the whole run ends, not this search
-    tables = again._score().learn(rest, counts, inner.structure, context)
+    tables = again._score().parameters.learn(rest, counts, inner.structure, context)
     scores = log_joint(tables, test.codes, Effort(n_jobs=n_jobs))
     right = ClassificationRate().value(scores, test.classes, test.weight)
     return _Trial(right, inner.evaluations)
