@@ -14,7 +14,7 @@ from discbayes.engine import Context
 from discbayes.inference import log_joint
 from discbayes.network import Structure
 from discbayes.network.graph import descendants
-from discbayes.objectives import ClassificationRate, objective_of
+from discbayes.objectives import ClassificationRate, ConditionalLikelihood, objective_of
 from discbayes.parameters import MaximumLikelihood
 
 
@@ -188,7 +188,10 @@ def order_based(score, order, first=None, k=1, strict=False, refine=False, listi
 
 def annealing(score, seed, scale, max_tries, max_successes, max_rejections, temperature=1.0, cooling=0.8, start=None,
               allowed=None, at_once=4096):  # fmt: skip
-    """Algorithm 1 of P12, with the best structure kept; draws are made as many at once as the annealer makes."""
+    """Algorithm 1 of P12, with the best structure kept; draws are made as many at once as the annealer makes.
+
+    It ends as well when no score can be higher, and after ``max_rejections`` changes in a row that have no effect.
+    """
     data, rng = score.data, np.random.default_rng(seed)
     n, live = data.n_features, np.flatnonzero(data.cards > 1)
     allowed = np.ones((n, n), bool) if allowed is None else allowed
@@ -211,10 +214,11 @@ def annealing(score, seed, scale, max_tries, max_successes, max_rejections, temp
 
     draws, rounds = drawn(), []
     old = value = score.reported(score(parents))
-    best, rejected = parents, 0
-    while rejected < max_rejections and neighbours():
+    most = score.reported(0.0 if isinstance(score.objective, ConditionalLikelihood) else score.weight.sum())
+    best, rejected, idle = parents, 0, 0
+    while max(rejected, idle) < max_rejections and neighbours() and value < most - tolerance:
         tried = successes = 0
-        while successes < max_successes and tried < max_tries and (possible := neighbours()):
+        while successes < max_successes and tried < max_tries and value < most - tolerance and (possible := neighbours()):
             edge, luck = next((edge, luck) for edge, luck in draws if edge in possible)
             tried += 1
             tree = with_family(parents, int(edge[1]), (int(edge[0]),))
@@ -222,8 +226,9 @@ def annealing(score, seed, scale, max_tries, max_successes, max_rejections, temp
             if new - old > tolerance:
                 rejected = 0
             elif not np.log(luck) <= (new - old + tolerance) / (scale * temperature):
-                rejected += 1
+                rejected, idle = rejected + 1, 0
                 continue
+            idle = idle + 1 if abs(new - old) <= tolerance else 0
             successes += 1
             parents, old = tree, new
             if new > value + tolerance:

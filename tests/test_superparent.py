@@ -27,7 +27,7 @@ EVALUATIONS = ["resubstitution", 3, "loo"]
 def related(seed, evaluation):
     """Features that, with the class, mostly follow an earlier one: edges help also on rows that are held out."""
     rng = np.random.default_rng(seed)
-    n_features, n_rows = (4, 24) if evaluation == "loo" else (5, 60)
+    n_features, n_rows = (4, 16) if evaluation == "loo" else (5, 40)
     data = encoded(rng, rng.integers(2, 4, n_features).tolist(), 2 + seed, n_rows)
     codes = data.codes.astype(int)
     for i in range(1, n_features):
@@ -70,7 +70,7 @@ def test_weights(name, k):
 
 @pytest.mark.parametrize("name, evaluation", list(product(SCORES, EVALUATIONS)))
 def test_rows_with_gaps_are_summed_out(name, evaluation):
-    check(sample(13, n_features=4, n_rows=20 if evaluation == "loo" else 30, gaps=0.15), SCORES[name], evaluation)
+    check(sample(13, n_features=4, n_rows=14 if evaluation == "loo" else 24, gaps=0.15), SCORES[name], evaluation)
 
 
 @pytest.mark.parametrize("name", SCORES)
@@ -173,7 +173,7 @@ def test_what_makes_no_sense_is_refused():
 # ---- the moves
 
 
-def network(name, evaluation, n_rows=700 if not UNCOMPILED else 200, **options):
+def network(name, evaluation, n_rows=700 if not UNCOMPILED else 120, **options):
     data = encoded(np.random.default_rng(0), [3, 2, 4, 3, 2], 3, n_rows, linked=True, **options)
     score = SampleScore(SCORES[name], evaluation).checked()
     return data, ScoredNetwork(data, score, Structure(((), (0,), (), (), ())), np.random.default_rng(0))

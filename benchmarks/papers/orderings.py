@@ -11,6 +11,7 @@ import numpy as np
 from protocol import Part
 
 from discbayes.engine import Context
+from discbayes.kernels.objective import TIE
 from discbayes.network import Structure
 from discbayes.scores.sample import SampleScore
 from discbayes.scores.scored import ScoredNetwork
@@ -59,12 +60,13 @@ class Orders:
 @numba.njit(nogil=True, cache=True)
 def value_of(rate, row, c):
     """What a row of true class ``c`` is worth: whether it is right, ties to the first class, or log P(c|x)."""
-    top, first = row[0], 0
-    for k in range(1, row.size):
-        if row[k] > top:
-            top, first = row[k], k
+    top = row[c]
+    for k in range(row.size):
+        top = max(top, row[k])
+        if rate and ((k < c and row[c] <= row[k] + TIE) or (k > c and row[c] < row[k] - TIE)):
+            return 0.0
     if rate:
-        return 1.0 if first == c else 0.0
+        return 1.0
     total = 0.0
     for k in range(row.size):
         total += np.exp(row[k] - top)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import zlib
 from collections.abc import Iterator
 from dataclasses import dataclass
+from functools import cache
 from typing import Any
 
 import numpy as np
@@ -41,10 +42,6 @@ class Rows:
     y: np.ndarray
     n_train: int | None
 
-    @property
-    def cross_validated(self) -> bool:
-        return self.n_train is None and self.name not in DRAWN
-
     def splits(self, seed: int = 0) -> list[tuple[np.ndarray, np.ndarray]]:
         """Training rows and test rows: the published split, a drawn one, or five stratified folds.
 
@@ -66,6 +63,7 @@ class Rows:
         return sum(len(test) for _, test in self.splits())
 
 
+@cache
 def complete_rows(name: str) -> Rows:
     """A data set of DISCBAYES_DATA without its rows with gaps."""
     data = load_dataset(name, source="files", as_frame=False)

@@ -152,7 +152,8 @@ def next_proposal(
     """Go through the draws from ``first`` on to one whose change is not below its ``least``.
 
     Returns where that one stands and the change; the change is −inf where the draws, or the tries, are at their end.
-    ``counters`` are tries, rejections in a row, and draws in a row that could not be tried.
+    ``counters`` are tries, rejections in a row, draws in a row that could not be tried, and changes in a row without
+    an effect.
     """
     for k in range(first, children.size):
         child, new = children[k], parents[k]
@@ -173,6 +174,7 @@ def next_proposal(
         if gain >= least[k]:
             return k, gain
         counters[1] += 1
+        counters[3] = 0
     return children.size, -np.inf
 
 

@@ -35,11 +35,13 @@ def _add(block, first, parent_codes, base, n_base, cells, y, group, tables, own)
     n_classes = block.shape[1]
     for r in range(block.shape[0]):
         m = first + r
-        at = (group[m] * cells + parent_codes[m] * n_base + base[m]) * n_classes
-        kept = block[r, y[m]]
+        cell = group[m] * cells + parent_codes[m] * n_base + base[m]
+        at = np.uint64(cell * n_classes)  # without a sign no index can mean the end of the array, and loops are faster
+        true = y[m]
+        kept = block[r, true]
         for c in range(n_classes):
-            block[r, c] += tables[at + c]
-        block[r, y[m]] = kept + own[at + y[m]]
+            block[r, c] += tables[at + np.uint64(c)]
+        block[r, true] = kept + own[at + np.uint64(true)]
 
 
 @helper

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import cached_property
 
 import numpy as np
 
@@ -26,6 +27,12 @@ class GapRows:
     def size(self) -> int:
         """How many there are."""
         return int(self.rows.y.size)
+
+    @cached_property
+    def per_feature(self) -> np.ndarray:
+        """How many rows each feature is missing in."""
+        pairs = zip(self.rows.codes, self.rows.cards, strict=True)
+        return np.array([np.count_nonzero(codes >= card) for codes, card in pairs], np.int64)
 
     def under(self, families: Sequence[Family], which: np.ndarray) -> np.ndarray:
         """The log-joint of some of the rows under the given families."""

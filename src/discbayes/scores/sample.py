@@ -70,8 +70,8 @@ class SampleScore(BaseEstimator):
 
     @property
     def trained(self) -> bool:
-        """Whether tables are trained, and not frequencies."""
-        return not isinstance(self.parameters, FREQUENCIES)
+        """Whether each candidate is learned as a whole: what a subclass makes of counts is not known here."""
+        return type(self.parameters) not in FREQUENCIES
 
     @property
     def kind(self) -> int:

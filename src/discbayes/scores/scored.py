@@ -17,6 +17,7 @@ from discbayes.kernels import families as kernels
 from discbayes.kernels import scanning
 from discbayes.network import Layout, Structure
 from discbayes.scores.families import Extensions, Family, FamilyMaker
+from discbayes.scores.gap_view import GapView
 from discbayes.scores.gaps import GapRows, complete_first
 from discbayes.scores.rows import Rows
 from discbayes.scores.sample import SampleScore
@@ -147,6 +148,7 @@ class ScoredNetwork:
 
     def _changed(self) -> None:
         self._view: DoubtView | LikelihoodView | None = None
+        self._gap_view: GapView | None = None
         self._total: float | None = None
 
     # ---- what could be added
@@ -196,6 +198,8 @@ class ScoredNetwork:
         reach = max((e.spread for e in extensions), default=0.0)
         if self._view is None or self._view.reach < reach:
             self._view = self._make_view(max(reach, USUAL_REACH))
+        if self._gap_view is None and any(map(self._joins_trees, batch)) and GapView.possible(self.gaps, self.families):
+            self._gap_view = GapView(self.gaps, self.families, self.score, self.n_jobs)
         pairs = list(zip(batch, extensions, strict=True))
         return parallel_map(lambda pair: self._scan(*pair, bound), pairs, self.n_jobs, work=work)
 
@@ -203,6 +207,10 @@ class ScoredNetwork:
         if self.score.kind == scanning.LIKELIHOOD:
             return LikelihoodView(self._whole, self.log_joint)
         return DoubtView(self._whole, self.log_joint, self.score.kind, self.score.scale, reach, self.n_jobs)
+
+    def _joins_trees(self, task: Task) -> bool:
+        """Whether, on a forest, a candidate puts the tree of the child below a feature of another tree."""
+        return not task.through and not self.parents(task.child)
 
     def _extend(self, task: Task) -> Extensions:
         family = self.families[task.child]
@@ -253,7 +261,13 @@ class ScoredNetwork:
             family, base[: self.n_whole], n_base, task.through, extensions, which, bound - hope
         )
         if self.gaps.size:
-            self._add_gaps(task, gains, exact, bound, hope)
+            gains[~exact] += hope
+            if self._gap_view is not None and self._joins_trees(task):
+                some = np.flatnonzero(exact)
+                more, exact[some] = self._gap_view.scan(family, extensions, which[some], bound - gains[some])
+                gains[some] += more
+            else:
+                self._add_gaps(task, gains, exact, bound)
         return gains, exact
 
     def _gap_hope(self, log_joint: np.ndarray) -> float:
@@ -263,10 +277,9 @@ class ScoredNetwork:
         most = 0.0 if self.score.kind == scanning.LIKELIHOOD else float(self.gaps.rows.weight.sum())
         return most - self._gap_value(log_joint)
 
-    def _add_gaps(self, task: Task, gains: np.ndarray, exact: np.ndarray, bound: float, hope: float) -> None:
-        """Add what the rows with gaps gain, for the candidates that may still win."""
+    def _add_gaps(self, task: Task, gains: np.ndarray, exact: np.ndarray, bound: float) -> None:
+        """Add what the rows with gaps gain, for the candidates that may still win: by inference for each of them."""
         now = self._gap_value(self.gaps.log_joint)
-        gains[~exact] += hope
         for k in np.flatnonzero(exact):
             joining = (int(task.parents[k]), *task.through, *self.parents(task.child))
             new = self.maker.make(task.child, joining)

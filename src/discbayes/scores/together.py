@@ -53,11 +53,11 @@ class Moves:
         """
         order = np.argsort(-np.asarray(promise, float), kind="stable")
         gains, exact = np.empty(len(moves)), np.zeros(len(moves), np.bool_)
-        bound, size, done = least, max(2, len(moves) // 16), 0
+        bound, size, done = least, max(4, len(moves) // 64), 0
         while done < len(moves):
             check()
             batch = np.sort(order[done : done + size])
-            done, size = done + size, size * 2
+            done, size = done + size, min(size * 2, max(16, len(moves) // 8))
             gains[batch], exact[batch] = self.scan([moves[k] for k in batch], bound)
             bound = max(bound, gains[exact].max(initial=-np.inf) - self.network.tolerance)
         effort.evaluations += len(moves)

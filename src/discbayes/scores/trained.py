@@ -24,8 +24,6 @@ from discbayes.scores.rows import Rows
 from discbayes.scores.sample import SampleScore
 from discbayes.scores.scored import ROUNDING, Effort, Found, ScoredNetwork, Task
 
-AT_ONCE = 32  # candidates between two looks at the clock
-
 
 class TrainedNetwork:
     """A structure with its value, and the values of all structures that were looked at."""
@@ -56,17 +54,22 @@ class TrainedNetwork:
     @property
     def total(self) -> float:
         """The weighted sum of the objective over all rows."""
-        return self._values([self.structure])[0]
+        return self._values([self.structure], lambda: None)[0]
 
     def reported(self, total: float | None = None) -> float:
         """The value as the papers give it: a rate for CR, a sum for CL and MM."""
         total = self.total if total is None else total
         return total / self.total_weight if self.score.kind == scanning.RATE else total
 
-    def _values(self, structures: Sequence[Structure]) -> list[float]:
+    def _values(self, structures: Sequence[Structure], check: Callable[[], None]) -> list[float]:
         new = [structure for structure in structures if structure.parents not in self._known]
+
+        def one(structure: Structure) -> float:
+            check()
+            return self._value(structure)
+
         with quietly():
-            values = parallel_map(self._value, new, self.n_jobs)
+            values = parallel_map(one, new, self.n_jobs)
         self._known.update(zip((structure.parents for structure in new), values, strict=True))
         return [self._known[structure.parents] for structure in structures]
 
@@ -96,13 +99,9 @@ class TrainedNetwork:
         parents, and of those the first.
         """
         candidates = [(task.child, (int(p), *task.through)) for task in tasks for p in task.parents]
-        values: list[float] = []
-        for k in range(0, len(candidates), AT_ONCE):
-            check()
-            batch = candidates[k : k + AT_ONCE]
-            values += self._values([self._with(i, (*joining, *self.parents(i))) for i, joining in batch])
+        structures = [self._with(child, (*joining, *self.parents(child))) for child, joining in candidates]
+        gains = np.array(self._values(structures, check)) - self.total
         effort.evaluations += len(candidates)
-        gains = np.array(values) - self.total
         bound = max(least, gains.max(initial=-np.inf) - self.tolerance)
         winners = [candidates[k] for k in np.flatnonzero((gains >= bound) & (gains > least))]
         if not winners:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -12,10 +13,11 @@ from discbayes.kernels import scanning
 from discbayes.network import Structure
 from discbayes.scores.families import Family
 from discbayes.scores.scored import MOST_CACHED, ScoredNetwork
-from discbayes.search.base import Run, SearchStopped
+from discbayes.search.base import Run
 from discbayes.search.sampled import SampleSearch
 
-DRAWS, FEW_DRAWS = 4096, 256  # proposals that are drawn at a time, where all tables are kept and where they are not
+DRAWS = 4096  # proposals that are drawn at a time
+MOST_DRAWN = 10_000_000  # cells of the tables that are made at a time, where not all of them are kept: 80 MB
 LOST_DRAWS = 1000  # draws for each feature that may close a cycle, one after the other, before a chain gives up
 
 
@@ -38,14 +40,19 @@ class Annealing(SampleSearch):
     max_tries, max_successes, max_rejections : int or None
         A round ends after so many tries (50·N) or accepted changes (5·N), and the search after so many rejections
         without an improvement (100·N), where N is the number of features with more than one value.
+        It also ends after as many accepted changes in a row that leave the score as it is, or when no structure can
+        have a higher one.
     **shared
         Settings of every search, see ``Search``.
 
     Notes
     -----
     Each feature has at most one parent; a change draws a feature and a new parent for it, and is drawn again if that
-    closes a cycle. Edges are never only removed. The best structure seen is kept, not the last one.
+    closes a cycle. Edges are never only removed. The best structure seen is kept, not the last one. A step of the
+    trace is a round of one of the runs, with the best score of that run so far.
     """
+
+    trains = False
 
     def __init__(
         self,
@@ -88,47 +95,62 @@ class Annealing(SampleSearch):
         if run.structure.max_parents > 1:
             raise ValueError("Annealing goes over trees: the starting structure has a feature with several parents")
         allowed = run.limits.allowed(run.data, run.counts, run.n_jobs)
-        pool = _Pool(run, self._scored(run), allowed)
+        pool = _Pool(run, self._by_frequencies(run), allowed)
         pool.row_jobs = run.n_jobs if self.restarts == 1 else 1  # either the runs share the threads, or their rows do
+        schedule = self._schedule(pool)
         seeds = run.rng.integers(2**63, size=self.restarts).tolist()
-        stops: list[BaseException] = []
-        chains = parallel_map(lambda seed: self._chain(run, pool, seed, stops), seeds, run.n_jobs)
-        best = max(chains, key=lambda chain: chain.best)
-        run.structure = best.structure()
-        for number, chain in enumerate(chains):
-            for record in chain.records:
-                run.step(None, restart=number, **record)
-        if stops:
-            raise stops[0]
-
-    def _chain(self, run: Run, pool: _Pool, seed: int, stops: list[BaseException]) -> _Chain:
-        """One run to its end, or to where it, or another one, was stopped."""
-        chain = _Chain(pool, np.random.default_rng(seed))
+        chains = [_Chain(pool, np.random.default_rng(seed), number) for number, seed in enumerate(seeds)]
+        going = [chain for chain in chains if not schedule.is_over(chain)]
         try:
-            self._anneal(run, chain, stops)
-        except (KeyboardInterrupt, SearchStopped) as stop:
-            stops.append(stop)
-        return chain
+            while going:
+                records = parallel_map(lambda chain: self._round(run, schedule, chain), going, run.n_jobs)
+                run.structure = _best_of(chains)
+                for chain, record in zip(going, records, strict=True):
+                    run.step(None, restart=chain.number, **record)
+                going = [chain for chain in going if not schedule.is_over(chain)]
+        finally:
+            run.structure = _best_of(chains)
 
-    def _anneal(self, run: Run, chain: _Chain, stops: list[BaseException]) -> None:
-        n = max(1, chain.pool.live.size)
-        tries, successes = self.max_tries or 50 * n, self.max_successes or 5 * n
-        rejections = self.max_rejections or 100 * n
-        unit = self.scale or (1.0 if chain.pool.kind == scanning.RATE else 100.0)
-        if chain.pool.kind == scanning.RATE:
-            unit *= chain.pool.network.total_weight
-        temperature = self.temperature
-        while chain.rejected < rejections and not chain.stuck:
-            accepted = 0
-            chain.begin_round()
-            while accepted < successes and chain.tried < tries and not chain.stuck:
-                run.check()
-                if stops:
-                    return
-                accepted += chain.advance(unit * temperature, tries)
-            chain.end_round(temperature, accepted)
-            run.context.progress.step(f"temperature {temperature:.4g}, best {chain.best:.6g}")
-            temperature *= self.cooling
+    def _schedule(self, pool: _Pool) -> _Schedule:
+        n, rate = max(1, pool.live.size), pool.kind == scanning.RATE
+        unit = self.temperature * (self.scale or (1.0 if rate else 100.0))
+        return _Schedule(
+            self.max_tries or 50 * n,
+            self.max_successes or 5 * n,
+            self.max_rejections or 100 * n,
+            unit * pool.network.total_weight if rate else unit,
+            self.cooling,
+        )
+
+    def _round(self, run: Run, schedule: _Schedule, chain: _Chain) -> dict[str, Any]:
+        """Try changes at one temperature; the record of what came of it."""
+        accepted, share = 0, schedule.cooling**chain.rounds
+        chain.begin_round()
+        while accepted < schedule.successes and chain.tried < schedule.tries and not chain.is_done:
+            run.check()
+            accepted += chain.advance(schedule.unit * share, schedule.tries)
+        score, temperature = chain.pool.network.reported(chain.best), self.temperature * share
+        run.context.progress.step(f"temperature {temperature:.4g}, best {score:.6g}")
+        return {"score": score, "evaluations": chain.tried, "accepted": accepted, "temperature": temperature}
+
+
+@dataclass(frozen=True)
+class _Schedule:
+    """When rounds and chains end; ``unit`` is r·T of the first round, in the unit of the sum over the rows."""
+
+    tries: int
+    successes: int
+    rejections: int
+    unit: float
+    cooling: float
+
+    def is_over(self, chain: _Chain) -> bool:
+        """Whether a chain begins no further round."""
+        return chain.is_done or max(chain.rejected, chain.idle) >= self.rejections
+
+
+def _best_of(chains: list[_Chain]) -> Structure:
+    return max(chains, key=lambda chain: chain.best).structure()
 
 
 class _Pool:
@@ -143,31 +165,41 @@ class _Pool:
         self.start = run.structure
         self.row_jobs: int | None = 1
         self.alone = [network.maker.make(i, ()) for i in range(run.data.n_features)]
-        cards, per_cell = self.rows.cards, self.rows.n_classes * self.rows.n_groups
-        widest = int(cards.max(initial=1))
-        self.slots = np.concatenate([[0], np.cumsum(cards * widest * per_cell)]).astype(np.int64)
-        self._load(run.n_jobs, float(cards[self.live].astype(float).sum() ** 2 * per_cell))
+        most = 0.0 if self.kind == scanning.LIKELIHOOD else network.total_weight
+        self.most = most - network.tolerance  # what no structure exceeds
+        self._load(run.n_jobs)
 
-    def _load(self, n_jobs: int | None, cells: float) -> None:
+    def _load(self, n_jobs: int | None) -> None:
         """The tables of all edges, where they take no more memory than a search may keep."""
         n = len(self.alone)
         self.starts = np.full((n, n), -1, np.int64)
         self.tables = self.own = np.empty(0)
-        self.complete = cells <= MOST_CACHED
+        alive = np.isin(np.arange(n), self.live)
+        wanted = self.allowed & alive & alive[:, None]
+        for i, group in enumerate(self.start.parents):
+            wanted[list(group), i] = True
+        cells = np.outer(self.rows.cards, self.rows.cards)[wanted].sum(dtype=float) * self.per_cell
+        self.complete = bool(cells <= MOST_CACHED)
         if self.complete:
-            pairs = [(int(p), int(i)) for i in self.live for p in self.live if p != i]
-            starts, self.tables, self.own = self.edges(pairs, n_jobs)
-            for (p, i), start in zip(pairs, starts, strict=True):
-                self.starts[p, i] = start
+            children, parents = np.nonzero(wanted.T)
+            pairs = list(zip(parents.tolist(), children.tolist(), strict=True))
+            self.starts[parents, children], self.tables, self.own = self.edges(pairs, n_jobs)
+
+    @property
+    def per_cell(self) -> int:
+        """Numbers for each cell of an edge."""
+        return self.rows.n_classes * self.rows.n_groups
 
     def edges(
         self, pairs: list[tuple[int, int]], n_jobs: int | None = 1
     ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
         """The tables of edges (parent, child), one after the other, and where each of them starts."""
-        children = list(dict.fromkeys(child for _, child in pairs))
-        wanted = {child: np.array([p for p, i in pairs if i == child]) for child in children}
+        wanted: dict[int, list[int]] = {}
+        for p, i in pairs:
+            wanted.setdefault(i, []).append(p)
+        children = list(wanted)
         maker = self.network.maker
-        made = parallel_map(lambda i: maker.extend(self.alone[i], wanted[i]), children, n_jobs)
+        made = parallel_map(lambda i: maker.extend(self.alone[i], np.array(wanted[i])), children, n_jobs)
         offsets = np.concatenate([[0], np.cumsum([one.tables.size for one in made])]).astype(np.int64)
         begin = {
             (int(p), child): int(offset + start)
@@ -183,24 +215,21 @@ class _Pool:
 class _Chain:
     """One run: a tree, the log-joint of the rows under it, its value, and the best tree so far."""
 
-    def __init__(self, pool: _Pool, rng: np.random.Generator):
-        self.pool, self.rng, network = pool, rng, pool.network
+    def __init__(self, pool: _Pool, rng: np.random.Generator, number: int):
+        self.pool, self.rng, self.number, network = pool, rng, number, pool.network
         self.parent = np.array([group[0] if group else -1 for group in pool.start.parents], np.int64)
         self.best_parent = self.parent.copy()
-        self.slot_tables = np.zeros(pool.slots[-1])
-        held_out = any(family.own is not family.tables for family in pool.alone)
-        self.slot_own = np.zeros(pool.slots[-1]) if held_out else self.slot_tables
-        for child in np.flatnonzero(self.parent >= 0).tolist():
-            _, tables, own = pool.edges([(int(self.parent[child]), child)])
-            self._fill_slot(child, tables, own)
+        self.rounds = 0
+        self._edges = _EdgeTables(pool, self.parent)
         self.log_joint = network.log_joint.copy()
         self.families: list[Family] = list(network.families)
         self.gap_joint = network.gaps.log_joint
         self.total = self.best = network.total
         self._measure()
         self.stuck = not pool.allowed.any()
-        self.records: list[dict[str, Any]] = []
-        self.counters = np.zeros(3, np.int64)  # tries, rejections in a row, draws in a row that cannot be tried
+        # tries of the round, rejections, draws in a row that cannot be tried, changes in a row that change nothing
+        self.counters = np.zeros(4, np.int64)
+        self._waiting = np.empty((0, 3))
         self._draw()
 
     @property
@@ -213,6 +242,16 @@ class _Chain:
         """Rejections since the last improvement."""
         return int(self.counters[1])
 
+    @property
+    def idle(self) -> int:
+        """Changes in a row that left the score as it is."""
+        return int(self.counters[3])
+
+    @property
+    def is_done(self) -> bool:
+        """Whether nothing is left to try, or to gain."""
+        return self.stuck or self.best >= self.pool.most
+
     def structure(self) -> Structure:
         """The best tree so far."""
         return Structure(tuple((int(p),) if p >= 0 else () for p in self.best_parent))
@@ -220,13 +259,7 @@ class _Chain:
     def begin_round(self) -> None:
         """Count tries from zero."""
         self.counters[0] = 0
-
-    def end_round(self, temperature: float, accepted: int) -> None:
-        """Write the round down."""
-        score = self.pool.network.reported(self.best)
-        self.records.append(
-            {"score": score, "evaluations": self.tried, "accepted": accepted, "temperature": temperature}
-        )
+        self.rounds += 1
 
     def advance(self, unit: float, max_tries: int) -> bool:
         """Go on to the next change that is accepted, and make it; or to the end of the draws, or of the tries."""
@@ -237,8 +270,8 @@ class _Chain:
         at, gain = kernels.next_proposal(
             pool.kind, pool.scale, self._children, self._parents, least, self._starts, self._next, max_tries,
             pool.allowed, self.parent, rows.codes, rows.cards, rows.y, rows.weight, rows.group, rows.n_groups,
-            self.log_joint, self.other, self.slack, self.value, self.linear_rows, self._tables, self._own, pool.slots,
-            self.slot_tables, self.slot_own, self.counters,
+            self.log_joint, self.other, self.slack, self.value, self.linear_rows, self._tables, self._own,
+            self._edges.starts, self._edges.tables, self._edges.own, self.counters,
         )  # fmt: skip
         self._next = at
         self.stuck = self.counters[2] >= LOST_DRAWS * pool.live.size
@@ -252,10 +285,12 @@ class _Chain:
     def _draw(self) -> None:
         """Draw the next proposals: a feature, a new parent for it, and how lucky it is."""
         pool, live = self.pool, self.pool.live
-        draws = self.rng.random((DRAWS if pool.complete else FEW_DRAWS, 3))
-        self._children = live[(draws[:, 0] * live.size).astype(np.int64)] if live.size else np.empty(0, np.int64)
-        self._parents = live[(draws[:, 1] * live.size).astype(np.int64)] if live.size else np.empty(0, np.int64)
-        self._luck, self._next = draws[: self._children.size, 2], 0
+        if not self._waiting.size:
+            self._waiting = self.rng.random((DRAWS if live.size else 0, 3))
+        children, parents = (live[(self._waiting[:, k] * live.size).astype(np.int64)] for k in (0, 1))
+        n = children.size if pool.complete else self._how_many(parents, children)
+        self._children, self._parents, self._luck = children[:n], parents[:n], self._waiting[:n, 2]
+        self._waiting, self._next = self._waiting[n:], 0
         if pool.complete:
             self._starts, self._tables, self._own = pool.starts[self._parents, self._children], pool.tables, pool.own
             return
@@ -264,6 +299,12 @@ class _Chain:
         starts, self._tables, self._own = pool.edges(usable)
         begin = dict(zip(usable, starts.tolist(), strict=True))
         self._starts = np.array([begin.get(pair, -1) for pair in pairs], np.int64)
+
+    def _how_many(self, parents: np.ndarray, children: np.ndarray) -> int:
+        """For how many of the proposals, at least one, the tables can be made at the same time."""
+        pool, cards = self.pool, self.pool.rows.cards
+        cells = np.cumsum(cards[parents] * cards[children] * pool.per_cell * pool.allowed[parents, children])
+        return max(1, int(np.searchsorted(cells, MOST_DRAWN, side="right")))
 
     def _decide(self, at: int, gain: float, least: float) -> bool:
         """Add what the rows with gaps gain; make the change if that is still enough."""
@@ -274,10 +315,12 @@ class _Chain:
             gain += network._gap_value(joint) - network._gap_value(self.gap_joint)
             if gain < least:
                 self.counters[1] += 1
+                self.counters[3] = 0
                 return False
             self.families[child], self.gap_joint = new, joint
         if gain > network.tolerance:
             self.counters[1] = 0
+        self.counters[3] = self.counters[3] + 1 if abs(gain) <= network.tolerance else 0
         self._change(at, child, parent)
         self.total += gain
         if self.total > self.best + network.tolerance:
@@ -294,20 +337,14 @@ class _Chain:
             kernels.change_parent(
                 pool.kind, pool.scale, block.start, block.stop, rows.y, rows.group, self.log_joint, self.other,
                 self.margin, self.slack, self.value, rows.codes[child], card, rows.codes[parent], n_new, start,
-                self._tables, self._own, rows.codes[max(old, 0)], n_old, int(pool.slots[child]), self.slot_tables,
-                self.slot_own,
+                self._tables, self._own, rows.codes[max(old, 0)], n_old, int(self._edges.starts[child]),
+                self._edges.tables, self._edges.own,
             )  # fmt: skip
 
         parallel_map(one, row_blocks(rows.y.size), pool.row_jobs, work=self.log_joint.size * 2)
-        span = slice(start, start + n_new * rows.n_classes * rows.n_groups)
-        self._fill_slot(child, self._tables[span], self._own[span])
+        self._edges.put(child, start, n_new * pool.per_cell, self._tables, self._own)
         self.parent[child] = parent
         self._find_linear()
-
-    def _fill_slot(self, child: int, tables: np.ndarray, own: np.ndarray) -> None:
-        first = self.pool.slots[child]
-        self.slot_tables[first : first + tables.size] = tables
-        self.slot_own[first : first + own.size] = own
 
     def _measure(self) -> None:
         pool, n = self.pool, self.pool.rows.y.size
@@ -324,3 +361,47 @@ class _Chain:
     def _find_linear(self) -> None:
         linear = self.pool.kind == scanning.MARGIN
         self.linear_rows = np.flatnonzero(self.value < 1.0) if linear else np.empty(0, np.int64)
+
+
+class _EdgeTables:
+    """The tables of the edges of a tree, in one array: the table of a child begins at ``starts[child]``.
+
+    Where the pool has the tables of all edges the array is that of the pool; elsewhere each child has a stretch of its
+    own, as long as the longest table that it has had.
+    """
+
+    def __init__(self, pool: _Pool, parent: np.ndarray):
+        self.pool, self.tables, self.own = pool, pool.tables, pool.own
+        self.starts, self._room = np.zeros(parent.size, np.int64), np.zeros(parent.size, np.int64)
+        children = np.flatnonzero(parent >= 0)
+        if pool.complete:
+            self.starts[children] = pool.starts[parent[children], children]
+            return
+        for child in children.tolist():
+            _, tables, own = pool.edges([(int(parent[child]), child)])
+            self.put(child, 0, tables.size, tables, own)
+
+    def put(self, child: int, start: int, size: int, tables: np.ndarray, own: np.ndarray) -> None:
+        """Take up the table of a child, which begins at ``start`` of the given ones."""
+        if self.pool.complete:
+            self.starts[child] = start
+            return
+        if size > self._room[child]:
+            self._make_room(child, size, own is not tables)
+        place = slice(self.starts[child], self.starts[child] + size)
+        self.tables[place] = tables[start : start + size]
+        if own is not tables:
+            self.own[place] = own[start : start + size]
+
+    def _make_room(self, child: int, size: int, apart: bool) -> None:
+        """Lengthen the stretch of a child; the others move along."""
+        at, end = int(self.starts[child]), int(self.starts[child] + self._room[child])
+
+        def lengthened(old: np.ndarray) -> np.ndarray:
+            return np.concatenate([old[:at], np.zeros(size), old[end:]])
+
+        own = lengthened(self.own) if apart else None
+        self.tables = lengthened(self.tables)
+        self.own = self.tables if own is None else own
+        self.starts[self.starts >= end] += size - (end - at)
+        self.starts[child], self._room[child] = at, size

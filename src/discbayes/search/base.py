@@ -129,8 +129,10 @@ class Run:
         named = None if edge is None else tuple(self.names[end] for end in edge)
         record = {"edge": named, "score": float(score), "evaluations": int(evaluations), **more}
         self.context.record(**record)
-        if self._callback is not None and self._callback(self.context.history[-1]) is True:
-            raise SearchStopped("stopped by the callback")
+        if self._callback is not None:
+            enough = self._callback(self.context.history[-1])
+            if isinstance(enough, (bool, np.bool_)) and enough:
+                raise SearchStopped("stopped by the callback")
         self.check()
 
     def check(self) -> None:
@@ -144,3 +146,10 @@ def check_k(k: Any, least: int = 1) -> int:
     if not isinstance(k, (int, np.integer)) or isinstance(k, bool) or k < least:
         raise ValueError(f"k={k!r} must be a whole number that is at least {least}")
     return int(k)
+
+
+def check_start(run: Run, k: int) -> None:
+    """Refuse a start, or required edges, with more parents than a search allows."""
+    for name, group in zip(run.names, run.structure.parents, strict=True):
+        if len(group) > k:
+            raise ValueError(f"{len(group)} parents of {name!r} are required, or in the start, above k={k}")

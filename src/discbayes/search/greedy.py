@@ -20,7 +20,7 @@ import numpy as np
 from discbayes.network.graph import descendants
 from discbayes.scores.scored import Effort, Task
 from discbayes.scores.trained import AnyNetwork
-from discbayes.search.base import Run, check_k
+from discbayes.search.base import Run, check_k, check_start
 from discbayes.search.sampled import SampleSearch
 
 
@@ -62,6 +62,7 @@ class GreedyEdges(SampleSearch):
         check_k(self.k)
 
     def _search(self, run: Run) -> None:
+        check_start(run, self.k)
         allowed = run.limits.allowed(run.data, run.counts, run.n_jobs)
         network = self._scored(run)
         least = -np.inf if self.fill else network.tolerance

@@ -24,7 +24,7 @@ import numpy as np
 
 from discbayes.network import Structure
 from discbayes.scores.scored import Effort, Found, ScoredNetwork, Task
-from discbayes.search.base import Run, check_k
+from discbayes.search.base import Run, check_k, check_start
 from discbayes.search.orders import order_features
 from discbayes.search.sampled import SampleSearch
 
@@ -43,7 +43,8 @@ class OrderBased(SampleSearch):
     k : int, default=1
         The largest number of feature parents.
     strict : bool, default=False
-        Parents of a feature must be joined with each other, so that the features form a partial k-tree.
+        Parents of a feature must be joined with each other, so that the features form a partial k-tree. Then ``refine``
+        leaves the edges that join parents of a later feature.
     refine : bool, default=False
         Choose the parents of all features again, given those of all others, until nothing changes ("Ext" of P10).
     listing : bool, default=False
@@ -82,8 +83,11 @@ class OrderBased(SampleSearch):
         check_k(self.k)
 
     def _search(self, run: Run) -> None:
-        allowed = run.limits.allowed(run.data, run.counts, run.n_jobs)
-        before = _edges(run.structure) | run.limits.required
+        check_start(run, self.k)
+        before = _edges(run.structure)
+        if self.strict:
+            _refuse_loose_parents(run)
+        allowed = run.limits.allowed(run.data, run.counts, run.n_jobs) | before
         order = order_features(run.data, run.counts, self.order, run.n_jobs, run.rng, before, run.check)
         first = self._first_edge(run, order.first_edge, allowed)
         if first is not None:
@@ -120,19 +124,23 @@ class OrderBased(SampleSearch):
         for place in range(1, len(order)):
             child, effort = order[place], Effort()
             old, value = network.parents(child), network.total
-            kept = tuple(p for p in old if run.limits.required[p, child])
+            kept = tuple(p for p in old if run.limits.required[p, child] or self._is_needed(network, p, child))
             if old != kept:
                 network.set_parents(child, kept)
             tasks = self._tasks(run, network, child, order[:place], allowed)
             gain = value - network.total  # of the parents that it had, over none
-            found = network.best(tasks, max(network.tolerance, gain + network.tolerance), effort, run.check)
+            found = network.best(tasks, max(network.tolerance, gain - network.tolerance), effort, run.check)
             new = (*found.joining, *kept) if found else old if gain > network.tolerance else kept
             if new != kept:
                 network.set_parents(child, new)
-            if set(new) != set(old):
-                changed = True
-                self._record(run, network, child, found, effort)
+            changed |= set(new) != set(old)
+            self._record(run, network, child, found, effort)
         return changed
+
+    def _is_needed(self, network: ScoredNetwork, parent: int, child: int) -> bool:
+        """Whether an edge joins two parents of another feature, which must stay joined."""
+        ends = {parent, child}
+        return self.strict and any(ends.issubset(group) for group in network.structure.parents)
 
     def _record(self, run: Run, network: ScoredNetwork, child: int, found: Found | None, effort: Effort) -> None:
         run.structure = network.structure
@@ -179,6 +187,19 @@ def _edges(structure: Structure) -> np.ndarray:
     for i, group in enumerate(structure.parents):
         edges[list(group), i] = True
     return edges
+
+
+def _refuse_loose_parents(run: Run) -> None:
+    """A start whose parents are not joined is no partial k-tree."""
+    joined = _edges(run.structure)
+    joined |= joined.T
+    for i, group in enumerate(run.structure.parents):
+        for a, b in combinations(group, 2):
+            if not joined[a, b]:
+                raise ValueError(
+                    f"strict=True, but the parents {run.names[a]!r} and {run.names[b]!r} that {run.names[i]!r} has from "
+                    "the start are not joined"
+                )
 
 
 def _all_joined(joined: np.ndarray, group: tuple[int, ...]) -> bool:

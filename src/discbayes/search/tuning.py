@@ -7,7 +7,6 @@ from itertools import product
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from sklearn.base import clone
 
 from discbayes.counts import count
 from discbayes.data.domain import Encoded
@@ -78,7 +77,8 @@ def _try(
     search: SampleSearch, run: Run, data: Encoded, held_out: np.ndarray, lam: float, seed: int, n_jobs: int | None
 ) -> _Trial:
     rest, test = data.take(~held_out), data.take(held_out)
-    again = clone(search).set_params(score=Margin(lam), random_state=seed, callback=None)
+    settings = {**search.get_params(deep=False), "score": Margin(lam), "random_state": seed, "callback": None}
+    again = type(search)(**settings)
     context, counts = Context(np.random.default_rng(seed), n_jobs), count(rest, n_jobs)
     inner = Run(again, rest, counts, context, started=run.started)
     again._search(inner)  # not learn: when the time is over the whole run ends, not this search

@@ -1,0 +1,24 @@
+"""Run an experiment of the papers: ``python benchmarks/papers/run.py table8 fig7``; without names, all of them."""
+
+from __future__ import annotations
+
+import argparse
+from importlib import import_module
+
+EXPERIMENTS = ("three_feature", "fcll", "fig7", "table8", "published", "causes")
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("names", nargs="*", metavar="NAME", help=f"of {', '.join(EXPERIMENTS)}")
+    args = parser.parse_args()
+    wrong = sorted(set(args.names) - set(EXPERIMENTS))
+    if wrong:
+        parser.error(f"no experiment {', '.join(wrong)}; there are {', '.join(EXPERIMENTS)}")
+    for name in args.names or EXPERIMENTS:
+        print(f"== {name}", flush=True)
+        import_module(name).run()
+
+
+if __name__ == "__main__":
+    main()
