@@ -4,9 +4,10 @@ VENV ?= .venv
 BIN := $(VENV)/bin
 RUN := $(BIN)/python
 TESTS ?=
+EXPERIMENTS ?=
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test test-uncompiled lint bench clean
+.PHONY: help demo test test-uncompiled lint bench papers clean
 
 help: ## list the targets
 	@grep -E '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | awk -F ':.*## ' '{printf "  make %-16s %s\n", $$1, $$2}'
@@ -46,6 +47,9 @@ lint: $(VENV)/.test ## formatting, lint, types, layers
 
 bench: $(VENV)/.bench ## measure against the peers in one run and print the table
 	$(RUN) benchmarks/run.py
+
+papers: $(VENV)/.bench ## repeat the experiments of the papers; goes on where it was interrupted
+	$(RUN) benchmarks/papers/run.py $(EXPERIMENTS)
 
 clean: ## remove the environment and what was built
 	rm -rf $(VENV) build dist .pytest_cache .mypy_cache .ruff_cache demo

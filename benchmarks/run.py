@@ -14,28 +14,23 @@ from cases import CASES
 from suite.measure import Row, Skip
 from suite.report import machine, print_rows, versions, write_csv
 
-RESULTS = Path(__file__).resolve().parent / "results" / "foundation.csv"
+RESULTS = Path(__file__).resolve().parent / "results"
 
 
 def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--only", nargs="+", choices=list(CASES), default=list(CASES), help="run these cases only")
-    parser.add_argument(
-        "--output", type=Path, metavar="FILE", help=f"where to write (default: results/{RESULTS.name}, for a full run)"
-    )
+    parser.add_argument("--output", type=Path, default=RESULTS, metavar="FOLDER", help="where to write CASE.csv")
     args = parser.parse_args()
     print(f"{machine()}; {versions()}\n")
-    found = run_cases(args.only)
-    output = args.output or (RESULTS if set(found) == set(CASES) else None)  # never a part in place of the whole
-    if output is not None:
-        write_csv(output, found)
+    found = run_cases(args.only, args.output)
     failed = [row.what for rows in found.values() for row in rows if row.ok is False]
     skipped = len(args.only) - len(found)
     print(f"\n{len(failed)} not as required, {skipped} cases skipped" + "".join(f"\n  {what}" for what in failed))
     return 1 if failed else 0
 
 
-def run_cases(names: list[str]) -> dict[str, list[Row]]:
+def run_cases(names: list[str], output: Path) -> dict[str, list[Row]]:
     """The rows of every case that can run here; the others say why they cannot."""
     found: dict[str, list[Row]] = {}
     for name in names:
@@ -46,6 +41,7 @@ def run_cases(names: list[str]) -> dict[str, list[Row]]:
             continue
         print_rows(name, rows, header=not found)
         found[name] = rows
+        write_csv(output / f"{name}.csv", {name: rows})
     return found
 
 

@@ -50,9 +50,9 @@ def held_out_joint(data, structure, evaluation, seed, learner):
 
 
 class SlowScore:
-    """The value of a structure, from scratch."""
+    """The value of a structure, from scratch; scores of the same rows, folds and learner may share their ``joints``."""
 
-    def __init__(self, data, score="cr", evaluation="resubstitution", seed=0, learner=None):
+    def __init__(self, data, score="cr", evaluation="resubstitution", seed=0, learner=None, joints=None):
         if data.weight is not None:
             data = subset(data, np.flatnonzero(data.weight))  # a row of weight zero is not there
         self.data, self.evaluation, self.seed = data, evaluation, seed
@@ -60,15 +60,21 @@ class SlowScore:
         self.weight = np.ones(data.n_samples) if data.weight is None else data.weight
         self.tolerance = 1e-9 * self.weight.sum()
         self.calls = 0
+        self._joints = {} if joints is None else joints
         self._known = {}
 
     def __call__(self, parents):
         key = tuple(tuple(sorted(group)) for group in parents)
         self.calls += 1
         if key not in self._known:
-            joint = held_out_joint(self.data, Structure(key), self.evaluation, self.seed, self.learner)
-            self._known[key] = float(self.objective.rows(joint, self.data.y) @ self.weight)
+            self._known[key] = float(self.objective.rows(self._joint(key), self.data.y) @ self.weight)
         return self._known[key]
+
+    def _joint(self, key):
+        if key not in self._joints:
+            joint = held_out_joint(self.data, Structure(key), self.evaluation, self.seed, self.learner)
+            self._joints[key] = joint
+        return self._joints[key]
 
     def reported(self, value):
         return value / self.weight.sum() if isinstance(self.objective, ClassificationRate) else value

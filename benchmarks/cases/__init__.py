@@ -2,7 +2,7 @@
 
 from collections.abc import Callable
 
-from cases import gaps, memory, naive_bayes, pairs, start, tan
+from cases import gaps, memory, naive_bayes, pairs, search, start, tan
 from suite.measure import Row
 
 CASES: dict[str, Callable[[], list[Row]]] = {
@@ -12,4 +12,5 @@ CASES: dict[str, Callable[[], list[Row]]] = {
     "gaps": gaps.run,
     "memory": memory.run,
     "start": start.run,
+    "search": search.run,
 }

@@ -12,8 +12,8 @@ from __future__ import annotations
 from dataclasses import replace
 
 import numpy as np
-from protocol import DRAWN, Rows, complete_rows, parts
-from results import Results
+from protocol import Rows, complete_rows, parts
+from store import Results
 
 from discbayes.search import GreedyEdges, OrderBased
 

@@ -7,7 +7,7 @@ import time
 import numpy as np
 from orderings import Orders
 from protocol import FRIEDMAN, complete_rows, parts
-from results import Results
+from store import Results
 
 N_ORDERS = 100
 FIELDS = ("set", "omi", "ro_mean", "ro_std", "min_mi", "omi_above_both", "seconds")

@@ -14,7 +14,7 @@ from typing import Any
 
 import numpy as np
 from protocol import Part, complete_rows, parts
-from results import Results
+from store import Results
 
 from discbayes.counts import count
 from discbayes.data.folds import stratified_folds

@@ -5,16 +5,22 @@ from __future__ import annotations
 import argparse
 from importlib import import_module
 
-EXPERIMENTS = ("three_feature", "fcll", "fig7", "table8", "published", "causes")
+import tables
+
+EXPERIMENTS = ("three_feature", "fcll", "fig7", "table8", "causes", "published")
 
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("names", nargs="*", metavar="NAME", help=f"of {', '.join(EXPERIMENTS)}")
+    parser.add_argument("--tables", action="store_true", help="run nothing, show the stored results as tables")
     args = parser.parse_args()
     wrong = sorted(set(args.names) - set(EXPERIMENTS))
     if wrong:
         parser.error(f"no experiment {', '.join(wrong)}; there are {', '.join(EXPERIMENTS)}")
+    if args.tables:
+        tables.show()
+        return
     for name in args.names or EXPERIMENTS:
         print(f"== {name}", flush=True)
         import_module(name).run()

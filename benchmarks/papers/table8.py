@@ -7,7 +7,7 @@ import time
 import numpy as np
 from orderings import Orders
 from protocol import FRIEDMAN, complete_rows, parts, weighted_mean
-from results import Results
+from store import Results
 
 N_ORDERS, N_ORDERS_LARGE, LARGE = 1000, 100, 10_000
 N_CHECKED = 2  # orders of each part that the library's own search runs too

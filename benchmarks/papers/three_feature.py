@@ -1,8 +1,9 @@
 """P10 section 3: three features of which two depend on each other strongly, and two others tell the classes apart.
 
 The rate and the likelihood are best with X1-X3 and without X2-X3. For the margin that depends on λ (columns
-``margin_0.1`` and ``margin_1``): at 0.1 no row reaches the corner of min(1, λ·log d), so the score is the mean of log d,
-which is larger with X3-X2 although the rate is smaller. Cross-validation chooses λ = 1, where X1-X3 alone is best.
+``margin_0.1`` and ``margin_1``): at 0.1 no row reaches the corner of min(1, λ·log d), so the score is the mean of
+log d, which is larger with X3-X2 although the rate is smaller. Cross-validation chooses λ = 1, where X1-X3 alone is
+best.
 """
 
 from __future__ import annotations
@@ -11,7 +12,7 @@ import time
 from functools import cache, partial
 
 import numpy as np
-from results import Results
+from store import Results
 
 from discbayes import BayesNetClassifier, Structure
 from discbayes.datasets import make_three_feature
@@ -20,7 +21,18 @@ from discbayes.objectives import Margin
 from discbayes.search import Annealing, GreedyEdges, NaiveBayes, OrderBased, SpanningTree, SuperParent
 
 N_ROWS, N_REPEATS = 1000, 100
-FIELDS = ("what", "expected", "accuracy", "margin_0.1", "margin_1", "of_structures", "with_x1_x3", "with_x2_x3", "repeats", "seconds")
+FIELDS = (
+    "what",
+    "expected",
+    "accuracy",
+    "margin_0.1",
+    "margin_1",
+    "of_structures",
+    "with_x1_x3",
+    "with_x2_x3",
+    "repeats",
+    "seconds",
+)
 CELLS = np.indices((2, 2, 2, 2)).reshape(4, -1).T  # class, X1, X2, X3
 JOINT = three_feature_joint().ravel()
 

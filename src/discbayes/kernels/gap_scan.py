@@ -1,9 +1,9 @@
 """Rows with gaps on a forest: what a parent for a root would make of them, without inference for every candidate.
 
-The parent stands in another tree than the root, so that given the class the two are independent. Joining them multiplies
-the joint of a row by Σ Q(x_p) Q(x_i) θ(x_i | x_p) / θ(x_i), where Q is the *belief* in a value: its probability given the
-class and all that is known of the row, which is one for a value that is known. Beliefs are the same for all candidates,
-one upward and one downward pass over each row; they sum to one, so that nothing underflows.
+The parent stands in another tree than the root, so that given the class the two are independent. Joining them
+multiplies the joint of a row by Σ Q(x_p) Q(x_i) θ(x_i | x_p) / θ(x_i), where Q is the *belief* in a value: its
+probability given the class and all that is known of the row, which is one for a value that is known. Beliefs are the
+same for all candidates, one upward and one downward pass over each row; they sum to one, so that nothing underflows.
 
 Rows are sorted such that those which decide whether a candidate can win come first; ``left`` is the most that the rows
 from one on can gain.
@@ -74,14 +74,14 @@ def _multiply(message, first, cells, source, line, step, n_classes):
 
 @kernel
 def fill_beliefs(
-    codes, begin, end, group, cards, n_classes, upward, parent, child_start, child_index, theta_start, theta_size, theta,
-    smallest, message_start, told_start, place, beliefs,
+    codes, begin, end, group, cards, n_classes, upward, parent, child_start, child_index, theta_start, theta_size,
+    theta, smallest, message_start, told_start, place, beliefs,
 ):  # fmt: skip
     """The beliefs in the values of every gap of a block of rows.
 
-    ``place`` says where those of the next gap of each feature go, and moves on. A gap without known features below hears
-    nothing and tells nothing. ``smallest`` bounds what a child can do to a message: before products leave the range of
-    a double they are moved to the log scale.
+    ``place`` says where those of the next gap of each feature go, and moves on. A gap without known features below
+    hears nothing and tells nothing. ``smallest`` bounds what a child can do to a message: before products leave the
+    range of a double they are moved to the log scale.
     """
     widest = 0
     for i in range(cards.size):
@@ -253,7 +253,7 @@ def _decided_gain(
     held_out, reference, reference_own, y, group, weight, joint, shares, other, margin, value, left, beliefs, at, above,
     bound,
 ):  # fmt: skip
-    """The gain in rate or margin: rows by rising margin, no further than the candidate reaches; and whether it is exact.
+    """The gain in rate or margin, rows by rising margin and no further than the candidate reaches; and if it is exact.
 
     A row stays as it is when no class can come near enough to its own. ``top`` is the largest entry of each cell.
     """
@@ -363,8 +363,9 @@ def _reach_of(table, own, held_out, low_shift, high_shift):
 
 @kernel
 def scan_gaps(
-    kind, scale, child, silent, parents, cards, starts, tables, own, held_out, reference, reference_own, n_groups, codes,
-    y, group, weight, n_classes, joint, shares, other, margin, value, left, beliefs, belief_start, bounds, gains, exact,
+    kind, scale, child, silent, parents, cards, starts, tables, own, held_out, reference, reference_own, n_groups,
+    codes, y, group, weight, n_classes, joint, shares, other, margin, value, left, beliefs, belief_start, bounds, gains,
+    exact,
 ):  # fmt: skip
     """What all rows with gaps gain by each further parent of a root; where it is not exact it is a bound of it.
 

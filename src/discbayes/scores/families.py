@@ -55,6 +55,18 @@ class Extensions:
     own: np.ndarray
     spread: float
 
+    def where(self, parents: np.ndarray) -> np.ndarray:
+        """Where each of some parents stands; −1 for one that is not there."""
+        known = self._positions
+        inside = parents < known.size
+        return np.where(inside, known[np.where(inside, parents, 0)], -1)
+
+    @cached_property
+    def _positions(self) -> np.ndarray:
+        positions = np.full(int(self.parents.max(initial=0)) + 1, -1, np.int64)
+        positions[self.parents] = np.arange(self.parents.size)
+        return positions
+
     @cached_property
     def place(self) -> dict[int, int]:
         """Where each parent stands."""

@@ -77,7 +77,7 @@ class GapView:
         per_gap = cards * n_classes
         self.belief_start = _starts(counts.sum(axis=0) * per_gap)
         self.beliefs = np.empty(self.belief_start[-1])
-        places = self.belief_start[:-1] + np.cumsum(np.vstack([np.zeros_like(counts[:1]), counts[:-1]]), axis=0) * per_gap
+        places = self.belief_start[:-1] + (np.cumsum(counts, axis=0) - counts) * per_gap
 
         def one(number: int) -> None:
             begin = blocks[number]

@@ -1,4 +1,4 @@
-"""Rows with gaps in a sample score: what is missing is summed out exactly, again for every candidate that touches it."""
+"""Rows with gaps in a sample score: what is missing is summed out exactly, for every candidate that touches it."""
 
 from __future__ import annotations
 
@@ -56,7 +56,12 @@ class GapRows:
 
     def after(self, families: Sequence[Family], new: Family, log_joint: np.ndarray) -> np.ndarray:
         """The log-joint of all of the rows if one of the families, which give ``log_joint``, is replaced by another."""
-        old = families[new.child]
+        out, affected = self.exchange(families[new.child], new, log_joint)
+        self.infer(families, new, out, affected)
+        return out
+
+    def exchange(self, old: Family, new: Family, log_joint: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """The same where no gap is in either family; the other rows, which are returned, need inference."""
         out = log_joint.copy()
         base, old_base = new.base[self.first :], old.base[self.first :]
         whole = (base >= 0) & (old_base >= 0)
@@ -65,11 +70,13 @@ class GapRows:
             kernels.add_family(
                 out, self.rows.y, self.rows.group, cells, family.n_base, family.tables, family.own, sign
             )
-        affected = np.flatnonzero(~whole)
+        return out, np.flatnonzero(~whole)
+
+    def infer(self, families: Sequence[Family], new: Family, out: np.ndarray, affected: np.ndarray) -> None:
+        """Write the log-joint of some of the rows, with one of the families replaced by another."""
         if affected.size:
-            changed = [new if family is old else family for family in families]
+            changed = [new if family.child == new.child else family for family in families]
             out[affected] = self.under(changed, affected)
-        return out
 
 
 def replace_base(family: Family, first: int, whole: np.ndarray) -> np.ndarray:

@@ -6,8 +6,8 @@ which changes nothing about who wins (``kernels/scanning.py`` says how).
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -24,8 +24,10 @@ from discbayes.scores.sample import SampleScore
 from discbayes.scores.views import DoubtView, LikelihoodView
 
 MOST_CACHED = 80_000_000  # cells of extension tables that are kept between steps: 640 MB
+MOST_MADE = 20_000_000  # cells of extension tables that are made at a time: 160 MB
 PREPARED = 16  # children whose extensions are made at a time
 USUAL_REACH = 24.0  # of a family table: twice the logarithm of a floor of 1e-5
+MOST_SEEDS, SEED_SHARE = 64, 256  # candidates that looked best last time and are scored first: one in so many
 ROUNDING = 1e-9  # of the total weight: values that differ by less are equal
 
 
@@ -90,7 +92,7 @@ class ScoredNetwork:
         for family in self.families:
             self._add(family, 1.0)
         self.gaps = GapRows(self.rows, self.n_whole, self.log_prior, self.families)
-        self._last: dict[tuple[int, tuple[int, ...]], dict[int, float]] = {}
+        self._last: dict[tuple[int, tuple[int, ...]], np.ndarray] = {}
         self._changed()
 
     # ---- what it is worth
@@ -108,7 +110,7 @@ class ScoredNetwork:
     def total(self) -> float:
         """The weighted sum of the objective over all rows."""
         if self._total is None:
-            whole = self.score.rows(self.log_joint, self._whole.y) @ self._whole.weight
+            whole = (self.score.rows(self.log_joint, self._whole.y) * self._whole.weight).sum()
             self._total = float(whole) + self._gap_value(self.gaps.log_joint)
         return self._total
 
@@ -120,7 +122,7 @@ class ScoredNetwork:
     def _gap_value(self, log_joint: np.ndarray) -> float:
         if not self.gaps.size:
             return 0.0
-        return float(self.score.rows(log_joint, self.gaps.rows.y) @ self.gaps.rows.weight)
+        return float((self.score.rows(log_joint, self.gaps.rows.y) * self.gaps.rows.weight).sum())
 
     # ---- changing it
 
@@ -159,18 +161,15 @@ class ScoredNetwork:
         """The candidate that adds most, if it adds more than ``least``; of equal ones the first child, the fewest
         parents, and of those the first.
 
-        The tasks that looked best last time go first, so that the bound is high from the start; batches, and so the
-        number of candidates abandoned, do not depend on the number of threads.
+        The candidates that looked best last time go first, so that the bound is high from the start; batches, and so
+        the number of candidates abandoned, do not depend on the number of threads.
         """
-        order = sorted(range(len(tasks)), key=lambda t: (-self._promise(tasks[t]), t))
         found: list[tuple[float, int, tuple[int, ...]]] = []
-        bound, size, done = least, max(2, len(order) // 16), 0
-        while done < len(order):
+        bound = least
+        for batch in self._batches(tasks):
             check()
-            batch = [tasks[t] for t in order[done : done + size]]
-            done, size = done + size, size * 2
             for task, (gains, exact) in zip(batch, self._scan_batch(batch, bound), strict=True):
-                self._remember(task, gains)
+                self._last_gains(task)[task.parents] = gains
                 effort.evaluations += gains.size
                 effort.abandoned += gains.size - int(exact.sum())
                 found += [
@@ -184,14 +183,68 @@ class ScoredNetwork:
         child, joining, gain = min(winners, key=lambda w: (w[0], len(w[1]), sorted(w[1])))
         return Found(gain, child, joining)
 
-    def _promise(self, task: Task) -> float:
-        known = self._last.get((task.child, task.through))
-        return max(known.values(), default=-np.inf) if known else np.inf
+    def _last_gains(self, task: Task) -> np.ndarray:
+        """What each parent added the last time that it was tried with this child; infinite where it was not."""
+        return self._last.setdefault((task.child, task.through), np.full(self.rows.cards.size, np.inf))
 
-    def _remember(self, task: Task, gains: np.ndarray) -> None:
-        self._last[task.child, task.through] = dict(zip(task.parents.tolist(), gains.tolist(), strict=True))
+    def _batches(self, tasks: Sequence[Task]) -> Iterator[list[Task]]:
+        """The candidates of largest last gain first, then the rest, in batches that become larger."""
+        gains = [self._last_gains(task)[task.parents] for task in tasks]
+        known = np.concatenate([g[np.isfinite(g)] for g in gains]) if tasks else np.empty(0)
+        n_seeds = min(MOST_SEEDS, 2 + known.size // SEED_SHARE)
+        least = np.partition(known, -n_seeds)[-n_seeds] if known.size > n_seeds else np.inf
+        seeds = [np.isfinite(g) & (g >= least) for g in gains]
+        first = [replace(t, parents=t.parents[s]) for t, s in zip(tasks, seeds, strict=True) if s.any()]
+        rest = [replace(t, parents=t.parents[~s]) for t, s in zip(tasks, seeds, strict=True) if not s.all()]
+        if first:
+            yield first
+        pieces = [piece for task in rest for piece in self._pieces(task)]
+        promise = [float(self._last_gains(piece)[piece.parents].max()) for piece in pieces]
+        order = sorted(range(len(pieces)), key=lambda t: (-promise[t], t))
+        done, size = 0, max(2, len(order) // 16)
+        while done < len(order):
+            yield [pieces[t] for t in order[done : done + size]]
+            done, size = done + size, size * 2
+
+    def _cells_to_make(self, task: Task) -> float:
+        """The cells of the tables that have to be made for a task; none if they were kept."""
+        family, rows = self.families[task.child], self.rows
+        known = None if task.through else self._extensions.get((task.child, family.parents))
+        if known is not None and all(int(p) in known.place for p in task.parents[[0, -1]]):
+            return 0.0
+        beside = float(family.n_base * rows.n_classes * rows.n_groups)
+        for p in task.through:
+            beside *= float(rows.cards[p])
+        return beside * float(rows.cards[task.parents].sum())
+
+    def _pieces(self, task: Task) -> list[Task]:
+        """A task in as many pieces as it takes for the tables of each to fit into the memory that they may have."""
+        cells = self._cells_to_make(task)
+        if cells <= MOST_MADE:
+            return [task]
+        share = np.cumsum(self.rows.cards[task.parents]) / self.rows.cards[task.parents].sum()
+        piece = np.ceil(share * (cells / MOST_MADE))
+        return [replace(task, parents=task.parents[piece == k]) for k in np.unique(piece)]
+
+    def _portions(self, tasks: Sequence[Task], most: int) -> Iterator[list[Task]]:
+        """Tasks whose tables fit into memory together, one portion after the other."""
+        portion: list[Task] = []
+        used = 0.0
+        for task in tasks:
+            cells = self._cells_to_make(task)
+            if portion and (used + cells > MOST_MADE or len(portion) == most):
+                yield portion
+                portion, used = [], 0.0
+            portion.append(task)
+            used += cells
+        if portion:
+            yield portion
 
     def _scan_batch(self, batch: Sequence[Task], bound: float) -> list[tuple[np.ndarray, np.ndarray]]:
+        portions = self._portions(batch, len(batch))
+        return [result for portion in portions for result in self._scan_portion(portion, bound)]
+
+    def _scan_portion(self, batch: Sequence[Task], bound: float) -> list[tuple[np.ndarray, np.ndarray]]:
         work = sum(task.parents.size for task in batch) * self.rows.y.size * 0.5
         extensions = parallel_map(self._extend, batch, self.n_jobs, work=work)
         self._keep(batch, extensions)
@@ -201,7 +254,8 @@ class ScoredNetwork:
         if self._gap_view is None and any(map(self._joins_trees, batch)) and GapView.possible(self.gaps, self.families):
             self._gap_view = GapView(self.gaps, self.families, self.score, self.n_jobs)
         pairs = list(zip(batch, extensions, strict=True))
-        return parallel_map(lambda pair: self._scan(*pair, bound), pairs, self.n_jobs, work=work)
+        hope = self._gap_hope(self.gaps.log_joint)
+        return parallel_map(lambda pair: self._scan(*pair, bound, hope), pairs, self.n_jobs, work=work)
 
     def _make_view(self, reach: float) -> DoubtView | LikelihoodView:
         if self.score.kind == scanning.LIKELIHOOD:
@@ -215,16 +269,15 @@ class ScoredNetwork:
     def _extend(self, task: Task) -> Extensions:
         family = self.families[task.child]
         known = None if task.through else self._extensions.get((task.child, family.parents))
-        if known is not None and all(int(p) in known.place for p in task.parents):
+        if known is not None and (known.where(task.parents) >= 0).all():
             return known
         return self.maker.extend(family, task.parents, task.through)
 
     def prepare(self, tasks: Sequence[Task], check: Callable[[], None]) -> None:
         """Make and keep the extensions that are not there yet, as long as there is memory for them."""
-        missing = [task for task in tasks if (task.child, self.parents(task.child)) not in self._extensions]
-        for k in range(0, len(missing), PREPARED):
+        missing = [task for task in tasks if 0.0 < self._cells_to_make(task) <= MOST_MADE]
+        for batch in self._portions(missing, PREPARED):
             check()
-            batch = missing[k : k + PREPARED]
             work = sum(task.parents.size for task in batch) * self.rows.y.size
             self._keep(batch, parallel_map(self._extend, batch, self.n_jobs, work=work))
             if (batch[-1].child, self.parents(batch[-1].child)) not in self._extensions:
@@ -249,14 +302,13 @@ class ScoredNetwork:
                 self._extensions[key] = made
                 used += made.tables.size
 
-    def _scan(self, task: Task, extensions: Extensions, bound: float) -> tuple[np.ndarray, np.ndarray]:
+    def _scan(self, task: Task, extensions: Extensions, bound: float, hope: float) -> tuple[np.ndarray, np.ndarray]:
         family, view = self.families[task.child], self._view
         assert view is not None
-        which = np.array([extensions.place[int(p)] for p in task.parents], np.int64)
+        which = extensions.where(task.parents)
         base, n_base = family.base, family.n_base
         if task.through:
             base, n_base = self.maker.cells(task.child, (*task.through, *family.parents))
-        hope = self._gap_hope(self.gaps.log_joint)
         gains, exact = view.scan(
             family, base[: self.n_whole], n_base, task.through, extensions, which, bound - hope
         )

@@ -9,10 +9,11 @@ from itertools import groupby
 import numpy as np
 
 from discbayes.engine import parallel_map
-from discbayes.kernels import scanning, together
+from discbayes.kernels import families, scanning, together
 from discbayes.scores.scored import Effort, ScoredNetwork
 
 AT_ONCE = 128  # moves of one parent that a thread takes together
+MOST_TOGETHER = 10_000_000  # cells of all tables of a parent that a thread holds at once: 80 MB
 FEW = 2  # families up to which rows with gaps are changed family by family
 
 
@@ -76,27 +77,53 @@ class Moves:
 
     def _scan(self, moves: Sequence[Move], bound: float) -> tuple[np.ndarray, np.ndarray]:
         """The same for moves that share their parent."""
-        network, parent = self.network, moves[0].parent
-        children = np.array(sorted({child for move in moves for child in move.children}), np.int64)
-        place = {int(child): q for q, child in enumerate(children)}
-        made = [network.extension(int(child), parent) for child in children]
-        starts = np.concatenate([[0], np.cumsum([tables.size for tables, _ in made])]).astype(np.int64)
-        tables = np.concatenate([tables for tables, _ in made])
-        own = tables if made[0][0] is made[0][1] else np.concatenate([own for _, own in made])
-        members = np.array([place[child] for move in moves for child in move.children], np.int64)
-        member_start = np.concatenate([[0], np.cumsum([len(move.children) for move in moves])]).astype(np.int64)
-        gains, exact = np.empty(len(moves)), np.empty(len(moves), np.bool_)
+        network, rows = self.network, self.network.rows
+        children = sorted({child for move in moves for child in move.children})
+        n_base = np.array([network.families[child].n_base for child in children], np.int64)
+        cells = float(n_base.sum()) * rows.cards[moves[0].parent] * rows.n_classes * rows.n_groups
         hope = network._gap_hope(network.gaps.log_joint)
-        together.scan_moves(
-            network.score.kind, network.score.scale, network.rows.codes[parent][self.order].astype(np.int32),
-            int(network.rows.cards[parent]), self.bases, children,
-            np.array([network.families[child].n_base for child in children], np.int64), starts, tables, own,
-            member_start, members, self.log_joint, self.margin, self.y, self.weight, self.group, self.value, self.left,
-            bound - hope, gains, exact,
-        )  # fmt: skip
+        if cells <= MOST_TOGETHER:
+            gains, exact = self._by_blocks(moves, children, n_base, bound - hope)
+        else:
+            gains = np.array([self._by_families(move) for move in moves])
+            exact = gains >= bound - hope
         if network.gaps.size:
             self._add_gaps(moves, gains, exact, bound, hope)
         return gains, exact
+
+    def _by_blocks(
+        self, moves: Sequence[Move], children: list[int], n_base: np.ndarray, bound: float
+    ) -> tuple[np.ndarray, np.ndarray]:
+        """Block of rows after block, as far as it takes, with all tables at hand."""
+        network, parent = self.network, moves[0].parent
+        made = [network.extension(child, parent) for child in children]
+        starts = _starts([tables.size for tables, _ in made])
+        tables = np.concatenate([tables for tables, _ in made])
+        own = tables if made[0][0] is made[0][1] else np.concatenate([own for _, own in made])
+        place = {child: q for q, child in enumerate(children)}
+        members = np.array([place[child] for move in moves for child in move.children], np.int64)
+        gains, exact = np.empty(len(moves)), np.empty(len(moves), np.bool_)
+        together.scan_moves(
+            network.score.kind, network.score.scale, self._codes(parent), int(network.rows.cards[parent]), self.bases,
+            np.array(children, np.int64), n_base, starts, tables, own, _starts([len(move.children) for move in moves]),
+            members, self.log_joint, self.margin, self.y, self.weight, self.group, self.value, self.left, bound, gains,
+            exact,
+        )  # fmt: skip
+        return gains, exact
+
+    def _by_families(self, move: Move) -> float:
+        """Family after family, with one table at a time: for features with so many values that all take much memory."""
+        network, parent, log_joint = self.network, move.parent, self.log_joint.copy()
+        for child in move.children:
+            tables, own = network.extension(child, parent)
+            n_base = network.families[child].n_base
+            cells = self._codes(parent) * np.int32(n_base) + self.bases[child]
+            n_cells = n_base * int(network.rows.cards[parent])
+            families.add_family(log_joint, self.y, self.group, cells, n_cells, tables, own, 1.0)
+        return float((network.score.rows(log_joint, self.y) - self.value) @ self.weight)
+
+    def _codes(self, feature: int) -> np.ndarray:
+        return self.network.rows.codes[feature][self.order].astype(np.int32)
 
     def _add_gaps(self, moves: Sequence[Move], gains: np.ndarray, exact: np.ndarray, bound: float, hope: float) -> None:
         """Add what the rows with gaps gain, for the moves that may still win."""
@@ -107,14 +134,14 @@ class Moves:
 
     def _gap_gain(self, move: Move) -> float:
         network = self.network
-        gaps, families, log_joint = network.gaps, list(network.families), network.gaps.log_joint
+        gaps, changed, log_joint = network.gaps, list(network.families), network.gaps.log_joint
         for child in move.children:
             new = network.maker.make(child, (move.parent, *network.parents(child)))
             if len(move.children) <= FEW:
-                log_joint = gaps.after(families, new, log_joint)
-            families[child] = new
+                log_joint = gaps.after(changed, new, log_joint)
+            changed[child] = new
         if len(move.children) > FEW:
-            log_joint = gaps.under(families, np.arange(gaps.size))
+            log_joint = gaps.under(changed, np.arange(gaps.size))
         return network._gap_value(log_joint) - network._gap_value(gaps.log_joint)
 
 
@@ -123,6 +150,11 @@ def _margins(log_joint: np.ndarray, y: np.ndarray) -> np.ndarray:
     others, rows = log_joint.copy(), np.arange(y.size)
     others[rows, y] = -np.inf
     return log_joint[rows, y] - others.max(axis=1, initial=-np.inf)
+
+
+def _starts(sizes: Sequence[int]) -> np.ndarray:
+    """Where each of several stretches starts, and where the last ends."""
+    return np.concatenate([[0], np.cumsum(sizes)]).astype(np.int64)
 
 
 def _parts(moves: Sequence[Move]) -> Iterator[list[Move]]:

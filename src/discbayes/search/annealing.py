@@ -311,8 +311,8 @@ class _Chain:
         network, child, parent = self.pool.network, int(self._children[at]), int(self._parents[at])
         if network.gaps.size:
             new = network.maker.make(child, (parent,))
-            joint = network.gaps.after(self.families, new, self.gap_joint)
-            gain += network._gap_value(joint) - network._gap_value(self.gap_joint)
+            more, joint = self._gap_gain(new, least - gain)
+            gain += more
             if gain < least:
                 self.counters[1] += 1
                 self.counters[3] = 0
@@ -326,6 +326,22 @@ class _Chain:
         if self.total > self.best + network.tolerance:
             self.best, self.best_parent = self.total, self.parent.copy()
         return True
+
+    def _gap_gain(self, new: Family, least: float) -> tuple[float, np.ndarray]:
+        """What the rows with gaps gain by a family, and their log-joint; a bound where that is below ``least`` already.
+
+        Rows without a gap in the family tell most of it, and need no inference.
+        """
+        network, gaps = self.pool.network, self.pool.network.gaps
+        now = network._gap_value(self.gap_joint)
+        joint, affected = gaps.exchange(self.families[new.child], new, self.gap_joint)
+        values = network.score.rows(joint, gaps.rows.y)
+        values[affected] = 0.0 if self.pool.kind == scanning.LIKELIHOOD else 1.0
+        most = float(values @ gaps.rows.weight) - now
+        if most < least - network.tolerance:
+            return most, joint
+        gaps.infer(self.families, new, joint, affected)
+        return network._gap_value(joint) - now, joint
 
     def _change(self, at: int, child: int, parent: int) -> None:
         """Make a change, in the log-joint of the rows without gaps."""

@@ -80,6 +80,11 @@ class Constraints:
         cards = data.cards.astype(float)
         return np.outer(cards, cards) * data.n_classes <= self.max_table_size
 
+    def fitting(self, data: Encoded, child: int, parents: Sequence[int]) -> np.ndarray:
+        """Which features may join the parents of a child without making its table too large."""
+        others = float(np.prod(data.cards[[child, *parents]].astype(float))) * data.n_classes
+        return data.cards.astype(float) * others <= self.max_table_size
+
     def table_fits(self, data: Encoded, child: int, parents: Sequence[int]) -> bool:
         """Whether the table of a family is within the limit."""
         return float(np.prod(data.cards[[child, *parents]].astype(float))) * data.n_classes <= self.max_table_size

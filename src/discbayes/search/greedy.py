@@ -85,9 +85,9 @@ class GreedyEdges(SampleSearch):
             group = network.parents(child)
             if len(group) < self.k and run.data.cards[child] > 1:
                 free = allowed[:, child] & ~below[child] & (run.data.cards > 1)
+                free &= run.limits.fitting(run.data, child, group)
                 free[list(group)] = False
-                parents = [p for p in np.flatnonzero(free).tolist() if run.limits.table_fits(run.data, child, [p, *group])]
-                if parents:
-                    tasks.append(Task(child, np.array(parents, np.int64)))
+                if free.any():
+                    tasks.append(Task(child, np.flatnonzero(free)))
         return tasks
 

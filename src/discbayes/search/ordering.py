@@ -23,7 +23,8 @@ from typing import Any
 import numpy as np
 
 from discbayes.network import Structure
-from discbayes.scores.scored import Effort, Found, ScoredNetwork, Task
+from discbayes.scores.scored import Effort, Found, Task
+from discbayes.scores.trained import AnyNetwork
 from discbayes.search.base import Run, check_k, check_start
 from discbayes.search.orders import order_features
 from discbayes.search.sampled import SampleSearch
@@ -105,7 +106,7 @@ class OrderBased(SampleSearch):
             return None
         return edge
 
-    def _pass_over(self, run: Run, network: ScoredNetwork, order: list[int], allowed: np.ndarray) -> None:
+    def _pass_over(self, run: Run, network: AnyNetwork, order: list[int], allowed: np.ndarray) -> None:
         """Choose parents for one feature after the other."""
         least = -np.inf if self.listing else network.tolerance
         started = 2 if any(map(network.parents, order[:2])) else 1
@@ -118,7 +119,7 @@ class OrderBased(SampleSearch):
                 network.set_parents(found.child, (*found.joining, *network.parents(found.child)))
             self._record(run, network, order[place], found, effort)
 
-    def _refine(self, run: Run, network: ScoredNetwork, order: list[int], allowed: np.ndarray) -> bool:
+    def _refine(self, run: Run, network: AnyNetwork, order: list[int], allowed: np.ndarray) -> bool:
         """Choose the parents of every feature again; returns whether any has others than before."""
         changed = False
         for place in range(1, len(order)):
@@ -137,12 +138,12 @@ class OrderBased(SampleSearch):
             self._record(run, network, child, found, effort)
         return changed
 
-    def _is_needed(self, network: ScoredNetwork, parent: int, child: int) -> bool:
+    def _is_needed(self, network: AnyNetwork, parent: int, child: int) -> bool:
         """Whether an edge joins two parents of another feature, which must stay joined."""
         ends = {parent, child}
         return self.strict and any(ends.issubset(group) for group in network.structure.parents)
 
-    def _record(self, run: Run, network: ScoredNetwork, child: int, found: Found | None, effort: Effort) -> None:
+    def _record(self, run: Run, network: AnyNetwork, child: int, found: Found | None, effort: Effort) -> None:
         run.structure = network.structure
         edge = None if found is None else (found.joining[0], child)
         parents = [run.names[p] for p in network.parents(child)]
@@ -151,9 +152,7 @@ class OrderBased(SampleSearch):
             parents=parents,
         )  # fmt: skip
 
-    def _tasks(
-        self, run: Run, network: ScoredNetwork, child: int, earlier: list[int], allowed: np.ndarray
-    ) -> list[Task]:
+    def _tasks(self, run: Run, network: AnyNetwork, child: int, earlier: list[int], allowed: np.ndarray) -> list[Task]:
         """All sets of earlier features that may join the parents of a child: those with the same lower members together."""
         group, data = network.parents(child), run.data
         if data.cards[child] <= 1:
@@ -163,11 +162,12 @@ class OrderBased(SampleSearch):
         tasks = []
         for size in range(self.k - len(group)):
             for through in combinations(free, size):
+                fitting = run.limits.fitting(data, child, [*through, *group])
                 parents = [
                     p
                     for p in free
                     if (not through or p > through[-1])
-                    and run.limits.table_fits(data, child, [p, *through, *group])
+                    and fitting[p]
                     and (joined is None or _all_joined(joined, (p, *through, *group)))
                 ]
                 if parents:
@@ -175,7 +175,7 @@ class OrderBased(SampleSearch):
         return tasks
 
     @staticmethod
-    def _joined(network: ScoredNetwork) -> np.ndarray:
+    def _joined(network: AnyNetwork) -> np.ndarray:
         """Which features are neighbours."""
         edges = _edges(network.structure)
         return edges | edges.T

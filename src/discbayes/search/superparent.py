@@ -101,6 +101,7 @@ class SuperParent(SampleSearch):
         if size > 1:  # edges that are good alone often are together, and a high bound is soon found
             alone, _ = moves.scan([Move(parent, (child,)) for child in chosen.children])
             worth = dict(zip(chosen.children, alone.tolist(), strict=True))
+            effort.evaluations += len(chosen.children)
             promise = [sum(worth[child] for child in move.children) for move in sets]
         return moves.best(sets, promise, moves.network.tolerance, effort, run.check)[0]
 

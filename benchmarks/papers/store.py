@@ -47,4 +47,4 @@ class Results:
 
 
 def _text(value: Any) -> str:
-    return f"{value:.4f}".rstrip("0").rstrip(".") if isinstance(value, float) else str(value)
+    return f"{value:.6g}" if isinstance(value, float) else str(value)

@@ -1,0 +1,65 @@
+"""The stored results as tables in Markdown; nothing is computed but averages."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+
+import numpy as np
+from store import Results
+
+TABLES = {
+    "published": ("set", "tag", "ours", "published", "difference", "median", "least", "largest", "seconds", "note"),
+    "causes_summary": ("set", "tag", "cause", "n", "least", "median", "largest"),
+    "table8": (
+        "set", "omi", "min_mi", "ro_mean", "ro_std", "ro_median", "ro_min", "ro_max", "p10_omi", "p10_ro_mean",
+        "p10_ro_median", "p10_ro_min", "p10_ro_max",
+    ),
+    "fig7": ("set", "omi", "ro_mean", "ro_std", "min_mi", "omi_above_both"),
+    "fcll": (
+        "cut_on", "better", "worse", "c11_z", "c11_p", "z", "p", "wins", "losses", "median_z", "least_z", "largest_z",
+        "z_of_means",
+    ),
+    "three_feature": ("what", "expected", "accuracy", "of_structures", "with_x1_x3", "with_x2_x3"),
+}  # fmt: skip
+DIGITS = {"fig7": 6, "seconds": 1}
+WHOLE = {"n", "wins", "losses", "with_x1_x3", "with_x2_x3"}
+
+
+def show() -> None:
+    for name, columns in TABLES.items():
+        results = Results(name, columns)
+        if results.rows:
+            print(f"\n{name}\n")
+            print_table(columns, [[cell(name, column, row.get(column, "")) for column in columns] for row in results.rows])
+    show_fcll_sets()
+
+
+def show_fcll_sets() -> None:
+    """What fCLL gains over the likelihood on each set, mean over the folds."""
+    results = Results("fcll_accuracy", ())
+    names = dict.fromkeys(row["set"] for row in results.rows)
+    lines = []
+    for name in names:
+        means = {
+            key: np.mean(results.column(key, cut_on="train", set=name))
+            for key in ("TAN-fCLL", "TAN-LL", "GHC2-fCLL", "GHC2-LL")
+        }
+        lines.append([name, *(f"{mean:.2f}" for mean in means.values()), f"{means['TAN-fCLL'] - means['TAN-LL']:+.2f}"])
+    print("\nfcll, means over the folds\n")
+    print_table(("set", "TAN-fCLL", "TAN-LL", "GHC2-fCLL", "GHC2-LL", "TAN difference"), lines)
+
+
+def cell(table: str, column: str, text: str) -> str:
+    """Measures with two digits or so, whole numbers and words as they are."""
+    digits = DIGITS.get(column, DIGITS.get(table, 2))
+    try:
+        return text if column in WHOLE else f"{float(text):.{digits}f}"
+    except ValueError:
+        return text
+
+
+def print_table(columns: Sequence[str], lines: Iterable[Sequence[str]]) -> None:
+    print(f"| {' | '.join(column.replace('_', ' ') for column in columns)} |")
+    print("|---" * len(columns) + "|")
+    for line in lines:
+        print(f"| {' | '.join(line)} |")
