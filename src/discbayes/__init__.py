@@ -15,8 +15,20 @@ from discbayes.classifier import BayesNetClassifier
 from discbayes.data import EqualFrequencyDiscretizer, MDLPDiscretizer
 from discbayes.inference import FactorTooLargeError
 from discbayes.network import Structure
+from discbayes.objectives import ClassificationRate, ConditionalLikelihood, Margin
 from discbayes.parameters import MaximumAPosteriori, MaximumConditionalLikelihood, MaximumLikelihood
-from discbayes.search import KDB, Branching, FixedStructure, HillClimb, NaiveBayes, SpanningTree, SuperParent
+from discbayes.search import (
+    KDB,
+    Annealing,
+    Branching,
+    FixedStructure,
+    GreedyEdges,
+    HillClimb,
+    NaiveBayes,
+    OrderBased,
+    SpanningTree,
+    SuperParent,
+)
 
 if TYPE_CHECKING:
     from discbayes.datasets import list_datasets, load_dataset
@@ -26,18 +38,24 @@ _LEAVES = {"list_datasets": "datasets", "load": "io", "load_dataset": "datasets"
 
 __all__ = [
     "KDB",
+    "Annealing",
     "BayesNet",
     "BayesNetClassifier",
     "Branching",
+    "ClassificationRate",
+    "ConditionalLikelihood",
     "EqualFrequencyDiscretizer",
     "FactorTooLargeError",
     "FixedStructure",
+    "GreedyEdges",
     "HillClimb",
     "MDLPDiscretizer",
+    "Margin",
     "MaximumAPosteriori",
     "MaximumConditionalLikelihood",
     "MaximumLikelihood",
     "NaiveBayes",
+    "OrderBased",
     "SpanningTree",
     "Structure",
     "SuperParent",

@@ -14,19 +14,24 @@ from discbayes.classifier import BayesNetClassifier
 from discbayes.cli.tables import Reading
 from discbayes.engine import Progress
 from discbayes.parameters import PARAMETERS
-from discbayes.search import KDB, STRUCTURES
+from discbayes.search import STRUCTURES
 
 DISCRETIZERS = {"mdlp": "mdlp", "equal-frequency": "equal-frequency", "none": None}
 LEARNING: dict[str, Any] = {
     "structure": "tan",
     "parameters": "map",
     "k": None,
+    "score": None,
+    "evaluation": None,
+    "max_time": None,
     "discretizer": "mdlp",
     "categorical": (),
     "missing": "available",
     "drop": (),
     "seed": 0,
 }
+
+SEARCH = ("k", "score", "evaluation", "max_time")
 
 
 def names(text: str) -> tuple[str, ...]:
@@ -112,15 +117,47 @@ def add_learning(parser: ArgumentParser) -> None:
 
     option("--structure", "how features depend on one another", choices=list(STRUCTURES))
     option("--parameters", "how the tables are learned", choices=list(PARAMETERS))
-    group.add_argument(
-        "--k",
-        type=at_least(0),
-        default=SUPPRESS,
-        help="parents of a feature, with --structure kdb (default: 1)",
-    )
+    _add_search(group)
     option("--discretizer", "how numbers become intervals; none takes them as labels", choices=list(DISCRETIZERS))
     option("--missing", "what gaps are in learning", choices=["available", "value", "drop", "error"])
     option("--seed", "seed of everything random", type=at_least(0))
+
+
+def _add_search(group: Any) -> None:
+    """Settings of some of the searches; without a default here, as each search has its own."""
+    settings: list[tuple[str, Any, str, str]] = [
+        ("--k", at_least(0), "K", "the largest number of feature parents (kdb, greedy, order, superparent)"),
+        (
+            "--score",
+            str,
+            "NAME",
+            "what the search makes large: cr, cl, mm, or an edge score such as fcll (tan, kdb, ghc)",
+        ),
+        ("--evaluation", evaluation, "HOW", "score rows by resubstitution, loo, or a number of folds (cr, cl, mm)"),
+        ("--max-time", seconds, "SECONDS", "end the search then, with the best structure so far"),
+    ]
+    for flag, kind, shown, text in settings:
+        group.add_argument(flag, type=kind, default=SUPPRESS, metavar=shown, help=text)
+
+
+def evaluation(text: str) -> str | int:
+    """How a sample score is evaluated."""
+    if text in ("resubstitution", "loo"):
+        return text
+    if not text.isdigit() or int(text) < 2:
+        raise ArgumentTypeError(f"{text!r} is not resubstitution, loo or a number of folds of at least 2")
+    return int(text)
+
+
+def seconds(text: str) -> float:
+    """A number of seconds above zero."""
+    try:
+        value = float(text)
+    except ValueError:
+        value = 0.0
+    if not 0 < value < float("inf"):
+        raise ArgumentTypeError(f"{text!r} is not a number of seconds above 0")
+    return value
 
 
 def add_effort(parser: ArgumentParser) -> None:
@@ -150,15 +187,27 @@ def add_draws(parser: ArgumentParser) -> None:
 
 def given_learning(args: Namespace) -> list[str]:
     """The options of learning that the command line holds."""
-    return [f"--{name}" for name in LEARNING if hasattr(args, name)]
+    return [f"--{name.replace('_', '-')}" for name in LEARNING if hasattr(args, name)]
 
 
 def fill_learning(parser: ArgumentParser, args: Namespace) -> None:
     """Put the defaults of learning in place, and check what argparse cannot."""
     for name, default in LEARNING.items():
         setattr(args, name, getattr(args, name, default))
-    if args.k is not None and args.structure != "kdb":
-        parser.error(f"--k goes with --structure kdb, not with {args.structure}")
+    known = _settings(args.structure)
+    for name in SEARCH:
+        if getattr(args, name) is not None and name not in known:
+            fitting = ", ".join(s for s in STRUCTURES if name in _settings(s))
+            parser.error(f"--{name.replace('_', '-')} goes with --structure {fitting}, not with {args.structure}")
+
+
+def _searcher(name: str) -> Any:
+    """The learner behind a name, which has settings as all estimators of scikit-learn do."""
+    return STRUCTURES[name]()
+
+
+def _settings(name: str) -> dict[str, Any]:
+    return _searcher(name).get_params()
 
 
 def reading(args: Namespace) -> Reading:
@@ -173,8 +222,9 @@ def progress(args: Namespace) -> Progress:
 
 def classifier(args: Namespace, verbose: int = 0) -> BayesNetClassifier:
     """The estimator that the options describe."""
+    settings = {name: getattr(args, name) for name in SEARCH if getattr(args, name) is not None}
     return BayesNetClassifier(
-        args.structure if args.k is None else KDB(k=args.k),
+        _searcher(args.structure).set_params(**settings) if settings else args.structure,
         args.parameters,
         discretizer=DISCRETIZERS[args.discretizer],
         categorical=list(args.categorical) or "auto",

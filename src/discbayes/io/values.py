@@ -28,7 +28,7 @@ from typing import Any
 import numpy as np
 from sklearn.base import BaseEstimator
 
-from discbayes import data, parameters, scores, search
+from discbayes import data, objectives, parameters, scores, search
 from discbayes.io.checks import (
     as_array,
     as_bool,
@@ -42,7 +42,7 @@ from discbayes.io.checks import (
 )
 from discbayes.network import Structure
 
-_ROOMS = (data, parameters, scores, search)
+_ROOMS = (data, objectives, parameters, scores, search)
 _ARRAYS = ("|b1", "|i1", "<i2", "<i4", "<i8", "|u1", "<u2", "<u4", "<u8", "<f2", "<f4", "<f8")
 _DESCRIPTION = 200  # characters
 _NOT_FINITE = {"inf": math.inf, "-inf": -math.inf, "nan": math.nan}

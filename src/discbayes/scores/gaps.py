@@ -67,9 +67,7 @@ class GapRows:
         whole = (base >= 0) & (old_base >= 0)
         masked = [(family, replace_base(family, self.first, whole)) for family in (old, new)]
         for (family, cells), sign in zip(masked, (-1.0, 1.0), strict=True):
-            kernels.add_family(
-                out, self.rows.y, self.rows.group, cells, family.n_base, family.tables, family.own, sign
-            )
+            kernels.add_family(out, self.rows.y, self.rows.group, cells, family.n_base, family.tables, family.own, sign)
         return out, np.flatnonzero(~whole)
 
     def infer(self, families: Sequence[Family], new: Family, out: np.ndarray, affected: np.ndarray) -> None:

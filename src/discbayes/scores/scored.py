@@ -60,6 +60,8 @@ class Effort:
 class ScoredNetwork:
     """A structure with the log-joint of every row under it, ready to be extended."""
 
+    _known_total: float | None
+
     def __init__(
         self,
         data: Encoded,
@@ -109,10 +111,10 @@ class ScoredNetwork:
     @property
     def total(self) -> float:
         """The weighted sum of the objective over all rows."""
-        if self._total is None:
+        if self._known_total is None:
             whole = (self.score.rows(self.log_joint, self._whole.y) * self._whole.weight).sum()
-            self._total = float(whole) + self._gap_value(self.gaps.log_joint)
-        return self._total
+            self._known_total = float(whole) + self._gap_value(self.gaps.log_joint)
+        return self._known_total
 
     def reported(self, total: float | None = None) -> float:
         """The value as the papers give it: a rate for CR, a sum for CL and MM."""
@@ -144,14 +146,12 @@ class ScoredNetwork:
     def _add(self, family: Family, sign: float) -> None:
         whole = self._whole
         base = family.base[: self.n_whole]
-        kernels.add_family(
-            self.log_joint, whole.y, whole.group, base, family.n_base, family.tables, family.own, sign
-        )
+        kernels.add_family(self.log_joint, whole.y, whole.group, base, family.n_base, family.tables, family.own, sign)
 
     def _changed(self) -> None:
         self._view: DoubtView | LikelihoodView | None = None
         self._gap_view: GapView | None = None
-        self._total: float | None = None
+        self._known_total = None
 
     # ---- what could be added
 
@@ -309,9 +309,7 @@ class ScoredNetwork:
         base, n_base = family.base, family.n_base
         if task.through:
             base, n_base = self.maker.cells(task.child, (*task.through, *family.parents))
-        gains, exact = view.scan(
-            family, base[: self.n_whole], n_base, task.through, extensions, which, bound - hope
-        )
+        gains, exact = view.scan(family, base[: self.n_whole], n_base, task.through, extensions, which, bound - hope)
         if self.gaps.size:
             gains[~exact] += hope
             if self._gap_view is not None and self._joins_trees(task):

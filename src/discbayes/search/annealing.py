@@ -160,8 +160,8 @@ class _Pool:
         self.network, self.rows = network, network._whole
         self.kind, self.scale = network.score.kind, network.score.scale
         self.live = np.flatnonzero(run.data.cards > 1)
-        fixed = run.limits.required.any(axis=0)
-        self.allowed = allowed & ~fixed[None, :]
+        self.allowed = allowed.copy()
+        self.allowed[:, np.asarray(run.limits.required.any(axis=0))] = False
         self.start = run.structure
         self.row_jobs: int | None = 1
         self.alone = [network.maker.make(i, ()) for i in range(run.data.n_features)]
@@ -190,9 +190,7 @@ class _Pool:
         """Numbers for each cell of an edge."""
         return self.rows.n_classes * self.rows.n_groups
 
-    def edges(
-        self, pairs: list[tuple[int, int]], n_jobs: int | None = 1
-    ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    def edges(self, pairs: list[tuple[int, int]], n_jobs: int | None = 1) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
         """The tables of edges (parent, child), one after the other, and where each of them starts."""
         wanted: dict[int, list[int]] = {}
         for p, i in pairs:
@@ -230,6 +228,7 @@ class _Chain:
         # tries of the round, rejections, draws in a row that cannot be tried, changes in a row that change nothing
         self.counters = np.zeros(4, np.int64)
         self._waiting = np.empty((0, 3))
+        self._next, self._starts, self._tables, self._own = 0, np.empty(0, np.int64), np.empty(0), np.empty(0)
         self._draw()
 
     @property

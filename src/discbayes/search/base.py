@@ -19,7 +19,7 @@ from discbayes.network import Structure
 from discbayes.search.constraints import Constraints
 
 
-class SearchStopped(Exception):  # noqa: N818 - not an error: the search ends early, with what it has
+class SearchStopped(Exception):
     """The time is over, or the callback said that it is enough."""
 
 

@@ -112,7 +112,7 @@ def _start(data: Encoded, given: Any, required: np.ndarray, forbidden: np.ndarra
         for p in group:
             if forbidden[p, i]:
                 raise ValueError(f"the starting structure has the forbidden edge {_edge(data, p, i)}")
-        for p in np.flatnonzero(required[:, i]):
+        for p in np.flatnonzero(required[:, i]).tolist():
             if p not in group:
                 raise ValueError(f"the starting structure lacks the required edge {_edge(data, p, i)}")
     return structure

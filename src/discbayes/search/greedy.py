@@ -90,4 +90,3 @@ class GreedyEdges(SampleSearch):
                 if free.any():
                     tasks.append(Task(child, np.flatnonzero(free)))
         return tasks
-

@@ -55,7 +55,7 @@ class OrderBased(SampleSearch):
 
     Notes
     -----
-    Features that come later in the order have no parents yet (or those of ``start``) while the parents of one are chosen.
+    Features later in the order have no parents yet (or those of ``start``) while the parents of one are chosen.
     OMI begins with an edge between the pair that tells most about the class. Of sets that improve the score equally the
     smaller one, then the one of lower columns, is taken. Required and starting parents come earlier in every order.
     """
@@ -153,7 +153,7 @@ class OrderBased(SampleSearch):
         )  # fmt: skip
 
     def _tasks(self, run: Run, network: AnyNetwork, child: int, earlier: list[int], allowed: np.ndarray) -> list[Task]:
-        """All sets of earlier features that may join the parents of a child: those with the same lower members together."""
+        """All sets of earlier features that may join the parents of a child, those with the same lower members together."""
         group, data = network.parents(child), run.data
         if data.cards[child] <= 1:
             return []
@@ -197,8 +197,8 @@ def _refuse_loose_parents(run: Run) -> None:
         for a, b in combinations(group, 2):
             if not joined[a, b]:
                 raise ValueError(
-                    f"strict=True, but the parents {run.names[a]!r} and {run.names[b]!r} that {run.names[i]!r} has from "
-                    "the start are not joined"
+                    f"strict=True, but the parents {run.names[a]!r} and {run.names[b]!r} that {run.names[i]!r} has "
+                    "from the start are not joined"
                 )
 
 
