@@ -2,8 +2,8 @@
 
 The rate and the likelihood are best with X1-X3 and without X2-X3. For the margin that depends on λ (columns
 ``margin_0.1`` and ``margin_1``): at 0.1 no row reaches the corner of min(1, λ·log d), so the score is the mean of
-log d, which is larger with X3-X2 although the rate is smaller. Cross-validation chooses λ = 1, where X1-X3 alone is
-best.
+log d, which is larger with X3-X2 although the rate is smaller. Cross-validation mostly chooses λ = 1, where X1-X3
+alone is best.
 """
 
 from __future__ import annotations

@@ -27,6 +27,12 @@ from discbayes.scores.rows import check_evaluation
 
 FREQUENCIES = (MaximumLikelihood, MaximumAPosteriori)  # learners whose tables follow from counts, family by family
 
+KINDS: dict[type, int] = {
+    ClassificationRate: scanning.RATE,
+    ConditionalLikelihood: scanning.LIKELIHOOD,
+    Margin: scanning.MARGIN,
+}
+
 
 class SampleScore(BaseEstimator):
     """What a search that looks at the rows makes as large as it can.
@@ -56,6 +62,9 @@ class SampleScore(BaseEstimator):
         check_evaluation(self.evaluation)
         objective = objective_of(self.objective)
         objective._check()
+        if type(objective) not in KINDS:
+            known = ", ".join(kind.__name__ for kind in KINDS)
+            raise ValueError(f"{objective!r}: a structure search knows the objectives {known} only")
         if isinstance(objective, Margin) and (objective.eta is not None or objective.kappa):
             raise ValueError(
                 f"a structure search takes the hard margin, not {objective!r}: leave eta and kappa to the parameters"
@@ -76,12 +85,7 @@ class SampleScore(BaseEstimator):
     @property
     def kind(self) -> int:
         """The objective in the words of the kernels."""
-        kinds = {
-            ClassificationRate: scanning.RATE,
-            ConditionalLikelihood: scanning.LIKELIHOOD,
-            Margin: scanning.MARGIN,
-        }
-        return kinds[type(self.objective)]
+        return KINDS[type(self.objective)]
 
     @property
     def scale(self) -> float:

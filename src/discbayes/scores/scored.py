@@ -188,8 +188,17 @@ class ScoredNetwork:
         return self._last.setdefault((task.child, task.through), np.full(self.rows.cards.size, np.inf))
 
     def _batches(self, tasks: Sequence[Task]) -> Iterator[list[Task]]:
-        """The candidates of largest last gain first, then the rest, in batches that become larger."""
-        gains = [self._last_gains(task)[task.parents] for task in tasks]
+        """The candidates of largest last gain first, then the rest, in batches that become larger.
+
+        A child whose tables have to be made waits for the rest, so that those of all of its candidates are made, and
+        kept, together.
+        """
+        gains = [
+            self._last_gains(task)[task.parents]
+            if not self._cells_to_make(task)
+            else np.full(task.parents.size, np.inf)
+            for task in tasks
+        ]
         known = np.concatenate([g[np.isfinite(g)] for g in gains]) if tasks else np.empty(0)
         n_seeds = min(MOST_SEEDS, 2 + known.size // SEED_SHARE)
         least = np.partition(known, -n_seeds)[-n_seeds] if known.size > n_seeds else np.inf
@@ -210,7 +219,7 @@ class ScoredNetwork:
         """The cells of the tables that have to be made for a task; none if they were kept."""
         family, rows = self.families[task.child], self.rows
         known = None if task.through else self._extensions.get((task.child, family.parents))
-        if known is not None and all(int(p) in known.place for p in task.parents[[0, -1]]):
+        if known is not None and (known.where(task.parents) >= 0).all():
             return 0.0
         beside = float(family.n_base * rows.n_classes * rows.n_groups)
         for p in task.through:

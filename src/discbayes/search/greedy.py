@@ -70,6 +70,8 @@ class GreedyEdges(SampleSearch):
             effort = Effort()
             found = network.best(self._tasks(run, network, allowed), least, effort, run.check)
             if found is None:
+                if effort.evaluations:
+                    run.step(None, network.reported(), effort.evaluations, abandoned=effort.abandoned)
                 return
             network.set_parents(found.child, (*found.joining, *network.parents(found.child)))
             run.structure = network.structure

@@ -153,7 +153,7 @@ class OrderBased(SampleSearch):
         )  # fmt: skip
 
     def _tasks(self, run: Run, network: AnyNetwork, child: int, earlier: list[int], allowed: np.ndarray) -> list[Task]:
-        """All sets of earlier features that may join the parents of a child, those with the same lower members together."""
+        """The sets of earlier features that may join the parents of a child; those with the same lower ones together."""
         group, data = network.parents(child), run.data
         if data.cards[child] <= 1:
             return []
