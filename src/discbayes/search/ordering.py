@@ -153,7 +153,7 @@ class OrderBased(SampleSearch):
         )  # fmt: skip
 
     def _tasks(self, run: Run, network: AnyNetwork, child: int, earlier: list[int], allowed: np.ndarray) -> list[Task]:
-        """The sets of earlier features that may join the parents of a child; those with the same lower ones together."""
+        """The sets of earlier features that may join the parents of a child, by their lower members."""
         group, data = network.parents(child), run.data
         if data.cards[child] <= 1:
             return []
