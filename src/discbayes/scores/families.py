@@ -54,16 +54,15 @@ class Extensions:
     tables: np.ndarray
     own: np.ndarray
     spread: float
+    n_features: int
 
     def where(self, parents: np.ndarray) -> np.ndarray:
         """Where each of some parents stands; −1 for one that is not there."""
-        known = self._positions
-        inside = parents < known.size
-        return np.where(inside, known[np.where(inside, parents, 0)], -1)
+        return self._positions[parents]
 
     @cached_property
     def _positions(self) -> np.ndarray:
-        positions = np.full(int(self.parents.max(initial=0)) + 1, -1, np.int64)
+        positions = np.full(self.n_features, -1, np.int64)
         positions[self.parents] = np.arange(self.parents.size)
         return positions
 
@@ -120,7 +119,7 @@ class FamilyMaker:
             rows.scheme, rows.removed, self.smoothing.mode, amounts, reference, own_reference, starts, tables, own,
             spread,
         )  # fmt: skip
-        return Extensions(parents, starts, tables, own, float(spread.max(initial=0.0)))
+        return Extensions(parents, starts, tables, own, float(spread.max(initial=0.0)), rows.cards.size)
 
     def _widen(self, tables: np.ndarray, n_base: int, wider: int) -> np.ndarray:
         """Tables of a family, repeated for every value of parents that stand before its own."""

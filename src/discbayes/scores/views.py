@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 
 import numpy as np
@@ -41,8 +42,9 @@ class BitSets:
 
     def cells(self, child: int, parents: tuple[int, ...]) -> np.ndarray:
         """The bit sets of the cells of a family; none where it has too many, or a feature without them."""
-        n_cells = int(np.prod(self.rows.cards[[child, *parents]].astype(float)))
-        if n_cells > MOST_CELLS or not self.known[[child, *parents]].all():
+        members = (child, *parents)
+        n_cells = math.prod(int(self.rows.cards[i]) for i in members)
+        if n_cells > MOST_CELLS or not all(self.known[i] for i in members):
             return NO_BITS
         cells = self.of(child)
         for p in reversed(parents):

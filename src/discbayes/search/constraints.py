@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -41,11 +42,9 @@ class Constraints:
         start: Any = None,
     ) -> Constraints:
         """Read edges given by names or positions; contradictions and cycles are refused."""
-        size = MAX_TABLE_SIZE if max_table_size is None else int(max_table_size)
-        if size < 1:
-            raise ValueError(f"max_table_size={max_table_size!r} must be at least 1")
-        if max_candidates is not None and int(max_candidates) < 1:
-            raise ValueError(f"max_candidates={max_candidates!r} must be at least 1, or None for no limit")
+        size = MAX_TABLE_SIZE if max_table_size is None else _limit("max_table_size", max_table_size)
+        if max_candidates is not None:
+            max_candidates = _limit("max_candidates", max_candidates)
         needed = _matrix(data, required, "required")
         barred = _matrix(data, forbidden, "forbidden")
         both = np.argwhere(needed & barred)
@@ -82,12 +81,20 @@ class Constraints:
 
     def fitting(self, data: Encoded, child: int, parents: Sequence[int]) -> np.ndarray:
         """Which features may join the parents of a child without making its table too large."""
-        others = float(np.prod(data.cards[[child, *parents]].astype(float))) * data.n_classes
-        return data.cards.astype(float) * others <= self.max_table_size
+        others = math.prod(int(data.cards[i]) for i in (child, *parents)) * data.n_classes
+        return data.cards <= self.max_table_size // others
 
     def table_fits(self, data: Encoded, child: int, parents: Sequence[int]) -> bool:
         """Whether the table of a family is within the limit."""
-        return float(np.prod(data.cards[[child, *parents]].astype(float))) * data.n_classes <= self.max_table_size
+        return math.prod(int(data.cards[i]) for i in (child, *parents)) * data.n_classes <= self.max_table_size
+
+
+def _limit(name: str, value: Any) -> int:
+    """A limit as a whole number; 1e6 is one too."""
+    number = isinstance(value, (int, float, np.integer, np.floating)) and not isinstance(value, bool)
+    if not number or not 1 <= value < np.inf or value != np.floor(value):
+        raise ValueError(f"{name}={value!r} must be at least 1 and whole, or None")
+    return int(value)
 
 
 def read_structure(data: Encoded, given: Any, what: str) -> Structure:
