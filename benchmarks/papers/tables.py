@@ -30,7 +30,9 @@ def show() -> None:
         results = Results(name, columns)
         if results.rows:
             print(f"\n{name}\n")
-            print_table(columns, [[cell(name, column, row.get(column, "")) for column in columns] for row in results.rows])
+            print_table(
+                columns, [[cell(name, column, row.get(column, "")) for column in columns] for row in results.rows]
+            )
     show_fcll_sets()
 
 

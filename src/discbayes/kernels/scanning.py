@@ -292,19 +292,25 @@ def _scan_rows(
 
 @helper
 def _bits_are_cheaper(reach, near_reach, widest, front, segment_start, cells):
-    """Whether going through the cells of all segments by bit sets takes less time than through their rows."""
+    """Whether going through the cells of all segments by bit sets takes less time, roughly, than through their rows."""
     n_segments = segment_start.size
     by_bits, by_rows = 0.0, 0.0
     for s in range(n_segments):
         widest[s] = 0.0
     for cell in range(cells):
         for s in range(n_segments):
-            far = reach[cell * n_segments + s]
-            if far > near_reach:
-                widest[s] = max(widest[s], far)
-                by_bits += CELL_COST + WORD_COST * (_prefix(front, s, far) - segment_start[s]) / 64.0
+            widest[s] = max(widest[s], reach[cell * n_segments + s])
     for s in range(n_segments):
-        by_rows += ROW_COST * (_prefix(front, s, widest[s]) - segment_start[s])
+        if widest[s] > near_reach:
+            rows = _prefix(front, s, widest[s]) - segment_start[s]
+            by_rows += ROW_COST * rows
+            far = 0
+            for cell in range(cells):
+                if reach[cell * n_segments + s] > near_reach:
+                    far += 1
+            by_bits += far * (CELL_COST + WORD_COST * rows / 128.0)  # half of the rows, on average
+        else:
+            widest[s] = 0.0
     return by_bits < by_rows
 
 

@@ -28,6 +28,7 @@ MOST_MADE = 20_000_000  # cells of extension tables that are made at a time: 160
 PREPARED = 16  # children whose extensions are made at a time
 USUAL_REACH = 24.0  # of a family table: twice the logarithm of a floor of 1e-5
 MOST_SEEDS, SEED_SHARE = 64, 256  # candidates that looked best last time and are scored first: one in so many
+SCAN_COST = 4.0  # nanoseconds for a row of one candidate, roughly
 ROUNDING = 1e-9  # of the total weight: values that differ by less are equal
 
 
@@ -210,7 +211,7 @@ class ScoredNetwork:
         pieces = [piece for task in rest for piece in self._pieces(task)]
         promise = [float(self._last_gains(piece)[piece.parents].max()) for piece in pieces]
         order = sorted(range(len(pieces)), key=lambda t: (-promise[t], t))
-        done, size = 0, max(2, len(order) // 16)
+        done, size = 0, max(2, len(order) // (2 if first else 16))  # with a bound from the start, few batches will do
         while done < len(order):
             yield [pieces[t] for t in order[done : done + size]]
             done, size = done + size, size * 2
@@ -254,8 +255,9 @@ class ScoredNetwork:
         return [result for portion in portions for result in self._scan_portion(portion, bound)]
 
     def _scan_portion(self, batch: Sequence[Task], bound: float) -> list[tuple[np.ndarray, np.ndarray]]:
-        work = sum(task.parents.size for task in batch) * self.rows.y.size * 0.5
-        extensions = parallel_map(self._extend, batch, self.n_jobs, work=work)
+        work = sum(task.parents.size for task in batch) * self.rows.y.size * SCAN_COST
+        missing = any(self._cells_to_make(task) for task in batch)
+        extensions = parallel_map(self._extend, batch, self.n_jobs, work=work * missing)
         self._keep(batch, extensions)
         reach = max((e.spread for e in extensions), default=0.0)
         if self._view is None or self._view.reach < reach:
