@@ -207,10 +207,7 @@ def annealing(score, seed, scale, max_tries, max_successes, max_rejections, temp
     def neighbours():
         below = descendants(parents)
         return {
-            (p, i)
-            for i in live
-            for p in live
-            if p != i and allowed[p, i] and parents[i] != (p,) and not below[i, p]
+            (p, i) for i in live for p in live if p != i and allowed[p, i] and parents[i] != (p,) and not below[i, p]
         }
 
     def drawn():
@@ -224,7 +221,9 @@ def annealing(score, seed, scale, max_tries, max_successes, max_rejections, temp
     best, rejected, idle = parents, 0, 0
     while max(rejected, idle) < max_rejections and neighbours() and value < most - tolerance:
         tried = successes = 0
-        while successes < max_successes and tried < max_tries and value < most - tolerance and (possible := neighbours()):
+        while (
+            successes < max_successes and tried < max_tries and value < most - tolerance and (possible := neighbours())
+        ):
             edge, luck = next((edge, luck) for edge, luck in draws if edge in possible)
             tried += 1
             tree = with_family(parents, int(edge[1]), (int(edge[0]),))

@@ -57,9 +57,7 @@ def check(data, name, evaluation, order="omi", slow_settings=None, **settings):
     found_order, rng = ordered(data, order, before)
     slow = slow_score(data, name, evaluation, rng)
     plain = {key: settings[key] for key in ("k", "strict", "refine", "listing", "start") if key in settings}
-    expected, value = order_based(
-        slow, list(found_order.features), found_order.first_edge, **plain, **slow_settings
-    )
+    expected, value = order_based(slow, list(found_order.features), found_order.first_edge, **plain, **slow_settings)
     search = OrderBased(order, SCORES[name], evaluation, MaximumLikelihood(), random_state=SEED, **settings)
     found, history = run(search, data)
     assert found == expected

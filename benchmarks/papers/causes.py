@@ -4,7 +4,6 @@
   taken. Here it is the first; with the columns in another order it is another.
 - ``categories``: whole numbers as categories, without cut points.
 - ``split``: other rows for training, as many as in the published split.
-- ``scale``: λ of the margin.
 """
 
 from __future__ import annotations

@@ -18,7 +18,7 @@ import numpy as np
 from discbayes.network.graph import descendants
 from discbayes.scores.scored import Effort, ScoredNetwork, Task
 from discbayes.scores.together import Move, Moves
-from discbayes.search.base import Run, check_k
+from discbayes.search.base import Run, check_k, check_start
 from discbayes.search.sampled import SampleSearch
 
 
@@ -61,6 +61,7 @@ class SuperParent(SampleSearch):
         check_k(self.k)
 
     def _search(self, run: Run) -> None:
+        check_start(run, self.k)
         allowed = run.limits.allowed(run.data, run.counts, run.n_jobs)
         network = self._by_frequencies(run)
         last: dict[int, float] = {}
@@ -68,6 +69,8 @@ class SuperParent(SampleSearch):
             effort = Effort()
             kept = self._round(run, network, allowed, last, effort)
             if kept is None:
+                if effort.evaluations:
+                    run.step(None, network.reported(), effort.evaluations, abandoned=effort.abandoned)
                 return
             for child in kept.children:
                 network.set_parents(child, (kept.parent, *network.parents(child)))
