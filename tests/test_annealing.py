@@ -21,7 +21,7 @@ from test_counts import encoded
 from test_greedy import SCORES, run
 
 EVALUATIONS = ["resubstitution", 3, "loo"]
-SHORT = dict(max_tries=9, max_successes=4, max_rejections=12)
+SHORT = {"max_tries": 9, "max_successes": 4, "max_rejections": 12}
 SEED = 3
 
 
@@ -175,11 +175,11 @@ def test_edges_of_a_start_that_are_no_candidates_can_be_replaced():
         ([1, 1], {}, 0),
         ([1, 3], {}, 0),
         ([2, 3], {}, 1),
-        ([2, 2, 2], dict(forbidden=[(a, b) for a in range(3) for b in range(3) if a != b]), 0),
-        ([2, 2, 2], dict(required=[(0, 1), (1, 2)], forbidden=[(1, 0), (2, 0)]), 2),
-        ([2, 2, 2], dict(required=[(0, 1), (1, 2)]), 2),
-        ([2, 2, 2], dict(max_table_size=7), 0),
-        ([2, 2, 2], dict(forbidden=[(0, 1), (1, 0), (0, 2), (2, 0), (1, 2)]), 1),
+        ([2, 2, 2], {"forbidden": [(a, b) for a in range(3) for b in range(3) if a != b]}, 0),
+        ([2, 2, 2], {"required": [(0, 1), (1, 2)], "forbidden": [(1, 0), (2, 0)]}, 2),
+        ([2, 2, 2], {"required": [(0, 1), (1, 2)]}, 2),
+        ([2, 2, 2], {"max_table_size": 7}, 0),
+        ([2, 2, 2], {"forbidden": [(0, 1), (1, 0), (0, 2), (2, 0), (1, 2)]}, 1),
     ],
     ids=str,
 )
@@ -213,7 +213,7 @@ def test_a_score_that_nothing_changes_ends_the_search():
 @pytest.mark.parametrize("limits", [(12, 5, 20), (3, 100, 20), (100, 1, 10), (1, 1, 1)])
 def test_rounds_end_after_tries_or_successes_and_the_search_after_rejections(limits):
     tries, successes, rejections = limits
-    names = dict(max_tries=tries, max_successes=successes, max_rejections=rejections)
+    names = {"max_tries": tries, "max_successes": successes, "max_rejections": rejections}
     _, history = check(sample(2), "cl", scale=1.0, **names)
     for step in history:
         assert step["evaluations"] == tries or step["accepted"] == successes
@@ -316,19 +316,19 @@ def test_what_interrupts_a_round_loses_nothing_that_was_found(monkeypatch, stop,
 @pytest.mark.parametrize(
     "settings, message",
     [
-        (dict(restarts=0), "restarts=0 must be a whole number that is at least 1"),
-        (dict(restarts=None), "restarts=None must be a whole number"),
-        (dict(max_tries=0), "max_tries=0 must be"),
-        (dict(max_successes=1.5), "max_successes=1.5 must be"),
-        (dict(max_rejections=True), "max_rejections=True must be"),
-        (dict(temperature=0), "temperature=0 must be above 0"),
-        (dict(temperature=float("nan")), "temperature=nan must be above 0"),
-        (dict(cooling=1.0), "cooling=1.0 must be between 0 and 1: the temperature has to fall"),
-        (dict(cooling=0), "cooling=0 must be between 0 and 1"),
-        (dict(scale=-1), "scale=-1 must be above 0"),
-        (dict(parameters="cl"), "Annealing learns tables by frequencies"),
-        (dict(start=Structure(((), (), (0, 1), ()))), "Annealing goes over trees: the starting structure has"),
-        (dict(required=[(0, 2), (1, 2)]), "Annealing goes over trees: the starting structure has"),
+        ({"restarts": 0}, "restarts=0 must be a whole number that is at least 1"),
+        ({"restarts": None}, "restarts=None must be a whole number"),
+        ({"max_tries": 0}, "max_tries=0 must be"),
+        ({"max_successes": 1.5}, "max_successes=1.5 must be"),
+        ({"max_rejections": True}, "max_rejections=True must be"),
+        ({"temperature": 0}, "temperature=0 must be above 0"),
+        ({"temperature": float("nan")}, "temperature=nan must be above 0"),
+        ({"cooling": 1.0}, "cooling=1.0 must be between 0 and 1: the temperature has to fall"),
+        ({"cooling": 0}, "cooling=0 must be between 0 and 1"),
+        ({"scale": -1}, "scale=-1 must be above 0"),
+        ({"parameters": "cl"}, "Annealing learns tables by frequencies"),
+        ({"start": Structure(((), (), (0, 1), ()))}, "Annealing goes over trees: the starting structure has"),
+        ({"required": [(0, 2), (1, 2)]}, "Annealing goes over trees: the starting structure has"),
     ],
 )
 def test_settings_that_make_no_sense_are_refused(settings, message):

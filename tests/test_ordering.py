@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from functools import cache
-from itertools import product
+from itertools import pairwise, product
 
 import numpy as np
 import pytest
@@ -141,10 +141,10 @@ def test_the_listing_takes_its_first_edge_in_any_case(name, evaluation, order):
 @pytest.mark.parametrize("name, evaluation", list(product(SCORES, EVALUATIONS)))
 def test_refinement(name, evaluation):
     data = related(1, 18, 4) if evaluation == "loo" else related(2, 30, 5)
-    found, history = check(data, name, evaluation, refine=True)
+    _found, history = check(data, name, evaluation, refine=True)
     check(data, name, evaluation, k=2, refine=True)
     scores = [step["score"] for step in history]
-    assert all(new >= old - 1e-9 for old, new in zip(scores[:-1], scores[1:], strict=True))
+    assert all(new >= old - 1e-9 for old, new in pairwise(scores))
 
 
 @pytest.mark.parametrize("order", ["random", "min-mi"])
@@ -218,7 +218,7 @@ def test_required_and_forbidden_edges(name, refine, order):
     np.fill_diagonal(forbidden, False)
     forbidden &= ~required
     found, _ = check(
-        data, name, "resubstitution", order, dict(required=required, allowed=~forbidden), k=2, refine=refine,
+        data, name, "resubstitution", order, {"required": required, "allowed": ~forbidden}, k=2, refine=refine,
         required=[(4, 1), ("x3", "x0")], forbidden=np.argwhere(forbidden).tolist(),
     )  # fmt: skip
     assert 4 in found.parents[1]
@@ -252,7 +252,7 @@ def test_a_limit_of_candidates(k):
     data = related(7, 60)
     allowed = Constraints.of(data, max_candidates=2).allowed(data, count(data))
     assert (allowed.sum(axis=0) == 2).all()
-    check(data, "cl", "resubstitution", "omi", dict(allowed=allowed), k=k, max_candidates=2)
+    check(data, "cl", "resubstitution", "omi", {"allowed": allowed}, k=k, max_candidates=2)
 
 
 def test_a_limit_of_table_sizes():
@@ -261,7 +261,7 @@ def test_a_limit_of_table_sizes():
     limit = int(np.median(sizes))
     for k in (1, 2):
         found, _ = check(
-            data, "cl", "resubstitution", "omi", dict(allowed=sizes <= limit, most_cells=limit), k=k,
+            data, "cl", "resubstitution", "omi", {"allowed": sizes <= limit, "most_cells": limit}, k=k,
             max_table_size=limit,
         )  # fmt: skip
         assert all(np.prod(data.cards[[i, *g]]) * 2 <= limit for i, g in enumerate(found.parents) if g)
@@ -270,7 +270,7 @@ def test_a_limit_of_table_sizes():
 @pytest.mark.parametrize("evaluation", EVALUATIONS)
 def test_tables_that_do_not_fit_into_memory_together_are_made_one_after_the_other(monkeypatch, evaluation):
     data = sample(10, 20, 5)
-    settings = dict(k=2, refine=True, random_state=SEED)
+    settings = {"k": 2, "refine": True, "random_state": SEED}
     expected = [run(OrderBased("omi", score, evaluation, **settings), data)[0] for score in SCORES.values()]
     monkeypatch.setattr(scored, "MOST_MADE", 30)
     monkeypatch.setattr(scored, "MOST_CACHED", 200)
@@ -305,14 +305,17 @@ def test_every_choice_and_every_score_is_in_the_trace():
 @pytest.mark.parametrize(
     "settings, message",
     [
-        (dict(order="best"), "order='best' is none of"),
-        (dict(order=[0, 1, 2]), "the order leaves out 'x3'"),
-        (dict(k=0), "k=0 must be a whole number that is at least 1"),
-        (dict(k=1.5), "k=1.5 must be a whole number"),
-        (dict(required=[(0, 2), (1, 2)]), "2 parents of 'x2' are required, or in the start, above k=1"),
-        (dict(start=Structure(((), (), (0, 1), ()))), "2 parents of 'x2' are required, or in the start, above k=1"),
-        (dict(k=2, strict=True, required=[(0, 2), (1, 2)]), "the parents 'x0' and 'x1' that 'x2' has from the start"),
-        (dict(order=[2, 1, 0, 3], required=[(0, 2)]), "the order has 'x2' before 'x0', which must come earlier"),
+        ({"order": "best"}, "order='best' is none of"),
+        ({"order": [0, 1, 2]}, "the order leaves out 'x3'"),
+        ({"k": 0}, "k=0 must be a whole number that is at least 1"),
+        ({"k": 1.5}, "k=1.5 must be a whole number"),
+        ({"required": [(0, 2), (1, 2)]}, "2 parents of 'x2' are required, or in the start, above k=1"),
+        ({"start": Structure(((), (), (0, 1), ()))}, "2 parents of 'x2' are required, or in the start, above k=1"),
+        (
+            {"k": 2, "strict": True, "required": [(0, 2), (1, 2)]},
+            "the parents 'x0' and 'x1' that 'x2' has from the start",
+        ),
+        ({"order": [2, 1, 0, 3], "required": [(0, 2)]}, "the order has 'x2' before 'x0', which must come earlier"),
     ],
 )
 def test_settings_that_make_no_sense_are_refused(settings, message):
@@ -322,7 +325,7 @@ def test_settings_that_make_no_sense_are_refused(settings, message):
 
 def test_a_required_edge_may_turn_the_first_pair_around():
     data = related(1)
-    free, history = run(OrderBased("omi", "cr"), data)
+    _free, history = run(OrderBased("omi", "cr"), data)
     a, b = history[0]["edge"]
     turned, history = run(OrderBased("omi", "cr", required=[(b, a)]), data)
     assert history[0]["order"].index(b) < history[0]["order"].index(a)

@@ -1,4 +1,4 @@
-"""The settings that all searches share, for every search that has a name: constraints, limits, ends, trace, odd data."""
+"""The settings that all searches share, for every search with a name: constraints, limits, ends, trace, odd data."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ from test_counts import encoded
 from test_greedy import run
 
 UNCOMPILED = bool(numba.config.DISABLE_JIT)
-SHORT = dict(max_tries=6, max_successes=3, max_rejections=6)  # for annealing
+SHORT = {"max_tries": 6, "max_successes": 3, "max_rejections": 6}  # for annealing
 KEEPS_START = {"SpanningTree", "Branching", "KDB", "GreedyEdges", "SuperParent", "OrderBased"}
 SEARCHES = {name: make for name, make in STRUCTURES.items() if isinstance(make(), Search)}
 SAMPLED = [name for name, make in SEARCHES.items() if isinstance(make(), SampleSearch)]
@@ -120,25 +120,28 @@ def test_nothing_is_left_to_choose(name):
 @pytest.mark.parametrize(
     "settings, message",
     [
-        (dict(required=[(0, 1)], forbidden=[("x0", "x1")]), "the edge x0 -> x1 is required and forbidden"),
-        (dict(required=[(0, 1), (1, 0)]), "the required edges cannot all be there: the edges form a cycle"),
-        (dict(required=[(0, 9)]), "a required edge names 9, which is no column"),
-        (dict(forbidden=[("x0", "z")]), "a forbidden edge names 'z', which is no column"),
-        (dict(required=["x0"]), "required edges are pairs"),
-        (dict(required=[(2, 2)]), "joins a column with itself"),
-        (dict(max_table_size=0), "max_table_size=0 must be at least 1"),
-        (dict(max_table_size=2.5), "max_table_size=2.5 must be at least 1 and whole"),
-        (dict(max_candidates=0), "max_candidates=0 must be at least 1"),
-        (dict(max_candidates=1.5), "max_candidates=1.5 must be at least 1 and whole"),
-        (dict(max_candidates="2"), "max_candidates='2' must be at least 1 and whole"),
-        (dict(max_table_size=7, required=[(0, 1)]), "the required edge x0 -> x1 needs a table above max_table_size=7"),
-        (dict(start=Structure.naive(4)), "the starting structure has 4 features and the data 5"),
-        (dict(start=[("x0", "x1"), ("x1", "x0")]), "the edges form a cycle"),
-        (dict(start=[(0, 1)], forbidden=[(0, 1)]), "the starting structure has the forbidden edge x0 -> x1"),
-        (dict(start=[(0, 1)], required=[(1, 2)]), "the starting structure lacks the required edge x1 -> x2"),
-        (dict(start=[(0, 1)], max_table_size=7), "the starting structure gives 'x1' a table above max_table_size=7"),
-        (dict(max_time=0), "max_time=0 must be a number of seconds above 0"),
-        (dict(max_time=float("nan")), "max_time=nan must be a number of seconds above 0"),
+        ({"required": [(0, 1)], "forbidden": [("x0", "x1")]}, "the edge x0 -> x1 is required and forbidden"),
+        ({"required": [(0, 1), (1, 0)]}, "the required edges cannot all be there: the edges form a cycle"),
+        ({"required": [(0, 9)]}, "a required edge names 9, which is no column"),
+        ({"forbidden": [("x0", "z")]}, "a forbidden edge names 'z', which is no column"),
+        ({"required": ["x0"]}, "required edges are pairs"),
+        ({"required": [(2, 2)]}, "joins a column with itself"),
+        ({"max_table_size": 0}, "max_table_size=0 must be at least 1"),
+        ({"max_table_size": 2.5}, "max_table_size=2.5 must be at least 1 and whole"),
+        ({"max_candidates": 0}, "max_candidates=0 must be at least 1"),
+        ({"max_candidates": 1.5}, "max_candidates=1.5 must be at least 1 and whole"),
+        ({"max_candidates": "2"}, "max_candidates='2' must be at least 1 and whole"),
+        (
+            {"max_table_size": 7, "required": [(0, 1)]},
+            "the required edge x0 -> x1 needs a table above max_table_size=7",
+        ),
+        ({"start": Structure.naive(4)}, "the starting structure has 4 features and the data 5"),
+        ({"start": [("x0", "x1"), ("x1", "x0")]}, "the edges form a cycle"),
+        ({"start": [(0, 1)], "forbidden": [(0, 1)]}, "the starting structure has the forbidden edge x0 -> x1"),
+        ({"start": [(0, 1)], "required": [(1, 2)]}, "the starting structure lacks the required edge x1 -> x2"),
+        ({"start": [(0, 1)], "max_table_size": 7}, "the starting structure gives 'x1' a table above max_table_size=7"),
+        ({"max_time": 0}, "max_time=0 must be a number of seconds above 0"),
+        ({"max_time": float("nan")}, "max_time=nan must be a number of seconds above 0"),
     ],
 )
 def test_settings_that_make_no_sense_are_refused(name, settings, message):
@@ -155,7 +158,7 @@ def test_a_callback_must_be_callable(name):
 @pytest.mark.parametrize("name", SAMPLED)
 def test_more_parents_than_a_search_allows_are_refused(name):
     message = "above k=1|Annealing goes over trees"
-    for settings in (dict(required=[(0, 2), (1, 2)]), dict(start=[(0, 2), (1, 2)])):
+    for settings in ({"required": [(0, 2), (1, 2)]}, {"start": [(0, 2), (1, 2)]}):
         with pytest.raises(ValueError, match=message):
             run(search_of(name, **settings), related(0))
 
@@ -165,7 +168,7 @@ def test_more_parents_than_a_search_allows_are_refused(name):
 def test_only_candidates_become_parents(name, most):
     data = related(2, n_features=6)
     allowed = Constraints.of(data, max_candidates=most).allowed(data, count(data))
-    more = dict(k=2) if "k" in search_of(name).get_params() else {}
+    more = {"k": 2} if "k" in search_of(name).get_params() else {}
     found, _ = run(search_of(name, random_state=0, max_candidates=most, **more), data)
     assert found.n_edges > 0
     assert all(allowed[edge] for edge in found.edges())
@@ -184,8 +187,8 @@ def test_a_required_edge_needs_not_be_a_candidate(name):
 def test_tables_stay_within_their_limit(name):
     rng = np.random.default_rng(0)
     data = encoded(rng, [2, 3, 4, 2, 5], 2, 30, linked=True)
-    more = dict(k=2) if "k" in search_of(name).get_params() else {}
-    more |= dict(max_parents=3) if name == "ghc" else {}
+    more = {"k": 2} if "k" in search_of(name).get_params() else {}
+    more |= {"max_parents": 3} if name == "ghc" else {}
     for limit in (12, 20, 1e2):
         found, _ = run(search_of(name, random_state=0, max_table_size=limit, **more), data)
         assert all(np.prod(data.cards[[i, *g]]) * 2 <= limit for i, g in enumerate(found.parents) if g)
@@ -196,13 +199,13 @@ def test_tables_stay_within_their_limit(name):
 def test_a_column_of_many_values_does_not_eat_the_memory(name, evaluation):
     """The table of the two wide columns would have 1.6 GB; none of the other tables has more than 0.5 MB."""
     wide = 10_000 if not UNCOMPILED else 30
-    settings = dict(random_state=0, max_table_size=10 * wide)
+    settings = {"random_state": 0, "max_table_size": 10 * wide}
     if name in SAMPLED:
-        settings |= dict(evaluation=evaluation)
+        settings |= {"evaluation": evaluation}
     elif evaluation != "resubstitution":
         pytest.skip("only scores of the rows hold rows out")
     if name == "anneal":
-        settings |= dict(max_tries=4, max_rejections=3)
+        settings |= {"max_tries": 4, "max_rejections": 3}
     data = encoded(np.random.default_rng(0), [wide, wide, 2, 3], 2, 40, linked=True)
     counts, peak = count(data), 0
     if UNCOMPILED:
@@ -351,8 +354,8 @@ def test_an_error_in_a_callback_is_not_swallowed(name):
 
 
 KERNELS = {  # in which every search of a kind spends its time
-    **dict.fromkeys(EDGEWISE, [(counting, "pairs_by_bits"), (counting, "pairs_by_loop")]),
-    **dict.fromkeys(SAMPLED, [(family_kernels, "extended_tables")]),
+    **{key: [(counting, "pairs_by_bits"), (counting, "pairs_by_loop")] for key in EDGEWISE},
+    **{key: [(family_kernels, "extended_tables")] for key in SAMPLED},
     "anneal": [(annealing_kernels, "next_proposal")],
 }
 
@@ -393,7 +396,7 @@ def test_ctrl_c_while_a_kernel_runs(monkeypatch, name, calls, n_jobs):
 def test_what_was_found_before_an_interrupt_is_kept(monkeypatch, name):
     data = related(0)
     seen = []
-    settings = dict(score="cl", random_state=0)
+    settings = {"score": "cl", "random_state": 0}
     run(search_of(name, callback=lambda step: seen.append(step), **settings), data)
 
     def callback(step):
@@ -446,7 +449,7 @@ def test_the_last_score_of_the_trace_is_that_of_the_structure(name):
 @every_search
 def test_the_same_seed_gives_the_same_structure(name):
     data = related(0)
-    folds = dict(evaluation=3) if name in SAMPLED else {}
+    folds = {"evaluation": 3} if name in SAMPLED else {}
     runs = [run(search_of(name, random_state=seed, **folds), data) for seed in (5, 5)]
     assert runs[0][0] == runs[1][0]
     assert [s["score"] for s in runs[0][1]] == [s["score"] for s in runs[1][1]]
@@ -465,9 +468,9 @@ def test_the_same_seed_gives_the_same_structure(name):
 def test_threads_change_nothing(monkeypatch, name, evaluation):
     monkeypatch.setattr("discbayes.engine.threads.THREAD_WORK", 0)
     data = related(0)
-    more = dict(k=2) if "k" in search_of(name).get_params() else {}
+    more = {"k": 2} if "k" in search_of(name).get_params() else {}
     if name in SAMPLED:
-        more |= dict(evaluation=evaluation, score="cl")
+        more |= {"evaluation": evaluation, "score": "cl"}
     elif evaluation == 3:
         pytest.skip("only scores of the rows hold rows out")
     one, two = (run(search_of(name, random_state=0, **more), data, n_jobs) for n_jobs in (1, 2))
@@ -483,8 +486,16 @@ def test_settings_make_the_round_trip(name):
     shared = set(Search().get_params()) if not getattr(Search, "__abstractmethods__", ()) else set()
     search = SEARCHES[name]()
     assert shared <= set(search.get_params())
-    changed = dict(required=[(0, 1)], forbidden=[(1, 0)], max_candidates=3, max_table_size=99, start=[(0, 1)],
-                   random_state=7, max_time=3.0, callback=print)  # fmt: skip
+    changed = {
+        "required": [(0, 1)],
+        "forbidden": [(1, 0)],
+        "max_candidates": 3,
+        "max_table_size": 99,
+        "start": [(0, 1)],
+        "random_state": 7,
+        "max_time": 3.0,
+        "callback": print,
+    }
     search.set_params(**changed)
     assert search.get_params() | changed == search.get_params()
     assert clone(search).get_params() == search.get_params()
@@ -573,10 +584,10 @@ def test_odd_data_have_an_answer(name, case):
     variants = [{}]
     if name in SAMPLED:
         quick = UNCOMPILED and len(X) > ROWS
-        variants = [dict(evaluation=e, score=s) for e, s in [("resubstitution", "cr"), (2, "cl"), ("loo", "cr")]]
+        variants = [{"evaluation": e, "score": s} for e, s in [("resubstitution", "cr"), (2, "cl"), ("loo", "cr")]]
         variants = variants[1:2] if quick else variants
     for settings in variants:
-        more = dict(max_tries=3, max_rejections=3) if name == "anneal" else {}
+        more = {"max_tries": 3, "max_rejections": 3} if name == "anneal" else {}
         classifier = BayesNetClassifier(search_of(name, **settings, **more), random_state=0, categorical="all")
         with warnings.catch_warnings():
             if case == "one class":
