@@ -34,12 +34,14 @@ def run_cases(names: list[str], output: Path) -> dict[str, list[Row]]:
     """The rows of every case that can run here; the others say why they cannot."""
     found: dict[str, list[Row]] = {}
     for name in names:
+        rows: list[Row] = []
         try:
-            rows = CASES[name]()
+            for row in CASES[name]():  # a case may take minutes for a row
+                print_rows(name, [row], header=not found and not rows)
+                rows.append(row)
         except Skip as reason:
             print(f"{name:8}skipped: {reason}", flush=True)
             continue
-        print_rows(name, rows, header=not found)
         found[name] = rows
         write_csv(output / f"{name}.csv", {name: rows})
     return found

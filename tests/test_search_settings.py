@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import threading
+import time
 import tracemalloc
 import warnings
 from functools import cache
@@ -22,6 +24,7 @@ from discbayes.kernels import families as family_kernels
 from discbayes.network import Structure
 from discbayes.search import STRUCTURES
 from discbayes.search import base as search_base
+from discbayes.search import tuning
 from discbayes.search.base import Search
 from discbayes.search.constraints import Constraints
 from discbayes.search.edgewise import EdgeSearch
@@ -390,6 +393,63 @@ def test_ctrl_c_while_a_kernel_runs(monkeypatch, name, calls, n_jobs):
         classifier = fitted(search_of(name), data, n_jobs=n_jobs)
     assert left[0] <= 0
     assert_works(classifier, data)
+
+
+class Meeting:
+    """Two threads that work at the same time; the first is interrupted, the other goes on until it is told to end."""
+
+    def __init__(self):
+        self.other_works, self.first = threading.Event(), threading.main_thread()
+
+    def work(self, check):
+        if threading.current_thread() is self.first:
+            assert self.other_works.wait(10)
+            raise KeyboardInterrupt
+        self.other_works.set()
+        deadline = time.monotonic() + 10
+        while time.monotonic() < deadline:
+            check()
+        raise AssertionError("nobody said that it is over")
+
+
+@pytest.mark.parametrize("name", SAMPLED)
+def test_ctrl_c_while_searches_with_several_margins_run_side_by_side(monkeypatch, name):
+    meeting = Meeting()
+    monkeypatch.setattr(tuning, "_try", lambda search, run, *rest: meeting.work(run.check))
+    with pytest.warns(UserWarning, match="interrupted; the best structure so far"):
+        run(search_of(name, score="mm"), related(0), n_jobs=2)
+
+
+def test_ctrl_c_while_several_runs_of_annealing_go_side_by_side(monkeypatch):
+    meeting = Meeting()
+    rounds = []
+
+    def advance(self, *arguments):
+        rounds.append(self)
+        if len(rounds) > 2:
+            time.sleep(0.001)  # the other one: it comes back here until a check ends it
+        elif threading.current_thread() is meeting.first:
+            meeting.work(None)
+        else:
+            meeting.other_works.set()
+        return False
+
+    monkeypatch.setattr("discbayes.search.annealing._Chain.advance", advance)
+    with pytest.warns(UserWarning, match="interrupted; the best structure so far"):
+        run(search_of("anneal", restarts=2), related(0), n_jobs=2)
+
+
+def test_a_part_of_a_run_ends_with_it():
+    data, counts = related(0), count(related(0))
+    outer = search_base.Run(search_of("greedy"), data, counts, Context())
+    inner = search_base.Run(search_of("greedy"), data, counts, Context(), outer=outer)
+    assert inner.started == outer.started
+    inner.check()
+    with pytest.raises(ZeroDivisionError), outer.one_of_several():
+        raise ZeroDivisionError
+    for part in (outer, inner):
+        with pytest.raises(search_base.SearchStopped, match="interrupted"):
+            part.check()
 
 
 @pytest.mark.parametrize("name", ["greedy", "superparent", "order"])

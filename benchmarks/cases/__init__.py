@@ -1,11 +1,11 @@
-"""The cases by name: each is a function without arguments that returns rows of the table."""
+"""The cases by name: each is a function without arguments that gives rows of the table."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 
 from cases import gaps, memory, naive_bayes, pairs, search, start, tan
 from suite.measure import Row
 
-CASES: dict[str, Callable[[], list[Row]]] = {
+CASES: dict[str, Callable[[], Iterable[Row]]] = {
     "nb": naive_bayes.run,
     "tan": tan.run,
     "pairs": pairs.run,

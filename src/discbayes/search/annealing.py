@@ -126,9 +126,10 @@ class Annealing(SampleSearch):
         """Try changes at one temperature; the record of what came of it."""
         accepted, share = 0, schedule.cooling**chain.rounds
         chain.begin_round()
-        while accepted < schedule.successes and chain.tried < schedule.tries and not chain.is_done:
-            run.check()
-            accepted += chain.advance(schedule.unit * share, schedule.tries)
+        with run.one_of_several():
+            while accepted < schedule.successes and chain.tried < schedule.tries and not chain.is_done:
+                run.check()
+                accepted += chain.advance(schedule.unit * share, schedule.tries)
         score, temperature = chain.pool.network.reported(chain.best), self.temperature * share
         run.context.progress.step(f"temperature {temperature:.4g}, best {score:.6g}")
         return {"score": score, "evaluations": chain.tried, "accepted": accepted, "temperature": temperature}

@@ -6,7 +6,8 @@ import inspect
 import time
 import warnings
 from abc import abstractmethod
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import contextmanager
 from typing import Any
 
 import numpy as np
@@ -102,9 +103,12 @@ class Search(BaseEstimator):
 
 
 class Run:
-    """One run of a search: the data, the limits, the clock, the trace, and the best structure so far."""
+    """One run of a search: the data, the limits, the clock, the trace, and the best structure so far.
 
-    def __init__(self, search: Search, data: Encoded, counts: Counts, context: Context, started: float | None = None):
+    A run that is part of an ``outer`` one has its clock, and ends with it.
+    """
+
+    def __init__(self, search: Search, data: Encoded, counts: Counts, context: Context, outer: Run | None = None):
         self.data, self.counts, self.context = data, counts, context
         self.n_jobs = context.n_jobs
         self.names = data.domain.names
@@ -116,7 +120,8 @@ class Run:
         self.structure = self.limits.start
         self.evaluations = 0
         self._callback = search.callback
-        self.started = time.perf_counter() if started is None else started
+        self._outer, self._interrupted = outer, False
+        self.started: float = time.perf_counter() if outer is None else outer.started
         self._seconds = search.max_time
 
     def step(self, edge: tuple[int, int] | None, score: float, evaluations: int, **more: Any) -> None:
@@ -136,9 +141,20 @@ class Run:
         self.check()
 
     def check(self) -> None:
-        """Raise ``SearchStopped`` if the time is over."""
+        """Raise ``SearchStopped`` if the time is over, or if another thread was interrupted."""
         if self._seconds is not None and time.perf_counter() - self.started > self._seconds:
             raise SearchStopped(f"max_time of {self._seconds:g} s is over")
+        if self._interrupted or (self._outer is not None and self._outer._interrupted):
+            raise SearchStopped("interrupted")
+
+    @contextmanager
+    def one_of_several(self) -> Iterator[None]:
+        """For work on one of several threads: what interrupts it, such as Ctrl-C, ends the others at their next check."""
+        try:
+            yield
+        except BaseException:
+            self._interrupted = True
+            raise
 
 
 def check_k(k: Any, least: int = 1) -> int:

@@ -51,7 +51,8 @@ def tuned_margin(search: SampleSearch, run: Run) -> Margin:
 
     def trial(what: tuple[float, int]) -> _Trial:
         run.check()
-        return _try(search, run, data, folds == what[1], what[0], seed, 1 if aside else run.n_jobs)
+        with run.one_of_several():
+            return _try(search, run, data, folds == what[1], what[0], seed, 1 if aside else run.n_jobs)
 
     jobs = list(product(SCALES, range(N_FOLDS)))
     with quietly():
@@ -80,7 +81,7 @@ def _try(
     settings = {**search.get_params(deep=False), "score": Margin(lam), "random_state": seed, "callback": None}
     again = type(search)(**settings)
     context, counts = Context(np.random.default_rng(seed), n_jobs), count(rest, n_jobs)
-    inner = Run(again, rest, counts, context, started=run.started)
+    inner = Run(again, rest, counts, context, outer=run)
     again._search(inner)  # not learn: when the time is over the whole run ends, not this search
     tables = again._score().parameters.learn(rest, counts, inner.structure, context)
     scores = log_joint(tables, test.codes, Effort(n_jobs=n_jobs))
