@@ -9,9 +9,12 @@ import pytest
 
 from discbayes.counts import count
 from discbayes.engine import Context
+from discbayes.network import Structure
 from discbayes.objectives import Margin
 from discbayes.parameters import MaximumAPosteriori, MaximumLikelihood
+from discbayes.scores import scored
 from discbayes.search import GreedyEdges
+from discbayes.search.constraints import Constraints
 from slow_search import SlowScore, greedy_edges
 from test_counts import encoded
 
@@ -92,3 +95,63 @@ def test_rows_with_gaps_under_two_parents():
 @pytest.mark.parametrize("name", SCORES)
 def test_any_number_of_classes(n_classes, name):
     check(sample(15, n_features=4, n_classes=n_classes, n_rows=80), SCORES[name], "resubstitution")
+
+
+# ---- constraints
+
+
+def constrained(data, name, evaluation, allowed, begun=None, **settings):
+    """The same edges as the slow search that may use the allowed ones only."""
+    slow = SlowScore(data, SCORES[name], evaluation, seed=3)
+    shared = {key: settings[key] for key in ("k", "fill") if key in settings}
+    expected, _ = greedy_edges(slow, start=begun, allowed=allowed, **shared)
+    found, _ = run(GreedyEdges(SCORES[name], evaluation, random_state=3, **settings), data)
+    assert found == expected
+    return found
+
+
+@pytest.mark.parametrize("name", SCORES)
+@pytest.mark.parametrize("evaluation, settings", [("resubstitution", {}), (3, {"k": 2}), (3, {"fill": True})], ids=str)
+def test_required_and_forbidden_edges_and_a_start(evaluation, settings, name):
+    data = sample(16, n_features=4, n_rows=24)
+    allowed = np.random.default_rng(1).random((4, 4)) < 0.7
+    allowed[3, 0] = allowed[1, 2] = True
+    forbidden = np.argwhere(~allowed & ~np.eye(4, dtype=bool)).tolist()
+    start = Structure(((3,), (), (1,), ()))
+    constrained(data, name, evaluation, allowed, forbidden=forbidden, **settings)
+    for given in ({"start": start}, {"required": [(3, 0), ("x1", "x2")]}, {"start": start, "required": [(3, 0)]}):
+        found = constrained(data, name, evaluation, allowed, start, forbidden=forbidden, **given, **settings)
+        assert set(start.edges()) <= set(found.edges())
+
+
+@pytest.mark.parametrize("name", SCORES)
+def test_limits_of_candidates_and_of_table_sizes(name):
+    data = sample(17, n_features=5, n_rows=24)
+    candidates = Constraints.of(data, max_candidates=2).allowed(data, count(data))
+    constrained(data, name, 3, candidates, max_candidates=2, fill=True)
+    sizes = np.outer(data.cards, data.cards) * data.n_classes
+    limit = int(np.median(sizes))
+    found = constrained(data, name, 3, sizes <= limit, max_table_size=limit, fill=True)
+    assert found.n_edges > 0
+    two, _ = run(GreedyEdges(SCORES[name], k=2, fill=True, max_table_size=limit), data)
+    assert all(np.prod(data.cards[[i, *g]]) * data.n_classes <= limit for i, g in enumerate(two.parents) if g)
+
+
+@pytest.mark.parametrize("name", SCORES)
+def test_weights_when_single_rows_are_left_out(name):
+    check(sample(12, n_features=4, n_rows=18, weighted=True), SCORES[name], "loo")
+
+
+@pytest.mark.parametrize("evaluation", ["resubstitution", 3, "loo"])
+def test_tables_that_do_not_fit_into_memory_together_are_made_one_after_the_other(monkeypatch, evaluation):
+    monkeypatch.setattr(scored, "MOST_MADE", 30)
+    monkeypatch.setattr(scored, "MOST_CACHED", 200)
+    for score in SCORES.values():
+        check(sample(10, n_features=4, n_rows=12), score, evaluation, k=2)
+
+
+@pytest.mark.parametrize("settings", [{"required": [(0, 2), (1, 2)]}, {"start": Structure(((), (), (0, 1), ()))}])
+def test_more_parents_than_k_are_refused(settings):
+    with pytest.raises(ValueError, match="2 parents of 'x2' are required, or in the start, above k=1"):
+        run(GreedyEdges("cr", **settings), sample(1, n_features=4))
+    assert run(GreedyEdges("cr", k=2, **settings), sample(1, n_features=4))[0].parents[2] == (0, 1)

@@ -22,9 +22,8 @@ from discbayes.kernels import annealing as annealing_kernels
 from discbayes.kernels import counting
 from discbayes.kernels import families as family_kernels
 from discbayes.network import Structure
-from discbayes.search import STRUCTURES
+from discbayes.search import STRUCTURES, tuning
 from discbayes.search import base as search_base
-from discbayes.search import tuning
 from discbayes.search.base import Search
 from discbayes.search.constraints import Constraints
 from discbayes.search.edgewise import EdgeSearch
@@ -399,17 +398,20 @@ class Meeting:
     """Two threads that work at the same time; the first is interrupted, the other goes on until it is told to end."""
 
     def __init__(self):
-        self.other_works, self.first = threading.Event(), threading.main_thread()
+        self.first, self.other_works = threading.current_thread(), threading.Event()
+        self.deadline = time.monotonic() + 10
 
-    def work(self, check):
+    def step(self):
         if threading.current_thread() is self.first:
             assert self.other_works.wait(10)
             raise KeyboardInterrupt
         self.other_works.set()
-        deadline = time.monotonic() + 10
-        while time.monotonic() < deadline:
+        assert time.monotonic() < self.deadline, "nobody said that it is over"
+
+    def work(self, check):
+        while True:
             check()
-        raise AssertionError("nobody said that it is over")
+            self.step()
 
 
 @pytest.mark.parametrize("name", SAMPLED)
@@ -422,19 +424,7 @@ def test_ctrl_c_while_searches_with_several_margins_run_side_by_side(monkeypatch
 
 def test_ctrl_c_while_several_runs_of_annealing_go_side_by_side(monkeypatch):
     meeting = Meeting()
-    rounds = []
-
-    def advance(self, *arguments):
-        rounds.append(self)
-        if len(rounds) > 2:
-            time.sleep(0.001)  # the other one: it comes back here until a check ends it
-        elif threading.current_thread() is meeting.first:
-            meeting.work(None)
-        else:
-            meeting.other_works.set()
-        return False
-
-    monkeypatch.setattr("discbayes.search.annealing._Chain.advance", advance)
+    monkeypatch.setattr("discbayes.search.annealing._Chain.advance", lambda *arguments: bool(meeting.step()))
     with pytest.warns(UserWarning, match="interrupted; the best structure so far"):
         run(search_of("anneal", restarts=2), related(0), n_jobs=2)
 

@@ -149,7 +149,7 @@ class Run:
 
     @contextmanager
     def one_of_several(self) -> Iterator[None]:
-        """For work on one of several threads: what interrupts it, such as Ctrl-C, ends the others at their next check."""
+        """For work on one of several threads: what interrupts it, such as Ctrl-C, ends the others too."""
         try:
             yield
         except BaseException:
