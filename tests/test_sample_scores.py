@@ -8,7 +8,7 @@ import pytest
 from discbayes.kernels import scanning
 from discbayes.network import Structure
 from discbayes.objectives import Margin
-from discbayes.scores import views
+from discbayes.scores import bits, views
 from discbayes.scores.sample import SampleScore
 from discbayes.scores.scored import Effort, ScoredNetwork, Task
 from slow_search import SlowScore, held_out_joint, with_family
@@ -46,8 +46,8 @@ TASKS = [
 @pytest.mark.parametrize("evaluation", ["resubstitution", 4, "loo"])
 @pytest.mark.parametrize("name", SCORES)
 def test_gains(monkeypatch, name, evaluation, near_rows, most_values):
-    monkeypatch.setattr(views, "NEAR_ROWS", near_rows)
-    monkeypatch.setattr(views, "MOST_VALUES", most_values)
+    monkeypatch.setattr(views, "LEAST_NEAR", near_rows)
+    monkeypatch.setattr(bits, "MOST_VALUES", most_values)
     data = sample(0, n_rows=700 if evaluation != "loo" else 60)
     network = scored(data, name, evaluation)
     for task, (gains, exact) in zip(TASKS, network._scan_batch(TASKS, -np.inf), strict=True):
@@ -58,7 +58,7 @@ def test_gains(monkeypatch, name, evaluation, near_rows, most_values):
 @pytest.mark.parametrize("name", SCORES)
 @pytest.mark.parametrize("options", [{"weighted": True}, {"n_classes": 2}, {"cards": (9, 7, 70, 5, 3)}], ids=str)
 def test_gains_on_other_data(monkeypatch, name, options):
-    monkeypatch.setattr(views, "NEAR_ROWS", 16)
+    monkeypatch.setattr(views, "LEAST_NEAR", 16)
     data = sample(1, **options)
     network = scored(data, name, 3)
     kept = SlowScore(data).data
@@ -68,7 +68,7 @@ def test_gains_on_other_data(monkeypatch, name, options):
 
 @pytest.mark.parametrize("name", SCORES)
 def test_a_bound_changes_nothing_above_it(monkeypatch, name):
-    monkeypatch.setattr(views, "NEAR_ROWS", 16)
+    monkeypatch.setattr(views, "LEAST_NEAR", 16)
     network = scored(sample(2, n_rows=900), name, 3)
     free = network._scan_batch(TASKS, -np.inf)
     middle = float(np.median(np.concatenate([gains for gains, _ in free])))

@@ -13,7 +13,7 @@ from __future__ import annotations
 import numpy as np
 
 from discbayes.kernels._compile import helper, kernel, small_helper
-from discbayes.kernels.scanning import LIKELIHOOD, MARGIN, RATE, _beats, measure_row
+from discbayes.kernels.scanning import LIKELIHOOD, MARGIN, RATE, beats, measure_row
 
 
 @helper
@@ -63,7 +63,7 @@ def _new_row(m, log_joint, true, at, tables, own, n_old, at_old, old_tables, old
 @small_helper
 def _is_right(row, true):
     for c in range(row.size):
-        if c != true and _beats(row[c], c, row[true], true):
+        if c != true and beats(row[c], c, row[true], true):
             return 0.0
     return 1.0
 

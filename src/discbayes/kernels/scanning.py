@@ -1,14 +1,14 @@
 """Scoring of the candidates of one child: exact, and no further than it takes to know that one cannot win.
 
-The rows of a *view* stand in segments, by their class or by the strongest other one, each sorted by slack: a row whose
-slack exceeds the reach of the candidate's cell (how far it can move the classes that matter in the segment against each
-other) keeps its decision, or goes on as a linear function of what is added. So a candidate visits, cell by cell, only
-the rows at the front of each segment that are in the cell. They are found by bit sets where features have few values,
-and by a loop where they have many.
+Margin: the objective is concave, so that its linear part, which needs counts only, bounds the gain; the rows for which
+it does not hold correct it downwards, until the gain is below the bound that is to be beaten. The rows of a *view* are
+sorted by slack: a row whose slack exceeds the reach of the candidate's cell (how far it can move classes against each
+other) goes on as a linear function of what is added. So a candidate visits, cell by cell, only the first rows, and of
+them those that are in the cell. They are found by bit sets where features have few values, and by a loop where they
+have many.
 
-Rate: a visited row turns right or wrong. Rows that are wrong come first and bound the gain; among the right ones the
-gain can only fall. Margin: the objective is concave, so that its linear part, which needs counts only, bounds the
-gain; each visited row corrects it downwards. Both stop as soon as the gain is below the bound that is to be beaten.
+Likelihood: the rows in doubt come first, and with them the most that the others can gain. The rate has its own kernel,
+``kernels/rate.py``.
 """
 
 from __future__ import annotations
@@ -19,8 +19,9 @@ from discbayes.kernels._compile import helper, inline_kernel, kernel, popcount, 
 from discbayes.kernels.objective import TIE
 
 RATE, LIKELIHOOD, MARGIN = 0, 1, 2
-STEPS = 8.0  # reaches are looked up in steps of an eighth
-WORD_COST, ROW_COST, CELL_COST = 0.8, 2.5, 4.0  # of a word of a bit set, a row of the loop, a cell with a segment
+KEYS, LAST_KEY = 1024.0, 65535  # slacks are sorted in steps of a thousandth, up to 64
+SHIFT = 4  # where the rows within reach end is looked up in coarser steps
+WORD_COST, ROW_COST, CELL_COST = 0.8, 2.5, 4.0  # of a word of a bit set, a row of the loop, a cell
 
 
 @kernel
@@ -57,7 +58,7 @@ def measure_row(flat, m, n_classes, true, kind, scale, best_other, margin, slack
         if abs(margin[m]) <= 2 * TIE:
             right = True
             for c in range(n_classes):
-                right = right and (c == true or not _beats(flat[start + c], c, own, true))
+                right = right and (c == true or not beats(flat[start + c], c, own, true))
         value[m] = 1.0 if right else 0.0
         slack[m] = abs(margin[m]) - 4 * TIE
     else:
@@ -66,17 +67,18 @@ def measure_row(flat, m, n_classes, true, kind, scale, best_other, margin, slack
 
 
 @small_helper
-def _beats(other, c, own, true):
+def beats(other, c, own, true):
     """Whether class c is decided for against the true class: ties go to the first class."""
     return other >= own - TIE if c < true else other > own + TIE
 
 
 @kernel
 def set_bits(codes, card, rows, positions, bits):
-    """Set the bit at its position for each of the rows in the bit set of the value that it has."""
+    """Set the bit at its position for each of the rows in the bit set of the value that it has; a gap sets none."""
     for k in range(rows.size):
         code, at = codes[rows[k]], positions[k]
-        bits[code, at >> 6] |= np.uint64(1) << np.uint64(at & 63)
+        if code < card:
+            bits[code, at >> 6] |= np.uint64(1) << np.uint64(at & 63)
 
 
 @kernel
@@ -90,25 +92,9 @@ def join_bits(first, second, out):
 
 
 @inline_kernel
-def _lowest_bit(word):
+def lowest_bit(word):
     """The position of the lowest bit of a word that is not zero."""
     return popcount((word & (~word + np.uint64(1))) - np.uint64(1))
-
-
-@small_helper
-def _rate_change(r, at, top, view_joint, view_y, view_other, view_margin, view_value, tables, own):
-    """By how much a row's decision changes; most rows show at their strongest other class that it does not."""
-    true = view_y[r]
-    if view_value[r] == 0.0:
-        if view_margin[r] + own[at + true] - tables[at + view_other[r]] < -2 * TIE:
-            return 0.0
-    elif view_margin[r] + own[at + true] - top > 2 * TIE:
-        return 0.0
-    mine = view_joint[r, true] + own[at + true]
-    for c in range(view_joint.shape[1]):
-        if c != true and _beats(view_joint[r, c] + tables[at + c], c, mine, true):
-            return -view_value[r]
-    return 1.0 - view_value[r]
 
 
 @small_helper
@@ -127,74 +113,70 @@ def _margin_change(r, at, view_joint, view_y, view_other, view_value, tables, ow
 
 
 @helper
-def _visit(
-    kind, scale, hits, n_hits, cell, cells, top, view_joint, view_y, view_other, view_margin, view_value, view_weight,
-    view_group, tables, own,
-):  # fmt: skip
-    """The summed change of the rows that are listed, all in one cell."""
-    n_classes = view_joint.shape[1]
-    total = 0.0
-    for k in range(n_hits):
-        r = hits[k]
-        at = (view_group[r] * cells + cell) * n_classes
-        if kind == RATE:
-            total += view_weight[r] * _rate_change(
-                r, at, top[view_group[r] * cells + cell], view_joint, view_y, view_other, view_margin, view_value,
-                tables, own,
-            )  # fmt: skip
-        else:
-            total += view_weight[r] * _margin_change(
-                r, at, view_joint, view_y, view_other, view_value, tables, own, scale
-            )
-    return total
-
-
-@helper
-def _reaches(kind, tables, own, cells, n_groups, n_classes, reach, top):
-    """How far a cell can move the rows of each segment: segments are classes, of rows that are wrong and then right.
-
-    A wrong row is put right by lowering its strongest other class against any true one, a right row is put wrong by
-    raising any class against its own. For margins the second half is empty, and any two classes matter.
-    """
-    n_segments = 2 * n_classes
+def cell_reaches(tables, own, cells, n_groups, n_classes, reach):
+    """How far each cell can move classes against each other; returns how far any can."""
+    widest = 0.0
     for cell in range(cells):
-        first = cell * n_segments
-        for s in range(first, first + n_segments):
-            reach[s] = 0.0
+        far = 0.0
         for g in range(n_groups):
             at = (g * cells + cell) * n_classes
-            low, high, high_own = tables[at], tables[at], own[at]
-            for c in range(n_classes):
-                low = min(low, min(tables[at + c], own[at + c]))
-                high = max(high, tables[at + c])
-                high_own = max(high_own, own[at + c])
-            top[g * cells + cell] = high
-            for c in range(n_classes):
-                if kind == RATE:
-                    reach[first + c] = max(reach[first + c], high_own - tables[at + c])
-                    reach[first + n_classes + c] = max(reach[first + n_classes + c], high - own[at + c])
-                else:
-                    reach[first + c] = max(reach[first + c], max(high, high_own) - low)
+            low, high = tables[at], tables[at]
+            for q in range(at, at + n_classes):
+                low = min(low, min(tables[q], own[q]))
+                high = max(high, max(tables[q], own[q]))
+            far = max(far, high - low)
+        reach[cell] = far
+        widest = max(widest, far)
+    return widest
 
 
 @small_helper
-def _prefix(front, segment, reach):
-    """The end of the rows of a segment whose slack may be within reach: looked up, rounded up."""
-    step = min(np.int64(reach * STEPS), front.shape[1] - 1)
-    return front[segment, step]
+def slack_key(slack):
+    """The step that a slack falls into."""
+    return np.uint16(min(max(slack, 0.0) * KEYS, LAST_KEY))
 
 
 @kernel
-def fill_front(slack, segment_start, segment_end, front):
-    """For each segment and each step of reach, the end of the rows whose slack it covers."""
-    last = front.shape[1] - 1
-    for s in range(segment_start.size):
-        r = segment_start[s]
-        for step in range(last):
-            while r < segment_end[s] and slack[r] <= (step + 1) / STEPS:
-                r += 1
-            front[s, step] = r
-        front[s, last] = segment_end[s]
+def slack_keys(slack, keys):
+    """The key of each row, by which rows are sorted."""
+    for m in range(slack.size):
+        keys[m] = slack_key(slack[m])
+
+
+@kernel
+def fill_ends(keys, ends):
+    """For each step of reach, the end of the rows whose slack it covers; the keys are sorted."""
+    r = 0
+    for step in range(ends.size):
+        while r < keys.size and (keys[r] >> SHIFT) <= step:
+            r += 1
+        ends[step] = r
+
+
+@small_helper
+def _step(reach):
+    return slack_key(reach) >> SHIFT
+
+
+@kernel
+def reach_step(reach):
+    """The step that a reach falls into."""
+    return _step(reach)
+
+
+@small_helper
+def end_within(ends, reach):
+    """The end of the rows whose slack is within reach."""
+    return ends[_step(reach)]
+
+
+@helper
+def bits_are_cheaper(reach, cells, ends, n_rows):
+    """Whether bit sets find the rows within reach of their cells sooner, roughly, than a loop over ``n_rows``."""
+    cost = cells * CELL_COST
+    for cell in range(cells):
+        cost += WORD_COST / 64.0 * end_within(ends, reach[cell])
+    return cost < n_rows * ROW_COST
 
 
 @helper
@@ -230,158 +212,97 @@ def _linear_by_rows(
 
 
 @helper
-def _collect(row, base_row, first, last, hits):
-    """List the rows between two positions of the view whose bit is set in both."""
-    n_hits = 0
-    w = first >> 6
-    while (w << 6) < last:
-        word = row[w] & base_row[w]
-        while word != 0:
-            r = (w << 6) + np.int64(_lowest_bit(word))
-            word &= word - np.uint64(1)
-            if r < last:
-                hits[n_hits] = r
-                n_hits += 1
-        w += 1
-    return n_hits
-
-
-@helper
-def _scan_by_bits(
-    kind, scale, bits, first_bit, parent_card, base_bits, reach, near_reach, top, front, segment_start, low, high, gain,
-    bound, falling, hits, view_joint, view_y, view_other, view_margin, view_value, view_weight, view_group, tables, own,
+def _correct_by_bits(
+    gain, bound, scale, bits, first_bit, parent_card, base_bits, reach, ends, view_joint, view_y, view_other,
+    view_value, view_weight, view_group, tables, own,
 ):  # fmt: skip
-    """Add the changes of the rows of some segments, cell by cell; a gain that only falls may stop at the bound."""
-    n_base, n_segments = base_bits.shape[0], segment_start.size
-    cells = parent_card * n_base
+    """The gain with the changes of the rows within reach, cell by cell, until it is below the bound."""
+    n_base, n_classes = base_bits.shape[0], view_joint.shape[1]
+    cells, n_words = parent_card * n_base, base_bits.shape[1]
     for v in range(parent_card):
         row = bits[first_bit + v]
         for b in range(n_base):
-            cell = v * n_base + b
-            for s in range(low, high):
-                far = reach[cell * n_segments + s]
-                if far > near_reach:
-                    n_hits = _collect(row, base_bits[b], segment_start[s], _prefix(front, s, far), hits)
-                    if n_hits > 0:
-                        gain += _visit(
-                            kind, scale, hits, n_hits, cell, cells, top, view_joint, view_y, view_other, view_margin,
-                            view_value, view_weight, view_group, tables, own,
-                        )  # fmt: skip
-            if falling and gain < bound:
+            cell, cell_bits = v * n_base + b, base_bits[b]
+            for w in range(min((end_within(ends, reach[cell]) + 63) >> 6, n_words)):
+                word = row[w] & cell_bits[w]
+                while word != 0:
+                    r = (w << 6) + np.int64(lowest_bit(word))
+                    word &= word - np.uint64(1)
+                    at = (view_group[r] * cells + cell) * n_classes
+                    gain += view_weight[r] * _margin_change(
+                        r, at, view_joint, view_y, view_other, view_value, tables, own, scale
+                    )
+            if gain < bound:
                 return gain
     return gain
 
 
 @helper
-def _scan_rows(
-    kind, scale, parent_codes, base, n_base, cells, reach, top, slack, first, last, n_segments, gain, hits, view_rows,
-    view_segment, view_joint, view_y, view_other, view_margin, view_value, view_weight, view_group, tables, own,
+def _correct_by_rows(
+    gain, bound, scale, parent_codes, base, n_base, cells, reach, slack, end, view_rows, view_joint, view_y, view_other,
+    view_value, view_weight, view_group, tables, own,
 ):  # fmt: skip
-    """Add the changes of a stretch of rows, one after the other."""
-    for r in range(first, last):
+    """The same, row by row."""
+    n_classes = view_joint.shape[1]
+    for r in range(end):
         m = view_rows[r]
         cell = np.int64(parent_codes[m]) * n_base + base[m]
-        if slack[r] <= reach[cell * n_segments + view_segment[r]]:
-            hits[0] = r
-            gain += _visit(
-                kind, scale, hits, 1, cell, cells, top, view_joint, view_y, view_other, view_margin, view_value,
-                view_weight, view_group, tables, own,
-            )  # fmt: skip
+        if slack[r] <= reach[cell]:
+            at = (view_group[r] * cells + cell) * n_classes
+            gain += view_weight[r] * _margin_change(
+                r, at, view_joint, view_y, view_other, view_value, tables, own, scale
+            )
+            if gain < bound:
+                return gain
     return gain
 
 
-@helper
-def _bits_are_cheaper(reach, near_reach, widest, front, segment_start, cells):
-    """Whether going through the cells of all segments by bit sets takes less time, roughly, than through their rows."""
-    n_segments = segment_start.size
-    by_bits, by_rows = 0.0, 0.0
-    for s in range(n_segments):
-        widest[s] = 0.0
-    for cell in range(cells):
-        for s in range(n_segments):
-            widest[s] = max(widest[s], reach[cell * n_segments + s])
-    for s in range(n_segments):
-        if widest[s] > near_reach:
-            rows = _prefix(front, s, widest[s]) - segment_start[s]
-            by_rows += ROW_COST * rows
-            far = 0
-            for cell in range(cells):
-                if reach[cell * n_segments + s] > near_reach:
-                    far += 1
-            by_bits += far * (CELL_COST + WORD_COST * rows / 128.0)  # half of the rows, on average
-        else:
-            widest[s] = 0.0
-    return by_bits < by_rows
-
-
 @kernel
-def scan_child(
-    kind, scale, parents, cards, codes, base, n_base, n_groups, starts, tables, own, bound, y, weight, group,
-    best_other, slack, near_start, near_reach, segment_start, front, view_rows, view_segment, view_joint, view_y,
-    view_other, view_margin, view_value, view_weight, view_group, has_bits, value_start, bits, base_bits, linear_rows,
-    true_bits, base_true_bits, true_start, other_bits, base_other_bits, other_start, gains, exact,
+def scan_child_margin(
+    scale, parents, cards, codes, base, n_base, n_groups, starts, tables, own, bound, y, weight, group, best_other,
+    slack, ends, view_rows, view_joint, view_y, view_other, view_value, view_weight, view_group, has_bits, value_start,
+    bits, base_bits, linear_rows, true_bits, base_true_bits, true_start, other_bits, base_other_bits, other_start,
+    gains, exact,
 ):  # fmt: skip
     """The gain of each further parent of one child; ``exact`` says where it is the gain and not only a bound of it."""
     n_classes = view_joint.shape[1]
-    n_segments = 2 * n_classes
-    hits = np.empty(max(view_rows.size, 1), np.int64)
     by_counts = base_true_bits.shape[0] == n_base
-    widest = np.empty(n_segments)
     for k in range(parents.size):
         p = parents[k]
         parent_card = cards[p]
         cells = parent_card * n_base
         span = n_groups * cells * n_classes
         table, mine = tables[starts[k] : starts[k] + span], own[starts[k] : starts[k] + span]
-        gain = 0.0
-        if kind == MARGIN:
-            if by_counts and has_bits[p]:
-                gain = _linear_part(
-                    true_bits, value_start[p], parent_card, base_true_bits, true_start, mine, cells, n_base, n_classes,
-                    scale,
-                ) + _linear_part(
-                    other_bits, value_start[p], parent_card, base_other_bits, other_start, table, cells, n_base,
-                    n_classes, -scale,
-                )  # fmt: skip
-            else:
-                gain = scale * _linear_by_rows(
-                    codes[p], base, linear_rows, group, y, best_other, weight, table, mine, cells, n_base, n_classes
-                )
-        exact[k] = False
-        if kind == MARGIN and gain < bound:
-            gains[k] = gain
-            continue
-        reach, top = np.empty(cells * n_segments), np.empty(n_groups * cells)
-        _reaches(kind, table, mine, cells, n_groups, n_classes, reach, top)
-        use_bits = _bits_are_cheaper(reach, near_reach, widest, front, segment_start, cells)
-        use_bits = use_bits and has_bits[p] and base_bits.shape[0] == n_base
-        for part in range(2):
-            low, high = (0, n_classes) if part == 0 else (n_classes, n_segments)
-            falling = part == 1 or kind == MARGIN
-            gain = _scan_rows(
-                kind, scale, codes[p], base, n_base, cells, reach, top, slack, near_start[part], near_start[part + 1],
-                n_segments, gain, hits, view_rows, view_segment, view_joint, view_y, view_other, view_margin,
-                view_value, view_weight, view_group, table, mine,
+        if by_counts and has_bits[p]:
+            gain = _linear_part(
+                true_bits, value_start[p], parent_card, base_true_bits, true_start, mine, cells, n_base, n_classes,
+                scale,
+            ) + _linear_part(
+                other_bits, value_start[p], parent_card, base_other_bits, other_start, table, cells, n_base, n_classes,
+                -scale,
             )  # fmt: skip
-            if use_bits:
-                gain = _scan_by_bits(
-                    kind, scale, bits, value_start[p], parent_card, base_bits, reach, near_reach, top, front,
-                    segment_start, low, high, gain, bound, falling, hits, view_joint, view_y, view_other, view_margin,
-                    view_value, view_weight, view_group, table, mine,
+        else:
+            gain = scale * _linear_by_rows(
+                codes[p], base, linear_rows, group, y, best_other, weight, table, mine, cells, n_base, n_classes
+            )
+        exact[k] = False
+        if gain >= bound:
+            reach = np.empty(cells)
+            widest = cell_reaches(table, mine, cells, n_groups, n_classes, reach)
+            end = end_within(ends, widest)
+            has_both = has_bits[p] and base_bits.shape[0] == n_base
+            if has_both and bits_are_cheaper(reach, cells, ends, end):
+                gain = _correct_by_bits(
+                    gain, bound, scale, bits, value_start[p], parent_card, base_bits, reach, ends, view_joint, view_y,
+                    view_other, view_value, view_weight, view_group, table, mine,
                 )  # fmt: skip
             else:
-                for s in range(low, high):
-                    if falling and gain < bound:
-                        break
-                    gain = _scan_rows(
-                        kind, scale, codes[p], base, n_base, cells, reach, top, slack, segment_start[s],
-                        _prefix(front, s, widest[s]), n_segments, gain, hits, view_rows, view_segment, view_joint,
-                        view_y, view_other, view_margin, view_value, view_weight, view_group, table, mine,
-                    )  # fmt: skip
-            if gain < bound:
-                break
+                gain = _correct_by_rows(
+                    gain, bound, scale, codes[p], base, n_base, cells, reach, slack, end, view_rows, view_joint, view_y,
+                    view_other, view_value, view_weight, view_group, table, mine,
+                )  # fmt: skip
+            exact[k] = gain >= bound
         gains[k] = gain
-        exact[k] = gain >= bound
 
 
 @kernel

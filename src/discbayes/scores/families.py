@@ -9,6 +9,7 @@ import numpy as np
 
 from discbayes.kernels import families as kernels
 from discbayes.parameters import MaximumAPosteriori, MaximumLikelihood
+from discbayes.scores.bits import BitSets, spread_out
 from discbayes.scores.rows import Rows
 
 
@@ -53,7 +54,7 @@ class Extensions:
     starts: np.ndarray
     tables: np.ndarray
     own: np.ndarray
-    spread: float
+    spreads: np.ndarray
     n_features: int
 
     def where(self, parents: np.ndarray) -> np.ndarray:
@@ -75,8 +76,9 @@ class Extensions:
 class FamilyMaker:
     """Makes families and their extensions from the rows."""
 
-    def __init__(self, rows: Rows, smoothing: Smoothing):
+    def __init__(self, rows: Rows, smoothing: Smoothing, n_jobs: int | None = None):
         self.rows, self.smoothing = rows, smoothing
+        self.bits, self.word_start = self._bits(n_jobs)
 
     def cells(self, child: int, parents: tuple[int, ...]) -> tuple[np.ndarray, int]:
         """The cell of each row in a family, and the number of cells."""
@@ -112,14 +114,30 @@ class FamilyMaker:
         sizes = rows.cards[parents] * n_base * rows.n_classes
         starts = np.concatenate([[0], np.cumsum(sizes * rows.n_groups)]).astype(np.int64)
         amounts = np.array([self.smoothing.amount(int(size), card) for size in sizes])
-        tables, spread = np.empty(starts[-1]), np.zeros(parents.size)
+        tables, spreads = np.empty(starts[-1]), np.zeros(parents.size)
         own = np.empty_like(tables) if rows.scheme == kernels.LEAVE_ONE_OUT else tables
+        bits = self.bits
         kernels.extended_tables(
             rows.codes, parents, rows.cards, rows.y, rows.weight, rows.group, base, n_base, card, rows.n_classes,
-            rows.scheme, rows.removed, self.smoothing.mode, amounts, reference, own_reference, starts, tables, own,
-            spread,
+            rows.scheme, rows.removed, self.smoothing.mode, amounts, reference, own_reference, bits.known,
+            bits.value_start, bits.bits, bits.cells(child, (*through, *family.parents)), self.word_start, starts,
+            tables, own, spreads,
         )  # fmt: skip
-        return Extensions(parents, starts, tables, own, float(spread.max(initial=0.0)), rows.cards.size)
+        return Extensions(parents, starts, tables, own, spreads, rows.cards.size)
+
+    def _bits(self, n_jobs: int | None) -> tuple[BitSets, np.ndarray]:
+        """Bit sets over all rows in the order of group and class, and the word at which each of these starts.
+
+        None where rows have weights, which a bit set does not know.
+        """
+        rows = self.rows
+        if not rows.unit_weights:
+            return BitSets.none(rows), np.zeros(1, np.int64)
+        by_group = rows.scheme == kernels.FOLDS
+        key = rows.group * rows.n_classes + rows.y if by_group else rows.y
+        order = np.argsort(key, kind="stable")
+        positions, starts, _ = spread_out(key[order], (rows.n_groups if by_group else 1) * rows.n_classes, 0)
+        return BitSets(rows, order, positions, int(starts[-1]) // 64, n_jobs), starts // 64
 
     def _widen(self, tables: np.ndarray, n_base: int, wider: int) -> np.ndarray:
         """Tables of a family, repeated for every value of parents that stand before its own."""

@@ -21,7 +21,7 @@ from discbayes.scores.gap_view import GapView
 from discbayes.scores.gaps import GapRows, complete_first
 from discbayes.scores.rows import Rows
 from discbayes.scores.sample import SampleScore
-from discbayes.scores.views import DoubtView, LikelihoodView
+from discbayes.scores.views import LikelihoodView, MarginView, RateView
 
 MOST_CACHED = 80_000_000  # cells of extension tables that are kept between steps: 640 MB
 MOST_MADE = 20_000_000  # cells of extension tables that are made at a time: 160 MB
@@ -75,7 +75,7 @@ class ScoredNetwork:
         rows, self.n_whole = complete_first(Rows.of(data, score.evaluation, rng))
         self.rows = rows
         self._whole = rows if self.n_whole == rows.y.size else rows.take(np.arange(self.n_whole))
-        self.maker = FamilyMaker(rows, score.smoothing)
+        self.maker = FamilyMaker(rows, score.smoothing, n_jobs)
         self.log_prior = _log_prior(rows, score)
         self.total_weight = float(rows.weight.sum())
         self.tolerance = ROUNDING * self.total_weight
@@ -150,7 +150,7 @@ class ScoredNetwork:
         kernels.add_family(self.log_joint, whole.y, whole.group, base, family.n_base, family.tables, family.own, sign)
 
     def _changed(self) -> None:
-        self._view: DoubtView | LikelihoodView | None = None
+        self._view: MarginView | LikelihoodView | RateView | None = None
         self._gap_view: GapView | None = None
         self._known_total = None
 
@@ -200,14 +200,8 @@ class ScoredNetwork:
             else np.full(task.parents.size, np.inf)
             for task in tasks
         ]
-        known = np.concatenate([g[np.isfinite(g)] for g in gains]) if tasks else np.empty(0)
-        n_seeds = min(MOST_SEEDS, 2 + known.size // SEED_SHARE)
-        least = np.partition(known, -n_seeds)[-n_seeds] if known.size > n_seeds else np.inf
-        seeds = [np.isfinite(g) & (g >= least) for g in gains]
-        first = [replace(t, parents=t.parents[s]) for t, s in zip(tasks, seeds, strict=True) if s.any()]
-        rest = [replace(t, parents=t.parents[~s]) for t, s in zip(tasks, seeds, strict=True) if not s.all()]
-        if first:
-            yield first
+        first, second, rest = _in_turns(tasks, gains)
+        yield from (batch for batch in (first, second) if batch)
         pieces = [piece for task in rest for piece in self._pieces(task)]
         promise = [float(self._last_gains(piece)[piece.parents].max()) for piece in pieces]
         order = sorted(range(len(pieces)), key=lambda t: (-promise[t], t))
@@ -259,7 +253,7 @@ class ScoredNetwork:
         missing = any(self._cells_to_make(task) for task in batch)
         extensions = parallel_map(self._extend, batch, self.n_jobs, work=work * missing)
         self._keep(batch, extensions)
-        reach = max((e.spread for e in extensions), default=0.0)
+        reach = max((e.spreads.max(initial=0.0) for e in extensions), default=0.0)
         if self._view is None or self._view.reach < reach:
             self._view = self._make_view(max(reach, USUAL_REACH))
         if self._gap_view is None and any(map(self._joins_trees, batch)) and GapView.possible(self.gaps, self.families):
@@ -268,10 +262,12 @@ class ScoredNetwork:
         hope = self._gap_hope(self.gaps.log_joint)
         return parallel_map(lambda pair: self._scan(*pair, bound, hope), pairs, self.n_jobs, work=work)
 
-    def _make_view(self, reach: float) -> DoubtView | LikelihoodView:
+    def _make_view(self, reach: float) -> MarginView | LikelihoodView | RateView:
+        if self.score.kind == scanning.RATE:
+            return RateView(self._whole, self.log_joint, self.n_jobs)
         if self.score.kind == scanning.LIKELIHOOD:
             return LikelihoodView(self._whole, self.log_joint)
-        return DoubtView(self._whole, self.log_joint, self.score.kind, self.score.scale, reach, self.n_jobs)
+        return MarginView(self._whole, self.log_joint, self.score.scale, reach, self.n_jobs)
 
     def _joins_trees(self, task: Task) -> bool:
         """Whether, on a forest, a candidate puts the tree of the child below a feature of another tree."""
@@ -346,6 +342,26 @@ class ScoredNetwork:
             new = self.maker.make(task.child, joining)
             gains[k] += self._gap_value(self.gaps.after(self.families, new, self.gaps.log_joint)) - now
             exact[k] = gains[k] >= bound
+
+
+def _in_turns(tasks: Sequence[Task], gains: Sequence[np.ndarray]) -> tuple[list[Task], list[Task], list[Task]]:
+    """A few of the candidates that added most last time, some more of them, and the rest.
+
+    A gain that is not known is infinite, and its candidate is left for the rest.
+    """
+    every = np.concatenate([np.empty(0), *gains])
+    turn, known = np.full(every.size, 2), np.flatnonzero(np.isfinite(every))
+    seeds = min(MOST_SEEDS, 2 + known.size // SEED_SHARE)
+    if known.size > seeds:
+        best = known[np.argsort(-every[known], kind="stable")[:seeds]]
+        turn[best], turn[best[: 2 + seeds // 8]] = 1, 0
+    batches: tuple[list[Task], list[Task], list[Task]] = ([], [], [])
+    end = 0
+    for task in tasks:
+        end, its = end + task.parents.size, turn[end : end + task.parents.size]
+        for t in np.unique(its):
+            batches[t].append(replace(task, parents=task.parents[its == t]))
+    return batches
 
 
 def _log_prior(rows: Rows, score: SampleScore) -> np.ndarray:
