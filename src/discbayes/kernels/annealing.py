@@ -13,7 +13,7 @@ from __future__ import annotations
 import numpy as np
 
 from discbayes.kernels._compile import helper, kernel, small_helper
-from discbayes.kernels.scanning import LIKELIHOOD, MARGIN, RATE, beats, measure_row
+from discbayes.kernels.scanning import LIKELIHOOD, MARGIN, RATE, beats, measure_ranked
 
 
 @helper
@@ -25,8 +25,10 @@ def _cell_spreads(tables, own, start, cells, n_groups, n_classes, spread):
             at = start + (g * cells + cell) * n_classes
             low, high = tables[at], tables[at]
             for q in range(at, at + n_classes):
-                low = min(low, min(tables[q], own[q]))
-                high = max(high, max(tables[q], own[q]))
+                low = tables[q] if tables[q] < low else low
+                low = own[q] if own[q] < low else low
+                high = tables[q] if tables[q] > high else high
+                high = own[q] if own[q] > high else high
             spread[cell] = max(spread[cell], high - low)
 
 
@@ -72,8 +74,8 @@ def _is_right(row, true):
 def _margin_value(row, true, scale):
     strongest = -np.inf
     for c in range(row.size):
-        if c != true:
-            strongest = max(strongest, row[c])
+        score = row[c] if c != true else -np.inf
+        strongest = score if score > strongest else strongest
     return min(1.0, scale * (row[true] - strongest))
 
 
@@ -187,18 +189,25 @@ def change_parent(
     n_classes = log_joint.shape[1]
     flat = log_joint.reshape(-1)
     for m in range(first, last):
-        row_start, own_code, true = m * n_classes, np.int64(child_codes[m]), y[m]
+        row, own_code, true = m * n_classes, np.int64(child_codes[m]), y[m]
         at = start + (group[m] * n_new + np.int64(codes[m]) * card + own_code) * n_classes
-        own_score = flat[row_start + true] + own[at + true]
-        for c in range(n_classes):
-            flat[row_start + c] += tables[at + c]
+        mine = flat[row + true] + own[at + true]
+        before = 0
         if n_old > 0:
-            at = old_start + (group[m] * n_old + np.int64(old_codes[m]) * card + own_code) * n_classes
-            own_score -= old_own[at + true]
-            for c in range(n_classes):
-                flat[row_start + c] -= old_tables[at + c]
-        flat[row_start + true] = own_score
+            before = old_start + (group[m] * n_old + np.int64(old_codes[m]) * card + own_code) * n_classes
+            mine -= old_own[before + true]
+        strongest, next_one, who = -np.inf, -np.inf, 0
+        for c in range(n_classes):
+            score = flat[row + c] + tables[at + c]
+            if n_old > 0:
+                score -= old_tables[before + c]
+            flat[row + c] = score if c != true else mine
+            score = score if c != true else -np.inf
+            lower = score if score < strongest else strongest
+            next_one = lower if lower > next_one else next_one
+            who = c if score > strongest else who
+            strongest = score if score > strongest else strongest
         if kind == LIKELIHOOD:
             value[m] = _log_posterior(log_joint[m], true)
         else:
-            measure_row(flat, m, n_classes, true, kind, scale, other, margin, slack, value)
+            measure_ranked(flat, m, n_classes, true, kind, scale, strongest, next_one, who, other, margin, slack, value)

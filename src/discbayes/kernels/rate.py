@@ -41,7 +41,7 @@ def _stays_right(r, at, y, slack, rows, log_joint, tables, own):
     true = y[r]
     strongest = tables[at]
     for q in range(at + 1, at + log_joint.shape[1]):
-        strongest = max(strongest, tables[q])
+        strongest = tables[q] if tables[q] > strongest else strongest
     return strongest - own[at + true] < slack[r] or _is_right(log_joint[rows[r]], true, at, tables, own)
 
 
@@ -127,12 +127,13 @@ def _put_wrong_by_rows(
 
 @kernel
 def scan_child_rate(
-    parents, cards, codes, base, n_base, n_groups, starts, tables, own, bound, rows, n_wrong, n_near, wrong_ends,
+    parents, cards, codes, base, n_base, n_groups, starts, tables, own, bound, rise, rows, n_wrong, n_near, wrong_ends,
     right_ends, slack, y, other, weight, group, log_joint, has_bits, value_start, bits, base_bits, gains, exact,
 ):  # fmt: skip
     """The gain of each further parent of one child; ``exact`` says where it is the gain and not only a bound of it.
 
-    The bit sets are of the wrong rows and, from a new word on, of the ``n_near`` first right ones.
+    The bound rises to ``rise`` below each gain that is found. The bit sets are of the wrong rows and, from a new word
+    on, of the ``n_near`` first right ones.
     """
     n_classes = log_joint.shape[1]
     wrong_words, near_words = (n_wrong + 63) >> 6, (n_near + 63) >> 6
@@ -175,4 +176,5 @@ def scan_child_rate(
                     slack, log_joint, table, mine,
                 )  # fmt: skip
             exact[k] = gain >= bound
+            bound = max(bound, gain - rise)
         gains[k] = gain

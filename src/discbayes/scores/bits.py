@@ -32,6 +32,13 @@ class BitSets:
         parallel_map(one, np.flatnonzero(self.known).tolist(), n_jobs, work=which.size * rows.cards.size)
 
     @classmethod
+    def if_worth_it(
+        cls, n_candidates: int, rows: Rows, which: np.ndarray, positions: np.ndarray, n_words: int, n_jobs: int | None
+    ) -> BitSets:
+        """Bit sets where there are so many candidates that making them takes less time than they save."""
+        return cls(rows, which, positions, n_words, n_jobs) if n_candidates > 2 * rows.cards.size else cls.none(rows)
+
+    @classmethod
     def none(cls, rows: Rows) -> BitSets:
         """No bit sets for any feature."""
         return cls(rows, np.empty(0, np.int64), np.empty(0, np.int64), 0, None)

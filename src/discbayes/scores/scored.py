@@ -28,6 +28,7 @@ MOST_MADE = 20_000_000  # cells of extension tables that are made at a time: 160
 PREPARED = 16  # children whose extensions are made at a time
 USUAL_REACH = 24.0  # of a family table: twice the logarithm of a floor of 1e-5
 MOST_SEEDS, SEED_SHARE = 64, 256  # candidates that looked best last time and are scored first: one in so many
+STRETCH = 64  # candidates of a child that are scanned at a time
 SCAN_COST = 4.0  # nanoseconds for a row of one candidate, roughly
 ROUNDING = 1e-9  # of the total weight: values that differ by less are equal
 
@@ -62,6 +63,7 @@ class ScoredNetwork:
     """A structure with the log-joint of every row under it, ready to be extended."""
 
     _known_total: float | None
+    _n_candidates = 0
 
     def __init__(
         self,
@@ -166,10 +168,11 @@ class ScoredNetwork:
         the number of candidates abandoned, do not depend on the number of threads.
         """
         found: list[tuple[float, int, tuple[int, ...]]] = []
-        bound = least
+        rise = np.inf if self.gaps.size else self.tolerance  # gains are known only after the rows with gaps are added
+        bound, self._n_candidates = least, sum(task.parents.size for task in tasks)
         for batch in self._batches(tasks):
             check()
-            for task, (gains, exact) in zip(batch, self._scan_batch(batch, bound), strict=True):
+            for task, (gains, exact) in zip(batch, self._scan_batch(batch, bound, rise), strict=True):
                 self._last_gains(task)[task.parents] = gains
                 effort.evaluations += gains.size
                 effort.abandoned += gains.size - int(exact.sum())
@@ -244,11 +247,16 @@ class ScoredNetwork:
         if portion:
             yield portion
 
-    def _scan_batch(self, batch: Sequence[Task], bound: float) -> list[tuple[np.ndarray, np.ndarray]]:
+    def _scan_batch(
+        self, batch: Sequence[Task], bound: float, rise: float = np.inf
+    ) -> list[tuple[np.ndarray, np.ndarray]]:
+        """For each task the gains, and which are exact: those not below the bound, which rises to ``rise`` below the
+        gains as they are found.
+        """
         portions = self._portions(batch, len(batch))
-        return [result for portion in portions for result in self._scan_portion(portion, bound)]
+        return [result for portion in portions for result in self._scan_portion(portion, bound, rise)]
 
-    def _scan_portion(self, batch: Sequence[Task], bound: float) -> list[tuple[np.ndarray, np.ndarray]]:
+    def _scan_portion(self, batch: Sequence[Task], bound: float, rise: float) -> list[tuple[np.ndarray, np.ndarray]]:
         work = sum(task.parents.size for task in batch) * self.rows.y.size * SCAN_COST
         missing = any(self._cells_to_make(task) for task in batch)
         extensions = parallel_map(self._extend, batch, self.n_jobs, work=work * missing)
@@ -258,16 +266,18 @@ class ScoredNetwork:
             self._view = self._make_view(max(reach, USUAL_REACH))
         if self._gap_view is None and any(map(self._joins_trees, batch)) and GapView.possible(self.gaps, self.families):
             self._gap_view = GapView(self.gaps, self.families, self.score, self.n_jobs)
-        pairs = list(zip(batch, extensions, strict=True))
         hope = self._gap_hope(self.gaps.log_joint)
-        return parallel_map(lambda pair: self._scan(*pair, bound, hope), pairs, self.n_jobs, work=work)
+        stretches = [_stretches(task) for task in batch]
+        pairs = [(part, made) for parts, made in zip(stretches, extensions, strict=True) for part in parts]
+        scanned = iter(parallel_map(lambda pair: self._scan(*pair, bound, rise, hope), pairs, self.n_jobs, work=work))
+        return [_joined([next(scanned) for _ in parts]) for parts in stretches]
 
     def _make_view(self, reach: float) -> MarginView | LikelihoodView | RateView:
         if self.score.kind == scanning.RATE:
-            return RateView(self._whole, self.log_joint, self.n_jobs)
+            return RateView(self._whole, self.log_joint, self._n_candidates, self.n_jobs)
         if self.score.kind == scanning.LIKELIHOOD:
             return LikelihoodView(self._whole, self.log_joint)
-        return MarginView(self._whole, self.log_joint, self.score.scale, reach, self.n_jobs)
+        return MarginView(self._whole, self.log_joint, self.score.scale, reach, self._n_candidates, self.n_jobs)
 
     def _joins_trees(self, task: Task) -> bool:
         """Whether, on a forest, a candidate puts the tree of the child below a feature of another tree."""
@@ -309,14 +319,17 @@ class ScoredNetwork:
                 self._extensions[key] = made
                 used += made.tables.size
 
-    def _scan(self, task: Task, extensions: Extensions, bound: float, hope: float) -> tuple[np.ndarray, np.ndarray]:
+    def _scan(
+        self, task: Task, extensions: Extensions, bound: float, rise: float, hope: float
+    ) -> tuple[np.ndarray, np.ndarray]:
         family, view = self.families[task.child], self._view
         assert view is not None
         which = extensions.where(task.parents)
         base, n_base = family.base, family.n_base
         if task.through:
             base, n_base = self.maker.cells(task.child, (*task.through, *family.parents))
-        gains, exact = view.scan(family, base[: self.n_whole], n_base, task.through, extensions, which, bound - hope)
+        base = base[: self.n_whole]
+        gains, exact = view.scan(family, base, n_base, task.through, extensions, which, bound - hope, rise)
         if self.gaps.size:
             gains[~exact] += hope
             if self._gap_view is not None and self._joins_trees(task):
@@ -342,6 +355,20 @@ class ScoredNetwork:
             new = self.maker.make(task.child, joining)
             gains[k] += self._gap_value(self.gaps.after(self.families, new, self.gaps.log_joint)) - now
             exact[k] = gains[k] >= bound
+
+
+def _stretches(task: Task) -> list[Task]:
+    """A task in parts for several threads, of the same size whatever their number."""
+    n = task.parents.size
+    return (
+        [replace(task, parents=task.parents[k : k + STRETCH]) for k in range(0, n, STRETCH)] if n > STRETCH else [task]
+    )
+
+
+def _joined(results: list[tuple[np.ndarray, np.ndarray]]) -> tuple[np.ndarray, np.ndarray]:
+    if len(results) == 1:
+        return results[0]
+    return np.concatenate([gains for gains, _ in results]), np.concatenate([exact for _, exact in results])
 
 
 def _in_turns(tasks: Sequence[Task], gains: Sequence[np.ndarray]) -> tuple[list[Task], list[Task], list[Task]]:

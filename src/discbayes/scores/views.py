@@ -39,7 +39,7 @@ class RateView:
 
     reach = np.inf
 
-    def __init__(self, rows: Rows, log_joint: np.ndarray, n_jobs: int | None):
+    def __init__(self, rows: Rows, log_joint: np.ndarray, n_candidates: int, n_jobs: int | None):
         self.rows, self.log_joint = rows, log_joint
         other, slack, value, keys = _measured(rows, log_joint, scanning.RATE, 1.0)
         order = np.argsort(keys, kind="stable")
@@ -52,20 +52,21 @@ class RateView:
         self.ends = tuple(_ends(keys[part]) for part in (self.order[: self.n_wrong], self.order[self.n_wrong :]))
         front, aligned = self.n_wrong + self.n_near, (self.n_wrong + 63) // 64 * 64
         positions = np.concatenate([np.arange(self.n_wrong), aligned + np.arange(self.n_near)])
-        self.bits = BitSets(rows, self.order[:front], positions, (aligned + self.n_near + 63) // 64, n_jobs)
+        n_words = (aligned + self.n_near + 63) // 64
+        self.bits = BitSets.if_worth_it(n_candidates, rows, self.order[:front], positions, n_words, n_jobs)
 
     def scan(
         self, family: Family, base: np.ndarray, n_base: int, through: tuple[int, ...], extensions: Extensions,
-        which: np.ndarray, bound: float,
+        which: np.ndarray, bound: float, rise: float,
     ) -> tuple[np.ndarray, np.ndarray]:  # fmt: skip
         """The gain of some of the extensions of a family, and whether it is exact or a bound below ``bound``."""
         rows, gains, exact = self.rows, np.empty(which.size), np.empty(which.size, np.bool_)
         base_bits = self.bits.cells(family.child, (*through, *family.parents))
         rate.scan_child_rate(
             extensions.parents[which], rows.cards, rows.codes, base, n_base, rows.n_groups, extensions.starts[which],
-            extensions.tables, extensions.own, bound, self.order, self.n_wrong, self.n_near, *self.ends, self.slack,
-            self.y, self.other, self.weight, self.group, self.log_joint, self.bits.known, self.bits.value_start,
-            self.bits.bits, base_bits, gains, exact,
+            extensions.tables, extensions.own, bound, rise, self.order, self.n_wrong, self.n_near, *self.ends,
+            self.slack, self.y, self.other, self.weight, self.group, self.log_joint, self.bits.known,
+            self.bits.value_start, self.bits.bits, base_bits, gains, exact,
         )  # fmt: skip
         return gains, exact
 
@@ -73,35 +74,38 @@ class RateView:
 class MarginView:
     """For the margin: the rows by slack (see ``kernels/scanning.py``), up to some reach."""
 
-    def __init__(self, rows: Rows, log_joint: np.ndarray, scale: float, reach: float, n_jobs: int | None):
-        self.rows, self.scale, self.reach, self.n_jobs = rows, scale, reach, n_jobs
+    def __init__(
+        self, rows: Rows, log_joint: np.ndarray, scale: float, reach: float, n_candidates: int, n_jobs: int | None
+    ):
+        self.rows, self.scale, self.reach = rows, scale, reach
         self.best_other, slack, self.value, keys = _measured(rows, log_joint, scanning.MARGIN, scale)
         order = np.argsort(keys, kind="stable")
         self.ends = _ends(keys[order])
         self.order = at = order[: self.ends[scanning.reach_step(reach)]]
         self.view = (log_joint[at], rows.y[at], self.best_other[at], self.value[at], rows.weight[at], rows.group[at])
         self.slack = slack[at]
-        self.bits = BitSets(rows, at, np.arange(at.size), (at.size + 63) // 64, n_jobs)
-        self._linear()
+        n_words = (at.size + 63) // 64
+        self.bits = BitSets.if_worth_it(n_candidates, rows, at, np.arange(at.size), n_words, n_jobs)
+        self._linear(n_jobs)
 
-    def _linear(self) -> None:
+    def _linear(self, n_jobs: int | None) -> None:
         """The rows whose value is below one: bit sets by true and by strongest other class."""
         self.by_true: tuple[BitSets, np.ndarray] | None = None
         self.by_other: tuple[BitSets, np.ndarray] | None = None
         self.linear_rows = np.flatnonzero(self.value < 1.0)
-        if self.rows.unit_weights:
-            self.by_true, self.by_other = self._count_by(self.rows.y), self._count_by(self.best_other)
+        if self.rows.unit_weights and self.bits.known.any():
+            self.by_true, self.by_other = (self._count_by(by, n_jobs) for by in (self.rows.y, self.best_other))
 
-    def _count_by(self, classes: np.ndarray) -> tuple[BitSets, np.ndarray]:
+    def _count_by(self, classes: np.ndarray, n_jobs: int | None) -> tuple[BitSets, np.ndarray]:
         rows, which = self.rows, self.linear_rows
         key = rows.group[which] * rows.n_classes + classes[which]
         order = np.argsort(key, kind="stable")
         positions, starts, _ = spread_out(key[order], rows.n_groups * rows.n_classes, 0)
-        return BitSets(rows, which[order], positions, int(starts[-1]) // 64, self.n_jobs), starts // 64
+        return BitSets(rows, which[order], positions, int(starts[-1]) // 64, n_jobs), starts // 64
 
     def scan(
         self, family: Family, base: np.ndarray, n_base: int, through: tuple[int, ...], extensions: Extensions,
-        which: np.ndarray, bound: float,
+        which: np.ndarray, bound: float, rise: float,
     ) -> tuple[np.ndarray, np.ndarray]:  # fmt: skip
         """The gain of some of the extensions of a family, and whether it is exact or a bound below ``bound``."""
         rows, gains, exact = self.rows, np.empty(which.size), np.empty(which.size, np.bool_)
@@ -110,7 +114,7 @@ class MarginView:
         other_bits, other_start, base_other = self._words(self.by_other, members)
         scanning.scan_child_margin(
             self.scale, extensions.parents[which], rows.cards, rows.codes, base, n_base, rows.n_groups,
-            extensions.starts[which], extensions.tables, extensions.own, bound, rows.y, rows.weight, rows.group,
+            extensions.starts[which], extensions.tables, extensions.own, bound, rise, rows.y, rows.weight, rows.group,
             self.best_other, self.slack, self.ends, self.order, *self.view, self.bits.known, self.bits.value_start,
             self.bits.bits, self.bits.cells(*members), self.linear_rows, true_bits, base_true, true_start, other_bits,
             base_other, other_start, gains, exact,
@@ -165,15 +169,15 @@ class LikelihoodView:
 
     def scan(
         self, family: Family, base: np.ndarray, n_base: int, through: tuple[int, ...], extensions: Extensions,
-        which: np.ndarray, bound: float,
+        which: np.ndarray, bound: float, rise: float,
     ) -> tuple[np.ndarray, np.ndarray]:  # fmt: skip
         """The gain of some of the extensions of a family, and whether it is exact or a bound below ``bound``."""
         rows, some, every = self.rows, self.doubtful, self.all
         gains, exact = np.empty(which.size), np.empty(which.size, np.bool_)
         scanning.scan_child_likelihood(
             extensions.parents[which], rows.cards, rows.codes, base, n_base, rows.n_groups, rows.n_classes,
-            extensions.starts[which], extensions.tables, extensions.own, bound, rows.weight, rows.group, some.rows,
-            some.start, some.classes, some.shares, some.left, every.rows, every.start, every.classes, every.shares,
-            every.left, gains, exact,
+            extensions.starts[which], extensions.tables, extensions.own, bound, rise, rows.weight, rows.group,
+            some.rows, some.start, some.classes, some.shares, some.left, every.rows, every.start, every.classes,
+            every.shares, every.left, gains, exact,
         )  # fmt: skip
         return gains, exact
