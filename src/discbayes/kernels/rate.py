@@ -16,7 +16,9 @@ from __future__ import annotations
 import numpy as np
 
 from discbayes.kernels._compile import helper, kernel, small_helper
-from discbayes.kernels.scanning import beats, bits_are_cheaper, cell_reaches, end_within, lowest_bit
+from discbayes.kernels.scanning import ROW_COST, beats, bits_are_cheaper, cell_reaches, end_within, lowest_bit
+
+ENTRY_COST = 0.5  # of an entry of a table that is looked at to find out how far its cell reaches
 
 
 @small_helper
@@ -127,8 +129,9 @@ def _put_wrong_by_rows(
 
 @kernel
 def scan_child_rate(
-    parents, cards, codes, base, n_base, n_groups, starts, tables, own, bound, rise, rows, n_wrong, n_near, wrong_ends,
-    right_ends, slack, y, other, weight, group, log_joint, has_bits, value_start, bits, base_bits, gains, exact,
+    parents, cards, codes, base, n_base, n_groups, starts, spreads, tables, own, bound, rise, rows, n_wrong, n_near,
+    wrong_ends, right_ends, slack, y, other, weight, group, log_joint, has_bits, value_start, bits, base_bits, gains,
+    exact,
 ):  # fmt: skip
     """The gain of each further parent of one child; ``exact`` says where it is the gain and not only a bound of it.
 
@@ -143,10 +146,13 @@ def scan_child_rate(
         cells = parent_card * n_base
         span = n_groups * cells * n_classes
         table, mine = tables[starts[k] : starts[k] + span], own[starts[k] : starts[k] + span]
-        reach = np.empty(cells)
-        widest = cell_reaches(table, mine, cells, n_groups, n_classes, reach)
-        end = end_within(wrong_ends, widest)
-        use_bits = has_bits[p] and base_bits.shape[0] == n_base and bits_are_cheaper(reach, cells, wrong_ends, end)
+        end = end_within(wrong_ends, spreads[k])
+        reach = np.empty(0)
+        use_bits = has_bits[p] and base_bits.shape[0] == n_base and end * ROW_COST > span * ENTRY_COST
+        if use_bits:
+            reach = np.empty(cells)
+            cell_reaches(table, mine, cells, n_groups, n_classes, reach)
+            use_bits = bits_are_cheaper(reach, cells, wrong_ends, end)
         exact[k] = False
         for exactly in range(2):
             if use_bits:
@@ -170,7 +176,7 @@ def scan_child_rate(
                     n_wrong, weight, group, rows, y, slack, log_joint, table, mine,
                 )  # fmt: skip
             if gain >= bound:
-                end = n_wrong + end_within(right_ends, widest)
+                end = n_wrong + end_within(right_ends, spreads[k])
                 gain = _put_wrong_by_rows(
                     gain, bound, parent_codes, base, n_base, cells, n_wrong + seen, end, weight, group, rows, y,
                     slack, log_joint, table, mine,

@@ -29,7 +29,8 @@ PREPARED = 16  # children whose extensions are made at a time
 USUAL_REACH = 24.0  # of a family table: twice the logarithm of a floor of 1e-5
 MOST_SEEDS, SEED_SHARE = 64, 256  # candidates that looked best last time and are scored first: one in so many
 STRETCH = 64  # candidates of a child that are scanned at a time
-SCAN_COST = 4.0  # nanoseconds for a row of one candidate, roughly
+SCAN_COST = {scanning.RATE: 0.5, scanning.MARGIN: 1.0, scanning.LIKELIHOOD: 8.0}  # nanoseconds for a row, roughly
+SHORTEST = 250_000.0  # nanoseconds of one child's scan from which on a second thread is worth the interpreter's lock
 ROUNDING = 1e-9  # of the total weight: values that differ by less are equal
 
 
@@ -257,7 +258,7 @@ class ScoredNetwork:
         return [result for portion in portions for result in self._scan_portion(portion, bound, rise)]
 
     def _scan_portion(self, batch: Sequence[Task], bound: float, rise: float) -> list[tuple[np.ndarray, np.ndarray]]:
-        work = sum(task.parents.size for task in batch) * self.rows.y.size * SCAN_COST
+        work = sum(task.parents.size for task in batch) * self.rows.y.size * SCAN_COST[self.score.kind]
         missing = any(self._cells_to_make(task) for task in batch)
         extensions = parallel_map(self._extend, batch, self.n_jobs, work=work * missing)
         self._keep(batch, extensions)
@@ -269,7 +270,8 @@ class ScoredNetwork:
         hope = self._gap_hope(self.gaps.log_joint)
         stretches = [_stretches(task) for task in batch]
         pairs = [(part, made) for parts, made in zip(stretches, extensions, strict=True) for part in parts]
-        scanned = iter(parallel_map(lambda pair: self._scan(*pair, bound, rise, hope), pairs, self.n_jobs, work=work))
+        n_jobs = self.n_jobs if work >= SHORTEST * len(pairs) else 1
+        scanned = iter(parallel_map(lambda pair: self._scan(*pair, bound, rise, hope), pairs, n_jobs, work=work))
         return [_joined([next(scanned) for _ in parts]) for parts in stretches]
 
     def _make_view(self, reach: float) -> MarginView | LikelihoodView | RateView:

@@ -64,9 +64,9 @@ class RateView:
         base_bits = self.bits.cells(family.child, (*through, *family.parents))
         rate.scan_child_rate(
             extensions.parents[which], rows.cards, rows.codes, base, n_base, rows.n_groups, extensions.starts[which],
-            extensions.tables, extensions.own, bound, rise, self.order, self.n_wrong, self.n_near, *self.ends,
-            self.slack, self.y, self.other, self.weight, self.group, self.log_joint, self.bits.known,
-            self.bits.value_start, self.bits.bits, base_bits, gains, exact,
+            extensions.spreads[which], extensions.tables, extensions.own, bound, rise, self.order, self.n_wrong,
+            self.n_near, *self.ends, self.slack, self.y, self.other, self.weight, self.group, self.log_joint,
+            self.bits.known, self.bits.value_start, self.bits.bits, base_bits, gains, exact,
         )  # fmt: skip
         return gains, exact
 
