@@ -326,7 +326,7 @@ def test_local_optima_are_spoken_of():
         ({"n_folds": 1}, "n_folds=1 must be a whole number that is at least 2"),
         ({"tol": -1e-3}, "tol=-0.001"),
         ({"tol": float("nan")}, "tol=nan"),
-        ({"epsilon": 0.0}, "epsilon=0.0 must be above 0"),
+        ({"generative": MaximumLikelihood(0)}, "epsilon=0 must be above 0"),
         ({"stopping": "early"}, "stopping='early' is not one of 'convergence', 'cross-tuning'"),
         ({"solver": "newton"}, "solver='newton' is not one of 'lbfgs'"),
     ],

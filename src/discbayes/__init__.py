@@ -16,7 +16,7 @@ from discbayes.data import EqualFrequencyDiscretizer, MDLPDiscretizer
 from discbayes.inference import FactorTooLargeError
 from discbayes.network import Structure
 from discbayes.objectives import ClassificationRate, ConditionalLikelihood, Margin
-from discbayes.parameters import MaximumAPosteriori, MaximumConditionalLikelihood, MaximumLikelihood
+from discbayes.parameters import DFE, MaximumAPosteriori, MaximumConditionalLikelihood, MaximumLikelihood
 from discbayes.search import (
     KDB,
     Annealing,
@@ -37,6 +37,7 @@ if TYPE_CHECKING:
 _LEAVES = {"list_datasets": "datasets", "load": "io", "load_dataset": "datasets", "read_bif": "io"}
 
 __all__ = [
+    "DFE",
     "KDB",
     "Annealing",
     "BayesNet",

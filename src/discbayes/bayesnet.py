@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from itertools import product
 from pathlib import Path
@@ -20,7 +20,7 @@ from discbayes.data.reading import read_table
 from discbayes.engine import row_blocks
 from discbayes.inference import Effort, FactorTooLargeError
 from discbayes.inference.completion import BATCH_CELLS, without_missing_values
-from discbayes.network import CLASS, Structure, Tables
+from discbayes.network import CLASS, Structure, Tables, normalize
 
 
 @dataclass(frozen=True, eq=False)
@@ -134,6 +134,17 @@ class BayesNet:
         for k, label in enumerate(self.domain.features[feature].labels):
             columns[free_name(label, columns)] = flat[:, k]
         return columns
+
+    def normalized(self, keep: str = "joint") -> BayesNet:
+        """The same network with tables whose rows sum to one, as those of some discriminative learners do not.
+
+        P(class, row) stays as it is, and so do posteriors, likelihoods and queries. That needs a structure where each
+        column has a covering parent, as in naive Bayes, TAN and KDB-1; elsewhere it is an error that names the columns.
+        With ``keep="posterior"`` columns that do not depend on the class need none, but where they have none only
+        P(class | row) of complete rows stays as it is.
+        """
+        tables = normalize(self.parameters, keep, self.domain.names)
+        return self if tables is self.parameters else replace(self, parameters=tables)
 
     # ---- rows in, numbers out
 

@@ -34,14 +34,15 @@ def write_bif(network: BayesNet, path: str | Path) -> None:
     Parameters
     ----------
     network : BayesNet
-        Its tables must be normalised; those of some discriminative learners are not.
+        Its tables must be normalised. Those of some discriminative learners are not; `BayesNet.normalized` makes them
+        so where the structure allows it.
     path : str or Path
         Any file name.
     """
     if not network.parameters.is_normalized:
         raise BifError(
             "the tables of this network are not normalised (a distribution does not sum to one), and a BIF file has "
-            "probabilities only"
+            "probabilities only: write network.normalized(), the same distribution in normalised tables, instead"
         )
     write_atomically(path, "".join(f"{line}\n" for line in _lines(network)).encode("ascii"))
 

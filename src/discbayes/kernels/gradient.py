@@ -1,42 +1,10 @@
-"""The way back from a log-joint to the numbers in the tables, and from tables to the free numbers behind them."""
+"""From free numbers to normalised tables, and the way back of a gradient."""
 
 from __future__ import annotations
 
 import numpy as np
 
 from discbayes.kernels._compile import kernel
-
-
-@kernel
-def scatter_rows(
-    codes, start, stop, offsets, parent_start, parent_index, parent_stride, residual, prior_gradient, gradient
-):
-    """Add the gradient of each row with respect to its log-joint to the cells that were read for it.
-
-    The opposite of ``complete_log_joint``, and like it feature after feature so that a table stays in the cache.
-    """
-    n_rows, n_classes = residual.shape
-    cell = np.empty(n_rows, np.int64)
-    for m in range(n_rows):
-        for c in range(n_classes):
-            prior_gradient[c] += residual[m, c]
-    for i in range(codes.shape[0]):
-        own = codes[i, start:stop]
-        for m in range(n_rows):
-            cell[m] = offsets[i] + np.int64(own[m]) * n_classes
-        for k in range(parent_start[i], parent_start[i + 1]):
-            parent, stride = codes[parent_index[k], start:stop], parent_stride[k]
-            for m in range(n_rows):
-                cell[m] += parent[m] * stride
-        if n_classes == 2:
-            for m in range(n_rows):
-                gradient[cell[m]] += residual[m, 0]
-                gradient[cell[m] + 1] += residual[m, 1]
-        else:
-            for m in range(n_rows):
-                at = cell[m]
-                for c in range(n_classes):
-                    gradient[at + c] += residual[m, c]
 
 
 @kernel

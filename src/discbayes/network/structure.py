@@ -157,7 +157,10 @@ class Structure:
 
     @property
     def is_moral(self) -> bool:
-        """Whether the parents of every feature are joined: then discriminative fits have no bad local optimum."""
+        """Whether the parents of every feature are joined, so that features with parents have covering parents.
+
+        Then discriminative fits have no bad local optimum, and any tables can be normalised with the same p(c, x).
+        """
         return not self.immoral_features
 
     def _is_moral_node(self, feature: int) -> bool:
@@ -179,7 +182,11 @@ class Structure:
 
     @property
     def is_c1(self) -> bool:
-        """Whether every child of the class has a covering parent: any tables can be normalised (Condition 1)."""
+        """Whether every child of the class has a covering parent (Condition 1).
+
+        Then any tables can be normalised with the same P(c | x). Where the class is a parent of every feature this is
+        the same as ``is_moral``; features that do not depend on the class are asked for nothing here.
+        """
         return all(self.covering_parent(i) is not None for i, flag in enumerate(self.class_children) if flag)
 
     @property

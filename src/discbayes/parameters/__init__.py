@@ -1,12 +1,17 @@
 """Parameter learners: from data and a structure to tables.
 
-====  ================================  ==================================================
-name  learner                           what it does
-====  ================================  ==================================================
-ml    ``MaximumLikelihood``             relative frequencies, zeros become ε
-map   ``MaximumAPosteriori``            relative frequencies with virtual observations
-cl    ``MaximumConditionalLikelihood``  maximises Σ log P(y | x), from ``ml`` on
-====  ================================  ==================================================
+======  ================================  ==================================================
+name    learner                           what it does
+======  ================================  ==================================================
+ml      ``MaximumLikelihood``             relative frequencies, zeros become ε
+map     ``MaximumAPosteriori``            relative frequencies with virtual observations
+cl      ``MaximumConditionalLikelihood``  maximises Σ log P(y | x), from ``ml`` on
+ccbn-d  ``DiscriminativeCCBN``            the same over numbers that are not normalised
+ccbn-e  ``ExtendedCCBN``                  the same over normalised tables, as in Z17
+ccbn-w  ``WeightedCCBN``                  the same over weights on generative log θ
+mm      ``MaxMargin``                     maximises a soft margin
+dfe     ``DFE``                           frequencies, each row counted by 1 − P(y | x)
+======  ================================  ==================================================
 """
 
 from typing import Protocol
@@ -15,8 +20,15 @@ from discbayes.counts import Counts
 from discbayes.data.domain import Encoded
 from discbayes.engine import Context
 from discbayes.network import Structure, Tables
-from discbayes.parameters.conditional import MaximumConditionalLikelihood
+from discbayes.parameters.conditional import (
+    DiscriminativeCCBN,
+    ExtendedCCBN,
+    MaximumConditionalLikelihood,
+    WeightedCCBN,
+)
+from discbayes.parameters.dfe import DFE
 from discbayes.parameters.frequency import MaximumAPosteriori, MaximumLikelihood
+from discbayes.parameters.margin import MaxMargin
 
 
 class ParameterLearner(Protocol):
@@ -27,12 +39,26 @@ class ParameterLearner(Protocol):
         ...
 
 
-PARAMETERS = {"ml": MaximumLikelihood, "map": MaximumAPosteriori, "cl": MaximumConditionalLikelihood}
+PARAMETERS = {
+    "ml": MaximumLikelihood,
+    "map": MaximumAPosteriori,
+    "cl": MaximumConditionalLikelihood,
+    "ccbn-d": DiscriminativeCCBN,
+    "ccbn-e": ExtendedCCBN,
+    "ccbn-w": WeightedCCBN,
+    "mm": MaxMargin,
+    "dfe": DFE,
+}
 
 __all__ = [
+    "DFE",
     "PARAMETERS",
+    "DiscriminativeCCBN",
+    "ExtendedCCBN",
+    "MaxMargin",
     "MaximumAPosteriori",
     "MaximumConditionalLikelihood",
     "MaximumLikelihood",
     "ParameterLearner",
+    "WeightedCCBN",
 ]

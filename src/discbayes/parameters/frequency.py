@@ -12,11 +12,14 @@ Z17-MAP                ``MaximumAPosteriori("m", 1)``               (n + m/r) / 
 =====================  ===========================================  ==========================================
 
 ``r`` is the number of values, ``cells`` and ``rows`` count the whole table. A row without data is uniform.
+
+Where rows have gaps, n are the rows without a gap in the family, or expected counts (``gaps="em"``).
 """
 
 from __future__ import annotations
 
 from abc import abstractmethod
+from dataclasses import replace
 
 import numpy as np
 from sklearn.base import BaseEstimator
@@ -25,12 +28,18 @@ from discbayes.counts import Counts, FamilyCounts, count_families
 from discbayes.data.domain import Encoded
 from discbayes.engine import Context
 from discbayes.network import Layout, Structure, Tables
+from discbayes.parameters.em import GapRows, maximize
 
 PRIORS = ("ess", "dirichlet", "m")
+GAPS = ("available", "em")
 
 
 class _Frequency(BaseEstimator):
     """Counts to tables, by a smoothing that subclasses give."""
+
+    gaps: str
+    max_iter: int
+    tol: float
 
     @abstractmethod
     def _smooth(self, counts: np.ndarray, layout: Layout) -> np.ndarray:
@@ -38,21 +47,56 @@ class _Frequency(BaseEstimator):
 
     def _check(self) -> None:
         """Refuse settings that make no sense."""
+        if self.gaps not in GAPS:
+            raise ValueError(f"gaps={self.gaps!r} is not one of {', '.join(map(repr, GAPS))}")
+        whole = isinstance(self.max_iter, (int, np.integer)) and not isinstance(self.max_iter, bool)
+        if not whole or self.max_iter < 1:
+            raise ValueError(f"max_iter={self.max_iter!r} must be a whole number that is at least 1")
+        if not (np.isfinite(self.tol) and self.tol >= 0):
+            raise ValueError(f"tol={self.tol!r} must be a number that is at least 0")
 
     def learn(self, data: Encoded, counts: Counts, structure: Structure, context: Context) -> Tables:
         """Count the families of the structure and turn the counts into tables."""
+        self._check()
         layout = Layout(structure, data.cards, data.n_classes)
-        return self.tables(count_families(data, layout, counts, context.n_jobs))
+        families = count_families(data, layout, counts, context.n_jobs)
+        if self.gaps == "em" and data.gaps.any():
+            rows = GapRows(data, layout)
+            if rows.n_samples:
+                return self._maximized(rows, families, context)
+        return self._tables(families)
 
     def tables(self, families: FamilyCounts) -> Tables:
         """Tables from counts of the families."""
         self._check()
+        if self.gaps == "em":
+            raise ValueError(f'{self!r}: EM needs rows, and here there are counts only: use gaps="available"')
+        return self._tables(families)
+
+    def _tables(self, families: FamilyCounts) -> Tables:
         layout = families.layout
         theta = self._smooth(_pool_classes(families), layout)
-        alone = Layout(Structure.naive(1), np.array([layout.n_classes]), 1)  # the class, as a feature by itself
-        prior = self._smooth(families.class_count, alone)
+        prior = self._smooth(families.class_count, _alone(layout))
         with np.errstate(divide="ignore"):
             return Tables(layout, np.log(prior), np.log(theta, out=theta))
+
+    def _maximized(self, rows: GapRows, families: FamilyCounts, context: Context) -> Tables:
+        start = self._tables(families)
+        if np.isneginf(start.log_theta).any():  # no iteration would lead away from zero
+            start = MaximumAPosteriori("m", 1.0)._tables(families)
+
+        def step(expected: np.ndarray) -> Tables:
+            return self._tables(self._with_expected(families, expected))
+
+        return maximize(rows, families, start, step, self._log_density, self.max_iter, self.tol, context)
+
+    def _with_expected(self, families: FamilyCounts, expected: np.ndarray) -> FamilyCounts:
+        """The counts, with the expected counts of gaps."""
+        return replace(families, cells=families.cells + expected)
+
+    def _log_density(self, tables: Tables) -> float:
+        """The log density of the prior behind the smoothing, up to a constant."""
+        return 0.0
 
 
 class MaximumLikelihood(_Frequency):
@@ -62,6 +106,16 @@ class MaximumLikelihood(_Frequency):
     ----------
     epsilon : float, default=1e-5
         What stands in for a probability of zero.
+    gaps : {"available", "em"}, default="available"
+        What rows with gaps tell: "available" counts each family in the rows without a gap in it. "em" starts there and
+        maximises Σ w·log P(y, x observed) by expectation-maximisation, which does not mislead where the gaps of a
+        column depend on what is observed. A value that was never counted and is expected in a share below ``epsilon``
+        is taken as zero. Without ``epsilon`` no iteration makes the likelihood smaller; with it, one can by a trifle,
+        and is then the last.
+    max_iter : int, default=200
+        The largest number of iterations of EM.
+    tol : float, default=1e-6
+        EM ends when an iteration raises the log likelihood by no more, relative to max(|log likelihood|, 1).
 
     Examples
     --------
@@ -71,10 +125,14 @@ class MaximumLikelihood(_Frequency):
     [0.74999, 0.25, 1e-05]
     """
 
-    def __init__(self, epsilon: float = 1e-5):
+    def __init__(self, epsilon: float = 1e-5, gaps: str = "available", max_iter: int = 200, tol: float = 1e-6):
         self.epsilon = epsilon
+        self.gaps = gaps
+        self.max_iter = max_iter
+        self.tol = tol
 
     def _check(self) -> None:
+        super()._check()
         if not 0 <= self.epsilon < 1:
             raise ValueError(f"epsilon={self.epsilon!r} must be at least 0 and below 1")
 
@@ -82,6 +140,13 @@ class MaximumLikelihood(_Frequency):
         share = _share(counts, layout)
         floored = np.where(share > 0, share, self.epsilon)
         return floored / layout.row_totals(floored)
+
+    def _with_expected(self, families: FamilyCounts, expected: np.ndarray) -> FamilyCounts:
+        both = super()._with_expected(families, expected)
+        pooled = _pool_classes(both)
+        little = pooled < self.epsilon * families.layout.row_totals(pooled)
+        both.cells[little & (_pool_classes(families) == 0)] = 0.0
+        return both
 
 
 class MaximumAPosteriori(_Frequency):
@@ -94,6 +159,14 @@ class MaximumAPosteriori(_Frequency):
         to every cell, "m" adds ``strength`` observations to every row.
     strength : float, default=1.0
         How many there are.
+    gaps : {"available", "em"}, default="available"
+        What rows with gaps tell: "available" counts each family in the rows without a gap in it. "em" starts there and
+        maximises Σ w·log P(y, x observed) + Σ a·log θ by expectation-maximisation, where a are the virtual
+        observations: the density of a Dirichlet prior. No iteration makes that smaller.
+    max_iter : int, default=200
+        The largest number of iterations of EM.
+    tol : float, default=1e-6
+        EM ends when an iteration raises that sum by no more, relative to max(|sum|, 1).
 
     Examples
     --------
@@ -103,17 +176,32 @@ class MaximumAPosteriori(_Frequency):
     array([0.636, 0.273, 0.091])
     """
 
-    def __init__(self, prior: str = "ess", strength: float = 1.0):
+    def __init__(
+        self,
+        prior: str = "ess",
+        strength: float = 1.0,
+        gaps: str = "available",
+        max_iter: int = 200,
+        tol: float = 1e-6,
+    ):
         self.prior = prior
         self.strength = strength
+        self.gaps = gaps
+        self.max_iter = max_iter
+        self.tol = tol
 
     def _check(self) -> None:
+        super()._check()
         if self.prior not in PRIORS:
             raise ValueError(f"prior={self.prior!r} is not one of {', '.join(map(repr, PRIORS))}")
         if not (np.isfinite(self.strength) and self.strength >= 0):
             raise ValueError(f"strength={self.strength!r} must be a number that is at least 0")
 
     def _smooth(self, counts: np.ndarray, layout: Layout) -> np.ndarray:
+        return _share(counts + np.repeat(self._virtual(layout), np.diff(layout.offsets)), layout)
+
+    def _virtual(self, layout: Layout) -> np.ndarray:
+        """The virtual observations in each cell of the table of each feature."""
         sizes = np.diff(layout.offsets)
         depends = np.array(layout.structure.class_children)
         among = {
@@ -121,7 +209,21 @@ class MaximumAPosteriori(_Frequency):
             "dirichlet": np.ones_like(sizes),
             "m": layout.cards,
         }
-        return _share(counts + np.repeat(self.strength / among[self.prior], sizes), layout)
+        return self.strength / among[self.prior]
+
+    def _log_density(self, tables: Tables) -> float:
+        if not self.strength:
+            return 0.0
+        layout = tables.layout
+        shared = np.where(layout.structure.class_children, 1, layout.n_classes)  # columns that are one and the same
+        each = np.repeat(self._virtual(layout) / shared, np.diff(layout.offsets))
+        classes = self._virtual(_alone(layout))[0] * tables.log_prior
+        return float((each * tables.log_theta).sum() + classes.sum())
+
+
+def _alone(layout: Layout) -> Layout:
+    """The class, as a feature by itself."""
+    return Layout(Structure.naive(1), np.array([layout.n_classes]), 1)
 
 
 def _pool_classes(families: FamilyCounts) -> np.ndarray:

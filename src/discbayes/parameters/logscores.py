@@ -1,14 +1,16 @@
 """The log-joint of given rows as a function of the numbers in the tables, and the way back of a gradient.
 
 Rows are worked on in blocks whose boundaries depend on the rows alone. Families without a gap are read from their
-cells, for rows with gaps too: tables are padded by a value for "missing" whose cells are zero. What is left are the
-gaps that have to be summed out; rows with the same ones stand together.
+cells, for rows with gaps too: tables are padded by a value for "missing" whose cells are zero. A row is kept as the
+list of its cells that are not the usual ones (``kernels/entries.py``). What is left are the gaps that have to be summed
+out; rows with the same ones stand together.
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 from itertools import pairwise
+from typing import NamedTuple
 
 import numpy as np
 
@@ -16,13 +18,21 @@ from discbayes.counts.tables import kernel_classes
 from discbayes.data.domain import Encoded
 from discbayes.engine import row_blocks
 from discbayes.inference import group_by_gaps
-from discbayes.kernels import expectation, gradient, joint
+from discbayes.kernels import entries, expectation
 from discbayes.network import Layout
 from discbayes.parameters.parameterization import Numbers
 
 BLOCK_ROWS = 1024  # the scores of a block stay in the cache on their way forth and back
 GAP_ROWS = 128  # of a block of rows with gaps, which take longer
 MOST_CELLS = 1 << 22  # of the buckets that one row may need
+
+
+class Ready(NamedTuple):
+    """Numbers as the kernels read them: padded, and as differences from the usual cells."""
+
+    numbers: Numbers
+    base: np.ndarray
+    table: np.ndarray
 
 
 @dataclass(frozen=True)
@@ -59,6 +69,32 @@ class LogScores:
         self.blocks += _gap_blocks(self.group_start)
         self._padded, self._inside = _pad(layout, bool(data.gaps.any()))
         self._refuse_too_large(data)
+        self._list_entries()
+
+    def _list_entries(self) -> None:
+        """The usual cell of each feature, and for each row its cells that are not."""
+        layout, n_rows = self._padded, self.y.size
+        n_classes = layout.n_classes
+        self._width = 2 if n_classes == 2 else -(-n_classes // 4) * 4
+        self._usual = np.empty(layout.structure.n_features, np.int64)
+        cells, lengths = np.empty(n_rows, np.int64), np.zeros(n_rows, np.int64)
+        for i in range(self._usual.size):
+            self._find_cells(i, cells)
+            first = layout.offsets[i] // n_classes
+            self._usual[i] = first + np.bincount(cells - first, minlength=1).argmax()
+            entries.count_entries(cells, self._usual[i], lengths)
+        self._starts = np.concatenate([[0], np.cumsum(lengths)])
+        self._entries, ends = np.empty(int(self._starts[-1]), np.uint32), self._starts[:-1].copy()
+        for i in range(self._usual.size):
+            self._find_cells(i, cells)
+            entries.add_entries(cells, self._usual[i], ends, self._entries)
+
+    def _find_cells(self, feature: int, out: np.ndarray) -> None:
+        layout = self._padded
+        span = slice(layout.parent_start[feature], layout.parent_start[feature + 1])
+        strides = layout.parent_stride[span] // layout.n_classes
+        first = layout.offsets[feature] // layout.n_classes
+        entries.family_cells(self.codes, feature, first, layout.parent_index[span], strides, out)
 
     @property
     def work(self) -> float:
@@ -66,44 +102,55 @@ class LogScores:
         gaps = self.y.size - int(self.group_start[0])
         return (self.codes.size + 50.0 * gaps * self.codes.shape[0]) * (2 + self.layout.n_classes)
 
-    def padded(self, numbers: Numbers) -> Numbers:
-        """The numbers with cells for families that have a gap, if there are any such rows."""
-        if self._inside is None:
-            return numbers
-        cells = np.zeros(self._padded.size)
-        cells[self._inside] = numbers.cells
-        return Numbers(numbers.prior, cells)
+    def padded(self, numbers: Numbers) -> Ready:
+        """The numbers as ``forward`` and ``pull_back`` take them."""
+        layout = self._padded
+        if self._inside is not None:
+            cells = np.zeros(layout.size)
+            cells[self._inside] = numbers.cells
+            numbers = Numbers(numbers.prior, cells)
+        base, table = np.zeros(self._width), np.zeros(self._n_differences)
+        entries.differences(
+            numbers.cells, numbers.prior, layout.offsets, self._usual, layout.n_classes, self._width, base, table
+        )
+        return Ready(numbers, base, table)
+
+    @property
+    def _n_differences(self) -> int:
+        return self._padded.size // self.layout.n_classes * self._width
 
     def blank(self) -> Numbers:
-        """A gradient of zero, padded like the numbers, to be added to by ``pull_back``."""
-        return Numbers(np.zeros(self.layout.n_classes), np.zeros(self._padded.size))
+        """A gradient of zero, to be added to by ``pull_back``: of the differences and, where gaps are, of the cells."""
+        gaps = self._padded.size if self.group_start.size > 1 else 0
+        return Numbers(np.zeros(self.layout.n_classes), np.zeros(self._n_differences + gaps))
 
     def stripped(self, gradient: Numbers) -> Numbers:
-        """The gradient without the cells for families that have a gap."""
-        return gradient if self._inside is None else Numbers(gradient.prior, gradient.cells[self._inside])
+        """The gradient with respect to the numbers of the layout, from what ``pull_back`` added up."""
+        layout, n = self._padded, self._n_differences
+        cells = gradient.cells[n:].copy() if gradient.cells.size > n else np.zeros(layout.size)
+        entries.complete(
+            gradient.cells[:n], gradient.prior, layout.offsets, self._usual, layout.n_classes, self._width, cells
+        )
+        return Numbers(gradient.prior, cells if self._inside is None else cells[self._inside])
 
-    def forward(self, numbers: Numbers, block: Block) -> np.ndarray:
-        """The log-joint of the rows of a block, from padded numbers."""
-        rows, layout = block.rows, self._padded
-        scores = np.empty((rows.stop - rows.start, layout.n_classes))
-        joint.complete_log_joint(
-            self.codes, rows.start, rows.stop, layout.offsets, layout.parent_start, layout.parent_index,
-            layout.parent_stride, numbers.prior, numbers.cells, scores,
-        )  # fmt: skip
+    def forward(self, ready: Ready, block: Block) -> np.ndarray:
+        """The log-joint of the rows of a block."""
+        rows = block.rows
+        scores = np.empty((rows.stop - rows.start, self.layout.n_classes))
+        entries.add_up(self._entries, self._starts, rows.start, ready.base, ready.table, self._width, scores)
         if block.groups.size:
-            nothing = np.empty((0, layout.n_classes))
-            self._sum_gaps(numbers, block, scores, nothing, np.empty(0))
+            nothing = np.empty((0, self.layout.n_classes))
+            self._sum_gaps(ready.numbers, block, scores, nothing, np.empty(0))
         return scores
 
-    def pull_back(self, numbers: Numbers, block: Block, residual: np.ndarray, into: Numbers) -> None:
-        """Add the gradient of a block with respect to the padded numbers, given that to its log-joint."""
-        rows, layout = block.rows, self._padded
-        gradient.scatter_rows(
-            self.codes, rows.start, rows.stop, layout.offsets, layout.parent_start, layout.parent_index,
-            layout.parent_stride, residual, into.prior, into.cells,
-        )  # fmt: skip
+    def pull_back(self, ready: Ready, block: Block, residual: np.ndarray, into: Numbers) -> None:
+        """Add the gradient of a block, given that to its log-joint."""
+        n = self._n_differences
+        entries.hand_back(
+            self._entries, self._starts, block.rows.start, residual, self._width, into.prior, into.cells[:n]
+        )
         if block.groups.size:
-            self._sum_gaps(numbers, block, np.zeros_like(residual), residual, into.cells)
+            self._sum_gaps(ready.numbers, block, np.zeros_like(residual), residual, into.cells[n:])
 
     def _sum_gaps(
         self, numbers: Numbers, block: Block, scores: np.ndarray, residual: np.ndarray, into: np.ndarray

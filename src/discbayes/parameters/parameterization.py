@@ -1,13 +1,26 @@
-"""Parameterisations: maps from a vector of free numbers to the numbers in tables, and the way back of a gradient."""
+"""Parameterisations: maps from a vector of free numbers to the numbers in tables, and the way back of a gradient.
+
+====  ===========  ==============================================  ==========
+name  class        numbers in the tables                           normalised
+====  ===========  ==============================================  ==========
+e     ``Softmax``  β − log Σ exp β in each row of a table          yes
+d     ``Direct``   the free numbers themselves                     no
+w     ``Weights``  w · log θ, with log θ fixed and w by level      no
+====  ===========  ==============================================  ==========
+
+In ``d`` and ``w`` a family cell that was seen with no class has no free number: it keeps what it is given.
+"""
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from typing import NamedTuple, Protocol
 
 import numpy as np
 
 from discbayes.kernels import gradient as kernels
 from discbayes.network import Layout, Tables
+
+LEVELS = (1, 2, 3, 4)
 
 
 class Numbers(NamedTuple):
@@ -17,6 +30,32 @@ class Numbers(NamedTuple):
     cells: np.ndarray
 
 
+class Parameterization(Protocol):
+    """What a problem asks of a parameterisation."""
+
+    layout: Layout
+    normalized: bool
+    size: int
+    n_prior: int  # the first free numbers are those of the class
+    repeats: float  # the table entries that each free number stands for, as a penalty counts them
+
+    def start(self, tables: Tables) -> np.ndarray:
+        """The free numbers that give these tables, or come nearest."""
+        ...
+
+    def numbers(self, free: np.ndarray) -> Numbers:
+        """Log P(c) and log θ, or what stands in their place."""
+        ...
+
+    def pull_back(self, numbers: Numbers, gradient: Numbers) -> np.ndarray:
+        """The gradient with respect to the free numbers, at the point that gave ``numbers``."""
+        ...
+
+    def tables(self, free: np.ndarray) -> Tables:
+        """The tables that the free numbers stand for."""
+        ...
+
+
 class Softmax:
     """Normalised tables, θ = exp(β) / Σ exp(β) in each row of a table: ``e`` of Z17, P10 4.2.
 
@@ -24,10 +63,10 @@ class Softmax:
     has one column of free numbers, which all of its class columns share.
     """
 
-    normalized = True
+    normalized, repeats = True, 1.0
 
     def __init__(self, layout: Layout):
-        self.layout = layout
+        self.layout, self.n_prior = layout, layout.n_classes
         self._slots = _slots(layout)
         self.size = layout.n_classes + layout.size if self._slots is None else int(self._slots.max(initial=-1)) + 1
 
@@ -63,6 +102,130 @@ class Softmax:
     def tables(self, free: np.ndarray) -> Tables:
         """The tables that the free numbers stand for."""
         return Tables(self.layout, *self.numbers(free))
+
+
+class _Affine:
+    """Numbers that are offset + factor · free number; cells without a free number are their offset."""
+
+    normalized, repeats = False, 1.0
+
+    def __init__(self, layout: Layout, offset: Numbers, factor: Numbers, slots: np.ndarray):
+        self.layout = layout
+        self._offset, self._factor = np.concatenate(offset), np.concatenate(factor)
+        self._slots = slots
+        self._free = np.flatnonzero(slots >= 0)
+        self._taken = slots[self._free]
+        self.size = int(slots.max(initial=-1)) + 1
+        self.n_prior = int(slots[: layout.n_classes].max(initial=-1)) + 1
+        self._plain = bool(self._free.size == slots.size == self.size)
+
+    def numbers(self, free: np.ndarray) -> Numbers:
+        """What stands in the place of log P(c) and log θ."""
+        every = self._offset.copy()
+        if self._plain:
+            every += self._factor * free
+        else:
+            every[self._free] += self._factor[self._free] * free[self._taken]
+        return Numbers(every[: self.layout.n_classes], every[self.layout.n_classes :])
+
+    def pull_back(self, numbers: Numbers, gradient: Numbers) -> np.ndarray:
+        """The gradient with respect to the free numbers."""
+        every = np.concatenate(gradient) * self._factor
+        return every if self._plain else np.bincount(self._taken, every[self._free], self.size)
+
+    def start(self, tables: Tables) -> np.ndarray:
+        """The free numbers that come nearest to the tables: exact where each cell has its own."""
+        wanted = np.concatenate([tables.log_prior, tables.log_theta]) - self._offset
+        factor = self._factor[self._free]
+        share = np.bincount(self._taken, factor * wanted[self._free], self.size)
+        return share / np.maximum(np.bincount(self._taken, factor**2, self.size), np.finfo(float).tiny)
+
+    def tables(self, free: np.ndarray) -> Tables:
+        """The tables that the free numbers stand for."""
+        return Tables(self.layout, *self.numbers(free))
+
+
+class Direct(_Affine):
+    """Free numbers in the place of log P(c) and log θ: ``d`` of Z17; with naive Bayes, logistic regression.
+
+    With two classes only their difference matters, so that there is one free number for both, added to one and taken
+    from the other. What cancels, and the cells that were never seen, stay as in ``around``.
+    """
+
+    def __init__(self, layout: Layout, seen: np.ndarray, around: Tables):
+        own = _own_slots(layout)
+        slots = np.where(np.concatenate([np.ones(layout.n_classes, bool), seen]), own, -1)
+        factor = np.ones(slots.size)
+        if layout.n_classes == 2:
+            pairs = slots.reshape(-1, 2)
+            tied = pairs[:, 0] == pairs[:, 1]  # a feature that does not depend on the class cancels
+            slots = np.where(tied | (pairs[:, 0] < 0), -1, pairs[:, 0]).repeat(2)
+            factor = np.tile([-1.0, 1.0], slots.size // 2)
+            self.repeats = 2.0
+        zero = Numbers(np.zeros(layout.n_classes), np.zeros(layout.size))
+        offset = zero
+        if layout.n_classes == 2 or not seen.all():
+            offset = Numbers(around.log_prior.copy(), around.log_theta.copy())
+            if layout.n_classes != 2:
+                offset.prior[:] = 0.0
+                offset.cells[seen] = 0.0
+        at = layout.n_classes
+        super().__init__(layout, offset, Numbers(factor[:at], factor[at:]), _packed(slots))
+
+
+class Weights(_Affine):
+    """Weights on fixed log θ: ``w`` of Z17, w = 1 being the generative tables.
+
+    ``level`` says what has a weight of its own: 1 a feature, 2 a value, 3 a value in a class, 4 a cell.
+    """
+
+    def __init__(self, layout: Layout, seen: np.ndarray, generative: Tables, level: int = 4):
+        slots = _packed(
+            np.where(np.concatenate([np.ones(layout.n_classes, bool), seen]), _level_slots(layout, level), -1)
+        )
+        factor = Numbers(generative.log_prior, generative.log_theta)
+        offset = Numbers(np.zeros(layout.n_classes), np.where(seen, 0.0, generative.log_theta))
+        super().__init__(layout, offset, factor, slots)
+
+    def start(self, tables: Tables) -> np.ndarray:
+        """Weights of one, which are the generative tables; ``tables`` has to be those."""
+        return np.ones(self.size)
+
+
+def _own_slots(layout: Layout) -> np.ndarray:
+    """A free number for each class and cell; class columns of a feature that does not depend on it share theirs."""
+    slots = _slots(layout)
+    return np.arange(layout.n_classes + layout.size) if slots is None else slots
+
+
+def _packed(slots: np.ndarray) -> np.ndarray:
+    """The same slots, numbered without a gap."""
+    used = np.zeros(slots.max(initial=-1) + 2, np.int64)
+    used[slots + 1] = 1
+    used[0] = 0
+    return np.where(slots >= 0, np.cumsum(used)[slots + 1] - 1, -1)
+
+
+def _level_slots(layout: Layout, level: int) -> np.ndarray:
+    """Which weight stands behind each class and cell."""
+    if level == 4:
+        return _own_slots(layout)
+    n_classes = layout.n_classes
+    parts, free = (
+        [np.zeros(n_classes, np.int64) if level == 1 else np.arange(n_classes)],
+        1 if level == 1 else n_classes,
+    )
+    for shape, depends in zip(layout.shapes, layout.structure.class_children, strict=True):
+        card = shape[-2]
+        by_class = level == 3 and depends
+        own = np.zeros((card, n_classes), np.int64)
+        if level >= 2:
+            own += np.arange(card)[:, None] * (n_classes if by_class else 1)
+        if by_class:
+            own += np.arange(n_classes)
+        parts.append(free + np.broadcast_to(own, shape).ravel())
+        free += int(own.max(initial=-1)) + 1
+    return np.concatenate(parts)
 
 
 def _alone(n_classes: int) -> tuple[np.ndarray, np.ndarray, int]:

@@ -10,24 +10,46 @@ import numpy as np
 
 from discbayes.engine import parallel_map
 from discbayes.objectives import Objective, require_gradient
-from discbayes.parameters.logscores import Block, LogScores
-from discbayes.parameters.parameterization import Numbers, Softmax
+from discbayes.parameters.logscores import Block, LogScores, Ready
+from discbayes.parameters.parameterization import Numbers, Parameterization
 
 MOST_PARTS = 8  # each has a gradient of its own, and they are added in order: the same sum for any number of threads
 PART_CELLS = 1 << 25  # of all of these gradients together
 
 
 @dataclass(frozen=True)
+class Penalty:
+    """λ/2 · ‖free numbers − centre‖², each counted as often as there are table entries behind it.
+
+    ``skipped`` of the first free numbers, those of the class, are not counted.
+    """
+
+    strength: float
+    centre: np.ndarray
+    repeats: float = 1.0
+    skipped: int = 0
+
+    def value_and_gradient(self, free: np.ndarray) -> tuple[float, np.ndarray]:
+        """What is to be paid, and its gradient."""
+        away = free - self.centre
+        away[: self.skipped] = 0.0
+        factor = self.strength * self.repeats
+        return 0.5 * factor * float(away @ away), factor * away
+
+
+@dataclass(frozen=True)
 class Problem:
     """The mean of an objective over weighted rows, and its gradient with respect to the free numbers.
 
-    The chain is free numbers → log θ (parameterisation) → log-joint (scores) → value (objective), and back.
+    The chain is free numbers → log θ (parameterisation) → log-joint (scores) → value (objective), and back. A penalty
+    counts in the loss only.
     """
 
     objective: Objective
     scores: LogScores
-    parameterization: Softmax
+    parameterization: Parameterization
     n_jobs: int | None = None
+    penalty: Penalty | None = None
 
     def __post_init__(self) -> None:
         require_gradient(self.objective)
@@ -39,12 +61,16 @@ class Problem:
 
     def value(self, free: np.ndarray) -> float:
         """The mean of the objective."""
+        return self.total_of(self.objective, free) / self.total_weight
+
+    def total_of(self, objective: Objective, free: np.ndarray) -> float:
+        """The sum of any objective over the weighted rows."""
         numbers = self.scores.padded(self.parameterization.numbers(free))
 
         def one(block: Block) -> float:
-            return self.objective.value(self.scores.forward(numbers, block), *self._truth(block))
+            return objective.value(self.scores.forward(numbers, block), *self._truth(block))
 
-        return sum(parallel_map(one, self.scores.blocks, self.n_jobs, self.scores.work / 2)) / self.total_weight
+        return sum(parallel_map(one, self.scores.blocks, self.n_jobs, self.scores.work / 2))
 
     def value_and_gradient(self, free: np.ndarray) -> tuple[float, np.ndarray]:
         """The mean of the objective, and its gradient."""
@@ -60,16 +86,19 @@ class Problem:
         return value / self.total_weight, back / self.total_weight
 
     def loss(self, free: np.ndarray) -> tuple[float, np.ndarray]:
-        """The negative of the above, for minimisers."""
+        """The negative of the above plus the penalty, for minimisers."""
         value, gradient = self.value_and_gradient(free)
-        return -value, -gradient
+        if self.penalty is None or not self.penalty.strength:
+            return -value, -gradient
+        paid, push = self.penalty.value_and_gradient(free)
+        return paid / self.total_weight - value, push / self.total_weight - gradient
 
-    def _part(self, numbers: Numbers, blocks: list[Block]) -> tuple[float, Numbers]:
+    def _part(self, ready: Ready, blocks: list[Block]) -> tuple[float, Numbers]:
         value, gradient = 0.0, self.scores.blank()
         for block in blocks:
-            log_joint = self.scores.forward(numbers, block)
+            log_joint = self.scores.forward(ready, block)
             share, residual = self.objective.value_and_gradient(log_joint, *self._truth(block))
-            self.scores.pull_back(numbers, block, residual, gradient)
+            self.scores.pull_back(ready, block, residual, gradient)
             value += share
         return value, gradient
 

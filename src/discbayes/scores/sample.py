@@ -112,6 +112,11 @@ def _learner(given: Any) -> ParameterLearner:
         )
     if hasattr(learner, "_check"):
         learner._check()
+    if isinstance(learner, FREQUENCIES) and learner.gaps == "em":
+        raise ValueError(
+            f'parameters={learner!r}: a search counts families one by one, without EM. Use gaps="available" inside the '
+            'search, and gaps="em" for the tables of the structure that it finds'
+        )
     if isinstance(learner, FREQUENCIES) and _amount(learner) <= 0:
         raise ValueError(f"parameters={learner!r}: a search needs smoothing above zero, as log 0 has no margins")
     return learner

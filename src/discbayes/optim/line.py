@@ -1,0 +1,72 @@
+"""Places, outcomes and the line search that the solvers share."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import numpy as np
+
+from discbayes.kernels import quasi_newton as kernels
+
+Function = Callable[[np.ndarray], tuple[float, np.ndarray]]
+Callback = Callable[[np.ndarray, float], bool | None]
+
+FLAT = 1e-10  # a gradient with no entry above this is zero
+DECREASE = 1e-4  # of the Wolfe conditions
+MOST_TRIALS = 30  # steps that one line search may try
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """Where a minimisation ended: the point, the value there, the iterations, and whether they were enough."""
+
+    point: np.ndarray
+    value: float
+    n_iter: int
+    converged: bool
+
+
+@dataclass(frozen=True)
+class Place:
+    """A point, with the value and the gradient there."""
+
+    point: np.ndarray
+    value: float
+    gradient: np.ndarray
+
+    @classmethod
+    def at(cls, function: Function, point: np.ndarray) -> Place:
+        """Look at a point."""
+        return cls(point, *function(point))
+
+    @property
+    def is_flat(self) -> bool:
+        """Whether there is no way down."""
+        return not np.abs(self.gradient).max(initial=0.0) > FLAT
+
+
+def enough(gain: float, value: float, tol: float) -> bool:
+    """Whether an iteration lowered the value by at most ``tol`` of max(|before|, |after|, 1): Z17's rule."""
+    return gain <= tol * max(abs(value), abs(value + gain), 1.0)
+
+
+def search_line(function: Function, here: Place, direction: np.ndarray, step: float, curvature: float) -> Place | None:
+    """A point along the direction with a sufficient decrease and a flatter slope; none if there is no decrease.
+
+    The slope has to fall to ``curvature`` of what it is here (weak Wolfe conditions).
+    """
+    slope = kernels.dot(direction, here.gradient)
+    if not slope < 0:
+        return None
+    low, high, best = 0.0, np.inf, None
+    for _ in range(MOST_TRIALS):
+        there = Place.at(function, here.point + step * direction)
+        if not there.value <= here.value + DECREASE * step * slope:
+            high = step
+        elif kernels.dot(direction, there.gradient) < curvature * slope:
+            low, best = step, there
+        else:
+            return there
+        step = 2 * low if high == np.inf else (low + high) / 2
+    return best

@@ -1,0 +1,59 @@
+"""What a family says about values that were never seen together in training: what the feature alone says of the class.
+
+A cell whose values, of the feature and of its parents, were seen with no class has learned nothing. It backs off to
+P(feature | class), and where the feature's value was never seen either, to the class alone: the same for all classes.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+
+from discbayes.counts import FamilyCounts
+from discbayes.network import Layout, Structure, Tables
+from discbayes.parameters.frequency import MaximumAPosteriori, MaximumLikelihood
+
+
+def back_off(
+    tables: Tables,
+    families: FamilyCounts,
+    seen: np.ndarray,
+    learner: MaximumLikelihood | MaximumAPosteriori,
+    normalized: bool,
+) -> Tables:
+    """Tables whose unseen cells say what the feature alone says; of normalised ones, rows that are unseen as a whole.
+
+    ``seen`` marks the cells that were seen with some class.
+    """
+    if seen.all():
+        return tables
+    layout = tables.layout
+    alone = _alone(families, learner, not normalized)
+    log_theta = tables.log_theta.copy()
+    for i, group in enumerate(layout.structure.parents):
+        known = layout.table(seen, i)
+        if group and not known.all():
+            unseen = ~known
+            if normalized:
+                unseen = np.broadcast_to(unseen.all(axis=-2, keepdims=True), unseen.shape)
+            table = layout.table(log_theta, i)
+            np.copyto(table, np.broadcast_to(alone.log_table(i), table.shape), where=unseen)
+    return replace(tables, log_theta=log_theta)
+
+
+def _alone(families: FamilyCounts, learner: MaximumLikelihood | MaximumAPosteriori, level: bool) -> Tables:
+    """P(feature | class) from the same counts; with ``level``, a value never seen is the same for all classes."""
+    layout = families.layout
+    structure = Structure(((),) * layout.structure.n_features, layout.structure.class_children)
+    sums = [
+        families.table(i).reshape(-1, *layout.shapes[i][-2:]).sum(axis=0) for i in range(layout.structure.n_features)
+    ]
+    naive = Layout(structure, layout.cards, layout.n_classes)
+    cells = np.concatenate([part.ravel() for part in sums]) if sums else np.empty(0)
+    tables = learner.tables(FamilyCounts(naive, families.class_count, cells))
+    for i, part in enumerate(sums):
+        never = part.sum(axis=1) == 0
+        if level and never.any():
+            tables.log_table(i)[never] = tables.log_table(i)[never].mean(axis=1, keepdims=True)
+    return tables

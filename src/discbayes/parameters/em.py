@@ -1,0 +1,150 @@
+"""Expectation-maximisation: relative frequencies of families in rows with gaps.
+
+A row without a gap in a family counts in one of its cells, the same one in every iteration. A row with one counts in
+all cells that agree with it, by their probability given what is observed in the row and its class. Gaps without
+observed descendants say nothing about any table and are not counted: with them the maxima are the same, and the way
+there is longer. So it is only the other gaps that an iteration looks at, in the rows of one class after the other.
+"""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Callable
+from itertools import pairwise
+
+import numpy as np
+from sklearn.exceptions import ConvergenceWarning
+
+from discbayes.counts import FamilyCounts
+from discbayes.data.distinct import distinct_rows
+from discbayes.data.domain import Encoded
+from discbayes.engine import Context, parallel_map
+from discbayes.kernels import expectation
+from discbayes.network import Layout, Tables
+from discbayes.parameters.logscores import Block, LogScores
+
+MOST_PARTS = 8  # of a class: each has counts of its own, added in order, the same sum for any number of threads
+PART_CELLS = 1 << 25  # of all of these counts together
+
+
+class GapRows:
+    """The rows with gaps to sum out, and what they add to the counts of families.
+
+    Parameters
+    ----------
+    data : Encoded
+        All rows.
+    layout : Layout
+        Where the cells of the tables stand.
+    """
+
+    def __init__(self, data: Encoded, layout: Layout):
+        self.layout = layout
+        self._alone = Layout(layout.structure, layout.cards, 1)
+        self._order = np.array(layout.structure.order, np.int64)
+        rows = distinct_rows(_with_gaps(data))
+        classes = np.unique(rows.classes).tolist()
+        self._rows = {c: LogScores(rows.take(rows.classes == c), self._alone, normalized=True) for c in classes}
+        self._parts = [(c, part) for c, scores in self._rows.items() for part in self._cut(scores)]
+
+    @property
+    def n_samples(self) -> int:
+        """The number of different rows in which a gap has an observed descendant."""
+        return sum(scores.y.size - int(scores.group_start[0]) for scores in self._rows.values())
+
+    def expected(self, tables: Tables, n_jobs: int | None = None) -> tuple[float, np.ndarray]:
+        """What families with gaps add to the log likelihood, and their expected counts."""
+        n_classes, work = self.layout.n_classes, 150.0 * self.n_samples * self.layout.structure.n_features
+        columns = tables.log_theta.reshape(-1, n_classes)
+
+        def one(part: tuple[int, list[Block]]) -> tuple[float, np.ndarray]:
+            return self._expected(self._rows[part[0]], part[1], np.ascontiguousarray(columns[:, part[0]]))
+
+        value, cells = 0.0, np.zeros_like(columns)
+        found = parallel_map(one, self._parts, n_jobs, work)
+        for (c, _), (share, counts) in zip(self._parts, found, strict=True):
+            value += share
+            cells[:, c] += counts
+        return value, cells.ravel()
+
+    def _expected(self, scores: LogScores, blocks: list[Block], log_theta: np.ndarray) -> tuple[float, np.ndarray]:
+        """The same for some rows of one class, with the column of that class."""
+        layout, value, counts = self._alone, 0.0, np.zeros(log_theta.size)
+        for block in blocks:
+            weight = scores.weight[block.rows]
+            log_sums = np.zeros((weight.size, 1))
+            expectation.sum_gaps(
+                scores.codes, scores.group_start, block.groups, self._order, layout.cards, layout.offsets,
+                layout.parent_start, layout.parent_index, layout.parent_stride, log_theta, True, log_sums,
+                weight[:, None], counts,
+            )  # fmt: skip
+            value += float(weight @ log_sums[:, 0])
+        return value, counts
+
+    def _cut(self, scores: LogScores) -> list[list[Block]]:
+        """Consecutive blocks of rows with gaps, in as many parts as memory allows; they depend on the data alone."""
+        blocks = [block for block in scores.blocks if block.groups.size]
+        n_parts = int(np.clip(PART_CELLS // max(1, self.layout.size), 1, MOST_PARTS))
+        bounds = [len(blocks) * k // n_parts for k in range(n_parts + 1)]
+        return [blocks[a:b] for a, b in pairwise(bounds) if a < b]
+
+
+def maximize(
+    rows: GapRows,
+    families: FamilyCounts,
+    start: Tables,
+    step: Callable[[np.ndarray], Tables],
+    log_density: Callable[[Tables], float],
+    max_iter: int,
+    tol: float,
+    context: Context,
+) -> Tables:
+    """Tables that maximise Σ w·log P(y, x observed) plus the log density of a prior.
+
+    Parameters
+    ----------
+    rows : GapRows
+        The rows with gaps.
+    families : FamilyCounts
+        The counts of families, each from the rows without a gap in it.
+    start : Tables
+        Where to start; what has a probability of zero there keeps it.
+    step : callable
+        From counts of gaps, which come on top of those of ``families``, to tables.
+    log_density : callable
+        The log density of the prior at some tables, up to a constant.
+    max_iter, tol
+        The largest number of iterations, and the least relative rise that makes another one worthwhile.
+    context : Context
+        Of the run; each iteration is recorded in it.
+    """
+
+    def look(tables: Tables) -> tuple[float, np.ndarray]:
+        gaps, expected = rows.expected(tables, context.n_jobs)
+        return _log_likelihood(families, tables) + gaps + log_density(tables), expected
+
+    tables, (value, expected) = start, look(start)
+    for iteration in range(1, max_iter + 1):
+        tables, before = step(expected), value
+        value, expected = look(tables)
+        context.record(iteration=iteration, score=value)
+        if value - before <= tol * max(abs(before), 1.0):
+            return tables
+    warnings.warn(
+        f"the likelihood was still rising after max_iter={max_iter} iterations of EM: raise max_iter, or raise tol",
+        ConvergenceWarning,
+        stacklevel=4,
+    )
+    return tables
+
+
+def _with_gaps(data: Encoded) -> Encoded:
+    """The rows with any gap, and a weight above zero."""
+    gappy = np.asarray((data.codes >= data.cards[:, None]).any(axis=0))
+    return data.take(gappy if data.weight is None else gappy & (data.weight > 0))
+
+
+def _log_likelihood(families: FamilyCounts, tables: Tables) -> float:
+    """Σ count·log θ, over classes and families without a gap."""
+    pairs = ((families.class_count, tables.log_prior), (families.cells, tables.log_theta))
+    return float(sum((counts * np.where(counts > 0, logs, 0.0)).sum() for counts, logs in pairs))
