@@ -2,7 +2,7 @@
 
 from collections.abc import Callable, Iterable
 
-from cases import gaps, memory, naive_bayes, pairs, search, start, tan
+from cases import gaps, memory, naive_bayes, pairs, parameters, search, start, tan
 from suite.measure import Row
 
 CASES: dict[str, Callable[[], Iterable[Row]]] = {
@@ -13,4 +13,5 @@ CASES: dict[str, Callable[[], Iterable[Row]]] = {
     "memory": memory.run,
     "start": start.run,
     "search": search.run,
+    "parameters": parameters.run,
 }

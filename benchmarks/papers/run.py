@@ -7,7 +7,7 @@ from importlib import import_module
 
 import tables
 
-EXPERIMENTS = ("three_feature", "fcll", "fig7", "table8", "causes", "published")
+EXPERIMENTS = ("three_feature", "fcll", "fig7", "table8", "causes", "published", "parameters", "backoff", "convergence", "missing")
 
 
 def main() -> None:

@@ -46,14 +46,14 @@ def sample_tan(n_rows: int, n_features: int, n_values: int, n_classes: int, seed
 
 
 @cache
-def coded(name: str) -> Coded:
+def coded(name: str, missing: str = "available") -> Coded:
     """A data set of DISCBAYES_DATA: its own split if it has one for its size, else two thirds of every class."""
     try:
         data = load_dataset(name, source="files", as_frame=False)
     except LookupError:
         raise Skip(f"DISCBAYES_DATA has no {name}") from None
     train = _published(data.split, data.n_rows) if name == "mnist14" else _stratified(data.y, 2 / 3)
-    encoder = FrameEncoder("mdlp", n_jobs=-1)
+    encoder = FrameEncoder("mdlp", missing=missing, n_jobs=-1)
     encoded = encoder.fit_transform(data.X[train], data.y[train])
     codes = np.hstack([encoded.codes, encoder.transform(data.X[~train])])
     y = np.concatenate([encoded.classes, encoder.transform_y(data.y[~train])])

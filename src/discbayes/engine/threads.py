@@ -7,9 +7,10 @@ bits whatever the number of threads.
 from __future__ import annotations
 
 import numbers
+import os
 from collections.abc import Callable, Sequence
-from concurrent.futures import ThreadPoolExecutor
-from functools import reduce
+from concurrent.futures import ThreadPoolExecutor, wait
+from functools import cache, reduce
 from typing import Any, TypeVar
 
 import joblib
@@ -17,7 +18,8 @@ import joblib
 Item = TypeVar("Item")
 Result = TypeVar("Result")
 
-THREAD_WORK = 1e6  # about a millisecond: starting a thread costs a tenth of that
+THREAD_WORK = 1e6  # about a millisecond: waking a thread up costs a twentieth of that
+MOST_THREADS = 256  # of all maps of a process together
 BLOCK_ROWS = 8192  # a block of log-joint rows stays in the second-level cache
 
 
@@ -54,12 +56,25 @@ def parallel_map(
             list(queue)  # nothing is left for the others, so that the error, or Ctrl-C, does not wait for them
             raise
 
-    with ThreadPoolExecutor(workers - 1) as pool:
-        others = [pool.submit(take) for _ in range(workers - 1)]
+    others = [_pool().submit(take) for _ in range(workers - 1)]
+    try:
         take()
-        for other in others:
-            other.result()
+    finally:  # one that has not begun has nothing to do any more: within another map it might wait for ever
+        begun = [other for other in others if not other.cancel()]
+        wait(begun)
+    for other in begun:
+        other.result()
     return results
+
+
+@cache
+def _pool() -> ThreadPoolExecutor:
+    """The threads of this process, which are started when they are first needed and stay."""
+    return ThreadPoolExecutor(MOST_THREADS, thread_name_prefix="discbayes")
+
+
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(after_in_child=_pool.cache_clear)  # a fork has none of the threads
 
 
 def map_reduce(

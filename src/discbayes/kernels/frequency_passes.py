@@ -1,8 +1,8 @@
 """Passes over rows that count each row by how little its class was expected.
 
 ``cells`` holds smoothed pseudo-counts of all families, class innermost, and ``totals`` their sums over the values of a
-feature, kept where the first value has its cells. θ of a family is one over the other. Products of some shares of a
-row stay within the range of a double, so that a row needs few logarithms, and a change of counts none at all.
+feature, kept where the first value has its cells: θ is one over the other. Products of many counts stay within the
+range of a double, so that a row needs few logarithms, and a change of counts none at all.
 """
 
 from __future__ import annotations
@@ -47,7 +47,7 @@ def _log_share(cells, totals, places, lines, known, c, at_once):
 
 @helper
 def _split_posterior(scores, own):
-    """The posterior of one class, and that of all others together, which is exact also where it is tiny."""
+    """The log posterior of a class, and the posterior of all others together: 1 − P, exact also where it is tiny."""
     top = scores[0]
     for c in range(1, scores.size):
         top = scores[c] if scores[c] > top else top

@@ -46,16 +46,68 @@ def likelihood_rows(log_joint, y, values, gradient):
     share = np.empty(n_classes)
     for m in range(y.size):
         row, own = log_joint[m], y[m]
-        top = max(row[own], _top_of_others(row, own))
+        if n_classes == 2 and row[0] > -np.inf and row[1] > -np.inf:
+            ahead = row[own] - row[1 - own]
+            odds = np.exp(-abs(ahead))
+            values[m] = (ahead if ahead < 0.0 else 0.0) - np.log1p(odds)
+            if wanted:
+                left = (odds if ahead > 0.0 else 1.0) / (1.0 + odds)
+                gradient[m, own], gradient[m, 1 - own] = left, -left
+            continue
+        top = row[0]
+        for c in range(1, n_classes):
+            top = row[c] if row[c] > top else top
         total = 0.0
         for c in range(n_classes):
             share[c] = np.exp(row[c] - top) if top > -np.inf else 1.0
             total += share[c]
         values[m] = (row[own] - top if top > -np.inf else 0.0) - np.log(total)
         if wanted:
+            scale = -1.0 / total
             for c in range(n_classes):
-                gradient[m, c] = -share[c] / total
+                gradient[m, c] = share[c] * scale
             gradient[m, own] += 1.0
+
+
+@kernel
+def likelihood_total(log_joint, y, weight, gradient):
+    """Σ weight · log P(y | x) of a log-joint that is finite, and its gradient.
+
+    Several rows are multiplied before a logarithm is taken of them.
+    """
+    n_classes = log_joint.shape[1]
+    total, product = 0.0, 1.0
+    for m in range(y.size):
+        row, out, own = log_joint[m], gradient[m], y[m]
+        if n_classes == 2:
+            ahead = row[own] - row[1 - own]
+            odds = np.exp(-abs(ahead))
+            summed = 1.0 + odds
+            left = weight[m] * (odds if ahead > 0.0 else 1.0) / summed
+            out[own], out[1 - own] = left, -left
+            gain = ahead if ahead < 0.0 else 0.0
+        else:
+            top = row[0]
+            for c in range(1, n_classes):
+                top = row[c] if row[c] > top else top
+            summed = 0.0
+            for c in range(n_classes):
+                out[c] = np.exp(row[c] - top)
+                summed += out[c]
+            scale = -weight[m] / summed
+            for c in range(n_classes):
+                out[c] *= scale
+            out[own] += weight[m]
+            gain = row[own] - top
+        total += weight[m] * gain
+        if weight[m] == 1.0:
+            product *= summed
+            if product > 1e200:
+                total -= np.log(product)
+                product = 1.0
+        else:
+            total -= weight[m] * np.log(summed)
+    return total - np.log(product)
 
 
 @helper

@@ -55,6 +55,13 @@ class Objective(BaseEstimator):
         kernels.scale_rows(gradient, weights)
         return _total(values, weights), gradient
 
+    def evaluate(self, log_joint: np.ndarray, y: np.ndarray, weight: np.ndarray) -> tuple[float, np.ndarray]:
+        """The same without a look at the arguments, for solvers that ask again and again for a block of rows."""
+        values, gradient = np.empty(y.size), np.empty_like(log_joint)
+        self._fill(log_joint, y, values, gradient)
+        kernels.scale_rows(gradient, weight)
+        return float(kernels.weighted_total(values, weight)), gradient
+
     def _rows(self, log_joint: np.ndarray, y: np.ndarray, gradient: np.ndarray, n_jobs: int | None) -> np.ndarray:
         values = np.empty(y.size)
 

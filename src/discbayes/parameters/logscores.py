@@ -22,7 +22,8 @@ from discbayes.kernels import entries, expectation
 from discbayes.network import Layout
 from discbayes.parameters.parameterization import Numbers
 
-BLOCK_ROWS = 1024  # the scores of a block stay in the cache on their way forth and back
+BLOCK_ROWS, BLOCK_SCORES = 1024, 16384  # the scores of a block stay in the cache on their way forth and back
+LEAST_BLOCKS = 8  # where rows are many enough, so that threads have about the same to do
 GAP_ROWS = 128  # of a block of rows with gaps, which take longer
 MOST_CELLS = 1 << 22  # of the buckets that one row may need
 
@@ -65,7 +66,9 @@ class LogScores:
         self.y = kernel_classes(data)[order]
         self.weight = np.ones(order.size) if data.weight is None else data.weight[order].astype(float)
         self.group_start = _cut_groups(gaps.start) + (order.size - gaps.rows.size)
-        self.blocks = [Block(rows, np.empty(0, np.int64)) for rows in row_blocks(int(self.group_start[0]), BLOCK_ROWS)]
+        n_whole = int(self.group_start[0])
+        size = max(BLOCK_ROWS, min(BLOCK_SCORES // layout.n_classes, -(-n_whole // LEAST_BLOCKS)))
+        self.blocks = [Block(rows, np.empty(0, np.int64)) for rows in row_blocks(n_whole, size)]
         self.blocks += _gap_blocks(self.group_start)
         self._padded, self._inside = _pad(layout, bool(data.gaps.any()))
         self._refuse_too_large(data)

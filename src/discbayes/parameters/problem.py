@@ -97,7 +97,7 @@ class Problem:
         value, gradient = 0.0, self.scores.blank()
         for block in blocks:
             log_joint = self.scores.forward(ready, block)
-            share, residual = self.objective.value_and_gradient(log_joint, *self._truth(block))
+            share, residual = self.objective.evaluate(log_joint, *self._truth(block))
             self.scores.pull_back(ready, block, residual, gradient)
             value += share
         return value, gradient
