@@ -38,6 +38,8 @@ UNCOMPILED = bool(numba.config.DISABLE_JIT)
 SHORT_ANNEALING = Annealing(max_tries=20, max_successes=5, max_rejections=30)
 LEARNERS = [(s if s != "anneal" else SHORT_ANNEALING, "map") for s in STRUCTURES]
 LEARNERS += [("tan", p) for p in PARAMETERS] + [(KDB(k=2), "map")]
+# discriminative frequencies go through the rows in their order, and a row of weight two once: not as the row twice
+BY_ORDER = ("dfe",)
 
 
 @pytest.fixture
@@ -75,6 +77,8 @@ def mixed():
 def test_scikit_learn_checks_pass_without_exception(structure, parameters):
     results = check_estimator(BayesNetClassifier(structure, parameters), on_fail=None)
     bad = [(r["check_name"], r["exception"]) for r in results if r["status"] in ("failed", "xfail")]
+    if parameters in BY_ORDER:
+        bad = [(name, exception) for name, exception in bad if "sample_weight_equivalence" not in name]
     assert not bad
     assert len(results) > 50
 
@@ -130,7 +134,7 @@ def test_html_shows_the_network(iris):
 # ---- learning
 
 
-@pytest.mark.parametrize("structure, parameters", LEARNERS, ids=str)
+@pytest.mark.parametrize("structure, parameters", [pair for pair in LEARNERS if pair[1] not in BY_ORDER], ids=str)
 def test_weights_are_repetitions_and_zeros_are_absence(mixed, structure, parameters):
     X, y = mixed
     weight = np.random.default_rng(1).integers(0, 3, len(y))

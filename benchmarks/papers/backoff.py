@@ -35,6 +35,10 @@ FIELDS = (
 )  # fmt: skip
 MEASURES = ("touched", "accuracy_off", "accuracy_on", "log_loss_off", "log_loss_on")
 SUMMARY = ("set", "learner", "n", *MEASURES, "accuracy_gain", "log_loss_gain")
+BY_LEARNER = (
+    "learner", "sets", "touched_sets", "accuracy_better", "accuracy_worse", "mean_accuracy_gain", "log_loss_better",
+    "log_loss_worse", "mean_log_loss_gain",
+)  # fmt: skip
 
 
 def run() -> None:
@@ -70,4 +74,21 @@ def summarise(runs: Results) -> None:
             set=name, learner=tag, n=len(runs.column("accuracy_on", set=name, learner=tag)), **mean,
             accuracy_gain=mean["accuracy_on"] - mean["accuracy_off"],
             log_loss_gain=mean["log_loss_off"] - mean["log_loss_on"],
+        )  # fmt: skip
+    by_learner(summary)
+
+
+def by_learner(summary: Results) -> None:
+    """On how many sets it is better or worse, and the mean gains."""
+    totals = Results("backoff_by_learner", BY_LEARNER, fresh=True)
+    for tag in LEARNERS:
+        accuracy, loss, touched = (
+            np.array(summary.column(key, learner=tag)) for key in ("accuracy_gain", "log_loss_gain", "touched")
+        )
+        totals.add(
+            learner=tag, sets=accuracy.size, touched_sets=int((touched > 0).sum()),
+            accuracy_better=int((accuracy > 0).sum()), accuracy_worse=int((accuracy < 0).sum()),
+            mean_accuracy_gain=float(accuracy.mean()),
+            log_loss_better=int((loss > 0).sum()), log_loss_worse=int((loss < 0).sum()),
+            mean_log_loss_gain=float(loss.mean()),
         )  # fmt: skip

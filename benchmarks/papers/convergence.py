@@ -48,7 +48,7 @@ KEY = ("solver", "set", "structure", "start")
 FIELDS = (*KEY, "parameters", "rows", "n_iter", *(f"nll_{n}" for n in AFTER), "seconds_per_iter", "curve")
 NLL = (*KEY, *(f"{p}_{n}" for n, p in product(AFTER, LEARNERS)), *(f"seconds_{p}" for p in LEARNERS))
 WINS = ("solver", "against", "start", "structure", "after", "sets", "wdl", "p", "without_draws", "median_ratio")
-REACHED = ("solver", "against", "start", "structure", "after", *SETS, "median")
+REACHED = ("solver", "against", "start", "structure", "after", *SETS, "median_iterations")
 
 
 def run() -> None:
@@ -162,14 +162,18 @@ def win_draw_loss(values: Results, against: str, n: int, where: dict[str, str]) 
 
 def iterations_to_reach(pairs: dict[str, tuple[list[float], list[float]]], n: int) -> dict[str, str]:
     """The iterations after n that the other needs for what w has after n; where w is behind, those of w, negative."""
-    found: dict[str, int] = {}
+    found: dict[str, float] = {}
     for name, (w, other) in pairs.items():
         leads = after(w, n) <= after(other, n)
         found[name] = more(other, after(w, n), n) if leads else -more(w, after(other, n), n)
-    most = max(AFTER)
-    shown = {name: str(k) if n + abs(k) <= most else f"{'-' * (k < 0)}>{most - n}" for name, k in found.items()}
-    median = float(np.median(list(found.values()))) if found else math.nan
-    return {**shown, "median": f"{median:g}" if n + abs(median) <= most else f">{most - n}"}
+    found_median = {"median_iterations": float(np.median(list(found.values())))} if found else {}
+    return {name: limited(k, n) for name, k in (found | found_median).items()}
+
+
+def limited(k: float, n: int) -> str:
+    """A number of iterations beyond n as text; there were none to see beyond the last."""
+    most = max(AFTER) - n
+    return f"{k:g}" if abs(k) <= most else f"{'-' * (k < 0)}>{most}"
 
 
 def more(curve: list[float], target: float, n: int) -> int:

@@ -10,6 +10,19 @@ from store import Results
 TABLES = {
     "published": ("set", "tag", "ours", "published", "difference", "median", "least", "largest", "seconds", "note"),
     "causes_summary": ("set", "tag", "cause", "n", "least", "median", "largest"),
+    "parameters": (
+        "set", "tag", "variant", "ours", "published", "difference", "least", "largest", "train_accuracy", "iterations",
+        "lam", "kappa", "seconds", "note",
+    ),
+    "parameters_causes": ("set", "tag", "variant", "n", "accuracy", "train_accuracy", "log_loss", "iterations"),
+    "backoff": (
+        "set", "learner", "n", "touched", "accuracy_off", "accuracy_on", "log_loss_off", "log_loss_on",
+        "accuracy_gain", "log_loss_gain",
+    ),
+    "backoff_by_learner": (
+        "learner", "sets", "touched_sets", "accuracy_better", "accuracy_worse", "mean_accuracy_gain",
+        "log_loss_better", "log_loss_worse", "mean_log_loss_gain",
+    ),
     "table8": (
         "set", "omi", "min_mi", "ro_mean", "ro_std", "ro_median", "ro_min", "ro_max", "p10_omi", "p10_ro_mean",
         "p10_ro_median", "p10_ro_min", "p10_ro_max",
@@ -20,9 +33,27 @@ TABLES = {
         "z_of_means",
     ),
     "three_feature": ("what", "expected", "accuracy", "of_structures", "with_x1_x3", "with_x2_x3"),
+    "convergence": (
+        "solver", "against", "start", "structure", "after", "sets", "wdl", "p", "without_draws", "median_ratio",
+    ),
+    "convergence_reach": (
+        "solver", "against", "start", "structure", "after", "nursery", "pendigits", "letter", "shuttle", "adult",
+        "kddcup10", "mnist14", "median_iterations",
+    ),
+    "convergence_nll": (
+        "solver", "set", "structure", "start", "w_5", "d_5", "e_5", "w_10", "d_10", "e_10", "w_50", "d_50", "e_50",
+        "seconds_w", "seconds_d", "seconds_e",
+    ),
+    "missing": (
+        "missing", "draws", "NB-ML", "NB-ML_std", "NB-CL", "NB-CL_std", "NB-CL-10", "NB-CL-10_std", "TAN-CR-ML",
+        "TAN-CR-ML_std",
+    ),
 }  # fmt: skip
-DIGITS = {"fig7": 6, "seconds": 1}
-WHOLE = {"n", "wins", "losses", "with_x1_x3", "with_x2_x3"}
+DIGITS = {"fig7": 6, "convergence_nll": 4, "seconds": 1}
+WHOLE = {
+    "n", "wins", "losses", "with_x1_x3", "with_x2_x3", "after", "sets", "missing", "draws", "nursery", "pendigits",
+    "letter", "shuttle", "adult", "kddcup10", "mnist14", "median_iterations",
+}  # fmt: skip
 
 
 def show() -> None:

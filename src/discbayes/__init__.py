@@ -16,7 +16,16 @@ from discbayes.data import EqualFrequencyDiscretizer, MDLPDiscretizer
 from discbayes.inference import FactorTooLargeError
 from discbayes.network import Structure
 from discbayes.objectives import ClassificationRate, ConditionalLikelihood, Margin
-from discbayes.parameters import DFE, MaximumAPosteriori, MaximumConditionalLikelihood, MaximumLikelihood
+from discbayes.parameters import (
+    DFE,
+    DiscriminativeCCBN,
+    ExtendedCCBN,
+    MaximumAPosteriori,
+    MaximumConditionalLikelihood,
+    MaximumLikelihood,
+    MaxMargin,
+    WeightedCCBN,
+)
 from discbayes.search import (
     KDB,
     Annealing,
@@ -45,13 +54,16 @@ __all__ = [
     "Branching",
     "ClassificationRate",
     "ConditionalLikelihood",
+    "DiscriminativeCCBN",
     "EqualFrequencyDiscretizer",
+    "ExtendedCCBN",
     "FactorTooLargeError",
     "FixedStructure",
     "GreedyEdges",
     "HillClimb",
     "MDLPDiscretizer",
     "Margin",
+    "MaxMargin",
     "MaximumAPosteriori",
     "MaximumConditionalLikelihood",
     "MaximumLikelihood",
@@ -60,6 +72,7 @@ __all__ = [
     "SpanningTree",
     "Structure",
     "SuperParent",
+    "WeightedCCBN",
     "__version__",
     "list_datasets",
     "load",

@@ -17,6 +17,15 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 from discbayes import inference
 from discbayes._leaves import leaf
 from discbayes.bayesnet import BayesNet
+from discbayes.calibration import (
+    CALIBRATIONS,
+    Calibration,
+    check_calibration,
+    check_class_sizes,
+    held_out_folds,
+    possible_rows,
+)
+from discbayes.costs import cheapest, cost_matrix
 from discbayes.counts import count
 from discbayes.data import Encoded, FrameEncoder
 from discbayes.data.columns import Table
@@ -38,8 +47,9 @@ class BayesNetClassifier(ClassifierMixin, BaseEstimator):
         such as ``KDB(k=2)``, or a known structure: a ``Structure`` or a list of edges ``(parent, child)``.
     parameters : str or learner, default="map"
         "ml" (relative frequencies, zeros become 1e-5), "map" (one virtual observation spread over each table), "cl"
-        (maximises the conditional likelihood of the classes), or a learner such as
-        ``MaximumAPosteriori("dirichlet", 0.5)``.
+        (maximises the conditional likelihood of the classes), "ccbn-d", "ccbn-e" and "ccbn-w" (the same over free
+        numbers, normalised tables, or weights on generative ones), "mm" (maximises a soft margin), "dfe" (rows counted
+        by how badly they are predicted), or a learner such as ``MaximumAPosteriori("dirichlet", 0.5)``.
     discretizer : "mdlp", "equal-frequency", None or transformer, default="mdlp"
         How numeric columns are cut into intervals, on the training rows only. With None their values are categories.
     categorical : "auto", "all" or list, default="auto"
@@ -55,6 +65,14 @@ class BayesNetClassifier(ClassifierMixin, BaseEstimator):
         Weights of the classes, for counting; the cut points do not depend on them.
     class_prior : sequence of float, optional
         Prior probabilities of the classes in the order of ``classes_``; from the data by default.
+    calibrate : {"temperature", "isotonic"}, optional
+        How the probabilities are made to mean what they say, by what networks that were learned without them say of
+        the training rows. "temperature" divides the log-joint by one number, which changes no decision; "isotonic"
+        has a rising function for each class, which needs some thousand rows, and two of each class at least.
+        ``network_`` and ``predict_joint_log_proba`` stay as they are.
+    calibrate_folds : int, default=5
+        The number of such networks: everything, the cuts included, is learned anew without one fold of the rows. A row
+        with a weight stays whole in its fold, and counts with its weight.
     max_factor_size : int
         Cells of the largest factor that exact prediction with gaps may build; more is an error.
     n_draws : int, optional
@@ -76,6 +94,9 @@ class BayesNetClassifier(ClassifierMixin, BaseEstimator):
         Its structure.
     history_ : list of dict
         The trace of the search.
+    calibration_ : Temperature, Isotonic or None
+        What ``calibrate`` has found: its ``temperature``, or its thresholds ``log_odds`` and ``probabilities``. None
+        without it, and with one class.
     n_features_in_, feature_names_in_
         As everywhere in scikit-learn.
 
@@ -102,6 +123,8 @@ class BayesNetClassifier(ClassifierMixin, BaseEstimator):
         unknown: str = "marginalize",
         class_weight: str | Mapping[Any, float] | None = None,
         class_prior: Sequence[float] | None = None,
+        calibrate: str | None = None,
+        calibrate_folds: int = 5,
         max_factor_size: int = inference.MAX_FACTOR_SIZE,
         n_draws: int | None = None,
         n_jobs: int | None = None,
@@ -117,6 +140,8 @@ class BayesNetClassifier(ClassifierMixin, BaseEstimator):
         self.unknown = unknown
         self.class_weight = class_weight
         self.class_prior = class_prior
+        self.calibrate = calibrate
+        self.calibrate_folds = calibrate_folds
         self.max_factor_size = max_factor_size
         self.n_draws = n_draws
         self.n_jobs = n_jobs
@@ -139,27 +164,88 @@ class BayesNetClassifier(ClassifierMixin, BaseEstimator):
         """
         table = read_table(X)
         validate_data(self, X, skip_check_array=True)
-        structure, parameters = self._learners()
+        check_calibration(self.calibrate, self.calibrate_folds)
+        self._learners()  # refuses what is none before any work is done
         context = self._context()
         context.progress.stage("reading and discretising")
-        encoder = self._make_encoder()
-        data = self._weighted(encoder.fit_transform(table, y, sample_weight), encoder.classes_)
+        encoder = self._make_encoder(self.categorical)
+        data = encoder.fit_transform(table, y, sample_weight)
         if data.n_classes == 1:
             warnings.warn(
                 f"y has one class only, {data.domain.target.values[0]!r}: it is all that can be predicted", stacklevel=2
             )
+        elif self.calibrate is not None:
+            check_class_sizes(self.calibrate, data.classes, list(data.domain.target.values))
+        network = self._learn(data, encoder.classes_, context)
+        calibration = self._learn_calibration(table, encoder, data, context)
+        self._adopt(encoder, network, calibration)
+        self.history_ = context.history
+        context.progress.stage("done: {network!r}", network=self.network_)
+        return self
+
+    def _learn(self, data: Encoded, classes: np.ndarray, context: Context) -> BayesNet:
+        """The network of some rows."""
+        structure, parameters = self._learners()
+        data = self._weighted(data, classes)
         counts = count(data, self.n_jobs)
         context.progress.stage("structure: {learner!r} on {rows} rows", learner=structure, rows=data.n_samples)
         found = structure.learn(data, counts, context)
         context.progress.stage("parameters: {learner!r} on {edges} edges", learner=parameters, edges=found.n_edges)
         tables = self._with_prior(parameters.learn(data, counts, found, context))
-        self._adopt(encoder, BayesNet(data.domain, tables, self.max_factor_size, self.n_draws, self.n_jobs))
-        self.history_ = context.history
-        context.progress.stage("done: {network!r}", network=self.network_)
-        return self
+        return BayesNet(data.domain, tables, self.max_factor_size, self.n_draws, self.n_jobs)
 
-    def _adopt(self, encoder: FrameEncoder, network: BayesNet) -> None:
+    def _learn_calibration(
+        self, table: Table, encoder: FrameEncoder, data: Encoded, context: Context
+    ) -> Calibration | None:
+        """The map to calibrated probabilities, from what networks say of rows that they were not learned from."""
+        if self.calibrate is None or data.n_classes == 1:
+            return None
+        rows = table if encoder.kept_rows_ is None else table.take(encoder.kept_rows_)
+        rng, *generators = context.rng.spawn(1 + self.calibrate_folds)
+        folds = held_out_folds(data.classes, self.calibrate_folds, rng)
+        log_joint = np.empty((data.n_samples, data.n_classes))
+        for fold in np.unique(folds[folds >= 0]):
+            context.progress.stage(f"calibration: fold {fold + 1} of {self.calibrate_folds}")
+            own = Context(generators[fold], self.n_jobs, Progress(self.verbose - 1))
+            log_joint[folds == fold] = self._held_out_log_joint(rows, encoder.classes_, data, folds == fold, own)
+        used, weight = folds >= 0, self._calibration_weight(data, encoder.classes_)
+        shares = np.bincount(data.classes, weight, data.n_classes) / weight.sum()
+        return CALIBRATIONS[self.calibrate](log_joint[used], data.classes[used], weight[used], shares)
+
+    def _held_out_log_joint(
+        self, rows: Table, classes: np.ndarray, data: Encoded, held_out: np.ndarray, context: Context
+    ) -> np.ndarray:
+        """What a network that is learned from the other rows says of those that are held out.
+
+        Only the kinds of the columns are taken from all rows.
+        """
+        rest = ~held_out
+        weight = None if data.weight is None else data.weight[rest]
+        encoder = self._make_encoder([variable.kind == "categorical" for variable in data.domain.features])
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", UserWarning)  # the fit on all rows has said it
+            seen = encoder.fit_transform(rows.take(rest), classes[data.classes[rest]], weight)
+            network = self._learn(seen, encoder.classes_, context)
+            codes = encoder.transform(rows.take(held_out), "marginalize")
+        return possible_rows(network.log_joint_of(codes), network._prior)
+
+    def _calibration_weight(self, data: Encoded, classes: np.ndarray) -> np.ndarray:
+        """What each row counts in calibration: the classes have the shares that the network takes for their prior."""
+        weight = self._weighted(data, classes).weight
+        weight = np.ones(data.n_samples) if weight is None else weight
+        if self.class_prior is None:
+            return weight
+        shares = np.bincount(data.classes, weight, data.n_classes) / weight.sum()
+        prior = np.exp(_log_prior(self.class_prior, data.n_classes))
+        if not (prior * shares).any():
+            raise ValueError(
+                "calibrate has no rows: the classes that class_prior allows have no weight in class_weight"
+            )
+        return weight * np.divide(prior, shares, out=np.zeros_like(prior), where=shares > 0)[data.classes]
+
+    def _adopt(self, encoder: FrameEncoder, network: BayesNet, calibration: Calibration | None) -> None:
         self._encoder = encoder
+        self.calibration_ = calibration
         self.classes_ = encoder.classes_
         self.network_ = network
         self.structure_ = network.structure
@@ -177,10 +263,8 @@ class BayesNetClassifier(ClassifierMixin, BaseEstimator):
             seed = seed.randint(2**32, dtype=np.uint64)
         return Context(np.random.default_rng(seed), self.n_jobs, Progress(self.verbose))
 
-    def _make_encoder(self) -> FrameEncoder:
-        return FrameEncoder(
-            self.discretizer, self.categorical, self.domains, self.missing, self.unknown, n_jobs=self.n_jobs
-        )
+    def _make_encoder(self, categorical: str | Sequence[Any]) -> FrameEncoder:
+        return FrameEncoder(self.discretizer, categorical, self.domains, self.missing, self.unknown, n_jobs=self.n_jobs)
 
     def _weighted(self, data: Encoded, classes: np.ndarray) -> Encoded:
         """The data with the class weights multiplied in."""
@@ -202,19 +286,26 @@ class BayesNetClassifier(ClassifierMixin, BaseEstimator):
     # ---- predicting
 
     def predict_joint_log_proba(self, X: Any) -> np.ndarray:
-        """Log P(c, x observed): a row for each row of X, a column for each class."""
+        """Log P(c, x observed) of the network, not calibrated: a row for each row of X, a column for each class."""
         return self._scores(X, None)[0]
 
     def predict_proba(self, X: Any, class_prior: Sequence[float] | None = None) -> np.ndarray:
         """P(c | x observed); gaps and unseen values are summed out exactly.
 
-        ``class_prior`` replaces the prior of the fit, for data in which the classes have other shares.
+        ``class_prior`` replaces the prior of the fit, for data in which the classes have other shares. Calibrated
+        probabilities are those of the shares of the fit; their odds then change as those of the shares do.
         """
+        check_is_fitted(self)
+        if self.calibration_ is not None:
+            return np.exp(self._calibrated(self.calibration_, X, class_prior))
         scores, prior = self._scores(X, class_prior)
         return inference.posterior(scores, prior, self.n_jobs)
 
     def predict_log_proba(self, X: Any, class_prior: Sequence[float] | None = None) -> np.ndarray:
         """Log P(c | x observed), exact also where P is too small for a number."""
+        check_is_fitted(self)
+        if self.calibration_ is not None:
+            return self._calibrated(self.calibration_, X, class_prior)
         scores, prior = self._scores(X, class_prior)
         total = inference.log_marginal(scores)
         impossible = ~np.isfinite(total)
@@ -223,12 +314,50 @@ class BayesNetClassifier(ClassifierMixin, BaseEstimator):
             scores[impossible] = np.log(prior)
         return scores
 
-    def predict(self, X: Any, class_prior: Sequence[float] | None = None) -> np.ndarray:
-        """The most probable class of each row; ties go to the class that comes first."""
+    def predict(self, X: Any, class_prior: Sequence[float] | None = None, costs: Any = None) -> np.ndarray:
+        """The most probable class of each row, or the one of the least expected cost; ties go to the first class.
+
+        Parameters
+        ----------
+        X : frame, array or list of rows
+        class_prior : sequence of float, optional
+            As in ``predict_proba``.
+        costs : array of shape (n_classes, n_classes) or mapping, optional
+            ``costs[i][j]`` is what it costs to decide for class j where class i is true, in the order of ``classes_``;
+            or ``{truth: {decision: cost}}``, where all else costs nothing.
+        """
+        check_is_fitted(self)
+        if costs is not None:
+            matrix = cost_matrix(costs, self.classes_)
+            return self.classes_[cheapest(self.predict_proba(X, class_prior), matrix)]
+        calibration = self.calibration_
+        if calibration is not None and (class_prior is not None or not calibration.keeps_order):
+            return self.classes_[self._calibrated(calibration, X, class_prior).argmax(axis=1)]
         scores, prior = self._scores(X, class_prior)
         best = scores.argmax(axis=1)
         best[scores.max(axis=1) == -np.inf] = prior.argmax()
         return self.classes_[best]
+
+    def expected_costs(self, X: Any, costs: Any, class_prior: Sequence[float] | None = None) -> np.ndarray:
+        """What each decision is expected to cost: a row for each row of X, a column for each class.
+
+        ``costs`` and ``class_prior`` are as in ``predict``.
+        """
+        check_is_fitted(self)
+        matrix = cost_matrix(costs, self.classes_)
+        return self.predict_proba(X, class_prior) @ matrix
+
+    def _calibrated(self, calibration: Calibration, X: Any, class_prior: Sequence[float] | None) -> np.ndarray:
+        """The calibrated log P(c | x observed)."""
+        wanted = None if class_prior is None else _log_prior(class_prior, self.classes_.size)
+        if wanted is not None:
+            new = np.flatnonzero((calibration.class_shares == 0) & (wanted > -np.inf))
+            if new.size:
+                raise ValueError(
+                    f"class_prior has a share for class {self.classes_.tolist()[new[0]]!r}, which had none in "
+                    "calibration: give class_prior at fit, or fit with calibrate=None"
+                )
+        return calibration.log_posterior(possible_rows(*self._scores(X, None)), wanted)
 
     def _scores(self, X: Any, class_prior: Sequence[float] | None) -> tuple[np.ndarray, np.ndarray]:
         """The log-joint under the prior in force, and that prior."""

@@ -10,6 +10,7 @@ import csv
 from argparse import SUPPRESS, ArgumentParser, ArgumentTypeError, Namespace
 from typing import Any
 
+from discbayes.calibration import CALIBRATIONS
 from discbayes.classifier import BayesNetClassifier
 from discbayes.cli.tables import Reading
 from discbayes.engine import Progress
@@ -17,6 +18,7 @@ from discbayes.parameters import PARAMETERS
 from discbayes.search import STRUCTURES
 
 DISCRETIZERS = {"mdlp": "mdlp", "equal-frequency": "equal-frequency", "none": None}
+UNCALIBRATED = "none"
 LEARNING: dict[str, Any] = {
     "structure": "tan",
     "parameters": "map",
@@ -27,6 +29,7 @@ LEARNING: dict[str, Any] = {
     "discretizer": "mdlp",
     "categorical": (),
     "missing": "available",
+    "calibrate": UNCALIBRATED,
     "drop": (),
     "seed": 0,
 }
@@ -120,6 +123,11 @@ def add_learning(parser: ArgumentParser) -> None:
     _add_search(group)
     option("--discretizer", "how numbers become intervals; none takes them as labels", choices=list(DISCRETIZERS))
     option("--missing", "what gaps are in learning", choices=["available", "value", "drop", "error"])
+    option(
+        "--calibrate",
+        "make probabilities mean what they say, by rows that are held out in five folds",
+        choices=[UNCALIBRATED, *CALIBRATIONS],
+    )
     option("--seed", "seed of everything random", type=at_least(0))
 
 
@@ -229,6 +237,7 @@ def classifier(args: Namespace, verbose: int = 0) -> BayesNetClassifier:
         discretizer=DISCRETIZERS[args.discretizer],
         categorical=list(args.categorical) or "auto",
         missing=args.missing,
+        calibrate=None if args.calibrate == UNCALIBRATED else args.calibrate,
         n_jobs=args.n_jobs,
         random_state=args.seed,
         verbose=verbose,

@@ -16,10 +16,12 @@ from sklearn.utils.validation import check_is_fitted
 
 from discbayes._version import __version__
 from discbayes.bayesnet import BayesNet
+from discbayes.calibration import CALIBRATIONS, Calibration, Isotonic, Temperature
 from discbayes.classifier import BayesNetClassifier
 from discbayes.data import Domain, FrameEncoder
 from discbayes.io.checks import (
     as_array,
+    as_finite,
     as_int,
     as_list,
     as_object,
@@ -46,7 +48,9 @@ _MODEL = (
     "feature_names_in",
     "history",
 )
+_CALIBRATED = (*_MODEL, "calibration")  # files of classifiers that are not calibrated have no such field
 _NAMED: dict[str, Mapping[str, Any]] = {"structure": STRUCTURES, "parameters": PARAMETERS}
+_THRESHOLDS = ("log_odds", "probabilities")
 _FALSE_CONTENT = (ValueError, TypeError, ArithmeticError, LookupError, RecursionError)
 
 
@@ -78,7 +82,7 @@ def save(classifier: BayesNetClassifier, path: str | Path) -> None:
 def _pack_model(classifier: BayesNetClassifier) -> dict[str, Any]:
     network, tables = classifier.network_, classifier.network_.parameters
     names = getattr(classifier, "feature_names_in_", None)
-    return {
+    model = {
         "settings": {k: pack_or_describe(v) for k, v in classifier.get_params(deep=False).items()},
         "domain": pack_domain(network.domain),
         "structure": pack_structure(network.structure),
@@ -88,12 +92,24 @@ def _pack_model(classifier: BayesNetClassifier) -> dict[str, Any]:
         "feature_names_in": None if names is None else [str(name) for name in names],
         "history": [_pack_step(step) for step in getattr(classifier, "history_", [])],
     }
+    if classifier.calibration_ is not None:
+        model["calibration"] = _pack_calibration(classifier.calibration_)
+    return model
 
 
 def _pack_step(step: dict[str, Any]) -> dict[str, Any]:
     """One step of the trace; what JSON cannot hold is kept as text."""
     packed = {str(key): pack_or_describe(value) for key, value in step.items()}
     return {k: v["opaque"] if isinstance(v, dict) and "opaque" in v else v for k, v in packed.items()}
+
+
+def _pack_calibration(calibration: Calibration) -> dict[str, Any]:
+    shares = pack_array(calibration.class_shares)
+    if isinstance(calibration, Temperature):
+        return {"kind": "temperature", "class_shares": shares, "temperature": calibration.temperature}
+    assert isinstance(calibration, Isotonic)
+    thresholds = {name: [pack_array(part) for part in getattr(calibration, name)] for name in _THRESHOLDS}
+    return {"kind": "isotonic", "class_shares": shares, **thresholds}
 
 
 # Loading
@@ -149,7 +165,7 @@ def load(path: str | Path, max_bytes: int = MAX_BYTES) -> BayesNetClassifier:
 
 def _restore(model: dict[str, Any]) -> tuple[BayesNetClassifier, list[str]]:
     """The classifier behind a parsed model, and what the user should know about its settings."""
-    as_object(model, "model", _MODEL)
+    as_object(model, "model", _CALIBRATED if "calibration" in model else _MODEL)
     domain, structure = unpack_domain(model["domain"]), unpack_structure(model["structure"], "structure")
     tables = _unpack_tables(model["tables"], domain, structure)
     classes = class_array(domain.target, model["class_dtype"], "class_dtype")
@@ -158,7 +174,8 @@ def _restore(model: dict[str, Any]) -> tuple[BayesNetClassifier, list[str]]:
     network = BayesNet(domain, tables, classifier.max_factor_size, classifier.n_draws, classifier.n_jobs)
     encoder = FrameEncoder.from_domain(domain, classifier.unknown, classifier.n_jobs)
     encoder._adopt(domain, classes)
-    classifier._adopt(encoder, network)
+    calibration = _unpack_calibration(model["calibration"], domain) if "calibration" in model else None
+    classifier._adopt(encoder, network, calibration)
     _restore_columns(classifier, model, domain)
     steps = as_list(model["history"], "history")
     classifier.history_ = [{k: unpack(v, "history") for k, v in as_object(s, "history").items()} for s in steps]
@@ -189,6 +206,22 @@ def _check_sizes(domain: Domain, structure: Structure, log_prior: np.ndarray, lo
         left -= size
     if left or log_theta.ndim != 1 or log_prior.shape != (domain.n_classes,):
         raise ValueError("the tables have other sizes than the domain and the structure ask for")
+
+
+def _unpack_calibration(value: Any, domain: Domain) -> Calibration:
+    kind = as_text(as_object(value, "calibration").get("kind"), "calibration.kind", tuple(CALIBRATIONS))
+    own = ("temperature",) if kind == "temperature" else _THRESHOLDS
+    fields = as_object(value, "calibration", ("kind", "class_shares", *own))
+    shares = as_array(fields["class_shares"], "calibration.class_shares")
+    if shares.shape != (domain.n_classes,):
+        raise ValueError(f"calibration.class_shares has {shares.size} entries for {domain.n_classes} classes")
+    if kind == "temperature":
+        return Temperature(shares, float(as_finite(fields["temperature"], "calibration.temperature")))
+    return Isotonic(shares, *(_unpack_thresholds(fields[name], f"calibration.{name}") for name in _THRESHOLDS))
+
+
+def _unpack_thresholds(value: Any, where: str) -> tuple[np.ndarray, ...]:
+    return tuple(as_array(part, where) for part in as_list(value, where))
 
 
 def _restore_columns(classifier: BayesNetClassifier, model: dict[str, Any], domain: Domain) -> None:

@@ -124,20 +124,12 @@ class GradientLearner(BaseEstimator):
         begin = generative if self.start == "generative" else zeros
         seen = seen_cells(data, families)
         parameterization = self._parameterized(layout, seen, generative, centre if setting.penalty else begin)
-        weights = isinstance(parameterization, Weights)
-        at = (
-            parameterization.start(begin) if not weights else np.full(parameterization.size, float(begin is generative))
-        )
-        middle = (
-            parameterization.start(centre)
-            if not weights
-            else np.full(parameterization.size, float(centre is generative))
-        )
         skipped = 0 if self.towards == "generative" else parameterization.n_prior
-        penalty = Penalty(setting.penalty, middle, parameterization.repeats, skipped)
+        centred = parameterization.start(centre)
+        penalty = Penalty(setting.penalty, centred, parameterization.repeats, skipped)
         scores = LogScores(distinct_rows(data), layout, parameterization.normalized)
         problem = Problem(setting.objective, scores, parameterization, n_jobs, penalty)
-        return Fit(problem, at, families, seen, counting if self.backoff else None)
+        return Fit(problem, parameterization.start(begin), families, seen, counting if self.backoff else None)
 
     def _parameterized(self, layout: Layout, seen: np.ndarray, generative: Tables, around: Tables) -> Parameterization:
         if self.parameterization == "e":
@@ -232,6 +224,11 @@ class GradientLearner(BaseEstimator):
                 raise ValueError(f"{name}={value!r} must be a whole number that is at least {least}")
         if not (np.isfinite(self.tol) and self.tol >= 0):
             raise ValueError(f"tol={self.tol!r} must be a number that is at least 0")
+        if 0 < self.tol < np.finfo(float).eps:
+            raise ValueError(
+                f"tol={self.tol!r} is less than a double can tell apart: use 1e-12, or 0 to go on until rounding hides "
+                "any rise"
+            )
         for name, known in (
             ("stopping", STOPPING), ("solver", SOLVERS), ("start", STARTS), ("towards", TOWARDS),
         ):  # fmt: skip

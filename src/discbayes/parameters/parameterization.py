@@ -187,10 +187,6 @@ class Weights(_Affine):
         offset = Numbers(np.zeros(layout.n_classes), np.where(seen, 0.0, generative.log_theta))
         super().__init__(layout, offset, factor, slots)
 
-    def start(self, tables: Tables) -> np.ndarray:
-        """Weights of one, which are the generative tables; ``tables`` has to be those."""
-        return np.ones(self.size)
-
 
 def _own_slots(layout: Layout) -> np.ndarray:
     """A free number for each class and cell; class columns of a feature that does not depend on it share theirs."""
