@@ -155,10 +155,10 @@ def learn_temperature(
         odds = np.exp(np.exp(log_beta) * gap)
         return float(share @ (wanted - np.einsum("ij,ij->i", odds, finite) / odds.sum(axis=1)))
 
-    temperature = np.exp(-_falling_zero(slope, -np.log(MOST_TEMPERATURE), -np.log(LEAST_TEMPERATURE)))
     if not finite.any():
         return Temperature(class_shares, 1.0)
-    return Temperature(class_shares, float(np.clip(temperature, LEAST_TEMPERATURE, MOST_TEMPERATURE)))
+    found = np.exp(-_falling_zero(slope, -np.log(MOST_TEMPERATURE), -np.log(LEAST_TEMPERATURE)))
+    return Temperature(class_shares, float(np.clip(found, LEAST_TEMPERATURE, MOST_TEMPERATURE)))
 
 
 def _falling_zero(function: Callable[[float], float], least: float, most: float) -> float:
