@@ -299,7 +299,7 @@ def test_parts_are_limited_by_memory(monkeypatch):
     layout = Layout(TREE, data.cards, 3)
     tables = oracle.random_tables(np.random.default_rng(0), TREE, CARDS, 3)
     many = GapRows(data, layout)
-    monkeypatch.setattr(em, "PART_CELLS", 0)
+    monkeypatch.setattr(logscores, "PART_CELLS", 0)
     few = GapRows(data, layout)
     assert len(few._parts) == 3 < len(many._parts) <= 24
     np.testing.assert_allclose(few.expected(tables)[1], many.expected(tables)[1], rtol=1e-12)

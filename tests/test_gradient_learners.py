@@ -32,7 +32,7 @@ from discbayes.parameters import (
     MaxMargin,
     WeightedCCBN,
 )
-from discbayes.parameters.gradient import _rows, seen_cells
+from discbayes.parameters.gradient import seen_cells
 from discbayes.parameters.logscores import LogScores
 from discbayes.parameters.parameterization import Direct, Softmax, Weights
 from discbayes.parameters.problem import Penalty, Problem
@@ -325,7 +325,7 @@ def test_cross_validation_is_the_plain_loop_over_folds_and_settings():
     folds = stratified_folds(data.classes, 3, Context().rng)
     merits = np.zeros(3)
     for fold in range(3):
-        rest, test = _rows(data, folds != fold), _rows(data, folds == fold)
+        rest, test = data.take(folds != fold), data.take(folds == fold)
         for k, penalty in enumerate(grid):
             merits[k] += total_cll(learned(rest, NB, DiscriminativeCCBN(penalty=penalty, tol=1e-10))[0], test)
     recorded = [step["score"] for step in context.history if "setting" in step]
@@ -353,7 +353,7 @@ def test_held_out_stopping_keeps_the_best_point():
     learner = DiscriminativeCCBN(stopping="held-out", n_folds=4, tol=0.0)
     tables, _ = learned(data, TAN, learner)
     fold = stratified_folds(data.classes, 4, Context().rng) == 0
-    rest, test = _rows(data, ~fold), _rows(data, fold)
+    rest, test = data.take(~fold), data.take(fold)
     to_the_end, _ = learned(rest, TAN, DiscriminativeCCBN())
     assert total_cll(tables, test) > total_cll(to_the_end, test)
     value = total_cll(tables, test)
@@ -393,8 +393,8 @@ def test_threads_change_no_bit(learner, monkeypatch):
 @pytest.mark.parametrize("learner", [DiscriminativeCCBN(max_iter=8), WeightedCCBN(level=3, max_iter=8)], ids=repr)
 def test_a_weight_of_two_is_the_row_twice(learner):
     data = drawn(17, 50, gaps=0.2)
-    twice = _rows(data, np.r_[np.arange(50), np.arange(50)])
-    heavy = _rows(data, np.arange(50))
+    twice = data.take(np.r_[np.arange(50), np.arange(50)])
+    heavy = data.take(np.arange(50))
     heavy = type(heavy)(heavy.codes, heavy.domain, heavy.classes, np.full(50, 2.0))
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", ConvergenceWarning)

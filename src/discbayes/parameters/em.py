@@ -10,7 +10,6 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Callable
-from itertools import pairwise
 
 import numpy as np
 from sklearn.exceptions import ConvergenceWarning
@@ -21,10 +20,7 @@ from discbayes.data.domain import Encoded
 from discbayes.engine import Context, parallel_map
 from discbayes.kernels import expectation
 from discbayes.network import Layout, Tables
-from discbayes.parameters.logscores import Block, LogScores
-
-MOST_PARTS = 8  # of a class: each has counts of its own, added in order, the same sum for any number of threads
-PART_CELLS = 1 << 25  # of all of these counts together
+from discbayes.parameters.logscores import Block, LogScores, in_parts
 
 
 class GapRows:
@@ -45,7 +41,7 @@ class GapRows:
         rows = distinct_rows(_with_gaps(data))
         classes = np.unique(rows.classes).tolist()
         self._rows = {c: LogScores(rows.take(rows.classes == c), self._alone, normalized=True) for c in classes}
-        self._parts = [(c, part) for c, scores in self._rows.items() for part in self._cut(scores)]
+        self._parts = [(c, part) for c, scores in self._rows.items() for part in self._parts_of(scores)]
 
     @property
     def n_samples(self) -> int:
@@ -81,12 +77,8 @@ class GapRows:
             value += float(weight @ log_sums[:, 0])
         return value, counts
 
-    def _cut(self, scores: LogScores) -> list[list[Block]]:
-        """Consecutive blocks of rows with gaps, in as many parts as memory allows; they depend on the data alone."""
-        blocks = [block for block in scores.blocks if block.groups.size]
-        n_parts = int(np.clip(PART_CELLS // max(1, self.layout.size), 1, MOST_PARTS))
-        bounds = [len(blocks) * k // n_parts for k in range(n_parts + 1)]
-        return [blocks[a:b] for a, b in pairwise(bounds) if a < b]
+    def _parts_of(self, scores: LogScores) -> list[list[Block]]:
+        return in_parts([block for block in scores.blocks if block.groups.size], self.layout.size)
 
 
 def maximize(

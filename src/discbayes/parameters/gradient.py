@@ -155,7 +155,7 @@ class GradientLearner(BaseEstimator):
     def _folds(self, data: Encoded, context: Context) -> list[_Fold]:
         """Folds of the rows, without those that have no rows on one of their sides."""
         folds = stratified_folds(data.classes, self.n_folds, context.rng)
-        pairs = [_Fold(_rows(data, folds != fold), _rows(data, folds == fold)) for fold in range(self.n_folds)]
+        pairs = [_Fold(data.take(folds != fold), data.take(folds == fold)) for fold in range(self.n_folds)]
         return [pair for pair in pairs if pair.rest.n_samples and pair.test.n_samples]
 
     def _tuned_iterations(self, setting: Setting, data: Encoded, structure: Structure, context: Context) -> int:
@@ -343,8 +343,3 @@ def numbers_of(name: str, given: Any, grid: Iterable[float], least: float, stric
             bound = f"above {least:g}" if strictly else f"at least {least:g}"
             raise ValueError(f"{name}={value!r} must be a finite number that is {bound}")
     return listed
-
-
-def _rows(data: Encoded, chosen: np.ndarray) -> Encoded:
-    weight = None if data.weight is None else data.weight[chosen]
-    return Encoded(np.ascontiguousarray(data.codes[:, chosen]), data.domain, data.classes[chosen], weight)

@@ -25,6 +25,7 @@ from discbayes.parameters.parameterization import Numbers
 BLOCK_ROWS, BLOCK_SCORES = 1024, 16384  # the scores of a block stay in the cache on their way forth and back
 LEAST_BLOCKS = 8  # where rows are many enough, so that threads have about the same to do
 GAP_ROWS = 128  # of a block of rows with gaps, which take longer
+MOST_PARTS, PART_CELLS = 8, 1 << 25  # of the rows, and of the sums of all of these parts together
 MOST_CELLS = 1 << 22  # of the buckets that one row may need
 
 
@@ -181,6 +182,16 @@ class LogScores:
                 f'while learning takes {sizes.max():.3g} cells, above {MOST_CELLS:,}. Learn with missing="drop" or '
                 'missing="value", or use a structure with fewer parents'
             )
+
+
+def in_parts(blocks: list[Block], n_cells: int) -> list[list[Block]]:
+    """Consecutive blocks, in as many parts as memory allows if each adds up ``n_cells`` of its own.
+
+    The parts depend on the data alone, so that sums over them in order do not depend on the number of threads.
+    """
+    n_parts = int(np.clip(PART_CELLS // max(1, n_cells), 1, MOST_PARTS))
+    bounds = [len(blocks) * k // n_parts for k in range(n_parts + 1)]
+    return [blocks[a:b] for a, b in pairwise(bounds) if a < b]
 
 
 def _rows_to_sum(codes: np.ndarray, layout: Layout, normalized: bool) -> np.ndarray:

@@ -4,17 +4,13 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import cached_property
-from itertools import pairwise
 
 import numpy as np
 
 from discbayes.engine import parallel_map
 from discbayes.objectives import Objective, require_gradient
-from discbayes.parameters.logscores import Block, LogScores, Ready
+from discbayes.parameters.logscores import Block, LogScores, Ready, in_parts
 from discbayes.parameters.parameterization import Numbers, Parameterization
-
-MOST_PARTS = 8  # each has a gradient of its own, and they are added in order: the same sum for any number of threads
-PART_CELLS = 1 << 25  # of all of these gradients together
 
 
 @dataclass(frozen=True)
@@ -107,8 +103,4 @@ class Problem:
 
     @cached_property
     def _parts(self) -> list[list[Block]]:
-        """Consecutive blocks, in as many parts as memory allows; they depend on the data alone."""
-        blocks, size = self.scores.blocks, self.scores.blank().cells.size
-        n_parts = int(np.clip(PART_CELLS // max(1, size), 1, min(MOST_PARTS, max(1, len(blocks)))))
-        bounds = [len(blocks) * k // n_parts for k in range(n_parts + 1)]
-        return [blocks[a:b] for a, b in pairwise(bounds)]
+        return in_parts(self.scores.blocks, self.scores.blank().cells.size)
