@@ -47,7 +47,10 @@ DRAW = 1e-4  # nats for each row
 KEY = ("solver", "set", "structure", "start")
 FIELDS = (*KEY, "parameters", "rows", "n_iter", *(f"nll_{n}" for n in AFTER), "seconds_per_iter", "curve")
 NLL = (*KEY, *(f"{p}_{n}" for n, p in product(AFTER, LEARNERS)), *(f"seconds_{p}" for p in LEARNERS))
-WINS = ("solver", "against", "start", "structure", "after", "sets", "wdl", "p", "without_draws", "median_ratio")
+WINS = (
+    *("solver", "against", "start", "after", "sets"),
+    *(f"{tag}{part}" for tag in STRUCTURES for part in ("", "_p", "_without_draws")),
+)
 REACHED = ("solver", "against", "start", "structure", "after", *SETS, "median_iterations")
 
 
@@ -133,30 +136,30 @@ def summarise(runs: Results) -> None:
             seconds = {f"seconds_{p}": runs.column("seconds_per_iter", **row, parameters=p)[0] for p in LEARNERS}
             values.add(**row, **nll, **seconds)
     wins, reached = Results("convergence", WINS, fresh=True), Results("convergence_reach", REACHED, fresh=True)
-    for solver, against, start, tag in product(SOLVED_BY, ("d", "e"), STARTS, STRUCTURES):
+    for solver, against, start, n in product(SOLVED_BY, ("d", "e"), STARTS, AFTER):
+        row = {"solver": solver, "start": start}
+        compared = [win_draw_loss(values, against, n, tag, row) for tag in STRUCTURES]
+        n_sets = len(values.column("w_5", **row, structure="NB"))
+        wins.add(**row, against=against, after=n, sets=n_sets, **{k: v for part in compared for k, v in part.items()})
+    for solver, against, start, tag, n in product(SOLVED_BY, ("d", "e"), STARTS, STRUCTURES, REACH):
         row = {"solver": solver, "start": start, "structure": tag}
-        for n in AFTER:
-            wins.add(**row, against=against, after=n, **win_draw_loss(values, against, n, row))
-        for n in REACH:
-            pairs = {
-                name: (curves[solver, name, tag, start, "w"], curves[solver, name, tag, start, against])
-                for name in SETS
-                if values.has(set=name, **row)
-            }
-            reached.add(**row, against=against, after=n, **iterations_to_reach(pairs, n))
+        pairs = {
+            name: (curves[solver, name, tag, start, "w"], curves[solver, name, tag, start, against])
+            for name in SETS
+            if values.has(set=name, **row)
+        }
+        reached.add(**row, against=against, after=n, **iterations_to_reach(pairs, n))
 
 
-def win_draw_loss(values: Results, against: str, n: int, where: dict[str, str]) -> dict[str, Any]:
-    """On how many sets w is lower after n iterations; the ratio is that of the other to w."""
-    w, other = (np.array(values.column(f"{p}_{n}", **where)) for p in ("w", against))
+def win_draw_loss(values: Results, against: str, n: int, tag: str, where: dict[str, str]) -> dict[str, Any]:
+    """On how many sets w is lower after n iterations, as high, and higher; and without draws."""
+    w, other = (np.array(values.column(f"{p}_{n}", structure=tag, **where)) for p in ("w", against))
     draw = np.abs(w - other) < DRAW
     won, lost = int((~draw & (w < other)).sum()), int((~draw & (w > other)).sum())
     return {
-        "sets": len(w),
-        "wdl": f"{won}/{int(draw.sum())}/{lost}",
-        "p": binomtest(won, won + lost).pvalue if won + lost else 1.0,
-        "without_draws": f"{int((w < other).sum())}/{int((w > other).sum())}",
-        "median_ratio": float(np.median(other / w)),
+        tag: f"{won}/{int(draw.sum())}/{lost}",
+        f"{tag}_p": binomtest(won, won + lost).pvalue if won + lost else 1.0,
+        f"{tag}_without_draws": f"{int((w < other).sum())}/{int((w > other).sum())}",
     }
 
 

@@ -20,7 +20,6 @@ from typing import Any
 import numpy as np
 from protocol import Part, complete_rows, parts
 from sklearn.base import clone
-from sklearn.exceptions import ConvergenceWarning
 from store import Results
 
 from discbayes.counts import count
@@ -30,7 +29,7 @@ from discbayes.inference import log_joint
 from discbayes.network import Structure, Tables
 from discbayes.objectives import Margin
 from discbayes.parameters import MaximumConditionalLikelihood, MaximumLikelihood, MaxMargin
-from discbayes.search import Annealing, SpanningTree
+from discbayes.search import KDB, Annealing, SpanningTree
 
 LAMS, KAPPAS = (0.01, 0.02, 0.05, 0.1, 0.2, 0.5, 1.0), (0.01, 0.25, 0.5)
 CL, MM = MaximumConditionalLikelihood, MaxMargin
@@ -40,6 +39,7 @@ LARGE = {"mnist14": 10}  # where λ is chosen on one of so many parts of the tra
 STRUCTURES = {
     "NB": None,
     "TAN-CMI": SpanningTree(),
+    "KDB-2": KDB(2),
     "TAN-SA-MM": Annealing(Margin(0.05), evaluation=5, random_state=0),
 }
 
@@ -100,6 +100,8 @@ CAUSES = {
         | {"cross-tuned, conjugate gradient": CL(stopping="cross-tuning", solver="cg")}
         | {"converged, penalty 1": CL(penalty=1)}
     ),
+    ("mnist14", "NB", "MM"): {f"λ = {lam:g}, κ = 0.5": MM(lam) for lam in (0.003, 0.05, 0.2)},
+    ("mnist14", "TAN-CMI", "MM"): {f"λ = {lam:g}, κ = 0.5": MM(lam) for lam in (0.003, 0.05, 0.2)},
 }
 FIELDS = (
     "set", "tag", "variant", "split", "lam", "kappa", "iterations", "train_accuracy", "accuracy", "log_loss", "seconds",
@@ -175,7 +177,7 @@ def learned(part: Part, structure: Structure, learner: Any) -> tuple[Tables, int
     """The tables, and after how many iterations; a limit that is reached shows in their number."""
     context = Context(np.random.default_rng(0), 1)
     with warnings.catch_warnings():
-        warnings.simplefilter("ignore", ConvergenceWarning)
+        warnings.simplefilter("ignore", UserWarning)  # limits of iterations, and local optima
         tables = learner.learn(part.data, part.counts, structure, context)
     return tables, sum("iteration" in line for line in context.history)
 
@@ -194,7 +196,7 @@ def chosen_margin(name: str, part: Part, structure: Structure, learner: Any) -> 
         context = Context(np.random.default_rng(0), 1)
         choice = clone(learner).set_params(stopping="convergence")
         with warnings.catch_warnings():
-            warnings.simplefilter("ignore", ConvergenceWarning)
+            warnings.simplefilter("ignore", UserWarning)  # limits of iterations, and local optima
             choice.learn(data, count(data, 1), structure, context)
         merits = [line["held_out"] for line in context.history if "held_out" in line]
         best = pairs[int(np.argmax(merits))]

@@ -7,7 +7,10 @@ from importlib import import_module
 
 import tables
 
-EXPERIMENTS = ("three_feature", "fcll", "fig7", "table8", "causes", "published", "parameters", "backoff", "convergence", "missing")
+EXPERIMENTS = (
+    "three_feature", "fcll", "fig7", "table8", "causes", "published", "parameters", "backoff",
+    "convergence", "missing",
+)  # fmt: skip
 
 
 def main() -> None:

@@ -15,10 +15,6 @@ TABLES = {
         "lam", "kappa", "seconds", "note",
     ),
     "parameters_causes": ("set", "tag", "variant", "n", "accuracy", "train_accuracy", "log_loss", "iterations"),
-    "backoff": (
-        "set", "learner", "n", "touched", "accuracy_off", "accuracy_on", "log_loss_off", "log_loss_on",
-        "accuracy_gain", "log_loss_gain",
-    ),
     "backoff_by_learner": (
         "learner", "sets", "touched_sets", "accuracy_better", "accuracy_worse", "mean_accuracy_gain",
         "log_loss_better", "log_loss_worse", "mean_log_loss_gain",
@@ -34,7 +30,8 @@ TABLES = {
     ),
     "three_feature": ("what", "expected", "accuracy", "of_structures", "with_x1_x3", "with_x2_x3"),
     "convergence": (
-        "solver", "against", "start", "structure", "after", "sets", "wdl", "p", "without_draws", "median_ratio",
+        "solver", "against", "start", "after", "sets", "NB", "NB_p", "NB_without_draws", "TAN", "TAN_p",
+        "TAN_without_draws", "KDB-1", "KDB-1_p", "KDB-1_without_draws",
     ),
     "convergence_reach": (
         "solver", "against", "start", "structure", "after", "nursery", "pendigits", "letter", "shuttle", "adult",
@@ -49,10 +46,13 @@ TABLES = {
         "TAN-CR-ML_std",
     ),
 }  # fmt: skip
-DIGITS = {"fig7": 6, "convergence_nll": 4, "seconds": 1}
+DIGITS = {
+    "fig7": 6, "convergence_nll": 4, "seconds": 1, "iterations": 0, "mean_log_loss_gain": 4,
+}  # fmt: skip
 WHOLE = {
     "n", "wins", "losses", "with_x1_x3", "with_x2_x3", "after", "sets", "missing", "draws", "nursery", "pendigits",
-    "letter", "shuttle", "adult", "kddcup10", "mnist14", "median_iterations",
+    "letter", "shuttle", "adult", "kddcup10", "mnist14", "median_iterations", "touched_sets",
+    "accuracy_better", "accuracy_worse", "log_loss_better", "log_loss_worse",
 }  # fmt: skip
 
 
@@ -65,6 +65,7 @@ def show() -> None:
                 columns, [[cell(name, column, row.get(column, "")) for column in columns] for row in results.rows]
             )
     show_fcll_sets()
+    show_backoff_sets()
 
 
 def show_fcll_sets() -> None:
@@ -80,6 +81,21 @@ def show_fcll_sets() -> None:
         lines.append([name, *(f"{mean:.2f}" for mean in means.values()), f"{means['TAN-fCLL'] - means['TAN-LL']:+.2f}"])
     print("\nfcll, means over the folds\n")
     print_table(("set", "TAN-fCLL", "TAN-LL", "GHC2-fCLL", "GHC2-LL", "TAN difference"), lines)
+
+
+def show_backoff_sets() -> None:
+    """What backing off gains on each set, in accuracy and log loss."""
+    results = Results("backoff", ())
+    names, learners = (list(dict.fromkeys(row[key] for row in results.rows)) for key in ("set", "learner"))
+    lines = []
+    for name in names:
+        line = [name]
+        for learner in learners:
+            gains = (results.column(key, set=name, learner=learner) for key in ("accuracy_gain", "log_loss_gain"))
+            line += [f"{gain[0]:+.{digits}f}" if gain else "" for gain, digits in zip(gains, (2, 4), strict=True)]
+        lines.append(line)
+    print("\nbackoff, gains in accuracy and in log loss\n")
+    print_table(("set", *(f"{learner}: {what}" for learner in learners for what in ("accuracy", "log loss"))), lines)
 
 
 def cell(table: str, column: str, text: str) -> str:
