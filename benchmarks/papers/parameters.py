@@ -18,11 +18,12 @@ from itertools import product
 from typing import Any
 
 import numpy as np
-from protocol import Part, complete_rows, parts
+from protocol import N_FOLDS, Part, complete_rows, parts
 from sklearn.base import clone
 from store import Results
 
 from discbayes.counts import count
+from discbayes.data import Encoded
 from discbayes.data.folds import stratified_folds
 from discbayes.engine import Context
 from discbayes.inference import log_joint
@@ -59,10 +60,20 @@ class Figure:
         return f"{self.structure}-{self.parameters}"
 
 
+@dataclass(frozen=True)
+class EachFromML:
+    """A margin whose λ and κ are compared by fits that all start at the ML estimates, as the last one does."""
+
+    learner: MaxMargin
+
+
 P10 = {"cross-tuned": CROSS_TUNED, "converged": CONVERGED}
-P12 = {"λ by cv": MM(lam=LAMS)}
-P12_SMALL = P12 | {"λ by cv, cross-tuned": MM(lam=LAMS, stopping="cross-tuning")}
-P13 = {"λ, κ by cv": MM(lam=LAMS, kappa=KAPPAS)}
+P12 = {"λ by cv": EachFromML(MM(lam=LAMS)), "λ by cv along a path": MM(lam=LAMS)}
+P12_SMALL = P12 | {"λ by cv, cross-tuned": EachFromML(MM(lam=LAMS, stopping="cross-tuning"))}
+P13 = {
+    "λ, κ by cv": EachFromML(MM(lam=LAMS, kappa=KAPPAS)),
+    "λ, κ by cv along a path": MM(lam=LAMS, kappa=KAPPAS),
+}
 FIGURES = (
     Figure("mofn-3-7-10", "NB", "CL", 100.0, P10),
     Figure("chess", "NB", "CL", 95.97, P10),
@@ -123,6 +134,7 @@ def run() -> None:
         for variant, learner in variants.items():
             measure(causes, name, structure, f"{structure}-{parameters}", variant, learner)
     summarise_causes(causes)
+    compare_paths()
 
 
 def measure(runs: Results, name: str, structure: str, tag: str, variant: str, learner: Any) -> None:
@@ -184,24 +196,40 @@ def learned(part: Part, structure: Structure, learner: Any) -> tuple[Tables, int
 
 def chosen_margin(name: str, part: Part, structure: Structure, learner: Any) -> tuple[Any, dict[str, float]]:
     """The learner with the λ and κ that five folds of the training rows find best, if there is a choice."""
+    each, learner = (True, learner.learner) if isinstance(learner, EachFromML) else (False, learner)
     if not isinstance(learner, MaxMargin):
         return learner, {}
-    lams, kappas = np.atleast_1d(learner.lam).tolist(), np.atleast_1d(learner.kappa).tolist()
-    pairs = list(product(kappas, lams))
-    best = pairs[0]
+    pairs = list(product(np.atleast_1d(learner.kappa).tolist(), np.atleast_1d(learner.lam).tolist()))
+    best = 0
     if len(pairs) > 1:
         data = part.data
         if name in LARGE:
             data = data.take(stratified_folds(data.classes, LARGE[name], np.random.default_rng(0)) == 0)
-        context = Context(np.random.default_rng(0), 1)
-        choice = clone(learner).set_params(stopping="convergence")
         with warnings.catch_warnings():
-            warnings.simplefilter("ignore", UserWarning)  # limits of iterations, and local optima
-            choice.learn(data, count(data, 1), structure, context)
-        merits = [line["held_out"] for line in context.history if "held_out" in line]
-        best = pairs[int(np.argmax(merits))]
-    kappa, lam = best
+            warnings.simplefilter("ignore", UserWarning)
+            merits = rates_of_each(data, structure, pairs) if each else rates_along_path(data, structure, learner)
+        best = int(np.argmax(merits))
+    kappa, lam = pairs[best]
     return clone(learner).set_params(lam=lam, kappa=kappa), {"lam": lam, "kappa": kappa}
+
+
+def rates_along_path(data: Encoded, structure: Structure, learner: MaxMargin) -> list[float]:
+    """The held-out rates that the learner itself compares: each λ starts where the one before ended."""
+    context = Context(np.random.default_rng(0), 1)
+    clone(learner).set_params(stopping="convergence").learn(data, count(data, 1), structure, context)
+    return [line["held_out"] for line in context.history if "held_out" in line]
+
+
+def rates_of_each(data: Encoded, structure: Structure, pairs: list[tuple[float, float]]) -> list[float]:
+    """The held-out rates of fits that all start at the ML estimates."""
+    fold, right = stratified_folds(data.classes, N_FOLDS, np.random.default_rng(0)), np.zeros(len(pairs))
+    for f in range(N_FOLDS):
+        rest, test = data.take(fold != f), data.take(fold == f)
+        counts = count(rest, 1)
+        for place, (kappa, lam) in enumerate(pairs):
+            tables = MaxMargin(lam, kappa).learn(rest, counts, structure, Context(n_jobs=1))
+            right[place] += (log_joint(tables, test.codes).argmax(axis=1) == test.classes).sum()
+    return list(right / data.n_samples)
 
 
 def judged(tables: Tables, codes: np.ndarray, y: np.ndarray) -> tuple[float, float]:
@@ -248,3 +276,23 @@ def summarise_causes(causes: Results) -> None:
         found = {field: causes.column(field, **where) for field in fields}
         means = {field: float(np.mean(values)) for field, values in found.items()}
         summary.add(**where, n=len(found["accuracy"]), **means)
+
+
+def compare_paths() -> None:
+    """Held-out rates by which λ is chosen: each fit from the ML estimates, or along a path of rising or falling λ."""
+    found = Results("parameters_paths", ("set", "structure", "lam", "each", "rising", "falling"))
+    for name, structure in (("spambase", "NB"), ("mnist14", "NB"), ("mnist14", "TAN-CMI")):
+        if found.has(set=name, structure=structure):
+            continue
+        part = next(parts(complete_rows(name)))
+        data, graph = part.data, structure_of(part, structure)
+        if name in LARGE:
+            data = data.take(stratified_folds(data.classes, LARGE[name], np.random.default_rng(0)) == 0)
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", UserWarning)
+            each = rates_of_each(data, graph, [(0.5, lam) for lam in LAMS])
+            rising = rates_along_path(data, graph, MM(lam=LAMS))
+            falling = rates_along_path(data, graph, MM(lam=LAMS[::-1]))[::-1]
+        for lam, *rates in zip(LAMS, each, rising, falling, strict=True):
+            held = {way: 100 * rate for way, rate in zip(("each", "rising", "falling"), rates, strict=True)}
+            found.add(set=name, structure=structure, lam=lam, **held)

@@ -15,6 +15,7 @@ TABLES = {
         "lam", "kappa", "seconds", "note",
     ),
     "parameters_causes": ("set", "tag", "variant", "n", "accuracy", "train_accuracy", "log_loss", "iterations"),
+    "parameters_paths": ("set", "structure", "lam", "each", "rising", "falling"),
     "backoff_by_learner": (
         "learner", "sets", "touched_sets", "accuracy_better", "accuracy_worse", "mean_accuracy_gain",
         "log_loss_better", "log_loss_worse", "mean_log_loss_gain",

@@ -116,7 +116,7 @@ class _CCBN(_ConditionalLearner):
         stopping: str = "convergence",
         n_folds: int = 5,
         solver: str = "lbfgs",
-        backoff: bool = True,
+        backoff: bool = False,
     ):
         self.start = start
         self.penalty = penalty
@@ -146,8 +146,11 @@ class DiscriminativeCCBN(_CCBN):
     generative : {"m", "ml", "map"} or learner, default="m"
         The relative frequencies of the start, of the centre of the penalty and of the back-off; "m" is the m-estimate
         with m = 1.
-    max_iter, tol, stopping, n_folds, solver, backoff
+    max_iter, tol, stopping, n_folds, solver
         As in ``MaximumConditionalLikelihood``.
+    backoff : bool, default=False
+        Whether cells that were never seen leave the word to P(feature | class). Here that made probabilities worse
+        on most data, where there is a penalty: without it they say nothing.
 
     Examples
     --------
@@ -174,8 +177,10 @@ class ExtendedCCBN(_CCBN):
         As in ``MaximumConditionalLikelihood``: the free numbers are those before the softmax.
     generative : {"m", "ml", "map"} or learner, default="m"
         The relative frequencies of the start, of the centre of the penalty and of the back-off.
-    max_iter, tol, stopping, n_folds, solver, backoff
+    max_iter, tol, stopping, n_folds, solver
         As in ``MaximumConditionalLikelihood``.
+    backoff : bool, default=False
+        As in ``MaximumConditionalLikelihood``, where it is on; Z17 has none.
     """
 
     parameterization = "e"

@@ -72,7 +72,8 @@ class MaxMargin(GradientLearner):
         self.backoff = backoff
 
     def _settings(self) -> list[list[Setting]]:
-        lams = numbers_of("lam", self.lam, LAMS, 0.0, strictly=True)
+        # the largest first: a fit for a small λ has margins with which larger ones see nothing left to do
+        lams = sorted(numbers_of("lam", self.lam, LAMS, 0.0, strictly=True), reverse=True)
         kappas = numbers_of("kappa", self.kappa, KAPPAS, 0.0)
         penalties = sorted(numbers_of("penalty", self.penalty, (1.0, 0.1, 0.01, 0.0), 0.0), reverse=True)
         return [
