@@ -149,7 +149,7 @@ def test_weights_are_repetitions_and_zeros_are_absence(mixed, structure, paramet
 @pytest.mark.parametrize("structure, parameters", LEARNERS, ids=str)
 def test_threads_change_no_bit(structure, parameters):
     X, y = make_classification(
-        3000 if not UNCOMPILED else 200, 12, n_informative=8, n_classes=3, flip_y=0.1, random_state=0
+        3000 if not UNCOMPILED else 80, 12, n_informative=8, n_classes=3, flip_y=0.1, random_state=0
     )
     X[np.random.default_rng(0).random(X.shape) < 0.1] = np.nan
     one, two = (BayesNetClassifier(structure, parameters, n_jobs=jobs, random_state=0).fit(X, y) for jobs in (1, 2))

@@ -72,7 +72,8 @@ def measure_ranked(flat, m, n_classes, true, kind, scale, first, second, who, be
         slack[m] = abs(margin[m]) - 4 * TIE
     else:
         value[m] = min(1.0, scale * margin[m])
-        slack[m] = min(first - second, abs(margin[m] - 1.0 / scale)) - 4 * TIE
+        apart = first - second if second > -np.inf else np.inf
+        slack[m] = min(apart, abs(margin[m] - 1.0 / scale)) - 4 * TIE
 
 
 @small_helper
