@@ -2,8 +2,8 @@
 
 Each feature has a usual cell, the one that most rows are in. A row is the list of its other cells, its *entries*: its
 log-joint is that of a row with usual cells only, plus what each entry differs from the usual cell of its feature. The
-classes of a cell stand in a stretch of ``width`` numbers, four at a time (two, where there are two classes), so that
-sums stay in registers.
+classes of a cell stand in a stretch of ``width`` numbers, an even number, which are summed four at a time, and the last
+two if need be, so that sums stay in registers.
 """
 
 from __future__ import annotations
@@ -65,30 +65,28 @@ def add_up(entries, starts, first, base, table, width, out):
     wide = np.uint64(width)
     for m in range(n_rows):
         begin, end = starts[first + m], starts[first + m + 1]
-        if width == 2:
-            p, q = base[0], base[1]
+        for c in range(0, width - 3, 4):
+            p, q, r, s = base[c], base[c + 1], base[c + 2], base[c + 3]
+            shift = np.uint64(c)
             for k in range(begin, end):
-                at = np.uint64(entries[k]) * wide
+                at = np.uint64(entries[k]) * wide + shift
                 p += table[at]
                 q += table[at + ONE]
-            out[m, 0], out[m, 1] = p, q
-        else:
-            for c in range(0, width, 4):
-                p, q, r, s = base[c], base[c + 1], base[c + 2], base[c + 3]
-                shift = np.uint64(c)
-                for k in range(begin, end):
-                    at = np.uint64(entries[k]) * wide + shift
-                    p += table[at]
-                    q += table[at + ONE]
-                    r += table[at + TWO]
-                    s += table[at + THREE]
-                out[m, c] = p
-                if c + 1 < n_classes:
-                    out[m, c + 1] = q
-                if c + 2 < n_classes:
-                    out[m, c + 2] = r
-                if c + 3 < n_classes:
-                    out[m, c + 3] = s
+                r += table[at + TWO]
+                s += table[at + THREE]
+            out[m, c], out[m, c + 1], out[m, c + 2] = p, q, r
+            if c + 3 < n_classes:
+                out[m, c + 3] = s
+        if width & 3:
+            p, q = base[width - 2], base[width - 1]
+            shift = np.uint64(width - 2)
+            for k in range(begin, end):
+                at = np.uint64(entries[k]) * wide + shift
+                p += table[at]
+                q += table[at + ONE]
+            out[m, width - 2] = p
+            if width == n_classes:
+                out[m, width - 1] = q
 
 
 @kernel
@@ -100,25 +98,24 @@ def hand_back(entries, starts, first, residual, width, total, out):
         begin, end = starts[first + m], starts[first + m + 1]
         for c in range(n_classes):
             total[c] += residual[m, c]
-        if width == 2:
-            p, q = residual[m, 0], residual[m, 1]
+        for c in range(0, width - 3, 4):
+            p, q, r = residual[m, c], residual[m, c + 1], residual[m, c + 2]
+            s = residual[m, c + 3] if c + 3 < n_classes else 0.0
+            shift = np.uint64(c)
             for k in range(begin, end):
-                at = np.uint64(entries[k]) * wide
+                at = np.uint64(entries[k]) * wide + shift
                 out[at] += p
                 out[at + ONE] += q
-        else:
-            for c in range(0, width, 4):
-                p = residual[m, c]
-                q = residual[m, c + 1] if c + 1 < n_classes else 0.0
-                r = residual[m, c + 2] if c + 2 < n_classes else 0.0
-                s = residual[m, c + 3] if c + 3 < n_classes else 0.0
-                shift = np.uint64(c)
-                for k in range(begin, end):
-                    at = np.uint64(entries[k]) * wide + shift
-                    out[at] += p
-                    out[at + ONE] += q
-                    out[at + TWO] += r
-                    out[at + THREE] += s
+                out[at + TWO] += r
+                out[at + THREE] += s
+        if width & 3:
+            p = residual[m, width - 2]
+            q = residual[m, width - 1] if width == n_classes else 0.0
+            shift = np.uint64(width - 2)
+            for k in range(begin, end):
+                at = np.uint64(entries[k]) * wide + shift
+                out[at] += p
+                out[at + ONE] += q
 
 
 @kernel

@@ -7,7 +7,7 @@ import numpy as np
 from discbayes.kernels import quasi_newton as kernels
 from discbayes.optim.line import Callback, Function, Outcome, Place, enough, search_line
 
-MEMORY = 10  # steps from which the curvature is estimated
+MEMORY, MEMORY_CELLS = (10, 40), 4_000_000  # steps from which the curvature is estimated: many if they are short
 CURVATURE = 0.9  # of the Wolfe conditions
 
 
@@ -39,8 +39,9 @@ class _Memory:
     """The last steps, and how the gradient changed along them."""
 
     def __init__(self, n: int):
-        self._steps, self._changes = np.empty((MEMORY, n)), np.empty((MEMORY, n))
-        self._shares = np.empty(MEMORY)
+        self._longest = int(np.clip(MEMORY_CELLS // max(n, 1), *MEMORY))
+        self._steps, self._changes = np.empty((self._longest, n)), np.empty((self._longest, n))
+        self._shares = np.empty(self._longest)
         self._newest, self._size = -1, 0
 
     def direction(self, gradient: np.ndarray) -> np.ndarray:
@@ -55,6 +56,6 @@ class _Memory:
     def add(self, step: np.ndarray, change: np.ndarray) -> None:
         """Remember a step; one along which the curvature is lost in rounding would spoil the estimate."""
         if kernels.dot(step, change) > 1e-14 * kernels.dot(change, change):
-            self._newest = (self._newest + 1) % MEMORY
-            self._size = min(self._size + 1, MEMORY)
+            self._newest = (self._newest + 1) % self._longest
+            self._size = min(self._size + 1, self._longest)
             self._steps[self._newest], self._changes[self._newest] = step, change

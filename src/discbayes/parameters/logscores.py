@@ -79,7 +79,7 @@ class LogScores:
         """The usual cell of each feature, and for each row its cells that are not."""
         layout, n_rows = self._padded, self.y.size
         n_classes = layout.n_classes
-        self._width = 2 if n_classes == 2 else -(-n_classes // 4) * 4
+        self._width = n_classes + n_classes % 2
         self._usual = np.empty(layout.structure.n_features, np.int64)
         cells, lengths = np.empty(n_rows, np.int64), np.zeros(n_rows, np.int64)
         for i in range(self._usual.size):
@@ -102,9 +102,10 @@ class LogScores:
 
     @property
     def work(self) -> float:
-        """About how many elementary steps the way forth and back takes."""
+        """About how many nanoseconds the way forth and back takes."""
         gaps = self.y.size - int(self.group_start[0])
-        return (self.codes.size + 50.0 * gaps * self.codes.shape[0]) * (2 + self.layout.n_classes)
+        by_class = self._entries.size + 8.0 * self.y.size + 50.0 * gaps * self.codes.shape[0]
+        return by_class * self.layout.n_classes
 
     def padded(self, numbers: Numbers) -> Ready:
         """The numbers as ``forward`` and ``pull_back`` take them."""

@@ -8,6 +8,7 @@ from functools import cached_property
 import numpy as np
 
 from discbayes.engine import parallel_map
+from discbayes.kernels.quasi_newton import dot
 from discbayes.objectives import Objective, require_gradient
 from discbayes.parameters.logscores import Block, LogScores, Ready, in_parts
 from discbayes.parameters.parameterization import Numbers, Parameterization
@@ -30,7 +31,7 @@ class Penalty:
         away = free - self.centre
         away[: self.skipped] = 0.0
         factor = self.strength * self.repeats
-        return 0.5 * factor * float(away @ away), factor * away
+        return 0.5 * factor * float(dot(away, away)), factor * away
 
 
 @dataclass(frozen=True)
