@@ -40,7 +40,7 @@ def run_cases(names: list[str], output: Path) -> dict[str, list[Row]]:
                 print_rows(name, [row], header=not found and not rows)
                 rows.append(row)
         except Skip as reason:
-            print(f"{name:8}skipped: {reason}", flush=True)
+            print(f"{name:12}skipped: {reason}", flush=True)
             continue
         found[name] = rows
         write_csv(output / f"{name}.csv", {name: rows})

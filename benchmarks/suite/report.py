@@ -19,13 +19,13 @@ FIELDS = ("case", "what", "ours", "unit", "peer", "ratio", "required", "ok", "da
 def print_rows(case: str, rows: list[Row], header: bool) -> None:
     """Lines of the table, as soon as a case is done."""
     if header:
-        print(f"{'case':8}{'what':66}{'ours':>11}{'peer':>12}{'ratio':>8}{'required':>12}  ok?")
+        print(f"{'case':12}{'what':66}{'ours':>11}{'peer':>12}{'ratio':>8}{'required':>12}  ok?")
     for row in rows:
         peer = "-" if row.peer is None else f"{row.peer:.4g} {row.unit}"
         ratio = "-" if row.ratio is None else f"{row.ratio:.3g}x" if row.ratio < 100 else f"{row.ratio:,.0f}x"
         ours = f"{row.ours:.4g} {row.unit}"
         verdict = VERDICTS[row.ok]
-        print(f"{case:8}{row.what:66}{ours:>11}{peer:>12}{ratio:>8}{row.required or '-':>12}  {verdict}", flush=True)
+        print(f"{case:12}{row.what:66}{ours:>11}{peer:>12}{ratio:>8}{row.required or '-':>12}  {verdict}", flush=True)
 
 
 def write_csv(path: Path, found: dict[str, list[Row]]) -> None:
