@@ -366,6 +366,31 @@ def test_held_out_stopping_keeps_the_best_point():
             assert value >= total_cll(learned(rest, TAN, DiscriminativeCCBN(max_iter=n, tol=0.0))[0], test) - 1e-9
 
 
+@pytest.mark.parametrize("stopping", ["convergence", "held-out"])
+def test_interrupted_it_keeps_the_best_so_far(monkeypatch, stopping):
+    data, calls, loss = drawn(22, 60), [], Problem.loss
+
+    def interrupted(problem, free):
+        calls.append(free)
+        if len(calls) > 9:
+            raise KeyboardInterrupt
+        return loss(problem, free)
+
+    learner = WeightedCCBN(start="generative", stopping=stopping)
+    with monkeypatch.context() as patch:
+        patch.setattr(Problem, "loss", interrupted)
+        with pytest.warns(UserWarning, match="interrupted after [1-9] iterations"):
+            tables, context = learned(data, TAN, learner)
+    generative = learner._generative().learn(data, count(data), TAN, Context())
+    assert total_cll(tables, data) > total_cll(generative, data)
+    assert 0 < len(context.history) < 10
+    calls[:] = [0] * 10
+    with monkeypatch.context() as patch:
+        patch.setattr(Problem, "loss", interrupted)
+        with pytest.raises(KeyboardInterrupt):  # nothing has been learned yet
+            learned(data, TAN, learner)
+
+
 # ---- the learners
 
 

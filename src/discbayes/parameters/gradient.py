@@ -94,7 +94,7 @@ class GradientLearner(BaseEstimator):
         tuned = self.stopping == "cross-tuning"
         max_iter = self._tuned_iterations(setting, data, structure, context) if tuned else self.max_iter
         fit = self._fit(setting, data, counts, structure, context.n_jobs)
-        outcome = self._climb(fit.problem, fit.start, max_iter, self._recorder(fit.problem, context))
+        outcome = self._climb_or_stop(fit, max_iter, self._recorder(fit.problem, context))
         if not (outcome.converged or tuned):
             self._warn_of_the_limit()
         return fit.tables(outcome.point)
@@ -150,6 +150,26 @@ class GradientLearner(BaseEstimator):
     ) -> Outcome:
         return SOLVERS[self.solver](problem.loss, free, max_iter, self.tol, callback)
 
+    def _climb_or_stop(self, fit: Fit, max_iter: int, callback: Callable[[np.ndarray, float], bool | None]) -> Outcome:
+        """The same; interrupted, it ends where the last iteration did, which is the best point so far."""
+        reached = Outcome(fit.start, np.inf, 0, True)
+
+        def look(point: np.ndarray, loss: float) -> bool | None:
+            nonlocal reached
+            reached = Outcome(point, loss, reached.n_iter + 1, True)
+            return callback(point, loss)
+
+        try:
+            return self._climb(fit.problem, fit.start, max_iter, look)
+        except KeyboardInterrupt:
+            if not reached.n_iter:
+                raise
+            warnings.warn(
+                f"the parameters were interrupted after {reached.n_iter} iterations: the tables are the best so far",
+                stacklevel=3,
+            )
+            return reached
+
     # ---- when to stop
 
     def _folds(self, data: Encoded, context: Context) -> list[_Fold]:
@@ -179,7 +199,7 @@ class GradientLearner(BaseEstimator):
             raise ValueError(f'stopping="held-out" needs more than {data.n_samples} rows')
         fit = self._fit(setting, folds[0].rest, count(folds[0].rest), structure, context.n_jobs)
         watch = _Watch(fit.judge(folds[0].test), fit.start, self._recorder(fit.problem, context))
-        outcome = self._climb(fit.problem, fit.start, self.max_iter, watch)
+        outcome = self._climb_or_stop(fit, self.max_iter, watch)
         if not outcome.converged:
             self._warn_of_the_limit()
         return fit.tables(watch.best)
