@@ -77,33 +77,9 @@ class MaximumConditionalLikelihood(_ConditionalLearner):
 
     parameterization = "e"
 
-    def __init__(
-        self,
-        max_iter: int = 1000,
-        tol: float = 1e-6,
-        stopping: str = "convergence",
-        n_folds: int = 5,
-        generative: Any = "ml",
-        start: str = "generative",
-        penalty: Any = 0.0,
-        towards: str = "zero",
-        solver: str = "lbfgs",
-        backoff: bool = True,
-    ):
-        self.max_iter = max_iter
-        self.tol = tol
-        self.stopping = stopping
-        self.n_folds = n_folds
-        self.generative = generative
-        self.start = start
-        self.penalty = penalty
-        self.towards = towards
-        self.solver = solver
-        self.backoff = backoff
-
 
 class _CCBN(_ConditionalLearner):
-    """The settings of Z17."""
+    """The defaults of Z17."""
 
     def __init__(
         self,
@@ -111,23 +87,12 @@ class _CCBN(_ConditionalLearner):
         penalty: Any = 0.0,
         towards: str = "zero",
         generative: Any = "m",
-        max_iter: int = 1000,
-        tol: float = 1e-6,
-        stopping: str = "convergence",
-        n_folds: int = 5,
-        solver: str = "lbfgs",
         backoff: bool = False,
+        **shared: Any,
     ):
-        self.start = start
-        self.penalty = penalty
-        self.towards = towards
-        self.generative = generative
-        self.max_iter = max_iter
-        self.tol = tol
-        self.stopping = stopping
-        self.n_folds = n_folds
-        self.solver = solver
-        self.backoff = backoff
+        super().__init__(
+            start=start, penalty=penalty, towards=towards, generative=generative, backoff=backoff, **shared
+        )
 
 
 class DiscriminativeCCBN(_CCBN):
@@ -218,19 +183,6 @@ class WeightedCCBN(_CCBN):
 
     parameterization = "w"
 
-    def __init__(
-        self,
-        level: int = 4,
-        start: str = "zeros",
-        penalty: Any = 0.0,
-        towards: str = "zero",
-        generative: Any = "m",
-        max_iter: int = 1000,
-        tol: float = 1e-6,
-        stopping: str = "convergence",
-        n_folds: int = 5,
-        solver: str = "lbfgs",
-        backoff: bool = True,
-    ):
-        super().__init__(start, penalty, towards, generative, max_iter, tol, stopping, n_folds, solver, backoff)
+    def __init__(self, level: int = 4, start: str = "zeros", backoff: bool = True, **shared: Any):
+        super().__init__(start, backoff=backoff, **shared)
         self.level = level

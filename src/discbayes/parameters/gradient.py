@@ -14,9 +14,10 @@ from itertools import product
 from typing import Any
 
 import numpy as np
-from sklearn.base import BaseEstimator, clone
+from sklearn.base import clone
 from sklearn.exceptions import ConvergenceWarning
 
+from discbayes._settings import SharedSettings
 from discbayes.counts import Counts, FamilyCounts, count, count_families
 from discbayes.data.distinct import distinct_rows
 from discbayes.data.domain import Encoded
@@ -59,20 +60,37 @@ class _Fold:
     test: Encoded
 
 
-class GradientLearner(BaseEstimator):
-    """What all of these learners do; subclasses say what they climb and over which free numbers."""
+class GradientLearner(SharedSettings):
+    """What all of these learners do; subclasses say what they climb and over which free numbers.
+
+    The settings are described in ``MaximumConditionalLikelihood``.
+    """
 
     parameterization: str
-    generative: Any
-    start: str
-    penalty: Any
-    towards: str
-    solver: str
-    max_iter: int
-    tol: float
-    stopping: str
-    n_folds: int
-    backoff: bool
+
+    def __init__(
+        self,
+        max_iter: int = 1000,
+        tol: float = 1e-6,
+        stopping: str = "convergence",
+        n_folds: int = 5,
+        generative: Any = "ml",
+        start: str = "generative",
+        penalty: Any = 0.0,
+        towards: str = "zero",
+        solver: str = "lbfgs",
+        backoff: bool = True,
+    ):
+        self.max_iter = max_iter
+        self.tol = tol
+        self.stopping = stopping
+        self.n_folds = n_folds
+        self.generative = generative
+        self.start = start
+        self.penalty = penalty
+        self.towards = towards
+        self.solver = solver
+        self.backoff = backoff
 
     @abstractmethod
     def _settings(self) -> list[list[Setting]]:

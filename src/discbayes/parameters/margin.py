@@ -41,35 +41,11 @@ class MaxMargin(GradientLearner):
 
     parameterization = "e"
 
-    def __init__(
-        self,
-        lam: Any = 0.1,
-        kappa: Any = 0.5,
-        eta: float = 10.0,
-        max_iter: int = 1000,
-        tol: float = 1e-6,
-        stopping: str = "convergence",
-        n_folds: int = 5,
-        generative: Any = "ml",
-        start: str = "generative",
-        penalty: Any = 0.0,
-        towards: str = "zero",
-        solver: str = "lbfgs",
-        backoff: bool = True,
-    ):
+    def __init__(self, lam: Any = 0.1, kappa: Any = 0.5, eta: float = 10.0, **shared: Any):
+        super().__init__(**shared)
         self.lam = lam
         self.kappa = kappa
         self.eta = eta
-        self.max_iter = max_iter
-        self.tol = tol
-        self.stopping = stopping
-        self.n_folds = n_folds
-        self.generative = generative
-        self.start = start
-        self.penalty = penalty
-        self.towards = towards
-        self.solver = solver
-        self.backoff = backoff
 
     def _settings(self) -> list[list[Setting]]:
         # the largest first: a fit for a small λ has margins with which larger ones see nothing left to do

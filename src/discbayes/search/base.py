@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import inspect
 import time
 import warnings
 from abc import abstractmethod
@@ -11,8 +10,8 @@ from contextlib import contextmanager
 from typing import Any
 
 import numpy as np
-from sklearn.base import BaseEstimator
 
+from discbayes._settings import SharedSettings
 from discbayes.counts import Counts
 from discbayes.data.domain import Encoded
 from discbayes.engine import Context
@@ -24,7 +23,7 @@ class SearchStopped(Exception):
     """The time is over, or the callback said that it is enough."""
 
 
-class Search(BaseEstimator):
+class Search(SharedSettings):
     """A structure search. Subclasses name their own settings and pass on the ones that all searches share.
 
     Parameters
@@ -65,16 +64,6 @@ class Search(BaseEstimator):
         self.random_state = random_state
         self.max_time = max_time
         self.callback = callback
-
-    def __init_subclass__(cls, **options: Any) -> None:
-        """Give the constructor the whole list of settings, for scikit-learn and for readers of its signature."""
-        super().__init_subclass__(**options)
-        if "__init__" in cls.__dict__:
-            own = inspect.signature(cls.__init__).parameters
-            shared = inspect.signature(cls.__mro__[1].__init__).parameters  # type: ignore[misc]
-            kept = [p for p in own.values() if p.kind is not p.VAR_KEYWORD]
-            more = [p.replace(kind=p.KEYWORD_ONLY) for name, p in shared.items() if name not in own]
-            cls.__init__.__signature__ = inspect.Signature([*kept, *more])  # type: ignore[attr-defined]
 
     def learn(self, data: Encoded, counts: Counts, context: Context) -> Structure:
         """Search; when interrupted, return the best structure so far."""
