@@ -13,23 +13,7 @@ from __future__ import annotations
 import numpy as np
 
 from discbayes.kernels._compile import helper, kernel, small_helper
-from discbayes.kernels.scanning import LIKELIHOOD, MARGIN, RATE, beats, measure_ranked
-
-
-@helper
-def _cell_spreads(tables, own, start, cells, n_groups, n_classes, spread):
-    """The largest difference between classes within each cell, over all groups."""
-    for cell in range(cells):
-        spread[cell] = 0.0
-        for g in range(n_groups):
-            at = start + (g * cells + cell) * n_classes
-            low, high = tables[at], tables[at]
-            for q in range(at, at + n_classes):
-                low = tables[q] if tables[q] < low else low
-                low = own[q] if own[q] < low else low
-                high = tables[q] if tables[q] > high else high
-                high = own[q] if own[q] > high else high
-            spread[cell] = max(spread[cell], high - low)
+from discbayes.kernels.scanning import LIKELIHOOD, MARGIN, RATE, beats, cell_reaches, measure_ranked
 
 
 @helper
@@ -106,8 +90,8 @@ def _change(
         if gain < bound:
             return gain
     row, spread, old_spread = np.empty(n_classes), np.empty(n_new), np.empty(n_old)
-    _cell_spreads(tables, own, start, n_new, n_groups, n_classes, spread)
-    _cell_spreads(old_tables, old_own, old_start, n_old, n_groups, n_classes, old_spread)
+    cell_reaches(tables, own, start, n_new, n_groups, n_classes, spread)
+    cell_reaches(old_tables, old_own, old_start, n_old, n_groups, n_classes, old_spread)
     for m in range(y.size):
         own_code, true, at_old = np.int64(child_codes[m]), y[m], 0
         cell = np.int64(codes[m]) * card + own_code

@@ -162,15 +162,27 @@ def extended_tables(
         spread[k] = largest_spread(table, table_own, n_classes)
 
 
+@small_helper
+def cell_spread(tables, own, at, n_classes):
+    """The largest difference between classes in the cell that begins at ``at``.
+
+    Written with selections: with ``min`` and ``max`` it takes three times as long.
+    """
+    low, high = tables[at], tables[at]
+    for q in range(at, at + n_classes):
+        low = tables[q] if tables[q] < low else low
+        low = own[q] if own[q] < low else low
+        high = tables[q] if tables[q] > high else high
+        high = own[q] if own[q] > high else high
+    return high - low
+
+
 @helper
 def largest_spread(table, own, n_classes):
+    """The largest difference between classes within any cell."""
     largest = 0.0
-    for first in range(0, table.size, n_classes):
-        low, high = np.inf, -np.inf
-        for q in range(first, first + n_classes):
-            low = min(low, min(table[q], own[q]))
-            high = max(high, max(table[q], own[q]))
-        largest = max(largest, high - low)
+    for at in range(0, table.size, n_classes):
+        largest = max(largest, cell_spread(table, own, at, n_classes))
     return largest
 
 

@@ -151,7 +151,7 @@ def scan_child_rate(
         use_bits = has_bits[p] and base_bits.shape[0] == n_base and end * ROW_COST > span * ENTRY_COST
         if use_bits:
             reach = np.empty(cells)
-            cell_reaches(table, mine, cells, n_groups, n_classes, reach)
+            cell_reaches(table, mine, 0, cells, n_groups, n_classes, reach)
             use_bits = bits_are_cheaper(reach, cells, wrong_ends, end)
         exact[k] = False
         for exactly in range(2):

@@ -16,6 +16,7 @@ from __future__ import annotations
 import numpy as np
 
 from discbayes.kernels._compile import helper, inline_kernel, kernel, popcount, small_helper
+from discbayes.kernels.families import cell_spread
 from discbayes.kernels.objective import TIE
 
 RATE, LIKELIHOOD, MARGIN = 0, 1, 2
@@ -123,23 +124,12 @@ def _margin_change(r, at, view_joint, view_y, view_other, view_value, tables, ow
 
 
 @helper
-def cell_reaches(tables, own, cells, n_groups, n_classes, reach):
-    """How far each cell can move classes against each other; returns how far any can."""
-    widest = 0.0
+def cell_reaches(tables, own, start, cells, n_groups, n_classes, reach):
+    """How far each cell of the table that begins at ``start`` can move classes against each other, in any group."""
     for cell in range(cells):
-        far = 0.0
+        reach[cell] = 0.0
         for g in range(n_groups):
-            at = (g * cells + cell) * n_classes
-            low, high = tables[at], tables[at]
-            for q in range(at, at + n_classes):
-                low = tables[q] if tables[q] < low else low
-                low = own[q] if own[q] < low else low
-                high = tables[q] if tables[q] > high else high
-                high = own[q] if own[q] > high else high
-            far = max(far, high - low)
-        reach[cell] = far
-        widest = max(widest, far)
-    return widest
+            reach[cell] = max(reach[cell], cell_spread(tables, own, start + (g * cells + cell) * n_classes, n_classes))
 
 
 @small_helper
@@ -271,7 +261,7 @@ def _correct_by_rows(
 
 @kernel
 def scan_child_margin(
-    scale, parents, cards, codes, base, n_base, n_groups, starts, tables, own, bound, rise, y, weight, group,
+    scale, parents, cards, codes, base, n_base, n_groups, starts, spreads, tables, own, bound, rise, y, weight, group,
     best_other, slack, ends, view_rows, view_joint, view_y, view_other, view_value, view_weight, view_group, has_bits,
     value_start, bits, base_bits, linear_rows, true_bits, base_true_bits, true_start, other_bits, base_other_bits,
     other_start, gains, exact,
@@ -300,8 +290,8 @@ def scan_child_margin(
         exact[k] = False
         if gain >= bound:
             reach = np.empty(cells)
-            widest = cell_reaches(table, mine, cells, n_groups, n_classes, reach)
-            end = end_within(ends, widest)
+            cell_reaches(table, mine, 0, cells, n_groups, n_classes, reach)
+            end = end_within(ends, spreads[k])
             has_both = has_bits[p] and base_bits.shape[0] == n_base
             if has_both and bits_are_cheaper(reach, cells, ends, end):
                 gain = _correct_by_bits(

@@ -20,8 +20,10 @@ from typing import Any
 
 import numpy as np
 
+from discbayes.network import Layout, Tables
 from discbayes.objectives import ConditionalLikelihood
 from discbayes.parameters.gradient import PENALTIES, GradientLearner, Setting, numbers_of
+from discbayes.parameters.parameterization import LEVELS, Parameterization, Weights
 from discbayes.parameters.problem import Problem
 
 
@@ -186,3 +188,11 @@ class WeightedCCBN(_CCBN):
     def __init__(self, level: int = 4, start: str = "zeros", backoff: bool = True, **shared: Any):
         super().__init__(start, backoff=backoff, **shared)
         self.level = level
+
+    def _check(self) -> None:
+        if self.level not in LEVELS:
+            raise ValueError(f"level={self.level!r} is not one of 1, 2, 3 and 4")
+        super()._check()
+
+    def _parameterized(self, layout: Layout, seen: np.ndarray, generative: Tables, around: Tables) -> Parameterization:
+        return Weights(layout, seen, generative, self.level)

@@ -29,7 +29,7 @@ from discbayes.optim import SOLVERS, Outcome
 from discbayes.parameters.backoff import back_off
 from discbayes.parameters.frequency import MaximumAPosteriori, MaximumLikelihood
 from discbayes.parameters.logscores import LogScores
-from discbayes.parameters.parameterization import LEVELS, Direct, Parameterization, Softmax, Weights
+from discbayes.parameters.parameterization import Direct, Parameterization, Softmax
 from discbayes.parameters.problem import Penalty, Problem
 
 STOPPING = ("convergence", "cross-tuning", "held-out")
@@ -150,11 +150,8 @@ class GradientLearner(SharedSettings):
         return Fit(problem, parameterization.start(begin), families, seen, counting if self.backoff else None)
 
     def _parameterized(self, layout: Layout, seen: np.ndarray, generative: Tables, around: Tables) -> Parameterization:
-        if self.parameterization == "e":
-            return Softmax(layout)
-        if self.parameterization == "d":
-            return Direct(layout, seen, around)
-        return Weights(layout, seen, generative, getattr(self, "level", 4))
+        """The free numbers; what they leave open stays as in ``around``."""
+        return Softmax(layout) if self.parameterization == "e" else Direct(layout, seen, around)
 
     def _generative(self) -> Any:
         return GENERATIVE[self.generative]() if isinstance(self.generative, str) else self.generative
@@ -272,8 +269,6 @@ class GradientLearner(SharedSettings):
         ):  # fmt: skip
             if getattr(self, name) not in known:
                 raise ValueError(f"{name}={getattr(self, name)!r} is not one of {', '.join(map(repr, known))}")
-        if getattr(self, "level", 4) not in LEVELS:
-            raise ValueError(f"level={self.level!r} is not one of 1, 2, 3 and 4")  # type: ignore[attr-defined]
         self._check_generative()
         for path in self._settings():
             for setting in path:

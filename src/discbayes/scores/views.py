@@ -114,10 +114,10 @@ class MarginView:
         other_bits, other_start, base_other = self._words(self.by_other, members)
         scanning.scan_child_margin(
             self.scale, extensions.parents[which], rows.cards, rows.codes, base, n_base, rows.n_groups,
-            extensions.starts[which], extensions.tables, extensions.own, bound, rise, rows.y, rows.weight, rows.group,
-            self.best_other, self.slack, self.ends, self.order, *self.view, self.bits.known, self.bits.value_start,
-            self.bits.bits, self.bits.cells(*members), self.linear_rows, true_bits, base_true, true_start, other_bits,
-            base_other, other_start, gains, exact,
+            extensions.starts[which], extensions.spreads[which], extensions.tables, extensions.own, bound, rise, rows.y,
+            rows.weight, rows.group, self.best_other, self.slack, self.ends, self.order, *self.view, self.bits.known,
+            self.bits.value_start, self.bits.bits, self.bits.cells(*members), self.linear_rows, true_bits, base_true,
+            true_start, other_bits, base_other, other_start, gains, exact,
         )  # fmt: skip
         return gains, exact
 
