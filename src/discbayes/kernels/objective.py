@@ -46,26 +46,15 @@ def likelihood_rows(log_joint, y, values, gradient):
     share = np.empty(n_classes)
     for m in range(y.size):
         row, own = log_joint[m], y[m]
-        if n_classes == 2 and row[0] > -np.inf and row[1] > -np.inf:
-            ahead = row[own] - row[1 - own]
-            odds = np.exp(-abs(ahead))
-            values[m] = (ahead if ahead < 0.0 else 0.0) - np.log1p(odds)
-            if wanted:
-                left = (odds if ahead > 0.0 else 1.0) / (1.0 + odds)
-                gradient[m, own], gradient[m, 1 - own] = left, -left
-            continue
-        top = row[0]
-        for c in range(1, n_classes):
-            top = row[c] if row[c] > top else top
+        top = max(row[own], _top_of_others(row, own))
         total = 0.0
         for c in range(n_classes):
             share[c] = np.exp(row[c] - top) if top > -np.inf else 1.0
             total += share[c]
         values[m] = (row[own] - top if top > -np.inf else 0.0) - np.log(total)
         if wanted:
-            scale = -1.0 / total
             for c in range(n_classes):
-                gradient[m, c] = share[c] * scale
+                gradient[m, c] = -share[c] / total
             gradient[m, own] += 1.0
 
 

@@ -35,6 +35,11 @@ class Layout:
                 "they are not of the same table"
             )
 
+    @classmethod
+    def of_class(cls, n_classes: int) -> Layout:
+        """Where the numbers of the class stand, taken as a feature by itself."""
+        return cls(Structure.naive(1), np.array([n_classes]), 1)
+
     @cached_property
     def shapes(self) -> list[tuple[int, ...]]:
         """The shape of each table."""

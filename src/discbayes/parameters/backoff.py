@@ -29,7 +29,7 @@ def back_off(
     if seen.all():
         return tables
     layout = tables.layout
-    alone = _alone(families, learner, not normalized)
+    alone = _by_feature(families, learner, not normalized)
     log_theta = tables.log_theta.copy()
     for i, group in enumerate(layout.structure.parents):
         known = layout.table(seen, i)
@@ -42,7 +42,7 @@ def back_off(
     return replace(tables, log_theta=log_theta)
 
 
-def _alone(families: FamilyCounts, learner: MaximumLikelihood | MaximumAPosteriori, level: bool) -> Tables:
+def _by_feature(families: FamilyCounts, learner: MaximumLikelihood | MaximumAPosteriori, level: bool) -> Tables:
     """P(feature | class) from the same counts; with ``level``, a value never seen is the same for all classes."""
     layout = families.layout
     structure = Structure(((),) * layout.structure.n_features, layout.structure.class_children)

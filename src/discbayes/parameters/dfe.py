@@ -16,7 +16,7 @@ from discbayes.data.domain import Encoded
 from discbayes.engine import Context
 from discbayes.kernels.frequency_passes import frequency_pass
 from discbayes.network import Layout, Structure, Tables
-from discbayes.parameters.frequency import MaximumAPosteriori, _alone
+from discbayes.parameters.frequency import MaximumAPosteriori
 
 STRENGTHS = (1e-100, 1e100)  # with room to the ends of a double for a table of any size
 BITS = 1000.0  # of the exponent of a product: a double has 1022
@@ -66,8 +66,8 @@ class DFE(BaseEstimator):
         smoothing = MaximumAPosteriori(self.prior, self.strength)
         virtual = FamilyCounts(
             layout,
-            np.repeat(smoothing._virtual(_alone(layout)), layout.n_classes),
-            np.repeat(smoothing._virtual(layout), np.diff(layout.offsets)),
+            np.repeat(smoothing.virtual_counts(Layout.of_class(layout.n_classes)), layout.n_classes),
+            np.repeat(smoothing.virtual_counts(layout), np.diff(layout.offsets)),
         )
         smoothed = FamilyCounts(layout, virtual.class_count.copy(), virtual.cells.copy())
         self._go_through(data, smoothed, context)

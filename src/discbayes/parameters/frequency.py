@@ -76,7 +76,7 @@ class _Frequency(BaseEstimator):
     def _tables(self, families: FamilyCounts) -> Tables:
         layout = families.layout
         theta = self._smooth(_pool_classes(families), layout)
-        prior = self._smooth(families.class_count, _alone(layout))
+        prior = self._smooth(families.class_count, Layout.of_class(layout.n_classes))
         with np.errstate(divide="ignore"):
             return Tables(layout, np.log(prior), np.log(theta, out=theta))
 
@@ -198,9 +198,9 @@ class MaximumAPosteriori(_Frequency):
             raise ValueError(f"strength={self.strength!r} must be a number that is at least 0")
 
     def _smooth(self, counts: np.ndarray, layout: Layout) -> np.ndarray:
-        return _share(counts + np.repeat(self._virtual(layout), np.diff(layout.offsets)), layout)
+        return _share(counts + np.repeat(self.virtual_counts(layout), np.diff(layout.offsets)), layout)
 
-    def _virtual(self, layout: Layout) -> np.ndarray:
+    def virtual_counts(self, layout: Layout) -> np.ndarray:
         """The virtual observations in each cell of the table of each feature."""
         sizes = np.diff(layout.offsets)
         depends = np.array(layout.structure.class_children)
@@ -216,14 +216,9 @@ class MaximumAPosteriori(_Frequency):
             return 0.0
         layout = tables.layout
         shared = np.where(layout.structure.class_children, 1, layout.n_classes)  # columns that are one and the same
-        each = np.repeat(self._virtual(layout) / shared, np.diff(layout.offsets))
-        classes = self._virtual(_alone(layout))[0] * tables.log_prior
+        each = np.repeat(self.virtual_counts(layout) / shared, np.diff(layout.offsets))
+        classes = self.virtual_counts(Layout.of_class(layout.n_classes))[0] * tables.log_prior
         return float((each * tables.log_theta).sum() + classes.sum())
-
-
-def _alone(layout: Layout) -> Layout:
-    """The class, as a feature by itself."""
-    return Layout(Structure.naive(1), np.array([layout.n_classes]), 1)
 
 
 def _pool_classes(families: FamilyCounts) -> np.ndarray:

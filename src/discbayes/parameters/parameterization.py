@@ -67,6 +67,7 @@ class Softmax:
 
     def __init__(self, layout: Layout):
         self.layout, self.n_prior = layout, layout.n_classes
+        self._class = Layout.of_class(layout.n_classes)
         self._slots = _slots(layout)
         self.size = layout.n_classes + layout.size if self._slots is None else int(self._slots.max(initial=-1)) + 1
 
@@ -82,18 +83,18 @@ class Softmax:
 
     def numbers(self, free: np.ndarray) -> Numbers:
         """Log P(c) and log θ."""
-        n_classes, layout = self.layout.n_classes, self.layout
+        n_classes, layout, alone = self.layout.n_classes, self.layout, self._class
         every = free if self._slots is None else free[self._slots]
         numbers = Numbers(np.empty(n_classes), np.empty(layout.size))
-        kernels.log_softmax(every[:n_classes], *_alone(n_classes), numbers.prior)
+        kernels.log_softmax(every[:n_classes], alone.offsets, alone.cards, 1, numbers.prior)
         kernels.log_softmax(every[n_classes:], layout.offsets, layout.cards, n_classes, numbers.cells)
         return numbers
 
     def pull_back(self, numbers: Numbers, gradient: Numbers) -> np.ndarray:
         """The gradient with respect to the free numbers, at the point that gave ``numbers``."""
-        n_classes, layout = self.layout.n_classes, self.layout
+        n_classes, layout, alone = self.layout.n_classes, self.layout, self._class
         every = np.empty(n_classes + layout.size)
-        kernels.softmax_gradient(gradient.prior, numbers.prior, *_alone(n_classes), every[:n_classes])
+        kernels.softmax_gradient(gradient.prior, numbers.prior, alone.offsets, alone.cards, 1, every[:n_classes])
         kernels.softmax_gradient(
             gradient.cells, numbers.cells, layout.offsets, layout.cards, n_classes, every[n_classes:]
         )
@@ -222,11 +223,6 @@ def _level_slots(layout: Layout, level: int) -> np.ndarray:
         parts.append(free + np.broadcast_to(own, shape).ravel())
         free += int(own.max(initial=-1)) + 1
     return np.concatenate(parts)
-
-
-def _alone(n_classes: int) -> tuple[np.ndarray, np.ndarray, int]:
-    """The layout of the class, as a feature by itself: offsets, cards and the number of columns."""
-    return np.array([0, n_classes]), np.array([n_classes]), 1
 
 
 def _slots(layout: Layout) -> np.ndarray | None:

@@ -39,6 +39,17 @@ class BitSets:
         return cls(rows, which, positions, n_words, n_jobs) if n_candidates > 2 * rows.cards.size else cls.none(rows)
 
     @classmethod
+    def by_key(
+        cls, rows: Rows, which: np.ndarray, keys: np.ndarray, n_keys: int, n_jobs: int | None
+    ) -> tuple[BitSets, np.ndarray]:
+        """Bit sets over some rows, those of each key from a new word on; and the word at which each key starts."""
+        order = np.argsort(keys, kind="stable")
+        sizes = np.bincount(keys, minlength=n_keys)
+        words = np.concatenate([[0], np.cumsum((sizes + 63) // 64)]).astype(np.int64)
+        positions = np.arange(keys.size) + (words[:-1] * 64 - np.cumsum(sizes) + sizes)[keys[order]]
+        return cls(rows, which[order], positions, int(words[-1]), n_jobs), words
+
+    @classmethod
     def none(cls, rows: Rows) -> BitSets:
         """No bit sets for any feature."""
         return cls(rows, np.empty(0, np.int64), np.empty(0, np.int64), 0, None)
@@ -59,11 +70,3 @@ class BitSets:
             scanning.join_bits(self.of(p), cells, wider)
             cells = wider
         return cells
-
-
-def spread_out(keys: np.ndarray, n_keys: int, offset: int) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """Positions for rows that are sorted by key, each key from a new word on; where each key starts, and ends."""
-    sizes = np.bincount(keys, minlength=n_keys)
-    starts = offset + np.concatenate([[0], np.cumsum((sizes + 63) // 64 * 64)]).astype(np.int64)
-    positions = np.arange(keys.size) + (starts[:-1] - np.cumsum(sizes) + sizes)[keys]
-    return positions, starts, starts[:-1] + sizes

@@ -9,7 +9,7 @@ import numpy as np
 
 from discbayes.kernels import families as kernels
 from discbayes.parameters import MaximumAPosteriori, MaximumLikelihood
-from discbayes.scores.bits import BitSets, spread_out
+from discbayes.scores.bits import BitSets
 from discbayes.scores.rows import Rows
 
 
@@ -134,10 +134,9 @@ class FamilyMaker:
         if not rows.unit_weights:
             return BitSets.none(rows), np.zeros(1, np.int64)
         by_group = rows.scheme == kernels.FOLDS
-        key = rows.group * rows.n_classes + rows.y if by_group else rows.y
-        order = np.argsort(key, kind="stable")
-        positions, starts, _ = spread_out(key[order], (rows.n_groups if by_group else 1) * rows.n_classes, 0)
-        return BitSets(rows, order, positions, int(starts[-1]) // 64, n_jobs), starts // 64
+        keys = rows.group * rows.n_classes + rows.y if by_group else rows.y
+        n_keys = (rows.n_groups if by_group else 1) * rows.n_classes
+        return BitSets.by_key(rows, np.arange(rows.y.size), keys, n_keys, n_jobs)
 
     def _widen(self, tables: np.ndarray, n_base: int, wider: int) -> np.ndarray:
         """Tables of a family, repeated for every value of parents that stand before its own."""

@@ -21,7 +21,7 @@ from discbayes.scores.gap_view import GapView
 from discbayes.scores.gaps import GapRows, complete_first
 from discbayes.scores.rows import Rows
 from discbayes.scores.sample import SampleScore
-from discbayes.scores.views import LikelihoodView, MarginView, RateView
+from discbayes.scores.views import LikelihoodView, MarginView, RateView, View
 
 MOST_CACHED = 80_000_000  # cells of extension tables that are kept between steps: 640 MB
 MOST_MADE = 20_000_000  # cells of extension tables that are made at a time: 160 MB
@@ -153,7 +153,7 @@ class ScoredNetwork:
         kernels.add_family(self.log_joint, whole.y, whole.group, base, family.n_base, family.tables, family.own, sign)
 
     def _changed(self) -> None:
-        self._view: MarginView | LikelihoodView | RateView | None = None
+        self._view: View | None = None
         self._gap_view: GapView | None = None
         self._known_total = None
 
@@ -274,7 +274,7 @@ class ScoredNetwork:
         scanned = iter(parallel_map(lambda pair: self._scan(*pair, bound, rise, hope), pairs, n_jobs, work=work))
         return [_joined([next(scanned) for _ in parts]) for parts in stretches]
 
-    def _make_view(self, reach: float) -> MarginView | LikelihoodView | RateView:
+    def _make_view(self, reach: float) -> View:
         if self.score.kind == scanning.RATE:
             return RateView(self._whole, self.log_joint, self._n_candidates, self.n_jobs)
         if self.score.kind == scanning.LIKELIHOOD:
@@ -405,6 +405,6 @@ def _log_prior(rows: Rows, score: SampleScore) -> np.ndarray:
     if rows.scheme == kernels.LEAVE_ONE_OUT:
         counts -= rows.removed[:, None, None] * np.eye(n_classes)
     counts[counts < ROUNDING * total.sum()] = 0.0
-    alone = Layout(Structure.naive(1), np.array([n_classes]), 1)
+    alone = Layout.of_class(n_classes)
     shares = [score.parameters._smooth(row, alone) for row in counts.reshape(-1, n_classes)]
     return np.log(np.array(shares)).reshape(counts.shape)

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from discbayes.kernels import rate, scanning
-from discbayes.scores.bits import NO_BITS, BitSets, spread_out
+from discbayes.scores.bits import NO_BITS, BitSets
 from discbayes.scores.families import Extensions, Family
 from discbayes.scores.rows import Rows
 
@@ -98,10 +98,8 @@ class MarginView:
 
     def _count_by(self, classes: np.ndarray, n_jobs: int | None) -> tuple[BitSets, np.ndarray]:
         rows, which = self.rows, self.linear_rows
-        key = rows.group[which] * rows.n_classes + classes[which]
-        order = np.argsort(key, kind="stable")
-        positions, starts, _ = spread_out(key[order], rows.n_groups * rows.n_classes, 0)
-        return BitSets(rows, which[order], positions, int(starts[-1]) // 64, n_jobs), starts // 64
+        keys = rows.group[which] * rows.n_classes + classes[which]
+        return BitSets.by_key(rows, which, keys, rows.n_groups * rows.n_classes, n_jobs)
 
     def scan(
         self, family: Family, base: np.ndarray, n_base: int, through: tuple[int, ...], extensions: Extensions,
@@ -181,3 +179,6 @@ class LikelihoodView:
             every.shares, every.left, gains, exact,
         )  # fmt: skip
         return gains, exact
+
+
+View = RateView | MarginView | LikelihoodView
