@@ -21,7 +21,7 @@ from discbayes.data.folds import stratified_folds
 from discbayes.engine import Context
 from discbayes.inference import log_joint
 from discbayes.network import Layout, Structure
-from discbayes.objectives import ClassificationRate, ConditionalLikelihood, Margin
+from discbayes.objectives import ClassificationRate, ConditionalLikelihood, Margin, Slack
 from discbayes.optim import conjugate_gradient, lbfgs
 from discbayes.parameters import (
     DiscriminativeCCBN,
@@ -32,9 +32,9 @@ from discbayes.parameters import (
     MaxMargin,
     WeightedCCBN,
 )
-from discbayes.parameters.gradient import seen_cells
+from discbayes.parameters.fits import seen_cells
 from discbayes.parameters.logscores import LogScores
-from discbayes.parameters.parameterization import Direct, Softmax, Weights
+from discbayes.parameters.parameterization import Direct, Numbers, Plain, Softmax, Weights
 from discbayes.parameters.problem import Penalty, Problem
 from test_counts import encoded
 
@@ -45,6 +45,11 @@ KDB2 = Structure(((), (0,), (0, 1), (1, 2)))
 TWO_TREE = Structure(((), (0,), (0, 1), (0, 2)))
 TIED = Structure(((), (0,), (0, 1), (2,)), (True, False, True, True))
 STRUCTURES = {"nb": NB, "tan": TAN, "kdb2": KDB2, "2-tree": TWO_TREE, "tied": TIED}
+OBJECTIVES = [
+    ConditionalLikelihood(),
+    Margin(0.3, eta=10.0, kappa=0.5),
+    Slack(2.0, 0.7, eta=10.0, radius=1.0),
+]
 LEARNERS = [
     MaximumConditionalLikelihood(),
     DiscriminativeCCBN(),
@@ -80,16 +85,16 @@ def parameterized(kind, data, structure):
     layout = Layout(structure, data.cards, data.n_classes)
     families = count_families(data, layout, count(data))
     generative = MaximumAPosteriori("m", 1.0).tables(families)
-    if kind == "e":
-        return Softmax(layout)
+    if kind in ("e", "plain"):
+        return Softmax(layout) if kind == "e" else Plain(layout)
     if kind == "d":
         return Direct(layout, seen_cells(data, families), generative)
     return Weights(layout, seen_cells(data, families), generative, int(kind[1]))
 
 
 @pytest.mark.parametrize("options", [{}, {"weighted": True}, {"gaps": 0.25, "weighted": True}], ids=str)
-@pytest.mark.parametrize("objective", [ConditionalLikelihood(), Margin(0.3, eta=10.0, kappa=0.5)], ids=repr)
-@pytest.mark.parametrize("kind", ["e", "d", "w1", "w2", "w3", "w4"])
+@pytest.mark.parametrize("objective", OBJECTIVES, ids=repr)
+@pytest.mark.parametrize("kind", ["e", "d", "plain", "w1", "w2", "w3", "w4"])
 @pytest.mark.parametrize("structure", STRUCTURES)
 @pytest.mark.parametrize("n_classes", [2, 3])
 def test_gradients_equal_differences(n_classes, structure, kind, objective, options):
@@ -99,7 +104,8 @@ def test_gradients_equal_differences(n_classes, structure, kind, objective, opti
     scores = LogScores(data, parameterization.layout, parameterization.normalized)
     free = rng.normal(size=parameterization.size)
     penalty = Penalty(0.7, rng.normal(size=free.size), parameterization.repeats, parameterization.n_prior)
-    problem = Problem(objective, scores, parameterization, penalty=penalty)
+    counts = Numbers(rng.random(data.n_classes), rng.random(parameterization.layout.size))
+    problem = Problem(objective, scores, parameterization, penalty=penalty, counts=counts)
     gradient = problem.loss(free)[1]
     for _ in range(1 if UNCOMPILED else 3):
         way = rng.normal(size=free.size)

@@ -14,12 +14,14 @@ from discbayes.objectives import (
     ConditionalLikelihood,
     Margin,
     NoGradientError,
+    Slack,
     objective_of,
     require_gradient,
 )
 
 MARGINS = [Margin(), Margin(0.5), Margin(0.5, eta=10.0), Margin(0.3, kappa=0.5), Margin(1.0, eta=2.0, kappa=0.4)]
-SMOOTH = [ConditionalLikelihood(), *MARGINS]
+SLACKS = [Slack(), Slack(3.0, 0.5, eta=10.0), Slack(0.4, radius=0.4), Slack(5.0, 2.0, eta=3.0, radius=1.0)]
+SMOOTH = [ConditionalLikelihood(), *MARGINS, *SLACKS]
 ALL = [ClassificationRate(), *SMOOTH]
 
 
@@ -37,12 +39,22 @@ def plain(objective, row, y):
     if isinstance(objective, ConditionalLikelihood):
         return row[y] - np.logaddexp.reduce(row)
     if others.size == 0:
-        return 1.0
+        return 0.0 if isinstance(objective, Slack) else 1.0
     rival = others.max() if objective.eta is None else np.logaddexp.reduce(objective.eta * others) / objective.eta
+    if isinstance(objective, Slack):
+        return -objective.lam * hinge_of_p13(objective.gamma - (row[y] - rival), objective.radius)
     x, kappa = objective.lam * (row[y] - rival), objective.kappa
     if x < 1 - kappa:
         return x
     return 1.0 if x >= 1 + kappa else 1 - (1 + kappa - x) ** 2 / (4 * kappa)
+
+
+def hinge_of_p13(zeta, radius):
+    """The soft hinge as section 4 of P13 has it."""
+    mu = radius * (1 - np.sqrt(2))
+    if zeta < mu or zeta < 0 and not radius:
+        return 0.0
+    return zeta if zeta > mu + radius / np.sqrt(2) else radius - np.sqrt(radius**2 - (zeta - mu) ** 2)
 
 
 @pytest.mark.parametrize("objective", ALL, ids=repr)
@@ -115,7 +127,7 @@ def test_what_impossible_rows_are_worth():
 @pytest.mark.parametrize("objective", ALL, ids=repr)
 def test_one_class_is_always_right_and_no_rows_are_worth_nothing(objective):
     log_joint = np.array([[-3.0], [-np.inf]])
-    best = 0.0 if isinstance(objective, ConditionalLikelihood) else 1.0
+    best = 0.0 if isinstance(objective, (ConditionalLikelihood, Slack)) else 1.0
     np.testing.assert_array_equal(objective.rows(log_joint, [0, 0]), [best, best])
     assert objective.value(np.empty((0, 3)), np.empty(0)) == 0.0
 
@@ -148,6 +160,33 @@ def test_the_soft_maximum_is_above_the_hard_one_and_tends_to_it():
     assert gaps[2] < 1e-4
 
 
+def test_the_soft_slack_is_above_the_sharp_one_and_tends_to_it():
+    log_joint, y, _ = random_rows(6, 4, spread=1.0)
+    sharp = Slack(2.0).rows(log_joint, y)
+    gaps = [np.max(sharp - Slack(2.0, eta=1 / r, radius=r).rows(log_joint, y)) for r in (1.0, 0.1, 1e-5)]
+    assert gaps[0] > gaps[1] > gaps[2] >= 0
+    assert gaps[2] < 1e-4
+
+
+@pytest.mark.parametrize("objective", SLACKS[1:], ids=repr)
+@pytest.mark.parametrize("n_classes", [1, 2, 5])
+def test_the_conjugate_of_the_slack_bounds_it_from_below(objective, n_classes):
+    """λ w S(L) ≥ λ w (r·L − S*(r)) for every L, and both are equal where r is the gradient."""
+    log_joint, y, weight = random_rows(7, n_classes, spread=2.0)
+    elsewhere = log_joint + np.random.default_rng(8).normal(size=log_joint.shape)
+    paid, residual = objective.conjugate(log_joint, y.astype(np.int32), weight, np.empty((0, 0)))
+    assert -objective.value(log_joint, y, weight) == pytest.approx((residual * log_joint).sum() - paid, abs=1e-9)
+    assert -objective.value(elsewhere, y, weight) >= (residual * elsewhere).sum() - paid - 1e-9
+    np.testing.assert_allclose(residual, -objective.value_and_gradient(log_joint, y, weight)[1], atol=1e-12)
+    factors = np.random.default_rng(9).random(log_joint.shape)
+    paid, smaller = objective.conjugate(log_joint, y.astype(np.int32), weight, factors)
+    for point in (log_joint, elsewhere):
+        assert -objective.value(point, y, weight) >= (smaller * point).sum() - paid - 1e-9
+    rivals = np.arange(n_classes) != y[:, None]
+    np.testing.assert_allclose(smaller[rivals], (residual * factors)[rivals], atol=1e-12)
+    np.testing.assert_allclose(smaller.sum(axis=1), 0.0, atol=1e-12)
+
+
 def test_names_objects_and_what_is_neither():
     assert [type(objective_of(name)) for name in OBJECTIVES] == list(OBJECTIVES.values())
     margin = Margin(0.2)
@@ -176,6 +215,11 @@ def test_a_gradient_of_the_rate_is_refused_readably():
         (Margin(np.nan), "lam=nan"),
         (Margin(eta=0.0), "eta=0.0 must be a number above 0, or None"),
         (Margin(kappa=-1.0), "kappa=-1.0"),
+        (Slack(gamma=0.0), "gamma=0.0 must be a number above 0: it is the margin"),
+        (Slack(gamma=np.inf), "gamma=inf"),
+        (Slack(lam=-1.0), "lam=-1.0 must be a number that is at least 0"),
+        (Slack(eta=-1.0), "eta=-1.0 must be a number above 0, or None"),
+        (Slack(radius=np.nan), "radius=nan"),
     ],
 )
 def test_settings_that_make_no_sense(objective, message):

@@ -19,7 +19,8 @@ from discbayes.engine import Context
 from discbayes.network import Structure
 from discbayes.optim import lbfgs
 from discbayes.parameters import DFE, DiscriminativeCCBN, ExtendedCCBN, WeightedCCBN
-from discbayes.parameters.gradient import Fit, GradientLearner
+from discbayes.parameters.fits import Fit
+from discbayes.parameters.gradient import GradientLearner
 from discbayes.search import SpanningTree
 from suite.data import coded
 from suite.measure import N_JOBS, Row, below, faster, noted, seconds

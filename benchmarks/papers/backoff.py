@@ -20,7 +20,8 @@ from discbayes.inference import log_joint
 from discbayes.network import Structure
 from discbayes.parameters import DiscriminativeCCBN, MaximumConditionalLikelihood, WeightedCCBN
 from discbayes.parameters.backoff import back_off
-from discbayes.parameters.gradient import GENERATIVE, seen_cells
+from discbayes.parameters.fits import seen_cells
+from discbayes.parameters.gradient import GENERATIVE
 
 SETS = (
     "mofn-3-7-10", "chess", "vehicle", "soybean-large", "segment", "waveform-21", "spambase", "nursery", "satimage",

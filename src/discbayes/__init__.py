@@ -15,9 +15,11 @@ from discbayes.classifier import BayesNetClassifier
 from discbayes.data import EqualFrequencyDiscretizer, MDLPDiscretizer
 from discbayes.inference import FactorTooLargeError
 from discbayes.network import Structure
-from discbayes.objectives import ClassificationRate, ConditionalLikelihood, Margin
+from discbayes.objectives import ClassificationRate, ConditionalLikelihood, Margin, Slack
 from discbayes.parameters import (
+    BNSVM,
     DFE,
+    MLBNSVM,
     DiscriminativeCCBN,
     ExtendedCCBN,
     MaximumAPosteriori,
@@ -26,6 +28,7 @@ from discbayes.parameters import (
     MaxMargin,
     WeightedCCBN,
 )
+from discbayes.paths import margin_path
 from discbayes.search import (
     KDB,
     Annealing,
@@ -46,8 +49,10 @@ if TYPE_CHECKING:
 _LEAVES = {"list_datasets": "datasets", "load": "io", "load_dataset": "datasets", "read_bif": "io"}
 
 __all__ = [
+    "BNSVM",
     "DFE",
     "KDB",
+    "MLBNSVM",
     "Annealing",
     "BayesNet",
     "BayesNetClassifier",
@@ -69,6 +74,7 @@ __all__ = [
     "MaximumLikelihood",
     "NaiveBayes",
     "OrderBased",
+    "Slack",
     "SpanningTree",
     "Structure",
     "SuperParent",
@@ -77,6 +83,7 @@ __all__ = [
     "list_datasets",
     "load",
     "load_dataset",
+    "margin_path",
     "read_bif",
 ]
 

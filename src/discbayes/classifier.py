@@ -250,6 +250,13 @@ class BayesNetClassifier(ClassifierMixin, BaseEstimator):
         self.network_ = network
         self.structure_ = network.structure
 
+    def _accept(self, X: Any, encoder: FrameEncoder, data: Encoded, tables: Tables, history: list[Any]) -> None:
+        """Become a classifier with tables that were learned elsewhere, from data of this encoder."""
+        validate_data(self, X, skip_check_array=True)
+        network = BayesNet(data.domain, self._with_prior(tables), self.max_factor_size, self.n_draws, self.n_jobs)
+        self._adopt(encoder, network, None)
+        self.history_ = history
+
     def _learners(self) -> tuple[Any, Any]:
         return (
             _learner("structure", self.structure, STRUCTURES, fixed=True),

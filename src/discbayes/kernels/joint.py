@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from discbayes.kernels._compile import kernel
+from discbayes.kernels._compile import helper, kernel
 
 
 @kernel
@@ -17,6 +17,18 @@ def rows_with_gaps(codes, cards, flags):
         row, card = codes[i], cards[i]
         for m in range(row.size):
             flags[m] |= row[m] >= card
+
+
+@helper
+def _find_cells(codes, start, feature, offsets, parent_start, parent_index, parent_stride, n_classes, cell):
+    """Where the classes of each row of a stretch begin in the table of a feature."""
+    own = codes[feature, start : start + cell.size]
+    for m in range(cell.size):
+        cell[m] = offsets[feature] + np.int64(own[m]) * n_classes
+    for k in range(parent_start[feature], parent_start[feature + 1]):
+        parent, stride = codes[parent_index[k], start : start + cell.size], parent_stride[k]
+        for m in range(cell.size):
+            cell[m] += parent[m] * stride
 
 
 @kernel
@@ -31,13 +43,7 @@ def complete_log_joint(
         for c in range(n_classes):
             out[m, c] = log_prior[c]
     for i in range(n_features):
-        own = codes[i, start:stop]
-        for m in range(n_rows):
-            cell[m] = offsets[i] + np.int64(own[m]) * n_classes
-        for k in range(parent_start[i], parent_start[i + 1]):
-            parent, stride = codes[parent_index[k], start:stop], parent_stride[k]
-            for m in range(n_rows):
-                cell[m] += parent[m] * stride
+        _find_cells(codes, start, i, offsets, parent_start, parent_index, parent_stride, n_classes, cell)
         if n_classes == 2:
             for m in range(n_rows):
                 out[m, 0] += log_theta[cell[m]]
@@ -47,6 +53,22 @@ def complete_log_joint(
                 at = cell[m]
                 for c in range(n_classes):
                     out[m, c] += log_theta[at + c]
+
+
+@kernel
+def least(codes, start, offsets, parent_start, parent_index, parent_stride, by_class, by_cell, out):
+    """For each row of a stretch without gaps, and each class, the least of the numbers that a log-joint would add."""
+    n_rows, n_classes = out.shape
+    cell = np.empty(n_rows, np.int64)
+    for m in range(n_rows):
+        for c in range(n_classes):
+            out[m, c] = by_class[c]
+    for i in range(codes.shape[0]):
+        _find_cells(codes, start, i, offsets, parent_start, parent_index, parent_stride, n_classes, cell)
+        for m in range(n_rows):
+            at = cell[m]
+            for c in range(n_classes):
+                out[m, c] = by_cell[at + c] if by_cell[at + c] < out[m, c] else out[m, c]
 
 
 @kernel

@@ -136,6 +136,14 @@ def _hinge(x, kappa):
     return 1.0 - left * left / (4.0 * kappa), left / (2.0 * kappa)
 
 
+@helper
+def _log_ratio(own, rival, n_classes):
+    """Log d; a single class has no rival, and what is impossible in every class is a tie."""
+    if n_classes == 1:
+        return np.inf
+    return 0.0 if own == rival else own - rival
+
+
 @kernel
 def margin_rows(log_joint, y, lam, eta, kappa, values, gradient):
     """The hinge of λ·log d, where d is P(y, x) over that of the best rival; ``eta`` of zero takes the hard maximum."""
@@ -146,18 +154,77 @@ def margin_rows(log_joint, y, lam, eta, kappa, values, gradient):
         row, own = log_joint[m], y[m]
         top = _top_of_others(row, own)
         rival = _soft_rival(row, own, top, eta, share) if eta > 0.0 else _hard_rival(row, own, top, share)
-        if n_classes == 1:
-            log_ratio = np.inf
-        elif row[own] == rival:  # among others where both are −inf
-            log_ratio = 0.0
-        else:
-            log_ratio = row[own] - rival
-        value, slope = _hinge(lam * log_ratio, kappa)
+        value, slope = _hinge(lam * _log_ratio(row[own], rival, n_classes), kappa)
         values[m] = value
         if wanted:
             for c in range(n_classes):
                 gradient[m, c] = -lam * slope * share[c]
             gradient[m, own] = lam * slope
+
+
+@helper
+def _soft_hinge(z, radius):
+    """The value and the slope of max(0, z), its corner replaced by an eighth of a circle that touches both sides."""
+    beyond = z - radius * (1.0 - np.sqrt(2.0))
+    if beyond <= 0.0:
+        return 0.0, 0.0
+    if beyond >= radius * np.sqrt(0.5):
+        return z, 1.0
+    height = np.sqrt(radius * radius - beyond * beyond)
+    return radius - height, beyond / height
+
+
+@kernel
+def slack_rows(log_joint, y, gamma, eta, radius, values, gradient):
+    """The negative slack: how much log d, of P(y, x) over that of the best rival, is short of γ.
+
+    ``eta`` of zero takes the hard maximum over the rivals, ``radius`` of zero the sharp corner.
+    """
+    n_classes = log_joint.shape[1]
+    wanted = gradient.shape[0] > 0
+    share = np.empty(n_classes)
+    for m in range(y.size):
+        row, own = log_joint[m], y[m]
+        top = _top_of_others(row, own)
+        rival = _soft_rival(row, own, top, eta, share) if eta > 0.0 else _hard_rival(row, own, top, share)
+        slack, slope = _soft_hinge(gamma - _log_ratio(row[own], rival, n_classes), radius)
+        values[m] = -slack
+        if wanted:
+            for c in range(n_classes):
+                gradient[m, c] = -slope * share[c]
+            gradient[m, own] = slope
+
+
+@kernel
+def slack_conjugate(log_joint, y, weight, gamma, eta, radius, factors, residual):
+    """Σ weight · S*(r): S is the slack of a row, S* its convex conjugate, and r the gradient of S at the log-joint.
+
+    Each rival's share of r is taken times a factor of at most one, which leaves r a gradient of S at some other point;
+    an empty ``factors`` is one everywhere. ``residual`` receives weight · r.
+    """
+    n_classes = log_joint.shape[1]
+    share = np.empty(n_classes)
+    total = 0.0
+    for m in range(y.size):
+        row, own = log_joint[m], y[m]
+        top = _top_of_others(row, own)
+        rival = _soft_rival(row, own, top, eta, share) if eta > 0.0 else _hard_rival(row, own, top, share)
+        _, slope = _soft_hinge(gamma - _log_ratio(row[own], rival, n_classes), radius)
+        whole = 0.0
+        for c in range(n_classes):
+            share[c] *= slope * (factors[m, c] if factors.size else 1.0)
+            whole += share[c]
+            residual[m, c] = weight[m] * share[c]
+        residual[m, own] = -weight[m] * whole
+        mixed = 0.0
+        if eta > 0.0 and whole > 0.0:
+            for c in range(n_classes):
+                if share[c] > 0.0:
+                    mixed += share[c] * np.log(share[c] / whole)
+            mixed /= eta
+        corner = radius * (whole * (1.0 - np.sqrt(2.0)) + np.sqrt(1.0 + whole * whole) - 1.0)
+        total += weight[m] * (mixed - whole * gamma + corner)
+    return total
 
 
 @kernel

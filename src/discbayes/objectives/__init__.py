@@ -6,6 +6,7 @@ name  class                      a row with class y is worth                    
 cr    ``ClassificationRate``     1 if y is the decision, else 0                 no
 cl    ``ConditionalLikelihood``  log P(y | x)                                   yes
 mm    ``Margin``                 min(1, λ·log d), d = P(y, x) / best rival's    yes
+      ``Slack``                  −λ·max(0, γ − log d)                           yes
 ====  =========================  =============================================  ========
 
 Structure searches use the value, parameter learners the value and the gradient.
@@ -18,6 +19,7 @@ from discbayes.objectives.base import NoGradientError, Objective, require_gradie
 from discbayes.objectives.likelihood import ConditionalLikelihood
 from discbayes.objectives.margin import Margin
 from discbayes.objectives.rate import ClassificationRate
+from discbayes.objectives.slack import Slack
 
 OBJECTIVES = {"cr": ClassificationRate, "cl": ConditionalLikelihood, "mm": Margin}
 
@@ -48,6 +50,7 @@ __all__ = [
     "Margin",
     "NoGradientError",
     "Objective",
+    "Slack",
     "objective_of",
     "require_gradient",
 ]

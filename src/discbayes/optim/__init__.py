@@ -1,9 +1,11 @@
 """Optimisers: they know a function that gives its value and gradient, and nothing else."""
 
 from discbayes.optim.conjugate import conjugate_gradient
+from discbayes.optim.interrupt import until_interrupted
 from discbayes.optim.lbfgs import lbfgs
-from discbayes.optim.line import Outcome
+from discbayes.optim.line import Callback, Outcome
+from discbayes.optim.projected import projected_gradient
 
 SOLVERS = {"lbfgs": lbfgs, "cg": conjugate_gradient}
 
-__all__ = ["SOLVERS", "Outcome", "conjugate_gradient", "lbfgs"]
+__all__ = ["SOLVERS", "Callback", "Outcome", "conjugate_gradient", "lbfgs", "projected_gradient", "until_interrupted"]

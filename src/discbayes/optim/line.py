@@ -19,12 +19,13 @@ MOST_TRIALS = 30  # steps that one line search may try
 
 @dataclass(frozen=True)
 class Outcome:
-    """Where a minimisation ended: the point, the value there, the iterations, and whether they were enough."""
+    """Where a minimisation ended: the point, the value there, the iterations, whether they were enough, or cut short."""
 
     point: np.ndarray
     value: float
     n_iter: int
     converged: bool
+    interrupted: bool = False
 
 
 @dataclass(frozen=True)

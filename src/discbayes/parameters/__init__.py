@@ -1,17 +1,19 @@
 """Parameter learners: from data and a structure to tables.
 
-======  ================================  ==================================================
-name    learner                           what it does
-======  ================================  ==================================================
-ml      ``MaximumLikelihood``             relative frequencies, zeros become ε
-map     ``MaximumAPosteriori``            relative frequencies with virtual observations
-cl      ``MaximumConditionalLikelihood``  maximises Σ log P(y | x), from ``ml`` on
-ccbn-d  ``DiscriminativeCCBN``            the same over numbers that are not normalised
-ccbn-e  ``ExtendedCCBN``                  the same over normalised tables, as in Z17
-ccbn-w  ``WeightedCCBN``                  the same over weights on generative log θ
-mm      ``MaxMargin``                     maximises a soft margin
-dfe     ``DFE``                           frequencies, each row counted by 1 − P(y | x)
-======  ================================  ==================================================
+=========  ================================  ==================================================
+name       learner                           what it does
+=========  ================================  ==================================================
+ml         ``MaximumLikelihood``             relative frequencies, zeros become ε
+map        ``MaximumAPosteriori``            relative frequencies with virtual observations
+cl         ``MaximumConditionalLikelihood``  maximises Σ log P(y | x), from ``ml`` on
+ccbn-d     ``DiscriminativeCCBN``            the same over numbers that are not normalised
+ccbn-e     ``ExtendedCCBN``                  the same over normalised tables, as in Z17
+ccbn-w     ``WeightedCCBN``                  the same over weights on generative log θ
+mm         ``MaxMargin``                     maximises a soft margin
+dfe        ``DFE``                           frequencies, each row counted by 1 − P(y | x)
+bn-svm     ``BNSVM``                         a support vector machine over the cells
+ml-bn-svm  ``MLBNSVM``                       likelihood and margin, with a dial between them
+=========  ================================  ==================================================
 """
 
 from typing import Protocol
@@ -29,6 +31,7 @@ from discbayes.parameters.conditional import (
 from discbayes.parameters.dfe import DFE
 from discbayes.parameters.frequency import MaximumAPosteriori, MaximumLikelihood
 from discbayes.parameters.margin import MaxMargin
+from discbayes.parameters.svm import BNSVM, MLBNSVM
 
 
 class ParameterLearner(Protocol):
@@ -48,10 +51,14 @@ PARAMETERS = {
     "ccbn-w": WeightedCCBN,
     "mm": MaxMargin,
     "dfe": DFE,
+    "bn-svm": BNSVM,
+    "ml-bn-svm": MLBNSVM,
 }
 
 __all__ = [
+    "BNSVM",
     "DFE",
+    "MLBNSVM",
     "PARAMETERS",
     "DiscriminativeCCBN",
     "ExtendedCCBN",

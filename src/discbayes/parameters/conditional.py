@@ -22,7 +22,8 @@ import numpy as np
 
 from discbayes.network import Layout, Tables
 from discbayes.objectives import ConditionalLikelihood
-from discbayes.parameters.gradient import PENALTIES, GradientLearner, Setting, numbers_of
+from discbayes.parameters.choosing import Setting, numbers_of
+from discbayes.parameters.gradient import PENALTIES, GradientLearner
 from discbayes.parameters.parameterization import LEVELS, Parameterization, Weights
 from discbayes.parameters.problem import Problem
 

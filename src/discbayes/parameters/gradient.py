@@ -6,27 +6,22 @@ Each learner of the papers is a point of that product; they differ in defaults o
 from __future__ import annotations
 
 import warnings
-from abc import abstractmethod
-from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Callable
 from itertools import count as count_up
-from itertools import product
 from typing import Any
 
 import numpy as np
 from sklearn.base import clone
 from sklearn.exceptions import ConvergenceWarning
 
-from discbayes._settings import SharedSettings
-from discbayes.counts import Counts, FamilyCounts, count, count_families
+from discbayes.counts import Counts, count, count_families
 from discbayes.data.distinct import distinct_rows
 from discbayes.data.domain import Encoded
-from discbayes.data.folds import stratified_folds
 from discbayes.engine import Context, parallel_map
 from discbayes.network import Layout, Structure, Tables
-from discbayes.objectives import Objective
-from discbayes.optim import SOLVERS, Outcome
-from discbayes.parameters.backoff import back_off
+from discbayes.optim import SOLVERS, Callback, Outcome, until_interrupted
+from discbayes.parameters.choosing import ChoosingLearner, Fold, Setting
+from discbayes.parameters.fits import Fit, Watch, seen_cells
 from discbayes.parameters.frequency import MaximumAPosteriori, MaximumLikelihood
 from discbayes.parameters.logscores import LogScores
 from discbayes.parameters.parameterization import Direct, Parameterization, Softmax
@@ -40,27 +35,10 @@ GENERATIVE: dict[str, Callable[[], Any]] = {
     "map": MaximumAPosteriori,
     "m": lambda: MaximumAPosteriori("m", 1.0),
 }
-PATIENCE = 20  # iterations without a better held-out value after which a fit is done
 PENALTIES = tuple(float(10.0**k) for k in range(3, -4, -1))  # the grid of "cv", the strongest first
 
 
-@dataclass(frozen=True)
-class Setting:
-    """What cross-validation chooses: the strength of the penalty, and the numbers of the objective."""
-
-    penalty: float
-    objective: Objective
-
-
-@dataclass(frozen=True)
-class _Fold:
-    """The rows that a fold learns from, and those that it is judged by."""
-
-    rest: Encoded
-    test: Encoded
-
-
-class GradientLearner(SharedSettings):
+class GradientLearner(ChoosingLearner):
     """What all of these learners do; subclasses say what they climb and over which free numbers.
 
     The settings are described in ``MaximumConditionalLikelihood``.
@@ -81,24 +59,14 @@ class GradientLearner(SharedSettings):
         solver: str = "lbfgs",
         backoff: bool = True,
     ):
-        self.max_iter = max_iter
-        self.tol = tol
+        super().__init__(max_iter, tol, n_folds)
         self.stopping = stopping
-        self.n_folds = n_folds
         self.generative = generative
         self.start = start
         self.penalty = penalty
         self.towards = towards
         self.solver = solver
         self.backoff = backoff
-
-    @abstractmethod
-    def _settings(self) -> list[list[Setting]]:
-        """Settings to choose from; those of a list follow each other along a path, so that each starts at the last."""
-
-    @abstractmethod
-    def _merit(self, problem: Problem, free: np.ndarray) -> float:
-        """How good held-out rows find a fit, when settings are compared: more is better."""
 
     # ---- learning
 
@@ -156,49 +124,30 @@ class GradientLearner(SharedSettings):
     def _generative(self) -> Any:
         return GENERATIVE[self.generative]() if isinstance(self.generative, str) else self.generative
 
+    def _solve(self, fit: Fit, start: np.ndarray) -> np.ndarray:
+        return self._climb(fit.problem, start, self.max_iter).point
+
     def _climb(
         self,
         problem: Problem,
         free: np.ndarray,
         max_iter: int,
-        callback: Callable[[np.ndarray, float], bool | None] | None = None,
+        callback: Callback | None = None,
     ) -> Outcome:
         return SOLVERS[self.solver](problem.loss, free, max_iter, self.tol, callback)
 
-    def _climb_or_stop(self, fit: Fit, max_iter: int, callback: Callable[[np.ndarray, float], bool | None]) -> Outcome:
+    def _climb_or_stop(self, fit: Fit, max_iter: int, callback: Callback) -> Outcome:
         """The same; interrupted, it ends where the last iteration did, which is the best point so far."""
-        reached = Outcome(fit.start, np.inf, 0, True)
-
-        def look(point: np.ndarray, loss: float) -> bool | None:
-            nonlocal reached
-            reached = Outcome(point, loss, reached.n_iter + 1, True)
-            return callback(point, loss)
-
-        try:
-            return self._climb(fit.problem, fit.start, max_iter, look)
-        except KeyboardInterrupt:
-            if not reached.n_iter:
-                raise
-            warnings.warn(
-                f"the parameters were interrupted after {reached.n_iter} iterations: the tables are the best so far",
-                stacklevel=3,
-            )
-            return reached
+        return until_interrupted(lambda look: self._climb(fit.problem, fit.start, max_iter, look), callback)
 
     # ---- when to stop
-
-    def _folds(self, data: Encoded, context: Context) -> list[_Fold]:
-        """Folds of the rows, without those that have no rows on one of their sides."""
-        folds = stratified_folds(data.classes, self.n_folds, context.rng)
-        pairs = [_Fold(data.take(folds != fold), data.take(folds == fold)) for fold in range(self.n_folds)]
-        return [pair for pair in pairs if pair.rest.n_samples and pair.test.n_samples]
 
     def _tuned_iterations(self, setting: Setting, data: Encoded, structure: Structure, context: Context) -> int:
         """The number of iterations after which the held-out folds, all together, have the best value."""
 
-        def one(fold: _Fold) -> np.ndarray:
+        def one(fold: Fold) -> np.ndarray:
             fit = self._fit(setting, fold.rest, count(fold.rest), structure, None)
-            watch = _Watch(fit.judge(fold.test), fit.start)
+            watch = Watch(fit.judge(fold.test), fit.start)
             self._climb(fit.problem, fit.start, self.max_iter, watch)
             return np.array(watch.values) * watch.judge.total_weight
 
@@ -213,66 +162,18 @@ class GradientLearner(SharedSettings):
         if not folds:
             raise ValueError(f'stopping="held-out" needs more than {data.n_samples} rows')
         fit = self._fit(setting, folds[0].rest, count(folds[0].rest), structure, context.n_jobs)
-        watch = _Watch(fit.judge(folds[0].test), fit.start, self._recorder(fit.problem, context))
+        watch = Watch(fit.judge(folds[0].test), fit.start, self._recorder(fit.problem, context))
         outcome = self._climb_or_stop(fit, self.max_iter, watch)
         if not outcome.converged:
             self._warn_of_the_limit()
         return fit.tables(watch.best)
 
-    # ---- what to choose
-
-    def _chosen(self, data: Encoded, structure: Structure, context: Context) -> Setting:
-        """The only setting, or the one that held-out folds find best; of equal ones the first."""
-        paths = self._settings()
-        settings = [setting for path in paths for setting in path]
-        if len(settings) == 1:
-            return settings[0]
-        folds = self._folds(data, context)
-        jobs = list(product(folds, paths))
-        merits = parallel_map(lambda job: self._along(*job, structure), jobs, context.n_jobs)
-        by_fold = [np.concatenate(merits[k : k + len(paths)]) for k in range(0, len(jobs), len(paths))]
-        total = sum(by_fold, np.zeros(len(settings)))
-        best = settings[int(np.argmax(total >= total.max() - 1e-9 * abs(total.max())))]
-        weight = sum(
-            float(fold.test.n_samples if fold.test.weight is None else fold.test.weight.sum()) for fold in folds
-        )
-        for setting, merit in zip(settings, total, strict=True):
-            context.record(setting=repr(setting), score=float(merit), held_out=float(merit / weight))
-        return best
-
-    def _along(self, fold: _Fold, path: Sequence[Setting], structure: Structure) -> np.ndarray:
-        """The merit of each setting of a path for a fold, each begun where the one before ended."""
-        counts, merits = count(fold.rest), []
-        free: np.ndarray | None = None
-        for setting in path:
-            fit = self._fit(setting, fold.rest, counts, structure, None)
-            free = self._climb(fit.problem, fit.start if free is None else free, self.max_iter).point
-            merits.append(self._merit(fit.judge(fold.test), free))
-        return np.array(merits)
-
     # ---- settings
 
     def _check(self) -> None:
-        for name, least in (("max_iter", 0), ("n_folds", 2)):
-            value = getattr(self, name)
-            if not isinstance(value, (int, np.integer)) or isinstance(value, bool) or value < least:
-                raise ValueError(f"{name}={value!r} must be a whole number that is at least {least}")
-        if not (np.isfinite(self.tol) and self.tol >= 0):
-            raise ValueError(f"tol={self.tol!r} must be a number that is at least 0")
-        if 0 < self.tol < np.finfo(float).eps:
-            raise ValueError(
-                f"tol={self.tol!r} is less than a double can tell apart: use 1e-12, or 0 to go on until rounding hides "
-                "any rise"
-            )
-        for name, known in (
-            ("stopping", STOPPING), ("solver", SOLVERS), ("start", STARTS), ("towards", TOWARDS),
-        ):  # fmt: skip
-            if getattr(self, name) not in known:
-                raise ValueError(f"{name}={getattr(self, name)!r} is not one of {', '.join(map(repr, known))}")
+        super()._check()
+        self._check_names(stopping=STOPPING, solver=SOLVERS, start=STARTS, towards=TOWARDS)
         self._check_generative()
-        for path in self._settings():
-            for setting in path:
-                setting.objective._check()
 
     def _check_generative(self) -> None:
         if isinstance(self.generative, str) and self.generative not in GENERATIVE:
@@ -307,72 +208,3 @@ class GradientLearner(SharedSettings):
                 "several local optima; the one that is found depends on the start",
                 stacklevel=3,
             )
-
-
-@dataclass(frozen=True)
-class Fit:
-    """A problem with its start, and what turns a solution into tables."""
-
-    problem: Problem
-    start: np.ndarray
-    families: FamilyCounts
-    seen: np.ndarray
-    backing: MaximumLikelihood | MaximumAPosteriori | None
-
-    def judge(self, test: Encoded) -> Problem:
-        """The same objective on other rows."""
-        known = self.problem.parameterization
-        scores = LogScores(distinct_rows(test), known.layout, known.normalized)
-        return replace(self.problem, scores=scores, penalty=None, n_jobs=None)
-
-    def tables(self, free: np.ndarray) -> Tables:
-        """The tables of a solution; families that were never seen back off, if that is wanted."""
-        known = self.problem.parameterization
-        tables = known.tables(free)
-        if self.backing is None:
-            return tables
-        return back_off(tables, self.families, self.seen, self.backing, known.normalized)
-
-
-class _Watch:
-    """Looks at held-out rows after each iteration, and ends a fit that has not become better for a while."""
-
-    def __init__(self, judge: Problem, start: np.ndarray, record: Callable[[np.ndarray, float], None] | None = None):
-        self.judge, self.best, self.record = judge, start, record
-        self.values = [judge.value(start)]
-
-    def __call__(self, point: np.ndarray, loss: float) -> bool:
-        if self.record is not None:
-            self.record(point, loss)
-        self.values.append(self.judge.value(point))
-        if self.values[-1] > max(self.values[:-1]):
-            self.best = point
-        return len(self.values) - int(np.argmax(self.values)) > PATIENCE
-
-
-def seen_cells(data: Encoded, families: FamilyCounts) -> np.ndarray:
-    """For each cell whether its values, of the feature and of its parents, were seen together with any class.
-
-    A row with a gap in the family may be in any of its cells, and so tells of all of them.
-    """
-    layout = families.layout
-    by_cell: np.ndarray = families.cells.reshape(-1, layout.n_classes).sum(axis=1) > 0
-    seen = by_cell.repeat(layout.n_classes)
-    for i, group in enumerate(layout.structure.parents):
-        if data.gaps[[i, *group]].any():
-            layout.table(seen, i)[...] = True
-    return seen
-
-
-def numbers_of(name: str, given: Any, grid: Iterable[float], least: float, strictly: bool = False) -> list[float]:
-    """A number, the numbers of a sequence, or the usual grid for "cv"; refused if there are none, or one is too low."""
-    if isinstance(given, str) and given != "cv":
-        raise ValueError(f'{name}={given!r} is no number, no list of numbers, and not "cv"')
-    listed = [float(v) for v in np.atleast_1d(list(grid) if isinstance(given, str) else given)]
-    if not listed:
-        raise ValueError(f'{name}={given!r} holds no number to choose: give some, or "cv" for the usual ones')
-    for value in listed:
-        if not (np.isfinite(value) and (value > least if strictly else value >= least)):
-            bound = f"above {least:g}" if strictly else f"at least {least:g}"
-            raise ValueError(f"{name}={value!r} must be a finite number that is {bound}")
-    return listed

@@ -18,7 +18,7 @@ from discbayes.counts.tables import kernel_classes
 from discbayes.data.domain import Encoded
 from discbayes.engine import row_blocks
 from discbayes.inference import group_by_gaps
-from discbayes.kernels import entries, expectation
+from discbayes.kernels import entries, expectation, joint
 from discbayes.network import Layout
 from discbayes.parameters.parameterization import Numbers
 
@@ -101,6 +101,11 @@ class LogScores:
         entries.family_cells(self.codes, feature, first, layout.parent_index[span], strides, out)
 
     @property
+    def complete(self) -> bool:
+        """Whether no row has a gap."""
+        return self._inside is None
+
+    @property
     def work(self) -> float:
         """About how many nanoseconds the way forth and back takes."""
         gaps = self.y.size - int(self.group_start[0])
@@ -147,6 +152,16 @@ class LogScores:
             nothing = np.empty((0, self.layout.n_classes))
             self._sum_gaps(ready.numbers, block, scores, nothing, np.empty(0))
         return scores
+
+    def least(self, prior: np.ndarray, cells: np.ndarray, block: Block) -> np.ndarray:
+        """For each row of a block, which must have no gaps, and each class the least of the numbers that it adds up."""
+        rows, layout = block.rows, self.layout
+        found = np.empty((rows.stop - rows.start, layout.n_classes))
+        joint.least(
+            self.codes, rows.start, layout.offsets, layout.parent_start, layout.parent_index, layout.parent_stride,
+            prior, cells, found,
+        )  # fmt: skip
+        return found
 
     def pull_back(self, ready: Ready, block: Block, residual: np.ndarray, into: Numbers) -> None:
         """Add the gradient of a block, given that to its log-joint."""

@@ -7,7 +7,8 @@ from typing import Any
 import numpy as np
 
 from discbayes.objectives import ClassificationRate, Margin
-from discbayes.parameters.gradient import GradientLearner, Setting, numbers_of
+from discbayes.parameters.choosing import Setting, numbers_of
+from discbayes.parameters.gradient import GradientLearner
 from discbayes.parameters.problem import Problem
 
 LAMS = tuple(float(x) for x in np.linspace(0.01, 1.0, 10))  # P13 5.3

@@ -6,6 +6,7 @@ name  class        numbers in the tables                           normalised
 e     ``Softmax``  β − log Σ exp β in each row of a table          yes
 d     ``Direct``   the free numbers themselves                     no
 w     ``Weights``  w · log θ, with log θ fixed and w by level      no
+      ``Plain``    the free numbers, at most one in each row       no
 ====  ===========  ==============================================  ==========
 
 In ``d`` and ``w`` a family cell that was seen with no class has no free number: it keeps what it is given.
@@ -18,6 +19,8 @@ from typing import NamedTuple, Protocol
 import numpy as np
 
 from discbayes.kernels import gradient as kernels
+from discbayes.kernels import projection
+from discbayes.kernels.quasi_newton import dot
 from discbayes.network import Layout, Tables
 
 LEVELS = (1, 2, 3, 4)
@@ -28,6 +31,10 @@ class Numbers(NamedTuple):
 
     prior: np.ndarray
     cells: np.ndarray
+
+    def dot(self, other: Numbers) -> float:
+        """The sum of products; of counts with log θ it is the log likelihood."""
+        return float(dot(self.prior, other.prior) + dot(self.cells, other.cells))
 
 
 class Parameterization(Protocol):
@@ -100,6 +107,11 @@ class Softmax:
         )
         return every if self._slots is None else np.bincount(self._slots, every, self.size)
 
+    def gathered(self, numbers: Numbers) -> np.ndarray:
+        """The sums of the numbers that each free number stands behind."""
+        every = np.concatenate(numbers)
+        return every if self._slots is None else np.bincount(self._slots, every, self.size)
+
     def tables(self, free: np.ndarray) -> Tables:
         """The tables that the free numbers stand for."""
         return Tables(self.layout, *self.numbers(free))
@@ -144,6 +156,25 @@ class _Affine:
     def tables(self, free: np.ndarray) -> Tables:
         """The tables that the free numbers stand for."""
         return Tables(self.layout, *self.numbers(free))
+
+
+class Plain(_Affine):
+    """A free number for each class and cell, to be kept where the rows of each table sum to one at most."""
+
+    def __init__(self, layout: Layout):
+        zero, one = (Numbers(np.full(layout.n_classes, x), np.full(layout.size, x)) for x in (0.0, 1.0))
+        super().__init__(layout, zero, one, _own_slots(layout))
+        self._class = Layout.of_class(layout.n_classes)
+
+    def project(self, free: np.ndarray) -> np.ndarray:
+        """The nearest point whose tables have rows that sum to one at most."""
+        numbers, alone, layout = self.numbers(free), self._class, self.layout
+        inside = Numbers(np.empty_like(numbers.prior), np.empty_like(numbers.cells))
+        projection.project_rows(numbers.prior, alone.offsets, alone.cards, 1, inside.prior)
+        projection.project_rows(numbers.cells, layout.offsets, layout.cards, layout.n_classes, inside.cells)
+        found = np.empty(self.size)
+        found[self._slots] = np.concatenate(inside)
+        return found
 
 
 class Direct(_Affine):

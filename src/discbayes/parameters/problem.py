@@ -38,8 +38,8 @@ class Penalty:
 class Problem:
     """The mean of an objective over weighted rows, and its gradient with respect to the free numbers.
 
-    The chain is free numbers → log θ (parameterisation) → log-joint (scores) → value (objective), and back. A penalty
-    counts in the loss only.
+    The chain is free numbers → log θ (parameterisation) → log-joint (scores) → value (objective), and back. The log
+    likelihood of ``counts``, where they are given, is added to the objective. A penalty counts in the loss only.
     """
 
     objective: Objective
@@ -47,6 +47,7 @@ class Problem:
     parameterization: Parameterization
     n_jobs: int | None = None
     penalty: Penalty | None = None
+    counts: Numbers | None = None
 
     def __post_init__(self) -> None:
         require_gradient(self.objective)
@@ -65,7 +66,7 @@ class Problem:
         numbers = self.scores.padded(self.parameterization.numbers(free))
 
         def one(block: Block) -> float:
-            return objective.value(self.scores.forward(numbers, block), *self._truth(block))
+            return objective.value(self.scores.forward(numbers, block), *self.truth(block))
 
         return sum(parallel_map(one, self.scores.blocks, self.n_jobs, self.scores.work / 2))
 
@@ -73,13 +74,17 @@ class Problem:
         """The mean of the objective, and its gradient."""
         numbers = self.parameterization.numbers(free)
         padded = self.scores.padded(numbers)
-        found = parallel_map(lambda part: self._part(padded, part), self._parts, self.n_jobs, self.scores.work)
+        found = parallel_map(lambda part: self._part(padded, part), self.parts, self.n_jobs, self.scores.work)
         value, total = 0.0, self.scores.blank()
         for share, gradient in found:
             value += share
             total.prior[:] += gradient.prior
             total.cells[:] += gradient.cells
-        back = self.parameterization.pull_back(numbers, self.scores.stripped(total))
+        whole = self.scores.stripped(total)
+        if self.counts is not None:
+            value += self.counts.dot(numbers)
+            whole = Numbers(whole.prior + self.counts.prior, whole.cells + self.counts.cells)
+        back = self.parameterization.pull_back(numbers, whole)
         return value / self.total_weight, back / self.total_weight
 
     def loss(self, free: np.ndarray) -> tuple[float, np.ndarray]:
@@ -94,14 +99,15 @@ class Problem:
         value, gradient = 0.0, self.scores.blank()
         for block in blocks:
             log_joint = self.scores.forward(ready, block)
-            share, residual = self.objective.evaluate(log_joint, *self._truth(block))
+            share, residual = self.objective.evaluate(log_joint, *self.truth(block))
             self.scores.pull_back(ready, block, residual, gradient)
             value += share
         return value, gradient
 
-    def _truth(self, block: Block) -> tuple[np.ndarray, np.ndarray]:
+    def truth(self, block: Block) -> tuple[np.ndarray, np.ndarray]:
+        """The classes and the weights of the rows of a block."""
         return self.scores.y[block.rows], self.scores.weight[block.rows]
 
     @cached_property
-    def _parts(self) -> list[list[Block]]:
+    def parts(self) -> list[list[Block]]:
         return in_parts(self.scores.blocks, self.scores.blank().cells.size)

@@ -1,0 +1,122 @@
+"""Rows of tables, each moved to the nearest one that does not sum to more than one: {ω : Σ exp ω ≤ 1}.
+
+Outside of that set the nearest point p of x fulfils p + ν·exp(p) = x with the ν > 0 for which Σ exp p = 1. As a function
+of ν, 1 / Σ exp p rises and is concave, so that Newton's method comes to ν from below, wherever it begins; with the second
+derivative it gets there sooner. The shares w = exp(p), which solve log w + ν·w = x, follow ν step by step.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from discbayes.kernels._compile import helper, kernel, small_helper
+
+ROUNDING = 1e-15  # times the length of a row: what its sum may be above one
+HIGH = 100.0  # a row with a number above this does not leave the log scale before its ν is known
+NOTHING = 1e-310  # a share up to this stays as it is
+NEAR = 1e-6  # a sum this near to one is one, to rounding, after a last step of third order
+COARSE, FINE = 0.1, 1e-5  # relative steps of a share after which little is left, or nothing but rounding
+MOST_PASSES = 100  # through a row
+
+
+@small_helper
+def _moved(share, nu, further):
+    """The share at ν + ``further`` as far as it can be told from that at ν: 1 / w is almost linear."""
+    scale = 1.0 / (1.0 + nu * share)
+    step = further * share * scale
+    bend = 0.5 * step * step * scale if step < 0.5 else 0.0
+    return share / (1.0 + step - bend)
+
+
+@small_helper
+def _corrected(share, nu, step, scale):
+    """A share nearer to the solution of log w + ν·w = x than one from which Newton would go this ``step``."""
+    if step > 0.5:
+        return share * (1.0 + step)
+    if step < -0.5:
+        return share * np.exp(step)
+    third = (1.0 - 2.0 * nu * share) * scale * scale / 6.0
+    return share * (1.0 + step * (1.0 + step * (0.5 * scale + step * third)))
+
+
+@small_helper
+def _rise(total, squares, cubes):
+    """How much higher ν has to be: Newton's step for 1 / Σw, or Halley's where that is safe."""
+    excess = total - 1.0
+    newton = excess * total / squares
+    bend = 0.5 * excess * (cubes * total / (squares * squares) - 2.0)
+    return newton / (1.0 - bend) if abs(excess) < 1.0 and abs(bend) < 0.5 else newton
+
+
+@helper
+def _project_row(numbers, first, stop, stride, out):
+    """One row: the numbers from ``first`` on that are ``stride`` apart."""
+    length = (stop - first + stride - 1) // stride
+    top = numbers[first]
+    for k in range(first + stride, stop, stride):
+        top = max(top, numbers[k])
+    total, squares, cubes = np.inf, 0.0, 0.0
+    if not top > HIGH:
+        total = 0.0
+        for k in range(first, stop, stride):
+            share = np.exp(numbers[k])
+            total += share
+            squares += share * share
+            cubes += share * share * share
+            out[k] = share
+    if length == 1 or not total > 1.0 + ROUNDING * length:
+        for k in range(first, stop, stride):
+            out[k] = min(numbers[k], 0.0)
+        return
+    nu, further = 0.0, 0.0
+    if not top > HIGH:
+        further = max(_rise(total, squares, 3.0 * cubes), np.log(total))
+    else:  # ν is at least log Σ exp x
+        nu = top
+        for k in range(first, stop, stride):
+            share = np.exp(-abs(numbers[k]))
+            out[k] = 1.0 / (share + nu) if numbers[k] > 0.0 else share / (1.0 + nu * share)
+    worst = 0.0
+    for _ in range(MOST_PASSES):
+        if abs(total - 1.0) <= NEAR and worst <= FINE:
+            break
+        there = nu + further
+        unit = 1.0 + there
+        total, squares, cubes, worst = 0.0, 0.0, 0.0, 0.0
+        for k in range(first, stop, stride):
+            if out[k] > NOTHING:
+                share = _moved(out[k], nu, further)
+                scale = 1.0 / (1.0 + there * share)
+                step = (numbers[k] - there * share - np.log(share)) * scale
+                while abs(step) > COARSE:
+                    share = _corrected(share, there, step, scale)
+                    scale = 1.0 / (1.0 + there * share)
+                    step = (numbers[k] - there * share - np.log(share)) * scale
+                worst = max(worst, abs(step))
+                before, share = share, _corrected(share, there, step, scale)
+                scale *= 1.0 - there * (share - before) * scale
+                pull = share * scale * unit
+                total += share
+                squares += share * pull
+                cubes += share * pull * pull * (2.0 + scale)
+                out[k] = share
+        nu, further = there, max(_rise(total, squares, cubes) * unit, -0.5 * there)
+    there = nu + further
+    for k in range(first, stop, stride):
+        share = _moved(out[k], nu, further)
+        number = numbers[k] - there * share if there * share <= 1.0 else np.log(share)
+        out[k] = min(number, 0.0)
+
+
+@kernel
+def project_rows(numbers, offsets, cards, n_classes, out):
+    """Every row of every table, over the values of its feature, to its nearest point with Σ exp ω ≤ 1.
+
+    Minus infinity stays. Rows in the set stay as they are, which includes all that come out of here. ``out`` is another
+    array.
+    """
+    for i in range(cards.size):
+        width = cards[i] * n_classes
+        for base in range(offsets[i], offsets[i + 1], width):
+            for first in range(base, base + n_classes):
+                _project_row(numbers, first, base + width, n_classes, out)

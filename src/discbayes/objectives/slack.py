@@ -1,0 +1,69 @@
+"""The slack."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from discbayes.kernels import objective as kernels
+from discbayes.objectives.base import Objective
+
+
+class Slack(Objective):
+    """−λ Σ weight · h(γ − log d), where d = P(y, x) / max over the other classes of P(c, x), and h(z) = max(0, z).
+
+    Parameters
+    ----------
+    gamma : float, default=1.0
+        The margin γ: rows with log d above it cost nothing.
+    lam : float, default=1.0
+        The price λ of a slack of one.
+    eta : float or None, default=None
+        With a number η the maximum is soft, (1/η) log Σ exp(η·log P(c, x)), and so has a gradient everywhere.
+    radius : float, default=0.0
+        Radius of the circle that rounds off the corner of h (h_R of P13): nothing is paid below z = R·(1 − √2), and z
+        itself above R·(1 − √½).
+
+    Examples
+    --------
+    >>> log_joint = np.array([[0.0, -2.0], [0.0, -0.5], [-1.0, 0.0]])
+    >>> Slack().rows(log_joint, [0, 0, 0])
+    array([-0. , -0.5, -2. ])
+    """
+
+    def __init__(self, gamma: float = 1.0, lam: float = 1.0, eta: float | None = None, radius: float = 0.0):
+        self.gamma = gamma
+        self.lam = lam
+        self.eta = eta
+        self.radius = radius
+
+    def _check(self) -> None:
+        if not (np.isfinite(self.gamma) and self.gamma > 0):
+            raise ValueError(f"gamma={self.gamma!r} must be a number above 0: it is the margin that rows are to reach")
+        if not (np.isfinite(self.lam) and self.lam >= 0):
+            raise ValueError(f"lam={self.lam!r} must be a number that is at least 0")
+        if self.eta is not None and not (np.isfinite(self.eta) and self.eta > 0):
+            raise ValueError(f"eta={self.eta!r} must be a number above 0, or None for the hard maximum")
+        if not (np.isfinite(self.radius) and self.radius >= 0):
+            raise ValueError(f"radius={self.radius!r} must be a number that is at least 0")
+
+    def _fill(self, log_joint: np.ndarray, y: np.ndarray, values: np.ndarray, gradient: np.ndarray) -> None:
+        kernels.slack_rows(log_joint, y, *self._numbers, values, gradient)
+        values *= self.lam
+        gradient *= self.lam
+
+    def conjugate(
+        self, log_joint: np.ndarray, y: np.ndarray, weight: np.ndarray, factors: np.ndarray
+    ) -> tuple[float, np.ndarray]:
+        """Σ λ · weight · S*(r) and λ · weight · r, where r is the gradient of the slack S of a row, here scaled down.
+
+        S(L) ≥ r·L − S*(r) for every log-joint L: what bounds of the optimum are made of. ``factors`` of at most one for
+        each row and class scale what the rivals contribute; empty, they are one.
+        """
+        residual = np.empty_like(log_joint)
+        total = kernels.slack_conjugate(log_joint, y, weight, *self._numbers, factors, residual)
+        residual *= self.lam
+        return self.lam * float(total), residual
+
+    @property
+    def _numbers(self) -> tuple[float, float, float]:
+        return float(self.gamma), 0.0 if self.eta is None else float(self.eta), float(self.radius)

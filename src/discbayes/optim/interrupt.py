@@ -1,0 +1,32 @@
+"""What is left of a minimisation that was interrupted."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Callable
+from dataclasses import replace
+
+import numpy as np
+
+from discbayes.optim.line import Callback, Outcome
+
+
+def until_interrupted(minimize: Callable[[Callback], Outcome], callback: Callback) -> Outcome:
+    """Run a minimisation with a callback; interrupted, it ends where its last iteration did, with a warning."""
+    reached: Outcome | None = None
+
+    def look(point: np.ndarray, value: float) -> bool | None:
+        nonlocal reached
+        reached = Outcome(point, value, 1 if reached is None else reached.n_iter + 1, True)
+        return callback(point, value)
+
+    try:
+        return minimize(look)
+    except KeyboardInterrupt:
+        if reached is None:
+            raise
+        warnings.warn(
+            f"the parameters were interrupted after {reached.n_iter} iterations: the tables are the best so far",
+            stacklevel=4,
+        )
+        return replace(reached, interrupted=True)

@@ -1,0 +1,123 @@
+"""The descent of margin problems, to within a bound of the optimum."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from typing import NamedTuple
+
+import numpy as np
+
+from discbayes.counts import FamilyCounts
+from discbayes.data.domain import Encoded
+from discbayes.objectives import Slack
+from discbayes.optim import Callback, Outcome, lbfgs, projected_gradient, until_interrupted
+from discbayes.parameters.fits import Fit
+from discbayes.parameters.frequency import MaximumAPosteriori
+from discbayes.parameters.parameterization import Numbers, Plain
+
+CHECKS = 1.4  # the iterations between two bounds grow by this factor
+GAPPY_TOL = 1e-3  # of tol, for the change of one iteration, where there is no bound
+
+
+class Ending(NamedTuple):
+    """Where a fit ended, and how far above the optimum at most, relative to the objective: NaN if no bound is known."""
+
+    outcome: Outcome
+    gap: float
+
+
+@dataclass(frozen=True)
+class MarginFit(Fit):
+    """A fit that also has the rows, for the reference solver, and the scale of its free numbers."""
+
+    data: Encoded
+    scale: np.ndarray
+
+    @property
+    def slack(self) -> Slack:
+        """The objective."""
+        assert isinstance(self.problem.objective, Slack)
+        return self.problem.objective
+
+
+def likelihood_counts(families: FamilyCounts, alpha: float) -> Numbers:
+    """The counts n of P13: those of the families with α virtual observations spread over each table.
+
+    The columns of a feature that does not depend on the class are one and the same, and share its counts.
+    """
+    layout, learner = families.layout, MaximumAPosteriori("ess", alpha)
+    columns = np.where(layout.structure.class_children, 1, layout.n_classes)
+    virtual = np.repeat(learner.virtual_counts(layout) / columns, np.diff(layout.offsets))
+    cells = families.cells + virtual
+    for i, depends in enumerate(layout.structure.class_children):
+        if not depends:
+            table = layout.table(cells, i)
+            table[...] = table.mean(axis=-1, keepdims=True)
+    return Numbers(families.class_count + alpha / layout.n_classes, cells)
+
+
+class Certificate:
+    """How far above the optimum a descent is at most, relative to the objective: asked for now and then.
+
+    ``gap`` is NaN before the first bound, and stays so where there is none.
+    """
+
+    def __init__(self, fit: MarginFit, bound: Callable[[Numbers], float] | None):
+        self._fit, self._bound = fit, bound
+        self._lowest, self._iterations, self._last, self._next = -math.inf, 0, -1, 1
+        self.gap = math.nan
+
+    def follow(self, free: np.ndarray, loss: float) -> None:
+        """Look at the point that an iteration has reached, if it is time."""
+        self._iterations += 1
+        if self._iterations >= self._next:
+            self._next = int(CHECKS * self._iterations) + 1
+            self.renew(free, loss)
+
+    def renew(self, free: np.ndarray, loss: float) -> None:
+        """Look at a point, unless it has been looked at."""
+        if self._bound is None or self._last == self._iterations:
+            return
+        self._last, problem = self._iterations, self._fit.problem
+        bound = self._bound(problem.parameterization.numbers(free)) / problem.total_weight
+        self._lowest = max(self._lowest, bound)
+        self.gap = (loss - self._lowest) / max(abs(loss), np.finfo(float).tiny)
+
+
+def descend(
+    fit: MarginFit,
+    bound: Callable[[Numbers], float] | None,
+    start: np.ndarray,
+    tol: float,
+    max_iter: int,
+    record: Callable[[float, float], None] | None = None,
+) -> Ending:
+    """Minimise until the bound says that the optimum is near, or, without one, until little changes."""
+    certificate = Certificate(fit, bound)
+    step_tol = 0.0 if bound is not None else GAPPY_TOL * tol
+
+    def look(free: np.ndarray, loss: float) -> bool:
+        certificate.follow(free, loss)
+        if record is not None:
+            record(loss, certificate.gap)
+        return certificate.gap <= tol
+
+    outcome = until_interrupted(lambda callback: _minimize(fit, start, max_iter, step_tol, callback), look)
+    certificate.renew(outcome.point, outcome.value)
+    return Ending(outcome, certificate.gap)
+
+
+def _minimize(fit: MarginFit, start: np.ndarray, max_iter: int, tol: float, callback: Callback) -> Outcome:
+    """L-BFGS on scaled free numbers, or projected gradients where the numbers are to stay in a set."""
+    problem, known, scale = fit.problem, fit.problem.parameterization, fit.scale
+    if isinstance(known, Plain):
+        return projected_gradient(problem.loss, known.project, start, max_iter, tol, callback)
+
+    def scaled(point: np.ndarray) -> tuple[float, np.ndarray]:
+        loss, gradient = problem.loss(point / scale)
+        return loss, gradient / scale
+
+    found = lbfgs(scaled, start * scale, max_iter, tol, lambda point, loss: callback(point / scale, loss))
+    return replace(found, point=found.point / scale)

@@ -1,0 +1,137 @@
+"""How far from the optimum a margin fit is: bounds by convex duality.
+
+The slack S of a row is a convex function of its log-joint L, so that S(L) ≥ r·L − S*(r) for any r. With r from the rows
+as they are now, what is to be minimised becomes, at worst, a linear function of the log θ, and its minimum is known:
+
+===========  =======================================  ==========================================
+learner      linear in log θ, with v = n − λ Σ r      least value
+===========  =======================================  ==========================================
+ML-BN-SVM    −v·ω with Σ exp ω ≤ 1 in each row        Σ −v log(v / V), V the sum of the row
+BN-SVM       ½‖ω‖² − v·ω with n = 0                   −½‖v‖²
+===========  =======================================  ==========================================
+
+The first needs v ≥ 0. Where a count v would be negative, the shares of the classes that take too much are made smaller.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+
+from discbayes.engine import parallel_map
+from discbayes.objectives import Slack
+from discbayes.parameters.logscores import Block
+from discbayes.parameters.parameterization import Numbers
+from discbayes.parameters.problem import Problem
+
+ROUNDS = 8  # in which shares are made smaller, before all of them are together
+ROUNDING = 1e-12  # of what is there, which is left
+
+
+class _Pass(NamedTuple):
+    """λ Σ S*(r) and λ Σ r over the rows, and of the latter what the classes of the rows get."""
+
+    paid: float
+    taken: Numbers
+    of_own: Numbers
+
+
+class Bound:
+    """A lower bound of the optimum of a margin problem, for rows without gaps.
+
+    Parameters
+    ----------
+    problem : Problem
+        With ``Slack`` as its objective and, for ML-BN-SVM, with counts.
+    """
+
+    def __init__(self, problem: Problem):
+        if not isinstance(problem.objective, Slack):
+            raise TypeError(f"a bound of {problem.objective!r} is not known")
+        self._problem, self._slack, self._scores = problem, problem.objective, problem.scores
+
+    @staticmethod
+    def is_known(problem: Problem) -> bool:
+        """Whether the slack is convex: gaps that have to be summed out make it another function."""
+        return isinstance(problem.objective, Slack) and problem.scores.complete
+
+    def of_norm(self, numbers: Numbers) -> float:
+        """A value that ½‖ω‖² + λ Σ slack is never below."""
+        found = self._pass(numbers, None)
+        return -0.5 * found.taken.dot(found.taken) - found.paid
+
+    def of_likelihood(self, numbers: Numbers) -> float:
+        """A value that −n·ω + λ Σ slack is never below."""
+        counts = self._problem.counts
+        if counts is None:
+            raise ValueError("a bound of the likelihood needs the counts that it is of")
+        factors = Numbers(np.ones_like(counts.prior), np.ones_like(counts.cells))
+        found = self._pass(numbers, None)
+        for _ in range(ROUNDS):
+            left = _less(counts, found.taken)
+            if min(left.prior.min(), left.cells.min(initial=0.0)) >= 0:
+                return self._entropy(left) - found.paid
+            for factor, count, of_own, taken in zip(factors, counts, found.of_own, found.taken, strict=True):
+                factor *= _share_left(count + of_own, taken + of_own)
+            found = self._pass(numbers, factors)
+        together = min(_share_left(count, taken).min() for count, taken in zip(counts, found.taken, strict=True))
+        for factor in factors:
+            factor *= together
+        found = self._pass(numbers, factors)
+        return self._entropy(_less(counts, found.taken)) - found.paid
+
+    def _pass(self, numbers: Numbers, factors: Numbers | None) -> _Pass:
+        """One pass over the rows; what the rivals take is scaled by the least factor of the cells that it is from."""
+        scores, problem = self._scores, self._problem
+        ready = scores.padded(numbers)
+
+        def one(blocks: list[Block]) -> tuple[float, Numbers, Numbers]:
+            paid, taken, of_own = 0.0, scores.blank(), scores.blank()
+            for block in blocks:
+                least = np.empty((0, 0)) if factors is None else scores.least(*factors, block)
+                y, weight = problem.truth(block)
+                share, residual = self._slack.conjugate(scores.forward(ready, block), y, weight, least)
+                scores.pull_back(ready, block, residual, taken)
+                rows, own = np.arange(y.size), np.zeros_like(residual)
+                own[rows, y] = -residual[rows, y]
+                scores.pull_back(ready, block, own, of_own)
+                paid += share
+            return paid, taken, of_own
+
+        paid, taken, of_own = 0.0, scores.blank(), scores.blank()
+        for share, *sums in parallel_map(one, problem.parts, problem.n_jobs, 2 * scores.work):
+            paid += share
+            for total, part in zip((taken, of_own), sums, strict=True):
+                total.prior[:] += part.prior
+                total.cells[:] += part.cells
+        return _Pass(paid, self._pooled(scores.stripped(taken)), self._pooled(scores.stripped(of_own)))
+
+    def _pooled(self, numbers: Numbers) -> Numbers:
+        """The same numbers in all columns of a feature that does not depend on the class: they are one."""
+        layout = self._scores.layout
+        for i, depends in enumerate(layout.structure.class_children):
+            if not depends:
+                table = layout.table(numbers.cells, i)
+                table[...] = table.mean(axis=-1, keepdims=True)
+        return numbers
+
+    def _entropy(self, counts: Numbers) -> float:
+        """Σ −v log(v / V): the negative log likelihood of counts at their own relative frequencies."""
+        totals = self._scores.layout.row_totals(counts.cells)
+        return _entropy(counts.prior, counts.prior.sum()) + _entropy(counts.cells, totals)
+
+
+def _less(counts: Numbers, taken: Numbers) -> Numbers:
+    return Numbers(counts.prior - taken.prior, counts.cells - taken.cells)
+
+
+def _share_left(there: np.ndarray, taken: np.ndarray) -> np.ndarray:
+    """The share of what is taken that leaves nothing below zero."""
+    too_much = taken > there
+    return np.where(too_much, (1 - ROUNDING) * there / np.where(too_much, taken, 1.0), 1.0)
+
+
+def _entropy(counts: np.ndarray, totals: np.ndarray | float) -> float:
+    share = np.divide(counts, totals, out=np.ones_like(counts), where=np.asarray(totals) > 0)
+    return -float((counts * np.log(np.where(counts > 0, share, 1.0))).sum())

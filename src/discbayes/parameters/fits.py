@@ -1,0 +1,75 @@
+"""A fit on its way: the problem, the start, what becomes of a solution, and a look at held-out rows meanwhile."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from discbayes.counts import FamilyCounts
+from discbayes.data.distinct import distinct_rows
+from discbayes.data.domain import Encoded
+from discbayes.network import Tables
+from discbayes.parameters.backoff import back_off
+from discbayes.parameters.frequency import MaximumAPosteriori, MaximumLikelihood
+from discbayes.parameters.logscores import LogScores
+from discbayes.parameters.problem import Problem
+
+PATIENCE = 20  # iterations without a better held-out value after which a fit is done
+
+
+@dataclass(frozen=True)
+class Fit:
+    """A problem with its start, and what turns a solution into tables."""
+
+    problem: Problem
+    start: np.ndarray
+    families: FamilyCounts
+    seen: np.ndarray
+    backing: MaximumLikelihood | MaximumAPosteriori | None
+
+    def judge(self, test: Encoded) -> Problem:
+        """The same objective on other rows."""
+        known = self.problem.parameterization
+        scores = LogScores(distinct_rows(test), known.layout, known.normalized)
+        return replace(self.problem, scores=scores, penalty=None, counts=None, n_jobs=None)
+
+    def tables(self, free: np.ndarray) -> Tables:
+        """The tables of a solution; families that were never seen back off, if that is wanted."""
+        known = self.problem.parameterization
+        tables = known.tables(free)
+        if self.backing is None:
+            return tables
+        return back_off(tables, self.families, self.seen, self.backing, known.normalized)
+
+
+class Watch:
+    """Looks at held-out rows after each iteration, and ends a fit that has not become better for a while."""
+
+    def __init__(self, judge: Problem, start: np.ndarray, record: Callable[[np.ndarray, float], None] | None = None):
+        self.judge, self.best, self.record = judge, start, record
+        self.values = [judge.value(start)]
+
+    def __call__(self, point: np.ndarray, loss: float) -> bool:
+        """Look at a point, and say whether it is time to end."""
+        if self.record is not None:
+            self.record(point, loss)
+        self.values.append(self.judge.value(point))
+        if self.values[-1] > max(self.values[:-1]):
+            self.best = point
+        return len(self.values) - int(np.argmax(self.values)) > PATIENCE
+
+
+def seen_cells(data: Encoded, families: FamilyCounts) -> np.ndarray:
+    """For each cell whether its values, of the feature and of its parents, were seen together with any class.
+
+    A row with a gap in the family may be in any of its cells, and so tells of all of them.
+    """
+    layout = families.layout
+    by_cell: np.ndarray = families.cells.reshape(-1, layout.n_classes).sum(axis=1) > 0
+    seen = by_cell.repeat(layout.n_classes)
+    for i, group in enumerate(layout.structure.parents):
+        if data.gaps[[i, *group]].any():
+            layout.table(seen, i)[...] = True
+    return seen

@@ -1,0 +1,75 @@
+"""Tables that a learner is told to start from: of the same network, and with numbers that a gradient can change."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from reprlib import repr as repr_short
+from typing import Any
+
+import numpy as np
+
+from discbayes.network import Layout, Tables
+
+
+def start_tables(given: Any, layout: Layout, names: Sequence[str]) -> Tables:
+    """The given tables, refused with the first thing that differs if they are not of this layout.
+
+    Parameters
+    ----------
+    given : Tables
+        Where to start.
+    layout : Layout
+        That of the tables to be learned: structure, numbers of values and of classes.
+    names : sequence of str
+        The columns, for messages.
+    """
+    if not isinstance(given, Tables):
+        raise TypeError(
+            f"start={repr_short(given)} is neither the name of a start nor Tables, as clf.network_.parameters of a "
+            "fitted classifier"
+        )
+    _check_structure(given, layout, names)
+    _check_sizes(given, layout, names)
+    _check_finite(given, names)
+    return given
+
+
+def _check_structure(given: Tables, layout: Layout, names: Sequence[str]) -> None:
+    mine, theirs = layout.structure, given.structure
+    if theirs.n_features != mine.n_features:
+        raise ValueError(f"the start has {theirs.n_features} columns and the data {mine.n_features}")
+    for i, name in enumerate(names):
+        if theirs.parents[i] != mine.parents[i]:
+            has, needs = (_listed(groups[i], names) for groups in (theirs.parents, mine.parents))
+            raise ValueError(
+                f"the start is of another structure: there the parents of {name!r} are {has}, here {needs}"
+                + (", and the order counts" if set(theirs.parents[i]) == set(mine.parents[i]) else "")
+            )
+        if theirs.class_children[i] != mine.class_children[i]:
+            where = "there, but not here" if theirs.class_children[i] else "here, but not there"
+            raise ValueError(f"the start is of another structure: {name!r} depends on the class {where}")
+
+
+def _check_sizes(given: Tables, layout: Layout, names: Sequence[str]) -> None:
+    if given.n_classes != layout.n_classes:
+        raise ValueError(f"the start has {given.n_classes} classes and the data {layout.n_classes}")
+    for i in np.flatnonzero(given.cards != layout.cards).tolist():
+        raise ValueError(
+            f"the start has {given.cards[i]} values of {names[i]!r} and the data {layout.cards[i]}: it must come from "
+            "data with the same values and the same cuts"
+        )
+
+
+def _check_finite(given: Tables, names: Sequence[str]) -> None:
+    """NaN and +∞ are in no tables; −∞ is a probability of zero."""
+    never = "and no gradient leads away from there: smooth it, as MaximumAPosteriori() does"
+    for i, name in enumerate(names):
+        zeros = int(np.isneginf(given.log_table(i)).sum())
+        if zeros:
+            raise ValueError(f"the start gives {name!r} a probability of zero (log θ = -inf, {zeros} times), {never}")
+    for c in np.flatnonzero(np.isneginf(given.log_prior)).tolist():
+        raise ValueError(f"the start gives class number {c} a probability of zero (log P = -inf), {never}")
+
+
+def _listed(parents: Sequence[int], names: Sequence[str]) -> str:
+    return ", ".join(repr(names[p]) for p in parents) or "none but the class"
