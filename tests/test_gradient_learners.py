@@ -509,3 +509,31 @@ def test_held_out_rates_count_decisions():
     free = np.random.default_rng(0).normal(size=parameterization.size)
     rate = ClassificationRate().value(log_joint(parameterization.tables(free), data.codes), data.y)
     assert problem.total_of(ClassificationRate(), free) == rate
+
+
+# ---- starts that are given
+
+
+@pytest.mark.parametrize("learner", LEARNERS, ids=repr)
+def test_a_start_at_the_optimum_saves_iterations(learner):
+    data = drawn(31, 60)
+    settings = {"max_iter": 2000, "tol": 1e-9, "penalty": 0.5, "backoff": False}
+    best, first = learned(data, TAN, clone(learner).set_params(**settings))
+    again, second = learned(data, TAN, clone(learner).set_params(**settings, start=best))
+    assert len(second.history) <= len(first.history) // 2
+    np.testing.assert_allclose(
+        posterior(log_joint(again, data.codes)), posterior(log_joint(best, data.codes)), atol=1e-3
+    )
+
+
+def test_starts_of_other_networks_or_with_zeros_are_refused():
+    data = drawn(32, 60)
+    best, _ = learned(data, TAN, MaximumAPosteriori())
+    with pytest.raises(ValueError, match="the start is of another structure: there the parents of 'x1' are"):
+        learned(data, NB, MaximumConditionalLikelihood(start=best))
+    zero, _ = learned(data, NB, MaximumLikelihood(0.0))
+    zero.log_theta[0] = -np.inf
+    with pytest.raises(ValueError, match="probability of zero"):
+        learned(data, NB, MaxMargin(start=zero))
+    with pytest.raises(ValueError, match=r"start='ones' is not one of"):
+        learned(data, NB, MaxMargin(start="ones"))

@@ -52,7 +52,7 @@ def plain(objective, row, y):
 def hinge_of_p13(zeta, radius):
     """The soft hinge as section 4 of P13 has it."""
     mu = radius * (1 - np.sqrt(2))
-    if zeta < mu or zeta < 0 and not radius:
+    if zeta < mu or (zeta < 0 and not radius):
         return 0.0
     return zeta if zeta > mu + radius / np.sqrt(2) else radius - np.sqrt(radius**2 - (zeta - mu) ** 2)
 

@@ -395,7 +395,7 @@ def test_a_path_refuses_what_has_no_lambda():
         margin_path(iris.X, iris.y, estimator=BayesNetClassifier(parameters="ml-bn-svm", calibrate="isotonic"))
     with pytest.raises(ValueError, match="a path over λ needs one γ"):
         margin_path(iris.X, iris.y, estimator=BayesNetClassifier(parameters=MLBNSVM(gamma="cv")))
-    with pytest.raises(ValueError, match="lams=-1.0 must be a finite number"):
+    with pytest.raises(ValueError, match=r"lams=-1\.0 must be a finite number"):
         margin_path(iris.X, iris.y, [-1, 2])
     with pytest.raises(ValueError, match="holds no number to choose"):
         margin_path(iris.X, iris.y, [])

@@ -2,7 +2,7 @@
 
 from collections.abc import Callable, Iterable
 
-from cases import gaps, memory, naive_bayes, pairs, parameters, search, start, tan
+from cases import gaps, margins, memory, naive_bayes, pairs, parameters, search, start, tan
 from suite.measure import Row
 
 CASES: dict[str, Callable[[], Iterable[Row]]] = {
@@ -14,4 +14,5 @@ CASES: dict[str, Callable[[], Iterable[Row]]] = {
     "start": start.run,
     "search": search.run,
     "parameters": parameters.run,
+    "margins": margins.run,
 }

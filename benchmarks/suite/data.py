@@ -46,13 +46,13 @@ def sample_tan(n_rows: int, n_features: int, n_values: int, n_classes: int, seed
 
 
 @cache
-def coded(name: str, missing: str = "available") -> Coded:
-    """A data set of DISCBAYES_DATA: its own split if it has one for its size, else two thirds of every class."""
+def coded(name: str, missing: str = "available", published: bool = False) -> Coded:
+    """A data set of DISCBAYES_DATA: two thirds of every class are for training, or what the published split has."""
     try:
         data = load_dataset(name, source="files", as_frame=False)
     except LookupError:
         raise Skip(f"DISCBAYES_DATA has no {name}") from None
-    train = _published(data.split, data.n_rows) if name == "mnist14" else _stratified(data.y, 2 / 3)
+    train = _published(data.split, data.n_rows) if published or name == "mnist14" else _stratified(data.y, 2 / 3)
     encoder = FrameEncoder("mdlp", missing=missing, n_jobs=-1)
     encoded = encoder.fit_transform(data.X[train], data.y[train])
     codes = np.hstack([encoded.codes, encoder.transform(data.X[~train])])

@@ -13,10 +13,10 @@ from functools import cached_property
 
 import numpy as np
 
-from discbayes.counts.tables import Counts, _same, kernel_classes, kernel_weight, parts
+from discbayes.counts.tables import EM_MAX_ITER, EM_TOL, Counts, _same, kernel_classes, kernel_weight, parts
 from discbayes.data.domain import Encoded
 from discbayes.engine import parallel_map
-from discbayes.kernels import counting
+from discbayes.kernels import counting, saturated
 
 KNOWN_LOGS = 1 << 20  # rows up to which x log x is tabulated: 8 MB
 MEASURES = 4  # numbers that stand in `PairInformation` for each pair
@@ -29,7 +29,7 @@ class PairInformation:
     """Mutual information in nats of every pair of features, each an ``(n_features, n_features)`` array.
 
     ``conditional`` is I(Xi;Xj|C), ``plain`` is I(Xi;Xj), ``joint`` is I(C;Xi,Xj). Diagonals are zero. Each pair is
-    measured on the rows where both features are observed; ``total`` is their weight.
+    measured on the rows where both features are observed, or by EM on all rows; ``total`` is their weight.
     """
 
     conditional: np.ndarray
@@ -100,13 +100,15 @@ def pair_information(
     n_jobs: int | None = None,
     method: str = "auto",
     skip: np.ndarray | None = None,
+    em: bool = False,
 ) -> PairInformation:
     """Mutual information of every pair, without keeping the tables: memory grows with the data, not with the pairs.
 
-    Pairs marked in the symmetric matrix ``skip`` are not measured and have zeros.
+    Pairs marked in the symmetric matrix ``skip`` are not measured and have zeros. With ``em`` the table of a pair is
+    the saturated one of largest likelihood, given all rows.
     """
-    starts = np.empty(0, np.int64)
-    measured = _PairRun(data, counts, method, skip).run(starts, np.empty(0), n_jobs)
+    run = _PairRun(data, counts, method, skip, em)
+    measured = run.measure(n_jobs) if run.em else run.run(np.empty(0, np.int64), np.empty(0), n_jobs)
     return _as_matrices(measured, data.n_features)
 
 
@@ -114,14 +116,20 @@ Visit = Callable[[int, np.ndarray, np.ndarray, np.ndarray], None]
 
 
 def visit_pairs(
-    data: Encoded, counts: Counts, visit: Visit, n_jobs: int | None = None, skip: np.ndarray | None = None
+    data: Encoded,
+    counts: Counts,
+    visit: Visit,
+    n_jobs: int | None = None,
+    skip: np.ndarray | None = None,
+    em: bool = False,
 ) -> None:
     """Call ``visit(first, seconds, starts, cells)`` with the tables of a feature and later ones, which are not kept.
 
     The table of ``first`` and ``seconds[k]``, shape ``(card, card, n_classes)``, begins at ``cells[starts[k]]``. Calls
-    come on several threads. Pairs marked in the symmetric matrix ``skip`` are left out.
+    come on several threads. Pairs marked in the symmetric matrix ``skip`` are left out; ``em`` is that of
+    ``pair_information``.
     """
-    _PairRun(data, counts, "auto", skip).visit(visit, n_jobs)
+    _PairRun(data, counts, "auto", skip, em).visit(visit, n_jobs)
 
 
 def _as_matrices(measured: np.ndarray, n: int) -> PairInformation:
@@ -143,9 +151,12 @@ def _class_positions(y: np.ndarray, n_classes: int) -> tuple[np.ndarray, np.ndar
 
 
 class _PairRun:
-    """One pass over all pairs: which kernel for which pair, and the bit sets where they are used."""
+    """One pass over all pairs: which kernel for which pair, and the bit sets where they are used.
 
-    def __init__(self, data: Encoded, counts: Counts, method: str, skip: np.ndarray | None = None):
+    With ``em`` tables that are visited or measured are completed; tables to be kept are counts in any case.
+    """
+
+    def __init__(self, data: Encoded, counts: Counts, method: str, skip: np.ndarray | None = None, em: bool = False):
         if method not in ("auto", "bits", "loop"):
             raise ValueError(f"method is 'auto', 'bits' or 'loop', not {method!r}")
         if method == "bits" and data.weight is not None:
@@ -156,20 +167,43 @@ class _PairRun:
         self.method = "loop" if data.weight is not None else method
         self.y, self.weight = kernel_classes(data), kernel_weight(data)
         self.known = self._known_logs()
+        self.em = em and bool(data.gaps.any())
 
     def run(self, starts: np.ndarray, cells: np.ndarray, n_jobs: int | None) -> np.ndarray:
         """Count or measure every pair; returns the measures, in the order of the pairs."""
-        n = self.data.n_features
-        measured = np.zeros((n * (n - 1) // 2, MEASURES))
+        measured = self._nothing_measured()
 
         def one(first: int, seconds: np.ndarray, count: Callable[..., None]) -> None:
-            rows = first * (2 * n - first - 3) // 2 + seconds - 1
+            rows = self._places(first, seconds)
             information = np.zeros((seconds.size, MEASURES))
             count(first, seconds, starts[rows] if cells.size else starts, cells, information)
             measured[rows] = information
 
         self._each(one, n_jobs)
         return measured
+
+    def measure(self, n_jobs: int | None) -> np.ndarray:
+        """Measure the tables that are visited."""
+        measured, (cards, gaps) = self._nothing_measured(), (self.data.cards, self.data.gaps)
+
+        def look(first: int, seconds: np.ndarray, starts: np.ndarray, cells: np.ndarray) -> None:
+            information = np.empty((seconds.size, MEASURES))
+            whole = gaps[seconds] + gaps[first] == 0
+            saturated.measure_pairs(
+                cells, starts, cards[first], cards[seconds], whole, self.data.n_classes, self.known, information
+            )
+            measured[self._places(first, seconds)] = information
+
+        self.visit(look, n_jobs)
+        return measured
+
+    def _nothing_measured(self) -> np.ndarray:
+        n = self.data.n_features
+        return np.zeros((n * (n - 1) // 2, MEASURES))
+
+    def _places(self, first: int, seconds: np.ndarray) -> np.ndarray:
+        """Where the pairs of a feature and later ones stand among all pairs."""
+        return first * (2 * self.data.n_features - first - 3) // 2 + seconds - 1
 
     def visit(self, visit: Visit, n_jobs: int | None) -> None:
         """Show the tables of the pairs, a few of them at a time."""
@@ -181,6 +215,8 @@ class _PairRun:
                 starts = np.cumsum(sizes[part]) - sizes[part]
                 cells = np.empty(int(sizes[part].sum()))
                 count(first, seconds[part], starts, cells, nothing)
+                if self.em:
+                    self._complete(first, seconds[part], starts, cells)
                 visit(first, seconds[part], starts, cells)
 
         self._each(one, n_jobs)
@@ -199,8 +235,15 @@ class _PairRun:
                 if seconds.size:
                     one(first, seconds, count)
 
-        work = bits_cost[by_bits].sum() + loop_cost[by_loop].sum()
+        work = np.inf if self.em else bits_cost[by_bits].sum() + loop_cost[by_loop].sum()
         parallel_map(column, range(self.data.n_features - 1), n_jobs, work=work)
+
+    def _complete(self, first: int, seconds: np.ndarray, starts: np.ndarray, cells: np.ndarray) -> None:
+        counts = self.counts
+        saturated.complete_pairs(
+            first, seconds, counts.value_start, counts.cells, counts.class_count, self.data.gaps, starts, cells,
+            EM_MAX_ITER, EM_TOL,
+        )  # fmt: skip
 
     def _count_by_bits(
         self, first: int, seconds: np.ndarray, starts: np.ndarray, cells: np.ndarray, information: np.ndarray

@@ -11,11 +11,14 @@ import numpy as np
 
 from discbayes.data.domain import Encoded
 from discbayes.engine import parallel_map
-from discbayes.kernels import counting
+from discbayes.kernels import counting, saturated
 from discbayes.network import Layout, Structure
 
 NO_WEIGHT = np.empty(0)
 CELLS_AT_ONCE = 1 << 17  # of tables that are looked at and not kept: 1 MB, unless one table alone has more
+# EM on a table ends when an iteration raises the mean log likelihood of its rows by no more than this, relative to
+# max(|mean|, 1), or after so many iterations: by then the table hardly moves.
+EM_TOL, EM_MAX_ITER = 1e-12, 1000
 
 
 def kernel_classes(data: Encoded) -> np.ndarray:
@@ -73,6 +76,22 @@ class Counts:
         first, last = self.value_start[i : i + 2] * self.n_classes
         return self.cells[first:last].reshape(-1, self.n_classes)
 
+    @cached_property
+    def completed(self) -> Counts:
+        """What all rows would count if gaps were like the rest of their class: the maximum likelihood of each feature.
+
+        A class in which a feature is always missing has the shares of all classes.
+        """
+        cells, cards = self.cells.reshape(-1, self.n_classes), self.cards
+        seen = np.add.reduceat(cells, self.value_start[:-1])
+        gappy = self.class_count - seen > saturated.ROUNDING * self.class_count
+        factor = np.divide(self.class_count, seen, out=np.ones_like(seen), where=gappy & (seen > 0))
+        everywhere = np.repeat(seen.sum(axis=1), cards)
+        share = np.divide(cells.sum(axis=1), everywhere, out=np.repeat(1.0 / cards, cards), where=everywhere > 0)
+        unseen = np.repeat(gappy & (seen == 0), cards, axis=0)
+        filled = np.where(unseen, share[:, None] * self.class_count, cells * np.repeat(factor, cards, axis=0))
+        return Counts(cards, self.class_count, filled.ravel())
+
     def __add__(self, other: Counts) -> Counts:
         _same("domains", self.cards.tolist(), other.cards.tolist())
         _same("numbers of classes", self.n_classes, other.n_classes)
@@ -117,33 +136,44 @@ def count_families(data: Encoded, layout: Layout, counts: Counts, n_jobs: int | 
     return FamilyCounts(layout, counts.class_count, cells)
 
 
-def count_family(data: Encoded, child: int, parents: Sequence[int]) -> np.ndarray:
-    """Counts of one family, shape ``(*cards of the parents, card of the child, n_classes)``."""
+def count_family(data: Encoded, child: int, parents: Sequence[int], em: bool = False) -> np.ndarray:
+    """Counts of one family, shape ``(*cards of the parents, card of the child, n_classes)``.
+
+    They are of the rows without a gap in the family. With ``em`` they are those of all rows: the saturated table of
+    largest likelihood times the number of rows.
+    """
     family = np.array([*parents, child], np.int64)
-    table = np.zeros((*data.cards[family], data.n_classes))
+    cards = _padded_cards(data) if em else data.cards
+    table = np.zeros((*cards[family], data.n_classes))
     strides = np.array(table.strides[:-2], np.int64) // table.itemsize
     counting.count_family(
-        data.codes, kernel_classes(data), kernel_weight(data), data.cards, data.n_classes, child, family[:-1], strides,
+        data.codes, kernel_classes(data), kernel_weight(data), cards, data.n_classes, child, family[:-1], strides,
         table.ravel(),
     )  # fmt: skip
-    return table
+    return _complete(table, data.cards[family])
 
 
-def count_extensions(data: Encoded, child: int, parents: Sequence[int], more: Sequence[int]) -> Iterator[np.ndarray]:
+def count_extensions(
+    data: Encoded, child: int, parents: Sequence[int], more: Sequence[int], em: bool = False
+) -> Iterator[np.ndarray]:
     """Counts of a family with each of ``more`` as one more parent, shape ``(parent values, card, n_classes)``.
 
-    The family is one code for each row, made once, so that a candidate costs no more than a pair.
+    The family is one code for each row, made once, so that a candidate costs no more than a pair. ``em`` is that of
+    ``count_family``.
     """
-    n_classes, cards, weight, added = data.n_classes, data.cards, kernel_weight(data), np.array(more, np.int64)
-    base, size = _joint_codes(data, [*parents, child])
+    n_classes, weight, added = data.n_classes, kernel_weight(data), np.array(more, np.int64)
+    cards = _padded_cards(data) if em else data.cards
+    family = [*parents, child]
+    base, size = _joint_codes(data, family, cards)
     base = base * np.int32(n_classes) + kernel_classes(data)
     sizes = size * cards[added] * n_classes
     for part in parts(sizes):
         starts, cells = np.cumsum(sizes[part]) - sizes[part], np.empty(int(sizes[part].sum()))
         counting.joint_by_loop(base, size, added[part], data.codes, weight, cards, n_classes, starts, cells)
         for p, at, n in zip(added[part], starts, sizes[part], strict=True):
-            table = cells[at : at + n].reshape(-1, cards[child], cards[p], n_classes)
-            yield table.swapaxes(1, 2).reshape(-1, cards[child], n_classes)
+            table = cells[at : at + n].reshape(*cards[family], cards[p], n_classes)
+            table = _complete(table, data.cards[[*family, p]]).reshape(-1, *data.cards[[child, p]], n_classes)
+            yield table.swapaxes(1, 2).reshape(-1, data.cards[child], n_classes)
 
 
 def parts(sizes: np.ndarray) -> list[np.ndarray]:
@@ -151,14 +181,31 @@ def parts(sizes: np.ndarray) -> list[np.ndarray]:
     return np.split(np.arange(sizes.size), np.flatnonzero(np.diff(np.cumsum(sizes) // CELLS_AT_ONCE)) + 1)
 
 
-def _joint_codes(data: Encoded, features: Sequence[int]) -> tuple[np.ndarray, int]:
+def _padded_cards(data: Encoded) -> np.ndarray:
+    """The number of values of each feature, a gap counted as one."""
+    return np.asarray(data.cards + (data.gaps > 0))
+
+
+def _complete(padded: np.ndarray, cards: np.ndarray) -> np.ndarray:
+    """The table of largest likelihood from one in which features with gaps have a value more; as it is if none has."""
+    *sizes, n_classes = padded.shape
+    if tuple(sizes) == tuple(cards):
+        return padded
+    table = np.empty((*cards, n_classes))
+    saturated.complete_table(
+        padded.ravel(), np.array(sizes), cards, n_classes, EM_MAX_ITER, EM_TOL, table.reshape(-1)
+    )  # fmt: skip
+    return table
+
+
+def _joint_codes(data: Encoded, features: Sequence[int], cards: np.ndarray) -> tuple[np.ndarray, int]:
     """Several features as one code for each row, the last of them fastest, and how many codes there are.
 
     The number itself is the code for a gap in any of them, as it is for a single feature.
     """
     code, size, gap = np.zeros(data.n_samples, np.int32), 1, np.zeros(data.n_samples, np.bool_)
     for i in features:
-        card = int(data.cards[i])
+        card = int(cards[i])
         code *= np.int32(card)
         code += data.codes[i].astype(np.int32)
         gap |= data.codes[i] == card

@@ -19,7 +19,7 @@ MOST_TRIALS = 30  # steps that one line search may try
 
 @dataclass(frozen=True)
 class Outcome:
-    """Where a minimisation ended: the point, the value there, the iterations, whether they were enough, or cut short."""
+    """Where a minimisation ended: the point, the value there, the iterations, and whether they were enough, or cut."""
 
     point: np.ndarray
     value: float

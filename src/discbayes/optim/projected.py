@@ -1,19 +1,21 @@
-"""Accelerated projected gradient for convex functions over a convex set."""
+"""Spectral projected gradient for functions over a convex set (Birgin, Martínez and Raydan 2000)."""
 
 from __future__ import annotations
 
+from collections import deque
 from collections.abc import Callable
 
 import numpy as np
 
 from discbayes.kernels.quasi_newton import dot
-from discbayes.optim.line import Callback, Function, Outcome, Place, enough
+from discbayes.optim.line import DECREASE, FLAT, MOST_TRIALS, Callback, Function, Outcome, Place, enough
 
 Project = Callable[[np.ndarray], np.ndarray]
 
-GROWTH = 2.0  # times the last step that the next one may be
-CAUTION = 0.9  # of the longest step that the curvature just seen would allow
-MOST_HALVINGS = 60  # of a step
+MEMORY = 10  # values of which the highest is to be undercut
+SHORTEST, LONGEST = 1e-30, 1e30  # steps
+SHORTER = (0.1, 0.9)  # bounds of what is left of a step that was too long
+FLAT_GROWTH = 1e10  # of the step, where the gradient did not change
 
 
 def projected_gradient(
@@ -24,44 +26,58 @@ def projected_gradient(
     tol: float,
     callback: Callback | None = None,
 ) -> Outcome:
-    """Minimise over a set; stop when an iteration lowers the value by at most ``tol`` of max(|value|, 1).
+    """Minimise over a set; stop when ten iterations lower the value by at most ``tol`` of max(|value|, 1).
 
-    ``function`` is convex and defined around the set too, ``project`` gives the nearest point of the set. Steps go from
-    a point ahead in the direction of the last ones (Nesterov); where that does not lead down, the momentum is dropped.
-    ``callback`` gets the point and the value after each iteration, and ends the run by returning True.
+    ``project`` gives the nearest point of the set, and ``function`` is asked for points of the set only. Its value may
+    rise for a while. ``callback`` gets the best point so far and its value after each iteration, and ends the run by
+    returning True; that point is the outcome, too.
     """
-    here = Place.at(function, project(start))
-    ahead, momentum = here, 1.0
-    step = 1.0 / max(float(np.sqrt(dot(here.gradient, here.gradient))), np.finfo(float).tiny)
+    here = best = Place.at(function, project(start))
+    values = deque([here.value], MEMORY)
+    step = _clipped(1.0 / max(_length(here.gradient), SHORTEST))
     for iteration in range(max_iter):
-        there, step, longest = _descend(function, project, ahead, step)
-        if momentum > 1 and enough(here.value - there.value, here.value, tol):
-            ahead, momentum = here, 1.0
-            there, step, longest = _descend(function, project, here, step)
-        gain, moved = here.value - there.value, there.point - here.point
-        if not gain > 0:  # rounding hides any further descent
-            return Outcome(here.point, here.value, iteration, True)
-        turned = dot(ahead.point - there.point, moved) > 0
+        target = project(here.point - step * here.gradient)
+        there = _on_the_way(function, here, target, max(values), FLAT * min(step, 1.0))
+        if there is None:  # nowhere to go, or rounding hides any further descent
+            return Outcome(best.point, best.value, iteration, True)
+        step = _next_step(here, there, step)
         here = there
-        done = callback is not None and bool(callback(here.point, here.value))
-        if done or enough(gain, here.value, tol):
-            return Outcome(here.point, here.value, iteration + 1, True)
-        before, step = step, max(step, min(GROWTH * step, CAUTION * longest))
-        last, momentum = momentum, 1.0 if turned else (1 + np.sqrt(1 + 4 * momentum**2 * before / step)) / 2
-        ahead = here
-        if not turned and last > 1:
-            ahead = Place.at(function, here.point + (last - 1) / momentum * moved)
-    return Outcome(here.point, here.value, max_iter, False)
+        best = there if there.value < best.value else best
+        done = callback is not None and bool(callback(best.point, best.value))
+        if done or (len(values) == MEMORY and enough(max(values) - here.value, here.value, tol)):
+            return Outcome(best.point, best.value, iteration + 1, True)
+        values.append(here.value)
+    return Outcome(best.point, best.value, max_iter, False)
 
 
-def _descend(function: Function, project: Project, ahead: Place, step: float) -> tuple[Place, float, float]:
-    """The projected step, halved until the function bends no more than it allows; the longest that would have been."""
-    for _ in range(MOST_HALVINGS):
-        there = Place.at(function, project(ahead.point - step * ahead.gradient))
-        moved = there.point - ahead.point
-        square, bend = dot(moved, moved), dot(there.gradient - ahead.gradient, moved)
-        # by convexity the second implies the first, which rounding hides where little is left to gain
-        if there.value <= ahead.value + dot(ahead.gradient, moved) + square / (2 * step) or bend <= square / (2 * step):
-            break
-        step /= 2
-    return there, step, square / bend if bend > 0 else np.inf
+def _on_the_way(function: Function, here: Place, target: np.ndarray, limit: float, flat: float) -> Place | None:
+    """The target, or a point on the way to it, that is lower than the limit; none if the way is flat."""
+    direction = target - here.point
+    slope = dot(direction, here.gradient)
+    if not (slope < 0 and np.abs(direction).max() > flat):
+        return None
+    share, point = 1.0, target
+    for _ in range(MOST_TRIALS):
+        there = Place.at(function, point)
+        if there.value <= limit + DECREASE * share * slope:
+            return there
+        bend = there.value - here.value - share * slope
+        lowest = -0.5 * share * slope / bend if bend > 0 else 0.5  # of the parabola through what is known
+        share *= min(max(lowest, SHORTER[0]), SHORTER[1])
+        point = here.point + share * direction
+    return None
+
+
+def _next_step(here: Place, there: Place, step: float) -> float:
+    """The inverse of the curvature between two places (Barzilai and Borwein)."""
+    moved = there.point - here.point
+    square, bend = dot(moved, moved), dot(moved, there.gradient - here.gradient)
+    return _clipped(square / bend if bend > square / LONGEST else FLAT_GROWTH * step)
+
+
+def _length(vector: np.ndarray) -> float:
+    return float(np.sqrt(dot(vector, vector)))
+
+
+def _clipped(step: float) -> float:
+    return min(max(step, SHORTEST), LONGEST)

@@ -58,8 +58,8 @@ class MaximumConditionalLikelihood(_ConditionalLearner):
         The number of folds for cross tuning, for holding out, and for choosing the penalty.
     generative : {"ml", "map"} or learner, default="ml"
         The relative frequencies of the start, of the centre of the penalty, and of the back-off.
-    start : {"generative", "zeros"}, default="generative"
-        Where the fit begins.
+    start : {"generative", "zeros"} or Tables, default="generative"
+        Where the fit begins: also tables of the same network, such as ``network_.parameters`` of a fitted classifier.
     penalty : float, sequence of float or "cv", default=0
         λ of the penalty λ/2·‖free numbers − centre‖². Of several, held-out folds choose; "cv" has a grid.
     towards : {"zero", "generative"}, default="zero"
@@ -86,7 +86,7 @@ class _CCBN(_ConditionalLearner):
 
     def __init__(
         self,
-        start: str = "zeros",
+        start: Any = "zeros",
         penalty: Any = 0.0,
         towards: str = "zero",
         generative: Any = "m",
@@ -106,7 +106,7 @@ class DiscriminativeCCBN(_CCBN):
 
     Parameters
     ----------
-    start : {"zeros", "generative"}, default="zeros"
+    start : {"zeros", "generative"} or Tables, default="zeros"
         Where the fit begins.
     penalty, towards
         As in ``MaximumConditionalLikelihood``. With naive Bayes and ``towards="zero"`` the fit is that of
@@ -139,7 +139,7 @@ class ExtendedCCBN(_CCBN):
 
     Parameters
     ----------
-    start : {"zeros", "generative"}, default="zeros"
+    start : {"zeros", "generative"} or Tables, default="zeros"
         Where the fit begins.
     penalty, towards
         As in ``MaximumConditionalLikelihood``: the free numbers are those before the softmax.
@@ -164,8 +164,8 @@ class WeightedCCBN(_CCBN):
     ----------
     level : {4, 3, 2, 1}, default=4
         What has a weight of its own: 1 a feature, 2 a value, 3 a value in a class, 4 a value in a class with parents.
-    start : {"zeros", "generative"}, default="zeros"
-        Weights of zero, or of one.
+    start : {"zeros", "generative"} or Tables, default="zeros"
+        Weights of zero, of one, or those that come nearest to the tables.
     penalty : float, sequence of float or "cv", default=0
         λ of the penalty λ/2·‖w − centre‖². Of several, held-out folds choose; "cv" has a grid.
     towards : {"zero", "generative"}, default="zero"
@@ -186,7 +186,7 @@ class WeightedCCBN(_CCBN):
 
     parameterization = "w"
 
-    def __init__(self, level: int = 4, start: str = "zeros", backoff: bool = True, **shared: Any):
+    def __init__(self, level: int = 4, start: Any = "zeros", backoff: bool = True, **shared: Any):
         super().__init__(start, backoff=backoff, **shared)
         self.level = level
 

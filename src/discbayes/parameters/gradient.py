@@ -26,6 +26,7 @@ from discbayes.parameters.frequency import MaximumAPosteriori, MaximumLikelihood
 from discbayes.parameters.logscores import LogScores
 from discbayes.parameters.parameterization import Direct, Parameterization, Softmax
 from discbayes.parameters.problem import Penalty, Problem
+from discbayes.parameters.starts import start_tables
 
 STOPPING = ("convergence", "cross-tuning", "held-out")
 STARTS = ("generative", "zeros")
@@ -53,7 +54,7 @@ class GradientLearner(ChoosingLearner):
         stopping: str = "convergence",
         n_folds: int = 5,
         generative: Any = "ml",
-        start: str = "generative",
+        start: Any = "generative",
         penalty: Any = 0.0,
         towards: str = "zero",
         solver: str = "lbfgs",
@@ -107,7 +108,8 @@ class GradientLearner(ChoosingLearner):
         generative = learner.learn(data, counts, structure, Context(n_jobs=n_jobs))
         zeros = Tables(layout, np.zeros(layout.n_classes), np.zeros(layout.size))
         centre = generative if self.towards == "generative" else zeros
-        begin = generative if self.start == "generative" else zeros
+        begin = {"generative": generative, "zeros": zeros}.get(self.start) if isinstance(self.start, str) else None
+        begin = start_tables(self.start, layout, data.domain.names) if begin is None else begin
         seen = seen_cells(data, families)
         parameterization = self._parameterized(layout, seen, generative, centre if setting.penalty else begin)
         skipped = 0 if self.towards == "generative" else parameterization.n_prior
@@ -172,7 +174,9 @@ class GradientLearner(ChoosingLearner):
 
     def _check(self) -> None:
         super()._check()
-        self._check_names(stopping=STOPPING, solver=SOLVERS, start=STARTS, towards=TOWARDS)
+        self._check_names(stopping=STOPPING, solver=SOLVERS, towards=TOWARDS)
+        if not isinstance(self.start, Tables):
+            self._check_names(start=STARTS)
         self._check_generative()
 
     def _check_generative(self) -> None:

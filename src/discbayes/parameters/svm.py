@@ -41,6 +41,7 @@ from discbayes.parameters.frequency import MaximumAPosteriori
 from discbayes.parameters.logscores import LogScores
 from discbayes.parameters.parameterization import Direct, Parameterization, Plain, Softmax
 from discbayes.parameters.problem import Penalty, Problem
+from discbayes.parameters.starts import start_tables
 
 try:
     from discbayes.parameters.reference import solve_likelihood_margin, solve_norm_margin
@@ -276,8 +277,9 @@ class MLBNSVM(_MarginLearner):
         γ, the margin that rows are to reach; "cv" has P13's values, 0.1 to 20.
     alpha : float, default=1
         The virtual observations that are spread over each table, so that no count is zero.
-    start : {"generative", "zeros"}, default="generative"
-        Where the fit begins: at the relative frequencies, or at uniform tables.
+    start : {"generative", "zeros"} or Tables, default="generative"
+        Where the fit begins: at the relative frequencies, at uniform tables, or at tables of the same network, such as
+        ``network_.parameters`` of a fitted classifier. The optimum does not depend on it.
     eta : float, default=10
         How sharp the soft maximum over the rivals is.
     radius : float, optional
@@ -302,7 +304,7 @@ class MLBNSVM(_MarginLearner):
     1.0
     """
 
-    def __init__(self, lam: Any = 1.0, gamma: Any = 1.0, alpha: float = 1.0, start: str = "generative", **shared: Any):
+    def __init__(self, lam: Any = 1.0, gamma: Any = 1.0, alpha: float = 1.0, start: Any = "generative", **shared: Any):
         super().__init__(lam, gamma, **shared)
         self.alpha = alpha
         self.start = start
@@ -334,7 +336,9 @@ class MLBNSVM(_MarginLearner):
 
     def _check(self) -> None:
         super()._check()
-        self._check_names(start=STARTS, solver=("auto", "lbfgs", "projected", "reference"))
+        self._check_names(solver=("auto", "lbfgs", "projected", "reference"))
+        if not isinstance(self.start, Tables):
+            self._check_names(start=STARTS)
         if not (np.isfinite(self.alpha) and self.alpha > 0):
             raise ValueError(f"alpha={self.alpha!r} must be a number above 0: a count of zero would have no optimum")
 
@@ -348,11 +352,16 @@ class MLBNSVM(_MarginLearner):
         scores = LogScores(distinct_rows(data), layout, parameterization.normalized)
         problem = Problem(setting.objective, scores, parameterization, n_jobs, counts=weights)
         generative = MaximumAPosteriori("ess", self.alpha).tables(families)
-        begin = parameterization.start(generative if self.start == "generative" else _uniform(layout))
+        begin = parameterization.start(self._begin(layout, data.domain.names, generative))
         scale = np.ones(begin.size)
         if isinstance(parameterization, Softmax):
             scale = np.sqrt((parameterization.gathered(weights) + SMOOTH) / problem.total_weight)
         return MarginFit(problem, begin, families, np.empty(0, bool), None, data, scale)
+
+    def _begin(self, layout: Layout, names: Sequence[str], generative: Tables) -> Tables:
+        if isinstance(self.start, str):
+            return generative if self.start == "generative" else _uniform(layout)
+        return start_tables(self.start, layout, names)
 
     def _projects(self, structure: Structure) -> bool:
         if self.solver == "lbfgs" and not structure.is_c1:

@@ -21,6 +21,15 @@ acll          ``ApproximateLikelihood``                         C11 Eq. 12, not 
 Rows and gaps: rows count with their weight. A parent set is measured by what it adds to the class alone, on the rows
 where the whole family is observed; rows with a gap in it add nothing. The score of the class alone is from the rows
 where the feature is observed. So an edge's weight is the difference of two families, with gaps or without.
+
+This misleads where the gaps of a column depend on another one. With ``gaps="em"`` the table of a family and the class
+is the saturated one that makes all rows most likely: rows with a gap in the family are spread over the cells they may
+be in, in proportion to the table itself, until that hardly changes. So gaps may depend on whatever is observed in the
+family, the class included. A parent set is measured by what it adds to the class alone in that table, for all rows.
+What no row tells, as for values that were never observed together, is taken as independent given the class. What else
+a search asks, the relevance of features and their candidates, it takes from such tables too. Without gaps both ways
+are the same, bit by bit. EM says how strong a relation is, not how sure: rows with gaps are no evidence for what they
+are filled with, so a score that weighs one against the other (mdl) refuses it.
 """
 
 from __future__ import annotations
@@ -35,8 +44,10 @@ from sklearn.base import BaseEstimator
 from discbayes.counts import Counts, count_extensions, count_family, pair_information, visit_pairs
 from discbayes.data.domain import Encoded
 from discbayes.kernels import acll
+from discbayes.parameters.frequency import GAPS
 
 ALPHA, BETA, LAMBDA = (np.pi**2 + 6) / 24, (np.pi**2 - 18) / 24, np.pi**2 / 6
+ROUNDING = 1e-9  # of all rows: counts that differ by less are of the same rows
 
 
 class EdgeScore(BaseEstimator):
@@ -44,16 +55,38 @@ class EdgeScore(BaseEstimator):
 
     ``symmetric`` says that both directions of an edge have the same weight. ``per_row`` says that the score is in
     nats for each row; otherwise it is in nats for all rows together.
+
+    Parameters
+    ----------
+    gaps : {"available", "em"}, default="available"
+        What rows with gaps tell: "available" measures a family on the rows without a gap in it, "em" on all rows, by
+        expectation-maximisation of its table. That ends when an iteration raises the mean log likelihood of the rows
+        by no more than 1e-12 (relative, if it is below −1), or after 1000 iterations.
     """
 
     symmetric = True
     per_row = False
+    gaps = "available"  # of a score without this setting
+
+    def __init__(self, gaps: str = "available"):
+        self.gaps = gaps
+
+    def _check(self) -> None:
+        """Refuse settings that make no sense."""
+        if self.gaps not in GAPS:
+            raise ValueError(f"gaps={self.gaps!r} is not one of {', '.join(map(repr, GAPS))}")
+
+    @property
+    def em(self) -> bool:
+        """Whether rows with gaps in a family count too, by EM."""
+        self._check()
+        return self.gaps == "em"
 
     @abstractmethod
     def weights(
         self, data: Encoded, counts: Counts, n_jobs: int | None = None, skip: np.ndarray | None = None
     ) -> np.ndarray:
-        """What each edge ``[p, i]`` adds where the class is the only parent of i.
+        """What each edge ``[p, i]`` adds where the class is the only parent of i, by EM if ``self.em``.
 
         Pairs marked in the symmetric matrix ``skip`` are not measured and have zeros.
         """
@@ -67,8 +100,8 @@ class EdgeScore(BaseEstimator):
     ) -> float:
         """The score of a feature with any feature parents, with or without the class as one more."""
         if not len(parents):
-            return self.local(counts.feature(child)[None], class_parent, float(counts.class_count.sum()))
-        table = count_family(data, child, parents).reshape(-1, data.cards[child], data.n_classes)
+            return self.local(self.alone(counts).feature(child)[None], class_parent, float(counts.class_count.sum()))
+        table = count_family(data, child, parents, self.em).reshape(-1, data.cards[child], data.n_classes)
         return self._from_table(counts, child, table, class_parent)
 
     def extensions(
@@ -81,17 +114,20 @@ class EdgeScore(BaseEstimator):
         class_parent: bool = True,
     ) -> list[float]:
         """The scores of a family with each of ``more`` as one more parent; faster than one by one."""
-        tables = count_extensions(data, child, parents, more)
+        tables = count_extensions(data, child, parents, more, self.em)
         return [self._from_table(counts, child, table, class_parent) for table in tables]
 
     def _from_table(self, counts: Counts, child: int, table: np.ndarray, class_parent: bool) -> float:
         """What the class alone is worth, and what the parents add to it on the rows of their table."""
-        n_rows, own = float(counts.class_count.sum()), counts.feature(child)[None]
-        score = self.local(table, class_parent, n_rows)
-        if table.sum() < own.sum():  # a parent has gaps
-            alone = table.sum(axis=0, keepdims=True)
-            score += self.local(own, True, n_rows) - self.local(alone, True, n_rows)
+        n_rows, own = float(counts.class_count.sum()), self.alone(counts).feature(child)[None]
+        score, within = self.local(table, class_parent, n_rows), table.sum(axis=0, keepdims=True)
+        if np.abs(own - within).max() > ROUNDING * n_rows:  # there are gaps
+            score += self.local(own, True, n_rows) - self.local(within, True, n_rows)
         return score
+
+    def alone(self, counts: Counts) -> Counts:
+        """The counts of each feature alone that the score is about."""
+        return counts.completed if self.em else counts
 
     def unit(self, counts: Counts) -> float:
         """What one nat in every row is worth."""
@@ -107,7 +143,7 @@ class _Information(EdgeScore):
         self, data: Encoded, counts: Counts, n_jobs: int | None = None, skip: np.ndarray | None = None
     ) -> np.ndarray:
         """What each edge adds, from the mutual information of the pairs."""
-        pairs = pair_information(data, counts, n_jobs, skip=skip)
+        pairs = pair_information(data, counts, n_jobs, skip=skip, em=self.em)
         weights = pairs.conditional if self.a == 1.0 else self.a * pairs.conditional
         if self.b:
             weights = weights + self.b * (pairs.conditional - pairs.plain)
@@ -162,7 +198,19 @@ class ExplainingAway(_Information):
 
 
 class DescriptionLength(_Information):
-    """Minimum description length (BIC): the log likelihood less ½ log M for each parameter, M the rows of the data."""
+    """Minimum description length (BIC): the log likelihood less ½ log M for each parameter, M the rows of the data.
+
+    It takes ``gaps="available"`` only. Where one of two features has gaps, that is what an edge adds to the likelihood
+    of all that is observed; with EM, noise would seem worth its parameters.
+    """
+
+    def _check(self) -> None:
+        super()._check()
+        if self.gaps == "em":
+            raise ValueError(
+                "DescriptionLength(gaps='em'): rows filled by EM are no evidence that pays for parameters, and edges "
+                "would be found in noise: use gaps='available', or another score"
+            )
 
     def weights(
         self, data: Encoded, counts: Counts, n_jobs: int | None = None, skip: np.ndarray | None = None
@@ -194,11 +242,14 @@ class ApproximateLikelihood(EdgeScore):
     strength : float, default=0.5
         Added to each count, of the class and of the other classes together, to get θ: the score has no value where a
         θ is zero.
+    gaps : {"available", "em"}, default="available"
+        What rows with gaps tell, as for every edge score.
     """
 
     symmetric = False
 
-    def __init__(self, strength: float = 0.5):
+    def __init__(self, strength: float = 0.5, gaps: str = "available"):
+        super().__init__(gaps)
         self.strength = strength
 
     def weights(
@@ -215,7 +266,7 @@ class ApproximateLikelihood(EdgeScore):
             )  # fmt: skip
             weights[first, seconds], weights[seconds, first] = gains.T
 
-        visit_pairs(data, counts, visit, n_jobs, skip)
+        visit_pairs(data, counts, visit, n_jobs, skip, self.em)
         return weights
 
     def local(self, table: np.ndarray, class_parent: bool, n_rows: float) -> float:

@@ -20,7 +20,8 @@ class Branching(EdgeSearch):
     Parameters
     ----------
     score : str or EdgeScore, default="acll"
-        What an edge is worth, by name ("acll", "fcll", "cmi", …) or as an object.
+        What an edge is worth, by name ("acll", "fcll", "cmi", …) or as an object, which can say that rows with gaps
+        count too: ``ApproximateLikelihood(gaps="em")``.
     root : column name, position or None
         Where the tree starts; where the weight is largest by default.
     min_weight : float or None

@@ -62,12 +62,15 @@ class Constraints:
                 )
         return limits
 
-    def allowed(self, data: Encoded, counts: Counts, n_jobs: int | None = None) -> np.ndarray:
-        """Which edges ``[p, i]`` a search may add: not forbidden, within the table size, among the candidates of i."""
+    def allowed(self, data: Encoded, counts: Counts, n_jobs: int | None = None, em: bool = False) -> np.ndarray:
+        """Which edges ``[p, i]`` a search may add: not forbidden, within the table size, among the candidates of i.
+
+        With ``em`` the candidates are measured on all rows, as scores with ``gaps="em"`` do.
+        """
         allowed = self.fits(data) & ~self.forbidden
         np.fill_diagonal(allowed, False)
         if self.max_candidates is not None and self.max_candidates < data.n_features - 1:
-            weights = pair_information(data, counts, n_jobs, skip=~self.fits(data)).conditional
+            weights = pair_information(data, counts, n_jobs, skip=~self.fits(data), em=em).conditional
             ranked = np.argsort(np.where(allowed, -weights, np.inf), axis=0, kind="stable")
             candidate = np.zeros_like(allowed)
             np.put_along_axis(candidate, ranked[: self.max_candidates], True, axis=0)

@@ -29,7 +29,7 @@ class Edges:
     def measure(cls, run: Run, score: EdgeScore) -> Edges:
         """Measure all edges that a run may use."""
         kept = edge_matrix(run.limits.start)
-        usable = run.limits.allowed(run.data, run.counts, run.n_jobs) | kept
+        usable = run.limits.allowed(run.data, run.counts, run.n_jobs, score.em) | kept
         pairs = usable | usable.T
         weights = score.weights(run.data, run.counts, run.n_jobs, skip=~pairs)
         return cls(weights, usable, kept, int(pairs.sum()) // (2 if score.symmetric else 1))
@@ -70,6 +70,7 @@ class EdgeSearch(Search):
 
     def _edge_score(self) -> EdgeScore:
         score = edge_score_of(self.score)
+        score._check()
         if not (score.symmetric or self.directed):
             raise ValueError(
                 f"score={self.score!r} gives the two directions of an edge different weights, and "

@@ -25,7 +25,8 @@ class HillClimb(EdgeSearch):
     Parameters
     ----------
     score : str or EdgeScore, default="fcll"
-        What is climbed, by name ("fcll", "ll", "mdl", "acll", …) or as an object.
+        What is climbed, by name ("fcll", "ll", "mdl", "acll", …) or as an object, which can say that rows with gaps
+        count too: ``FactorizedLikelihood(gaps="em")``.
     max_parents : int, default=2
         The largest number of parents of a feature, the class counted: 2 is GHC2.
     reverse : bool, default=False
@@ -107,7 +108,7 @@ class _Climb:
         self.run, self.scores = run, FamilyScores(run, score)
         self.max_parents, self.reverse, self.drop_class = max_parents, reverse, drop_class
         n, start = run.data.n_features, run.limits.start
-        self.allowed = run.limits.allowed(run.data, run.counts, run.n_jobs)
+        self.allowed = run.limits.allowed(run.data, run.counts, run.n_jobs, score.em)
         self.tolerance = TOLERANCE * score.unit(run.counts)
         self.local = np.zeros(n)
         self.add, self.delete, self.toggle = (np.full(shape, NEVER) for shape in ((n, n), (n, n), (1, n)))

@@ -19,7 +19,8 @@ class KDB(EdgeSearch):
     k : int, default=1
         The largest number of feature parents.
     score : str or EdgeScore, default="cmi"
-        What takes the place of I(Xi;Xj|C), by name or as an object.
+        What takes the place of I(Xi;Xj|C), by name or as an object. ``ConditionalInformation(gaps="em")`` is the same
+        with all rows, also those with gaps; I(Xi;C) is then measured likewise.
     **shared
         The settings of every search: see ``Search``. The edges of ``start`` are kept. A required parent is moved
         before its child in the order; a parent that would make a table too large is passed over.
@@ -34,8 +35,9 @@ class KDB(EdgeSearch):
         check_k(self.k, least=0)
 
     def _search(self, run: Run) -> None:
-        edges = Edges.measure(run, self._edge_score())
-        order = _relevance_order(class_information(run.counts), edges.kept)
+        score = self._edge_score()
+        edges = Edges.measure(run, score)
+        order = _relevance_order(class_information(score.alone(run.counts)), edges.kept)
         parents: list[tuple[int, ...]] = [()] * run.data.n_features
         for place, i in enumerate(order):
             parents[i] = self._parents(run, edges, i, order[:place])

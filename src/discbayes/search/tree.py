@@ -26,8 +26,9 @@ class SpanningTree(EdgeSearch):
         Leave out edges below this weight, in the unit of the score: the result is a forest. By default the tree is
         full, also where the score has negative weights.
     score : str or EdgeScore, default="cmi"
-        What an edge is worth: a symmetric score, by name ("cmi", "ll", "mdl", "fcll", …) or as an object. Scores that
-        are not symmetric go with ``Branching``.
+        What an edge is worth: a symmetric score, by name ("cmi", "ll", "mdl", "fcll", …) or as an object, which can
+        say that rows with gaps count too: ``ConditionalInformation(gaps="em")``. Scores that are not symmetric go with
+        ``Branching``.
     **shared
         The settings of every search: see ``Search``. The edges of ``start`` are kept.
 
@@ -46,13 +47,14 @@ class SpanningTree(EdgeSearch):
         self.min_weight = min_weight
 
     def _search(self, run: Run) -> None:
-        edges = Edges.measure(run, self._edge_score())
+        score = self._edge_score()
+        edges = Edges.measure(run, score)
         edges.refuse_two_parents(run.names)
         root = None if self.root is None else column_position(run.data, self.root, "root")
         if self.max_candidates is not None:
             parent = directed_tree(edges, root, self.min_weight, True, run.names)
         else:
-            relevance = class_information(run.counts)
+            relevance = class_information(score.alone(run.counts))
             if root is not None:
                 relevance[root] = np.inf
             parent = _direct(_usable(edges, self.min_weight), relevance, edges, run.limits.forbidden, run.names)
