@@ -1,8 +1,8 @@
 """Rows of tables, each moved to the nearest one that does not sum to more than one: {ω : Σ exp ω ≤ 1}.
 
-Outside of that set the nearest point p of x fulfils p + ν·exp(p) = x with the ν > 0 for which Σ exp p = 1. As a function
-of ν, 1 / Σ exp p rises and is concave, so that Newton's method comes to ν from below, wherever it begins; with the second
-derivative it gets there sooner. The shares w = exp(p), which solve log w + ν·w = x, follow ν step by step.
+Outside of that set the nearest point p of x fulfils p + ν·exp(p) = x with the ν > 0 for which Σ exp p = 1. As a
+function of ν, 1 / Σ exp p rises and is concave: wherever Newton's method begins, it comes to ν from below, and with the
+second derivative it gets there sooner. The shares w = exp(p), which solve log w + ν·w = x, follow ν step by step.
 """
 
 from __future__ import annotations
@@ -37,6 +37,19 @@ def _corrected(share, nu, step, scale):
         return share * np.exp(step)
     third = (1.0 - 2.0 * nu * share) * scale * scale / 6.0
     return share * (1.0 + step * (1.0 + step * (0.5 * scale + step * third)))
+
+
+@small_helper
+def _solved(share, x, nu):
+    """The solution of log w + ν·w = x near ``share``, 1 / (1 + ν·w) there, and the size of the last step to it."""
+    scale = 1.0 / (1.0 + nu * share)
+    step = (x - nu * share - np.log(share)) * scale
+    while abs(step) > COARSE:
+        share = _corrected(share, nu, step, scale)
+        scale = 1.0 / (1.0 + nu * share)
+        step = (x - nu * share - np.log(share)) * scale
+    solution = _corrected(share, nu, step, scale)
+    return solution, scale * (1.0 - nu * (solution - share) * scale), abs(step)
 
 
 @small_helper
@@ -85,16 +98,8 @@ def _project_row(numbers, first, stop, stride, out):
         total, squares, cubes, worst = 0.0, 0.0, 0.0, 0.0
         for k in range(first, stop, stride):
             if out[k] > NOTHING:
-                share = _moved(out[k], nu, further)
-                scale = 1.0 / (1.0 + there * share)
-                step = (numbers[k] - there * share - np.log(share)) * scale
-                while abs(step) > COARSE:
-                    share = _corrected(share, there, step, scale)
-                    scale = 1.0 / (1.0 + there * share)
-                    step = (numbers[k] - there * share - np.log(share)) * scale
-                worst = max(worst, abs(step))
-                before, share = share, _corrected(share, there, step, scale)
-                scale *= 1.0 - there * (share - before) * scale
+                share, scale, size = _solved(_moved(out[k], nu, further), numbers[k], there)
+                worst = max(worst, size)
                 pull = share * scale * unit
                 total += share
                 squares += share * pull

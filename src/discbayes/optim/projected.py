@@ -14,7 +14,7 @@ Project = Callable[[np.ndarray], np.ndarray]
 
 MEMORY = 10  # values of which the highest is to be undercut
 SHORTEST, LONGEST = 1e-30, 1e30  # steps
-SHORTER = (0.1, 0.9)  # bounds of what is left of a step that was too long
+LEAST_SHARE = 0.1  # of a way that was too long, to be tried next
 FLAT_GROWTH = 1e10  # of the step, where the gradient did not change
 
 
@@ -61,9 +61,8 @@ def _on_the_way(function: Function, here: Place, target: np.ndarray, limit: floa
         there = Place.at(function, point)
         if there.value <= limit + DECREASE * share * slope:
             return there
-        bend = there.value - here.value - share * slope
-        lowest = -0.5 * share * slope / bend if bend > 0 else 0.5  # of the parabola through what is known
-        share *= min(max(lowest, SHORTER[0]), SHORTER[1])
+        lowest = 0.5 * share * slope / (share * slope + here.value - there.value)  # of the parabola through both
+        share *= max(LEAST_SHARE, lowest)
         point = here.point + share * direction
     return None
 

@@ -83,7 +83,7 @@ class _MarginLearner(ChoosingLearner):
         eta: float = 10.0,
         radius: float | None = None,
         solver: str = "auto",
-        max_iter: int = 1000,
+        max_iter: int = 3000,
         tol: float = 1e-3,
         n_folds: int = 5,
     ):
@@ -190,7 +190,7 @@ class BNSVM(_MarginLearner):
     solver : {"auto", "lbfgs", "reference"}, default="auto"
         L-BFGS, or the exact problem by a convex solver (``pip install 'discbayes[solver]'``), for small data: without
         soft maximum and rounded corner, so that ``eta`` and ``radius`` do not count.
-    max_iter : int, default=1000
+    max_iter : int, default=3000
         The largest number of iterations.
     tol : float, default=1e-3
         The fit ends when it is at most this share of the objective above the optimum, by a bound from the dual problem.
@@ -288,7 +288,7 @@ class MLBNSVM(_MarginLearner):
         L-BFGS over normalised tables, which is for C1 structures; projected gradients, for any structure; or problem
         (10) by a convex solver (``pip install 'discbayes[solver]'``), for small data, where ``eta`` and ``radius`` do
         not count. "auto" takes the first where it can be used, else the second.
-    max_iter : int, default=1000
+    max_iter : int, default=3000
         The largest number of iterations.
     tol : float, default=1e-3
         The fit ends when it is at most this share of the objective above the optimum, by a bound from the dual problem.
