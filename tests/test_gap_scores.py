@@ -17,7 +17,8 @@ from discbayes.parameters import MaximumAPosteriori
 from discbayes.scores import gap_view
 from discbayes.scores.gap_view import GapView
 from discbayes.scores.sample import SampleScore
-from discbayes.scores.scored import Effort, ScoredNetwork, Task
+from discbayes.scores.scored import ScoredNetwork
+from discbayes.scores.tasks import Effort, Task
 from discbayes.search import GreedyEdges, OrderBased
 from slow_search import SlowScore, with_family
 from test_counts import encoded

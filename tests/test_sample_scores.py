@@ -10,7 +10,8 @@ from discbayes.network import Structure
 from discbayes.objectives import Margin
 from discbayes.scores import bits, views
 from discbayes.scores.sample import SampleScore
-from discbayes.scores.scored import Effort, ScoredNetwork, Task
+from discbayes.scores.scored import ScoredNetwork
+from discbayes.scores.tasks import Effort, Task
 from slow_search import SlowScore, held_out_joint, with_family
 from test_counts import encoded
 

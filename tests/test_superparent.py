@@ -14,7 +14,8 @@ from discbayes.network import Structure
 from discbayes.parameters import MaximumAPosteriori, MaximumLikelihood
 from discbayes.scores import scored, together
 from discbayes.scores.sample import SampleScore
-from discbayes.scores.scored import Effort, ScoredNetwork
+from discbayes.scores.scored import ScoredNetwork
+from discbayes.scores.tasks import Effort
 from discbayes.scores.together import Move, Moves
 from discbayes.search import SuperParent
 from slow_search import SlowScore, super_parent

@@ -13,7 +13,8 @@ from discbayes.network import Structure
 from discbayes.objectives import Margin
 from discbayes.parameters import MaximumConditionalLikelihood, MaximumLikelihood
 from discbayes.scores.sample import SampleScore
-from discbayes.scores.scored import Effort, ScoredNetwork, Task
+from discbayes.scores.scored import ScoredNetwork
+from discbayes.scores.tasks import Effort, Task
 from discbayes.scores.trained import TrainedNetwork
 from discbayes.search import GreedyEdges, OrderBased
 from slow_search import SlowScore, greedy_edges, with_family

@@ -7,7 +7,7 @@ which changes nothing about who wins (``kernels/scanning.py`` says how).
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 import numpy as np
 
@@ -21,43 +21,16 @@ from discbayes.scores.gap_view import GapView
 from discbayes.scores.gaps import GapRows, complete_first
 from discbayes.scores.rows import Rows
 from discbayes.scores.sample import SampleScore
+from discbayes.scores.tasks import Effort, Found, Task, in_turns, joined, stretches
 from discbayes.scores.views import LikelihoodView, MarginView, RateView, View
 
 MOST_CACHED = 80_000_000  # cells of extension tables that are kept between steps: 640 MB
 MOST_MADE = 20_000_000  # cells of extension tables that are made at a time: 160 MB
 PREPARED = 16  # children whose extensions are made at a time
 USUAL_REACH = 24.0  # of a family table: twice the logarithm of a floor of 1e-5
-MOST_SEEDS, SEED_SHARE = 64, 256  # candidates that looked best last time and are scored first: one in so many
-STRETCH = 64  # candidates of a child that are scanned at a time
 SCAN_COST = {scanning.RATE: 0.5, scanning.MARGIN: 1.0, scanning.LIKELIHOOD: 8.0}  # nanoseconds for a row, roughly
 SHORTEST = 250_000.0  # nanoseconds of one child's scan from which on a second thread is worth the interpreter's lock
 ROUNDING = 1e-9  # of the total weight: values that differ by less are equal
-
-
-@dataclass(frozen=True)
-class Task:
-    """Candidates of one child: each of ``parents`` joins the family, together with those of ``through``."""
-
-    child: int
-    parents: np.ndarray
-    through: tuple[int, ...] = ()
-
-
-@dataclass(frozen=True)
-class Found:
-    """The best candidate: how much it adds, the child, and the parents that join; and what finding it took."""
-
-    gain: float
-    child: int
-    joining: tuple[int, ...]
-
-
-@dataclass
-class Effort:
-    """How many candidates were scored, and how many of them were abandoned because they could not win."""
-
-    evaluations: int = 0
-    abandoned: int = 0
 
 
 class ScoredNetwork:
@@ -204,7 +177,7 @@ class ScoredNetwork:
             else np.full(task.parents.size, np.inf)
             for task in tasks
         ]
-        first, second, rest = _in_turns(tasks, gains)
+        first, second, rest = in_turns(tasks, gains)
         yield from (batch for batch in (first, second) if batch)
         pieces = [piece for task in rest for piece in self._pieces(task)]
         promise = [float(self._last_gains(piece)[piece.parents].max()) for piece in pieces]
@@ -268,11 +241,11 @@ class ScoredNetwork:
         if self._gap_view is None and any(map(self._joins_trees, batch)) and GapView.possible(self.gaps, self.families):
             self._gap_view = GapView(self.gaps, self.families, self.score, self.n_jobs)
         hope = self._gap_hope(self.gaps.log_joint)
-        stretches = [_stretches(task) for task in batch]
+        stretches = [stretches(task) for task in batch]
         pairs = [(part, made) for parts, made in zip(stretches, extensions, strict=True) for part in parts]
         n_jobs = self.n_jobs if work >= SHORTEST * len(pairs) else 1
         scanned = iter(parallel_map(lambda pair: self._scan(*pair, bound, rise, hope), pairs, n_jobs, work=work))
-        return [_joined([next(scanned) for _ in parts]) for parts in stretches]
+        return [joined([next(scanned) for _ in parts]) for parts in stretches]
 
     def _make_view(self, reach: float) -> View:
         if self.score.kind == scanning.RATE:
@@ -357,40 +330,6 @@ class ScoredNetwork:
             new = self.maker.make(task.child, joining)
             gains[k] += self._gap_value(self.gaps.after(self.families, new, self.gaps.log_joint)) - now
             exact[k] = gains[k] >= bound
-
-
-def _stretches(task: Task) -> list[Task]:
-    """A task in parts for several threads, of the same size whatever their number."""
-    n = task.parents.size
-    return (
-        [replace(task, parents=task.parents[k : k + STRETCH]) for k in range(0, n, STRETCH)] if n > STRETCH else [task]
-    )
-
-
-def _joined(results: list[tuple[np.ndarray, np.ndarray]]) -> tuple[np.ndarray, np.ndarray]:
-    if len(results) == 1:
-        return results[0]
-    return np.concatenate([gains for gains, _ in results]), np.concatenate([exact for _, exact in results])
-
-
-def _in_turns(tasks: Sequence[Task], gains: Sequence[np.ndarray]) -> tuple[list[Task], list[Task], list[Task]]:
-    """A few of the candidates that added most last time, some more of them, and the rest.
-
-    A gain that is not known is infinite, and its candidate is left for the rest.
-    """
-    every = np.concatenate([np.empty(0), *gains])
-    turn, known = np.full(every.size, 2), np.flatnonzero(np.isfinite(every))
-    seeds = min(MOST_SEEDS, 2 + known.size // SEED_SHARE)
-    if known.size > seeds:
-        best = known[np.argsort(-every[known], kind="stable")[:seeds]]
-        turn[best], turn[best[: 2 + seeds // 8]] = 1, 0
-    batches: tuple[list[Task], list[Task], list[Task]] = ([], [], [])
-    end = 0
-    for task in tasks:
-        end, its = end + task.parents.size, turn[end : end + task.parents.size]
-        for t in np.unique(its):
-            batches[t].append(replace(task, parents=task.parents[its == t]))
-    return batches
 
 
 def _log_prior(rows: Rows, score: SampleScore) -> np.ndarray:

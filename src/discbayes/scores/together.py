@@ -10,7 +10,8 @@ import numpy as np
 
 from discbayes.engine import parallel_map
 from discbayes.kernels import families, scanning, together
-from discbayes.scores.scored import Effort, ScoredNetwork
+from discbayes.scores.scored import ScoredNetwork
+from discbayes.scores.tasks import Effort
 
 AT_ONCE = 128  # moves of one parent that a thread takes together
 MOST_TOGETHER = 10_000_000  # cells of all tables of a parent that a thread holds at once: 80 MB

@@ -22,7 +22,8 @@ from discbayes.kernels import scanning
 from discbayes.network import Structure
 from discbayes.scores.rows import Rows
 from discbayes.scores.sample import SampleScore
-from discbayes.scores.scored import ROUNDING, Effort, Found, ScoredNetwork, Task
+from discbayes.scores.scored import ROUNDING, ScoredNetwork
+from discbayes.scores.tasks import Effort, Found, Task
 
 
 class TrainedNetwork:

@@ -23,7 +23,7 @@ from typing import Any
 import numpy as np
 
 from discbayes.network import Structure
-from discbayes.scores.scored import Effort, Found, Task
+from discbayes.scores.tasks import Effort, Found, Task
 from discbayes.scores.trained import AnyNetwork
 from discbayes.search.base import Run, check_k, check_start
 from discbayes.search.orders import order_features

@@ -16,7 +16,8 @@ from typing import Any
 import numpy as np
 
 from discbayes.network.graph import descendants
-from discbayes.scores.scored import Effort, ScoredNetwork, Task
+from discbayes.scores.scored import ScoredNetwork
+from discbayes.scores.tasks import Effort, Task
 from discbayes.scores.together import Move, Moves
 from discbayes.search.base import Run, check_k, check_start
 from discbayes.search.sampled import SampleSearch

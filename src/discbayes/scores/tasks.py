@@ -1,0 +1,72 @@
+"""Candidates of a search step: those of one child are a task, which is cut into stretches and put in order."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+MOST_SEEDS, SEED_SHARE = 64, 256  # candidates that looked best last time and are scored first: one in so many
+STRETCH = 64  # candidates of a child that are scanned at a time
+
+
+@dataclass(frozen=True)
+class Task:
+    """Candidates of one child: each of ``parents`` joins the family, together with those of ``through``."""
+
+    child: int
+    parents: np.ndarray
+    through: tuple[int, ...] = ()
+
+
+@dataclass(frozen=True)
+class Found:
+    """The best candidate: how much it adds, the child, and the parents that join; and what finding it took."""
+
+    gain: float
+    child: int
+    joining: tuple[int, ...]
+
+
+@dataclass
+class Effort:
+    """How many candidates were scored, and how many of them were abandoned because they could not win."""
+
+    evaluations: int = 0
+    abandoned: int = 0
+
+
+def stretches(task: Task) -> list[Task]:
+    """A task in parts for several threads, of the same size whatever their number."""
+    n = task.parents.size
+    return (
+        [replace(task, parents=task.parents[k : k + STRETCH]) for k in range(0, n, STRETCH)] if n > STRETCH else [task]
+    )
+
+
+def joined(results: list[tuple[np.ndarray, np.ndarray]]) -> tuple[np.ndarray, np.ndarray]:
+    """The gains of the parts of a task, and whether they are exact, together."""
+    if len(results) == 1:
+        return results[0]
+    return np.concatenate([gains for gains, _ in results]), np.concatenate([exact for _, exact in results])
+
+
+def in_turns(tasks: Sequence[Task], gains: Sequence[np.ndarray]) -> tuple[list[Task], list[Task], list[Task]]:
+    """A few of the candidates that added most last time, some more of them, and the rest.
+
+    A gain that is not known is infinite, and its candidate is left for the rest.
+    """
+    every = np.concatenate([np.empty(0), *gains])
+    turn, known = np.full(every.size, 2), np.flatnonzero(np.isfinite(every))
+    seeds = min(MOST_SEEDS, 2 + known.size // SEED_SHARE)
+    if known.size > seeds:
+        best = known[np.argsort(-every[known], kind="stable")[:seeds]]
+        turn[best], turn[best[: 2 + seeds // 8]] = 1, 0
+    batches: tuple[list[Task], list[Task], list[Task]] = ([], [], [])
+    end = 0
+    for task in tasks:
+        end, its = end + task.parents.size, turn[end : end + task.parents.size]
+        for t in np.unique(its):
+            batches[t].append(replace(task, parents=task.parents[its == t]))
+    return batches
