@@ -241,11 +241,11 @@ class ScoredNetwork:
         if self._gap_view is None and any(map(self._joins_trees, batch)) and GapView.possible(self.gaps, self.families):
             self._gap_view = GapView(self.gaps, self.families, self.score, self.n_jobs)
         hope = self._gap_hope(self.gaps.log_joint)
-        stretches = [stretches(task) for task in batch]
-        pairs = [(part, made) for parts, made in zip(stretches, extensions, strict=True) for part in parts]
+        cut = [stretches(task) for task in batch]
+        pairs = [(part, made) for parts, made in zip(cut, extensions, strict=True) for part in parts]
         n_jobs = self.n_jobs if work >= SHORTEST * len(pairs) else 1
         scanned = iter(parallel_map(lambda pair: self._scan(*pair, bound, rise, hope), pairs, n_jobs, work=work))
-        return [joined([next(scanned) for _ in parts]) for parts in stretches]
+        return [joined([next(scanned) for _ in parts]) for parts in cut]
 
     def _make_view(self, reach: float) -> View:
         if self.score.kind == scanning.RATE:
