@@ -328,7 +328,7 @@ def test_local_optima_are_spoken_of():
         ({"tol": float("nan")}, "tol=nan"),
         ({"generative": MaximumLikelihood(0)}, "epsilon=0 must be above 0"),
         ({"stopping": "early"}, "stopping='early' is not one of 'convergence', 'cross-tuning'"),
-        ({"solver": "newton"}, "solver='newton' is not one of 'lbfgs'"),
+        ({"solver": "newton"}, "solver='newton' is not one of 'auto', 'lbfgs'"),
     ],
 )
 def test_settings_that_make_no_sense(setting, message):

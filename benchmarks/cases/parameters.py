@@ -21,6 +21,7 @@ from discbayes.optim import lbfgs
 from discbayes.parameters import DFE, DiscriminativeCCBN, ExtendedCCBN, WeightedCCBN
 from discbayes.parameters.fits import Fit
 from discbayes.parameters.gradient import GradientLearner
+from discbayes.parameters.scaling import minimize
 from discbayes.search import SpanningTree
 from suite.data import coded
 from suite.measure import N_JOBS, Row, below, faster, noted, seconds
@@ -81,7 +82,7 @@ def _time_to(learner: GradientLearner, data: Encoded, structure: Structure, goal
     start = time.perf_counter()
     fit = _fit(learner, data, structure)
     weight = fit.problem.total_weight
-    outcome = lbfgs(fit.problem.loss, fit.start, 10_000, 0.0, lambda _, loss: loss * weight <= goal)
+    outcome = minimize(fit.problem, fit.start, 10_000, 0.0, lambda _, loss: loss * weight <= goal)
     taken = time.perf_counter() - start
     if outcome.value * weight > goal:
         raise RuntimeError(f"ended at {outcome.value * weight}, above {goal}")

@@ -19,12 +19,12 @@ def distinct_rows(data: Encoded) -> Encoded:
     for a row of weight 2 as for the row twice.
     """
     keys = _keys(data)
-    order = np.argsort(keys, kind="stable")
+    order = np.argsort(keys)
     first = _starts_a_run(data, order, keys[order])
     weight = np.ones(data.n_samples) if data.weight is None else data.weight.astype(float)
     total = np.add.reduceat(weight[order], np.flatnonzero(first)) if order.size else weight
     kept = order[first]
-    return replace(data, codes=np.ascontiguousarray(data.codes[:, kept]), y=data.classes[kept], weight=total)
+    return replace(data, codes=np.take(data.codes, kept, axis=1), y=data.classes[kept], weight=total)
 
 
 def _keys(data: Encoded) -> np.ndarray:
@@ -42,6 +42,6 @@ def _starts_a_run(data: Encoded, order: np.ndarray, keys: np.ndarray) -> np.ndar
     first = np.ones(order.size, dtype=bool)
     same = np.flatnonzero(keys[1:] == keys[:-1]) + 1
     here, before = order[same], order[same - 1]
-    differs = (data.codes[:, here] != data.codes[:, before]).any(axis=0)
+    differs = (np.take(data.codes, here, axis=1) != np.take(data.codes, before, axis=1)).any(axis=0)
     first[same] = differs | (data.classes[here] != data.classes[before])
     return first

@@ -14,6 +14,15 @@ inline_kernel = numba.njit(nogil=True, inline="always")
 helper = numba.njit(nogil=True, cache=True, no_cpython_wrapper=True, no_cfunc_wrapper=True)
 # The same where a call would cost more than the few cells that the helper works on.
 small_helper = numba.njit(nogil=True, cache=True, no_cpython_wrapper=True, no_cfunc_wrapper=True, forceinline=True)
+# Where a product and a sum may be one instruction, which is quicker and rounds once.
+contracting_kernel = numba.njit(nogil=True, cache=True, fastmath={"contract"})
+contracting_helper = numba.njit(
+    nogil=True, cache=True, no_cpython_wrapper=True, no_cfunc_wrapper=True, fastmath={"contract"}
+)
+# The same where sums may be added up in any order as well.
+summing_helper = numba.njit(
+    nogil=True, cache=True, no_cpython_wrapper=True, no_cfunc_wrapper=True, fastmath={"contract", "reassoc"}
+)
 
 
 @intrinsic

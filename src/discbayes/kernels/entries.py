@@ -2,46 +2,62 @@
 
 Each feature has a usual cell, the one that most rows are in. A row is the list of its other cells, its *entries*: its
 log-joint is that of a row with usual cells only, plus what each entry differs from the usual cell of its feature. The
-classes of a cell stand in a stretch of ``width`` numbers, an even number, which are summed four at a time, and the last
-two if need be, so that sums stay in registers.
+classes of a cell stand in a stretch of ``width`` numbers, which are two, or a multiple of four that are summed eight or
+four at a time, so that sums stay in registers.
 """
 
 from __future__ import annotations
 
 import numpy as np
 
-from discbayes.kernels._compile import kernel
+from discbayes.kernels._compile import kernel, small_helper
+from discbayes.kernels._vectors import load, plus, store
 
-ONE, TWO, THREE = np.uint64(1), np.uint64(2), np.uint64(3)
-
-
-@kernel
-def family_cells(codes, feature, first, parents, strides, out):
-    """The cell of each row in the table of a feature, counted over all tables; a class makes no cell of its own."""
-    own = codes[feature]
-    for m in range(out.size):
-        out[m] = first + np.int64(own[m])
-    for k in range(parents.size):
-        parent, stride = codes[parents[k]], strides[k]
-        for m in range(out.size):
-            out[m] += parent[m] * stride
+PAIR = 2
+ZERO, ONE, FOUR, EIGHT = np.uint64(0), np.uint64(1), np.uint64(4), np.uint64(8)
 
 
-@kernel
-def count_entries(cells, usual, lengths):
-    """Add one to the length of each row whose cell is not the usual one."""
-    for m in range(cells.size):
-        if cells[m] != usual:
-            lengths[m] += 1
+def stretch(n_classes: int) -> int:
+    """The numbers that the classes of a cell take up."""
+    return PAIR if n_classes <= PAIR else -(-n_classes // 4) * 4
+
+
+@small_helper
+def _cell(codes, m, feature, parent_start, parent_index, parent_stride):
+    """The cell of a row in the table of a feature, without the class."""
+    cell = np.int64(codes[feature, m])
+    for k in range(parent_start[feature], parent_start[feature + 1]):
+        cell += codes[parent_index[k], m] * parent_stride[k]
+    return cell
 
 
 @kernel
-def add_entries(cells, usual, ends, entries):
-    """Append the cell of each row that is not the usual one; ``ends`` are where the lists end so far."""
-    for m in range(cells.size):
-        if cells[m] != usual:
-            entries[ends[m]] = cells[m]
-            ends[m] += 1
+def find_usual(codes, parent_start, parent_index, parent_stride, offsets, usual, lengths):
+    """The cell of each feature that most rows are in, the first of several, and how many others each row has."""
+    n_features, n_rows = codes.shape
+    cells = np.empty(n_rows, np.int64)
+    for i in range(n_features):
+        counts = np.zeros(offsets[i + 1] - offsets[i], np.int64)
+        for m in range(n_rows):
+            cells[m] = _cell(codes, m, i, parent_start, parent_index, parent_stride)
+            counts[cells[m]] += 1
+        most = np.argmax(counts) if counts.size else 0
+        usual[i] = offsets[i] + most
+        for m in range(n_rows):
+            lengths[m] += cells[m] != most
+
+
+@kernel
+def list_entries(codes, parent_start, parent_index, parent_stride, offsets, usual, starts, entries):
+    """Write the cells of each row that are not the usual ones, from where its list starts."""
+    for m in range(codes.shape[1]):
+        at, end = starts[m], starts[m + 1]
+        i = 0
+        while at < end:
+            cell = offsets[i] + _cell(codes, m, i, parent_start, parent_index, parent_stride)
+            entries[at] = cell
+            at += cell != usual[i]  # a usual one is overwritten
+            i += 1
 
 
 @kernel
@@ -59,63 +75,65 @@ def differences(numbers, prior, offsets, usual, n_classes, width, base, out):
 
 
 @kernel
-def add_up(entries, starts, first, base, table, width, out):
+def add_up(entries, starts, first, base, table, out):
     """The log-joint of consecutive rows, of which ``first`` is the first."""
-    n_rows, n_classes = out.shape
-    wide = np.uint64(width)
+    n_rows, width = out.shape
+    wide, flat = np.uint64(width), out.reshape(out.size)
     for m in range(n_rows):
         begin, end = starts[first + m], starts[first + m + 1]
-        for c in range(0, width - 3, 4):
-            p, q, r, s = base[c], base[c + 1], base[c + 2], base[c + 3]
-            shift = np.uint64(c)
+        if width == PAIR:
+            p, q = base[0], base[1]
             for k in range(begin, end):
-                at = np.uint64(entries[k]) * wide + shift
+                at = np.uint64(entries[k]) * wide
                 p += table[at]
                 q += table[at + ONE]
-                r += table[at + TWO]
-                s += table[at + THREE]
-            out[m, c], out[m, c + 1], out[m, c + 2] = p, q, r
-            if c + 3 < n_classes:
-                out[m, c + 3] = s
-        if width & 3:
-            p, q = base[width - 2], base[width - 1]
-            shift = np.uint64(width - 2)
+            out[m, 0], out[m, 1] = p, q
+            continue
+        row, c = np.uint64(m) * wide, ZERO
+        while c + FOUR < wide:
+            left, right = load(base, c), load(base, c + FOUR)
             for k in range(begin, end):
-                at = np.uint64(entries[k]) * wide + shift
-                p += table[at]
-                q += table[at + ONE]
-            out[m, width - 2] = p
-            if width == n_classes:
-                out[m, width - 1] = q
+                at = np.uint64(entries[k]) * wide + c
+                left, right = plus(left, load(table, at)), plus(right, load(table, at + FOUR))
+            store(left, flat, row + c)
+            store(right, flat, row + c + FOUR)
+            c += EIGHT
+        if c < wide:
+            left = load(base, c)
+            for k in range(begin, end):
+                left = plus(left, load(table, np.uint64(entries[k]) * wide + c))
+            store(left, flat, row + c)
 
 
 @kernel
-def hand_back(entries, starts, first, residual, width, total, out):
+def hand_back(entries, starts, first, residual, total, out):
     """Add the gradient of each row to its entries, and to the total over the rows."""
-    n_rows, n_classes = residual.shape
-    wide = np.uint64(width)
+    n_rows, width = residual.shape
+    wide, flat = np.uint64(width), residual.reshape(residual.size)
     for m in range(n_rows):
         begin, end = starts[first + m], starts[first + m + 1]
-        for c in range(n_classes):
-            total[c] += residual[m, c]
-        for c in range(0, width - 3, 4):
-            p, q, r = residual[m, c], residual[m, c + 1], residual[m, c + 2]
-            s = residual[m, c + 3] if c + 3 < n_classes else 0.0
-            shift = np.uint64(c)
+        for k in range(total.size):
+            total[k] += residual[m, k]
+        if width == PAIR:
+            p, q = residual[m, 0], residual[m, 1]
             for k in range(begin, end):
-                at = np.uint64(entries[k]) * wide + shift
+                at = np.uint64(entries[k]) * wide
                 out[at] += p
                 out[at + ONE] += q
-                out[at + TWO] += r
-                out[at + THREE] += s
-        if width & 3:
-            p = residual[m, width - 2]
-            q = residual[m, width - 1] if width == n_classes else 0.0
-            shift = np.uint64(width - 2)
+            continue
+        row, c = np.uint64(m) * wide, ZERO
+        while c + FOUR < wide:
+            left, right = load(flat, row + c), load(flat, row + c + FOUR)
             for k in range(begin, end):
-                at = np.uint64(entries[k]) * wide + shift
-                out[at] += p
-                out[at + ONE] += q
+                at = np.uint64(entries[k]) * wide + c
+                store(plus(left, load(out, at)), out, at)
+                store(plus(right, load(out, at + FOUR)), out, at + FOUR)
+            c += EIGHT
+        if c < wide:
+            left = load(flat, row + c)
+            for k in range(begin, end):
+                at = np.uint64(entries[k]) * wide + c
+                store(plus(left, load(out, at)), out, at)
 
 
 @kernel

@@ -9,8 +9,10 @@ from __future__ import annotations
 import numpy as np
 
 from discbayes.kernels._compile import helper, kernel
+from discbayes.kernels.exponential import exp_in_place
 
 TIE = 1e-9  # scores that differ by less are equal: sums of the same logarithms in another order must decide alike
+STRETCH = 64  # rows of which the exponentials are taken together
 
 
 @kernel
@@ -59,44 +61,82 @@ def likelihood_rows(log_joint, y, values, gradient):
 
 
 @kernel
-def likelihood_total(log_joint, y, weight, gradient):
+def likelihood_total(log_joint, n_classes, y, weight, gradient):
     """Σ weight · log P(y | x) of a log-joint that is finite, and its gradient.
 
-    Several rows are multiplied before a logarithm is taken of them.
+    The gradient may be written in the place of the log-joint. Columns from ``n_classes`` on are left alone.
     """
-    n_classes = log_joint.shape[1]
-    total, product = 0.0, 1.0
-    for m in range(y.size):
-        row, out, own = log_joint[m], gradient[m], y[m]
+    shares, power = np.empty(STRETCH * n_classes), np.empty(STRETCH * n_classes)
+    sums, total = np.empty(STRETCH), 0.0
+    for first in range(0, y.size, STRETCH):
+        last = min(first + STRETCH, y.size)
         if n_classes == 2:
-            ahead = row[own] - row[1 - own]
-            odds = np.exp(-abs(ahead))
-            summed = 1.0 + odds
-            left = weight[m] * (odds if ahead > 0.0 else 1.0) / summed
-            out[own], out[1 - own] = left, -left
-            gain = ahead if ahead < 0.0 else 0.0
+            total += _two_classes(log_joint, first, last, y, weight, shares, power, sums, gradient)
         else:
-            top = row[0]
-            for c in range(1, n_classes):
-                top = row[c] if row[c] > top else top
-            summed = 0.0
-            for c in range(n_classes):
-                out[c] = np.exp(row[c] - top)
-                summed += out[c]
-            scale = -weight[m] / summed
-            for c in range(n_classes):
-                out[c] *= scale
-            out[own] += weight[m]
-            gain = row[own] - top
-        total += weight[m] * gain
+            total += _many_classes(log_joint, n_classes, first, last, y, weight, shares, power, sums, gradient)
+        total -= _log_of(sums, weight, first, last)
+    return total
+
+
+@helper
+def _two_classes(log_joint, first, last, y, weight, odds, power, sums, gradient):
+    """Σ weight · (score of the class − best score); written are the gradient, and Σ exp(score − best score)."""
+    n, total = last - first, 0.0
+    for k in range(n):
+        ahead = (2 * y[first + k] - 1) * (log_joint[first + k, 1] - log_joint[first + k, 0])
+        total += weight[first + k] * min(ahead, 0.0)
+        odds[k] = -abs(ahead)
+        sums[k] = ahead
+    exp_in_place(odds[:n], power[:n])
+    for k in range(n):
+        ahead, worse = sums[k], odds[k]
+        sums[k] = 1.0 + worse
+        other = worse if ahead > 0.0 else 1.0
+        signed = (2 * y[first + k] - 1) * weight[first + k] * other / sums[k]
+        gradient[first + k, 0], gradient[first + k, 1] = -signed, signed
+    return total
+
+
+@helper
+def _many_classes(log_joint, n_classes, first, last, y, weight, shares, power, sums, gradient):
+    """The same for any number of classes."""
+    total, at = 0.0, 0
+    for m in range(first, last):
+        top = log_joint[m, 0]
+        for c in range(1, n_classes):
+            top = log_joint[m, c] if log_joint[m, c] > top else top
+        for c in range(n_classes):
+            shares[at + c] = log_joint[m, c] - top
+        total += weight[m] * (log_joint[m, y[m]] - top)
+        at += n_classes
+    exp_in_place(shares[:at], power[:at])
+    at = 0
+    for m in range(first, last):
+        summed = 0.0
+        for c in range(n_classes):
+            summed += shares[at + c]
+        scale = -weight[m] / summed
+        for c in range(n_classes):
+            gradient[m, c] = shares[at + c] * scale
+        gradient[m, y[m]] += weight[m]
+        sums[m - first] = summed
+        at += n_classes
+    return total
+
+
+@helper
+def _log_of(sums, weight, first, last):
+    """Σ weight · log of sums between 1 and the number of classes; many are multiplied before a logarithm is taken."""
+    total, product = 0.0, 1.0
+    for m in range(first, last):
         if weight[m] == 1.0:
-            product *= summed
+            product *= sums[m - first]
             if product > 1e200:
-                total -= np.log(product)
+                total += np.log(product)
                 product = 1.0
         else:
-            total -= weight[m] * np.log(summed)
-    return total - np.log(product)
+            total += weight[m] * np.log(sums[m - first])
+    return total + np.log(product)
 
 
 @helper

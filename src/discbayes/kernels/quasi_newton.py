@@ -6,22 +6,16 @@ bits depend on how many there are. Plain loops do neither.
 
 from __future__ import annotations
 
-from discbayes.kernels._compile import helper, kernel
+from discbayes.kernels._compile import kernel, summing_helper
 
 
-@helper
+@summing_helper
 def _dot(a, b):
-    """Σ a·b, in four sums at a time."""
-    p, q, r, s = 0.0, 0.0, 0.0, 0.0
-    whole = a.size - a.size % 4
-    for k in range(0, whole, 4):
-        p += a[k] * b[k]
-        q += a[k + 1] * b[k + 1]
-        r += a[k + 2] * b[k + 2]
-        s += a[k + 3] * b[k + 3]
-    for k in range(whole, a.size):
-        p += a[k] * b[k]
-    return (p + q) + (r + s)
+    """Σ a·b, in several sums at a time, as many as the processor likes."""
+    total = 0.0
+    for k in range(a.size):
+        total += a[k] * b[k]
+    return total
 
 
 @kernel
@@ -31,10 +25,11 @@ def dot(a, b):
 
 
 @kernel
-def downhill(gradient, steps, changes, newest, size, shares, out):
+def downhill(gradient, steps, changes, products, newest, size, shares, out):
     """The direction −H·gradient, where H follows from the last steps and the changes of the gradient along them.
 
-    The two-loop recursion. ``steps`` and ``changes`` are rings of which ``size`` rows are in use, ``newest`` the last.
+    The two-loop recursion. ``steps`` and ``changes`` are rings of which ``size`` rows are in use, ``newest`` the last;
+    ``products`` are those of the two.
     """
     for k in range(gradient.size):
         out[k] = -gradient[k]
@@ -42,14 +37,14 @@ def downhill(gradient, steps, changes, newest, size, shares, out):
         return
     for back in range(size):
         at = (newest - back) % steps.shape[0]
-        shares[at] = _dot(steps[at], out) / _dot(steps[at], changes[at])
+        shares[at] = _dot(steps[at], out) / products[at]
         for k in range(out.size):
             out[k] -= shares[at] * changes[at, k]
-    scale = _dot(steps[newest], changes[newest]) / _dot(changes[newest], changes[newest])
+    scale = products[newest] / _dot(changes[newest], changes[newest])
     for k in range(out.size):
         out[k] *= scale
     for back in range(size - 1, -1, -1):
         at = (newest - back) % steps.shape[0]
-        rest = shares[at] - _dot(changes[at], out) / _dot(steps[at], changes[at])
+        rest = shares[at] - _dot(changes[at], out) / products[at]
         for k in range(out.size):
             out[k] += rest * steps[at, k]

@@ -41,12 +41,14 @@ class _Memory:
     def __init__(self, n: int):
         self._longest = int(np.clip(MEMORY_CELLS // max(n, 1), *MEMORY))
         self._steps, self._changes = np.empty((self._longest, n)), np.empty((self._longest, n))
-        self._shares = np.empty(self._longest)
+        self._products, self._shares = np.empty(self._longest), np.empty(self._longest)
         self._newest, self._size = -1, 0
 
     def direction(self, gradient: np.ndarray) -> np.ndarray:
         out = np.empty_like(gradient)
-        kernels.downhill(gradient, self._steps, self._changes, self._newest, self._size, self._shares, out)
+        kernels.downhill(
+            gradient, self._steps, self._changes, self._products, self._newest, self._size, self._shares, out
+        )
         return out
 
     def first_step(self, gradient: np.ndarray) -> float:
@@ -55,7 +57,9 @@ class _Memory:
 
     def add(self, step: np.ndarray, change: np.ndarray) -> None:
         """Remember a step; one along which the curvature is lost in rounding would spoil the estimate."""
-        if kernels.dot(step, change) > 1e-14 * kernels.dot(change, change):
+        product = kernels.dot(step, change)
+        if product > 1e-14 * kernels.dot(change, change):
             self._newest = (self._newest + 1) % self._longest
             self._size = min(self._size + 1, self._longest)
             self._steps[self._newest], self._changes[self._newest] = step, change
+            self._products[self._newest] = product

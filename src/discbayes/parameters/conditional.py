@@ -64,8 +64,9 @@ class MaximumConditionalLikelihood(_ConditionalLearner):
         λ of the penalty λ/2·‖free numbers − centre‖². Of several, held-out folds choose; "cv" has a grid.
     towards : {"zero", "generative"}, default="zero"
         The centre of the penalty: zero, where the class itself is not penalised, or the generative tables.
-    solver : {"lbfgs", "cg"}, default="lbfgs"
-        How the maximum is found.
+    solver : {"auto", "lbfgs", "cg"}, default="auto"
+        How the maximum is found. "auto" is L-BFGS, for tables of free numbers with a penalty and few cells in
+        coordinates that even out the curvature; ways that end before convergence are always those of "lbfgs".
     backoff : bool, default=True
         Whether parents' values that were never seen together leave the word to P(feature | class).
 

@@ -19,16 +19,18 @@ from discbayes.data.distinct import distinct_rows
 from discbayes.data.domain import Encoded
 from discbayes.engine import Context, parallel_map
 from discbayes.network import Layout, Structure, Tables
-from discbayes.optim import SOLVERS, Callback, Outcome, until_interrupted
+from discbayes.optim import SOLVERS, Callback, Outcome, lbfgs, until_interrupted
 from discbayes.parameters.choosing import ChoosingLearner, Fold, Setting
 from discbayes.parameters.fits import Fit, Watch, seen_cells
 from discbayes.parameters.frequency import MaximumAPosteriori, MaximumLikelihood
 from discbayes.parameters.logscores import LogScores
 from discbayes.parameters.parameterization import Direct, Parameterization, Softmax
 from discbayes.parameters.problem import Penalty, Problem
+from discbayes.parameters.scaling import minimize
 from discbayes.parameters.starts import start_tables
 
 STOPPING = ("convergence", "cross-tuning", "held-out")
+AUTO = "auto"  # the quickest solver
 STARTS = ("generative", "zeros")
 TOWARDS = ("zero", "generative")
 GENERATIVE: dict[str, Callable[[], Any]] = {
@@ -57,7 +59,7 @@ class GradientLearner(ChoosingLearner):
         start: Any = "generative",
         penalty: Any = 0.0,
         towards: str = "zero",
-        solver: str = "lbfgs",
+        solver: str = AUTO,
         backoff: bool = True,
     ):
         super().__init__(max_iter, tol, n_folds)
@@ -136,7 +138,11 @@ class GradientLearner(ChoosingLearner):
         max_iter: int,
         callback: Callback | None = None,
     ) -> Outcome:
-        return SOLVERS[self.solver](problem.loss, free, max_iter, self.tol, callback)
+        if self.solver != AUTO:
+            return SOLVERS[self.solver](problem.loss, free, max_iter, self.tol, callback)
+        if self.stopping != "convergence":  # the iterations on the way are what counts
+            return lbfgs(problem.loss, free, max_iter, self.tol, callback)
+        return minimize(problem, free, max_iter, self.tol, callback)
 
     def _climb_or_stop(self, fit: Fit, max_iter: int, callback: Callback) -> Outcome:
         """The same; interrupted, it ends where the last iteration did, which is the best point so far."""
@@ -174,7 +180,7 @@ class GradientLearner(ChoosingLearner):
 
     def _check(self) -> None:
         super()._check()
-        self._check_names(stopping=STOPPING, solver=SOLVERS, towards=TOWARDS)
+        self._check_names(stopping=STOPPING, solver=(AUTO, *SOLVERS), towards=TOWARDS)
         if not isinstance(self.start, Tables):
             self._check_names(start=STARTS)
         self._check_generative()

@@ -37,6 +37,16 @@ class Numbers(NamedTuple):
         return float(dot(self.prior, other.prior) + dot(self.cells, other.cells))
 
 
+class Own(NamedTuple):
+    """Cells that have a free number of their own for each class, and these; of two classes there is one for both.
+
+    Cell 0 is the class by itself; those of the tables follow, counted without the class.
+    """
+
+    cells: np.ndarray
+    free: np.ndarray  # by cell and class
+
+
 class Parameterization(Protocol):
     """What a problem asks of a parameterisation."""
 
@@ -45,6 +55,7 @@ class Parameterization(Protocol):
     size: int
     n_prior: int  # the first free numbers are those of the class
     repeats: float  # the table entries that each free number stands for, as a penalty counts them
+    own: Own | None  # cells with free numbers of their own, where free numbers are those in the tables
 
     def start(self, tables: Tables) -> np.ndarray:
         """The free numbers that give these tables, or come nearest."""
@@ -71,6 +82,7 @@ class Softmax:
     """
 
     normalized, repeats = True, 1.0
+    own: Own | None = None
 
     def __init__(self, layout: Layout):
         self.layout, self.n_prior = layout, layout.n_classes
@@ -121,6 +133,7 @@ class _Affine:
     """Numbers that are offset + factor · free number; cells without a free number are their offset."""
 
     normalized, repeats = False, 1.0
+    own: Own | None = None
 
     def __init__(self, layout: Layout, offset: Numbers, factor: Numbers, slots: np.ndarray):
         self.layout = layout
@@ -185,8 +198,7 @@ class Direct(_Affine):
     """
 
     def __init__(self, layout: Layout, seen: np.ndarray, around: Tables):
-        own = _own_slots(layout)
-        slots = np.where(np.concatenate([np.ones(layout.n_classes, bool), seen]), own, -1)
+        slots = np.where(np.concatenate([np.ones(layout.n_classes, bool), seen]), _own_slots(layout), -1)
         factor = np.ones(slots.size)
         if layout.n_classes == 2:
             pairs = slots.reshape(-1, 2)
@@ -203,6 +215,7 @@ class Direct(_Affine):
                 offset.cells[seen] = 0.0
         at = layout.n_classes
         super().__init__(layout, offset, Numbers(factor[:at], factor[at:]), _packed(slots))
+        self.own = _own(self._slots.reshape(-1, layout.n_classes))
 
 
 class Weights(_Affine):
@@ -218,6 +231,13 @@ class Weights(_Affine):
         factor = Numbers(generative.log_prior, generative.log_theta)
         offset = Numbers(np.zeros(layout.n_classes), np.where(seen, 0.0, generative.log_theta))
         super().__init__(layout, offset, factor, slots)
+
+
+def _own(slots: np.ndarray) -> Own:
+    """The cells whose slots, by cell and class, are all different, or all the same where classes are two."""
+    free = slots[:, :1] if slots.shape[1] == 2 else slots
+    cells = np.flatnonzero((slots[:, 0] >= 0) & ((slots.shape[1] == 2) | (slots[:, 0] != slots[:, -1])))
+    return Own(cells, free[cells])
 
 
 def _own_slots(layout: Layout) -> np.ndarray:

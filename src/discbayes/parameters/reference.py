@@ -1,33 +1,35 @@
-"""Margins by a generic convex solver: exact answers on small data, which the scalable solver is compared with (P13).
+"""Margins by a generic convex solver: exact answers on small data, for the scalable solver to be compared with (P13).
 
-With ω for log P(c) and log θ, A·ω for how far each row's class is ahead of each rival, and slacks ξ ≥ 0, the problem is
+With ω for log P(c) and log θ, and A·ω for how far each row's class is ahead of each rival, the problem is to
 
-    minimise f(ω) + λ Σ w·ξ    such that A·ω + ξ ≥ γ for every row and rival
+    minimise f(ω) + λ Σ w·ξ    such that A·ω + ξ ≥ γ for every row and rival, and ξ ≥ 0
 
-and the problems of the paper are choices of f:
+and the problems of the paper are choices of f. The bound that goes with a solution needs its conjugate f*:
 
-==============================  ==========================  ===================================================
-problem                         f(ω)                        its conjugate f*(u), the most that uᵀω − f(ω) can be
-==============================  ==========================  ===================================================
-(10), the ML-BN-SVM             −nᵀω where Σ exp ω ≤ 1      Σ v·log(v/V), v = n + u ≥ 0 and V its row sums
-                                in each row of each table
-(9) with ``norm="l2"``          ½ ‖ω‖²                      ½ ‖u‖²
-(9) with ``norm="likelihood"``  Σ |n·ω|                     0 where |u| ≤ n
-==============================  ==========================  ===================================================
+==============================  =======================================  =========================================
+problem                         f(ω)                                     f*(u), the most that uᵀω − f(ω) can be
+==============================  =======================================  =========================================
+(10), the ML-BN-SVM             −nᵀω, in each row of a table Σ exp ω ≤ 1  Σ v·log(v/V), v = n + u ≥ 0, V its row sums
+(9) with ``norm="l2"``          ½ ‖ω‖²                                   ½ ‖u‖²
+(9) with ``norm="likelihood"``  Σ |n·ω|                                  0, where |u| ≤ n
+==============================  =======================================  =========================================
 
-(9) lacks ξ ≥ 0 in the paper, without which it is unbounded.
+For any prices μ ≥ 0 of the margins whose sum in each row is at most λ·w, no ω has a value below γ Σ μ − f*(Aᵀμ). So a
+solution is known to be one whatever the solver says of itself, and (10) can be solved for the best prices, too, where
+ω = log(v/V). That is the first attempt, as it is faster and more exact; some problems with many cells of small counts
+need the second, for ω itself.
 
-For any prices μ ≥ 0 of the margins with Σ μ ≤ λ·w in each row, no ω does better than γ Σ μ − f*(Aᵀμ). So a solution comes
-with a bound that holds whatever the solver says of itself. The solver is given the problem of the best prices first,
-which exponential cones of small counts hurt less, and where that leaves a gap, the problem as it stands above.
+P13 states (9) without ξ ≥ 0, and then it has no minimum.
 """
 
 from __future__ import annotations
 
 import math
 import warnings
+from abc import abstractmethod
+from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any, Protocol
+from typing import Any
 
 import numpy as np
 from scipy import sparse
@@ -40,19 +42,20 @@ from discbayes.network import Layout, Tables
 from discbayes.parameters.parameterization import _own_slots
 
 NORMS = ("l2", "likelihood")
-MOST = {"non-zeros": 500_000, "free numbers": 30_000, "of margins and free numbers, the fewer": 3_000}
 SETTINGS = {"tol_gap_abs": 1e-10, "tol_gap_rel": 1e-12, "tol_feas": 1e-10}
-CLOSE, NEAR = 1e-9, 1e-6  # gaps, relative to the value: good enough at once, and good enough to be called optimal
+CLOSE, NEAR = 1e-8, 1e-6  # gaps, relative to the value: no second attempt is needed, and the solution is optimal
 SOLVED = ("optimal", "optimal_inaccurate")
-TINY = np.finfo(float).tiny
+MOST_NON_ZEROS, MOST_NUMBERS, MOST_COUPLED = 500_000, 30_000, 3_000  # each takes about a minute
+SHOWN = 5
+SCALABLE = 'use the scalable solver, solver="auto"'
 
 
 @dataclass(frozen=True)
 class Solution:
     """The best tables that were found, and how good they are.
 
-    ``value`` is what they attain, ``slack`` is Σ w·ξ in it, and no tables have a value below ``bound``. ``status`` is
-    "optimal" where the two are within 1e-6 of each other, relative to the value, and else "optimal_inaccurate".
+    ``value`` is what they attain, and no tables have a value below ``bound``. ``slack`` is Σ w·ξ. ``status`` is
+    "optimal" where value and bound are within 1e-6 of each other, relative to the value, and else "optimal_inaccurate".
     """
 
     tables: Tables
@@ -65,7 +68,7 @@ class Solution:
 def solve_likelihood_margin(
     data: Encoded, layout: Layout, n_prior: np.ndarray, n_cells: np.ndarray, lam: float, gamma: float = 1.0
 ) -> Solution:
-    """Solve problem (10): minimise −nᵀω + λ Σ w·ξ over tables with Σ exp ω ≤ 1 in each row, with margins of γ.
+    """Solve problem (10): minimise −nᵀω + λ Σ w·ξ with margins of γ and Σ exp ω ≤ 1 in each row of each table.
 
     Parameters
     ----------
@@ -74,267 +77,321 @@ def solve_likelihood_margin(
     layout : Layout
         Where the cells of the tables stand; the structure must be C1.
     n_prior, n_cells : array of shape (n_classes,), array of shape (layout.size,)
-        Counts of the classes and of the cells, smoothed: with a count of zero the optimum would lie at −∞. Class
-        columns that share their numbers, of a feature that does not depend on the class, count together.
+        Counts of the classes and of the cells, smoothed: at a count of zero the optimum would be −∞. The class columns
+        of a feature that does not depend on the class share their numbers, and their counts are added.
     lam : float
-        λ: the price of a slack of one. Zero gives relative frequencies, n over its row sum.
+        λ: the price of a slack of one. At zero the tables are relative frequencies, n over its row sum.
     gamma : float, default=1.0
-        γ: the margin that log P(y, x) is to keep from every rival.
+        γ: how far log P(y, x) is to be ahead of every rival.
 
     Raises
     ------
     ValueError
-        Where rows have gaps, the structure is not C1, a count is not above zero, or the problem is too large.
+        Where rows have gaps, the structure is not C1, a count is zero, or the problem is too large.
     RuntimeError
         Where the solver fails.
     """
     _check_structure(data, layout)
-    return _solve(data, layout, (n_prior, n_cells), lam, gamma, _Likelihood)
+    return _solve(data, layout, np.concatenate([n_prior, n_cells]), lam, gamma, _Likelihood)
 
 
 def solve_norm_margin(
     data: Encoded,
     layout: Layout,
+    n_prior: np.ndarray | None,
+    n_cells: np.ndarray | None,
     lam: float,
     gamma: float = 1.0,
     norm: str = "l2",
-    n_prior: np.ndarray | None = None,
-    n_cells: np.ndarray | None = None,
 ) -> Solution:
-    """Solve problem (9): minimise a norm of ω plus λ Σ w·ξ, with margins of γ. The tables are not normalised.
+    """Solve problem (9): minimise a norm of ω plus λ Σ w·ξ with margins of γ, over tables that are not normalised.
 
     Parameters
     ----------
     data, layout, lam, gamma
-        As in ``solve_likelihood_margin``, for any structure.
+        As in ``solve_likelihood_margin``, but for any structure.
+    n_prior, n_cells : arrays, or None
+        The counts n of ``norm="likelihood"``, above zero: elsewhere ω would be arbitrary. The other norm has none.
     norm : {"l2", "likelihood"}, default="l2"
         ½ ‖ω‖² over all numbers, those of the class too, or Σ |n·ω|.
-    n_prior, n_cells : arrays, optional
-        The counts n, with ``norm="likelihood"`` only; above zero, or else ω may be anything.
     """
     if norm not in NORMS:
         raise ValueError(f"norm={norm!r} is not one of {', '.join(map(repr, NORMS))}")
-    given = n_prior is not None and n_cells is not None
-    if given != (norm == "likelihood"):
-        raise ValueError(f"norm={norm!r} {'takes no counts' if given else 'needs the counts n_prior and n_cells'}")
+    if norm == "l2":
+        return _solve(data, layout, np.ones(layout.n_classes + layout.size), lam, gamma, _Squares)
     if n_prior is None or n_cells is None:
-        n_prior, n_cells = np.ones(layout.n_classes), np.ones(layout.size)
-    return _solve(data, layout, (n_prior, n_cells), lam, gamma, _Squares if norm == "l2" else _Weighted)
+        raise ValueError('norm="likelihood" needs the counts n_prior and n_cells')
+    return _solve(data, layout, np.concatenate([n_prior, n_cells]), lam, gamma, _Weighted)
 
 
-# ---- what is paid for ω
+def _solve(data: Encoded, layout: Layout, n: np.ndarray, lam: float, gamma: float, kind: type[_Cost]) -> Solution:
+    _check_settings(lam, gamma)
+    _check_gaps(data)
+    slots = _own_slots(layout)
+    cost = kind(_counts_of_numbers(data, layout, slots, n), _rows_of_numbers(layout, slots))
+    margins = _margins(data, layout, slots, lam, gamma)
+    omega, bound = cost.alone, cost.value(cost.alone)
+    if margins.row.size:
+        omega, bound = _best(cost, margins)
+    slack = margins.slack(omega)
+    value = cost.value(omega) + lam * slack
+    gap = _gap(value, bound)
+    if gap > NEAR:
+        warnings.warn(
+            f"clarabel stopped early: the value {value:.6g} may be above the optimum by a share of {gap:.1e}. A large "
+            f"λ or γ with small counts is hard for it: smooth the counts more, or {SCALABLE}",
+            ConvergenceWarning,
+            stacklevel=3,
+        )
+    numbers = omega[slots]
+    tables = Tables(layout, numbers[: layout.n_classes], numbers[layout.n_classes :])
+    return Solution(tables, value, slack, bound, "optimal_inaccurate" if gap > NEAR else "optimal")
 
 
-class _Cost(Protocol):
-    """A convex function f of ω, and its conjugate, for numpy and for the modelling layer.
-
-    The conjugate is a function of v = centre + u.
-    """
-
-    alone: np.ndarray  # where f is least
-    centre: np.ndarray
-
-    def __init__(self, n: np.ndarray, rows: np.ndarray): ...
-
-    def inside(self, omega: np.ndarray) -> np.ndarray:
-        """The numbers, moved to where f is finite."""
-        ...
-
-    def value(self, omega: np.ndarray) -> float:
-        """What is paid."""
-        ...
-
-    def reach(self, u: np.ndarray) -> float:
-        """The largest share of u, at most 1, that has a finite conjugate."""
-        ...
-
-    def conjugate(self, v: np.ndarray) -> float:
-        """The conjugate, where it is finite."""
-        ...
-
-    def pose(self, cp: Any, step: Any) -> tuple[Any, list[Any]]:
-        """f at ``alone + step``, up to a constant, and the constraints that go with it."""
-        ...
-
-    def pose_conjugate(self, cp: Any, v: Any) -> tuple[Any, list[Any]]:
-        """The conjugate, and the constraints that go with it."""
-        ...
+def _gap(value: float, bound: float) -> float:
+    return (value - bound) / max(1.0, abs(value))
 
 
-class _Likelihood:
-    """−nᵀω where Σ exp ω ≤ 1 in each row of each table."""
-
-    def __init__(self, n: np.ndarray, rows: np.ndarray):
-        self.centre, self._rows = n, np.unique(rows, return_inverse=True)[1]
-        self._sums = sparse.csr_array((np.ones(n.size), (self._rows, np.arange(n.size))))
-        self._share = n / self._total(n)
-        self.alone = np.log(self._share)
-
-    def _total(self, v: np.ndarray) -> np.ndarray:
-        """For each number the sum of its row."""
-        return np.bincount(self._rows, v)[self._rows]
-
-    def inside(self, omega: np.ndarray) -> np.ndarray:
-        return omega - np.maximum(0.0, np.log(self._total(np.exp(omega))))
-
-    def value(self, omega: np.ndarray) -> float:
-        return float(-self.centre @ omega)
-
-    def reach(self, u: np.ndarray) -> float:
-        return float(np.min(self.centre / np.maximum(-u, TINY), initial=1.0))
-
-    def conjugate(self, v: np.ndarray) -> float:
-        v = np.maximum(v, 0.0)
-        return float(v @ np.log(np.maximum(v, TINY) / np.maximum(self._total(v), TINY)))
-
-    def pose(self, cp: Any, step: Any) -> tuple[Any, list[Any]]:
-        return -self.centre @ step, [self._sums @ cp.multiply(self._share, cp.exp(step)) <= 1]
-
-    def pose_conjugate(self, cp: Any, v: Any) -> tuple[Any, list[Any]]:
-        total = cp.Variable(self._sums.shape[0])
-        return cp.sum(cp.rel_entr(v, total[self._rows])), [total == self._sums @ v]
-
-
-class _Squares:
-    """½ ‖ω‖²."""
-
-    def __init__(self, n: np.ndarray, rows: np.ndarray):
-        self.alone = self.centre = np.zeros(n.size)
-
-    def inside(self, omega: np.ndarray) -> np.ndarray:
-        return omega
-
-    def value(self, omega: np.ndarray) -> float:
-        return float(0.5 * omega @ omega)
-
-    def reach(self, u: np.ndarray) -> float:
-        return 1.0
-
-    def conjugate(self, v: np.ndarray) -> float:
-        return float(0.5 * v @ v)
-
-    def pose(self, cp: Any, step: Any) -> tuple[Any, list[Any]]:
-        return 0.5 * cp.sum_squares(step), []
-
-    def pose_conjugate(self, cp: Any, v: Any) -> tuple[Any, list[Any]]:
-        return 0.5 * cp.sum_squares(v), []
-
-
-class _Weighted:
-    """Σ |n·ω|."""
-
-    def __init__(self, n: np.ndarray, rows: np.ndarray):
-        self.alone = self.centre = np.zeros(n.size)
-        self._n = n
-
-    def inside(self, omega: np.ndarray) -> np.ndarray:
-        return omega
-
-    def value(self, omega: np.ndarray) -> float:
-        return float(self._n @ np.abs(omega))
-
-    def reach(self, u: np.ndarray) -> float:
-        return float(np.min(self._n / np.maximum(np.abs(u), TINY), initial=1.0))
-
-    def conjugate(self, v: np.ndarray) -> float:
-        return 0.0
-
-    def pose(self, cp: Any, step: Any) -> tuple[Any, list[Any]]:
-        return self._n @ cp.abs(step), []
-
-    def pose_conjugate(self, cp: Any, v: Any) -> tuple[Any, list[Any]]:
-        return 0.0, [cp.abs(v) <= self._n]
-
-
-# ---- the program
+# ---- the margins
 
 
 @dataclass(frozen=True)
 class _Margins:
-    """How far each row's class has to be ahead of each rival: ``ahead`` is A, ``row`` the row of each margin."""
+    """A·ω ≥ γ − ξ: ``ahead`` is A, ``row`` the data row of each margin, and ``price`` λ·w of each data row."""
 
     ahead: sparse.csr_array
     row: np.ndarray
     weight: np.ndarray
+    lam: float
     gamma: float
 
-    def slack(self, omega: np.ndarray) -> float:
-        """Σ w·ξ for the smallest slacks that do."""
-        most = np.zeros(self.weight.size)
-        np.maximum.at(most, self.row, self.gamma - self.ahead @ omega)
-        return float(self.weight @ most)
+    @property
+    def price(self) -> np.ndarray:
+        return self.lam * self.weight
 
-    def of_rows(self, prices: Any) -> Any:
-        """Σ of the prices of each row."""
-        return sparse.csr_array((np.ones(self.row.size), (self.row, np.arange(self.row.size)))) @ prices
+    def slack(self, omega: np.ndarray) -> float:
+        """Σ w·ξ, with the least slacks that do."""
+        least = np.zeros(self.weight.size)
+        np.maximum.at(least, self.row, self.gamma - self.ahead @ omega)
+        return float(self.weight @ least)
+
+    @property
+    def rows(self) -> sparse.csr_array:
+        """A matrix that adds up the margins of each row."""
+        places = (self.row, np.arange(self.row.size))
+        return sparse.csr_array((np.ones(self.row.size), places), shape=(self.weight.size, self.row.size))
+
+    def allowed(self, prices: np.ndarray) -> np.ndarray:
+        """The prices, made positive and together no more than the price of their row."""
+        prices = np.maximum(prices, 0.0)
+        paid = self.rows @ prices
+        share = np.divide(self.price, paid, out=np.ones_like(paid), where=paid > self.price)
+        return prices * share[self.row]
+
+
+def _margins(data: Encoded, layout: Layout, slots: np.ndarray, lam: float, gamma: float) -> _Margins:
+    """The margins of the distinct rows from all rivals."""
+    rows = distinct_rows(data)
+    rows = rows.take(np.asarray(rows.weight) > 0)
+    n_classes, n_numbers = layout.n_classes, int(slots.max()) + 1
+    _check_size(rows.n_samples * (n_classes - 1), 2 * (1 + sum(layout.structure.class_children)), n_numbers)
+    y = rows.classes.astype(np.int64)
+    row = np.repeat(np.arange(y.size), n_classes - 1)
+    rival = ((y[:, None] + np.arange(1, n_classes)) % n_classes).ravel()
+    cells = _cells(rows, layout)[row]
+    columns = np.hstack([slots[cells + y[row, None]], slots[cells + rival[:, None]]])
+    signs = np.repeat([1.0, -1.0], cells.shape[1])
+    starts = np.arange(row.size + 1) * signs.size
+    ahead = sparse.csr_array((np.tile(signs, row.size), columns.ravel(), starts), shape=(row.size, n_numbers))
+    return _Margins(ahead, row, np.asarray(rows.weight), float(lam), float(gamma))
+
+
+def _cells(rows: Encoded, layout: Layout) -> np.ndarray:
+    """For each row, where the classes begin: in P(c), and in its cell of each feature that depends on them."""
+    codes, found = rows.codes.astype(np.int64), [np.zeros(rows.n_samples, np.int64)]
+    for i in np.flatnonzero(layout.structure.class_children):
+        span = slice(layout.parent_start[i], layout.parent_start[i + 1])
+        above = layout.parent_stride[span] @ codes[layout.parent_index[span]]
+        found.append(layout.n_classes + layout.offsets[i] + codes[i] * layout.n_classes + above)
+    return np.stack(found, axis=1)
+
+
+def _rows_of_numbers(layout: Layout, slots: np.ndarray) -> np.ndarray:
+    """For each free number the row of a table that it is in; those of the class are the first."""
+    parts, n_rows = [np.zeros(layout.n_classes, np.int64)], 1
+    for *parents, card, n_classes in layout.shapes:
+        rows = np.arange(math.prod(parents) * n_classes).reshape(-1, 1, n_classes)
+        parts.append(n_rows + rows.repeat(card, axis=1).ravel())
+        n_rows += rows.size
+    first = np.unique(slots, return_index=True)[1]
+    return np.unique(np.concatenate(parts)[first], return_inverse=True)[1]
+
+
+# ---- what ω costs
+
+
+class _Cost:
+    """A convex function f of ω, with its least value at ``alone``, of counts and the rows of tables they are in."""
+
+    alone: np.ndarray
+
+    def __init__(self, n: np.ndarray, rows: np.ndarray):
+        self.n, self.rows = n, rows
+        self.alone = np.zeros(n.size)
+
+    @property
+    def attempts(self) -> tuple[Callable[..., _Attempt], ...]:
+        """The ways to solve problems with it."""
+        return (_for_numbers,)
+
+    def inside(self, omega: np.ndarray) -> np.ndarray:
+        """Numbers next to these where f is finite."""
+        return omega
+
+    @abstractmethod
+    def value(self, omega: np.ndarray) -> float:
+        """What ω costs."""
+
+    @abstractmethod
+    def conjugate(self, u: np.ndarray) -> float:
+        """The conjugate of f, where it is finite."""
+
+    def excess(self, u: np.ndarray) -> float:
+        """How many times too large u is to have a finite conjugate."""
+        return 0.0
+
+    @abstractmethod
+    def pose(self, cp: Any, step: Any) -> tuple[Any, list[Any]]:
+        """The cost at ``alone + step`` up to a constant, and constraints."""
+
+
+class _Likelihood(_Cost):
+    """−nᵀω, where Σ exp ω ≤ 1 in each row of a table."""
+
+    def __init__(self, n: np.ndarray, rows: np.ndarray):
+        super().__init__(n, rows)
+        self.sums = sparse.csr_array((np.ones(n.size), (rows, np.arange(n.size))))
+        self.alone = self.frequencies(n)
+
+    def frequencies(self, v: np.ndarray) -> np.ndarray:
+        """The logarithms of v over its row sums."""
+        v = np.maximum(v, np.finfo(float).tiny)
+        return np.log(v / (self.sums @ v)[self.rows])
+
+    @property
+    def attempts(self) -> tuple[Callable[..., _Attempt], ...]:
+        return (_for_prices, _for_numbers)
+
+    def inside(self, omega: np.ndarray) -> np.ndarray:
+        return omega - np.maximum(0.0, np.log(self.sums @ np.exp(omega)))[self.rows]
+
+    def value(self, omega: np.ndarray) -> float:
+        return float(-self.n @ omega)
+
+    def conjugate(self, u: np.ndarray) -> float:
+        v = np.maximum(0.0, self.n + u)
+        return float(v @ self.frequencies(v))
+
+    def excess(self, u: np.ndarray) -> float:
+        return float(np.max(-u / self.n))
+
+    def pose(self, cp: Any, step: Any) -> tuple[Any, list[Any]]:
+        sums = self.sums @ sparse.diags_array(np.exp(self.alone))
+        return -self.n @ step, [sums @ cp.exp(step) <= 1]
+
+
+class _Squares(_Cost):
+    """½ ‖ω‖²."""
+
+    def value(self, omega: np.ndarray) -> float:
+        return float(omega @ omega) / 2
+
+    def conjugate(self, u: np.ndarray) -> float:
+        return float(u @ u) / 2
+
+    def pose(self, cp: Any, step: Any) -> tuple[Any, list[Any]]:
+        return cp.sum_squares(step) / 2, []
+
+
+class _Weighted(_Cost):
+    """Σ |n·ω|."""
+
+    def value(self, omega: np.ndarray) -> float:
+        return float(self.n @ np.abs(omega))
+
+    def conjugate(self, u: np.ndarray) -> float:
+        return 0.0
+
+    def excess(self, u: np.ndarray) -> float:
+        return float(np.max(np.abs(u) / self.n))
+
+    def pose(self, cp: Any, step: Any) -> tuple[Any, list[Any]]:
+        return self.n @ cp.abs(step), []
+
+
+# ---- solving
 
 
 @dataclass(frozen=True)
-class _Program:
-    """Minimise cost + λ Σ w·ξ; a result is numbers ω with prices μ of the margins."""
+class _Attempt:
+    """A program of the modelling layer; once it is solved, what it says of ω, in one or more ways, and of prices."""
 
-    cost: _Cost
-    margins: _Margins
-    lam: float
+    problem: Any
+    numbers: Callable[[], list[np.ndarray]]
+    prices: Callable[[], np.ndarray]
 
-    def value(self, omega: np.ndarray) -> float:
-        return self.cost.value(omega) + self.lam * self.margins.slack(omega)
 
-    def bound(self, prices: np.ndarray) -> float:
-        """What no ω is below, from prices that are nearly those of the optimum."""
-        margins = self.margins
-        prices = np.maximum(prices, 0.0)
-        paid = margins.of_rows(prices)
-        prices *= np.minimum(1.0, self.lam * margins.weight / np.maximum(paid, TINY))[margins.row]
-        u = margins.ahead.T @ prices
-        share = self.cost.reach(u)
-        return margins.gamma * share * float(prices.sum()) - self.cost.conjugate(self.cost.centre + share * u)
+def _for_numbers(cp: Any, cost: _Cost, margins: _Margins) -> _Attempt:
+    """The problem as it stands, in steps from where the cost alone would lead."""
+    step, slack = cp.Variable(cost.alone.size), cp.Variable(margins.weight.size, nonneg=True)
+    paid, constraints = cost.pose(cp, step)
+    kept = margins.ahead @ step + slack[margins.row] >= margins.gamma - margins.ahead @ cost.alone
+    problem = cp.Problem(cp.Minimize(paid + margins.price @ slack), [kept, *constraints])
+    return _Attempt(problem, lambda: [cost.alone + step.value], lambda: kept.dual_value)
 
-    def by_prices(self, cp: Any) -> tuple[Any, Any, Any]:
-        """The program of the best prices, and expressions of its ω and μ."""
-        margins, centre = self.margins, self.cost.centre
-        prices, v = cp.Variable(margins.row.size, nonneg=True), cp.Variable(centre.size)
-        conjugate, constraints = self.cost.pose_conjugate(cp, v)
-        tie = v == centre + margins.ahead.T @ prices
-        limit = margins.of_rows(prices) <= self.lam * margins.weight
-        problem = cp.Problem(cp.Minimize(conjugate - margins.gamma * cp.sum(prices)), [limit, tie, *constraints])
-        return problem, lambda: -tie.dual_value, lambda: prices.value
 
-    def by_numbers(self, cp: Any) -> tuple[Any, Any, Any]:
-        """The program as it stands, in steps from where the cost alone would lead."""
-        margins, alone = self.margins, self.cost.alone
-        step, slack = cp.Variable(alone.size), cp.Variable(margins.weight.size, nonneg=True)
-        cost, constraints = self.cost.pose(cp, step)
-        kept = margins.ahead @ step + slack[margins.row] >= margins.gamma - margins.ahead @ alone
-        problem = cp.Problem(cp.Minimize(cost + self.lam * (margins.weight @ slack)), [kept, *constraints])
-        return problem, lambda: alone + step.value, lambda: kept.dual_value
+def _for_prices(cp: Any, cost: _Likelihood, margins: _Margins) -> _Attempt:
+    """The problem of the best prices; ω are the prices of its equations."""
+    prices, v = cp.Variable(margins.row.size, nonneg=True), cp.Variable(cost.n.size)
+    total = cp.Variable(cost.sums.shape[0])
+    equations = v == cost.n + margins.ahead.T @ prices
+    constraints = [margins.rows @ prices <= margins.price, equations, total == cost.sums @ v]
+    missed = cp.sum(cp.rel_entr(v, total[cost.rows])) - margins.gamma * cp.sum(prices)
 
-    def solve(self) -> tuple[np.ndarray, float]:
-        """The best ω that was found, and the best bound."""
-        cp = need("cvxpy")
-        need("clarabel")
-        omega, value, bound, failures = self.cost.alone, np.inf, -np.inf, []
-        for form in (self.by_prices, self.by_numbers):
-            problem, numbers, prices = form(cp)
-            status = _run(cp, problem)
-            if status not in SOLVED:
-                failures.append(status)
-                continue
-            found = self.cost.inside(numbers())
-            if self.value(found) < value:
-                omega, value = found, self.value(found)
-            bound = max(bound, self.bound(prices()))
-            if value - bound <= CLOSE * max(1.0, abs(value)):
-                break
-        if not np.isfinite(value):
-            raise RuntimeError(f"clarabel ended with the status {' and then '.join(map(repr, failures))}")
-        return omega, bound
+    def numbers() -> list[np.ndarray]:
+        return [-equations.dual_value, cost.frequencies(cost.n + margins.ahead.T @ prices.value)]
+
+    return _Attempt(cp.Problem(cp.Minimize(missed), constraints), numbers, lambda: prices.value)
+
+
+def _best(cost: _Cost, margins: _Margins) -> tuple[np.ndarray, float]:
+    """The best ω of all attempts, and the highest bound."""
+    cp, _ = need("cvxpy"), need("clarabel")
+    omega, value, bound, endings = cost.alone, np.inf, -np.inf, []
+    for pose in cost.attempts:
+        attempt = pose(cp, cost, margins)
+        endings.append(_run(cp, attempt.problem))
+        if endings[-1] not in SOLVED:
+            continue
+        for found in map(cost.inside, attempt.numbers()):
+            paid = cost.value(found) + margins.lam * margins.slack(found)
+            if paid < value:
+                omega, value = found, paid
+        bound = max(bound, _bound(cost, margins, attempt.prices()))
+        if _gap(value, bound) <= CLOSE:
+            break
+    if not np.isfinite(value):
+        raise RuntimeError(
+            f"clarabel found no solution: it ended with the status {' and then '.join(map(repr, endings))}. Smooth the "
+            f"counts more, or {SCALABLE}"
+        )
+    return omega, bound
 
 
 def _run(cp: Any, problem: Any) -> str:
     """Solve, and say how it ended."""
     with warnings.catch_warnings():
-        warnings.simplefilter("ignore")  # about accuracy, which the bound tells better
+        warnings.simplefilter("ignore")  # about accuracy, of which the bound tells more
         try:
             problem.solve(solver=cp.CLARABEL, **SETTINGS)
         except cp.SolverError:
@@ -342,72 +399,75 @@ def _run(cp: Any, problem: Any) -> str:
     return str(problem.status)
 
 
-def _solve(
-    data: Encoded, layout: Layout, counts: tuple[np.ndarray, np.ndarray], lam: float, gamma: float, kind: type[_Cost]
-) -> Solution:
-    _check_settings(lam, gamma)
-    _check_gaps(data)
-    slots = _own_slots(layout)
-    cost = kind(_pooled(data, layout, slots, np.concatenate(counts)), _rows_of_tables(layout, slots))
-    rows = distinct_rows(data)
-    rows = rows.take(np.asarray(rows.weight) > 0)
-    program = _Program(cost, _margins(rows, layout, slots, gamma), lam)
-    if program.margins.row.size:
-        omega, bound = program.solve()
-    else:
-        omega, bound = cost.alone, cost.value(cost.alone)
-    value = program.value(omega)
-    gap = (value - bound) / max(1.0, abs(value))
-    if gap > NEAR:
-        warnings.warn(
-            f"clarabel stopped early: the value {value:.6g} may be up to {gap:.1e} of it above the optimum. Large λ and "
-            "γ with small counts are hard for it; the scalable solver has no such trouble",
-            ConvergenceWarning,
-            stacklevel=3,
+def _bound(cost: _Cost, margins: _Margins, prices: np.ndarray) -> float:
+    """What no value is below, from prices that may break their limits a little."""
+    prices = margins.allowed(prices)
+    u = margins.ahead.T @ prices
+    share = 1.0 / max(1.0, cost.excess(u))
+    return margins.gamma * share * float(prices.sum()) - cost.conjugate(share * u)
+
+
+# ---- refusals
+
+
+def _check_settings(lam: float, gamma: float) -> None:
+    if not (np.isfinite(lam) and lam >= 0):
+        raise ValueError(f"lam={lam!r} must be a number that is at least 0")
+    if not (np.isfinite(gamma) and gamma > 0):
+        raise ValueError(f"gamma={gamma!r} must be a number above 0: it is the margin that rows are to reach")
+
+
+def _check_gaps(data: Encoded) -> None:
+    found = np.flatnonzero(data.gaps)
+    if found.size:
+        names = [f"{data.domain.names[i]!r} ({data.gaps[i]})" for i in found[:SHOWN]]
+        raise ValueError(
+            f"margins of the reference solver need complete rows, and there are gaps in {', '.join(names)}"
+            f'{", …" if found.size > SHOWN else ""}: learn with missing="drop" or missing="value"'
         )
-    every = omega[slots]
-    tables = Tables(layout, every[: layout.n_classes], every[layout.n_classes :])
-    return Solution(tables, value, program.margins.slack(omega), bound, SOLVED[gap > NEAR])
 
 
-def _pooled(data, layout, slots, n):
-    return np.bincount(slots, n)
+def _check_structure(data: Encoded, layout: Layout) -> None:
+    structure = layout.structure
+    if structure.is_c1:
+        return
+    found = [i for i, flag in enumerate(structure.class_children) if flag and structure.covering_parent(i) is None]
+    names = ", ".join(repr(data.domain.names[i]) for i in found[:SHOWN]) + (", …" if len(found) > SHOWN else "")
+    raise ValueError(
+        f"the reference solver needs a C1 structure, and {names} {'has' if len(found) == 1 else 'have'} no covering "
+        "parent, which is a parent that has all the other parents as its own: the optimum may have no normalised "
+        "network. "
+        f"Take a structure like TAN, or {SCALABLE}"
+    )
 
 
-def _rows_of_tables(layout: Layout, slots: np.ndarray) -> np.ndarray:
-    """For each free number the row of a table that it is in; the class is the first."""
-    n_classes, parts, n_rows = layout.n_classes, [np.zeros(layout.n_classes, np.int64)], 1
-    for *parents, card, _ in layout.shapes:
-        rows = np.arange(math.prod(parents) * n_classes).reshape(-1, 1, n_classes)
-        parts.append(n_rows + rows.repeat(card, axis=1).ravel())
-        n_rows += rows.size
-    return np.concatenate(parts)[np.unique(slots, return_index=True)[1]]
+def _check_size(n_margins: int, per_margin: int, n_numbers: int) -> None:
+    sizes = (
+        (n_margins * per_margin, MOST_NON_ZEROS, "non-zeros"),
+        (n_numbers, MOST_NUMBERS, "free numbers"),
+        (min(n_margins, n_numbers), MOST_COUPLED, "in the smaller of its dimensions"),
+    )
+    for size, limit, of_what in sizes:
+        if size > limit:
+            raise ValueError(
+                f"the program has {n_margins:,} margins over {n_numbers:,} free numbers and so {size:,} {of_what}; "
+                f"above {limit:,} the reference solver would take more than about a minute. Take fewer rows, or "
+                f"{SCALABLE}"
+            )
 
 
-def _margins(rows: Encoded, layout: Layout, slots: np.ndarray, gamma: float) -> _Margins:
-    """The margins of rows from all rivals."""
-    n_classes, y = layout.n_classes, rows.classes.astype(np.int64)
-    row = np.repeat(np.arange(rows.n_samples), n_classes - 1)
-    rival = ((y[:, None] + np.arange(1, n_classes)) % n_classes).ravel()
-    cells = _cells(rows, layout)[:, row]
-    own, other = slots[cells + y[row]], slots[cells + rival]
-    at = np.broadcast_to(np.arange(row.size), own.shape)
-    entries = np.repeat([1.0, -1.0], own.size)
-    places = (np.concatenate([at, at]).ravel(), np.concatenate([own, other]).ravel())
-    ahead = sparse.csr_array((entries, places), shape=(row.size, slots.max() + 1))
-    return _Margins(ahead, row, np.asarray(rows.weight), float(gamma))
-
-
-def _cells(rows: Encoded, layout: Layout) -> np.ndarray:
-    """Where the classes of each row stand, first in P(c) and then in the table of each feature that depends on them."""
-    codes, found = rows.codes.astype(np.int64), [np.zeros(rows.n_samples, np.int64)]
-    for i in np.flatnonzero(layout.structure.class_children):
-        span = slice(layout.parent_start[i], layout.parent_start[i + 1])
-        above = layout.parent_stride[span] @ codes[layout.parent_index[span]]
-        found.append(layout.n_classes + layout.offsets[i] + codes[i] * layout.n_classes + above)
-    return np.array(found)
-
-
-def _check_settings(lam,gamma): pass
-def _check_gaps(data): pass
-def _check_structure(data,layout): pass
+def _counts_of_numbers(data: Encoded, layout: Layout, slots: np.ndarray, n: np.ndarray) -> np.ndarray:
+    """The counts of the free numbers, which must be above zero."""
+    if n.size != slots.size:
+        raise ValueError(f"there are {n.size} counts for {layout.n_classes} classes and {layout.size} cells")
+    counts = np.bincount(slots, n)
+    wrong = np.flatnonzero(~(np.isfinite(counts) & (counts > 0))[slots])
+    if wrong.size:
+        at = wrong[0] - layout.n_classes
+        i = int(np.searchsorted(layout.offsets, at, side="right")) - 1
+        name = data.domain.target.name if at < 0 else data.domain.names[i]
+        raise ValueError(
+            f"{wrong.size} of the counts are not above zero, the first of them in the table of {name!r}: their log θ "
+            "would be −∞ or arbitrary. Smooth the counts, as P13 does with α > 0"
+        )
+    return counts

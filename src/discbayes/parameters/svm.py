@@ -41,12 +41,8 @@ from discbayes.parameters.frequency import MaximumAPosteriori
 from discbayes.parameters.logscores import LogScores
 from discbayes.parameters.parameterization import Direct, Parameterization, Plain, Softmax
 from discbayes.parameters.problem import Penalty, Problem
+from discbayes.parameters.reference import solve_likelihood_margin, solve_norm_margin
 from discbayes.parameters.starts import start_tables
-
-try:
-    from discbayes.parameters.reference import solve_likelihood_margin, solve_norm_margin
-except ImportError:
-    pass
 
 GAMMAS = (0.1, 1.0, 5.0, 10.0, 15.0, 20.0)  # P13 5.3
 LAMS = (0.0, *(2.0**k for k in range(-2, 11)))

@@ -1,0 +1,27 @@
+"""The conditional log likelihood of rows in lists of entries, and its gradient, in one pass."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from discbayes.kernels._compile import kernel
+from discbayes.kernels.entries import add_up, hand_back
+from discbayes.kernels.objective import likelihood_total
+
+ROWS = 256  # whose scores stay in the first-level cache on their way forth and back
+
+
+@kernel
+def add_likelihood(entries, starts, first, last, y, weight, base, table, total, out):
+    """Σ weight · log P(y | x) of consecutive rows; the gradient is added to that of the classes and of the entries.
+
+    If the log-joint of a row is not finite, neither is the result, and the gradient is spoiled.
+    """
+    value, scores = 0.0, np.empty((ROWS, base.size))
+    for begin in range(first, last, ROWS):
+        end = min(begin + ROWS, last)
+        block = scores[: end - begin]
+        add_up(entries, starts, begin, base, table, block)
+        value += likelihood_total(block, total.size, y[begin:end], weight[begin:end], block)
+        hand_back(entries, starts, begin, block, total, out)
+    return value

@@ -1,0 +1,101 @@
+"""Coordinates in which the curvature of a problem is about the same in every direction.
+
+For tables of free numbers (``d``) the curvature of −Σ log P(y | x), at equal posteriors, is that of one matrix of the
+cells for each class: Σ weight·x·xᵀ / |C|, where x says which cells a row is in. With the penalty on its diagonal the
+matrix is RᵀR, and in the coordinates R·(free numbers − start) quasi-Newton steps need few iterations. That pays where
+cells are few, as R takes a time that grows with their cube, and no class is rare, as such a class has less curvature.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import replace
+
+import numpy as np
+
+from discbayes.kernels import curvature as kernels
+from discbayes.objectives import ConditionalLikelihood
+from discbayes.optim import Callback, Outcome, lbfgs
+from discbayes.parameters.parameterization import Own
+from discbayes.parameters.problem import Penalty, Problem
+
+MOST_CELLS = 3000  # whose matrix fits into memory several times
+FACTOR_COST, SOLVE_COST = 0.12, 0.35  # nanoseconds: of the factor for each of cells³, of equations for each number
+ITERATIONS = 50  # after which the factor has to have paid
+RARE = 0.25  # times its share among equals: a class with less is rare
+
+
+def minimize(
+    problem: Problem, start: np.ndarray, max_iter: int, tol: float, callback: Callback | None = None
+) -> Outcome:
+    """Minimise the loss of a problem by L-BFGS, in scaled coordinates where these are likely to be quicker."""
+    own, penalty = problem.parameterization.own, problem.penalty
+    factor = None
+    if own is not None and penalty is not None and _worthwhile(problem, own, penalty):
+        factor = _factor(problem, own, penalty)
+    if own is None or factor is None:
+        return lbfgs(problem.loss, start, max_iter, tol, callback)
+    scaled = _Scaled(problem, start, own.free, factor)
+    seen = None if callback is None else lambda at, value: callback(scaled.point(at), value)
+    outcome = lbfgs(scaled.loss, np.zeros_like(start), max_iter, tol, seen)
+    return replace(outcome, point=scaled.point(outcome.point))
+
+
+class _Scaled:
+    """A problem in the coordinates R·(free numbers − start); ``free`` are those that R is of, by cell and class."""
+
+    def __init__(self, problem: Problem, start: np.ndarray, free: np.ndarray, factor: np.ndarray):
+        self._problem, self._start, self._free, self._factor = problem, start, free, factor
+        self._latest = np.zeros_like(start), start
+
+    def loss(self, at: np.ndarray) -> tuple[float, np.ndarray]:
+        """The loss, and its gradient with respect to the coordinates."""
+        self._latest = at, self.point(at)
+        value, gradient = self._problem.loss(self._latest[1])
+        return value, self._solved(kernels.solve_lower, gradient)
+
+    def point(self, at: np.ndarray) -> np.ndarray:
+        """The free numbers at some coordinates."""
+        if at is self._latest[0]:
+            return self._latest[1]
+        return self._start + self._solved(kernels.solve_upper, at)
+
+    def _solved(self, solve: Callable[[np.ndarray, np.ndarray], None], given: np.ndarray) -> np.ndarray:
+        """What equations with R give for each class; numbers that R is not of stay as they are."""
+        n_columns = self._free.shape[1]
+        columns, solved = np.zeros((len(self._free), _width(self._free))), given.copy()
+        columns[:, :n_columns] = given[self._free]
+        solve(self._factor, columns)
+        solved[self._free] = columns[:, :n_columns]
+        return solved
+
+
+def _width(free: np.ndarray) -> int:
+    return -(-free.shape[1] // 4) * 4
+
+
+def _worthwhile(problem: Problem, own: Own, penalty: Penalty) -> bool:
+    """Whether such coordinates make sense, and are likely to save more time than they take."""
+    n, scores = own.cells.size, problem.scores
+    if not isinstance(problem.objective, ConditionalLikelihood) or scores.layout.n_classes < 2:
+        return False
+    if not penalty.strength or n > MOST_CELLS or _has_rare_class(problem):
+        return False
+    once = FACTOR_COST * n**3 + scores.n_pairs
+    return SOLVE_COST * n**2 * _width(own.free) + once / ITERATIONS <= scores.work
+
+
+def _has_rare_class(problem: Problem) -> bool:
+    """Whether a class has few rows; of two classes each has the curvature of the other, however few they are."""
+    n_classes = problem.scores.layout.n_classes
+    weights = np.bincount(problem.scores.y, problem.scores.weight, n_classes)
+    return n_classes > 2 and bool(weights.min() < RARE * weights.mean())
+
+
+def _factor(problem: Problem, own: Own, penalty: Penalty) -> np.ndarray | None:
+    """R of the cells with free numbers of their own; none where rounding does not leave one."""
+    matrix = problem.scores.pair_weights(problem.n_jobs)[np.ix_(own.cells, own.cells)]
+    matrix /= problem.scores.layout.n_classes
+    matrix[np.diag_indices_from(matrix)] += np.where(own.free[:, 0] < penalty.skipped, 0.0, penalty.strength)
+    matrix *= penalty.repeats / problem.total_weight
+    return matrix if kernels.factorize(matrix) else None
