@@ -296,6 +296,26 @@ def test_bnsvm_is_the_minimum_of_norm_and_slack():
     )
 
 
+@pytest.mark.skipif(UNCOMPILED, reason="the compiled run does this")
+def test_the_reference_solver_of_the_norm_is_near_the_scalable_one():
+    pytest.importorskip("cvxpy", reason="the reference solver is the extra `solver`")
+    data = drawn(19, 80)
+    exact, context = learned(data, TAN, BNSVM(2.0, solver="reference"))
+    assert context.history[-1]["gap"] <= 1e-6
+    sharp, _ = learned(data, TAN, BNSVM(2.0, eta=3000.0, radius=1e-3, tol=1e-4, max_iter=20_000))
+    np.testing.assert_allclose(
+        softmax(log_joint(exact, data.codes), axis=1), softmax(log_joint(sharp, data.codes), axis=1), atol=0.02
+    )
+    weighted, _ = learned(data, TAN, BNSVM(2.0, solver="reference", norm="likelihood"))
+    assert weighted.is_normalized
+    for learner in (MLBNSVM(solver="reference"), MLBNSVM(lam=[0.5, 2.0], n_folds=2, solver="reference")):
+        assert learned(data, TAN, learner)[0].is_normalized
+    with pytest.raises(ValueError, match="scalable solver"):
+        learned(data, FORK, MLBNSVM(solver="reference"))
+    with pytest.raises(ValueError, match="'x0'"):
+        learned(drawn(19, 80, gaps=0.1), TAN, MLBNSVM(solver="reference"))
+
+
 # ---- choices, settings, ends
 
 
@@ -338,7 +358,7 @@ def test_cv_has_the_grids_of_p13():
         (MLBNSVM(solver="cvx"), "solver='cvx' is not one of 'auto', 'lbfgs', 'projected', 'reference'"),
         (BNSVM(solver="projected"), "solver='projected' is not one of 'auto', 'lbfgs', 'reference'"),
         (MLBNSVM(start="ml"), "start='ml' is not one of 'generative', 'zeros'"),
-        (BNSVM(norm="l1"), "norm='l1' is not one of 'square', 'likelihood'"),
+        (BNSVM(norm="l1"), "norm='l1' is not one of 'l2', 'likelihood'"),
         (BNSVM(norm="likelihood"), 'needs solver="reference": its corners have no gradient'),
         (MLBNSVM(tol=-1), "tol=-1 must be a number that is at least 0"),
         (MLBNSVM(max_iter=1.5), "max_iter=1.5 must be a whole number"),

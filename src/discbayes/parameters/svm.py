@@ -41,7 +41,7 @@ from discbayes.parameters.frequency import MaximumAPosteriori
 from discbayes.parameters.logscores import LogScores
 from discbayes.parameters.parameterization import Direct, Parameterization, Plain, Softmax
 from discbayes.parameters.problem import Penalty, Problem
-from discbayes.parameters.reference import solve_likelihood_margin, solve_norm_margin
+from discbayes.parameters.reference import NORMS, Solution, solve_likelihood_margin, solve_norm_margin
 from discbayes.parameters.starts import start_tables
 
 GAMMAS = (0.1, 1.0, 5.0, 10.0, 15.0, 20.0)  # P13 5.3
@@ -181,7 +181,7 @@ class BNSVM(_MarginLearner):
         How sharp the soft maximum over the rivals is.
     radius : float, optional
         The radius of the circle that rounds off the corner of the slack; min(1, γ) by default.
-    norm : {"square", "likelihood"}, default="square"
+    norm : {"l2", "likelihood"}, default="l2"
         ½‖ω‖², or Σ |n·ω| with the counts n, which only the reference solver has.
     solver : {"auto", "lbfgs", "reference"}, default="auto"
         L-BFGS, or the exact problem by a convex solver (``pip install 'discbayes[solver]'``), for small data: without
@@ -203,7 +203,7 @@ class BNSVM(_MarginLearner):
     1.0
     """
 
-    def __init__(self, lam: Any = 1.0, gamma: Any = 1.0, norm: str = "square", **shared: Any):
+    def __init__(self, lam: Any = 1.0, gamma: Any = 1.0, norm: str = "l2", **shared: Any):
         super().__init__(lam, gamma, **shared)
         self.norm = norm
 
@@ -214,7 +214,7 @@ class BNSVM(_MarginLearner):
 
     def _check(self) -> None:
         super()._check()
-        self._check_names(norm=("square", "likelihood"), solver=("auto", "lbfgs", "reference"))
+        self._check_names(norm=NORMS, solver=("auto", "lbfgs", "reference"))
         if self.norm == "likelihood" and self.solver != "reference":
             raise ValueError('norm="likelihood" needs solver="reference": its corners have no gradient')
 
@@ -248,9 +248,8 @@ class BNSVM(_MarginLearner):
     def _by_reference(self, fit: MarginFit) -> Ending:
         slack, known = fit.slack, fit.problem.parameterization
         counts = likelihood_counts(fit.families, 1.0)
-        norm = {"square": "l2", "likelihood": "likelihood"}[self.norm]
-        found = solve_norm_margin(fit.data, known.layout, counts.prior, counts.cells, slack.lam, slack.gamma, norm)
-        return Ending(Outcome(known.start(found.tables), found.value, 0, True), 0.0)
+        found = solve_norm_margin(fit.data, known.layout, counts.prior, counts.cells, slack.lam, slack.gamma, self.norm)
+        return _exact(fit, found)
 
 
 class MLBNSVM(_MarginLearner):
@@ -383,7 +382,14 @@ class MLBNSVM(_MarginLearner):
     def _by_reference(self, fit: MarginFit) -> Ending:
         slack, known, counts = fit.slack, fit.problem.parameterization, likelihood_counts(fit.families, self.alpha)
         found = solve_likelihood_margin(fit.data, known.layout, counts.prior, counts.cells, slack.lam, slack.gamma)
-        return Ending(Outcome(known.start(found.tables), found.value, 0, True), 0.0)
+        return _exact(fit, found)
+
+
+def _exact(fit: MarginFit, found: Solution) -> Ending:
+    """What the reference solver found, in the free numbers of a fit."""
+    free = fit.problem.parameterization.start(found.tables)
+    gap = (found.value - found.bound) / max(abs(found.value), np.finfo(float).tiny)
+    return Ending(Outcome(free, found.value / fit.problem.total_weight, 0, True), gap)
 
 
 def _uniform(layout: Layout) -> Tables:
