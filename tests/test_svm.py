@@ -195,8 +195,9 @@ def test_one_class_and_no_feature():
 
 @pytest.mark.parametrize("structure", [NB, TAN, FORK], ids=["nb", "tan", "fork"])
 def test_rows_with_gaps_are_used(structure):
-    data = drawn(10, 40, gaps=0.2)
-    for learner in (MLBNSVM(4.0, 3.0), BNSVM(4.0)):
+    data = drawn(10, 12 if UNCOMPILED else 40, gaps=0.2)
+    tol = 0.1 if UNCOMPILED else 1e-3
+    for learner in (MLBNSVM(4.0, 3.0, tol=tol), BNSVM(4.0, tol=tol)):
         found, context = learned(data, structure, learner)
         assert np.isnan(context.history[-1]["gap"])
         scores = [step["score"] for step in context.history]
@@ -235,6 +236,8 @@ def test_normalisation_keeps_the_posterior_and_raises_the_likelihood(structure):
 @pytest.mark.parametrize("name, structure", [("car", "nb"), ("iris", "tan")])
 def test_along_lambda_slack_never_rises_and_likelihood_never_rises(name, structure, request):
     if name == "car":
+        if UNCOMPILED:
+            pytest.skip("the compiled run does this")
         request.getfixturevalue("data_folder")
     data = load_dataset(name)
     estimator = BayesNetClassifier(structure, MLBNSVM(tol=1e-5, max_iter=20_000))
@@ -422,13 +425,13 @@ def test_a_path_refuses_what_has_no_lambda():
 
 
 def test_each_step_of_a_path_is_the_fit_of_its_lambda():
-    wine = load_dataset("wine")
+    iris = load_dataset("iris")
     estimator = BayesNetClassifier("tan", MLBNSVM(gamma=2.0, tol=1e-7, max_iter=5000), random_state=0)
-    path = margin_path(wine.X, wine.y, [4, 0.5], estimator=estimator)
+    path = margin_path(iris.X, iris.y, [4, 0.5], estimator=estimator)
     assert path.lams.tolist() == [0.5, 4.0]
     for lam, classifier in zip(path.lams, path.classifiers, strict=True):
-        alone = clone(estimator).set_params(parameters__lam=float(lam)).fit(wine.X, wine.y)
-        np.testing.assert_allclose(classifier.predict_proba(wine.X), alone.predict_proba(wine.X), atol=5e-3)
+        alone = clone(estimator).set_params(parameters__lam=float(lam)).fit(iris.X, iris.y)
+        np.testing.assert_allclose(classifier.predict_proba(iris.X), alone.predict_proba(iris.X), atol=5e-3)
         assert classifier.get_params()["parameters__lam"] == lam
         assert classifier.structure_ == alone.structure_
     assert [network.domain.n_classes for network in path.networks] == [3, 3]
@@ -449,6 +452,7 @@ def test_a_path_can_be_drawn():
     assert lower.lines[0].get_xdata().tolist() == [-1.0, 0.0, 2.0]
 
 
+@pytest.mark.skipif(UNCOMPILED, reason="the compiled run does this")
 def test_the_scale_of_free_numbers_saves_iterations():
     """Why they are scaled: the same optimum by a plain L-BFGS takes more iterations."""
     data = drawn(18, 200)
