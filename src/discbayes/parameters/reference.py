@@ -17,7 +17,7 @@ problem                         f(ω)                                     f*(u),
 For any prices μ ≥ 0 of the margins whose sum in each row is at most λ·w, no ω has a value below γ Σ μ − f*(Aᵀμ). So a
 solution is known to be one whatever the solver says of itself, and (10) can be solved for the best prices, too, where
 ω = log(v/V). That is the first attempt, as it is faster and more exact; some problems with many cells of small counts
-need the second, for ω itself.
+need others, for ω itself.
 
 P13 states (9) without ξ ≥ 0, and then it has no minimum.
 """
@@ -240,9 +240,9 @@ class _Cost:
         self.alone = np.zeros(n.size)
 
     @property
-    def attempts(self) -> tuple[Callable[..., _Attempt], ...]:
-        """The ways to solve problems with it."""
-        return (_for_numbers,)
+    def attempts(self) -> tuple[tuple[Callable[..., _Attempt], bool], ...]:
+        """The ways to solve problems with it, and whether rows and columns are scaled first."""
+        return (_for_numbers, True), (_for_numbers, False)
 
     def inside(self, omega: np.ndarray) -> np.ndarray:
         """Numbers next to these where f is finite."""
@@ -279,8 +279,8 @@ class _Likelihood(_Cost):
         return np.log(v / (self.sums @ v)[self.rows])
 
     @property
-    def attempts(self) -> tuple[Callable[..., _Attempt], ...]:
-        return (_for_prices, _for_numbers)
+    def attempts(self) -> tuple[tuple[Callable[..., _Attempt], bool], ...]:
+        return (_for_prices, True), (_for_numbers, False), (_for_numbers, True)
 
     def inside(self, omega: np.ndarray) -> np.ndarray:
         return omega - np.maximum(0.0, np.log(self.sums @ np.exp(omega)))[self.rows]
@@ -368,9 +368,9 @@ def _best(cost: _Cost, margins: _Margins) -> tuple[np.ndarray, float]:
     """The best ω of all attempts, and the highest bound."""
     cp, _ = need("cvxpy"), need("clarabel")
     omega, value, bound, endings = cost.alone, np.inf, -np.inf, []
-    for pose in cost.attempts:
+    for pose, scaled in cost.attempts:
         attempt = pose(cp, cost, margins)
-        endings.append(_run(cp, attempt.problem))
+        endings.append(_run(cp, attempt.problem, scaled))
         if endings[-1] not in SOLVED:
             continue
         for found in map(cost.inside, attempt.numbers()):
@@ -388,12 +388,12 @@ def _best(cost: _Cost, margins: _Margins) -> tuple[np.ndarray, float]:
     return omega, bound
 
 
-def _run(cp: Any, problem: Any) -> str:
+def _run(cp: Any, problem: Any, scaled: bool) -> str:
     """Solve, and say how it ended."""
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # about accuracy, of which the bound tells more
         try:
-            problem.solve(solver=cp.CLARABEL, **SETTINGS)
+            problem.solve(solver=cp.CLARABEL, equilibrate_enable=scaled, **SETTINGS)
         except cp.SolverError:
             return "solver_error"
     return str(problem.status)
