@@ -176,7 +176,7 @@ class Plain(_Affine):
 
     def __init__(self, layout: Layout):
         zero, one = (Numbers(np.full(layout.n_classes, x), np.full(layout.size, x)) for x in (0.0, 1.0))
-        super().__init__(layout, zero, one, _own_slots(layout))
+        super().__init__(layout, zero, one, own_slots(layout))
         self._class = Layout.of_class(layout.n_classes)
 
     def project(self, free: np.ndarray) -> np.ndarray:
@@ -198,7 +198,7 @@ class Direct(_Affine):
     """
 
     def __init__(self, layout: Layout, seen: np.ndarray, around: Tables):
-        slots = np.where(np.concatenate([np.ones(layout.n_classes, bool), seen]), _own_slots(layout), -1)
+        slots = np.where(np.concatenate([np.ones(layout.n_classes, bool), seen]), own_slots(layout), -1)
         factor = np.ones(slots.size)
         if layout.n_classes == 2:
             pairs = slots.reshape(-1, 2)
@@ -240,7 +240,7 @@ def _own(slots: np.ndarray) -> Own:
     return Own(cells, free[cells])
 
 
-def _own_slots(layout: Layout) -> np.ndarray:
+def own_slots(layout: Layout) -> np.ndarray:
     """A free number for each class and cell; class columns of a feature that does not depend on it share theirs."""
     slots = _slots(layout)
     return np.arange(layout.n_classes + layout.size) if slots is None else slots
@@ -257,7 +257,7 @@ def _packed(slots: np.ndarray) -> np.ndarray:
 def _level_slots(layout: Layout, level: int) -> np.ndarray:
     """Which weight stands behind each class and cell."""
     if level == 4:
-        return _own_slots(layout)
+        return own_slots(layout)
     n_classes = layout.n_classes
     parts, free = (
         [np.zeros(n_classes, np.int64) if level == 1 else np.arange(n_classes)],
