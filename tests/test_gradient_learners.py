@@ -537,3 +537,14 @@ def test_starts_of_other_networks_or_with_zeros_are_refused():
         learned(data, NB, MaxMargin(start=zero))
     with pytest.raises(ValueError, match=r"start='ones' is not one of"):
         learned(data, NB, MaxMargin(start="ones"))
+
+
+def test_tables_of_separable_rows_answer_about_gaps():
+    """Numbers that run away towards −∞ stay where sums over gaps can hold them."""
+    layout = Layout(TAN, np.array([2, 3, 2, 3]), 3)
+    free = np.random.default_rng(33).normal(scale=800.0, size=Softmax(layout).size)
+    tables = Softmax(layout).tables(free)
+    assert tables.is_normalized
+    assert tables.log_theta.min() == -700.0
+    codes = np.array([[0, 2], [3, 1], [2, 0], [1, 3]], np.uint8)
+    assert np.isfinite(log_joint(tables, codes)).all()

@@ -9,7 +9,7 @@ import tables
 
 EXPERIMENTS = (
     "three_feature", "fcll", "fig7", "table8", "causes", "published", "parameters", "backoff",
-    "convergence", "missing",
+    "convergence", "missing", "p13", "p13_missing",
 )  # fmt: skip
 
 

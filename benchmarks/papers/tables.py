@@ -46,14 +46,28 @@ TABLES = {
         "missing", "draws", "NB-ML", "NB-ML_std", "NB-CL", "NB-CL_std", "NB-CL-10", "NB-CL-10_std", "TAN-CR-ML",
         "TAN-CR-ML_std",
     ),
+    "p13_path": ("lam", "slack", "negative_likelihood", "train_accuracy", "accuracy"),
+    "p13": (
+        "set", "ML", "ML_difference", "MCL", "MCL_difference", "MM", "MM_difference", "ML-BN-SVM",
+        "ML-BN-SVM_difference",
+    ),
+    "p13_agreement": ("method", "sets", "within", "not_below", "mean_difference"),
+    "p13_causes": ("method", "tol", "within", "not_below", "mean_difference", "iterations", "train", "test"),
+    "p13_likelihood": (
+        "structure", "method", "sets", "runs", "train", "test", "train_by_set", "test_by_set", "train_published",
+        "test_published",
+    ),
+    "p13_missing": ("missing", "sets", "ML", "MCL", "MM", "ML-BN-SVM", "SVM", "LR", "behind_best_network"),
+    "p13_missing_vehicle": ("missing", "lam_0", "lam_1", "lam_16", "lam_256"),
 }  # fmt: skip
 DIGITS = {
-    "fig7": 6, "convergence_nll": 4, "seconds": 1, "iterations": 0, "mean_log_loss_gain": 4,
+    "fig7": 6, "convergence_nll": 4, "seconds": 1, "iterations": 0, "mean_log_loss_gain": 4, "slack": 4, "tol": 6,
+    "negative_likelihood": 4,
 }  # fmt: skip
 WHOLE = {
     "n", "wins", "losses", "with_x1_x3", "with_x2_x3", "after", "sets", "missing", "draws", "nursery", "pendigits",
     "letter", "shuttle", "adult", "kddcup10", "mnist14", "median_iterations", "touched_sets",
-    "accuracy_better", "accuracy_worse", "log_loss_better", "log_loss_worse",
+    "accuracy_better", "accuracy_worse", "log_loss_better", "log_loss_worse", "runs", "within", "not_below",
 }  # fmt: skip
 
 
