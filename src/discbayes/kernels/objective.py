@@ -177,11 +177,16 @@ def _hinge(x, kappa):
 
 
 @helper
-def _log_ratio(own, rival, n_classes):
-    """Log d; a single class has no rival, and what is impossible in every class is a tie."""
-    if n_classes == 1:
+def _ahead(row, own, eta, share):
+    """Log d of a row, and the share of each rival in it; ``eta`` of zero takes the hard maximum over the rivals.
+
+    A single class has no rival, and what is impossible in every class is a tie.
+    """
+    top = _top_of_others(row, own)
+    rival = _soft_rival(row, own, top, eta, share) if eta > 0.0 else _hard_rival(row, own, top, share)
+    if row.size == 1:
         return np.inf
-    return 0.0 if own == rival else own - rival
+    return 0.0 if row[own] == rival else row[own] - rival
 
 
 @kernel
@@ -192,9 +197,7 @@ def margin_rows(log_joint, y, lam, eta, kappa, values, gradient):
     share = np.empty(n_classes)
     for m in range(y.size):
         row, own = log_joint[m], y[m]
-        top = _top_of_others(row, own)
-        rival = _soft_rival(row, own, top, eta, share) if eta > 0.0 else _hard_rival(row, own, top, share)
-        value, slope = _hinge(lam * _log_ratio(row[own], rival, n_classes), kappa)
+        value, slope = _hinge(lam * _ahead(row, own, eta, share), kappa)
         values[m] = value
         if wanted:
             for c in range(n_classes):
@@ -225,9 +228,7 @@ def slack_rows(log_joint, y, gamma, eta, radius, values, gradient):
     share = np.empty(n_classes)
     for m in range(y.size):
         row, own = log_joint[m], y[m]
-        top = _top_of_others(row, own)
-        rival = _soft_rival(row, own, top, eta, share) if eta > 0.0 else _hard_rival(row, own, top, share)
-        slack, slope = _soft_hinge(gamma - _log_ratio(row[own], rival, n_classes), radius)
+        slack, slope = _soft_hinge(gamma - _ahead(row, own, eta, share), radius)
         values[m] = -slack
         if wanted:
             for c in range(n_classes):
@@ -247,9 +248,7 @@ def slack_conjugate(log_joint, y, weight, gamma, eta, radius, factors, residual)
     total = 0.0
     for m in range(y.size):
         row, own = log_joint[m], y[m]
-        top = _top_of_others(row, own)
-        rival = _soft_rival(row, own, top, eta, share) if eta > 0.0 else _hard_rival(row, own, top, share)
-        _, slope = _soft_hinge(gamma - _log_ratio(row[own], rival, n_classes), radius)
+        _, slope = _soft_hinge(gamma - _ahead(row, own, eta, share), radius)
         whole = 0.0
         for c in range(n_classes):
             share[c] *= slope * (factors[m, c] if factors.size else 1.0)
