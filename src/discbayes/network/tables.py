@@ -8,6 +8,7 @@ same numbers in every class column. The same layout holds counts and log θ.
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cached_property
 
@@ -85,6 +86,15 @@ class Layout:
     def table(self, flat: np.ndarray, feature: int) -> np.ndarray:
         """The table of one feature as a view on ``flat``."""
         return flat[self.offsets[feature] : self.offsets[feature + 1]].reshape(self.shapes[feature])
+
+    def pool_columns(self, flat: np.ndarray, how: Callable[..., np.ndarray] = np.sum) -> np.ndarray:
+        """The numbers, where a feature that does not depend on the class has their sum, or mean, in each column."""
+        pooled = flat.copy()
+        for i, depends in enumerate(self.structure.class_children):
+            if not depends:
+                table = self.table(pooled, i)
+                table[...] = how(table, axis=-1, keepdims=True)
+        return pooled
 
     def row_totals(self, flat: np.ndarray) -> np.ndarray:
         """For every cell, the sum over the values of its feature with the same parents and class."""

@@ -47,15 +47,9 @@ def likelihood_counts(families: FamilyCounts, alpha: float) -> Numbers:
 
     The columns of a feature that does not depend on the class are one and the same, and share its counts.
     """
-    layout, learner = families.layout, MaximumAPosteriori("ess", alpha)
-    columns = np.where(layout.structure.class_children, 1, layout.n_classes)
-    virtual = np.repeat(learner.virtual_counts(layout) / columns, np.diff(layout.offsets))
-    cells = families.cells + virtual
-    for i, depends in enumerate(layout.structure.class_children):
-        if not depends:
-            table = layout.table(cells, i)
-            table[...] = table.mean(axis=-1, keepdims=True)
-    return Numbers(families.class_count + alpha / layout.n_classes, cells)
+    in_class, in_cells = MaximumAPosteriori("ess", alpha).virtual_cells(families.layout)
+    cells = families.layout.pool_columns(families.cells, np.mean)
+    return Numbers(families.class_count + in_class, cells + in_cells)
 
 
 class Certificate:

@@ -69,7 +69,7 @@ class Bound:
         factors = Numbers(np.ones_like(counts.prior), np.ones_like(counts.cells))
         found = self._pass(numbers, None)
         for _ in range(ROUNDS):
-            left = _less(counts, found.taken)
+            left = counts.plus(found.taken, -1.0)
             if min(left.prior.min(), left.cells.min(initial=0.0)) >= 0:
                 return self._entropy(left) - found.paid
             for factor, count, of_own, taken in zip(factors, counts, found.of_own, found.taken, strict=True):
@@ -79,7 +79,7 @@ class Bound:
         for factor in factors:
             factor *= together
         found = self._pass(numbers, factors)
-        return self._entropy(_less(counts, found.taken)) - found.paid
+        return self._entropy(counts.plus(found.taken, -1.0)) - found.paid
 
     def _pass(self, numbers: Numbers, factors: Numbers | None) -> _Pass:
         """One pass over the rows; what the rivals take is scaled by the least factor of the cells that it is from."""
@@ -103,27 +103,16 @@ class Bound:
         for share, *sums in parallel_map(one, problem.parts, problem.n_jobs, 2 * scores.work):
             paid += share
             for total, part in zip((taken, of_own), sums, strict=True):
-                total.prior[:] += part.prior
-                total.cells[:] += part.cells
+                total.add(part)
         return _Pass(paid, self._pooled(scores.stripped(taken)), self._pooled(scores.stripped(of_own)))
 
     def _pooled(self, numbers: Numbers) -> Numbers:
-        """The same numbers in all columns of a feature that does not depend on the class: they are one."""
-        layout = self._scores.layout
-        for i, depends in enumerate(layout.structure.class_children):
-            if not depends:
-                table = layout.table(numbers.cells, i)
-                table[...] = table.mean(axis=-1, keepdims=True)
-        return numbers
+        return numbers._replace(cells=self._scores.layout.pool_columns(numbers.cells, np.mean))
 
     def _entropy(self, counts: Numbers) -> float:
         """Σ −v log(v / V): the negative log likelihood of counts at their own relative frequencies."""
         totals = self._scores.layout.row_totals(counts.cells)
         return _entropy(counts.prior, counts.prior.sum()) + _entropy(counts.cells, totals)
-
-
-def _less(counts: Numbers, taken: Numbers) -> Numbers:
-    return Numbers(counts.prior - taken.prior, counts.cells - taken.cells)
 
 
 def _share_left(there: np.ndarray, taken: np.ndarray) -> np.ndarray:

@@ -75,7 +75,7 @@ class _Frequency(BaseEstimator):
 
     def _tables(self, families: FamilyCounts) -> Tables:
         layout = families.layout
-        theta = self._smooth(_pool_classes(families), layout)
+        theta = self._smooth(families.layout.pool_columns(families.cells), layout)
         prior = self._smooth(families.class_count, Layout.of_class(layout.n_classes))
         with np.errstate(divide="ignore"):
             return Tables(layout, np.log(prior), np.log(theta, out=theta))
@@ -143,9 +143,9 @@ class MaximumLikelihood(_Frequency):
 
     def _with_expected(self, families: FamilyCounts, expected: np.ndarray) -> FamilyCounts:
         both = super()._with_expected(families, expected)
-        pooled = _pool_classes(both)
+        pooled = both.layout.pool_columns(both.cells)
         little = pooled < self.epsilon * families.layout.row_totals(pooled)
-        both.cells[little & (_pool_classes(families) == 0)] = 0.0
+        both.cells[little & (families.layout.pool_columns(families.cells) == 0)] = 0.0
         return both
 
 
@@ -211,24 +211,17 @@ class MaximumAPosteriori(_Frequency):
         }
         return self.strength / among[self.prior]
 
+    def virtual_cells(self, layout: Layout) -> tuple[float, np.ndarray]:
+        """The same for each class and each cell; columns that are one and the same share what their table has."""
+        shared = np.where(layout.structure.class_children, 1, layout.n_classes)
+        cells = np.repeat(self.virtual_counts(layout) / shared, np.diff(layout.offsets))
+        return float(self.virtual_counts(Layout.of_class(layout.n_classes))[0]), cells
+
     def _log_density(self, tables: Tables) -> float:
         if not self.strength:
             return 0.0
-        layout = tables.layout
-        shared = np.where(layout.structure.class_children, 1, layout.n_classes)  # columns that are one and the same
-        each = np.repeat(self.virtual_counts(layout) / shared, np.diff(layout.offsets))
-        classes = self.virtual_counts(Layout.of_class(layout.n_classes))[0] * tables.log_prior
-        return float((each * tables.log_theta).sum() + classes.sum())
-
-
-def _pool_classes(families: FamilyCounts) -> np.ndarray:
-    """The counts; a feature that does not depend on the class has those of all classes together in each column."""
-    cells = families.cells.copy()
-    for i, depends in enumerate(families.layout.structure.class_children):
-        if not depends:
-            table = families.layout.table(cells, i)
-            table[...] = table.sum(axis=-1, keepdims=True)
-    return cells
+        in_class, in_cells = self.virtual_cells(tables.layout)
+        return float((in_cells * tables.log_theta).sum() + (in_class * tables.log_prior).sum())
 
 
 def _share(counts: np.ndarray, layout: Layout) -> np.ndarray:

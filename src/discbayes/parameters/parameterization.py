@@ -37,6 +37,15 @@ class Numbers(NamedTuple):
         """The sum of products; of counts with log θ it is the log likelihood."""
         return float(dot(self.prior, other.prior) + dot(self.cells, other.cells))
 
+    def plus(self, other: Numbers, factor: float = 1.0) -> Numbers:
+        """The sum with a multiple of others."""
+        return Numbers(self.prior + factor * other.prior, self.cells + factor * other.cells)
+
+    def add(self, other: Numbers) -> None:
+        """Add others to these, in place."""
+        self.prior[:] += other.prior
+        self.cells[:] += other.cells
+
 
 class Own(NamedTuple):
     """Cells that have a free number of their own for each class, and these; of two classes there is one for both.

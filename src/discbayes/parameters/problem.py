@@ -78,12 +78,11 @@ class Problem:
         value, total = 0.0, self.scores.blank()
         for share, gradient in found:
             value += share
-            total.prior[:] += gradient.prior
-            total.cells[:] += gradient.cells
+            total.add(gradient)
         whole = self.scores.stripped(total)
         if self.counts is not None:
             value += self.counts.dot(numbers)
-            whole = Numbers(whole.prior + self.counts.prior, whole.cells + self.counts.cells)
+            whole = whole.plus(self.counts)
         back = self.parameterization.pull_back(numbers, whole)
         return value / self.total_weight, back / self.total_weight
 
@@ -121,4 +120,5 @@ class Problem:
 
     @cached_property
     def parts(self) -> list[list[Block]]:
+        """Blocks that are worked on one after the other, each part by one thread."""
         return in_parts(self.scores.blocks, self.scores.blank().cells.size)
