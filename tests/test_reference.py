@@ -14,8 +14,9 @@ from discbayes.counts import count, count_families
 from discbayes.data.domain import Encoded
 from discbayes.inference import log_joint
 from discbayes.network import Layout, Structure
-from discbayes.parameters import MaximumAPosteriori, reference
-from discbayes.parameters.reference import solve_likelihood_margin, solve_norm_margin
+from discbayes.parameters import MaximumAPosteriori
+from discbayes.parameters.svm import reference
+from discbayes.parameters.svm.reference import solve_likelihood_margin, solve_norm_margin
 from test_counts import domain_of, encoded
 
 pytest.importorskip("cvxpy", reason="the reference solver is the extra `solver`")

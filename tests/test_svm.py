@@ -22,10 +22,10 @@ from discbayes.network import Layout, Structure, Tables, normalize
 from discbayes.objectives import Slack
 from discbayes.optim import lbfgs
 from discbayes.parameters import MaximumAPosteriori
-from discbayes.parameters.descent import likelihood_counts
-from discbayes.parameters.duality import Bound
 from discbayes.parameters.parameterization import Numbers
 from discbayes.parameters.svm import GAMMAS, LAMS
+from discbayes.parameters.svm.descent import likelihood_counts
+from discbayes.parameters.svm.duality import Bound
 from discbayes.search import SpanningTree
 from test_counts import domain_of, encoded
 

@@ -21,13 +21,10 @@ PATIENCE = 20  # iterations without a better held-out value after which a fit is
 
 @dataclass(frozen=True)
 class Fit:
-    """A problem with its start, and what turns a solution into tables."""
+    """A problem with its start."""
 
     problem: Problem
     start: np.ndarray
-    families: FamilyCounts
-    seen: np.ndarray
-    backing: MaximumLikelihood | MaximumAPosteriori | None
 
     def judge(self, test: Encoded) -> Problem:
         """The same objective on other rows."""
@@ -36,12 +33,22 @@ class Fit:
         return replace(self.problem, scores=scores, penalty=None, counts=None, n_jobs=None)
 
     def tables(self, free: np.ndarray) -> Tables:
-        """The tables of a solution; families that were never seen back off, if that is wanted."""
-        known = self.problem.parameterization
-        tables = known.tables(free)
-        if self.backing is None:
-            return tables
-        return back_off(tables, self.families, self.seen, self.backing, known.normalized)
+        """The tables of a solution."""
+        return self.problem.parameterization.tables(free)
+
+
+@dataclass(frozen=True)
+class BackedFit(Fit):
+    """A fit whose tables leave the word to others where families were never seen."""
+
+    families: FamilyCounts
+    seen: np.ndarray
+    backing: MaximumLikelihood | MaximumAPosteriori
+
+    def tables(self, free: np.ndarray) -> Tables:
+        """The tables of a solution, backed off."""
+        normalized = self.problem.parameterization.normalized
+        return back_off(super().tables(free), self.families, self.seen, self.backing, normalized)
 
 
 class Watch:

@@ -21,17 +21,16 @@ from discbayes.engine import Context, parallel_map
 from discbayes.network import Layout, Structure, Tables
 from discbayes.optim import SOLVERS, Callback, Outcome, lbfgs, until_interrupted
 from discbayes.parameters.choosing import ChoosingLearner, Fold, Setting
-from discbayes.parameters.fits import Fit, Watch, seen_cells
+from discbayes.parameters.fits import BackedFit, Fit, Watch, seen_cells
 from discbayes.parameters.frequency import MaximumAPosteriori, MaximumLikelihood
 from discbayes.parameters.logscores import LogScores
 from discbayes.parameters.parameterization import Direct, Parameterization, Softmax
 from discbayes.parameters.problem import Penalty, Problem
 from discbayes.parameters.scaling import minimize
-from discbayes.parameters.starts import start_tables
+from discbayes.parameters.starts import begin_at, check_start, zero_tables
 
 STOPPING = ("convergence", "cross-tuning", "held-out")
 AUTO = "auto"  # the quickest solver
-STARTS = ("generative", "zeros")
 TOWARDS = ("zero", "generative")
 GENERATIVE: dict[str, Callable[[], Any]] = {
     "ml": MaximumLikelihood,
@@ -108,10 +107,8 @@ class GradientLearner(ChoosingLearner):
         learner = self._generative()
         counting = learner if learner.gaps == "available" else clone(learner).set_params(gaps="available")
         generative = learner.learn(data, counts, structure, Context(n_jobs=n_jobs))
-        zeros = Tables(layout, np.zeros(layout.n_classes), np.zeros(layout.size))
-        centre = generative if self.towards == "generative" else zeros
-        begin = {"generative": generative, "zeros": zeros}.get(self.start) if isinstance(self.start, str) else None
-        begin = start_tables(self.start, layout, data.domain.names) if begin is None else begin
+        centre = generative if self.towards == "generative" else zero_tables(layout)
+        begin = begin_at(self.start, generative, data.domain.names)
         seen = seen_cells(data, families)
         parameterization = self._parameterized(layout, seen, generative, centre if setting.penalty else begin)
         skipped = 0 if self.towards == "generative" else parameterization.n_prior
@@ -119,7 +116,8 @@ class GradientLearner(ChoosingLearner):
         penalty = Penalty(setting.penalty, centred, parameterization.repeats, skipped)
         scores = LogScores(distinct_rows(data), layout, parameterization.normalized)
         problem = Problem(setting.objective, scores, parameterization, n_jobs, penalty)
-        return Fit(problem, parameterization.start(begin), families, seen, counting if self.backoff else None)
+        start = parameterization.start(begin)
+        return BackedFit(problem, start, families, seen, counting) if self.backoff else Fit(problem, start)
 
     def _parameterized(self, layout: Layout, seen: np.ndarray, generative: Tables, around: Tables) -> Parameterization:
         """The free numbers; what they leave open stays as in ``around``."""
@@ -181,8 +179,7 @@ class GradientLearner(ChoosingLearner):
     def _check(self) -> None:
         super()._check()
         self._check_names(stopping=STOPPING, solver=(AUTO, *SOLVERS), towards=TOWARDS)
-        if not isinstance(self.start, Tables):
-            self._check_names(start=STARTS)
+        check_start(self.start)
         self._check_generative()
 
     def _check_generative(self) -> None:

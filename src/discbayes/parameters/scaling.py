@@ -9,13 +9,12 @@ cells are few, as R takes a time that grows with their cube, and no class is rar
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import replace
 
 import numpy as np
 
 from discbayes.kernels import curvature as kernels
 from discbayes.objectives import ConditionalLikelihood
-from discbayes.optim import Callback, Outcome, lbfgs
+from discbayes.optim import Callback, Coordinates, Outcome, lbfgs, lbfgs_in
 from discbayes.parameters.parameterization import Own
 from discbayes.parameters.problem import Penalty, Problem
 
@@ -23,6 +22,8 @@ MOST_CELLS = 3000  # whose matrix fits into memory several times
 FACTOR_COST, SOLVE_COST = 0.12, 0.35  # nanoseconds: of the factor for each of cells³, of equations for each number
 ITERATIONS = 50  # after which the factor has to have paid
 RARE = 0.25  # times its share among equals: a class with less is rare
+
+Solver = Callable[[np.ndarray, np.ndarray], None]
 
 
 def minimize(
@@ -35,39 +36,22 @@ def minimize(
         factor = _factor(problem, own, penalty)
     if own is None or factor is None:
         return lbfgs(problem.loss, start, max_iter, tol, callback)
-    scaled = _Scaled(problem, start, own.free, factor)
-    seen = None if callback is None else lambda at, value: callback(scaled.point(at), value)
-    outcome = lbfgs(scaled.loss, np.zeros_like(start), max_iter, tol, seen)
-    return replace(outcome, point=scaled.point(outcome.point))
+    even = Coordinates(
+        np.zeros_like(start),
+        lambda at: start + _solved(kernels.solve_upper, factor, own.free, at),
+        lambda gradient: _solved(kernels.solve_lower, factor, own.free, gradient),
+    )
+    return lbfgs_in(even, problem.loss, max_iter, tol, callback)
 
 
-class _Scaled:
-    """A problem in the coordinates R·(free numbers − start); ``free`` are those that R is of, by cell and class."""
-
-    def __init__(self, problem: Problem, start: np.ndarray, free: np.ndarray, factor: np.ndarray):
-        self._problem, self._start, self._free, self._factor = problem, start, free, factor
-        self._latest = np.zeros_like(start), start
-
-    def loss(self, at: np.ndarray) -> tuple[float, np.ndarray]:
-        """The loss, and its gradient with respect to the coordinates."""
-        self._latest = at, self.point(at)
-        value, gradient = self._problem.loss(self._latest[1])
-        return value, self._solved(kernels.solve_lower, gradient)
-
-    def point(self, at: np.ndarray) -> np.ndarray:
-        """The free numbers at some coordinates."""
-        if at is self._latest[0]:
-            return self._latest[1]
-        return self._start + self._solved(kernels.solve_upper, at)
-
-    def _solved(self, solve: Callable[[np.ndarray, np.ndarray], None], given: np.ndarray) -> np.ndarray:
-        """What equations with R give for each class; numbers that R is not of stay as they are."""
-        n_columns = self._free.shape[1]
-        columns, solved = np.zeros((len(self._free), _width(self._free))), given.copy()
-        columns[:, :n_columns] = given[self._free]
-        solve(self._factor, columns)
-        solved[self._free] = columns[:, :n_columns]
-        return solved
+def _solved(solve: Solver, factor: np.ndarray, free: np.ndarray, given: np.ndarray) -> np.ndarray:
+    """What equations with R give for each class; ``free`` are the numbers that R is of, others stay as they are."""
+    n_columns = free.shape[1]
+    columns, solved = np.zeros((len(free), _width(free))), given.copy()
+    columns[:, :n_columns] = given[free]
+    solve(factor, columns)
+    solved[free] = columns[:, :n_columns]
+    return solved
 
 
 def _width(free: np.ndarray) -> int:

@@ -1,4 +1,4 @@
-"""Tables that a learner is told to start from: of the same network, and with numbers that a gradient can change."""
+"""Where a fit begins: a name, or tables of the same network with numbers that a gradient can change."""
 
 from __future__ import annotations
 
@@ -9,6 +9,27 @@ from typing import Any
 import numpy as np
 
 from discbayes.network import Layout, Tables
+
+STARTS = ("generative", "zeros")
+
+
+def check_start(given: Any) -> None:
+    """Refuse what is neither a name nor tables."""
+    if not isinstance(given, Tables) and given not in STARTS:
+        raise ValueError(f"start={given!r} is not one of {', '.join(map(repr, STARTS))}")
+
+
+def begin_at(given: Any, generative: Tables, names: Sequence[str]) -> Tables:
+    """The tables where a fit begins: the generative ones, zeros, or those that are given."""
+    layout = generative.layout
+    if isinstance(given, Tables):
+        return start_tables(given, layout, names)
+    return generative if given == "generative" else zero_tables(layout)
+
+
+def zero_tables(layout: Layout) -> Tables:
+    """Zeros in the place of log P(c) and log θ."""
+    return Tables(layout, np.zeros(layout.n_classes), np.zeros(layout.size))
 
 
 def start_tables(given: Any, layout: Layout, names: Sequence[str]) -> Tables:

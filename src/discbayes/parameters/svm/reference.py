@@ -40,14 +40,12 @@ from discbayes.data.distinct import distinct_rows
 from discbayes.data.domain import Encoded
 from discbayes.network import Layout, Tables
 from discbayes.parameters.parameterization import own_slots
+from discbayes.parameters.svm.refusals import SCALABLE, check_gaps, check_settings, check_size, check_structure
 
 NORMS = ("l2", "likelihood")
 SETTINGS = {"tol_gap_abs": 1e-10, "tol_gap_rel": 1e-12, "tol_feas": 1e-10}
 CLOSE, NEAR = 1e-8, 1e-6  # gaps, relative to the value: no second attempt is needed, and the solution is optimal
 SOLVED = ("optimal", "optimal_inaccurate")
-MOST_NON_ZEROS, MOST_NUMBERS, MOST_COUPLED = 500_000, 30_000, 3_000  # about a minute and 300 MB, measured
-SHOWN = 5
-SCALABLE = 'use the scalable solver, solver="auto"'
 
 
 @dataclass(frozen=True)
@@ -63,6 +61,11 @@ class Solution:
     slack: float
     bound: float
     status: str
+
+    @property
+    def gap(self) -> float:
+        """How far the value is above the bound, relative to the value."""
+        return _gap(self.value, self.bound)
 
 
 def solve_likelihood_margin(
@@ -91,7 +94,7 @@ def solve_likelihood_margin(
     RuntimeError
         Where the solver fails.
     """
-    _check_structure(data, layout)
+    check_structure(data, layout)
     return _solve(data, layout, np.concatenate([n_prior, n_cells]), lam, gamma, _Likelihood)
 
 
@@ -125,8 +128,8 @@ def solve_norm_margin(
 
 
 def _solve(data: Encoded, layout: Layout, n: np.ndarray, lam: float, gamma: float, kind: type[_Cost]) -> Solution:
-    _check_settings(lam, gamma)
-    _check_gaps(data)
+    check_settings(lam, gamma)
+    check_gaps(data)
     slots = own_slots(layout)
     cost = kind(_counts_of_numbers(data, layout, slots, n), _rows_of_numbers(layout, slots))
     margins = _margins(data, layout, slots, lam, gamma)
@@ -194,7 +197,7 @@ def _margins(data: Encoded, layout: Layout, slots: np.ndarray, lam: float, gamma
     rows = distinct_rows(data)
     rows = rows.take(np.asarray(rows.weight) > 0)
     n_classes, n_numbers = layout.n_classes, int(slots.max()) + 1
-    _check_size(rows.n_samples * (n_classes - 1), 2 * (1 + sum(layout.structure.class_children)), n_numbers)
+    check_size(rows.n_samples * (n_classes - 1), 2 * (1 + sum(layout.structure.class_children)), n_numbers)
     y = rows.classes.astype(np.int64)
     row = np.repeat(np.arange(y.size), n_classes - 1)
     rival = ((y[:, None] + np.arange(1, n_classes)) % n_classes).ravel()
@@ -405,55 +408,6 @@ def _bound(cost: _Cost, margins: _Margins, prices: np.ndarray) -> float:
     u = margins.ahead.T @ prices
     share = 1.0 / max(1.0, cost.excess(u))
     return margins.gamma * share * float(prices.sum()) - cost.conjugate(share * u)
-
-
-# ---- refusals
-
-
-def _check_settings(lam: float, gamma: float) -> None:
-    if not (np.isfinite(lam) and lam >= 0):
-        raise ValueError(f"lam={lam!r} must be a number that is at least 0")
-    if not (np.isfinite(gamma) and gamma > 0):
-        raise ValueError(f"gamma={gamma!r} must be a number above 0: it is the margin that rows are to reach")
-
-
-def _check_gaps(data: Encoded) -> None:
-    found = np.flatnonzero(data.gaps)
-    if found.size:
-        names = [f"{data.domain.names[i]!r} ({data.gaps[i]})" for i in found[:SHOWN]]
-        raise ValueError(
-            f"margins of the reference solver need complete rows, and there are gaps in {', '.join(names)}"
-            f'{", …" if found.size > SHOWN else ""}: learn with missing="drop" or missing="value"'
-        )
-
-
-def _check_structure(data: Encoded, layout: Layout) -> None:
-    structure = layout.structure
-    if structure.is_c1:
-        return
-    found = [i for i, flag in enumerate(structure.class_children) if flag and structure.covering_parent(i) is None]
-    names = ", ".join(repr(data.domain.names[i]) for i in found[:SHOWN]) + (", …" if len(found) > SHOWN else "")
-    raise ValueError(
-        f"the reference solver needs a C1 structure, and {names} {'has' if len(found) == 1 else 'have'} no covering "
-        "parent, which is a parent that has all the other parents as its own: the optimum may have no normalised "
-        "network. "
-        f"Take a structure like TAN, or {SCALABLE}"
-    )
-
-
-def _check_size(n_margins: int, per_margin: int, n_numbers: int) -> None:
-    sizes = (
-        (n_margins * per_margin, MOST_NON_ZEROS, "non-zeros"),
-        (n_numbers, MOST_NUMBERS, "free numbers"),
-        (min(n_margins, n_numbers), MOST_COUPLED, "in the smaller of its dimensions"),
-    )
-    for size, limit, of_what in sizes:
-        if n_margins and size > limit:
-            raise ValueError(
-                f"the program has {n_margins:,} margins over {n_numbers:,} free numbers and so {size:,} {of_what}; "
-                f"above {limit:,} the reference solver would take more than about a minute. Take fewer rows, or "
-                f"{SCALABLE}"
-            )
 
 
 def _counts_of_numbers(data: Encoded, layout: Layout, slots: np.ndarray, n: np.ndarray) -> np.ndarray:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import NamedTuple
 
 import numpy as np
@@ -12,7 +12,7 @@ import numpy as np
 from discbayes.counts import FamilyCounts
 from discbayes.data.domain import Encoded
 from discbayes.objectives import Slack
-from discbayes.optim import Callback, Outcome, lbfgs, projected_gradient, until_interrupted
+from discbayes.optim import Callback, Coordinates, Outcome, lbfgs, lbfgs_in, projected_gradient, until_interrupted
 from discbayes.parameters.fits import Fit
 from discbayes.parameters.frequency import MaximumAPosteriori
 from discbayes.parameters.parameterization import Numbers, Plain
@@ -30,10 +30,11 @@ class Ending(NamedTuple):
 
 @dataclass(frozen=True)
 class MarginFit(Fit):
-    """A fit that also has the rows, for the reference solver, and the scale of its free numbers."""
+    """A fit that also has the rows and their counts, for the reference solver, and a scale of its free numbers."""
 
     data: Encoded
-    scale: np.ndarray
+    families: FamilyCounts
+    scale: np.ndarray | None = None
 
     @property
     def slack(self) -> Slack:
@@ -105,13 +106,10 @@ def descend(
 
 def _minimize(fit: MarginFit, start: np.ndarray, max_iter: int, tol: float, callback: Callback) -> Outcome:
     """L-BFGS on scaled free numbers, or projected gradients where the numbers are to stay in a set."""
-    problem, known, scale = fit.problem, fit.problem.parameterization, fit.scale
+    loss, known, scale = fit.problem.loss, fit.problem.parameterization, fit.scale
     if isinstance(known, Plain):
-        return projected_gradient(problem.loss, known.project, start, max_iter, tol, callback)
-
-    def scaled(point: np.ndarray) -> tuple[float, np.ndarray]:
-        loss, gradient = problem.loss(point / scale)
-        return loss, gradient / scale
-
-    found = lbfgs(scaled, start * scale, max_iter, tol, lambda point, loss: callback(point / scale, loss))
-    return replace(found, point=found.point / scale)
+        return projected_gradient(loss, known.project, start, max_iter, tol, callback)
+    if scale is None:
+        return lbfgs(loss, start, max_iter, tol, callback)
+    scaled = Coordinates(start * scale, lambda at: at / scale, lambda gradient: gradient / scale)
+    return lbfgs_in(scaled, loss, max_iter, tol, callback)
