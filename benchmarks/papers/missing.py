@@ -11,7 +11,7 @@ import warnings
 from typing import Any
 
 import numpy as np
-from protocol import Part, complete_rows, parts
+from protocol import Part, complete_rows, parts, with_gaps
 from sklearn.exceptions import ConvergenceWarning
 from store import Results
 
@@ -40,7 +40,7 @@ def run() -> None:
         (part,) = parts(complete_rows("mnist14"))
         fitted = {tag: fit(part, *how) for tag, how in CLASSIFIERS.items()}
         for draw in left:
-            for n, codes in with_gaps(part, draw):
+            for n, codes in zip(MISSING, with_gaps(part, MISSING, draw), strict=True):
                 if not runs.has(draw=draw, missing=n):
                     runs.add(draw=draw, missing=n, **{tag: rate(t, codes, part.test_y) for tag, t in fitted.items()})
     summarise(runs)
@@ -50,15 +50,6 @@ def fit(part: Part, search: Any, parameters: Any) -> Tables:
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", ConvergenceWarning)
         return parameters.learn(part.data, part.counts, part.learn(search), Context(n_jobs=1))
-
-
-def with_gaps(part: Part, draw: int) -> Any:
-    """The test rows with more and more features missing."""
-    n_features, n_rows = part.test_codes.shape
-    places = np.tile(np.arange(n_features, dtype=np.int16)[:, None], n_rows)
-    places = np.random.default_rng(draw).permuted(places, axis=0)
-    for n in MISSING:
-        yield n, np.where(places < n, part.data.cards[:, None], part.test_codes).astype(part.test_codes.dtype)
 
 
 def rate(tables: Tables, codes: np.ndarray, y: np.ndarray) -> float:

@@ -19,7 +19,7 @@ from typing import Any
 
 import numpy as np
 from p13 import GAMMAS, METHODS, MORE, PUBLISHED, STRUCTURES, choose, chosen_learner, learned, p13_rows
-from protocol import Part, parts
+from protocol import Part, parts, with_gaps
 from sklearn.base import clone
 from sklearn.linear_model import LogisticRegression
 from sklearn.model_selection import GridSearchCV, StratifiedKFold
@@ -65,7 +65,7 @@ def measure(runs: Results, name: str) -> None:
         judges = networks(name, split, part) | imputed(part)
         rates: dict[str, np.ndarray] = {tag: np.zeros(len(SHARES)) for tag in TAGS}
         for draw in range(N_DRAWS):
-            for place, codes in enumerate(with_gaps(part, draw)):
+            for place, codes in enumerate(gappy_rows(part, draw)):
                 for tag, right in rate_of_each(judges, part, codes).items():
                     rates[tag][place] += right / N_DRAWS
         for place, share in enumerate(SHARES):
@@ -81,14 +81,10 @@ def some_test_rows(part: Part) -> Part:
     return Part(part.data, part.counts, np.ascontiguousarray(part.test_codes[:, kept]), part.test_y[kept])
 
 
-def with_gaps(part: Part, draw: int) -> Iterator[np.ndarray]:
-    """The test rows with more and more features missing."""
-    n_features, n_rows = part.test_codes.shape
-    places = np.tile(np.arange(n_features)[:, None], n_rows)
-    places = np.random.default_rng(draw).permuted(places, axis=0)
-    for share in SHARES:
-        n = round(share / 100 * n_features)
-        yield np.where(places < n, part.data.cards[:, None], part.test_codes).astype(part.test_codes.dtype)
+def gappy_rows(part: Part, draw: int) -> Iterator[np.ndarray]:
+    """The test rows with each share of their features missing."""
+    n_features = part.test_codes.shape[0]
+    return with_gaps(part, [round(share / 100 * n_features) for share in SHARES], draw)
 
 
 def rate_of_each(judges: dict[str, Any], part: Part, codes: np.ndarray) -> dict[str, float]:
@@ -186,7 +182,7 @@ def vehicle() -> None:
             tables = learned(part, graph, learner)[0]
             rates = np.zeros(len(SHARES))
             for draw in range(VEHICLE_DRAWS):
-                for place, codes in enumerate(with_gaps(part, draw)):
+                for place, codes in enumerate(gappy_rows(part, draw)):
                     decided = log_joint(tables, codes, Effort(n_jobs=1)).argmax(axis=1)
                     rates[place] += 100 * float((decided == part.test_y).mean()) / VEHICLE_DRAWS
             for share, rate in zip(SHARES, rates.tolist(), strict=True):

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import zlib
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import cache
 from typing import Any
@@ -120,3 +120,12 @@ def _stratified(labels: np.ndarray, n_train: int, rng: np.random.Generator) -> n
     mask = np.zeros(labels.size, bool)
     mask[order[np.floor((np.arange(n_train) + rng.random()) * labels.size / n_train).astype(int)]] = True
     return mask
+
+
+def with_gaps(part: Part, numbers: Sequence[int], draw: int) -> Iterator[np.ndarray]:
+    """The test rows with so many features missing, drawn for each row; a larger number holds those of a smaller one."""
+    n_features, n_rows = part.test_codes.shape
+    places = np.tile(np.arange(n_features, dtype=np.int16)[:, None], n_rows)
+    places = np.random.default_rng(draw).permuted(places, axis=0)
+    for n in numbers:
+        yield np.where(places < n, part.data.cards[:, None], part.test_codes).astype(part.test_codes.dtype)

@@ -26,7 +26,7 @@ from discbayes.calibration import (
     possible_rows,
 )
 from discbayes.costs import cheapest, cost_matrix
-from discbayes.counts import count
+from discbayes.counts import Counts, count
 from discbayes.data import Encoded, FrameEncoder
 from discbayes.data.columns import Table
 from discbayes.data.reading import read_table
@@ -185,14 +185,23 @@ class BayesNetClassifier(ClassifierMixin, BaseEstimator):
 
     def _learn(self, data: Encoded, classes: np.ndarray, context: Context) -> BayesNet:
         """The network of some rows."""
-        structure, parameters = self._learners()
+        parameters = self._learners()[1]
+        data, counts, found = self._find_structure(data, classes, context)
+        context.progress.stage("parameters: {learner!r} on {edges} edges", learner=parameters, edges=found.n_edges)
+        return self._network(data, parameters.learn(data, counts, found, context))
+
+    def _find_structure(
+        self, data: Encoded, classes: np.ndarray, context: Context
+    ) -> tuple[Encoded, Counts, Structure]:
+        """The structure of some rows; with them, weighted, and their counts."""
+        learner = self._learners()[0]
         data = self._weighted(data, classes)
         counts = count(data, self.n_jobs)
-        context.progress.stage("structure: {learner!r} on {rows} rows", learner=structure, rows=data.n_samples)
-        found = structure.learn(data, counts, context)
-        context.progress.stage("parameters: {learner!r} on {edges} edges", learner=parameters, edges=found.n_edges)
-        tables = self._with_prior(parameters.learn(data, counts, found, context))
-        return BayesNet(data.domain, tables, self.max_factor_size, self.n_draws, self.n_jobs)
+        context.progress.stage("structure: {learner!r} on {rows} rows", learner=learner, rows=data.n_samples)
+        return data, counts, learner.learn(data, counts, context)
+
+    def _network(self, data: Encoded, tables: Tables) -> BayesNet:
+        return BayesNet(data.domain, self._with_prior(tables), self.max_factor_size, self.n_draws, self.n_jobs)
 
     def _learn_calibration(
         self, table: Table, encoder: FrameEncoder, data: Encoded, context: Context
@@ -253,8 +262,7 @@ class BayesNetClassifier(ClassifierMixin, BaseEstimator):
     def _accept(self, X: Any, encoder: FrameEncoder, data: Encoded, tables: Tables, history: list[Any]) -> None:
         """Become a classifier with tables that were learned elsewhere, from data of this encoder."""
         validate_data(self, X, skip_check_array=True)
-        network = BayesNet(data.domain, self._with_prior(tables), self.max_factor_size, self.n_draws, self.n_jobs)
-        self._adopt(encoder, network, None)
+        self._adopt(encoder, self._network(data, tables), None)
         self.history_ = history
 
     def _learners(self) -> tuple[Any, Any]:

@@ -12,7 +12,6 @@ from sklearn.base import clone
 from discbayes._leaves import leaf
 from discbayes.bayesnet import BayesNet
 from discbayes.classifier import BayesNetClassifier
-from discbayes.counts import count
 from discbayes.data.reading import read_table
 from discbayes.parameters import MLBNSVM
 from discbayes.parameters.svm import LAMS
@@ -88,16 +87,14 @@ def margin_path(
     ([0.11, 0.1, 0.07], [0.95, 0.96, 0.97])
     """
     estimator = BayesNetClassifier(parameters="ml-bn-svm") if estimator is None else estimator
-    structure, learner = estimator._learners()
+    learner = estimator._learners()[1]
     if not isinstance(learner, MLBNSVM):
         raise ValueError(f'a path over λ is one of "ml-bn-svm" or MLBNSVM(...), not of parameters={learner!r}')
     if estimator.calibrate is not None:
         raise ValueError("a path has no held-out rows to calibrate by: fit the λ that you choose with calibrate=")
     context, encoder = estimator._context(), estimator._make_encoder(estimator.categorical)
     data = encoder.fit_transform(read_table(X), y, sample_weight)
-    data = estimator._weighted(data, encoder.classes_)
-    counts = count(data, estimator.n_jobs)
-    found = structure.learn(data, counts, context)
+    data, counts, found = estimator._find_structure(data, encoder.classes_, context)
     points = list(learner.path(data, counts, found, sorted(lams), context))
     weight = data.n_samples if data.weight is None else data.weight.sum()
     fitted = []
