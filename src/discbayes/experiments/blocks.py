@@ -1,0 +1,123 @@
+"""What a page of results is made of, and how it is written: on a screen, as Markdown, as HTML."""
+
+from __future__ import annotations
+
+import html
+import re
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+Row = Sequence[str]
+
+
+@dataclass(frozen=True)
+class Text:
+    """A paragraph, or several with empty lines between them; **bold** and `code` as in Markdown."""
+
+    text: str
+
+
+@dataclass(frozen=True)
+class Table:
+    """Cells of text under headings; the first ``left`` columns are flush left."""
+
+    title: str
+    header: Row
+    rows: Sequence[Row]
+    note: str = ""
+    left: int = 1
+
+
+@dataclass(frozen=True)
+class Picture:
+    """A figure that ``draw`` makes with matplotlib: it takes nothing and returns the figure.
+
+    ``name`` becomes part of the name of its file, ``title`` its caption and what a reader hears who cannot see it.
+    """
+
+    name: str
+    title: str
+    draw: Callable[[], Any]
+
+
+Block = Text | Table | Picture
+
+
+def as_text(blocks: Sequence[Block]) -> str:
+    """The page on a screen; pictures are named only."""
+    return "\n\n".join(_block_text(block) for block in blocks)
+
+
+def _block_text(block: Block) -> str:
+    if isinstance(block, Text):
+        return block.text
+    if isinstance(block, Picture):
+        return f"({block.title})"
+    return "\n".join(filter(None, [block.title, text_table(block.header, block.rows, block.left), block.note]))
+
+
+def text_table(header: Row, rows: Sequence[Row], left: int = 1) -> str:
+    """Columns under their headings: the first ``left`` of them flush left, the others flush right.
+
+    >>> print(text_table(["fold", "accuracy"], [["1", "0.9"], ["2", "0.85"]]))
+    fold  accuracy
+    1          0.9
+    2         0.85
+    """
+    cells = [list(header), *map(list, rows)]
+    widths = [max(map(len, column)) for column in zip(*cells, strict=True)]
+    lines = []
+    for row in cells:
+        parts = [
+            cell.ljust(width) if place < left else cell.rjust(width)
+            for place, (cell, width) in enumerate(zip(row, widths, strict=True))
+        ]
+        lines.append("  ".join(parts).rstrip())
+    return "\n".join(lines)
+
+
+def as_markdown(blocks: Sequence[Block], picture: Callable[[Picture], str]) -> str:
+    """The page as Markdown; ``picture`` gives the address of the file of a picture."""
+    return "\n\n".join(_block_markdown(block, picture) for block in blocks) + "\n"
+
+
+def _block_markdown(block: Block, picture: Callable[[Picture], str]) -> str:
+    if isinstance(block, Text):
+        return block.text
+    if isinstance(block, Picture):
+        return f"![{block.title}]({picture(block)})\n\n*{block.title}*"
+    rule = [":--" if place < block.left else "--:" for place in range(len(block.header))]
+    lines = ["| " + " | ".join(cell.replace("|", "\\|") for cell in row) + " |" for row in (block.header, *block.rows)]
+    table = "\n".join([lines[0], "|" + "|".join(rule) + "|", *lines[1:]])
+    return "\n\n".join(filter(None, [f"**{block.title}**" if block.title else "", table, block.note]))
+
+
+def as_html(blocks: Sequence[Block], picture: Callable[[Picture], str]) -> str:
+    """The page as a piece of HTML; ``picture`` gives a piece of HTML for a picture."""
+    return "\n".join(_block_html(block, picture) for block in blocks)
+
+
+def _block_html(block: Block, picture: Callable[[Picture], str]) -> str:
+    if isinstance(block, Text):
+        return "\n".join(f"<p>{_inline(part)}</p>" for part in block.text.split("\n\n"))
+    if isinstance(block, Picture):
+        return f"<figure>{picture(block)}<figcaption>{html.escape(block.title)}</figcaption></figure>"
+    head = _html_row(block.header, "th", block.left)
+    body = "\n".join(_html_row(row, "td", block.left) for row in block.rows)
+    caption = f"<caption>{html.escape(block.title)}</caption>" if block.title else ""
+    note = f"<p class=note>{_inline(block.note)}</p>" if block.note else ""
+    return f"<div class=scroll><table>{caption}<thead>{head}</thead><tbody>{body}</tbody></table></div>{note}"
+
+
+def _html_row(row: Row, cell: str, left: int) -> str:
+    cells = (
+        f"<{cell}{' class=l' if place < left else ''}>{html.escape(text)}</{cell}>" for place, text in enumerate(row)
+    )
+    return f"<tr>{''.join(cells)}</tr>"
+
+
+def _inline(text: str) -> str:
+    """Escaped, with **bold** and `code` as elements."""
+    text = re.sub(r"\*\*(.+?)\*\*", r"<strong>\1</strong>", html.escape(text))
+    return re.sub(r"`(.+?)`", r"<code>\1</code>", text)

@@ -1,0 +1,90 @@
+"""Estimators fitted to a table and judged on other rows of it, complete and with gaps."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Iterator, Mapping, Sequence
+from time import perf_counter
+from typing import Any
+
+import narwhals as nw
+import numpy as np
+
+from discbayes.data.frames import frame_like, take_rows
+from discbayes.experiments.baselines import BASELINES, baseline
+from discbayes.experiments.metrics import measures
+from discbayes.recipes import recipe
+
+FIGURES = ("accuracy", "log_loss", "brier", "ece")
+SIZES = ("n_test", "parameters", "fit_seconds", "predict_seconds")
+
+
+def estimator_of(method: str, random_state: int = 0, n_jobs: int | None = 1) -> Any:
+    """A baseline by its name, or a recipe: a tag, with options after spaces.
+
+    >>> estimator_of("TAN-E-G penalty=1").parameters.penalty
+    1.0
+    """
+    if method in BASELINES:
+        return baseline(method, n_jobs, random_state)
+    tag, *options = method.split()
+    given = {name: float(value) for name, value in (option.split("=") for option in options)}
+    return recipe(tag, random_state=random_state, n_jobs=n_jobs, **given)
+
+
+def gap_masks(n_rows: int, n_features: int, shares: Sequence[int], rng: np.random.Generator) -> Iterator[np.ndarray]:
+    """Which cells are missing: in each row so many per cent of the features; a larger share holds a smaller one.
+
+    >>> [mask.sum() for mask in gap_masks(2, 10, [0, 30, 90], np.random.default_rng(0))]
+    [np.int64(0), np.int64(6), np.int64(18)]
+    """
+    places = rng.permuted(np.tile(np.arange(n_features, dtype=np.int32), (n_rows, 1)), axis=1)
+    for share in shares:
+        yield places < round(share / 100 * n_features)
+
+
+def with_masked_cells(X: Any, mask: np.ndarray) -> Any:
+    """The table with some of its cells missing."""
+    if isinstance(X, np.ndarray):
+        return np.where(mask, None if X.dtype == object else np.nan, X)
+    columns = nw.from_native(X, eager_only=True).iter_columns()
+    cells = {column.name: _masked(column, mask[:, place]) for place, column in enumerate(columns)}
+    return frame_like(cells, "auto", X)
+
+
+def _masked(column: Any, mask: np.ndarray) -> np.ndarray:
+    values = column.to_numpy()
+    if column.dtype.is_numeric():
+        return np.where(mask, np.nan, values)
+    return np.where(mask, None, np.where(column.is_null().to_numpy(), None, values))
+
+
+def judge(
+    estimator: Any, X: Any, y: np.ndarray, train: np.ndarray, test: np.ndarray, masked: Mapping[int, Any]
+) -> tuple[dict[str, float], str]:
+    """What a method is worth: figures on the test rows, on the same rows with gaps, sizes and times; and its warnings.
+
+    ``masked`` holds the test rows with so many per cent of their cells missing, whose figures are called
+    ``accuracy@30`` and so on.
+    """
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        started = perf_counter()
+        estimator.fit(take_rows(X, train), y[train])
+        fitted = perf_counter()
+        shares = estimator.predict_proba(take_rows(X, test))
+        done = perf_counter()
+        place = {label: code for code, label in enumerate(estimator.classes_.tolist())}
+        codes = np.array([place.get(label, -1) for label in y[test].tolist()])
+        found = {name: value for name, value in measures(shares, codes).items() if name in FIGURES}
+        for share, rows in masked.items():
+            with_gaps = measures(estimator.predict_proba(rows), codes)
+            found |= {f"{name}@{share}": with_gaps[name] for name in FIGURES[:2]}
+    found |= {"n_test": len(test), "parameters": _size(estimator)}
+    found |= {"fit_seconds": fitted - started, "predict_seconds": done - fitted}
+    return found, "; ".join(dict.fromkeys(str(warning.message) for warning in caught))
+
+
+def _size(estimator: Any) -> int:
+    """The numbers that a fitted estimator holds."""
+    return estimator.network_.n_parameters if hasattr(estimator, "network_") else estimator.n_parameters_

@@ -1,0 +1,122 @@
+"""The experiments by name, and running one of them."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from difflib import get_close_matches
+from importlib import import_module
+from io import BytesIO
+from pathlib import Path
+
+from discbayes._files import replace_file
+from discbayes._leaves import need
+from discbayes.engine import Progress
+from discbayes.experiments.blocks import Block, Picture, Text, as_markdown
+from discbayes.experiments.machine import provenance
+from discbayes.experiments.papers.spec import PAPERS, Experiment
+from discbayes.experiments.store import Result, Store
+from discbayes.experiments.tasks import run_tasks
+
+EXPERIMENTS = (
+    "p10-table1", "p10-table2", "p10-table4", "p10-table5", "p10-table7", "p10-table8", "p10-table11", "p10-table13",
+    "p10-fig3", "p10-fig7", "p10-fig9", "p10-fig10", "p10-fig13",
+    "p12-table1", "p12-table2", "p12-table3", "p12-fig2-4", "p12-fig5",
+    "c11-theorems", "c11-fig4-5", "c11-table3", "c11-table4", "c11-times",
+    "z17-fig3", "z17-table4", "z17-table5-6", "z17-scatter", "z17-convergence", "z17-times", "z17-levels",
+    "p13-fig1", "p13-fig2", "p13-fig3", "p13-table1", "p13-fig4",
+    "default", "peers",
+)  # fmt: skip
+# What cannot be repeated, as its data cannot be had.
+ABSENT = {
+    "p10-table3": "TIMIT", "p10-table9": "TIMIT", "p10-table10": "TIMIT", "p10-table12": "TIMIT", "p10-fig8": "TIMIT",
+    "p10-fig11": "TIMIT", "p10-fig12": "TIMIT", "p12-fig5 (speech)": "DCMall",
+    "SurfInsp (P10)": "SurfInsp", "USPS of P10 and P12": "the 11,000-sample version of USPS",
+}  # fmt: skip
+ROWS, QUICK = "rows", "quick"
+
+
+def find(name: str) -> Experiment:
+    """The experiment of that name."""
+    if name in EXPERIMENTS:
+        return import_module(f"discbayes.experiments.papers.{name.replace('-', '_')}").EXPERIMENT
+    if name in ABSENT:
+        raise ValueError(f"{name} cannot be repeated: {ABSENT[name]} cannot be had")
+    near = get_close_matches(name, EXPERIMENTS, 3, 0.3) or EXPERIMENTS
+    raise ValueError(f"there is no experiment {name!r}; did you mean {', '.join(near)}?")
+
+
+def reproduce(
+    name: str,
+    folder: str | Path,
+    quick: bool = False,
+    n_jobs: int | None = None,
+    progress: Progress | None = None,
+    run: bool = True,
+) -> list[Block]:
+    """Run what is not stored yet, and write the page of an experiment.
+
+    Parameters
+    ----------
+    name : str
+        One of ``EXPERIMENTS``.
+    folder : path
+        Where results and pages are: ``rows/NAME.csv``, ``NAME.md`` and its pictures. With ``quick`` it is a folder in
+        it, so that the two never mix.
+    quick : bool
+        Only a small part, to try it out.
+    run : bool
+        False makes the page of what is stored.
+
+    Returns
+    -------
+    list of blocks
+        What the page shows.
+    """
+    experiment, folder = find(name), Path(folder) / QUICK if quick else Path(folder)
+    store = Store(folder / ROWS / f"{experiment.rows}.csv", experiment.metrics)
+    if run:
+        run_tasks(experiment.tasks(quick), store, n_jobs, progress, _figures)
+    blocks = [*_heading(experiment), *experiment.page(store), *_foot(experiment, quick)]
+    folder.mkdir(parents=True, exist_ok=True)
+    write_page(folder / f"{name}.md", blocks)
+    return blocks
+
+
+def _figures(result: Result) -> str:
+    return ", ".join(f"{metric} {value:.4g}" for metric, value in list(result.measured.items())[:2])
+
+
+def _heading(experiment: Experiment) -> list[Block]:
+    source = f"{PAPERS[experiment.paper]}" + (f": {experiment.where}" if experiment.where else "")
+    return [Text(f"# {experiment.title}"), Text(source + "."), *_text(experiment.protocol)]
+
+
+def _foot(experiment: Experiment, quick: bool) -> list[Block]:
+    said = _text(f"## Where ours differs\n\n{experiment.deviations}" if experiment.deviations else "")
+    warning = _text("**Only a small part was run (--quick): these are no results.**" if quick else "")
+    return [*said, *warning, Text(f"Rows: `{ROWS}/{experiment.rows}.csv`. Page: {provenance()}.")]
+
+
+def _text(text: str) -> list[Block]:
+    return [Text(text)] if text else []
+
+
+def write_page(path: Path, blocks: Sequence[Block]) -> None:
+    """A page as Markdown, and its pictures beside it."""
+
+    def picture(block: Picture) -> str:
+        file = path.with_name(f"{path.stem}-{block.name}.png")
+        save_picture(block, file)
+        return file.name
+
+    text = as_markdown(blocks, picture)
+    replace_file(path, lambda file: file.write(text.encode("utf-8")))
+
+
+def save_picture(block: Picture, path: Path) -> None:
+    """Draw a picture without a display, and write it as PNG."""
+    need("matplotlib").use("agg")
+    figure, data = block.draw(), BytesIO()
+    figure.savefig(data, format="png", dpi=110, metadata={"Software": None})
+    need("matplotlib.pyplot").close(figure)
+    replace_file(path, lambda file: file.write(data.getvalue()))

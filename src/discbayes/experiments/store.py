@@ -1,0 +1,158 @@
+"""Results as a CSV file that grows line by line, so that a run that was interrupted goes on where it was.
+
+A line is one piece of work: which data, which fold, which recipe and which seed, then what was measured, the seconds
+that it took, the version that did it, and a note. A line is written in one step and forced to the disk; what an
+interrupted step leaves behind it is cut off when the file is opened again.
+"""
+
+from __future__ import annotations
+
+import csv
+import io
+import math
+import os
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from discbayes._files import replace_file
+from discbayes._version import __version__
+
+KEY = ("data", "fold", "recipe", "seed")
+AFTER = ("seconds", "version", "note")
+
+
+@dataclass(frozen=True)
+class Result:
+    """One line: a missing figure is NaN."""
+
+    data: str
+    fold: int
+    recipe: str
+    seed: int
+    measured: Mapping[str, float] = field(default_factory=dict)
+    seconds: float = math.nan
+    version: str = __version__
+    note: str = ""
+
+    @property
+    def key(self) -> tuple[str, int, str, int]:
+        """What tells it from all others."""
+        return self.data, self.fold, self.recipe, self.seed
+
+    def __getitem__(self, metric: str) -> float:
+        return self.measured.get(metric, math.nan)
+
+
+class Store:
+    """The results of one experiment, or of several that share their runs.
+
+    Parameters
+    ----------
+    path : Path
+        The file; it need not be there yet.
+    metrics : sequence of str
+        The columns of what is measured. Those that the file has beyond them are kept.
+    """
+
+    def __init__(self, path: str | Path, metrics: Sequence[str]):
+        self.path = Path(path)
+        self.results: dict[tuple[str, int, str, int], Result] = {}
+        found = self._read()
+        self.metrics = (*found, *(metric for metric in metrics if metric not in found))
+        if found and self.metrics != tuple(found):
+            self._rewrite()
+
+    def __contains__(self, key: object) -> bool:
+        return key in self.results
+
+    def __len__(self) -> int:
+        return len(self.results)
+
+    def __iter__(self) -> Iterator[Result]:
+        return iter(self.results.values())
+
+    def add(self, result: Result) -> None:
+        """Write a line, at once."""
+        unknown = set(result.measured) - set(self.metrics)
+        if unknown:
+            raise KeyError(f"{', '.join(sorted(unknown))} is no column of {self.path.name}: {', '.join(self.metrics)}")
+        self.path.parent.mkdir(parents=True, exist_ok=True)
+        new = not self.path.exists() or self.path.stat().st_size == 0
+        lines = ([self._header()] if new else []) + [self._cells(result)]
+        with self.path.open("ab") as file:
+            file.write(_csv(lines))
+            file.flush()
+            os.fsync(file.fileno())
+        self.results[result.key] = result
+
+    def where(self, **wanted: object) -> list[Result]:
+        """The results with these values of data, fold, recipe or seed."""
+        return [result for result in self if all(getattr(result, name) == value for name, value in wanted.items())]
+
+    def values(self, metric: str, **wanted: object) -> list[float]:
+        """The figures of one metric, where there are any."""
+        found = (result[metric] for result in self.where(**wanted))
+        return [value for value in found if not math.isnan(value)]
+
+    def data(self) -> list[str]:
+        """The data sets, in the order in which they came."""
+        return list(dict.fromkeys(result.data for result in self))
+
+    def mean(self, metric: str, data: str, recipe: str, by: str = "n_test") -> float:
+        """The mean over the folds and seeds of a data set; folds count by their test rows where those are known."""
+        found = [result for result in self.where(data=data, recipe=recipe) if not math.isnan(result[metric])]
+        if not found:
+            return math.nan
+        weights = [1.0 if math.isnan(result[by]) else result[by] for result in found]
+        return sum(w * result[metric] for w, result in zip(weights, found, strict=True)) / sum(weights)
+
+    # ---- the file
+
+    def _header(self) -> list[str]:
+        return [*KEY, *self.metrics, *AFTER]
+
+    def _cells(self, result: Result) -> list[str]:
+        measured = [_text(result[metric]) for metric in self.metrics]
+        return [*map(str, result.key), *measured, _text(result.seconds, 4), result.version, result.note]
+
+    def _read(self) -> list[str]:
+        """Take in the lines of the file; the metrics that it has."""
+        if not self.path.exists():
+            return []
+        whole = self.path.read_bytes()
+        sound = whole[: whole.rfind(b"\n") + 1]
+        if len(sound) < len(whole):  # the last line was cut short
+            os.truncate(self.path, len(sound))
+        lines = csv.DictReader(io.StringIO(sound.decode("utf-8"), newline=""))
+        names = list(lines.fieldnames or [])
+        if names and (tuple(names[: len(KEY)]) != KEY or tuple(names[-len(AFTER) :]) != AFTER):
+            raise ValueError(f"{self.path} is no file of results: its columns are {', '.join(names)}")
+        metrics = names[len(KEY) : -len(AFTER)]
+        for line in lines:
+            result = _result(line, metrics)
+            self.results[result.key] = result
+        return metrics
+
+    def _rewrite(self) -> None:
+        replace_file(self.path, lambda file: file.write(_csv([self._header(), *map(self._cells, self)])))
+
+
+def _result(line: Mapping[str, str], metrics: Sequence[str]) -> Result:
+    measured = {metric: float(line[metric]) for metric in metrics if line[metric]}
+    return Result(
+        line["data"], int(line["fold"]), line["recipe"], int(line["seed"]), measured,
+        float(line["seconds"] or "nan"), line["version"], line["note"],
+    )  # fmt: skip
+
+
+def _text(value: float, digits: int = 7) -> str:
+    return "" if math.isnan(value) else f"{value:.{digits}g}"
+
+
+def _csv(lines: Sequence[Sequence[str]]) -> bytes:
+    text = io.StringIO(newline="")
+    csv.writer(text, lineterminator="\n").writerows(
+        [[" ".join(cell.split()) if "\n" in cell or "\r" in cell else cell for cell in line] for line in lines]
+    )
+    return text.getvalue().encode("utf-8")

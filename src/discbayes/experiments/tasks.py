@@ -1,0 +1,97 @@
+"""Pieces of work, run one after another or in several processes, their results stored as they come."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+from joblib import Parallel, delayed
+
+from discbayes.engine import Progress, worker_count
+from discbayes.experiments.store import Result, Store
+
+
+@dataclass(frozen=True)
+class Task:
+    """What to learn and test together: some recipes on one fold of one data set.
+
+    ``work`` is a function of a module, so that other processes find it. It is called with the task and yields a
+    ``Result`` for each recipe; recipes that are in the store are taken out of the task before.
+    """
+
+    data: str
+    fold: int
+    recipes: tuple[str, ...]
+    seed: int
+    work: Callable[[Task], Iterator[Result]]
+    options: Mapping[str, Any] = field(default_factory=dict)
+
+    def result(self, recipe: str, measured: Mapping[str, float], seconds: float, note: str = "") -> Result:
+        """The line of one of its recipes."""
+        return Result(self.data, self.fold, recipe, self.seed, measured, seconds, note=note)
+
+    def without(self, store: Store) -> Task:
+        """The task with those recipes that have no result yet."""
+        left = tuple(tag for tag in self.recipes if (self.data, self.fold, tag, self.seed) not in store)
+        return replace(self, recipes=left)
+
+
+def run_tasks(
+    tasks: Sequence[Task],
+    store: Store,
+    n_jobs: int | None = None,
+    progress: Progress | None = None,
+    show: Callable[[Result], str] = lambda result: "",
+) -> None:
+    """Run what is not in the store yet.
+
+    With ``n_jobs`` above one, whole tasks go to other processes, and the order of the lines depends on which is ready
+    first; what is in them does not.
+    """
+    left = [task for task in (task.without(store) for task in tasks) if task.recipes]
+    clock = _Clock(sum(len(task.recipes) for task in left), progress or Progress())
+    n_workers = worker_count(n_jobs)
+    if n_workers == 1 or len(left) < 2:
+        batches: Iterator[Any] = (task.work(task) for task in left)
+    else:
+        pool = Parallel(n_workers, return_as="generator_unordered", batch_size=1, pre_dispatch=2 * n_workers)
+        batches = pool(delayed(_run)(task) for task in left)
+    for batch in batches:
+        for result in batch:
+            store.add(result)
+            clock.tick(result, show(result))
+
+
+def _run(task: Task) -> list[Result]:
+    return list(task.work(task))
+
+
+class _Clock:
+    """Says what was done and how long the rest will take, if it is like what was done."""
+
+    def __init__(self, n_left: int, progress: Progress):
+        self.done, self.n_left, self.progress = 0, n_left, progress
+        self.started = time.perf_counter()
+
+    def tick(self, result: Result, figures: str) -> None:
+        self.done += 1
+        rest = (self.n_left - self.done) * (time.perf_counter() - self.started) / self.done
+        self.progress.stage(
+            f"{self.done} of {self.n_left}, about {_duration(rest)} left: {result.data}, fold {result.fold + 1}, "
+            f"{result.recipe}{', ' if figures else ''}{figures} ({_duration(result.seconds)})"
+        )
+
+
+def _duration(seconds: float) -> str:
+    """A time for people.
+
+    >>> [_duration(s) for s in (0.25, 12, 200, 9000)]
+    ['0.2 s', '12 s', '3 min', '2.5 h']
+    """
+    if seconds < 10:
+        return f"{seconds:.1f} s"
+    if seconds < 100:
+        return f"{seconds:.0f} s"
+    return f"{seconds / 60:.0f} min" if seconds < 6000 else f"{seconds / 3600:.1f} h"
