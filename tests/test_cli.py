@@ -14,8 +14,9 @@ import pytest
 
 from discbayes import BayesNetClassifier, load, load_dataset
 from discbayes import __version__ as version
+from discbayes._text import nearest_first
 from discbayes.cli import COMMANDS, main
-from discbayes.cli.console import describe, listed, nearest_first, with_options
+from discbayes.cli.console import describe, listed, with_options
 from discbayes.cli.scoring import accuracy_and_loss
 from discbayes.datasets import openml
 

@@ -29,6 +29,7 @@ from discbayes.parameters import (
     WeightedCCBN,
 )
 from discbayes.paths import margin_path
+from discbayes.recipes import recipe, recipes
 from discbayes.search import (
     KDB,
     Annealing,
@@ -44,9 +45,16 @@ from discbayes.search import (
 
 if TYPE_CHECKING:
     from discbayes.datasets import list_datasets, load_dataset
+    from discbayes.experiments.compare import compare
     from discbayes.io import load, read_bif
 
-_LEAVES = {"list_datasets": "datasets", "load": "io", "load_dataset": "datasets", "read_bif": "io"}
+_LEAVES = {
+    "compare": "experiments.compare",
+    "list_datasets": "datasets",
+    "load": "io",
+    "load_dataset": "datasets",
+    "read_bif": "io",
+}
 
 __all__ = [
     "BNSVM",
@@ -80,11 +88,14 @@ __all__ = [
     "SuperParent",
     "WeightedCCBN",
     "__version__",
+    "compare",
     "list_datasets",
     "load",
     "load_dataset",
     "margin_path",
     "read_bif",
+    "recipe",
+    "recipes",
 ]
 
 

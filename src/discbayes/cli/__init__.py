@@ -1,4 +1,4 @@
-"""The command line: ``discbayes fit | predict | evaluate | datasets``.
+"""The command line: ``discbayes fit | predict | evaluate | compare | datasets | recipes``.
 
 Results go to the standard output, progress and messages to the error stream. The exit code is 0 for success, 1 for an
 error that is explained in one line, 2 for wrong usage, 130 after an interrupt and 141 where the reader of the output
@@ -13,13 +13,22 @@ from argparse import ArgumentParser, Namespace, RawDescriptionHelpFormatter
 from collections.abc import Sequence
 
 from discbayes._version import __version__
-from discbayes.cli import datasets, evaluate, fit, options, predict
+from discbayes.cli import compare, datasets, evaluate, fit, options, predict, recipes, reproduce
 from discbayes.cli.console import PROGRAM, UserError, complain, describe, readable_warnings
 
-COMMANDS = {"fit": fit, "predict": predict, "evaluate": evaluate, "datasets": datasets}
+COMMANDS = {
+    "fit": fit,
+    "predict": predict,
+    "evaluate": evaluate,
+    "compare": compare,
+    "datasets": datasets,
+    "recipes": recipes,
+    "reproduce": reproduce,
+}
 OK, FAILED, INTERRUPTED, BROKEN_PIPE = 0, 1, 130, 141
 EXAMPLES = """examples:
   discbayes evaluate iris --structure tan
+  discbayes compare patients.csv --target diagnosis
   discbayes fit patients.csv --target diagnosis -o model.json
   discbayes predict model.json new.csv --proba
 

@@ -8,7 +8,6 @@ import sys
 import warnings
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
-from difflib import SequenceMatcher
 from typing import Any
 
 PROGRAM = "discbayes"
@@ -77,16 +76,6 @@ def listed(names: Sequence[str], most: int = 10) -> str:
     """
     shown = ", ".join(map(repr, names[:most]))
     return f"{shown}, … ({len(names)} in all)" if len(names) > most else shown
-
-
-def nearest_first(name: str, names: Sequence[str]) -> list[str]:
-    """Names in the order of their likeness to one that was not found.
-
-    >>> nearest_first("Targt", ["age", "target"])
-    ['target', 'age']
-    """
-    wanted = name.lower()
-    return sorted(names, key=lambda other: -SequenceMatcher(None, wanted, other.lower()).ratio())
 
 
 def text_table(header: Sequence[str], rows: Sequence[Sequence[str]], left: int = 1) -> str:

@@ -24,6 +24,7 @@ SUMMARY = "cross-validate a way to learn, or score a saved model"
 EXAMPLES = """examples:
   discbayes evaluate patients.csv --target diagnosis --structure nb --cv 10
   discbayes evaluate patients.csv --target diagnosis --model model.json
+  discbayes evaluate iris --recipe TAN-fCLL-OFE
   discbayes evaluate iris
 
 Discretisation and all else is learned again in each fold, on its training rows alone. With --weights the

@@ -12,6 +12,7 @@ SUMMARY = "learn a model from a table and save it"
 EXAMPLES = """examples:
   discbayes fit patients.csv --target diagnosis -o model.json
   discbayes fit patients.csv --target diagnosis --structure kdb --k 2 --categorical zip,ward -o model.json
+  discbayes fit patients.csv --target diagnosis --recipe TAN-OMI-CR-CL -o model.json
   discbayes fit iris -o iris.json"""
 
 

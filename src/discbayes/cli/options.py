@@ -15,11 +15,13 @@ from discbayes.classifier import BayesNetClassifier
 from discbayes.cli.tables import Reading
 from discbayes.engine import Progress
 from discbayes.parameters import PARAMETERS
+from discbayes.recipes import parse, recipe
 from discbayes.search import STRUCTURES
 
 DISCRETIZERS = {"mdlp": "mdlp", "equal-frequency": "equal-frequency", "none": None}
 UNCALIBRATED = "none"
 LEARNING: dict[str, Any] = {
+    "recipe": None,
     "structure": "tan",
     "parameters": "map",
     "k": None,
@@ -96,11 +98,12 @@ def add_reading(parser: ArgumentParser) -> None:
     group.add_argument("--delimiter", type=character, metavar="CHAR", help="between cells (default: by file ending)")
 
 
-def add_target(parser: ArgumentParser) -> None:
+def add_target(parser: ArgumentParser, weights: bool = True) -> None:
     """Which columns are not features."""
     group = parser.add_argument_group("columns")
     group.add_argument("--target", metavar="COLUMN", help="the column with the classes; needed unless DATA is a name")
-    group.add_argument("--weights", metavar="COLUMN", help="a column with a weight for each row")
+    if weights:
+        group.add_argument("--weights", metavar="COLUMN", help="a column with a weight for each row")
     group.add_argument("--drop", type=names, default=SUPPRESS, metavar="LIST", help="columns to leave out")
     group.add_argument(
         "--categorical",
@@ -118,6 +121,13 @@ def add_learning(parser: ArgumentParser) -> None:
     def option(flag: str, text: str, **how: Any) -> None:
         group.add_argument(flag, default=SUPPRESS, help=f"{text} (default: {LEARNING[flag[2:]]})", **how)
 
+    group.add_argument(
+        "--recipe",
+        default=SUPPRESS,
+        metavar="TAG",
+        help="structure and parameters by a tag such as TAN-OMI-CR-CL, in place of --structure and --parameters; "
+        "`discbayes recipes` lists those of the papers",
+    )
     option("--structure", "how features depend on one another", choices=list(STRUCTURES))
     option("--parameters", "how the tables are learned", choices=list(PARAMETERS))
     _add_search(group)
@@ -168,10 +178,10 @@ def seconds(text: str) -> float:
     return value
 
 
-def add_effort(parser: ArgumentParser) -> None:
-    """How much work may be done."""
+def add_effort(parser: ArgumentParser, workers: str = "threads") -> None:
+    """How much work may be done, by threads or by processes."""
     group = parser.add_argument_group("effort")
-    group.add_argument("--n-jobs", type=n_jobs, default=-1, metavar="N", help="threads (default: -1, all cores)")
+    group.add_argument("--n-jobs", type=n_jobs, default=-1, metavar="N", help=f"{workers} (default: -1, all cores)")
 
 
 def add_unknown(parser: ArgumentParser) -> None:
@@ -200,13 +210,30 @@ def given_learning(args: Namespace) -> list[str]:
 
 def fill_learning(parser: ArgumentParser, args: Namespace) -> None:
     """Put the defaults of learning in place, and check what argparse cannot."""
+    given = given_learning(args)
     for name, default in LEARNING.items():
         setattr(args, name, getattr(args, name, default))
+    if args.recipe is not None:
+        _check_recipe(parser, args, given)
+        return
     known = _settings(args.structure)
     for name in SEARCH:
         if getattr(args, name) is not None and name not in known:
             fitting = ", ".join(s for s in STRUCTURES if name in _settings(s))
             parser.error(f"--{name.replace('_', '-')} goes with --structure {fitting}, not with {args.structure}")
+
+
+def _check_recipe(parser: ArgumentParser, args: Namespace, given: list[str]) -> None:
+    """A recipe says what is learned and how; what it has no use for is refused before any data are read."""
+    said = [flag for flag in ("--structure", "--parameters") if flag in given]
+    if said:
+        parser.error(f"{' and '.join(said)}: --recipe says this already; leave out one of them")
+    try:
+        if "--calibrate" in given and parse(args.recipe).options:
+            parser.error(f"--calibrate: --recipe {args.recipe} says this already; leave out one of them")
+        classifier(args)
+    except ValueError as error:
+        parser.error(f"--recipe: {str(error).replace('recipes()', '`discbayes recipes`')}")
 
 
 def _searcher(name: str) -> Any:
@@ -231,14 +258,17 @@ def progress(args: Namespace) -> Progress:
 def classifier(args: Namespace, verbose: int = 0) -> BayesNetClassifier:
     """The estimator that the options describe."""
     settings = {name: getattr(args, name) for name in SEARCH if getattr(args, name) is not None}
-    return BayesNetClassifier(
-        _searcher(args.structure).set_params(**settings) if settings else args.structure,
-        args.parameters,
-        discretizer=DISCRETIZERS[args.discretizer],
-        categorical=list(args.categorical) or "auto",
-        missing=args.missing,
-        calibrate=None if args.calibrate == UNCALIBRATED else args.calibrate,
-        n_jobs=args.n_jobs,
-        random_state=args.seed,
-        verbose=verbose,
-    )
+    around = {
+        "discretizer": DISCRETIZERS[args.discretizer],
+        "categorical": list(args.categorical) or "auto",
+        "missing": args.missing,
+        "n_jobs": args.n_jobs,
+        "random_state": args.seed,
+        "verbose": verbose,
+    }
+    if args.calibrate != UNCALIBRATED:
+        around["calibrate"] = args.calibrate
+    if args.recipe is not None:
+        return recipe(args.recipe, **settings, **around)
+    structure = _searcher(args.structure).set_params(**settings) if settings else args.structure
+    return BayesNetClassifier(structure, args.parameters, **around)

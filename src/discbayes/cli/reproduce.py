@@ -7,7 +7,7 @@ from pathlib import Path
 
 from discbayes.cli import options
 from discbayes.experiments.blocks import as_text, text_table
-from discbayes.experiments.papers import ABSENT, EXPERIMENTS, find, reproduce
+from discbayes.experiments.papers import ABSENT, EXPERIMENTS, find, reproduce, write_index
 
 SUMMARY = "repeat a table or figure of the papers, ours beside the published one"
 EXAMPLES = """examples:
@@ -47,7 +47,9 @@ def run(args: Namespace) -> None:
     for name in names:
         blocks = reproduce(name, args.folder, args.quick, args.n_jobs, options.progress(args), not args.pages)
         print(as_text(blocks), end="\n\n")
-    print(f"pages: {Path(args.folder).resolve()}")
+    if not args.quick:
+        write_index(args.folder)
+    print(f"pages: {Path(args.folder) / 'quick' if args.quick else args.folder}")
 
 
 def _listing() -> str:

@@ -8,8 +8,8 @@ from dataclasses import astuple, dataclass
 import numpy as np
 
 from discbayes.cli.console import UserError, text_table
+from discbayes.experiments.metrics import accuracy, log_loss
 
-SMALLEST = float(np.finfo(np.float64).eps)  # where scikit-learn's log_loss clips probabilities too
 HEADER = ("accuracy", "log loss", "fit s", "predict s")
 
 
@@ -38,11 +38,7 @@ def accuracy_and_loss(
         raise UserError("the weights of the rows to score on sum to zero")
     index = {label: code for code, label in enumerate(classes)}
     codes = np.array([index.get(label, -1) for label in labels])
-    known = codes >= 0
-    hit = known & (shares.argmax(axis=1) == codes)
-    share = np.where(known, shares[np.arange(codes.size), codes], 0.0)
-    loss = -np.log(np.maximum(share, SMALLEST))
-    return float(np.average(hit, weights=weight)), float(np.average(loss, weights=weight))
+    return accuracy(shares, codes, weight), log_loss(shares, codes, weight)
 
 
 def fold_table(scores: Sequence[Score]) -> str:

@@ -10,7 +10,8 @@ from typing import Any
 import numpy as np
 
 from discbayes._leaves import need
-from discbayes.cli.console import UserError, listed, nearest_first
+from discbayes._text import nearest_first
+from discbayes.cli.console import UserError, listed
 from discbayes.cli.spelling import as_text
 from discbayes.cli.tables import Reading, delimiter_hint, has_known_ending, read_file
 from discbayes.datasets import Dataset, list_datasets, load_dataset

@@ -9,6 +9,7 @@ from typing import Any
 import narwhals as nw
 import numpy as np
 
+from discbayes.data.columns import Table
 from discbayes.data.domain import Variable
 
 FeatureColumns = Mapping[str, np.ndarray]
@@ -91,10 +92,12 @@ def build_table(features: FeatureColumns, library: str | None) -> Any:
     return to_array(features) if library is None else _BUILDERS[library](features)
 
 
-def take_rows(X: Any, rows: slice) -> Any:
-    """Rows of a frame of any library, or of an array."""
+def take_rows(X: Any, rows: slice | np.ndarray) -> Any:
+    """Rows of a frame of any library, of an array, or of a table that has been read."""
     if isinstance(X, np.ndarray):
         return X[rows]
+    if isinstance(X, Table):
+        return X.take(np.arange(X.n_rows)[rows])
     return nw.from_native(X, eager_only=True)[rows].to_native()
 
 

@@ -22,6 +22,7 @@ svm and knn learn from a stratified sample of 10,000 rows where there are more.
 from __future__ import annotations
 
 from collections.abc import Mapping
+from functools import cache
 from typing import Any
 
 import numpy as np
@@ -31,26 +32,32 @@ from sklearn.dummy import DummyClassifier
 from sklearn.model_selection import GridSearchCV
 from sklearn.pipeline import Pipeline, make_pipeline
 from sklearn.utils.validation import check_is_fitted, validate_data
-from threadpoolctl import threadpool_limits  # type: ignore[import-untyped]
+from threadpoolctl import ThreadpoolController  # type: ignore[import-untyped]
 
 from discbayes._text import nearest_first
 from discbayes.data import Encoded, FrameEncoder
 from discbayes.data.columns import Block, Levels, Table
+from discbayes.data.fitting import resolve
 from discbayes.data.folds import stratified_folds
 from discbayes.data.reading import read_table
 from discbayes.data.targets import classes_and_codes, label_array
 from discbayes.engine import worker_count
 from discbayes.experiments.baseline_methods import METHODS, Facts, Method, NoCuts
+from discbayes.experiments.choices import BASELINES
 from discbayes.experiments.parts import stratified_sample
 
-BASELINES = tuple(METHODS)
 MOST_ROWS = {"svm": 10_000, "knn": 10_000}  # for the others there is no limit
 N_FOLDS = 5  # by which the probabilities of svm are calibrated, and settings chosen
 UNKNOWN = -1.0
 
 
 def baseline(
-    name: str, n_jobs: int | None = 1, random_state: int = 0, max_rows: int | None = None, tune: bool = False
+    name: str,
+    n_jobs: int | None = 1,
+    random_state: int = 0,
+    max_rows: int | None = None,
+    tune: bool = False,
+    categorical: Any = "auto",
 ) -> Baseline:
     """A classifier of scikit-learn that takes the same tables as ``BayesNetClassifier``.
 
@@ -66,6 +73,8 @@ def baseline(
         Learn from a stratified sample of so many rows at most; by default 10,000 for svm and knn.
     tune : bool
         Choose some settings by five folds of the training rows.
+    categorical : "auto", "all" or list
+        Numeric columns that are categories, as in ``BayesNetClassifier``.
 
     Examples
     --------
@@ -75,9 +84,9 @@ def baseline(
     >>> clf.predict_proba(iris.X.iloc[:1]).round(2)
     array([[0.98, 0.02, 0.  ]])
     """
-    if name not in METHODS:
-        raise ValueError(f"there is no baseline {name!r}; they are {', '.join(nearest_first(name, METHODS))}")
-    return Baseline(name, n_jobs, random_state, max_rows, tune)
+    if name not in BASELINES:
+        raise ValueError(f"there is no baseline {name!r}; they are {', '.join(nearest_first(name, BASELINES))}")
+    return Baseline(name, n_jobs, random_state, max_rows, tune, categorical)
 
 
 class Baseline(ClassifierMixin, BaseEstimator):
@@ -100,12 +109,14 @@ class Baseline(ClassifierMixin, BaseEstimator):
         random_state: int = 0,
         max_rows: int | None = None,
         tune: bool = False,
+        categorical: Any = "auto",
     ):
         self.name = name
         self.n_jobs = n_jobs
         self.random_state = random_state
         self.max_rows = max_rows
         self.tune = tune
+        self.categorical = categorical
 
     def fit(self, X: Any, y: Any) -> Baseline:
         """Learn from a table and its labels."""
@@ -114,17 +125,21 @@ class Baseline(ClassifierMixin, BaseEstimator):
         labels = label_array(y, table.n_rows)
         self.classes_ = classes_and_codes(labels)[0]
         table, labels = self._sample(table, labels)
-        is_text = [isinstance(table.find(at)[0], Levels) for at in range(len(table.names))]
-        # Identifiers are categories here, but not for MDLP, which is to treat a table as BayesNetClassifier does.
-        categorical: Any = is_text if method.discretizer is None else "auto"
-        self._encoder = FrameEncoder(method.discretizer or NoCuts(), categorical, n_jobs=self.n_jobs)
+        self._encoder = FrameEncoder(method.discretizer or NoCuts(), self._categories(table), n_jobs=self.n_jobs)
         data = self._encoder.fit_transform(table, labels)
         self._places = np.searchsorted(self.classes_, self._encoder.classes_)
         matrix = self._matrix(table, data.codes)
         self.n_rows_ = data.n_samples
-        with threadpool_limits(worker_count(self.n_jobs)):
+        with _thread_pools().limit(limits=worker_count(self.n_jobs)):
             self.pipeline_ = self._learn(method, self._facts(data, matrix), matrix, data.classes)
         return self
+
+    def _categories(self, table: Table) -> Any:
+        """Text is categories, identifiers too; but cnb reads a table as ``BayesNetClassifier`` does."""
+        if METHODS[self.name].discretizer is not None:
+            return self.categorical
+        declared = resolve(self.categorical, None, table.names).categories
+        return [at in declared or isinstance(table.find(at)[0], Levels) for at in range(len(table.names))]
 
     def _sample(self, table: Table, labels: np.ndarray) -> tuple[Table, np.ndarray]:
         most = MOST_ROWS.get(self.name) if self.max_rows is None else self.max_rows
@@ -172,7 +187,7 @@ class Baseline(ClassifierMixin, BaseEstimator):
         table = read_table(X)
         validate_data(self, X, skip_check_array=True, reset=False)
         matrix = self._matrix(table, self._encoder.transform(table))
-        with threadpool_limits(worker_count(self.n_jobs)):
+        with _thread_pools().limit(limits=worker_count(self.n_jobs)):
             found = self.pipeline_.predict_proba(matrix)
         shares = np.zeros((table.n_rows, self.classes_.size))
         shares[:, self._places] = found
@@ -195,6 +210,12 @@ class Baseline(ClassifierMixin, BaseEstimator):
         tags.input_tags.categorical = True
         tags.input_tags.string = True
         return tags
+
+
+@cache
+def _thread_pools() -> ThreadpoolController:
+    """Looking for the libraries that have threads takes longer than a prediction, so it is done once."""
+    return ThreadpoolController()
 
 
 def _best_settings(

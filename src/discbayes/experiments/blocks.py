@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import html
 import re
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -20,13 +20,17 @@ class Text:
 
 @dataclass(frozen=True)
 class Table:
-    """Cells of text under headings; the first ``left`` columns are flush left."""
+    """Cells of text under headings; the first ``left`` columns are flush left.
+
+    Cells in ``strong``, given by row and column, are bold where there is bold.
+    """
 
     title: str
     header: Row
     rows: Sequence[Row]
     note: str = ""
     left: int = 1
+    strong: Collection[tuple[int, int]] = ()
 
 
 @dataclass(frozen=True)
@@ -88,9 +92,15 @@ def _block_markdown(block: Block, picture: Callable[[Picture], str]) -> str:
     if isinstance(block, Picture):
         return f"![{block.title}]({picture(block)})\n\n*{block.title}*"
     rule = [":--" if place < block.left else "--:" for place in range(len(block.header))]
-    lines = ["| " + " | ".join(cell.replace("|", "\\|") for cell in row) + " |" for row in (block.header, *block.rows)]
+    rows = [_emphasized(block, at, row, "**{}**") for at, row in enumerate(block.rows)]
+    lines = ["| " + " | ".join(cell.replace("|", "\\|") for cell in row) + " |" for row in (block.header, *rows)]
     table = "\n".join([lines[0], "|" + "|".join(rule) + "|", *lines[1:]])
     return "\n\n".join(filter(None, [f"**{block.title}**" if block.title else "", table, block.note]))
+
+
+def _emphasized(block: Table, at: int, row: Row, form: str) -> Row:
+    """A row of a table with its strong cells in bold."""
+    return [form.format(cell) if (at, place) in block.strong else cell for place, cell in enumerate(row)]
 
 
 def as_html(blocks: Sequence[Block], picture: Callable[[Picture], str]) -> str:
@@ -100,20 +110,27 @@ def as_html(blocks: Sequence[Block], picture: Callable[[Picture], str]) -> str:
 
 def _block_html(block: Block, picture: Callable[[Picture], str]) -> str:
     if isinstance(block, Text):
-        return "\n".join(f"<p>{_inline(part)}</p>" for part in block.text.split("\n\n"))
+        return "\n".join(map(_paragraph, block.text.split("\n\n")))
     if isinstance(block, Picture):
         return f"<figure>{picture(block)}<figcaption>{html.escape(block.title)}</figcaption></figure>"
-    head = _html_row(block.header, "th", block.left)
-    body = "\n".join(_html_row(row, "td", block.left) for row in block.rows)
+    head = _html_row([html.escape(cell) for cell in block.header], "th", block.left)
+    rows = [_emphasized(block, at, [*map(html.escape, row)], "<b>{}</b>") for at, row in enumerate(block.rows)]
+    body = "\n".join(_html_row(row, "td", block.left) for row in rows)
     caption = f"<caption>{html.escape(block.title)}</caption>" if block.title else ""
     note = f"<p class=note>{_inline(block.note)}</p>" if block.note else ""
     return f"<div class=scroll><table>{caption}<thead>{head}</thead><tbody>{body}</tbody></table></div>{note}"
 
 
+def _paragraph(text: str) -> str:
+    """A paragraph, or a heading if it begins as one does in Markdown."""
+    level = len(text) - len(text.lstrip("#"))
+    element = f"h{level}" if 0 < level < 4 and text[level : level + 1] == " " else "p"
+    return f"<{element}>{_inline(text if element == 'p' else text[level + 1 :])}</{element}>"
+
+
 def _html_row(row: Row, cell: str, left: int) -> str:
-    cells = (
-        f"<{cell}{' class=l' if place < left else ''}>{html.escape(text)}</{cell}>" for place, text in enumerate(row)
-    )
+    """A row of cells that are HTML already."""
+    cells = (f"<{cell}{' class=l' if place < left else ''}>{text}</{cell}>" for place, text in enumerate(row))
     return f"<tr>{''.join(cells)}</tr>"
 
 

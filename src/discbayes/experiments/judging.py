@@ -5,11 +5,12 @@ from __future__ import annotations
 import warnings
 from collections.abc import Iterator, Mapping, Sequence
 from time import perf_counter
-from typing import Any
+from typing import Any, NamedTuple
 
 import narwhals as nw
 import numpy as np
 
+from discbayes.data.columns import Table
 from discbayes.data.frames import frame_like, take_rows
 from discbayes.experiments.baselines import BASELINES, baseline
 from discbayes.experiments.metrics import measures
@@ -45,6 +46,8 @@ def gap_masks(n_rows: int, n_features: int, shares: Sequence[int], rng: np.rando
 
 def with_masked_cells(X: Any, mask: np.ndarray) -> Any:
     """The table with some of its cells missing."""
+    if isinstance(X, Table):
+        return X.with_gaps(mask)
     if isinstance(X, np.ndarray):
         return np.where(mask, None if X.dtype == object else np.nan, X)
     columns = nw.from_native(X, eager_only=True).iter_columns()
@@ -59,10 +62,18 @@ def _masked(column: Any, mask: np.ndarray) -> np.ndarray:
     return np.where(mask, None, np.where(column.is_null().to_numpy(), None, values))
 
 
+class Judged(NamedTuple):
+    """Figures by name, what was warned of, and the posterior of the test rows, as the estimator gave it."""
+
+    figures: dict[str, float]
+    warned: str
+    shares: np.ndarray
+
+
 def judge(
     estimator: Any, X: Any, y: np.ndarray, train: np.ndarray, test: np.ndarray, masked: Mapping[int, Any]
-) -> tuple[dict[str, float], str]:
-    """What a method is worth: figures on the test rows, on the same rows with gaps, sizes and times; and its warnings.
+) -> Judged:
+    """What a method is worth: figures on the test rows, on the same rows with gaps, sizes and times.
 
     ``masked`` holds the test rows with so many per cent of their cells missing, whose figures are called
     ``accuracy@30`` and so on.
@@ -82,7 +93,7 @@ def judge(
             found |= {f"{name}@{share}": with_gaps[name] for name in FIGURES[:2]}
     found |= {"n_test": len(test), "parameters": _size(estimator)}
     found |= {"fit_seconds": fitted - started, "predict_seconds": done - fitted}
-    return found, "; ".join(dict.fromkeys(str(warning.message) for warning in caught))
+    return Judged(found, "; ".join(dict.fromkeys(str(warning.message) for warning in caught)), shares)
 
 
 def _size(estimator: Any) -> int:

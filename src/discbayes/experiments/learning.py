@@ -36,7 +36,7 @@ class Learned:
 
 
 def classify(task: Task) -> Iterator[Result]:
-    """The figures of each recipe; recipes of one structure find it once. A task's options are those of ``load_part``."""
+    """The figures of each recipe; recipes of one structure find it once. Options are those of ``load_part``."""
     part = load_part(task.data, task.fold, task.seed, **task.options)
     structures: dict[str, Learned] = {}
     for tag in task.recipes:

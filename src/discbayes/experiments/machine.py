@@ -8,18 +8,37 @@ import time
 from importlib.metadata import version
 from pathlib import Path
 
+from discbayes._version import __version__
+
 PACKAGES = ("numpy", "scipy", "scikit-learn", "numba")
 
 
 def provenance() -> str:
     """One line for the foot of a page."""
-    from discbayes import __version__
-
     packages = ", ".join(f"{name} {version(name)}" for name in PACKAGES)
     return (
         f"discbayes {__version__}, Python {platform.python_version()}, {packages}; {processor()}, "
         f"{os.cpu_count()} cores, {platform.system()}; {time.strftime('%Y-%m-%d')}"
     )
+
+
+def record_run(store: Path) -> None:
+    """Note beside a file of results where and when they were made, once for each machine, version and day."""
+    line = provenance()
+    if line not in recorded_runs(store):
+        store.parent.mkdir(parents=True, exist_ok=True)
+        with _notes(store).open("a", encoding="utf-8") as file:
+            file.write(f"{line}\n")
+
+
+def recorded_runs(store: Path) -> list[str]:
+    """Where and when the results of a file were made."""
+    notes = _notes(store)
+    return notes.read_text(encoding="utf-8").splitlines() if notes.exists() else []
+
+
+def _notes(store: Path) -> Path:
+    return store.with_suffix(".machine.txt")
 
 
 def processor() -> str:

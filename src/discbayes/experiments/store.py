@@ -84,7 +84,7 @@ class Store:
             file.write(_csv(lines))
             file.flush()
             os.fsync(file.fileno())
-        self.results[result.key] = result
+        self._keep(dict(zip(self._header(), lines[-1], strict=True)), self.metrics)
 
     def where(self, **wanted: object) -> list[Result]:
         """The results with these values of data, fold, recipe or seed."""
@@ -130,9 +130,13 @@ class Store:
             raise ValueError(f"{self.path} is no file of results: its columns are {', '.join(names)}")
         metrics = names[len(KEY) : -len(AFTER)]
         for line in lines:
-            result = _result(line, metrics)
-            self.results[result.key] = result
+            self._keep(line, metrics)
         return metrics
+
+    def _keep(self, line: Mapping[str, str], metrics: Sequence[str]) -> None:
+        """Hold a line as the file has it, so that a run and what is read after it show the same digits."""
+        result = _result(line, metrics)
+        self.results[result.key] = result
 
     def _rewrite(self) -> None:
         replace_file(self.path, lambda file: file.write(_csv([self._header(), *map(self._cells, self)])))

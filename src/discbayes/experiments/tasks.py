@@ -38,6 +38,11 @@ class Task:
         return replace(self, recipes=left)
 
 
+def unfinished(tasks: Sequence[Task], store: Store) -> list[Task]:
+    """What is left of the tasks, those that are done left out."""
+    return [task for task in (task.without(store) for task in tasks) if task.recipes]
+
+
 def run_tasks(
     tasks: Sequence[Task],
     store: Store,
@@ -50,7 +55,7 @@ def run_tasks(
     With ``n_jobs`` above one, whole tasks go to other processes, and the order of the lines depends on which is ready
     first; what is in them does not.
     """
-    left = [task for task in (task.without(store) for task in tasks) if task.recipes]
+    left = unfinished(tasks, store)
     clock = _Clock(sum(len(task.recipes) for task in left), progress or Progress())
     n_workers = worker_count(n_jobs)
     if n_workers == 1 or len(left) < 2:
@@ -79,15 +84,15 @@ class _Clock:
         self.done += 1
         rest = (self.n_left - self.done) * (time.perf_counter() - self.started) / self.done
         self.progress.stage(
-            f"{self.done} of {self.n_left}, about {_duration(rest)} left: {result.data}, fold {result.fold + 1}, "
-            f"{result.recipe}{', ' if figures else ''}{figures} ({_duration(result.seconds)})"
+            f"{self.done} of {self.n_left}, about {duration(rest)} left: {result.data}, fold {result.fold + 1}, "
+            f"{result.recipe}{', ' if figures else ''}{figures} ({duration(result.seconds)})"
         )
 
 
-def _duration(seconds: float) -> str:
+def duration(seconds: float) -> str:
     """A time for people.
 
-    >>> [_duration(s) for s in (0.25, 12, 200, 9000)]
+    >>> [duration(s) for s in (0.25, 12, 200, 9000)]
     ['0.2 s', '12 s', '3 min', '2.5 h']
     """
     if seconds < 10:

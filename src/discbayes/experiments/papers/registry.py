@@ -11,15 +11,15 @@ from pathlib import Path
 from discbayes._files import replace_file
 from discbayes._leaves import need
 from discbayes.engine import Progress
-from discbayes.experiments.blocks import Block, Picture, Text, as_markdown
-from discbayes.experiments.machine import provenance
+from discbayes.experiments.blocks import Block, Picture, Table, Text, as_markdown
+from discbayes.experiments.machine import record_run, recorded_runs
 from discbayes.experiments.papers.spec import PAPERS, Experiment
 from discbayes.experiments.store import Result, Store
-from discbayes.experiments.tasks import run_tasks
+from discbayes.experiments.tasks import run_tasks, unfinished
 
 EXPERIMENTS = (
-    "p10-table1", "p10-table2", "p10-table4", "p10-table5", "p10-table7", "p10-table8", "p10-table11", "p10-table13",
-    "p10-fig3", "p10-fig7", "p10-fig9", "p10-fig10", "p10-fig13",
+    "p10-table1", "p10-table2", "p10-table4", "p10-table5", "p10-table7", "p10-table7-crcl", "p10-table8",
+    "p10-table11", "p10-table13", "p10-fig3", "p10-fig7", "p10-fig9", "p10-fig10", "p10-fig13",
     "p12-table1", "p12-table2", "p12-table3", "p12-fig2-4", "p12-fig5",
     "c11-theorems", "c11-fig4-5", "c11-table3", "c11-table4", "c11-times",
     "z17-fig3", "z17-table4", "z17-table5-6", "z17-scatter", "z17-convergence", "z17-times", "z17-levels",
@@ -75,11 +75,34 @@ def reproduce(
     experiment, folder = find(name), Path(folder) / QUICK if quick else Path(folder)
     store = Store(folder / ROWS / f"{experiment.rows}.csv", experiment.metrics)
     if run:
-        run_tasks(experiment.tasks(quick), store, n_jobs, progress, _figures)
-    blocks = [*_heading(experiment), *experiment.page(store), *_foot(experiment, quick)]
+        left = unfinished(experiment.tasks(quick), store)
+        if left:  # noted first: whatever ends the run, its rows have their machine
+            record_run(store.path)
+        run_tasks(left, store, n_jobs, progress, _figures)
+    blocks = [*_heading(experiment), *experiment.page(store), *_foot(experiment, store, quick)]
     folder.mkdir(parents=True, exist_ok=True)
     write_page(folder / f"{name}.md", blocks)
     return blocks
+
+
+def write_index(folder: str | Path) -> None:
+    """A page that lists the pages of a folder, and what cannot be repeated."""
+    folder = Path(folder)
+    rows = [_index_row(find(name), folder) for name in EXPERIMENTS if (folder / f"{name}.md").exists()]
+    absent = [[name, data] for name, data in ABSENT.items()]
+    blocks: list[Block] = [
+        Text("# The papers' tables and figures, and ours"),
+        Text("Made by `discbayes reproduce` from the stored rows; each page says what differs, and why."),
+        Table("", ["page", "source", "what it shows", "stored runs"], rows, left=3),
+        Table("Not to be had", ["table or figure", "data"], absent, left=2),
+    ]
+    write_page(folder / "README.md", blocks)
+
+
+def _index_row(experiment: Experiment, folder: Path) -> list[str]:
+    store = Store(folder / ROWS / f"{experiment.rows}.csv", ())
+    link = f"[{experiment.name}]({experiment.name}.md)"
+    return [link, f"{experiment.paper} {experiment.where}".strip(), experiment.title, str(len(store))]
 
 
 def _figures(result: Result) -> str:
@@ -91,10 +114,11 @@ def _heading(experiment: Experiment) -> list[Block]:
     return [Text(f"# {experiment.title}"), Text(source + "."), *_text(experiment.protocol)]
 
 
-def _foot(experiment: Experiment, quick: bool) -> list[Block]:
+def _foot(experiment: Experiment, store: Store, quick: bool) -> list[Block]:
     said = _text(f"## Where ours differs\n\n{experiment.deviations}" if experiment.deviations else "")
     warning = _text("**Only a small part was run (--quick): these are no results.**" if quick else "")
-    return [*said, *warning, Text(f"Rows: `{ROWS}/{experiment.rows}.csv`. Page: {provenance()}.")]
+    runs = "".join(f"\n- {line}" for line in recorded_runs(store.path))
+    return [*said, *warning, Text(f"Rows: `{ROWS}/{experiment.rows}.csv`, {len(store)} runs.{runs}")]
 
 
 def _text(text: str) -> list[Block]:

@@ -70,12 +70,14 @@ def beside(
     published: Mapping[tuple[str, str], float],
     rows: Sequence[str],
     columns: Sequence[str],
-    tolerance: float,
+    tolerance: float | Mapping[str, float],
     digits: int = 2,
     larger_is_better: bool = True,
     corner: str = "",
 ) -> Table:
     """Our figures with the published ones in brackets; where ours is further off than the tolerance, a mark says how.
+
+    The tolerance is one number, or one for each row.
 
     >>> table = beside("", {("iris", "NB"): 93.0}, {("iris", "NB"): 94.5}, ["iris"], ["NB"], tolerance=1.0)
     >>> table.rows
@@ -87,12 +89,14 @@ def beside(
         text = "–" if math.isnan(mine) else f"{mine:.{digits}f}"
         if math.isnan(theirs):
             return text
-        return f"{text} ({theirs:.{digits}f}){_mark(mine - theirs, tolerance, larger_is_better)}"
+        allowed = tolerance[row] if isinstance(tolerance, Mapping) else tolerance
+        return f"{text} ({theirs:.{digits}f}){_mark(mine - theirs, allowed, larger_is_better)}"
 
     cells = [[row, *(cell(row, column) for column in columns)] for row in rows]
+    limit = "the tolerance of the row" if isinstance(tolerance, Mapping) else f"{tolerance:g}"
     note = (
-        f"Ours (published). {WORSE}: worse than the published figure by more than {tolerance:g}; {BETTER}: better by "
-        "more than that."
+        f"Ours (published). {WORSE}: worse than the published figure by more than {limit}; {BETTER}: better by more "
+        "than that."
     )
     return Table(title, [corner, *columns], cells, note)
 

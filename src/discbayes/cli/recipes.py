@@ -1,0 +1,36 @@
+"""``discbayes recipes``: the tags of the papers, and what they stand for."""
+
+from __future__ import annotations
+
+from argparse import ArgumentParser, Namespace
+
+from discbayes.cli.console import UserError
+from discbayes.recipes import recipes
+
+SUMMARY = "list the recipes of the papers, by the tags that --recipe takes"
+EXAMPLES = """examples:
+  discbayes recipes
+  discbayes recipes 'TAN-*-CL'
+  discbayes recipes Z17
+
+--recipe also takes any other structure with any parameters, such as KDB2-MM or TAN-SA-CR-W-I, and +T or +ISO at
+the end of a tag for calibrated probabilities."""
+
+
+def configure(parser: ArgumentParser) -> None:
+    """Declare the arguments."""
+    parser.add_argument(
+        "pattern",
+        metavar="PATTERN",
+        nargs="?",
+        default="",
+        help="a tag with * and ?, or a part of a tag, a paper or a description (default: all)",
+    )
+
+
+def run(args: Namespace) -> None:
+    """Print the list."""
+    found = recipes(args.pattern)
+    if not found:
+        raise UserError(f"no recipe of the papers has {args.pattern!r}; `discbayes recipes` lists all")
+    print(found)

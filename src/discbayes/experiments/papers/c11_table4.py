@@ -1,0 +1,63 @@
+"""C11 Table 4: networks by aCLL and fCLL against trees, nearest neighbours, support vector machines, regression."""
+
+from __future__ import annotations
+
+from discbayes.experiments.blocks import Block
+from discbayes.experiments.papers import _c11
+from discbayes.experiments.papers.spec import Experiment
+from discbayes.experiments.store import Store
+from discbayes.experiments.tasks import Task
+
+TOLERANCE = 1.0  # of Z: other folds move it by as much
+NAN = float("nan")
+# Z and p; 0 is "<0.01".
+ROWS = {
+    "TAN-fCLL-OFE": "3.00 0 2.25 0.01 2.16 0.02 2.07 0.02 0.43 0.33 0.61 0.27 0.21 0.42 1.80 0.04",
+    "GHC2-fCLL-OFE": "3.00 0 2.35 0 2.20 0.01 2.19 0.01 0.39 0.35 0.74 0.23 0.11 0.45 1.65 0.05",
+    "TAN-aCLL-OFE": "2.26 0.01 1.34 0.09 1.17 0.12 1.31 0.09 -0.40 0.35 -0.29 0.38 -0.55 0.29 1.37 0.09",
+}
+
+
+def read_pairs(rows: dict[str, str], others: tuple[str, ...]) -> dict[tuple[str, str], tuple[float, float]]:
+    """Z and p by pair; "-" is none.
+
+    >>> read_pairs({"TAN": "- - 2.13 0.02"}, ("NB", "SVM"))
+    {('TAN', 'SVM'): (2.13, 0.02)}
+    """
+    pairs = {}
+    for first, text in rows.items():
+        figures = text.split()
+        for place, second in enumerate(others):
+            z, p = figures[2 * place : 2 * place + 2]
+            if z != "-":
+                pairs[first, second] = float(z), float(p)
+    return pairs
+
+
+PUBLISHED = read_pairs(ROWS, _c11.OTHERS)
+RECIPES = (*_c11.PROPOSED, *_c11.OTHERS)
+
+
+def tasks(quick: bool) -> list[Task]:
+    """All classifiers on all sets."""
+    return _c11.tasks_of(_c11.QUICK if quick else _c11.BY_SIZE, RECIPES)
+
+
+def page(store: Store) -> list[Block]:
+    """Z and p of each pair beside the published ones, and the accuracies."""
+    table = _c11.signed_ranks("Signed-rank tests over the 25 sets", store, PUBLISHED, TOLERANCE)
+    return [*_c11.state(store, RECIPES), table, _c11.accuracy_table(store, RECIPES)]
+
+
+EXPERIMENT = Experiment(
+    name="c11-table4",
+    paper="C11",
+    where="Table 4",
+    title="Networks by aCLL and fCLL against other classifiers",
+    tasks=tasks,
+    page=page,
+    metrics=_c11.METRICS,
+    store=_c11.STORE,
+    protocol=_c11.PROTOCOL + "\n\n" + _c11.OTHERS_PROTOCOL,
+    deviations="",
+)

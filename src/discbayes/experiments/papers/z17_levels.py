@@ -1,0 +1,173 @@
+"""What Z17 proposes and does not try: one weight for several cells (levels 1 to 3), and backing off."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
+from itertools import product
+
+import numpy as np
+
+from discbayes.counts import count_families
+from discbayes.experiments.blocks import Block, Table, Text
+from discbayes.experiments.papers import _z17
+from discbayes.experiments.papers.spec import Experiment
+from discbayes.experiments.papers.z17_table4 import NAMES, p_text
+from discbayes.experiments.parts import Part
+from discbayes.experiments.statistics import critical_difference, friedman, geometric_mean, win_draw_loss
+from discbayes.experiments.store import Result, Store
+from discbayes.experiments.tasks import Task
+from discbayes.network import Tables
+from discbayes.parameters import MaximumAPosteriori
+from discbayes.parameters.backoff import back_off
+from discbayes.parameters.fits import seen_cells
+
+LEVELS = {"W1": "1: feature", "W2": "2: value", "W3": "3: value, class", "W": "4: cell"}
+BACKED = " backed off"
+FITTED = (*LEVELS, "D")
+WITH_PARENTS = ("TAN", "KDB1")
+TAGS = (
+    *(f"{structure}-{letter}" for structure in _z17.STRUCTURES for letter in ("M", *FITTED)),
+    *(f"{structure}-{letter}{BACKED}" for structure in WITH_PARENTS for letter in FITTED),
+)
+SHARED_AXES = {"W1": (-2, -1), "W2": (-1,), "W3": ()}  # beside those of the parents: value and class
+
+
+def tasks(quick: bool) -> list[Task]:
+    """All levels, and what backing off makes of them; the generative parameters too."""
+    return [replace(task, recipes=TAGS, work=all_rounds) for task in _z17.round_tasks((), quick)]
+
+
+def all_rounds(task: Task) -> Iterator[Result]:
+    """Learn and test on both halves of each round."""
+    return _z17.test_rounds(task, learn_levels)
+
+
+def learn_levels(part: Part, tags: Sequence[str], max_iter: int) -> Iterator[tuple[str, _z17.Fit]]:
+    """Fits with and without backing off; both come from one."""
+    fitted = list(dict.fromkeys(tag.removesuffix(BACKED) for tag in tags))
+    for tag, fit in _z17.learn_all(part, fitted, max_iter):
+        families = count_families(part.data, fit.tables.layout, part.counts, 1)
+        seen, generative, tables = seen_cells(part.data, families), MaximumAPosteriori("m", 1.0), fit.tables
+        axes = SHARED_AXES.get(tag.rsplit("-", 1)[1])
+        if axes is not None:
+            tables = carried_over(tables, generative.tables(families), seen, axes)
+        if tag in tags:
+            yield tag, fit._replace(tables=tables)
+        if tag + BACKED in tags:
+            yield tag + BACKED, fit._replace(tables=back_off(tables, families, seen, generative, False))
+
+
+def carried_over(tables: Tables, generative: Tables, seen: np.ndarray, axes: Sequence[int]) -> Tables:
+    """Weights that cells share also for those that no training row has; where none of them is seen, zeros."""
+    log_theta = np.where(seen, tables.log_theta, 0.0)
+    for i in range(tables.structure.n_features):
+        out, known = tables.layout.table(log_theta, i), tables.layout.table(seen, i)
+        fixed = generative.log_table(i)
+        use = known & (fixed < 0)
+        over = (*range(out.ndim - 2), *axes)
+        weight = np.where(use, out / np.where(use, fixed, 1.0), 0.0).sum(over, keepdims=True)
+        weight /= np.maximum(use.sum(over, keepdims=True), 1)
+        out[~known] = (weight * fixed)[~known]
+    return Tables(tables.layout, tables.log_prior, log_theta)
+
+
+# ---- page
+
+
+def page(store: Store) -> list[Block]:
+    """The levels against one another and against the generative parameters; then backing off."""
+    done = f"{len(store)} of {len(TAGS) * len(_z17.SETS)} runs are there."
+    return [Text(done), _means(store), _ranks(store), _against(store), _backing(store)] if len(store) else [Text(done)]
+
+
+def _figures(store: Store, metric: str, tags: Sequence[str], names: Sequence[str]) -> np.ndarray:
+    return np.array(list(_z17.figures(store, metric, tags, _z17.distinct(names)).values()))
+
+
+def _means(store: Store) -> Table:
+    rows = []
+    for structure, (group, names), metric in product(_z17.STRUCTURES, _GROUPS, ("error", "rmse")):
+        found = _figures(store, metric, [f"{structure}-{letter}" for letter in ("M", *LEVELS)], names)
+        found = found[(found > 0).all(axis=1)] if found.size else found
+        cells = [f"{100 * geometric_mean(column):.2f}" for column in found.T] if found.size else ["–"] * 5
+        rows.append([_z17.STRUCTURES[structure], group, NAMES[metric], str(len(found)), *cells])
+    note = "Sets on which one of them has no error are left out."
+    return Table("Geometric means, %", ["", "sets", "", "n", "generative", *LEVELS.values()], rows, note, left=3)
+
+
+def _ranks(store: Store) -> Table:
+    rows = []
+    for structure, (group, names), metric in product(_z17.STRUCTURES, _GROUPS, ("error", "rmse")):
+        found = _figures(store, metric, [f"{structure}-{letter}" for letter in ("M", *LEVELS)], names)
+        if len(found) < 2:
+            continue
+        test = friedman(found, larger_is_better=False)
+        ranks = [f"{rank:.2f}" for rank in test.ranks]
+        difference = f"{critical_difference(len(ranks), test.n):.2f}"
+        rows.append([_z17.STRUCTURES[structure], group, NAMES[metric], *ranks, p_text(test.p), difference])
+    header = ["", "sets", "", "generative", *LEVELS.values(), "p", "critical difference"]
+    return Table("Mean ranks, 1 being the best", header, rows, "p is that of Iman and Davenport.", left=3)
+
+
+def _against(store: Store) -> Table:
+    rows = []
+    for structure, metric, (group, names) in product(_z17.STRUCTURES, NAMES, _GROUPS):
+        if group == "big" and metric in ("bias", "variance"):
+            continue
+        cells = []
+        for letter, other in product(LEVELS, ("M", "W")):
+            found = _figures(store, metric, [f"{structure}-{letter}", f"{structure}-{other}"], names)
+            if letter != other:
+                cells.append(_counts(found))
+        rows.append([_z17.STRUCTURES[structure], group, NAMES[metric], *cells])
+    pairs = [(a, b) for a, b in product("1234", ("generative", "level 4")) if (a, b) != ("4", "level 4")]
+    header = ["", "sets", "", *(f"{a} against {b}" for a, b in pairs)]
+    note = "In bold where the two-sided sign test has p of at most 0.05."
+    return Table("Wins/draws/losses of the levels", header, rows, note, left=3)
+
+
+def _backing(store: Store) -> Table:
+    rows = []
+    for letter, structure, metric in product(FITTED, WITH_PARENTS, ("error", "rmse")):
+        tag = f"{structure}-{letter}"
+        found = _figures(store, metric, [tag + BACKED, tag], _z17.SETS)
+        change = f"{100 * float(np.mean(found[:, 0] - found[:, 1])):+.3f}" if found.size else "–"
+        name = f"level {LEVELS[letter]}" if letter in LEVELS else "d"
+        rows.append([name, _z17.STRUCTURES[structure], NAMES[metric], _counts(found), change])
+    note = "Wins are those of backing off; the change is in points, negative where it is better."
+    header = ["parameters", "", "", "backed off against not", "mean change"]
+    return Table("Backing off", header, rows, note, left=3)
+
+
+def _counts(found: np.ndarray) -> str:
+    if not found.size:
+        return "–"
+    result = win_draw_loss(*found.T, larger_is_better=False)
+    text = f"{result.wins}/{result.draws}/{result.losses}"
+    return f"**{text}**" if result.p <= 0.05 else text
+
+
+_GROUPS = (("all", _z17.SETS), ("big", _z17.BIG))
+
+PROTOCOL = f"""\
+A weight on log θ belongs to a feature (level 1), a value (2), a value in a class (3) or a cell, which is a value in a
+class given the parents' values (4); 4 is w elsewhere. Z17 describes the levels (5.4) and has no results of them. Where
+no training row has a family of values, levels 1 to 3 use the weight that its cells share, and level 4 and d say
+nothing; or, backed off, P(feature | class) takes its place, which Z17 leaves for later work (8).
+
+{_z17.PROTOCOL}"""
+
+DEVIATIONS = ""
+
+EXPERIMENT = Experiment(
+    name="z17-levels",
+    paper="ours",
+    where="the levels of Z17 5.4",
+    title="Weights for features, values and cells",
+    tasks=tasks,
+    page=page,
+    metrics=_z17.METRICS,
+    protocol=PROTOCOL,
+    deviations=DEVIATIONS,
+)

@@ -1,0 +1,126 @@
+"""Z17 Figures 4, 5, 7, 8, 10 and 11: losses and times of w, d and e against one another, and their geometric means."""
+
+from __future__ import annotations
+
+from functools import partial
+from itertools import product
+from typing import Any
+
+import numpy as np
+
+from discbayes._leaves import leaf, need
+from discbayes.experiments.blocks import Block, Picture, Table, Text
+from discbayes.experiments.papers import _z17
+from discbayes.experiments.papers.spec import Experiment
+from discbayes.experiments.papers.z17_table4 import NAMES, p_text
+from discbayes.experiments.statistics import geometric_mean, win_draw_loss
+from discbayes.experiments.store import Store
+from discbayes.experiments.tasks import Task
+
+LETTERS = {"w": "W", "d": "D", "e": "E"}
+GROUPS = {"all": _z17.SETS, "big": _z17.BIG}
+FIGURES = {"NB": "Figure 4", "TAN": "Figure 7", "KDB1": "Figure 10"}
+SMALLEST_SECONDS = 1e-5
+
+
+def tasks(quick: bool) -> list[Task]:
+    """All parameterisations; the slowest, e, last."""
+    return [task for letters in (("M", "W"), ("D",), ("E",)) for task in _z17.round_tasks(letters, quick)]
+
+
+def page(store: Store) -> list[Block]:
+    """Geometric means, wins between the parameterisations, and a picture for each structure."""
+    note = _z17.progress_note(store, ("M", *LETTERS.values()))
+    tables = [_means(store), _wins(store)] if len(store) else []
+    return [Text(note), *tables, *(block for structure in _z17.STRUCTURES for block in _picture(store, structure))]
+
+
+# ---- tables
+
+
+def _means(store: Store) -> Table:
+    rows = []
+    for structure, (group, names), metric in product(_z17.STRUCTURES, GROUPS.items(), ("error", "rmse")):
+        tags = [f"{structure}-{letter}" for letter in ("M", *LETTERS.values())]
+        found = np.array(list(_z17.figures(store, metric, tags, _z17.distinct(names)).values()))
+        positive = found[(found > 0).all(axis=1)] if found.size else found
+        cells = ["–"] * 4
+        if positive.size:
+            means = [geometric_mean(column) for column in positive.T]
+            cells = [f"{means[0]:.4f}", *(f"{mean / means[0]:.3f}" for mean in means[1:])]
+        rows.append([_z17.STRUCTURES[structure], group, NAMES[metric], f"{len(positive)} of {len(found)}", *cells])
+    header = ["", "sets", "", "counted", "generative", *LETTERS]
+    note = "w, d and e relative to the generative parameters. Sets on which one of the four has no error are left out."
+    return Table("Geometric means (Figures 5, 8 and 11 of Z17)", header, rows, note, left=4)
+
+
+def _wins(store: Store) -> Table:
+    rows = []
+    pairs = (("w", "d"), ("w", "e"), ("d", "e"))
+    for structure, (group, names), metric in product(_z17.STRUCTURES, GROUPS.items(), ("error", "rmse")):
+        cells = []
+        for pair in pairs:
+            tags = [f"{structure}-{LETTERS[letter]}" for letter in pair]
+            found = np.array(list(_z17.figures(store, metric, tags, _z17.distinct(names)).values()))
+            if found.size:
+                result = win_draw_loss(*found.T, larger_is_better=False)
+                apart = np.abs(found[:, 0] - found[:, 1]).max()
+                cells += [f"{result.wins}/{result.draws}/{result.losses}", p_text(result.p), f"{100 * apart:.2f}"]
+            else:
+                cells += ["–"] * 3
+        rows.append([_z17.STRUCTURES[structure], group, NAMES[metric], *cells])
+    header = ["", "sets", "", *(cell for a, b in pairs for cell in (f"{a} against {b}", "p", "largest, points"))]
+    return Table("Wins/draws/losses, and the largest difference on one set", header, rows, left=3)
+
+
+# ---- pictures
+
+
+def _picture(store: Store, structure: str) -> list[Block]:
+    tags = [f"{structure}-{letter}" for letter in LETTERS.values()]
+    if not _z17.figures(store, "error", tags, _z17.distinct(_z17.SETS)):
+        return []
+    title = (
+        f"{_z17.STRUCTURES[structure]}: d (above) and e (below) against w; a point above the diagonal is a set on "
+        f"which w is better, big sets are orange ({FIGURES[structure]} of Z17)"
+    )
+    return [Picture(structure.lower(), title, partial(_draw, store, structure))]
+
+
+def _draw(store: Store, structure: str) -> Any:
+    plot = leaf("plot.comparison")
+    figure, panels = need("matplotlib.pyplot").subplots(2, 3, figsize=(10.2, 6.8), layout="constrained")
+    for (row, against), (column, metric) in product(enumerate(("d", "e")), enumerate(("error", "rmse", "seconds"))):
+        tags = [f"{structure}-{LETTERS[letter]}" for letter in ("w", against)]
+        found = _values(store, metric, tags)
+        w, other = np.array(list(found.values())).T
+        unit = {"seconds": "training seconds"}.get(metric) or NAMES[metric]
+        labels = (f"w: {unit}", f"{against}: {unit}")
+        panel = plot.scatter_losses(w, other, labels, log=metric == "seconds", ax=panels[row, column])
+        big = np.array([name in _z17.BIG for name in found])
+        panel.scatter(w[big], other[big], s=20, color=plot.COLOURS[1], zorder=4)
+    return figure
+
+
+def _values(store: Store, metric: str, tags: list[str]) -> dict[str, list[float]]:
+    names = _z17.distinct(_z17.SETS)
+    if metric != "seconds":
+        return _z17.figures(store, metric, tags, names)
+    found = _z17.training_seconds(store, tags, names)
+    return {name: [max(value, SMALLEST_SECONDS) for value in values] for name, values in found.items()}
+
+
+DEVIATIONS = ""
+
+EXPERIMENT = Experiment(
+    name="z17-scatter",
+    paper="Z17",
+    where="Figures 4, 5, 7, 8, 10 and 11, sections 7.1 to 7.3",
+    title="Losses of weights, free numbers and normalised tables",
+    tasks=tasks,
+    page=page,
+    metrics=_z17.METRICS,
+    store=_z17.STORE,
+    protocol=_z17.PROTOCOL,
+    deviations=DEVIATIONS,
+)

@@ -1,0 +1,120 @@
+"""Z17 Table 4: is a network better after its weights were learned discriminatively?"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+
+from discbayes.experiments.blocks import Block, Table, Text
+from discbayes.experiments.papers import _z17
+from discbayes.experiments.papers.spec import BETTER, WORSE, Experiment
+from discbayes.experiments.statistics import WinDrawLoss, win_draw_loss
+from discbayes.experiments.store import Store
+from discbayes.experiments.tasks import Task
+
+LETTERS = ("M", "W")
+# Wins, draws and losses of w against the generative parameters, by structure: NB, TAN, KDB-1.
+PUBLISHED = {
+    ("all", "bias"): ((62, 3, 7), (50, 4, 18), (54, 5, 13)),
+    ("all", "variance"): ((19, 3, 50), (21, 2, 49), (19, 4, 49)),
+    ("all", "error"): ((45, 4, 23), (34, 3, 35), (39, 4, 29)),
+    ("all", "rmse"): ((45, 3, 24), (25, 1, 46), (29, 2, 41)),
+    ("big", "error"): ((11, 1, 0), (11, 1, 0), (11, 0, 1)),
+    ("big", "rmse"): ((11, 0, 1), (11, 0, 1), (11, 0, 1)),
+}
+PRINTED_P = {
+    ("all", "bias"): ("<0.001", "<0.001", "<0.001"),
+    ("all", "variance"): ("<0.001", "0.011", "<0.001"),
+    ("all", "error"): ("0.010", "1", "0.275"),
+    ("all", "rmse"): ("0.015", "0.017", "0.1882"),
+    ("big", "error"): ("<0.001", "<0.001", "<0.001"),
+    ("big", "rmse"): ("<0.001", "<0.001", "<0.001"),
+}
+NAMES = {"bias": "bias", "variance": "variance", "error": "0-1 loss", "rmse": "RMSE"}
+TOLERANCE = 0.15  # of the share of wins, where a draw is half a win
+
+
+def tasks(quick: bool) -> list[Task]:
+    """Generative parameters and weights."""
+    return _z17.round_tasks(LETTERS, quick)
+
+
+def page(store: Store) -> list[Block]:
+    """Counts beside the published ones, then the figures behind them."""
+    every = [_figures(store, metric, digits) for metric, digits in (("error", 2), ("rmse", 2))]
+    return [Text(_z17.progress_note(store, LETTERS)), *_counts(store), *every]
+
+
+def _counts(store: Store) -> list[Block]:
+    rows = []
+    for (group, metric), published in PUBLISHED.items():
+        cells = []
+        for structure, counts, p in zip(_z17.STRUCTURES, published, PRINTED_P[group, metric], strict=True):
+            ours = compare(store, group, metric, structure)
+            cells += [*marked_counts(ours, counts), "/".join(map(str, counts)), p]
+        rows.append([group, NAMES[metric], *cells])
+    header = ["sets", "", *(f"{name} {part}" for name in _z17.STRUCTURES.values() for part in ("w", "p", "Z17", "p"))]
+    note = (
+        f"Wins/draws/losses of w. {BETTER} and {WORSE}: the share of wins is more than {TOLERANCE:g} above or below "
+        "that of Z17 (a draw is half a win). p is that of the two-sided sign test without draws. "
+        "For bias, variance and losses alike a lower figure wins."
+    )
+    return [Table("w against generative parameters", header, rows, note, left=2)]
+
+
+def compare(store: Store, group: str, metric: str, structure: str) -> WinDrawLoss | None:
+    """W against the generative parameters, on the sets that count and have both."""
+    names = _z17.distinct(_z17.BIG if group == "big" else _z17.SETS)
+    found = _z17.figures(store, metric, [f"{structure}-W", f"{structure}-M"], names)
+    if not found:
+        return None
+    weighted, generative = np.array(list(found.values())).T
+    return win_draw_loss(weighted, generative, larger_is_better=False)
+
+
+def marked_counts(ours: WinDrawLoss | None, published: Sequence[int]) -> list[str]:
+    """Wins, draws and losses with a mark where they are far from the published ones, and p."""
+    if ours is None:
+        return ["–", "–"]
+    counts = (ours.wins, ours.draws, ours.losses)
+    off = _share(counts) - _share(published)
+    mark = "" if abs(off) <= TOLERANCE else f" {BETTER if off > 0 else WORSE}"
+    return ["/".join(map(str, counts)) + mark, p_text(ours.p)]
+
+
+def _share(counts: Sequence[int]) -> float:
+    return (counts[0] + 0.5 * counts[1]) / sum(counts)
+
+
+def p_text(p: float) -> str:
+    """A p-value as Z17 writes it.
+
+    >>> p_text(0.0001), p_text(0.275)
+    ('<0.001', '0.275')
+    """
+    return "<0.001" if p < 0.001 else f"{p:.3f}"
+
+
+def _figures(store: Store, metric: str, digits: int) -> Table:
+    tags = [f"{structure}-{letter}" for structure in _z17.STRUCTURES for letter in LETTERS]
+    found = {tag: _z17.figures(store, metric, [tag], _z17.SETS) for tag in tags}
+    rows = [
+        [name, *(f"{100 * found[tag][name][0]:.{digits}f}" if name in found[tag] else "–" for tag in tags)]
+        for name in _z17.SETS
+    ]
+    header = ["", *(f"{name}{mark}" for name in _z17.STRUCTURES.values() for mark in ("", " w"))]
+    return Table(f"{NAMES[metric]}, %", header, rows)
+
+
+EXPERIMENT = Experiment(
+    name="z17-table4",
+    paper="Z17",
+    where="Table 4, section 7.5",
+    title="Weights learned discriminatively against generative parameters",
+    tasks=tasks,
+    page=page,
+    metrics=_z17.METRICS,
+    store=_z17.STORE,
+    protocol=_z17.PROTOCOL,
+)

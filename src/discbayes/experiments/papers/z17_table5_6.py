@@ -1,0 +1,95 @@
+"""Z17 Tables 5 and 6: whose likelihood is better after 5, 10 and 50 iterations?"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from itertools import product
+
+from discbayes.experiments.blocks import Block, Table, Text
+from discbayes.experiments.papers import _z17
+from discbayes.experiments.papers import _z17_curves as curves
+from discbayes.experiments.papers.spec import BETTER, WORSE, Experiment
+from discbayes.experiments.papers.z17_table4 import TOLERANCE, marked_counts
+from discbayes.experiments.statistics import WinDrawLoss
+from discbayes.experiments.store import Store
+
+AFTER = (5, 10, 50)
+# Wins, draws and losses of w against d (Table 5) and e (Table 6), by structure: NB, TAN, KDB-1.
+PUBLISHED = {
+    ("d", "all", 5): ((67, 2, 2), (64, 6, 1), (66, 5, 0)),
+    ("d", "all", 10): ((67, 2, 2), (63, 7, 1), (65, 5, 1)),
+    ("d", "all", 50): ((56, 14, 1), (44, 25, 2), (46, 22, 3)),
+    ("d", "big", 5): ((12, 0, 0), (12, 0, 0), (12, 0, 0)),
+    ("d", "big", 10): ((12, 0, 0), (12, 0, 0), (12, 0, 0)),
+    ("d", "big", 50): ((12, 0, 0), (11, 1, 0), (11, 1, 0)),
+    ("e", "all", 5): ((69, 0, 2), (67, 4, 0), (66, 5, 0)),
+    ("e", "all", 10): ((68, 0, 3), (65, 5, 1), (65, 5, 1)),
+    ("e", "all", 50): ((61, 10, 0), (51, 19, 1), (52, 19, 0)),
+    ("e", "big", 5): ((12, 0, 0), (12, 0, 0), (12, 0, 0)),
+    ("e", "big", 10): ((12, 0, 0), (12, 0, 0), (12, 0, 0)),
+    ("e", "big", 50): ((12, 0, 0), (11, 1, 0), (11, 1, 0)),
+}
+TABLES = {"d": "Table 5", "e": "Table 6"}
+NOTE = (
+    f"`w`: wins/draws/losses of w, where a difference of at most {curves.DRAW:g} for each row is a draw; `p` is that "
+    "of the two-sided sign test; `all`: the same with every difference counted. All of Z17's p-values are below 0.001. "
+    f"{BETTER} and {WORSE}: the share of wins is more than {TOLERANCE:g} above or below that of Z17."
+)
+
+
+def page(store: Store) -> list[Block]:
+    """Counts from both starts beside the published ones, and those of SciPy's solver."""
+    tables = [_table(store, against, start) for start, against in product(curves.STARTS, TABLES)]
+    return [Text(curves.progress_note(store)), *tables, _by_scipy(store)]
+
+
+def _table(store: Store, against: str, start: str) -> Table:
+    rows = []
+    for group, after in product(("all", "big"), AFTER):
+        names = _z17.distinct(_z17.BIG if group == "big" else _z17.SETS)
+        cells = []
+        for structure, published in zip(_z17.STRUCTURES, PUBLISHED[against, group, after], strict=True):
+            found = curves.pairs(store, structure, start, against, names)
+            cells += [*_cells(found, after, published), "/".join(map(str, published))]
+        rows.append([group, str(after), *cells])
+    header = ["sets", "after", *(f"{s} {part}" for s in _z17.STRUCTURES.values() for part in ("w", "p", "all", "Z17"))]
+    return Table(f"w against {against}, from {start} ({TABLES[against]})", header, rows, NOTE, left=2)
+
+
+def _cells(found: curves.Pairs, after: int, published: Sequence[int]) -> list[str]:
+    every = curves.wins(found, after, draw=0.0)
+    return [*marked_counts(curves.wins(found, after), published), "–" if every is None else _counts(every)]
+
+
+def _counts(found: WinDrawLoss) -> str:
+    return f"{found.wins}/{found.draws}/{found.losses}"
+
+
+def _by_scipy(store: Store) -> Table:
+    rows = []
+    for start, against, after in product(curves.STARTS, TABLES, AFTER):
+        found = [
+            curves.wins(curves.pairs(store, structure, start, against, _z17.BIG, solver), after)
+            for structure in _z17.STRUCTURES
+            for solver in ("", curves.SCIPY)
+        ]
+        cells = ["–" if one is None else _counts(one) for one in found]
+        rows.append([start, against, str(after), *cells])
+    header = ["start", "against", "after", *(f"{s}{x}" for s in _z17.STRUCTURES.values() for x in ("", curves.SCIPY))]
+    return Table("Big sets: our solver and SciPy's L-BFGS-B, that of Z17", header, rows, left=2)
+
+
+DEVIATIONS = ""
+
+EXPERIMENT = Experiment(
+    name="z17-table5-6",
+    paper="Z17",
+    where="Tables 5 and 6, appendix D",
+    title="Weights against free numbers and normalised tables: the likelihood after some iterations",
+    tasks=curves.tasks,
+    page=page,
+    metrics=curves.METRICS,
+    store=curves.STORE,
+    protocol=curves.PROTOCOL,
+    deviations=DEVIATIONS,
+)

@@ -1,0 +1,72 @@
+"""Figures of folds, method by method."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+from scipy import stats
+
+from discbayes._leaves import need
+from discbayes.plot.paths import INK
+
+GREY = "#888888"
+WIDE = 20.0  # largest over smallest figure from which on a scale is logarithmic
+
+
+def fold_dots(
+    figures: Mapping[str, Mapping[str, np.ndarray]],
+    confidence: float = 0.95,
+    bounds: Mapping[str, tuple[float, float]] | None = None,
+) -> Any:
+    """A panel for each figure: the folds of each method as small dots, and their mean with its interval.
+
+    ``figures[title][method]`` are the figures of the folds, NaN where there are none. The interval takes account of
+    the rows that training sets of folds share (Nadeau and Bengio 2003); it ends where figures do, at ``bounds[title]``.
+    """
+    methods = list(next(iter(figures.values())))
+    size = (4.0 * len(figures), 1.0 + 0.28 * len(methods))
+    pyplot = need("matplotlib.pyplot")
+    figure, axes = pyplot.subplots(1, len(figures), figsize=size, layout="constrained", sharey=True, squeeze=False)
+    for ax, (title, by_method) in zip(axes[0], figures.items(), strict=True):
+        for place, method in enumerate(methods):
+            _draw_method(ax, place, by_method[method], confidence, (bounds or {}).get(title, (-np.inf, np.inf)))
+        _scale(ax, by_method)
+        ax.set_xlabel(title)
+        for side in ("top", "right", "left"):
+            ax.spines[side].set_visible(False)
+        ax.tick_params(axis="y", length=0)
+        ax.grid(axis="y", color=GREY, alpha=0.25, linewidth=0.6)
+    axes[0][0].set_yticks(range(len(methods)), methods)
+    axes[0][0].set_ylim(len(methods) - 0.5, -0.5)
+    return figure
+
+
+def _draw_method(ax: Any, place: int, values: np.ndarray, confidence: float, bounds: tuple[float, float]) -> None:
+    values = values[~np.isnan(values)]
+    if not values.size:
+        return
+    mean, half = values.mean(), half_width(values, confidence)
+    ax.plot(np.clip([mean - half, mean + half], *bounds), [place, place], color=INK[0], linewidth=1.6)
+    ax.plot([mean], [place], "o", color=INK[0], markersize=6)
+    ax.plot(values, np.full(values.size, place + 0.28), "o", color=GREY, alpha=0.6, markersize=3, markeredgewidth=0)
+
+
+def half_width(values: np.ndarray, confidence: float = 0.95) -> float:
+    """Half of the interval of the mean of k folds, by the variance s² (1/k + 1/(k − 1)).
+
+    >>> round(half_width(np.array([0.90, 0.92, 0.94, 0.91, 0.93])), 4)
+    0.0294
+    """
+    k = values.size
+    if k < 2:
+        return 0.0
+    return float(stats.t.ppf((1 + confidence) / 2, k - 1) * values.std(ddof=1) * np.sqrt(1 / k + 1 / (k - 1)))
+
+
+def _scale(ax: Any, by_method: Mapping[str, np.ndarray]) -> None:
+    """A logarithmic scale where figures are very different in size."""
+    known = np.concatenate([values[~np.isnan(values)] for values in by_method.values()])
+    if known.size and known.min() > 0 and known.max() / known.min() > WIDE:
+        ax.set_xscale("log")

@@ -1,0 +1,94 @@
+"""From a tag to the learners that it names: STRUCTURE[-PARAMETERS][+CALIBRATION]."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from types import MappingProxyType
+from typing import Any, NoReturn
+
+from discbayes._text import nearest_first
+from discbayes.recipes.named import NAMED
+from discbayes.recipes.structures import StructureWords, find_structure, structure_tags
+from discbayes.recipes.tables import LEARNERS, find_parameters
+
+CALIBRATIONS = {"T": "temperature", "ISO": "isotonic"}
+N_SHOWN = 5  # tags that are like an unknown one
+
+
+@dataclass(frozen=True)
+class Recipe:
+    """What a tag stands for; recipes of the same tag are equal, and have learners of their own.
+
+    Attributes
+    ----------
+    tag : str
+        The canonical tag, which says all: another spelling of the same recipe has the same.
+    structure_tag, parameters_tag : str
+        Its parts. Recipes of one structure tag have the same structure learner.
+    structure, parameters : learner
+        How the structure and its parameters are learned.
+    options : mapping
+        Further options of the classifier.
+    """
+
+    tag: str
+    structure_tag: str
+    parameters_tag: str
+    structure: Any = field(compare=False)
+    parameters: Any = field(compare=False)
+    options: Mapping[str, Any] = field(compare=False)
+
+
+def parse(tag: str) -> Recipe:
+    """The recipe behind a tag.
+
+    Parameters
+    ----------
+    tag : str
+        Words of ``discbayes.recipes.structures``, of ``discbayes.recipes.tables`` or none of these, and "+T" or "+ISO"
+        for calibrated probabilities. Small and capital letters are the same, and so are "-", "_" and "^".
+
+    Examples
+    --------
+    >>> parse("kdb-1^w").tag, parse("TAN-LL").tag, parse("TAN-OMI-CR-CL").structure_tag
+    ('KDB1-W', 'TAN-CMI-OFE', 'TAN-OMI-CR')
+    """
+    if not isinstance(tag, str):
+        raise TypeError(f"a tag is text such as 'TAN-CMI-ML', not {tag!r}")
+    learned, *calibrated = tag.upper().replace(" ", "").split("+")
+    words = re.split("[-_^]", learned)
+    for end in range(len(words), 0, -1):  # the longest name of a structure is meant: TAN-CL is one
+        structure = find_structure("-".join(words[:end]))
+        if structure is not None:
+            rest = words[end:]
+            parameters = find_parameters("-".join(rest)) if rest else structure.alone_with
+            if parameters is None or not _is_calibration(calibrated):
+                _refuse(tag, "-".join(words[:end]))
+            return _recipe(structure, parameters, calibrated)
+    return _refuse(tag)
+
+
+def _is_calibration(words: list[str]) -> bool:
+    return not words or (len(words) == 1 and words[0] in CALIBRATIONS)
+
+
+def _recipe(structure: StructureWords, parameters: str, calibrated: list[str]) -> Recipe:
+    """Canonical words to a recipe."""
+    tag = "+".join((f"{structure.tag}-{parameters}", *calibrated))
+    options = {"calibrate": CALIBRATIONS[calibrated[0]]} if calibrated else {}
+    learner = LEARNERS[parameters]()
+    return Recipe(tag, structure.tag, parameters, structure.learner, learner, MappingProxyType(options))
+
+
+def _refuse(tag: str, structure: str | None = None) -> NoReturn:
+    followed = [f"{structure}-{parameters}" for parameters in LEARNERS] if structure else []
+    near = nearest_first(tag, dict.fromkeys([*(named.tag for named in NAMED), *structure_tags(), *followed]))
+    text = f"{tag!r} is not a recipe; the nearest are {', '.join(near[:N_SHOWN])}"
+    if structure is not None:
+        text += (
+            f". What can follow the structure {structure} are parameters ({', '.join(LEARNERS)}) and calibration "
+            f"({', '.join(f'+{word}' for word in CALIBRATIONS)})"
+        )
+    raise ValueError(f"{text}; recipes() lists those of the papers")

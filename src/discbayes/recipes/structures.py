@@ -1,0 +1,165 @@
+"""The words of a tag that name a structure, and the search behind them with the settings of its paper.
+
+======================================  ===========================================================  ==========
+words                                   search                                                       alone with
+======================================  ===========================================================  ==========
+NB                                      none                                                         M
+TAN                                     tree by I(Xi;Xj|C): TAN-CMI                                  M
+TAN-CMI, TAN-ST-CMI                     the same                                                     ML
+TAN-LL                                  the same: it is the tree of the largest likelihood           OFE
+TAN-fCLL, TAN-aCLL                      tree by an approximation of the conditional likelihood       OFE
+KDB1, KDB2, …                           k parents by relevance                                       M
+GHC2-LL, GHC2-fCLL                      hill climbing, two parents with the class                    OFE
+TAN-CR, TAN-CL                          greedy edges (P10): resubstitution, while they improve       ML
+TAN-HC-CR, TAN-HC-CL, TAN-HC-MM         greedy edges (P12): five folds, until the tree is full       ML
+TAN-SA-CR, TAN-SA-CL, TAN-SA-MM         annealing (P12): five folds                                  ML
+TAN-SuperParent                         super parents by CR: resubstitution                          ML
+TAN-OMI-CR, …                           an order (OMI, OMISP, OCR, RO, minMI), parents by CR, CL     ML
+                                        or MM; CRCL: by CR of CL-trained tables
+…-Ext                                   after an order: parents chosen again, until nothing changes  ML
+======================================  ===========================================================  ==========
+
+``2-tree``, ``3-tree``, … in the place of ``TAN`` allow as many parents, but for SA, and score by five folds. ``LOO``
+before CR, CL or MM (TAN-LOO-CR, TAN-OMI-LOO-CL) leaves each row out instead. TAN-MM is no search: it is TAN-CMI with
+parameters by the margin. The last column is what the tag has for parameters if it does not say any.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+from itertools import product
+from typing import Any, NamedTuple
+
+from discbayes.search import (
+    KDB,
+    Annealing,
+    Branching,
+    GreedyEdges,
+    HillClimb,
+    NaiveBayes,
+    OrderBased,
+    SpanningTree,
+    SuperParent,
+)
+
+FOLDS = 5  # by which P12 scores, and P10 where there are two parents
+ORDERS = {"OMI": "omi", "OMISP": "omisp", "OCR": "ocr", "RO": "random", "minMI": "min-mi"}
+SCORES = ("CR", "CL", "MM")
+_TREE = r"(?:TAN|(?P<k>[1-9]\d*)-?TREE)"
+_SCORE = r"(?:(?P<loo>LOO)-)?(?P<score>CR|CL|MM)(?:(?<=CR)ML)?"  # P10: CRML is CR, as ML is the default
+
+
+class StructureWords(NamedTuple):
+    """A structure as a tag has it: its canonical words, the learner, and the parameters that go with it."""
+
+    tag: str
+    learner: Any
+    alone_with: str
+
+
+def find_structure(text: str) -> StructureWords | None:
+    """The structure behind words in capital letters with hyphens between them; None if there is none.
+
+    >>> find_structure("ST-CMI")
+    StructureWords(tag='TAN-CMI', learner=SpanningTree(), alone_with='ML')
+    """
+    for pattern, make in _PATTERNS.items():
+        found = re.fullmatch(pattern, text)
+        if found is not None:
+            return make(found)
+    return None
+
+
+def _generative(tag: str, learner: Callable[[], Any], alone_with: str) -> Callable[[re.Match[str]], StructureWords]:
+    return lambda _: StructureWords(tag, learner(), alone_with)
+
+
+def _kdb(found: re.Match[str]) -> StructureWords:
+    k = int(found["k"] or 1)
+    return StructureWords(f"KDB{k}", KDB(k), "M")
+
+
+def _hill_climb(found: re.Match[str]) -> StructureWords:
+    size, score = int(found["size"] or 2), {"LL": "LL", "FCLL": "fCLL"}[found["score"]]
+    return StructureWords(f"GHC{size}-{score}", HillClimb(score.lower(), max_parents=size), "OFE")
+
+
+def _tree(found: re.Match[str]) -> tuple[str, int]:
+    """TAN or k-tree, and the number of parents."""
+    k = int(found["k"] or 1)
+    return ("TAN" if k == 1 else f"{k}-tree"), k
+
+
+def _evaluation(found: re.Match[str], k: int) -> Any:
+    if found["loo"]:
+        return "loo"
+    return FOLDS if k > 1 else "resubstitution"
+
+
+def _loo(found: re.Match[str]) -> str:
+    return "LOO-" if found["loo"] else ""
+
+
+def _greedy(found: re.Match[str]) -> StructureWords:
+    (tree, k), score = _tree(found), found["score"]
+    learner = GreedyEdges(score.lower(), _evaluation(found, k), k=k)
+    return StructureWords(f"{tree}-{_loo(found)}{score}", learner, "ML")
+
+
+def _greedy_full(found: re.Match[str]) -> StructureWords:
+    (tree, k), score = _tree(found), found["score"]
+    learner = GreedyEdges(score.lower(), FOLDS, k=k, fill=True)
+    return StructureWords(f"{tree}-HC-{score}", learner, "ML")
+
+
+def _annealing(found: re.Match[str]) -> StructureWords:
+    score = found["score"]
+    return StructureWords(f"TAN-SA-{score}", Annealing(score.lower(), FOLDS), "ML")
+
+
+def _super_parent(found: re.Match[str]) -> StructureWords:
+    tree, k = _tree(found)
+    learner = SuperParent("cr", FOLDS if k > 1 else "resubstitution", k=k)
+    return StructureWords(f"{tree}-SuperParent", learner, "ML")
+
+
+def _order_based(found: re.Match[str]) -> StructureWords:
+    (tree, k), score = _tree(found), found["score"] or "CR"
+    order = next(name for name in ORDERS if name.upper() == found["order"].replace("-", ""))
+    inside = "ml" if found["score"] else "cl"  # parameters in the search: CRCL
+    evaluation, refine = _evaluation(found, k), bool(found["ext"])
+    learner = OrderBased(ORDERS[order], score.lower(), evaluation, inside, k=k, refine=refine)
+    words = f"{_loo(found)}{found['score'] or 'CRCL'}{'-Ext' if refine else ''}"
+    return StructureWords(f"{tree}-{order}-{words}", learner, "ML")
+
+
+_PATTERNS: dict[str, Callable[[re.Match[str]], StructureWords]] = {
+    "NB": _generative("NB", NaiveBayes, "M"),
+    "TAN|1-?TREE": _generative("TAN-CMI", SpanningTree, "M"),
+    "(TAN-)?ST-CMI|TAN-CMI": _generative("TAN-CMI", SpanningTree, "ML"),
+    "TAN-LL": _generative("TAN-CMI", SpanningTree, "OFE"),
+    "TAN-FCLL": _generative("TAN-fCLL", lambda: SpanningTree(score="fcll"), "OFE"),
+    "TAN-ACLL": _generative("TAN-aCLL", lambda: Branching("acll"), "OFE"),
+    r"KDB-?(?P<k>\d*)": _kdb,
+    r"GHC-?(?P<size>[1-9]\d*|)-(?P<score>LL|FCLL)": _hill_climb,
+    rf"(?!(TAN|1-?TREE)-MM$){_TREE}-{_SCORE}": _greedy,
+    rf"{_TREE}-HC-(?P<score>CR|CL|MM)": _greedy_full,
+    "(?:TAN|1-?TREE)-SA-(?P<score>CR|CL|MM)": _annealing,
+    rf"(?:{_TREE}-)?SUPER-?PARENT": _super_parent,
+    rf"{_TREE}-(?P<order>OMI|OMISP|OCR|RO|MIN-?MI)-(?:{_SCORE}|CRCL)(?P<ext>-EXT)?": _order_based,
+}
+
+
+def structure_tags() -> list[str]:
+    """The canonical tags of structures, those of more than two parents left out."""
+    tags = ["NB", "TAN-CMI", "TAN-fCLL", "TAN-aCLL", "KDB1", "KDB2", "GHC2-LL", "GHC2-fCLL"]
+    for tree in ("TAN", "2-tree"):
+        scored = [*SCORES, *(f"LOO-{score}" for score in SCORES)]
+        tags += [f"{tree}-{score}" for score in scored if f"{tree}-{score}" != "TAN-MM"]
+        tags += [f"{tree}-HC-{score}" for score in SCORES]
+        tags += [f"TAN-SA-{score}" for score in SCORES if tree == "TAN"]
+        tags += [f"{tree}-SuperParent"]
+        tags += [f"{tree}-{'-'.join(words)}" for words in product(ORDERS, [*scored, "CRCL"])]
+        tags += [f"{tree}-{'-'.join(words)}-Ext" for words in product(ORDERS, [*scored, "CRCL"])]
+    return tags

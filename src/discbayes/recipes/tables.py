@@ -1,0 +1,101 @@
+"""The words of a tag that name a way to learn parameters, and the learner behind them with the settings of its paper.
+
+===============  ====================================================================  ==========
+words            parameters                                                            paper
+===============  ====================================================================  ==========
+ML               relative frequencies, zeros become 1e-5                               P10, P12
+MAP, P13ML       one virtual observation spread over each table; "ML" in P13           P13
+OFE              0.5 added to each count                                               C11
+LAPLACE          1 added to each count                                                 ours
+M                m-estimate with m = 1; "MAP" in Z17                                   Z17
+CL, ELR          conditional likelihood, the number of iterations by cross tuning      P10, C11
+MCL              conditional likelihood to convergence, from MAP on                    P13
+MM               margin to convergence, λ by cross-validation                          P12
+MM13             the same, λ and κ by cross-validation, from MAP on                    P13
+BNSVM            support vector machine over the cells, λ by cross-validation          P13
+MLBNSVM          likelihood and margin, λ and γ by cross-validation                    P13
+D, E, W          conditional likelihood over free numbers, normalised tables, weights  Z17
+W1, W2, W3       the same over weights of a feature, a value, a value in a class       Z17
+D-I, E-I, W-I …  the same, begun at the m-estimates and not at zeros                   Z17
+D-R, E-R, W-R …  the same with a penalty of 1 towards zero: ridge                      Z17
+D-G, E-G, W-G …  the same with a penalty of 3 towards the generative model (LAPLACE)   Z17, ours
+DFE              frequencies of rows by 1 − P(y | x)                                   Z17
+===============  ====================================================================  ==========
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import partial
+from typing import Any
+
+from discbayes.parameters import (
+    BNSVM,
+    DFE,
+    MLBNSVM,
+    DiscriminativeCCBN,
+    ExtendedCCBN,
+    MaximumAPosteriori,
+    MaximumConditionalLikelihood,
+    MaximumLikelihood,
+    MaxMargin,
+    WeightedCCBN,
+)
+from discbayes.search.tuning import SCALES
+
+_Z17: dict[str, Callable[..., Any]] = {
+    "D": DiscriminativeCCBN,
+    "E": ExtendedCCBN,
+    "W": WeightedCCBN,
+    **{f"W{level}": partial(WeightedCCBN, level) for level in (1, 2, 3)},
+}
+
+
+def _pulled(learner: Callable[..., Any]) -> Any:
+    """Between the generative model and the discriminative one."""
+    laplace = MaximumAPosteriori("dirichlet", 1.0)
+    return learner(penalty=3.0, towards="generative", start="generative", generative=laplace)
+
+
+LEARNERS: dict[str, Callable[[], Any]] = {
+    "ML": MaximumLikelihood,
+    "MAP": MaximumAPosteriori,
+    "OFE": partial(MaximumAPosteriori, "dirichlet", 0.5),
+    "LAPLACE": partial(MaximumAPosteriori, "dirichlet", 1.0),
+    "M": partial(MaximumAPosteriori, "m", 1.0),
+    "CL": partial(MaximumConditionalLikelihood, stopping="cross-tuning"),
+    "MCL": partial(MaximumConditionalLikelihood, generative="map"),
+    "MM": partial(MaxMargin, SCALES),
+    "MM13": partial(MaxMargin, "cv", "cv", generative="map"),
+    "BNSVM": partial(BNSVM, "cv"),
+    "MLBNSVM": partial(MLBNSVM, "cv", "cv"),
+    **_Z17,
+    **{f"{name}-I": partial(learner, start="generative") for name, learner in _Z17.items()},
+    **{f"{name}-R": partial(learner, penalty=1.0) for name, learner in _Z17.items()},
+    **{f"{name}-G": partial(_pulled, learner) for name, learner in _Z17.items()},
+    "DFE": DFE,
+}
+OTHER_WORDS = {
+    "P13ML": "MAP",
+    "P13-ML": "MAP",
+    "ELR": "CL",
+    "P13MM": "MM13",
+    "P13-MM": "MM13",
+    "BN-SVM": "BNSVM",
+    "ML-BN-SVM": "MLBNSVM",
+    "MLBN-SVM": "MLBNSVM",
+    "W4": "W",
+    "W4-I": "W-I",
+    "W4-R": "W-R",
+    "W4-G": "W-G",
+}
+
+
+def find_parameters(text: str) -> str | None:
+    """The canonical tag of parameters in capital letters; None if there is none.
+
+    >>> find_parameters("ML-BN-SVM"), find_parameters("SVM")
+    ('MLBNSVM', None)
+    """
+    tag = OTHER_WORDS.get(text, text)
+    return tag if tag in LEARNERS else None
