@@ -23,11 +23,12 @@ import numpy as np
 from scipy.optimize import brentq
 from sklearn.isotonic import IsotonicRegression
 
-from discbayes.data.folds import stratified_folds
 from discbayes.inference import log_marginal
 
 LEAST_TEMPERATURE, MOST_TEMPERATURE = 1e-3, 1e3
 STRENGTH = 1.0  # virtual rows
+AUTO = "auto"
+ENOUGH_ROWS = {"temperature": 5_000.0}  # to hold out, by their weight: one number needs no more
 _FARTHEST = 1e9  # stands for infinite log-odds where numbers must be finite
 
 
@@ -198,33 +199,45 @@ CALIBRATIONS: dict[str, Callable[..., Calibration]] = {"temperature": learn_temp
 
 def check_calibration(name: Any, n_folds: Any) -> None:
     """Refuse settings that make no sense."""
-    if name is not None and (not isinstance(name, str) or name not in CALIBRATIONS):
-        raise ValueError(f"calibrate={name!r} is not known; it is one of {', '.join(map(repr, CALIBRATIONS))}, or None")
+    if name not in (None, AUTO) and (not isinstance(name, str) or name not in CALIBRATIONS):
+        known = ", ".join(map(repr, (AUTO, *CALIBRATIONS)))
+        raise ValueError(f"calibrate={name!r} is not known; it is one of {known}, or None")
     if not isinstance(n_folds, (int, np.integer)) or isinstance(n_folds, bool) or n_folds < 2:
         raise ValueError(f"calibrate_folds={n_folds!r} must be a whole number of at least 2")
 
 
-def check_class_sizes(name: str, classes: np.ndarray, labels: list[Any]) -> None:
-    """Refuse classes of one row where each class is calibrated on its own; one class of two rows is always needed."""
-    sizes = np.bincount(classes, minlength=len(labels))
-    alone = np.flatnonzero(sizes < 2)
-    if alone.size and (name == "isotonic" or alone.size == sizes.size):
-        more = f" (and {alone.size - 1} other classes)" if alone.size > 1 else ""
-        raise ValueError(
-            f"class {labels[alone[0]]!r}{more} has 1 row, and calibrate={name!r} needs 2 rows of a class: one to hold "
-            "out, one to learn from. Add rows, leave the class out, join it with another one, or do not calibrate"
-        )
+def held_out_folds(keys: np.ndarray, classes: np.ndarray, n_folds: int) -> np.ndarray:
+    """The fold of each row; -1 where all rows of a class are equal, which are never held out.
 
+    ``keys`` are numbers that are the same for equal rows. Those are in the same fold, and which one depends on what is
+    in the rows alone: so a row with a weight of two is the same as the row twice, in whatever order.
 
-def held_out_folds(classes: np.ndarray, n_folds: int, rng: np.random.Generator) -> np.ndarray:
-    """The fold of each row; -1 for the only row of a class, which is never held out.
-
-    >>> int(held_out_folds(np.array([0, 0, 1]), 2, np.random.default_rng(0))[2])
-    -1
+    >>> held_out_folds(np.array([7, 3, 7, 5, 9], np.uint64), np.array([0, 0, 0, 0, 1]), 2).tolist()
+    [0, 0, 0, 1, -1]
     """
-    folds = stratified_folds(classes, n_folds, rng)
-    folds[np.bincount(classes)[classes] < 2] = -1
+    order = np.lexsort((keys, classes))
+    keys, sorted_classes = keys[order], classes[order]
+    starts = np.ones(order.size, bool)
+    starts[1:] = (keys[1:] != keys[:-1]) | (sorted_classes[1:] != sorted_classes[:-1])
+    folds = np.empty(order.size, np.int64)
+    folds[order] = (np.cumsum(starts) - 1) % n_folds
+    n_distinct = np.bincount(sorted_classes, starts, minlength=int(classes.max(initial=0)) + 1)
+    folds[n_distinct[classes] < 2] = -1
     return folds
+
+
+def check_held_out(name: str, folds: np.ndarray, classes: np.ndarray, labels: list[Any]) -> None:
+    """Refuse classes that are never held out where each is calibrated on its own; one that is, is always needed."""
+    sizes, held_out = (np.bincount(classes[rows], minlength=len(labels)) for rows in (folds >= -1, folds >= 0))
+    lost = np.flatnonzero(held_out == 0)
+    if lost.size and (name == "isotonic" or lost.size == sizes.size):
+        more = f" (and {lost.size - 1} other classes)" if lost.size > 1 else ""
+        has = "1 row" if sizes[lost[0]] == 1 else "equal rows only"
+        raise ValueError(
+            f"class {labels[lost[0]]!r}{more} has {has}, and calibrate={name!r} needs 2 different rows of a class: one "
+            "to hold out, one to learn from. Add rows, leave the class out, join it with another one, or do not "
+            "calibrate"
+        )
 
 
 # Rows

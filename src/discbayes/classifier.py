@@ -18,10 +18,12 @@ from discbayes import inference
 from discbayes._leaves import leaf
 from discbayes.bayesnet import BayesNet
 from discbayes.calibration import (
+    AUTO,
     CALIBRATIONS,
+    ENOUGH_ROWS,
     Calibration,
     check_calibration,
-    check_class_sizes,
+    check_held_out,
     held_out_folds,
     possible_rows,
 )
@@ -29,10 +31,11 @@ from discbayes.costs import cheapest, cost_matrix
 from discbayes.counts import Counts, count
 from discbayes.data import Encoded, FrameEncoder
 from discbayes.data.columns import Table
+from discbayes.data.distinct import table_keys
 from discbayes.data.reading import read_table
 from discbayes.engine import Context, Progress, worker_count
 from discbayes.network import Structure, Tables
-from discbayes.parameters import PARAMETERS
+from discbayes.parameters import HYBRID, PARAMETERS
 from discbayes.search import STRUCTURES, FixedStructure
 
 
@@ -45,11 +48,13 @@ class BayesNetClassifier(ClassifierMixin, BaseEstimator):
         "nb" (naive Bayes), "tan" (tree by conditional mutual information), "tan-fcll" and "tan-acll" (trees by
         approximations of conditional likelihood), "kdb" (one parent by relevance), "ghc" (hill climbing), a learner
         such as ``KDB(k=2)``, or a known structure: a ``Structure`` or a list of edges ``(parent, child)``.
-    parameters : str or learner, default="map"
-        "ml" (relative frequencies, zeros become 1e-5), "map" (one virtual observation spread over each table), "cl"
-        (maximises the conditional likelihood of the classes), "ccbn-d", "ccbn-e" and "ccbn-w" (the same over free
-        numbers, normalised tables, or weights on generative ones), "mm" (maximises a soft margin), "dfe" (rows counted
-        by how badly they are predicted), or a learner such as ``MaximumAPosteriori("dirichlet", 0.5)``.
+    parameters : str or learner, default="hybrid"
+        "hybrid" (maximises the conditional likelihood of the classes with a pull towards relative frequencies), "ml"
+        (relative frequencies, zeros become 1e-5), "map" (one virtual observation spread over each table), "cl"
+        (maximises the conditional likelihood alone), "ccbn-d", "ccbn-e" and "ccbn-w" (the same over free numbers,
+        normalised tables, or weights on generative ones), "mm" (maximises a soft margin), "dfe" (rows counted by how
+        badly they are predicted), "bn-svm" and "ml-bn-svm" (support vector margins), or a learner such as
+        ``MaximumAPosteriori("dirichlet", 0.5)``.
     discretizer : "mdlp", "equal-frequency", None or transformer, default="mdlp"
         How numeric columns are cut into intervals, on the training rows only. With None their values are categories.
     categorical : "auto", "all" or list, default="auto"
@@ -65,14 +70,16 @@ class BayesNetClassifier(ClassifierMixin, BaseEstimator):
         Weights of the classes, for counting; the cut points do not depend on them.
     class_prior : sequence of float, optional
         Prior probabilities of the classes in the order of ``classes_``; from the data by default.
-    calibrate : {"temperature", "isotonic"}, optional
+    calibrate : {"auto", "temperature", "isotonic"} or None, default="auto"
         How the probabilities are made to mean what they say, by what networks that were learned without them say of
         the training rows. "temperature" divides the log-joint by one number, which changes no decision; "isotonic"
-        has a rising function for each class, which needs some thousand rows, and two of each class at least.
-        ``network_`` and ``predict_joint_log_proba`` stay as they are.
+        has a rising function for each class, which needs some thousand rows, and two of each class at least. "auto" is
+        "temperature" for the default parameters and None for others. ``network_`` and ``predict_joint_log_proba`` stay
+        as they are.
     calibrate_folds : int, default=5
-        The number of such networks: everything, the cuts included, is learned anew without one fold of the rows. A row
-        with a weight stays whole in its fold, and counts with its weight.
+        The number of such networks: everything, the cuts included, is learned anew without one fold of the rows. For a
+        temperature there are fewer as soon as 5,000 rows were held out. Equal rows are in the same fold, so that a
+        weight of two is the same as the row twice.
     max_factor_size : int
         Cells of the largest factor that exact prediction with gaps may build; more is an error.
     n_draws : int, optional
@@ -114,7 +121,7 @@ class BayesNetClassifier(ClassifierMixin, BaseEstimator):
     def __init__(
         self,
         structure: Any = "tan",
-        parameters: Any = "map",
+        parameters: Any = HYBRID,
         *,
         discretizer: Any = "mdlp",
         categorical: str | Sequence[Any] = "auto",
@@ -123,7 +130,7 @@ class BayesNetClassifier(ClassifierMixin, BaseEstimator):
         unknown: str = "marginalize",
         class_weight: str | Mapping[Any, float] | None = None,
         class_prior: Sequence[float] | None = None,
-        calibrate: str | None = None,
+        calibrate: str | None = AUTO,
         calibrate_folds: int = 5,
         max_factor_size: int = inference.MAX_FACTOR_SIZE,
         n_draws: int | None = None,
@@ -164,7 +171,7 @@ class BayesNetClassifier(ClassifierMixin, BaseEstimator):
         """
         table = read_table(X)
         validate_data(self, X, skip_check_array=True)
-        check_calibration(self.calibrate, self.calibrate_folds)
+        calibrate = self._calibration_name()
         self._learners()  # refuses what is none before any work is done
         context = self._context()
         context.progress.stage("reading and discretising")
@@ -174,10 +181,9 @@ class BayesNetClassifier(ClassifierMixin, BaseEstimator):
             warnings.warn(
                 f"y has one class only, {data.domain.target.values[0]!r}: it is all that can be predicted", stacklevel=2
             )
-        elif self.calibrate is not None:
-            check_class_sizes(self.calibrate, data.classes, list(data.domain.target.values))
+        folds = self._calibration_folds(calibrate, table, encoder, data)
         network = self._learn(data, encoder.classes_, context)
-        calibration = self._learn_calibration(table, encoder, data, context)
+        calibration = self._learn_calibration(calibrate, folds, table, encoder, data, context)
         self._adopt(encoder, network, calibration)
         self.history_ = context.history
         context.progress.stage("done: {network!r}", network=self.network_)
@@ -203,23 +209,49 @@ class BayesNetClassifier(ClassifierMixin, BaseEstimator):
     def _network(self, data: Encoded, tables: Tables) -> BayesNet:
         return BayesNet(data.domain, self._with_prior(tables), self.max_factor_size, self.n_draws, self.n_jobs)
 
+    def _calibration_name(self) -> str | None:
+        """How probabilities are calibrated; the default is a matter of the parameters."""
+        check_calibration(self.calibrate, self.calibrate_folds)
+        if self.calibrate != AUTO:
+            return self.calibrate
+        return "temperature" if self.parameters == HYBRID else None
+
+    def _calibration_folds(self, name: str | None, table: Table, encoder: FrameEncoder, data: Encoded) -> np.ndarray:
+        """The fold that each row is held out in, to calibrate by it; -1 for none."""
+        if name is None or data.n_classes == 1:
+            return np.full(data.n_samples, -1)
+        keys = table_keys(table)
+        keys = keys if encoder.kept_rows_ is None else keys[encoder.kept_rows_]
+        folds = held_out_folds(keys, data.classes, self.calibrate_folds)
+        if self.calibrate != AUTO:
+            check_held_out(name, folds, data.classes, list(data.domain.target.values))
+        return folds
+
     def _learn_calibration(
-        self, table: Table, encoder: FrameEncoder, data: Encoded, context: Context
+        self,
+        name: str | None,
+        folds: np.ndarray,
+        table: Table,
+        encoder: FrameEncoder,
+        data: Encoded,
+        context: Context,
     ) -> Calibration | None:
         """The map to calibrated probabilities, from what networks say of rows that they were not learned from."""
-        if self.calibrate is None or data.n_classes == 1:
+        if name is None or (folds < 0).all():
             return None
         rows = table if encoder.kept_rows_ is None else table.take(encoder.kept_rows_)
-        rng, *generators = context.rng.spawn(1 + self.calibrate_folds)
-        folds = held_out_folds(data.classes, self.calibrate_folds, rng)
-        log_joint = np.empty((data.n_samples, data.n_classes))
-        for fold in np.unique(folds[folds >= 0]):
+        log_joint, used = np.empty((data.n_samples, data.n_classes)), np.zeros(data.n_samples, bool)
+        for fold, rng in enumerate(context.rng.spawn(self.calibrate_folds)):
+            held_out = folds == fold
+            if not held_out.any() or _total(data, used) >= ENOUGH_ROWS.get(name, np.inf):
+                continue
             context.progress.stage(f"calibration: fold {fold + 1} of {self.calibrate_folds}")
-            own = Context(generators[fold], self.n_jobs, Progress(self.verbose - 1))
-            log_joint[folds == fold] = self._held_out_log_joint(rows, encoder.classes_, data, folds == fold, own)
-        used, weight = folds >= 0, self._calibration_weight(data, encoder.classes_)
+            own = Context(rng, self.n_jobs, Progress(self.verbose - 1))
+            log_joint[held_out] = self._held_out_log_joint(rows, encoder.classes_, data, held_out, own)
+            used |= held_out
+        weight = self._calibration_weight(data, encoder.classes_)
         shares = np.bincount(data.classes, weight, data.n_classes) / weight.sum()
-        return CALIBRATIONS[self.calibrate](log_joint[used], data.classes[used], weight[used], shares)
+        return CALIBRATIONS[name](log_joint[used], data.classes[used], weight[used], shares)
 
     def _held_out_log_joint(
         self, rows: Table, classes: np.ndarray, data: Encoded, held_out: np.ndarray, context: Context
@@ -429,6 +461,11 @@ class BayesNetClassifier(ClassifierMixin, BaseEstimator):
         tags.input_tags.categorical = True
         tags.input_tags.string = True
         return tags
+
+
+def _total(data: Encoded, rows: np.ndarray) -> float:
+    """The weight of some rows."""
+    return float(np.count_nonzero(rows) if data.weight is None else data.weight[rows].sum())
 
 
 def _learner(kind: str, given: Any, known: Mapping[str, Any], fixed: bool = False) -> Any:

@@ -90,7 +90,7 @@ def margin_path(
     learner = estimator._learners()[1]
     if not isinstance(learner, MLBNSVM):
         raise ValueError(f'a path over λ is one of "ml-bn-svm" or MLBNSVM(...), not of parameters={learner!r}')
-    if estimator.calibrate is not None:
+    if estimator._calibration_name() is not None:
         raise ValueError("a path has no held-out rows to calibrate by: fit the λ that you choose with calibrate=")
     context, encoder = estimator._context(), estimator._make_encoder(estimator.categorical)
     data = encoder.fit_transform(read_table(X), y, sample_weight)

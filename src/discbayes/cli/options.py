@@ -10,11 +10,11 @@ import csv
 from argparse import SUPPRESS, ArgumentParser, ArgumentTypeError, Namespace
 from typing import Any
 
-from discbayes.calibration import CALIBRATIONS
+from discbayes.calibration import AUTO, CALIBRATIONS
 from discbayes.classifier import BayesNetClassifier
 from discbayes.cli.tables import Reading
 from discbayes.engine import Progress
-from discbayes.parameters import PARAMETERS
+from discbayes.parameters import HYBRID, PARAMETERS
 from discbayes.recipes import parse, recipe
 from discbayes.search import STRUCTURES
 
@@ -23,7 +23,7 @@ UNCALIBRATED = "none"
 LEARNING: dict[str, Any] = {
     "recipe": None,
     "structure": "tan",
-    "parameters": "map",
+    "parameters": HYBRID,
     "k": None,
     "score": None,
     "evaluation": None,
@@ -31,7 +31,7 @@ LEARNING: dict[str, Any] = {
     "discretizer": "mdlp",
     "categorical": (),
     "missing": "available",
-    "calibrate": UNCALIBRATED,
+    "calibrate": AUTO,
     "drop": (),
     "seed": 0,
 }
@@ -135,8 +135,8 @@ def add_learning(parser: ArgumentParser) -> None:
     option("--missing", "what gaps are in learning", choices=["available", "value", "drop", "error"])
     option(
         "--calibrate",
-        "make probabilities mean what they say, by rows that are held out in five folds",
-        choices=[UNCALIBRATED, *CALIBRATIONS],
+        "make probabilities mean what they say, by rows that are held out in five folds; auto does it for hybrid",
+        choices=[AUTO, UNCALIBRATED, *CALIBRATIONS],
     )
     option("--seed", "seed of everything random", type=at_least(0))
 
@@ -266,8 +266,8 @@ def classifier(args: Namespace, verbose: int = 0) -> BayesNetClassifier:
         "random_state": args.seed,
         "verbose": verbose,
     }
-    if args.calibrate != UNCALIBRATED:
-        around["calibrate"] = args.calibrate
+    if args.calibrate != AUTO:
+        around["calibrate"] = None if args.calibrate == UNCALIBRATED else args.calibrate
     if args.recipe is not None:
         return recipe(args.recipe, **settings, **around)
     structure = _searcher(args.structure).set_params(**settings) if settings else args.structure

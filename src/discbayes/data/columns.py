@@ -70,6 +70,10 @@ class Block:
         """The same columns of some rows."""
         return replace(self, data=self.data[rows])
 
+    def with_gaps(self, mask: np.ndarray) -> Block:
+        """The same columns with some more cells missing."""
+        return replace(self, data=np.where(mask, np.nan, self.data))
+
     def gap_mask(self, rows: slice) -> np.ndarray:
         """Which cells of a range of rows are missing."""
         part = self.data[rows]
@@ -109,6 +113,10 @@ class Levels:
         renumber[used] = np.arange(used.size, dtype=np.int32)
         return replace(self, places=renumber[places], levels=[self.levels[place] for place in used])
 
+    def with_gaps(self, mask: np.ndarray) -> Levels:
+        """The same column with some more cells missing."""
+        return replace(self, places=np.where(mask[:, 0], np.int32(-1), self.places))
+
     def gap_mask(self, rows: slice) -> np.ndarray:
         """Which cells of a range of rows are missing."""
         return (self.places[rows] < 0)[:, None]
@@ -127,9 +135,14 @@ class Table:
     named: bool
 
     def take(self, rows: np.ndarray) -> Table:
-        """The table of some rows, given as a mask."""
+        """The table of some rows, given as a mask or by their positions."""
         parts = [part.take(rows) for part in self.parts]
-        return replace(self, n_rows=int(np.count_nonzero(rows)), parts=parts)
+        n_rows = np.count_nonzero(rows) if rows.dtype == bool else rows.size
+        return replace(self, n_rows=int(n_rows), parts=parts)
+
+    def with_gaps(self, mask: np.ndarray) -> Table:
+        """The table with some more cells missing; the mask has a row for each row and a column for each column."""
+        return replace(self, parts=[part.with_gaps(mask[:, part.positions]) for part in self.parts])
 
     def find(self, position: int) -> tuple[Part, int]:
         """The part that holds a column, and the column's place in it."""

@@ -25,9 +25,10 @@ N_NEIGHBORS, LEAF_ROWS = 5, 5
 
 @dataclass(frozen=True)
 class Facts:
-    """What a method may depend on: which columns are numbers and which categories, the values, and the class sizes."""
+    """What a method may depend on: which columns are numbers, with gaps, and categories; values, class sizes."""
 
     numbers: list[int]
+    with_gaps: list[int]
     categories: list[int]
     cards: list[int]
     class_sizes: np.ndarray
@@ -47,7 +48,7 @@ def _scaled(facts: Facts) -> ColumnTransformer:
     return ColumnTransformer(
         [
             ("numbers", scaled, facts.numbers),
-            ("gaps", MissingIndicator(error_on_new=False), facts.numbers),
+            ("gaps", MissingIndicator(features="all"), facts.with_gaps),
             ("categories", _one_hot(), facts.categories),
         ]
     )

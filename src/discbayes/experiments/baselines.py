@@ -152,10 +152,12 @@ class Baseline(ClassifierMixin, BaseEstimator):
     def _facts(self, data: Encoded, matrix: np.ndarray) -> Facts:
         """Columns without any value are in neither list."""
         numeric = np.array([variable.kind == "numeric" for variable in data.domain.features])
-        known = ~np.isnan(matrix).all(axis=0)
-        numbers, categories = np.flatnonzero(known & numeric).tolist(), np.flatnonzero(known & ~numeric).tolist()
+        gaps = np.isnan(matrix)
+        known = ~gaps.all(axis=0)
+        kinds = (known & numeric, known & numeric & gaps.any(axis=0), known & ~numeric)
+        numbers, with_gaps, categories = (np.flatnonzero(kind).tolist() for kind in kinds)
         cards, sizes = data.cards.tolist(), np.bincount(data.classes)
-        return Facts(numbers, categories, cards, sizes, self.random_state, worker_count(self.n_jobs))
+        return Facts(numbers, with_gaps, categories, cards, sizes, self.random_state, worker_count(self.n_jobs))
 
     def _learn(self, method: Method, facts: Facts, matrix: np.ndarray, classes: np.ndarray) -> Pipeline:
         if facts.class_sizes.size == 1 or not (facts.numbers or facts.categories):

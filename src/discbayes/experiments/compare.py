@@ -38,6 +38,8 @@ from discbayes.experiments.judging import estimator_of
 from discbayes.experiments.store import Result, Store
 from discbayes.experiments.tasks import Task, run_tasks
 
+DATA = ".data-"  # the beginning of the name of the folder that holds the rows while a run goes on
+
 
 def compare(
     X: Any,
@@ -206,6 +208,8 @@ def _open_folder(folder: Path, settings: dict[str, Any], fresh: bool) -> None:
         _clear(folder)
     else:
         _refuse_other(folder, json.loads(path.read_text(encoding="utf-8")), settings)
+    for left in folder.glob(f"{DATA}*"):  # by a run that was killed
+        shutil.rmtree(left, ignore_errors=True)
     replace_file(path, lambda file: file.write((json.dumps(settings, indent=1) + "\n").encode()))
 
 
@@ -244,7 +248,7 @@ def _run(
     progress: Progress | None,
 ) -> None:
     """Run the cells that are not stored yet, fold by fold."""
-    with TemporaryDirectory(prefix=".data-", dir=folder, ignore_cleanup_errors=True) as temporary:
+    with TemporaryDirectory(prefix=DATA, dir=folder, ignore_cleanup_errors=True) as temporary:
         path = Path(temporary) / "setup"
         joblib.dump(setup, path)
         options = {

@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 import narwhals as nw
 import numpy as np
 
-from discbayes.data.columns import Table
+from discbayes.data.columns import Table, looks_numeric
 from discbayes.data.frames import frame_like, take_rows
 from discbayes.experiments.baselines import BASELINES, baseline
 from discbayes.experiments.metrics import measures
@@ -29,8 +29,15 @@ def estimator_of(method: str, random_state: int = 0, n_jobs: int | None = 1) -> 
     if method in BASELINES:
         return baseline(method, n_jobs, random_state)
     tag, *options = method.split()
-    given = {name: float(value) for name, value in (option.split("=") for option in options)}
+    given = dict(_option(option, method) for option in options)
     return recipe(tag, random_state=random_state, n_jobs=n_jobs, **given)
+
+
+def _option(text: str, method: str) -> tuple[str, float]:
+    name, _, value = text.partition("=")
+    if not looks_numeric(value):
+        raise ValueError(f"{text!r} in {method!r} is no option of a recipe: write NAME=NUMBER")
+    return name, float(value)
 
 
 def gap_masks(n_rows: int, n_features: int, shares: Sequence[int], rng: np.random.Generator) -> Iterator[np.ndarray]:

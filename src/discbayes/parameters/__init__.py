@@ -1,8 +1,9 @@
 """Parameter learners: from data and a structure to tables.
 
-=========  ================================  ==================================================
+=========  ================================  =====================================================
 name       learner                           what it does
-=========  ================================  ==================================================
+=========  ================================  =====================================================
+hybrid     ``ExtendedCCBN``                  maximises Σ log P(y | x), pulled towards frequencies
 ml         ``MaximumLikelihood``             relative frequencies, zeros become ε
 map        ``MaximumAPosteriori``            relative frequencies with virtual observations
 cl         ``MaximumConditionalLikelihood``  maximises Σ log P(y | x), from ``ml`` on
@@ -13,9 +14,10 @@ mm         ``MaxMargin``                     maximises a soft margin
 dfe        ``DFE``                           frequencies, each row counted by 1 − P(y | x)
 bn-svm     ``BNSVM``                         a support vector machine over the cells
 ml-bn-svm  ``MLBNSVM``                       likelihood and margin, with a dial between them
-=========  ================================  ==================================================
+=========  ================================  =====================================================
 """
 
+from collections.abc import Callable
 from typing import Protocol
 
 from discbayes.counts import Counts
@@ -42,7 +44,16 @@ class ParameterLearner(Protocol):
         ...
 
 
-PARAMETERS = {
+HYBRID = "hybrid"  # the default of the classifier
+
+
+def _hybrid() -> ExtendedCCBN:
+    """Normalised tables between the generative model, one added to each count, and the discriminative one."""
+    return ExtendedCCBN("generative", 3.0, "generative", MaximumAPosteriori("dirichlet", 1.0))
+
+
+PARAMETERS: dict[str, Callable[[], ParameterLearner]] = {
+    HYBRID: _hybrid,
     "ml": MaximumLikelihood,
     "map": MaximumAPosteriori,
     "cl": MaximumConditionalLikelihood,
@@ -58,6 +69,7 @@ PARAMETERS = {
 __all__ = [
     "BNSVM",
     "DFE",
+    "HYBRID",
     "MLBNSVM",
     "PARAMETERS",
     "DiscriminativeCCBN",

@@ -41,7 +41,7 @@ def recipe(tag: str, **options: Any) -> BayesNetClassifier:
     MaxMargin(lam=[0.1, 0.5], n_folds=3)
     """
     parsed = parse(tag)
-    made = BayesNetClassifier(parsed.structure, parsed.parameters, **parsed.options)
+    made = BayesNetClassifier(parsed.structure, parsed.parameters, **{"calibrate": None, **parsed.options})
     given = {name: value for name, value in options.items() if name != "cv"}
     where = {name: _place(parsed, made, name) for name in given}
     made.set_params(**{where[name]: value for name, value in given.items()})

@@ -12,6 +12,7 @@ from discbayes._leaves import leaf, need
 from discbayes.experiments.blocks import Block, Text
 from discbayes.experiments.papers._p10 import n_folds, runs_text
 from discbayes.experiments.parts import Part, load_part
+from discbayes.experiments.statistics import paired_t
 from discbayes.experiments.store import Store
 from discbayes.experiments.tasks import Task
 from discbayes.inference import Effort, log_joint
@@ -92,6 +93,12 @@ def how_many(store: Store, tasks: Sequence[Task]) -> list[Block]:
     return [Text(f"Stored: {runs_text(store, tasks)}.")]
 
 
+def sizes_of(store: Store, usual: Sequence[int]) -> list[int]:
+    """The numbers at the end of the names of the data that are stored; the usual ones if there are none."""
+    found = {int(name.rpartition("-")[2]) for name in store.data()}
+    return sorted(found or usual)
+
+
 def draw_curves(
     x: Sequence[float], means: Curves, labels: tuple[str, str], spreads: Curves | None = None, dashed: str = "-CL"
 ) -> Any:
@@ -125,6 +132,18 @@ def _stem(name: str, end: str) -> str:
     ('TAN-CMI', 'TAN-CMI')
     """
     return name.removesuffix(end).removesuffix("-ML")
+
+
+def difference_text(a: Sequence[float] | np.ndarray, b: Sequence[float] | np.ndarray, digits: int) -> str:
+    """The mean difference of two methods, and p of the one-sided paired t-test in its direction.
+
+    >>> difference_text([3.0, 4.0, 6.0], [2.0, 3.0, 4.0], 2), difference_text([3.0], [2.0], 2)
+    ('+1.33 (0.029)', '–')
+    """
+    if len(a) < 2:
+        return "–"
+    test = paired_t(a, b)
+    return f"{test.difference:+.{digits}f} ({p_text(min(test.p, 1 - test.p))})"
 
 
 def p_text(p: float) -> str:

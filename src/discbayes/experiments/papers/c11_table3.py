@@ -38,13 +38,14 @@ PAIRS = (*(pair for pair in PUBLISHED if "TAN-LL-ELR" not in pair), *((tag, "TAN
 def tasks(quick: bool) -> list[Task]:
     """The protocol of the paper first, then other draws of the folds, with cut points of training rows and of all."""
     data, draws = (_c11.QUICK, range(2)) if quick else (_c11.BY_SIZE, DRAWS)
-    return _c11.tasks_of(data, NETWORKS) + _c11.tasks_of(data, DRAWN, draws, ("", ALL_ROWS))
+    cuts = ("", ALL_ROWS)
+    return _c11.tasks_of(data, NETWORKS, suffixes=cuts) + _c11.tasks_of(data, DRAWN, draws, cuts)
 
 
 def page(store: Store) -> list[Block]:
     """Z and p of each pair beside the published ones; how they move with the folds; the accuracies."""
-    table = _c11.signed_ranks("Signed-rank tests over the 25 sets, one draw of folds", store, PUBLISHED, TOLERANCE)
-    return [*_c11.state(store, NETWORKS), table, _draws(store), _means(store), _c11.accuracy_table(store, NETWORKS)]
+    tests = _c11.signed_ranks(store, PUBLISHED, TOLERANCE)
+    return [*_c11.state(store, NETWORKS), *tests, _draws(store), _means(store), _c11.accuracy_table(store, NETWORKS)]
 
 
 def _draws(store: Store) -> Table:
@@ -81,6 +82,37 @@ def _means(store: Store) -> Table:
     return Table("Accuracy, %, mean over the draws", ["", *tags, "TAN: fCLL less LL"], rows)
 
 
+DEVIATIONS = (
+    "**C11's result is not confirmed.** In the first draw TAN-fCLL is behind TAN-LL (Z = −1.95, published 2.13) and "
+    "GHC2-fCLL behind GHC2-LL (−1.87, published 2.26). That draw is an unlucky one, but no draw of the 20 is near the "
+    "paper: the median Z of TAN is −0.64 and the largest 0.43, and on accuracies that are averaged over the draws "
+    "there is no difference (−0.35; GHC2 0.13). With cut points of all rows, which is what C11 had as far as one can "
+    "tell, it is the same for TAN (median −0.18, largest 0.50); GHC2 comes nearest to the paper there, with 1.78 in "
+    "one draw and a median of 0.30.\n\n"
+    "What was looked into, on six or eight draws with cut points of the training rows that are not stored; Z is that "
+    "of averaged accuracies:\n\n"
+    "- The score is that of the paper: tests compare it with Equation 27 from entropies. A full tree and a forest "
+    "without edges of negative weight do equally well.\n- Breast with its sample number, a column of one value to "
+    "which fCLL ties all others, is no better for fCLL than without.\n- The weights of the two terms: with the "
+    "likelihood counted twice Z is 0.70, four times −0.27.\n- A slip of sign, as Equation 26 has one: with less "
+    "interaction instead of more Z is −2.3, and with I(Xi;Xj) alone −2.5.\n- The opponent: Weka's default score is "
+    "Bayesian, with 0.5 for every cell, and not the likelihood. It is better than the likelihood (2.2), so that fCLL "
+    "is further behind (−1.8).\n- The score of smoothed tables (0.5 for every cell) in the place of relative "
+    "frequencies: −0.5. Both terms as Bayesian scores: 0.1 against the likelihood, −1.3 against the Bayesian score.\n\n"
+    "**The cause was not found.** The accuracies of the paper by set, which would tell, were on a web page that is "
+    "not to be had.\n\n"
+    "By set fCLL gains up to one point on about half, and loses 1.2 to 3.5 points on segment, vote, lymphography, "
+    "waveform-21 and vehicle. Segment, vote and waveform-21 have many features that repeat each other: there fCLL's "
+    "tree gives up 71, 63 and 41 % of the dependence within the classes, Σ I(Xi;Xj|C) over its edges, that the tree "
+    "of the likelihood holds (lymphography 5, vehicle 27 %). That alone is not the reason, as it gives up 49 % on "
+    "iris, where it gains.\n\n"
+    "What does agree: fCLL tends to be better than aCLL (1.74 on averaged accuracies, published 1.44; GHC2 1.35, "
+    "published 1.49), networks by fCLL and TAN-LL-ELR hardly differ, and the interaction term alone is worse than the "
+    "likelihood (−2.11). aCLL is further behind the likelihood than in the paper, except with cut points of all rows "
+    "against GHC2-LL (−0.28, published 0.04). C11 does not say how it evaluates aCLL where a count is zero; here θ "
+    "has 0.5 in every cell."
+)
+
 EXPERIMENT = Experiment(
     name="c11-table3",
     paper="C11",
@@ -98,5 +130,5 @@ EXPERIMENT = Experiment(
         "paper's tables: a forest that leaves out edges of negative weight, and the interaction term alone, of which "
         "footnote 2 says that it was poor."
     ),
-    deviations="",
+    deviations=DEVIATIONS,
 )

@@ -39,14 +39,15 @@ RECIPES = (*_c11.PROPOSED, *_c11.OTHERS)
 
 
 def tasks(quick: bool) -> list[Task]:
-    """All classifiers on all sets."""
-    return _c11.tasks_of(_c11.QUICK if quick else _c11.BY_SIZE, RECIPES)
+    """All classifiers on all sets, then with cut points of all rows."""
+    data = _c11.QUICK if quick else _c11.BY_SIZE
+    return [task for cuts in ("", _c11.ALL_ROWS) for task in _c11.tasks_of(data, RECIPES, suffixes=(cuts,))]
 
 
 def page(store: Store) -> list[Block]:
     """Z and p of each pair beside the published ones, and the accuracies."""
-    table = _c11.signed_ranks("Signed-rank tests over the 25 sets", store, PUBLISHED, TOLERANCE)
-    return [*_c11.state(store, RECIPES), table, _c11.accuracy_table(store, RECIPES)]
+    tests = _c11.signed_ranks(store, PUBLISHED, TOLERANCE)
+    return [*_c11.state(store, RECIPES), *tests, _c11.accuracy_table(store, RECIPES)]
 
 
 EXPERIMENT = Experiment(

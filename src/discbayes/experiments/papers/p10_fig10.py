@@ -11,10 +11,9 @@ from discbayes.datasets.trees import RandomTrees, random_trees
 from discbayes.experiments.blocks import Block, Picture, Table
 from discbayes.experiments.learning import Learned, learn_structure, learn_tables
 from discbayes.experiments.papers._p10 import percent
-from discbayes.experiments.papers._p10_orders import draw_curves, how_many, n_right, p_text
+from discbayes.experiments.papers._p10_orders import difference_text, draw_curves, how_many, n_right, sizes_of
 from discbayes.experiments.papers.spec import Experiment
 from discbayes.experiments.parts import Part, Rows, make_part
-from discbayes.experiments.statistics import paired_t
 from discbayes.experiments.store import Result, Store
 from discbayes.experiments.tasks import Task
 from discbayes.recipes import parse
@@ -84,25 +83,25 @@ def draw(n_features: int, n_rows: int, seed: int) -> tuple[RandomTrees, Rows, Pa
 # ---- the page
 
 
+Found = dict[tuple[int, str], dict[int, float]]
+
+
 def page(store: Store) -> list[Block]:
     """Means, whether discriminative structures are better, and the figure."""
-    tags = (TRUTH, *GENERATIVE, *TRAINED)
-    found = {(size, tag): accuracies(store, size, tag) for size in SIZES for tag in tags}
+    sizes, shown = sizes_of(store, SIZES), (TRUTH, *GENERATIVE)
+    found: Found = {(size, tag): accuracies(store, size, tag) for size in sizes for tag in (*shown, *TRAINED)}
     blocks = [
         *how_many(store, tasks(False)),
-        _table(found, (TRUTH, *GENERATIVE)),
-        tests_table(found),
-        first_table(found),
+        _table(found, sizes),
+        differences_table(found, sizes),
+        gains_table(found, sizes),
     ]
-    if all(found[size, tag] for size in SIZES for tag in (TRUTH, *GENERATIVE)):
-        means = {tag: [np.mean(list(found[size, tag].values())) for size in SIZES] for tag in (TRUTH, *GENERATIVE)}
+    if all(found[size, tag] for size in sizes for tag in shown):
+        means = {tag: [float(np.mean(list(found[size, tag].values()))) for size in sizes] for tag in shown}
         labels = ("features", "classification rate, %")
         title = "Accuracy on rows of random trees, the mean over runs."
-        blocks.append(Picture("accuracy", title, lambda: draw_curves(SIZES, means, labels)))
+        blocks.append(Picture("accuracy", title, lambda: draw_curves(sizes, means, labels)))
     return blocks
-
-
-Found = dict[tuple[int, str], dict[int, float]]
 
 
 def accuracies(store: Store, size: int, tag: str) -> dict[int, float]:
@@ -110,56 +109,48 @@ def accuracies(store: Store, size: int, tag: str) -> dict[int, float]:
     return {one.seed: 100 * one["accuracy"] for one in store.where(data=name_of(size), recipe=tag)}
 
 
-def _table(found: Found, tags: Sequence[str]) -> Table:
-    rows = []
-    for size in SIZES:
+def _table(found: Found, sizes: Sequence[int]) -> Table:
+    tags, rows = (TRUTH, *GENERATIVE), []
+    for size in sizes:
         cells = [list(found[size, tag].values()) for tag in tags]
-        texts = [f"{percent(np.mean(cell))} ± {percent(np.std(cell))}" if cell else "–" for cell in cells]
+        texts = [f"{percent(float(np.mean(cell)))} ± {percent(float(np.std(cell)))}" if cell else "–" for cell in cells]
         rows.append([str(size), str(len(cells[0])), *texts])
     return Table("Accuracy (%), mean and standard deviation over runs", ("features", "runs", *tags), rows)
 
 
-def tests_table(found: Found) -> Table:
+def differences_table(found: Found, sizes: Sequence[int]) -> Table:
     """One-sided paired t-tests between discriminative structures and TAN-CMI, and between the two of them."""
     pairs = (("TAN-OMI-CR-ML", "TAN-CMI-ML"), ("TAN-CR-ML", "TAN-CMI-ML"), ("TAN-CR-ML", "TAN-OMI-CR-ML"))
-    rows = [[str(size), *(_tested(found[size, a], found[size, b]) for a, b in pairs)] for size in SIZES]
+    rows = [[str(size), *(_tested(found[size, a], found[size, b]) for a, b in pairs)] for size in sizes]
     head = ("features", *(f"{a.removesuffix('-ML')} − {b.removesuffix('-ML')}" for a, b in pairs))
     return Table("Mean difference, and p of the one-sided paired t-test in its direction", head, rows)
 
 
 def _tested(a: dict[int, float], b: dict[int, float]) -> str:
     both = sorted(set(a) & set(b))
-    if len(both) < 2:
-        return "–"
-    test = paired_t([a[seed] for seed in both], [b[seed] for seed in both])
-    return f"{test.difference:+.2f} ({p_text(min(test.p, 1 - test.p))})"
+    return difference_text([a[seed] for seed in both], [b[seed] for seed in both], 2)
 
 
-def first_table(found: Found) -> Table:
+def gains_table(found: Found, sizes: Sequence[int]) -> Table:
     """What discriminative parameters add, on the runs that have them."""
     rows = []
-    for size in SIZES:
-        cells = []
-        for ml, cl in zip(GENERATIVE, TRAINED, strict=True):
-            gains = [
-                value - found[size, ml][seed] for seed, value in found[size, cl].items() if seed in found[size, ml]
-            ]
-            cells.append(f"{np.mean(gains):+.2f}" if gains else "–")
-        rows.append([str(size), *cells])
-    return Table(
-        f"Accuracy of CL parameters less that of ML parameters (%), first {N_RUNS_TRAINED} of the runs",
-        ("features", *STRUCTURES), rows,
-    )  # fmt: skip
+    for size in sizes:
+        both = [(found[size, ml], found[size, cl]) for ml, cl in zip(GENERATIVE, TRAINED, strict=True)]
+        gains = [[trained[seed] - plain[seed] for seed in trained if seed in plain] for plain, trained in both]
+        rows.append([str(size), str(len(gains[0])), *(f"{np.mean(gain):+.2f}" if gain else "–" for gain in gains)])
+    head = ("features", "runs", *STRUCTURES)
+    return Table("Accuracy of CL parameters less that of ML parameters, in points", head, rows)
 
 
 PROTOCOL = f"""Each run draws a random tree over the features, of ten values each, for each of five classes, then
-{N_ROWS:,} training and {N_ROWS:,} test rows: a third of class 1 from its tree; the other classes have a sixth each, half of it
-from their own tree and half from that of class 1. All recipes have the same rows. {N_RUNS} runs with ML parameters, as in
-P10, and {N_RUNS_TRAINED} with discriminative ones, cross-tuned. P10 leaves open what a random tree is: here each feature, in
-random order, gets one of those before it as its parent, and rows of tables are uniform numbers, normalised."""
+{N_ROWS:,} training and {N_ROWS:,} test rows: a third of class 1 from its tree; the other classes have a sixth each,
+half of it from their own tree and half from that of class 1. All recipes have the same rows. {N_RUNS} runs with ML
+parameters, as in P10, and {N_RUNS_TRAINED} with discriminative ones, cross-tuned. P10 leaves open what a random tree
+is: here each feature, in random order, gets one of those before it as its parent, and rows of tables are uniform
+numbers, normalised."""
 DEVIATIONS = ""
 
 EXPERIMENT = Experiment(
-    "p10-fig10", "P10", "Figure 10", "accuracy on rows of random trees",
+    "p10-fig10", "P10", "Figure 10", "Accuracy on rows of random trees",
     tasks, page, METRICS, protocol=PROTOCOL, deviations=DEVIATIONS,
 )  # fmt: skip

@@ -81,7 +81,7 @@ def page(store: Store) -> list[Block]:
 
 def rates_of(store: Store, tag: str) -> np.ndarray:
     """Accuracies in per cent, an array (draws, numbers of missing features)."""
-    found = store.where(data=DATA, recipe=tag)
+    found = store.where(recipe=tag)
     return 100 * np.array([[one[metric] for metric in METRICS[:-1]] for one in found])
 
 
@@ -104,13 +104,13 @@ def _picture(name: str, title: str, rates: Mapping[str, np.ndarray]) -> Picture:
     return Picture(name, title, lambda: draw_curves(MISSING, means, labels, spreads))
 
 
-PROTOCOL = f"""The 10,000 test rows of mnist14 (196 features) lose features at random: in each draw every row its own, the
-same ones for all classifiers; those of a larger number hold those of a smaller one. They are summed out exactly. As in P10
-there are {N_DRAWS} draws, and {N_DRAWS_STRUCTURES} for TAN-CMI-ML and TAN-OMI-CR-ML. NB-CL is cross-tuned (it ends after
-47 iterations), and beside it is a fit that ends after ten."""
+PROTOCOL = f"""The 10,000 test rows of mnist14 (196 features) lose features at random: in each draw every row its own,
+the same ones for all classifiers; those of a larger number hold those of a smaller one. They are summed out exactly.
+As in P10 there are {N_DRAWS} draws, and {N_DRAWS_STRUCTURES} for TAN-CMI-ML and TAN-OMI-CR-ML. NB-CL is cross-tuned
+(it ends after 47 iterations), and beside it is a fit that ends after ten."""
 DEVIATIONS = ""
 
 EXPERIMENT = Experiment(
-    "p10-fig13", "P10", "Figure 13", "features missing at test on handwritten digits",
+    "p10-fig13", "P10", "Figure 13", "Features missing at test on handwritten digits",
     tasks, page, METRICS, protocol=PROTOCOL, deviations=DEVIATIONS,
 )  # fmt: skip

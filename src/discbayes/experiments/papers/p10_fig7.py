@@ -76,9 +76,10 @@ def is_best(name: str, found: dict[tuple[str, str], Result]) -> bool:
 def count_better(names: Sequence[str], found: dict[tuple[str, str], Result]) -> str:
     """How many sets that is, and which are left."""
     not_best = [name for name in names if not is_best(name, found)]
+    n, but = len(names) - len(not_best), f", all but {', '.join(not_best)}" if not_best else ""
     return (
-        f"OMI is above the mean of random orders and above min-MI on {len(names) - len(not_best)} of {len(names)} sets"
-        f"{', all but ' + ', '.join(not_best) if not_best else ''} (P10: on 22 of 25, all but {', '.join(WITHOUT_BENEFIT)})."
+        f"OMI is above the mean of random orders and above min-MI on {n} of {len(names)} sets{but} "
+        f"(P10: on 22 of 25, all but {', '.join(WITHOUT_BENEFIT)})."
     )
 
 
@@ -116,14 +117,14 @@ def draw(names: Sequence[str], found: dict[tuple[str, str], Result]) -> Any:
     return figure
 
 
-PROTOCOL = """The order is OMI (always the feature that tells most about the class, given all earlier ones), its reverse
-criterion min-MI (that tells least), or one of 100 random ones; each feature then takes the earlier one that raises the
-conditional likelihood of the training rows most, if one does. ML parameters. Likelihoods are natural logarithms, for each
-training row, over the training rows of all splits of a data set (five folds or the published split) together; mean and
-standard deviation are over orders."""
+PROTOCOL = """The order is OMI (always the feature that tells most about the class, given all earlier ones), its
+reverse criterion min-MI (that tells least), or one of 100 random ones; each feature then takes the earlier one that
+raises the conditional likelihood of the training rows most, if one does. ML parameters. Likelihoods are natural
+logarithms, for each training row, over the training rows of all splits of a data set (five folds or the published
+split) together; mean and standard deviation are over orders."""
 DEVIATIONS = ""
 
 EXPERIMENT = Experiment(
-    "p10-fig7", "P10", "Figure 7", "conditional likelihood of the training rows by the order of the features",
+    "p10-fig7", "P10", "Figure 7", "Conditional likelihood of the training rows by the order of the features",
     tasks, page, METRICS, protocol=PROTOCOL, deviations=DEVIATIONS,
 )  # fmt: skip

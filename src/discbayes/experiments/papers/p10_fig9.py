@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from itertools import pairwise
 
 import numpy as np
@@ -13,10 +13,9 @@ from discbayes.datasets.generators import random_joint
 from discbayes.experiments.blocks import Block, Picture, Table
 from discbayes.experiments.learning import learn_structure, learn_tables
 from discbayes.experiments.papers._p10 import percent
-from discbayes.experiments.papers._p10_orders import draw_curves, how_many, p_text
+from discbayes.experiments.papers._p10_orders import difference_text, draw_curves, how_many, sizes_of
 from discbayes.experiments.papers.spec import Experiment
 from discbayes.experiments.parts import Part
-from discbayes.experiments.statistics import paired_t
 from discbayes.experiments.store import Result, Store
 from discbayes.experiments.tasks import Task
 from discbayes.inference import Effort, log_joint
@@ -74,13 +73,13 @@ def draw_part(n_features: int, n_rows: int, seed: int) -> Part:
 
 def page(store: Store) -> list[Block]:
     """Means, whether they differ, and the figure."""
-    found = {size: likelihoods(store, size) for size in SIZES}
-    blocks = [*how_many(store, tasks(False)), _table(found), tests_table(found)]
+    found = {size: likelihoods(store, size) for size in sizes_of(store, SIZES)}
+    blocks = [*how_many(store, tasks(False)), _table(found), differences_table(found)]
     if all(map(len, found.values())):
-        means = {tag: [found[size][:, place].mean() for size in SIZES] for place, tag in enumerate(RECIPES)}
+        means = {tag: [found[size][:, place].mean() for size in found] for place, tag in enumerate(RECIPES)}
         labels = ("features", "log P(y | x) of a row")
         title = "Conditional log likelihood of a training row, the mean over random distributions."
-        blocks.append(Picture("likelihood", title, lambda: draw_curves(SIZES, means, labels)))
+        blocks.append(Picture("likelihood", title, lambda: draw_curves(list(found), means, labels)))
     return blocks
 
 
@@ -102,28 +101,22 @@ def _table(found: dict[int, np.ndarray]) -> Table:
     return Table("Conditional log likelihood of a training row, mean over distributions", head, rows)
 
 
-def tests_table(found: dict[int, np.ndarray]) -> Table:
+def differences_table(found: dict[int, np.ndarray]) -> Table:
     """One-sided paired t-tests between each search and the next of the table."""
     names = [tag.removesuffix("-ML") for tag in RECIPES]
-    rows = []
-    for size, values in found.items():
-        cells: Sequence[str] = ["–"] * (len(RECIPES) - 1)
-        if len(values) > 1:
-            tests = [paired_t(values[:, a], values[:, b]) for a, b in pairwise(range(len(RECIPES)))]
-            cells = [f"{test.difference:+.5f} ({p_text(min(test.p, 1 - test.p))})" for test in tests]
-        rows.append([str(size), *cells])
+    rows = [[str(size), *(difference_text(a, b, 5) for a, b in pairwise(values.T))] for size, values in found.items()]
     head = ("features", *(f"{a} − {b}" for a, b in pairwise(names)))
     return Table("Mean difference, and p of the one-sided paired t-test in its direction", head, rows)
 
 
-PROTOCOL = f"""For each number of features {N_DISTRIBUTIONS} random distributions (P10: 1,000) and {N_ROWS:,} rows from
-each. P10 says no more than "random": here the class is one of two, features are binary, and the joint table is uniform on
-the simplex of all tables. Structures are learned from all rows: greedy edges by CL (TAN-CL); orders by OMI, at random
-and by the least information, with parents by CL; the tree of largest I(Xi;Xj|C); and none. ML parameters. Likelihoods are
-natural logarithms, of the training rows."""
+PROTOCOL = f"""For each number of features {N_DISTRIBUTIONS} random distributions (P10: 1,000) and {N_ROWS:,} rows
+from each. P10 says no more than "random": here the class is one of two, features are binary, and the joint table is
+uniform on the simplex of all tables. Structures are learned from all rows: greedy edges by CL (TAN-CL); orders by
+OMI, at random and by the least information, with parents by CL; the tree of largest I(Xi;Xj|C); and none. ML
+parameters. Likelihoods are natural logarithms, of the training rows."""
 DEVIATIONS = ""
 
 EXPERIMENT = Experiment(
-    "p10-fig9", "P10", "Figure 9", "conditional likelihood of structures of random distributions",
+    "p10-fig9", "P10", "Figure 9", "Conditional likelihood of structures of random distributions",
     tasks, page, METRICS, protocol=PROTOCOL, deviations=DEVIATIONS,
 )  # fmt: skip

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
+from itertools import product
 from time import perf_counter
 from typing import Any
 
@@ -212,17 +213,17 @@ def figures_of(store: Store) -> Figures:
 def worth(ours: Figures) -> str:
     """On how many sets OMI-CR is better than random orders on average, in our figures and in P10's."""
     said = []
-    for whose, figures in (("ours", ours), ("P10's", PUBLISHED)):
+    for whose, figures in (("our figures", ours), ("P10's", PUBLISHED)):
         pairs = [(figures.get((name, "OMI-CR")), figures.get((name, "RO-CR mean"))) for name in FRIEDMAN]
         above = [a > b for a, b in pairs if a is not None and b is not None]
-        said.append(f"{sum(above)} of {len(above)} sets in {whose} figures")
+        said.append(f"{sum(above)} of {len(above)} sets in {whose}")
     return f"OMI-CR is above the mean of random orders on {' and on '.join(said)}."
 
 
 def variants_table(store: Store) -> Table:
     """Least, median and largest accuracy of each variant."""
     rows = []
-    for name, tag in ((name, tag) for name in N_MOVED for tag in VARIED):
+    for name, tag in product(store.data(), VARIED):
         for kind in (MOVED, DRAWN, WHOLE):
             found = [100 * value for value in store.values("accuracy", data=name, recipe=f"{tag}, {kind}")]
             if found:
@@ -232,18 +233,18 @@ def variants_table(store: Store) -> Table:
     return Table("What is left open in the paper moves: accuracy (%)", head, rows, left=3)
 
 
-PROTOCOL = f"""1,000 random orders, {N_ORDERS_OF["letter"]} for letter; the same ones in each fold. Accuracies are over
-all splits of a data set (five stratified folds or the published split, as in p10-table7); mean, standard deviation and
-median are over the orders. As in P10, min and max are test accuracies of those orders that have the least and the largest
-rate on the training rows, chosen in each fold. Parents are chosen by the classification rate on the training rows, of
-equal ones the first. Published figures in brackets.
+PROTOCOL = f"""1,000 random orders, {N_ORDERS_OF["letter"]} for letter; the same ones in each fold. Accuracies are
+over all splits of a data set (five stratified folds or the published split, as in p10-table7); mean, standard
+deviation and median are over the orders. As in P10, min and max are test accuracies of those orders that have the
+least and the largest rate on the training rows, chosen in each fold. Parents are chosen by the classification rate on
+the training rows, of equal ones the first. Published figures in brackets.
 
-The last table shows how far an accuracy moves where the paper leaves something open: with the columns in another order,
-of edges that improve the rate equally another is the first; with the rows drawn anew, as many as in the published split are
-for training; and the whole numbers of letter as categories, without cut points."""
+The last table shows how far an accuracy moves where the paper leaves something open: with the columns in another
+order, of edges that improve the rate equally another is the first; with the rows drawn anew, as many as in the
+published split are for training; and the whole numbers of letter as categories, without cut points."""
 DEVIATIONS = ""
 
 EXPERIMENT = Experiment(
-    "p10-table8", "P10", "Table 8", "does the order matter? OMI-CR against random orders",
+    "p10-table8", "P10", "Table 8", "Does the order matter? OMI-CR against random orders",
     tasks, page, METRICS, protocol=PROTOCOL, deviations=DEVIATIONS,
 )  # fmt: skip

@@ -36,7 +36,7 @@ METRICS = (
     "gap", "chosen_on", "lowest_log", "choosing_seconds", "fit_seconds",
 )  # fmt: skip
 STRUCTURES = ("TAN", "NB")
-EARLY = ("0.01", "0.001", "0.0001")  # tolerances at which MCL and MM end earlier
+ENDING, EARLY = ("MCL", "MM"), ("0.01", "0.001", "0.0001")  # methods that end earlier, and at which tolerances
 TOLERANCE = 1.5
 NAIVE = "Accuracy in per cent, naive Bayes, of which P13 prints no figures"
 EARLIER = (
@@ -105,7 +105,7 @@ def recipes_of(structure: str) -> list[str]:
     """The recipes of a structure."""
     every = [f"{structure}-{words}" for words in METHODS.values()]
     if structure == "TAN":
-        every += [early(method, tol) for method in ("MCL", "MM") for tol in EARLY]
+        every += [early(method, tol) for method in ENDING for tol in EARLY]
     return every
 
 
@@ -172,7 +172,7 @@ def page(store: Store) -> list[Block]:
         beside("Accuracy in per cent, TAN", tan, PUBLISHED, [*named, "TIMIT"], COLUMNS, TOLERANCE, corner="data"),
         agreement(tan),
         replace(beside(NAIVE, naive, {}, named, tuple(METHODS), TOLERANCE, corner="data"), note=""),
-        ended_earlier(store),
+        *ended_earlier(store),
     ]
 
 
@@ -194,24 +194,40 @@ def _agreement_row(title: str, keys: Sequence[tuple[str, str]], ours: Figures) -
     return [title, *map(str, counts), text_of(mean(list(away.values())))]
 
 
-def ended_earlier(store: Store) -> Table:
-    """MCL and MM at several tolerances."""
-    rows = []
-    for method in ("MCL", "MM"):
-        ends = {tol: early(method, tol) for tol in EARLY} | {"0.000001": of_structure("TAN")[method]}
-        common = set.intersection(*({name for name, _ in rates(store, {"": recipe})} for recipe in ends.values()))
-        rows += [_end_row(store, method, tol, recipe, common) for tol, recipe in ends.items()]
+def ends(method: str) -> dict[str, str]:
+    """The recipe of a method for each tolerance, its own last."""
+    return {tol: early(method, tol) for tol in EARLY} | {"0.000001": of_structure("TAN")[method]}
+
+
+def ended_earlier(store: Store) -> list[Block]:
+    """MCL and MM at several tolerances: how many sets agree with P13, and each set."""
+    at = {(method, tol): rates(store, {method: recipe}) for method in ENDING for tol, recipe in ends(method).items()}
+    names = [name for name in store.data() if all((name, cell[0]) in found for cell, found in at.items())]
     near = (f"within {TOLERANCE:g}", f"at most {TOLERANCE:g} below", "mean difference")
     head = ("", "tol", "sets", *near, "iterations", "relative likelihood")
-    return Table("MCL and MM with TAN that end earlier", head, rows, EARLIER, left=2)
+    rows = [_end_row(store, method, tol, names, found) for (method, tol), found in at.items()]
+    each = [_end_cells(name, at) for name in names]
+    columns = ("data", *(title for method in ENDING for title in (f"{method} in P13", *ends(method))))
+    return [
+        Table("MCL and MM with TAN that end earlier", head, rows, EARLIER, left=2),
+        Table("Accuracy in per cent of MCL and MM that end at these tolerances", columns, each),
+    ]
 
 
-def _end_row(store: Store, method: str, tol: str, recipe: str, names: set[str]) -> list[str]:
-    found = {(name, method): rate for (name, _), rate in rates(store, {method: recipe}).items() if name in names}
-    title, n_sets, near, above, _, difference = _agreement_row(method, list(found), found)
-    iterations = mean([value for name in names for value in store.values("iterations", data=name, recipe=recipe)])
-    kept = [ratio for name in sorted(names) for ratio in relative(store, name, "TAN-P13ML", recipe)]
-    return [title, tol, n_sets, near, above, difference, text_of(iterations, 0), text_of(mean(kept))]
+def _end_row(store: Store, method: str, tol: str, names: Sequence[str], found: Figures) -> list[str]:
+    recipe, kept = ends(method)[tol], {key: rate for key, rate in found.items() if key[0] in names}
+    title, n_sets, near, above, _, difference = _agreement_row(method, list(kept), kept)
+    iterations = [value for name in names for value in store.values("iterations", data=name, recipe=recipe)]
+    ratios = [ratio for name in names for ratio in relative(store, name, "TAN-P13ML", recipe)]
+    return [title, tol, n_sets, near, above, difference, text_of(mean(iterations), 0), text_of(mean(ratios))]
+
+
+def _end_cells(name: str, at: Mapping[tuple[str, str], Figures]) -> list[str]:
+    cells = [name]
+    for method in ENDING:
+        found = [at[method, tol][name, method] for tol in ends(method)]
+        cells += map(text_of, (PUBLISHED.get((name, method), math.nan), *found))
+    return cells
 
 
 def relative(store: Store, name: str, ml: str, recipe: str, metric: str = "train_log_likelihood") -> list[float]:

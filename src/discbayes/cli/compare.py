@@ -1,0 +1,143 @@
+"""``discbayes compare``: recipes and classifiers of scikit-learn side by side on one table."""
+
+from __future__ import annotations
+
+import os
+from argparse import ArgumentParser, ArgumentTypeError, Namespace
+from pathlib import Path
+
+from discbayes.cli import options
+from discbayes.cli.console import UserError, complain
+from discbayes.cli.training import load_training, require_target
+from discbayes.experiments.blocks import as_text
+from discbayes.experiments.choices import BASELINES, DEFAULT_BASELINES, DEFAULT_RECIPES, PAGE, ROWS, SORTS, TABLE
+
+SUMMARY = "compare recipes and classifiers of scikit-learn on a table"
+_LISTED = "; ".join(f"{name} {text}" for name, text in BASELINES.items())
+EXAMPLES = f"""examples:
+  discbayes compare patients.csv --target diagnosis
+  discbayes compare patients.csv --target diagnosis --recipes TAN-MAP,KDB2-MAP --baselines lr,hgb --missing 0,10,...,90
+  discbayes compare breast-cancer --cv 10 --folder results
+
+All that is learned, the preparation of columns included, is learned again in each fold, on its training rows alone.
+Results are stored as they come: a run that was interrupted goes on where it was when it is started again, and more
+methods can be added to a folder.
+
+baselines: {_LISTED}"""
+NONE = "none"
+DOTS = ("...", "…")
+
+
+def configure(parser: ArgumentParser) -> None:
+    """Declare the arguments."""
+    parser.add_argument("data", metavar="DATA", help="a CSV or Parquet file, or the name of a data set")
+    _add_methods(parser)
+    parser.add_argument(
+        "--cv", type=options.at_least(2), default=5, metavar="K", help="the number of stratified folds (default: 5)"
+    )
+    parser.add_argument(
+        "--missing",
+        type=shares,
+        default=(),
+        metavar="LIST",
+        help="per cent of the cells of test rows to remove at random, such as 0,10,...,90 (default: none)",
+    )
+    parser.add_argument("--sort", choices=SORTS, default=SORTS[0], help=f"what to sort by (default: {SORTS[0]})")
+    parser.add_argument("--seed", type=options.at_least(0), default=0, metavar="N", help="seed of everything random")
+    parser.add_argument("--folder", metavar="DIR", help="for results and the page (default: compare-NAME)")
+    parser.add_argument("--fresh", action="store_true", help="remove what an earlier comparison left in the folder")
+    options.add_target(parser, weights=False)
+    options.add_effort(parser, "processes")
+    options.add_reading(parser)
+    parser.set_defaults(finish=_finish, weights=None)
+
+
+def _add_methods(parser: ArgumentParser) -> None:
+    parser.add_argument(
+        "--recipes",
+        type=options.names,
+        default=DEFAULT_RECIPES,
+        metavar="LIST",
+        help=f"tags, see `discbayes recipes`, or {NONE} (default: {','.join(DEFAULT_RECIPES)})",
+    )
+    parser.add_argument(
+        "--baselines",
+        type=options.names,
+        default=DEFAULT_BASELINES,
+        metavar="LIST",
+        help=f"of {', '.join(BASELINES)}, or {NONE} (default: {','.join(DEFAULT_BASELINES)})",
+    )
+
+
+def shares(text: str) -> tuple[int, ...]:
+    """Whole per cent between commas; dots stand for what goes on in the same steps.
+
+    >>> shares("0,10,...,40,90")
+    (0, 10, 20, 30, 40, 90)
+    """
+    found: list[int] = []
+    words = [word.strip() for word in text.split(",")]
+    for place, word in enumerate(words):
+        if word in DOTS:
+            step = found[-1] - found[-2] if len(found) > 1 and place + 1 < len(words) else 0
+            if step <= 0:
+                raise ArgumentTypeError(f"{text!r}: dots go between two rising shares before them and one behind")
+            found.extend(range(found[-1] + step, _share(words[place + 1]), step))
+        else:
+            found.append(_share(word))
+    return tuple(found)
+
+
+def _share(text: str) -> int:
+    if not text.isdigit() or int(text) > 100:
+        raise ArgumentTypeError(f"{text!r} is not a whole number of per cent, from 0 to 100")
+    return int(text)
+
+
+def _finish(parser: ArgumentParser, args: Namespace) -> None:
+    args.drop = getattr(args, "drop", ())
+    args.categorical = getattr(args, "categorical", ())
+    args.recipes = () if args.recipes == (NONE,) else args.recipes
+    args.baselines = () if args.baselines == (NONE,) else args.baselines
+    from discbayes.experiments.compare import check_methods  # with all of scikit-learn's classifiers
+
+    try:
+        check_methods(args.recipes, args.baselines)
+    except ValueError as error:
+        parser.error(str(error).replace("recipes()", "`discbayes recipes`"))
+    require_target(parser, args)
+
+
+def run(args: Namespace) -> None:
+    """Print the table, and where the page and the figures are."""
+    from discbayes.experiments.compare import compare
+
+    os.environ.setdefault("MPLBACKEND", "agg")  # pictures go to a file: no display is needed
+    progress = options.progress(args)
+    data = load_training(args, progress)
+    name = Path(args.data).name
+    folder = Path(args.folder or f"compare-{name.split('.')[0]}")
+    if len(data.y) < args.cv:
+        raise UserError(f"{len(data.y)} rows cannot be parted into {args.cv} folds; --cv {len(data.y)} can")
+    try:
+        found = compare(
+            data.X,
+            data.y,
+            args.recipes,
+            args.baselines,
+            cv=args.cv,
+            missing=args.missing,
+            categorical=list(args.categorical) or "auto",
+            sort=args.sort,
+            folder=folder,
+            fresh=args.fresh,
+            n_jobs=args.n_jobs,
+            random_state=args.seed,
+            progress=progress,
+            name=name,
+        )
+    except KeyboardInterrupt:
+        complain("note", f"what was run is kept in {folder}: the same command, without --fresh, goes on from there")
+        raise
+    print(as_text(found.tables()), end="\n\n")
+    print(*(f"{what}: {folder / file}" for what, file in (("page", PAGE), ("table", TABLE), ("rows", ROWS))), sep="\n")
