@@ -18,7 +18,7 @@ $(RUN):
 	$(RUN) -m pip install --quiet --upgrade pip
 
 $(VENV)/.demo: pyproject.toml | $(RUN)
-	$(RUN) -m pip install --quiet --editable '.[cli]'
+	$(RUN) -m pip install --quiet --editable '.[cli,plot]'
 	@touch $@
 
 $(VENV)/.test: pyproject.toml | $(RUN)
@@ -29,7 +29,10 @@ $(VENV)/.bench: pyproject.toml | $(RUN)
 	$(RUN) -m pip install --quiet --editable '.[cli,bench]'
 	@touch $@
 
-demo: $(VENV)/.demo ## create the environment, install, and run the main job on embedded data
+DEMO_RECIPES := NB-MAP,TAN-MAP,TAN-MAP+T,TAN-W
+
+demo: $(VENV)/.demo ## create the environment, install, and compare methods on embedded data
+	$(BIN)/discbayes compare breast-cancer --recipes $(DEMO_RECIPES) --missing 10,30,50,70 --folder demo --fresh
 	$(RUN) examples/demo.py
 
 test: $(VENV)/.test ## install what the tests need and run them all, compiled and as plain Python

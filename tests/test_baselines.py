@@ -217,10 +217,10 @@ def test_the_sample_is_stratified_and_of_ten_thousand_rows():
     assert counts.max() - counts.min() <= 1
 
 
-@pytest.mark.parametrize("name", ["svm", "knn", "lr"])
+@pytest.mark.parametrize("name", ["svm", "knn"])
 def test_settings_chosen_by_folds(name, rows):
     train, y, test = rows
-    found = baseline(name, tune=True).fit(train, y)
+    found = baseline(name, tune=True, max_rows=60).fit(train, y)
     model = found.pipeline_[-1].estimator if name == "svm" else found.pipeline_[-1]
     for setting, values in METHODS[name].grid.items():
         assert model.get_params()[setting] in values

@@ -24,6 +24,7 @@ from discbayes.costs import cheapest, cost_matrix
 from discbayes.data import FrameEncoder
 from discbayes.io import ModelFileError
 from discbayes.io.document import checksum
+from discbayes.search import Annealing
 
 UNCOMPILED = bool(numba.config.DISABLE_JIT)
 KINDS = ["temperature", "isotonic"]
@@ -242,22 +243,23 @@ def test_probabilities_of_an_overconfident_network_get_better():
     (X, y), (new, truth) = copies(n), copies(n, seed=1)
     loss = {}
     for kind in (None, *KINDS):
-        clf = BayesNetClassifier("nb", calibrate=kind, random_state=0).fit(X, y)
+        clf = BayesNetClassifier("nb", "map", calibrate=kind).fit(X, y)
         loss[kind] = log_loss(truth, clf.predict_proba(new))
         if kind == "temperature":
             assert clf.calibration_.temperature == pytest.approx(6, rel=0.1)
-    right = BayesNetClassifier("nb").fit(X.iloc[:, ::6], y)
+    right = BayesNetClassifier("nb", "map").fit(X.iloc[:, ::6], y)
     best = log_loss(truth, right.predict_proba(new.iloc[:, ::6]))
     assert loss[None] > 2 * best
     assert loss["temperature"] < 1.01 * best
     assert loss["isotonic"] < 1.05 * best
 
 
+@pytest.mark.parametrize("parameters", ["hybrid", "map"])
 @pytest.mark.parametrize("structure", ["nb", "tan", KDB(k=2), FixedStructure(Structure.naive(4))], ids=str)
-def test_temperature_changes_no_decision(structure):
+def test_temperature_changes_no_decision(structure, parameters):
     X, y = mixed()
-    plain = BayesNetClassifier(structure).fit(X, y)
-    warm = BayesNetClassifier(structure, calibrate="temperature", random_state=0).fit(X, y)
+    plain = BayesNetClassifier(structure, parameters, calibrate=None).fit(X, y)
+    warm = BayesNetClassifier(structure, parameters, calibrate="temperature").fit(X, y)
     new = mixed(seed=1)[0].copy()
     new.loc[::3, "age"], new.loc[::4, "town"] = np.nan, "Salzburg"
     np.testing.assert_array_equal(plain.predict(new), warm.predict(new))
@@ -289,6 +291,7 @@ OPTIONS = {
     "unknown": {"unknown": "error"},
     "prior": {"class_prior": [0.8, 0.2]},
     "conditional": {"structure": "nb", "parameters": "cl"},
+    "hybrid": {"parameters": "hybrid"},
     "zeros": {"structure": "nb", "parameters": MaximumLikelihood(epsilon=0)},
 }
 
@@ -302,10 +305,8 @@ def test_each_fold_is_scored_by_a_fit_on_the_other_rows(kind, case, monkeypatch)
     seen = {}
     monkeypatch.setitem(calibration.CALIBRATIONS, kind, lambda *given: seen.update(given=given) or learn(*given))
     learn = learn_temperature if kind == "temperature" else learn_isotonic
-    monkeypatch.setattr(
-        calibration, "stratified_folds", lambda classes, n_folds, rng: np.arange(classes.size) % n_folds
-    )
-    settings = {"random_state": 0, **OPTIONS[case]}
+    monkeypatch.setattr(estimator, "held_out_folds", lambda keys, classes, n_folds: np.arange(classes.size) % n_folds)
+    settings = {"parameters": "map", **OPTIONS[case]}
     clf = BayesNetClassifier(calibrate=kind, calibrate_folds=3, **settings).fit(X, y, weight)
 
     kept = np.ones(y.size, bool) if weight is None else weight > 0
@@ -315,7 +316,9 @@ def test_each_fold_is_scored_by_a_fit_on_the_other_rows(kind, case, monkeypatch)
     log_joint, codes = np.empty((y.size, 2)), np.searchsorted(clf.classes_, y)
     for fold in range(3):
         out = np.arange(y.size) % 3 == fold
-        other = BayesNetClassifier(**settings).fit(X[~out], y[~out], None if weight is None else weight[~out])
+        other = BayesNetClassifier(calibrate=None, **settings).fit(
+            X[~out], y[~out], None if weight is None else weight[~out]
+        )
         log_joint[out] = other.set_params(unknown="marginalize").predict_joint_log_proba(X[out])
         lost = out & np.isneginf(log_joint).all(axis=1)
         log_joint[lost] = other.network_.parameters.log_prior
@@ -360,35 +363,52 @@ def test_no_fold_sees_the_rows_that_it_holds_out(monkeypatch):
 
 def test_calibration_changes_nothing_in_the_network():
     X, y = mixed()
-    plain = BayesNetClassifier("order", random_state=3).fit(X, y)
+    plain = BayesNetClassifier("order", "map", random_state=3).fit(X, y)
+    assert plain.calibration_ is None
     for kind in KINDS:
-        clf = BayesNetClassifier("order", calibrate=kind, random_state=3).fit(X, y)
+        clf = BayesNetClassifier("order", "map", calibrate=kind, random_state=3).fit(X, y)
         assert clf.structure_ == plain.structure_
         assert len(clf.history_) == len(plain.history_)
         np.testing.assert_array_equal(clf.network_.parameters.log_theta, plain.network_.parameters.log_theta)
 
 
+@pytest.mark.parametrize("parameters", ["hybrid", "map"])
 @pytest.mark.parametrize("kind", KINDS)
-def test_seeds_repeat_and_threads_change_no_bit(kind):
+def test_seeds_and_threads_change_no_bit(kind, parameters):
     X, y = mixed()
-    one, two, three, other = (
-        BayesNetClassifier(calibrate=kind, random_state=seed, n_jobs=jobs).fit(X, y).predict_proba(X)
-        for seed, jobs in [(1, 1), (1, 1), (1, 2), (2, 1)]
+    one, *others = (
+        BayesNetClassifier("tan", parameters, calibrate=kind, random_state=seed, n_jobs=jobs).fit(X, y).predict_proba(X)
+        for seed, jobs in [(1, 1), (1, 2), (2, 1), (np.random.RandomState(0), 1), (None, 1)]
     )
-    np.testing.assert_array_equal(one, two)
-    np.testing.assert_array_equal(one, three)
-    assert (one != other).any()
-    BayesNetClassifier(calibrate=kind, random_state=np.random.RandomState(0)).fit(X, y)
+    for other in others:
+        np.testing.assert_array_equal(one, other)
 
 
 @pytest.mark.parametrize("kind", KINDS)
-def test_weights_of_zero_are_absence(kind):
+def test_seeds_of_learners_that_draw_repeat(kind):
+    """What a fold draws follows from the seed, and is not what the others draw."""
+    X, y = mixed(150)
+    drawing = Annealing(max_tries=20, max_successes=5, max_rejections=30)
+    fits = [
+        BayesNetClassifier(drawing, "map", calibrate=kind, random_state=seed).fit(X, y).predict_proba(X)
+        for seed in (1, 1, 2)
+    ]
+    np.testing.assert_array_equal(fits[0], fits[1])
+    assert (fits[0] != fits[2]).any()
+
+
+@pytest.mark.parametrize("parameters", ["hybrid", "map"])
+@pytest.mark.parametrize("kind", KINDS)
+def test_weights_are_repetitions_and_zeros_are_absence(kind, parameters):
     X, y = mixed()
     weight = np.random.default_rng(1).integers(0, 3, len(y)).astype(float)
-    one = BayesNetClassifier(calibrate=kind, random_state=0).fit(X, y, sample_weight=weight)
-    some = weight > 0
-    two = BayesNetClassifier(calibrate=kind, random_state=0).fit(X[some], y[some], sample_weight=weight[some])
+    some, repeated = weight > 0, np.repeat(np.arange(len(y)), weight.astype(int))
+    one, two, three = (
+        BayesNetClassifier("tan", parameters, calibrate=kind).fit(*given)
+        for given in [(X, y, weight), (X[some], y[some], weight[some]), (X.iloc[repeated], y[repeated])]
+    )
     np.testing.assert_array_equal(one.predict_proba(X), two.predict_proba(X))
+    np.testing.assert_allclose(three.predict_proba(X), one.predict_proba(X), rtol=1e-9)
 
 
 def test_a_text_column_that_only_all_rows_show_to_be_a_category():
@@ -421,10 +441,29 @@ def test_a_class_of_one_row_is_never_held_out():
         )
 
 
+def test_a_class_of_equal_rows_is_never_held_out():
+    """Each class calibrated on its own would take it for one that no row has."""
+    rng = np.random.default_rng(0)
+    X = rng.integers(0, 2, (120, 3))
+    y = np.where(rng.random(120) < 0.9, X[:, 0], 1 - X[:, 0])
+    X[:30], y[:30] = 2, 2
+    clf = BayesNetClassifier("nb", discretizer=None, calibrate="temperature").fit(X, y)
+    assert clf.predict_proba(X[:1])[0, 2] > 0.9
+    with pytest.raises(ValueError, match="class 2 has equal rows only, and calibrate='isotonic' needs 2 different"):
+        BayesNetClassifier("nb", discretizer=None, calibrate="isotonic").fit(X, y)
+
+
+def test_equal_rows_in_every_class_are_nothing_to_calibrate_by():
+    X, y = np.array([[0, 0], [1, 1]] * 20), np.array([0, 1] * 20)
+    warm, plain = (BayesNetClassifier("nb", discretizer=None, calibrate=c).fit(X, y) for c in ("temperature", None))
+    assert warm.calibration_ is None
+    np.testing.assert_array_equal(warm.predict_proba(X), plain.predict_proba(X))
+
+
 def test_more_folds_than_rows_hold_out_one_at_a_time():
     X, y = mixed(12)
-    one = BayesNetClassifier("nb", calibrate="temperature", calibrate_folds=12, random_state=0).fit(X, y)
-    two = BayesNetClassifier("nb", calibrate="temperature", calibrate_folds=40, random_state=0).fit(X, y)
+    one = BayesNetClassifier("nb", calibrate="temperature", calibrate_folds=12).fit(X, y)
+    two = BayesNetClassifier("nb", calibrate="temperature", calibrate_folds=40).fit(X, y)
     assert one.calibration_.temperature == pytest.approx(two.calibration_.temperature)
 
 
@@ -440,7 +479,10 @@ def test_one_class_has_nothing_to_calibrate(kind):
 @pytest.mark.parametrize(
     "settings, message",
     [
-        ({"calibrate": "platt"}, "calibrate='platt' is not known; it is one of 'temperature', 'isotonic', or None"),
+        (
+            {"calibrate": "platt"},
+            "calibrate='platt' is not known; it is one of 'auto', 'temperature', 'isotonic', or None",
+        ),
         ({"calibrate": True}, "calibrate=True is not known"),
         ({"calibrate": ["isotonic"]}, "calibrate="),
         ({"calibrate": "temperature", "calibrate_folds": 1}, "calibrate_folds=1 must be a whole number of at least 2"),
@@ -511,8 +553,8 @@ def test_calibrated_shifts_beat_plain_ones():
     new, truth = copies(3000 if not UNCOMPILED else 800, seed=1)
     keep = (truth != "c") | (np.arange(truth.size) % 10 == 0)
     prior = np.bincount(np.searchsorted(["a", "b", "c"], truth[keep])) / keep.sum()
-    plain = BayesNetClassifier("nb").fit(X, y)
-    warm = BayesNetClassifier("nb", calibrate="temperature", random_state=0).fit(X, y)
+    plain = BayesNetClassifier("nb", "map").fit(X, y)
+    warm = BayesNetClassifier("nb", "map", calibrate="temperature").fit(X, y)
     right = {clf: (clf.predict(new[keep], class_prior=prior) == truth[keep]).mean() for clf in (plain, warm)}
     assert right[warm] > right[plain]
     assert log_loss(truth[keep], warm.predict_proba(new[keep], class_prior=prior)) < log_loss(
@@ -521,11 +563,12 @@ def test_calibrated_shifts_beat_plain_ones():
 
 
 def test_rows_that_are_impossible_in_every_class():
-    X = np.array([[0, 0], [0, 0], [1, 1], [1, 1]] * 10)
+    X = np.array([[0, 0, 0], [0, 0, 1], [1, 1, 0], [1, 1, 1]] * 10)
     y = np.array([0, 0, 1, 1] * 10)
     for kind in KINDS:
-        clf = BayesNetClassifier("nb", MaximumLikelihood(epsilon=0), discretizer=None, calibrate=kind, random_state=0)
-        share = clf.fit(X, y).predict_proba([[0, 1], [0, 0]])
+        clf = BayesNetClassifier("nb", MaximumLikelihood(epsilon=0), discretizer=None, calibrate=kind)
+        share = clf.fit(X, y).predict_proba([[0, 1, 0], [0, 0, 0]])
+        assert clf.calibration_ is not None
         np.testing.assert_allclose(share.sum(axis=1), 1)
         assert share[0] == pytest.approx([0.5, 0.5])
 
@@ -633,13 +676,9 @@ def test_costs_that_are_none(costs, message):
 
 @pytest.mark.skipif(UNCOMPILED, reason="scikit-learn's checks are for the compiled library")
 @pytest.mark.filterwarnings("ignore")
-def test_scikit_learn_checks():
-    """The one exception: folds hold out whole rows, so that a row of weight 2 is not two rows there."""
-    reason = {"check_sample_weight_equivalence_on_dense_data": "a row with a weight stays whole in its fold"}
-    results = check_estimator(
-        BayesNetClassifier("nb", calibrate="temperature"), on_fail=None, expected_failed_checks=reason
-    )
-    assert not [(r["check_name"], r["exception"]) for r in results if r["status"] == "failed"]
+def test_scikit_learn_checks_pass_without_exception():
+    results = check_estimator(BayesNetClassifier("nb", "map", calibrate="temperature"), on_fail=None)
+    assert not [(r["check_name"], r["exception"]) for r in results if r["status"] in ("failed", "xfail")]
     assert len(results) > 50
 
 
@@ -661,17 +700,19 @@ def test_clone_pickle_and_settings(kind):
 def test_calibration_can_be_searched():
     X, y = copies(150)
     grid = GridSearchCV(
-        BayesNetClassifier("nb", random_state=0), {"calibrate": [None, *KINDS]}, cv=3, scoring="neg_log_loss"
+        BayesNetClassifier("nb", "map"), {"calibrate": [None, *KINDS]}, cv=3, scoring="neg_log_loss"
     ).fit(X, y)
     assert grid.best_params_["calibrate"] in KINDS
 
 
 def test_a_fit_without_calibration_forgets_the_old_one():
     X, y = mixed(100)
-    clf = BayesNetClassifier("nb", calibrate="temperature", random_state=0).fit(X, y)
+    clf = BayesNetClassifier("nb", calibrate="temperature").fit(X, y)
+    new = BayesNetClassifier("nb", calibrate=None).fit(X, y)
+    assert (clf.predict_proba(X) != new.predict_proba(X)).any()
     plain = clf.set_params(calibrate=None).fit(X, y)
     assert plain.calibration_ is None
-    np.testing.assert_array_equal(plain.predict_proba(X), BayesNetClassifier("nb").fit(X, y).predict_proba(X))
+    np.testing.assert_array_equal(plain.predict_proba(X), new.predict_proba(X))
 
 
 # ---- files and the command line
@@ -695,7 +736,7 @@ def test_same_bits_after_loading(kind, tmp_path):
 
 def test_files_without_calibration_have_no_word_of_it(tmp_path):
     X, y = mixed(60)
-    BayesNetClassifier("nb").fit(X, y).save(tmp_path / "m.json")
+    BayesNetClassifier("nb", "map").fit(X, y).save(tmp_path / "m.json")
     document = json.loads((tmp_path / "m.json").read_text())
     assert "calibration" not in document["model"]
     for setting in ("calibrate", "calibrate_folds"):  # as in files that were written before there was any

@@ -230,10 +230,11 @@ def test_warm_starts_forget_other_rows(part):
 
 
 def test_crcl_finds_a_tree():
-    full, short, _ = [task for task in p10_table7_crcl.tasks(True) if (task.data, task.fold) == ("iris", 0)]
+    full, short, _, tuned = [task for task in p10_table7_crcl.tasks(True) if (task.data, task.fold) == ("iris", 0)]
     ml, cl = p10_table7_crcl.work(full)
     assert (ml.recipe, cl.recipe) == (f"{TRAINED}-ML", f"{TRAINED}-CL")
     assert 1 <= ml["edges"] <= 3
     assert ml["accuracy"] > 0.9
     shortened, _ = p10_table7_crcl.work(short)
     assert shortened.recipe == f"{TRAINED}-ML, iterations=1"
+    assert len(list(p10_table7_crcl.work(tuned))) == 2

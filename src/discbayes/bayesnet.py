@@ -72,7 +72,7 @@ class BayesNet:
     >>> net = BayesNetClassifier().fit(iris.X, iris.y).network_
     >>> net.query([net.domain.target.name], {"petal width (cm)": 0.3})
     P(class | evidence)
-      setosa: 0.99...
+      setosa: 0.96...
     """
 
     domain: Domain

@@ -227,10 +227,13 @@ def held_out_folds(keys: np.ndarray, classes: np.ndarray, n_folds: int) -> np.nd
 
 
 def check_held_out(name: str, folds: np.ndarray, classes: np.ndarray, labels: list[Any]) -> None:
-    """Refuse classes that are never held out where each is calibrated on its own; one that is, is always needed."""
+    """Refuse classes that are never held out where each is calibrated on its own, and to have nothing but single rows.
+
+    Where all classes have equal rows only, there is nothing to calibrate by, and nothing that a network is unsure of.
+    """
     sizes, held_out = (np.bincount(classes[rows], minlength=len(labels)) for rows in (folds >= -1, folds >= 0))
     lost = np.flatnonzero(held_out == 0)
-    if lost.size and (name == "isotonic" or lost.size == sizes.size):
+    if (lost.size and name == "isotonic") or (sizes == 1).all():
         more = f" (and {lost.size - 1} other classes)" if lost.size > 1 else ""
         has = "1 row" if sizes[lost[0]] == 1 else "equal rows only"
         raise ValueError(

@@ -73,9 +73,9 @@ class BayesNetClassifier(ClassifierMixin, BaseEstimator):
     calibrate : {"auto", "temperature", "isotonic"} or None, default="auto"
         How the probabilities are made to mean what they say, by what networks that were learned without them say of
         the training rows. "temperature" divides the log-joint by one number, which changes no decision; "isotonic"
-        has a rising function for each class, which needs some thousand rows, and two of each class at least. "auto" is
-        "temperature" for the default parameters and None for others. ``network_`` and ``predict_joint_log_proba`` stay
-        as they are.
+        has a rising function for each class, which needs some thousand rows, and two different ones of each class.
+        "auto" is "temperature" for the default parameters and None for others. ``network_`` and
+        ``predict_joint_log_proba`` stay as they are.
     calibrate_folds : int, default=5
         The number of such networks: everything, the cuts included, is learned anew without one fold of the rows. For a
         temperature there are fewer as soon as 5,000 rows were held out. Equal rows are in the same fold, so that a
@@ -103,7 +103,7 @@ class BayesNetClassifier(ClassifierMixin, BaseEstimator):
         The trace of the search.
     calibration_ : Temperature, Isotonic or None
         What ``calibrate`` has found: its ``temperature``, or its thresholds ``log_odds`` and ``probabilities``. None
-        without it, and with one class.
+        without it, with one class, and where no class has two rows that differ.
     n_features_in_, feature_names_in_
         As everywhere in scikit-learn.
 
@@ -170,7 +170,7 @@ class BayesNetClassifier(ClassifierMixin, BaseEstimator):
             weights that sum to 1 say that there is one row.
         """
         table = read_table(X)
-        validate_data(self, X, skip_check_array=True)
+        validate_data(BaseEstimator(), X, skip_check_array=True)  # this one stays as it is until all is learned
         calibrate = self._calibration_name()
         self._learners()  # refuses what is none before any work is done
         context = self._context()
@@ -184,6 +184,7 @@ class BayesNetClassifier(ClassifierMixin, BaseEstimator):
         folds = self._calibration_folds(calibrate, table, encoder, data)
         network = self._learn(data, encoder.classes_, context)
         calibration = self._learn_calibration(calibrate, folds, table, encoder, data, context)
+        validate_data(self, X, skip_check_array=True)
         self._adopt(encoder, network, calibration)
         self.history_ = context.history
         context.progress.stage("done: {network!r}", network=self.network_)
@@ -220,30 +221,24 @@ class BayesNetClassifier(ClassifierMixin, BaseEstimator):
         """The fold that each row is held out in, to calibrate by it; -1 for none."""
         if name is None or data.n_classes == 1:
             return np.full(data.n_samples, -1)
-        keys = table_keys(table)
-        keys = keys if encoder.kept_rows_ is None else keys[encoder.kept_rows_]
-        folds = held_out_folds(keys, data.classes, self.calibrate_folds)
+        rows = table if encoder.kept_rows_ is None else table.take(encoder.kept_rows_)
+        folds = held_out_folds(table_keys(rows), data.classes, self.calibrate_folds)
         if self.calibrate != AUTO:
             check_held_out(name, folds, data.classes, list(data.domain.target.values))
         return folds
 
     def _learn_calibration(
-        self,
-        name: str | None,
-        folds: np.ndarray,
-        table: Table,
-        encoder: FrameEncoder,
-        data: Encoded,
-        context: Context,
+        self, name: str | None, folds: np.ndarray, table: Table, encoder: FrameEncoder, data: Encoded, context: Context
     ) -> Calibration | None:
         """The map to calibrated probabilities, from what networks say of rows that they were not learned from."""
         if name is None or (folds < 0).all():
             return None
         rows = table if encoder.kept_rows_ is None else table.take(encoder.kept_rows_)
         log_joint, used = np.empty((data.n_samples, data.n_classes)), np.zeros(data.n_samples, bool)
+        size = np.ones(data.n_samples) if data.weight is None else data.weight
         for fold, rng in enumerate(context.rng.spawn(self.calibrate_folds)):
             held_out = folds == fold
-            if not held_out.any() or _total(data, used) >= ENOUGH_ROWS.get(name, np.inf):
+            if not held_out.any() or size[used].sum() >= ENOUGH_ROWS.get(name, np.inf):
                 continue
             context.progress.stage(f"calibration: fold {fold + 1} of {self.calibrate_folds}")
             own = Context(rng, self.n_jobs, Progress(self.verbose - 1))
@@ -461,11 +456,6 @@ class BayesNetClassifier(ClassifierMixin, BaseEstimator):
         tags.input_tags.categorical = True
         tags.input_tags.string = True
         return tags
-
-
-def _total(data: Encoded, rows: np.ndarray) -> float:
-    """The weight of some rows."""
-    return float(np.count_nonzero(rows) if data.weight is None else data.weight[rows].sum())
 
 
 def _learner(kind: str, given: Any, known: Mapping[str, Any], fixed: bool = False) -> Any:

@@ -7,7 +7,7 @@ from argparse import ArgumentParser, ArgumentTypeError, Namespace
 from pathlib import Path
 
 from discbayes.cli import options
-from discbayes.cli.console import UserError, complain
+from discbayes.cli.console import UserError, complain, with_options
 from discbayes.cli.training import load_training, require_target
 from discbayes.experiments.blocks import as_text
 from discbayes.experiments.choices import BASELINES, DEFAULT_BASELINES, DEFAULT_RECIPES, PAGE, ROWS, SORTS, TABLE
@@ -139,5 +139,7 @@ def run(args: Namespace) -> None:
     except KeyboardInterrupt:
         complain("note", f"what was run is kept in {folder}: the same command, without --fresh, goes on from there")
         raise
-    print(as_text(found.tables()), end="\n\n")
+    print(with_options(as_text(found.tables())), end="\n\n")
     print(*(f"{what}: {folder / file}" for what, file in (("page", PAGE), ("table", TABLE), ("rows", ROWS))), sep="\n")
+    if found.failed:
+        complain("warning", f"failed: {', '.join(found.failed)}; the notes say why, and --fresh tries again")

@@ -40,11 +40,16 @@ def _keys(data: Encoded) -> np.ndarray:
 
 
 def table_keys(table: Table) -> np.ndarray:
-    """A number for each row of a table that depends on what is in it, by column name: not on the order of anything."""
+    """A number for each row of a table that depends on what is in it, by column name: not on the order of anything.
+
+    Columns in which all cells are equal have no say.
+    """
     keys = np.zeros(table.n_rows, np.uint64)
     for part in table.parts:
         for place, position in enumerate(part.positions):
-            keys += _scattered(_cell_keys(part, place), _label_key(table.names[position]))
+            cells = _cell_keys(part, place)
+            if (cells != cells[:1]).any():
+                keys += _scattered(cells, _label_key(table.names[position]))
     return _scattered(keys)
 
 

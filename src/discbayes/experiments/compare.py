@@ -102,7 +102,7 @@ def compare(
     >>> found.methods
     ('NB-MAP', 'TAN-MAP', 'lr')
     >>> round(found.mean("accuracy", "NB-MAP"), 2)
-    0.93
+    0.95
     """
     methods = check_methods(recipes, baselines)
     if sort not in SORTS:

@@ -20,7 +20,7 @@ from discbayes.experiments.cells import FAILED
 from discbayes.experiments.choices import SORTS
 from discbayes.experiments.comparison_pictures import pictures
 from discbayes.experiments.html import page
-from discbayes.experiments.judging import FIGURES, SIZES
+from discbayes.experiments.judging import FIGURES, SIZES, message_kind
 from discbayes.experiments.machine import provenance
 from discbayes.experiments.statistics import paired_t
 from discbayes.experiments.store import Result
@@ -128,13 +128,17 @@ class Comparison:
         return WORSE if test.p < ALPHA else NEITHER
 
     def note(self, method: str) -> str:
-        """What a method said, or how it failed; in how many folds, if it was not in all."""
-        said: dict[str, int] = {}
+        """What a method said, or how it failed; in how many folds, if it was not in all.
+
+        What differs in numbers and values only is shown as it was said first.
+        """
+        said: dict[str, list[str]] = {}
         for result in self.results:
             if result.recipe == method and result.note:
-                said[result.note] = said.get(result.note, 0) + 1
+                said.setdefault(message_kind(result.note), []).append(result.note)
         return "; ".join(
-            text if n == self.n_folds else f"{text} ({n} of {self.n_folds} folds)" for text, n in said.items()
+            texts[0] if len(texts) == self.n_folds else f"{texts[0]} ({len(texts)} of {self.n_folds} folds)"
+            for texts in said.values()
         )
 
     # ---- frames
@@ -171,8 +175,15 @@ class Comparison:
         found: list[Block] = [self._table()]
         if self.missing:
             found += [self._gap_table("accuracy"), self._gap_table("log_loss")]
-        notes = [[method, self.note(method)] for method in self.ranked if self.note(method)]
-        return [*found, Table("Notes", ["method", "note"], notes, left=2)] if notes else found
+        return [*found, *self._notes()]
+
+    def _notes(self) -> list[Table]:
+        """What was said, and by which methods."""
+        by_note: dict[str, list[str]] = {}
+        for method in self.ranked:
+            by_note.setdefault(self.note(method), []).append(method)
+        rows = [[", ".join(methods), note] for note, methods in by_note.items() if note]
+        return [Table("Notes", ["method", "note"], rows, left=2)] if rows else []
 
     def blocks(self) -> list[Block]:
         """The page: what was compared, tables and pictures."""

@@ -23,10 +23,11 @@ h2 { font-size: 1.2rem; }
 .scroll { overflow-x: auto; margin-top: 1.5rem; }
 table { border-collapse: collapse; font-size: 0.9rem; font-variant-numeric: tabular-nums; overflow-wrap: normal; }
 caption { text-align: left; font-weight: 600; padding-bottom: 0.4rem; }
-th, td { padding: 0.25rem 0.7rem; text-align: right; white-space: nowrap; border-bottom: 1px solid var(--line); }
+th, td { padding: 0.25rem 0.7rem; text-align: right; vertical-align: top;
+  white-space: nowrap; border-bottom: 1px solid var(--line); }
 th { color: var(--dim); font-weight: 600; border-bottom-width: 2px; vertical-align: bottom; }
 .l { text-align: left; }
-td.l + td.l { white-space: normal; min-width: 16rem; }
+td.l + td.l { white-space: normal; min-width: 13rem; }
 td b { color: var(--best); }
 tr > :first-child { position: sticky; left: 0; background: var(--page); padding-left: 0; }
 .note, figcaption, footer { color: var(--dim); font-size: 0.85rem; }

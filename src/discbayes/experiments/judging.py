@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import re
 import warnings
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from time import perf_counter
 from typing import Any, NamedTuple
 
@@ -17,6 +18,8 @@ from discbayes.experiments.metrics import measures
 from discbayes.recipes import recipe
 
 FIGURES = ("accuracy", "log_loss", "brier", "ece")
+_VARYING = re.compile(r"\d+|'[^']*'")
+KIND_LENGTH = 80
 SIZES = ("n_test", "parameters", "fit_seconds", "predict_seconds")
 
 
@@ -56,7 +59,8 @@ def with_masked_cells(X: Any, mask: np.ndarray) -> Any:
     if isinstance(X, Table):
         return X.with_gaps(mask)
     if isinstance(X, np.ndarray):
-        return np.where(mask, None if X.dtype == object else np.nan, X)
+        gap: Any = None if X.dtype == object else np.nan
+        return np.where(mask, gap, X)
     columns = nw.from_native(X, eager_only=True).iter_columns()
     cells = {column.name: _masked(column, mask[:, place]) for place, column in enumerate(columns)}
     return frame_like(cells, "auto", X)
@@ -66,7 +70,25 @@ def _masked(column: Any, mask: np.ndarray) -> np.ndarray:
     values = column.to_numpy()
     if column.dtype.is_numeric():
         return np.where(mask, np.nan, values)
-    return np.where(mask, None, np.where(column.is_null().to_numpy(), None, values))
+    gap: Any = None
+    return np.where(mask | column.is_null().to_numpy(), gap, values)
+
+
+def distinct(messages: Iterable[str]) -> list[str]:
+    """The first message of each kind.
+
+    >>> distinct(["column 'a' has 3 gaps", "column 'b' has 4 gaps", "no rows"])
+    ["column 'a' has 3 gaps", 'no rows']
+    """
+    first: dict[str, str] = {}
+    for message in messages:
+        first.setdefault(message_kind(message), message)
+    return list(first.values())
+
+
+def message_kind(message: str) -> str:
+    """How a message begins, without the numbers and quoted values that vary."""
+    return _VARYING.sub("", message)[:KIND_LENGTH]
 
 
 class Judged(NamedTuple):
@@ -100,7 +122,7 @@ def judge(
             found |= {f"{name}@{share}": with_gaps[name] for name in FIGURES[:2]}
     found |= {"n_test": len(test), "parameters": _size(estimator)}
     found |= {"fit_seconds": fitted - started, "predict_seconds": done - fitted}
-    return Judged(found, "; ".join(dict.fromkeys(str(warning.message) for warning in caught)), shares)
+    return Judged(found, "; ".join(distinct(str(warning.message) for warning in caught)), shares)
 
 
 def _size(estimator: Any) -> int:

@@ -40,6 +40,7 @@ MOST_ROWS = {MNIST: 6000, USPS: 1500}  # by which λ is chosen; elsewhere all tr
 ANNEALED = ("TAN-SA-CR", "TAN-SA-MM")
 STRUCTURES = ("NB", "TAN-CMI", "TAN-HC-CR", "TAN-HC-MM", *ANNEALED)
 TOLERANCE = 1.0
+EARLY = "MM tuned"  # fits that end after the number of iterations that held-out rows find best
 NOTE = 60  # characters of a warning that are kept
 
 PROTOCOL = """mnist14 (14 × 14 pixels, 60,000 training and 10,000 test rows) has the published split. Of spambase only
@@ -75,7 +76,7 @@ def p12_tasks(quick: bool) -> list[Task]:
     """All structures, each with ML and MM parameters; the runs that the tables and Figures 2 and 3 share."""
     names, n_runs = ((QUICK,), 2) if quick else (SETS, N_RUNS)
     return [
-        Task(name, fold, (f"{structure}-ML", f"{structure}-MM"), run, learn)
+        Task(name, fold, recipes_of(structure, name), run, learn)
         for name in names
         for structure in (*STRUCTURES[:4], *reversed(ANNEALED))
         for run in range(n_runs if structure in ANNEALED else 1)
@@ -83,31 +84,28 @@ def p12_tasks(quick: bool) -> list[Task]:
     ]
 
 
-def tuned_tasks(quick: bool) -> list[Task]:
-    """MM parameters that end after the number of iterations that held-out rows find best."""
-    return [
-        Task(name, fold, (f"{structure}-MM tuned",), 0, learn, {"tables": {"stopping": "cross-tuning"}})
-        for name in ((QUICK,) if quick else SETS)
-        for structure in STRUCTURES[:2]
-        for fold in range(N_SPLITS.get(name, 1))
-    ]
+def recipes_of(structure: str, name: str) -> tuple[str, ...]:
+    """ML and MM parameters, and MM parameters that end early: on small data with all structures.
+
+    >>> recipes_of("TAN-HC-CR", "mnist14"), recipes_of("NB", "mnist14")
+    (('TAN-HC-CR-ML', 'TAN-HC-CR-MM'), ('NB-ML', 'NB-MM', 'NB-MM tuned'))
+    """
+    early = (f"{structure}-{EARLY}",) if name in (SPAM, QUICK) or structure in STRUCTURES[:2] else ()
+    return (f"{structure}-ML", f"{structure}-MM", *early)
 
 
 # ---- learning
 
 
 def learn(task: Task) -> Iterator[Result]:
-    """A structure, and the tables of each recipe with it.
-
-    Options of the task are settings of the search and of the tables: ``{"search": …, "tables": …}``.
-    """
+    """A structure, and the tables of each recipe with it; options of the task are settings of the search."""
     part = p12_part(task.data, task.fold)
     recipes = {label: parse(label.split()[0]) for label in task.recipes}
     found, lam = find_structure(task, next(iter(recipes.values())))
     about = {"score": _score_of(found), "score_lam": lam}
     for label, recipe in recipes.items():
         chosen = table_scale(task.data, task.fold, recipe.structure_tag) if recipe.parameters_tag == "MM" else math.nan
-        tables = learn_tables(part, found.value, table_learner(recipe, chosen, task.options.get("tables", {})))
+        tables = learn_tables(part, found.value, table_learner(label, chosen))
         figures = judged(part, found, tables) | about | {"lam": chosen}
         note = shorten(tables.warned, NOTE, placeholder=" …")
         yield task.result(label, figures, found.seconds + tables.seconds, note)
@@ -119,7 +117,7 @@ def find_structure(task: Task, recipe: Recipe) -> tuple[Learned, float]:
     if recipe.structure_tag.endswith("-MM"):
         lam = score_scale(task.data, task.fold)
         learner.set_params(score=Margin(lam))
-    learner.set_params(**task.options.get("search", {}))
+    learner.set_params(**task.options)
     return learn_structure(p12_part(task.data, task.fold), learner, task.seed), lam
 
 
@@ -129,10 +127,11 @@ def _score_of(found: Learned) -> float:
     return last["score"] if "abandoned" in last or "temperature" in last else math.nan
 
 
-def table_learner(recipe: Recipe, lam: float, given: Mapping[str, Any]) -> Any:
+def table_learner(label: str, lam: float) -> Any:
     """The parameters of a recipe, with λ of the margin."""
-    numbers = {} if math.isnan(lam) else {"lam": lam}
-    return recipe.parameters.set_params(**numbers, **given)
+    recipe = parse(label.split()[0])
+    early = {"stopping": "cross-tuning"} if label.endswith(EARLY) else {}
+    return recipe.parameters.set_params(**({} if math.isnan(lam) else {"lam": lam}), **early)
 
 
 @cache

@@ -54,6 +54,11 @@ def page(store: Store) -> Sequence[Block]:
     return [there, beside("Accuracy (%)", ours, PUBLISHED, RECIPES, COLUMNS, TOLERANCE, corner="classifier")]
 
 
+PROTOCOL = """\
+As `p10-table7` and `p10-table1`; Ext: given the parents of all other features, each feature chooses again, none \
+being a choice, until nothing changes. The order is found once. usps is not the data set of P10."""
+
+
 EXPERIMENT = Experiment(
     name="p10-table5",
     paper="P10",
@@ -61,4 +66,5 @@ EXPERIMENT = Experiment(
     title="Parents of an order, chosen again until nothing changes",
     tasks=tasks,
     page=page,
+    protocol=PROTOCOL,
 )

@@ -30,15 +30,16 @@ from discbayes.experiments.papers._p10 import (
 )
 from discbayes.experiments.papers.p10_table7 import PARAMETERS
 from discbayes.experiments.papers.spec import Experiment
-from discbayes.experiments.parts import load_part
+from discbayes.experiments.parts import Part, load_part
 from discbayes.experiments.store import Result, Store
 from discbayes.experiments.tasks import Task
 from discbayes.network import Layout, Structure, Tables
-from discbayes.parameters import MaximumConditionalLikelihood
+from discbayes.parameters import MaximumConditionalLikelihood, MaximumLikelihood
 from discbayes.recipes import parse
 
 WITHOUT = "TAN-OMI-CR"
-ITERATIONS = (1, 5)
+TUNED = "tuned"  # as many iterations as cross tuning finds for naive Bayes
+ITERATIONS = (1, 5, TUNED)
 
 
 class WarmStarted:
@@ -83,21 +84,29 @@ def widened(tables: Tables, layout: Layout, child: int, place: int) -> Tables:
 def work(task: Task) -> Iterator[Result]:
     """Find the structure once, and learn its parameters in each way."""
     part = load_part(task.data, task.fold, task.seed)
-    learner = parse(_plain(task.recipes[0])).structure.set_params(parameters=_inner(task.options.get("iterations")))
+    inner = _inner(part, task.options.get("iterations"), task.seed)
+    learner = parse(_plain(task.recipes[0])).structure.set_params(parameters=inner)
     found = learn_structure(part, learner, task.seed)
     for tag in task.recipes:
         tables = learn_tables(part, found.value, parse(_plain(tag)).parameters, task.seed)
         yield task.result(tag, judged(part, found, tables), found.seconds + tables.seconds)
 
 
-def _inner(iterations: int | None) -> Any:
+def _inner(part: Part, iterations: int | str | None, seed: int) -> Any:
     """How the search trains a candidate: to convergence from a warm start, or for some iterations from ML on."""
     if iterations is None:
         return WarmStarted(MaximumConditionalLikelihood())
-    return MaximumConditionalLikelihood(max_iter=iterations)
+    n = _tuned_iterations(part, seed) if iterations == TUNED else iterations
+    return MaximumConditionalLikelihood(max_iter=n) if n else MaximumLikelihood()
 
 
-def _shortened(tag: str, iterations: int) -> str:
+def _tuned_iterations(part: Part, seed: int) -> int:
+    naive = Structure.naive(part.data.n_features)
+    tables = learn_tables(part, naive, MaximumConditionalLikelihood(stopping="cross-tuning"), seed)
+    return sum("iteration" in line for line in tables.history)
+
+
+def _shortened(tag: str, iterations: int | str) -> str:
     return f"{tag}, iterations={iterations}"
 
 

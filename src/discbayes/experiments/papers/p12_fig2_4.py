@@ -48,7 +48,7 @@ def schedule_tasks(quick: bool) -> list[Task]:
     """Annealing with each D but the usual one."""
     names, cooling = ((QUICK,), COOLING[:1]) if quick else (COOLED, COOLING)
     return [
-        Task(name, 0, (label_of(structure, factor),), run, learn, {"search": {"cooling": factor}})
+        Task(name, 0, (label_of(structure, factor),), run, learn, {"cooling": factor})
         for name in names
         for structure in ANNEALED
         for factor in cooling

@@ -11,7 +11,7 @@ import numpy as np
 from discbayes.experiments.blocks import Block, Picture, Table
 from discbayes.experiments.learning import learn_structure, learn_tables
 from discbayes.experiments.papers._p10_orders import draw_curves
-from discbayes.experiments.papers._p12 import MNIST, QUICK, p12_part, table_learner, table_scale
+from discbayes.experiments.papers._p12 import EARLY, MNIST, QUICK, p12_part, table_learner, table_scale
 from discbayes.experiments.papers._p12_svm import SVM, SVM_PROTOCOL, fit_machine
 from discbayes.experiments.papers._p13 import decisions, how_many
 from discbayes.experiments.papers.p10_fig13 import METRICS, MISSING, N_FEATURES
@@ -21,8 +21,7 @@ from discbayes.experiments.store import Result, Store
 from discbayes.experiments.tasks import Task
 from discbayes.recipes import parse
 
-TUNED = "NB-MM tuned"  # ends after the number of iterations that held-out rows find best
-NETWORKS = ("NB-ML", "NB-MM", TUNED)
+NETWORKS = ("NB-ML", "NB-MM", f"NB-{EARLY}")
 RECIPES = (*NETWORKS, SVM)
 N_DRAWS, N_DRAWS_SVM = 100, 3
 Judge = Callable[[np.ndarray], np.ndarray]
@@ -51,12 +50,10 @@ def judge_of(name: str, recipe: str) -> Judge:
     """What a classifier, learned once, says of rows given as codes."""
     if recipe == SVM:
         return _imputing(name)
-    part, tag = p12_part(name, 0), parse(recipe.split()[0])
-    given = {"stopping": "cross-tuning"} if recipe == TUNED else {}
-    lam = table_scale(name, 0, "NB") if tag.parameters_tag == "MM" else np.nan
-    return decisions(
-        learn_tables(part, learn_structure(part, tag.structure).value, table_learner(tag, lam, given)).value
-    )
+    part, words = p12_part(name, 0), parse(recipe.split()[0])
+    lam = table_scale(name, 0, "NB") if words.parameters_tag == "MM" else np.nan
+    structure = learn_structure(part, words.structure).value
+    return decisions(learn_tables(part, structure, table_learner(recipe, lam)).value)
 
 
 def _imputing(name: str) -> Judge:

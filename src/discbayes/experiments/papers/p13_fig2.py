@@ -78,6 +78,6 @@ with nothing missing, and larger λ lose faster. Other than there, λ beyond 16 
 then."""
 
 EXPERIMENT = Experiment(
-    "p13-fig2", "P13", "Figure 2", "features missing at test, for several λ (vehicle, TAN)",
+    "p13-fig2", "P13", "Figure 2", "Features missing at test, for several λ (vehicle, TAN)",
     tasks, page, METRICS, protocol=PROTOCOL, deviations=DEVIATIONS,
 )  # fmt: skip

@@ -107,6 +107,6 @@ but for the virtual observation.
 DEVIATIONS = """"""
 
 EXPERIMENT = Experiment(
-    "p13-fig3", "P13", "Figure 3 and section 5.3", "what is left of the likelihood of ML",
+    "p13-fig3", "P13", "Figure 3 and section 5.3", "What discriminative parameters leave of the likelihood",
     tasks, page, METRICS, store="p13-table1", protocol=PROTOCOL, deviations=DEVIATIONS,
 )  # fmt: skip

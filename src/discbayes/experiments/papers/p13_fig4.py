@@ -179,6 +179,6 @@ DEVIATIONS = f"""P13 prints a figure without numbers, the mean over 30 UCI sets.
 {CHANGED}"""
 
 EXPERIMENT = Experiment(
-    "p13-fig4", "P13", "Figure 4", "features missing at test, averaged over data sets (TAN, SVM, LR)",
+    "p13-fig4", "P13", "Figure 4", "Features missing at test, averaged over data sets (TAN, SVM, LR)",
     tasks, page, METRICS, protocol=PROTOCOL, deviations=DEVIATIONS,
 )  # fmt: skip

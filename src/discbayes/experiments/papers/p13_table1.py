@@ -248,6 +248,6 @@ The columns of the SVMs are P13's and were not run."""
 DEVIATIONS = f"""{CHANGED}"""
 
 EXPERIMENT = Experiment(
-    "p13-table1", "P13", "Table 1", "accuracy of ML, MCL, MM and ML-BN-SVM parameters",
+    "p13-table1", "P13", "Table 1", "Accuracy of ML, MCL, MM and ML-BN-SVM parameters (TAN and naive Bayes)",
     tasks, page, METRICS, protocol=PROTOCOL, deviations=DEVIATIONS,
 )  # fmt: skip
