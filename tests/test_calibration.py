@@ -296,33 +296,44 @@ OPTIONS = {
 }
 
 
+def dealt(keys, classes, weight, n_folds, enough=np.inf):
+    """Row m is held out in fold m and, where it has a weight of two, in fold m + 1, once in each."""
+    held_out = np.zeros((n_folds, classes.size))
+    for m, times in enumerate(weight):
+        for k in range(int(times)):
+            held_out[(m + k) % n_folds, m] += 1
+    return held_out
+
+
 @pytest.mark.parametrize("case", OPTIONS)
 @pytest.mark.parametrize("kind", KINDS)
 def test_each_fold_is_scored_by_a_fit_on_the_other_rows(kind, case, monkeypatch):
     """The same map from the outside: fit on the rest, score the fold, learn from all scores together."""
     X, y = mixed(120)
-    weight = np.random.default_rng(2).integers(0, 3, y.size).astype(float) if case == "weights" else None
+    weight = np.random.default_rng(2).integers(0, 3, y.size).astype(float) if case == "weights" else np.ones(y.size)
     seen = {}
     monkeypatch.setitem(calibration.CALIBRATIONS, kind, lambda *given: seen.update(given=given) or learn(*given))
     learn = learn_temperature if kind == "temperature" else learn_isotonic
-    monkeypatch.setattr(estimator, "held_out_folds", lambda keys, classes, n_folds: np.arange(classes.size) % n_folds)
+    monkeypatch.setattr(estimator, "held_out_weights", dealt)
     settings = {"parameters": "map", **OPTIONS[case]}
-    clf = BayesNetClassifier(calibrate=kind, calibrate_folds=3, **settings).fit(X, y, weight)
+    clf = BayesNetClassifier(calibrate=kind, calibrate_folds=3, **settings)
+    clf.fit(X, y, weight if case == "weights" else None)
 
-    kept = np.ones(y.size, bool) if weight is None else weight > 0
+    kept = weight > 0
     if case == "drop":
         kept &= ~X.isna().any(axis=1).to_numpy()
-    X, y, weight = X[kept], y[kept], None if weight is None else weight[kept]
-    log_joint, codes = np.empty((y.size, 2)), np.searchsorted(clf.classes_, y)
-    for fold in range(3):
-        out = np.arange(y.size) % 3 == fold
-        other = BayesNetClassifier(calibrate=None, **settings).fit(
-            X[~out], y[~out], None if weight is None else weight[~out]
-        )
-        log_joint[out] = other.set_params(unknown="marginalize").predict_joint_log_proba(X[out])
-        lost = out & np.isneginf(log_joint).all(axis=1)
-        log_joint[lost] = other.network_.parameters.log_prior
-    size = np.ones(y.size) if weight is None else weight
+    X, y, weight = X[kept], y[kept], weight[kept]
+    log_joint, rows, sizes, codes = [], [], [], np.searchsorted(clf.classes_, y)
+    for out in dealt(None, codes, weight, 3):
+        rest = np.repeat(np.arange(y.size), (weight - out).astype(int))
+        other = BayesNetClassifier(calibrate=None, **settings).fit(X.iloc[rest], y[rest])
+        said = other.set_params(unknown="marginalize").predict_joint_log_proba(X[out > 0])
+        said[np.isneginf(said).all(axis=1)] = other.network_.parameters.log_prior
+        log_joint.append(said)
+        rows.append(np.flatnonzero(out))
+        sizes.append(out[out > 0])
+    log_joint, rows, size = np.concatenate(log_joint), np.concatenate(rows), np.concatenate(sizes)
+    codes = codes[rows]
     if case == "balanced":
         size = size * (y.size / 2 / np.bincount(codes))[codes]
     if case == "prior":
@@ -387,10 +398,12 @@ def test_seeds_and_threads_change_no_bit(kind, parameters):
 @pytest.mark.parametrize("kind", KINDS)
 def test_seeds_of_learners_that_draw_repeat(kind):
     """What a fold draws follows from the seed, and is not what the others draw."""
-    X, y = mixed(150)
-    drawing = Annealing(max_tries=20, max_successes=5, max_rejections=30)
+    X, y = mixed(80)
+    drawing = Annealing(max_tries=8, max_successes=3, max_rejections=10)
     fits = [
-        BayesNetClassifier(drawing, "map", calibrate=kind, random_state=seed).fit(X, y).predict_proba(X)
+        BayesNetClassifier(drawing, "map", calibrate=kind, calibrate_folds=2, random_state=seed)
+        .fit(X, y)
+        .predict_proba(X)
         for seed in (1, 1, 2)
     ]
     np.testing.assert_array_equal(fits[0], fits[1])
@@ -441,23 +454,24 @@ def test_a_class_of_one_row_is_never_held_out():
         )
 
 
-def test_a_class_of_equal_rows_is_never_held_out():
-    """Each class calibrated on its own would take it for one that no row has."""
+@pytest.mark.parametrize("kind", KINDS)
+def test_a_class_of_equal_rows_is_held_out_in_parts(kind):
     rng = np.random.default_rng(0)
     X = rng.integers(0, 2, (120, 3))
     y = np.where(rng.random(120) < 0.9, X[:, 0], 1 - X[:, 0])
     X[:30], y[:30] = 2, 2
-    clf = BayesNetClassifier("nb", discretizer=None, calibrate="temperature").fit(X, y)
+    clf = BayesNetClassifier("nb", discretizer=None, calibrate=kind).fit(X, y)
     assert clf.predict_proba(X[:1])[0, 2] > 0.9
-    with pytest.raises(ValueError, match="class 2 has equal rows only, and calibrate='isotonic' needs 2 different"):
-        BayesNetClassifier("nb", discretizer=None, calibrate="isotonic").fit(X, y)
 
 
-def test_equal_rows_in_every_class_are_nothing_to_calibrate_by():
-    X, y = np.array([[0, 0], [1, 1]] * 20), np.array([0, 1] * 20)
-    warm, plain = (BayesNetClassifier("nb", discretizer=None, calibrate=c).fit(X, y) for c in ("temperature", None))
-    assert warm.calibration_ is None
-    np.testing.assert_array_equal(warm.predict_proba(X), plain.predict_proba(X))
+@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("as_weights", [False, True])
+def test_few_distinct_rows_are_calibrated_by_their_shares(kind, as_weights):
+    """A network that is right already stays so: no fold takes all rows of a kind away."""
+    X, y, times = np.array([[0], [0], [1], [1]]), np.array([0, 1, 0, 1]), np.array([400, 100, 50, 450])
+    given = (X, y, times) if as_weights else (np.repeat(X, times, axis=0), np.repeat(y, times))
+    clf = BayesNetClassifier("nb", discretizer=None, calibrate=kind).fit(*given)
+    np.testing.assert_allclose(clf.predict_proba([[0], [1]]), [[0.8, 0.2], [0.1, 0.9]], atol=0.01)
 
 
 def test_more_folds_than_rows_hold_out_one_at_a_time():
@@ -563,11 +577,11 @@ def test_calibrated_shifts_beat_plain_ones():
 
 
 def test_rows_that_are_impossible_in_every_class():
-    X = np.array([[0, 0, 0], [0, 0, 1], [1, 1, 0], [1, 1, 1]] * 10)
+    X = np.array([[0, 0], [0, 0], [1, 1], [1, 1]] * 10)
     y = np.array([0, 0, 1, 1] * 10)
     for kind in KINDS:
         clf = BayesNetClassifier("nb", MaximumLikelihood(epsilon=0), discretizer=None, calibrate=kind)
-        share = clf.fit(X, y).predict_proba([[0, 1, 0], [0, 0, 0]])
+        share = clf.fit(X, y).predict_proba([[0, 1], [0, 0]])
         assert clf.calibration_ is not None
         np.testing.assert_allclose(share.sum(axis=1), 1)
         assert share[0] == pytest.approx([0.5, 0.5])

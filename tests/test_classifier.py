@@ -167,13 +167,15 @@ def test_order_of_rows_and_columns_changes_nothing(mixed):
     np.testing.assert_allclose(one.predict_proba(X), two.predict_proba(X[columns]), atol=1e-12)
 
 
-def test_class_weight_moves_the_prior_and_not_the_cuts(mixed):
+@pytest.mark.parametrize("parameters", ["map", "hybrid"])
+def test_class_weight_moves_the_prior_and_not_the_cuts(mixed, parameters):
     X, y = mixed
-    plain = BayesNetClassifier().fit(X, y)
-    balanced = BayesNetClassifier(class_weight="balanced").fit(X, y)
-    np.testing.assert_allclose(np.exp(balanced.network_.parameters.log_prior), [0.5, 0.5], atol=1e-3)
+    plain = BayesNetClassifier("tan", parameters).fit(X, y)
+    balanced = BayesNetClassifier("tan", parameters, class_weight="balanced").fit(X, y)
+    if parameters == "map":  # the prior of the other is a parameter like all others
+        np.testing.assert_allclose(np.exp(balanced.network_.parameters.log_prior), [0.5, 0.5], atol=1e-3)
     assert plain.network_.domain == balanced.network_.domain
-    dictionary = BayesNetClassifier(class_weight={"sick": 3, "well": 1}).fit(X, y)
+    dictionary = BayesNetClassifier("tan", parameters, class_weight={"sick": 3, "well": 1}).fit(X, y)
     assert (dictionary.predict(X) == "sick").sum() > (plain.predict(X) == "sick").sum()
     with pytest.raises(ValueError, match="negative"):
         BayesNetClassifier(class_weight={"sick": -1, "well": 1}).fit(X, y)
@@ -181,9 +183,9 @@ def test_class_weight_moves_the_prior_and_not_the_cuts(mixed):
 
 def test_given_prior_and_prior_shift(mixed):
     X, y = mixed
-    fixed = BayesNetClassifier(class_prior=[0.9, 0.1]).fit(X, y)
+    fixed = BayesNetClassifier("tan", "map", class_prior=[0.9, 0.1]).fit(X, y)
     np.testing.assert_allclose(np.exp(fixed.network_.parameters.log_prior), [0.9, 0.1])
-    plain = BayesNetClassifier().fit(X, y)
+    plain = BayesNetClassifier("tan", "map").fit(X, y)
     np.testing.assert_allclose(plain.predict_proba(X, class_prior=[0.9, 0.1]), fixed.predict_proba(X), atol=1e-12)
     np.testing.assert_array_equal(plain.predict(X, class_prior=[0.9, 0.1]), fixed.predict(X))
     only = plain.predict_proba(X, class_prior=[1.0, 0.0])
@@ -195,8 +197,8 @@ def test_given_prior_and_prior_shift(mixed):
 
 def test_a_prior_of_zero_at_fit_can_be_replaced(mixed):
     X, y = mixed
-    zero = BayesNetClassifier(class_prior=[0, 1]).fit(X, y)
-    even = BayesNetClassifier(class_prior=[0.5, 0.5]).fit(X, y)
+    zero = BayesNetClassifier("tan", "map", class_prior=[0, 1]).fit(X, y)
+    even = BayesNetClassifier("tan", "map", class_prior=[0.5, 0.5]).fit(X, y)
     np.testing.assert_allclose(zero.predict_proba(X, class_prior=[0.5, 0.5]), even.predict_proba(X), atol=1e-12)
     np.testing.assert_array_equal(zero.predict_proba(X)[:, 0], 0)
 
@@ -206,10 +208,10 @@ def test_the_structure_does_not_depend_on_the_scale_of_weights(scale):
     rng = np.random.default_rng(0)
     X = rng.integers(0, 3, (300, 4))
     y = (X[:, 0] + X[:, 1] > 2).astype(int)
-    one = BayesNetClassifier(discretizer=None).fit(X, y)
+    one = BayesNetClassifier("tan", "map", discretizer=None).fit(X, y)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
-        two = BayesNetClassifier(discretizer=None).fit(X, y, sample_weight=np.full(300, scale))
+        two = BayesNetClassifier("tan", "map", discretizer=None).fit(X, y, sample_weight=np.full(300, scale))
     assert one.structure_ == two.structure_
     np.testing.assert_allclose([s["score"] for s in one.history_], [s["score"] for s in two.history_], rtol=1e-9)
 
@@ -262,7 +264,7 @@ def test_known_structures_as_edges_structures_and_learners(mixed):
 
 def test_history_and_progress(mixed, capsys):
     X, y = mixed
-    clf = BayesNetClassifier().fit(X, y)
+    clf = BayesNetClassifier("tan", "map").fit(X, y)
     assert capsys.readouterr().err == ""
     step = {"edge", "score", "evaluations", "seconds"}
     assert [set(found) for found in clf.history_] == [step] * clf.structure_.n_edges
@@ -278,10 +280,14 @@ def test_history_and_progress(mixed, capsys):
 def test_frames_of_every_kind_give_the_same_model(mixed):
     X, y = mixed
     plain = X.astype({"grade": "str"}).replace({"grade": {"nan": None}})
-    reference = BayesNetClassifier(KDB(k=2)).fit(plain, y)
+    unnamed = plain.set_axis([f"x{position}" for position in range(plain.shape[1])], axis=1)
+    reference = BayesNetClassifier(KDB(k=2), "map").fit(plain, y)
     for frame in (pl.from_pandas(plain), pa.Table.from_pandas(plain), plain.to_numpy(dtype=object)):
-        clf = BayesNetClassifier(KDB(k=2)).fit(frame, y)
+        clf = BayesNetClassifier(KDB(k=2), "map").fit(frame, y)
         np.testing.assert_array_equal(clf.predict_proba(frame), reference.predict_proba(plain))
+    for frame in (pl.from_pandas(unnamed), pa.Table.from_pandas(unnamed), plain.to_numpy(dtype=object)):
+        reference, clf = (BayesNetClassifier(KDB(k=2)).fit(given, y) for given in (unnamed, frame))
+        np.testing.assert_array_equal(clf.predict_proba(frame), reference.predict_proba(unnamed))
 
 
 @pytest.mark.parametrize("labels", [[1, 2], [True, False], ["a", "b"], [0.0, 3.0]])
@@ -340,7 +346,7 @@ def test_a_row_with_every_feature_missing_gets_the_class_prior(mixed):
     nothing = X.iloc[:1].copy().astype(object)
     nothing.loc[:, :] = None
     for structure in ("nb", "tan", KDB(k=2)):
-        clf = BayesNetClassifier(structure).fit(X, y)
+        clf = BayesNetClassifier(structure, "map").fit(X, y)
         np.testing.assert_allclose(clf.predict_proba(nothing)[0], np.exp(clf.network_.parameters.log_prior), atol=1e-12)
 
 
@@ -400,11 +406,11 @@ def test_dense_structures_name_the_columns_or_draw(mixed):
     full = [(a, b) for i, b in enumerate(X.columns) for a in X.columns[:i]]
     gappy = X.astype(object)
     gappy.iloc[:, :4] = None
-    strict = BayesNetClassifier(full, max_factor_size=3).fit(X, y)
+    strict = BayesNetClassifier(full, "map", max_factor_size=3).fit(X, y)
     with pytest.raises(FactorTooLargeError, match="age, city, smoker"):
         strict.predict(gappy)
-    drawn = BayesNetClassifier(full, max_factor_size=3, n_draws=20_000 if not UNCOMPILED else 200).fit(X, y)
-    exact = BayesNetClassifier(full).fit(X, y)
+    drawn = BayesNetClassifier(full, "map", max_factor_size=3, n_draws=20_000 if not UNCOMPILED else 200).fit(X, y)
+    exact = BayesNetClassifier(full, "map").fit(X, y)
     shares, error = drawn.network_.posterior_with_error(gappy.iloc[:5])
     assert (np.abs(shares - exact.predict_proba(gappy.iloc[:5])) < 5 * error + 1e-12).all()
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import math
 import pickle
+from dataclasses import replace
 from html.parser import HTMLParser
 
 import numpy as np
@@ -218,7 +219,7 @@ def test_an_interrupted_run_goes_on_to_the_same_table(tmp_path, found, no_page):
 
 def test_nothing_is_run_twice_and_methods_can_be_added(folder, monkeypatch, no_page):
     ran = []
-    monkeypatch.setattr(cells, "judge", lambda *all_of_it: ran.append(1) or 1 / 0)
+    monkeypatch.setattr(cells, "examine", lambda *all_of_it: ran.append(1) or 1 / 0)
     same = compare(X, Y, RECIPES, BASELINES, cv=N_FOLDS, missing=SHARES, folder=folder, name="rows")
     assert not ran
     assert same.methods == METHODS
@@ -290,6 +291,14 @@ def test_warnings_become_notes():
     noted = compare(short, Y, ["NB-MAP"], [], cv=2)
     assert "all of them are numbers except '?'" in noted.note("NB-MAP")
     assert not noted.failed
+
+
+def test_notes_are_told_once():
+    """Messages that differ in numbers and values only are one; methods that say the same share a line."""
+    said = ["column 'a' has 3 gaps", "column 'b' has 4 gaps", ""]
+    results = [Result("d", f, m, 0, {"accuracy": 1.0}, note=said[f]) for m in ("x", "y") for f in range(3)]
+    one = replace(made({"x": [1.0] * 3, "y": [1.0] * 3}), results=tuple(results))
+    assert one.tables()[-1].rows == [["x, y", "column 'a' has 3 gaps (2 of 3 folds)"]]
 
 
 def test_samples_are_marked(monkeypatch):

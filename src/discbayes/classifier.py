@@ -24,7 +24,7 @@ from discbayes.calibration import (
     Calibration,
     check_calibration,
     check_held_out,
-    held_out_folds,
+    held_out_weights,
     possible_rows,
 )
 from discbayes.costs import cheapest, cost_matrix
@@ -73,13 +73,13 @@ class BayesNetClassifier(ClassifierMixin, BaseEstimator):
     calibrate : {"auto", "temperature", "isotonic"} or None, default="auto"
         How the probabilities are made to mean what they say, by what networks that were learned without them say of
         the training rows. "temperature" divides the log-joint by one number, which changes no decision; "isotonic"
-        has a rising function for each class, which needs some thousand rows, and two different ones of each class.
+        has a rising function for each class, which needs some thousand rows, and two of each class at least.
         "auto" is "temperature" for the default parameters and None for others. ``network_`` and
         ``predict_joint_log_proba`` stay as they are.
     calibrate_folds : int, default=5
         The number of such networks: everything, the cuts included, is learned anew without one fold of the rows. For a
-        temperature there are fewer as soon as 5,000 rows were held out. Equal rows are in the same fold, so that a
-        weight of two is the same as the row twice.
+        temperature there are fewer as soon as 5,000 rows were held out. What is in the rows says which fold they are
+        in, and a weight of two is the same as the row twice.
     max_factor_size : int
         Cells of the largest factor that exact prediction with gaps may build; more is an error.
     n_draws : int, optional
@@ -103,7 +103,7 @@ class BayesNetClassifier(ClassifierMixin, BaseEstimator):
         The trace of the search.
     calibration_ : Temperature, Isotonic or None
         What ``calibrate`` has found: its ``temperature``, or its thresholds ``log_odds`` and ``probabilities``. None
-        without it, with one class, and where no class has two rows that differ.
+        without it, with one class, and where every class has one row.
     n_features_in_, feature_names_in_
         As everywhere in scikit-learn.
 
@@ -181,9 +181,10 @@ class BayesNetClassifier(ClassifierMixin, BaseEstimator):
             warnings.warn(
                 f"y has one class only, {data.domain.target.values[0]!r}: it is all that can be predicted", stacklevel=2
             )
-        folds = self._calibration_folds(calibrate, table, encoder, data)
-        network = self._learn(data, encoder.classes_, context)
-        calibration = self._learn_calibration(calibrate, folds, table, encoder, data, context)
+        held_out = self._held_out(calibrate, table, encoder, data)
+        network, calibration = self._learn(data, encoder.classes_, context), None
+        if calibrate is not None and held_out is not None:
+            calibration = self._learn_calibration(calibrate, held_out, table, encoder, data, context)
         validate_data(self, X, skip_check_array=True)
         self._adopt(encoder, network, calibration)
         self.history_ = context.history
@@ -217,58 +218,55 @@ class BayesNetClassifier(ClassifierMixin, BaseEstimator):
             return self.calibrate
         return "temperature" if self.parameters == HYBRID else None
 
-    def _calibration_folds(self, name: str | None, table: Table, encoder: FrameEncoder, data: Encoded) -> np.ndarray:
-        """The fold that each row is held out in, to calibrate by it; -1 for none."""
+    def _held_out(self, name: str | None, table: Table, encoder: FrameEncoder, data: Encoded) -> np.ndarray | None:
+        """How much of each row is held out in each fold, to calibrate by it; None where nothing is."""
         if name is None or data.n_classes == 1:
-            return np.full(data.n_samples, -1)
-        rows = table if encoder.kept_rows_ is None else table.take(encoder.kept_rows_)
-        folds = held_out_folds(table_keys(rows), data.classes, self.calibrate_folds)
-        if self.calibrate != AUTO:
-            check_held_out(name, folds, data.classes, list(data.domain.target.values))
-        return folds
-
-    def _learn_calibration(
-        self, name: str | None, folds: np.ndarray, table: Table, encoder: FrameEncoder, data: Encoded, context: Context
-    ) -> Calibration | None:
-        """The map to calibrated probabilities, from what networks say of rows that they were not learned from."""
-        if name is None or (folds < 0).all():
             return None
         rows = table if encoder.kept_rows_ is None else table.take(encoder.kept_rows_)
-        log_joint, used = np.empty((data.n_samples, data.n_classes)), np.zeros(data.n_samples, bool)
-        size = np.ones(data.n_samples) if data.weight is None else data.weight
+        enough = ENOUGH_ROWS.get(name, np.inf)
+        held_out = held_out_weights(table_keys(rows), data.classes, _weights(data), self.calibrate_folds, enough)
+        if self.calibrate != AUTO:
+            check_held_out(name, held_out, data.classes, list(data.domain.target.values))
+        return held_out if held_out.any() else None
+
+    def _learn_calibration(
+        self, name: str, held_out: np.ndarray, table: Table, encoder: FrameEncoder, data: Encoded, context: Context
+    ) -> Calibration:
+        """The map to calibrated probabilities, from what networks say of rows that they were not learned from."""
+        rows = table if encoder.kept_rows_ is None else table.take(encoder.kept_rows_)
+        said = []
         for fold, rng in enumerate(context.rng.spawn(self.calibrate_folds)):
-            held_out = folds == fold
-            if not held_out.any() or size[used].sum() >= ENOUGH_ROWS.get(name, np.inf):
-                continue
-            context.progress.stage(f"calibration: fold {fold + 1} of {self.calibrate_folds}")
-            own = Context(rng, self.n_jobs, Progress(self.verbose - 1))
-            log_joint[held_out] = self._held_out_log_joint(rows, encoder.classes_, data, held_out, own)
-            used |= held_out
+            if held_out[fold].any():
+                context.progress.stage(f"calibration: fold {fold + 1} of {self.calibrate_folds}")
+                own = Context(rng, self.n_jobs, Progress(self.verbose - 1))
+                said.append(self._held_out_log_joint(rows, encoder.classes_, data, held_out[fold], own))
         weight = self._calibration_weight(data, encoder.classes_)
         shares = np.bincount(data.classes, weight, data.n_classes) / weight.sum()
-        return CALIBRATIONS[name](log_joint[used], data.classes[used], weight[used], shares)
+        at = np.nonzero(held_out)  # fold by fold
+        weight = (weight / _weights(data))[at[1]] * held_out[at]
+        return CALIBRATIONS[name](np.concatenate(said), data.classes[at[1]], weight, shares)
 
     def _held_out_log_joint(
         self, rows: Table, classes: np.ndarray, data: Encoded, held_out: np.ndarray, context: Context
     ) -> np.ndarray:
-        """What a network that is learned from the other rows says of those that are held out.
+        """What a network that is learned without what is held out says of those rows.
 
         Only the kinds of the columns are taken from all rows.
         """
-        rest = ~held_out
-        weight = None if data.weight is None else data.weight[rest]
+        weight = _weights(data) - held_out
+        rest = weight > 0
         encoder = self._make_encoder([variable.kind == "categorical" for variable in data.domain.features])
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", UserWarning)  # the fit on all rows has said it
+            weight = None if (weight[rest] == 1).all() else weight[rest]
             seen = encoder.fit_transform(rows.take(rest), classes[data.classes[rest]], weight)
             network = self._learn(seen, encoder.classes_, context)
-            codes = encoder.transform(rows.take(held_out), "marginalize")
+            codes = encoder.transform(rows.take(held_out > 0), "marginalize")
         return possible_rows(network.log_joint_of(codes), network._prior)
 
     def _calibration_weight(self, data: Encoded, classes: np.ndarray) -> np.ndarray:
         """What each row counts in calibration: the classes have the shares that the network takes for their prior."""
-        weight = self._weighted(data, classes).weight
-        weight = np.ones(data.n_samples) if weight is None else weight
+        weight = _weights(self._weighted(data, classes))
         if self.class_prior is None:
             return weight
         shares = np.bincount(data.classes, weight, data.n_classes) / weight.sum()
@@ -456,6 +454,10 @@ class BayesNetClassifier(ClassifierMixin, BaseEstimator):
         tags.input_tags.categorical = True
         tags.input_tags.string = True
         return tags
+
+
+def _weights(data: Encoded) -> np.ndarray:
+    return np.ones(data.n_samples) if data.weight is None else data.weight
 
 
 def _learner(kind: str, given: Any, known: Mapping[str, Any], fixed: bool = False) -> Any:

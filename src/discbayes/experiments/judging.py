@@ -101,6 +101,14 @@ class Judged(NamedTuple):
 
 def judge(
     estimator: Any, X: Any, y: np.ndarray, train: np.ndarray, test: np.ndarray, masked: Mapping[int, Any]
+) -> tuple[dict[str, float], str]:
+    """The figures and the warnings of ``examine``."""
+    found = examine(estimator, X, y, train, test, masked)
+    return found.figures, found.warned
+
+
+def examine(
+    estimator: Any, X: Any, y: np.ndarray, train: np.ndarray, test: np.ndarray, masked: Mapping[int, Any]
 ) -> Judged:
     """What a method is worth: figures on the test rows, on the same rows with gaps, sizes and times.
 

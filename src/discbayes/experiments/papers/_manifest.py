@@ -49,7 +49,7 @@ def judged(task: Task) -> Iterator[Result]:
     train, test = folds(rows, N_FOLDS, task.seed)[task.fold]
     masked = {MISSING: _with_gaps(data, test, rows.generator(1 + task.fold))}
     for method in task.recipes:
-        figures, warned, _ = judge(estimator_of(method), data.X, data.y, train, test, masked)
+        figures, warned = judge(estimator_of(method), data.X, data.y, train, test, masked)
         yield task.result(method, figures, figures["fit_seconds"] + figures["predict_seconds"], warned[:200])
 
 

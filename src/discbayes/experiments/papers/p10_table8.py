@@ -211,13 +211,29 @@ def figures_of(store: Store) -> Figures:
 
 
 def worth(ours: Figures) -> str:
-    """On how many sets OMI-CR is better than random orders on average, in our figures and in P10's."""
-    said = []
-    for whose, figures in (("our figures", ours), ("P10's", PUBLISHED)):
-        pairs = [(figures.get((name, "OMI-CR")), figures.get((name, "RO-CR mean"))) for name in FRIEDMAN]
-        above = [a > b for a, b in pairs if a is not None and b is not None]
-        said.append(f"{sum(above)} of {len(above)} sets in {whose}")
-    return f"OMI-CR is above the mean of random orders on {' and on '.join(said)}."
+    """On how many sets one column is above another, in our figures and in P10's."""
+    omi, choosing = (
+        " and on ".join(
+            f"{above(figures, *pair)} sets in {whose}"
+            for whose, figures in (("our figures", ours), ("P10's", PUBLISHED))
+        )
+        for pair in (("OMI-CR", "RO-CR mean"), ("RO-CR max", "RO-CR min"))
+    )
+    return (
+        f"OMI-CR is above the mean of random orders on {omi}. Of random orders the one with the largest training "
+        f"rate is better on test rows than the one with the least on {choosing}."
+    )
+
+
+def above(figures: Figures, better: str, worse: str) -> str:
+    """On how many sets, of those that have both columns, the first is larger.
+
+    >>> above({("iris", "a"): 2.0, ("iris", "b"): 1.0, ("glass", "a"): 1.0}, "a", "b")
+    '1 of 1'
+    """
+    pairs = [(figures.get((name, better)), figures.get((name, worse))) for name in FRIEDMAN]
+    larger = [a > b for a, b in pairs if a is not None and b is not None]
+    return f"{sum(larger)} of {len(larger)}"
 
 
 def variants_table(store: Store) -> Table:
@@ -242,7 +258,38 @@ the training rows, of equal ones the first. Published figures in brackets.
 The last table shows how far an accuracy moves where the paper leaves something open: with the columns in another
 order, of edges that improve the rate equally another is the first; with the rows drawn anew, as many as in the
 published split are for training; and the whole numbers of letter as categories, without cut points."""
-DEVIATIONS = ""
+DEVIATIONS = """The averages are within 0.3 points of P10's but for that of the orders with the least training rate
+(0.65 below), and the standard deviations over orders are P10's within 0.2 points on all but glass2, iris,
+lymphography and pima. As in P10 an order by OMI is on average hardly better than a random one: by 0.04 points here,
+by 0.07 there. P10's remark that orders which do worst on the training rows do better on the test rows than those
+which do best is not confirmed: here the average of the latter is 0.6 points higher.
+
+**Min and max** are test accuracies of one structure in each fold, of a thousand; with a standard deviation over
+structures of up to 2.5 points differences of 2 points in either direction are what chance makes, and they go both
+ways. Equal training rates are frequent, and which of equal orders is taken is not said in P10 (here the first).
+
+**Lymphography** (6 to 9 points below): it is the smoothing. Two of its four classes have four rows and two. Zero
+entries become 1e-5, as P10 says it did; over six draws of the folds that gives 80.7 for NB-ML and for OMI-CR, with a
+range of 77.7 to 83.8. With 0.01 in the place of 1e-5 NB-ML has 84.6, and with 0.5 added to each count 84.1 (P10:
+84.77), and OMI-CR 84.4 with 0.5 added (80.4 to 87.8; P10: 88.30). Whole numbers as categories instead of cut points
+change less than one point. So P10's figure fits a larger smoothing than the one it names; on heart and glass2 0.01
+adds 0.3 to 0.9 points, on vehicle it takes 0.3.
+
+**Heart and glass2** (mean and median 1.3 to 2.2 below): it is the draw of the folds. Over six draws the mean of
+random orders goes from 80.5 to 82.7 on heart (P10: 82.83) and from 78.4 to 82.7 on glass2 (P10: 81.94).
+
+**Vehicle** (1.7 to 3.1 above): not the draw of the folds, as three draws have 70.1 to 71.4 for OMI-CR; NB-ML is above
+P10's figure too (60.1 against 58.8). The cause was not found; other cut points are likely.
+
+**Ties** move all figures of a greedy search on the rate, as the last table shows: edges that gain the same are
+frequent, with ML parameters an edge between two features without parents gains the same in both directions, and the
+papers do not say which one is taken. With the columns in another order OMI-CR goes from 94.5 to 96.3 on chess, from
+86.5 to 88.4 on satimage (P10: 88.25) and from 90.0 to 91.1 on mofn-3-7-10. TAN-CR, which is in p10-table7, moves in
+the same way: on mofn-3-7-10, where ours is 1.1 below P10, from 89.5 to 91.1, and 91.02, P10's figure, is one of the
+outcomes; on chess from 94.0 to 96.1.
+
+**Letter** (0.7 below): P10's split is not quite ours. Other draws of 15,000 training rows give 86.2 to 87.2 for
+OMI-CR (P10: 87.00) and 86.2 to 87.8 for TAN-CR (87.42); its whole numbers as categories give 86.5 and 86.0."""
 
 EXPERIMENT = Experiment(
     "p10-table8", "P10", "Table 8", "Does the order matter? OMI-CR against random orders",

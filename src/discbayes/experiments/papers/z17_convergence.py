@@ -20,7 +20,7 @@ BIGGEST = ("kddcup10", "mnist14", "shuttle", "adult")
 SAMPLE = ("nursery", "pendigits", "poker-hand-train", "letter", "satimage", "spambase")
 REACH = (5, 10)  # iterations after which the others are followed until they are as low
 PUBLISHED = {"d": 10, "e": 15}  # more iterations for what w has after five, on average (7.4)
-MOST = 25  # iterations in the histograms
+LEAST, MOST = -10, 25  # iterations in the histograms
 
 
 def page(store: Store) -> list[Block]:
@@ -100,7 +100,7 @@ def _draw_curves(store: Store, names: Sequence[str], start: str) -> Any:
     colours = leaf("plot.comparison").COLOURS
     shape = (len(names), len(_z17.STRUCTURES))
     figure, panels = need("matplotlib.pyplot").subplots(
-        *shape, figsize=(9.6, 2.2 * len(names) + 0.6), layout="constrained"
+        *shape, figsize=(8.4, 1.6 * len(names) + 0.5), layout="constrained"
     )
     for (row, name), (column, structure) in product(enumerate(names), enumerate(_z17.STRUCTURES)):
         panel = panels[row, column]
@@ -109,8 +109,8 @@ def _draw_curves(store: Store, names: Sequence[str], start: str) -> Any:
             if found is not None:
                 panel.plot(range(1, found.size + 1), found, color=colour, label=letter, linewidth=1.4)
         panel.set(xscale="log")
-        panel.set_title(f"{name}, {_z17.STRUCTURES[structure]}", fontsize=9)
-        panel.tick_params(labelsize=8)
+        panel.set_title(f"{name}, {_z17.STRUCTURES[structure]}", fontsize=8)
+        panel.tick_params(labelsize=7)
     panels[0, 0].legend(*panels[0, 0].get_legend_handles_labels(), frameon=False, fontsize=9)
     figure.supxlabel("iteration (the first is the start)", fontsize=9)
     figure.supylabel("NLL for each row", fontsize=9)
@@ -124,17 +124,27 @@ def _draw_reach(store: Store) -> Any:
     for (row, start), (column, structure) in product(enumerate(curves.STARTS), enumerate(_z17.STRUCTURES)):
         panel = panels[row, column]
         found = [list(_reached(store, structure, start, against, REACH[0]).values()) for against in PUBLISHED]
-        shown = [np.clip(values, -MOST, MOST) for values in found]
-        panel.hist(shown, bins=np.arange(-MOST - 0.5, MOST + 1, 3), color=colours[1:3], label=list(PUBLISHED))
+        shown = [np.clip(values, LEAST, MOST) for values in found]
+        panel.hist(shown, bins=np.arange(LEAST - 0.5, MOST + 3, 3), color=colours[1:3], label=list(PUBLISHED))
         panel.axvline(0, color="black", linewidth=0.6)
         panel.set_title(f"{_z17.STRUCTURES[structure]}, from {start}", fontsize=9)
     panels[0, 0].legend(frameon=False)
-    figure.supxlabel(f"iterations (those beyond {MOST} stand at the end)", fontsize=9)
+    figure.supxlabel(f"iterations (those beyond {LEAST} and {MOST} stand at the ends)", fontsize=9)
     figure.supylabel("data sets", fontsize=9)
     return figure
 
 
-DEVIATIONS = ""
+DEVIATIONS = """\
+The curves look like those of Z17 from zeros: w is below the others from the first iterations on, and mnist14 and adult
+show it best. But the lead is shorter. For what w has after 5 iterations d needs 4.2 more on average over sets and
+structures, and e 2.8; on the big sets 6.1 and 4.8 (mnist14 9 to 22, adult 8 to 12); Z17 has about 10 and 15. Its big
+sets are larger, up to 1.2 million rows; the largest of these (Covertype, Census-Income, Localization, all of
+Poker-hand) are not among ours. That sets are different explains d perhaps, but not that e, which is slower than d in
+Z17, is quicker than d here. From the generative estimates d needs 3.9 more, and e none: it is ahead of w in 60 of 117
+comparisons. Z17 finds w faster from this start too. SciPy's L-BFGS-B gives the same picture (`z17-table5-6`), so the
+solver is not the cause; what the cause is was not found.
+
+An iteration takes the same time with all three: on the big sets the median ratio to w is 0.99 for d and 1.07 for e."""
 
 EXPERIMENT = Experiment(
     name="z17-convergence",
