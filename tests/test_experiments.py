@@ -11,9 +11,10 @@ from sklearn.metrics import accuracy_score
 from sklearn.metrics import log_loss as sklearn_log_loss
 
 from discbayes import load_dataset
+from discbayes.data.reading import read_table
 from discbayes.engine import Progress
 from discbayes.experiments.blocks import Picture, Table, Text, as_html, as_markdown, as_text
-from discbayes.experiments.judging import estimator_of, gap_masks, judge, with_masked_cells
+from discbayes.experiments.judging import estimator_of, gap_masks, judge
 from discbayes.experiments.learning import classify
 from discbayes.experiments.papers.spec import beside
 from discbayes.experiments.parts import Rows, five_folds, folds, make_part, published_splits, two_folds, with_gaps
@@ -191,20 +192,17 @@ class TestLearning:
 
 
 class TestJudging:
-    @pytest.mark.parametrize("make", [pd.DataFrame, lambda cells: pa.table(cells), "array"])
+    @pytest.mark.parametrize("make", [pd.DataFrame, pa.table, "array"])
     def test_masked_cells_are_missing_and_no_others(self, make):
-        cells = {"a": [1.0, 2.0, 3.0], "b": ["x", None, "z"], "c": [1, 2, 3]}
-        mask = np.array([[True, False, False], [False, False, True], [False, True, False]])
-        if make == "array":
-            X = np.array([list(row) for row in zip(*cells.values(), strict=True)], dtype=object)
-            masked = pd.DataFrame(with_masked_cells(X, mask))
-        else:
-            frame = with_masked_cells(make(cells), mask)
-            masked = frame.to_pandas() if isinstance(frame, pa.Table) else frame
-        gaps = mask | np.array([[False] * 3, [False, True, False], [False] * 3])
-        assert masked.isna().to_numpy().tolist() == gaps.tolist()
-        assert masked.iloc[0, 1] == "x"
-        assert masked.iloc[2, 2] == 3
+        cells = {"a": [1.0, 2.0, 3.0], "b": ["x", None, "z"], "c": [1, 2, 3], "d": [True, False, True]}
+        mask = np.array([[True, False, False, False], [False, False, True, True], [False, True, False, False]])
+        X = np.array(list(zip(*cells.values(), strict=True)), dtype=object) if make == "array" else make(cells)
+        table = read_table(X)
+        masked = table.with_gaps(mask)
+        np.testing.assert_array_equal(masked.gaps(), table.gaps() | mask.T)
+        assert masked.cells(1, np.array([0])) == ["x"]
+        assert masked.cells(2, np.array([2])) == [3]
+        assert table.gaps().sum() == 1
 
     def test_masks_hold_one_another(self):
         few, many = gap_masks(50, 7, [20, 60], np.random.default_rng(0))
@@ -216,11 +214,12 @@ class TestJudging:
         iris = load_dataset("iris")
         rows = np.arange(150)
         train, test = rows[rows % 3 > 0], rows[rows % 3 == 0]
-        masked = {100: with_masked_cells(iris.X.iloc[test], np.ones((50, 4), bool))}
+        table = read_table(iris.X)
+        masked = {100: table.take(test).with_gaps(np.ones((50, 4), bool))}
         for method in ("TAN-LAPLACE", "NB-E-G penalty=2", "cnb"):
             with warnings.catch_warnings():
                 warnings.simplefilter("error")
-                found, warned = judge(estimator_of(method), iris.X, iris.y, train, test, masked)
+                found, warned = judge(estimator_of(method), table, iris.y, train, test, masked)
             assert found["accuracy"] > 0.9
             assert found["accuracy@100"] == pytest.approx(np.mean(iris.y[test] == "setosa"), abs=0.05)
             assert found["n_test"] == 50

@@ -413,7 +413,7 @@ class BayesNetClassifier(ClassifierMixin, BaseEstimator):
         try:
             validate_data(self, X, skip_check_array=True, reset=False)
         except ValueError as error:
-            raise ValueError(f"{error}{self._way_out(table)}") from None
+            raise ValueError(f"{str(error).rstrip()}\n{self._way_out(table)}".rstrip()) from None
         return self._encoder.transform(table, self.unknown)
 
     def _way_out(self, table: Table) -> str:

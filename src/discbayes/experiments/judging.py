@@ -8,11 +8,10 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from time import perf_counter
 from typing import Any, NamedTuple
 
-import narwhals as nw
 import numpy as np
 
-from discbayes.data.columns import Table, looks_numeric
-from discbayes.data.frames import frame_like, take_rows
+from discbayes.data.columns import looks_numeric
+from discbayes.data.frames import take_rows
 from discbayes.experiments.baselines import BASELINES, baseline
 from discbayes.experiments.metrics import measures
 from discbayes.recipes import recipe
@@ -52,26 +51,6 @@ def gap_masks(n_rows: int, n_features: int, shares: Sequence[int], rng: np.rando
     places = rng.permuted(np.tile(np.arange(n_features, dtype=np.int32), (n_rows, 1)), axis=1)
     for share in shares:
         yield places < round(share / 100 * n_features)
-
-
-def with_masked_cells(X: Any, mask: np.ndarray) -> Any:
-    """The table with some of its cells missing."""
-    if isinstance(X, Table):
-        return X.with_gaps(mask)
-    if isinstance(X, np.ndarray):
-        gap: Any = None if X.dtype == object else np.nan
-        return np.where(mask, gap, X)
-    columns = nw.from_native(X, eager_only=True).iter_columns()
-    cells = {column.name: _masked(column, mask[:, place]) for place, column in enumerate(columns)}
-    return frame_like(cells, "auto", X)
-
-
-def _masked(column: Any, mask: np.ndarray) -> np.ndarray:
-    values = column.to_numpy()
-    if column.dtype.is_numeric():
-        return np.where(mask, np.nan, values)
-    gap: Any = None
-    return np.where(mask | column.is_null().to_numpy(), gap, values)
 
 
 def distinct(messages: Iterable[str]) -> list[str]:

@@ -47,22 +47,22 @@ def load_rows(name: str, complete: bool = True) -> Rows:
 
     A column that has no value at all (TBG of hypothyroid and sick) is left out before rows are.
     """
-    data = _load(name)
-    gaps = np.asarray(data.X != data.X)
+    data = load_any(name, as_frame=False)
+    gaps = np.array(data.X != data.X, dtype=bool)
     if data.X.dtype.kind == "O":
-        gaps = gaps.astype(bool) | np.array([[value is None for value in row] for row in data.X])
+        gaps |= np.array([[value is None for value in row] for row in data.X])
     columns = ~gaps.all(axis=0)
-    kept = ~gaps[:, columns].any(axis=1) if complete else np.ones(data.n_rows, bool)
+    kept: np.ndarray = ~gaps[:, columns].any(axis=1) if complete else np.ones(data.n_rows, bool)
     n_train = None if data.split is None else int(kept[data.split[0]].sum())
     return Rows(name, data.X[kept][:, columns], data.y[kept], n_train)
 
 
-def _load(name: str) -> Dataset:
+def load_any(name: str, as_frame: bool = True) -> Dataset:
     """The version of DISCBAYES_DATA, in whose order the stored results have their rows, or another where it is not."""
     try:
-        return load_dataset(name, source="files", as_frame=False)
+        return load_dataset(name, source="files", as_frame=as_frame)
     except LookupError:
-        return load_dataset(name, as_frame=False)
+        return load_dataset(name, as_frame=as_frame)
 
 
 # ---- splits: functions of rows and a seed

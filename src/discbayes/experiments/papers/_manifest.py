@@ -4,14 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from functools import lru_cache
-from typing import Any
 
 import numpy as np
 
-from discbayes.data.frames import take_rows
-from discbayes.datasets import Dataset, load_dataset
-from discbayes.experiments.judging import FIGURES, SIZES, estimator_of, gap_masks, judge, with_masked_cells
-from discbayes.experiments.parts import N_FOLDS, Rows, folds
+from discbayes.data.columns import Table
+from discbayes.data.reading import read_table
+from discbayes.experiments.judging import FIGURES, SIZES, estimator_of, gap_masks, judge
+from discbayes.experiments.parts import N_FOLDS, Rows, folds, load_any
 from discbayes.experiments.statistics import rank_table
 from discbayes.experiments.store import Result, Store
 from discbayes.experiments.tasks import Task
@@ -44,27 +43,21 @@ def tasks(methods: Sequence[str], quick: bool) -> list[Task]:
 
 def judged(task: Task) -> Iterator[Result]:
     """The figures of each method on one fold."""
-    data = table(task.data)
-    rows = Rows(task.data, np.zeros(0), data.y, None)
+    table, y = load_table(task.data)
+    rows = Rows(task.data, np.zeros(0), y, None)
     train, test = folds(rows, N_FOLDS, task.seed)[task.fold]
-    masked = {MISSING: _with_gaps(data, test, rows.generator(1 + task.fold))}
+    (mask,) = gap_masks(test.size, len(table.names), [MISSING], rows.generator(1 + task.fold))
+    masked = {MISSING: table.take(test).with_gaps(mask)}
     for method in task.recipes:
-        figures, warned = judge(estimator_of(method), data.X, data.y, train, test, masked)
+        figures, warned = judge(estimator_of(method), table, y, train, test, masked)
         yield task.result(method, figures, figures["fit_seconds"] + figures["predict_seconds"], warned[:200])
 
 
-def _with_gaps(data: Dataset, test: np.ndarray, rng: np.random.Generator) -> Any:
-    (mask,) = gap_masks(test.size, data.n_features, [MISSING], rng)
-    return with_masked_cells(take_rows(data.X, test), mask)
-
-
 @lru_cache(maxsize=1)
-def table(name: str) -> Dataset:
-    """The data set as a frame, gaps and all."""
-    try:
-        return load_dataset(name, source="files")
-    except LookupError:
-        return load_dataset(name)
+def load_table(name: str) -> tuple[Table, np.ndarray]:
+    """The columns of a data set, gaps and all, and its classes."""
+    data = load_any(name)
+    return read_table(data.X), data.y
 
 
 # ---- figures

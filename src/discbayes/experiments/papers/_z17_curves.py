@@ -14,17 +14,18 @@ from typing import Any
 
 import numpy as np
 from scipy.optimize import minimize
+from scipy.special import logsumexp
 
 from discbayes.counts import count
 from discbayes.data import Encoded, FrameEncoder
 from discbayes.data.folds import stratified_folds
-from discbayes.experiments.learning import learn_structure, learn_tables, shares
-from discbayes.experiments.metrics import log_loss
+from discbayes.experiments.learning import learn_structure, learn_tables
 from discbayes.experiments.papers import _z17
 from discbayes.experiments.parts import Part, load_rows
 from discbayes.experiments.statistics import WinDrawLoss, win_draw_loss
 from discbayes.experiments.store import Result, Store
 from discbayes.experiments.tasks import Task
+from discbayes.inference import Effort, log_joint
 from discbayes.network import Structure
 from discbayes.optim import Outcome
 from discbayes.recipes import parse
@@ -114,7 +115,8 @@ def start_value(part: Part, structure: Structure, learner: Any) -> float:
     if learner.start == "zeros":
         return math.log(part.data.n_classes)
     tables = learn_tables(part, structure, parse("NB-M").parameters).value
-    return log_loss(shares(tables, part.test_codes), part.test_y)
+    joint = log_joint(tables, part.test_codes, Effort(n_jobs=1))
+    return float(np.mean(logsumexp(joint, axis=1) - joint[np.arange(part.n_test), part.test_y]))
 
 
 class _ByScipy:
