@@ -83,6 +83,11 @@ def test_scikit_learn_checks_pass_without_exception(structure, parameters):
     assert len(results) > 50
 
 
+def test_the_checks_are_of_the_default_too():
+    assert ("tan", "hybrid") in LEARNERS
+    assert BayesNetClassifier("tan", "hybrid").get_params() == BayesNetClassifier().get_params()
+
+
 def test_pipeline_grid_search_and_parallel_cross_validation(iris):
     X, y = iris
     pipeline = make_pipeline(StandardScaler(), BayesNetClassifier())

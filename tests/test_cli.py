@@ -109,6 +109,41 @@ def test_fit_passes_every_option_on(run, table, tmp_path):
     assert clf.network_.domain.names == ["size", "colour", "smoker"]
 
 
+@pytest.mark.parametrize(
+    "options, parameters, calibrate, temperature",
+    [
+        ("", "hybrid", "auto", True),
+        ("--calibrate none", "hybrid", None, False),
+        ("--parameters map", "map", "auto", False),
+        ("--parameters map --calibrate temperature", "map", "temperature", True),
+        ("--recipe TAN-E-G", None, None, False),
+        ("--recipe TAN-E-G+T", None, "temperature", True),
+        ("--recipe TAN-E-G --calibrate none", None, None, False),
+        ("--recipe TAN-E-G --calibrate temperature", None, "temperature", True),
+    ],
+)
+def test_fit_calibrates_the_default_and_what_it_is_told_to(
+    run, table, tmp_path, options, parameters, calibrate, temperature
+):
+    path = tmp_path / "m.json"
+    assert run("fit", table, "--target", "outcome", "--quiet", *options.split(), "-o", path) == (0, "", "")
+    clf = load(path)
+    assert clf.calibrate == calibrate
+    assert parameters is None or clf.parameters == parameters
+    assert (clf.calibration_ is not None) == temperature
+
+
+def test_fit_without_options_is_the_recipe(run, table, tmp_path):
+    models = []
+    for options in ([], ["--recipe", "TAN-E-G+T"]):
+        assert run("fit", table, "--target", "outcome", "--quiet", *options, "-o", tmp_path / "m.json")[0] == 0
+        models.append(load(tmp_path / "m.json"))
+    one, two = models
+    assert one.structure_ == two.structure_
+    np.testing.assert_array_equal(one.network_.parameters.log_theta, two.network_.parameters.log_theta)
+    assert one.calibration_.temperature == two.calibration_.temperature
+
+
 def test_fit_without_discretizer_takes_numbers_as_labels(run, tmp_path):
     data, path = tmp_path / "d.csv", tmp_path / "m.json"
     data.write_text("a,y\n1,n\n2,p\n1,n\n2,p\n")
@@ -246,7 +281,9 @@ def test_rows_with_gaps_and_unknown_values(run, model, tmp_path):
     assert code == 0
     assert lines[2] == lines[3]  # an unknown colour is a missing one
     shares = np.array(lines[1].split(",")[1:], dtype=float)
-    np.testing.assert_allclose(shares, np.exp(load(model).network_.parameters.log_prior))
+    clf = load(model)
+    prior = clf.network_.parameters.log_prior  # of a row without anything, to be calibrated as any other
+    np.testing.assert_allclose(shares, np.exp(clf.calibration_.log_posterior(prior[None]))[0])
     code, _, err = run("predict", model, new, "--unknown", "error")
     assert code == 1
     assert "column 'colour' holds 'green'" in err
@@ -266,7 +303,8 @@ def test_draws_where_exact_answers_are_too_large(run, tmp_path):
     X[:, 5] = X[:, :5].sum(axis=1) % 3
     frame = pa.table({f"x{j}": column for j, column in enumerate(X.T)})
     edges = [("x0", "x5"), ("x1", "x5"), ("x2", "x5")]
-    clf = BayesNetClassifier(edges, discretizer=None, max_factor_size=4).fit(frame, (X[:, 5] == 0).astype(int))
+    clf = BayesNetClassifier(edges, "map", discretizer=None, max_factor_size=4)
+    clf.fit(frame, (X[:, 5] == 0).astype(int))
     clf.save(tmp_path / "m.json")
     (tmp_path / "new.csv").write_text("x0,x1,x2,x3,x4,x5\n,,,1,1,1\n")
     code, _, err = run("predict", tmp_path / "m.json", tmp_path / "new.csv")

@@ -6,8 +6,8 @@ import numpy as np
 import pandas as pd
 import pytest
 
-import discbayes.experiments.compare as module
-import discbayes.experiments.comparison as comparison
+import discbayes.experiments.comparison.result as comparison
+import discbayes.experiments.comparison.running as module
 from discbayes.cli import main
 from discbayes.cli.compare import shares
 

@@ -13,18 +13,18 @@ import pandas as pd
 import pytest
 from sklearn.metrics import accuracy_score, log_loss
 
-import discbayes.experiments.cells as cells
-import discbayes.experiments.compare as running
-import discbayes.experiments.comparison as comparison
+import discbayes.experiments.comparison.cells as cells
+import discbayes.experiments.comparison.result as comparison
+import discbayes.experiments.comparison.running as running
 import discbayes.experiments.html as html
 from discbayes import compare
 from discbayes.data.folds import stratified_folds
 from discbayes.data.reading import read_table
 from discbayes.engine import Progress
 from discbayes.experiments.blocks import Picture, Table, Text
-from discbayes.experiments.cells import load_setup
-from discbayes.experiments.compare import make_setup
-from discbayes.experiments.comparison import BEST, NEITHER, WORSE, Comparison
+from discbayes.experiments.comparison.cells import load_setup
+from discbayes.experiments.comparison.result import BEST, NEITHER, WORSE, Comparison
+from discbayes.experiments.comparison.running import make_setup
 from discbayes.experiments.judging import estimator_of
 from discbayes.experiments.statistics import paired_t
 from discbayes.experiments.store import Result

@@ -85,10 +85,17 @@ STRUCTURE = Structure(((), (0,), (0, 1), (), (2,), (), (5,)), (True, False, True
 
 
 @pytest.mark.parametrize("missing", ["available", "value"])
-@pytest.mark.parametrize("structure", ["nb", "tan", KDB(k=2), EDGES, STRUCTURE, FixedStructure(EDGES)], ids=repr)
-def test_same_bits_after_loading(structure, missing, tmp_path):
+@pytest.mark.parametrize(
+    "structure, parameters",
+    [
+        *[(structure, "map") for structure in ("nb", "tan", KDB(k=2), EDGES, STRUCTURE, FixedStructure(EDGES))],
+        *[(structure, "hybrid") for structure in ("nb", "tan", KDB(k=1))],
+    ],
+    ids=repr,
+)
+def test_same_bits_after_loading(structure, parameters, missing, tmp_path):
     X, y = mixed_frame()
-    classifier = BayesNetClassifier(structure, missing=missing).fit(X, y)
+    classifier = BayesNetClassifier(structure, parameters, missing=missing).fit(X, y)
     again = round_trip(classifier, tmp_path)
     assert_same(classifier, again, X)
     assert again.score(X, y) == classifier.score(X, y)
@@ -217,7 +224,7 @@ class CustomParameters(BaseEstimator):
     "setting,value,now",
     [
         ("structure", Custom(), FixedStructure),
-        ("parameters", CustomParameters(), "map"),
+        ("parameters", CustomParameters(), "hybrid"),
         ("discretizer", KBinsDiscretizer(3, encode="ordinal", strategy="uniform"), "mdlp"),
         ("random_state", np.random.RandomState(0), None),
     ],
@@ -704,5 +711,5 @@ def test_nothing_is_opened_or_run_while_loading(good, tmp_path, monkeypatch):
 @pytest.mark.data
 def test_a_large_model(data_folder, tmp_path):
     chess = load_dataset("chess")
-    classifier = BayesNetClassifier(KDB(k=2)).fit(chess.X, chess.y)
+    classifier = BayesNetClassifier(KDB(k=2), "map").fit(chess.X, chess.y)
     assert_same(classifier, round_trip(classifier, tmp_path), chess.X)

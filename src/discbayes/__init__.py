@@ -45,11 +45,11 @@ from discbayes.search import (
 
 if TYPE_CHECKING:
     from discbayes.datasets import list_datasets, load_dataset
-    from discbayes.experiments.compare import compare
+    from discbayes.experiments.comparison import compare
     from discbayes.io import load, read_bif
 
 _LEAVES = {
-    "compare": "experiments.compare",
+    "compare": "experiments.comparison",
     "list_datasets": "datasets",
     "load": "io",
     "load_dataset": "datasets",

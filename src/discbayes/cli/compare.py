@@ -99,7 +99,7 @@ def _finish(parser: ArgumentParser, args: Namespace) -> None:
     args.categorical = getattr(args, "categorical", ())
     args.recipes = () if args.recipes == (NONE,) else args.recipes
     args.baselines = () if args.baselines == (NONE,) else args.baselines
-    from discbayes.experiments.compare import check_methods  # with all of scikit-learn's classifiers
+    from discbayes.experiments.comparison.running import check_methods  # with all of scikit-learn's classifiers
 
     try:
         check_methods(args.recipes, args.baselines)
@@ -110,7 +110,7 @@ def _finish(parser: ArgumentParser, args: Namespace) -> None:
 
 def run(args: Namespace) -> None:
     """Print the table, and where the page and the figures are."""
-    from discbayes.experiments.compare import compare
+    from discbayes.experiments.comparison.running import compare
 
     os.environ.setdefault("MPLBACKEND", "agg")  # pictures go to a file: no display is needed
     progress = options.progress(args)

@@ -52,7 +52,7 @@ def load_rows(name: str, complete: bool = True) -> Rows:
     if data.X.dtype.kind == "O":
         gaps |= np.array([[value is None for value in row] for row in data.X])
     columns = ~gaps.all(axis=0)
-    kept: np.ndarray = ~gaps[:, columns].any(axis=1) if complete else np.ones(data.n_rows, bool)
+    kept = ~np.asarray(gaps[:, columns].any(axis=1)) if complete else np.ones(data.n_rows, bool)
     n_train = None if data.split is None else int(kept[data.split[0]].sum())
     return Rows(name, data.X[kept][:, columns], data.y[kept], n_train)
 

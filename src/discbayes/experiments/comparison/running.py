@@ -21,7 +21,6 @@ from discbayes.data.folds import stratified_folds
 from discbayes.data.reading import read_table
 from discbayes.data.targets import classes_and_codes, label_array
 from discbayes.engine import Progress
-from discbayes.experiments.cells import Setup, load_setup, posterior_file, run_cell
 from discbayes.experiments.choices import (
     BASELINES,
     DEFAULT_BASELINES,
@@ -33,7 +32,8 @@ from discbayes.experiments.choices import (
     SORTS,
     TABLE,
 )
-from discbayes.experiments.comparison import Comparison, metrics_of
+from discbayes.experiments.comparison.cells import Setup, load_setup, posterior_file, run_cell
+from discbayes.experiments.comparison.result import Comparison, metrics_of
 from discbayes.experiments.judging import estimator_of
 from discbayes.experiments.store import Result, Store
 from discbayes.experiments.tasks import Task, run_tasks

@@ -16,9 +16,9 @@ from discbayes._files import replace_file
 from discbayes.data.frames import make_frame
 from discbayes.experiments.baselines import MOST_ROWS
 from discbayes.experiments.blocks import Block, Picture, Table, Text, as_html, as_text
-from discbayes.experiments.cells import FAILED
 from discbayes.experiments.choices import SORTS
-from discbayes.experiments.comparison_pictures import pictures
+from discbayes.experiments.comparison.cells import FAILED
+from discbayes.experiments.comparison.pictures import pictures
 from discbayes.experiments.html import page
 from discbayes.experiments.judging import FIGURES, SIZES, message_kind
 from discbayes.experiments.machine import provenance
