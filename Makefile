@@ -4,7 +4,7 @@ VENV ?= .venv
 BIN := $(VENV)/bin
 RUN := $(BIN)/python
 TESTS ?=
-EXPERIMENTS ?=
+EXPERIMENTS ?= all
 
 .DEFAULT_GOAL := help
 .PHONY: help demo test test-uncompiled lint bench papers clean
@@ -29,10 +29,8 @@ $(VENV)/.bench: pyproject.toml | $(RUN)
 	$(RUN) -m pip install --quiet --editable '.[cli,bench]'
 	@touch $@
 
-DEMO_RECIPES := NB-MAP,TAN-MAP,TAN-MAP+T,TAN-W
-
 demo: $(VENV)/.demo ## create the environment, install, and compare methods on embedded data
-	$(BIN)/discbayes compare breast-cancer --recipes $(DEMO_RECIPES) --missing 10,30,50,70 --folder demo --fresh
+	$(BIN)/discbayes compare breast-cancer --missing 10,30,50,70 --folder demo --fresh
 	$(RUN) examples/demo.py
 
 test: $(VENV)/.test ## install what the tests need and run them all, compiled and as plain Python
@@ -51,8 +49,8 @@ lint: $(VENV)/.test ## formatting, lint, types, layers
 bench: $(VENV)/.bench ## measure against the peers in one run and print the table
 	$(RUN) benchmarks/run.py
 
-papers: $(VENV)/.bench ## repeat the experiments of the papers; goes on where it was interrupted
-	$(RUN) benchmarks/papers/run.py $(EXPERIMENTS)
+papers: $(VENV)/.demo ## repeat the papers' tables and figures (EXPERIMENTS="p10-table7 …"); goes on where it was interrupted
+	$(BIN)/discbayes reproduce $(EXPERIMENTS) --folder docs/results
 
 clean: ## remove the environment and what was built
 	rm -rf $(VENV) build dist .pytest_cache .mypy_cache .ruff_cache demo

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import numpy as np
 
-from discbayes import load, load_dataset, recipe
+from discbayes import BayesNetClassifier, load, load_dataset
 
 FOLDER = Path("demo")
 
@@ -14,7 +14,7 @@ FOLDER = Path("demo")
 def main() -> None:
     """Print a few answers of the network, and leave it in ``demo/`` as a file and as a picture."""
     data = load_dataset("breast-cancer")
-    clf = recipe("TAN-MAP", n_jobs=-1).fit(data.X, data.y)
+    clf = BayesNetClassifier(n_jobs=-1).fit(data.X, data.y)
     net = clf.network_
     print(f"\n{net!r}\nfirst edges: " + ", ".join(f"{a} -> {b}" for a, b in net.edges()[:3]))
     print("\nWhat is the class if only the worst radius, 20, is known?")

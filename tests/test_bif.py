@@ -82,10 +82,10 @@ def test_round_trip(seed, tmp_path):
     assert list(map(type, again.domain.target.values)) == list(map(type, network.domain.target.values))
 
 
-@pytest.mark.parametrize("structure", ["nb", "tan", KDB(k=2)])
-def test_fitted_networks_round_trip(structure, tmp_path):
+@pytest.mark.parametrize("structure, parameters", [("nb", "hybrid"), ("tan", "hybrid"), (KDB(k=2), "map")])
+def test_fitted_networks_round_trip(structure, parameters, tmp_path):
     wine = load_dataset("wine")
-    network = BayesNetClassifier(structure).fit(wine.X, wine.y).network_
+    network = BayesNetClassifier(structure, parameters).fit(wine.X, wine.y).network_
     path = tmp_path / "wine.bif"
     network.to_bif(path)
     again = read_bif(path)

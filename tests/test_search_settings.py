@@ -68,7 +68,7 @@ def frame(data):
 
 
 def fitted(search, data, **options):
-    return BayesNetClassifier(search, random_state=0, **options).fit(*frame(data))
+    return BayesNetClassifier(search, "map", random_state=0, **options).fit(*frame(data))
 
 
 def assert_works(classifier, data):
@@ -509,7 +509,7 @@ def test_the_same_seed_gives_the_same_structure(name):
     assert of_context == [runs[0][0]] * 2
     generator = np.random.default_rng(5)
     X, y = frame(data)
-    classifier = BayesNetClassifier(search_of(name, random_state=generator, **folds))
+    classifier = BayesNetClassifier(search_of(name, random_state=generator, **folds), "map")
     assert classifier.fit(X, y).structure_ == classifier.fit(X, y).structure_ == runs[0][0]
 
 
@@ -566,7 +566,7 @@ def test_a_search_learns_without_changing_itself(name):
 @every_search
 def test_grid_search_reaches_the_settings(name):
     setting, values = ("k", [1, 2]) if "k" in SEARCHES[name]().get_params() else ("max_candidates", [1, 2])
-    classifier = BayesNetClassifier(search_of(name), random_state=0)
+    classifier = BayesNetClassifier(search_of(name), "map", random_state=0)
     grid = GridSearchCV(classifier, {f"structure__{setting}": values}, cv=2)
     grid.fit(*frame(related(0)))
     assert grid.best_params_[f"structure__{setting}"] in values
@@ -638,7 +638,7 @@ def test_odd_data_have_an_answer(name, case):
         variants = variants[1:2] if quick else variants
     for settings in variants:
         more = {"max_tries": 3, "max_rejections": 3} if name == "anneal" else {}
-        classifier = BayesNetClassifier(search_of(name, **settings, **more), random_state=0, categorical="all")
+        classifier = BayesNetClassifier(search_of(name, **settings, **more), "map", random_state=0, categorical="all")
         with warnings.catch_warnings():
             if case == "one class":
                 warnings.filterwarnings("ignore", "y has one class only")

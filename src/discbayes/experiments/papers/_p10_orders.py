@@ -117,6 +117,7 @@ def draw_curves(
         if spreads and name in spreads:
             low, high = (np.add(values, sign * np.asarray(spreads[name])) for sign in (-1, 1))
             ax.fill_between(x, low, high, color=colour, alpha=0.2, linewidth=0)
+    ax.set_xticks(x)
     ax.set_xlabel(labels[0])
     ax.set_ylabel(labels[1])
     ax.legend(frameon=False, fontsize=9)
