@@ -52,7 +52,8 @@ TAN-CR-CL             86.00 93.94 - 95.83
     COLUMNS,
 )
 RECIPES = tuple(tag for tag, column in PUBLISHED if column == "UCI")
-DIGITS = ("NB", "TAN-CMI", "TAN-OMI-CR", "TAN-CR", "TAN-SuperParent", "2-tree-SuperParent", "2-tree-OMI-CR")
+DIGITS = ("NB", "TAN-CMI", "TAN-OMI-CR", "TAN-CR")
+SLOW = ("TAN-SuperParent", "2-tree-SuperParent", "2-tree-OMI-CR")  # on so many features
 TOLERANCE = 1.0
 
 
@@ -60,7 +61,7 @@ def tasks(quick: bool) -> list[Task]:
     """The digits; the 25 sets are those of p10-table7."""
     if quick:
         return tasks_of(QUICK[:1], ["NB", "TAN-CMI"])
-    return [task for structure in DIGITS for task in tasks_of(LARGE, [structure])]
+    return [task for structures in (DIGITS, SLOW) for task in tasks_of(LARGE, structures)]
 
 
 def page(store: Store) -> Sequence[Block]:
@@ -80,7 +81,15 @@ PROTOCOL = """\
 UCI: averages of `p10-table7`, and of `p10-table8` for random orders. mnist14: the 60,000 and 10,000 rows of MNIST \
 with 14 × 14 pixels. usps: the version with 9,298 rows, of which 2,007 are for test; P10's has 11,000 and is another \
 data set, whose figures stand in the last column by themselves. TIMIT and SurfInsp cannot be had. Recipes are those \
-of `p10-table7`."""
+of `p10-table7`. Not run yet, for want of time: the 2-trees, and SuperParent on mnist14, whose search had not ended \
+after six minutes of one core; running `p10-table1` again does them."""
+
+
+DEVIATIONS = """\
+The averages are those of `p10-table7`, which says where they differ. On mnist14 all are above P10's by 0.9 to 2.1 \
+points, NB with ML parameters (84.63) and TAN-CMI (92.57), which leave little open, too: so the difference is \
+probably in the data, in how 28 × 28 pixels became 14 × 14 and in their cut points, and not in the search. The order \
+of the columns is P10's but for OMI-CR, which is above TAN-CR here."""
 
 
 EXPERIMENT = Experiment(
@@ -91,4 +100,5 @@ EXPERIMENT = Experiment(
     tasks=tasks,
     page=page,
     protocol=PROTOCOL,
+    deviations=DEVIATIONS,
 )

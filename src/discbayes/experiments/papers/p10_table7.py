@@ -207,8 +207,10 @@ def times(results: Iterable[Result], structures: Sequence[str] = STRUCTURES) -> 
     rows = [[s, *(f"{spent[s, what]:.1f}" for what in ("search", *PARAMETERS))] for s in structures]
     totals = (sum(spent[key] for key in spent if key[0] not in left) for left in ((TRAINED,), ()))
     plain, all_in_all = totals
-    note = f"In all {all_in_all / 60:.1f} minutes of one core, {plain / 60:.1f} of them without {TRAINED}."
-    return Table("Seconds of one core for all sets and folds", ["structure", "search", *PARAMETERS], rows, note)
+    note = f"In all {all_in_all / 60:.1f} minutes" + (
+        f", {plain / 60:.1f} of them without {TRAINED}." if plain else "."
+    )
+    return Table("Seconds of one thread for all sets and folds", ["structure", "search", *PARAMETERS], rows, note)
 
 
 PROTOCOL = """\

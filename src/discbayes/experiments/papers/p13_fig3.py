@@ -98,10 +98,10 @@ def draw(store: Store) -> Any:
     return figure
 
 
-PROTOCOL = f"""The runs are those of p13-table1. The likelihood is log P(y, x) of the network, its tables normalised, with
-natural logarithms, divided by the number of rows; where the test rows have a class that the training rows have not, they
-are left out. A relative likelihood is that of ML over that of the method: both are negative, so it is at most 100 % on training rows,
-but for the virtual observation.
+PROTOCOL = f"""The runs are those of p13-table1. The likelihood is log P(y, x) of the network, its tables normalised,
+with natural logarithms, divided by the number of rows; test rows of a class that the training rows have not are left
+out. A relative likelihood is that of ML over that of the method: both are negative, so that it is at most 100 % on
+training rows, but for the virtual observation.
 
 {p13_table1.PROTOCOL}"""
 DEVIATIONS = """"""
