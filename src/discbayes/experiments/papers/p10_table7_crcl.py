@@ -96,7 +96,7 @@ def _inner(part: Part, iterations: int | str | None, seed: int) -> Any:
     """How the search trains a candidate: to convergence from a warm start, or for some iterations from ML on."""
     if iterations is None:
         return WarmStarted(MaximumConditionalLikelihood())
-    n = _tuned_iterations(part, seed) if iterations == TUNED else iterations
+    n = _tuned_iterations(part, seed) if iterations == TUNED else int(iterations)
     return MaximumConditionalLikelihood(max_iter=n) if n else MaximumLikelihood()
 
 
