@@ -75,7 +75,7 @@ def test_available_cases_beat_dropping_rows_where_gaps_are_many():
     assert kept.score(data.X, data.y) > 0.9
 
 
-# P10 Table 7, ML parameters; the searches that gain a family at a time are in benchmarks/papers with the rest.
+# P10 Table 7, ML parameters; the searches that gain a family at a time are in docs/results with the rest.
 SEARCHED = [
     ("chess", GreedyEdges("cr"), 96.06),
     ("chess", OrderBased("omi", "cr"), 94.93),
