@@ -14,8 +14,8 @@ from discbayes.experiments.tasks import Task, unfinished
 
 NAME = "c11-theorems"  # 27 lines in under a second, with a picture, and no times on its page
 
-# A process that has everything imported starts runs as its children, so that a start takes no time, and kills them: soon
-# after a run has written a line, or at any moment. The last one is left alone.
+# A process that has everything imported starts runs as its children, so that a start takes no time, and kills them:
+# soon after a run has written a line, or at any moment. The last one is left alone.
 DRIVER = """
 import os, random, signal, sys, time
 from pathlib import Path

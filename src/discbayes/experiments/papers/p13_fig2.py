@@ -70,8 +70,8 @@ def draw(curves: dict[str, list[float]]) -> Any:
 
 
 PROTOCOL = f"""Vehicle, TAN, five folds; λ is fixed and γ chosen for each. {CHOICE} Every test row loses a share of its
-features, its own in each of 100 draws, the same for all λ; those of a larger share hold those of a smaller one. They are
-summed out exactly."""
+features, its own in each of 100 draws, the same for all λ; those of a larger share hold those of a smaller one. They
+are summed out exactly."""
 DEVIATIONS = """P13 prints a figure without numbers. As its text says, λ = 1 is better than λ = 0 over the whole range,
 also with nothing missing, and larger λ lose faster. Other than there, λ beyond 16 does not help with nothing missing
 either (λ = 256 is 0.6 points above λ = 0, and 1.7 below λ = 16), and the curve of λ = 0 is not almost constant until

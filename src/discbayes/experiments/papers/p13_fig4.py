@@ -167,9 +167,9 @@ def draw(curves: dict[str, list[float]]) -> Any:
 
 PROTOCOL = f"""Every test row loses a share of its features, its own in each of ten draws, the same for all methods;
 those of a larger share hold those of a smaller one. Networks (TAN) sum them out exactly. The SVM (Gaussian kernel) and
-logistic regression (LR) see indicators of the same intervals and values; their gaps become the mean of the five training
-rows that agree in most of the features that are left. At most 1,000 test rows; sets with more than 2,000 training rows
-({", ".join(LARGE)}) count by their first split. SVM and LR learn from at most 10,000
+logistic regression (LR) see indicators of the same intervals and values; their gaps become the mean of the five
+training rows that agree in most of the features that are left. At most 1,000 test rows; sets with more than 2,000
+training rows ({", ".join(LARGE)}) count by their first split. SVM and LR learn from at most 10,000
 rows, with C and the width of the kernel from 12 and 3 values by three folds of at most 1,000. Data sets count the same.
 
 {CHOICE} They are chosen on complete rows."""

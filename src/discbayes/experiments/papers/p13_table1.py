@@ -238,10 +238,10 @@ def relative(store: Store, name: str, ml: str, recipe: str, metric: str = "train
 
 
 PROTOCOL = f"""TAN structures of maximum likelihood, and naive Bayes. Five folds of all rows; letter has its published
-split, and of nursery, usps, adult and shuttle a third is drawn for test. Rows with gaps are left out; cut points by MDLP
-on the training rows. All methods begin at P13's ML, with one virtual observation spread over each table. MCL and MM end
-when an iteration of L-BFGS changes the mean by less than 1e-6, ML-BN-SVM at a relative gap of 1e-3 or after 1,000
-iterations.
+split, and of nursery, usps, adult and shuttle a third is drawn for test. Rows with gaps are left out; cut points by
+MDLP on the training rows. All methods begin at P13's ML, with one virtual observation spread over each table. MCL
+and MM end when an iteration of L-BFGS changes the mean by less than 1e-6, ML-BN-SVM at a relative gap of 1e-3 or
+after 1,000 iterations.
 
 {CHOICE} On letter and satimage half of the training rows choose, on usps an eighth, on adult and shuttle a sixteenth.
 The columns of the SVMs are P13's and were not run. TIMIT cannot be had."""
