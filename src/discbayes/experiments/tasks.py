@@ -8,6 +8,7 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 
 from joblib import Parallel, delayed
+from threadpoolctl import threadpool_limits
 
 from discbayes.engine import Progress, worker_count
 from discbayes.experiments.store import Result, Store
@@ -63,10 +64,11 @@ def run_tasks(
     else:
         pool = Parallel(n_workers, return_as="generator_unordered", batch_size=1, pre_dispatch=2 * n_workers)
         batches = pool(delayed(_run)(task) for task in left)
-    for batch in batches:
-        for result in batch:
-            store.add(result)
-            clock.tick(result, show(result))
+    with threadpool_limits(1):  # BLAS: on a busy machine its threads wait for each other, small matrices for seconds
+        for batch in batches:
+            for result in batch:
+                store.add(result)
+                clock.tick(result, show(result))
 
 
 def _run(task: Task) -> list[Result]:
