@@ -98,6 +98,16 @@ def test_a_full_page_has_all_figures(module, tmp_path):
     assert any(isinstance(block, Picture) for block in blocks) == ("fig" in module.__name__)
 
 
+def test_each_number_of_training_rows_has_its_own_figures(tmp_path):
+    store = Store(tmp_path / "rows.csv", p10_fig3.METRICS)
+    for place, size in enumerate(p10_fig3.SIZES[:-1]):
+        store.add(Result(p10_fig3.name_of(size), 0, "NB-ML", 0, {"accuracy": 0.5 + place / 100, "std": place / 1000}))
+    (curves,) = (block for block in p10_fig3.page(store) if isinstance(block, Table) and "1,000 test" in block.title)
+    assert list(curves.rows[0]) == [
+        "NB-ML", "50.00 ± 0.00", "51.00 ± 0.10", "52.00 ± 0.20", "53.00 ± 0.30", "54.00 ± 0.40", "–"
+    ]  # fmt: skip
+
+
 def test_pictures_are_drawn(tmp_path):
     pyplot = pytest.importorskip("matplotlib.pyplot")
     pyplot.switch_backend("agg")
