@@ -170,11 +170,16 @@ def signed_ranks(
     """The tests of all pairs, with cut points of the training rows and with those of all rows."""
     found = figures(store)
     of_all = {(name, tag.removesuffix(ALL_ROWS)): one for (name, tag), one in found.items() if tag.endswith(ALL_ROWS)}
-    title = "Signed-rank tests over the 25 sets, cut points of"
+    recipes = {recipe for pair in published for recipe in pair}
     return [
-        _signed_ranks(f"{title} the training rows", found, published, tolerance),
-        _signed_ranks(f"{title} all rows", of_all, published, tolerance),
+        _signed_ranks(f"Signed-rank tests over {_full(cells, recipes)} sets, {title}", cells, published, tolerance)
+        for title, cells in (("cut points of the training rows", found), ("cut points of all rows", of_all))
     ]
+
+
+def _full(found: Mapping[tuple[str, str], float], recipes: Iterable[str]) -> int:
+    """The number of sets on which all recipes were run."""
+    return sum(all((name, recipe) in found for recipe in recipes) for name in SETS)
 
 
 def _signed_ranks(

@@ -9,7 +9,6 @@ from discbayes.experiments.store import Store
 from discbayes.experiments.tasks import Task
 
 TOLERANCE = 1.0  # of Z: other folds move it by as much
-NAN = float("nan")
 # Z and p; 0 is "<0.01".
 ROWS = {
     "TAN-fCLL-OFE": "3.00 0 2.25 0.01 2.16 0.02 2.07 0.02 0.43 0.33 0.61 0.27 0.21 0.42 1.80 0.04",
@@ -50,6 +49,23 @@ def page(store: Store) -> list[Block]:
     return [*_c11.state(store, RECIPES), *tests, _c11.accuracy_table(store, RECIPES)]
 
 
+DEVIATIONS = (
+    "**Partly confirmed.** Networks by fCLL are better than trees and than the nearest neighbour, with Z as in "
+    "the paper (2.76 and 2.80 against CART, 2.49 and 2.57 against 1-NN). Against three and five neighbours they "
+    "are ahead by less, and support vector machines and logistic regression are not behind them: with a Gaussian "
+    "kernel they are significantly better (Z = −2.78 and −2.91, published 0.21 and 0.11).\n\n"
+    "What part of this is fCLL itself: it does not reach here what the paper reports against the likelihood "
+    "either, and the first draw of folds is an unlucky one for it (c11-table3). aCLL, which does not share that, "
+    "has Z near the paper against SVM and SVM2, but is behind it too against the Gaussian kernel (−3.00, "
+    "published −0.55) and logistic regression (−0.05, published 1.37). So these two are better here than in the "
+    "paper; why was not found. On mofn-3-7-10, chess, letter and segment, where the Gaussian kernel is 6 to 9 "
+    "points ahead of fCLL, it is no matter of folds.\n\n"
+    "Cut points of all rows, as in the paper as far as one can tell, move most Z towards the paper (3-NN 1.79, "
+    "SVM −0.45, the Gaussian kernel −1.63), but not logistic regression. They were run on the smaller sets only: "
+    "17 have all classifiers.\n\n"
+    "CART is not C4.5; its Z are near those of the paper all the same."
+)
+
 EXPERIMENT = Experiment(
     name="c11-table4",
     paper="C11",
@@ -60,5 +76,5 @@ EXPERIMENT = Experiment(
     metrics=_c11.METRICS,
     store=_c11.STORE,
     protocol=_c11.PROTOCOL + "\n\n" + _c11.OTHERS_PROTOCOL,
-    deviations="",
+    deviations=DEVIATIONS,
 )
