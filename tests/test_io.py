@@ -158,7 +158,7 @@ def test_zeros_stay_minus_infinity(tmp_path):
 @pytest.mark.parametrize("name", STRUCTURES)
 def test_every_named_structure(name, tmp_path):
     X, y = mixed_frame()
-    classifier = BayesNetClassifier(name, random_state=0).fit(X, y)
+    classifier = BayesNetClassifier(name, "map", random_state=0).fit(X, y)
     assert_same(classifier, round_trip(classifier, tmp_path), X)
 
 

@@ -29,7 +29,7 @@ EXPERIMENTS = (
 # What cannot be repeated, as its data cannot be had.
 ABSENT = {
     "p10-table3": "TIMIT", "p10-table9": "TIMIT", "p10-table10": "TIMIT", "p10-table12": "TIMIT", "p10-fig8": "TIMIT",
-    "p10-fig11": "TIMIT", "p10-fig12": "TIMIT", "p12-fig5 (speech)": "DCMall",
+    "p10-fig11": "TIMIT", "p10-fig12": "TIMIT", "p12-fig5 (its own data)": "DCMall",
     "SurfInsp (P10)": "SurfInsp", "USPS of P10 and P12": "the 11,000-sample version of USPS",
 }  # fmt: skip
 ROWS, QUICK = "rows", "quick"
