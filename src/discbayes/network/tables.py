@@ -18,6 +18,7 @@ from discbayes.kernels.rows import row_totals
 from discbayes.network.structure import Structure
 
 NORMALIZED_TOLERANCE = 1e-9
+LEAST_LOG_THETA = -700.0  # exp of less is near the end of the doubles
 MOST_CELLS = 2**40  # of one table: far above any memory, far below the end of the integers
 
 
@@ -157,8 +158,14 @@ class Tables:
 
     @cached_property
     def theta(self) -> np.ndarray:
-        """exp(log θ − shift), for the sums over unobserved features."""
+        """exp(log θ − shift), for the sums over unobserved features.
+
+        Positive probabilities that are too small for a double are the smallest that it can hold: nothing beside others
+        that sum to one. What is read off complete rows is log θ itself, as it is.
+        """
         sizes = np.diff(self.layout.offsets)
+        if self.is_normalized:
+            return np.exp(np.where(np.isneginf(self.log_theta), -np.inf, np.maximum(self.log_theta, LEAST_LOG_THETA)))
         theta = np.exp(self.log_theta - np.repeat(self.shifts, sizes))
         lost = np.flatnonzero((theta == 0) & np.isfinite(self.log_theta))
         if lost.size:

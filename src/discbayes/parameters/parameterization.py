@@ -24,7 +24,6 @@ from discbayes.kernels.quasi_newton import dot
 from discbayes.network import Layout, Tables
 
 LEVELS = (1, 2, 3, 4)
-LOWEST = -700.0  # log θ of normalised tables: exp of less is near the end of the doubles
 
 
 class Numbers(NamedTuple):
@@ -135,8 +134,8 @@ class Softmax:
         return every if self._slots is None else np.bincount(self._slots, every, self.size)
 
     def tables(self, free: np.ndarray) -> Tables:
-        """The tables that the free numbers stand for; no probability is below what sums over gaps can hold."""
-        return Tables(self.layout, *(np.maximum(numbers, LOWEST) for numbers in self.numbers(free)))
+        """The tables that the free numbers stand for."""
+        return Tables(self.layout, *self.numbers(free))
 
 
 class _Affine:
