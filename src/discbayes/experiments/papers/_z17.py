@@ -7,7 +7,7 @@ in every round come bias and variance; a line of the results is a data set and a
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from functools import lru_cache, partial
 from time import process_time
@@ -226,10 +226,21 @@ def figures(store: Store, metric: str, tags: Sequence[str], names: Sequence[str]
     return {name: values for name, values in found.items() if not any(map(math.isnan, values))}
 
 
+def with_errors(store: Store, tags: Sequence[str], names: Sequence[str]) -> list[str]:
+    """The data sets on which each of these recipes has some error: geometric means are over them."""
+    return [name for name, errors in figures(store, "error", tags, names).items() if min(errors) > 0]
+
+
 def training_seconds(store: Store, tags: Sequence[str], names: Sequence[str]) -> dict[str, list[float]]:
     """Seconds for counting, search and fit together, by data set."""
     parts = [figures(store, f"{part}_seconds", tags, names) for part in ("count", "search", "fit")]
     return {name: np.sum([part[name] for part in parts], axis=0).tolist() for name in parts[0]}
+
+
+def present(store: Store, letters: Mapping[str, str]) -> dict[str, str]:
+    """The parameterisations that have any result: tables and pictures leave the others out."""
+    found = {result.recipe.rsplit("-", 1)[1] for result in store}
+    return {name: letter for name, letter in letters.items() if letter in found}
 
 
 def progress_note(store: Store, letters: Sequence[str]) -> str:

@@ -278,10 +278,10 @@ last is 38 % of the 9,298 rows that can be had, but 32 % of the 11,000 rows of t
 letter and nursery have: P13's USPS may be the version that cannot be had.
 
 **MM with small λ.** Log probabilities of tables of MM can go below −700. For a time fits raised them to −700, which
-sums over gaps need, and decisions on complete rows changed by it; now only those sums do. Nearly all rows here were made
-before, and come out as stored now. NB with MM on chess, 91.3, has it in it: its fold 2 (counted from 0; 66.0, with 98.1
-on the training rows) has a value that no training row has, so that its test rows went through sums over gaps, which
-hold such probabilities at −700 still."""
+sums over gaps need, and decisions on complete rows changed by it; now only those sums do. Nearly all rows here were
+made before, and come out as stored now. NB with MM on chess, 91.3, has it in it: its fold 2 (counted from 0; 66.0,
+with 98.1 on the training rows) has a value that no training row has, so that its test rows went through sums over
+gaps, which hold such probabilities at −700 still."""
 
 EXPERIMENT = Experiment(
     "p13-table1", "P13", "Table 1", "Accuracy of ML, MCL, MM and ML-BN-SVM parameters (TAN and naive Bayes)",

@@ -95,8 +95,8 @@ def _figures(store: Store, metric: str, tags: Sequence[str], names: Sequence[str
 def _means(store: Store) -> Table:
     rows = []
     for structure, (group, names), metric in product(_z17.STRUCTURES, _GROUPS, ("error", "rmse")):
-        found = _figures(store, metric, [f"{structure}-{letter}" for letter in ("M", *LEVELS)], names)
-        found = found[(found > 0).all(axis=1)] if found.size else found
+        tags = [f"{structure}-{letter}" for letter in ("M", *LEVELS)]
+        found = _figures(store, metric, tags, _z17.with_errors(store, tags, names))
         cells = [f"{100 * geometric_mean(column):.2f}" for column in found.T] if found.size else ["–"] * 5
         rows.append([_z17.STRUCTURES[structure], group, NAMES[metric], str(len(found)), *cells])
     note = "Sets on which one of them has no error are left out."

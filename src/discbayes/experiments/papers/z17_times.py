@@ -38,21 +38,20 @@ def _table(store: Store, measure: str, tags: list[str], group: str = "all") -> d
 
 
 def _means(store: Store) -> Table:
-    rows = []
+    rows, present = [], _z17.present(store, LETTERS)
     for structure, group, measure in product(_z17.STRUCTURES, GROUPS, MEASURES):
-        letters = ["M", *LETTERS.values()] if measure == "seconds" else list(LETTERS.values())
+        timed = measure == "seconds"
+        letters = [*(["M"] if timed else []), *present.values()]
         found = _table(store, measure, [f"{structure}-{letter}" for letter in letters], group)
         if not found:
             continue
         means = [geometric_mean(column) for column in np.array(list(found.values())).T]
-        generative = f"{1000 * means[0]:.2f}" if measure == "seconds" else ""
-        w, d, e = means[-3:]
-        first = f"{1000 * w:.1f}" if measure == "seconds" else f"{w:.0f}"
-        rows.append([
-            _z17.STRUCTURES[structure], group, MEASURES[measure], str(len(found)), generative, first, f"{d / w:.2f}",
-            f"{e / w:.2f}",
-        ])  # fmt: skip
-    header = ["", "sets", "", "n", "generative, ms", "w (ms or number)", "d / w", "e / w"]
+        generative = f"{1000 * means.pop(0):.2f}" if timed else ""
+        first = f"{1000 * means[0]:.1f}" if timed else f"{means[0]:.0f}"
+        ratios = [f"{mean / means[0]:.2f}" for mean in means[1:]]
+        rows.append([_z17.STRUCTURES[structure], group, MEASURES[measure], str(len(found)), generative, first, *ratios])
+    others = [f"{letter} / w" for letter in present if letter != "w"]
+    header = ["", "sets", "", "n", "generative, ms", "w (ms or number)", *others]
     note = (
         "Seconds of the processor for one fit: counting, search and parameters. Z17 on time: d "
         f"{PUBLISHED['d']}, e {PUBLISHED['e']}."
@@ -61,8 +60,9 @@ def _means(store: Store) -> Table:
 
 
 def _friedman(store: Store, structure: str, measure: str) -> Friedman | None:
-    found = _table(store, measure, [f"{structure}-{letter}" for letter in LETTERS.values()])
-    return friedman(list(found.values()), larger_is_better=False) if len(found) > 1 else None
+    letters = _z17.present(store, LETTERS).values()
+    found = _table(store, measure, [f"{structure}-{letter}" for letter in letters])
+    return friedman(list(found.values()), larger_is_better=False) if len(found) > 1 and len(letters) > 1 else None
 
 
 def _ranks(store: Store) -> Table:
@@ -79,7 +79,7 @@ def _ranks(store: Store) -> Table:
         "Mean ranks, 1 being the quickest, with Friedman's χ²; ranks that are less than the critical difference apart "
         "do not differ (Nemenyi, 5 %)."
     )
-    return Table("Ranks", ["", "sets", *LETTERS, "χ²", "p", "critical difference"], rows, note)
+    return Table("Ranks", ["", "sets", *_z17.present(store, LETTERS), "χ²", "p", "critical difference"], rows, note)
 
 
 def _pictures(store: Store) -> list[Block]:
@@ -97,7 +97,7 @@ def _pictures(store: Store) -> list[Block]:
 def _draw(store: Store, structure: str, measure: str) -> Any:
     found = _friedman(store, structure, measure)
     assert found is not None
-    names = [f"{_z17.STRUCTURES[structure]} {letter}" for letter in LETTERS]
+    names = [f"{_z17.STRUCTURES[structure]} {letter}" for letter in _z17.present(store, LETTERS)]
     ranks = dict(zip(names, found.ranks.tolist(), strict=True))
     return leaf("plot.comparison").critical_difference_diagram(ranks, found.n).figure
 
