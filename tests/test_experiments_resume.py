@@ -80,7 +80,7 @@ def folders(tmp_path_factory):
             command, stdout=out, start_new_session=True, env=os.environ | {"OPENBLAS_NUM_THREADS": "1"}
         )
     try:
-        run.wait(timeout=120)
+        run.wait(timeout=600)
     finally:
         os.killpg(run.pid, signal.SIGKILL)
         run.wait()
