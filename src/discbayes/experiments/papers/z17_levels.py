@@ -174,9 +174,9 @@ adult and usps are missing, so that the big sets are only nursery and pendigits.
 generative parameters. Level 1, one weight for each feature, wins most often against them (RMSE 22 of 31 sets,
 p = 0.03). With TAN and KDB-1 level 1 is the one that does not lose significantly in RMSE with either; levels 2 and 3
 do, with both. On the two big sets levels 3 and 4 are clearly the best: they halve the 0-1 loss, where level 1 takes off
-16 to 30 %. No two mean ranks over all sets are the critical difference apart. Fewer weights are not quicker to learn: by
-the geometric mean of iterations level 1 needs 43 to 48, level 2 134 to 138, level 3 72 (NB) and 168 to 171, level 4 72
-to 73.
+16 to 30 %. No two mean ranks over all sets are the critical difference apart. Fewer weights are not quicker to learn:
+by the geometric mean of iterations level 1 needs 43 to 48, level 2 134 to 138, level 3 72 (NB) and 168 to 171, level 4
+72 to 73.
 
 **Backing off** is a little better more often than worse, most with levels 1 and 2 (0.14 points of 0-1 loss); with level
 4 and d, where the alternative is to say nothing, it makes no difference that could not be chance. An earlier run on 13
