@@ -108,9 +108,9 @@ three, and what Z17 says of e is not checked here.
 
 w is quicker than d with each structure, and needs fewer iterations; the ranks differ significantly, with KDB-1 too,
 where Z17 finds no significant difference. But d takes 1.2 to 1.3 times as long, where Z17 has almost twice: it needs
-1.2 times the iterations of w, and one takes about as long. The sets are smaller than those of Z17, and w leads by more
-on large ones (`z17-convergence`). Times are of the processor, since other work ran on the machine; Z17 does not say
-which it has."""
+1.2 times the iterations of w, and one takes about as long. The sets are smaller than those of Z17, and w leads by
+more on large ones (`z17-convergence`). Times are of the processor, since other work ran on the machine; Z17 does not
+say which it has."""
 
 EXPERIMENT = Experiment(
     name="z17-times",
