@@ -76,23 +76,3 @@ def listed(names: Sequence[str], most: int = 10) -> str:
     """
     shown = ", ".join(map(repr, names[:most]))
     return f"{shown}, … ({len(names)} in all)" if len(names) > most else shown
-
-
-def text_table(header: Sequence[str], rows: Sequence[Sequence[str]], left: int = 1) -> str:
-    """Columns under their headings: the first ``left`` of them flush left, the others flush right.
-
-    >>> print(text_table(["fold", "accuracy"], [["1", "0.9"], ["2", "0.85"]]))
-    fold  accuracy
-    1          0.9
-    2         0.85
-    """
-    cells = [list(header), *map(list, rows)]
-    widths = [max(map(len, column)) for column in zip(*cells, strict=True)]
-    lines = []
-    for row in cells:
-        parts = [
-            cell.ljust(width) if place < left else cell.rjust(width)
-            for place, (cell, width) in enumerate(zip(row, widths, strict=True))
-        ]
-        lines.append("  ".join(parts).rstrip())
-    return "\n".join(lines)

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from argparse import ArgumentParser, Namespace
 
+from discbayes._text import text_table
 from discbayes.cli import options
-from discbayes.cli.console import text_table
 from discbayes.cli.sources import dataset_table, named_dataset
 from discbayes.cli.tables import check_output, write_table
 from discbayes.datasets import list_datasets

@@ -5,8 +5,9 @@ from __future__ import annotations
 from argparse import ArgumentParser, Namespace
 from pathlib import Path
 
+from discbayes._text import text_table
 from discbayes.cli import options
-from discbayes.experiments.blocks import as_text, text_table
+from discbayes.experiments.blocks import as_text
 from discbayes.experiments.papers import ABSENT, EXPERIMENTS, find, reproduce, write_index
 
 SUMMARY = "repeat a table or figure of the papers, ours beside the published one"

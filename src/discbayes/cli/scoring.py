@@ -7,7 +7,8 @@ from dataclasses import astuple, dataclass
 
 import numpy as np
 
-from discbayes.cli.console import UserError, text_table
+from discbayes._text import text_table
+from discbayes.cli.console import UserError
 from discbayes.experiments.metrics import accuracy, log_loss
 
 HEADER = ("accuracy", "log loss", "fit s", "predict s")

@@ -8,6 +8,8 @@ from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from discbayes._text import text_table
+
 Row = Sequence[str]
 
 
@@ -59,26 +61,6 @@ def _block_text(block: Block) -> str:
     if isinstance(block, Picture):
         return f"({block.title})"
     return "\n".join(filter(None, [block.title, text_table(block.header, block.rows, block.left), block.note]))
-
-
-def text_table(header: Row, rows: Sequence[Row], left: int = 1) -> str:
-    """Columns under their headings: the first ``left`` of them flush left, the others flush right.
-
-    >>> print(text_table(["fold", "accuracy"], [["1", "0.9"], ["2", "0.85"]]))
-    fold  accuracy
-    1          0.9
-    2         0.85
-    """
-    cells = [list(header), *map(list, rows)]
-    widths = [max(map(len, column)) for column in zip(*cells, strict=True)]
-    lines = []
-    for row in cells:
-        parts = [
-            cell.ljust(width) if place < left else cell.rjust(width)
-            for place, (cell, width) in enumerate(zip(row, widths, strict=True))
-        ]
-        lines.append("  ".join(parts).rstrip())
-    return "\n".join(lines)
 
 
 def as_markdown(blocks: Sequence[Block], picture: Callable[[Picture], str]) -> str:

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from difflib import get_close_matches
 from importlib import import_module
 from io import BytesIO
 from pathlib import Path
 
 from discbayes._files import replace_file
 from discbayes._leaves import need
+from discbayes._text import nearest_first
 from discbayes.engine import Progress
 from discbayes.experiments.blocks import Block, Picture, Table, Text, as_markdown
 from discbayes.experiments.machine import record_run, recorded_runs
@@ -41,7 +41,7 @@ def find(name: str) -> Experiment:
         return import_module(f"discbayes.experiments.papers.{name.replace('-', '_')}").EXPERIMENT
     if name in ABSENT:
         raise ValueError(f"{name} cannot be repeated: {ABSENT[name]} cannot be had")
-    near = get_close_matches(name, EXPERIMENTS, 3, 0.3) or EXPERIMENTS
+    near = nearest_first(name, EXPERIMENTS)[:3]
     raise ValueError(f"there is no experiment {name!r}; did you mean {', '.join(near)}?")
 
 
