@@ -11,12 +11,10 @@ from scipy.stats import norm
 
 from discbayes.data import FrameEncoder
 from discbayes.experiments.blocks import Picture, Table, as_text
-from discbayes.experiments.papers import _c11, _c11_others, find, reproduce
-from discbayes.experiments.papers import c11_fig4_5 as fig4_5
-from discbayes.experiments.papers import c11_table3 as table3
-from discbayes.experiments.papers import c11_table4 as table4
-from discbayes.experiments.papers import c11_theorems as theorems
-from discbayes.experiments.papers import c11_times as times
+from discbayes.experiments.papers import find, reproduce
+from discbayes.experiments.papers.c11 import fig4_5, table3, table4, theorems, times
+from discbayes.experiments.papers.c11 import others as _c11_others
+from discbayes.experiments.papers.c11 import shared as _c11
 from discbayes.experiments.parts import load_rows, published_splits
 from discbayes.experiments.statistics import wilcoxon
 from discbayes.experiments.store import Result, Store

@@ -9,17 +9,14 @@ from scipy import stats
 from discbayes.engine import Context
 from discbayes.experiments.blocks import Table, as_text
 from discbayes.experiments.learning import METRICS
-from discbayes.experiments.papers import (
-    find,
-    p10_table1,
-    p10_table2,
-    p10_table4,
-    p10_table5,
-    p10_table7,
-    p10_table7_crcl,
-    reproduce,
-)
-from discbayes.experiments.papers._p10 import (
+from discbayes.experiments.papers import find, reproduce
+from discbayes.experiments.papers.p10 import table1 as p10_table1
+from discbayes.experiments.papers.p10 import table2 as p10_table2
+from discbayes.experiments.papers.p10 import table4 as p10_table4
+from discbayes.experiments.papers.p10 import table5 as p10_table5
+from discbayes.experiments.papers.p10 import table7 as p10_table7
+from discbayes.experiments.papers.p10 import table7_crcl as p10_table7_crcl
+from discbayes.experiments.papers.p10.shared import (
     BY_SIZE,
     FIXED,
     FRIEDMAN,

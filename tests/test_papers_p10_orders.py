@@ -13,18 +13,16 @@ from discbayes.data import FrameEncoder
 from discbayes.engine import Context
 from discbayes.experiments.blocks import Picture, Table, as_text
 from discbayes.experiments.learning import classify, learn_structure
-from discbayes.experiments.papers import (
-    p10_fig3,
-    p10_fig7,
-    p10_fig9,
-    p10_fig10,
-    p10_fig13,
-    p10_table8,
-    p10_table11,
-    p10_table13,
-)
-from discbayes.experiments.papers._p10 import FRIEDMAN, TESTED, average
-from discbayes.experiments.papers._p10_orders import Orders, draw_curves, random_orders
+from discbayes.experiments.papers.p10 import fig3 as p10_fig3
+from discbayes.experiments.papers.p10 import fig7 as p10_fig7
+from discbayes.experiments.papers.p10 import fig9 as p10_fig9
+from discbayes.experiments.papers.p10 import fig10 as p10_fig10
+from discbayes.experiments.papers.p10 import fig13 as p10_fig13
+from discbayes.experiments.papers.p10 import table8 as p10_table8
+from discbayes.experiments.papers.p10 import table11 as p10_table11
+from discbayes.experiments.papers.p10 import table13 as p10_table13
+from discbayes.experiments.papers.p10.orders import Orders, draw_curves, random_orders
+from discbayes.experiments.papers.p10.shared import FRIEDMAN, TESTED, average
 from discbayes.experiments.papers.registry import find, reproduce
 from discbayes.experiments.parts import Part, Rows, load_part, make_part
 from discbayes.experiments.store import Result, Store

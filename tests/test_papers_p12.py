@@ -7,8 +7,13 @@ import pytest
 
 from discbayes.experiments.blocks import Picture, Table, as_text
 from discbayes.experiments.metrics import binomial_error
-from discbayes.experiments.papers import _p12 as p12
-from discbayes.experiments.papers import find, p12_fig2_4, p12_fig5, p12_table1, p12_table2, p12_table3, reproduce
+from discbayes.experiments.papers import find, reproduce
+from discbayes.experiments.papers.p12 import fig2_4 as p12_fig2_4
+from discbayes.experiments.papers.p12 import fig5 as p12_fig5
+from discbayes.experiments.papers.p12 import shared as p12
+from discbayes.experiments.papers.p12 import table1 as p12_table1
+from discbayes.experiments.papers.p12 import table2 as p12_table2
+from discbayes.experiments.papers.p12 import table3 as p12_table3
 from discbayes.experiments.papers.registry import EXPERIMENTS
 from discbayes.experiments.store import Result, Store
 from discbayes.experiments.tasks import Task

@@ -11,7 +11,13 @@ from sklearn.base import clone
 
 from discbayes.experiments.blocks import Picture, Table, as_text
 from discbayes.experiments.learning import learn_structure, learn_tables
-from discbayes.experiments.papers import _p13, p13_fig1, p13_fig2, p13_fig3, p13_fig4, p13_table1, reproduce
+from discbayes.experiments.papers import reproduce
+from discbayes.experiments.papers.p13 import fig1 as p13_fig1
+from discbayes.experiments.papers.p13 import fig2 as p13_fig2
+from discbayes.experiments.papers.p13 import fig3 as p13_fig3
+from discbayes.experiments.papers.p13 import fig4 as p13_fig4
+from discbayes.experiments.papers.p13 import shared as _p13
+from discbayes.experiments.papers.p13 import table1 as p13_table1
 from discbayes.experiments.parts import Rows, load_part, make_part
 from discbayes.experiments.store import Result, Store
 from discbayes.experiments.tasks import Task

@@ -16,9 +16,13 @@ from sklearn.preprocessing import OneHotEncoder
 from discbayes._leaves import need
 from discbayes.counts import count_families
 from discbayes.experiments.blocks import Picture, Table, as_text
-from discbayes.experiments.papers import _z17, reproduce, z17_levels, z17_table4, z17_table5_6
-from discbayes.experiments.papers import _z17_curves as curves
+from discbayes.experiments.papers import reproduce
 from discbayes.experiments.papers.registry import find
+from discbayes.experiments.papers.z17 import curves
+from discbayes.experiments.papers.z17 import levels as z17_levels
+from discbayes.experiments.papers.z17 import shared as _z17
+from discbayes.experiments.papers.z17 import table4 as z17_table4
+from discbayes.experiments.papers.z17 import table5_6 as z17_table5_6
 from discbayes.experiments.parts import Rows, load_rows, two_folds
 from discbayes.experiments.statistics import sign_test
 from discbayes.experiments.store import Result, Store

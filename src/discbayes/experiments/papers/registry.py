@@ -38,7 +38,9 @@ ROWS, QUICK = "rows", "quick"
 def find(name: str) -> Experiment:
     """The experiment of that name."""
     if name in EXPERIMENTS:
-        return import_module(f"discbayes.experiments.papers.{name.replace('-', '_')}").EXPERIMENT
+        room, _, place = name.replace("-", "_").partition("_")
+        module = f"{room}.{place}" if place else f"ours.{room}"
+        return import_module(f"discbayes.experiments.papers.{module}").EXPERIMENT
     if name in ABSENT:
         raise ValueError(f"{name} cannot be repeated: {ABSENT[name]} cannot be had")
     near = nearest_first(name, EXPERIMENTS)[:3]

@@ -1,0 +1,1 @@
+"""Carvalho, Roos, Oliveira and Myllymäki (2011)."""

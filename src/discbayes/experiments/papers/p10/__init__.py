@@ -1,0 +1,1 @@
+"""Pernkopf and Bilmes (2010)."""

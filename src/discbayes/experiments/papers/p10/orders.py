@@ -1,0 +1,156 @@
+"""What the experiments of P10 on orders and its figures share: a search by many orders of the same rows, and curves."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any
+
+import numpy as np
+
+from discbayes._leaves import leaf, need
+from discbayes.experiments.blocks import Block, Text
+from discbayes.experiments.papers.p10.shared import n_folds, runs_text
+from discbayes.experiments.parts import Part, load_part
+from discbayes.experiments.statistics import paired_t
+from discbayes.experiments.store import Store
+from discbayes.experiments.tasks import Task
+from discbayes.inference import Effort, log_joint
+from discbayes.network import Structure, Tables
+from discbayes.scores.sample import SampleScore
+from discbayes.scores.scored import ScoredNetwork
+from discbayes.scores.tasks import Effort as Counted
+from discbayes.scores.tasks import Task as Candidates
+
+Curves = Mapping[str, Sequence[float]]
+
+
+class Orders:
+    """Order-based search with one parent at most by orders that are given, for many orders of the same rows.
+
+    It finds what ``OrderBased`` finds; tables of families are made once and kept, and so are the answers.
+
+    Parameters
+    ----------
+    part : Part
+        Its training rows are scored.
+    score : str
+        "cr" or "cl", by resubstitution.
+    """
+
+    def __init__(self, part: Part, score: str):
+        self._naive = Structure.naive(part.data.n_features)
+        self._varying = part.data.cards > 1
+        checked = SampleScore(score).checked()
+        self._network = ScoredNetwork(part.data, checked, self._naive, np.random.default_rng(0), 1)
+        self._known: dict[tuple[int, ...], tuple[Structure, float]] = {}
+
+    def run(self, order: np.ndarray) -> tuple[Structure, float]:
+        """The structure that an order leads to, and its score on the training rows: a rate, or a sum."""
+        varying = order[self._varying[order]]  # features of one value take part in nothing
+        key = tuple(varying.tolist())
+        if key not in self._known:
+            self._known[key] = self._search(varying)
+        return self._known[key]
+
+    def _search(self, order: np.ndarray) -> tuple[Structure, float]:
+        self._network.reset(self._naive)
+        for place in range(1, order.size):
+            self._choose(int(order[place]), np.sort(order[:place]))
+        return self._network.structure, self._network.reported()
+
+    def _choose(self, child: int, earlier: np.ndarray) -> None:
+        """Give a feature the earlier one that improves the score most, if one does."""
+        network = self._network
+        found = network.best([Candidates(child, earlier)], network.tolerance, Counted())
+        if found is not None:
+            network.set_parents(child, found.joining)
+
+
+def random_orders(n_features: int, n_orders: int) -> list[np.ndarray]:
+    """Orders of so many features, always the same ones."""
+    rng = np.random.default_rng(0)
+    return [rng.permutation(n_features) for _ in range(n_orders)]
+
+
+def parts_of(data: str) -> Iterator[Part]:
+    """A data set in each of its splits."""
+    return (load_part(data, fold) for fold in range(n_folds(data)))
+
+
+def n_right(tables: Tables, codes: np.ndarray, y: np.ndarray) -> int:
+    """How many rows, given as codes, are put into their class; missing features are summed out."""
+    return int((log_joint(tables, codes, Effort(n_jobs=1)).argmax(axis=1) == y).sum())
+
+
+# ---- pages
+
+
+def how_many(store: Store, tasks: Sequence[Task]) -> list[Block]:
+    """A line that says so, if not all runs are there."""
+    if all((task.data, task.fold, tag, task.seed) in store for task in tasks for tag in task.recipes):
+        return []
+    return [Text(f"Stored: {runs_text(store, tasks)}.")]
+
+
+def sizes_of(store: Store, usual: Sequence[int]) -> list[int]:
+    """The numbers at the end of the names of the data that are stored; the usual ones if there are none."""
+    found = {int(name.rpartition("-")[2]) for name in store.data()}
+    return sorted(found or usual)
+
+
+def draw_curves(
+    x: Sequence[float], means: Curves, labels: tuple[str, str], spreads: Curves | None = None, dashed: str = "-CL"
+) -> Any:
+    """Lines by name, with a band of one standard deviation where there are spreads; some names are dashed lines.
+
+    Names that differ in that end only have the same colour.
+    """
+    looks, pyplot = leaf("plot").comparison, need("matplotlib.pyplot")
+    figure, ax = pyplot.subplots(figsize=(6.4, 4.4), layout="constrained")
+    stems = list(dict.fromkeys(_stem(name, dashed) for name in means))
+    for name, values in means.items():
+        place = stems.index(_stem(name, dashed))
+        colour, marker = looks.COLOURS[place % len(looks.COLOURS)], looks.MARKERS[place % len(looks.MARKERS)]
+        style = "--" if name.endswith(dashed) else "-"
+        ax.plot(x, values, style, marker=marker, color=colour, markersize=4, label=name)
+        if spreads and name in spreads:
+            low, high = (np.add(values, sign * np.asarray(spreads[name])) for sign in (-1, 1))
+            ax.fill_between(x, low, high, color=colour, alpha=0.2, linewidth=0)
+    ax.set_xticks(x)
+    ax.set_xlabel(labels[0])
+    ax.set_ylabel(labels[1])
+    ax.legend(frameon=False, fontsize=9)
+    for side in ("top", "right"):
+        ax.spines[side].set_visible(False)
+    return figure
+
+
+def _stem(name: str, end: str) -> str:
+    """What comes before the way to learn parameters.
+
+    >>> _stem("TAN-CMI-CL", "-CL"), _stem("TAN-CMI-ML", "-CL")
+    ('TAN-CMI', 'TAN-CMI')
+    """
+    return name.removesuffix(end).removesuffix("-ML")
+
+
+def difference_text(a: Sequence[float] | np.ndarray, b: Sequence[float] | np.ndarray, digits: int) -> str:
+    """The mean difference of two methods, and p of the one-sided paired t-test in its direction.
+
+    >>> difference_text([3.0, 4.0, 6.0], [2.0, 3.0, 4.0], 2), difference_text([3.0], [2.0], 2)
+    ('+1.33 (0.029)', '–')
+    """
+    if len(a) < 2:
+        return "–"
+    test = paired_t(a, b)
+    return f"{test.difference:+.{digits}f} ({p_text(min(test.p, 1 - test.p))})"
+
+
+def p_text(p: float) -> str:
+    """A probability as the pages have it.
+
+    >>> p_text(0.0001), p_text(0.0321), p_text(math.nan)
+    ('<0.001', '0.032', '–')
+    """
+    return "–" if math.isnan(p) else "<0.001" if p < 0.001 else f"{p:.3f}"

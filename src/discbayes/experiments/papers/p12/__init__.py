@@ -1,0 +1,1 @@
+"""Pernkopf and Wohlmayr (2012)."""

@@ -1,0 +1,1 @@
+"""Peharz, Tschiatschek and Pernkopf (2013)."""

@@ -1,0 +1,1 @@
+"""Zaidi and others (2017)."""
