@@ -16,7 +16,7 @@ from discbayes.engine import Progress
 from discbayes.experiments.blocks import Picture, Table, Text, as_html, as_markdown, as_text
 from discbayes.experiments.judging import estimator_of, gap_masks, judge
 from discbayes.experiments.learning import classify
-from discbayes.experiments.papers.spec import beside
+from discbayes.experiments.papers.figures import beside
 from discbayes.experiments.parts import Rows, five_folds, folds, make_part, published_splits, two_folds, with_gaps
 from discbayes.experiments.store import Result, Store
 from discbayes.experiments.tasks import Task, run_tasks
@@ -219,7 +219,7 @@ class TestJudging:
         for method in ("TAN-LAPLACE", "NB-E-G penalty=2", "cnb"):
             with warnings.catch_warnings():
                 warnings.simplefilter("error")
-                found, warned = judge(estimator_of(method), table, iris.y, train, test, masked)
+                found, warned, _ = judge(estimator_of(method), table, iris.y, train, test, masked)
             assert found["accuracy"] > 0.9
             assert found["accuracy@100"] == pytest.approx(np.mean(iris.y[test] == "setosa"), abs=0.05)
             assert found["n_test"] == 50

@@ -13,6 +13,7 @@ from discbayes.data import FrameEncoder
 from discbayes.engine import Context
 from discbayes.experiments.blocks import Picture, Table, as_text
 from discbayes.experiments.learning import classify, learn_structure
+from discbayes.experiments.papers.figures import draw_curves
 from discbayes.experiments.papers.p10 import fig3 as p10_fig3
 from discbayes.experiments.papers.p10 import fig7 as p10_fig7
 from discbayes.experiments.papers.p10 import fig9 as p10_fig9
@@ -21,7 +22,7 @@ from discbayes.experiments.papers.p10 import fig13 as p10_fig13
 from discbayes.experiments.papers.p10 import table8 as p10_table8
 from discbayes.experiments.papers.p10 import table11 as p10_table11
 from discbayes.experiments.papers.p10 import table13 as p10_table13
-from discbayes.experiments.papers.p10.orders import Orders, draw_curves, random_orders
+from discbayes.experiments.papers.p10.orders import Orders, random_orders
 from discbayes.experiments.papers.p10.shared import FRIEDMAN, TESTED, average
 from discbayes.experiments.papers.registry import find, reproduce
 from discbayes.experiments.parts import Part, Rows, load_part, make_part

@@ -157,7 +157,7 @@ def test_gaps_become_means_for_the_machine():
 def test_a_page_of_nothing_says_so(name, tmp_path):
     experiment = find(name)
     blocks = experiment.page(Store(tmp_path / "none.csv", experiment.metrics))
-    assert "0 are there" in as_text(blocks)
+    assert "Stored: 0 of" in as_text(blocks)
     assert not any(isinstance(block, Picture) for block in blocks)
     assert experiment.protocol
     assert experiment.paper == "P12"

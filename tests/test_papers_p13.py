@@ -10,7 +10,8 @@ import pytest
 from sklearn.base import clone
 
 from discbayes.experiments.blocks import Picture, Table, as_text
-from discbayes.experiments.learning import learn_structure, learn_tables
+from discbayes.experiments.judging import split_method
+from discbayes.experiments.learning import decisions, learn_structure, learn_tables
 from discbayes.experiments.papers import reproduce
 from discbayes.experiments.papers.p13 import fig1 as p13_fig1
 from discbayes.experiments.papers.p13 import fig2 as p13_fig2
@@ -18,7 +19,7 @@ from discbayes.experiments.papers.p13 import fig3 as p13_fig3
 from discbayes.experiments.papers.p13 import fig4 as p13_fig4
 from discbayes.experiments.papers.p13 import shared as _p13
 from discbayes.experiments.papers.p13 import table1 as p13_table1
-from discbayes.experiments.parts import Rows, load_part, make_part
+from discbayes.experiments.parts import Rows, load_part, make_part, thinned
 from discbayes.experiments.store import Result, Store
 from discbayes.experiments.tasks import Task
 from discbayes.inference import log_joint
@@ -65,7 +66,7 @@ def test_recipes_are_tags_that_can_be_parsed(module):
     for quick in (True, False):
         for task in module.tasks(quick):
             for recipe in task.recipes:
-                assert recipe in p13_fig4.GRIDS or parse(_p13.read_recipe(recipe)[0]).structure_tag in ("NB", "TAN-CMI")
+                assert recipe in p13_fig4.GRIDS or parse(split_method(recipe)[0]).structure_tag in ("NB", "TAN-CMI")
 
 
 def test_tasks_are_of_the_splits_that_there_are():
@@ -91,8 +92,8 @@ def test_splits(name, sizes):
 
 def test_parts_of_the_rows_that_choose():
     data = make_part(small_rows("vote"), (np.arange(90), np.arange(1))).data
-    assert _p13.thinned(data, 90) is data
-    few = _p13.thinned(data, 30)
+    assert thinned(data, 90) is data
+    few = thinned(data, 30)
     assert few.n_samples == pytest.approx(30, abs=3)
     assert set(few.classes) == {0, 1, 2}
 
@@ -137,7 +138,7 @@ def test_accuracy_with_gaps_begins_at_the_accuracy_and_draws_the_same_for_all(pa
     def judge(name):
         def decide(codes):
             seen[name].append(codes)
-            return _p13.decisions(tables)(codes)
+            return decisions(tables)(codes)
 
         return decide
 
@@ -188,7 +189,7 @@ def test_a_large_set_is_tested_on_some_rows():
 @pytest.mark.parametrize("module", MODULES)
 def test_a_page_of_nothing(module, tmp_path):
     text = as_text(module.page(empty_store(module, tmp_path)))
-    assert "runs 0 are there" in text
+    assert "Stored: 0 of" in text
 
 
 def filled_store(module, tmp_path):

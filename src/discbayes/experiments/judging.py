@@ -30,9 +30,18 @@ def estimator_of(method: str, random_state: int = 0, n_jobs: int | None = 1) -> 
     """
     if method in BASELINES:
         return baseline(method, n_jobs, random_state)
+    tag, options = split_method(method)
+    return recipe(tag, random_state=random_state, n_jobs=n_jobs, **options)
+
+
+def split_method(method: str) -> tuple[str, dict[str, float]]:
+    """The tag of a recipe, and the options after it.
+
+    >>> split_method("TAN-MCL tol=0.001"), split_method("NB-MCL")
+    (('TAN-MCL', {'tol': 0.001}), ('NB-MCL', {}))
+    """
     tag, *options = method.split()
-    given = dict(_option(option, method) for option in options)
-    return recipe(tag, random_state=random_state, n_jobs=n_jobs, **given)
+    return tag, dict(_option(option, method) for option in options)
 
 
 def _option(text: str, method: str) -> tuple[str, float]:
@@ -79,14 +88,6 @@ class Judged(NamedTuple):
 
 
 def judge(
-    estimator: Any, X: Any, y: np.ndarray, train: np.ndarray, test: np.ndarray, masked: Mapping[int, Any]
-) -> tuple[dict[str, float], str]:
-    """The figures and the warnings of ``examine``."""
-    found = examine(estimator, X, y, train, test, masked)
-    return found.figures, found.warned
-
-
-def examine(
     estimator: Any, X: Any, y: np.ndarray, train: np.ndarray, test: np.ndarray, masked: Mapping[int, Any]
 ) -> Judged:
     """What a method is worth: figures on the test rows, on the same rows with gaps, sizes and times.

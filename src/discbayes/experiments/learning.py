@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from time import perf_counter
 from typing import Any
@@ -93,3 +93,8 @@ def shares(tables: Tables, codes: np.ndarray) -> np.ndarray:
     """P(c | x observed) of rows given as codes."""
     prior = np.exp(tables.log_prior - tables.log_prior.max())
     return posterior(log_joint(tables, codes, Effort(n_jobs=1)), prior / prior.sum(), 1)
+
+
+def decisions(tables: Tables) -> Callable[[np.ndarray], np.ndarray]:
+    """The most probable classes of rows given as codes; missing features are summed out."""
+    return lambda codes: log_joint(tables, codes, Effort(n_jobs=1)).argmax(axis=1)

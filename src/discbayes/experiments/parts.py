@@ -157,3 +157,15 @@ def with_gaps(part: Part, numbers: Sequence[int], draw: int) -> Iterator[np.ndar
     places = np.random.default_rng(draw).permuted(places, axis=0)
     for n in numbers:
         yield np.where(places < n, part.data.cards[:, None], part.test_codes).astype(part.test_codes.dtype)
+
+
+def one_part(data: Encoded, n_parts: int) -> Encoded:
+    """One of so many stratified parts of the rows."""
+    if n_parts == 1:
+        return data
+    return data.take(stratified_folds(data.classes, n_parts, np.random.default_rng(0)) == 0)
+
+
+def thinned(data: Encoded, limit: int) -> Encoded:
+    """A stratified part of the rows, if there are more than so many."""
+    return one_part(data, -(-data.n_samples // limit))

@@ -31,7 +31,7 @@ class PairedT:
     p: float
 
     def __repr__(self) -> str:
-        return f"difference {self.difference:.4g}, t = {self.t:.3f} ({self.df} df), p = {_p_text(self.p)}"
+        return f"difference {self.difference:.4g}, t = {self.t:.3f} ({self.df} df), p = {p_text(self.p)}"
 
 
 def paired_t(a: Any, b: Any, *, larger_is_better: bool = True, test_train_ratio: float = 0.0) -> PairedT:
@@ -65,7 +65,7 @@ class Wilcoxon:
     n: int
 
     def __repr__(self) -> str:
-        return f"Z = {self.z:.2f}, p = {_p_text(self.p)} ({self.n} pairs)"
+        return f"Z = {self.z:.2f}, p = {p_text(self.p)} ({self.n} pairs)"
 
 
 def wilcoxon(a: Any, b: Any, *, larger_is_better: bool = True) -> Wilcoxon:
@@ -96,7 +96,7 @@ class WinDrawLoss:
     p_better: float
 
     def __repr__(self) -> str:
-        return f"{self.wins}/{self.draws}/{self.losses}, p = {_p_text(self.p)}"
+        return f"{self.wins}/{self.draws}/{self.losses}, p = {p_text(self.p)}"
 
 
 def win_draw_loss(a: Any, b: Any, *, larger_is_better: bool = True, tolerance: float = 0.0) -> WinDrawLoss:
@@ -147,7 +147,7 @@ class Friedman:
         ranks = ", ".join(f"{rank:.2f}" for rank in self.ranks)
         return (
             f"mean ranks {ranks} over {self.n} data sets, χ² = {self.chi2:.2f}, "
-            f"F({self.df[0]}, {self.df[1]}) = {self.f:.2f}, p = {_p_text(self.p)}"
+            f"F({self.df[0]}, {self.df[1]}) = {self.f:.2f}, p = {p_text(self.p)}"
         )
 
 
@@ -257,5 +257,10 @@ def _rounded(values: np.ndarray, figures: np.ndarray) -> np.ndarray:
     return np.round(values, min(DIGITS - math.ceil(math.log10(scale)), 300)) if scale > 0 else values
 
 
-def _p_text(p: float) -> str:
-    return "<0.001" if p < 0.001 else f"{p:.3f}"
+def p_text(p: float) -> str:
+    """A probability of a test as text.
+
+    >>> p_text(0.0001), p_text(0.0321), p_text(math.nan)
+    ('<0.001', '0.032', '–')
+    """
+    return "–" if math.isnan(p) else "<0.001" if p < 0.001 else f"{p:.3f}"

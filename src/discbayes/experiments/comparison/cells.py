@@ -20,7 +20,7 @@ import numpy as np
 
 from discbayes._files import replace_file
 from discbayes.data.columns import Table
-from discbayes.experiments.judging import Judged, estimator_of, examine
+from discbayes.experiments.judging import Judged, estimator_of, judge
 from discbayes.experiments.store import Result
 from discbayes.experiments.tasks import Task
 
@@ -99,7 +99,7 @@ def _judged(setup: Setup, fold: int, method: str) -> tuple[Judged, np.ndarray, i
     estimator = estimator_of(method, setup.seed).set_params(categorical=setup.categorical)
     rows = setup.table.take(test)
     masked = {share: rows.with_gaps(mask) for share, mask in setup.gaps(fold).items()}
-    found = examine(estimator, setup.table, setup.y, train, test, masked)
+    found = judge(estimator, setup.table, setup.y, train, test, masked)
     return found, estimator.classes_, getattr(estimator, "n_rows_", train.size)
 
 

@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-import math
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
-from discbayes.experiments.blocks import Block, Table
+from discbayes.experiments.blocks import Block
 from discbayes.experiments.learning import METRICS
 from discbayes.experiments.store import Store
 from discbayes.experiments.tasks import Task
@@ -62,46 +61,3 @@ class Experiment:
     def rows(self) -> str:
         """The name of its file of results."""
         return self.store or self.name
-
-
-def beside(
-    title: str,
-    ours: Mapping[tuple[str, str], float],
-    published: Mapping[tuple[str, str], float],
-    rows: Sequence[str],
-    columns: Sequence[str],
-    tolerance: float | Mapping[str, float],
-    digits: int = 2,
-    larger_is_better: bool = True,
-    corner: str = "",
-) -> Table:
-    """Our figures with the published ones in brackets; where ours is further off than the tolerance, a mark says how.
-
-    The tolerance is one number, or one for each row.
-
-    >>> table = beside("", {("iris", "NB"): 93.0}, {("iris", "NB"): 94.5}, ["iris"], ["NB"], tolerance=1.0)
-    >>> table.rows
-    [['iris', '93.00 (94.50) ▼']]
-    """
-
-    def cell(row: str, column: str) -> str:
-        mine, theirs = ours.get((row, column), math.nan), published.get((row, column), math.nan)
-        text = "–" if math.isnan(mine) else f"{mine:.{digits}f}"
-        if math.isnan(theirs):
-            return text
-        allowed = tolerance[row] if isinstance(tolerance, Mapping) else tolerance
-        return f"{text} ({theirs:.{digits}f}){_mark(mine - theirs, allowed, larger_is_better)}"
-
-    cells = [[row, *(cell(row, column) for column in columns)] for row in rows]
-    limit = "the tolerance of the row" if isinstance(tolerance, Mapping) else f"{tolerance:g}"
-    note = (
-        f"Ours (published). {WORSE}: worse than the published figure by more than {limit}; {BETTER}: better by more "
-        "than that."
-    )
-    return Table(title, [corner, *columns], cells, note)
-
-
-def _mark(difference: float, tolerance: float, larger_is_better: bool) -> str:
-    if not abs(difference) > tolerance:
-        return ""
-    return f" {BETTER if (difference > 0) == larger_is_better else WORSE}"

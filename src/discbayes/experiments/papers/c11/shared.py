@@ -19,7 +19,7 @@ from discbayes.experiments.blocks import Block, Table, Text
 from discbayes.experiments.learning import learn_structure, learn_tables, shares
 from discbayes.experiments.metrics import binomial_error
 from discbayes.experiments.papers.c11 import others
-from discbayes.experiments.papers.spec import beside
+from discbayes.experiments.papers.figures import beside
 from discbayes.experiments.parts import Part, Rows, Split, load_rows, make_part, published_splits
 from discbayes.experiments.statistics import Wilcoxon, wilcoxon, win_draw_loss
 from discbayes.experiments.store import Result, Store

@@ -49,7 +49,7 @@ def judged(task: Task) -> Iterator[Result]:
     (mask,) = gap_masks(test.size, len(table.names), [MISSING], rows.generator(1 + task.fold))
     masked = {MISSING: table.take(test).with_gaps(mask)}
     for method in task.recipes:
-        figures, warned = judge(estimator_of(method), table, y, train, test, masked)
+        figures, warned, _ = judge(estimator_of(method), table, y, train, test, masked)
         yield task.result(method, figures, figures["fit_seconds"] + figures["predict_seconds"], warned[:200])
 
 

@@ -10,8 +10,8 @@ import numpy as np
 from discbayes.datasets.trees import RandomTrees, random_trees
 from discbayes.experiments.blocks import Block, Picture, Table
 from discbayes.experiments.learning import Learned, learn_structure, learn_tables
-from discbayes.experiments.papers.p10.orders import difference_text, draw_curves, how_many, n_right, sizes_of
-from discbayes.experiments.papers.p10.shared import percent
+from discbayes.experiments.papers.figures import draw_curves, figure_text, how_many
+from discbayes.experiments.papers.p10.orders import difference_text, n_right, sizes_of
 from discbayes.experiments.papers.spec import Experiment
 from discbayes.experiments.parts import Part, Rows, make_part
 from discbayes.experiments.store import Result, Store
@@ -113,7 +113,8 @@ def _table(found: Found, sizes: Sequence[int]) -> Table:
     tags, rows = (TRUTH, *GENERATIVE), []
     for size in sizes:
         cells = [list(found[size, tag].values()) for tag in tags]
-        texts = [f"{percent(float(np.mean(cell)))} ± {percent(float(np.std(cell)))}" if cell else "–" for cell in cells]
+        spread = [(float(np.mean(cell)), float(np.std(cell))) if cell else None for cell in cells]
+        texts = [f"{figure_text(pair[0])} ± {figure_text(pair[1])}" if pair else "–" for pair in spread]
         rows.append([str(size), str(len(cells[0])), *texts])
     return Table("Accuracy (%), mean and standard deviation over runs", ("features", "runs", *tags), rows)
 

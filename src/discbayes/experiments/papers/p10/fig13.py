@@ -11,8 +11,9 @@ import numpy as np
 
 from discbayes.experiments.blocks import Block, Picture, Table
 from discbayes.experiments.learning import learn_structure, learn_tables
-from discbayes.experiments.papers.p10.orders import draw_curves, how_many, n_right
-from discbayes.experiments.papers.p10.shared import QUICK, percent
+from discbayes.experiments.papers.figures import draw_curves, figure_text, how_many
+from discbayes.experiments.papers.p10.orders import n_right
+from discbayes.experiments.papers.p10.shared import QUICK
 from discbayes.experiments.papers.spec import Experiment
 from discbayes.experiments.parts import load_part, with_gaps
 from discbayes.experiments.store import Result, Store
@@ -89,7 +90,7 @@ def _table(name: str, rates: Mapping[str, np.ndarray]) -> Table:
     rows = []
     for place, n in enumerate(MISSING):
         cells = (
-            f"{percent(found[:, place].mean())} ± {percent(found[:, place].std())}" if len(found) else "–"
+            f"{figure_text(found[:, place].mean())} ± {figure_text(found[:, place].std())}" if len(found) else "–"
             for found in rates.values()
         )  # fmt: skip
         rows.append([str(n), *cells])

@@ -17,8 +17,8 @@ from discbayes.datasets import make_three_feature
 from discbayes.datasets.generators import three_feature_joint
 from discbayes.experiments.blocks import Block, Picture, Table
 from discbayes.experiments.learning import learn_structure, learn_tables
-from discbayes.experiments.papers.p10.orders import draw_curves, how_many, n_right
-from discbayes.experiments.papers.p10.shared import percent
+from discbayes.experiments.papers.figures import draw_curves, figure_text, how_many
+from discbayes.experiments.papers.p10.orders import n_right
 from discbayes.experiments.papers.spec import Experiment
 from discbayes.experiments.parts import Part, Rows, make_part
 from discbayes.experiments.store import Result, Store
@@ -201,14 +201,15 @@ def _curves_table(store: Store) -> Table:
 
 def _spread(store: Store, data: str, tag: str) -> str:
     mean, std = (store.mean(metric, data, tag) for metric in ("accuracy", "std"))
-    return "–" if math.isnan(mean) else f"{percent(100 * mean)} ± {percent(100 * std)}"
+    return "–" if math.isnan(mean) else f"{figure_text(100 * mean)} ± {figure_text(100 * std)}"
 
 
 def _population_table(store: Store) -> Table:
     rows = []
     for name, (_, expected) in STRUCTURES.items():
         values = [store.mean(metric, POPULATION, name) for metric in ("accuracy", "margin_0.1", "margin_1")]
-        rows.append([name, percent(100 * values[0]), percent(expected), *(percent(value, 4) for value in values[1:])])
+        rates = (100 * values[0], expected)
+        rows.append([name, *map(figure_text, rates), *(figure_text(value, 4) for value in values[1:])])
     head = ("edges", "accuracy (%)", "by hand (%)", "margin, λ = 0.1", "margin, λ = 1")
     return Table("Structures with the parameters of the population", head, rows)
 
@@ -219,7 +220,11 @@ def _searches_table(store: Store) -> Table:
         metrics = ("accuracy", "possible", "with_x1_x3", "with_x2_x3", "repeats")
         accuracy, best, right, wrong, n = (store.mean(metric, SEARCHES, name) for metric in metrics)
         rows.append(
-            [name, *(percent(100 * value) for value in (accuracy, best)), *(percent(v, 0) for v in (right, wrong, n))]
+            [
+                name,
+                *(figure_text(100 * value) for value in (accuracy, best)),
+                *(figure_text(value, 0) for value in (right, wrong, n)),
+            ]
         )
     head = ("search", "accuracy (%)", "of the structures (%)", "with X1-X3", "with X2-X3", "draws")
     return Table(f"Searches on {N_ROWS:,} rows: accuracy in the population", head, rows, SEARCHES_NOTE)

@@ -11,7 +11,8 @@ import numpy as np
 from discbayes._leaves import leaf, need
 from discbayes.experiments.blocks import Block, Picture, Table, Text
 from discbayes.experiments.learning import learn_structure
-from discbayes.experiments.papers.p10.orders import Orders, how_many, parts_of, random_orders
+from discbayes.experiments.papers.figures import how_many
+from discbayes.experiments.papers.p10.orders import Orders, parts_of, random_orders
 from discbayes.experiments.papers.p10.shared import BY_SIZE, FRIEDMAN, QUICK
 from discbayes.experiments.papers.spec import Experiment
 from discbayes.experiments.parts import Part

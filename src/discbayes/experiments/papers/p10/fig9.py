@@ -12,8 +12,8 @@ from discbayes.data import FrameEncoder
 from discbayes.datasets.generators import random_joint
 from discbayes.experiments.blocks import Block, Picture, Table
 from discbayes.experiments.learning import learn_structure, learn_tables
-from discbayes.experiments.papers.p10.orders import difference_text, draw_curves, how_many, sizes_of
-from discbayes.experiments.papers.p10.shared import percent
+from discbayes.experiments.papers.figures import draw_curves, figure_text, how_many
+from discbayes.experiments.papers.p10.orders import difference_text, sizes_of
 from discbayes.experiments.papers.spec import Experiment
 from discbayes.experiments.parts import Part
 from discbayes.experiments.store import Result, Store
@@ -96,7 +96,7 @@ def _table(found: dict[int, np.ndarray]) -> Table:
     rows = []
     for size, values in found.items():
         cells = values.mean(axis=0) if len(values) else np.full(len(RECIPES), np.nan)
-        rows.append([str(size), str(len(values)), *(percent(cell, 5) for cell in cells)])
+        rows.append([str(size), str(len(values)), *(figure_text(cell, 5) for cell in cells)])
     head = ("features", "distributions", *(tag.removesuffix("-ML") for tag in RECIPES))
     return Table("Conditional log likelihood of a training row, mean over distributions", head, rows)
 

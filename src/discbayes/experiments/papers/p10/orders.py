@@ -2,27 +2,20 @@
 
 from __future__ import annotations
 
-import math
-from collections.abc import Iterator, Mapping, Sequence
-from typing import Any
+from collections.abc import Iterator, Sequence
 
 import numpy as np
 
-from discbayes._leaves import leaf, need
-from discbayes.experiments.blocks import Block, Text
-from discbayes.experiments.papers.p10.shared import n_folds, runs_text
+from discbayes.experiments.papers.p10.shared import n_folds
 from discbayes.experiments.parts import Part, load_part
-from discbayes.experiments.statistics import paired_t
+from discbayes.experiments.statistics import p_text, paired_t
 from discbayes.experiments.store import Store
-from discbayes.experiments.tasks import Task
 from discbayes.inference import Effort, log_joint
 from discbayes.network import Structure, Tables
 from discbayes.scores.sample import SampleScore
 from discbayes.scores.scored import ScoredNetwork
 from discbayes.scores.tasks import Effort as Counted
 from discbayes.scores.tasks import Task as Candidates
-
-Curves = Mapping[str, Sequence[float]]
 
 
 class Orders:
@@ -86,53 +79,10 @@ def n_right(tables: Tables, codes: np.ndarray, y: np.ndarray) -> int:
 # ---- pages
 
 
-def how_many(store: Store, tasks: Sequence[Task]) -> list[Block]:
-    """A line that says so, if not all runs are there."""
-    if all((task.data, task.fold, tag, task.seed) in store for task in tasks for tag in task.recipes):
-        return []
-    return [Text(f"Stored: {runs_text(store, tasks)}.")]
-
-
 def sizes_of(store: Store, usual: Sequence[int]) -> list[int]:
     """The numbers at the end of the names of the data that are stored; the usual ones if there are none."""
     found = {int(name.rpartition("-")[2]) for name in store.data()}
     return sorted(found or usual)
-
-
-def draw_curves(
-    x: Sequence[float], means: Curves, labels: tuple[str, str], spreads: Curves | None = None, dashed: str = "-CL"
-) -> Any:
-    """Lines by name, with a band of one standard deviation where there are spreads; some names are dashed lines.
-
-    Names that differ in that end only have the same colour.
-    """
-    looks, pyplot = leaf("plot").comparison, need("matplotlib.pyplot")
-    figure, ax = pyplot.subplots(figsize=(6.4, 4.4), layout="constrained")
-    stems = list(dict.fromkeys(_stem(name, dashed) for name in means))
-    for name, values in means.items():
-        place = stems.index(_stem(name, dashed))
-        colour, marker = looks.COLOURS[place % len(looks.COLOURS)], looks.MARKERS[place % len(looks.MARKERS)]
-        style = "--" if name.endswith(dashed) else "-"
-        ax.plot(x, values, style, marker=marker, color=colour, markersize=4, label=name)
-        if spreads and name in spreads:
-            low, high = (np.add(values, sign * np.asarray(spreads[name])) for sign in (-1, 1))
-            ax.fill_between(x, low, high, color=colour, alpha=0.2, linewidth=0)
-    ax.set_xticks(x)
-    ax.set_xlabel(labels[0])
-    ax.set_ylabel(labels[1])
-    ax.legend(frameon=False, fontsize=9)
-    for side in ("top", "right"):
-        ax.spines[side].set_visible(False)
-    return figure
-
-
-def _stem(name: str, end: str) -> str:
-    """What comes before the way to learn parameters.
-
-    >>> _stem("TAN-CMI-CL", "-CL"), _stem("TAN-CMI-ML", "-CL")
-    ('TAN-CMI', 'TAN-CMI')
-    """
-    return name.removesuffix(end).removesuffix("-ML")
 
 
 def difference_text(a: Sequence[float] | np.ndarray, b: Sequence[float] | np.ndarray, digits: int) -> str:
@@ -145,12 +95,3 @@ def difference_text(a: Sequence[float] | np.ndarray, b: Sequence[float] | np.nda
         return "–"
     test = paired_t(a, b)
     return f"{test.difference:+.{digits}f} ({p_text(min(test.p, 1 - test.p))})"
-
-
-def p_text(p: float) -> str:
-    """A probability as the pages have it.
-
-    >>> p_text(0.0001), p_text(0.0321), p_text(math.nan)
-    ('<0.001', '0.032', '–')
-    """
-    return "–" if math.isnan(p) else "<0.001" if p < 0.001 else f"{p:.3f}"

@@ -11,12 +11,11 @@ from textwrap import shorten
 
 from discbayes.experiments.learning import classify, learn_structure
 from discbayes.experiments.metrics import weighted_mean
+from discbayes.experiments.papers.figures import Figures, beside_store
 from discbayes.experiments.parts import N_FOLDS, load_part
 from discbayes.experiments.store import Result, Store
 from discbayes.experiments.tasks import Task
 from discbayes.recipes import parse
-
-Figures = dict[tuple[str, str], float]  # by row and column
 
 # The 25 sets of Friedman et al. (1997) in the order of P10's Table 6, by the names that they have here, and the rows
 # that are tested: all of them in cross-validation. Ten features are listed for breast, so it is the version with the
@@ -100,42 +99,3 @@ def average(figures: Mapping[tuple[str, str], float], column: str) -> float:
     """The mean of a column over the 25 sets, each counting by the rows tested (footnote 4); NaN if one is missing."""
     values = [figures.get((data, column), math.nan) for data in FRIEDMAN]
     return math.nan if any(map(math.isnan, values)) else weighted_mean(values, list(TESTED.values()))
-
-
-def read_figures(text: str, columns: Sequence[str]) -> Figures:
-    """Lines of a name, "_" for a space, and one figure for each column; "-" is none.
-
-    >>> read_figures("iris 93.33 -", ["NB-ML", "NB-CL"])
-    {('iris', 'NB-ML'): 93.33}
-    """
-    lines = [line.split() for line in text.strip().splitlines()]
-    return {
-        (name.replace("_", " "), column): float(figure)
-        for name, *figures in lines
-        for column, figure in zip(columns, figures, strict=True)
-        if figure != "-"
-    }
-
-
-def beside_store(store: Store, name: str) -> Store:
-    """The results of another experiment, from the same folder."""
-    return Store(store.path.with_name(f"{name}.csv"), ())
-
-
-def runs_text(store: Store, tasks: Sequence[Task]) -> str:
-    """How many of the runs are stored.
-
-    >>> runs_text(Store("none.csv", ()), tasks_of(["letter"], ["NB"]))
-    '0 of 2 runs'
-    """
-    wanted = [(task.data, task.fold, tag, task.seed) for task in tasks for tag in task.recipes]
-    return f"{sum(key in store for key in wanted)} of {len(wanted)} runs"
-
-
-def percent(value: float, digits: int = 2) -> str:
-    """A figure as text, a dash if there is none.
-
-    >>> percent(85.123), percent(math.nan)
-    ('85.12', '–')
-    """
-    return "–" if math.isnan(value) else f"{value:.{digits}f}"

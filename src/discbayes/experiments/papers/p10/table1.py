@@ -6,21 +6,18 @@ import math
 from collections.abc import Sequence
 
 from discbayes.experiments.blocks import Block, Text
+from discbayes.experiments.papers.figures import Figures, beside, beside_store, read_figures, runs_text
 from discbayes.experiments.papers.p10.shared import (
     LARGE,
     QUICK,
     STORE,
     TRAINED_STORE,
-    Figures,
     accuracies,
     average,
-    beside_store,
     random_orders,
-    read_figures,
-    runs_text,
     tasks_of,
 )
-from discbayes.experiments.papers.spec import Experiment, beside
+from discbayes.experiments.papers.spec import Experiment
 from discbayes.experiments.store import Store
 from discbayes.experiments.tasks import Task
 

@@ -6,10 +6,11 @@ import math
 
 from discbayes.experiments.blocks import Block, Table, Text
 from discbayes.experiments.metrics import binomial_error
+from discbayes.experiments.papers.figures import Figures, beside, figure_text, read_figures, runs_text
 from discbayes.experiments.papers.p10 import table13
-from discbayes.experiments.papers.p10.shared import LARGE, Figures, average, percent, read_figures, runs_text, tasks_of
+from discbayes.experiments.papers.p10.shared import LARGE, average, tasks_of
 from discbayes.experiments.papers.p10.table13 import OTHERS, RECIPES
-from discbayes.experiments.papers.spec import Experiment, beside
+from discbayes.experiments.papers.spec import Experiment
 from discbayes.experiments.store import Store
 from discbayes.experiments.tasks import Task
 
@@ -52,7 +53,7 @@ def usps(found: Figures) -> Table:
     for tag in RECIPES:
         mine = found.get(("usps", tag), math.nan)
         error = math.nan if math.isnan(mine) else 100 * binomial_error(mine / 100, N_TEST["usps"])
-        rows.append([tag, f"{percent(mine)} ± {percent(error)}", percent(OTHER_USPS[tag])])
+        rows.append([tag, f"{figure_text(mine)} ± {figure_text(error)}", figure_text(OTHER_USPS[tag])])
     head = ("classifier", "9,298 samples (ours)", "11,000 samples (P10)")
     return Table("USPS, two different data sets: accuracy (%)", head, rows)
 

@@ -3,21 +3,10 @@
 from __future__ import annotations
 
 from discbayes.experiments.blocks import Block, Text
+from discbayes.experiments.papers.figures import Figures, beside, beside_store, read_figures, runs_text
 from discbayes.experiments.papers.p10.orders import difference_text
-from discbayes.experiments.papers.p10.shared import (
-    BY_SIZE,
-    FRIEDMAN,
-    QUICK,
-    STORE,
-    Figures,
-    accuracies,
-    average,
-    beside_store,
-    read_figures,
-    runs_text,
-    tasks_of,
-)
-from discbayes.experiments.papers.spec import Experiment, beside
+from discbayes.experiments.papers.p10.shared import BY_SIZE, FRIEDMAN, QUICK, STORE, accuracies, average, tasks_of
+from discbayes.experiments.papers.spec import Experiment
 from discbayes.experiments.statistics import win_draw_loss
 from discbayes.experiments.store import Store
 from discbayes.experiments.tasks import Task

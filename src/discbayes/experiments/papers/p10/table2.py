@@ -6,6 +6,7 @@ import math
 from collections.abc import Sequence
 
 from discbayes.experiments.blocks import Block, Table, Text
+from discbayes.experiments.papers.figures import Figures, beside_store, read_figures
 from discbayes.experiments.papers.p10 import table7, table8
 from discbayes.experiments.papers.p10.shared import (
     FRIEDMAN,
@@ -13,12 +14,9 @@ from discbayes.experiments.papers.p10.shared import (
     STORE,
     STRUCTURES,
     TRAINED_STORE,
-    Figures,
     accuracies,
     average,
-    beside_store,
     random_orders,
-    read_figures,
 )
 from discbayes.experiments.papers.spec import Experiment
 from discbayes.experiments.statistics import paired_t

@@ -8,19 +8,9 @@ from dataclasses import replace
 
 from discbayes.experiments.blocks import Block, Table, Text
 from discbayes.experiments.learning import learn_structure
-from discbayes.experiments.papers.p10.shared import (
-    BY_SIZE,
-    FRIEDMAN,
-    QUICK,
-    Figures,
-    beside_store,
-    n_folds,
-    percent,
-    read_figures,
-    runs_text,
-    tasks_of,
-)
-from discbayes.experiments.papers.spec import Experiment, beside
+from discbayes.experiments.papers.figures import Figures, beside, beside_store, figure_text, read_figures, runs_text
+from discbayes.experiments.papers.p10.shared import BY_SIZE, FRIEDMAN, QUICK, n_folds, tasks_of
+from discbayes.experiments.papers.spec import Experiment
 from discbayes.experiments.parts import load_part
 from discbayes.experiments.store import Result, Store
 from discbayes.experiments.tasks import Task
@@ -55,8 +45,8 @@ def page(store: Store) -> Sequence[Block]:
     results = [*beside_store(store, "p10-table1"), *store]
     seconds, evaluations = totals(results, "search_seconds"), totals(results, "evaluations")
     title, groups = "Time of the search (%), TAN-CR = 100", list(GROUPS)
-    rows = [[group, *(percent(seconds.get((group, s), math.nan)) for s in STRUCTURES)] for group in GROUPS]
-    done = [[group, *(percent(evaluations.get((group, s), math.nan), 0) for s in STRUCTURES)] for group in GROUPS]
+    rows = [[group, *(figure_text(seconds.get((group, s), math.nan)) for s in STRUCTURES)] for group in GROUPS]
+    done = [[group, *(figure_text(evaluations.get((group, s), math.nan), 0) for s in STRUCTURES)] for group in GROUPS]
     return [
         Text(f"Stored: {runs_text(store, tasks(False))}. UCI: all folds of the 25 sets together."),
         beside(title, shares(seconds), PUBLISHED, groups, STRUCTURES, TOLERANCE, 3, False, "data"),

@@ -8,6 +8,7 @@ from statistics import fmean
 
 from discbayes.experiments.blocks import Block, Table, Text
 from discbayes.experiments.metrics import binomial_error
+from discbayes.experiments.papers.figures import Figures, beside, beside_store, figure_text, read_figures, runs_text
 from discbayes.experiments.papers.p10.shared import (
     BY_SIZE,
     FIXED,
@@ -18,16 +19,11 @@ from discbayes.experiments.papers.p10.shared import (
     TESTED,
     TRAINED,
     TRAINED_STORE,
-    Figures,
     accuracies,
     average,
-    beside_store,
-    percent,
-    read_figures,
-    runs_text,
     tasks_of,
 )
-from discbayes.experiments.papers.spec import BETTER, WORSE, Experiment, beside
+from discbayes.experiments.papers.spec import BETTER, WORSE, Experiment
 from discbayes.experiments.store import Result, Store
 from discbayes.experiments.tasks import Task
 
@@ -151,7 +147,7 @@ def claims(figures: Figures) -> Table:
         low, high = average(figures, worse), average(figures, better)
         held = "–" if math.isnan(high - low) else "yes" if low <= high else "no"
         published = " ≤ ".join(f"{AVERAGES[tag[-2:], tag[:-3]]:.2f}" for tag in (worse, better))
-        rows.append([f"{worse} ≤ {better}", published, f"{percent(low)}, {percent(high)}", held])
+        rows.append([f"{worse} ≤ {better}", published, f"{figure_text(low)}, {figure_text(high)}", held])
     return Table("What the averages say", ["P10", "its averages", "ours", "holds"], rows)
 
 

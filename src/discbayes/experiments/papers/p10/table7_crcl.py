@@ -14,6 +14,7 @@ from discbayes.data import Encoded
 from discbayes.engine import Context
 from discbayes.experiments.blocks import Block, Table, Text
 from discbayes.experiments.learning import judged, learn_structure, learn_tables
+from discbayes.experiments.papers.figures import beside_store, figure_text, runs_text
 from discbayes.experiments.papers.p10 import table7
 from discbayes.experiments.papers.p10.shared import (
     BY_SIZE,
@@ -23,9 +24,6 @@ from discbayes.experiments.papers.p10.shared import (
     TRAINED_STORE,
     accuracies,
     average,
-    beside_store,
-    percent,
-    runs_text,
     tasks_of,
 )
 from discbayes.experiments.papers.p10.table7 import PARAMETERS
@@ -139,7 +137,7 @@ def by_iterations(store: Store) -> Table:
     tags = {"none: TAN-OMI-CR": [f"{WITHOUT}-{tables}" for tables in PARAMETERS]}
     tags |= {str(n): [_shortened(f"{TRAINED}-{tables}", n) for tables in PARAMETERS] for n in ITERATIONS}
     tags |= {"to convergence": [f"{TRAINED}-{tables}" for tables in PARAMETERS]}
-    rows = [[name, *(percent(average(figures, tag)) for tag in pair)] for name, pair in tags.items()]
+    rows = [[name, *(figure_text(average(figures, tag)) for tag in pair)] for name, pair in tags.items()]
     title = "Average accuracy (%) by the iterations with which the search trains each candidate"
     return Table(title, ["iterations", *PARAMETERS], rows)
 

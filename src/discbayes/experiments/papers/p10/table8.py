@@ -12,17 +12,10 @@ import numpy as np
 
 from discbayes.experiments.blocks import Block, Table, Text
 from discbayes.experiments.learning import learn_structure, learn_tables
-from discbayes.experiments.papers.p10.orders import Orders, how_many, n_right, parts_of, random_orders
-from discbayes.experiments.papers.p10.shared import (
-    BY_SIZE,
-    FRIEDMAN,
-    QUICK,
-    Figures,
-    average,
-    percent,
-    read_figures,
-)
-from discbayes.experiments.papers.spec import Experiment, beside
+from discbayes.experiments.papers.figures import Figures, beside, figure_text, how_many, read_figures
+from discbayes.experiments.papers.p10.orders import Orders, n_right, parts_of, random_orders
+from discbayes.experiments.papers.p10.shared import BY_SIZE, FRIEDMAN, QUICK, average
+from discbayes.experiments.papers.spec import Experiment
 from discbayes.experiments.parts import Part, Rows, load_rows, make_part, published_splits
 from discbayes.experiments.store import Result, Store
 from discbayes.experiments.tasks import Task
@@ -244,7 +237,7 @@ def variants_table(store: Store) -> Table:
             found = [100 * value for value in store.values("accuracy", data=name, recipe=f"{tag}, {kind}")]
             if found:
                 levels: Any = np.quantile(found, (0, 0.5, 1))
-                rows.append([name, tag, kind, str(len(found)), *map(percent, levels)])
+                rows.append([name, tag, kind, str(len(found)), *map(figure_text, levels)])
     head = ("data set", "recipe", "variant", "runs", "least", "median", "largest")
     return Table("What is left open in the paper moves: accuracy (%)", head, rows, left=3)
 

@@ -11,6 +11,7 @@ import numpy as np
 
 from discbayes._leaves import need
 from discbayes.experiments.blocks import Block, Picture, Table
+from discbayes.experiments.papers.figures import figure_text, how_many
 from discbayes.experiments.papers.p12.shared import (
     ANNEALED,
     METRICS,
@@ -24,7 +25,6 @@ from discbayes.experiments.papers.p12.shared import (
     runs_of,
     store_sets,
 )
-from discbayes.experiments.papers.p13.shared import how_many, text_of
 from discbayes.experiments.papers.spec import Experiment
 from discbayes.experiments.store import Store
 from discbayes.experiments.tasks import Task
@@ -86,7 +86,7 @@ def _evaluations(store: Store, name: str) -> Table:
         accuracy = runs_of(store, "accuracy", name, f"{structure}-ML", 100.0)
         costs = runs_of(store, "evaluations", name, f"{structure}-ML")
         seconds = runs_of(store, "search_seconds", name, f"{structure}-ML").median
-        figures = map(text_of, (accuracy.median, accuracy.least, accuracy.largest))
+        figures = map(figure_text, (accuracy.median, accuracy.least, accuracy.largest))
         rows.append(
             [
                 structure,
@@ -97,7 +97,7 @@ def _evaluations(store: Store, name: str) -> Table:
         )
     head = ["", "accuracy, median", "least", "largest", "evaluations, median", "least", "largest", "seconds"]
     greedy, annealed = (runs_of(store, "evaluations", name, f"{s}-ML").median for s in ("TAN-HC-MM", "TAN-SA-MM"))
-    note = f"Evaluations of HC-MM over those of SA-MM: {text_of(greedy / annealed, 1)}."
+    note = f"Evaluations of HC-MM over those of SA-MM: {figure_text(greedy / annealed, 1)}."
     return Table(f"Runs on {name}", head, rows, note)
 
 

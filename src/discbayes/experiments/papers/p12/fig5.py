@@ -9,12 +9,11 @@ from time import perf_counter
 import numpy as np
 
 from discbayes.experiments.blocks import Block, Picture, Table
-from discbayes.experiments.learning import learn_structure, learn_tables
+from discbayes.experiments.learning import decisions, learn_structure, learn_tables
+from discbayes.experiments.papers.figures import draw_curves, how_many
 from discbayes.experiments.papers.p10.fig13 import METRICS, MISSING, N_FEATURES
-from discbayes.experiments.papers.p10.orders import draw_curves
 from discbayes.experiments.papers.p12.shared import EARLY, MNIST, QUICK, p12_part, table_learner, table_scale
 from discbayes.experiments.papers.p12.svm import SVM, SVM_PROTOCOL, fit_machine
-from discbayes.experiments.papers.p13.shared import decisions, how_many
 from discbayes.experiments.papers.spec import Experiment
 from discbayes.experiments.parts import with_gaps
 from discbayes.experiments.store import Result, Store

@@ -19,9 +19,8 @@ from discbayes.counts import count
 from discbayes.experiments.blocks import Table
 from discbayes.experiments.learning import METRICS as USUAL
 from discbayes.experiments.learning import Learned, judged, learn_structure, learn_tables
-from discbayes.experiments.papers.p10.shared import Figures
-from discbayes.experiments.papers.p13.shared import text_of, thinned
-from discbayes.experiments.parts import Part, Rows, Split, load_part, published_splits
+from discbayes.experiments.papers.figures import Figures, figure_text
+from discbayes.experiments.parts import Part, Rows, Split, load_part, published_splits, thinned
 from discbayes.experiments.store import Result, Store
 from discbayes.experiments.tasks import Task
 from discbayes.objectives import Margin
@@ -217,7 +216,7 @@ def annealing_table(store: Store, parameters: str, published: Figures) -> Table:
         for structure in ANNEALED:
             runs = accuracy(store, name, f"{structure}-{parameters}")
             figures = (runs.best, runs.median, runs.least, runs.largest, published.get((structure, name), math.nan))
-            rows.append([name, structure, *map(text_of, figures), f"{runs.n_runs} × {runs.n_splits}"])
+            rows.append([name, structure, *map(figure_text, figures), f"{runs.n_runs} × {runs.n_splits}"])
     head = ["data", "structure", "best by score", "median", "least", "largest", "published best", "runs × splits"]
     note = "With several splits, means over them. The best run is that with the best score on the training rows."
     return Table(f"Runs of annealing, {parameters} parameters, accuracy in per cent", head, rows, note, left=2)
@@ -244,6 +243,6 @@ def other_usps(parameters: str, ours: Figures, p13: Figures, p12: Figures) -> Ta
     rows = []
     for structure in (row for row, name in ours if name == USPS):
         theirs = p13.get((structure, USPS), math.nan), p12.get((structure, OTHER_USPS), math.nan)
-        rows.append([structure, *map(text_of, (ours[structure, USPS], *theirs))])
+        rows.append([structure, *map(figure_text, (ours[structure, USPS], *theirs))])
     head = ["", "ours, 9,298 images", "P13, 9,298 images", "P12, 11,000 other images"]
     return Table(f"usps with {parameters} parameters, accuracy in per cent", head, rows)

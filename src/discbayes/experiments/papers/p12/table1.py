@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from discbayes.experiments.blocks import Block
-from discbayes.experiments.papers.p10.shared import read_figures
+from discbayes.experiments.papers.figures import beside, how_many, read_figures
 from discbayes.experiments.papers.p12.shared import (
     METRICS,
     MNIST,
@@ -22,8 +22,7 @@ from discbayes.experiments.papers.p12.shared import (
     other_usps,
     p12_tasks,
 )
-from discbayes.experiments.papers.p13.shared import how_many
-from discbayes.experiments.papers.spec import Experiment, beside
+from discbayes.experiments.papers.spec import Experiment
 from discbayes.experiments.store import Store
 
 COLUMNS = (MNIST, SPAM)

@@ -6,7 +6,7 @@ import math
 from collections.abc import Sequence
 
 from discbayes.experiments.blocks import Block, Table
-from discbayes.experiments.papers.p10.shared import read_figures
+from discbayes.experiments.papers.figures import how_many, read_figures
 from discbayes.experiments.papers.p12.shared import (
     METRICS,
     MNIST,
@@ -21,7 +21,6 @@ from discbayes.experiments.papers.p12.shared import (
     store_sets,
 )
 from discbayes.experiments.papers.p12.svm import SVM, SVM_PROTOCOL, svm_tasks
-from discbayes.experiments.papers.p13.shared import how_many
 from discbayes.experiments.papers.spec import Experiment
 from discbayes.experiments.store import Store
 from discbayes.experiments.tasks import Task

@@ -12,7 +12,8 @@ from discbayes._leaves import leaf
 from discbayes.engine import Context
 from discbayes.experiments.blocks import Block, Picture, Table, Text
 from discbayes.experiments.learning import learn_structure, measured
-from discbayes.experiments.papers.p13.shared import how_many, mean, p13_splits, text_of
+from discbayes.experiments.papers.figures import figure_text, how_many
+from discbayes.experiments.papers.p13.shared import mean, p13_splits
 from discbayes.experiments.papers.spec import Experiment
 from discbayes.experiments.parts import N_FOLDS, Part, Rows, Split, load_part
 from discbayes.experiments.store import Result, Store
@@ -98,7 +99,10 @@ def held_out(store: Store, recipe: str) -> float:
 
 def _table(lams: Sequence[float], curves: dict[str, list[float]]) -> Table:
     rows = [
-        [f"{lam:g}", text_of(slack, 4), text_of(nll, 4), text_of(100 * train), text_of(100 * held), f"{gap:.1g}"]
+        [
+            f"{lam:g}", *(figure_text(one, 4) for one in (slack, nll)),
+            *(figure_text(100 * one) for one in (train, held)), f"{gap:.1g}",
+        ]
         for lam, slack, nll, train, held, gap in zip(
             lams, *(curves[name] for name in ("slack", "negative_likelihood", "train_accuracy", "accuracy", "gap")),
             strict=True,

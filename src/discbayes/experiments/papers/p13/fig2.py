@@ -7,18 +7,17 @@ from typing import Any
 
 from discbayes._leaves import leaf
 from discbayes.experiments.blocks import Block, Picture, Table
+from discbayes.experiments.learning import decisions
+from discbayes.experiments.papers.figures import figure_text, how_many
 from discbayes.experiments.papers.p13.shared import (
     CHOICE,
     SHARES,
     WITH_GAPS,
     accuracy_with_gaps,
-    decisions,
     fit,
-    how_many,
     mean,
     p13_part,
     p13_tasks,
-    text_of,
 )
 from discbayes.experiments.papers.spec import Experiment
 from discbayes.experiments.store import Result, Store
@@ -52,7 +51,7 @@ def page(store: Store) -> list[Block]:
         title: [mean(store.values(metric, recipe=recipe)) for metric in WITH_GAPS] for title, recipe in RECIPES.items()
     }
     rows = [
-        [f"{share} %", *(text_of(100 * rates[place]) for rates in curves.values())]
+        [f"{share} %", *(figure_text(100 * rates[place]) for rates in curves.values())]
         for place, share in enumerate(SHARES)
     ]
     blocks = [

@@ -8,10 +8,11 @@ from typing import Any
 
 from discbayes._leaves import leaf, need
 from discbayes.experiments.blocks import Block, Picture, Table
+from discbayes.experiments.papers.figures import beside, figure_text, how_many
 from discbayes.experiments.papers.p13 import table1
-from discbayes.experiments.papers.p13.shared import METHODS, how_many, mean, text_of
+from discbayes.experiments.papers.p13.shared import METHODS, mean
 from discbayes.experiments.papers.p13.table1 import METRICS, STRUCTURES, relative, tasks
-from discbayes.experiments.papers.spec import Experiment, beside
+from discbayes.experiments.papers.spec import Experiment
 from discbayes.experiments.store import Store
 
 PUBLISHED = {"MCL": (67.23, 61.47), "MM": (39.99, 39.10), "ML-BN-SVM": (91.09, 89.84)}  # on training and on test rows
@@ -62,7 +63,7 @@ def by_structure(store: Store) -> Table:
             runs = [mean([value for values in one.values() for value in values]) for one in found]
             sets = [mean([mean(values) for values in one.values()]) for one in found]
             counts = [str(len(found[0])), str(sum(map(len, found[0].values())))]
-            rows.append([title, method, *counts, *map(text_of, (*runs, *sets))])
+            rows.append([title, method, *counts, *map(figure_text, (*runs, *sets))])
     head = ("structure", "method", "sets", "splits", "training", "test", "training, by set", "test, by set")
     note = "By set: the mean over sets, each of which counts the same."
     return Table("The same by structure", head, rows, note, left=2)
@@ -72,7 +73,7 @@ def by_set(store: Store) -> Table:
     """What is left on the training rows of each set."""
     cells = [(structure, method) for structure in STRUCTURES for method in PUBLISHED]
     kept = {cell: ratios(store, cell[1], cell[:1], "train_log_likelihood") for cell in cells}
-    rows = [[name, *(text_of(mean(kept[cell].get(name, [])), 1) for cell in cells)] for name in store.data()]
+    rows = [[name, *(figure_text(mean(kept[cell].get(name, [])), 1) for cell in cells)] for name in store.data()]
     return Table(
         "By data set, training rows", ("data", *(f"{structure}, {method}" for structure, method in cells)), rows
     )

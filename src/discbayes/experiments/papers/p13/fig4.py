@@ -15,6 +15,8 @@ from sklearn.svm import SVC
 from discbayes._leaves import leaf
 from discbayes.data import Encoded
 from discbayes.experiments.blocks import Block, Picture, Table
+from discbayes.experiments.learning import decisions
+from discbayes.experiments.papers.figures import figure_text, how_many
 from discbayes.experiments.papers.p13.shared import (
     CHANGED,
     CHOICE,
@@ -24,17 +26,13 @@ from discbayes.experiments.papers.p13.shared import (
     SHARES,
     WITH_GAPS,
     accuracy_with_gaps,
-    decisions,
     fit,
-    how_many,
     mean_of_sets,
     p13_part,
     p13_tasks,
-    text_of,
-    thinned,
 )
 from discbayes.experiments.papers.spec import Experiment
-from discbayes.experiments.parts import N_FOLDS, Part
+from discbayes.experiments.parts import N_FOLDS, Part, thinned
 from discbayes.experiments.store import Result, Store
 from discbayes.experiments.tasks import Task
 
@@ -155,7 +153,7 @@ def _table(curves: dict[str, list[float]], n_sets: int) -> Table:
     for place, share in enumerate(SHARES):
         behind = max(curves[method][place] for method in NETWORKS) - curves["ML-BN-SVM"][place]
         rates = [rates[place] for rates in curves.values()]
-        rows.append([f"{share} %", *(text_of(100 * value) for value in (*rates, behind))])
+        rows.append([f"{share} %", *(figure_text(100 * value) for value in (*rates, behind))])
     head = ("missing features", *curves, "ML-BN-SVM behind the best network")
     return Table(f"Accuracy in per cent, the mean over {n_sets} data sets", head, rows)
 

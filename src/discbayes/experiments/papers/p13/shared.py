@@ -19,8 +19,7 @@ from sklearn.base import clone
 
 from discbayes.counts import count
 from discbayes.data import Encoded
-from discbayes.data.folds import stratified_folds
-from discbayes.experiments.blocks import Block, Text
+from discbayes.experiments.judging import split_method
 from discbayes.experiments.learning import Learned, learn_structure, learn_tables
 from discbayes.experiments.parts import (
     N_FOLDS,
@@ -30,13 +29,13 @@ from discbayes.experiments.parts import (
     five_folds,
     folds,
     load_part,
+    one_part,
     published_splits,
     with_gaps,
 )
 from discbayes.experiments.store import Result, Store
 from discbayes.experiments.tasks import Task
-from discbayes.inference import Effort, log_joint
-from discbayes.network import Structure, Tables
+from discbayes.network import Structure
 from discbayes.parameters.choosing import ChoosingLearner
 from discbayes.parameters.svm import GAMMAS
 from discbayes.recipes import parse
@@ -128,7 +127,7 @@ class Fitted:
 
 def fit(task: Task, recipe: str) -> Fitted:
     """Choose what the recipe leaves open, and learn."""
-    tag, given = read_recipe(recipe)
+    tag, given = split_method(recipe)
     grid = {name: value for name, value in given.items() if name == "lam"}
     structure = find_structure(task.data, task.fold, task.seed, parse(tag).structure_tag)
     started = perf_counter()
@@ -136,17 +135,6 @@ def fit(task: Task, recipe: str) -> Fitted:
     seconds = perf_counter() - started if choice.numbers else 0.0
     learner = p13_learner(tag).set_params(**{**given, **choice.numbers})
     return Fitted(choice, seconds, learn_tables(p13_part(task), structure, learner, task.seed))
-
-
-def read_recipe(recipe: str) -> tuple[str, dict[str, float]]:
-    """The tag of a recipe, and what is set in it.
-
-    >>> read_recipe("TAN-MCL tol=0.001"), read_recipe("NB-MCL")
-    (('TAN-MCL', {'tol': 0.001}), ('NB-MCL', {}))
-    """
-    tag, *settings = recipe.split()
-    pairs = (setting.split("=") for setting in settings)
-    return tag, {name: float(value) for name, value in pairs}
 
 
 def p13_learner(tag: str) -> Any:
@@ -170,20 +158,8 @@ def choose(name: str, fold: int, seed: int, tag: str, **grid: float) -> Choice:
     if not names:
         return Choice({})
     structure = find_structure(name, fold, seed, parse(tag).structure_tag)
-    data = _some_rows(load_part(name, fold, seed, p13_splits).data, PARTS.get(name, 1))
+    data = one_part(load_part(name, fold, seed, p13_splits).data, PARTS.get(name, 1))
     return Choice(_best(learner, names, data, structure), data.n_samples)
-
-
-def _some_rows(data: Encoded, n_parts: int) -> Encoded:
-    """One of so many stratified parts of the rows."""
-    if n_parts == 1:
-        return data
-    return data.take(stratified_folds(data.classes, n_parts, np.random.default_rng(0)) == 0)
-
-
-def thinned(data: Encoded, limit: int) -> Encoded:
-    """A stratified part of the rows, if there are more than so many."""
-    return _some_rows(data, -(-data.n_samples // limit))
 
 
 def _best(learner: ChoosingLearner, names: Sequence[str], data: Encoded, structure: Structure) -> dict[str, float]:
@@ -200,11 +176,6 @@ def _best(learner: ChoosingLearner, names: Sequence[str], data: Encoded, structu
 
 SHARES = tuple(range(0, 100, 10))  # of the features, in per cent
 WITH_GAPS = tuple(f"missing_{share}" for share in SHARES)
-
-
-def decisions(tables: Tables) -> Callable[[np.ndarray], np.ndarray]:
-    """The most probable classes of rows given as codes; missing features are summed out."""
-    return lambda codes: log_joint(tables, codes, Effort(n_jobs=1)).argmax(axis=1)
 
 
 def accuracy_with_gaps(
@@ -231,15 +202,3 @@ def mean(values: Sequence[float]) -> float:
 def mean_of_sets(store: Store, metric: str, recipe: str, names: Iterable[str]) -> float:
     """The mean over the sets that have it, each of which counts the same."""
     return mean([value for name in names if (value := mean(store.values(metric, data=name, recipe=recipe))) == value])
-
-
-def text_of(value: float, digits: int = 2) -> str:
-    """A figure, "–" if there is none."""
-    return "–" if math.isnan(value) else f"{value:.{digits}f}"
-
-
-def how_many(store: Store, tasks: Sequence[Task]) -> list[Block]:
-    """A line that says so, if not all runs are there."""
-    keys = [(task.data, task.fold, recipe, task.seed) for task in tasks for recipe in task.recipes]
-    done = sum(key in store for key in keys)
-    return [] if done == len(keys) else [Text(f"Of {len(keys):,} runs {done:,} are there.")]

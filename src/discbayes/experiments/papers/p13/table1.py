@@ -9,6 +9,7 @@ from itertools import product
 
 from discbayes.experiments.blocks import Block, Table
 from discbayes.experiments.metrics import accuracy
+from discbayes.experiments.papers.figures import beside, figure_text, how_many
 from discbayes.experiments.papers.p13.shared import (
     CHANGED,
     CHOICE,
@@ -17,14 +18,12 @@ from discbayes.experiments.papers.p13.shared import (
     SETS,
     Fitted,
     fit,
-    how_many,
     mean,
     n_splits,
     p13_part,
     p13_tasks,
-    text_of,
 )
-from discbayes.experiments.papers.spec import Experiment, beside
+from discbayes.experiments.papers.spec import Experiment
 from discbayes.experiments.parts import Part
 from discbayes.experiments.store import Result, Store
 from discbayes.experiments.tasks import Task
@@ -191,7 +190,7 @@ def _agreement_row(title: str, keys: Sequence[tuple[str, str]], ours: Figures) -
         len(away), sum(abs(value) <= TOLERANCE for value in away.values()),
         sum(value >= -TOLERANCE for value in away.values()), sum(abs(away[key]) <= WIDTHS[key] for key in away),
     )  # fmt: skip
-    return [title, *map(str, counts), text_of(mean(list(away.values())))]
+    return [title, *map(str, counts), figure_text(mean(list(away.values())))]
 
 
 def ends(method: str) -> dict[str, str]:
@@ -219,14 +218,14 @@ def _end_row(store: Store, method: str, tol: str, names: Sequence[str], found: F
     title, n_sets, near, above, _, difference = _agreement_row(method, list(kept), kept)
     iterations = [value for name in names for value in store.values("iterations", data=name, recipe=recipe)]
     ratios = [ratio for name in names for ratio in relative(store, name, "TAN-P13ML", recipe)]
-    return [title, tol, n_sets, near, above, difference, text_of(mean(iterations), 0), text_of(mean(ratios))]
+    return [title, tol, n_sets, near, above, difference, figure_text(mean(iterations), 0), figure_text(mean(ratios))]
 
 
 def _end_cells(name: str, at: Mapping[tuple[str, str], Figures]) -> list[str]:
     cells = [name]
     for method in ENDING:
         found = [at[method, tol][name, method] for tol in ends(method)]
-        cells += map(text_of, (PUBLISHED.get((name, method), math.nan), *found))
+        cells += map(figure_text, (PUBLISHED.get((name, method), math.nan), *found))
     return cells
 
 

@@ -12,9 +12,9 @@ from discbayes.counts import count_families
 from discbayes.experiments.blocks import Block, Table, Text
 from discbayes.experiments.papers.spec import Experiment
 from discbayes.experiments.papers.z17 import shared
-from discbayes.experiments.papers.z17.table4 import NAMES, p_text
+from discbayes.experiments.papers.z17.table4 import NAMES
 from discbayes.experiments.parts import Part
-from discbayes.experiments.statistics import critical_difference, friedman, geometric_mean, win_draw_loss
+from discbayes.experiments.statistics import critical_difference, friedman, geometric_mean, p_text, win_draw_loss
 from discbayes.experiments.store import Result, Store
 from discbayes.experiments.tasks import Task
 from discbayes.network import Tables

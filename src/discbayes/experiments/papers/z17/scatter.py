@@ -12,8 +12,8 @@ from discbayes._leaves import leaf, need
 from discbayes.experiments.blocks import Block, Picture, Table, Text
 from discbayes.experiments.papers.spec import Experiment
 from discbayes.experiments.papers.z17 import shared
-from discbayes.experiments.papers.z17.table4 import NAMES, p_text
-from discbayes.experiments.statistics import geometric_mean, win_draw_loss
+from discbayes.experiments.papers.z17.table4 import NAMES
+from discbayes.experiments.statistics import geometric_mean, p_text, win_draw_loss
 from discbayes.experiments.store import Store
 from discbayes.experiments.tasks import Task
 

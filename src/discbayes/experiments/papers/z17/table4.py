@@ -9,7 +9,7 @@ import numpy as np
 from discbayes.experiments.blocks import Block, Table, Text
 from discbayes.experiments.papers.spec import BETTER, WORSE, Experiment
 from discbayes.experiments.papers.z17 import shared
-from discbayes.experiments.statistics import WinDrawLoss, win_draw_loss
+from discbayes.experiments.statistics import WinDrawLoss, p_text, win_draw_loss
 from discbayes.experiments.store import Store
 from discbayes.experiments.tasks import Task
 
@@ -98,15 +98,6 @@ def marked_counts(ours: WinDrawLoss | None, published: Sequence[int]) -> list[st
 
 def _share(counts: Sequence[int]) -> float:
     return (counts[0] + 0.5 * counts[1]) / sum(counts)
-
-
-def p_text(p: float) -> str:
-    """A p-value as Z17 writes it.
-
-    >>> p_text(0.0001), p_text(0.275)
-    ('<0.001', '0.275')
-    """
-    return "<0.001" if p < 0.001 else f"{p:.3f}"
 
 
 def _figures(store: Store, metric: str, digits: int) -> Table:

@@ -13,8 +13,7 @@ from discbayes.experiments.blocks import Block, Picture, Table, Text
 from discbayes.experiments.papers.spec import Experiment
 from discbayes.experiments.papers.z17 import shared
 from discbayes.experiments.papers.z17.scatter import GROUPS, LETTERS, tasks
-from discbayes.experiments.papers.z17.table4 import p_text
-from discbayes.experiments.statistics import Friedman, critical_difference, friedman, geometric_mean
+from discbayes.experiments.statistics import Friedman, critical_difference, friedman, geometric_mean, p_text
 from discbayes.experiments.store import Store
 
 FIGURES = {"NB": "Figure 20", "TAN": "Figure 21", "KDB1": "Figure 22"}
