@@ -13,8 +13,8 @@ import pytest
 import oracle
 from discbayes import BayesNet, BayesNetClassifier, Structure, load_dataset
 from discbayes.data import Domain, Variable
+from discbayes.placement import MAX_COLUMNS, place, spaced
 from discbayes.report import network_html
-from discbayes.report.layout import MAX_COLUMNS, place, spaced
 
 SVG = "{http://www.w3.org/2000/svg}"
 

@@ -100,6 +100,16 @@ class BayesNet:
         """The number of free parameters."""
         return self.parameters.n_parameters
 
+    @cached_property
+    def prior(self) -> np.ndarray:
+        """P(c), which is what is said of a row without any value."""
+        prior = np.exp(self.parameters.log_prior - self.parameters.log_prior.max())
+        return prior / prior.sum()
+
+    def with_prior(self, log_prior: np.ndarray) -> BayesNet:
+        """The network where the classes have other shares, given as logarithms."""
+        return replace(self, parameters=replace(self.parameters, log_prior=log_prior))
+
     def edges(self, with_class: bool = False) -> list[tuple[str, str]]:
         """The edges between columns by name, and from the class if asked for."""
         return self.structure.edges(self.domain.names, self.domain.target.name if with_class else None)
@@ -154,12 +164,12 @@ class BayesNet:
 
     def posterior(self, X: Any) -> np.ndarray:
         """P(c | x observed). A row that is impossible in every class, or has no value at all, gets the class prior."""
-        return inference.posterior(self.log_joint(X), self._prior, self.n_jobs)
+        return inference.posterior(self.log_joint(X), self.prior, self.n_jobs)
 
     def posterior_with_error(self, X: Any) -> tuple[np.ndarray, np.ndarray]:
         """P(c | x observed) and its standard error: zero where it is exact, above zero where ``n_draws`` was used."""
         scores, relative = self._named(inference.log_joint_and_error, self.parameters, self.encode(X), self.effort)
-        shares = inference.posterior(scores, self._prior, self.n_jobs)
+        shares = inference.posterior(scores, self.prior, self.n_jobs)
         return shares, np.zeros_like(shares) if relative is None else inference.posterior_error(shares, relative)
 
     def log_likelihood(self, X: Any, y: Any = None) -> np.ndarray:
@@ -332,11 +342,6 @@ class BayesNet:
     def _real_tables(self) -> Tables:
         """The tables without the values that stand for "missing at fit"."""
         return without_missing_values(self.domain, self.parameters)
-
-    @cached_property
-    def _prior(self) -> np.ndarray:
-        prior = np.exp(self.parameters.log_prior - self.parameters.log_prior.max())
-        return prior / prior.sum()
 
     def log_joint_of(self, codes: np.ndarray) -> np.ndarray:
         """The log-joint of rows that are codes already."""

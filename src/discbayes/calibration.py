@@ -66,7 +66,7 @@ class Calibration(ABC):
         kept = self.class_shares > 0
         change = np.full(kept.size, -np.inf)
         change[kept] = log_prior[kept] - np.log(self.class_shares[kept])
-        return _normalized(possible_rows(posterior + change, np.exp(log_prior)))
+        return normalized(possible_rows(posterior + change, np.exp(log_prior)))
 
 
 @dataclass(frozen=True, eq=False)
@@ -87,7 +87,7 @@ class Temperature(Calibration):
             raise ValueError(f"a temperature is from {LEAST_TEMPERATURE} to {MOST_TEMPERATURE}, not {self.temperature}")
 
     def _log_posterior(self, log_joint: np.ndarray) -> np.ndarray:
-        return _normalized(_below_best(log_joint) / self.temperature)
+        return normalized(_below_best(log_joint) / self.temperature)
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -123,7 +123,7 @@ class Isotonic(Calibration):
         lost = total[:, 0] == 0
         with np.errstate(divide="ignore", invalid="ignore"):
             posterior = np.log(shares / total)
-        posterior[lost] = _normalized(log_joint[lost])
+        posterior[lost] = normalized(log_joint[lost])
         return posterior
 
     def __repr__(self) -> str:
@@ -308,5 +308,5 @@ def _below_best(log_joint: np.ndarray) -> np.ndarray:
     return log_joint - log_joint.max(axis=1, keepdims=True)
 
 
-def _normalized(log_joint: np.ndarray) -> np.ndarray:
+def normalized(log_joint: np.ndarray) -> np.ndarray:
     return log_joint - log_marginal(log_joint)[:, None]

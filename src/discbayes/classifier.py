@@ -3,20 +3,20 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
-from inspect import signature
 from pathlib import Path
 from typing import Any
 
 import numpy as np
-from sklearn.base import BaseEstimator, ClassifierMixin, clone
+from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.utils.class_weight import compute_class_weight
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from discbayes import inference
 from discbayes._leaves import leaf
 from discbayes.bayesnet import BayesNet
+from discbayes.beliefs import Beliefs, log_prior_of
 from discbayes.calibration import (
     AUTO,
     CALIBRATIONS,
@@ -34,9 +34,10 @@ from discbayes.data.columns import Table
 from discbayes.data.distinct import table_keys
 from discbayes.data.reading import read_table
 from discbayes.engine import Context, Progress, worker_count
+from discbayes.learners import learner_of
 from discbayes.network import Structure, Tables
 from discbayes.parameters import HYBRID, PARAMETERS
-from discbayes.search import STRUCTURES, FixedStructure
+from discbayes.search import STRUCTURES
 
 
 class BayesNetClassifier(ClassifierMixin, BaseEstimator):
@@ -262,7 +263,7 @@ class BayesNetClassifier(ClassifierMixin, BaseEstimator):
             seen = encoder.fit_transform(rows.take(rest), classes[data.classes[rest]], weight)
             network = self._learn(seen, encoder.classes_, context)
             codes = encoder.transform(rows.take(held_out > 0), "marginalize")
-        return possible_rows(network.log_joint_of(codes), network._prior)
+        return possible_rows(network.log_joint_of(codes), network.prior)
 
     def _calibration_weight(self, data: Encoded, classes: np.ndarray) -> np.ndarray:
         """What each row counts in calibration: the classes have the shares that the network takes for their prior."""
@@ -270,7 +271,7 @@ class BayesNetClassifier(ClassifierMixin, BaseEstimator):
         if self.class_prior is None:
             return weight
         shares = np.bincount(data.classes, weight, data.n_classes) / weight.sum()
-        prior = np.exp(_log_prior(self.class_prior, data.n_classes))
+        prior = np.exp(log_prior_of(self.class_prior, data.n_classes))
         if not (prior * shares).any():
             raise ValueError(
                 "calibrate has no rows: the classes that class_prior allows have no weight in class_weight"
@@ -292,8 +293,8 @@ class BayesNetClassifier(ClassifierMixin, BaseEstimator):
 
     def _learners(self) -> tuple[Any, Any]:
         return (
-            _learner("structure", self.structure, STRUCTURES, fixed=True),
-            _learner("parameters", self.parameters, PARAMETERS),
+            learner_of("structure", self.structure, STRUCTURES, fixed=True),
+            learner_of("parameters", self.parameters, PARAMETERS),
         )
 
     def _context(self) -> Context:
@@ -321,13 +322,13 @@ class BayesNetClassifier(ClassifierMixin, BaseEstimator):
     def _with_prior(self, tables: Tables) -> Tables:
         if self.class_prior is None:
             return tables
-        return replace(tables, log_prior=_log_prior(self.class_prior, tables.n_classes))
+        return replace(tables, log_prior=log_prior_of(self.class_prior, tables.n_classes))
 
     # ---- predicting
 
     def predict_joint_log_proba(self, X: Any) -> np.ndarray:
         """Log P(c, x observed) of the network, not calibrated: a row for each row of X, a column for each class."""
-        return self._scores(X, None)[0]
+        return self._current_network().log_joint_of(self._codes(X))
 
     def predict_proba(self, X: Any, class_prior: Sequence[float] | None = None) -> np.ndarray:
         """P(c | x observed); gaps and unseen values are summed out exactly.
@@ -335,24 +336,11 @@ class BayesNetClassifier(ClassifierMixin, BaseEstimator):
         ``class_prior`` replaces the prior of the fit, for data in which the classes have other shares. Calibrated
         probabilities are those of the shares of the fit; their odds then change as those of the shares do.
         """
-        check_is_fitted(self)
-        if self.calibration_ is not None:
-            return np.exp(self._calibrated(self.calibration_, X, class_prior))
-        scores, prior = self._scores(X, class_prior)
-        return inference.posterior(scores, prior, self.n_jobs)
+        return self._beliefs(class_prior).posterior(self._codes(X))
 
     def predict_log_proba(self, X: Any, class_prior: Sequence[float] | None = None) -> np.ndarray:
         """Log P(c | x observed), exact also where P is too small for a number."""
-        check_is_fitted(self)
-        if self.calibration_ is not None:
-            return self._calibrated(self.calibration_, X, class_prior)
-        scores, prior = self._scores(X, class_prior)
-        total = inference.log_marginal(scores)
-        impossible = ~np.isfinite(total)
-        with np.errstate(invalid="ignore", divide="ignore"):
-            scores = scores - total[:, None]
-            scores[impossible] = np.log(prior)
-        return scores
+        return self._beliefs(class_prior).log_posterior(self._codes(X))
 
     def predict(self, X: Any, class_prior: Sequence[float] | None = None, costs: Any = None) -> np.ndarray:
         """The most probable class of each row, or the one of the least expected cost; ties go to the first class.
@@ -366,47 +354,24 @@ class BayesNetClassifier(ClassifierMixin, BaseEstimator):
             ``costs[i][j]`` is what it costs to decide for class j where class i is true, in the order of ``classes_``;
             or ``{truth: {decision: cost}}``, where all else costs nothing.
         """
-        check_is_fitted(self)
-        if costs is not None:
-            matrix = cost_matrix(costs, self.classes_)
-            return self.classes_[cheapest(self.predict_proba(X, class_prior), matrix)]
-        calibration = self.calibration_
-        if calibration is not None and (class_prior is not None or not calibration.keeps_order):
-            return self.classes_[self._calibrated(calibration, X, class_prior).argmax(axis=1)]
-        scores, prior = self._scores(X, class_prior)
-        best = scores.argmax(axis=1)
-        best[scores.max(axis=1) == -np.inf] = prior.argmax()
-        return self.classes_[best]
+        beliefs, codes = self._beliefs(class_prior), self._codes(X)
+        if costs is None:
+            return self.classes_[beliefs.decisions(codes)]
+        return self.classes_[cheapest(beliefs.posterior(codes), cost_matrix(costs, self.classes_))]
 
     def expected_costs(self, X: Any, costs: Any, class_prior: Sequence[float] | None = None) -> np.ndarray:
         """What each decision is expected to cost: a row for each row of X, a column for each class.
 
         ``costs`` and ``class_prior`` are as in ``predict``.
         """
-        check_is_fitted(self)
-        matrix = cost_matrix(costs, self.classes_)
-        return self.predict_proba(X, class_prior) @ matrix
+        beliefs = self._beliefs(class_prior)
+        return beliefs.posterior(self._codes(X)) @ cost_matrix(costs, self.classes_)
 
-    def _calibrated(self, calibration: Calibration, X: Any, class_prior: Sequence[float] | None) -> np.ndarray:
-        """The calibrated log P(c | x observed)."""
-        wanted = None if class_prior is None else _log_prior(class_prior, self.classes_.size)
-        if wanted is not None:
-            new = np.flatnonzero((calibration.class_shares == 0) & (wanted > -np.inf))
-            if new.size:
-                raise ValueError(
-                    f"class_prior has a share for class {self.classes_.tolist()[new[0]]!r}, which had none in "
-                    "calibration: give class_prior at fit, or fit with calibrate=None"
-                )
-        return calibration.log_posterior(possible_rows(*self._scores(X, None)), wanted)
-
-    def _scores(self, X: Any, class_prior: Sequence[float] | None) -> tuple[np.ndarray, np.ndarray]:
-        """The log-joint under the prior in force, and that prior."""
-        check_is_fitted(self)
+    def _beliefs(self, class_prior: Sequence[float] | None = None) -> Beliefs:
+        """What is believed under the settings in force now."""
         network = self._current_network()
-        if class_prior is not None:
-            wanted = _log_prior(class_prior, self.classes_.size)
-            network = replace(network, parameters=replace(network.parameters, log_prior=wanted))
-        return network.log_joint_of(self._codes(X)), network._prior
+        log_prior = None if class_prior is None else log_prior_of(class_prior, self.classes_.size)
+        return Beliefs(network, self.classes_, self.calibration_, log_prior)
 
     def _codes(self, X: Any) -> np.ndarray:
         table = read_table(X)
@@ -429,6 +394,7 @@ class BayesNetClassifier(ClassifierMixin, BaseEstimator):
 
     def _current_network(self) -> BayesNet:
         """The network under the settings in force now: ``set_params`` after ``fit`` counts."""
+        check_is_fitted(self)
         return replace(self.network_, max_factor_size=self.max_factor_size, n_draws=self.n_draws, n_jobs=self.n_jobs)
 
     # ---- files, notebook, scikit-learn
@@ -458,43 +424,3 @@ class BayesNetClassifier(ClassifierMixin, BaseEstimator):
 
 def _weights(data: Encoded) -> np.ndarray:
     return np.ones(data.n_samples) if data.weight is None else data.weight
-
-
-def _learner(kind: str, given: Any, known: Mapping[str, Any], fixed: bool = False) -> Any:
-    """The learner behind a name; learner objects are cloned, so that a fit never changes what the user gave."""
-    if isinstance(given, str):
-        if given not in known:
-            raise ValueError(f"{kind}={given!r} is not known; it is one of {', '.join(map(repr, known))}, or a learner")
-        return known[given]()
-    if isinstance(given, type):
-        raise TypeError(f"{kind}={given.__name__} is a class: pass an object, {given.__name__}(...)")
-    if hasattr(given, "learn"):
-        return _of_kind(kind, given)
-    if fixed and hasattr(given, "edges") and hasattr(given, "nodes") and not isinstance(given, Structure):
-        return FixedStructure(list(given.edges()))  # a networkx graph
-    if fixed and isinstance(given, (Structure, Iterable)):
-        return FixedStructure(given)
-    raise TypeError(f"{kind}={given!r} is neither a name ({', '.join(map(repr, known))}) nor a learner")
-
-
-def _of_kind(kind: str, learner: Any) -> Any:
-    """A copy of the learner; one of the other kind, given in its place, is refused."""
-    learns_tables = "structure" in signature(learner.learn).parameters
-    if learns_tables != (kind == "parameters"):
-        other = "parameters" if learns_tables else "structure"
-        raise TypeError(f"{kind}={learner!r} is a learner of the {other}: pass it as {other}=")
-    return clone(learner)
-
-
-def _log_prior(prior: Sequence[float], n_classes: int) -> np.ndarray:
-    """The logarithms of a ``class_prior`` that someone gave."""
-    try:
-        share = np.asarray(prior, dtype=float)
-    except (TypeError, ValueError):
-        raise ValueError(f"class_prior={prior!r} must be a list of probabilities, in the order of classes_") from None
-    if share.shape != (n_classes,):
-        raise ValueError(f"class_prior has {share.size} entries for {n_classes} classes")
-    if not np.isfinite(share).all() or (share < 0).any() or not np.isclose(share.sum(), 1.0):
-        raise ValueError(f"class_prior={prior!r} must be probabilities that sum to 1")
-    with np.errstate(divide="ignore"):
-        return np.log(share / share.sum())

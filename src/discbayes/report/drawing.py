@@ -7,15 +7,14 @@ light page and on a dark one.
 from __future__ import annotations
 
 import secrets
-import unicodedata
-from html import escape
 
 from discbayes.bayesnet import BayesNet
 from discbayes.data import Variable
-from discbayes.report.layout import place
+from discbayes.placement import place
+from discbayes.report.text import count_of, escaped, shortened, width_of
 
 _ROW, _BOX, _GAP, _MARGIN = 64.0, 28.0, 16.0, 12.0  # heights of a row and a box, between boxes, around
-_LETTER, _SHORTEST, _LONGEST = 7.2, 8, 20  # mean width of a letter; letters that a box has room for
+_LETTER, _SHORTEST = 7.2, 8  # mean width of a letter; letters that a box has room for at least
 _WIDEST, _FEWEST_COLUMNS = 960.0, 4  # a wider picture is scaled down by the page, and hard to read
 _MAX_VALUES, _MAX_LABEL = 20, 60  # in a tooltip
 _FEATURE = ("#e6edf7", "#4a6fa5")
@@ -36,7 +35,7 @@ def network_html(network: BayesNet) -> str:
     >>> network_html(BayesNetClassifier().fit(wine.X, wine.y).network_)[:7]
     '<figure'
     """
-    caption = _escaped(_caption(network))
+    caption = escaped(_caption(network))
     return (
         '<figure style="margin:0.5em 0"><div style="overflow:auto;max-height:48em">'
         f"{_Picture(network).svg(caption)}</div>"
@@ -48,17 +47,13 @@ def _caption(network: BayesNet) -> str:
     children = network.structure.class_children
     counts = ", ".join(
         (
-            _count(len(children), "feature"),
-            _count(network.domain.n_classes, "class", "es"),
-            f"{_count(network.structure.n_edges, 'edge')} between features",
-            _count(network.n_parameters, "free parameter"),
+            count_of(len(children), "feature"),
+            count_of(network.domain.n_classes, "class", "es"),
+            f"{count_of(network.structure.n_edges, 'edge')} between features",
+            count_of(network.n_parameters, "free parameter"),
         )
     )
     return f"Bayesian network: {counts}. {_class_role(network.domain.target.name, sum(children), len(children))}"
-
-
-def _count(number: int, noun: str, plural: str = "s") -> str:
-    return f"{number:,} {noun}{'' if number == 1 else plural}"
 
 
 def _class_role(name: str, n_children: int, n_features: int) -> str:
@@ -74,7 +69,7 @@ class _Picture:
     def __init__(self, network: BayesNet):
         self.structure, self.domain = network.structure, network.domain
         names = [self.domain.target.name, *self.domain.names]
-        letters = max(_SHORTEST, *(_width(shortened(name)) for name in names))
+        letters = max(_SHORTEST, *(width_of(shortened(name)) for name in names))
         self.box = letters * _LETTER + 14
         self.grid = place(self.structure, max(_FEWEST_COLUMNS, int(_WIDEST / (self.box + _GAP))))
         self.arrow = f"discbayes-{secrets.token_hex(6)}"  # several pictures on one page must not share an id
@@ -140,7 +135,7 @@ class _Picture:
             if k < self.grid.rows[child]:
                 y += _BOX
                 path += f"V{y:.1f}"
-        title = _escaped(f"{parent} → {self.domain.names[child]}")
+        title = escaped(f"{parent} → {self.domain.names[child]}")
         return (
             f'<path d="{path}" fill="none" stroke="{_LINE}" {style} marker-end="url(#{self.arrow})">'
             f"<title>{title}</title></path>"
@@ -149,11 +144,11 @@ class _Picture:
     def _node(self, variable: Variable, x: float, y: float, colours: tuple[str, str]) -> str:
         fill, border = colours
         return (
-            f"<g><title>{_escaped(tooltip(variable))}</title>"
+            f"<g><title>{escaped(tooltip(variable))}</title>"
             f'<rect x="{x - self.box / 2:.1f}" y="{y:.1f}" width="{self.box:.1f}" height="{_BOX}" rx="7" '
             f'fill="{fill}" stroke="{border}"/>'
             f'<text x="{x:.1f}" y="{y + _BOX / 2 + 4:.1f}" text-anchor="middle" fill="{_INK}">'
-            f"{_escaped(shortened(variable.name))}</text></g>"
+            f"{escaped(shortened(variable.name))}</text></g>"
         )
 
 
@@ -170,46 +165,5 @@ def tooltip(variable: Variable) -> str:
     """
     labels = [shortened(label, _MAX_LABEL) for label in variable.labels]
     more = [f"… and {len(labels) - _MAX_VALUES} more"] if len(labels) > _MAX_VALUES else []
-    head = f"{variable.name} ({variable.kind}, {_count(len(labels), 'value')})"
+    head = f"{variable.name} ({variable.kind}, {count_of(len(labels), 'value')})"
     return "\n".join([head, *labels[:_MAX_VALUES], *more])
-
-
-def shortened(text: str, letters: int = _LONGEST) -> str:
-    """A text of limited width: the middle gives way, since names often differ at their ends.
-
-    >>> shortened("proportion_of_leaves_with_spots_2019")
-    'proportion_…ots_2019'
-    """
-    text = " ".join(text.split())
-    if _width(text) <= letters:
-        return text
-    room = letters - 1
-    head = _fitting(text, (room + 3) // 2)
-    tail = _fitting(text[::-1], room - _width(head))[::-1]
-    return f"{head}…{tail}"
-
-
-def _width(text: str) -> int:
-    """The width in letters; those of East Asia, and emoji, count twice."""
-    if text.isascii():
-        return len(text)
-    return sum(1 + (unicodedata.east_asian_width(char) in "WF") for char in text)
-
-
-def _fitting(text: str, letters: int) -> str:
-    """As much of the beginning as fits."""
-    taken = 0
-    for k, char in enumerate(text):
-        taken += _width(char)
-        if taken > letters:
-            return text[:k]
-    return text
-
-
-def _escaped(text: str) -> str:
-    """Text that is safe in HTML and XML, which have no place for control characters and lone surrogates."""
-    return escape("".join(char if _allowed(char) else "\ufffd" for char in text))
-
-
-def _allowed(char: str) -> bool:
-    return char == "\n" or (unicodedata.category(char) not in ("Cc", "Cs") and char not in "\ufffe\uffff")
