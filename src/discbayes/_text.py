@@ -1,9 +1,12 @@
-"""Text for people: names that are like another one, and tables."""
+"""Text for people: names that are like another one, texts of limited width, and tables."""
 
 from __future__ import annotations
 
+import unicodedata
 from collections.abc import Iterable, Sequence
 from difflib import SequenceMatcher
+
+LONGEST = 20  # letters of a name in a box
 
 
 def nearest_first(name: str, names: Iterable[str]) -> list[str]:
@@ -14,6 +17,47 @@ def nearest_first(name: str, names: Iterable[str]) -> list[str]:
     """
     wanted = name.lower()
     return sorted(names, key=lambda other: -SequenceMatcher(None, wanted, other.lower()).ratio())
+
+
+def shortened(text: str, letters: int = LONGEST) -> str:
+    """A text of limited width: the middle gives way, since names often differ at their ends.
+
+    >>> shortened("proportion_of_leaves_with_spots_2019")
+    'proportion_…ots_2019'
+    """
+    text = " ".join(text.split())
+    if width_of(text) <= letters:
+        return text
+    room = letters - 1
+    head = _fitting(text, (room + 3) // 2)
+    tail = _fitting(text[::-1], room - width_of(head))[::-1]
+    return f"{head}…{tail}"
+
+
+def width_of(text: str) -> int:
+    """The width in letters; those of East Asia, and emoji, count twice."""
+    if text.isascii():
+        return len(text)
+    return sum(1 + (unicodedata.east_asian_width(char) in "WF") for char in text)
+
+
+def _fitting(text: str, letters: int) -> str:
+    """As much of the beginning as fits."""
+    taken = 0
+    for k, char in enumerate(text):
+        taken += width_of(char)
+        if taken > letters:
+            return text[:k]
+    return text
+
+
+def printable(text: str) -> str:
+    """The text with a mark in place of control characters and lone surrogates, which cannot be shown."""
+    return "".join(char if _allowed(char) else "\ufffd" for char in text)
+
+
+def _allowed(char: str) -> bool:
+    return char == "\n" or (unicodedata.category(char) not in ("Cc", "Cs") and char not in "\ufffe\uffff")
 
 
 def text_table(header: Sequence[str], rows: Sequence[Sequence[str]], left: int = 1) -> str:
