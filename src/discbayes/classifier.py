@@ -34,6 +34,8 @@ from discbayes.data.columns import Table
 from discbayes.data.distinct import table_keys
 from discbayes.data.reading import read_table
 from discbayes.engine import Context, Progress, worker_count
+from discbayes.explanations import Explanation, explain
+from discbayes.explanations.wording import class_position
 from discbayes.learners import learner_of
 from discbayes.network import Structure, Tables
 from discbayes.parameters import HYBRID, PARAMETERS
@@ -366,6 +368,40 @@ class BayesNetClassifier(ClassifierMixin, BaseEstimator):
         """
         beliefs = self._beliefs(class_prior)
         return beliefs.posterior(self._codes(X)) @ cost_matrix(costs, self.classes_)
+
+    # ---- explaining
+
+    def explain(self, X: Any, against: Any = None, class_prior: Sequence[float] | None = None) -> Explanation:
+        """What each known value of a row adds to the log odds of each class.
+
+        The values become known one after the other, parents before children (``Explanation.order``); each adds what it
+        changes, given those before it. The log odds without any value and all contributions add up to the log odds of
+        ``predict_proba``. Gaps and unseen values are summed out and listed as unknown.
+
+        Parameters
+        ----------
+        X : frame, array or list of rows
+        against : label, optional
+            Compare each class with this one instead of all others together.
+        class_prior : sequence of float, optional
+            As in ``predict_proba``.
+
+        Examples
+        --------
+        >>> from discbayes import BayesNetClassifier, load_dataset
+        >>> iris = load_dataset("iris")
+        >>> clf = BayesNetClassifier().fit(iris.X, iris.y)
+        >>> clf.explain(iris.X.iloc[[60]])
+        prior: −0.64 for versicolor
+        petal width (cm) in [0.8, 1.75): +2.1 for versicolor
+        petal length (cm) in [2.45, 4.75): +0.96 for versicolor, given petal width (cm) in [0.8, 1.75)
+        sepal length (cm) < 5.55: −0.64 for versicolor, given petal length (cm) in [2.45, 4.75)
+        sepal width (cm) < 2.95: +0.42 for versicolor, given sepal length (cm) < 5.55
+        sum: +2.2 for versicolor, which has the probability 0.901
+        """
+        beliefs = self._beliefs(class_prior)
+        place = None if against is None else class_position(self.classes_, against, "against")
+        return explain(beliefs, self._codes(X), place)
 
     def _beliefs(self, class_prior: Sequence[float] | None = None) -> Beliefs:
         """What is believed under the settings in force now."""

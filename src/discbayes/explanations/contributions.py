@@ -1,0 +1,326 @@
+"""What each known value adds to the log odds of a class.
+
+The features of a row become known one after the other, in the topological order of the structure (parents first, of
+those that are ready the first column). What a feature contributes to class c is what its value changes in the log odds
+
+    log P(c | known) − log Σ_{c' ≠ c} P(c' | known),
+
+with P as the classifier gives it, calibration and prior included. Without calibration that is log P(x_i | known
+earlier, c) − log P(x_i | known earlier, not c). What is unknown is summed out and contributes nothing. So the log odds
+without any value (``base``) and all contributions add up to the log odds of the row, whatever the structure.
+
+Infinite odds: a value that rules a class out contributes −∞ to it, one that leaves only this class +∞, and what
+becomes known afterwards contributes zero, since nothing can move it. A row that is impossible in every class has the
+probabilities of a row without values, and nothing contributes (``impossible``). Where two classes that are compared
+with each other are both impossible they keep the odds that they had.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+
+from discbayes._leaves import leaf
+from discbayes.beliefs import Beliefs
+from discbayes.calibration import log_odds as finite_log_odds
+from discbayes.data import Domain
+from discbayes.data.frames import make_frame
+from discbayes.engine import row_blocks
+from discbayes.explanations.dependence import depends_on
+from discbayes.explanations.wording import class_position, probability_in_words, signed, value_in_words
+from discbayes.inference import blank_rows
+from discbayes.inference.completion import BATCH_CELLS
+
+_MOST_NAMES = 20  # in one line
+
+
+@dataclass(frozen=True, eq=False)
+class Explanation:
+    """Why a classifier says what it says of some rows.
+
+    ``base[c] + nansum(contributions[row, :, c])`` is ``log_odds[row, c]``; how a contribution is defined stands at the
+    top of ``discbayes.explanations.contributions``.
+
+    Attributes
+    ----------
+    names : list of str
+        The columns.
+    labels : ndarray
+        The classes.
+    order : tuple of int
+        The columns in the order in which they become known.
+    base : ndarray of shape (n_classes,)
+        The log odds of each class before anything is known.
+    contributions : ndarray of shape (n_rows, n_features, n_classes)
+        What each value adds; NaN where it is unknown.
+    log_odds : ndarray of shape (n_rows, n_classes)
+        The log odds of each class, against all others or against the one class that was asked for.
+    posterior : ndarray of shape (n_rows, n_classes)
+        P(c | x observed).
+    values : ndarray of shape (n_rows, n_features)
+        The values as text, intervals for numeric columns; None where they are unknown.
+    impossible : ndarray of bool, shape (n_rows,)
+        Rows that cannot be in any class.
+    """
+
+    beliefs: Beliefs
+    codes: np.ndarray
+    against: int | None
+    base: np.ndarray
+    contributions: np.ndarray
+    log_odds: np.ndarray
+    posterior: np.ndarray
+    impossible: np.ndarray
+
+    # ---- what it is about
+
+    @property
+    def _domain(self) -> Domain:
+        return self.beliefs.network.domain
+
+    @property
+    def names(self) -> list[str]:
+        """The columns."""
+        return self._domain.names
+
+    @property
+    def labels(self) -> np.ndarray:
+        """The classes."""
+        return self.beliefs.labels
+
+    @property
+    def order(self) -> tuple[int, ...]:
+        """The columns in the order in which they become known."""
+        return self.beliefs.network.structure.order
+
+    @property
+    def n_rows(self) -> int:
+        """The number of rows."""
+        return int(self.codes.shape[1])
+
+    @cached_property
+    def decisions(self) -> np.ndarray:
+        """The place of the class that each row is given."""
+        return self.beliefs.decisions(self.codes)
+
+    @cached_property
+    def known(self) -> np.ndarray:
+        """Which features of which rows are known, shape (n_rows, n_features)."""
+        return (self.codes < self._domain.cards[:, None]).T
+
+    @cached_property
+    def values(self) -> np.ndarray:
+        """The values as text; None where they are unknown."""
+        texts = np.empty(self.known.shape, dtype=object)
+        for i, variable in enumerate(self._domain.features):
+            texts[:, i] = np.array([*variable.labels, None], dtype=object)[self.codes[i]]
+        return texts
+
+    def given(self, row: int, feature: int) -> tuple[int, ...]:
+        """The known features, earlier in the order, that a feature of a row depends on once the class is known."""
+        earlier = self.order[: self.order.index(feature)]
+        known = self.known[row]
+        return depends_on(self.beliefs.network.parameters, feature, {i for i in earlier if known[i]})
+
+    def class_of(self, row: int, label: Any = None) -> int:
+        """The place of the class that a row is explained for: the one asked for, or else the decision.
+
+        Where all odds are against the decision itself it is the most probable other class.
+        """
+        if not 0 <= row < self.n_rows:
+            raise ValueError(f"row={row!r} is none of the {self.n_rows} rows, which are counted from 0")
+        if label is None:
+            place = int(self.decisions[row])
+            return place if place != self.against else int(_without(self.posterior[row], place).argmax())
+        place = class_position(self.labels, label, "label")
+        if place == self.against:
+            raise ValueError(f"label={label!r} is the class that all others were compared with: ask for another one")
+        return place
+
+    # ---- what it says
+
+    def to_frame(self, library: bool | str = "auto") -> Any:
+        """A line for each row, class and feature, features in the order in which they become known.
+
+        ``given`` names the earlier values that the feature depends on once the class is known. Unknown features have no
+        value and no contribution.
+        """
+        n_rows, n_features, n_classes = self.contributions.shape
+        order = np.array(self.order, dtype=np.intp)
+        cells = (n_rows, n_classes, n_features)
+
+        def each(values: np.ndarray) -> np.ndarray:
+            """What is the same for all classes: a row for each row, a column for each feature, in its order."""
+            return np.broadcast_to(values[:, None, order], cells).ravel()
+
+        columns = {
+            "row": np.repeat(np.arange(n_rows), n_classes * n_features),
+            "class": np.tile(np.repeat(self.labels, n_features), n_rows),
+            "feature": np.tile(np.array(self.names, dtype=object)[order], n_rows * n_classes),
+            "value": each(self.values),
+            "contribution": self.contributions[:, order].transpose(0, 2, 1).ravel(),
+            "given": each(self._given_texts()),
+        }
+        return make_frame(columns, library)
+
+    def _given_texts(self) -> np.ndarray:
+        """What the value of each feature depends on, in words; None where it is unknown or depends on nothing."""
+        texts = np.full(self.known.shape, None, dtype=object)
+        for row in range(self.n_rows):
+            for feature in np.flatnonzero(self.known[row]).tolist():
+                texts[row, feature] = self._given_in_words(row, feature) or None
+        return texts
+
+    def _given_in_words(self, row: int, feature: int) -> str:
+        return " and ".join(self._value_in_words(row, other) for other in self.given(row, feature))
+
+    def _value_in_words(self, row: int, feature: int) -> str:
+        return value_in_words(self._domain.features[feature], int(self.codes[feature, row]))
+
+    def text(self, row: int = 0, label: Any = None, most: int = 10) -> str:
+        """One row in words, for one class: the decision by default.
+
+        The largest contributions have a line each, ``most`` of them; the others are added up.
+        """
+        place = self.class_of(row, label)
+        asked = str(self.labels[place]) + ("" if self.against is None else f" over {self.labels[self.against]}")
+        parts = self.contributions[row, :, place]
+        known = [i for i in self.order if self.known[row, i]]
+        ranked = sorted(known, key=lambda i: -abs(parts[i]))
+        shown, others = ([], []) if self.impossible[row] else (ranked[:most], ranked[most:])
+        lines = [f"prior: {signed(self.base[place])} for {asked}"]
+        lines += [self._line(row, feature, parts[feature], asked) for feature in shown]
+        if others:
+            columns = "1 other column" if len(others) == 1 else f"{len(others)} other columns"
+            lines.append(f"{columns}: {signed(float(parts[others].sum()))}")
+        if self.impossible[row]:
+            lines.append("no class can have these values together, so that the prior is all that counts")
+        probability = probability_in_words(self.posterior[row], place)
+        sum_ = signed(self.log_odds[row, place])
+        lines.append(f"sum: {sum_} for {asked}, which has the probability {probability}")
+        return "\n".join([*lines, *self._unknown_line(row)])
+
+    def _line(self, row: int, feature: int, part: float, asked: str) -> str:
+        given = self._given_in_words(row, feature)
+        return f"{self._value_in_words(row, feature)}: {signed(part)} for {asked}{given and ', given '}{given}"
+
+    def _unknown_line(self, row: int) -> list[str]:
+        unknown = [name for name, known in zip(self.names, self.known[row], strict=True) if not known]
+        if not unknown:
+            return []
+        more = f" and {len(unknown) - _MOST_NAMES} more" if len(unknown) > _MOST_NAMES else ""
+        return [f"unknown: {', '.join(unknown[:_MOST_NAMES])}{more}"]
+
+    def plot(self, row: int = 0, label: Any = None, ax: Any = None) -> Any:
+        """One row as a waterfall from the prior to the log odds (extra ``plot``)."""
+        return leaf("plot").waterfall(self, row=row, label=label, ax=ax)
+
+    def __repr__(self) -> str:
+        if self.n_rows == 1:
+            return self.text()
+        return f"<Explanation: {self.n_rows} rows, {len(self.names)} features, {len(self.labels)} classes>"
+
+
+# ---- the numbers
+
+
+def explain(beliefs: Beliefs, codes: np.ndarray, against: int | None = None) -> Explanation:
+    """The contributions of all known values of some rows, against the other classes or against one of them."""
+    steps = Steps(beliefs, codes, against)
+    n_features, n_rows = codes.shape
+    contributions = np.empty((n_rows, n_features, beliefs.labels.size))
+    log_odds = np.empty((n_rows, beliefs.labels.size))
+    for rows, parts, odds in steps.blocks():
+        contributions[rows], log_odds[rows] = parts, odds
+    posterior = np.exp(steps.whole)
+    return Explanation(beliefs, codes, against, steps.base, contributions, log_odds, posterior, steps.impossible)
+
+
+class Steps:
+    """Rows that become known feature by feature, in blocks that fit the memory."""
+
+    def __init__(self, beliefs: Beliefs, codes: np.ndarray, against: int | None):
+        self.beliefs, self.codes, self.against = beliefs, codes, against
+        self.tables = beliefs.network.parameters
+        self.order = np.array(self.tables.structure.order, dtype=np.intp)
+        self.whole = beliefs.log_posterior(codes)
+        base = _log_odds(beliefs.log_posterior(blank_rows(self.tables, 1)), against)[0]
+        self.base = np.where(np.isnan(base), 0.0, base)
+        self.impossible = _impossible_rows(beliefs, codes)
+
+    def blocks(self) -> Iterator[tuple[slice, np.ndarray, np.ndarray]]:
+        """Some rows, their contributions and their log odds, until all rows are done."""
+        n_features, n_rows = self.codes.shape
+        cells = n_features * max(n_features, 8 * self.tables.n_classes)
+        for rows in row_blocks(n_rows, max(1, BATCH_CELLS // max(1, cells))):
+            yield rows, *self._block(rows)
+
+    def _block(self, rows: slice) -> tuple[np.ndarray, np.ndarray]:
+        codes = self.codes[:, rows]
+        known = codes[self.order] < self.tables.cards[self.order, None]
+        odds = self._odds(codes, known, rows)
+        parts = np.full((codes.shape[1], codes.shape[0], self.base.size), np.nan)
+        for place, feature in enumerate(self.order):
+            before, after = odds[place], odds[place + 1]
+            np.copyto(after, before, where=np.isnan(after))
+            with np.errstate(invalid="ignore"):
+                change = np.where(after == before, 0.0, after - before)
+            parts[known[place], feature] = change[known[place]]
+        return parts, odds[-1]
+
+    def _odds(self, codes: np.ndarray, known: np.ndarray, rows: slice) -> np.ndarray:
+        """The log odds after each place of the order, by place, row and class; NaN where they stay as they are."""
+        n_features, n_rows = codes.shape
+        odds = np.full((n_features + 1, n_rows, self.base.size), np.nan)
+        odds[0] = self.base
+        some = np.flatnonzero(known.any(axis=0))
+        last = n_features - 1 - known[::-1].argmax(axis=0)
+        odds[last[some] + 1, some] = _log_odds(self.whole[rows][some], self.against)
+        inner = known.T.copy()
+        inner[some, last[some]] = False
+        row, place = np.nonzero(inner)
+        if row.size:
+            prefix = self._up_to(codes, row, place)
+            odds[place + 1, row] = _log_odds(self.beliefs.log_posterior(prefix), self.against)
+        odds[1:, self.impossible[rows]] = np.nan
+        return odds
+
+    def _up_to(self, codes: np.ndarray, row: np.ndarray, place: np.ndarray) -> np.ndarray:
+        """The rows as they are known up to a place of the order."""
+        gap = self.tables.cards.astype(codes.dtype)[:, None]
+        rank = np.empty_like(self.order)
+        rank[self.order] = np.arange(self.order.size)
+        return np.where(rank[:, None] <= place, codes[:, row], gap)
+
+
+def _log_odds(log_posterior: np.ndarray, against: int | None) -> np.ndarray:
+    """The log odds against the rest or one class; NaN where both are impossible."""
+    if against is not None:
+        with np.errstate(invalid="ignore"):
+            return log_posterior - log_posterior[:, [against]]
+    odds = finite_log_odds(log_posterior)
+    possible = log_posterior > -np.inf
+    odds[~possible] = -np.inf
+    odds[possible & (possible.sum(axis=1, keepdims=True) == 1)] = np.inf
+    return odds
+
+
+def _impossible_rows(beliefs: Beliefs, codes: np.ndarray) -> np.ndarray:
+    """Which rows are impossible in every class that the prior in force allows."""
+    network = beliefs.network
+    if not np.isneginf(network.parameters.log_theta).any():
+        return np.zeros(codes.shape[1], dtype=bool)
+    if beliefs.log_prior is not None:
+        network = network.with_prior(beliefs.log_prior)
+    return (network.log_joint_of(codes) == -np.inf).all(axis=1)
+
+
+def _without(values: np.ndarray, place: int) -> np.ndarray:
+    """The values with one of them below all others."""
+    changed = values.copy()
+    changed[place] = -np.inf
+    return changed

@@ -1,0 +1,61 @@
+"""Numbers, values and classes in the words of an explanation."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from discbayes.data import Variable
+
+
+def value_in_words(variable: Variable, code: int) -> str:
+    """The name of a column with its value.
+
+    >>> glucose = Variable("glucose", "numeric", cuts=(127.0, 155.0))
+    >>> [value_in_words(glucose, code) for code in range(4)]
+    ['glucose < 127', 'glucose in [127, 155)', 'glucose ≥ 155', 'glucose unknown']
+    >>> value_in_words(Variable("odor", "categorical", ("foul", "none")), 0)
+    'odor = foul'
+    """
+    if code >= variable.card:
+        return f"{variable.name} unknown"
+    label = variable.labels[code]
+    if not variable.cuts or code > len(variable.cuts):
+        return f"{variable.name} = {label}"
+    if 0 < code < len(variable.cuts):
+        return f"{variable.name} in {label}"
+    return f"{variable.name} {label.replace('>=', '≥')}"
+
+
+def signed(number: float) -> str:
+    """A contribution as it is written: one decimal, or two below 1.
+
+    >>> signed(1.27), signed(-0.314), signed(-np.inf)
+    ('+1.3', '−0.31', '−∞')
+    """
+    sign = "−" if number < 0 else "+"
+    if np.isinf(number):
+        return f"{sign}∞"
+    return f"{sign}{abs(number):.2f}" if abs(number) < 0.995 else f"{sign}{abs(number):.1f}"
+
+
+def probability_in_words(posterior: np.ndarray, place: int) -> str:
+    """One of some probabilities; next to 1 it is written by what is missing.
+
+    >>> probability_in_words(np.array([0.25, 0.75]), 1), probability_in_words(np.array([2e-6, 1.0]), 1)
+    ('0.75', '1 − 2e-06')
+    """
+    probability, rest = float(posterior[place]), float(np.delete(posterior, place).sum())
+    if 0 < rest < 0.001:
+        return f"1 − {rest:.2g}"
+    return f"{probability:.3g}"
+
+
+def class_position(labels: np.ndarray, label: Any, what: str) -> int:
+    """The place of a class among all; an error that says what asked for it where there is no such class."""
+    known = labels.tolist()
+    if label not in known:
+        listed = ", ".join(map(repr, known[:20])) + (", …" if len(known) > 20 else "")
+        raise ValueError(f"{what}={label!r} is none of the classes {listed}")
+    return int(known.index(label))
