@@ -1,0 +1,87 @@
+"""A classifier as JSON, with all that a page needs to answer questions by itself (``assets/engine.js`` reads it).
+
+Numbers that must arrive to the last bit, or may be −∞, are base64 of little-endian doubles. The table of a feature is
+in the layout of ``discbayes.network.tables``; where it does not depend on the class it has one column instead of one
+for each class.
+"""
+
+from __future__ import annotations
+
+import base64
+from typing import Any
+
+import numpy as np
+
+from discbayes.bayesnet import BayesNet
+from discbayes.calibration import Calibration, Isotonic, Temperature
+from discbayes.data import Variable
+from discbayes.network import Tables
+
+MAX_PAGE_FACTOR = 1 << 20  # cells: 8 MB, which a phone has too
+
+
+def payload(clf: Any) -> dict[str, Any]:
+    """What a page knows of a fitted classifier: names, values, structure, tables and calibration.
+
+    >>> from discbayes import BayesNetClassifier, load_dataset
+    >>> iris = load_dataset("iris")
+    >>> made = payload(BayesNetClassifier().fit(iris.X, iris.y))
+    >>> made["target"], made["classes"], made["parents"]
+    ('class', ['setosa', 'versicolor', 'virginica'], [[2], [0], [3], []])
+    """
+    beliefs = clf._beliefs()
+    return network_payload(beliefs.network, beliefs.calibration)
+
+
+def network_payload(network: BayesNet, calibration: Calibration | None = None) -> dict[str, Any]:
+    """The same of a network and its calibration."""
+    domain, tables, structure = network.domain, network.parameters, network.structure
+    return {
+        "names": domain.names,
+        "labels": [variable.labels for variable in domain.features],
+        "kinds": [variable.kind for variable in domain.features],
+        "cuts": [_cuts(variable) for variable in domain.features],
+        "target": domain.target.name,
+        "classes": domain.target.labels,
+        "parents": [list(group) for group in structure.parents],
+        "class_children": list(structure.class_children),
+        "order": list(structure.order),
+        "normalized": tables.is_normalized,
+        "max_factor_size": min(int(network.max_factor_size), MAX_PAGE_FACTOR),
+        "log_prior": packed(tables.log_prior),
+        "tables": [_table(tables, i) for i in range(structure.n_features)],
+        "calibration": _calibration(calibration),
+    }
+
+
+def packed(numbers: np.ndarray) -> str:
+    """Doubles as base64.
+
+    >>> packed(np.array([-np.inf]))
+    'AAAAAAAA8P8='
+    """
+    return base64.b64encode(np.ascontiguousarray(numbers, "<f8").tobytes()).decode("ascii")
+
+
+def _cuts(variable: Variable) -> list[float] | None:
+    return None if variable.cuts is None else [float(cut) for cut in variable.cuts]
+
+
+def _table(tables: Tables, feature: int) -> str:
+    table = tables.log_table(feature)
+    return packed(table if tables.structure.class_children[feature] else table[..., 0])
+
+
+def _calibration(calibration: Calibration | None) -> dict[str, Any] | None:
+    match calibration:
+        case None:
+            return None
+        case Temperature():
+            return {"kind": "temperature", "temperature": float(calibration.temperature)}
+        case Isotonic():
+            return {
+                "kind": "isotonic",
+                "log_odds": [packed(odds) for odds in calibration.log_odds],
+                "probabilities": [packed(values) for values in calibration.probabilities],
+            }
+    raise TypeError(f"a page does not know the calibration {calibration!r}")
