@@ -17,7 +17,7 @@ with each other are both impossible they keep the odds that they had.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
@@ -30,8 +30,8 @@ from discbayes.calibration import log_odds as finite_log_odds
 from discbayes.data import Domain
 from discbayes.data.frames import make_frame
 from discbayes.engine import row_blocks
-from discbayes.explanations.dependence import depends_on
-from discbayes.explanations.wording import class_position, probability_in_words, signed, value_in_words
+from discbayes.explanations.dependence import Dependence
+from discbayes.explanations.wording import class_position, probability_in_words, signed, values_in_words
 from discbayes.inference import blank_rows
 from discbayes.inference.completion import BATCH_CELLS
 
@@ -123,8 +123,11 @@ class Explanation:
     def given(self, row: int, feature: int) -> tuple[int, ...]:
         """The known features, earlier in the order, that a feature of a row depends on once the class is known."""
         earlier = self.order[: self.order.index(feature)]
-        known = self.known[row]
-        return depends_on(self.beliefs.network.parameters, feature, {i for i in earlier if known[i]})
+        return self._dependence.on(feature, [i for i in earlier if self.known[row, i]])
+
+    @cached_property
+    def _dependence(self) -> Dependence:
+        return Dependence(self.beliefs.network.parameters)
 
     def class_of(self, row: int, label: Any = None) -> int:
         """The place of the class that a row is explained for: the one asked for, or else the decision.
@@ -171,15 +174,18 @@ class Explanation:
         """What the value of each feature depends on, in words; None where it is unknown or depends on nothing."""
         texts = np.full(self.known.shape, None, dtype=object)
         for row in range(self.n_rows):
-            for feature in np.flatnonzero(self.known[row]).tolist():
-                texts[row, feature] = self._given_in_words(row, feature) or None
+            for feature, others in self._dependence.in_order(np.flatnonzero(self.known[row]).tolist()):
+                texts[row, feature] = self._in_words(row, others) or None
         return texts
 
-    def _given_in_words(self, row: int, feature: int) -> str:
-        return " and ".join(self._value_in_words(row, other) for other in self.given(row, feature))
+    def _in_words(self, row: int, features: Sequence[int]) -> str:
+        """The values of some features of a row."""
+        return " and ".join([self._words[i][self.codes[i, row]] for i in features])
 
-    def _value_in_words(self, row: int, feature: int) -> str:
-        return value_in_words(self._domain.features[feature], int(self.codes[feature, row]))
+    @cached_property
+    def _words(self) -> list[list[str]]:
+        """Every value of every feature in words."""
+        return [values_in_words(variable) for variable in self._domain.features]
 
     def text(self, row: int = 0, label: Any = None, most: int = 10) -> str:
         """One row in words, for one class: the decision by default.
@@ -205,8 +211,8 @@ class Explanation:
         return "\n".join([*lines, *self._unknown_line(row)])
 
     def _line(self, row: int, feature: int, part: float, asked: str) -> str:
-        given = self._given_in_words(row, feature)
-        return f"{self._value_in_words(row, feature)}: {signed(part)} for {asked}{given and ', given '}{given}"
+        given = self._in_words(row, self.given(row, feature))
+        return f"{self._in_words(row, [feature])}: {signed(part)} for {asked}{given and ', given '}{given}"
 
     def _unknown_line(self, row: int) -> list[str]:
         unknown = [name for name, known in zip(self.names, self.known[row], strict=True) if not known]

@@ -2,40 +2,83 @@
 
 from __future__ import annotations
 
-from collections.abc import Set
+from collections.abc import Iterable, Iterator
 
 from discbayes.network import Tables
-from discbayes.network.graph import Graph, moral_graph
 
 
-def depends_on(tables: Tables, feature: int, known: Set[int]) -> tuple[int, ...]:
-    """The known features that a feature depends on, given the class and the other known ones, by d-separation.
+class Dependence:
+    """Dependence between features given the class, by d-separation in the structure.
 
-    All features on a way to it that leads through unknown features only, in the moral graph of these features and
-    their ancestors. Tables that are not normalised tie the parents of every feature, also of those that nobody asks
-    for, and have the moral graph of all features.
+    A feature depends on the known features that a way leads to through unknown ones only, in the moral graph of what is
+    asked about and its ancestors. Tables that are not normalised tie the parents of every feature, also of those that
+    nobody asks about, and have the moral graph of all features. Sets of features are the bits of whole numbers here.
     """
-    graph = _graph(tables, known | {feature})
-    found, seen, waiting = set(), {feature}, [feature]
-    while waiting:
-        for other in graph[waiting.pop()] - seen:
-            seen.add(other)
-            if other in known:
-                found.add(other)
-            else:
-                waiting.append(other)
-    place = {node: k for k, node in enumerate(tables.structure.order)}
-    return tuple(sorted(found, key=place.__getitem__))
 
+    def __init__(self, tables: Tables):
+        structure = tables.structure
+        self._order, self._children = structure.order, structure.children
+        self._parents = [_bits(group) for group in structure.parents]
+        self._above = [0] * structure.n_features
+        for i in structure.order:
+            self._above[i] = 1 << i
+            for p in structure.parents[i]:
+                self._above[i] |= self._above[p]
+        self._always = 0 if tables.is_normalized else (1 << structure.n_features) - 1
+        self._found: dict[tuple[int, int], tuple[int, ...]] = {}
 
-def _graph(tables: Tables, asked: Set[int]) -> Graph:
-    parents = tables.structure.parents
-    nodes = set(range(len(parents)))
-    if tables.is_normalized:
-        nodes = set(asked)
-        waiting = list(asked)
+    def on(self, feature: int, known: Iterable[int]) -> tuple[int, ...]:
+        """What a feature depends on, given the class and the other known features; in topological order."""
+        return self._on(feature, _bits(known))
+
+    def in_order(self, known: Iterable[int]) -> Iterator[tuple[int, tuple[int, ...]]]:
+        """Each known feature and what it depends on among those that stand before it in the order."""
+        all_known, earlier = _bits(known), 0
+        for i in self._order:
+            if all_known >> i & 1:
+                yield i, self._on(i, earlier)
+                earlier |= 1 << i
+
+    def _on(self, feature: int, known: int) -> tuple[int, ...]:
+        key = feature, known
+        if key not in self._found:
+            reached = self._reached(feature, known) & known
+            self._found[key] = tuple(i for i in self._order if reached >> i & 1)
+        return self._found[key]
+
+    def _reached(self, feature: int, known: int) -> int:
+        """The features that ways lead to through unknown ones."""
+        present = self._always | self._above[feature]
+        for i in _members(known):
+            present |= self._above[i]
+        seen, waiting = 1 << feature, 1 << feature
         while waiting:
-            new = set(parents[waiting.pop()]) - nodes
-            nodes |= new
-            waiting.extend(new)
-    return moral_graph(((*parents[i], i) for i in nodes), nodes)
+            new = 0
+            for i in _members(waiting):
+                new |= self._neighbours(i, present)
+            new &= ~seen
+            seen |= new
+            waiting = new & ~known
+        return seen & ~(1 << feature)
+
+    def _neighbours(self, feature: int, present: int) -> int:
+        """Parents, children and the other parents of the children, among the features that are there."""
+        found = self._parents[feature]
+        for child in self._children[feature]:
+            if present >> child & 1:
+                found |= 1 << child | self._parents[child]
+        return found
+
+
+def _bits(features: Iterable[int]) -> int:
+    found = 0
+    for i in features:
+        found |= 1 << i
+    return found
+
+
+def _members(features: int) -> Iterator[int]:
+    while features:
+        lowest = features & -features
+        yield lowest.bit_length() - 1
+        features ^= lowest

@@ -9,23 +9,25 @@ import numpy as np
 from discbayes.data import Variable
 
 
-def value_in_words(variable: Variable, code: int) -> str:
-    """The name of a column with its value.
+def values_in_words(variable: Variable) -> list[str]:
+    """The name of a column with each of its values.
 
-    >>> glucose = Variable("glucose", "numeric", cuts=(127.0, 155.0))
-    >>> [value_in_words(glucose, code) for code in range(4)]
-    ['glucose < 127', 'glucose in [127, 155)', 'glucose ≥ 155', 'glucose unknown']
-    >>> value_in_words(Variable("odor", "categorical", ("foul", "none")), 0)
-    'odor = foul'
+    >>> values_in_words(Variable("glucose", "numeric", cuts=(127.0, 155.0)))
+    ['glucose < 127', 'glucose in [127, 155)', 'glucose ≥ 155']
+    >>> values_in_words(Variable("odor", "categorical", ("foul", "none")))
+    ['odor = foul', 'odor = none']
     """
-    if code >= variable.card:
-        return f"{variable.name} unknown"
-    label = variable.labels[code]
-    if not variable.cuts or code > len(variable.cuts):
-        return f"{variable.name} = {label}"
-    if 0 < code < len(variable.cuts):
-        return f"{variable.name} in {label}"
-    return f"{variable.name} {label.replace('>=', '≥')}"
+    n_intervals = len(variable.cuts) + 1 if variable.cuts else 0
+    texts = []
+    for code, label in enumerate(variable.labels):
+        if code >= n_intervals:
+            relation = f"= {label}"
+        elif 0 < code < n_intervals - 1:
+            relation = f"in {label}"
+        else:
+            relation = label.replace(">=", "≥")
+        texts.append(f"{variable.name} {relation}")
+    return texts
 
 
 def signed(number: float) -> str:
