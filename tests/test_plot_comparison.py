@@ -21,7 +21,7 @@ from discbayes.plot import (  # noqa: E402
     reliability_diagram,
     scatter_losses,
 )
-from discbayes.plot.comparison import INK  # noqa: E402
+from discbayes.plot.style import ORANGE  # noqa: E402
 
 TAGS = (
     "NB-ML", "NB-CL", "TAN-CMI-ML", "TAN-CMI-CL", "TAN-OMI-CR-ML", "TAN-OMI-CR-CL", "TAN-HC-MM-MM", "TAN-MLBNSVM",
@@ -45,7 +45,7 @@ def mean_ranks(n_methods: int, n: int = 36, spread: float = 1.0) -> dict[str, fl
 
 def bars_of(ax) -> list[tuple[float, float, float]]:
     """Beginning, end and height of each bar of a critical-difference diagram."""
-    thick = [line for line in ax.lines if line.get_color() == INK[1]]
+    thick = [line for line in ax.lines if line.get_color() == ORANGE]
     return [(*line.get_xdata(), line.get_ydata()[0]) for line in thick]
 
 

@@ -443,8 +443,8 @@ def test_a_path_can_be_drawn():
     matplotlib.use("Agg")
     iris = load_dataset("iris")
     path = margin_path(iris.X, iris.y, [0, 1, 4])
-    figure = path.plot()
-    upper, lower, twin = figure.axes
+    upper, lower = path.plot().child_axes
+    (twin,) = upper.child_axes
     np.testing.assert_allclose(upper.lines[0].get_ydata(), -path.log_likelihood)
     np.testing.assert_allclose(twin.lines[0].get_ydata(), path.slack)
     np.testing.assert_allclose(lower.lines[0].get_ydata(), 100 * path.accuracy)

@@ -50,9 +50,9 @@ class MarginPath:
         """The network for each λ."""
         return [classifier.network_ for classifier in self.classifiers]
 
-    def plot(self, axes: Any = None) -> Any:
-        """Likelihood, slack and accuracy against λ, as P13 Figure 1 (extra ``plot``); returns the figure."""
-        return leaf("plot").margin_path(self, axes)
+    def plot(self, ax: Any = None) -> Any:
+        """Likelihood, slack and accuracy against λ, as P13 Figure 1 (extra ``plot``); returns the axes."""
+        return leaf("plot").margin_path(self, ax)
 
 
 def margin_path(

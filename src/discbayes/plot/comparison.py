@@ -8,13 +8,12 @@ from typing import Any
 import numpy as np
 
 from discbayes._leaves import need
+from discbayes._text import shortened, width_of
 from discbayes.experiments.metrics import N_BINS, calibration_bins, expected_calibration_error
 from discbayes.experiments.statistics import critical_difference, groups_alike
-from discbayes.plot.paths import INK
+from discbayes.plot.style import BLUE, COLOURS, GREY, MARKERS, ORANGE, new_axes, plain, words
 
-GREY = "#888888"
-COLOURS = (*INK, "#8b4a6b", "#5f7f8c", "#a03c32", "#6b6bb0")
-MARKERS = "os^Dv<>P"
+LONGEST_METHOD = 40  # letters of the name of a method
 
 # Inches: the scale, what is above it, a line of text, two bars from one another, and a letter at most.
 SCALE, TOP, LINE, BAR, LETTER = 4.2, 0.95, 0.25, 0.09, 0.085
@@ -34,7 +33,7 @@ def critical_difference_diagram(ranks: Mapping[str, float], n: int, alpha: float
     bars = _rows_of_bars(groups_alike(ranks, difference), ranks)
     depth = BAR * (1 + max((row for row, _, _ in bars), default=0)) + 0.1
     bottom = depth + LINE * ((len(names) + 1) // 2)
-    margin = LETTER * max(map(len, names)) + 0.7
+    margin = LETTER * max(width_of(shortened(name, LONGEST_METHOD)) for name in names) + 0.7
     if ax is None:
         figure = need("matplotlib.pyplot").figure(figsize=(SCALE + 2 * margin, bottom + TOP))
         ax = figure.add_axes((0, 0, 1, 1))
@@ -42,7 +41,7 @@ def critical_difference_diagram(ranks: Mapping[str, float], n: int, alpha: float
     _draw_scale(ax, low, high)
     _draw_difference(ax, low, difference, n, alpha)
     for row, first, last in bars:
-        ax.plot([first, last], [-BAR * (row + 1)] * 2, color=INK[1], linewidth=3.2, solid_capstyle="round")
+        ax.plot([first, last], [-BAR * (row + 1)] * 2, color=ORANGE, linewidth=3.2, solid_capstyle="round")
     _draw_names(ax, names, ranks, depth, (low - 0.15 * inch, high + 0.15 * inch), 0.05 * inch)
     ax.set_xlim(low - margin * inch, high + margin * inch)
     ax.set_ylim(-bottom, TOP)
@@ -71,11 +70,11 @@ def _draw_scale(ax: Any, low: float, high: float) -> None:
 
 def _draw_difference(ax: Any, low: float, difference: float, n: int, alpha: float) -> None:
     at = 0.55
-    ax.plot([low, low + difference], [at, at], color=INK[0], linewidth=1.5)
+    ax.plot([low, low + difference], [at, at], color=BLUE, linewidth=1.5)
     for end in (low, low + difference):
-        ax.plot([end, end], [at - 0.05, at + 0.05], color=INK[0], linewidth=1.5)
+        ax.plot([end, end], [at - 0.05, at + 0.05], color=BLUE, linewidth=1.5)
     text = f"critical difference {difference:.2f} ({n} data sets, α = {alpha:g})"
-    ax.text(low, at + 0.08, text, color=INK[0], ha="left", va="bottom", fontsize=9)
+    ax.text(low, at + 0.08, text, color=BLUE, ha="left", va="bottom", fontsize=9)
 
 
 def _draw_names(
@@ -88,14 +87,15 @@ def _draw_names(
         level = -depth - LINE * ((place if left else len(names) - 1 - place) + 0.5)
         edge = edges[0] if left else edges[1]
         ax.plot([ranks[name], ranks[name], edge], [0, level, level], color=GREY, linewidth=0.8, zorder=1)
-        text = f"{name}  {ranks[name]:.2f}" if left else f"{ranks[name]:.2f}  {name}"
+        shown = words(name, LONGEST_METHOD)
+        text = f"{shown}  {ranks[name]:.2f}" if left else f"{ranks[name]:.2f}  {shown}"
         side = "right" if left else "left"
         ax.text(edge - gap if left else edge + gap, level, text, ha=side, va="center", fontsize=9)
 
 
 def missing_curves(shares: Any, rates: Mapping[str, Any], ax: Any = None) -> Any:
     """Classification rates of methods, from 0 to 1, against the share of features that are missing (P10 Figure 11)."""
-    ax = _axes(ax, (6.4, 4.4))
+    ax = new_axes(ax, (6.4, 4.4))
     for place, (name, values) in enumerate(rates.items()):
         ax.plot(
             100 * np.asarray(shares),
@@ -104,12 +104,12 @@ def missing_curves(shares: Any, rates: Mapping[str, Any], ax: Any = None) -> Any
             color=COLOURS[place % len(COLOURS)],
             linestyle="-" if place < len(COLOURS) else "--",
             markersize=4,
-            label=name,
+            label=words(name, LONGEST_METHOD),
         )
     ax.set_xlabel("missing features, %")
     ax.set_ylabel("classification rate, %")
     ax.legend(frameon=False, fontsize=9)
-    return _plain(ax)
+    return plain(ax)
 
 
 def reliability_diagram(
@@ -121,17 +121,17 @@ def reliability_diagram(
     """
     confidence, right, rows = calibration_bins(shares, codes, weight, n_bins)
     error = expected_calibration_error(shares, codes, weight, n_bins)
-    ax = _axes(ax, (4.8, 4.6))
+    ax = new_axes(ax, (4.8, 4.6))
     ax.plot([0, 1], [0, 1], color=GREY, linewidth=0.8, linestyle=":")
     places = np.searchsorted(np.arange(1, n_bins) / n_bins, confidence)
-    ax.bar((places + 0.5) / n_bins, rows / rows.sum(), 0.9 / n_bins, color=INK[0], alpha=0.2, label="share of rows")
-    ax.plot(confidence, right, "o-", color=INK[0], markersize=4, label=f"calibration error {error:.3f}")
+    ax.bar((places + 0.5) / n_bins, rows / rows.sum(), 0.9 / n_bins, color=BLUE, alpha=0.2, label="share of rows")
+    ax.plot(confidence, right, "o-", color=BLUE, markersize=4, label=f"calibration error {error:.3f}")
     ax.set_xlabel("probability of the most probable class")
     ax.set_ylabel("how often it is right")
     ax.set_xlim(0, 1.01)
     ax.set_ylim(0, 1.01)
     ax.legend(frameon=False, fontsize=9, loc="upper left")
-    return _plain(ax)
+    return plain(ax)
 
 
 def scatter_losses(
@@ -153,20 +153,20 @@ def scatter_losses(
         raise ValueError(f"figures of shape {a.shape} and {b.shape}: give one of each method for every data set")
     if log and min(a.min(), b.min()) <= 0:
         raise ValueError("log=True needs positive figures")
-    ax = _axes(ax, (4.6, 4.6))
+    ax = new_axes(ax, (4.6, 4.6))
     ax.plot(*[_limits(a, b, log)] * 2, color=GREY, linewidth=0.8)
     if errors is not None:
         ax.errorbar(a, b, xerr=errors[0], yerr=errors[1], fmt="none", ecolor=GREY, elinewidth=0.7)
-    ax.scatter(a, b, s=18, color=INK[0], zorder=3)
+    ax.scatter(a, b, s=18, color=BLUE, zorder=3)
     if log:
         ax.set_xscale("log")
         ax.set_yscale("log")
     ax.set_xlim(_limits(a, b, log))
     ax.set_ylim(_limits(a, b, log))
     ax.set_aspect("equal")
-    ax.set_xlabel(labels[0])
-    ax.set_ylabel(labels[1])
-    return _plain(ax)
+    ax.set_xlabel(words(labels[0], LONGEST_METHOD))
+    ax.set_ylabel(words(labels[1], LONGEST_METHOD))
+    return plain(ax)
 
 
 def _limits(a: np.ndarray, b: np.ndarray, log: bool) -> tuple[float, float]:
@@ -176,15 +176,3 @@ def _limits(a: np.ndarray, b: np.ndarray, log: bool) -> tuple[float, float]:
         return float(both.min() / 1.5), float(both.max() * 1.5)
     margin = 0.05 * float(np.ptp(both)) or 0.05
     return float(both.min() - margin), float(both.max() + margin)
-
-
-def _axes(ax: Any, size: tuple[float, float]) -> Any:
-    if ax is not None:
-        return ax
-    return need("matplotlib.pyplot").subplots(figsize=size, layout="constrained")[1]
-
-
-def _plain(ax: Any) -> Any:
-    for side in ("top", "right"):
-        ax.spines[side].set_visible(False)
-    return ax

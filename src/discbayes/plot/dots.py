@@ -9,9 +9,8 @@ import numpy as np
 from scipy import stats
 
 from discbayes._leaves import need
-from discbayes.plot.paths import INK
+from discbayes.plot.style import BLUE, GREY, plain, words
 
-GREY = "#888888"
 WIDE = 20.0  # largest over smallest figure from which on a scale is logarithmic
 
 
@@ -24,6 +23,7 @@ def fold_dots(
 
     ``figures[title][method]`` are the figures of the folds, NaN where there are none. The interval takes account of
     the rows that training sets of folds share (Nadeau and Bengio 2003); it ends where figures do, at ``bounds[title]``.
+    This is a whole figure, with as many axes as there are panels, and the one picture that takes no ``ax``.
     """
     methods = list(next(iter(figures.values())))
     size = (4.0 * len(figures), 1.0 + 0.28 * len(methods))
@@ -34,11 +34,10 @@ def fold_dots(
             _draw_method(ax, place, by_method[method], confidence, (bounds or {}).get(title, (-np.inf, np.inf)))
         _scale(ax, by_method)
         ax.set_xlabel(title)
-        for side in ("top", "right", "left"):
-            ax.spines[side].set_visible(False)
+        plain(ax, "left")
         ax.tick_params(axis="y", length=0)
         ax.grid(axis="y", color=GREY, alpha=0.25, linewidth=0.6)
-    axes[0][0].set_yticks(range(len(methods)), methods)
+    axes[0][0].set_yticks(range(len(methods)), [words(method, 40) for method in methods])
     axes[0][0].set_ylim(len(methods) - 0.5, -0.5)
     return figure
 
@@ -48,8 +47,8 @@ def _draw_method(ax: Any, place: int, values: np.ndarray, confidence: float, bou
     if not values.size:
         return
     mean, half = values.mean(), half_width(values, confidence)
-    ax.plot(np.clip([mean - half, mean + half], *bounds), [place, place], color=INK[0], linewidth=1.6)
-    ax.plot([mean], [place], "o", color=INK[0], markersize=6)
+    ax.plot(np.clip([mean - half, mean + half], *bounds), [place, place], color=BLUE, linewidth=1.6)
+    ax.plot([mean], [place], "o", color=BLUE, markersize=6)
     ax.plot(values, np.full(values.size, place + 0.28), "o", color=GREY, alpha=0.6, markersize=3, markeredgewidth=0)
 
 

@@ -6,37 +6,35 @@ from typing import Any
 
 import numpy as np
 
-from discbayes._leaves import need
 from discbayes.paths import MarginPath
+from discbayes.plot.style import BLUE, GREEN, ORANGE, new_axes, panels, plain, right_axes
 
-INK = ("#4a6fa5", "#b3741a", "#3d7a4f")
 
-
-def margin_path(path: MarginPath, axes: Any = None) -> Any:
+def margin_path(path: MarginPath, ax: Any = None) -> Any:
     """Negative log likelihood and slack of a row, and the classification rate, against λ (P13 Figure 1).
 
-    ``axes`` are two of matplotlib, one above the other; new ones by default. Zero stands at the left of the powers of
+    The axes are divided into two, ``ax.child_axes``, one below the other. Zero stands at the left of the powers of
     two, one step further.
     """
-    pyplot = need("matplotlib.pyplot")
-    if axes is None:
-        _, axes = pyplot.subplots(2, 1, sharex=True, figsize=(6.4, 5.2), layout="constrained")
-    upper, lower = axes
+    ax = new_axes(ax, (6.4, 5.2))
+    upper, lower = panels(ax, (1, 1))
     at, labels = _places(path.lams)
-    (first,) = upper.plot(at, -path.log_likelihood, "o-", color=INK[0], markersize=4)
-    upper.set_ylabel("negative log likelihood\nof a row", color=INK[0])
-    other = upper.twinx()
-    (second,) = other.plot(at, path.slack, "s--", color=INK[1], markersize=4)
-    other.set_ylabel("slack of a row", color=INK[1])
+    (first,) = upper.plot(at, -path.log_likelihood, "o-", color=BLUE, markersize=4)
+    upper.set_ylabel("negative log likelihood\nof a row", color=BLUE)
+    other = right_axes(upper)
+    (second,) = other.plot(at, path.slack, "s--", color=ORANGE, markersize=4)
+    other.set_ylabel("slack of a row", color=ORANGE)
     other.set_ylim(bottom=0)
     upper.legend([first, second], ["negative log likelihood", "slack"], loc="upper center", frameon=False)
-    lower.plot(at, 100 * path.accuracy, "^-", color=INK[2], markersize=4)
+    upper.set_xticks(at, [])
+    upper.spines["top"].set_visible(False)
+    lower.plot(at, 100 * path.accuracy, "^-", color=GREEN, markersize=4)
     lower.set_ylabel("classification rate, %")
     lower.set_xlabel("λ: from generative to discriminative")
     lower.set_xticks(at, labels)
-    for axis in (upper, other, lower):
-        axis.spines["top"].set_visible(False)
-    return upper.figure
+    lower.set_xlim(upper.get_xlim())
+    plain(lower)
+    return ax
 
 
 def _places(lams: np.ndarray) -> tuple[np.ndarray, list[str]]:

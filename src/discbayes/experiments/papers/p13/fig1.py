@@ -128,7 +128,7 @@ def draw(lams: Sequence[float], curves: dict[str, list[float]]) -> Any:
         log_likelihood=-np.array(curves["negative_likelihood"]), slack=np.array(curves["slack"]),
         gap=np.array(curves["gap"]), classifiers=[],
     )  # fmt: skip
-    return leaf("plot").margin_path(path)
+    return leaf("plot").margin_path(path).figure
 
 
 PROTOCOL = """Car with naive Bayes, λ at 0 and the powers of two from 1/4 to 1,024, γ = 1; fits to a relative gap

@@ -1,0 +1,87 @@
+"""What all pictures share: colours, letters, and the axes that they are drawn on.
+
+The colours stay apart for people who do not see red, green or blue; wherever there are several, lines, markers or
+signs differ as well.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from discbayes._leaves import need
+from discbayes._text import LONGEST, printable, shortened
+
+COLOURS = ("#2f55b4", "#d28700", "#28805a", "#a3508f", "#4aa3ee", "#7d1d0d", "#2a2f3a")
+MARKERS = "os^Dv<>P"
+BLUE, ORANGE, GREEN = COLOURS[:3]
+GREY, PALE, BLACK = "#888888", "#d9dee6", "#1c2733"
+SHADES = ("#f2f5fb", "#9db4e0")  # from little to much, both light enough for dark letters on them
+
+
+def new_axes(ax: Any, size: tuple[float, float]) -> Any:
+    """The given axes, or those of a new figure of this size in inches."""
+    if ax is not None:
+        return ax
+    return need("matplotlib.pyplot").subplots(figsize=size, layout="constrained")[1]
+
+
+def bare_axes(ax: Any, size: tuple[float, float]) -> Any:
+    """Axes without scales; new ones fill a figure of this size in inches."""
+    if ax is None:
+        ax = need("matplotlib.pyplot").figure(figsize=size).add_axes((0, 0, 1, 1))
+    ax.axis("off")
+    return ax
+
+
+def panels(ax: Any, heights: Sequence[float], space: float = 0.12) -> list[Any]:
+    """Divide axes into some that stand below one another, of these relative heights."""
+    ax.axis("off")
+    unit = (1 - space * (len(heights) - 1)) / sum(heights)
+    found, top = [], 1.0
+    for height in heights:
+        found.append(ax.inset_axes((0.0, top - height * unit, 1.0, height * unit)))
+        top -= height * unit + space
+    return found
+
+
+def right_axes(ax: Any) -> Any:
+    """Axes over these with the same horizontal scale and another vertical one, at the right."""
+    other = ax.inset_axes((0.0, 0.0, 1.0, 1.0), sharex=ax)
+    other.patch.set_visible(False)
+    other.xaxis.set_visible(False)
+    other.yaxis.tick_right()
+    other.yaxis.set_label_position("right")
+    for side in ("top", "left", "bottom"):
+        other.spines[side].set_visible(False)
+    ax.spines["right"].set_visible(False)
+    return other
+
+
+def plain(ax: Any, *more: str) -> Any:
+    """The axes without the frame at the top, at the right and at other sides."""
+    for side in ("top", "right", *more):
+        ax.spines[side].set_visible(False)
+    return ax
+
+
+def words(text: Any, letters: int = LONGEST) -> str:
+    """A name or value as it is written: of limited width, and never taken for a formula.
+
+    >>> print(words("price in $ or €"))
+    price in \\$ or €
+    """
+    return shortened(printable(str(text)), letters).replace("$", r"\$")
+
+
+def mixed(share: float, ends: Sequence[str] = SHADES) -> tuple[float, ...]:
+    """A colour between two."""
+    low, high = map(need("matplotlib.colors").to_rgb, ends)
+    return tuple(a + (b - a) * share for a, b in zip(low, high, strict=True))
+
+
+def width_in_inches(text: str, points: float) -> float:
+    """How wide a text is in letters of this size."""
+    properties = need("matplotlib.font_manager").FontProperties(size=points)
+    measure = need("matplotlib.textpath").text_to_path.get_text_width_height_descent
+    return float(measure(text.replace(r"\$", "$"), properties, False)[0]) / 72
