@@ -1,4 +1,4 @@
-"""The command line: ``discbayes fit | predict | evaluate | compare | datasets | recipes``.
+"""The command line: ``discbayes fit | predict | explain | ask | report | evaluate | compare | …``.
 
 Results go to the standard output, progress and messages to the error stream. The exit code is 0 for success, 1 for an
 error that is explained in one line, 2 for wrong usage, 130 after an interrupt and 141 where the reader of the output
@@ -13,12 +13,15 @@ from argparse import ArgumentParser, Namespace, RawDescriptionHelpFormatter
 from collections.abc import Sequence
 
 from discbayes._version import __version__
-from discbayes.cli import compare, datasets, evaluate, fit, options, predict, recipes, reproduce
+from discbayes.cli import ask, compare, datasets, evaluate, explain, fit, options, predict, recipes, report, reproduce
 from discbayes.cli.console import PROGRAM, UserError, complain, describe, readable_warnings
 
 COMMANDS = {
     "fit": fit,
     "predict": predict,
+    "explain": explain,
+    "ask": ask,
+    "report": report,
     "evaluate": evaluate,
     "compare": compare,
     "datasets": datasets,
@@ -31,6 +34,9 @@ EXAMPLES = """examples:
   discbayes compare patients.csv --target diagnosis
   discbayes fit patients.csv --target diagnosis -o model.json
   discbayes predict model.json new.csv --proba
+  discbayes explain model.json new.csv --row 3
+  discbayes ask model.json
+  discbayes report model.json patients.csv -o report.html
 
 `discbayes COMMAND --help` shows the options of a command."""
 
@@ -59,7 +65,7 @@ def parse(argv: Sequence[str] | None) -> Namespace:
     """The arguments, checked."""
     parser = ArgumentParser(
         PROGRAM,
-        description="Bayesian network classifiers on tables: learn, predict, evaluate.",
+        description="Bayesian network classifiers on tables: learn, predict, explain, evaluate.",
         epilog=EXAMPLES,
         formatter_class=RawDescriptionHelpFormatter,
     )

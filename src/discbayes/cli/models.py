@@ -56,6 +56,11 @@ def _respelled(domain: Domain, table: Any) -> Any:
 
 def posterior(model: BayesNetClassifier, X: Any, args: Namespace) -> np.ndarray:
     """P(class | what is known of the row), with the options of the command line in force."""
+    set_options(model, args)
+    return model.predict_proba(X)
+
+
+def set_options(model: BayesNetClassifier, args: Namespace) -> None:
+    """Put the options of the command line that a saved model can follow in force."""
     given = {name: getattr(args, name, None) for name in ("unknown", "n_draws", "n_jobs")}
     model.set_params(**{name: value for name, value in given.items() if value is not None})
-    return model.predict_proba(X)

@@ -1,0 +1,124 @@
+"""Explanations as they are printed: as text, as a table and as JSON."""
+
+from __future__ import annotations
+
+import json
+import math
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from discbayes._leaves import need
+from discbayes._text import printable
+from discbayes.explanations import Explanation
+from discbayes.explanations.wording import probability_in_words
+
+
+@dataclass
+class Explained:
+    """Rows that are explained, each for one class, with the numbers that the user knows them by.
+
+    Parameters
+    ----------
+    explanation : Explanation
+    numbers : list of int
+        The number of each row.
+    label : object or None
+        The class; None is the decision of each row.
+    changes : list of Counterfactual
+        What would change the decision of each row, where that was asked for.
+    """
+
+    explanation: Explanation
+    numbers: list[int]
+    label: Any = None
+    changes: list[Any] | None = None
+
+    def written(self, form: str, most: int) -> Any:
+        """A text, an arrow table, or a text of JSON."""
+        if form == "csv":
+            return self.table()
+        rows = range(len(self.numbers))
+        if form == "json":
+            return as_json([self.data(row) for row in rows])
+        return printable("\n\n".join(self.text(row, most) for row in rows))
+
+    def text(self, row: int, most: int) -> str:
+        """One row in words."""
+        found = self.explanation
+        decision = found.decisions[row]
+        head = f"row {self.numbers[row]}: {found.beliefs.network.domain.target.name} = {found.labels[decision]}"
+        sure = probability_in_words(found.posterior[row], decision)
+        lines = [f"{head} (P = {sure})", found.text(row, self.label, most)]
+        if self.changes is not None:
+            lines.append(self.changes[row].text())
+        return "\n".join(lines)
+
+    def table(self) -> Any:
+        """A line for each row and column, columns in the order in which they become known."""
+        pa, found = need("pyarrow"), self.explanation
+        n_features, n_classes = len(found.names), len(found.labels)
+        places = [found.class_of(row, self.label) for row in range(found.n_rows)]
+        first = (np.arange(found.n_rows) * n_classes + places) * n_features
+        lines = found.to_frame("pyarrow").take((first[:, None] + np.arange(n_features)).ravel())
+        return lines.set_column(0, "row", pa.array(np.repeat(self.numbers, n_features)))
+
+    def data(self, row: int) -> dict[str, Any]:
+        """One row for other programs."""
+        found = self.explanation
+        place, labels = found.class_of(row, self.label), [plain(label) for label in found.labels.tolist()]
+        parts = found.contributions[row, :, place]
+        known = [i for i in found.order if found.known[row, i]]
+        data = {
+            "row": self.numbers[row],
+            "decision": labels[found.decisions[row]],
+            "posterior": {str(label): float(p) for label, p in zip(labels, found.posterior[row], strict=True)},
+            "class": labels[place],
+            "against": None if found.against is None else labels[found.against],
+            "base": found.base[place],
+            "contributions": [
+                {
+                    "feature": found.names[i],
+                    "value": found.values[row, i],
+                    "contribution": parts[i],
+                    "given": [found.names[j] for j in found.given(row, i)],
+                }
+                for i in known
+            ],
+            "log_odds": found.log_odds[row, place],
+            "unknown": [name for name, seen in zip(found.names, found.known[row], strict=True) if not seen],
+        }
+        return data if self.changes is None else {**data, "counterfactual": change_data(self.changes[row])}
+
+
+def change_data(change: Any) -> dict[str, Any]:
+    """A counterfactual for other programs."""
+    return {}
+
+
+def relevance_as(relevance: Any, form: str, most: int) -> Any:
+    """The relevance of columns as a text, an arrow table, or a text of JSON."""
+    if form == "csv":
+        return relevance.to_frame("pyarrow")
+    if form == "json":
+        return as_json(relevance.to_frame("pyarrow").to_pylist())
+    return printable(relevance.text(most))
+
+
+def as_json(data: Any) -> str:
+    """JSON that people can read, too; infinite numbers are texts, since JSON has none."""
+    return json.dumps(plain(data), indent=2, ensure_ascii=False, allow_nan=False)
+
+
+def plain(value: Any) -> Any:
+    """The value in types that JSON knows."""
+    if isinstance(value, dict):
+        return {key: plain(part) for key, part in value.items()}
+    if isinstance(value, (list, tuple)):
+        return [plain(part) for part in value]
+    if isinstance(value, np.generic):
+        return plain(value.item())
+    if isinstance(value, float) and not math.isfinite(value):
+        return None if math.isnan(value) else f"{'-' if value < 0 else ''}Infinity"
+    return value if isinstance(value, (str, int, float, type(None))) else str(value)
