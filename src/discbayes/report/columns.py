@@ -1,0 +1,155 @@
+"""What was done with each column, and the settings that say what happens to rows."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from discbayes.calibration import Temperature
+from discbayes.classifier import BayesNetClassifier
+from discbayes.data import Variable
+from discbayes.report.markup import name_html, number, table_html
+from discbayes.report.text import count_of, escaped, shortened
+
+MOST_VALUES, _MOST_PARENTS = 8, 6  # named in a cell
+_VALUE_LETTERS, _SETTING_LETTERS = 28, 160
+
+_GAPS = {
+    "available": "Gaps in the training rows stayed gaps: a row counts where it has values.",
+    "value": "Gaps in the training rows were a value of their own, in the columns that had any.",
+    "drop": "Training rows with gaps were left out.",
+    "error": "Gaps in the training rows were refused.",
+}
+_UNSEEN = {
+    "marginalize": "A category that was not there at fit counts as a gap.",
+    "error": "A category that was not there at fit is refused.",
+}
+_CUTTING = {
+    "mdlp": "numbers are cut where that tells most about the class, by minimum description length",
+    "equal-frequency": "numbers are cut into intervals of equally many rows",
+    None: "each number is a category",
+}
+
+
+def columns_html(clf: BayesNetClassifier) -> str:
+    """The section on columns and settings."""
+    domain, structure = clf.network_.domain, clf.structure_
+    rows = [
+        _column(variable, [domain.names[p] for p in parents], child)
+        for variable, parents, child in zip(domain.features, structure.parents, structure.class_children, strict=True)
+    ]
+    header = ("column", "kind", "number", "values or intervals", "parents", "depends on the class")
+    table = table_html(f"What became of {count_of(len(rows), 'column')}", header, rows, left=6, kind="columns")
+    return f'<p class="note">{escaped(_handling(clf))}</p>{table}{_settings(clf)}'
+
+
+def _column(variable: Variable, parents: Sequence[str], child: bool) -> tuple[str, ...]:
+    return (
+        name_html(variable.name),
+        escaped(variable.kind),
+        f"{variable.card:,}",
+        _values(variable),
+        _names(parents, _MOST_PARENTS) or "–",
+        "yes" if child else "no",
+    )
+
+
+def _values(variable: Variable) -> str:
+    """The values, as many as there is room for, and what is odd about them."""
+    odd = []
+    if variable.missing_value:
+        odd.append("the last value is a gap in the training rows")
+    if variable.card == 1:
+        odd.append("one value only: the column tells nothing")
+    notes = "".join(f"<small>{note}</small>" for note in odd)
+    return _names(variable.labels, MOST_VALUES, variable.missing_value) + notes
+
+
+def _names(names: Sequence[str], most: int, with_last: bool = False) -> str:
+    """Some names, and how many more there are; the last one is among them if it matters."""
+    if len(names) <= most + 1:
+        return ", ".join(name_html(name, _VALUE_LETTERS) for name in names)
+    last = [f"… and {len(names) - most} more"]
+    if with_last:
+        last = [f"… {len(names) - most - 1} more …", name_html(names[-1], _VALUE_LETTERS)]
+    return ", ".join([*(name_html(name, _VALUE_LETTERS) for name in names[:most]), *last])
+
+
+def _handling(clf: BayesNetClassifier) -> str:
+    """What happens to gaps and to values that are new."""
+    exactly = "summed out exactly"
+    if clf.n_draws is not None:
+        exactly = f"summed out, by {count_of(clf.n_draws, 'draw')} where that would take too much"
+    said = [_GAPS[clf.missing], f"When the model predicts, gaps are {exactly}.", _UNSEEN[clf.unknown]]
+    if any(variable.cuts for variable in clf.network_.domain.features):
+        said.append("A number beyond the outermost cut is in the outermost interval, however far out.")
+    return " ".join(said)
+
+
+# ---- settings
+
+
+def _settings(clf: BayesNetClassifier) -> str:
+    rows = [(name, escaped(value), escaped(meaning)) for name, value, meaning in _entries(clf)]
+    return table_html("Settings", ("setting", "value", "meaning"), rows, left=3, kind="settings")
+
+
+def _entries(clf: BayesNetClassifier) -> list[tuple[str, str, str]]:
+    """Name, value and meaning of the settings that matter here."""
+    target = clf.network_.domain.target
+    entries = [
+        ("class", shortened(target.name, 48), _classes(target.labels)),
+        ("structure", setting_text(clf.structure), "how the edges were found"),
+        ("parameters", setting_text(clf.parameters), "how the tables were learned"),
+        ("discretizer", setting_text(clf.discretizer), _cutting(clf.discretizer)),
+        ("categorical", setting_text(clf.categorical), "which numeric columns are categories"),
+        ("calibrate", *_calibration(clf)),
+        ("class shares", _shares(clf.network_.prior), _origin(clf)),
+    ]
+    if clf.domains:
+        entries.append(("domains", setting_text(list(clf.domains)), "columns whose values were given"))
+    return entries
+
+
+def _classes(labels: Sequence[str]) -> str:
+    names = ", ".join(shortened(label, _VALUE_LETTERS) for label in labels[:MOST_VALUES])
+    more = f", … and {len(labels) - MOST_VALUES} more" if len(labels) > MOST_VALUES else ""
+    return f"what is predicted: {names}{more}"
+
+
+def setting_text(value: Any) -> str:
+    """A setting as it was given, of limited length.
+
+    >>> setting_text("tan"), setting_text(None)
+    ('tan', 'None')
+    """
+    return shortened(value if isinstance(value, str) else repr(value), _SETTING_LETTERS)
+
+
+def _cutting(discretizer: Any) -> str:
+    known = discretizer is None or isinstance(discretizer, str)
+    return _CUTTING.get(discretizer, "how numbers are cut") if known else "how numbers are cut"
+
+
+def _calibration(clf: BayesNetClassifier) -> tuple[str, str]:
+    found, asked = clf.calibration_, setting_text(clf.calibrate)
+    if found is None:
+        return asked, "probabilities are those of the network, not calibrated"
+    if isinstance(found, Temperature):
+        return f"{asked}: temperature {number(found.temperature, 2)}", "log odds are divided by it"
+    return f"{asked}: isotonic", "each class has a rising function from log odds to probabilities"
+
+
+def _shares(prior: np.ndarray) -> str:
+    more = ", …" if prior.size > MOST_VALUES else ""
+    return ", ".join(number(share) for share in prior[:MOST_VALUES]) + more
+
+
+def _origin(clf: BayesNetClassifier) -> str:
+    if clf.class_prior is not None:
+        return "P(class) with nothing known, as given by class_prior"
+    if clf.class_weight is not None:
+        return f"P(class) with nothing known, with class_weight={setting_text(clf.class_weight)}"
+    return "P(class) of the network with nothing known"

@@ -1,0 +1,212 @@
+"""How good a classifier is on rows that someone gives: figures, confusions, classes, curves."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+from sklearn.metrics import roc_auc_score
+
+from discbayes.classifier import BayesNetClassifier
+from discbayes.data.targets import label_array
+from discbayes.experiments.metrics import binomial_error, measures
+from discbayes.report.curves import gap_charts, gap_curve, precision_chart, reliability_chart, roc_chart
+from discbayes.report.markup import charts_html, name_html, number, per_cent, table_html
+from discbayes.report.text import count_of, escaped, shortened
+
+MOST_CLASSES = 30  # of a confusion matrix; with more, the most frequent confusions are listed
+_ROOMY = 8  # classes up to which each cell of the matrix has its per cent too
+_MOST_CONFUSIONS = 30
+_SHADES = 8
+_STRANGE = "classes that the model has never seen"
+
+
+def evaluation_html(clf: BayesNetClassifier, X: Any, y: Any) -> str:
+    """The section on some rows and their true classes.
+
+    A row of a class that the model has never seen counts as wrong; gaps in ``y``, and labels of which the model knows
+    none, are refused.
+    """
+    cells = clf._codes(X)
+    codes = class_codes(clf, y, cells.shape[1])
+    beliefs, names = clf._beliefs(), clf.network_.domain.target.labels
+    shares = beliefs.posterior(cells)
+    usual = np.bincount(codes + 1)[1:].max() / codes.size
+    charts = [reliability_chart(shares, codes), roc_chart(shares, codes, names), precision_chart(shares, codes, names)]
+    charts += gap_charts(gap_curve(beliefs, cells, codes), usual, codes.size)
+    return "".join(
+        (
+            _words(codes, y, names),
+            _figures(shares, codes, usual),
+            _confusions(shares, codes, names),
+            _class_table(shares, codes, names),
+            charts_html(charts),
+        )
+    )
+
+
+def class_codes(clf: BayesNetClassifier, y: Any, n_rows: int) -> np.ndarray:
+    """The place of the class of each row in ``classes_``, −1 for one that the model has never seen.
+
+    The text of a label will do: a class 1 is also known as "1".
+    """
+    labels = label_array(y, n_rows).tolist()
+    if not labels:
+        raise ValueError("X has no rows, and a report on data needs some: leave X and y out")
+    known = clf.classes_.tolist()
+    place = {str(label): code for code, label in enumerate(known)} | {label: code for code, label in enumerate(known)}
+    codes = np.array([place.get(label, -1) for label in labels])
+    if (codes < 0).all():
+        raise ValueError(
+            f"no class in y is one of the model's: y holds {_listed(set(labels))}, the model knows {_listed(known)}. "
+            "Is y the right column?"
+        )
+    return codes
+
+
+def _listed(labels: Any, most: int = 5) -> str:
+    shown = sorted(map(repr, labels))
+    return ", ".join(shown[:most]) + (f" and {len(shown) - most} more" if len(shown) > most else "")
+
+
+def _words(codes: np.ndarray, y: Any, names: Sequence[str]) -> str:
+    text = (
+        f"These are figures of the {count_of(codes.size, 'row')} that this page was made with. If the model was "
+        "learned from them, or chosen by them, they flatter: new rows will be predicted less well."
+    )
+    strange = int(np.sum(codes < 0))
+    if strange:
+        found = {str(label) for label, code in zip(label_array(y, None).tolist(), codes, strict=True) if code < 0}
+        listed = ", ".join(shortened(name, 40) for name in sorted(found)[:5])
+        more = f" and {len(found) - 5} more" if len(found) > 5 else ""
+        text += (
+            f" {count_of(strange, 'row')} of {_STRANGE} ({listed}{more}) "
+            f"{'counts' if strange == 1 else 'count'} as wrong."
+        )
+    lacking = len(names) - np.unique(codes[codes >= 0]).size
+    if lacking:
+        text += f" {count_of(lacking, 'class', 'es')} of the model {'is' if lacking == 1 else 'are'} not in these rows."
+    return f'<p class="note">{escaped(text)}</p>'
+
+
+def _figures(shares: np.ndarray, codes: np.ndarray, usual: float) -> str:
+    """The figures of all rows, as a list."""
+    found = measures(shares, codes)
+    error = binomial_error(found["accuracy"], codes.size)
+    entries = (
+        ("rows", f"{codes.size:,}", ""),
+        ("accuracy", per_cent(found["accuracy"]), f"± {100 * error:.1f}, its standard error"),
+        ("most frequent class", per_cent(usual), "the accuracy of always deciding for it"),
+        ("log loss", number(found["log_loss"]), "the mean of −log P(true class)"),
+        ("Brier score", number(found["brier"]), "squared error over all classes, from 0 to 2"),
+        ("calibration error", number(found["ece"]), "how far probabilities are from what happens"),
+    )
+    cells = "".join(
+        f"<div><dt>{term}</dt><dd><b>{value}</b>{f'<small>{note}</small>' if note else ''}</dd></div>"
+        for term, value, note in entries
+    )
+    return f'<dl class="key-figures">{cells}</dl>'
+
+
+# ---- confusions
+
+
+def confusion_counts(shares: np.ndarray, codes: np.ndarray) -> np.ndarray:
+    """The number of rows by true class and decision; the last line is of classes that the model has never seen.
+
+    >>> confusion_counts(np.array([[0.9, 0.1], [0.4, 0.6], [0.2, 0.8]]), np.array([0, 0, -1]))
+    array([[1, 1], [0, 0], [0, 1]])
+    """
+    n_classes = shares.shape[1]
+    truth = np.where(codes < 0, n_classes, codes)
+    places = truth * n_classes + shares.argmax(axis=1)
+    return np.bincount(places, minlength=(n_classes + 1) * n_classes).reshape(n_classes + 1, n_classes)
+
+
+def _confusions(shares: np.ndarray, codes: np.ndarray, names: Sequence[str]) -> str:
+    counts = confusion_counts(shares, codes)
+    if len(names) > MOST_CLASSES:
+        return _frequent_confusions(counts, names)
+    rows = [
+        _matrix_row(name, line, place, len(names))
+        for place, (name, line) in enumerate(zip(names, counts, strict=False))
+    ]
+    if counts[-1].any():
+        rows.append(_matrix_row(_STRANGE, counts[-1], -1, len(names)))
+    caption = "Confusion matrix: a row for each true class, a column for each decision"
+    if len(names) <= _ROOMY:
+        caption += "; per cent are of the row"
+    head = "".join(f'<th scope="col">{name_html(name, 14)}</th>' for name in names)
+    return (
+        f'<div class="scroll" tabindex="0" role="group" aria-label="{caption}"><table class="figures confusion">'
+        f'<caption>{caption}</caption><thead><tr><th scope="col" class="text">true class</th>{head}'
+        f"</tr></thead><tbody>{''.join(rows)}</tbody></table></div>"
+    )
+
+
+def _matrix_row(name: str, counts: np.ndarray, place: int, n_classes: int) -> str:
+    total = int(counts.sum())
+    cells = "".join(_matrix_cell(int(count), total, k == place, n_classes) for k, count in enumerate(counts))
+    return f'<tr><th scope="row" class="text">{name_html(name, 24)}</th>{cells}</tr>'
+
+
+def _matrix_cell(count: int, total: int, right: bool, n_classes: int) -> str:
+    """A cell, shaded by its share of the row; one without rows stays empty where there are many classes."""
+    share = count / total if total else 0.0
+    kind = f"{'right' if right else 'wrong'} shade-{min(_SHADES, int(np.ceil(share * _SHADES)))}"
+    if n_classes <= _ROOMY:
+        return f'<td class="{kind}">{count:,}<small>{per_cent(share, 0) if total else "–"}</small></td>'
+    return (
+        f'<td class="{kind}" title="{per_cent(share)} of the row">{count:,}</td>'
+        if count
+        else f'<td class="{kind}"></td>'
+    )
+
+
+def _frequent_confusions(counts: np.ndarray, names: Sequence[str]) -> str:
+    """The most frequent pairs of a true class and another decision."""
+    wrong, totals = counts.copy(), counts.sum(axis=1)
+    np.fill_diagonal(wrong, 0)
+    known = [*names, _STRANGE]
+    order = np.argsort(-wrong, axis=None, kind="stable")[:_MOST_CONFUSIONS]
+    pairs = [divmod(int(place), len(names)) for place in order if wrong.flat[place]]
+    if not pairs:
+        return '<p class="note">Every decision is right, so that there are no confusions to list.</p>'
+    rows = [
+        (name_html(known[i]), name_html(names[j]), f"{wrong[i, j]:,}", per_cent(wrong[i, j] / totals[i]))
+        for i, j in pairs
+    ]
+    caption = f"The most frequent confusions of {len(names)} classes: {len(pairs)} of {np.count_nonzero(wrong):,} kinds"
+    return table_html(caption, ("true class", "decision", "rows", "of the class"), rows, left=2)
+
+
+# ---- classes
+
+
+def class_figures(shares: np.ndarray, codes: np.ndarray) -> np.ndarray:
+    """For each class: rows, precision, recall, F1 and the area under the ROC curve; NaN where there is no such number.
+
+    >>> class_figures(np.array([[0.9, 0.1], [0.4, 0.6], [0.7, 0.3]]), np.array([0, 1, 1])).round(2)
+    array([[1.  , 0.5 , 1.  , 0.67, 1.  ],
+           [2.  , 1.  , 0.5 , 0.67, 1.  ]])
+    """
+    counts = confusion_counts(shares, codes)
+    hits, truly, decided = counts.diagonal(), counts[:-1].sum(axis=1), counts.sum(axis=0)
+    with np.errstate(invalid="ignore"):
+        precision, recall, f1 = hits / decided, hits / truly, 2 * hits / (decided + truly)
+    areas = [
+        roc_auc_score(codes == c, shares[:, c]) if 0 < rows < codes.size else np.nan for c, rows in enumerate(truly)
+    ]
+    return np.column_stack((truly, precision, recall, f1, areas))
+
+
+def _class_table(shares: np.ndarray, codes: np.ndarray, names: Sequence[str]) -> str:
+    found = class_figures(shares, codes)
+    rows = [
+        (name_html(name), f"{line[0]:,.0f}", *map(number, line[1:])) for name, line in zip(names, found, strict=True)
+    ]
+    means = [np.nanmean(column) if np.isfinite(column).any() else np.nan for column in found[:, 1:].T]
+    rows.append(("mean of the classes", f"{found[:, 0].sum():,.0f}", *map(number, means)))
+    header = ("class", "rows", "precision", "recall", "F1", "AUC")
+    return table_html("Class by class; AUC is of each class against the others", header, rows, foot=1)
