@@ -440,6 +440,29 @@ class BayesNetClassifier(ClassifierMixin, BaseEstimator):
         check_is_fitted(self)
         leaf("io").save(self, path)
 
+    def report(self, path: str | Path | None = None, X: Any = None, y: Any = None) -> Any:
+        """One HTML page about the fitted classifier, to look at, to ask and to send to others; it fetches nothing.
+
+        It draws the network with its tables, and answers in the page itself what follows from any values that are set:
+        the probabilities, why, and what to ask next. Rows and their labels add how well it does on them.
+
+        Parameters
+        ----------
+        path : str or Path, optional
+            Where to write the page.
+        X, y : optional
+            Rows and labels that the classifier has not learned from. Neither goes into the page, only figures of them.
+
+        Returns
+        -------
+        Report
+            It shows itself in a notebook; ``html`` is the whole page and ``save(path)`` writes it.
+        """
+        page = leaf("report").make_report(self, X, y)
+        if path is not None:
+            page.save(path)
+        return page
+
     def _repr_html_inner(self) -> str:
         page = super()._repr_html_inner()
         return page + self.network_._repr_html_() if hasattr(self, "network_") else page

@@ -10,6 +10,7 @@ from typing import Any
 
 import numpy as np
 
+from discbayes._leaves import leaf
 from discbayes.network.graph import CLASS, Graph, moral_graph, topological_order, treewidth
 
 Edge = tuple[Any, Any]
@@ -108,6 +109,9 @@ class Structure:
         graph.add_nodes_from([class_name, *(range(self.n_features) if names is None else names)])
         graph.add_edges_from(self.edges(names, class_name))
         return graph
+
+    def _repr_html_(self) -> str:
+        return leaf("report").structure_html(self)
 
     # ---- properties
 

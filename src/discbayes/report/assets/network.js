@@ -1,0 +1,250 @@
+// The picture of the network: its nodes are buttons, and the chosen one shows its table below.
+
+const MOST_ROWS = 300;
+
+// `known` holds the code of each feature, or -1; `ask` leads to the place where a feature is set.
+function liveNetwork(model, known, ask) {
+  const drawing = byId("drawing");
+  const sheet = byId("sheet");
+  const target = -1;
+  const nodes = new Map();
+  const edges = [...drawing.querySelectorAll(".edge")];
+  const children = model.names.map(() => []);
+  let chosen = null;
+  let places = null;
+
+  for (const node of drawing.querySelectorAll("[data-node]")) nodes.set(Number(node.dataset.node), node);
+  model.parents.forEach((group, child) => group.forEach((parent) => children[parent].push(child)));
+
+  const parentsOf = (node) =>
+    node === target ? [] : [...(model.classChild[node] ? [target] : []), ...model.parents[node]];
+  const childrenOf = (node) =>
+    node === target ? [...model.names.keys()].filter((i) => model.classChild[i]) : children[node];
+  const nameOf = (node) => (node === target ? model.target : model.names[node]);
+
+  // ---- choosing a node
+
+  function choose(node) {
+    unmark();
+    chosen = node;
+    nodes.get(node).classList.add("chosen");
+    nodes.get(node).setAttribute("aria-pressed", "true");
+    for (const parent of parentsOf(node)) nodes.get(parent).classList.add("parent");
+    for (const child of childrenOf(node)) nodes.get(child).classList.add("child");
+    for (const edge of edges) {
+      edge.classList.toggle("on", Number(edge.dataset.from) === node || Number(edge.dataset.to) === node);
+    }
+    drawing.classList.add("choosing");
+    showSheet();
+    const hidden = nodes.get(node).getBoundingClientRect().bottom + 16 - sheet.getBoundingClientRect().top;
+    if (hidden > 0) window.scrollBy(0, hidden);
+  }
+
+  function unmark() {
+    if (chosen === null) return;
+    nodes.get(chosen).setAttribute("aria-pressed", "false");
+    for (const node of nodes.values()) node.classList.remove("chosen", "parent", "child");
+    for (const edge of edges) edge.classList.remove("on");
+    drawing.classList.remove("choosing");
+    chosen = null;
+  }
+
+  function close() {
+    if (chosen === null) return;
+    const last = nodes.get(chosen);
+    unmark();
+    sheet.hidden = true;
+    last.focus({ preventScroll: true });
+  }
+
+  // ---- moving between nodes by the arrow keys
+
+  const STEPS = { ArrowLeft: [-1, 0], ArrowRight: [1, 0], ArrowUp: [0, -1], ArrowDown: [0, 1] };
+
+  function placeOf(node) {
+    if (places === null) {
+      places = new Map();
+      for (const [key, element] of nodes) {
+        const box = element.querySelector("rect");
+        places.set(key, ["x", "y"].map((side) => Number(box.getAttribute(side))));
+      }
+      const width = Number(nodes.get(target).querySelector("rect").getAttribute("width"));
+      for (const place of places.values()) place[0] += width / 2;
+    }
+    return places.get(node);
+  }
+
+  function neighbour(node, [right, down]) {
+    const [x, y] = placeOf(node);
+    let best = null;
+    let least = Infinity;
+    for (const other of nodes.keys()) {
+      const dx = placeOf(other)[0] - x;
+      const dy = placeOf(other)[1] - y;
+      const along = right * dx + down * dy;
+      const aside = Math.abs(down * dx) + Math.abs(right * dy);
+      if (along > 1 && along + 3 * aside < least) {
+        least = along + 3 * aside;
+        best = other;
+      }
+    }
+    return best;
+  }
+
+  function moveTo(node) {
+    for (const element of drawing.querySelectorAll('[tabindex="0"]')) element.setAttribute("tabindex", "-1");
+    nodes.get(node).setAttribute("tabindex", "0");
+    nodes.get(node).focus();
+  }
+
+  const nodeAt = (event) => {
+    const element = event.target.closest("[data-node]");
+    return element === null ? null : Number(element.dataset.node);
+  };
+
+  drawing.addEventListener("click", (event) => {
+    const node = nodeAt(event);
+    if (node === null) return;
+    choose(node);
+    moveTo(node);
+  });
+  drawing.addEventListener("keydown", (event) => {
+    const node = nodeAt(event);
+    if (node === null) return;
+    if (event.key === "Enter" || event.key === " ") {
+      event.preventDefault();
+      choose(node);
+    } else if (event.key in STEPS) {
+      event.preventDefault();
+      const next = neighbour(node, STEPS[event.key]);
+      if (next !== null) moveTo(next);
+    }
+  });
+  byId("network").addEventListener("keydown", (event) => {
+    if (event.key === "Escape") close();
+  });
+
+  // ---- the table of the chosen node
+
+  function showSheet() {
+    const node = chosen;
+    const end = make("button", { type: "button", class: "quiet" }, "Close");
+    end.addEventListener("click", close);
+    const head = make("div", { class: "bar" }, make("h3", { id: "sheet-title" }, named(nameOf(node))));
+    if (node !== target) {
+      const set = make("button", { type: "button", class: "quiet" }, "Set its value");
+      set.addEventListener("click", () => ask(node));
+      head.append(set);
+    }
+    head.append(end);
+    const scroll = make("div", { class: "scroll", tabindex: "0", role: "group", "aria-labelledby": "sheet-title" });
+    sheet.replaceChildren(head, relatives(node), scroll);
+    fillTable(scroll, node);
+    sheet.hidden = false;
+  }
+
+  function relatives(node) {
+    const line = make("p", { class: "note" });
+    for (const [text, group] of [["Parents: ", parentsOf(node)], ["Children: ", childrenOf(node)]]) {
+      if (group.length === 0) continue;
+      const shown = group.slice(0, 12).map((other) => link(other));
+      const more = group.length > 12 ? [` and ${group.length - 12} more`] : [];
+      line.append(make("span", {}, text, ...shown.flatMap((part, k) => (k === 0 ? [part] : [", ", part])), ...more));
+    }
+    if (line.childElementCount === 0) line.append("It has neither parents nor children.");
+    return line;
+  }
+
+  function link(node) {
+    const button = make("button", { type: "button", class: "link" }, named(nameOf(node)));
+    button.addEventListener("click", () => {
+      choose(node);
+      moveTo(node);
+      nodes.get(node).scrollIntoView({ block: "nearest", inline: "center" });
+    });
+    return button;
+  }
+
+  function fillTable(scroll, node) {
+    const table = node === target ? priorTable() : conditionalTable(node);
+    scroll.replaceChildren(...table);
+  }
+
+  function priorTable() {
+    const prior = model.prior();
+    const rows = Array.from(prior, (p, c) => row([heading(model.classes[c])], [p], []));
+    return [filled(["P"], [model.target], rows, true)];
+  }
+
+  function conditionalTable(feature) {
+    const table = model.table(feature);
+    const given = [...table.parents.map((p) => model.labels[p]), ...(table.byClass ? [model.classes] : [])];
+    const heads = [...table.parents.map(nameOf), ...(table.byClass ? [model.target] : [])];
+    const count = given.reduce((product, labels) => product * labels.length, 1);
+    const rows = [];
+    let before = [];
+    for (let k = 0; k < Math.min(count, MOST_ROWS); k += 1) {
+      const place = unravelled(k, given);
+      const combination = place.slice(0, table.parents.length);
+      const c = table.byClass ? place[place.length - 1] : 0;
+      const same = place.map((code, at) => code === before[at] && (at === 0 || place[at - 1] === before[at - 1]));
+      const values = model.labels[feature].map((_, value) => table.at(combination, value, c));
+      rows.push(row(place.map((code, at) => heading(given[at][code], same[at])), values, combination, feature, table));
+      before = place;
+    }
+    const notes = [];
+    if (count > MOST_ROWS) notes.push(`The first ${MOST_ROWS} of ${count.toLocaleString("en")} rows.`);
+    if (!normalized()) notes.push("Weights, not probabilities: the rows of this table do not sum to one.");
+    const parts = [filled(model.labels[feature], heads, rows, false)];
+    return notes.length === 0 ? parts : [...parts, make("p", { class: "note" }, notes.join(" "))];
+  }
+
+  // The places of the k-th combination, the last one running fastest.
+  function unravelled(k, lists) {
+    const place = new Array(lists.length);
+    for (let at = lists.length - 1; at >= 0; at -= 1) {
+      place[at] = k % lists[at].length;
+      k = Math.floor(k / lists[at].length);
+    }
+    return place;
+  }
+
+  const normalized = () => model.normalized !== false;
+  const heading = (text, same = false) => make("th", { scope: "row", class: same ? "same" : null }, cut(text));
+  const cut = (text) => {
+    const element = named(shortened(text, 40));
+    element.title = text;
+    return element;
+  };
+
+  function filled(values, heads, rows, single) {
+    const top = [...heads.map((text) => make("th", { scope: "col", class: "given" }, cut(text)))];
+    for (const text of values) top.push(make("th", { scope: "col" }, single ? text : cut(text)));
+    return make("table", { class: "cells" }, make("thead", {}, make("tr", {}, ...top)), make("tbody", {}, ...rows));
+  }
+
+  // A row of a table; it is marked where it fits what is known of the parents.
+  function row(heads, values, combination, feature, table) {
+    const line = make("tr", {}, ...heads);
+    values.forEach((value, code) => {
+      const cell = make("td", {}, normalized() ? probability(value) : value.toPrecision(3));
+      if (normalized()) cell.style.setProperty("--share", `${(100 * value).toFixed(1)}%`);
+      if (feature !== undefined && known[feature] === code) cell.classList.add("known");
+      line.append(cell);
+    });
+    const fits = combination.every((code, k) => known[table.parents[k]] === -1 || known[table.parents[k]] === code);
+    line.classList.toggle("unfit", !fits);
+    return line;
+  }
+
+  // What follows when a feature is set or becomes unknown again.
+  function changed(feature) {
+    nodes.get(feature).classList.toggle("known", known[feature] !== -1);
+    if (chosen === null || chosen === target) return;
+    if (feature === chosen || model.parents[chosen].includes(feature)) {
+      fillTable(sheet.querySelector(".scroll"), chosen);
+    }
+  }
+
+  return { changed };
+}

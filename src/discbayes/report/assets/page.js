@@ -1,0 +1,284 @@
+// The page: what is known, and what follows from it. The model answers (engine.js); here is what people see and touch.
+
+const MOST_CLASSES = 8;
+const MOST_REASONS = 10;
+const MOST_QUESTIONS = 5;
+const SEARCH_FROM = 9; // so many features need a search field
+
+function start() {
+  const model = new DiscBayes.Model(JSON.parse(byId("model").textContent));
+  const known = new Int32Array(model.names.length).fill(-1);
+  const rows = [];
+  const bars = [];
+  let posterior = null;
+  let contributions = null;
+  let allClasses = false;
+  let allReasons = false;
+
+  const network = liveNetwork(model, known, goTo);
+  makeFeatures();
+  makeBars();
+  makeTowards();
+  listen();
+  answer(false);
+
+  // ---- what is known
+
+  function makeFeatures() {
+    const list = document.createDocumentFragment();
+    model.names.forEach((name, feature) => {
+      const select = make("select", { id: `value-${feature}`, autocomplete: "off" }, make("option", { value: "-1" }, "unknown"));
+      model.labels[feature].forEach((label, code) => {
+        const title = label.length > 60 ? label : null;
+        select.append(make("option", { value: code, dir: "auto", title }, shortened(label, 60)));
+      });
+      const item = make("li", { "data-feature": feature }, make("label", { for: select.id }, named(name)), select);
+      const cuts = model.cuts[feature];
+      let number = null;
+      if (cuts && cuts.length > 0) {
+        const hints = { placeholder: "number", "aria-label": `${name}, as a number`, autocomplete: "off" };
+        number = make("input", { type: "number", step: "any", ...hints });
+        item.append(number);
+      }
+      rows.push({ item, select, number, text: name.toLowerCase() });
+      list.append(item);
+    });
+    byId("features").append(list);
+    byId("search").hidden = model.names.length < SEARCH_FROM;
+  }
+
+  function learn(feature, code) {
+    if (known[feature] === code) return;
+    set(feature, code);
+    answer();
+  }
+
+  function set(feature, code) {
+    known[feature] = code;
+    rows[feature].select.value = String(code);
+    rows[feature].item.classList.toggle("known", code !== -1);
+    network.changed(feature);
+  }
+
+  // The interval of a number: as many cut points as are not above it come before.
+  function intervalOf(feature, value) {
+    if (Number.isNaN(value)) return -1;
+    const cuts = model.cuts[feature];
+    let code = 0;
+    while (code < cuts.length && cuts[code] <= value) code += 1;
+    return code;
+  }
+
+  function reset() {
+    rows.forEach(({ number }, feature) => {
+      if (number !== null) number.value = "";
+      if (known[feature] !== -1) set(feature, -1);
+    });
+    answer();
+  }
+
+  function goTo(feature) {
+    if (rows[feature].item.hidden) {
+      byId("find").value = "";
+      find();
+    }
+    rows[feature].item.scrollIntoView({ block: "nearest" });
+    rows[feature].select.focus();
+  }
+
+  function find() {
+    const wanted = byId("find").value.trim().toLowerCase();
+    let found = 0;
+    for (const { item, text } of rows) {
+      item.hidden = !text.includes(wanted);
+      found += item.hidden ? 0 : 1;
+    }
+    byId("found").textContent = wanted === "" ? "" : `${found} of ${rows.length} features`;
+  }
+
+  function featureOf(event) {
+    const item = event.target.closest("[data-feature]");
+    return item === null ? null : Number(item.dataset.feature);
+  }
+
+  function listen() {
+    const features = byId("features");
+    features.addEventListener("change", (event) => {
+      if (event.target.tagName !== "SELECT") return;
+      const feature = featureOf(event);
+      const { number } = rows[feature];
+      const code = Number(event.target.value);
+      if (number !== null && intervalOf(feature, number.valueAsNumber) !== code) number.value = "";
+      learn(feature, code);
+    });
+    features.addEventListener("input", (event) => {
+      if (event.target.tagName !== "INPUT") return;
+      const feature = featureOf(event);
+      learn(feature, intervalOf(feature, event.target.valueAsNumber));
+    });
+    byId("reset").addEventListener("click", reset);
+    byId("find").addEventListener("input", find);
+    byId("towards").addEventListener("change", showReasons);
+    byId("all-classes").addEventListener("click", () => {
+      allClasses = !allClasses;
+      showPosterior();
+    });
+    byId("all-reasons").addEventListener("click", () => {
+      allReasons = !allReasons;
+      showReasons();
+    });
+    byId("questions").addEventListener("click", (event) => {
+      const feature = featureOf(event);
+      if (feature !== null) goTo(feature);
+    });
+  }
+
+  // ---- what follows
+
+  function answer(aloud = true) {
+    const count = known.reduce((sum, code) => sum + (code === -1 ? 0 : 1), 0);
+    byId("count").textContent = `${count} of ${known.length} known`;
+    byId("reset").disabled = count === 0;
+    try {
+      posterior = model.posterior(known);
+      contributions = model.contributions(known);
+      showQuestions(model.information(known));
+      byId("trouble").hidden = true;
+    } catch (error) {
+      posterior = null;
+      contributions = null;
+      showQuestions(null);
+      byId("trouble").textContent = error.message;
+      byId("trouble").hidden = false;
+    }
+    showPosterior();
+    showReasons();
+    if (aloud) say();
+  }
+
+  function say() {
+    const first = posterior === null ? [] : largestFirst(posterior).slice(0, 3);
+    byId("said").textContent = first.map((c) => `${model.classes[c]} ${percent(posterior[c])}`).join(", ");
+  }
+
+  function makeBars() {
+    const list = document.createDocumentFragment();
+    model.classes.forEach((label, c) => {
+      const fill = make("span", { class: "fill" });
+      const value = make("span", { class: "value" });
+      const item = make("li", { "data-class": c }, named(label, "name"), make("span", { class: "track" }, fill), value);
+      bars.push({ item, fill, value });
+      list.append(item);
+    });
+    byId("posterior").append(list);
+  }
+
+  function showPosterior() {
+    const order = posterior === null ? [...bars.keys()] : largestFirst(posterior);
+    const place = new Map(order.map((c, k) => [c, k]));
+    bars.forEach(({ item, fill, value }, c) => {
+      const p = posterior === null ? NaN : posterior[c];
+      item.dataset.value = String(p);
+      item.classList.toggle("best", place.get(c) === 0 && posterior !== null);
+      item.hidden = !allClasses && place.get(c) >= MOST_CLASSES;
+      fill.style.width = posterior === null ? "0" : `${100 * p}%`;
+      value.textContent = posterior === null ? "–" : percent(p);
+    });
+    const button = byId("all-classes");
+    button.hidden = bars.length <= MOST_CLASSES;
+    const rest = posterior === null ? 0 : order.slice(MOST_CLASSES).reduce((sum, c) => sum + posterior[c], 0);
+    button.textContent = allClasses
+      ? "Show the most probable only"
+      : `Show ${bars.length - MOST_CLASSES} more, together ${percent(rest)}`;
+  }
+
+  // ---- why
+
+  function makeTowards() {
+    const list = byId("towards");
+    list.append(make("option", { value: "-1" }, "the most probable class"));
+    model.classes.forEach((label, c) => list.append(make("option", { value: c, dir: "auto" }, shortened(label, 60))));
+  }
+
+  function showReasons() {
+    const list = byId("reasons");
+    const line = byId("odds");
+    const button = byId("all-reasons");
+    button.hidden = true;
+    list.replaceChildren();
+    line.replaceChildren();
+    if (contributions === null) return;
+    const chosen = Number(byId("towards").value);
+    const c = chosen === -1 ? largestFirst(posterior)[0] : chosen;
+    const odds = contributions.log_odds[c];
+    if (model.classes.length === 1) {
+      line.append("There is one class only, and nothing to weigh it against.");
+      return;
+    }
+    line.append("Log odds of ", named(model.classes[c]), " against the rest: ", make("b", {}, signed(odds)));
+    line.append(`, which is ${percent(posterior[c])}. They are the sum of:`);
+    const items = contributions.items.map((item) => ({ ...item, value: item.values[c] }));
+    items.sort((a, b) => Math.abs(b.value) - Math.abs(a.value));
+    const most = allReasons ? items.length : MOST_REASONS;
+    const base = contributions.base[c];
+    const sizes = [base, ...items.map((item) => item.value)].map(Math.abs).filter(Number.isFinite);
+    const scale = Math.max(1, ...sizes);
+    list.append(reason(["nothing known"], base, scale, []));
+    for (const item of items.slice(0, most)) {
+      list.append(reason(saying(model, item.feature, known[item.feature]), item.value, scale, item.given));
+    }
+    const rest = items.slice(most);
+    if (rest.length > 0) {
+      const sum = rest.reduce((total, item) => total + item.value, 0);
+      list.append(reason([`${rest.length} more`], sum, scale, []));
+    }
+    button.hidden = items.length <= MOST_REASONS;
+    button.textContent = allReasons ? "Show the largest only" : `Show all ${items.length}`;
+  }
+
+  function reason(words, value, scale, given) {
+    const text = make("span", { class: "what" }, ...words);
+    if (given.length > 0) {
+      const shown = given.slice(0, 3).map((feature) => named(model.names[feature]));
+      if (given.length > 3) shown.push(`${given.length - 3} more`);
+      text.append(make("small", {}, "given ", ...listed(shown)));
+    }
+    const fill = make("span", { class: value < 0 ? "fill against" : "fill for" });
+    fill.style.width = `${50 * Math.min(1, Math.abs(value) / scale)}%`;
+    const number = make("span", { class: "value", "data-value": String(value) }, signed(value));
+    return make("li", {}, text, make("span", { class: "track both" }, fill), number);
+  }
+
+  // ---- what to ask next
+
+  function showQuestions(information) {
+    const list = byId("questions");
+    const line = byId("uncertainty");
+    list.replaceChildren();
+    line.textContent = "";
+    if (information === null) return;
+    const { entropy, items } = information;
+    if (items.length === 0) {
+      line.textContent = "Every feature is known.";
+      return;
+    }
+    const worth = items.filter((item) => item.gain > 1e-9 && item.gain > 1e-6 * entropy).slice(0, MOST_QUESTIONS);
+    if (worth.length === 0) {
+      line.textContent = "Nothing that is still unknown would tell more.";
+      return;
+    }
+    line.textContent = "The share of the uncertainty that knowing a feature is expected to remove:";
+    for (const { feature, gain } of worth) {
+      const share = Math.min(1, gain / entropy);
+      const fill = make("span", { class: "fill" });
+      fill.style.width = `${100 * share}%`;
+      const parts = [named(model.names[feature], "name"), make("span", { class: "track" }, fill)];
+      const value = make("span", { class: "value" }, percent(share));
+      const hint = `${gain.toPrecision(3)} of ${entropy.toPrecision(3)} nats`;
+      const button = make("button", { type: "button", "data-feature": feature, title: hint }, ...parts, value);
+      list.append(make("li", { "data-gain": String(gain) }, button));
+    }
+  }
+}
+
+start();

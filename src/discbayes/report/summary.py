@@ -1,0 +1,86 @@
+"""The head of the page: what is predicted from what, and how that was learned."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Mapping
+from typing import Any
+
+from discbayes.calibration import Temperature
+from discbayes.classifier import BayesNetClassifier
+from discbayes.data import Domain
+from discbayes.report.markup import name_html
+from discbayes.report.text import count_of, escaped, shortened
+
+_MAX_CLASSES, _MAX_LETTERS = 6, 80
+_STRUCTURES = {
+    "nb": "naive Bayes: no edges between features",
+    "tan": "TAN: a tree by conditional mutual information",
+    "tan-fcll": "TAN by factorised conditional likelihood",
+    "tan-acll": "TAN by approximate conditional likelihood",
+    "kdb": "KDB",
+    "ghc": "hill climbing",
+    "greedy": "greedy search",
+    "order": "order-based search",
+    "anneal": "simulated annealing",
+    "superparent": "super-parents",
+}
+_PARAMETERS = {
+    "hybrid": "conditional likelihood with a pull towards frequencies",
+    "ml": "relative frequencies",
+    "map": "smoothed relative frequencies",
+    "cl": "conditional likelihood",
+    "mm": "soft margin",
+    "dfe": "discriminative frequencies",
+}
+
+
+def summary_html(classifier: BayesNetClassifier) -> str:
+    """Title, one sentence and a few facts."""
+    network = classifier.network_
+    domain = network.domain
+    facts = {
+        "Features": _features(domain),
+        "Structure": f"{_how(classifier.structure, _STRUCTURES)}, {count_of(network.structure.n_edges, 'edge')}",
+        "Parameters": f"{_how(classifier.parameters, _PARAMETERS)}, {network.n_parameters:,} free",
+        "Calibration": _calibration(classifier.calibration_),
+    }
+    listed = "".join(f"<div><dt>{name}</dt><dd>{escaped(text)}</dd></div>" for name, text in facts.items())
+    return (
+        f'<p class="kicker">Bayesian network classifier</p>'
+        f'<h1><bdi title="{escaped(domain.target.name)}">{escaped(domain.target.name)}</bdi></h1>'
+        f'<p class="lead">Tells {_classes(domain)} from {count_of(len(domain.features), "feature")}, any of which may '
+        f'be unknown.</p><dl class="facts">{listed}</dl>'
+    )
+
+
+def _classes(domain: Domain) -> str:
+    labels = domain.target.labels
+    shown = [name_html(label) for label in labels[:_MAX_CLASSES]]
+    if len(labels) > _MAX_CLASSES:
+        shown.append(f"{len(labels) - _MAX_CLASSES} more")
+    last = f" and {shown[-1]}" if len(shown) > 1 else ""
+    apart = " apart" if len(labels) > 1 else ""
+    return f"{', '.join(shown[:-1] if last else shown)}{last}{apart}"
+
+
+def _features(domain: Domain) -> str:
+    kinds = Counter(variable.kind for variable in domain.features)
+    return ", ".join(f"{number} {kind}" for kind, number in kinds.items())
+
+
+def _how(given: Any, words: Mapping[str, str]) -> str:
+    """A name in words; learners as they write themselves; anything else is a structure that someone gave."""
+    if isinstance(given, str):
+        return words.get(given, given)
+    if hasattr(given, "learn"):
+        return shortened(repr(given), _MAX_LETTERS)
+    return "given by the user"
+
+
+def _calibration(calibration: Any) -> str:
+    if calibration is None:
+        return "none"
+    if isinstance(calibration, Temperature):
+        return f"temperature {calibration.temperature:.3g}"
+    return "isotonic regression"
