@@ -17,7 +17,7 @@ with each other are both impossible they keep the odds that they had.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
@@ -26,14 +26,12 @@ import numpy as np
 
 from discbayes._leaves import leaf
 from discbayes.beliefs import Beliefs
-from discbayes.calibration import log_odds as finite_log_odds
 from discbayes.data import Domain
 from discbayes.data.frames import make_frame
-from discbayes.engine import row_blocks
 from discbayes.explanations.dependence import Dependence
+from discbayes.explanations.relevance import TOLERANCE, Relevance, changed_odds, relevance_of
+from discbayes.explanations.steps import Steps
 from discbayes.explanations.wording import class_position, probability_in_words, signed, values_in_words
-from discbayes.inference import blank_rows
-from discbayes.inference.completion import BATCH_CELLS
 
 _MOST_NAMES = 20  # in one line
 
@@ -225,13 +223,16 @@ class Explanation:
         """One row as a waterfall from the prior to the log odds (extra ``plot``)."""
         return leaf("plot").waterfall(self, row=row, label=label, ax=ax)
 
+    def relevance(self, tolerance: float = TOLERANCE) -> Relevance:
+        """How much each column matters for the decisions in these rows, as ``BayesNetClassifier.relevance`` says it."""
+        if self.against is not None:
+            raise ValueError("relevance is about each decision against all other classes: explain without `against`")
+        return relevance_of(self.beliefs, self.codes, changed_odds(self.contributions, self.decisions), None, tolerance)
+
     def __repr__(self) -> str:
         if self.n_rows == 1:
             return self.text()
         return f"<Explanation: {self.n_rows} rows, {len(self.names)} features, {len(self.labels)} classes>"
-
-
-# ---- the numbers
 
 
 def explain(beliefs: Beliefs, codes: np.ndarray, against: int | None = None) -> Explanation:
@@ -244,85 +245,6 @@ def explain(beliefs: Beliefs, codes: np.ndarray, against: int | None = None) -> 
         contributions[rows], log_odds[rows] = parts, odds
     posterior = np.exp(steps.whole)
     return Explanation(beliefs, codes, against, steps.base, contributions, log_odds, posterior, steps.impossible)
-
-
-class Steps:
-    """Rows that become known feature by feature, in blocks that fit the memory."""
-
-    def __init__(self, beliefs: Beliefs, codes: np.ndarray, against: int | None):
-        self.beliefs, self.codes, self.against = beliefs, codes, against
-        self.tables = beliefs.network.parameters
-        self.order = np.array(self.tables.structure.order, dtype=np.intp)
-        self.whole = beliefs.log_posterior(codes)
-        base = _log_odds(beliefs.log_posterior(blank_rows(self.tables, 1)), against)[0]
-        self.base = np.where(np.isnan(base), 0.0, base)
-        self.impossible = _impossible_rows(beliefs, codes)
-
-    def blocks(self) -> Iterator[tuple[slice, np.ndarray, np.ndarray]]:
-        """Some rows, their contributions and their log odds, until all rows are done."""
-        n_features, n_rows = self.codes.shape
-        cells = n_features * max(n_features, 8 * self.tables.n_classes)
-        for rows in row_blocks(n_rows, max(1, BATCH_CELLS // max(1, cells))):
-            yield rows, *self._block(rows)
-
-    def _block(self, rows: slice) -> tuple[np.ndarray, np.ndarray]:
-        codes = self.codes[:, rows]
-        known = codes[self.order] < self.tables.cards[self.order, None]
-        odds = self._odds(codes, known, rows)
-        parts = np.full((codes.shape[1], codes.shape[0], self.base.size), np.nan)
-        for place, feature in enumerate(self.order):
-            before, after = odds[place], odds[place + 1]
-            np.copyto(after, before, where=np.isnan(after))
-            with np.errstate(invalid="ignore"):
-                change = np.where(after == before, 0.0, after - before)
-            parts[known[place], feature] = change[known[place]]
-        return parts, odds[-1]
-
-    def _odds(self, codes: np.ndarray, known: np.ndarray, rows: slice) -> np.ndarray:
-        """The log odds after each place of the order, by place, row and class; NaN where they stay as they are."""
-        n_features, n_rows = codes.shape
-        odds = np.full((n_features + 1, n_rows, self.base.size), np.nan)
-        odds[0] = self.base
-        some = np.flatnonzero(known.any(axis=0))
-        last = n_features - 1 - known[::-1].argmax(axis=0)
-        odds[last[some] + 1, some] = _log_odds(self.whole[rows][some], self.against)
-        inner = known.T.copy()
-        inner[some, last[some]] = False
-        row, place = np.nonzero(inner)
-        if row.size:
-            prefix = self._up_to(codes, row, place)
-            odds[place + 1, row] = _log_odds(self.beliefs.log_posterior(prefix), self.against)
-        odds[1:, self.impossible[rows]] = np.nan
-        return odds
-
-    def _up_to(self, codes: np.ndarray, row: np.ndarray, place: np.ndarray) -> np.ndarray:
-        """The rows as they are known up to a place of the order."""
-        gap = self.tables.cards.astype(codes.dtype)[:, None]
-        rank = np.empty_like(self.order)
-        rank[self.order] = np.arange(self.order.size)
-        return np.where(rank[:, None] <= place, codes[:, row], gap)
-
-
-def _log_odds(log_posterior: np.ndarray, against: int | None) -> np.ndarray:
-    """The log odds against the rest or one class; NaN where both are impossible."""
-    if against is not None:
-        with np.errstate(invalid="ignore"):
-            return log_posterior - log_posterior[:, [against]]
-    odds = finite_log_odds(log_posterior)
-    possible = log_posterior > -np.inf
-    odds[~possible] = -np.inf
-    odds[possible & (possible.sum(axis=1, keepdims=True) == 1)] = np.inf
-    return odds
-
-
-def _impossible_rows(beliefs: Beliefs, codes: np.ndarray) -> np.ndarray:
-    """Which rows are impossible in every class that the prior in force allows."""
-    network = beliefs.network
-    if not np.isneginf(network.parameters.log_theta).any():
-        return np.zeros(codes.shape[1], dtype=bool)
-    if beliefs.log_prior is not None:
-        network = network.with_prior(beliefs.log_prior)
-    return (network.log_joint_of(codes) == -np.inf).all(axis=1)
 
 
 def _without(values: np.ndarray, place: int) -> np.ndarray:

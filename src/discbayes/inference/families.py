@@ -1,4 +1,4 @@
-"""How probable the values of whole families are: every feature with its parents and the class, before anything is known.
+"""How probable the values of families are: each feature with its parents and the class, before anything is known.
 
 The derivative of log P(c) of a row without values with respect to a cell of a table is P(cell | c). So one elimination
 forth and back gives the distributions of all families at once.
