@@ -19,6 +19,15 @@ def nearest_first(name: str, names: Iterable[str]) -> list[str]:
     return sorted(names, key=lambda other: -SequenceMatcher(None, wanted, other.lower()).ratio())
 
 
+def count_of(number: int, noun: str, plural: str = "s") -> str:
+    """So many of something.
+
+    >>> count_of(1, "class", "es"), count_of(2400, "row")
+    ('1 class', '2,400 rows')
+    """
+    return f"{number:,} {noun}{'' if number == 1 else plural}"
+
+
 def shortened(text: str, letters: int = LONGEST) -> str:
     """A text of limited width: the middle gives way, since names often differ at their ends.
 
