@@ -347,6 +347,10 @@ class BayesNet:
         """The log-joint of rows that are codes already."""
         return self._named(inference.log_joint, self.parameters, codes, self.effort)
 
+    def gap_posteriors_of(self, codes: np.ndarray) -> dict[int, np.ndarray]:
+        """P(value | what is observed, c) of every gap of one row of codes: a row for each value, by position."""
+        return self._named(inference.gap_posteriors, self.parameters, codes, self.effort)
+
     def _named(self, function: Any, *arguments: Any) -> Any:
         """Call an inference function; columns in its error have names."""
         try:

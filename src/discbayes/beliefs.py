@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import cached_property
 
 import numpy as np
 
@@ -45,7 +46,11 @@ class Beliefs:
 
     def log_posterior(self, codes: np.ndarray) -> np.ndarray:
         """Log P(c | x observed), exact also where P is too small for a number."""
-        scores = possible_rows(*self._scores(codes))
+        return self.log_posterior_of(self.log_joint(codes))
+
+    def log_posterior_of(self, log_joint: np.ndarray) -> np.ndarray:
+        """Log P(c | x observed) of rows whose log-joint is known."""
+        scores = possible_rows(log_joint, self._scored_network.prior)
         if self.calibration is None:
             return normalized(scores)
         return self.calibration.log_posterior(scores, self.log_prior)
@@ -54,20 +59,27 @@ class Beliefs:
         """P(c | x observed); gaps are summed out, and a row that is impossible in every class gets the prior."""
         if self.calibration is not None:
             return np.exp(self.log_posterior(codes))
-        return inference.posterior(*self._scores(codes), self.network.n_jobs)
+        return inference.posterior(self.log_joint(codes), self._scored_network.prior, self.network.n_jobs)
 
     def decisions(self, codes: np.ndarray) -> np.ndarray:
         """The place of the most probable class of each row; the first of equal ones."""
-        if self.calibration is not None and (self.log_prior is not None or not self.calibration.keeps_order):
-            return self.log_posterior(codes).argmax(axis=1)
-        return possible_rows(*self._scores(codes)).argmax(axis=1)
+        return self.scores_of(self.log_joint(codes)).argmax(axis=1)
 
-    def _scores(self, codes: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        """The log-joint, and the prior that stands in it; a calibration is of the prior of the fit."""
-        network = self.network
+    def scores_of(self, log_joint: np.ndarray) -> np.ndarray:
+        """What the decision is the largest of: the log-joint where it has the order of the posterior, or that."""
+        if self.calibration is not None and (self.log_prior is not None or not self.calibration.keeps_order):
+            return self.log_posterior_of(log_joint)
+        return possible_rows(log_joint, self._scored_network.prior)
+
+    def log_joint(self, codes: np.ndarray) -> np.ndarray:
+        """The log-joint that the posterior is made of; under a calibration it has the prior of the fit."""
+        return self._scored_network.log_joint_of(codes)
+
+    @cached_property
+    def _scored_network(self) -> BayesNet:
         if self.calibration is None and self.log_prior is not None:
-            network = network.with_prior(self.log_prior)
-        return network.log_joint_of(codes), network.prior
+            return self.network.with_prior(self.log_prior)
+        return self.network
 
 
 def log_prior_of(prior: Sequence[float], n_classes: int) -> np.ndarray:

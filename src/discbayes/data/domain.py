@@ -85,12 +85,16 @@ def _as_objects(items: list[Any]) -> np.ndarray:
     return array
 
 
+def cut_texts(cuts: tuple[float, ...]) -> list[str]:
+    """Cut points as they are written in intervals."""
+    texts = [_number(cut) for cut in cuts]
+    return texts if len(set(texts)) == len(texts) else [repr(float(cut)) for cut in cuts]
+
+
 def _interval_labels(cuts: tuple[float, ...]) -> list[str]:
     if not cuts:
         return ["any"]
-    texts = [_number(cut) for cut in cuts]
-    if len(set(texts)) < len(texts):
-        texts = [repr(float(cut)) for cut in cuts]
+    texts = cut_texts(cuts)
     inner = [f"[{low}, {high})" for low, high in pairwise(texts)]
     return [f"< {texts[0]}", *inner, f">= {texts[-1]}"]
 

@@ -14,6 +14,7 @@ from discbayes.inference.joint import (
 )
 from discbayes.inference.patterns import blank_rows, group_by_gaps
 from discbayes.inference.query import joint_posterior
+from discbayes.inference.values import gap_posteriors
 
 __all__ = [
     "MAX_FACTOR_SIZE",
@@ -22,6 +23,7 @@ __all__ = [
     "blank_rows",
     "draw",
     "feature_posterior",
+    "gap_posteriors",
     "group_by_gaps",
     "joint_posterior",
     "log_joint",

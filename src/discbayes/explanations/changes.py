@@ -1,0 +1,280 @@
+"""The search for the fewest changes of values that lead to another decision.
+
+A *move* changes one observed feature to one other value; a set of moves changes several features. All sets of one move
+and all sets of two are tried, and all larger ones as long as there are not too many of them. Beyond that a beam keeps
+the sets that come nearest to the decision and adds one move to each; moves that turn out not to be needed are removed.
+
+Two features that share no family, also by way of gaps that are summed out, add to the log-joint what each of them adds
+alone. So most sets are sums of numbers that are known from single moves; the others, and those too close to a tie for a
+sum to be trusted, are looked up like any row.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from functools import cached_property
+from itertools import combinations
+
+import numpy as np
+
+from discbayes.beliefs import Beliefs
+from discbayes.network import Structure
+
+MOST_PAIRS = 20_000_000  # sets of one or two moves that are all tried
+MOST_SETS = 1_000_000  # sets of three moves or more that are all tried
+BEAM_SETS = 200_000  # that a step of the beam tries, about
+KEPT = 64  # of the sets that lead to the decision, the best
+_LEAST_WIDTH, _MOST_WIDTH = 16, 256
+_BLOCK_CELLS = 1 << 22
+_TIE = 1e-9
+
+
+@dataclass(frozen=True, eq=False)
+class Found:
+    """Sets of moves of the same size that lead to the decision, the best first, each a row of places of moves.
+
+    ``excluded`` is the largest size up to which every set was tried and none was enough.
+    """
+
+    sets: np.ndarray
+    excluded: int
+
+
+@dataclass(frozen=True, eq=False)
+class Changes:
+    """The moves from one row of codes, and what they lead to.
+
+    Parameters
+    ----------
+    beliefs : Beliefs
+    codes : ndarray of shape (n_features, 1)
+    now : int
+        The decision for the row as it is.
+    wanted : int or None
+        The decision that is looked for; any other than ``now`` by default.
+    fixed : ndarray of bool
+        Features that stay as they are.
+    """
+
+    beliefs: Beliefs
+    codes: np.ndarray
+    now: int
+    wanted: int | None
+    fixed: np.ndarray
+
+    # ---- moves and sets of them
+
+    @cached_property
+    def moves(self) -> np.ndarray:
+        """The feature and the new value of each move, shape (2, n_moves), in the order of columns and values."""
+        pairs = []
+        for i, variable in enumerate(self.beliefs.network.domain.features):
+            code, card = int(self.codes[i, 0]), variable.card
+            if code < card and not self.fixed[i]:
+                pairs += [(i, value) for value in range(card - variable.missing_value) if value != code]
+        return np.array(pairs, dtype=np.int64).reshape(-1, 2).T
+
+    @property
+    def n_moves(self) -> int:
+        """The number of moves."""
+        return int(self.moves.shape[1])
+
+    @property
+    def n_features(self) -> int:
+        """The number of features that can be changed."""
+        return int(np.unique(self.moves[0]).size)
+
+    @cached_property
+    def _next(self) -> np.ndarray:
+        """For each move, the first one of a later feature."""
+        return np.searchsorted(self.moves[0], self.moves[0], side="right")
+
+    def n_sets(self, size: int) -> float:
+        """The number of sets of so many moves."""
+        ways = np.zeros(size + 1)
+        ways[0] = 1.0
+        for values in np.unique(self.moves[0], return_counts=True)[1]:
+            ways[1:] += values * ways[:-1]
+        return float(ways[size])
+
+    def all_sets(self, size: int) -> Iterator[np.ndarray]:
+        """All sets of so many moves in blocks, in the order of columns and values."""
+        if size == 1:
+            yield np.arange(self.n_moves)[:, None]
+            return
+        for sets in self.all_sets(size - 1):
+            ends = np.cumsum(self.n_moves - self._next[sets[:, -1]])
+            start = 0
+            while start < len(sets):
+                done = ends[start - 1] if start else 0
+                stop = max(start + 1, int(np.searchsorted(ends, done + self._block, side="right")))
+                if ends[stop - 1] > done:
+                    yield self._followed(sets[start:stop])
+                start = stop
+
+    def _followed(self, sets: np.ndarray) -> np.ndarray:
+        """The sets with each move of a later feature added to them."""
+        first = self._next[sets[:, -1]]
+        times = self.n_moves - first
+        within = np.arange(times.sum()) - np.repeat(np.cumsum(times) - times, times)
+        return np.column_stack([np.repeat(sets, times, axis=0), np.repeat(first, times) + within])
+
+    def _extended(self, sets: np.ndarray) -> Iterator[np.ndarray]:
+        """The sets with each move of another feature added to them, each set once."""
+        more = np.column_stack([np.repeat(sets, self.n_moves, axis=0), np.tile(np.arange(self.n_moves), len(sets))])
+        features = self.moves[0][more]
+        more = np.sort(more[(features[:, :-1] != features[:, -1:]).all(axis=1)], axis=1)
+        more = np.unique(more, axis=0)
+        yield from (more[start : start + self._block] for start in range(0, len(more), self._block))
+
+    @cached_property
+    def _block(self) -> int:
+        cells = max(self.codes.shape[0], 8 * self.beliefs.labels.size)
+        return max(256, _BLOCK_CELLS // cells)
+
+    # ---- what they lead to
+
+    def rows(self, sets: np.ndarray) -> np.ndarray:
+        """The row after each set of moves, as codes."""
+        rows = np.repeat(self.codes, len(sets), axis=1)
+        features, values = self.moves[:, sets]
+        rows[features, np.arange(len(sets))[:, None]] = values
+        return rows
+
+    def _judged(self, sets: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """The log-joint of the row after each set of moves, and the scores that decide."""
+        if self._parts is None or sets.shape[1] == 1:
+            log_joint = self.beliefs.log_joint(self.rows(sets))
+            return log_joint, self.beliefs.scores_of(log_joint)
+        log_joint = self._start + self._parts[sets].sum(axis=1)
+        scores = self.beliefs.scores_of(log_joint)
+        unsure = self._meet(sets) | ((scores >= scores.max(axis=1, keepdims=True) - _TIE).sum(axis=1) > 1)
+        if unsure.any():
+            log_joint[unsure] = self.beliefs.log_joint(self.rows(sets[unsure]))
+            scores[unsure] = self.beliefs.scores_of(log_joint[unsure])
+        return log_joint, scores
+
+    def _meet(self, sets: np.ndarray) -> np.ndarray:
+        """Whether two features of a set meet in a factor, so that they do not add up."""
+        features = self.moves[0][sets]
+        pairs = combinations(range(sets.shape[1]), 2)
+        return np.any([self._joined[features[:, a], features[:, b]] for a, b in pairs], axis=0)
+
+    @cached_property
+    def _start(self) -> np.ndarray:
+        return self.beliefs.log_joint(self.codes)[0]
+
+    @cached_property
+    def _parts(self) -> np.ndarray | None:
+        """What each move adds to the log-joint; None where classes that are impossible leave no difference."""
+        if not np.isfinite(self._start).all():
+            return None
+        return self.beliefs.log_joint(self.rows(np.arange(self.n_moves)[:, None])) - self._start
+
+    @cached_property
+    def _joined(self) -> np.ndarray:
+        missing = self.codes[:, 0] >= self.beliefs.network.domain.cards
+        return joined_features(self.beliefs.network.structure, missing)
+
+    def _hits(self, log_joint: np.ndarray, scores: np.ndarray) -> np.ndarray:
+        """Which rows get the decision that is looked for; rows that no class can have never do."""
+        decisions = scores.argmax(axis=1)
+        right = decisions != self.now if self.wanted is None else decisions == self.wanted
+        return right & (log_joint > -np.inf).any(axis=1)
+
+    def _worth(self, log_joint: np.ndarray, scores: np.ndarray) -> np.ndarray:
+        """The log probability of the decision."""
+        return self.beliefs.log_posterior_of(log_joint)[np.arange(len(scores)), scores.argmax(axis=1)]
+
+    def _nearness(self, log_joint: np.ndarray) -> np.ndarray:
+        """How far the best class that is looked for is ahead of the others, before calibration, which has plateaus."""
+        looked_for = np.arange(log_joint.shape[1]) == (self.now if self.wanted is None else self.wanted)
+        if self.wanted is None:
+            looked_for = ~looked_for
+        with np.errstate(invalid="ignore"):
+            ahead = log_joint[:, looked_for].max(axis=1) - log_joint[:, ~looked_for].max(axis=1)
+        return np.where(np.isnan(ahead), -np.inf, ahead)
+
+    # ---- the search
+
+    def search(self, max_changes: int) -> Found:
+        """The smallest sets found that lead to the decision; none where there are none of this size."""
+        excluded, tried_all = 0, True
+        kept = np.empty((0, 0), dtype=np.int64)
+        for size in range(1, min(max_changes, self.n_features) + 1):
+            tried_all = size == 1 or (tried_all and self.n_sets(size) <= (MOST_PAIRS if size == 2 else MOST_SETS))
+            hits, kept = self._try(self.all_sets(size) if tried_all else self._extended(kept))
+            if len(hits):
+                return Found(hits if tried_all else self._reduced(hits, excluded + 1), excluded)
+            excluded = size if tried_all else excluded
+        return Found(np.empty((0, 1), dtype=np.int64), max_changes if tried_all else excluded)
+
+    def _try(self, blocks: Iterator[np.ndarray]) -> tuple[np.ndarray, np.ndarray]:
+        """The best sets that lead to the decision; where there are none, those that come nearest to it."""
+        hits, near = _Best(KEPT), _Best(int(np.clip(BEAM_SETS // self.n_moves, _LEAST_WIDTH, _MOST_WIDTH)))
+        for sets in blocks:
+            log_joint, scores = self._judged(sets)
+            right = self._hits(log_joint, scores)
+            if right.any():
+                hits.add(sets[right], self._worth(log_joint[right], scores[right]))
+            elif not len(hits.sets):
+                near.add(sets, self._nearness(log_joint))
+        return hits.sets, near.sets
+
+    def _reduced(self, sets: np.ndarray, least: int) -> np.ndarray:
+        """The sets without moves that are not needed; of the results, the smallest."""
+        while sets.shape[1] > least:
+            smaller = np.unique(np.concatenate([np.delete(sets, k, axis=1) for k in range(sets.shape[1])]), axis=0)
+            hits, _ = self._try(iter([smaller]))
+            if not len(hits):
+                break
+            sets = hits
+        return sets
+
+
+class _Best:
+    """The best of the sets that were added, best first; of those that differ by less than a tie, the first."""
+
+    def __init__(self, most: int):
+        self.most = most
+        self.sets, self.worth = np.empty((0, 0), dtype=np.int64), np.empty(0)
+
+    def add(self, sets: np.ndarray, worth: np.ndarray) -> None:
+        """Add sets that come after all others in the order of columns and values."""
+        worth = np.round(worth / _TIE) * _TIE
+        if worth.size > self.most:
+            least = np.partition(worth, worth.size - self.most)[worth.size - self.most]
+            sets, worth = sets[worth >= least], worth[worth >= least]
+        if len(self.sets):
+            sets, worth = np.concatenate([self.sets, sets]), np.concatenate([self.worth, worth])
+        order = np.argsort(-worth, kind="stable")[: self.most]
+        self.sets, self.worth = sets[order], worth[order]
+
+
+def joined_features(structure: Structure, missing: np.ndarray) -> np.ndarray:
+    """Which observed features meet in a factor of the log-joint once the missing ones are summed out."""
+    graph = structure.moral_graph(with_class=False)
+    joined = np.zeros((structure.n_features, structure.n_features), dtype=bool)
+    for node, others in graph.items():
+        joined[node, list(others)] = True
+    seen: set[int] = set()
+    for gap in np.flatnonzero(missing).tolist():
+        if gap not in seen:
+            around = _around(graph, gap, missing, seen)
+            joined[np.ix_(around, around)] = True
+    return joined
+
+
+def _around(graph: dict[int, set[int]], gap: int, missing: np.ndarray, seen: set[int]) -> list[int]:
+    """The observed features next to a gap or to any gap that is reached from it through gaps."""
+    waiting, around = [gap], set()
+    seen.add(gap)
+    while waiting:
+        for other in graph[waiting.pop()]:
+            if not missing[other]:
+                around.add(other)
+            elif other not in seen:
+                seen.add(other)
+                waiting.append(other)
+    return sorted(around)

@@ -1,0 +1,235 @@
+"""What would have to be different for another decision: the smallest set of changes of known values.
+
+All sets of one change and all sets of two are tried, and all larger ones as long as there are not too many: up to
+20 million pairs, and a million sets of three or more. What is found among them has the fewest changes that there can be
+(``proven``), and the largest probability of the decision among all sets of that size. Beyond those numbers a beam
+search adds change to change, and removes what is not needed: it finds small sets, not always the smallest. A set of
+three that is found after all pairs were tried is still proven to have the fewest changes.
+
+Gaps stay gaps, and no value changes to "missing". A row that no class can have, by probabilities of zero, is no answer.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+import numpy as np
+
+from discbayes.beliefs import Beliefs
+from discbayes.data import Variable
+from discbayes.data.columns import Table
+from discbayes.data.domain import cut_texts
+from discbayes.data.frames import make_frame
+from discbayes.explanations.changes import Changes
+from discbayes.explanations.rows import positions
+from discbayes.explanations.wording import class_position, probability_in_words
+from discbayes.inference import log_joint_and_error
+
+ALTERNATIVES = 4
+
+
+@dataclass(frozen=True, eq=False)
+class Counterfactual:
+    """The smallest change of a row that leads to another decision.
+
+    Attributes
+    ----------
+    found : bool
+        Whether there is such a change; without one there are no changes and nothing "after".
+    changes : list of (name, from, to)
+        The columns that change, with their values as text: intervals for numeric columns.
+    numbers : list of (number, nearest)
+        For each change of a numeric column, the number in the row and what is nearest to it in the new interval, as
+        text ("below 100"); None for other columns.
+    label_before, label_after : label
+        The decision for the row, and for the row with the changes.
+    posterior_before, posterior_after : ndarray
+        P(c | x observed) of both.
+    proven : bool
+        Whether there is no smaller set of changes; without any, whether none of up to ``max_changes`` is enough.
+    alternatives : tuple of Counterfactual
+        Other sets of the same size, the most probable decision first.
+    target : label or None
+        The decision that was asked for; None for any other than the one of the row.
+    labels : ndarray
+        The classes.
+    max_changes : int
+        The largest set that was looked for.
+    """
+
+    labels: np.ndarray
+    label_before: Any
+    posterior_before: np.ndarray
+    target: Any
+    max_changes: int
+    proven: bool
+    label_after: Any = None
+    posterior_after: np.ndarray | None = None
+    changes: list[tuple[str, str, str]] = field(default_factory=list)
+    numbers: list[tuple[float, str] | None] = field(default_factory=list)
+    alternatives: tuple[Counterfactual, ...] = ()
+
+    @property
+    def found(self) -> bool:
+        """Whether there is such a change."""
+        return self.posterior_after is not None
+
+    def to_frame(self, library: bool | str = "auto") -> Any:
+        """A line for each change: those of the best set have ``choice`` 0, alternatives count from 1."""
+        lines = [
+            (choice, *change, None if number is None else number[1], str(other.label_after), other.probability)
+            for choice, other in enumerate([self, *self.alternatives])
+            for change, number in other._pairs()
+        ]
+        kinds = {"choice": int, "column": object, "from": object, "to": object, "nearest": object, "decision": object}
+        columns: dict[str, np.ndarray] = {
+            name: np.array([line[k] for line in lines], kind) for k, (name, kind) in enumerate(kinds.items())
+        }
+        return make_frame({**columns, "probability": np.array([line[-1] for line in lines], float)}, library)
+
+    @property
+    def probability(self) -> float:
+        """The probability of the decision after the changes; NaN where there is none."""
+        if self.posterior_after is None:
+            return float("nan")
+        return float(self.posterior_after[self._place(self.label_after)])
+
+    def text(self) -> str:
+        """The changes in words."""
+        before = probability_in_words(self.posterior_before, self._place(self.label_before))
+        lines = [f"now: {self.label_before} with the probability {before}"]
+        if self.posterior_after is None:
+            return "\n".join([*lines, self._nothing()])
+        if not self.changes:
+            return "\n".join([*lines, "that is the decision asked for: nothing has to change"])
+        lines.append(f"{self._size()} to {self._outcome()}:")
+        lines += [f"  {_in_words(*change, number)}" for change, number in self._pairs()]
+        if self.alternatives:
+            lines.append("others of that size:")
+            lines += [f"  {other._briefly()}: {other._outcome()}" for other in self.alternatives]
+        return "\n".join(lines)
+
+    def _nothing(self) -> str:
+        wanted = "another decision" if self.target is None else str(self.target)
+        changes = "1 change" if self.max_changes == 1 else f"up to {self.max_changes} changes"
+        if self.proven:
+            return f"no set of {changes} of known values leads to {wanted}"
+        return f"no set of {changes} that leads to {wanted} was found; not all of them were tried"
+
+    def _outcome(self) -> str:
+        assert self.posterior_after is not None
+        place = self._place(self.label_after)
+        return f"{self.label_after} with the probability {probability_in_words(self.posterior_after, place)}"
+
+    def _size(self) -> str:
+        lead = "1 change leads" if len(self.changes) == 1 else f"{len(self.changes)} changes lead"
+        if self.proven:
+            return lead.replace(" lead", ", the fewest possible, lead")
+        return lead.replace(" lead", " (fewer may be enough) lead")
+
+    def _briefly(self) -> str:
+        """The changes in one line, without what was before."""
+        return ", ".join(f"{name} to {_sign(after, number)}" for (name, _, after), number in self._pairs())
+
+    def _pairs(self) -> list[tuple[tuple[str, str, str], tuple[float, str] | None]]:
+        return list(zip(self.changes, self.numbers, strict=True))
+
+    def _place(self, label: Any) -> int:
+        return int(self.labels.tolist().index(label))
+
+    def __repr__(self) -> str:
+        return self.text()
+
+
+def _in_words(name: str, before: str, after: str, number: tuple[float, str] | None) -> str:
+    """One change in words.
+
+    >>> _in_words("glucose", "[127, 155)", "< 100", (130.0, "below 100"))
+    'glucose from [127, 155) to < 100 (now 130, then below 100)'
+    """
+    if number is None:
+        return f"{name} from {before} to {after}"
+    before, after = _sign(before, number), _sign(after, number)
+    return f"{name} from {before} to {after} (now {number[0]:.10g}, then {number[1]})"
+
+
+def _sign(text: str, number: tuple[float, str] | None) -> str:
+    """An interval as it is written in words; other values stay as they are."""
+    return text if number is None else text.replace(">=", "≥")
+
+
+def counterfactual(
+    beliefs: Beliefs, codes: np.ndarray, row: Table, target: Any = None, keep: Any = (), max_changes: int = 5
+) -> Counterfactual:
+    """The smallest change of one row, which is given as codes and as it was read."""
+    if not isinstance(max_changes, (int, np.integer)) or isinstance(max_changes, bool) or max_changes < 1:
+        raise ValueError(f"max_changes={max_changes!r} must be a whole number of at least 1")
+    wanted = None if target is None else class_position(beliefs.labels, target, "target")
+    now = int(beliefs.decisions(codes)[0])
+    changes = Changes(beliefs, codes, now, wanted, _fixed(keep, beliefs.network.domain.names))
+    label, before = beliefs.labels.tolist()[now], beliefs.posterior(codes)[0]
+    start = Counterfactual(beliefs.labels, label, before, target, int(max_changes), proven=True)
+    if wanted == now:
+        return replace(start, label_after=label, posterior_after=before)
+    found = changes.search(start.max_changes)
+    smaller = min(start.max_changes, changes.n_features) if not len(found.sets) else found.sets.shape[1] - 1
+    start = replace(start, proven=found.excluded >= smaller and not _is_estimated(beliefs, codes))
+    results = _results(start, changes, found.sets[: 1 + ALTERNATIVES], row)
+    return replace(results[0], alternatives=tuple(results[1:])) if results else start
+
+
+def _fixed(keep: Any, names: list[str]) -> np.ndarray:
+    """Which columns must not change."""
+    listed = [keep] if isinstance(keep, str) or not isinstance(keep, Iterable) else list(keep)
+    fixed = np.zeros(len(names), dtype=bool)
+    fixed[positions(listed, names, "keep names")] = True
+    return fixed
+
+
+def _is_estimated(beliefs: Beliefs, codes: np.ndarray) -> bool:
+    """Whether the row has too many gaps to be summed out exactly, so that ``n_draws`` draws stand for them."""
+    network = beliefs.network
+    return network.n_draws is not None and log_joint_and_error(network.parameters, codes, network.effort)[1] is not None
+
+
+def _results(start: Counterfactual, changes: Changes, sets: np.ndarray, row: Table) -> list[Counterfactual]:
+    """Every set of moves as a result of its own."""
+    if not len(sets):
+        return []
+    rows, features = changes.rows(sets), changes.beliefs.network.domain.features
+    labels, posteriors = changes.beliefs.labels.tolist(), changes.beliefs.posterior(rows)
+    decisions = changes.beliefs.decisions(rows)
+    results = []
+    for k, moves in enumerate(sets):
+        texts, numbers = [], []
+        for i, code in changes.moves[:, moves].T.tolist():
+            variable, own = features[i], int(changes.codes[i, 0])
+            texts.append((variable.name, variable.labels[own], variable.labels[code]))
+            numbers.append(_number(variable, own, code, row, i))
+        results.append(
+            replace(
+                start, label_after=labels[decisions[k]], posterior_after=posteriors[k], changes=texts, numbers=numbers
+            )
+        )
+    return results
+
+
+def _number(variable: Variable, before: int, after: int, row: Table, position: int) -> tuple[float, str] | None:
+    """The number in the row, and the numbers in the new interval that are next to it."""
+    if variable.cuts is None:
+        return None
+    return float(row.cells(position, np.array([0]))[0]), nearest_numbers(variable.cuts, before, after)
+
+
+def nearest_numbers(cuts: tuple[float, ...], before: int, after: int) -> str:
+    """The numbers in one interval that are nearest to those in another, in words.
+
+    >>> [nearest_numbers((100.0, 127.0), *pair) for pair in ((2, 0), (2, 1), (0, 1), (0, 2))]
+    ['below 100', 'just below 127', '100 or just above', '127 or more']
+    """
+    texts = cut_texts(cuts)
+    if after < before:
+        return f"{'just ' if after else ''}below {texts[after]}"
+    return f"{texts[after - 1]} or {'just above' if after < len(cuts) else 'more'}"
