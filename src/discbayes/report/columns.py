@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -36,24 +36,26 @@ _CUTTING = {
 def columns_html(clf: BayesNetClassifier) -> str:
     """The section on columns and settings."""
     domain, structure = clf.network_.domain, clf.structure_
+    mixed = not all(structure.class_children)
     rows = [
-        _column(variable, [domain.names[p] for p in parents], child)
+        _column(variable, [domain.names[p] for p in parents], child if mixed else None)
         for variable, parents, child in zip(domain.features, structure.parents, structure.class_children, strict=True)
     ]
-    header = ("column", "kind", "number", "values or intervals", "parents", "depends on the class")
-    table = table_html(f"What became of {count_of(len(rows), 'column')}", header, rows, left=6, kind="columns")
+    header = ["column", "kind", "values", "which", "parents", *(["depends on the class"] if mixed else [])]
+    note = "" if mixed else "The class is a parent of every column."
+    table = table_html(f"What became of {count_of(len(rows), 'column')}", header, rows, 6, "columns", note=note)
     return f'<p class="note">{escaped(_handling(clf))}</p>{table}{_settings(clf)}'
 
 
-def _column(variable: Variable, parents: Sequence[str], child: bool) -> tuple[str, ...]:
-    return (
+def _column(variable: Variable, parents: Sequence[str], child: bool | None) -> list[str]:
+    cells = [
         name_html(variable.name),
         escaped(variable.kind),
         f"{variable.card:,}",
         _values(variable),
         _names(parents, _MOST_PARENTS) or "–",
-        "yes" if child else "no",
-    )
+    ]
+    return cells if child is None else [*cells, "yes" if child else "no"]
 
 
 def _values(variable: Variable) -> str:
@@ -82,18 +84,25 @@ def _handling(clf: BayesNetClassifier) -> str:
     exactly = "summed out exactly"
     if clf.n_draws is not None:
         exactly = f"summed out, by {count_of(clf.n_draws, 'draw')} where that would take too much"
-    said = [_GAPS[clf.missing], f"When the model predicts, gaps are {exactly}.", _UNSEEN[clf.unknown]]
+    said = [
+        _GAPS.get(str(clf.missing), ""),
+        f"When the model predicts, gaps are {exactly}.",
+        _UNSEEN.get(str(clf.unknown), ""),
+    ]
     if any(variable.cuts for variable in clf.network_.domain.features):
         said.append("A number beyond the outermost cut is in the outermost interval, however far out.")
-    return " ".join(said)
+    return " ".join(filter(None, said))
 
 
 # ---- settings
 
 
 def _settings(clf: BayesNetClassifier) -> str:
-    rows = [(name, escaped(value), escaped(meaning)) for name, value, meaning in _entries(clf)]
-    return table_html("Settings", ("setting", "value", "meaning"), rows, left=3, kind="settings")
+    rows = "".join(
+        f"<div><dt>{name}</dt><dd>{escaped(value)}<small>{escaped(meaning)}</small></dd></div>"
+        for name, value, meaning in _entries(clf)
+    )
+    return f'<h3>Settings</h3><dl class="settings">{rows}</dl>'
 
 
 def _entries(clf: BayesNetClassifier) -> list[tuple[str, str, str]]:
@@ -108,7 +117,7 @@ def _entries(clf: BayesNetClassifier) -> list[tuple[str, str, str]]:
         ("calibrate", *_calibration(clf)),
         ("class shares", _shares(clf.network_.prior), _origin(clf)),
     ]
-    if clf.domains:
+    if isinstance(clf.domains, Mapping) and clf.domains:
         entries.append(("domains", setting_text(list(clf.domains)), "columns whose values were given"))
     return entries
 

@@ -14,7 +14,7 @@ from discbayes.experiments.metrics import accuracy, calibration_bins, expected_c
 from discbayes.inference import FactorTooLargeError
 from discbayes.report.markup import chart_html, name_html, number, per_cent
 from discbayes.report.svg import N_SERIES, Axis, Chart
-from discbayes.report.text import count_of, shortened
+from discbayes.report.text import count_of, escaped, shortened
 
 MOST_POINTS = 200  # of a curve
 GAP_SHARES = tuple(range(0, 100, 10))
@@ -86,7 +86,8 @@ def precision_curves(shares: np.ndarray, codes: np.ndarray, names: Sequence[str]
     for c in split_classes(codes, len(names)):
         precision, recall, _ = precision_recall_curve(codes == c, shares[:, c])
         area = float(average_precision_score(codes == c, shares[:, c]))
-        found.append(Curve(names[c], recall[::-1], precision[::-1], area))
+        last = np.count_nonzero(recall < 1) + 1  # beyond, nothing more is found
+        found.append(Curve(names[c], recall[::-1][:last], precision[::-1][:last], area))
     return found
 
 
@@ -208,13 +209,13 @@ def gap_curve(beliefs: Beliefs, cells: np.ndarray, codes: np.ndarray) -> GapCurv
 
 def gap_charts(curve: GapCurve, usual: float, n_given: int) -> list[str]:
     """Accuracy, and log loss, against the share of features that are hidden; ``usual`` is the share of one class."""
+    ended = f" The curve ends where that takes too much: {shortened(curve.stopped, 240)}." if curve.stopped else ""
     if len(curve.shares) < 2:
-        return []
+        return [f'<p class="note">There are no curves with features hidden.{escaped(ended)}</p>']
     rows = f"{count_of(curve.n_rows, 'row')}{f' of the {n_given:,}' if curve.n_rows < n_given else ''}"
     drawn = (
         f"In {rows}, features drawn at random are hidden, one draw with a fixed seed, and the classifier sums them out."
     )
-    ended = f" The curve ends where that takes too much: {curve.stopped}." if curve.stopped else ""
     chart = Chart(
         "Accuracy against the share of hidden features: " + _pairs(curve.shares, map(per_cent, curve.accuracies)),
         Axis.shares("features hidden"),

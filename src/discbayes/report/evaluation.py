@@ -12,7 +12,7 @@ from discbayes.classifier import BayesNetClassifier
 from discbayes.data.targets import label_array
 from discbayes.experiments.metrics import binomial_error, measures
 from discbayes.report.curves import gap_charts, gap_curve, precision_chart, reliability_chart, roc_chart
-from discbayes.report.markup import charts_html, name_html, number, per_cent, table_html
+from discbayes.report.markup import charts_html, framed, name_html, number, per_cent, table_html
 from discbayes.report.text import count_of, escaped, shortened
 
 MOST_CLASSES = 30  # of a confusion matrix; with more, the most frequent confusions are listed
@@ -128,20 +128,16 @@ def _confusions(shares: np.ndarray, codes: np.ndarray, names: Sequence[str]) -> 
     counts = confusion_counts(shares, codes)
     if len(names) > MOST_CLASSES:
         return _frequent_confusions(counts, names)
-    rows = [
-        _matrix_row(name, line, place, len(names))
-        for place, (name, line) in enumerate(zip(names, counts, strict=False))
-    ]
+    rows = [_matrix_row(name, counts[place], place, len(names)) for place, name in enumerate(names)]
     if counts[-1].any():
         rows.append(_matrix_row(_STRANGE, counts[-1], -1, len(names)))
-    caption = "Confusion matrix: a row for each true class, a column for each decision"
-    if len(names) <= _ROOMY:
-        caption += "; per cent are of the row"
+    roomy = len(names) <= _ROOMY
     head = "".join(f'<th scope="col">{name_html(name, 14)}</th>' for name in names)
-    return (
-        f'<div class="scroll" tabindex="0" role="group" aria-label="{caption}"><table class="figures confusion">'
-        f'<caption>{caption}</caption><thead><tr><th scope="col" class="text">true class</th>{head}'
-        f"</tr></thead><tbody>{''.join(rows)}</tbody></table></div>"
+    return framed(
+        "Confusion matrix",
+        f'<thead><tr><th scope="col" class="text">true class</th>{head}</tr></thead><tbody>{"".join(rows)}</tbody>',
+        "confusion" if roomy else "confusion many",
+        f"A row for each true class, a column for each decision{'; per cent are of the row' if roomy else ''}.",
     )
 
 
@@ -157,11 +153,9 @@ def _matrix_cell(count: int, total: int, right: bool, n_classes: int) -> str:
     kind = f"{'right' if right else 'wrong'} shade-{min(_SHADES, int(np.ceil(share * _SHADES)))}"
     if n_classes <= _ROOMY:
         return f'<td class="{kind}">{count:,}<small>{per_cent(share, 0) if total else "–"}</small></td>'
-    return (
-        f'<td class="{kind}" title="{per_cent(share)} of the row">{count:,}</td>'
-        if count
-        else f'<td class="{kind}"></td>'
-    )
+    if not count:
+        return f'<td class="{kind}"></td>'
+    return f'<td class="{kind}" title="{per_cent(share)} of the row">{count:,}</td>'
 
 
 def _frequent_confusions(counts: np.ndarray, names: Sequence[str]) -> str:
@@ -177,8 +171,9 @@ def _frequent_confusions(counts: np.ndarray, names: Sequence[str]) -> str:
         (name_html(known[i]), name_html(names[j]), f"{wrong[i, j]:,}", per_cent(wrong[i, j] / totals[i]))
         for i, j in pairs
     ]
-    caption = f"The most frequent confusions of {len(names)} classes: {len(pairs)} of {np.count_nonzero(wrong):,} kinds"
-    return table_html(caption, ("true class", "decision", "rows", "of the class"), rows, left=2)
+    note = f"{len(pairs)} of {count_of(int(np.count_nonzero(wrong)), 'kind')}, among {len(names)} classes."
+    header = ("true class", "decision", "rows", "of the class")
+    return table_html("The most frequent confusions", header, rows, left=2, note=note)
 
 
 # ---- classes
@@ -207,6 +202,6 @@ def _class_table(shares: np.ndarray, codes: np.ndarray, names: Sequence[str]) ->
         (name_html(name), f"{line[0]:,.0f}", *map(number, line[1:])) for name, line in zip(names, found, strict=True)
     ]
     means = [np.nanmean(column) if np.isfinite(column).any() else np.nan for column in found[:, 1:].T]
-    rows.append(("mean of the classes", f"{found[:, 0].sum():,.0f}", *map(number, means)))
+    rows.append(("mean", f"{found[:, 0].mean():,.1f}", *map(number, means)))
     header = ("class", "rows", "precision", "recall", "F1", "AUC")
-    return table_html("Class by class; AUC is of each class against the others", header, rows, foot=1)
+    return table_html("Class by class", header, rows, foot=1, note="AUC is of each class against the others.")

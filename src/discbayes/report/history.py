@@ -16,12 +16,13 @@ import numpy as np
 from discbayes.classifier import BayesNetClassifier
 from discbayes.report.columns import setting_text
 from discbayes.report.curves import thinned
-from discbayes.report.markup import chart_html, charts_html, name_html, table_html
+from discbayes.report.markup import aligned, chart_html, charts_html, name_html, table_html
 from discbayes.report.svg import N_SERIES, Axis, Chart
 from discbayes.report.text import count_of, escaped, shortened
 
 MOST_STEPS = 12  # in a table
 _MOST_PARTS, _MOST_BARS, _MOST_NAMES = 8, 60, 6
+_LARGEST = 1e99  # of a score; more is as good as infinite
 _NO_RULE = "other"
 # The first of these keys that a step has says what kind it is of.
 _KINDS = ("iteration", "setting", "rates", "temperature", "lam", "move", "order", "abandoned", "edge")
@@ -94,7 +95,7 @@ def _starts_anew(before: Step, step: Step) -> bool:
 def _figure(value: Any) -> float:
     """A number; NaN for all else that a trace may hold."""
     is_number = isinstance(value, (int, float, np.number)) and not isinstance(value, bool)
-    return float(value) if is_number and math.isfinite(value) else math.nan
+    return float(value) if is_number and abs(value) < _LARGEST else math.nan
 
 
 def brief(value: float) -> str:
@@ -105,7 +106,7 @@ def brief(value: float) -> str:
     """
     if not math.isfinite(value):
         return "–"
-    text = f"{value:,.2f}" if abs(value) >= 1000 else f"{value:.4g}"
+    text = f"{value:,.2f}" if 1e3 <= abs(value) < 1e9 else f"{value:.4g}"
     return text.replace("-", "−")
 
 
@@ -121,26 +122,25 @@ def _edges(part: Part) -> tuple[str, str]:
     x = Axis(x.label, 0.4, shown.size + 0.6, x.ticks[1:], x.texts[1:])
     chart = Chart(f"Weights of {count_of(len(steps), 'edge')}", x, _span("weight", np.append(shown, 0.0)))
     chart.bars(shown, titles=[f"{_plain(step)}: {brief(w)}" for step, w in zip(steps, shown, strict=False)])
-    rows = [(_change(step), brief(w)) for step, w in zip(steps[:MOST_STEPS], weights, strict=False)]
-    caption = (
-        "Edges and their weights" if len(rows) == len(steps) else f"The {MOST_STEPS} strongest of {len(steps)} edges"
-    )
-    return chart_html("Weights of the edges", chart.svg()), table_html(caption, ("edge", "weight"), rows, kind="steps")
+    texts = aligned(weights[:MOST_STEPS].tolist())
+    rows = [(_change(step), text) for step, text in zip(steps, texts, strict=False)]
+    title = "Edges and their weights" if len(rows) == len(steps) else f"The {len(rows)} strongest of {len(steps)} edges"
+    return chart_html("Weights of the edges", chart.svg()), table_html(title, ("edge", "weight"), rows, kind="steps")
 
 
 def _search(part: Part) -> tuple[str, str]:
     """Steps that change a network and say what it is worth afterwards."""
     scores, gains = part.scores, part.gains
     shown = list(range(len(part.steps)))
-    caption = f"The search in {count_of(len(part.steps), 'step')}"
+    title, note = "The search, step by step", ""
     if len(part.steps) > MOST_STEPS:
-        best = np.argsort(-np.nan_to_num(gains, nan=np.inf), kind="stable")[: MOST_STEPS - 1].tolist()
-        shown = sorted({*best, len(part.steps) - 1})
-        caption = (
-            f"The search: {len(shown)} of {len(part.steps):,} steps, the first, the last and those that gained most"
-        )
-    rows = [(f"{k + 1:,}", _change(part.steps[k]), brief(scores[k]), _gain(gains[k])) for k in shown]
-    table = table_html(caption, ("step", "change", "score", "gain"), rows, left=2, kind="steps")
+        best = np.argsort(-np.nan_to_num(gains, nan=-np.inf), kind="stable")[: MOST_STEPS - 2]
+        shown = sorted({0, *(int(k) for k in best if gains[k] > 0), len(part.steps) - 1})
+        title = f"The search: {len(shown)} of {len(part.steps):,} steps"
+        note = "The first, the last and those that gained most."
+    figures = zip(shown, aligned(scores[shown].tolist()), aligned(gains[shown].tolist()), strict=True)
+    rows = [(f"{k + 1:,}", _change(part.steps[k]), score, gain) for k, score, gain in figures]
+    table = table_html(title, ("step", "change", "score", "gain"), rows, left=2, kind="steps", note=note)
     return _line_chart("Score of the search", "step", scores), table
 
 
@@ -163,15 +163,16 @@ def _annealing(part: Part) -> tuple[str, str]:
         runs.setdefault(str(step.get("restart", 0)), []).append(step)
     by_run = [Part(part.kind, steps) for steps in runs.values()]
     ranked = sorted(by_run, key=lambda run: -np.nan_to_num(run.scores[-1], nan=-np.inf))
+    best = aligned([run.scores[-1] for run in ranked[:MOST_STEPS]])
     rows = [
         (
             str(place),
             f"{len(run.steps):,}",
             f"{sum(_whole(step.get('evaluations')) for step in run.steps):,}",
             f"{sum(_whole(step.get('accepted')) for step in run.steps):,}",
-            brief(run.scores[-1]),
+            score,
         )
-        for place, run in enumerate(ranked[:MOST_STEPS], 1)
+        for place, (run, score) in enumerate(zip(ranked, best, strict=False), 1)
     ]
     chosen = "" if len(ranked) <= MOST_STEPS else f": the {MOST_STEPS} best of {len(ranked)} runs"
     header = ("run, the best first", "temperatures", "changes tried", "accepted", "best score")
@@ -271,10 +272,6 @@ def _items(step: Step, key: str) -> list[Any]:
 def _whole(value: Any) -> int:
     figure = _figure(value)
     return round(figure) if math.isfinite(figure) else 0
-
-
-def _gain(value: float) -> str:
-    return f"+{brief(value)}" if value > 0 else brief(value)
 
 
 # ---- charts

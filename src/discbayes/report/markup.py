@@ -6,6 +6,7 @@ clash in the other.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterable, Sequence
 
 from discbayes.report.text import escaped, shortened
@@ -25,21 +26,31 @@ def name_html(name: str, letters: int = LETTERS) -> str:
 
 
 def table_html(
-    caption: str, header: Sequence[str], rows: Iterable[Sequence[str]], left: int = 1, kind: str = "", foot: int = 0
+    title: str,
+    header: Sequence[str],
+    rows: Iterable[Sequence[str]],
+    left: int = 1,
+    kind: str = "",
+    foot: int = 0,
+    note: str = "",
 ) -> str:
-    """A table: the caption is text, cells are HTML; the first ``left`` columns are text, the others numbers.
+    """A table under its title: title and note are text, cells are HTML; all but the first ``left`` columns are numbers.
 
     The first cell of a row is its heading; the last ``foot`` rows are set apart.
     """
-    title = escaped(caption)
     body = [_row(row, left) for row in rows]
     head = "".join(f'<th scope="col"{_side(place, left)}>{cell}</th>' for place, cell in enumerate(header))
     last = f"<tfoot>{''.join(body[-foot:])}</tfoot>" if foot else ""
     main = "".join(body[:-foot] if foot else body)
+    return framed(title, f"<thead><tr>{head}</tr></thead><tbody>{main}</tbody>{last}", kind, note)
+
+
+def framed(title: str, content: str, kind: str = "", note: str = "") -> str:
+    """A table from its content, which can be scrolled, by keys too, where it is too wide."""
+    words = f'<p class="note">{escaped(note)}</p>' if note else ""
     return (
-        f'<div class="scroll" tabindex="0" role="group" aria-label="{title}">'
-        f'<table class="{f"figures {kind}".strip()}">'
-        f"<caption>{title}</caption><thead><tr>{head}</tr></thead><tbody>{main}</tbody>{last}</table></div>"
+        f'<h3>{escaped(title)}</h3>{words}<div class="scroll" tabindex="0" role="group" aria-label="{escaped(title)}">'
+        f'<table class="{f"figures {kind}".strip()}" aria-label="{escaped(title)}">{content}</table></div>'
     )
 
 
@@ -84,6 +95,19 @@ _DASHES = ("", "7 3", "2 3", "8 3 2 3", "4 2", "10 2 2 2 2 2", "1 2", "12 4")
 def charts_html(charts: Iterable[str]) -> str:
     """Charts beside one another as far as there is room."""
     return f'<div class="charts">{"".join(charts)}</div>'
+
+
+def aligned(values: Sequence[float], digits: int = 4) -> list[str]:
+    """Numbers with as many digits after the point as the largest one lets them have; a dash for NaN.
+
+    >>> aligned([0.14421, 0.0344]), aligned([-1292.39331, float("nan")])
+    (['0.1442', '0.0344'], ['−1,292.4', '–'])
+    """
+    largest = max((abs(value) for value in values if math.isfinite(value)), default=0.0)
+    if largest >= 1e9:
+        return ["–" if value != value else f"{value:.{digits}g}".replace("-", "−") for value in values]
+    whole = math.floor(math.log10(largest)) if largest > 0 else 0
+    return [number(value, min(max(digits - max(whole, -1) - 1, 1), 12)) for value in values]
 
 
 def number(value: float, digits: int = 3) -> str:

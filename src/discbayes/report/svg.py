@@ -19,7 +19,7 @@ N_SERIES = 8
 Numbers = Sequence[float] | np.ndarray
 _WIDTH, _HEIGHT = 360.0, 250.0
 _LETTER = 6.8  # mean width of a letter of the ticks
-_TOP, _BOTTOM, _RIGHT, _GAP = 28.0, 46.0, 14.0, 8.0
+_TOP, _BOTTOM, _RIGHT, _GAP = 28.0, 46.0, 20.0, 8.0
 _STEPS = (1.0, 2.0, 2.5, 5.0, 10.0)
 
 
@@ -40,7 +40,7 @@ class Axis:
         >>> Axis.over("seconds", 0.0, 0.73).texts
         ('0.0', '0.2', '0.4', '0.6', '0.8')
         """
-        if not high > low:
+        if not high - low > 1e-9 * max(abs(low), abs(high), 1e-99):
             around = abs(low) * 0.1 or 1.0
             low, high = low - around, high + around
         step = _step(high - low, most)
@@ -185,7 +185,7 @@ class Chart:
     def _x_texts(self, floor: float) -> str:
         middle = (self.left + _WIDTH - _RIGHT) / 2
         ticks = [
-            _text(self._across(x), floor + 18, text, "end" if self.x.place(x) > 0.97 and len(text) > 3 else "middle")
+            _text(self._across(x), floor + 18, text, "middle")
             for x, text in zip(self.x.ticks, self.x.texts, strict=True)
         ]
         return "".join([*ticks, _text(middle, _HEIGHT - 8, self.x.label, "middle")])
