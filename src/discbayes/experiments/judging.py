@@ -51,7 +51,7 @@ def _option(text: str, method: str) -> tuple[str, float]:
     return name, float(value)
 
 
-def gap_masks(n_rows: int, n_features: int, shares: Sequence[int], rng: np.random.Generator) -> Iterator[np.ndarray]:
+def gap_masks(n_rows: int, n_features: int, shares: Sequence[float], rng: np.random.Generator) -> Iterator[np.ndarray]:
     """Which cells are missing: in each row so many per cent of the features; a larger share holds a smaller one.
 
     >>> [mask.sum() for mask in gap_masks(2, 10, [0, 30, 90], np.random.default_rng(0))]

@@ -1,14 +1,27 @@
-"""Pictures with matplotlib (extra ``plot``)."""
+"""Pictures with matplotlib (extra ``plot``): each takes axes, or makes some, and returns them."""
 
+from discbayes.plot.bars import class_bars
 from discbayes.plot.comparison import critical_difference_diagram, missing_curves, reliability_diagram, scatter_losses
+from discbayes.plot.contributions import relevance, waterfall
 from discbayes.plot.dots import fold_dots
+from discbayes.plot.gaps import missing_curve_of
+from discbayes.plot.history import history
+from discbayes.plot.networks import network
 from discbayes.plot.paths import margin_path
+from discbayes.plot.tables import table
 
 __all__ = [
+    "class_bars",
     "critical_difference_diagram",
     "fold_dots",
+    "history",
     "margin_path",
+    "missing_curve_of",
     "missing_curves",
+    "network",
+    "relevance",
     "reliability_diagram",
     "scatter_losses",
+    "table",
+    "waterfall",
 ]

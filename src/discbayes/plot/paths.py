@@ -17,7 +17,7 @@ def margin_path(path: MarginPath, ax: Any = None) -> Any:
     two, one step further.
     """
     ax = new_axes(ax, (6.4, 5.2))
-    upper, lower = panels(ax, (1, 1))
+    upper, lower = panels(ax, (1, 1), 0.06)
     at, labels = _places(path.lams)
     (first,) = upper.plot(at, -path.log_likelihood, "o-", color=BLUE, markersize=4)
     upper.set_ylabel("negative log likelihood\nof a row", color=BLUE)

@@ -34,6 +34,19 @@ def bare_axes(ax: Any, size: tuple[float, float]) -> Any:
     return ax
 
 
+def framed_axes(size: tuple[float, float], left: float, bottom: float, top: float, right: float = 0.15) -> Any:
+    """New axes of this size, with so much room around them, all in inches."""
+    width, height = left + size[0] + right, bottom + size[1] + top
+    figure = need("matplotlib.pyplot").figure(figsize=(width, height))
+    return figure.add_axes((left / width, bottom / height, size[0] / width, size[1] / height))
+
+
+def size_in_inches(ax: Any) -> tuple[float, float]:
+    """The size of axes as they are now."""
+    extent, dpi = ax.get_window_extent(), ax.figure.dpi
+    return extent.width / dpi, extent.height / dpi
+
+
 def panels(ax: Any, heights: Sequence[float], space: float = 0.12) -> list[Any]:
     """Divide axes into some that stand below one another, of these relative heights."""
     ax.axis("off")

@@ -1,0 +1,156 @@
+"""Why a row is given its class, and which columns matter."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from discbayes._text import count_of, shortened
+from discbayes.explanations.contributions import Explanation
+from discbayes.explanations.relevance import Relevance
+from discbayes.explanations.wording import probability_in_words, signed, values_in_words
+from discbayes.plot.style import BLACK, BLUE, GREY, ORANGE, framed_axes, plain, width_in_inches, words
+
+LINE = 0.27  # inches of a bar with its margin
+POINTS = 9.0
+LONGEST_LABEL, LONGEST_NOTE = 44, 70  # letters
+
+
+@dataclass(frozen=True)
+class _Bar:
+    """A line of a waterfall: a text, and what it adds; ``total`` is a bar that begins at zero."""
+
+    text: str
+    part: float
+    total: bool = False
+
+
+def waterfall(explanation: Explanation, row: int = 0, label: Any = None, most: int = 12, ax: Any = None) -> Any:
+    """What each known value of a row adds to the log odds of a class, from the prior to the sum.
+
+    Parameters
+    ----------
+    explanation : Explanation
+        Of ``clf.explain(X)``.
+    row : int
+        Which of its rows.
+    label : optional
+        The class; by default the one that the row is given.
+    most : int
+        How many values have a bar of their own, the largest ones first; the others have one together.
+    ax : Axes, optional
+
+    Examples
+    --------
+    >>> from discbayes import BayesNetClassifier, load_dataset
+    >>> iris = load_dataset("iris")
+    >>> clf = BayesNetClassifier().fit(iris.X, iris.y)
+    >>> waterfall(clf.explain(iris.X[:1])).get_xlabel()
+    'log odds of setosa'
+    """
+    if most < 1:
+        raise ValueError(f"most={most!r} must be at least 1")
+    place = explanation.class_of(row, label)
+    bars = _bars(explanation, row, place, most)
+    texts = [words(bar.text, LONGEST_LABEL) for bar in bars]
+    if ax is None:
+        left = max(width_in_inches(text, POINTS) for text in texts) + 0.2
+        ax = framed_axes((5.0, LINE * len(bars)), left, bottom=0.75, top=0.45)
+    _draw_bars(ax, bars)
+    ax.set_yticks(range(len(bars)), texts, fontsize=POINTS)
+    ax.set_ylim(len(bars) - 0.4, -0.6)
+    ax.tick_params(axis="y", length=0)
+    _describe(ax, explanation, row, place)
+    return plain(ax, "left")
+
+
+def _bars(explanation: Explanation, row: int, place: int, most: int) -> list[_Bar]:
+    """The prior, the largest contributions, the others together, and the sum."""
+    features = explanation.beliefs.network.domain.features
+    parts = explanation.contributions[row, :, place]
+    known = [i for i in explanation.order if explanation.known[row, i]]
+    ranked = sorted(known, key=lambda i: -abs(parts[i]))
+    bars = [_Bar("prior", explanation.base[place], total=True)]
+    bars += [_Bar(values_in_words(features[i])[explanation.codes[i, row]], parts[i]) for i in ranked[:most]]
+    if ranked[most:]:
+        bars.append(_Bar(count_of(len(ranked) - most, "other column"), float(parts[ranked[most:]].sum())))
+    return [*bars, _Bar("sum", explanation.log_odds[row, place], total=True)]
+
+
+def _draw_bars(ax: Any, bars: list[_Bar]) -> None:
+    """Bars one below the other, each begun where the one before ended; infinite ones end at the border."""
+    ends = _ends(bars)
+    finite = ends[np.isfinite(ends)]
+    low, high = min(0.0, finite.min(initial=0.0)), max(0.0, finite.max(initial=0.0))
+    room = 0.16 * (high - low) or 1.0
+    ends = np.clip(ends, low - 2 * room, high + 2 * room)
+    for k, (bar, (start, end)) in enumerate(zip(bars, ends, strict=True)):
+        colour = BLACK if bar.total else BLUE if bar.part >= 0 else ORANGE
+        ax.barh(k, end - start, 0.62, left=start, color=colour)
+        right = bar.part >= 0
+        side = {"ha": "left" if right else "right", "va": "center", "fontsize": POINTS - 1}
+        ax.annotate(signed(bar.part), (end, k), (3 if right else -3, 0), textcoords="offset points", **side)
+        if k + 1 < len(bars):
+            ax.plot([end, end], [k + 0.31, k + 0.69], color=GREY, linewidth=0.8)
+    ax.axvline(0, color=GREY, linewidth=0.8, linestyle=":", zorder=0)
+    ax.set_xlim(ends.min() - room, ends.max() + room)
+
+
+def _ends(bars: list[_Bar]) -> np.ndarray:
+    """Where each bar begins and ends."""
+    at, found = 0.0, []
+    for bar in bars:
+        start = 0.0 if bar.total else at
+        at = start + bar.part if np.isfinite(start) else start
+        found.append((start, at))
+    return np.array(found)
+
+
+def _describe(ax: Any, explanation: Explanation, row: int, place: int) -> None:
+    """What the scale is, how probable the class is, and what is not known."""
+    name = words(explanation.labels[place])
+    against = "" if explanation.against is None else f" over {words(explanation.labels[explanation.against])}"
+    unknown = [n for n, known in zip(explanation.names, explanation.known[row], strict=True) if not known]
+    note = f"unknown: {', '.join(shortened(n) for n in unknown)}" if unknown else ""
+    if explanation.impossible[row]:
+        note = "no class can have these values together: only the prior counts"
+    ax.set_xlabel(f"log odds of {name}{against}" + (f"\n{words(note, LONGEST_NOTE)}" if note else ""), fontsize=POINTS)
+    probability = probability_in_words(explanation.posterior[row], place)
+    ax.set_title(f"P({name} | row {row}) = {probability}", fontsize=POINTS + 1)
+
+
+def relevance(relevance: Relevance, most: int = 30, ax: Any = None) -> Any:
+    """How much each column changes the log odds of the decisions, the most relevant first; grey ones could go.
+
+    Parameters
+    ----------
+    relevance : Relevance
+        Of ``clf.relevance(X)``.
+    most : int
+        How many columns have a bar of their own; the share of the others stands below.
+    ax : Axes, optional
+    """
+    if most < 1:
+        raise ValueError(f"most={most!r} must be at least 1")
+    shown, others = relevance.ranking[:most], relevance.ranking[most:]
+    texts = [words(relevance.names[i], LONGEST_LABEL) for i in shown]
+    if ax is None:
+        left = max(width_in_inches(text, POINTS) for text in texts) + 0.2
+        ax = framed_axes((5.0, LINE * len(texts)), left, bottom=0.75, top=0.35, right=0.5)
+    could_go = set(relevance.hidden.columns)
+    colours = [GREY if relevance.names[i] in could_go else BLUE for i in shown]
+    bars = ax.barh(range(len(shown)), 100 * relevance.share[shown], 0.7, color=colours)
+    ax.bar_label(bars, [f"{relevance.mean[i]:.2f}" for i in shown], padding=3, fontsize=POINTS - 1)
+    ax.set_yticks(range(len(shown)), texts, fontsize=POINTS)
+    ax.set_ylim(len(shown) - 0.4, -0.6)
+    ax.tick_params(axis="y", length=0)
+    rest = f"; {count_of(len(others), 'other column')}: {relevance.share[others].sum():.1%}" if len(others) else ""
+    gone = (
+        f"\n{count_of(len(could_go), 'column')} could go (grey): {relevance.hidden.changed:.2%} of the decisions change"
+    )
+    label = f"share of all changes of the log odds, %{rest}{gone if could_go else ''}"
+    ax.set_xlabel(label, fontsize=POINTS)
+    ax.set_title("numbers: mean change of the log odds of the decision", fontsize=POINTS)
+    return plain(ax, "left")
