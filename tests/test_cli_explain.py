@@ -11,10 +11,11 @@ from argparse import ArgumentTypeError
 import numpy as np
 import pyarrow as pa
 import pyarrow.csv
+import pyarrow.parquet
 import pytest
 from scipy.special import logsumexp
 
-from discbayes import BayesNetClassifier, load, load_dataset
+from discbayes import load, load_dataset
 from discbayes.cli import main
 from discbayes.cli.answers import choices, given_values, is_numbered, one_row, value_of
 from discbayes.cli.console import UserError
@@ -56,9 +57,21 @@ def folder(tmp_path_factory):
         label = row % 2
         size = "" if row % 9 == 4 else f"{rng.normal(4 * label):.2f}"
         colour = ("red", "dark blue", "stop")[min(2, label + (rng.random() < 0.3))]
-        lines.append(f"{size},{colour},{rng.integers(1, 4)},{('true', 'false')[rng.random() < 0.5]},{('no', 'yes')[label]}")
+        lines.append(
+            f"{size},{colour},{rng.integers(1, 4)},{('true', 'false')[rng.random() < 0.5]},{('no', 'yes')[label]}"
+        )
     (folder / "rows.csv").write_text("\n".join(lines) + "\n")
-    fit = ["fit", folder / "rows.csv", "--target", "outcome", "--categorical", "grade", "--quiet", "-o", folder / "rows.json"]
+    fit = [
+        "fit",
+        folder / "rows.csv",
+        "--target",
+        "outcome",
+        "--categorical",
+        "grade",
+        "--quiet",
+        "-o",
+        folder / "rows.json",
+    ]
     assert main(list(map(str, fit))) == 0
     return folder
 
@@ -245,7 +258,7 @@ def test_json_has_gaps_given_and_everything_that_adds_up(run, folder):
     _, out, _ = run("explain", folder / "rows.json", folder / "rows.csv", "--row", 5, "--format", "json")
     [found] = json.loads(out)
     assert (found["row"], found["unknown"], found["against"]) == (5, ["size"], None)
-    parts = {item["feature"]: item for item in found["contributions"]}
+    parts = {item["column"]: item for item in found["contributions"]}
     assert set(parts) == {"colour", "grade", "smoker"}
     total = found["base"] + sum(item["contribution"] for item in parts.values())
     share = found["posterior"][found["class"]]
@@ -271,7 +284,10 @@ def test_values_never_seen_are_said_to_count_as_missing(run, folder, tmp_path):
         (["--row", "1", "--class", "virginia"], "--class 'virginia' is none of the classes 'virginica'"),
         (["--row", "1", "--against", "x"], "--against 'x' is none of"),
         (["--row", "1", "--counterfactual", "--wanted", "x"], "--wanted 'x' is none of"),
-        (["--row", "1", "--counterfactual", "--keep", "petal"], "no column 'petal' (--keep)"),
+        (
+            ["--row", "1", "--counterfactual", "--keep", "petal"],
+            "--keep 'petal' is none of the model's columns 'petal width (cm)'",
+        ),
         (["--row", "1", "--class", "setosa", "--against", "setosa"], "compared with"),
         (["--target", "species"], "no column 'species' (the target)"),
     ],
@@ -293,7 +309,7 @@ def test_what_cannot_be_explained_is_an_error_of_one_line(run, folder, options, 
         (["--row", "1", "--keep", "a"], "--keep goes with --counterfactual"),
         (["--row", "1", "--wanted", "a"], "--wanted goes with --counterfactual"),
         (["--row", "1", "--most", "3", "--format", "csv"], "--most goes with --format text"),
-        (["--row", "1", "--counterfactual", "-o", "x.csv"], "no form as a table"),
+        (["--row", "1", "--counterfactual", "--class", "setosa", "-o", "x.csv"], "not in a table of changes"),
         (["--row", "0"], "the first row is 1"),
     ],
 )
@@ -312,3 +328,344 @@ def test_the_ending_of_the_output_is_its_format(run, folder, tmp_path):
     code, _, err = run("explain", folder / "iris.json", "iris", "--row", 2, "-o", tmp_path / "none" / "a.txt")
     assert code == 1
     assert "there is no folder" in err
+
+
+def test_changes_are_found_and_columns_kept(run, folder):
+    command = ["explain", folder / "rows.json", folder / "rows.csv", "--row", "1", "--counterfactual"]
+    clf, X = (
+        load(folder / "rows.json"),
+        pa.csv.read_csv(folder / "rows.csv").select(["size", "colour", "grade", "smoker"]),
+    )
+    X = X.slice(0, 1).set_column(2, "grade", pa.array(["1"]))
+    code, out, _ = run(*command)
+    assert code == 0
+    assert "\nnow: no with the probability" in out
+    found = json.loads(run(*command, "--format", "json")[1])[0]["counterfactual"]
+    first = found["choices"][0]
+    assert (found["found"], found["proven"], first["decision"]) == (True, True, "yes")
+    assert [change["column"] for change in first["changes"]] == ["size"]
+    kept = json.loads(run(*command, "--keep", "size", "--wanted", "yes", "--format", "json")[1])[0]["counterfactual"]
+    assert all(change["column"] != "size" for one in kept["choices"] for change in one["changes"])
+    table = pa.csv.read_csv(io.BytesIO(run(*command, "--format", "csv")[1].encode()))
+    assert table.column_names[:4] == ["row", "choice", "column", "from"]
+    assert set(table["row"].to_pylist()) == {1}
+    assert clf.classes_.tolist() == ["no", "yes"]
+    same = run(*command, "--wanted", "no")[1]
+    assert "nothing has to change" in same
+
+
+def test_without_a_row_it_is_the_relevance_of_all_columns(run, folder):
+    data, clf = load_dataset("breast-cancer"), load(folder / "breast-cancer.json")
+    code, out, _ = run("explain", folder / "breast-cancer.json", "breast-cancer", "--quiet", "--most", 3)
+    assert code == 0
+    assert out == clf.relevance(data.X, data.y).text(3) + "\n"
+    assert "could go" in out
+    assert "accuracy" in out
+    assert (
+        run("explain", folder / "breast-cancer.json", "breast-cancer", "--relevance", "--quiet", "--most", 3)[1] == out
+    )
+    table = pa.csv.read_csv(
+        io.BytesIO(run("explain", folder / "breast-cancer.json", "breast-cancer", "--format", "csv")[1].encode())
+    )
+    assert table["column"].to_pylist()[0] == out.splitlines()[1].split("  ")[0]
+    assert sum(table["share"].to_pylist()) == pytest.approx(1)
+
+
+def test_relevance_without_classes_in_the_table(run, folder, tmp_path):
+    rows = (folder / "rows.csv").read_text().splitlines()
+    bare = tmp_path / "bare.csv"
+    bare.write_text("\n".join(line.rsplit(",", 1)[0] for line in rows) + "\n")
+    code, out, _ = run("explain", folder / "rows.json", bare, "--format", "json")
+    assert code == 0
+    assert json.loads(out)["hidden"]["accuracy"] is None
+    assert json.loads(out)["rows"] == 80
+    code, _, err = run("explain", folder / "rows.json", bare, "--target", "outcome")
+    assert code == 1
+    assert "has no column 'outcome' (the target)" in err
+
+
+def test_a_class_that_the_model_does_not_know_is_named_with_its_row(run, folder, tmp_path):
+    lines = (folder / "rows.csv").read_text().splitlines()
+    lines[3] = lines[3].rsplit(",", 1)[0] + ",perhaps"
+    (tmp_path / "odd.csv").write_text("\n".join(lines) + "\n")
+    for command in ("explain", "report"):
+        code, _, err = run(command, folder / "rows.json", tmp_path / "odd.csv", "--quiet")
+        assert code == 1
+        assert "row 3 of" in err
+        assert "has the class 'perhaps' in column 'outcome', and 1 rows in all" in err
+
+
+# ---- ask
+
+
+INVITATION = "Answer with a value or its number; nothing or ? if you do not know it; back, why or stop.\n"
+
+
+def test_iris_is_asked_for_petals(run, folder):
+    code, out, err = run("ask", folder / "iris.json", "--sure", "0.85", typed="1.4\n4.2\n")
+    assert code == 0
+    assert err == (
+        f"{INVITATION}"
+        "class: versicolor 34.5%, virginica 33.4%, setosa 32.1%\n"
+        "\n"
+        "1. petal width (cm): a number (would take 74% of the doubt)\n"
+        "   < 0.8, [0.8, 1.75), >= 1.75\n"
+        "petal width (cm) in [0.8, 1.75)\n"
+        "class: versicolor 81.2%, virginica 15.5%, setosa 3.4%\n"
+        "\n"
+        "2. petal length (cm): a number (would take 26% of the doubt)\n"
+        "   < 2.45, [2.45, 4.75), >= 4.75\n"
+        "petal length (cm) in [2.45, 4.75)\n"
+        "class: versicolor 91.9%, virginica 6.3%, setosa 1.8%\n"
+    )
+    assert out.splitlines()[:4] == [
+        "decision: versicolor (P = 0.919)",
+        "ended: sure enough (P ≥ 0.85)",
+        "class: versicolor 91.9%, virginica 6.3%, setosa 1.8%",
+        "",
+    ]
+    clf = load(folder / "iris.json")
+    row = one_row(clf.network_.domain, {"petal width (cm)": 1.4, "petal length (cm)": 4.2})
+    assert out.split("\n\n")[1] == clf.explain(row).text(most=5) + "\n"
+
+
+def shares_of(err):
+    """The probabilities that were shown, in their order."""
+    return [line for line in err.splitlines() if line.startswith("outcome: ")]
+
+
+def test_every_form_of_an_answer(run, folder):
+    clf = load(folder / "rows.json")
+    values = {"size": 2.0, "colour": "stop", "grade": "2", "smoker": True}
+    typed = {"size": "2", "colour": "3", "grade": "2", "smoker": "yes"}
+    shown = []
+    for _ in values:  # answer one question more each time: the order of the questions is the model's
+        lines = "".join(f"{typed[name]}\n" for name in shown)
+        err = run("ask", folder / "rows.json", "--sure", "1", typed=lines)[2]
+        question = [line for line in err.splitlines() if line[:3] == f"{len(shown) + 1}. "]
+        if not question:
+            break
+        shown.append(question[0][3:].split(" (")[0].split(":")[0])
+    assert len(shown) >= 3
+    lines = "".join(f"{typed[name]}\n" for name in shown)
+    err = run("ask", folder / "rows.json", "--sure", "1", typed=lines)[2]
+    known = {name: values[name] for name in shown}
+    share = clf.predict_proba(one_row(clf.network_.domain, known))[0]
+    label = clf.classes_[share.argmax()]
+    assert shares_of(err)[-1].startswith(f"outcome: {label} {share.max():.1%}")
+    assert "1) dark blue   2) red   3) stop" in err
+    assert "\n   1   2   3\n" in err or "grade" not in shown
+
+
+def test_what_is_not_known_is_not_asked_again(run, folder):
+    code, out, err = run("ask", folder / "rows.json", typed="?\n\n?\n\n")
+    asked = [line[3:].split(" (")[0].split(":")[0] for line in err.splitlines() if line[1:3] == ". "]
+    assert len(asked) == len(set(asked)) >= 2
+    assert len(set(shares_of(err))) == 1
+    assert code == 0
+    assert "ended: " in out
+    assert "is not known" in err
+
+
+def test_wrong_answers_are_asked_again_with_the_reason(run, folder):
+    _, out, err = run("ask", folder / "iris.json", typed="wide\n1,4\n1.4\nstop\n")
+    assert "'wide' is no number, and 'petal width (cm)' takes numbers" in err
+    assert "'1,4' is no number" in err
+    assert err.count("1. petal width (cm)") == 1
+    assert "ended: stopped" in out
+    assert "decision: versicolor (P = 0.812)" in out
+
+
+def test_back_takes_answers_back_one_by_one(run, folder):
+    _, out, err = run("ask", folder / "iris.json", "--sure", "1", typed="1.4\n?\nback\nback\nback\n0.2\nstop\n")
+    assert "taken back: petal length (cm)\n" in err
+    assert "taken back: petal width (cm)\n" in err
+    assert "there is no answer to take back\n" in err
+    first = "class: versicolor 34.5%, virginica 33.4%, setosa 32.1%"
+    assert err.count(first) == 2
+    assert "decision: setosa" in out
+
+
+def test_why_shows_what_is_known_so_far(run, folder):
+    _, _, err = run("ask", folder / "iris.json", typed="why\n1.4\nwhy\nstop\n")
+    assert err.count("prior: ") == 2
+    assert "petal width (cm) in [0.8, 1.75): +2.1 for versicolor" in err
+
+
+def test_what_is_known_before_is_not_asked_for(run, folder):
+    options = ["--know", "petal width (cm)=0.2", "--sure", "0.8"]
+    code, out, err = run("ask", folder / "iris.json", *options)
+    assert code == 0
+    assert "1. " not in err
+    assert out.splitlines()[0].startswith("decision: setosa")
+    code, out, err = run("ask", folder / "rows.json", folder / "rows.csv", "--row", 5, "--sure", "1", "--quiet")
+    assert "\n1. size: a number" in err
+    known = run("ask", folder / "rows.json", folder / "rows.csv", "--row", 5, "--know", "size=9", "--sure", "1")[2]
+    assert "1. " not in known
+
+
+@pytest.mark.parametrize(
+    "options, reason",
+    [
+        (["--most", "1", "--sure", "1"], "one question was asked"),
+        (["--most", "2", "--sure", "1"], "2 questions were asked"),
+        (["--sure", "0.3"], "sure enough (P ≥ 0.3)"),
+        (["--costs", '{"setosa": {"virginica": 0}}'], "no question is worth its price"),
+        (
+            ["--costs", "[[0,1,1],[1,0,1],[1,1,0]]", "--prices", '{"petal width (cm)": 9}', "--most", "1"],
+            "one question",
+        ),
+        (["--sure", "1"], "the answers have ended"),
+    ],
+)
+def test_how_it_ends(run, folder, options, reason):
+    code, out, err = run("ask", folder / "iris.json", *options, typed="?\n?\n")
+    assert code == 0
+    assert f"ended: {reason}" in out
+    if "--prices" in options:
+        assert "1. petal length (cm)" in err
+        assert "would save" in err
+
+
+def test_it_ends_where_no_question_tells_more(run, folder):
+    _, out, err = run("ask", folder / "iris.json", "--sure", "1", typed="1.4\n4\n3\n5.5\nlate\n")
+    assert "ended: there is nothing left to ask" in out
+    assert "late" not in err
+
+
+def test_costs_decide(run, folder):
+    costs = '{"no": {"yes": 1}, "yes": {"no": 100}}'
+    clf = load(folder / "rows.json")
+    _, out, _ = run("ask", folder / "rows.json", "--costs", costs, typed="stop\n")
+    matrix = np.array([[0, 1], [100, 0]])
+    expected = clf.predict_proba(one_row(clf.network_.domain, {})) @ matrix
+    assert out.splitlines()[0].startswith("decision: yes")
+    assert out.splitlines()[1] == f"expected cost: {expected[0, 1]:.4g}"
+
+
+@pytest.mark.parametrize(
+    "options, said",
+    [
+        (["--row", "2"], "DATA and --row go together"),
+        (["rows.csv"], "DATA and --row go together"),
+        (["--unknown", "error"], "--unknown is about the values of DATA"),
+        (["--prices", "{}"], "give both"),
+        (["--sure", "95"], "'95' is not a probability"),
+        (["--sure", "x"], "'x' is not a probability"),
+        (["--most", "0"], "at least 1"),
+    ],
+)
+def test_wrong_usage_of_ask(run, folder, options, said):
+    code, _, err = run("ask", folder / "iris.json", *options)
+    assert code == 2
+    assert said in err
+
+
+def test_what_is_known_must_be_a_value_of_a_column(run, folder):
+    code, out, err = run("ask", folder / "rows.json", "--know", "colour=green")
+    assert (code, out) == (1, "")
+    assert err == "discbayes: error: 'green' is no value of 'colour'; its values are 'red', 'dark blue', 'stop'\n"
+
+
+def test_an_interrupt_leaves_with_what_is_known(run, folder, monkeypatch, capsys):
+    class Typed(io.StringIO):
+        def readline(self, *size):
+            line = super().readline(*size)
+            if not line:
+                raise KeyboardInterrupt
+            return line
+
+    monkeypatch.setattr(sys, "stdin", Typed("1.4\n"))
+    assert main(["ask", str(folder / "iris.json")]) == 130
+    out, err = capsys.readouterr()
+    assert out.startswith("decision: versicolor (P = 0.812)\nended: interrupted\n")
+    assert err.endswith("discbayes: error: interrupted\n")
+
+
+def test_a_prompt_is_for_people_only(run, folder, monkeypatch, capsys):
+    class Terminal(io.StringIO):
+        def isatty(self):
+            return True
+
+    monkeypatch.setattr(sys, "stdin", Terminal("stop\n"))
+    assert main(["ask", str(folder / "iris.json")]) == 0
+    assert capsys.readouterr().err.endswith("\n> ")
+
+
+def test_one_class_has_nothing_to_ask(run, tmp_path):
+    (tmp_path / "one.csv").write_text("a,b,y\n1,x,no\n2,z,no\n3,x,no\n")
+    assert run("fit", tmp_path / "one.csv", "--target", "y", "-o", tmp_path / "one.json")[0] == 0
+    code, out, _ = run("ask", tmp_path / "one.json")
+    assert code == 0
+    assert out.startswith("decision: no (P = 1)\nended: sure enough")
+    code, out, _ = run("explain", tmp_path / "one.json", tmp_path / "one.csv", "--row", 1, "--counterfactual")
+    assert code == 0
+    assert "row 1: y = no (P = 1)" in out
+    assert "no set of up to 5 changes of known values leads to another decision" in out
+
+
+def test_hostile_names_and_values_are_shown_as_text(run, tmp_path):
+    rng = np.random.default_rng(0)
+    y = np.arange(60) % 2
+    labels = np.array([NASTY, "plain"], dtype=object)
+    table = pa.table(
+        {
+            f"{NASTY} = a\nb": labels[np.where(rng.random(60) < 0.9, y, 1 - y)].tolist(),
+            "x" * 500: rng.integers(0, 2, 60).astype(str).tolist(),
+            "target\x07": labels[y].tolist(),
+        }
+    )
+    pa.parquet.write_table(table, tmp_path / "t.parquet")
+    model = tmp_path / "m.json"
+    assert run("fit", tmp_path / "t.parquet", "--target", "target\x07", "--quiet", "-o", model)[0] == 0
+    answers = [run("ask", model, typed="1\nwhy\nback\nnonsense\n?\n"), run("ask", model, "--know", f"{NASTY}=1")]
+    answers += [
+        run("explain", model, tmp_path / "t.parquet", "--row", "1", *more) for more in ([], ["--counterfactual"])
+    ]
+    answers += [
+        run("explain", model, tmp_path / "t.parquet"),
+        run("explain", model, tmp_path / "t.parquet", "--row", "99"),
+    ]
+    for code, out, err in answers:
+        assert code in (0, 1)
+        assert "\x1b" not in out + err
+        assert "\x07" not in out + err
+
+
+# ---- report
+
+
+def test_the_page_is_written_and_its_size_said(run, folder, tmp_path):
+    page = tmp_path / "page.html"
+    code, out, err = run("report", folder / "iris.json", "-o", page, "--quiet")
+    assert (code, err) == (0, "")
+    assert out == f"{page}: {page.stat().st_size / 1000:.0f} KB\n"
+    bare = page.read_text(encoding="utf-8")
+    code, out, _ = run("report", folder / "iris.json", "iris", "-o", page)
+    assert code == 0
+    assert len(page.read_text(encoding="utf-8")) > len(bare)
+    assert "petal width (cm)" in bare
+
+
+def test_wrong_usage_of_report(run, folder, tmp_path):
+    code, _, err = run("report", folder / "iris.json", "--target", "class")
+    assert code == 2
+    assert "there is no DATA" in err
+    code, _, err = run("report", folder / "iris.json", "-o", tmp_path / "none" / "page.html")
+    assert code == 1
+    assert "there is no folder" in err
+    code, _, err = run("report", tmp_path / "none.json")
+    assert code == 1
+    assert "no such file" in err
+
+
+# ---- as a program
+
+
+def test_the_program_takes_answers_from_a_pipe(folder):
+    command = [sys.executable, "-W", "error", "-m", "discbayes", "ask", str(folder / "iris.json"), "--sure", "0.8"]
+    done = subprocess.run(command, input="x\n1.4\n", capture_output=True, text=True, check=False)
+    assert done.returncode == 0
+    assert done.stdout.startswith("decision: versicolor (P = 0.812)\nended: sure enough (P ≥ 0.8)\n")
+    assert done.stderr.startswith(INVITATION)
+    assert "> \n" not in done.stderr

@@ -5,11 +5,10 @@ from __future__ import annotations
 from argparse import ArgumentParser, ArgumentTypeError, Namespace
 from typing import Any
 
-from discbayes._text import printable
 from discbayes.classifier import BayesNetClassifier
 from discbayes.cli import options
 from discbayes.cli.answers import given_values
-from discbayes.cli.dialogue import Case, converse, likely, say, why
+from discbayes.cli.dialogue import Case, converse, outcome, say
 from discbayes.cli.models import features_of, load_model, set_options, text_columns
 from discbayes.cli.pricing import read_costs, read_prices
 from discbayes.cli.rows import chosen_rows, known_values
@@ -32,7 +31,6 @@ costs.json is {"sick": {"well": 20}, "well": {"sick": 1}}: what it costs to deci
 one is true. costs.csv is the same as a table, with the true class in the first column. Prices, in the same unit, are
 {"biopsy": 3} or lines of column,price. With costs a column is asked for as long as it saves more than its price."""
 SURE = 0.95
-REASONS = 5
 
 
 def configure(parser: ArgumentParser) -> None:
@@ -92,9 +90,9 @@ def run(args: Namespace) -> None:
         reason = converse(case, args.sure, args.most)
     except KeyboardInterrupt:
         say("")
-        _show(case, "interrupted")
+        print(outcome(case, "interrupted"))
         raise
-    _show(case, reason)
+    print(outcome(case, reason))
 
 
 def _known(model: BayesNetClassifier, args: Namespace, progress: Progress) -> dict[str, Any]:
@@ -106,12 +104,3 @@ def _known(model: BayesNetClassifier, args: Namespace, progress: Progress) -> di
     source = open_source(args.data, options.reading(args), text_columns(domain), progress)
     row = chosen_rows(features_of(domain, source, (), progress), [args.row], source.name)
     return {**known_values(model, row, args.row), **known}
-
-
-def _show(case: Case, reason: str) -> None:
-    domain, posterior = case.model.network_.domain, case.posterior()
-    decision = case.decision(posterior)
-    lines = [f"{domain.target.name}: {domain.target.labels[decision]} ({posterior[decision]:.1%}), {reason}"]
-    if case.costs is not None:
-        lines.append(f"expected cost {posterior @ case.costs[:, decision]:.4g}")
-    print(printable("\n".join([*lines, likely(case), "", why(case, REASONS)])))

@@ -18,12 +18,13 @@ from discbayes.cli.answers import choices, is_numbered, one_row, value_of
 from discbayes.cli.console import UserError
 from discbayes.costs import cheapest
 from discbayes.data import Variable
+from discbayes.explanations.wording import probability_in_words, values_in_words
 
-WORDS = "the number of a value or the value; nothing or ? if you do not know; back, why, stop"
+INVITATION = "Answer with a value or its number; nothing or ? if you do not know it; back, why or stop."
 NOT_KNOWN = ("", "?")
 NOTHING = 1e-9  # a smaller gain, in nats or in the unit of costs, is none
 LONGEST_NAME, LONGEST_VALUE, LINE = 80, 60, 100
-SHOWN_CLASSES = 4
+SHOWN_CLASSES, REASONS = 4, 5
 
 
 class Ended(Exception):
@@ -80,14 +81,13 @@ class Case:
         best = next((place for place, name in enumerate(found.names) if name not in asked), None)
         if best is None:
             raise Ended("there is nothing left to ask")
-        if self.costs is not None and found.net_gain[best] <= NOTHING:
+        net = found.net_gain
+        if net is not None and net[best] <= NOTHING:
             raise Ended("no question is worth its price")
-        if self.costs is None and found.gain[best] <= NOTHING:
+        if net is None and found.gain[best] <= NOTHING:
             raise Ended("no question that is left would tell more")
+        worth = f"would take {found.share[best]:.0%} of the doubt" if net is None else f"would save {net[best]:.3g}"
         domain = self.model.network_.domain
-        worth = (
-            f"worth {found.net_gain[best]:.3g}" if self.costs is not None else f"{found.share[best]:.0%} of the doubt"
-        )
         return Question(domain.features[domain.position(found.names[best])], worth)
 
 
@@ -96,12 +96,12 @@ class Case:
 
 def converse(case: Case, sure: float | None, most: int | None) -> str:
     """Ask until it is enough, and say why it was."""
-    say(f"Answer with {WORDS}.", likely(case))
+    say(INVITATION, likely(case))
     try:
         while True:
             _check_enough(case, sure, most)
-            _ask(case, case.question())
-            say(likely(case))
+            said = _ask(case, case.question())
+            say(said, likely(case))
     except Ended as end:
         return str(end)
 
@@ -113,28 +113,24 @@ def _check_enough(case: Case, sure: float | None, most: int | None) -> None:
         raise Ended(f"{most} questions were asked" if most != 1 else "one question was asked")
 
 
-def _ask(case: Case, question: Question) -> None:
-    """One question, asked again until the answer is one."""
+def _ask(case: Case, question: Question) -> str:
+    """One question, asked again until the answer is one; what the answer was taken for."""
     variable = question.variable
     say("", *_lines(len(case.answers) + 1, question))
     while True:
         text = _read()
-        if text == "back":
-            if case.answers:
-                say(f"taken back: {_name(case.answers.pop()[0])}")
-                return
-            say("there is no answer to take back")
-        elif text == "why":
-            say(why(case, 5))
-        elif text in NOT_KNOWN:
-            case.answers.append((variable.name, None))
-            return
-        else:
+        if text == "why":
+            say(why(case))
+        elif text != "back":
             try:
-                case.answers.append((variable.name, value_of(variable, text)))
-                return
+                case.answers.append((variable.name, None if text in NOT_KNOWN else value_of(variable, text)))
+                return _taken(case, variable)
             except UserError as error:
                 say(str(error))
+        elif case.answers:
+            return f"taken back: {_name(case.answers.pop()[0])}"
+        else:
+            say("there is no answer to take back")
 
 
 def _read() -> str:
@@ -163,16 +159,21 @@ def _lines(number: int, question: Question) -> list[str]:
     """The question: the column, and what can be answered."""
     variable = question.variable
     head = f"{number}. {_name(variable.name)}"
-    labels = [shortened(label, LONGEST_VALUE) for label in choices(variable)]
+    labels = [_value(label) for label in choices(variable)]
     if variable.cuts is not None:
-        return [f"{head}: a number ({question.worth})", f"   it counts as {', '.join(labels)}"]
+        return [f"{head}: a number ({question.worth})", f"   {', '.join(labels)}"]
     if is_numbered(variable):
         labels = [f"{place}) {label}" for place, label in enumerate(labels, 1)]
     together = "   ".join(labels)
-    return [
-        f"{head} ({question.worth})",
-        *(f"   {label}" for label in ([together] if len(together) < LINE else labels)),
-    ]
+    return [f"{head} ({question.worth})", *(f"   {line}" for line in ([together] if len(together) < LINE else labels))]
+
+
+def _taken(case: Case, variable: Variable) -> str:
+    """The last answer, as the network understands it."""
+    network = case.model.network_
+    code = int(network.encode(case.row)[network.domain.position(variable.name), 0])
+    texts = [*values_in_words(variable), f"{variable.name} is not known"]
+    return shortened(texts[code], LONGEST_NAME + LONGEST_VALUE)
 
 
 def _name(name: str) -> str:
@@ -181,15 +182,32 @@ def _name(name: str) -> str:
 
 def likely(case: Case) -> str:
     """The most probable classes, with their probabilities."""
-    posterior, labels = case.posterior(), case.model.network_.domain.target.labels
+    posterior, target = case.posterior(), case.model.network_.domain.target
     order = np.argsort(-posterior, kind="stable")
-    shown = [f"{shortened(labels[place], LONGEST_VALUE)} {posterior[place]:.1%}" for place in order[:SHOWN_CLASSES]]
+    shown = [f"{_value(target.labels[k])} {posterior[k]:.1%}" for k in order[:SHOWN_CLASSES]]
     if order.size > SHOWN_CLASSES:
         shown.append(f"{order.size - SHOWN_CLASSES} others {posterior[order[SHOWN_CLASSES:]].sum():.1%}")
-    return ", ".join(shown)
+    return f"{_name(target.name)}: {', '.join(shown)}"
 
 
-def why(case: Case, most: int) -> str:
+def outcome(case: Case, reason: str) -> str:
+    """The decision, how sure it is, and why."""
+    domain, posterior = case.model.network_.domain, case.posterior()
+    decision = case.decision(posterior)
+    lines = [
+        f"decision: {_value(domain.target.labels[decision])} (P = {probability_in_words(posterior, decision)})",
+        f"ended: {reason}",
+    ]
+    if case.costs is not None:
+        lines.insert(1, f"expected cost: {posterior @ case.costs[:, decision]:.4g}")
+    return printable("\n".join([*lines, likely(case), "", why(case)]))
+
+
+def _value(label: str) -> str:
+    return shortened(label, LONGEST_VALUE)
+
+
+def why(case: Case) -> str:
     """The contributions of what is known to the decision."""
-    decision = case.model.classes_[case.decision(case.posterior())]
-    return str(case.model.explain(case.row).text(0, label=decision, most=most))
+    decision = case.model.classes_.tolist()[case.decision(case.posterior())]
+    return case.model.explain(case.row).text(0, decision, REASONS)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from argparse import ArgumentParser, Namespace
+from collections.abc import Sequence
 from typing import Any
 
 from discbayes._text import nearest_first
@@ -30,7 +31,7 @@ Row 1 is the first row below the header. A number such as +1.3 is what a value a
 prior and all numbers add up to the log odds of the row. Without --row: the relevance of every column over all rows and,
 where the table has the classes, what leaving columns out would cost."""
 FORMATS = ("text", "csv", "json")
-MOST = 10
+MOST, MOST_RELEVANT = 10, 20
 
 
 def configure(parser: ArgumentParser) -> None:
@@ -45,7 +46,12 @@ def configure(parser: ArgumentParser) -> None:
     parser.add_argument("--keep", type=options.names, metavar="LIST", help="columns that must not change")
     parser.add_argument("--relevance", action="store_true", help="the relevance of all columns; so it is without --row")
     parser.add_argument("--target", metavar="COLUMN", help="the column with the classes (default: as the model has it)")
-    parser.add_argument("--most", type=options.at_least(1), metavar="K", help=f"columns in a text (default: {MOST})")
+    parser.add_argument(
+        "--most",
+        type=options.at_least(1),
+        metavar="K",
+        help=f"columns in a text (default: {MOST}, or {MOST_RELEVANT} without --row)",
+    )
     parser.add_argument("--format", choices=FORMATS, help="the form of the output (default: by its ending, or text)")
     parser.add_argument("-o", "--output", metavar="FILE", help="where it goes (default: stdout)")
     options.add_unknown(parser)
@@ -71,9 +77,8 @@ def _finish(parser: ArgumentParser, args: Namespace) -> None:
     args.format = args.format or _format_of(args.output)
     if args.most is not None and args.format != "text":
         parser.error("--most goes with --format text: a table has all columns")
-    if args.counterfactual and args.format == "csv":
-        parser.error("--counterfactual has no form as a table: use --format text or json")
-    args.most = args.most or MOST
+    if args.counterfactual and args.format == "csv" and (args.label or args.against):
+        parser.error("--class and --against are not in a table of changes: use --format text or json")
 
 
 def _format_of(output: str | None) -> str:
@@ -122,12 +127,19 @@ def _explained(
     progress.stage(f"explaining {len(numbers)} row{'s' if len(numbers) > 1 else ''}")
     explained = Explained(model.explain(rows, against=labels["against"]), numbers, labels["label"])
     if args.counterfactual:
-        keep = args.keep or ()
-        source.require(keep, "--keep")
+        keep = _kept(model, args.keep or ())
         explained.changes = [
             model.counterfactual(rows.slice(k, 1), target=labels["wanted"], keep=keep) for k in range(len(numbers))
         ]
-    return explained.written(args.format, args.most)
+    return explained.written(args.format, args.most or MOST)
+
+
+def _kept(model: BayesNetClassifier, names: Sequence[str]) -> list[str]:
+    columns = model.network_.domain.names
+    for name in names:
+        if name not in columns:
+            raise UserError(f"--keep {name!r} is none of the model's columns {listed(nearest_first(name, columns))}")
+    return list(names)
 
 
 def _relevance(
@@ -137,7 +149,7 @@ def _relevance(
     has_classes = args.target is not None or target in source.table.column_names
     y = classes_of(model, source, target) if has_classes else None
     progress.stage(f"explaining {X.num_rows} rows")
-    return relevance_as(model.relevance(X, y), args.format, args.most)
+    return relevance_as(model.relevance(X, y), args.format, args.most or MOST_RELEVANT)
 
 
 def _check_output(args: Namespace) -> None:

@@ -4,14 +4,16 @@ from __future__ import annotations
 
 import json
 import math
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from typing import Any
 
 import numpy as np
 
 from discbayes._leaves import need
 from discbayes._text import printable
-from discbayes.explanations import Explanation
+from discbayes.explanations.contributions import Explanation
+from discbayes.explanations.counterfactuals import Counterfactual
+from discbayes.explanations.relevance import Relevance
 from discbayes.explanations.wording import probability_in_words
 
 
@@ -33,7 +35,7 @@ class Explained:
     explanation: Explanation
     numbers: list[int]
     label: Any = None
-    changes: list[Any] | None = None
+    changes: list[Counterfactual] | None = None
 
     def written(self, form: str, most: int) -> Any:
         """A text, an arrow table, or a text of JSON."""
@@ -52,17 +54,22 @@ class Explained:
         sure = probability_in_words(found.posterior[row], decision)
         lines = [f"{head} (P = {sure})", found.text(row, self.label, most)]
         if self.changes is not None:
-            lines.append(self.changes[row].text())
+            lines += ["", self.changes[row].text()]
         return "\n".join(lines)
 
     def table(self) -> Any:
-        """A line for each row and column, columns in the order in which they become known."""
+        """A line for each row and column, columns as they become known; or for each change, where those are there."""
         pa, found = need("pyarrow"), self.explanation
+        if self.changes is not None:
+            tables = [change.to_frame("pyarrow") for change in self.changes]
+            rows = np.repeat(self.numbers, [table.num_rows for table in tables])
+            return pa.concat_tables(tables).add_column(0, "row", pa.array(rows))
         n_features, n_classes = len(found.names), len(found.labels)
         places = [found.class_of(row, self.label) for row in range(found.n_rows)]
         first = (np.arange(found.n_rows) * n_classes + places) * n_features
         lines = found.to_frame("pyarrow").take((first[:, None] + np.arange(n_features)).ravel())
-        return lines.set_column(0, "row", pa.array(np.repeat(self.numbers, n_features)))
+        lines = lines.set_column(0, "row", pa.array(np.repeat(self.numbers, n_features)))
+        return lines.rename_columns(["row", "class", "column", "value", "contribution", "given"])
 
     def data(self, row: int) -> dict[str, Any]:
         """One row for other programs."""
@@ -79,7 +86,7 @@ class Explained:
             "base": found.base[place],
             "contributions": [
                 {
-                    "feature": found.names[i],
+                    "column": found.names[i],
                     "value": found.values[row, i],
                     "contribution": parts[i],
                     "given": [found.names[j] for j in found.given(row, i)],
@@ -92,17 +99,33 @@ class Explained:
         return data if self.changes is None else {**data, "counterfactual": change_data(self.changes[row])}
 
 
-def change_data(change: Any) -> dict[str, Any]:
+def change_data(change: Counterfactual) -> dict[str, Any]:
     """A counterfactual for other programs."""
-    return {}
+    sets = [change, *change.alternatives] if change.found else []
+    return {
+        "found": change.found,
+        "proven": change.proven,
+        "choices": [
+            {"decision": one.label_after, "probability": one.probability, "changes": _changes(one)} for one in sets
+        ],
+    }
 
 
-def relevance_as(relevance: Any, form: str, most: int) -> Any:
+def _changes(change: Counterfactual) -> list[dict[str, Any]]:
+    pairs = zip(change.changes, change.numbers, strict=True)
+    return [
+        {"column": name, "from": before, "to": after, "nearest": None if number is None else number[1]}
+        for (name, before, after), number in pairs
+    ]
+
+
+def relevance_as(relevance: Relevance, form: str, most: int) -> Any:
     """The relevance of columns as a text, an arrow table, or a text of JSON."""
     if form == "csv":
         return relevance.to_frame("pyarrow")
     if form == "json":
-        return as_json(relevance.to_frame("pyarrow").to_pylist())
+        columns = relevance.to_frame("pyarrow").to_pylist()
+        return as_json({"rows": relevance.n_rows, "columns": columns, "hidden": asdict(relevance.hidden)})
     return printable(relevance.text(most))
 
 
