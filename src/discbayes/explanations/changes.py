@@ -193,7 +193,7 @@ class Changes:
         if self.wanted is None:
             looked_for = ~looked_for
         with np.errstate(invalid="ignore"):
-            ahead = log_joint[:, looked_for].max(axis=1) - log_joint[:, ~looked_for].max(axis=1)
+            ahead = log_joint[:, looked_for].max(axis=1, initial=-np.inf) - log_joint[:, ~looked_for].max(axis=1)
         return np.where(np.isnan(ahead), -np.inf, ahead)
 
     # ---- the search
