@@ -18,7 +18,7 @@ sys.path.insert(0, str(Path(__file__).parent))
 if numba.config.DISABLE_JIT:
     collect_ignore_glob = [
         "test_papers_*.py", "test_experiments*.py", "test_*compare.py", "test_*recipes.py", "test_baselines.py",
-        "test_statistics.py", "test_plot_*.py",
+        "test_statistics.py", "test_plot_*.py", "test_cli_explain.py",
     ]  # fmt: skip
 
 

@@ -22,7 +22,7 @@ from discbayes.explanations.wording import probability_in_words, values_in_words
 
 INVITATION = "Answer with a value or its number; nothing or ? if you do not know it; back, why or stop."
 NOT_KNOWN = ("", "?")
-NOTHING = 1e-9  # a smaller gain, in nats or in the unit of costs, is none
+NOTHING = 1e-9  # a smaller gain, in nats, is none
 LONGEST_NAME, LONGEST_VALUE, LINE = 80, 60, 100
 SHOWN_CLASSES, REASONS = 4, 5
 
@@ -82,8 +82,8 @@ class Case:
         if best is None:
             raise Ended("there is nothing left to ask")
         net = found.net_gain
-        if net is not None and net[best] <= NOTHING:
-            raise Ended("no question is worth its price")
+        if net is not None and net[best] <= 0:
+            raise Ended("no question is worth its price" if self.prices else "no question alone would save anything")
         if net is None and found.gain[best] <= NOTHING:
             raise Ended("no question that is left would tell more")
         worth = f"would take {found.share[best]:.0%} of the doubt" if net is None else f"would save {net[best]:.3g}"
