@@ -13,12 +13,13 @@ import pytest
 from discbayes.datasets import openml
 
 sys.path.insert(0, str(Path(__file__).parent))
+from browser import browser, open_page  # noqa: F401
 
 # The run without the compiler is there for the kernels; what stands far from them is tested with it alone.
 if numba.config.DISABLE_JIT:
     collect_ignore_glob = [
         "test_papers_*.py", "test_experiments*.py", "test_*compare.py", "test_*recipes.py", "test_baselines.py",
-        "test_statistics.py", "test_plot_*.py", "test_cli_explain.py",
+        "test_statistics.py", "test_plot_*.py", "test_page*.py", "test_cli_explain.py",
     ]  # fmt: skip
 
 

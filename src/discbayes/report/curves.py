@@ -113,7 +113,7 @@ def mean_curve(curves: Sequence[Curve], steps: bool) -> Curve:
 
 def _height_after(curve: Curve, grid: np.ndarray) -> np.ndarray:
     """The height of the step that ends at or after each place."""
-    heights: np.ndarray = curve.y[np.searchsorted(curve.x, grid, side="left")]
+    heights: np.ndarray = curve.y[np.searchsorted(curve.x, grid - 1e-9)]  # less what rounding may have added
     return heights
 
 

@@ -17,8 +17,8 @@ LETTERS = 48  # of a name in a table; the tooltip has the whole
 def name_html(name: str, letters: int = LETTERS) -> str:
     """A name or value as someone else wrote it: of limited width, and on its own in the direction of writing.
 
-    >>> name_html("a < b"), name_html("x" * 12, 5)
-    ('<bdi>a &lt; b</bdi>', '<bdi title="xxxxxxxxxxxx">xx…xx</bdi>')
+    >>> name_html("a < b"), name_html("abcdefghijkl", 5)
+    ('<bdi>a &lt; b</bdi>', '<bdi title="abcdefghijkl">abc…l</bdi>')
     """
     short = shortened(name, letters)
     whole = "" if short == name else f' title="{escaped(name)}"'
