@@ -97,6 +97,8 @@ def folder(tmp_path_factory):
         (SMOKER, "TRUE", True),
         (SMOKER, "yes", True),
         (SMOKER, "n", False),
+        (Variable("milk", "categorical", ("false", "true")), "Yes", "true"),
+        (Variable("vote", "categorical", ("n", "y")), "y", "y"),
         (Variable("code", "categorical", ("007", "10")), "10", "10"),
         (Variable("code", "categorical", ("007", "10")), "1", "007"),
     ],

@@ -83,8 +83,8 @@ def _place(variable: Variable, text: str) -> int | None:
     bare = text[1:-1] if len(text) > 1 and text[0] == text[-1] and text[0] in _QUOTES else text
     match = matcher(labels)
     found = next((match(given) for given in (text, bare) if match(given) in labels), None)
-    if found is None and variable.kind == "boolean":
-        found = _YES_NO.get(text.lower())
+    if found is None:
+        found = {worth(label): label for label in labels}.get(_YES_NO.get(text.lower(), ""))
     if found is None:
         alike = [label for label in labels if label.casefold() == bare.casefold()]
         found = alike[0] if len(alike) == 1 else None
