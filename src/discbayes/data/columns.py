@@ -108,10 +108,8 @@ class Levels:
         places = self.places[rows]
         if self.declared:
             return replace(self, places=places)
-        used = np.unique(places[places >= 0])
-        renumber = np.full(len(self.levels) + 1, -1, dtype=np.int32)  # the last entry serves place -1
-        renumber[used] = np.arange(used.size, dtype=np.int32)
-        return replace(self, places=renumber[places], levels=[self.levels[place] for place in used])
+        places, levels = only_used(places, self.levels)
+        return replace(self, places=places, levels=levels)
 
     def with_gaps(self, mask: np.ndarray) -> Levels:
         """The same column with some more cells missing."""
@@ -197,6 +195,13 @@ def is_gap(value: Any) -> bool:
     return bool(isinstance(value, (float, np.floating)) and value != value)
 
 
+def plain(value: Any) -> Any:
+    """A label as a plain Python scalar."""
+    if isinstance(value, str):
+        return str(value)
+    return value.item() if isinstance(value, np.generic) else value
+
+
 def factorize(values: Sequence[Any]) -> tuple[np.ndarray, list[Any]]:
     """Places into the list of distinct values, in order of appearance; gaps get place -1.
 
@@ -207,6 +212,19 @@ def factorize(values: Sequence[Any]) -> tuple[np.ndarray, list[Any]]:
     index = {value: place for place, value in enumerate(levels)}
     places = np.fromiter(map(index.get, values, repeat(-1)), dtype=np.int32, count=len(values))
     return places, levels
+
+
+def only_used(places: np.ndarray, levels: list[Any]) -> tuple[np.ndarray, list[Any]]:
+    """Places and levels without the levels that do not occur.
+
+    >>> only_used(np.array([2, -1, 0]), ["a", "b", "c"])
+    (array([ 1, -1,  0], dtype=int32), ['a', 'c'])
+    """
+    occurs = np.zeros(len(levels) + 1, dtype=bool)
+    occurs[places] = True  # the last entry serves place -1
+    occurs[-1] = False
+    renumber = np.where(occurs, np.cumsum(occurs) - 1, -1).astype(np.int32)
+    return renumber[places], [level for level, used in zip(levels, occurs, strict=False) if used]
 
 
 def find_column(column: Any, names: list[str]) -> int | None:

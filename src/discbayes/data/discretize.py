@@ -32,7 +32,11 @@ class CutPointDiscretizer(OneToOneFeatureMixin, TransformerMixin, BaseEstimator)
 
     def find_cuts(self, pieces: list[Piece], names: list[str], labels: Labels) -> dict[int, np.ndarray]:
         """The cut points by column position, for columns and labels that have been checked."""
-        return fit_cuts(pieces, names, labels, self._begins, self.n_jobs)
+        return fit_cuts(pieces, names, labels, self.cut, self.n_jobs)
+
+    def cut(self, histogram: Histogram, n_classes: int) -> np.ndarray:
+        """The cut points of one column."""
+        return histogram.cut_points(self._begins(histogram, n_classes))
 
     def _fit(self, X: np.ndarray, y: np.ndarray | None, sample_weight: Any) -> None:
         weight, kept = check_weight(sample_weight, X.shape[0])
@@ -190,13 +194,9 @@ class EqualFrequencyDiscretizer(CutPointDiscretizer):
         self._fit(X, None, sample_weight)
         return self
 
-    def find_cuts(self, pieces: list[Piece], names: list[str], labels: Labels) -> dict[int, np.ndarray]:
-        """The cut points by column position, for columns and labels that have been checked."""
+    def _begins(self, histogram: Histogram, n_classes: int) -> np.ndarray:
         if not isinstance(self.n_bins, (int, np.integer)) or self.n_bins < 1:
             raise ValueError(f"n_bins must be a whole number of at least 1, got {self.n_bins!r}")
-        return super().find_cuts(pieces, names, labels)
-
-    def _begins(self, histogram: Histogram, n_classes: int) -> np.ndarray:
         begins = np.zeros(histogram.values.size, dtype=bool)
         below = np.cumsum(histogram.value_weights)
         if below.size < 2:

@@ -12,14 +12,20 @@ import numpy as np
 from discbayes.data.codebook import Codebook
 from discbayes.data.columns import Table, default_names
 from discbayes.data.domain import Domain, Encoded, Variable
-from discbayes.data.fitting import Target, fit_variables, resolve, resolve_discretizer
-from discbayes.data.reading import plain, read_table
-from discbayes.data.targets import check_weight, classes_and_codes, label_array
+from discbayes.data.fitting import Declared, Target, fit_variables, resolve, resolve_discretizer
+from discbayes.data.reading import read_table
+from discbayes.data.targets import (
+    check_weight,
+    classes_and_codes,
+    label_array,
+    target_variable,
+    warn_of_light_weights,
+)
 
 _MISSING = ("available", "value", "drop", "error")
 _UNKNOWN = ("marginalize", "error")
+EVERY_ROW = "every row has a gap, so that none is left to learn from; "
 _FEW_ROWS = 10  # with fewer rows, nothing but new values in a column is no sign of a mistake
-_LIGHT = 0.1  # of the number of rows: weights that sum to less are probably shares, not counts
 
 
 class FrameEncoder:
@@ -119,16 +125,24 @@ class FrameEncoder:
         """
         table, labels, weight, kept = self._select_rows(read_table(X), y, sample_weight)
         classes, codes = classes_and_codes(labels)
-        declared = resolve(self.categorical, self.domains, table.names)
         discretizer = resolve_discretizer(self.discretizer, self.n_jobs)
         target = Target(labels, codes, classes, weight)
-        features = fit_variables(table, target, declared, discretizer, self.n_jobs)
-        if self.missing == "value":
-            gaps = table.gap_counts() > 0
-            features = [replace(v, missing_value=bool(gap)) for v, gap in zip(features, gaps, strict=True)]
-        self._adopt(Domain(tuple(features), _target_variable(y, classes, table.names)), classes)
+        features = fit_variables(table, target, self.declared(table.names), discretizer, self.n_jobs)
+        self.adopt(
+            features, table.gap_counts(), target_variable(getattr(y, "name", None), classes, table.names), classes
+        )
         self.kept_rows_ = kept
-        return Encoded(self._encode_fitted(table, list(declared.domains)), self.domain_, codes, weight)
+        return Encoded(self.encode_fitted(table), self.domain_, codes, weight)
+
+    def declared(self, names: list[str]) -> Declared:
+        """What the settings say about the columns of a table."""
+        return resolve(self.categorical, self.domains, names)
+
+    def adopt(self, features: Sequence[Variable], gaps: np.ndarray, target: Variable, classes: np.ndarray) -> None:
+        """Take variables that were learned from a table, with the number of gaps in each, as the domain."""
+        if self.missing == "value":
+            features = [replace(v, missing_value=bool(gap)) for v, gap in zip(features, gaps, strict=True)]
+        self._adopt(Domain(tuple(features), target), classes)
 
     def _select_rows(
         self, table: Table, y: Any, sample_weight: Any
@@ -136,29 +150,22 @@ class FrameEncoder:
         """Leave out the rows that do not count; check what has to be checked on those that do."""
         labels = label_array(y, table.n_rows)
         weight, kept = check_weight(sample_weight, table.n_rows)
-        if weight is not None and weight.sum() < _LIGHT * weight.size:
-            warnings.warn(
-                f"the sample weights sum to {weight.sum():.3g} for {weight.size} rows. They count as numbers of rows, "
-                "in cutting and smoothing too: scale them to a mean of 1 unless you mean that",
-                stacklevel=2,
-            )
+        if weight is not None:
+            warn_of_light_weights(float(weight.sum()), weight.size)
         if kept is not None:
             table, labels = table.take(kept), labels[kept]
-        if self.missing == "error":
-            _refuse_gaps(table)
-        if self.missing != "drop":
-            return table, labels, weight, kept
-        complete = table.complete_rows()
-        if complete.all():
+        complete = rows_without_gaps(table, self.missing)
+        if complete is None:
             return table, labels, weight, kept
         if not complete.any():
-            _refuse_gaps(table, "every row has a gap, so that none is left to learn from; ")
+            refuse_gaps(table.names, table.gap_counts(), EVERY_ROW)
         kept = complete if kept is None else _within(kept, complete)
         return table.take(complete), labels[complete], None if weight is None else weight[complete], kept
 
-    def _encode_fitted(self, table: Table, declared: list[int]) -> np.ndarray:
+    def encode_fitted(self, table: Table) -> np.ndarray:
+        """The codes of rows that the domain was learned from: gaps become a value where they are one."""
         codes = self._codebook.encode(table, self.n_jobs)
-        for position in declared:
+        for position in self.declared(table.names).domains:
             self._refuse_unseen(table, codes, position, "add it to the domains of the column, or mark it as missing")
         for row, variable in zip(codes, self.domain_.features, strict=True):
             if variable.missing_value:
@@ -253,23 +260,23 @@ def _within(kept: np.ndarray, complete: np.ndarray) -> np.ndarray:
     return rows
 
 
-def _refuse_gaps(table: Table, reason: str = "") -> None:
-    counts = table.gap_counts()
+def rows_without_gaps(table: Table, missing: str) -> np.ndarray | None:
+    """The mask of the rows that the rule for missing values keeps; None where it keeps all, or refuses none."""
+    if missing == "error":
+        refuse_gaps(table.names, table.gap_counts())
+    if missing != "drop":
+        return None
+    complete = table.complete_rows()
+    return None if complete.all() else complete
+
+
+def refuse_gaps(names: list[str], counts: np.ndarray, reason: str = "") -> None:
+    """Refuse a table in which columns have gaps, so many each."""
     if not counts.any():
         return
     worst = [at for at in np.argsort(-counts, kind="stable")[:10] if counts[at]]
-    listed = ", ".join(f"{table.names[at]!r} ({counts[at]})" for at in worst)
+    listed = ", ".join(f"{names[at]!r} ({counts[at]})" for at in worst)
     raise ValueError(
         f"X has missing values (NaN): {reason}columns with gaps: {listed}. "
         'missing="available" learns from what is there'
     )
-
-
-def _target_variable(y: Any, classes: np.ndarray, features: list[str]) -> Variable:
-    name = getattr(y, "name", None)
-    if not isinstance(name, str) or name in ("", *features):
-        name = "class"
-    while name in features:
-        name += "_"
-    kind = "boolean" if classes.dtype == bool else "categorical"
-    return Variable(name, kind, tuple(plain(value) for value in classes.tolist()))

@@ -12,11 +12,11 @@ import numpy as np
 from sklearn.base import clone
 from sklearn.utils.validation import has_fit_parameter
 
-from discbayes.data.columns import Block, Levels, Table, find_column, is_gap, kernel_array, looks_numeric
+from discbayes.data.columns import Block, Levels, Table, find_column, is_gap, kernel_array, looks_numeric, plain
 from discbayes.data.discretize import CutPointDiscretizer, EqualFrequencyDiscretizer, MDLPDiscretizer
 from discbayes.data.domain import Variable
 from discbayes.data.histogram import Labels, Piece, column_ranges, refuse_infinite, table_offsets
-from discbayes.data.reading import check_levels, plain
+from discbayes.data.reading import check_levels
 from discbayes.engine import parallel_map
 from discbayes.kernels.encoding import mark_present
 
@@ -109,7 +109,9 @@ def fit_variables(
     pieces: list[Piece] = []
     for part in table.parts:
         if isinstance(part, Levels):
-            found[part.position] = _levels_variable(part, table.names[part.position], declared)
+            n_present = int(np.count_nonzero(part.places >= 0))
+            seen = SeenLabels(part.levels, part.declared, part.text, n_present)
+            found[part.position] = labels_variable(seen, table.names[part.position], part.position, declared)
             continue
         open_columns = _settle(part, table.names, declared, found)
         as_values = np.array([discretizer is None or part.positions[j] in declared.categories for j in open_columns])
@@ -123,43 +125,59 @@ def _settle(block: Block, names: list[str], declared: Declared, found: dict[int,
     """Give columns whose values are known beforehand their variables; return the other columns."""
     left = []
     for j, at in enumerate(block.positions.tolist()):
-        if at in declared.domains:
-            found[at] = Variable(names[at], "categorical", declared.domains[at])
-        elif block.boolean:
-            found[at] = Variable(names[at], "boolean", (False, True))
-        else:
+        settled = settled_variable(names[at], at, block.boolean, declared)
+        if settled is None:
             left.append(j)
+        else:
+            found[at] = settled
     return np.array(left, dtype=np.int64)
 
 
-def _levels_variable(part: Levels, name: str, declared: Declared) -> Variable:
-    if part.position in declared.domains:
-        return Variable(name, "categorical", declared.domains[part.position])
-    if part.declared:
-        return Variable(name, "categorical", tuple(part.levels))
-    if part.text and part.position not in declared.categories:
-        _warn_of_numbers(part, name)
-        _refuse_free_text(part, name)
-    return Variable(name, "categorical", tuple(sorted(part.levels)))
+def settled_variable(name: str, position: int, boolean: bool, declared: Declared) -> Variable | None:
+    """The variable of a column of numbers or booleans whose values are known beforehand; None for others."""
+    if position in declared.domains:
+        return Variable(name, "categorical", declared.domains[position])
+    return Variable(name, "boolean", (False, True)) if boolean else None
 
 
-def _warn_of_numbers(part: Levels, name: str) -> None:
+@dataclass(frozen=True)
+class SeenLabels:
+    """What the values of a column of labels follow from: as in `Levels`, with the number of rows that are no gaps."""
+
+    levels: Sequence[Any]
+    declared: bool
+    text: bool
+    n_present: int
+
+
+def labels_variable(seen: SeenLabels, name: str, position: int, declared: Declared) -> Variable:
+    """The variable of a column of labels."""
+    if position in declared.domains:
+        return Variable(name, "categorical", declared.domains[position])
+    if seen.declared:
+        return Variable(name, "categorical", tuple(seen.levels))
+    if seen.text and position not in declared.categories:
+        _warn_of_numbers(seen, name)
+        _refuse_free_text(seen, name)
+    return Variable(name, "categorical", tuple(sorted(seen.levels)))
+
+
+def _warn_of_numbers(seen: SeenLabels, name: str) -> None:
     """Say so where a column of text is a column of numbers but for a word or two that probably mark gaps."""
-    words = [level for level in part.levels if not looks_numeric(level)]
-    if 0 < len(words) <= 2 and len(part.levels) >= _MANY_NUMBERS:
+    words = [level for level in seen.levels if not looks_numeric(level)]
+    if 0 < len(words) <= 2 and len(seen.levels) >= _MANY_NUMBERS:
         warnings.warn(
-            f"column {name!r} is text, so each of its {len(part.levels)} values is a category, but all of them are "
+            f"column {name!r} is text, so each of its {len(seen.levels)} values is a category, but all of them are "
             f"numbers except {', '.join(map(repr, words))}: if that stands for missing, replace it by None",
             stacklevel=2,
         )
 
 
-def _refuse_free_text(part: Levels, name: str) -> None:
-    rows = int(np.count_nonzero(part.places >= 0))
-    if len(part.levels) > _TEXT_VALUES and 2 * len(part.levels) > rows:
+def _refuse_free_text(seen: SeenLabels, name: str) -> None:
+    if len(seen.levels) > _TEXT_VALUES and 2 * len(seen.levels) > seen.n_present:
         raise ValueError(
-            f"column {name!r} looks like free text or an identifier: {len(part.levels)} distinct "
-            f"strings in {rows} rows ({part.levels[0]!r:.60} for example). Drop it, group its "
+            f"column {name!r} looks like free text or an identifier: {len(seen.levels)} distinct "
+            f"strings in {seen.n_present} rows ({seen.levels[0]!r:.60} for example). Drop it, group its "
             f"values, or declare it with categorical=[{name!r}]"
         )
 
@@ -177,18 +195,24 @@ def _value_variables(block: Block, columns: np.ndarray, names: list[str], n_jobs
         counted = span <= max(_COUNT_SPAN, block.data.shape[0])
         values = _present(block, columns[counted], low_high[:, counted], n_jobs)
         for j, present in zip(columns[counted], values, strict=True):
-            found[int(block.positions[j])] = _category(names[block.positions[j]], present)
+            found[int(block.positions[j])] = number_category(names[block.positions[j]], present)
 
     def run(j: int) -> tuple[int, Variable]:
         at = int(block.positions[j])
-        column = block.column(j)
-        refuse_infinite(column, names[at])
-        return at, _category(names[at], np.unique(column[~np.isnan(column)]))
+        return at, number_category(names[at], distinct_numbers(block, j, names[at]))
 
     return found | dict(parallel_map(run, columns[~counted].tolist(), n_jobs, work=50 * block.data.size))
 
 
-def _category(name: str, values: np.ndarray) -> Variable:
+def distinct_numbers(block: Block, j: int, name: str) -> np.ndarray:
+    """The numbers that occur in a column of a block, in rising order; of the two zeros the positive one."""
+    column = block.column(j)
+    refuse_infinite(column, name)
+    return np.unique(column[~np.isnan(column)]) + column.dtype.type(0)
+
+
+def number_category(name: str, values: np.ndarray) -> Variable:
+    """The variable whose values are some numbers in rising order."""
     return Variable(name, "categorical", tuple(values.tolist()))
 
 

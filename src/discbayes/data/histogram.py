@@ -1,13 +1,17 @@
 """Cut points from histograms: the distinct values of a column, and the class weights at each.
 
 Both discretisers need no more of a column than this. Integers of a small range are counted; anything else is
-sorted, once.
+sorted, once. Entries stand in the order of values and, within a value, of classes, and the weight of an entry is
+the sum of the weights of its rows, one after the other in the order of the rows: the same bits whether the rows come
+all at once or in batches.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from functools import cached_property
+from typing import Any
 
 import numpy as np
 
@@ -21,17 +25,133 @@ _LEAST_LIMIT = 1 << 12
 
 @dataclass(frozen=True)
 class Histogram:
-    """Distinct values in rising order; value ``d`` has (class, weight) at ``starts[d] .. starts[d+1]``."""
+    """Distinct values in rising order; value ``d`` has (class, weight) at ``starts[d] .. starts[d+1]``.
+
+    Where ``lows`` are given, value ``d`` stands for rows between ``lows[d]`` and itself.
+    """
 
     values: np.ndarray
     starts: np.ndarray
     classes: np.ndarray
     weights: np.ndarray
+    lows: np.ndarray | None = None
+
+    @classmethod
+    def empty(cls) -> Histogram:
+        """The histogram of no rows."""
+        return cls(np.zeros(0), np.zeros(1, np.int64), np.zeros(0, np.int64), np.zeros(0))
 
     @property
     def value_weights(self) -> np.ndarray:
         """The weight of each value, over all classes."""
         return np.add.reduceat(self.weights, self.starts[:-1]) if self.values.size else np.zeros(0)
+
+    def added(self, column: np.ndarray, labels: Labels) -> Histogram:
+        """The histogram with more rows, whose values are finite."""
+        if not column.size:
+            return self
+        distinct, place = _distinct(column)
+        values = np.union1d(self.values, distinct)
+        k = labels.n_classes
+        rows = np.searchsorted(values, distinct)[place] * k + labels.y
+        row_cells, row_at = _distinct(rows)
+        own = self._cells(values, k)
+        cells = np.union1d(own, row_cells)
+        weights = np.zeros(cells.size)
+        weights[np.searchsorted(cells, own)] = self.weights
+        np.add.at(weights, np.searchsorted(cells, row_cells)[row_at], labels.weight)
+        return _from_entries(values, cells, weights, k)
+
+    def merged(self, other: Histogram) -> Histogram:
+        """The histogram of the rows of both."""
+        values = np.union1d(self.values, other.values)
+        k = 1 + max((int(part.classes.max()) for part in (self, other) if part.classes.size), default=0)
+        keys = np.concatenate([self._cells(values, k), other._cells(values, k)])
+        cells, at = np.unique(keys, return_inverse=True)
+        weights = np.bincount(at, np.concatenate([self.weights, other.weights]), cells.size)
+        lows = None
+        if self.lows is not None or other.lows is not None:
+            lows = values.copy()
+            for part in (self, other):
+                at = np.searchsorted(values, part.values)
+                lows[at] = np.minimum(lows[at], part.values if part.lows is None else part.lows)
+        return _from_entries(values, cells, weights, k, lows)
+
+    def coarsened(self, most: float) -> Histogram:
+        """The histogram with neighbours put together as long as they weigh no more than ``most`` in all.
+
+        A value that weighs more than half of that stays alone.
+        """
+        weight = self.value_weights
+        alone = weight > most / 2
+        stretch = np.floor((np.cumsum(weight) - weight) / (most / 2))
+        starts_new = np.ones(weight.size, dtype=bool)
+        starts_new[1:] = (stretch[1:] != stretch[:-1]) | alone[1:] | alone[:-1]
+        first = np.flatnonzero(starts_new)
+        values = self.values[np.append(first[1:], weight.size) - 1]
+        k = 1 + int(self.classes.max(initial=0))
+        cells, at = np.unique(self._cells(values, k), return_inverse=True)
+        weights = np.bincount(at, self.weights, cells.size)
+        lows = np.minimum.reduceat(self.values if self.lows is None else self.lows, first)
+        return _from_entries(values, cells, weights, k, lows)
+
+    def recoded(self, codes: np.ndarray) -> Histogram:
+        """The same rows with class ``c`` called ``codes[c]``."""
+        k = codes.size
+        value = np.repeat(np.arange(self.values.size), np.diff(self.starts))
+        order = np.argsort(value * k + codes[self.classes])
+        return replace(self, classes=codes[self.classes][order], weights=self.weights[order])
+
+    def cut_points(self, begins: np.ndarray) -> np.ndarray:
+        """Midway between neighbours, below the values at which an interval begins; at the upper one if none is between.
+
+        Where values stand for ranges that overlap, the cut is between their greatest values.
+        """
+        at = np.flatnonzero(begins)
+        low, high = self.values[at - 1], self.values[at]
+        if self.lows is not None:
+            high = np.where(self.lows[at] > low, self.lows[at], high)
+        with np.errstate(over="ignore"):
+            middle = (low + high) / 2
+        middle = np.where(np.isfinite(middle), middle, low / 2 + high / 2)
+        return np.where((low < middle) & (middle <= high), middle, high)
+
+    def _cells(self, values: np.ndarray, k: int) -> np.ndarray:
+        """A number for each entry, by the first of some values at or above its own, and by its class."""
+        place = np.searchsorted(values, self.values)
+        return np.repeat(place, np.diff(self.starts)) * k + self.classes
+
+
+def _from_entries(
+    values: np.ndarray, cells: np.ndarray, weights: np.ndarray, k: int, lows: np.ndarray | None = None
+) -> Histogram:
+    """The histogram of values that all occur, from the rising numbers of its entries."""
+    starts = np.searchsorted(cells, np.arange(values.size + 1) * k)
+    return Histogram(values, starts, cells % k, weights, lows)
+
+
+def _distinct(column: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """The distinct numbers in rising order, and the place of each row among them; few whole numbers are not sorted."""
+    whole = _whole_places(column, max(_LEAST_LIMIT, 4 * column.size))
+    if whole is None:
+        return np.unique(column, return_inverse=True)
+    low, span, places = whole
+    seen = np.zeros(span, dtype=bool)
+    seen[places] = True
+    return np.flatnonzero(seen) + low, (np.cumsum(seen) - 1)[places]
+
+
+def _whole_places(column: np.ndarray, most: float) -> tuple[Any, int, np.ndarray] | None:
+    """The least number, the length of the range and the place in it, of whole numbers; None where it is longer."""
+    low = column.min()
+    with np.errstate(over="ignore"):
+        span = float(column.max()) - float(low) + 1.0
+    if not span <= most or abs(float(low)) > 2**52:
+        return None
+    places = (column - low).astype(np.int64)
+    if not np.array_equal(places, column - low) or low != np.floor(low):
+        return None
+    return low, int(span), places
 
 
 @dataclass(frozen=True)
@@ -46,6 +166,11 @@ class Labels:
         """The labels of some rows."""
         return Labels(self.y[rows], self.weight[rows], self.n_classes)
 
+    @cached_property
+    def whole(self) -> bool:
+        """Whether the weights are whole numbers, so that any order of adding gives the same bits."""
+        return bool((self.weight == np.floor(self.weight)).all())
+
     @property
     def cell_limit(self) -> int:
         """Up to so many cells (value, class), counting beats sorting and takes little memory."""
@@ -53,7 +178,7 @@ class Labels:
 
 
 CutRule = Callable[[Histogram, int], np.ndarray]
-"""From a histogram and the number of classes: which values begin a new interval."""
+"""From a histogram and the number of classes to the cut points."""
 
 
 Piece = tuple[Block, np.ndarray]
@@ -83,8 +208,7 @@ def fit_cuts(
             histograms = [_column_histogram(block, int(columns[0]), names, labels)]
         at = block.positions[columns]
         return {
-            int(position): _cut_points(histogram.values, rule(histogram, labels.n_classes))
-            for position, histogram in zip(at, histograms, strict=True)
+            int(position): rule(histogram, labels.n_classes) for position, histogram in zip(at, histograms, strict=True)
         }
 
     found: dict[int, np.ndarray] = {}
@@ -156,27 +280,27 @@ def refuse_infinite(column: np.ndarray, name: str) -> None:
 
 def _integral_histogram(column: np.ndarray, labels: Labels) -> Histogram | None:
     """Count floats that are whole numbers of a small range; None where they are not."""
-    low = column.min()
-    with np.errstate(over="ignore"):
-        span = column.max() - low + 1.0
-    if not span * labels.n_classes <= labels.cell_limit or abs(low) > 2**52:
+    whole = _whole_places(column, labels.cell_limit / labels.n_classes)
+    if whole is None:
         return None
-    places = (column - low).astype(np.int64)
-    if not np.array_equal(places, column - low) or low != np.floor(low):
-        return None
-    return _from_cells(np.arange(int(span)) + low, _cells(places, int(span), labels))
+    low, span, places = whole
+    return _from_cells(np.arange(span) + low, _cells(places, span, labels))
 
 
 def _sorted_histogram(column: np.ndarray, labels: Labels) -> Histogram:
-    order = np.argsort(column)
+    order = np.argsort(column, kind=None if labels.whole else "stable")
     rising = column[order]
     new = np.concatenate([[True], rising[1:] != rising[:-1]])
     values = rising[new]
-    labels = labels.take(order)
+    place, labels = np.cumsum(new) - 1, labels.take(order)
     if values.size * labels.n_classes <= labels.cell_limit:
-        return _from_cells(values, _cells(np.cumsum(new) - 1, values.size, labels))
-    starts = np.append(np.flatnonzero(new), column.size)
-    return Histogram(values, starts, labels.y, labels.weight)
+        return _from_cells(values, _cells(place, values.size, labels))
+    keys = place * labels.n_classes + labels.y
+    order = np.argsort(keys, kind="stable")  # quick, since nearly all are in order
+    keys = keys[order]
+    new = np.concatenate([[True], keys[1:] != keys[:-1]])
+    weights = np.bincount(np.cumsum(new) - 1, labels.weight[order])
+    return _from_entries(values, keys[new], weights, labels.n_classes)
 
 
 def _cells(places: np.ndarray, n_values: int, labels: Labels) -> np.ndarray:
@@ -194,13 +318,3 @@ def _from_cells(values: np.ndarray, cells: np.ndarray) -> Histogram:
         classes=classes.astype(np.int64),
         weights=cells[rows, classes],
     )
-
-
-def _cut_points(values: np.ndarray, begins: np.ndarray) -> np.ndarray:
-    """Midway between neighbours; at the upper one where no number lies between them."""
-    at = np.flatnonzero(begins)
-    low, high = values[at - 1], values[at]
-    with np.errstate(over="ignore"):
-        middle = (low + high) / 2
-    middle = np.where(np.isfinite(middle), middle, low / 2 + high / 2)
-    return np.where((low < middle) & (middle <= high), middle, high)

@@ -12,7 +12,7 @@ import narwhals as nw
 import numpy as np
 from narwhals.exceptions import DuplicateError
 
-from discbayes.data.columns import Block, Levels, Part, Table, default_names, factorize, is_gap
+from discbayes.data.columns import Block, Levels, Part, Table, default_names, factorize, is_gap, only_used, plain
 
 _TEMPORAL = (datetime.date, datetime.time, datetime.timedelta, np.datetime64, np.timedelta64)
 _INT64_MAX = np.iinfo(np.int64).max
@@ -83,7 +83,7 @@ def _read_series(series: nw.Series[Any], position: int, name: str) -> Part:
     if dtype in (nw.Categorical, nw.Enum):
         return _read_categories(series, position, name)
     if dtype == nw.String:
-        places, levels = factorize(series.to_list())
+        places, levels = _factorize_series(series)
         return Levels(position, places, levels, text=True)
     if dtype == nw.Object:
         return read_objects(series.to_list(), position, name)
@@ -111,13 +111,27 @@ def _read_categories(series: nw.Series[Any], position: int, name: str) -> Levels
         levels = [plain(value) for value in native.cat.categories.tolist()]
         check_levels(levels, name)
         return Levels(position, native.cat.codes.to_numpy().astype(np.int32), levels, declared=True)
-    places, seen = factorize(series.to_list())
+    places, seen = _factorize_series(series)
     if series.dtype != nw.Enum:
         return Levels(position, places, seen)
     levels = list(series.dtype.categories)  # type: ignore[attr-defined]
     index = {value: place for place, value in enumerate(levels)}
     to_declared = np.array([index[value] for value in seen] + [-1], dtype=np.int32)
     return Levels(position, to_declared[places], levels, declared=True)
+
+
+def _factorize_series(series: nw.Series[Any]) -> tuple[np.ndarray, list[Any]]:
+    """As `factorize`; arrow numbers the values of a column itself, many times as fast."""
+    if not series.implementation.is_pyarrow():
+        return factorize(series.to_list())
+    native = series.to_native()
+    coded = native.unify_dictionaries() if hasattr(native.type, "value_type") else native.dictionary_encode()
+    if not coded.num_chunks:
+        return factorize([])
+    numbers = [chunk.indices.cast("int32").fill_null(-1).to_numpy() for chunk in coded.chunks]
+    of_number, levels = factorize(coded.chunk(0).dictionary.to_pylist())
+    places = np.append(of_number, np.int32(-1))[np.concatenate(numbers)]
+    return only_used(places, levels)
 
 
 def _refuse_type(name: str, dtype: str, temporal: bool) -> NoReturn:
@@ -246,13 +260,6 @@ def _refuse_object(values: list[Any], name: str) -> NoReturn:
         f"column {name!r}, row {row}: argument must be a string or a number, not {type(value).__name__!r}; "
         "convert the column or drop it"
     )
-
-
-def plain(value: Any) -> Any:
-    """A label as a plain Python scalar."""
-    if isinstance(value, str):
-        return str(value)
-    return value.item() if isinstance(value, np.generic) else value
 
 
 def check_levels(levels: list[Any], name: str) -> None:

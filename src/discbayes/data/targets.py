@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
-from typing import Any
+import warnings
+from typing import Any, NoReturn
 
 import numpy as np
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import column_or_1d
 
-from discbayes.data.columns import factorize, is_gap
+from discbayes.data.columns import factorize, is_gap, plain
+from discbayes.data.domain import Variable
+
+_LIGHT = 0.1  # of the number of rows: weights that sum to less are probably shares, not counts
 
 
 def check_weight(sample_weight: Any, n_rows: int) -> tuple[np.ndarray | None, np.ndarray | None]:
@@ -21,17 +25,20 @@ def check_weight(sample_weight: Any, n_rows: int) -> tuple[np.ndarray | None, np
     """
     if sample_weight is None:
         return None, None
-    weight = np.array(sample_weight, dtype=np.float64)
-    if weight.ndim == 0:
-        weight = np.full(n_rows, float(weight))
-    _check_weight_values(weight, n_rows)
+    weight = weight_array(sample_weight, n_rows)
+    if not (weight > 0).any():
+        refuse_zero_weights()
     kept = None if (weight > 0).all() else weight > 0
     if kept is not None:
         weight = weight[kept]
     return (None if (weight == 1).all() else weight), kept
 
 
-def _check_weight_values(weight: np.ndarray, n_rows: int) -> None:
+def weight_array(sample_weight: Any, n_rows: int) -> np.ndarray:
+    """One finite weight of zero or more for each row."""
+    weight = np.array(sample_weight, dtype=np.float64)
+    if weight.ndim == 0:
+        weight = np.full(n_rows, float(weight))
     if weight.shape != (n_rows,):
         raise ValueError(f"sample_weight has shape {weight.shape}, but X has {n_rows} rows: pass one weight per row")
     if not np.isfinite(weight).all():
@@ -40,8 +47,22 @@ def _check_weight_values(weight: np.ndarray, n_rows: int) -> None:
     if (weight < 0).any():
         row = int(np.flatnonzero(weight < 0)[0])
         raise ValueError(f"sample_weight is negative, {weight[row]} in row {row}: weights are zero or more")
-    if not (weight > 0).any():
-        raise ValueError("every sample_weight is zero: at least one row must have a positive weight")
+    return weight
+
+
+def refuse_zero_weights() -> NoReturn:
+    """Say that no row counts."""
+    raise ValueError("every sample_weight is zero: at least one row must have a positive weight")
+
+
+def warn_of_light_weights(total: float, n_rows: int) -> None:
+    """Say so where weights are probably shares of rows, not numbers of them."""
+    if total < _LIGHT * n_rows:
+        warnings.warn(
+            f"the sample weights sum to {total:.3g} for {n_rows} rows. They count as numbers of rows, "
+            "in cutting and smoothing too: scale them to a mean of 1 unless you mean that",
+            stacklevel=2,
+        )
 
 
 def label_array(y: Any, n_rows: int | None) -> np.ndarray:
@@ -116,3 +137,13 @@ def classes_and_codes(labels: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     rank = np.empty(order.size, dtype=np.int64)
     rank[order] = np.arange(order.size)
     return classes[order], rank[places]
+
+
+def target_variable(name: Any, classes: np.ndarray, features: list[str]) -> Variable:
+    """The class as a variable, under the name that it has in the data unless a feature is called that."""
+    if not isinstance(name, str) or name in ("", *features):
+        name = "class"
+    while name in features:
+        name += "_"
+    kind = "boolean" if classes.dtype == bool else "categorical"
+    return Variable(name, kind, tuple(plain(value) for value in classes.tolist()))
