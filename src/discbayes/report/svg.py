@@ -18,7 +18,7 @@ from discbayes.report.text import escaped, width_of
 N_SERIES = 8
 Numbers = Sequence[float] | np.ndarray
 _WIDTH, _HEIGHT = 360.0, 250.0
-_LETTER = 6.8  # mean width of a letter of the ticks
+_LETTER = 7.4  # mean width of a letter of the ticks
 _TOP, _BOTTOM, _RIGHT, _GAP = 28.0, 46.0, 20.0, 8.0
 _STEPS = (1.0, 2.0, 2.5, 5.0, 10.0)
 
