@@ -419,6 +419,7 @@ def test_iris_is_asked_for_petals(run, folder):
         "   < 2.45, [2.45, 4.75), >= 4.75\n"
         "petal length (cm) in [2.45, 4.75)\n"
         "class: versicolor 91.9%, virginica 6.3%, setosa 1.8%\n"
+        "\n"
     )
     assert out.splitlines()[:4] == [
         "decision: versicolor (P = 0.919)",
@@ -594,7 +595,7 @@ def test_a_prompt_is_for_people_only(run, folder, monkeypatch, capsys):
 
     monkeypatch.setattr(sys, "stdin", Terminal("stop\n"))
     assert main(["ask", str(folder / "iris.json")]) == 0
-    assert capsys.readouterr().err.endswith("\n> ")
+    assert capsys.readouterr().err.endswith("\n> \n")
 
 
 def test_one_class_has_nothing_to_ask(run, tmp_path):
@@ -673,4 +674,4 @@ def test_the_program_takes_answers_from_a_pipe(folder):
     assert done.returncode == 0
     assert done.stdout.startswith("decision: versicolor (P = 0.812)\nended: sure enough (P ≥ 0.8)\n")
     assert done.stderr.startswith(INVITATION)
-    assert "> \n" not in done.stderr
+    assert "\n> " not in done.stderr

@@ -89,10 +89,14 @@ def run(args: Namespace) -> None:
     try:
         reason = converse(case, args.sure, args.most)
     except KeyboardInterrupt:
-        say("")
-        print(outcome(case, "interrupted"))
+        _close(case, "interrupted")
         raise
-    print(outcome(case, reason))
+    _close(case, reason)
+
+
+def _close(case: Case, reason: str) -> None:
+    say("")
+    print(outcome(case, reason), flush=True)
 
 
 def _known(model: BayesNetClassifier, args: Namespace, progress: Progress) -> dict[str, Any]:

@@ -86,7 +86,7 @@ class Case:
             raise Ended("no question is worth its price" if self.prices else "no question alone would save anything")
         if net is None and found.gain[best] <= NOTHING:
             raise Ended("no question that is left would tell more")
-        worth = f"would take {found.share[best]:.0%} of the doubt" if net is None else f"would save {net[best]:.3g}"
+        worth = f"would take {_share(found.share[best])} of the doubt" if net is None else f"would save {net[best]:.3g}"
         domain = self.model.network_.domain
         return Question(domain.features[domain.position(found.names[best])], worth)
 
@@ -166,6 +166,10 @@ def _lines(number: int, question: Question) -> list[str]:
         labels = [f"{place}) {label}" for place, label in enumerate(labels, 1)]
     together = "   ".join(labels)
     return [f"{head} ({question.worth})", *(f"   {line}" for line in ([together] if len(together) < LINE else labels))]
+
+
+def _share(share: float) -> str:
+    return f"{share:.0%}" if share >= 0.01 else "less than 1%"
 
 
 def _taken(case: Case, variable: Variable) -> str:
