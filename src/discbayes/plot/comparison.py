@@ -130,7 +130,7 @@ def reliability_diagram(
     ax.set_ylabel("how often it is right")
     ax.set_xlim(0, 1.01)
     ax.set_ylim(0, 1.01)
-    ax.legend(frameon=False, fontsize=9, loc="upper left")
+    ax.legend(frameon=False, fontsize=9, loc="best")
     return plain(ax)
 
 

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from discbayes._text import count_of, shortened
+from discbayes._text import count_of, shortened, width_of
 from discbayes.explanations.contributions import Explanation
 from discbayes.explanations.relevance import Relevance
 from discbayes.explanations.wording import probability_in_words, signed, values_in_words
@@ -15,7 +15,8 @@ from discbayes.plot.style import BLACK, BLUE, GREY, ORANGE, framed_axes, plain, 
 
 LINE = 0.27  # inches of a bar with its margin
 POINTS = 9.0
-LONGEST_LABEL, LONGEST_NOTE = 44, 70  # letters
+LONGEST_LABEL, LONGEST_NOTE = 44, 64  # letters
+LEAST = 0.005  # of a contribution that has a bar of its own
 
 
 @dataclass(frozen=True)
@@ -72,10 +73,12 @@ def _bars(explanation: Explanation, row: int, place: int, most: int) -> list[_Ba
     parts = explanation.contributions[row, :, place]
     known = [i for i in explanation.order if explanation.known[row, i]]
     ranked = sorted(known, key=lambda i: -abs(parts[i]))
+    n_own = min(most, int(np.count_nonzero(np.abs(parts[known]) >= LEAST)))
+    shown, others = ranked[:n_own], ranked[n_own:]
     bars = [_Bar("prior", explanation.base[place], total=True)]
-    bars += [_Bar(values_in_words(features[i])[explanation.codes[i, row]], parts[i]) for i in ranked[:most]]
-    if ranked[most:]:
-        bars.append(_Bar(count_of(len(ranked) - most, "other column"), float(parts[ranked[most:]].sum())))
+    bars += [_Bar(values_in_words(features[i])[explanation.codes[i, row]], parts[i]) for i in shown]
+    if others:
+        bars.append(_Bar(count_of(len(others), "other column"), float(parts[others].sum())))
     return [*bars, _Bar("sum", explanation.log_odds[row, place], total=True)]
 
 
@@ -113,12 +116,26 @@ def _describe(ax: Any, explanation: Explanation, row: int, place: int) -> None:
     name = words(explanation.labels[place])
     against = "" if explanation.against is None else f" over {words(explanation.labels[explanation.against])}"
     unknown = [n for n, known in zip(explanation.names, explanation.known[row], strict=True) if not known]
-    note = f"unknown: {', '.join(shortened(n) for n in unknown)}" if unknown else ""
+    note = f"unknown: {_listed(unknown)}" if unknown else ""
     if explanation.impossible[row]:
         note = "no class can have these values together: only the prior counts"
-    ax.set_xlabel(f"log odds of {name}{against}" + (f"\n{words(note, LONGEST_NOTE)}" if note else ""), fontsize=POINTS)
+    ax.set_xlabel(f"log odds of {name}{against}" + (note and f"\n{words(note, 2 * LONGEST_NOTE)}"), fontsize=POINTS)
     probability = probability_in_words(explanation.posterior[row], place)
     ax.set_title(f"P({name} | row {row}) = {probability}", fontsize=POINTS + 1)
+
+
+def _listed(names: list[str]) -> str:
+    """As many names as a line has room for, and how many more there are.
+
+    >>> _listed(["a", "b"]), _listed([f"column {k}" for k in range(20)])
+    ('a, b', 'column 0, column 1, column 2, column 3, column 4 and 15 more')
+    """
+    shown = [shortened(names[0])]
+    for name in names[1:]:
+        if width_of(", ".join([*shown, shortened(name)])) > LONGEST_NOTE - 20:
+            return f"{', '.join(shown)} and {len(names) - len(shown):,} more"
+        shown.append(shortened(name))
+    return ", ".join(shown)
 
 
 def relevance(relevance: Relevance, most: int = 30, ax: Any = None) -> Any:
@@ -134,7 +151,7 @@ def relevance(relevance: Relevance, most: int = 30, ax: Any = None) -> Any:
     """
     if most < 1:
         raise ValueError(f"most={most!r} must be at least 1")
-    shown, others = relevance.ranking[:most], relevance.ranking[most:]
+    shown = relevance.ranking[:most]
     texts = [words(relevance.names[i], LONGEST_LABEL) for i in shown]
     if ax is None:
         left = max(width_in_inches(text, POINTS) for text in texts) + 0.2
@@ -144,13 +161,22 @@ def relevance(relevance: Relevance, most: int = 30, ax: Any = None) -> Any:
     bars = ax.barh(range(len(shown)), 100 * relevance.share[shown], 0.7, color=colours)
     ax.bar_label(bars, [f"{relevance.mean[i]:.2f}" for i in shown], padding=3, fontsize=POINTS - 1)
     ax.set_yticks(range(len(shown)), texts, fontsize=POINTS)
+    for tick, colour in zip(ax.get_yticklabels(), colours, strict=True):
+        tick.set_color(GREY if colour == GREY else BLACK)
     ax.set_ylim(len(shown) - 0.4, -0.6)
     ax.tick_params(axis="y", length=0)
-    rest = f"; {count_of(len(others), 'other column')}: {relevance.share[others].sum():.1%}" if len(others) else ""
-    gone = (
-        f"\n{count_of(len(could_go), 'column')} could go (grey): {relevance.hidden.changed:.2%} of the decisions change"
-    )
-    label = f"share of all changes of the log odds, %{rest}{gone if could_go else ''}"
-    ax.set_xlabel(label, fontsize=POINTS)
+    ax.set_xlabel("\n".join(_sums(relevance, most, GREY in colours)), fontsize=POINTS)
     ax.set_title("numbers: mean change of the log odds of the decision", fontsize=POINTS)
     return plain(ax, "left")
+
+
+def _sums(relevance: Relevance, most: int, with_grey: bool) -> list[str]:
+    """What the scale is, what the columns without a bar come to, and the advice."""
+    others, could_go = relevance.ranking[most:], relevance.hidden.columns
+    rest = f"; {count_of(len(others), 'other column')}: {relevance.share[others].sum():.1%}" if len(others) else ""
+    lines = [f"share of all changes of the log odds, %{rest}"]
+    if could_go:
+        grey = " (grey)" if with_grey else ""
+        changed = f"{relevance.hidden.changed:.2%} of the decisions change"
+        lines.append(f"{count_of(len(could_go), 'column')} could go{grey}: {changed}")
+    return lines

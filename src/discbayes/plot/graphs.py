@@ -52,7 +52,7 @@ class Graph:
         if lacking:
             parent, child = lacking[0]
             raise ValueError(f"strengths has no entry for the edge {(self.names[parent], self.names[child])}")
-        return known
+        return {edge: known[edge] for edge in self.edges if edge in known}
 
     def position(self, node: Any) -> int:
         """The position of a feature by its name or number, and that of the class."""

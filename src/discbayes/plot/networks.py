@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
+from functools import cached_property
 from itertools import pairwise
 from typing import Any
 
 from discbayes._leaves import need
-from discbayes.network import CLASS
+from discbayes.network import CLASS, Structure
 from discbayes.placement import Placement, place
 from discbayes.plot.graphs import ADDED, REMOVED, SAME, TURNED, Edge, Graph, differences, graph_of, spanning
 from discbayes.plot.style import (
@@ -79,7 +80,8 @@ def network(
         raise ValueError(f'show_class={show_class!r} must be True, False or "auto"')
     graph, other = graph_of(thing, names), None
     if compare_to is not None:
-        other = graph_of(compare_to, names if not hasattr(compare_to, "domain") else None, "compare_to")
+        own = graph.names if isinstance(compare_to, Structure) else None
+        other = graph_of(compare_to, own, "compare_to").in_order_of(graph.names)
     return _Picture(graph, other, strengths, show_class).draw(ax)
 
 
@@ -89,7 +91,7 @@ class _Picture:
     def __init__(self, graph: Graph, other: Graph | None, strengths: Any, show_class: bool | str):
         self.graph = graph
         self.compared, self.scale = other is not None, 1.0
-        self.kinds = differences(graph, graph if other is None else other.in_order_of(graph.names))
+        self.kinds = differences(graph, other or graph)
         everywhere = all(self.kinds.get((CLASS, i)) == SAME for i in range(len(graph.names)))
         self.with_class = not everywhere if show_class == "auto" else bool(show_class)
         self.strengths = graph.strengths(strengths)
@@ -111,8 +113,9 @@ class _Picture:
             self.grid = place(structure, max(4, int((WIDEST - 2 * MARGIN) / (self.box + GAP))))
         else:
             self.grid, self.scale = self._fitting(structure, ax)
-        ax = bare_axes(ax, self._size(self.grid))
         width, height = self._size(self.grid)
+        ax = bare_axes(ax, (width, height))
+        self.left = (width - self.grid.n_columns * (self.box + GAP)) / 2
         ax.set_xlim(0, width)
         ax.set_ylim(height, 0)
         ax.set_aspect("equal")
@@ -138,8 +141,7 @@ class _Picture:
         return width, rows * ROW - (ROW - BOX) + 2 * MARGIN + self._below(width)
 
     def _x(self, column: float) -> float:
-        left = (self._size(self.grid)[0] - self.grid.n_columns * (self.box + GAP)) / 2
-        return left + (column + 0.5) * (self.box + GAP)
+        return self.left + (column + 0.5) * (self.box + GAP)
 
     def _top(self, row: int) -> float:
         return MARGIN + (row + self.with_class) * ROW
@@ -225,17 +227,17 @@ class _Picture:
         colour, line = LOOKS[self.kinds[edge]]
         if edge[0] == CLASS and self.kinds[edge] == SAME:
             colour, line = ORANGE, (0, (2, 2))
-        return {"color": colour, "linestyle": line, "linewidth": self._width(edge), "alpha": 0.85}
+        return {"color": colour, "linestyle": line, "linewidth": self._width(edge) * self.scale, "alpha": 0.85}
 
     def _width(self, edge: Edge) -> float:
         if edge[0] == CLASS:
-            return THIN * self.scale
+            return THIN
         if self.strengths is None or not self.strongest or edge not in self.strengths:
-            return 1.2 * self.scale
+            return 1.2
         return self._width_of(self.strengths[edge])
 
     def _width_of(self, strength: float) -> float:
-        return (THIN + (THICK - THIN) * min(1.0, max(0.0, strength / self.strongest))) * self.scale
+        return THIN + (THICK - THIN) * min(1.0, max(0.0, strength / self.strongest))
 
     # ---- legend
 
@@ -249,6 +251,7 @@ class _Picture:
             notes.append("too dense for exact strengths: edges have one width")
         return notes
 
+    @cached_property
     def _entries(self) -> list[tuple[str, Any]]:
         """What colours, lines and widths mean: texts with a line or a patch for each."""
         line, patch = need("matplotlib.lines").Line2D, need("matplotlib.patches").Patch
@@ -263,14 +266,17 @@ class _Picture:
         if self.with_class and SAME in (self.kinds.get((CLASS, i)) for i in range(len(self.graph.names))):
             found.append((f"{target} is a parent", line([], [], color=ORANGE, linestyle=(0, (2, 2)), linewidth=THIN)))
         for strength in self._ends_of_widths():
-            text = f"{strength:.2g} nats between parent and child" if self.in_nats else f"strength {strength:.3g}"
-            found.append((text, line([], [], color=GREY, linewidth=self._width_of(strength) / self.scale)))
-        if self._most_of_class() and self.in_nats:
-            text = f"{self._most_of_class():.2g} nats that {target} adds"
+            text = f"{self._amount(strength)} between parent and child"
+            found.append((text, line([], [], color=GREY, linewidth=self._width_of(strength))))
+        if self._most_of_class():
+            text = f"{self._amount(self._most_of_class())} that {target} adds"
             found.append((text, patch(facecolor=SHADES[1], edgecolor=BLUE)))
         if not (self.with_class or all(self.graph.structure.class_children)):
             found.append((f"does not depend on {target}", patch(facecolor=SHADES[0], edgecolor=BLUE, linestyle="--")))
         return found
+
+    def _amount(self, strength: float) -> str:
+        return f"{strength:.2g} nats" if self.in_nats else f"strength {strength:.3g}"
 
     def _ends_of_widths(self) -> list[float]:
         """The strengths of the strongest and of the weakest edge."""
@@ -282,11 +288,11 @@ class _Picture:
 
     def _below(self, width: float) -> float:
         """The height of the legend."""
-        lines = len(self._notes()) + math.ceil(len(self._entries()) / self._legend_columns(width))
+        lines = len(self._notes()) + math.ceil(len(self._entries) / self._legend_columns(width))
         return ENTRY * lines + 0.15 if lines else 0.0
 
     def _draw_legend(self, ax: Any, width: float) -> None:
-        entries, notes = self._entries(), self._notes()
+        entries, notes = self._entries, self._notes()
         if not entries and not notes:
             return
         size = LEGEND_POINTS * self.scale

@@ -16,8 +16,9 @@ from discbayes.network import CLASS
 from discbayes.plot.graphs import feature_position, network_of
 from discbayes.plot.style import BLACK, BLUE, PALE, framed_axes, size_in_inches, width_in_inches, words
 
-# Inches of a cell, and the most that all cells of a new figure take up.
-CELL_WIDTH, CELL_HEIGHT, WIDEST, HIGHEST = 0.62, 0.26, 10.0, 11.0
+# Inches of a cell, around its label, and the most that all cells of a new figure take up.
+CELL_WIDTH, CELL_HEIGHT, MARGIN, WIDEST, HIGHEST = 0.62, 0.26, 0.14, 10.0, 11.0
+NARROWEST, LOWEST = 1.6, 1.0  # room for the title, and for the names of the parents
 POINTS, SMALLEST = 9.0, 5.5
 LONGEST_TITLE = 60  # letters
 
@@ -84,11 +85,12 @@ def _cells(network: BayesNet, feature: int) -> np.ndarray:
 
 def _new_axes(rows: list[str], values: list[str]) -> Any:
     """Axes of the size that the labels need."""
-    size = min(WIDEST, CELL_WIDTH * len(values)), min(HIGHEST, CELL_HEIGHT * len(rows))
+    longest = max(width_in_inches(value, POINTS) for value in values)
+    flat = len(values) * (longest + MARGIN) <= WIDEST
+    width = max(CELL_WIDTH, longest + MARGIN) if flat else min(CELL_WIDTH, WIDEST / len(values))
+    size = max(NARROWEST, width * len(values)), max(LOWEST, min(HIGHEST, CELL_HEIGHT * len(rows)))
     left = max(width_in_inches(row, POINTS) for row in rows) + 0.45
-    tallest = max(width_in_inches(value, POINTS) for value in values)
-    bottom = 0.35 if tallest < size[0] / len(values) - 0.06 else tallest + 0.25
-    return framed_axes(size, left, bottom, top=0.4)
+    return framed_axes(size, left, bottom=0.35 if flat else longest + 0.25, top=0.4)
 
 
 def _colour(ax: Any, cells: np.ndarray) -> None:
@@ -106,7 +108,7 @@ def _label_rows(ax: Any, rows: list[str], height: float) -> None:
 
 def _label_values(ax: Any, values: list[str], width: float) -> None:
     """A label below each value: upright where it is too wide, and not for all where there are too many."""
-    flat = max(width_in_inches(value, POINTS) for value in values) < width - 0.06
+    flat = max(width_in_inches(value, POINTS) for value in values) <= width - MARGIN + 1e-6
     points = POINTS if flat else min(POINTS, max(SMALLEST, 72 * width * 0.8))
     step = 1 if flat else max(1, math.ceil(1.15 * points / 72 / width))
     ax.set_xticks(range(0, len(values), step), values[::step], fontsize=points, rotation=0 if flat else 90)
