@@ -13,6 +13,7 @@ from discbayes._version import __version__
 from discbayes.bayesnet import BayesNet
 from discbayes.classifier import BayesNetClassifier
 from discbayes.data import EqualFrequencyDiscretizer, MDLPDiscretizer
+from discbayes.explanations import Counterfactual, Explanation, Information, Relevance, edge_strengths
 from discbayes.inference import FactorTooLargeError
 from discbayes.network import Structure
 from discbayes.objectives import ClassificationRate, ConditionalLikelihood, Margin, Slack
@@ -67,13 +68,16 @@ __all__ = [
     "Branching",
     "ClassificationRate",
     "ConditionalLikelihood",
+    "Counterfactual",
     "DiscriminativeCCBN",
     "EqualFrequencyDiscretizer",
+    "Explanation",
     "ExtendedCCBN",
     "FactorTooLargeError",
     "FixedStructure",
     "GreedyEdges",
     "HillClimb",
+    "Information",
     "MDLPDiscretizer",
     "Margin",
     "MaxMargin",
@@ -82,6 +86,7 @@ __all__ = [
     "MaximumLikelihood",
     "NaiveBayes",
     "OrderBased",
+    "Relevance",
     "Slack",
     "SpanningTree",
     "Structure",
@@ -89,6 +94,7 @@ __all__ = [
     "WeightedCCBN",
     "__version__",
     "compare",
+    "edge_strengths",
     "list_datasets",
     "load",
     "load_dataset",

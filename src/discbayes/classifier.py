@@ -421,8 +421,9 @@ class BayesNetClassifier(ClassifierMixin, BaseEstimator):
 
         The relevance of a column is how far it moves the log odds of the decisions, by the contributions of
         ``explain``: a column that says what its parents have said already counts for little. Columns could go, the
-        least relevant first, as long as hiding all of them changes few decisions of each class. Hidden columns are
-        summed out; what a fit without them would be is for another fit to tell.
+        least relevant first, where hiding all of them together loses little of what the columns say about the classes;
+        ``hidden`` has what becomes of the decisions then. Hidden columns are summed out: what a fit without them would
+        be is for another fit to tell.
 
         Parameters
         ----------
@@ -430,7 +431,8 @@ class BayesNetClassifier(ClassifierMixin, BaseEstimator):
         y : sequence of labels, optional
             With them it also says what hiding the columns does to accuracy and log loss.
         tolerance : float, default=0.01
-            The share of the decisions of each class that may change.
+            How much may be lost, as a share: what the columns say is the mean divergence (Kullback-Leibler) of
+            P(c | x) with them from P(c | x) without.
         class_prior : sequence of float, optional
             As in ``predict_proba``.
 
@@ -444,7 +446,7 @@ class BayesNetClassifier(ClassifierMixin, BaseEstimator):
         flavanoids                           1.51  18.4%     0.0%
         alcohol                              1.00  12.2%     0.0%
         11 other columns                           69.4%
-        7 columns could go: proanthocyanins, total_phenols, ...; without them 0.00% of the decisions change
+        5 columns could go: proanthocyanins, total_phenols, ...; without them 0.00% of the decisions change
         """
         beliefs, codes = self._beliefs(class_prior), self._codes(X)
         classes = None if y is None else beliefs.network._classes(y, codes.shape[1])

@@ -25,6 +25,7 @@ from typing import Any
 import numpy as np
 
 from discbayes._leaves import leaf
+from discbayes._text import count_of
 from discbayes.beliefs import Beliefs
 from discbayes.data import Domain
 from discbayes.data.frames import make_frame
@@ -36,7 +37,7 @@ from discbayes.explanations.wording import class_position, probability_in_words,
 _MOST_NAMES = 20  # in one line
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class Explanation:
     """Why a classifier says what it says of some rows.
 
@@ -190,6 +191,8 @@ class Explanation:
 
         The largest contributions have a line each, ``most`` of them; the others are added up.
         """
+        if most < 0:
+            raise ValueError(f"most={most!r} is a number of lines, so at least 0")
         place = self.class_of(row, label)
         asked = str(self.labels[place]) + ("" if self.against is None else f" over {self.labels[self.against]}")
         parts = self.contributions[row, :, place]
@@ -199,13 +202,12 @@ class Explanation:
         lines = [f"prior: {signed(self.base[place])} for {asked}"]
         lines += [self._line(row, feature, parts[feature], asked) for feature in shown]
         if others:
-            columns = "1 other column" if len(others) == 1 else f"{len(others)} other columns"
-            lines.append(f"{columns}: {signed(float(parts[others].sum()))}")
+            lines.append(f"{count_of(len(others), 'other column')}: {signed(float(parts[others].sum()))}")
         if self.impossible[row]:
             lines.append("no class can have these values together, so that the prior is all that counts")
-        probability = probability_in_words(self.posterior[row], place)
-        sum_ = signed(self.log_odds[row, place])
-        lines.append(f"sum: {sum_} for {asked}, which has the probability {probability}")
+        odds, share = signed(self.log_odds[row, place]), probability_in_words(self.posterior[row], place)
+        which = ", which has the" if self.against is None else f"; {self.labels[place]} has the"
+        lines.append(f"sum: {odds} for {asked}{which} probability {share}")
         return "\n".join([*lines, *self._unknown_line(row)])
 
     def _line(self, row: int, feature: int, part: float, asked: str) -> str:

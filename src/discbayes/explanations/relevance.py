@@ -2,23 +2,25 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
-from discbayes._text import text_table
+from discbayes._text import count_of, text_table
 from discbayes.beliefs import Beliefs
 from discbayes.data.frames import make_frame
 from discbayes.explanations.steps import Steps
-from discbayes.inference import FactorTooLargeError
+from discbayes.inference import FactorTooLargeError, blank_rows
 
 TOLERANCE = 0.01
 _MOST = 100.0  # of a contribution, so that one that is infinite has a mean
 _MOST_NAMES = 20  # in one line
+_ROUNDING = 1e-12  # nats
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class Hidden:
     """What becomes of the decisions in some rows if the values of some columns are hidden, all at the same time.
 
@@ -26,6 +28,8 @@ class Hidden:
     ----------
     columns : tuple of str
         The columns, the least relevant first.
+    lost : float
+        The share of what all columns say about the classes that these alone say.
     changed : float
         The share of the decisions that change.
     accuracy, log_loss : pair of float, or None
@@ -33,24 +37,25 @@ class Hidden:
     """
 
     columns: tuple[str, ...]
+    lost: float
     changed: float
     accuracy: tuple[float, float] | None = None
     log_loss: tuple[float, float] | None = None
 
-    def __str__(self) -> str:
+    def __repr__(self) -> str:
         if not self.columns:
             return "no column could go"
         more = f" and {len(self.columns) - _MOST_NAMES} more" if len(self.columns) > _MOST_NAMES else ""
-        number = "1 column" if len(self.columns) == 1 else f"{len(self.columns)} columns"
-        text = f"{number} could go: {', '.join(self.columns[:_MOST_NAMES])}{more}; without "
-        text += ("it" if len(self.columns) == 1 else "them") + f" {self.changed:.2%} of the decisions change"
+        number, names = count_of(len(self.columns), "column"), ", ".join(self.columns[:_MOST_NAMES]) + more
+        without = "it" if len(self.columns) == 1 else "them"
+        text = f"{number} could go: {names}; without {without} {self.changed:.2%} of the decisions change"
         for name, pair in (("accuracy", self.accuracy), ("log loss", self.log_loss)):
             if pair is not None:
                 text += f", {name} {pair[0]:.4f} → {pair[1]:.4f}"
         return text
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class Relevance:
     """How much each column matters for the decisions in some rows.
 
@@ -104,7 +109,7 @@ class Relevance:
         ]
         if ranking.size > most:
             rest = ranking[most:]
-            rows.append([f"{rest.size} other columns", "", f"{self.share[rest].sum():.1%}", ""])
+            rows.append([count_of(rest.size, "other column"), "", f"{self.share[rest].sum():.1%}", ""])
         table = text_table(["column", "changes the log odds by", "share", "unknown"], rows)
         return f"{table}\n{self.hidden}"
 
@@ -133,7 +138,7 @@ def relevance_of(
 ) -> Relevance:
     """The relevance that follows from what each feature changes in all."""
     if not 0 <= tolerance <= 1:
-        raise ValueError(f"tolerance={tolerance!r} must be a share of the decisions, from 0 to 1")
+        raise ValueError(f"tolerance={tolerance!r} must be a share, from 0 to 1")
     n_rows = codes.shape[1]
     if not n_rows:
         raise ValueError("X has no rows, so that nothing follows about its columns")
@@ -142,38 +147,57 @@ def relevance_of(
     mean = np.divide(changes, known, out=np.zeros_like(changes), where=known > 0)
     total = float(changes.sum())
     share = changes / total if total > 0 else np.zeros_like(changes)
-    hidden = _columns_that_could_go(beliefs, codes, np.argsort(changes, kind="stable"), classes, tolerance)
+    hidden = _columns_that_could_go(beliefs, codes, changes, classes, tolerance)
     return Relevance(domain.names, mean, share, 1 - known / n_rows, n_rows, hidden)
 
 
 def _columns_that_could_go(
-    beliefs: Beliefs, codes: np.ndarray, ranking: np.ndarray, classes: np.ndarray | None, tolerance: float
+    beliefs: Beliefs, codes: np.ndarray, changes: np.ndarray, classes: np.ndarray | None, tolerance: float
 ) -> Hidden:
-    """As many columns as hiding them changes few decisions of each class, from the least relevant column on.
+    """The columns that say little together, and what becomes of the decisions without them."""
+    before = beliefs.log_posterior(codes)
+    said = _divergence(before, beliefs.log_posterior(blank_rows(beliefs.network.parameters, 1)))
 
-    Their number is found by bisection. Columns that exact inference cannot sum out together are too many.
-    """
-    decisions = beliefs.decisions(codes)
-    decided = np.bincount(decisions)
-
-    def few_change(number: int) -> bool:
+    def lost(features: np.ndarray) -> float:
         try:
-            found = beliefs.decisions(_without(beliefs, codes, ranking[:number]))
-        except FactorTooLargeError:
-            return False
-        return bool((np.bincount(decisions, found != decisions) <= tolerance * decided).all())
+            return _divergence(before, beliefs.log_posterior(_without(beliefs, codes, features)))
+        except FactorTooLargeError:  # exact inference cannot sum them out together
+            return np.inf
 
+    features = _largest_set(changes, lambda features: lost(features) <= tolerance * said + _ROUNDING)
+    rest = _without(beliefs, codes, features)
+    changed = float(np.mean(beliefs.decisions(rest) != beliefs.decisions(codes)))
+    names = tuple(beliefs.network.domain.names[i] for i in features)
+    share = lost(features) / said if said > 0 else 0.0
+    if classes is None:
+        return Hidden(names, share, changed)
+    accuracy, log_loss = zip(*(_quality(beliefs, rows, classes) for rows in (codes, rest)), strict=True)
+    return Hidden(names, share, changed, accuracy, log_loss)
+
+
+def _largest_set(changes: np.ndarray, fits: Callable[[np.ndarray], bool]) -> np.ndarray:
+    """A large set of features that fits: the least relevant ones by bisection, then others one by one.
+
+    A feature of more than average relevance is tried by bisection only.
+    """
+    ranking = np.argsort(changes, kind="stable")
     least, most = 0, ranking.size + 1
     while most - least > 1:
         middle = (least + most) // 2
-        least, most = (middle, most) if few_change(middle) else (least, middle)
-    names = tuple(beliefs.network.domain.names[i] for i in ranking[:least])
-    rest = _without(beliefs, codes, ranking[:least])
-    changed = float(np.mean(beliefs.decisions(rest) != decisions))
-    if classes is None:
-        return Hidden(names, changed)
-    accuracy, log_loss = zip(*(_quality(beliefs, rows, classes) for rows in (codes, rest)), strict=True)
-    return Hidden(names, changed, accuracy, log_loss)
+        least, most = (middle, most) if fits(ranking[:middle]) else (least, middle)
+    chosen = ranking[:least]
+    for feature in ranking[least:]:
+        more = np.append(chosen, feature)
+        if changes[feature] < changes.mean() and fits(more):
+            chosen = more
+    return chosen
+
+
+def _divergence(log_posterior: np.ndarray, other: np.ndarray) -> float:
+    """The mean Kullback-Leibler divergence of posteriors from others, in nats."""
+    share = np.exp(log_posterior)
+    with np.errstate(invalid="ignore"):
+        return float(np.where(share > 0, share * (log_posterior - other), 0.0).sum(axis=1).mean())
 
 
 def _without(beliefs: Beliefs, codes: np.ndarray, features: np.ndarray) -> np.ndarray:
