@@ -25,6 +25,7 @@ from discbayes.explanations.strength import edge_strengths
 from discbayes.inference import FactorTooLargeError
 from discbayes.report.columns import columns_html
 from discbayes.report.drawing import Strengths, network_caption, network_svg
+from discbayes.report.engine import engine_script
 from discbayes.report.evaluation import evaluation_html
 from discbayes.report.history import history_html
 from discbayes.report.markup import name_html
@@ -139,7 +140,7 @@ def _style() -> str:
 
 def _script() -> str:
     page = "\n".join(_asset(name) for name in _SCRIPTS)
-    return f"{_asset('engine.js')}\n(() => {{\n{page}}})();\n"
+    return f"{engine_script()}\n(() => {{\n{page}}})();\n"
 
 
 # ---- the sections that live

@@ -1,4 +1,4 @@
-"""A classifier as JSON, with all that a page needs to answer questions by itself (``assets/engine.js`` reads it).
+"""A classifier as JSON, with all that a page needs to answer questions by itself (``report.engine`` reads it).
 
 Numbers that must arrive to the last bit, or may be −∞, are base64 of little-endian doubles. The table of a feature is
 in the layout of ``discbayes.network.tables``; where it does not depend on the class it has one column instead of one
