@@ -14,7 +14,7 @@ from discbayes.data import Variable
 from discbayes.data.domain import MISSING_LABEL, cut_texts
 from discbayes.network import CLASS
 from discbayes.plot.graphs import feature_position, network_of
-from discbayes.plot.style import COLOURS, GREY, new_axes, plain, size_in_inches, width_in_inches, words
+from discbayes.plot.style import COLOURS, GREY, keyed, new_axes, plain, size_in_inches, widest, words
 
 POINTS = 9.0
 LONGEST_TITLE, MOST_IN_A_COLUMN = 60, 12  # letters; entries of the legend
@@ -49,7 +49,7 @@ def class_bars(thing: Any, feature: Any, ax: Any = None, *, classes: Sequence[An
     width = 0.84 / len(places)
     for k, (place, colour) in enumerate(zip(places, _colours(len(places)), strict=True)):
         at = np.arange(variable.card) + (k - (len(places) - 1) / 2) * width
-        label = words(network.domain.target.labels[place])
+        label = keyed(network.domain.target.labels[place])
         ax.bar(at, shares[:, place], 0.94 * width, color=colour, label=label)
     _label(ax, variable)
     ax.set_xlim(-0.5, variable.card - 0.5)
@@ -106,6 +106,6 @@ def _label(ax: Any, variable: Variable) -> None:
             at, texts = [*at, variable.card - 1.0], [*texts, MISSING_LABEL]
     else:
         at, texts = list(range(variable.card)), [words(label) for label in variable.labels]
-    flat = max((width_in_inches(text, POINTS) for text in texts), default=0.0) < room - 0.06
-    step = 1 if flat else max(1, int(np.ceil(0.16 / room)))
+    flat = widest(texts, POINTS) < room - 0.06
+    step = 1 if flat else max(1, int(np.ceil(0.19 / room)))
     ax.set_xticks(at[::step], texts[::step], fontsize=POINTS, rotation=0 if flat else 90)

@@ -11,7 +11,7 @@ from discbayes._leaves import need
 from discbayes._text import shortened, width_of
 from discbayes.experiments.metrics import N_BINS, calibration_bins, expected_calibration_error
 from discbayes.experiments.statistics import critical_difference, groups_alike
-from discbayes.plot.style import BLUE, COLOURS, GREY, MARKERS, ORANGE, new_axes, plain, words
+from discbayes.plot.style import BLUE, COLOURS, GREY, MARKERS, ORANGE, keyed, new_axes, plain, words
 
 LONGEST_METHOD = 40  # letters of the name of a method
 
@@ -104,7 +104,7 @@ def missing_curves(shares: Any, rates: Mapping[str, Any], ax: Any = None) -> Any
             color=COLOURS[place % len(COLOURS)],
             linestyle="-" if place < len(COLOURS) else "--",
             markersize=4,
-            label=words(name, LONGEST_METHOD),
+            label=keyed(name, LONGEST_METHOD),
         )
     ax.set_xlabel("missing features, %")
     ax.set_ylabel("classification rate, %")

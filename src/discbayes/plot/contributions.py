@@ -11,7 +11,7 @@ from discbayes._text import count_of, shortened, width_of
 from discbayes.explanations.contributions import Explanation
 from discbayes.explanations.relevance import Relevance
 from discbayes.explanations.wording import probability_in_words, signed, values_in_words
-from discbayes.plot.style import BLACK, BLUE, GREY, ORANGE, framed_axes, plain, width_in_inches, words
+from discbayes.plot.style import BLACK, BLUE, GREY, ORANGE, framed_axes, plain, widest, words
 
 LINE = 0.27  # inches of a bar with its margin
 POINTS = 9.0
@@ -57,7 +57,7 @@ def waterfall(explanation: Explanation, row: int = 0, label: Any = None, most: i
     bars = _bars(explanation, row, place, most)
     texts = [words(bar.text, LONGEST_LABEL) for bar in bars]
     if ax is None:
-        left = max(width_in_inches(text, POINTS) for text in texts) + 0.2
+        left = widest(texts, POINTS) + 0.2
         ax = framed_axes((5.0, LINE * len(bars)), left, bottom=0.75, top=0.45)
     _draw_bars(ax, bars)
     ax.set_yticks(range(len(bars)), texts, fontsize=POINTS)
@@ -154,7 +154,7 @@ def relevance(relevance: Relevance, most: int = 30, ax: Any = None) -> Any:
     shown = relevance.ranking[:most]
     texts = [words(relevance.names[i], LONGEST_LABEL) for i in shown]
     if ax is None:
-        left = max(width_in_inches(text, POINTS) for text in texts) + 0.2
+        left = widest(texts, POINTS) + 0.2
         ax = framed_axes((5.0, LINE * len(texts)), left, bottom=0.75, top=0.35, right=0.5)
     could_go = set(relevance.hidden.columns)
     colours = [GREY if relevance.names[i] in could_go else BLUE for i in shown]

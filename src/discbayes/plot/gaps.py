@@ -50,7 +50,7 @@ def missing_curve_of(
     amounts = np.asarray(shares, dtype=float)
     if not amounts.size or not ((amounts >= 0) & (amounts <= 1)).all():
         raise ValueError(f"shares={shares!r} must be numbers from 0 to 1")
-    classifiers = thing if isinstance(thing, Mapping) else {"": thing}
+    classifiers = thing if isinstance(thing, Mapping) else {"classification rate": thing}
     rates = {name: _rates(clf, X, np.asarray(y), amounts, random_state) for name, clf in classifiers.items()}
     ax = missing_curves(amounts, rates, ax)
     if not isinstance(thing, Mapping):

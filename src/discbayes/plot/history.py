@@ -9,7 +9,7 @@ import numpy as np
 
 from discbayes._leaves import need
 from discbayes._text import count_of
-from discbayes.plot.style import BLUE, COLOURS, GREY, MARKERS, ORANGE, new_axes, panels, plain, right_axes, words
+from discbayes.plot.style import BLUE, COLOURS, GREY, MARKERS, ORANGE, keyed, new_axes, panels, plain, right_axes, words
 
 EDGES, SEARCH, SETTINGS, RATES, PATH, SOLVER = "edges", "search", "settings", "rates", "path", "solver"
 Step = Mapping[str, Any]
@@ -102,7 +102,7 @@ def _mark_moves(ax: Any, steps: list[Step]) -> None:
     moves = list(dict.fromkeys(step["move"] for step in steps if "move" in step))
     for k, move in enumerate(moves):
         at = [place for place, step in enumerate(steps, 1) if step.get("move") == move]
-        look = {"color": COLOURS[k % len(COLOURS)], "zorder": 4, "label": words(move)}
+        look = {"color": COLOURS[k % len(COLOURS)], "zorder": 4, "label": keyed(move)}
         ax.plot(at, [steps[place - 1]["score"] for place in at], MARKERS[k % len(MARKERS)], markersize=4, **look)
     if moves:
         ax.legend(frameon=False, fontsize=8, loc="lower right")
@@ -141,11 +141,11 @@ def _draw_solver(ax: Any, steps: list[Step]) -> None:
     at = [step["iteration"] for step in steps]
     ax.plot(at, [step["score"] for step in steps], "o-", color=BLUE, markersize=2.5, linewidth=1.4)
     _label(ax, count_of(at[-1], "iteration"), "iteration", "objective")
-    gaps = [step.get("gap", np.nan) for step in steps]
-    if not np.isnan(gaps).all():
+    gaps = np.array([step.get("gap", np.nan) for step in steps])
+    if (gaps > 0).any():  # a gap of zero has no place on a logarithmic scale
         other = right_axes(ax)
         ax.spines["top"].set_visible(False)
-        other.plot(at, gaps, "s--", color=ORANGE, markersize=2.5, linewidth=1.0)
+        other.plot(at, np.where(gaps > 0, gaps, np.nan), "s--", color=ORANGE, markersize=2.5, linewidth=1.0)
         other.set_yscale("log")
         other.set_ylabel("relative gap", color=ORANGE)
         ax.yaxis.label.set_color(BLUE)

@@ -6,11 +6,11 @@ signs differ as well.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from typing import Any
 
 from discbayes._leaves import need
-from discbayes._text import LONGEST, printable, shortened
+from discbayes._text import LONGEST, printable, shortened, width_of
 
 COLOURS = ("#2f55b4", "#d28700", "#28805a", "#a3508f", "#4aa3ee", "#7d1d0d", "#2a2f3a")
 MARKERS = "os^Dv<>P"
@@ -87,6 +87,16 @@ def words(text: Any, letters: int = LONGEST) -> str:
     return shortened(printable(str(text)), letters).replace("$", r"\$")
 
 
+def keyed(text: Any, letters: int = LONGEST) -> str:
+    """The same for an entry of a legend, which matplotlib leaves out if it is empty or begins with an underscore.
+
+    >>> keyed("_other"), keyed("")
+    (' _other', ' ')
+    """
+    shown = words(text, letters)
+    return shown if shown and not shown.startswith("_") else f" {shown}"
+
+
 def mixed(share: float, ends: Sequence[str] = SHADES) -> tuple[float, ...]:
     """A colour between two."""
     low, high = map(need("matplotlib.colors").to_rgb, ends)
@@ -98,3 +108,9 @@ def width_in_inches(text: str, points: float) -> float:
     properties = need("matplotlib.font_manager").FontProperties(size=points)
     measure = need("matplotlib.textpath").text_to_path.get_text_width_height_descent
     return float(measure(text.replace(r"\$", "$"), properties, False)[0]) / 72
+
+
+def widest(texts: Iterable[str], points: float) -> float:
+    """The width of the widest text in inches; of very many only those with most letters are measured."""
+    longest = sorted(texts, key=width_of, reverse=True)[:30]
+    return max((width_in_inches(text, points) for text in longest), default=0.0)

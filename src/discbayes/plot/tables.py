@@ -14,12 +14,12 @@ from discbayes.bayesnet import BayesNet
 from discbayes.data import Variable
 from discbayes.network import CLASS
 from discbayes.plot.graphs import feature_position, network_of
-from discbayes.plot.style import BLACK, BLUE, PALE, framed_axes, size_in_inches, width_in_inches, words
+from discbayes.plot.style import BLACK, BLUE, PALE, framed_axes, size_in_inches, widest, words
 
 # Inches of a cell, around its label, and the most that all cells of a new figure take up.
 CELL_WIDTH, CELL_HEIGHT, MARGIN, WIDEST, HIGHEST = 0.62, 0.26, 0.14, 10.0, 11.0
 NARROWEST, LOWEST = 1.6, 1.0  # room for the title, and for the names of the parents
-POINTS, SMALLEST = 9.0, 5.5
+POINTS, SMALLEST, LINE = 9.0, 5.5, 1.45  # sizes of letters, and the height of a line relative to them
 LONGEST_TITLE = 60  # letters
 
 
@@ -85,11 +85,11 @@ def _cells(network: BayesNet, feature: int) -> np.ndarray:
 
 def _new_axes(rows: list[str], values: list[str]) -> Any:
     """Axes of the size that the labels need."""
-    longest = max(width_in_inches(value, POINTS) for value in values)
+    longest = widest(values, POINTS)
     flat = len(values) * (longest + MARGIN) <= WIDEST
     width = max(CELL_WIDTH, longest + MARGIN) if flat else min(CELL_WIDTH, WIDEST / len(values))
     size = max(NARROWEST, width * len(values)), max(LOWEST, min(HIGHEST, CELL_HEIGHT * len(rows)))
-    left = max(width_in_inches(row, POINTS) for row in rows) + 0.45
+    left = widest(rows, POINTS) + 0.45
     return framed_axes(size, left, bottom=0.35 if flat else longest + 0.25, top=0.4)
 
 
@@ -100,17 +100,17 @@ def _colour(ax: Any, cells: np.ndarray) -> None:
 
 def _label_rows(ax: Any, rows: list[str], height: float) -> None:
     """A label for each row, or for every second, third and so on where there is no room for all."""
-    points = min(POINTS, max(SMALLEST, 72 * height * 0.8))
-    step = max(1, math.ceil(1.15 * points / 72 / height))
+    points = min(POINTS, max(SMALLEST, 72 * height / LINE))
+    step = max(1, math.ceil(LINE * points / 72 / height - 1e-6))
     ax.set_yticks(range(0, len(rows), step), rows[::step], fontsize=points)
     ax.tick_params(axis="y", length=0 if step == 1 else 2)
 
 
 def _label_values(ax: Any, values: list[str], width: float) -> None:
     """A label below each value: upright where it is too wide, and not for all where there are too many."""
-    flat = max(width_in_inches(value, POINTS) for value in values) <= width - MARGIN + 1e-6
-    points = POINTS if flat else min(POINTS, max(SMALLEST, 72 * width * 0.8))
-    step = 1 if flat else max(1, math.ceil(1.15 * points / 72 / width))
+    flat = widest(values, POINTS) <= width - MARGIN + 1e-6
+    points = POINTS if flat else min(POINTS, max(SMALLEST, 72 * width / LINE))
+    step = 1 if flat else max(1, math.ceil(LINE * points / 72 / width - 1e-6))
     ax.set_xticks(range(0, len(values), step), values[::step], fontsize=points, rotation=0 if flat else 90)
     ax.tick_params(axis="x", length=0 if step == 1 else 2)
 
