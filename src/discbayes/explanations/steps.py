@@ -14,14 +14,21 @@ from discbayes.inference.completion import BATCH_CELLS
 
 
 class Steps:
-    """Rows that become known feature by feature, in blocks that fit the memory."""
+    """Rows that become known feature by feature, in blocks that fit the memory.
+
+    With normalised tables, rows whose known features have known parents add one cell to the log-joint at each step.
+    In others each step sums the gaps out anew.
+    """
 
     def __init__(self, beliefs: Beliefs, codes: np.ndarray, against: int | None):
         self.beliefs, self.codes, self.against = beliefs, codes, against
         self.tables = beliefs.network.parameters
         self.order = np.array(self.tables.structure.order, dtype=np.intp)
+        self.rank = np.empty_like(self.order)
+        self.rank[self.order] = np.arange(self.order.size)
         self.whole = beliefs.log_posterior(codes)
-        base = _log_odds(beliefs.log_posterior(blank_rows(self.tables, 1)), against)[0]
+        self.nothing = beliefs.log_joint(blank_rows(self.tables, 1))
+        base = _log_odds(beliefs.log_posterior_of(self.nothing), against)[0]
         self.base = np.where(np.isnan(base), 0.0, base)
         self.impossible = _impossible_rows(beliefs, codes)
 
@@ -50,10 +57,13 @@ class Steps:
         n_features, n_rows = codes.shape
         odds = np.full((n_features + 1, n_rows, self.base.size), np.nan)
         odds[0] = self.base
+        plain = self._plain_rows(known)
+        if plain.any():
+            odds[1:, plain] = self._odds_by_cells(np.ascontiguousarray(codes[:, plain]), known[:, plain])
         some = np.flatnonzero(known.any(axis=0))
         last = n_features - 1 - known[::-1].argmax(axis=0)
         odds[last[some] + 1, some] = _log_odds(self.whole[rows][some], self.against)
-        inner = known.T.copy()
+        inner = known.T & ~plain[:, None]
         inner[some, last[some]] = False
         row, place = np.nonzero(inner)
         if row.size:
@@ -62,12 +72,37 @@ class Steps:
         odds[1:, self.impossible[rows]] = np.nan
         return odds
 
+    def _plain_rows(self, known: np.ndarray) -> np.ndarray:
+        """The rows in which no gap has to be summed out."""
+        plain = np.full(known.shape[1], self.tables.is_normalized)
+        for place, feature in enumerate(self.order):
+            for parent in self.tables.structure.parents[feature]:
+                plain &= known[self.rank[parent]] | ~known[place]
+        return plain
+
+    def _odds_by_cells(self, codes: np.ndarray, known: np.ndarray) -> np.ndarray:
+        """The log odds after each place of the order, for plain rows."""
+        layout, n_classes = self.tables.layout, self.tables.n_classes
+        cells = self.tables.log_theta.reshape(-1, n_classes)
+        scores = np.empty((*known.shape, n_classes))
+        before = np.broadcast_to(self.nothing, scores.shape[1:])
+        for place, feature in enumerate(self.order):
+            at = layout.offsets[feature] // n_classes + codes[feature].astype(np.intp)
+            parents = slice(layout.parent_start[feature], layout.parent_start[feature + 1])
+            for parent, stride in zip(layout.parent_index[parents], layout.parent_stride[parents], strict=True):
+                at += codes[parent].astype(np.intp) * (stride // n_classes)
+            at[~known[place]] = 0
+            scores[place] = before + np.where(known[place, :, None], cells[at], 0.0)
+            before = scores[place]
+        odds = _log_odds(self.beliefs.log_posterior_of(scores.reshape(-1, n_classes)), self.against)
+        odds = odds.reshape(scores.shape)
+        odds[~known] = np.nan
+        return odds
+
     def _up_to(self, codes: np.ndarray, row: np.ndarray, place: np.ndarray) -> np.ndarray:
         """The rows as they are known up to a place of the order."""
         gap = self.tables.cards.astype(codes.dtype)[:, None]
-        rank = np.empty_like(self.order)
-        rank[self.order] = np.arange(self.order.size)
-        return np.where(rank[:, None] <= place, codes[:, row], gap)
+        return np.where(self.rank[:, None] <= place, codes[:, row], gap)
 
 
 def _log_odds(log_posterior: np.ndarray, against: int | None) -> np.ndarray:
