@@ -10,7 +10,7 @@ from discbayes._text import nearest_first
 from discbayes.classifier import BayesNetClassifier
 from discbayes.cli import options
 from discbayes.cli.console import UserError, listed
-from discbayes.cli.explaining import Explained, relevance_as
+from discbayes.cli.explaining import Explained, joined, relevance_as
 from discbayes.cli.models import features_of, load_model, set_options, text_columns
 from discbayes.cli.rows import ALL, chosen_rows, classes_of, note_unseen, row_numbers
 from discbayes.cli.sources import Source, open_source
@@ -32,6 +32,7 @@ prior and all numbers add up to the log odds of the row. Without --row: the rele
 where the table has the classes, what leaving columns out would cost."""
 FORMATS = ("text", "csv", "json")
 MOST, MOST_RELEVANT = 10, 20
+BLOCK_ROWS = 1000
 
 
 def configure(parser: ArgumentParser) -> None:
@@ -121,17 +122,21 @@ def _class(model: BayesNetClassifier, option: str, text: str | None) -> Any:
 def _explained(
     model: BayesNetClassifier, X: Any, source: Source, labels: dict[str, Any], args: Namespace, progress: Progress
 ) -> Any:
+    """Some rows, a block of them at a time, since contributions to all classes take memory."""
     numbers = list(range(1, X.num_rows + 1)) if args.row == ALL else args.row
-    rows = chosen_rows(X, numbers, source.name)
+    rows, keep = chosen_rows(X, numbers, source.name), _kept(model, args.keep or ())
     note_unseen(model, rows, numbers)
     progress.stage(f"explaining {len(numbers)} row{'s' if len(numbers) > 1 else ''}")
-    explained = Explained(model.explain(rows, against=labels["against"]), numbers, labels["label"])
-    if args.counterfactual:
-        keep = _kept(model, args.keep or ())
-        explained.changes = [
-            model.counterfactual(rows.slice(k, 1), target=labels["wanted"], keep=keep) for k in range(len(numbers))
-        ]
-    return explained.written(args.format, args.most or MOST)
+    pieces = []
+    for start in range(0, len(numbers), BLOCK_ROWS):
+        block = rows.slice(start, BLOCK_ROWS)
+        explanation = model.explain(block, against=labels["against"])
+        explained = Explained(explanation, numbers[start : start + BLOCK_ROWS], labels["label"])
+        if args.counterfactual:
+            single = (block.slice(k, 1) for k in range(block.num_rows))
+            explained.changes = [model.counterfactual(row, target=labels["wanted"], keep=keep) for row in single]
+        pieces.append(explained.piece(args.format, args.most or MOST))
+    return joined(pieces, args.format)
 
 
 def _kept(model: BayesNetClassifier, names: Sequence[str]) -> list[str]:

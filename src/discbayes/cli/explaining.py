@@ -37,14 +37,12 @@ class Explained:
     label: Any = None
     changes: list[Counterfactual] | None = None
 
-    def written(self, form: str, most: int) -> Any:
-        """A text, an arrow table, or a text of JSON."""
+    def piece(self, form: str, most: int) -> Any:
+        """These rows as a list of texts, an arrow table or a list for JSON; `joined` puts several of them together."""
         if form == "csv":
             return self.table()
         rows = range(len(self.numbers))
-        if form == "json":
-            return as_json([self.data(row) for row in rows])
-        return printable("\n\n".join(self.text(row, most) for row in rows))
+        return [self.data(row) for row in rows] if form == "json" else [self.text(row, most) for row in rows]
 
     def text(self, row: int, most: int) -> str:
         """One row in words."""
@@ -97,6 +95,14 @@ class Explained:
             "unknown": [name for name, seen in zip(found.names, found.known[row], strict=True) if not seen],
         }
         return data if self.changes is None else {**data, "counterfactual": change_data(self.changes[row])}
+
+
+def joined(pieces: list[Any], form: str) -> Any:
+    """A text, an arrow table, or a text of JSON."""
+    if form == "csv":
+        return need("pyarrow").concat_tables(pieces)
+    rows = [row for piece in pieces for row in piece]
+    return as_json(rows) if form == "json" else printable("\n\n".join(rows))
 
 
 def change_data(change: Counterfactual) -> dict[str, Any]:

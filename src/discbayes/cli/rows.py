@@ -59,12 +59,15 @@ def note_unseen(model: BayesNetClassifier, rows: Any, numbers: list[int]) -> lis
 
 
 def _unseen(model: BayesNetClassifier, rows: Any) -> list[tuple[int, str, Any]]:
-    domain = model.network_.domain
-    odd = model.network_.encode(rows) >= domain.cards[:, None]
-    cells = [
-        (int(row), domain.names[place], rows.column(int(place))[int(row)].as_py()) for place, row in np.argwhere(odd)
-    ]
-    return [cell for cell in cells if not is_gap(cell[2])]
+    """Only columns of labels can hold them: any number is in some interval."""
+    found, codes = [], model.network_.encode(rows)
+    for place, variable in enumerate(model.network_.domain.features):
+        if variable.cuts is None:
+            column = rows.column(place)
+            odd = (codes[place] >= variable.card) & column.is_valid().to_numpy()
+            cells = ((int(row), column[int(row)].as_py()) for row in np.flatnonzero(odd))
+            found += [(row, variable.name, value) for row, value in cells if not is_gap(value)]
+    return found
 
 
 def classes_of(model: BayesNetClassifier, source: Source, target: str) -> np.ndarray:
