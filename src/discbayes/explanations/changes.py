@@ -1,8 +1,8 @@
 """The search for the fewest changes of values that lead to another decision.
 
 A *move* changes one observed feature to one other value; a set of moves changes several features. All sets of one move
-and all sets of two are tried, and all larger ones as long as there are not too many of them. Beyond that a beam keeps
-the sets that come nearest to the decision and adds one move to each; moves that turn out not to be needed are removed.
+and all sets of two are tried, and all larger ones as long as that takes seconds. Beyond that a beam keeps the sets that
+come nearest to the decision and adds one move to each; moves that turn out not to be needed are removed.
 
 Two features that share no family, also by way of gaps that are summed out, add to the log-joint what each of them adds
 alone. So most sets are sums of numbers that are known from single moves; the others, and those too close to a tie for a
@@ -11,7 +11,7 @@ sum to be trusted, are looked up like any row.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import combinations
@@ -19,13 +19,16 @@ from itertools import combinations
 import numpy as np
 
 from discbayes.beliefs import Beliefs
+from discbayes.inference.values import elimination_cells
 from discbayes.network import Structure
 
-MOST_PAIRS = 20_000_000  # sets of one or two moves that are all tried
+MOST_PAIRS = 20_000_000  # sets of two moves that are all tried
 MOST_SETS = 1_000_000  # sets of three moves or more that are all tried
+MOST_STEPS = 5e8  # of arithmetic that all sets of a size may take: seconds
 BEAM_SETS = 200_000  # that a step of the beam tries, about
 KEPT = 64  # of the sets that lead to the decision, the best
-_LEAST_WIDTH, _MOST_WIDTH = 16, 256
+_LEAST_WIDTH, _MOST_WIDTH = 4, 256
+_CELL_STEPS = 10  # of arithmetic that a cell of an elimination takes
 _BLOCK_CELLS = 1 << 22
 _TIE = 1e-9
 
@@ -145,7 +148,7 @@ class Changes:
     def _judged(self, sets: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """The log-joint of the row after each set of moves, and the scores that decide."""
         if self._parts is None or sets.shape[1] == 1:
-            log_joint = self.beliefs.log_joint(self.rows(sets))
+            log_joint = self._single[sets[:, 0]] if sets.shape[1] == 1 else self.beliefs.log_joint(self.rows(sets))
             return log_joint, self.beliefs.scores_of(log_joint)
         log_joint = self._start + self._parts[sets].sum(axis=1)
         scores = self.beliefs.scores_of(log_joint)
@@ -170,7 +173,12 @@ class Changes:
         """What each move adds to the log-joint; None where classes that are impossible leave no difference."""
         if not np.isfinite(self._start).all():
             return None
-        return self.beliefs.log_joint(self.rows(np.arange(self.n_moves)[:, None])) - self._start
+        return self._single - self._start
+
+    @cached_property
+    def _single(self) -> np.ndarray:
+        """The log-joint after each move alone."""
+        return self.beliefs.log_joint(self.rows(np.arange(self.n_moves)[:, None]))
 
     @cached_property
     def _joined(self) -> np.ndarray:
@@ -203,16 +211,39 @@ class Changes:
         excluded, tried_all = 0, True
         kept = np.empty((0, 0), dtype=np.int64)
         for size in range(1, min(max_changes, self.n_features) + 1):
-            tried_all = size == 1 or (tried_all and self.n_sets(size) <= (MOST_PAIRS if size == 2 else MOST_SETS))
-            hits, kept = self._try(self.all_sets(size) if tried_all else self._extended(kept))
+            tried_all = tried_all and (size == 1 or self._most_sets(size) >= self.n_sets(size))
+            hits, kept = self._try(self.all_sets(size) if tried_all else self._extended(kept), self._width(size + 1))
             if len(hits):
                 return Found(hits if tried_all else self._reduced(hits, excluded + 1), excluded)
             excluded = size if tried_all else excluded
         return Found(np.empty((0, 1), dtype=np.int64), max_changes if tried_all else excluded)
 
-    def _try(self, blocks: Iterator[np.ndarray]) -> tuple[np.ndarray, np.ndarray]:
+    def _most_sets(self, size: int) -> float:
+        """How many sets of a size are worth trying."""
+        return min(MOST_PAIRS if size == 2 else MOST_SETS, MOST_STEPS / self._steps(size))
+
+    def _width(self, size: int) -> int:
+        """How many sets the beam keeps, to make sets of a size of them."""
+        most = min(BEAM_SETS, MOST_STEPS / 4 / self._steps(size))
+        return int(np.clip(most // self.n_moves, _LEAST_WIDTH, _MOST_WIDTH))
+
+    def _steps(self, size: int) -> float:
+        """What a set of a size takes on average, in steps of arithmetic: a sum, and for some of them a look-up."""
+        tables = self.beliefs.network.parameters
+        look_up = self.codes.shape[0] * tables.n_classes + _CELL_STEPS * elimination_cells(tables, self.codes)
+        apart = 0.0 if self._parts is None else (1 - self._meeting) ** (size * (size - 1) / 2)
+        return size * tables.n_classes + (1 - apart) * look_up
+
+    @cached_property
+    def _meeting(self) -> float:
+        """The share of the pairs of moves whose features meet in a factor."""
+        features, times = np.unique(self.moves[0], return_counts=True)
+        pairs = np.outer(times, times) * ~np.eye(features.size, dtype=bool)
+        return float((pairs * self._joined[np.ix_(features, features)]).sum() / max(1, pairs.sum()))
+
+    def _try(self, blocks: Iterable[np.ndarray], width: int = 1) -> tuple[np.ndarray, np.ndarray]:
         """The best sets that lead to the decision; where there are none, those that come nearest to it."""
-        hits, near = _Best(KEPT), _Best(int(np.clip(BEAM_SETS // self.n_moves, _LEAST_WIDTH, _MOST_WIDTH)))
+        hits, near = _Best(KEPT), _Best(width)
         for sets in blocks:
             log_joint, scores = self._judged(sets)
             right = self._hits(log_joint, scores)
@@ -226,7 +257,7 @@ class Changes:
         """The sets without moves that are not needed; of the results, the smallest."""
         while sets.shape[1] > least:
             smaller = np.unique(np.concatenate([np.delete(sets, k, axis=1) for k in range(sets.shape[1])]), axis=0)
-            hits, _ = self._try(iter([smaller]))
+            hits, _ = self._try([smaller])
             if not len(hits):
                 break
             sets = hits

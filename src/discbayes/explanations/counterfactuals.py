@@ -1,7 +1,8 @@
 """What would have to be different for another decision: the smallest set of changes of known values.
 
 All sets of one change and all sets of two are tried, and all larger ones as long as there are not too many: up to
-20 million pairs, and a million sets of three or more. What is found among them has the fewest changes that there can be
+20 million pairs and a million sets of three or more, fewer where each takes long because of many gaps in a network that
+is no forest. What is found among them has the fewest changes that there can be
 (``proven``), and the largest probability of the decision among all sets of that size. Beyond those numbers a beam
 search adds change to change, and removes what is not needed: it finds small sets, not always the smallest. A set of
 three that is found after all pairs were tried is still proven to have the fewest changes.

@@ -21,7 +21,7 @@ def gap_posteriors(tables: Tables, codes: np.ndarray, effort: Effort | None = No
     gaps = np.flatnonzero(codes[:, 0] >= tables.cards).tolist()
     if not gaps:
         return {}
-    together = _cells_together(tables, codes) <= effort.max_factor_size
+    together = elimination_cells(tables, codes, every=True) <= effort.max_factor_size
     found = _together(tables, codes, gaps) if together else _one_by_one(tables, codes, gaps, effort)
     possible = _possible_classes(tables, codes, effort)
     return {i: _shares(found[i] * possible) for i in gaps}
@@ -44,12 +44,12 @@ def _shares(table: np.ndarray) -> np.ndarray:
     return np.where(total > 0, table / np.where(total > 0, total, 1.0), 1.0 / table.shape[0])
 
 
-def _cells_together(tables: Tables, codes: np.ndarray) -> float:
-    """How many cells it takes to eliminate all gaps and to keep every step."""
+def elimination_cells(tables: Tables, codes: np.ndarray, every: bool = False) -> float:
+    """How many cells the elimination of the gaps of one row goes through: of every gap, or of those that matter."""
     layout, sizes = tables.layout, np.empty(1)
     expectation.plan_sizes(
         codes, np.array([0, 1]), np.array(tables.structure.order, np.int64), tables.cards, layout.parent_start,
-        layout.parent_index, tables.n_classes, False, sizes,
+        layout.parent_index, tables.n_classes, tables.is_normalized and not every, sizes,
     )  # fmt: skip
     return float(sizes[0])
 
