@@ -23,7 +23,7 @@ _MAX_VALUES, _MAX_LABEL = 20, 60  # in a tooltip
 _FEATURE = ("#e6edf7", "#4a6fa5")
 _CLASS = ("#fbe8c8", "#b3741a")
 _INK, _LINE = "#1c2733", "#8894a3"
-_EVEN, _THINNEST, _THICKEST = 1.4, 0.8, 4.6  # widths of edges
+_EVEN, _THINNEST, _THICKEST = 1.4, 0.8, 4.0  # widths of edges
 
 Strengths = Mapping[tuple[int, int], float]
 
@@ -123,7 +123,7 @@ class _Picture:
 
     def _marker(self) -> str:
         ids = [self.arrow, *(["arrow-on"] if self.buttons else [])]  # the page has one more for edges that it marks
-        size = 'viewBox="0 0 8 8" refX="8" refY="4" markerWidth="9" markerHeight="9" markerUnits="userSpaceOnUse"'
+        size = 'viewBox="0 0 8 8" refX="8" refY="4" markerWidth="10" markerHeight="10" markerUnits="userSpaceOnUse"'
         arrow = f'<path d="M0 0.8 8 4 0 7.2z" fill="{_LINE}"/>'
         markers = [f'<marker id="{name}" {size} orient="auto">{arrow}</marker>' for name in ids]
         return f"<defs>{''.join(markers)}</defs>"

@@ -156,6 +156,7 @@ _ASK = """
 is summed out, as the library does.</p>
 <noscript><p class="trouble">A script in this page computes the answers, and scripts are turned off.</p></noscript>
 <p class="trouble" id="trouble" role="alert" hidden></p>
+<p class="paper" id="known"></p>
 <div class="asking">
 <div class="card known-card">
 <div class="bar"><h3>What is known</h3><span class="count" id="count"></span>

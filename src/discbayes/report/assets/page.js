@@ -127,17 +127,25 @@ function start() {
       allReasons = !allReasons;
       showReasons();
     });
+    window.addEventListener("beforeprint", listKnown);
     byId("questions").addEventListener("click", (event) => {
       const feature = featureOf(event);
       if (feature !== null) goTo(feature);
     });
   }
 
+  // On paper there are no fields: a sentence says what they hold.
+  function listKnown() {
+    const set = [...known.keys()].filter((feature) => known[feature] !== -1);
+    const parts = set.map((feature) => make("span", {}, ...saying(model, feature, known[feature])));
+    byId("known").replaceChildren("Known: ", ...(parts.length === 0 ? ["nothing"] : listed(parts)), ".");
+  }
+
   // ---- what follows
 
   function answer(aloud = true) {
     const count = known.reduce((sum, code) => sum + (code === -1 ? 0 : 1), 0);
-    byId("count").textContent = `${count} of ${known.length} known`;
+    byId("count").textContent = `${count} of ${known.length}`;
     byId("reset").disabled = count === 0;
     try {
       posterior = model.posterior(known);
