@@ -26,7 +26,7 @@ from discbayes.parameters import DiscriminativeCCBN
 
 FOLDER = Path(__file__).parent / "pictures"
 FEATURES = {"diabetes": "plas", "chess": "bxqsq", "spambase": "capital_run_length_longest"}
-DPI = 85
+DPI = 80
 
 
 class Example:
@@ -111,7 +111,7 @@ def main(wanted: list[str]) -> None:
 
 def save(ax: Any, file: str) -> None:
     """Write the figure of some axes."""
-    ax.figure.savefig(FOLDER / file, dpi=DPI)
+    ax.figure.savefig(FOLDER / file, dpi=DPI, pil_kwargs={"optimize": True})
     plt.close("all")
     print(f"{file}: {(FOLDER / file).stat().st_size // 1024} KB")
 

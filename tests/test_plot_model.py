@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import replace
 from itertools import combinations, pairwise
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -359,3 +361,11 @@ def test_formulas_in_names_are_text():
     for ax in (plot.table(network, "$x^1$"), plot.class_bars(network, "$x^1$")):
         assert {label.get_text() for label in ax.get_xticklabels()} == {r"\$a_1\$", r"\$b\$"}
         ax.figure.canvas.draw()
+
+
+def test_the_pictures_of_the_docs_are_there():
+    docs = Path(__file__).parent.parent / "docs"
+    named = set(re.findall(r"\(pictures/([^)]+)\)", (docs / "plots.md").read_text(encoding="utf-8")))
+    files = {path.name: path.stat().st_size for path in (docs / "pictures").iterdir()}
+    assert named == set(files)
+    assert sum(files.values()) < 3_000_000

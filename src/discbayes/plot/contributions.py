@@ -128,7 +128,7 @@ def _listed(names: list[str]) -> str:
     """As many names as a line has room for, and how many more there are.
 
     >>> _listed(["a", "b"]), _listed([f"column {k}" for k in range(20)])
-    ('a, b', 'column 0, column 1, column 2, column 3, column 4 and 15 more')
+    ('a, b', 'column 0, column 1, column 2, column 3 and 16 more')
     """
     shown = [shortened(names[0])]
     for name in names[1:]:
