@@ -14,7 +14,8 @@ import oracle
 from discbayes import BayesNet, BayesNetClassifier, Structure, load_dataset
 from discbayes.data import Domain, Variable
 from discbayes.placement import MAX_COLUMNS, place, spaced
-from discbayes.report import network_html
+from discbayes.report import network_html, structure_html
+from discbayes.report.drawing import network_svg
 
 SVG = "{http://www.w3.org/2000/svg}"
 
@@ -180,3 +181,32 @@ def test_a_fitted_classifier_shows_it():
     classifier = BayesNetClassifier().fit(wine.X, wine.y)
     assert "<svg" in classifier.network_._repr_html_()
     assert "flavanoids" in classifier._repr_mimebundle_()["text/html"]
+
+
+def test_a_structure_shows_itself_by_the_numbers_of_features():
+    structure = Structure(((), (0,), (0, 1)), (True, False, True))
+    html = structure._repr_html_()
+    assert re.sub("discbayes-[0-9a-f]+", "", html) == re.sub("discbayes-[0-9a-f]+", "", structure_html(structure))
+    assert "3 features, 3 edges between them" in html
+    svg = ElementTree.fromstring(html[html.index("<svg") : html.index("</svg>") + len("</svg>")])
+    assert [text.text for text in svg.iter(f"{SVG}text")] == ["class", "0", "1", "2"]
+
+
+def test_edges_are_as_wide_as_they_are_strong():
+    network = make_network(Structure(((), (0,), (0, 1))))
+    strengths = {(0, 1): 0.4, (0, 2): 0.1, (1, 2): 0.0}
+    svg = ElementTree.fromstring(network_svg(network, strengths, "a network"))
+    ends = {(int(p.get("data-from")), int(p.get("data-to"))): p for p in svg.iter(f"{SVG}path") if p.get("data-to")}
+    widths = {edge: float(path.get("stroke-width")) for edge, path in ends.items()}
+    assert widths[0, 1] > widths[0, 2] > widths[1, 2] > 0
+    assert "0.4 nats" in ends[0, 1].find(f"{SVG}title").text
+    even = ElementTree.fromstring(network_svg(network, None, "a network"))
+    assert len({p.get("stroke-width") for p in even.iter(f"{SVG}path") if p.get("data-to")}) == 1
+
+
+def test_nodes_of_the_page_are_buttons_with_names():
+    svg = ElementTree.fromstring(network_svg(make_network(Structure.naive(2), NASTY[:2]), None, '"'))
+    nodes = [g for g in svg.iter(f"{SVG}g") if g.get("role") == "button"]
+    assert [node.get("aria-label") for node in nodes] == ["class", *NASTY[:2]]
+    assert [node.get("tabindex") for node in nodes] == ["0", "-1", "-1"]
+    assert not any(element.get("style") for element in svg.iter())
