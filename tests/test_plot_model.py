@@ -9,6 +9,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from sklearn.exceptions import NotFittedError
 
 import oracle
 from discbayes import MLBNSVM, BayesNet, BayesNetClassifier, Structure, load_dataset
@@ -242,6 +243,8 @@ def test_no_history_is_an_error():
     iris = load_dataset("iris")
     with pytest.raises(ValueError, match="the history is empty"):
         plot.history(BayesNetClassifier("nb", "ml").fit(iris.X, iris.y))
+    with pytest.raises(NotFittedError):
+        plot.history(BayesNetClassifier())
 
 
 # ---- explanations

@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from sklearn.exceptions import NotFittedError
 
 import oracle
 from discbayes import BayesNet, BayesNetClassifier, Structure, load_dataset
@@ -296,7 +297,7 @@ def test_what_cannot_be_drawn():
         network(Structure.naive(2), names=["a"])
     with pytest.raises(ValueError, match="names of its own"):
         network(make_network(Structure.naive(2)), names=["a", "b"])
-    with pytest.raises(Exception, match="not fitted"):
+    with pytest.raises(NotFittedError):
         network(BayesNetClassifier())
 
 

@@ -6,6 +6,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
+from sklearn.utils.validation import check_is_fitted
 
 from discbayes._leaves import need
 from discbayes._text import count_of
@@ -37,7 +38,10 @@ def history(thing: Any, ax: Any = None) -> Any:
     >>> [panel.get_title() for panel in history(BayesNetClassifier().fit(iris.X, iris.y)).child_axes]
     ['3 edges', '6 iterations']
     """
-    found = stages(thing if isinstance(thing, Sequence) else thing.history_)
+    if not isinstance(thing, Sequence):
+        check_is_fitted(thing)
+        thing = thing.history_
+    found = stages(thing)
     if not found:
         raise ValueError("the history is empty: this fit had no search and no iterations, so there is nothing to draw")
     ax = new_axes(ax, (6.4, 0.6 + 2.3 * len(found)))

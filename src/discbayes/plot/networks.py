@@ -264,7 +264,7 @@ class _Picture:
                 if kind in used
             ]
         if self.with_class and SAME in (self.kinds.get((CLASS, i)) for i in range(len(self.graph.names))):
-            found.append((f"{target} is a parent", line([], [], color=ORANGE, linestyle=(0, (2, 2)), linewidth=THIN)))
+            found.append((f"edge from {target}", line([], [], color=ORANGE, linestyle=(0, (2, 2)), linewidth=THIN)))
         for strength in self._ends_of_widths():
             text = f"{self._amount(strength)} between parent and child"
             found.append((text, line([], [], color=GREY, linewidth=self._width_of(strength))))
