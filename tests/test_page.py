@@ -6,6 +6,7 @@ import http.server
 import json
 import re
 import threading
+from dataclasses import replace
 from itertools import pairwise
 
 import numpy as np
@@ -174,6 +175,8 @@ def test_reasons_and_questions_are_those_of_the_library(open_page):
         expected = sorted([explanation.base[label], *explanation.contributions[0, known, label]])
         np.testing.assert_allclose(shown, expected, atol=1e-9)
     assert page.locator("#reasons small").count() >= 1
+    best = classifier.predict(row)[0]
+    assert page.text_content("#said").startswith(f"{best} ")  # read aloud by screen readers
     information = classifier.value_of_information(row)
     gains = dict(zip(information.names, information.gain, strict=True))
     asked = page.locator("#questions .name").all_inner_texts()
@@ -221,6 +224,21 @@ def test_what_is_too_wide_says_so_and_goes_on_when_enough_is_known(open_page):
     assert page.locator("#trouble").is_hidden()
     expected = classifier.predict_proba(pd.DataFrame([["0"] * 6], columns=list("abcdef")))[0]
     np.testing.assert_allclose(list(map(float, values(page, "#posterior li"))), expected, atol=1e-9)
+
+
+def test_what_never_occurs_is_called_so(open_page):
+    data = load_dataset("iris")
+    classifier = BayesNetClassifier("nb", "map").fit(data.X, data.y)
+    tables = classifier.network_.parameters
+    log_theta = tables.log_theta.copy()
+    tables.layout.table(log_theta, 0)[0] = -np.inf
+    classifier.network_ = replace(classifier.network_, parameters=replace(tables, log_theta=log_theta))
+    page = open_page(classifier.report())
+    page.select_option("#value-1", "0")
+    assert page.locator("#trouble").is_hidden()
+    page.select_option("#value-0", "0")
+    assert "never occur together" in page.inner_text("#trouble")
+    np.testing.assert_allclose(list(map(float, values(page, "#posterior li"))), classifier.network_.prior, atol=1e-9)
 
 
 # ---- the network

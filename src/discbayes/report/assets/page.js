@@ -4,6 +4,8 @@ const MOST_CLASSES = 8;
 const MOST_REASONS = 10;
 const MOST_QUESTIONS = 5;
 const SEARCH_FROM = 9; // so many features need a search field
+const IMPOSSIBLE =
+  "In this model the values that are set never occur together, in any class: shown is what it says when nothing is known.";
 
 function start() {
   const model = new DiscBayes.Model(JSON.parse(byId("model").textContent));
@@ -147,18 +149,20 @@ function start() {
     const count = known.reduce((sum, code) => sum + (code === -1 ? 0 : 1), 0);
     byId("count").textContent = `${count} of ${known.length}`;
     byId("reset").disabled = count === 0;
+    let trouble = "";
     try {
       posterior = model.posterior(known);
       contributions = model.contributions(known);
       showQuestions(model.information(known));
-      byId("trouble").hidden = true;
+      if (contributions.impossible) trouble = IMPOSSIBLE;
     } catch (error) {
       posterior = null;
       contributions = null;
       showQuestions(null);
-      byId("trouble").textContent = error.message;
-      byId("trouble").hidden = false;
+      trouble = error.message;
     }
+    byId("trouble").textContent = trouble;
+    byId("trouble").hidden = trouble === "";
     showPosterior();
     showReasons();
     if (aloud) say();
