@@ -20,7 +20,7 @@ if numba.config.DISABLE_JIT:
     collect_ignore_glob = [
         "test_papers_*.py", "test_experiments*.py", "test_*compare.py", "test_*recipes.py", "test_baselines.py",
         "test_statistics.py", "test_plot_*.py", "test_page*.py", "test_cli_explain.py",
-        "test_explanations.py", "test_relevance.py",
+        "test_explanations.py", "test_relevance.py", "test_counterfactuals.py",
     ]  # fmt: skip
 
 

@@ -207,6 +207,16 @@ def test_what_the_beam_does_not_find_is_not_proven_impossible(monkeypatch):
     assert "was found; not all of them were tried" in result.text()
 
 
+def test_changes_that_are_not_needed_are_removed():
+    layout = Layout(Structure.naive(7), np.full(7, 2), 2)
+    beliefs = believing(Tables(layout, np.log([0.5, 0.5]), np.log(np.tile([0.8, 0.2, 0.2, 0.8], 7))))
+    one = Changes(beliefs, np.zeros((7, 1), np.uint8), 0, None, np.zeros(7, bool))
+    reduced = one._reduced(np.array([[0, 1, 2, 3, 5, 6], [1, 2, 3, 4, 5, 6]]), 1)
+    assert len(reduced) == 15 + 15 - 5  # four of each six, five of which they share
+    assert {tuple(s) for s in reduced.tolist()} <= set(combinations(range(7), 4))
+    assert one._reduced(reduced[:1], 1).tolist() == reduced[:1].tolist()
+
+
 def test_much_work_is_left_to_the_beam(monkeypatch):
     tables, rng = random_tables(3, "any", n_features=6)
     beliefs = believing(tables)
@@ -264,6 +274,19 @@ def test_rows_that_no_class_can_have_are_no_answer():
     assert beliefs.decisions(np.array([[0, 1], [0, 0]], np.uint8)).tolist() == [0, 1]
     assert [name for name, _, _ in ask(beliefs, codes).changes] == ["b"]
     assert not ask(beliefs, codes, keep="b").found
+
+
+@pytest.mark.parametrize("calibration", [None, "temperature"])
+def test_pairs_that_no_class_can_have_are_no_answer(calibration):
+    """a1 and b1 exclude each other; c, which stays, speaks against the class that the prior is for."""
+    layout = Layout(Structure(((), (0,), ())), np.array([2, 2, 2]), 2)
+    with np.errstate(divide="ignore"):
+        theta = np.log(np.array([0.5, 0.5, 0.5, 0.5, 0.5, 0.5, 0.5, 0.5, 1, 1, 0, 0, 0.99, 0.01, 0.01, 0.99]))
+    beliefs = believing(Tables(layout, np.log([0.3, 0.7]), theta), calibration)
+    assert beliefs.decisions(np.array([[0, 1, 0, 1], [0, 0, 1, 1], [0, 0, 0, 0]], np.uint8)).tolist() == [0, 0, 0, 1]
+    result = ask(beliefs, np.zeros((3, 1), np.uint8), keep="c")
+    assert not result.found
+    assert result.proven
 
 
 def test_nothing_changes_to_missing():

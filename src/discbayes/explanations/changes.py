@@ -155,7 +155,7 @@ class Changes:
         unsure = self._meet(sets) | ((scores >= scores.max(axis=1, keepdims=True) - _TIE).sum(axis=1) > 1)
         if unsure.any():
             log_joint[unsure] = self.beliefs.log_joint(self.rows(sets[unsure]))
-            scores[unsure] = self.beliefs.scores_of(log_joint[unsure])
+            scores = self.beliefs.scores_of(log_joint)
         return log_joint, scores
 
     def _meet(self, sets: np.ndarray) -> np.ndarray:
