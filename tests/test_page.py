@@ -474,18 +474,23 @@ def test_chess_is_small_and_quick(open_page, data_folder):
 
 def test_two_hundred_features_open_and_answer(open_page, wide):
     page = open_page(wide.report())
-    opened = [open_time(page)]
-    for _ in range(2):
+    meter = page.context.new_cdp_session(page)
+    meter.send("Performance.enable", {"timeDomain": "threadTicks"})  # what it works, whoever else does
+    opened = []
+    for _ in range(3):
         page.reload()
-        opened.append(open_time(page))
+        opened.append(worked(meter))
     times = page.evaluate(CHANGE_TIMES, 60)
     print(f"200 features: open in {min(opened):.0f} ms, a change takes {np.median(times):.1f} ms")
+    assert min(opened) < 400  # 150 ms on a busy machine of 2026
     assert np.median(times) < 200
-    assert min(opened) < 2000  # about 150 ms on an idle machine; others work on this one
 
 
-def open_time(page):
-    return page.evaluate("performance.getEntriesByType('navigation')[0].domContentLoadedEventEnd")
+def worked(meter):
+    """The milliseconds that the page has worked since it was opened."""
+    return next(
+        1000 * m["value"] for m in meter.send("Performance.getMetrics")["metrics"] if m["name"] == "TaskDuration"
+    )
 
 
 # ---- screens and paper
