@@ -18,17 +18,25 @@ FACTORS_AT_ONCE = 8  # of the largest size that all factors together may have
 
 def family_posteriors(tables: Tables, effort: Effort | None = None) -> np.ndarray:
     """P(parents, x_i, c) of every feature, in the layout of the tables; exact, or a ``FactorTooLargeError``."""
-    layout, cells = tables.layout, np.zeros(tables.layout.size)
-    if not cells.size:
-        return cells
+    if not tables.layout.size:
+        return np.zeros(0)
     _check_size(tables, effort or Effort())
     blank = blank_rows(tables, 1)
-    classes = posterior(log_joint(tables, blank, effort), np.zeros(tables.n_classes))
-    expectation.sum_gaps(
-        blank, np.array([0, 1]), np.array([0]), np.array(tables.structure.order, np.int64), layout.cards,
-        layout.offsets, layout.parent_start, layout.parent_index, layout.parent_stride, tables.log_theta, False,
-        np.zeros_like(classes), classes, cells,
-    )  # fmt: skip
+    return gap_families(tables, blank, posterior(log_joint(tables, blank, effort), np.zeros(tables.n_classes)))
+
+
+def gap_families(tables: Tables, codes: np.ndarray, classes: np.ndarray) -> np.ndarray:
+    """P(family | what is observed, c) of the families of one row with a gap, each class times its weight.
+
+    They stand in the layout of the tables; families without a gap have zeros.
+    """
+    layout, cells = tables.layout, np.zeros(tables.layout.size)
+    with np.errstate(divide="ignore"):
+        expectation.sum_gaps(
+            codes, np.array([0, 1]), np.array([0]), np.array(tables.structure.order, np.int64), layout.cards,
+            layout.offsets, layout.parent_start, layout.parent_index, layout.parent_stride, tables.log_theta, False,
+            np.zeros_like(classes), classes, cells,
+        )  # fmt: skip
     return cells
 
 

@@ -6,6 +6,7 @@ from dataclasses import replace
 
 import numpy as np
 
+from discbayes.inference.families import gap_families
 from discbayes.inference.joint import Effort, log_joint
 from discbayes.kernels import expectation
 from discbayes.network import Tables
@@ -55,15 +56,9 @@ def elimination_cells(tables: Tables, codes: np.ndarray, every: bool = False) ->
 
 
 def _together(tables: Tables, codes: np.ndarray, gaps: list[int]) -> dict[int, np.ndarray]:
-    """The derivatives of the log-joint by log θ are P(family | observed, c); all but the gap itself is summed out."""
+    """P(family | observed, c) of the family of each gap; all but the gap itself is summed out."""
     layout, n_classes = tables.layout, tables.n_classes
-    cells = np.zeros(layout.size)
-    with np.errstate(divide="ignore"):
-        expectation.sum_gaps(
-            codes, np.array([0, 1]), np.array([0]), np.array(tables.structure.order, np.int64), tables.cards,
-            layout.offsets, layout.parent_start, layout.parent_index, layout.parent_stride, tables.log_theta, False,
-            np.zeros((1, n_classes)), np.ones((1, n_classes)), cells,
-        )  # fmt: skip
+    cells = gap_families(tables, codes, np.ones((1, n_classes)))
     return {i: layout.table(cells, i).reshape(-1, int(tables.cards[i]), n_classes).sum(axis=0) for i in gaps}
 
 
