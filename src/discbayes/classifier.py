@@ -28,32 +28,21 @@ from discbayes.calibration import (
     possible_rows,
 )
 from discbayes.costs import cheapest, cost_matrix
-from discbayes.counts import Counts, count
-from discbayes.data import Encoded, FrameEncoder
+from discbayes.counts import Counts, Tallies, count
+from discbayes.data import Domain, Encoded, FrameEncoder
 from discbayes.data.columns import Table
 from discbayes.data.distinct import table_keys
 from discbayes.data.reading import read_table
 from discbayes.engine import Context, Progress, worker_count
-from discbayes.explanations import (
-    Counterfactual,
-    Explanation,
-    Information,
-    Relevance,
-    counterfactual,
-    explain,
-    relevance,
-    value_of_information,
-)
-from discbayes.explanations.relevance import TOLERANCE
-from discbayes.explanations.rows import one_row
-from discbayes.explanations.wording import class_position
+from discbayes.explanations.mixin import Explaining
+from discbayes.incremental import Incremental
 from discbayes.learners import learner_of
 from discbayes.network import Structure, Tables
 from discbayes.parameters import HYBRID, PARAMETERS
 from discbayes.search import STRUCTURES
 
 
-class BayesNetClassifier(ClassifierMixin, BaseEstimator):
+class BayesNetClassifier(Explaining, Incremental, ClassifierMixin, BaseEstimator):
     """A Bayesian network classifier: any way to learn the structure with any way to learn the parameters.
 
     Parameters
@@ -73,8 +62,10 @@ class BayesNetClassifier(ClassifierMixin, BaseEstimator):
         How numeric columns are cut into intervals, on the training rows only. With None their values are categories.
     categorical : "auto", "all" or list, default="auto"
         Numeric columns that are categories; text columns with very many values must be listed too.
-    domains : dict, optional
-        All values that a column can have, by column name, where not all of them may be in the training rows.
+    domains : dict or Domain, optional
+        All values that a column can have, by column name, where not all of them may be in the training rows. Or all
+        there is to know about all columns and the class, cut points included, such as ``network_.domain`` of another
+        classifier: ``discretizer`` and ``categorical`` have no part then, nor has ``missing="value"``.
     missing : {"available", "value", "drop", "error"}, default="available"
         Gaps at fit: counted where they are not, an extra value of the column, rows dropped, or an error. At predict
         gaps are always summed out.
@@ -139,7 +130,7 @@ class BayesNetClassifier(ClassifierMixin, BaseEstimator):
         *,
         discretizer: Any = "mdlp",
         categorical: str | Sequence[Any] = "auto",
-        domains: Mapping[str, Sequence[Any]] | None = None,
+        domains: Mapping[str, Sequence[Any]] | Domain | None = None,
         missing: str = "available",
         unknown: str = "marginalize",
         class_weight: str | Mapping[Any, float] | None = None,
@@ -196,11 +187,15 @@ class BayesNetClassifier(ClassifierMixin, BaseEstimator):
                 f"y has one class only, {data.domain.target.values[0]!r}: it is all that can be predicted", stacklevel=2
             )
         held_out = self._held_out(calibrate, table, encoder, data)
-        network, calibration = self._learn(data, encoder.classes_, context), None
+        tallies, calibration = self._tallies_of_fit(data, context), None
+        if tallies is None:
+            network = self._learn(data, encoder.classes_, context)
+        else:
+            network = self._learn_from(tallies, encoder.classes_, context)
         if calibrate is not None and held_out is not None:
             calibration = self._learn_calibration(calibrate, held_out, table, encoder, data, context)
         validate_data(self, X, skip_check_array=True)
-        self._adopt(encoder, network, calibration)
+        self._adopt(encoder, network, calibration, tallies)
         self.history_ = context.history
         context.progress.stage("done: {network!r}", network=self.network_)
         return self
@@ -291,8 +286,11 @@ class BayesNetClassifier(ClassifierMixin, BaseEstimator):
             )
         return weight * np.divide(prior, shares, out=np.zeros_like(prior), where=shares > 0)[data.classes]
 
-    def _adopt(self, encoder: FrameEncoder, network: BayesNet, calibration: Calibration | None) -> None:
+    def _adopt(
+        self, encoder: FrameEncoder, network: BayesNet, calibration: Calibration | None, tallies: Tallies | None = None
+    ) -> None:
         self._encoder = encoder
+        self._tallies = tallies
         self.calibration_ = calibration
         self.classes_ = encoder.classes_
         self.network_ = network
@@ -324,13 +322,20 @@ class BayesNetClassifier(ClassifierMixin, BaseEstimator):
         """The data with the class weights multiplied in."""
         if self.class_weight is None:
             return data
-        by_class = compute_class_weight(self.class_weight, classes=classes, y=classes[data.classes])
+        by_class = self._class_weights(classes, np.bincount(data.classes, minlength=data.n_classes))
+        weight = by_class[data.classes] * (1.0 if data.weight is None else data.weight)
+        return replace(data, weight=weight)
+
+    def _class_weights(self, classes: np.ndarray, rows: np.ndarray) -> np.ndarray:
+        """What a row of each class counts, where there are so many rows of each."""
+        if isinstance(self.class_weight, str) and self.class_weight == "balanced":
+            return rows.sum() / (np.count_nonzero(rows) * np.maximum(rows, 1))
+        by_class = compute_class_weight(self.class_weight, classes=classes, y=classes)
         if not np.isfinite(by_class).all() or (by_class < 0).any() or not by_class.any():
             raise ValueError(
                 f"class_weight={self.class_weight!r} must hold finite weights, none negative, not all zero"
             )
-        weight = by_class[data.classes] * (1.0 if data.weight is None else data.weight)
-        return replace(data, weight=weight)
+        return by_class
 
     def _with_prior(self, tables: Tables) -> Tables:
         if self.class_prior is None:
@@ -380,161 +385,6 @@ class BayesNetClassifier(ClassifierMixin, BaseEstimator):
         beliefs = self._beliefs(class_prior)
         return beliefs.posterior(self._codes(X)) @ cost_matrix(costs, self.classes_)
 
-    # ---- explaining
-
-    def explain(self, X: Any, against: Any = None, class_prior: Sequence[float] | None = None) -> Explanation:
-        """What each known value of a row adds to the log odds of each class.
-
-        The values become known one after the other, parents before children (``Explanation.order``); each adds what it
-        changes, given those before it. The log odds without any value and all contributions add up to the log odds of
-        ``predict_proba``. Gaps and unseen values are summed out and listed as unknown.
-
-        Parameters
-        ----------
-        X : frame, array or list of rows
-        against : label, optional
-            Compare each class with this one instead of all others together.
-        class_prior : sequence of float, optional
-            As in ``predict_proba``.
-
-        Examples
-        --------
-        >>> from discbayes import BayesNetClassifier, load_dataset
-        >>> iris = load_dataset("iris")
-        >>> clf = BayesNetClassifier().fit(iris.X, iris.y)
-        >>> clf.explain(iris.X.iloc[[60]])
-        prior: −0.64 for versicolor
-        petal width (cm) in [0.8, 1.75): +2.1 for versicolor
-        petal length (cm) in [2.45, 4.75): +0.96 for versicolor, given petal width (cm) in [0.8, 1.75)
-        sepal length (cm) < 5.55: −0.64 for versicolor, given petal length (cm) in [2.45, 4.75)
-        sepal width (cm) < 2.95: +0.42 for versicolor, given sepal length (cm) < 5.55
-        sum: +2.2 for versicolor, which has the probability 0.901
-        """
-        beliefs = self._beliefs(class_prior)
-        place = None if against is None else class_position(self.classes_, against, "against")
-        return explain(beliefs, self._codes(X), place)
-
-    def relevance(
-        self, X: Any, y: Any = None, tolerance: float = TOLERANCE, class_prior: Sequence[float] | None = None
-    ) -> Relevance:
-        """How much each column matters for the decisions in some rows, and which columns could go.
-
-        The relevance of a column is how far it moves the log odds of the decisions, by the contributions of
-        ``explain``: a column that says what its parents have said already counts for little. Columns could go, the
-        least relevant first, where hiding all of them together loses little of what the columns say about the classes;
-        ``hidden`` has what becomes of the decisions then. Hidden columns are summed out: what a fit without them would
-        be is for another fit to tell.
-
-        Parameters
-        ----------
-        X : frame, array or list of rows
-        y : sequence of labels, optional
-            With them it also says what hiding the columns does to accuracy and log loss.
-        tolerance : float, default=0.01
-            How much may be lost, as a share: what the columns say is the mean divergence (Kullback-Leibler) of
-            P(c | x) with them from P(c | x) without.
-        class_prior : sequence of float, optional
-            As in ``predict_proba``.
-
-        Examples
-        --------
-        >>> from discbayes import BayesNetClassifier, load_dataset
-        >>> wine = load_dataset("wine")
-        >>> clf = BayesNetClassifier().fit(wine.X, wine.y)
-        >>> print(clf.relevance(wine.X).text(most=2))
-        column            changes the log odds by  share  unknown
-        flavanoids                           1.51  18.4%     0.0%
-        alcohol                              1.00  12.2%     0.0%
-        11 other columns                           69.4%
-        5 columns could go: proanthocyanins, total_phenols, ...; without them 0.00% of the decisions change
-        """
-        beliefs, codes = self._beliefs(class_prior), self._codes(X)
-        classes = None if y is None else beliefs.network._classes(y, codes.shape[1])
-        return relevance(beliefs, codes, classes, tolerance)
-
-    def counterfactual(
-        self,
-        x: Any,
-        target: Any = None,
-        keep: str | Sequence[Any] = (),
-        max_changes: int = 5,
-        class_prior: Sequence[float] | None = None,
-    ) -> Counterfactual:
-        """The smallest set of changes of known values that leads to another decision of ``predict``.
-
-        One and two changes are exact: all of them are tried, and of the smallest sets the one that makes the new
-        decision most probable is taken. More changes are searched for, and the result says whether fewer may be enough
-        (``proven``). Gaps stay gaps. Where nothing leads there the result says so (``found``).
-
-        Parameters
-        ----------
-        x : row
-            A frame, array or list of one row, a list of the values of a row, or a mapping (or series) of column names
-            to values, where what is left out is missing.
-        target : label, optional
-            The decision to reach; any other than that of the row by default.
-        keep : column or columns, optional
-            What must not change, such as age and sex.
-        max_changes : int, default=5
-            The largest set to look for.
-        class_prior : sequence of float, optional
-            As in ``predict_proba``.
-
-        Examples
-        --------
-        >>> from discbayes import BayesNetClassifier, load_dataset
-        >>> iris = load_dataset("iris")
-        >>> clf = BayesNetClassifier().fit(iris.X, iris.y)
-        >>> clf.counterfactual(iris.X.iloc[[60]], keep="petal width (cm)")
-        now: versicolor with the probability 0.901
-        2 changes, the fewest possible, lead to setosa with the probability 0.571:
-          sepal width (cm) from < 2.95 to ≥ 3.35 (now 2, then 3.35 or more)
-          petal length (cm) from [2.45, 4.75) to < 2.45 (now 3.5, then below 2.45)
-        others of that size:
-          sepal width (cm) to [2.95, 3.35), petal length (cm) to < 2.45: setosa with the probability 0.429
-          sepal width (cm) to ≥ 3.35, petal length (cm) to ≥ 4.75: setosa with the probability 0.423
-        """
-        beliefs, (row, codes) = self._beliefs(class_prior), self._one_row(x)
-        return counterfactual(beliefs, codes, row, target, keep, max_changes)
-
-    def value_of_information(
-        self,
-        x: Any,
-        costs: Any = None,
-        prices: Mapping[str, float] | None = None,
-        class_prior: Sequence[float] | None = None,
-    ) -> Information:
-        """What to ask next: how much of the doubt about the class each missing column of a row is expected to remove.
-
-        With costs also what it is expected to save, less its price. All of it is exact, on any structure.
-
-        Parameters
-        ----------
-        x : row
-            As in ``counterfactual``. A value that was never seen at fit counts as missing.
-        costs : array of shape (n_classes, n_classes) or mapping, optional
-            As in ``predict``.
-        prices : mapping of column names to numbers, optional
-            What it costs to know a column, in the unit of the costs; nothing for those left out.
-        class_prior : sequence of float, optional
-            As in ``predict_proba``.
-
-        Examples
-        --------
-        >>> from discbayes import BayesNetClassifier, load_dataset
-        >>> iris = load_dataset("iris")
-        >>> clf = BayesNetClassifier().fit(iris.X, iris.y)
-        >>> clf.value_of_information({"sepal length (cm)": 5.0}).best
-        'petal width (cm)'
-        """
-        beliefs, (_, codes) = self._beliefs(class_prior), self._one_row(x)
-        return value_of_information(beliefs, codes, costs, prices)
-
-    def _one_row(self, x: Any) -> tuple[Table, np.ndarray]:
-        """A row as it was read, and its codes."""
-        row = one_row(x, self.network_.domain.names)
-        return row, self._encoder.transform(row, self.unknown)
-
     def _beliefs(self, class_prior: Sequence[float] | None = None) -> Beliefs:
         """What is believed under the settings in force now."""
         network = self._current_network()
@@ -542,12 +392,16 @@ class BayesNetClassifier(ClassifierMixin, BaseEstimator):
         return Beliefs(network, self.classes_, self.calibration_, log_prior)
 
     def _codes(self, X: Any) -> np.ndarray:
+        return self._encoder.transform(self._known_table(X), self.unknown)
+
+    def _known_table(self, X: Any) -> Table:
+        """A table with the columns of the fit."""
         table = read_table(X)
         try:
             validate_data(self, X, skip_check_array=True, reset=False)
         except ValueError as error:
             raise ValueError(f"{str(error).rstrip()}\n{self._way_out(table)}".rstrip()) from None
-        return self._encoder.transform(table, self.unknown)
+        return table
 
     def _way_out(self, table: Table) -> str:
         """What to do about columns that are not those of the fit, after scikit-learn has said that they are not."""

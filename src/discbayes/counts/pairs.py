@@ -7,13 +7,20 @@ and where rows have weights.
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cached_property
+from operator import add
+from typing import Any
 
 import numpy as np
 
-from discbayes.counts.tables import EM_MAX_ITER, EM_TOL, Counts, _same, kernel_classes, kernel_weight, parts
+from discbayes.counts.counted import Counted, Visit
+from discbayes.counts.tables import (
+    CELLS_OF_A_PASS, EM_MAX_ITER, EM_TOL, Counts, _same, count, kernel_classes, kernel_weight, parts,
+)  # fmt: skip
+from discbayes.data.blocks import Blocks, in_blocks_if_weighted
 from discbayes.data.domain import Encoded
 from discbayes.engine import parallel_map
 from discbayes.kernels import counting, saturated
@@ -56,10 +63,14 @@ class PairCounts:
         if i == j:
             raise ValueError(f"a pair needs two features, not feature {i} twice")
         a, b = min(i, j), max(i, j)
-        position = a * (2 * self.cards.size - a - 1) // 2 + b - a - 1
+        position = self.places(a, b)
         cells = self.cells[self.starts[position] : self.starts[position + 1]]
         table = cells.reshape(self.cards[a], self.cards[b], self.n_classes)
         return table if i < j else table.transpose(1, 0, 2)
+
+    def places(self, first: int, seconds: Any) -> Any:
+        """Where the pairs of a feature and later ones stand among all pairs."""
+        return first * (2 * self.cards.size - first - 3) // 2 + seconds - 1
 
     def __add__(self, other: PairCounts) -> PairCounts:
         _same("domains", self.cards.tolist(), other.cards.tolist())
@@ -80,22 +91,23 @@ class PairCounts:
         return _as_matrices(measured, n)
 
 
-def pair_starts(cards: np.ndarray, n_classes: int) -> np.ndarray:
-    """Where the table of each pair begins."""
+def pair_starts(cards: np.ndarray, n_classes: int, wanted: np.ndarray | None = None) -> np.ndarray:
+    """Where the table of each pair begins; pairs that are not wanted take no place."""
     a, b = np.triu_indices(cards.size, 1)
-    return np.concatenate([[0], np.cumsum(cards[a] * cards[b] * n_classes)]).astype(np.int64)
+    sizes = cards[a] * cards[b] * n_classes
+    return np.concatenate([[0], np.cumsum(sizes if wanted is None else sizes * wanted[a, b])]).astype(np.int64)
 
 
-def count_pairs(data: Encoded, counts: Counts, n_jobs: int | None = None, method: str = "auto") -> PairCounts:
+def count_pairs(data: Encoded | Blocks, counts: Counts, n_jobs: int | None = None, method: str = "auto") -> PairCounts:
     """Count every pair of features with the class (``method``: "auto", "bits" or "loop")."""
     starts = pair_starts(data.cards, data.n_classes)
     cells = np.zeros(int(starts[-1]))
-    _PairRun(data, counts, method).run(starts, cells, n_jobs)
+    _run(data, counts, method).run(starts, cells, n_jobs)
     return PairCounts(data.cards, data.n_classes, cells)
 
 
 def pair_information(
-    data: Encoded,
+    data: Encoded | Blocks | Counted,
     counts: Counts,
     n_jobs: int | None = None,
     method: str = "auto",
@@ -107,16 +119,15 @@ def pair_information(
     Pairs marked in the symmetric matrix ``skip`` are not measured and have zeros. With ``em`` the table of a pair is
     the saturated one of largest likelihood, given all rows.
     """
-    run = _PairRun(data, counts, method, skip, em)
+    if isinstance(data, Counted):
+        return data.pair_information(n_jobs, skip)
+    run = _run(data, counts, method, skip, em)
     measured = run.measure(n_jobs) if run.em else run.run(np.empty(0, np.int64), np.empty(0), n_jobs)
     return _as_matrices(measured, data.n_features)
 
 
-Visit = Callable[[int, np.ndarray, np.ndarray, np.ndarray], None]
-
-
 def visit_pairs(
-    data: Encoded,
+    data: Encoded | Blocks | Counted,
     counts: Counts,
     visit: Visit,
     n_jobs: int | None = None,
@@ -129,7 +140,9 @@ def visit_pairs(
     come on several threads. Pairs marked in the symmetric matrix ``skip`` are left out; ``em`` is that of
     ``pair_information``.
     """
-    _PairRun(data, counts, "auto", skip, em).visit(visit, n_jobs)
+    if isinstance(data, Counted):
+        return data.visit_pairs(visit, n_jobs, skip)
+    return _run(data, counts, "auto", skip, em).visit(visit, n_jobs)
 
 
 def _as_matrices(measured: np.ndarray, n: int) -> PairInformation:
@@ -150,24 +163,40 @@ def _class_positions(y: np.ndarray, n_classes: int) -> tuple[np.ndarray, np.ndar
     return place + (64 * word_start[:-1] - np.cumsum(sizes) + sizes)[y], word_start
 
 
-class _PairRun:
-    """One pass over all pairs: which kernel for which pair, and the bit sets where they are used.
+def _run(
+    data: Encoded | Blocks, counts: Counts, method: str, skip: np.ndarray | None = None, em: bool = False
+) -> _Pairs:
+    """A pass over all pairs of rows in memory, or of blocks."""
+    if method not in ("auto", "bits", "loop"):
+        raise ValueError(f"method is 'auto', 'bits' or 'loop', not {method!r}")
+    rows = in_blocks_if_weighted(data)
+    weighted = rows.weighted if isinstance(rows, Blocks) else rows.weight is not None
+    if method == "bits" and weighted:
+        raise ValueError("bit sets count rows, so they cannot count weights; use method='loop' or 'auto'")
+    if isinstance(rows, Blocks):
+        return _BlockRun(rows, counts, method, skip, em)
+    return _RowRun(rows, counts, method, skip, em)
+
+
+class _Pairs(ABC):
+    """One pass over all pairs, of rows in memory or of blocks.
 
     With ``em`` tables that are visited or measured are completed; tables to be kept are counts in any case.
     """
 
-    def __init__(self, data: Encoded, counts: Counts, method: str, skip: np.ndarray | None = None, em: bool = False):
-        if method not in ("auto", "bits", "loop"):
-            raise ValueError(f"method is 'auto', 'bits' or 'loop', not {method!r}")
-        if method == "bits" and data.weight is not None:
-            raise ValueError("bit sets count rows, so they cannot count weights; use method='loop' or 'auto'")
-        self.data, self.counts = data, counts
+    def __init__(
+        self, data: Encoded | Blocks, weighted: bool, counts: Counts, skip: np.ndarray | None = None, em: bool = False
+    ):
+        self.counts, self.cards, self.gaps = counts, data.cards, data.gaps
+        self.n_features, self.n_classes = data.n_features, data.n_classes
         n = data.n_features
         self.skip = np.zeros((n, n), np.bool_) if skip is None else skip
-        self.method = "loop" if data.weight is not None else method
-        self.y, self.weight = kernel_classes(data), kernel_weight(data)
-        self.known = self._known_logs()
+        self.known = np.empty(0) if weighted else known_logs(data.n_samples)  # weights need not be whole
         self.em = em and bool(data.gaps.any())
+
+    @abstractmethod
+    def _each(self, one: Callable[[int, np.ndarray, Callable[..., None]], None], n_jobs: int | None) -> None:
+        """Call ``one(first, seconds, count)`` for each feature and later ones that are counted with it in one way."""
 
     def run(self, starts: np.ndarray, cells: np.ndarray, n_jobs: int | None) -> np.ndarray:
         """Count or measure every pair; returns the measures, in the order of the pairs."""
@@ -184,13 +213,13 @@ class _PairRun:
 
     def measure(self, n_jobs: int | None) -> np.ndarray:
         """Measure the tables that are visited."""
-        measured, (cards, gaps) = self._nothing_measured(), (self.data.cards, self.data.gaps)
+        measured, (cards, gaps) = self._nothing_measured(), (self.cards, self.gaps)
 
         def look(first: int, seconds: np.ndarray, starts: np.ndarray, cells: np.ndarray) -> None:
             information = np.empty((seconds.size, MEASURES))
             whole = gaps[seconds] + gaps[first] == 0
             saturated.measure_pairs(
-                cells, starts, cards[first], cards[seconds], whole, self.data.n_classes, self.known, information
+                cells, starts, cards[first], cards[seconds], whole, self.n_classes, self.known, information
             )
             measured[self._places(first, seconds)] = information
 
@@ -198,16 +227,16 @@ class _PairRun:
         return measured
 
     def _nothing_measured(self) -> np.ndarray:
-        n = self.data.n_features
+        n = self.n_features
         return np.zeros((n * (n - 1) // 2, MEASURES))
 
     def _places(self, first: int, seconds: np.ndarray) -> np.ndarray:
         """Where the pairs of a feature and later ones stand among all pairs."""
-        return first * (2 * self.data.n_features - first - 3) // 2 + seconds - 1
+        return first * (2 * self.n_features - first - 3) // 2 + seconds - 1
 
     def visit(self, visit: Visit, n_jobs: int | None) -> None:
         """Show the tables of the pairs, a few of them at a time."""
-        cards, n_classes, nothing = self.data.cards, self.data.n_classes, np.empty((0, MEASURES))
+        cards, n_classes, nothing = self.cards, self.n_classes, np.empty((0, MEASURES))
 
         def one(first: int, seconds: np.ndarray, count: Callable[..., None]) -> None:
             sizes = cards[first] * cards[seconds] * n_classes
@@ -220,6 +249,23 @@ class _PairRun:
                 visit(first, seconds[part], starts, cells)
 
         self._each(one, n_jobs)
+
+    def _complete(self, first: int, seconds: np.ndarray, starts: np.ndarray, cells: np.ndarray) -> None:
+        counts = self.counts
+        saturated.complete_pairs(
+            first, seconds, counts.value_start, counts.cells, counts.class_count, self.gaps, starts, cells,
+            EM_MAX_ITER, EM_TOL,
+        )  # fmt: skip
+
+
+class _RowRun(_Pairs):
+    """The pairs of rows in memory: which kernel for which pair, and the bit sets where they are used."""
+
+    def __init__(self, data: Encoded, counts: Counts, method: str, skip: np.ndarray | None = None, em: bool = False):
+        super().__init__(data, data.weight is not None, counts, skip, em)
+        self.data = data
+        self.method = "loop" if data.weight is not None else method
+        self.y, self.weight = kernel_classes(data), kernel_weight(data)
 
     def _each(self, one: Callable[[int, np.ndarray, Callable[..., None]], None], n_jobs: int | None) -> None:
         """Call ``one(first, seconds, count)`` for each feature and the later ones that a kernel counts with it."""
@@ -237,13 +283,6 @@ class _PairRun:
 
         work = np.inf if self.em else bits_cost[by_bits].sum() + loop_cost[by_loop].sum()
         parallel_map(column, range(self.data.n_features - 1), n_jobs, work=work)
-
-    def _complete(self, first: int, seconds: np.ndarray, starts: np.ndarray, cells: np.ndarray) -> None:
-        counts = self.counts
-        saturated.complete_pairs(
-            first, seconds, counts.value_start, counts.cells, counts.class_count, self.data.gaps, starts, cells,
-            EM_MAX_ITER, EM_TOL,
-        )  # fmt: skip
 
     def _count_by_bits(
         self, first: int, seconds: np.ndarray, starts: np.ndarray, cells: np.ndarray, information: np.ndarray
@@ -290,10 +329,60 @@ class _PairRun:
         columns = np.flatnonzero(used).tolist()
         parallel_map(fill, columns, n_jobs, work=len(columns) * data.n_samples)
 
-    def _known_logs(self) -> np.ndarray:
-        """The values of x log x for every count that can occur; none where counts are not whole, or rows are many."""
-        if self.data.weight is not None or self.data.n_samples >= KNOWN_LOGS:
-            return np.empty(0)
-        known = np.arange(self.data.n_samples + 1, dtype=float)
-        known[1:] *= np.log(known[1:])
-        return known
+
+class _BlockRun(_Pairs):
+    """The pairs of blocks: as many tables as fit in memory are counted in one pass over the blocks."""
+
+    def __init__(self, data: Blocks, counts: Counts, method: str, skip: np.ndarray | None = None, em: bool = False):
+        super().__init__(data, data.weighted, counts, skip, em)
+        self.data, self.method = data, method
+
+    def _each(self, one: Callable[[int, np.ndarray, Callable[..., None]], None], n_jobs: int | None) -> None:
+        wanted = np.triu(~self.skip, 1)
+        sizes = np.where(wanted, np.outer(self.cards, self.cards), 0).sum(axis=1) * self.n_classes
+        for part in parts(sizes[:-1], CELLS_OF_A_PASS):
+            now = np.zeros_like(wanted)
+            now[part] = wanted[part]
+            if now.any():
+                self._one_pass(now, one, n_jobs)
+
+    def _one_pass(
+        self, now: np.ndarray, one: Callable[[int, np.ndarray, Callable[..., None]], None], n_jobs: int | None
+    ) -> None:
+        """Count these pairs, and show them."""
+        starts = pair_starts(self.cards, self.n_classes, now)
+        counted = self.data.map_reduce(_count_some_pairs, add, (self.method, now, starts), n_jobs)
+
+        def count(
+            first: int, seconds: np.ndarray, into: np.ndarray, cells: np.ndarray, information: np.ndarray
+        ) -> None:
+            own, cards = starts[self._places(first, seconds)], self.cards[seconds]
+            if not cells.size:
+                whole = np.ones(seconds.size, np.bool_)
+                saturated.measure_pairs(
+                    counted, own, self.cards[first], cards, whole, self.n_classes, self.known, information
+                )
+                return
+            for source, to, size in zip(own, into, self.cards[first] * cards * self.n_classes, strict=True):
+                cells[to : to + size] = counted[source : source + size]
+
+        firsts = np.flatnonzero(now.any(axis=1)).tolist()
+        parallel_map(lambda i: one(i, np.flatnonzero(now[i]), count), firsts, n_jobs, work=10 * counted.size)
+
+
+def _count_some_pairs(
+    data: Encoded, n_jobs: int | None, method: str, wanted: np.ndarray, starts: np.ndarray
+) -> np.ndarray:
+    """The tables of some pairs in a block."""
+    cells = np.zeros(int(starts[-1]))
+    _RowRun(data, count(data, n_jobs), method, ~(wanted | wanted.T)).run(starts, cells, n_jobs)
+    return cells
+
+
+def known_logs(n_samples: int) -> np.ndarray:
+    """The values of x log x for counts of up to so many rows; none where those are too many."""
+    if n_samples >= KNOWN_LOGS:
+        return np.empty(0)
+    known = np.arange(n_samples + 1, dtype=float)
+    known[1:] *= np.log(known[1:])
+    return known

@@ -5,10 +5,14 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
+from operator import add
 from reprlib import repr as repr_short
+from typing import NamedTuple
 
 import numpy as np
 
+from discbayes.counts.counted import Counted
+from discbayes.data.blocks import Blocks, in_blocks_if_weighted
 from discbayes.data.domain import Encoded
 from discbayes.engine import parallel_map
 from discbayes.kernels import counting, saturated
@@ -16,6 +20,7 @@ from discbayes.network import Layout, Structure
 
 NO_WEIGHT = np.empty(0)
 CELLS_AT_ONCE = 1 << 17  # of tables that are looked at and not kept: 1 MB, unless one table alone has more
+CELLS_OF_A_PASS = 1 << 21  # of tables that are counted in one pass over blocks of rows: 16 MB for each thread
 # EM on a table ends when an iteration raises the mean log likelihood of its rows by no more than this, relative to
 # max(|mean|, 1), or after so many iterations: by then the table hardly moves.
 EM_TOL, EM_MAX_ITER = 1e-12, 1000
@@ -117,71 +122,160 @@ class FamilyCounts:
         return FamilyCounts(self.layout, self.class_count + other.class_count, self.cells + other.cells)
 
 
-def count(data: Encoded, n_jobs: int | None = None) -> Counts:
+def count(data: Encoded | Blocks, n_jobs: int | None = None) -> Counts:
     """Count the class and each feature with the class."""
+    rows = in_blocks_if_weighted(data)
+    return rows.map_reduce(_count, add, n_jobs=n_jobs) if isinstance(rows, Blocks) else _count(rows, n_jobs)
+
+
+def _count(data: Encoded, n_jobs: int | None) -> Counts:
     class_count = np.bincount(data.classes, data.weight, minlength=data.n_classes).astype(float)
     layout = Layout(Structure.naive(data.n_features), data.cards, data.n_classes)
-    cells = np.zeros(layout.size)
-    _count_into(data, layout, range(data.n_features), cells, n_jobs)
-    return Counts(data.cards, class_count, cells)
+    return Counts(data.cards, class_count, _count_in(data, n_jobs, layout, range(data.n_features)))
 
 
-def count_families(data: Encoded, layout: Layout, counts: Counts, n_jobs: int | None = None) -> FamilyCounts:
+def count_families(
+    data: Encoded | Blocks | Counted, layout: Layout, counts: Counts, n_jobs: int | None = None
+) -> FamilyCounts:
     """Count every family of the structure; features without parents are taken from ``counts``."""
-    cells = np.zeros(layout.size)
-    parents = layout.structure.parents
+    if isinstance(data, Counted):
+        return data.families_of(layout)
+    parents, rows = layout.structure.parents, in_blocks_if_weighted(data)
+    wanted = [i for i, group in enumerate(parents) if group]
+    if not wanted:
+        cells = np.zeros(layout.size)
+    elif isinstance(rows, Blocks):
+        cells = rows.map_reduce(_count_in, add, (layout, wanted), n_jobs)
+    else:
+        cells = _count_in(rows, n_jobs, layout, wanted)
     for i in (i for i, group in enumerate(parents) if not group):
         layout.table(cells, i)[...] = counts.feature(i)
-    _count_into(data, layout, [i for i, group in enumerate(parents) if group], cells, n_jobs)
     return FamilyCounts(layout, counts.class_count, cells)
 
 
-def count_family(data: Encoded, child: int, parents: Sequence[int], em: bool = False) -> np.ndarray:
+def count_family(data: Encoded | Blocks, child: int, parents: Sequence[int], em: bool = False) -> np.ndarray:
     """Counts of one family, shape ``(*cards of the parents, card of the child, n_classes)``.
 
     They are of the rows without a gap in the family. With ``em`` they are those of all rows: the saturated table of
     largest likelihood times the number of rows.
     """
-    family = np.array([*parents, child], np.int64)
-    cards = _padded_cards(data) if em else data.cards
-    table = np.zeros((*cards[family], data.n_classes))
-    strides = np.array(table.strides[:-2], np.int64) // table.itemsize
-    counting.count_family(
-        data.codes, kernel_classes(data), kernel_weight(data), cards, data.n_classes, child, family[:-1], strides,
-        table.ravel(),
-    )  # fmt: skip
-    return _complete(table, data.cards[family])
+    wanted, cards = Wanted(child, tuple(parents)), _padded_cards(data) if em else data.cards
+    rows, family = in_blocks_if_weighted(data), [*parents, child]
+    if isinstance(rows, Blocks):
+        cells = rows.map_reduce(_count_wanted, add, ([wanted], cards))
+    else:
+        cells = _family_cells(rows, wanted, cards)
+    return _complete(cells.reshape(*cards[family], data.n_classes), data.cards[family])
 
 
 def count_extensions(
-    data: Encoded, child: int, parents: Sequence[int], more: Sequence[int], em: bool = False
+    data: Encoded | Blocks, child: int, parents: Sequence[int], more: Sequence[int], em: bool = False
 ) -> Iterator[np.ndarray]:
     """Counts of a family with each of ``more`` as one more parent, shape ``(parent values, card, n_classes)``.
 
     The family is one code for each row, made once, so that a candidate costs no more than a pair. ``em`` is that of
     ``count_family``.
     """
-    n_classes, weight, added = data.n_classes, kernel_weight(data), np.array(more, np.int64)
-    cards = _padded_cards(data) if em else data.cards
-    family = [*parents, child]
-    base, size = _joint_codes(data, family, cards)
-    base = base * np.int32(n_classes) + kernel_classes(data)
-    sizes = size * cards[added] * n_classes
+    rows, cards = in_blocks_if_weighted(data), _padded_cards(data) if em else data.cards
+    if isinstance(rows, Blocks):
+        for tables in count_wanted(rows, [Wanted(child, tuple(parents), tuple(more))] if more else [], em):
+            yield from tables
+        return
+    base, size = _base_codes(rows, (*parents, child), cards)
+    sizes = size * cards[np.array(more, np.int64)] * data.n_classes
     for part in parts(sizes):
-        starts, cells = np.cumsum(sizes[part]) - sizes[part], np.empty(int(sizes[part].sum()))
-        counting.joint_by_loop(base, size, added[part], data.codes, weight, cards, n_classes, starts, cells)
-        for p, at, n in zip(added[part], starts, sizes[part], strict=True):
-            table = cells[at : at + n].reshape(*cards[family], cards[p], n_classes)
-            table = _complete(table, data.cards[[*family, p]]).reshape(-1, *data.cards[[child, p]], n_classes)
-            yield table.swapaxes(1, 2).reshape(-1, data.cards[child], n_classes)
+        wanted = Wanted(child, tuple(parents), tuple(more[k] for k in part))
+        yield from _extension_tables(rows, wanted, cards, _extension_cells(rows, wanted.more, cards, base, size))
 
 
-def parts(sizes: np.ndarray) -> list[np.ndarray]:
+class Wanted(NamedTuple):
+    """A family whose counts are wanted; or, with ``more``, those with each of these as one more parent."""
+
+    child: int
+    parents: tuple[int, ...]
+    more: tuple[int, ...] = ()
+
+    def n_cells(self, cards: np.ndarray, n_classes: int) -> int:
+        """The number of cells in all."""
+        family = int(np.prod(cards[[*self.parents, self.child]])) * n_classes
+        return family * int(cards[list(self.more)].sum()) if self.more else family
+
+
+def count_wanted(
+    data: Blocks, wanted: Sequence[Wanted], em: bool = False, n_jobs: int | None = None
+) -> Iterator[list[np.ndarray]]:
+    """The tables of several families, each as by ``count_extensions`` or as a list of one, in few passes over the rows."""
+    cards = _padded_cards(data) if em else data.cards
+    sizes = np.array([each.n_cells(cards, data.n_classes) for each in wanted], np.int64)
+    for part in parts(sizes, CELLS_OF_A_PASS):
+        if not part.size:
+            continue
+        cells = data.map_reduce(_count_wanted, add, ([wanted[k] for k in part], cards), n_jobs)
+        for k, own in zip(part, np.split(cells, np.cumsum(sizes[part])[:-1]), strict=True):
+            yield list(_wanted_tables(data, wanted[k], cards, own))
+
+
+def _wanted_tables(
+    data: Encoded | Blocks, wanted: Wanted, cards: np.ndarray, cells: np.ndarray
+) -> Iterator[np.ndarray]:
+    if wanted.more:
+        yield from _extension_tables(data, wanted, cards, cells)
+        return
+    family = [*wanted.parents, wanted.child]
+    table = _complete(cells.reshape(*cards[family], data.n_classes), data.cards[family])
+    yield table.reshape(-1, data.cards[wanted.child], data.n_classes)
+
+
+def _extension_tables(
+    data: Encoded | Blocks, wanted: Wanted, cards: np.ndarray, cells: np.ndarray
+) -> Iterator[np.ndarray]:
+    """The counts of a family with each of more parents, as tables of the child."""
+    family, at, n_classes = [*wanted.parents, wanted.child], 0, data.n_classes
+    for p in wanted.more:
+        shape = (*cards[family], cards[p], n_classes)
+        table = cells[at : at + int(np.prod(shape))].reshape(shape)
+        at += table.size
+        table = _complete(table, data.cards[[*family, p]]).reshape(-1, *data.cards[[wanted.child, p]], n_classes)
+        yield table.swapaxes(1, 2).reshape(-1, data.cards[wanted.child], n_classes)
+
+
+def _count_wanted(data: Encoded, n_jobs: int | None, wanted: Sequence[Wanted], cards: np.ndarray) -> np.ndarray:
+    """The cells of all wanted tables, one after the other."""
+
+    def one(each: Wanted) -> np.ndarray:
+        if not each.more:
+            return _family_cells(data, each, cards)
+        return _extension_cells(data, each.more, cards, *_base_codes(data, (*each.parents, each.child), cards))
+
+    return np.concatenate(parallel_map(one, wanted, n_jobs, work=len(wanted) * data.n_samples))
+
+
+def _family_cells(data: Encoded, wanted: Wanted, cards: np.ndarray) -> np.ndarray:
+    family = np.array([*wanted.parents, wanted.child], np.int64)
+    table = np.zeros((*cards[family], data.n_classes))
+    strides = np.array(table.strides[:-2], np.int64) // table.itemsize
+    counting.count_family(
+        data.codes, kernel_classes(data), kernel_weight(data), cards, data.n_classes, wanted.child, family[:-1],
+        strides, table.ravel(),
+    )  # fmt: skip
+    return table.ravel()
+
+
+def _extension_cells(data: Encoded, more: Sequence[int], cards: np.ndarray, base: np.ndarray, size: int) -> np.ndarray:
+    """The cells of a family, of which there are ``size`` without the class, with each of more parents."""
+    n_classes, added = data.n_classes, np.array(more, np.int64)
+    sizes = size * cards[added] * n_classes
+    starts, cells = np.cumsum(sizes) - sizes, np.empty(int(sizes.sum()))
+    counting.joint_by_loop(base, size, added, data.codes, kernel_weight(data), cards, n_classes, starts, cells)
+    return cells
+
+
+def parts(sizes: np.ndarray, at_once: int = CELLS_AT_ONCE) -> list[np.ndarray]:
     """Positions of tables of these sizes, in groups of which each needs little memory."""
-    return np.split(np.arange(sizes.size), np.flatnonzero(np.diff(np.cumsum(sizes) // CELLS_AT_ONCE)) + 1)
+    return np.split(np.arange(sizes.size), np.flatnonzero(np.diff(np.cumsum(sizes) // at_once)) + 1)
 
 
-def _padded_cards(data: Encoded) -> np.ndarray:
+def _padded_cards(data: Encoded | Blocks) -> np.ndarray:
     """The number of values of each feature, a gap counted as one."""
     return np.asarray(data.cards + (data.gaps > 0))
 
@@ -198,10 +292,10 @@ def _complete(padded: np.ndarray, cards: np.ndarray) -> np.ndarray:
     return table
 
 
-def _joint_codes(data: Encoded, features: Sequence[int], cards: np.ndarray) -> tuple[np.ndarray, int]:
-    """Several features as one code for each row, the last of them fastest, and how many codes there are.
+def _base_codes(data: Encoded, features: Sequence[int], cards: np.ndarray) -> tuple[np.ndarray, int]:
+    """Several features and the class as one code for each row, the last fastest, and how many there are of features.
 
-    The number itself is the code for a gap in any of them, as it is for a single feature.
+    That number is the code for a gap in any of the features, as it is for a single one.
     """
     code, size, gap = np.zeros(data.n_samples, np.int32), 1, np.zeros(data.n_samples, np.bool_)
     for i in features:
@@ -211,11 +305,12 @@ def _joint_codes(data: Encoded, features: Sequence[int], cards: np.ndarray) -> t
         gap |= data.codes[i] == card
         size *= card
     code[gap] = size
-    return code, size
+    return code * np.int32(data.n_classes) + kernel_classes(data), size
 
 
-def _count_into(data: Encoded, layout: Layout, features: Sequence[int], cells: np.ndarray, n_jobs: int | None) -> None:
-    y, weight = kernel_classes(data), kernel_weight(data)
+def _count_in(data: Encoded, n_jobs: int | None, layout: Layout, features: Sequence[int]) -> np.ndarray:
+    """The counts of some families in the cells of a layout; zeros elsewhere."""
+    y, weight, cells = kernel_classes(data), kernel_weight(data), np.zeros(layout.size)
 
     def one(i: int) -> None:
         span = slice(layout.parent_start[i], layout.parent_start[i + 1])
@@ -225,3 +320,4 @@ def _count_into(data: Encoded, layout: Layout, features: Sequence[int], cells: n
 
     steps = sum(1 + len(layout.structure.parents[i]) for i in features) * data.n_samples
     parallel_map(one, list(features), n_jobs, work=steps)
+    return cells

@@ -43,8 +43,10 @@ class FrameEncoder:
     categorical : "auto", "all", or list of names, positions or bools, default="auto"
         Which numeric columns are categories all the same. A string column that is listed may have any
         number of values.
-    domains : mapping of name to values, optional
-        The values a column can have, in order, where not all of them may occur in the data.
+    domains : mapping of name to values, or Domain, optional
+        The values a column can have, in order, where not all of them may occur in the data. A ``Domain`` says it of
+        all columns and the class, with cut points: nothing is left to learn, for ``discretizer``, ``categorical`` and
+        ``missing="value"`` neither.
     missing : "available", "value", "drop" or "error", default="available"
         What becomes of gaps at fit: they keep the code for missing, they become a value of their own in the
         columns that have any, their rows are dropped, or they are refused.
@@ -86,7 +88,7 @@ class FrameEncoder:
         self,
         discretizer: Any = "mdlp",
         categorical: str | Sequence[Any] = "auto",
-        domains: Mapping[str, Sequence[Any]] | None = None,
+        domains: Mapping[str, Sequence[Any]] | Domain | None = None,
         missing: str = "available",
         unknown: str = "marginalize",
         n_jobs: int | None = None,
@@ -123,19 +125,30 @@ class FrameEncoder:
         sample_weight : array-like of shape (n_samples,), optional
             Rows of weight zero are as if they were not there.
         """
-        table, labels, weight, kept = self._select_rows(read_table(X), y, sample_weight)
-        classes, codes = classes_and_codes(labels)
-        discretizer = resolve_discretizer(self.discretizer, self.n_jobs)
-        target = Target(labels, codes, classes, weight)
-        features = fit_variables(table, target, self.declared(table.names), discretizer, self.n_jobs)
-        self.adopt(
-            features, table.gap_counts(), target_variable(getattr(y, "name", None), classes, table.names), classes
-        )
+        table, labels, weight, kept = self.select_rows(read_table(X), y, sample_weight)
+        codes = self.learn(table, labels, weight, getattr(y, "name", None))
         self.kept_rows_ = kept
         return Encoded(self.encode_fitted(table), self.domain_, codes, weight)
 
+    def learn(self, table: Table, labels: np.ndarray, weight: np.ndarray | None, target: Any = None) -> np.ndarray:
+        """Learn the domain from rows that all count, unless it is given; returns the class codes of the rows."""
+        if isinstance(self.domains, Domain):
+            text = labels.dtype.kind == "O"
+            self._adopt(self.domains, np.array(self.domains.target.values, dtype=object if text else None))
+            self._check_columns(table)
+            return self.class_codes(labels)
+        classes, codes = classes_and_codes(labels)
+        discretizer = resolve_discretizer(self.discretizer, self.n_jobs)
+        known = Target(labels, codes, classes, weight)
+        features = fit_variables(table, known, self.declared(table.names), discretizer, self.n_jobs)
+        self.adopt(features, table.gap_counts(), target_variable(target, classes, table.names), classes)
+        return codes
+
     def declared(self, names: list[str]) -> Declared:
         """What the settings say about the columns of a table."""
+        if isinstance(self.domains, Domain):
+            features = enumerate(self.domains.features)
+            return Declared(frozenset(), {i: variable.values for i, variable in features if variable.cuts is None})
         return resolve(self.categorical, self.domains, names)
 
     def adopt(self, features: Sequence[Variable], gaps: np.ndarray, target: Variable, classes: np.ndarray) -> None:
@@ -144,7 +157,7 @@ class FrameEncoder:
             features = [replace(v, missing_value=bool(gap)) for v, gap in zip(features, gaps, strict=True)]
         self._adopt(Domain(tuple(features), target), classes)
 
-    def _select_rows(
+    def select_rows(
         self, table: Table, y: Any, sample_weight: Any
     ) -> tuple[Table, np.ndarray, np.ndarray | None, np.ndarray | None]:
         """Leave out the rows that do not count; check what has to be checked on those that do."""
@@ -232,13 +245,15 @@ class FrameEncoder:
 
     def transform_y(self, y: Any) -> np.ndarray:
         """The class codes of labels."""
-        levels, codes = classes_and_codes(label_array(y, None))
+        return self.class_codes(label_array(y, None), "that were not there at fit")
+
+    def class_codes(self, labels: np.ndarray, odd_ones: str = "that were not declared") -> np.ndarray:
+        """The class codes of labels that `label_array` accepted."""
+        levels, codes = classes_and_codes(labels)
         index = {value: code for code, value in enumerate(self.domain_.target.values)}
         odd = [value for value in levels.tolist() if value not in index]
         if odd:
-            raise ValueError(
-                f"y holds classes that were not there at fit: {_list(odd)}; the classes are {_list(list(index))}"
-            )
+            raise ValueError(f"y holds classes {odd_ones}: {_list(odd)}; the classes are {_list(list(index))}")
         return np.array([index[value] for value in levels.tolist()], dtype=np.int64)[codes]
 
 
