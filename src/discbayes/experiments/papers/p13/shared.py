@@ -58,7 +58,7 @@ GRIDS: dict[str, dict[str, Any]] = {
     "MLBNSVM": {"lam": LAMS, "gamma": GAMMAS, "max_iter": 1000},
 }
 CHOOSING = {"max_iter": 200, "n_folds": 3}
-PARTS = {"letter": 2, "satimage": 2, "usps": 8, "adult": 16, "shuttle": 16}  # one of so many parts of the rows chooses
+PARTS = {"letter": 2, "satimage": 2, "usps": 2, "adult": 16, "shuttle": 16}  # one of so many parts of the rows chooses
 
 CHOICE = """λ and γ of ML-BN-SVM, and λ of MM, are those with the best rate on three folds of the training rows. P13
 compares 84 pairs and, for MM, 100; here they are 48 (λ is 0 or a power of four from 1/4 to 1,024) and 7 (κ = 0.5), in
