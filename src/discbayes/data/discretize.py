@@ -10,6 +10,7 @@ from abc import abstractmethod
 from typing import Any
 
 import numpy as np
+from scipy.special import xlogy
 from sklearn.base import BaseEstimator, OneToOneFeatureMixin, TransformerMixin
 from sklearn.utils.validation import check_is_fitted, validate_data
 
@@ -34,9 +35,10 @@ class CutPointDiscretizer(OneToOneFeatureMixin, TransformerMixin, BaseEstimator)
         """The cut points by column position, for columns and labels that have been checked."""
         return fit_cuts(pieces, names, labels, self.cut, self.n_jobs)
 
-    def cut(self, histogram: Histogram, n_classes: int) -> np.ndarray:
-        """The cut points of one column."""
-        return histogram.cut_points(self._begins(histogram, n_classes))
+    def cut(self, histogram: Histogram, n_classes: int, least: float = 0.0) -> np.ndarray:
+        """The cut points of one column; intervals that weigh less than ``least`` are joined to a neighbour."""
+        begins = self._begins(histogram, n_classes)
+        return histogram.cut_points(join_light(histogram, begins, n_classes, least) if least else begins)
 
     def _fit(self, X: np.ndarray, y: np.ndarray | None, sample_weight: Any) -> None:
         weight, kept = check_weight(sample_weight, X.shape[0])
@@ -204,6 +206,41 @@ class EqualFrequencyDiscretizer(CutPointDiscretizer):
         targets = below[-1] * np.arange(1, self.n_bins) / self.n_bins
         begins[_nearest(below[:-1], targets) + 1] = True
         return begins
+
+
+def join_light(histogram: Histogram, begins: np.ndarray, n_classes: int, least: float) -> np.ndarray:
+    """Intervals without those that weigh less than ``least``, the lightest first.
+
+    Each goes to the neighbour by which the class is told least worse.
+    """
+    places = [0, *np.flatnonzero(begins).tolist()]
+    first = histogram.starts[places]
+    entry = np.searchsorted(first, np.arange(histogram.classes.size), side="right") - 1
+    cells = np.bincount(entry * n_classes + histogram.classes, histogram.weights, len(places) * n_classes)
+    weights = list(cells.reshape(-1, n_classes))
+    while len(places) > 1:
+        at = int(np.argmin([weight.sum() for weight in weights]))
+        if weights[at].sum() >= least:
+            break
+        right = at == 0 or (at + 1 < len(places) and _loss(weights, at) < _loss(weights, at - 1))
+        at += right  # the interval that goes into the one before it
+        weights[at - 1] = weights[at - 1] + weights.pop(at)
+        del places[at]
+    joined = np.zeros_like(begins)
+    joined[places[1:]] = True
+    return joined
+
+
+def _loss(weights: list[np.ndarray], at: int) -> float:
+    """What is lost of the information on the class where an interval is joined with the next one."""
+    low, high = weights[at], weights[at + 1]
+    return float(_disorder(low + high) - _disorder(low) - _disorder(high))
+
+
+def _disorder(weight: np.ndarray) -> float:
+    """The weight times the entropy of the class."""
+    total = weight.sum()
+    return float(xlogy(total, total) - xlogy(weight, weight).sum())
 
 
 def make_labels(y: np.ndarray | None, weight: np.ndarray | None, n_rows: int) -> Labels:

@@ -15,7 +15,7 @@ from sklearn.utils.validation import has_fit_parameter
 from discbayes.data.columns import Block, Levels, Table, find_column, is_gap, kernel_array, looks_numeric, plain
 from discbayes.data.discretize import CutPointDiscretizer, EqualFrequencyDiscretizer, MDLPDiscretizer
 from discbayes.data.domain import Variable
-from discbayes.data.histogram import Labels, Piece, column_ranges, refuse_infinite, table_offsets
+from discbayes.data.histogram import Labels, Piece, column_ranges, refuse_infinite, rising_numbers, table_offsets
 from discbayes.data.reading import check_levels
 from discbayes.engine import parallel_map
 from discbayes.kernels.encoding import mark_present
@@ -208,7 +208,7 @@ def distinct_numbers(block: Block, j: int, name: str) -> np.ndarray:
     """The numbers that occur in a column of a block, in rising order; of the two zeros the positive one."""
     column = block.column(j)
     refuse_infinite(column, name)
-    return np.unique(column[~np.isnan(column)]) + column.dtype.type(0)
+    return rising_numbers(column[~np.isnan(column)]) + column.dtype.type(0)
 
 
 def number_category(name: str, values: np.ndarray) -> Variable:

@@ -21,6 +21,7 @@ from discbayes.kernels.encoding import class_histogram
 
 _GROUP_CELLS = 1 << 16  # the counts of the columns that are counted together stay in the second-level cache
 _LEAST_LIMIT = 1 << 12
+_DENSE_CELLS = 1 << 22  # 32 MB: up to so many cells, a table of all of them is quicker than sorting those that occur
 
 
 @dataclass(frozen=True)
@@ -51,31 +52,24 @@ class Histogram:
         if not column.size:
             return self
         distinct, place = _distinct(column)
-        values = np.union1d(self.values, distinct)
+        values = _union(self.values, distinct)
         k = labels.n_classes
         rows = np.searchsorted(values, distinct)[place] * k + labels.y
-        row_cells, row_at = _distinct(rows)
-        own = self._cells(values, k)
-        cells = np.union1d(own, row_cells)
-        weights = np.zeros(cells.size)
-        weights[np.searchsorted(cells, own)] = self.weights
-        np.add.at(weights, np.searchsorted(cells, row_cells)[row_at], labels.weight)
-        return _from_entries(values, cells, weights, k)
+        entries = np.concatenate([self._cells(values, k), rows])
+        return _summed(values, entries, np.concatenate([self.weights, labels.weight]), k)
 
     def merged(self, other: Histogram) -> Histogram:
         """The histogram of the rows of both."""
-        values = np.union1d(self.values, other.values)
-        k = 1 + max((int(part.classes.max()) for part in (self, other) if part.classes.size), default=0)
-        keys = np.concatenate([self._cells(values, k), other._cells(values, k)])
-        cells, at = np.unique(keys, return_inverse=True)
-        weights = np.bincount(at, np.concatenate([self.weights, other.weights]), cells.size)
+        values = _union(self.values, other.values)
+        k = 1 + max(int(self.classes.max(initial=0)), int(other.classes.max(initial=0)))
+        entries = np.concatenate([self._cells(values, k), other._cells(values, k)])
         lows = None
         if self.lows is not None or other.lows is not None:
             lows = values.copy()
             for part in (self, other):
                 at = np.searchsorted(values, part.values)
                 lows[at] = np.minimum(lows[at], part.values if part.lows is None else part.lows)
-        return _from_entries(values, cells, weights, k, lows)
+        return _summed(values, entries, np.concatenate([self.weights, other.weights]), k, lows)
 
     def coarsened(self, most: float) -> Histogram:
         """The histogram with neighbours put together as long as they weigh no more than ``most`` in all.
@@ -90,10 +84,8 @@ class Histogram:
         first = np.flatnonzero(starts_new)
         values = self.values[np.append(first[1:], weight.size) - 1]
         k = 1 + int(self.classes.max(initial=0))
-        cells, at = np.unique(self._cells(values, k), return_inverse=True)
-        weights = np.bincount(at, self.weights, cells.size)
         lows = np.minimum.reduceat(self.values if self.lows is None else self.lows, first)
-        return _from_entries(values, cells, weights, k, lows)
+        return _summed(values, self._cells(values, k), self.weights, k, lows)
 
     def recoded(self, codes: np.ndarray) -> Histogram:
         """The same rows with class ``c`` called ``codes[c]``."""
@@ -122,12 +114,28 @@ class Histogram:
         return np.repeat(place, np.diff(self.starts)) * k + self.classes
 
 
-def _from_entries(
-    values: np.ndarray, cells: np.ndarray, weights: np.ndarray, k: int, lows: np.ndarray | None = None
+def _summed(
+    values: np.ndarray, entries: np.ndarray, weights: np.ndarray, k: int, lows: np.ndarray | None = None
 ) -> Histogram:
-    """The histogram of values that all occur, from the rising numbers of its entries."""
+    """The histogram of values that all occur, from weights that are added to entries ``value * k + class`` in order."""
+    if values.size * k <= _DENSE_CELLS:
+        return _from_cells(values, np.bincount(entries, weights, values.size * k).reshape(-1, k), lows)
+    order = np.argsort(entries, kind="stable")
+    rising = entries[order]
+    new = np.concatenate([[True], rising[1:] != rising[:-1]])
+    cells = rising[new]
     starts = np.searchsorted(cells, np.arange(values.size + 1) * k)
-    return Histogram(values, starts, cells % k, weights, lows)
+    return Histogram(values, starts, cells % k, np.bincount(np.cumsum(new) - 1, weights[order]), lows)
+
+
+def rising_numbers(numbers: np.ndarray) -> np.ndarray:
+    """The distinct numbers in rising order; quick where stretches of them rise already."""
+    rising = np.sort(numbers, kind="stable")
+    return rising[np.concatenate([[True], rising[1:] != rising[:-1]])] if rising.size else rising
+
+
+def _union(first: np.ndarray, second: np.ndarray) -> np.ndarray:
+    return rising_numbers(np.concatenate([first, second])) if first.size else second
 
 
 def _distinct(column: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
@@ -295,12 +303,7 @@ def _sorted_histogram(column: np.ndarray, labels: Labels) -> Histogram:
     place, labels = np.cumsum(new) - 1, labels.take(order)
     if values.size * labels.n_classes <= labels.cell_limit:
         return _from_cells(values, _cells(place, values.size, labels))
-    keys = place * labels.n_classes + labels.y
-    order = np.argsort(keys, kind="stable")  # quick, since nearly all are in order
-    keys = keys[order]
-    new = np.concatenate([[True], keys[1:] != keys[:-1]])
-    weights = np.bincount(np.cumsum(new) - 1, labels.weight[order])
-    return _from_entries(values, keys[new], weights, labels.n_classes)
+    return _summed(values, place * labels.n_classes + labels.y, labels.weight, labels.n_classes)
 
 
 def _cells(places: np.ndarray, n_values: int, labels: Labels) -> np.ndarray:
@@ -308,13 +311,15 @@ def _cells(places: np.ndarray, n_values: int, labels: Labels) -> np.ndarray:
     return np.bincount(places * k + labels.y, labels.weight, n_values * k).reshape(n_values, k)
 
 
-def _from_cells(values: np.ndarray, cells: np.ndarray) -> Histogram:
+def _from_cells(values: np.ndarray, cells: np.ndarray, lows: np.ndarray | None = None) -> Histogram:
     """The histogram of a dense table (value, class), without the values that do not occur."""
     rows, classes = np.nonzero(cells)
-    present, starts = np.unique(rows, return_index=True)
+    n_classes = np.bincount(rows, minlength=len(values))
+    present = np.flatnonzero(n_classes)
     return Histogram(
         values=np.asarray(values[present], dtype=np.float64),
-        starts=np.append(starts, rows.size).astype(np.int64),
-        classes=classes.astype(np.int64),
+        starts=np.concatenate([[0], np.cumsum(n_classes[present])]),
+        classes=classes.astype(np.int64, copy=False),
         weights=cells[rows, classes],
+        lows=lows,
     )

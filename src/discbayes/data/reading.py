@@ -83,7 +83,7 @@ def _read_series(series: nw.Series[Any], position: int, name: str) -> Part:
     if dtype in (nw.Categorical, nw.Enum):
         return _read_categories(series, position, name)
     if dtype == nw.String:
-        places, levels = _factorize_series(series)
+        places, levels = factorize_series(series)
         return Levels(position, places, levels, text=True)
     if dtype == nw.Object:
         return read_objects(series.to_list(), position, name)
@@ -111,7 +111,7 @@ def _read_categories(series: nw.Series[Any], position: int, name: str) -> Levels
         levels = [plain(value) for value in native.cat.categories.tolist()]
         check_levels(levels, name)
         return Levels(position, native.cat.codes.to_numpy().astype(np.int32), levels, declared=True)
-    places, seen = _factorize_series(series)
+    places, seen = factorize_series(series)
     if series.dtype != nw.Enum:
         return Levels(position, places, seen)
     levels = list(series.dtype.categories)  # type: ignore[attr-defined]
@@ -120,7 +120,7 @@ def _read_categories(series: nw.Series[Any], position: int, name: str) -> Levels
     return Levels(position, to_declared[places], levels, declared=True)
 
 
-def _factorize_series(series: nw.Series[Any]) -> tuple[np.ndarray, list[Any]]:
+def factorize_series(series: nw.Series[Any]) -> tuple[np.ndarray, list[Any]]:
     """As `factorize`; arrow numbers the values of a column itself, many times as fast."""
     if not series.implementation.is_pyarrow():
         return factorize(series.to_list())

@@ -1,0 +1,11 @@
+"""Tables that do not fit in memory: sources that are read in passes, and codes on disk in blocks of rows.
+
+The first pass learns the domain, the second one writes the codes. Both take the rows in their order, in batches, and
+the size of the batches has no influence on anything that comes out.
+"""
+
+from discbayes.streams.passes import batches_of, encode_source
+from discbayes.streams.sources import is_source
+from discbayes.streams.spill import BLOCK_ROWS_ON_DISK, Spilled
+
+__all__ = ["BLOCK_ROWS_ON_DISK", "Spilled", "batches_of", "encode_source", "is_source"]

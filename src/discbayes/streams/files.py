@@ -1,0 +1,251 @@
+"""Files and folders of files as sources: Parquet, CSV, and Arrow or Feather; the ending of a name tells which."""
+
+from __future__ import annotations
+
+import re
+import zlib
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from discbayes._leaves import need
+from discbayes.streams.batches import Batch, TypesChanged
+from discbayes.streams.limits import Limits
+
+GAPS = ("", "NA", "N/A", "NaN", "nan", "null", "NULL", "None")
+TRUE = ("true", "True", "TRUE")
+FALSE = ("false", "False", "FALSE")
+_BUFFER = 1 << 20
+_WIDER = {"null": "int64", "int64": "double", "bool": "string", "double": "string"}  # as arrow guesses types itself
+
+
+@dataclass(frozen=True)
+class CsvFormat:
+    """What a CSV file does not say of itself.
+
+    ``types`` are arrow types of columns by name, where they should not be guessed.
+    """
+
+    delimiter: str | None = None
+    gaps: Sequence[str] = GAPS
+    types: dict[str, str] = field(default_factory=dict)
+
+
+def list_files(path: str | Path) -> list[Path]:
+    """The files behind a path: itself, or those of a folder in the order of their names."""
+    path = Path(path)
+    if not path.is_dir():
+        if not path.exists():
+            far = (
+                ": pass a pyarrow dataset for data that is elsewhere" if "://" in str(path) or ":/" in str(path) else ""
+            )
+            raise FileNotFoundError(f"there is no file or folder {str(path)!r}{far}")
+        return [path]
+    found = sorted(entry for entry in path.iterdir() if not entry.name.startswith((".", "_")))
+    for entry in found:
+        if entry.is_dir():
+            raise ValueError(
+                f"the folder {str(path)!r} holds a folder, {entry.name!r}: pass a list of files, or "
+                "pyarrow.dataset.dataset(folder) if the names of folders mean something"
+            )
+    if not found:
+        raise ValueError(f"the folder {str(path)!r} holds no files")
+    return found
+
+
+class FileSource:
+    """Files, one after the other."""
+
+    once = False
+
+    def __init__(self, paths: Sequence[str | Path], csv: CsvFormat | None = None):
+        self.paths = [file for path in paths for file in list_files(path)]
+        self._csv = csv or CsvFormat()
+        self._readers = [_reader_of(path) for path in self.paths]
+        self._types: dict[Path, dict[str, str]] = {}
+
+    @property
+    def name(self) -> str:
+        """The first file, and how many there are."""
+        more = f" and {len(self.paths) - 1} more files" if len(self.paths) > 1 else ""
+        return f"{self.paths[0]}{more}"
+
+    def batches(self, limits: Limits) -> Iterator[Batch]:
+        """All rows, file by file."""
+        need("pyarrow")
+        for path, read in zip(self.paths, self._readers, strict=True):
+            if read is _csv_batches:
+                yield from _csv_batches(path, limits, self._csv, self._types.setdefault(path, dict(self._csv.types)))
+            else:
+                yield from read(path, limits)
+
+
+@contextmanager
+def _reading(where: str) -> Iterator[None]:
+    """While a file is read: an error names it."""
+    try:
+        yield
+    except (OSError, ValueError, EOFError, NotImplementedError, zlib.error) as error:  # arrow's own are kinds of these
+        reason = " ".join(str(error).split())
+        raise OSError(f"cannot read {where}: {reason}. If it was cut short, write it again, or leave it out") from error
+
+
+def tables_of(where: str, batches: Iterator[Any]) -> Iterator[Any]:
+    """The batches as tables; an error in between names the file."""
+    table_of = need("pyarrow").Table.from_batches
+    while True:
+        with _reading(where):
+            batch = next(batches, None)
+        if batch is None:
+            return
+        yield table_of([batch])
+
+
+# ---- Parquet
+
+
+def _parquet_batches(path: Path, limits: Limits) -> Iterator[Batch]:
+    """Batches of a Parquet file; small row groups are read together."""
+    parquet = need("pyarrow.parquet")
+    with _reading(str(path)):
+        with parquet.ParquetFile(path) as plain:
+            metadata, text = plain.metadata, _text_columns(plain.schema_arrow)
+        file = parquet.ParquetFile(path, metadata=metadata, read_dictionary=sorted(text), buffer_size=_BUFFER)
+    rows = limits.batch_rows(metadata.num_columns)
+    first_row = 0
+    with file:
+        for first, last in _row_groups(metadata, rows):
+            groups = f"row group {first}" if first == last else f"row groups {first} to {last}"
+            where = f"{path}, {groups}"
+            batches = file.iter_batches(batch_size=rows, row_groups=range(first, last + 1))
+            for table in tables_of(where, batches):
+                yield Batch(table, where, first_row, text=text)
+                first_row += table.num_rows
+
+
+def _row_groups(metadata: Any, rows: int) -> Iterator[tuple[int, int]]:
+    """First and last row group of each stretch of at least so many rows."""
+    first, size = 0, 0
+    for group in range(metadata.num_row_groups):
+        size += metadata.row_group(group).num_rows
+        if size >= rows or group == metadata.num_row_groups - 1:
+            yield first, group
+            first, size = group + 1, 0
+
+
+def _text_columns(schema: Any) -> frozenset[str]:
+    types = need("pyarrow").types
+    return frozenset(field.name for field in schema if types.is_string(field.type) or types.is_large_string(field.type))
+
+
+# ---- Arrow
+
+
+def _arrow_batches(path: Path, limits: Limits) -> Iterator[Batch]:
+    """Batches of an Arrow or Feather file, or of a stream of Arrow batches."""
+    pa, ipc = need("pyarrow"), need("pyarrow.ipc")
+    first_row = 0
+    with pa.OSFile(str(path)) as file:
+        with _reading(str(path)):
+            batches = _arrow_stored(pa, ipc, file)
+        number = 0
+        for table in tables_of(str(path), batches):
+            yield Batch(table, f"{path}, batch {number}", first_row)
+            number, first_row = number + 1, first_row + table.num_rows
+
+
+def _arrow_stored(pa: Any, ipc: Any, file: Any) -> Iterator[Any]:
+    try:
+        reader = ipc.open_file(file)
+    except pa.ArrowInvalid:
+        file.seek(0)
+        return iter(ipc.open_stream(file))
+    return (reader.get_batch(number) for number in range(reader.num_record_batches))
+
+
+# ---- CSV
+
+
+def _csv_batches(path: Path, limits: Limits, csv: CsvFormat, types: dict[str, str]) -> Iterator[Batch]:
+    """Batches of a CSV file, whose types are guessed from its beginning and widened where they do not fit later on.
+
+    Then `types` is changed, and the rows that were read have to be read again.
+    """
+    first_row = 0
+    reader = _open_csv(path, limits, csv, types)
+    while True:
+        where = f"{path}, after row {first_row}"
+        try:
+            batch = next(reader, None)
+        except ValueError as error:
+            _widen(error, reader.schema, types, csv.types)
+            with _reading(where):
+                raise
+        if batch is None:
+            return
+        table = need("pyarrow").Table.from_batches([batch])
+        _check_text(path, table.schema)
+        yield Batch(table, str(path), first_row, text=_text_columns(table.schema))
+        first_row += table.num_rows
+
+
+def _open_csv(path: Path, limits: Limits, csv: CsvFormat, types: dict[str, str]) -> Any:
+    pa, arrow_csv = need("pyarrow"), need("pyarrow.csv")
+    tabs = path.name.lower().endswith((".tsv", ".tsv.gz"))
+    with _reading(str(path)):
+        return arrow_csv.open_csv(
+            path,
+            read_options=arrow_csv.ReadOptions(block_size=limits.csv_bytes),
+            parse_options=arrow_csv.ParseOptions(delimiter=csv.delimiter or ("\t" if tabs else ",")),
+            convert_options=arrow_csv.ConvertOptions(
+                null_values=list(csv.gaps),
+                true_values=list(TRUE),
+                false_values=list(FALSE),
+                strings_can_be_null=True,
+                column_types={name: pa.type_for_alias(kind) for name, kind in types.items()},
+            ),
+        )
+
+
+def _widen(error: ValueError, schema: Any, types: dict[str, str], given: dict[str, str]) -> None:
+    """Give the column that an error names the next wider type, and ask for the rows again."""
+    found = re.search(r"CSV column #(\d+): CSV conversion error.*: invalid value '(.*)'", str(error), re.DOTALL)
+    if found is None:
+        return
+    column = schema.field(int(found.group(1)))
+    wider = _WIDER.get(str(column.type))
+    if wider == "int64" and found.group(2) in (*TRUE, *FALSE):
+        wider = "bool"
+    if wider is not None and column.name not in given:
+        types[column.name] = wider
+        raise TypesChanged from error
+
+
+def _check_text(path: Path, schema: Any) -> None:
+    is_binary = need("pyarrow").types.is_binary
+    odd = [field.name for field in schema if is_binary(field.type)]
+    if odd:
+        raise ValueError(f"{path} is not UTF-8 text in column {odd[0]!r}: save it as UTF-8")
+
+
+_READERS: dict[str, Callable[..., Iterator[Batch]]] = {
+    ".parquet": _parquet_batches,
+    ".pq": _parquet_batches,
+    ".csv": _csv_batches,
+    ".csv.gz": _csv_batches,
+    ".tsv": _csv_batches,
+    ".tsv.gz": _csv_batches,
+    ".arrow": _arrow_batches,
+    ".arrows": _arrow_batches,
+    ".feather": _arrow_batches,
+}
+ENDINGS = tuple(_READERS)
+
+
+def _reader_of(path: Path) -> Callable[..., Iterator[Batch]]:
+    reader = next((read for ending, read in _READERS.items() if path.name.lower().endswith(ending)), None)
+    if reader is None:
+        raise ValueError(f"{path}: unknown file ending; the endings are {', '.join(ENDINGS)}")
+    return reader

@@ -1,0 +1,57 @@
+"""How much is held in memory at a time; every number follows from one setting and the number of columns."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+DEFAULT_MEMORY = 1 << 29
+DEFAULT_DISTINCT = 200_000
+MOST_ROWS = 1 << 16
+_LEAST_ROWS = 1 << 9
+_LEAST_DISTINCT = 1 << 10
+_LEAST_MEMORY = 1 << 24
+_CELL_BYTES = 32  # of a batch: as it was read, as numbers, as codes
+_VALUE_BYTES = 64  # of a distinct value with its classes and weights, and while two lists of them are put together
+_CSV_BYTES = 1 << 24
+
+
+@dataclass(frozen=True)
+class Limits:
+    """The bounds of one run: bytes of memory, and distinct values of a column that are kept exactly."""
+
+    memory: int = DEFAULT_MEMORY
+    max_distinct: int = DEFAULT_DISTINCT
+
+    def __post_init__(self) -> None:
+        if not self.memory >= _LEAST_MEMORY:
+            raise ValueError(f"memory is a number of bytes, at least {_LEAST_MEMORY} (16 MB); got {self.memory!r}")
+        if not self.max_distinct >= 2:
+            raise ValueError(f"max_distinct is a number of values, at least 2; got {self.max_distinct!r}")
+
+    def batch_rows(self, n_columns: int) -> int:
+        """The rows of a batch: a quarter of the memory, and no more than a block."""
+        return _power_within(self.memory // 4 // (_CELL_BYTES * max(1, n_columns)))
+
+    def summary_rows(self, n_numeric: int) -> int:
+        """The rows after which the summaries of numeric columns are made smaller: another quarter."""
+        return _power_within(self.memory // 4 // (_VALUE_BYTES * max(1, n_numeric)))
+
+    def distinct(self, n_numeric: int) -> int:
+        """The distinct values of a numeric column that are kept: half of the memory, for all of them together."""
+        room = self.memory // 2 // (_VALUE_BYTES * max(1, n_numeric))
+        return min(self.max_distinct, max(_LEAST_DISTINCT, room))
+
+    def buffer_rows(self, n_features: int, itemsize: int) -> int:
+        """The rows of codes that are gathered before they are written: a quarter; the summaries are gone by then."""
+        return _power_within(self.memory // 4 // (itemsize * max(1, n_features)))
+
+    @property
+    def csv_bytes(self) -> int:
+        """The bytes of a CSV file that are parsed at a time."""
+        return min(_CSV_BYTES, self.memory // 32)
+
+
+def _power_within(rows: int) -> int:
+    """The largest power of two within a number of rows, within bounds."""
+    power = 1 << max(0, int(rows).bit_length() - 1)
+    return max(_LEAST_ROWS, min(MOST_ROWS, power))

@@ -1,0 +1,298 @@
+"""Two passes over a source: the domain, then the codes."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterator
+from contextlib import suppress
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from discbayes.data.columns import Table
+from discbayes.data.discretize import CutPointDiscretizer
+from discbayes.data.domain import Domain, Variable
+from discbayes.data.encode import EVERY_ROW, FrameEncoder, refuse_gaps
+from discbayes.data.fitting import Declared, resolve_discretizer
+from discbayes.data.histogram import Labels
+from discbayes.data.targets import refuse_zero_weights, target_variable, warn_of_light_weights
+from discbayes.engine import Progress
+from discbayes.streams.batches import TypesChanged
+from discbayes.streams.files import CsvFormat
+from discbayes.streams.limits import DEFAULT_DISTINCT, DEFAULT_MEMORY, Limits
+from discbayes.streams.rows import Classes, Reader, Rows, Weights, located
+from discbayes.streams.sources import is_dask, open_source
+from discbayes.streams.spill import BlockWriter, Spilled, layout_of
+from discbayes.streams.spool import Spool
+from discbayes.streams.summaries import CutColumn, Summary
+from discbayes.streams.workspace import Workspace, megabytes
+
+
+def encode_source(
+    source: Any,
+    encoder: FrameEncoder,
+    target: Any = None,
+    weight: Any = None,
+    *,
+    memory: int = DEFAULT_MEMORY,
+    max_distinct: int = DEFAULT_DISTINCT,
+    folder: str | Path | None = None,
+    csv: CsvFormat | None = None,
+    progress: Progress | None = None,
+) -> tuple[FrameEncoder, Spilled]:
+    """Learn the domain of a source, and write its codes to a temporary file.
+
+    Parameters
+    ----------
+    source : path, list of paths, pyarrow dataset, iterator of frames, or Dask collection
+        The rows. An iterator is read once, and its rows are kept in the temporary folder for the second pass.
+    encoder : FrameEncoder
+        How columns become codes. It is fitted: afterwards it is as if it had seen the whole table, as long as no
+        numeric column has more than ``max_distinct`` values.
+    target : str or array-like, optional
+        The column of the class, or the class of each row. Not needed where an iterator gives pairs (X, y).
+    weight : str or array-like, optional
+        The column of the weights, or the weight of each row.
+    memory : int, default=512 MB
+        The bytes that batches, summaries and buffers may take, beside what reading a file and the library itself take.
+    max_distinct : int, default=200,000
+        Up to so many distinct values a numeric column is cut as in memory; with more, cut points are within a small
+        share of the rows of where they would be (see `discbayes.streams.quantiles`). A column of categories may not
+        have more. With many columns the memory may allow fewer.
+    folder : path, optional
+        Where the temporary folder is made; by default where the system has its own.
+    csv : CsvFormat, optional
+        What CSV files do not say of themselves.
+    progress : Progress, optional
+        Where the passes are announced, with rows per second.
+
+    Returns
+    -------
+    encoder : FrameEncoder
+        The encoder, ready to transform.
+    spilled : Spilled
+        The codes, classes and weights on disk. Close it when it is not needed any more.
+    """
+    limits = Limits(memory, max_distinct)
+    reader = _reader(source, target, weight, csv, limits)
+    discretizer = _own_discretizer(encoder)
+    said = progress or Progress()
+    space = Workspace(folder)
+    spool = Spool(space) if reader.source.once else None
+    try:
+        learned = _first_pass(reader, encoder, discretizer, spool, said)
+        if isinstance(encoder.domains, Domain):
+            encoder._adopt(encoder.domains, learned.classes)
+        else:
+            encoder.adopt(learned.features, learned.gaps, learned.target, learned.classes)
+        return encoder, _second_pass(reader, encoder, learned, spool, space, said)
+    except BaseException:
+        if spool is not None:
+            with suppress(OSError):
+                spool.close()
+        space.close()
+        raise
+
+
+def batches_of(
+    source: Any, domain: Domain, *, memory: int = DEFAULT_MEMORY, csv: CsvFormat | None = None
+) -> Iterator[tuple[Table, int]]:
+    """The features of a source in batches, with the number of rows of each, in the order of the rows.
+
+    Columns that the domain does not have are left out, so that the file of the training rows can be read as it is.
+    Columns of CSV files get the types that the domain needs.
+    """
+    given = csv or CsvFormat()
+    types = {variable.name: kind for variable in domain.features if (kind := _csv_type(variable)) is not None}
+    told = CsvFormat(given.delimiter, given.gaps, {**types, **given.types})
+    reader = Reader(open_source(source, told), None, None, Limits(memory), wanted=domain.names)
+    return ((table, table.n_rows) for table, _ in reader.tables())
+
+
+def _csv_type(variable: Variable) -> str | None:
+    if variable.cuts is not None:
+        return "double"
+    if variable.values and all(isinstance(value, str) for value in variable.values):
+        return "string"
+    return "double" if variable.values and variable.kind != "boolean" else None
+
+
+def _reader(source: Any, target: Any, weight: Any, csv: CsvFormat | None, limits: Limits) -> Reader:
+    """Classes and weights that are Dask collections come partition by partition with the rows."""
+    along = {key: value for key, value in (("y", target), ("weight", weight)) if is_dask(value)}
+    opened = open_source(source, csv, **along)
+    return Reader(opened, None if "y" in along else target, None if "weight" in along else weight, limits)
+
+
+def _own_discretizer(encoder: FrameEncoder) -> CutPointDiscretizer | None:
+    discretizer = resolve_discretizer(encoder.discretizer, encoder.n_jobs)
+    if discretizer is None or isinstance(discretizer, CutPointDiscretizer):
+        return discretizer
+    raise TypeError(
+        f"the discretizer {type(discretizer).__name__} wants all values of a column at once, which are not in memory "
+        'here: use "mdlp" or "equal-frequency", or cut the columns beforehand'
+    )
+
+
+@dataclass(frozen=True)
+class _Learned:
+    """What the first pass learned, and what the second has to know of it."""
+
+    features: list[Variable]
+    target: Variable
+    classes: np.ndarray
+    seen: Classes
+    class_codes: np.ndarray
+    gaps: np.ndarray
+    rank_error: np.ndarray
+    n_rows: int
+    weighted: bool
+
+
+def _first_pass(
+    reader: Reader, encoder: FrameEncoder, discretizer: CutPointDiscretizer | None, spool: Spool | None, said: Progress
+) -> _Learned:
+    while True:
+        try:
+            return _learn(reader, encoder, discretizer, spool, said)
+        except TypesChanged:
+            said.step("a column of a CSV file has another type than it had at first: beginning again")
+
+
+def _learn(
+    reader: Reader, encoder: FrameEncoder, discretizer: CutPointDiscretizer | None, spool: Spool | None, said: Progress
+) -> _Learned:
+    classes, weights, pace = Classes(), Weights(), _Pace("first pass (values)", said)
+    summary: Summary | None = None
+    dropped = np.zeros(0)
+    for rows in reader.rows(classes, weights, encoder.missing):
+        names = rows.table.names
+        if summary is None:
+            summary = Summary(names, _declared(encoder, names), discretizer, reader.limits, encoder.n_jobs)
+            dropped = np.zeros(len(names), dtype=np.int64)
+        weight = np.ones(rows.y.size) if rows.weight is None else rows.weight
+        with located(rows.where):
+            summary.add(rows.table, Labels(rows.y, weight, len(classes)))
+        if rows.ends_block:
+            summary.close_block()
+        if rows.dropped_gaps is not None:
+            dropped += rows.dropped_gaps
+        if spool is not None:
+            spool.write(rows)
+        pace.add(rows.table.n_rows)
+    if spool is not None:
+        spool.close()
+    pace.end()
+    assert summary is not None  # a source without rows was refused
+    _check_rows(summary, weights, dropped)
+    if isinstance(encoder.domains, Domain):
+        return _given(encoder.domains, encoder, summary, classes, weights)
+    return _settle(reader, summary, classes, weights)
+
+
+def _declared(encoder: FrameEncoder, names: list[str]) -> Declared:
+    """What is known of the columns; where a whole domain is given, nothing is left to learn."""
+    if not isinstance(encoder.domains, Domain):
+        return encoder.declared(names)
+    if names != encoder.domains.names:
+        odd = sorted(set(names) ^ set(encoder.domains.names)) or names
+        raise ValueError(
+            f"the columns differ from those of the domain, or stand in another order: {', '.join(map(repr, odd[:10]))}"
+        )
+    return Declared(frozenset(), {at: variable.values for at, variable in enumerate(encoder.domains.features)})
+
+
+def _given(domain: Domain, encoder: FrameEncoder, summary: Summary, seen: Classes, weights: Weights) -> _Learned:
+    """What is known where the domain is given: how its classes are numbered here, and which rows there are."""
+    labels, numbers = seen.settled()
+    known = FrameEncoder.from_domain(domain, encoder.unknown, encoder.n_jobs)
+    class_codes = known.transform_y(labels)[numbers]
+    classes = known.classes_.astype(object) if labels.dtype.kind == "O" else known.classes_
+    return _Learned(
+        list(domain.features), domain.target, classes, seen, class_codes, summary.gaps, np.zeros(len(domain.features)),
+        summary.n_rows, weights.needed,
+    )  # fmt: skip
+
+
+def _check_rows(summary: Summary, weights: Weights, dropped: np.ndarray) -> None:
+    if not weights.n_positive:
+        refuse_zero_weights()
+    if weights.needed:
+        warn_of_light_weights(weights.total, weights.n_positive)
+    if not summary.n_rows:
+        refuse_gaps(summary.names, dropped, EVERY_ROW)
+
+
+def _settle(reader: Reader, summary: Summary, seen: Classes, weights: Weights) -> _Learned:
+    classes, class_codes = seen.settled()
+    features = summary.variables(classes.size, class_codes)
+    errors = [c.distribution.rank_share if isinstance(c, CutColumn) else 0.0 for c in summary.columns]
+    target = target_variable(reader.target_name, classes, summary.names)
+    return _Learned(
+        features, target, classes, seen, class_codes, summary.gaps, np.array(errors), summary.n_rows, weights.needed
+    )
+
+
+def _second_pass(
+    reader: Reader, encoder: FrameEncoder, learned: _Learned, spool: Spool | None, space: Workspace, said: Progress
+) -> Spilled:
+    domain = encoder.domain_
+    layout = layout_of(domain, learned.n_rows, learned.weighted)
+    path, pace = space.path / "codes", _Pace("second pass (codes)", said)
+    gaps = np.zeros(len(domain.features), dtype=np.int64)
+    space.require(layout.size, "the codes")
+    rows_again = reader.rows(learned.seen, Weights(), encoder.missing) if spool is None else spool.read()
+    with space.writing(layout.size, "the codes"), open(path, "wb") as file:
+        writer = BlockWriter(file, layout, reader.limits.buffer_rows(layout.n_features, layout.dtype.itemsize))
+        for rows in rows_again:
+            codes = _coded(encoder, rows, reader)
+            gaps += (codes == domain.cards.astype(codes.dtype)[:, None]).sum(axis=1)
+            if writer.total + rows.y.size > learned.n_rows or len(learned.seen) > learned.class_codes.size:
+                _refuse_change(reader)
+            writer.write(codes, learned.class_codes[rows.y], rows.weight)
+            pace.add(rows.y.size)
+        writer.flush()
+    known = np.array([0 if v.missing_value else gap for v, gap in zip(domain.features, learned.gaps, strict=True)])
+    if writer.n_rows != learned.n_rows or not np.array_equal(gaps, known):
+        _refuse_change(reader)
+    if spool is not None:
+        spool.remove()
+    pace.end(f", {megabytes(layout.size)} on disk")
+    return Spilled(path, layout, domain, learned.classes, gaps, learned.rank_error, space)
+
+
+def _coded(encoder: FrameEncoder, rows: Rows, reader: Reader) -> np.ndarray:
+    with located(rows.where):
+        if not rows.y.size:
+            return np.zeros((len(encoder.domain_.features), 0), dtype=np.uint8)
+        return encoder.encode_fitted(rows.table)
+
+
+def _refuse_change(reader: Reader) -> None:
+    raise RuntimeError(f"{reader.source.name} has changed between the two passes: fit again while nobody writes to it")
+
+
+class _Pace:
+    """How many rows were read, and how fast: a stage at the end, steps about every ten seconds."""
+
+    def __init__(self, what: str, said: Progress):
+        self._what, self._said = what, said
+        self._n_rows = 0
+        self._started = self._shown = time.perf_counter()
+
+    def add(self, n_rows: int) -> None:
+        """Count rows."""
+        self._n_rows += n_rows
+        if time.perf_counter() - self._shown > 10:
+            self._shown = time.perf_counter()
+            self._said.stage(self._text())
+
+    def end(self, more: str = "") -> None:
+        """Say how it went."""
+        self._said.stage(self._text() + more)
+
+    def _text(self) -> str:
+        seconds = max(1e-9, time.perf_counter() - self._started)
+        return f"{self._what}: {self._n_rows:,} rows, {self._n_rows / seconds:,.0f} rows per second"

@@ -1,0 +1,88 @@
+"""Rows of a source that can be read only once, kept on disk between the passes.
+
+What is written is what was read: the parts of the table as arrays, and labels as text. Nothing of it is executed when
+it is read again.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from typing import IO, Any
+
+import numpy as np
+
+from discbayes.data.columns import Block, Levels, Part, Table
+from discbayes.streams.rows import Rows
+from discbayes.streams.workspace import Workspace
+
+
+class Spool:
+    """A file of rows: written from the first to the last, and then read."""
+
+    def __init__(self, space: Workspace):
+        self._space = space
+        self._path = space.path / "rows"
+        self._file: IO[bytes] | None = None
+
+    def write(self, rows: Rows) -> None:
+        """Add rows."""
+        if self._file is None:
+            self._file = open(self._path, "wb")  # noqa: SIM115 - open until the last rows
+        with self._space.writing(2 * self._file.tell(), "the rows of the iterator"):
+            _write(self._file, rows)
+
+    def close(self) -> None:
+        """End writing."""
+        if self._file is not None and not self._file.closed:
+            with self._space.writing(2 * self._file.tell(), "the rows of the iterator"):
+                self._file.close()
+
+    def read(self) -> Iterator[Rows]:
+        """All rows, in the order of writing."""
+        with open(self._path, "rb") as file:
+            while line := file.readline():
+                yield _read(file, json.loads(line))
+
+    def remove(self) -> None:
+        """Remove the file, which is not needed any more."""
+        self._path.unlink(missing_ok=True)
+
+
+def _write(file: IO[bytes], rows: Rows) -> None:
+    table = rows.table
+    head = {
+        "names": table.names,
+        "named": table.named,
+        "n_rows": table.n_rows,
+        "where": rows.where,
+        "weighted": rows.weight is not None,
+        "parts": [_part_head(part) for part in table.parts],
+    }
+    file.write(json.dumps(head).encode() + b"\n")
+    for part in table.parts:
+        np.save(file, part.data if isinstance(part, Block) else part.places, allow_pickle=False)
+    np.save(file, rows.y, allow_pickle=False)
+    if rows.weight is not None:
+        np.save(file, rows.weight, allow_pickle=False)
+
+
+def _part_head(part: Part) -> dict[str, Any]:
+    if isinstance(part, Block):
+        return {"positions": part.positions.tolist(), "boolean": part.boolean}
+    return {"position": part.position, "levels": part.levels, "declared": part.declared, "text": part.text}
+
+
+def _read(file: IO[bytes], head: dict[str, Any]) -> Rows:
+    parts = [_read_part(file, part) for part in head["parts"]]
+    y = np.load(file, allow_pickle=False)
+    weight = np.load(file, allow_pickle=False) if head["weighted"] else None
+    table = Table(head["names"], head["n_rows"], parts, head["named"])
+    return Rows(table, y, weight, False, head["where"])
+
+
+def _read_part(file: IO[bytes], head: dict[str, Any]) -> Part:
+    array = np.load(file, allow_pickle=False)
+    if "positions" in head:
+        return Block(array, np.array(head["positions"]), head["boolean"])
+    return Levels(head["position"], array, head["levels"], head["declared"], head["text"])
