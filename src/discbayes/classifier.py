@@ -421,10 +421,14 @@ class BayesNetClassifier(Explaining, Incremental, ClassifierMixin, BaseEstimator
 
     # ---- files, notebook, scikit-learn
 
-    def save(self, path: str | Path) -> None:
-        """Write the fitted classifier to one JSON file; ``discbayes.load`` reads it."""
+    def save(self, path: str | Path, counts: bool = True) -> None:
+        """Write the fitted classifier to one JSON file; ``discbayes.load`` reads it.
+
+        With ``counts`` it can go on learning by ``partial_fit`` and ``merge`` where it could before. They take 1.3 to
+        5 bytes each, or 11 where rows have weights: twice the rest of the file is common with ``"tan"``.
+        """
         check_is_fitted(self)
-        leaf("io").save(self, path)
+        leaf("io").save(self, path, counts)
 
     def report(self, path: str | Path | None = None, X: Any = None, y: Any = None) -> Any:
         """One HTML page about the fitted classifier, to look at, to ask and to send to others; it fetches nothing.

@@ -8,12 +8,14 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 from itertools import combinations
+from operator import add
 
 import numpy as np
 
 from discbayes.counts.counted import Counted, Visit
 from discbayes.counts.pairs import MEASURES, PairCounts, PairInformation, _as_matrices, count_pairs, known_logs
 from discbayes.counts.tables import Counts, FamilyCounts, count, count_families
+from discbayes.data.blocks import Blocks
 from discbayes.data.domain import Domain, Encoded
 from discbayes.data.growing import difference, moved_codes
 from discbayes.engine import parallel_map
@@ -54,14 +56,14 @@ class Tallies(Counted):
     fixed_classes: bool = False
 
     @classmethod
-    def of_pairs(cls, data: Encoded, n_jobs: int | None = None) -> Tallies:
+    def of_pairs(cls, data: Encoded | Blocks, n_jobs: int | None = None) -> Tallies:
         """Count every pair of features."""
         _refuse_too_many(pair_cells(data.domain), data.domain)
         features = cls.of_features(data, n_jobs)
         return replace(features, pairs=count_pairs(data, features.counts, n_jobs))
 
     @classmethod
-    def of_families(cls, data: Encoded, structure: Structure, n_jobs: int | None = None) -> Tallies:
+    def of_families(cls, data: Encoded | Blocks, structure: Structure, n_jobs: int | None = None) -> Tallies:
         """Count the families of a structure."""
         layout = Layout(structure, data.cards, data.n_classes)
         _refuse_too_many(layout.size, data.domain)
@@ -69,12 +71,15 @@ class Tallies(Counted):
         return replace(features, families=count_families(data, layout, features.counts, n_jobs))
 
     @classmethod
-    def of_features(cls, data: Encoded, n_jobs: int | None = None) -> Tallies:
+    def of_features(cls, data: Encoded | Blocks, n_jobs: int | None = None) -> Tallies:
         """Count the features alone."""
-        rows = np.bincount(data.classes, minlength=data.n_classes)
-        return cls(data.domain, rows, count(data, n_jobs), weighted=data.weight is not None)
+        if isinstance(data, Blocks):
+            rows, weighted = data.map_reduce(_rows_of_classes, add, n_jobs=n_jobs), data.weighted
+        else:
+            rows, weighted = _rows_of_classes(data), data.weight is not None
+        return cls(data.domain, rows, count(data, n_jobs), weighted=weighted)
 
-    def with_rows(self, data: Encoded, n_jobs: int | None = None) -> Tallies:
+    def with_rows(self, data: Encoded | Blocks, n_jobs: int | None = None) -> Tallies:
         """The same counts of more rows; the domain of those may have grown."""
         if self.pairs is not None:
             new = self.of_pairs(data, n_jobs)
@@ -214,6 +219,10 @@ class Tallies(Counted):
             else FamilyCounts(families.layout, class_count, _times(families.cells, by_class)),
             weighted=True,
         )
+
+
+def _rows_of_classes(data: Encoded, n_jobs: int | None = None) -> np.ndarray:
+    return np.bincount(data.classes, minlength=data.n_classes)
 
 
 def _times(cells: np.ndarray, by_class: np.ndarray) -> np.ndarray:

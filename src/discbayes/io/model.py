@@ -32,6 +32,7 @@ from discbayes.io.checks import (
 from discbayes.io.document import open_document, seal
 from discbayes.io.domains import class_array, class_dtype, pack_domain, unpack_domain
 from discbayes.io.files import ModelFileError, read_limited, write_atomically
+from discbayes.io.tallies import pack_tallies, unpack_tallies
 from discbayes.io.values import pack_or_describe, pack_structure, unpack, unpack_structure
 from discbayes.network import Layout, Structure, Tables
 from discbayes.parameters import PARAMETERS
@@ -48,7 +49,7 @@ _MODEL = (
     "feature_names_in",
     "history",
 )
-_CALIBRATED = (*_MODEL, "calibration")  # files of classifiers that are not calibrated have no such field
+_OPTIONAL = ("calibration", "tallies")  # files of classifiers that have no such thing have no such field
 _NAMED: dict[str, Mapping[str, Any]] = {"structure": STRUCTURES, "parameters": PARAMETERS}
 _THRESHOLDS = ("log_odds", "probabilities")
 _FALSE_CONTENT = (ValueError, TypeError, ArithmeticError, LookupError, RecursionError)
@@ -57,7 +58,7 @@ _FALSE_CONTENT = (ValueError, TypeError, ArithmeticError, LookupError, Recursion
 # Saving
 
 
-def save(classifier: BayesNetClassifier, path: str | Path) -> None:
+def save(classifier: BayesNetClassifier, path: str | Path, counts: bool = True) -> None:
     """Write a fitted classifier to one JSON file.
 
     The file is complete or not there: it takes the place of an older one in a single step. What JSON cannot hold (a
@@ -70,11 +71,16 @@ def save(classifier: BayesNetClassifier, path: str | Path) -> None:
         After ``fit``.
     path : str or Path
         Any file name.
+    counts : bool, default=True
+        Whether the counts that ``partial_fit`` and ``merge`` go on from are part of it, where there are such.
     """
     if not isinstance(classifier, BayesNetClassifier):
         raise TypeError(f"save writes a BayesNetClassifier, not {type(classifier).__name__}")
     check_is_fitted(classifier)
     model = _pack_model(classifier)
+    tallies = getattr(classifier, "_tallies", None)
+    if counts and tallies is not None:
+        model["tallies"] = pack_tallies(tallies)
     _restore(model)  # what is written can be read, or it is refused now
     write_atomically(path, seal(model))
 
@@ -83,7 +89,7 @@ def _pack_model(classifier: BayesNetClassifier) -> dict[str, Any]:
     network, tables = classifier.network_, classifier.network_.parameters
     names = getattr(classifier, "feature_names_in_", None)
     model = {
-        "settings": {k: pack_or_describe(v) for k, v in classifier.get_params(deep=False).items()},
+        "settings": {k: _pack_setting(v) for k, v in classifier.get_params(deep=False).items()},
         "domain": pack_domain(network.domain),
         "structure": pack_structure(network.structure),
         "tables": {"log_prior": pack_array(tables.log_prior), "log_theta": pack_array(tables.log_theta)},
@@ -95,6 +101,10 @@ def _pack_model(classifier: BayesNetClassifier) -> dict[str, Any]:
     if classifier.calibration_ is not None:
         model["calibration"] = _pack_calibration(classifier.calibration_)
     return model
+
+
+def _pack_setting(value: Any) -> Any:
+    return {"domain": pack_domain(value)} if isinstance(value, Domain) else pack_or_describe(value)
 
 
 def _pack_step(step: dict[str, Any]) -> dict[str, Any]:
@@ -165,7 +175,7 @@ def load(path: str | Path, max_bytes: int = MAX_BYTES) -> BayesNetClassifier:
 
 def _restore(model: dict[str, Any]) -> tuple[BayesNetClassifier, list[str]]:
     """The classifier behind a parsed model, and what the user should know about its settings."""
-    as_object(model, "model", _CALIBRATED if "calibration" in model else _MODEL)
+    as_object(model, "model", (*_MODEL, *(name for name in _OPTIONAL if name in model)))
     domain, structure = unpack_domain(model["domain"]), unpack_structure(model["structure"], "structure")
     tables = _unpack_tables(model["tables"], domain, structure)
     classes = class_array(domain.target, model["class_dtype"], "class_dtype")
@@ -175,7 +185,8 @@ def _restore(model: dict[str, Any]) -> tuple[BayesNetClassifier, list[str]]:
     encoder = FrameEncoder.from_domain(domain, classifier.unknown, classifier.n_jobs)
     encoder._adopt(domain, classes)
     calibration = _unpack_calibration(model["calibration"], domain) if "calibration" in model else None
-    classifier._adopt(encoder, network, calibration)
+    tallies = unpack_tallies(model["tallies"], domain) if "tallies" in model else None
+    classifier._adopt(encoder, network, calibration, tallies)
     _restore_columns(classifier, model, domain)
     steps = as_list(model["history"], "history")
     classifier.history_ = [{k: unpack(v, "history") for k, v in as_object(s, "history").items()} for s in steps]
@@ -259,6 +270,8 @@ def _unpack_setting(name: str, value: Any) -> Any:
         return as_int(value, "settings.max_factor_size", 1)
     if name == "n_draws":
         return as_optional_int(value, "settings.n_draws", 1)
+    if name == "domains" and type(value) is dict and set(value) == {"domain"}:
+        return unpack_domain(value["domain"], "settings.domains")
     setting = unpack(value, f"settings.{name}")
     if type(setting) is str and name in _NAMED and setting not in _NAMED[name]:
         raise ValueError(f"settings.{name}: {setting!r} is not known to discbayes {__version__}")
