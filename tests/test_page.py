@@ -74,14 +74,14 @@ class Walker:
         self.page.evaluate(WATCH)
         for step in range(steps):
             feature = int(self.rng.integers(len(self.features)))
-            if step % 90 == 89:
+            if step % 50 == 49:
                 self.page.click("#reset")
             elif step % 25 == 12:
                 self._pick(feature)
             elif step % 25 == 20 and self.page.locator("#questions button").count():
                 self.page.click("#questions li:first-child button")
                 self.page.keyboard.press("ArrowDown")
-            elif self.features[feature].cuts and self.rng.random() < 0.4:
+            elif self.features[feature].cuts and self.rng.random() < 0.3:
                 self._type(feature)
             else:
                 self._press(feature)
@@ -91,10 +91,14 @@ class Walker:
         self.page.select_option(f"#value-{feature}", str(self.rng.integers(-1, self.features[feature].card)))
 
     def _press(self, feature):
-        """One key, which changes the value."""
+        """Three keys, each of which changes the value."""
         at, last = self.page.evaluate(FOCUS, f"value-{feature}")
-        keys = (["ArrowUp", "Home"] if at > 0 else []) + (["ArrowDown", "ArrowDown", "End"] if at < last else [])
-        self.page.keyboard.press(str(self.rng.choice(keys)))
+        for _ in range(3):
+            keys = {"ArrowUp": at - 1, "Home": 0} if at > 0 else {}
+            keys |= {"ArrowDown": at + 1, "End": last} if at < last else {}
+            key = str(self.rng.choice(list(keys)))
+            self.page.keyboard.press(key)
+            at = keys[key]
 
     def _type(self, feature):
         """A number, a cut point now and then; or none."""
@@ -149,7 +153,7 @@ def test_the_posterior_is_that_of_predict_proba(open_page, name, structure, requ
     rows = np.random.default_rng(0).permutation(len(data.y))[:500]
     classifier = BayesNetClassifier(STRUCTURES[structure], random_state=0).fit(data.X.iloc[rows], data.y[rows])
     walker = Walker(open_page(classifier.report()), classifier, seed=len(structure))
-    walker.walk(250)
+    walker.walk(130)
     np.testing.assert_allclose(
         walker.posteriors(), classifier.predict_proba(walker.rows()), rtol=0, atol=1e-9, equal_nan=False
     )
