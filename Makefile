@@ -22,7 +22,7 @@ $(VENV)/.demo: pyproject.toml | $(RUN)
 	@touch $@
 
 $(VENV)/.test: pyproject.toml | $(RUN)
-	$(RUN) -m pip install --quiet --editable '.[cli,plot,solver,test]'
+	$(RUN) -m pip install --quiet --editable '.[cli,plot,solver,dask,test]'
 	@touch $@
 
 $(VENV)/.bench: pyproject.toml | $(RUN)

@@ -9,7 +9,7 @@ import time
 import numpy as np
 import pytest
 
-from discbayes.engine import Context, Progress, map_reduce, parallel_map, row_blocks, worker_count
+from discbayes.engine import Context, Progress, parallel_map, row_blocks, worker_count
 
 
 @pytest.mark.parametrize("n_jobs", [None, 1, 2, 5, -1])
@@ -72,12 +72,6 @@ def test_after_an_exception_no_new_items_are_taken():
     with pytest.raises(RuntimeError, match="stop"):
         parallel_map(fail_first, range(200), n_jobs=2)
     assert len(taken) < 20
-
-
-@pytest.mark.parametrize("n_jobs", [1, 3])
-def test_map_reduce_folds_from_the_first_to_the_last(n_jobs):
-    got = map_reduce(lambda shard: f"{shard}", list("abcde"), lambda a, b: f"({a}{b})", n_jobs)
-    assert got == "((((ab)c)d)e)"
 
 
 @pytest.mark.parametrize("n_rows, size", [(0, 4), (1, 4), (4, 4), (5, 4), (100, 7)])

@@ -2,7 +2,16 @@
 
 from discbayes.counts.information import class_information, entropy
 from discbayes.counts.pairs import PairCounts, PairInformation, count_pairs, pair_information, visit_pairs
-from discbayes.counts.tables import Counts, FamilyCounts, count, count_extensions, count_families, count_family
+from discbayes.counts.tables import (
+    Counts,
+    FamilyCounts,
+    Wanted,
+    count,
+    count_extensions,
+    count_families,
+    count_family,
+    count_wanted,
+)
 from discbayes.counts.tallies import Tallies
 
 __all__ = [
@@ -11,12 +20,14 @@ __all__ = [
     "PairCounts",
     "PairInformation",
     "Tallies",
+    "Wanted",
     "class_information",
     "count",
     "count_extensions",
     "count_families",
     "count_family",
     "count_pairs",
+    "count_wanted",
     "entropy",
     "pair_information",
     "visit_pairs",

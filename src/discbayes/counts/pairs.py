@@ -16,10 +16,9 @@ from typing import Any
 
 import numpy as np
 
+from discbayes.counts import tables
 from discbayes.counts.counted import Counted, Visit
-from discbayes.counts.tables import (
-    CELLS_OF_A_PASS, EM_MAX_ITER, EM_TOL, Counts, _same, count, kernel_classes, kernel_weight, parts,
-)  # fmt: skip
+from discbayes.counts.tables import Counts, _same, count, kernel_classes, kernel_weight, parts
 from discbayes.data.blocks import Blocks, in_blocks_if_weighted
 from discbayes.data.domain import Encoded
 from discbayes.engine import parallel_map
@@ -175,7 +174,7 @@ def _run(
         raise ValueError("bit sets count rows, so they cannot count weights; use method='loop' or 'auto'")
     if isinstance(rows, Blocks):
         return _BlockRun(rows, counts, method, skip, em)
-    return _RowRun(rows, counts, method, skip, em)
+    return _PairRun(rows, counts, method, skip, em)
 
 
 class _Pairs(ABC):
@@ -254,11 +253,11 @@ class _Pairs(ABC):
         counts = self.counts
         saturated.complete_pairs(
             first, seconds, counts.value_start, counts.cells, counts.class_count, self.gaps, starts, cells,
-            EM_MAX_ITER, EM_TOL,
+            tables.EM_MAX_ITER, tables.EM_TOL,
         )  # fmt: skip
 
 
-class _RowRun(_Pairs):
+class _PairRun(_Pairs):
     """The pairs of rows in memory: which kernel for which pair, and the bit sets where they are used."""
 
     def __init__(self, data: Encoded, counts: Counts, method: str, skip: np.ndarray | None = None, em: bool = False):
@@ -276,10 +275,10 @@ class _RowRun(_Pairs):
             self._build_bits(by_bits.any(axis=0) | by_bits.any(axis=1), n_jobs)
 
         def column(first: int) -> None:
-            for pairs, count in ((by_bits, self._count_by_bits), (by_loop, self._count_by_loop)):
+            for pairs, by_kernel in ((by_bits, self._count_by_bits), (by_loop, self._count_by_loop)):
                 seconds = np.flatnonzero(pairs[first])
                 if seconds.size:
-                    one(first, seconds, count)
+                    one(first, seconds, by_kernel)
 
         work = np.inf if self.em else bits_cost[by_bits].sum() + loop_cost[by_loop].sum()
         parallel_map(column, range(self.data.n_features - 1), n_jobs, work=work)
@@ -340,7 +339,7 @@ class _BlockRun(_Pairs):
     def _each(self, one: Callable[[int, np.ndarray, Callable[..., None]], None], n_jobs: int | None) -> None:
         wanted = np.triu(~self.skip, 1)
         sizes = np.where(wanted, np.outer(self.cards, self.cards), 0).sum(axis=1) * self.n_classes
-        for part in parts(sizes[:-1], CELLS_OF_A_PASS):
+        for part in parts(sizes[:-1], tables.CELLS_OF_A_PASS):
             now = np.zeros_like(wanted)
             now[part] = wanted[part]
             if now.any():
@@ -353,9 +352,7 @@ class _BlockRun(_Pairs):
         starts = pair_starts(self.cards, self.n_classes, now)
         counted = self.data.map_reduce(_count_some_pairs, add, (self.method, now, starts), n_jobs)
 
-        def count(
-            first: int, seconds: np.ndarray, into: np.ndarray, cells: np.ndarray, information: np.ndarray
-        ) -> None:
+        def show(first: int, seconds: np.ndarray, into: np.ndarray, cells: np.ndarray, information: np.ndarray) -> None:
             own, cards = starts[self._places(first, seconds)], self.cards[seconds]
             if not cells.size:
                 whole = np.ones(seconds.size, np.bool_)
@@ -367,7 +364,7 @@ class _BlockRun(_Pairs):
                 cells[to : to + size] = counted[source : source + size]
 
         firsts = np.flatnonzero(now.any(axis=1)).tolist()
-        parallel_map(lambda i: one(i, np.flatnonzero(now[i]), count), firsts, n_jobs, work=10 * counted.size)
+        parallel_map(lambda i: one(i, np.flatnonzero(now[i]), show), firsts, n_jobs, work=10 * counted.size)
 
 
 def _count_some_pairs(
@@ -375,7 +372,7 @@ def _count_some_pairs(
 ) -> np.ndarray:
     """The tables of some pairs in a block."""
     cells = np.zeros(int(starts[-1]))
-    _RowRun(data, count(data, n_jobs), method, ~(wanted | wanted.T)).run(starts, cells, n_jobs)
+    _PairRun(data, count(data, n_jobs), method, ~(wanted | wanted.T)).run(starts, cells, n_jobs)
     return cells
 
 

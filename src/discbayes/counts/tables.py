@@ -204,7 +204,7 @@ class Wanted(NamedTuple):
 def count_wanted(
     data: Blocks, wanted: Sequence[Wanted], em: bool = False, n_jobs: int | None = None
 ) -> Iterator[list[np.ndarray]]:
-    """The tables of several families, each as by ``count_extensions`` or as a list of one, in few passes over the rows."""
+    """The tables of several families, each as by ``count_extensions`` or a list of one, in few passes over the rows."""
     cards = _padded_cards(data) if em else data.cards
     sizes = np.array([each.n_cells(cards, data.n_classes) for each in wanted], np.int64)
     for part in parts(sizes, CELLS_OF_A_PASS):

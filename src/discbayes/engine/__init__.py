@@ -1,7 +1,20 @@
-"""How work is spread: blocks of rows or columns on threads, and what a run shares."""
+"""How work is spread: blocks of rows or columns on threads or on a cluster, and what a run shares."""
 
 from discbayes.engine.context import Context
+from discbayes.engine.dask import DaskEngine
 from discbayes.engine.progress import Progress
-from discbayes.engine.threads import map_reduce, parallel_map, row_blocks, worker_count
+from discbayes.engine.shards import Combine, Shard, Source
+from discbayes.engine.threads import Threads, parallel_map, row_blocks, worker_count
 
-__all__ = ["Context", "Progress", "map_reduce", "parallel_map", "row_blocks", "worker_count"]
+__all__ = [
+    "Combine",
+    "Context",
+    "DaskEngine",
+    "Progress",
+    "Shard",
+    "Source",
+    "Threads",
+    "parallel_map",
+    "row_blocks",
+    "worker_count",
+]

@@ -1,7 +1,7 @@
 """Threads over blocks. The kernels release the interpreter lock, so threads are enough.
 
-Results come back in the order of the items and are combined in that order, so that the same data gives the same
-bits whatever the number of threads.
+Results come back in the order of the items, or are combined as a tree over their numbers, so that the same data gives
+the same bits whatever the number of threads.
 """
 
 from __future__ import annotations
@@ -10,16 +10,20 @@ import numbers
 import os
 from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor, wait
-from functools import cache, reduce
+from functools import cache
+from math import inf
 from typing import Any, TypeVar
 
 import joblib
+
+from discbayes.engine.shards import BlockShard, Combine, KeptShard, Shard, Source, Tree, add_up, runs
 
 Item = TypeVar("Item")
 Result = TypeVar("Result")
 
 THREAD_WORK = 3e5  # about a third of a millisecond: waking a thread up costs a tenth of that
 MOST_THREADS = 256  # of all maps of a process together
+SHARDS_EACH = 4  # for each thread: with fewer, threads share the work within a block, so that none of them waits long
 BLOCK_ROWS = 8192  # a block of log-joint rows stays in the second-level cache
 
 
@@ -77,14 +81,49 @@ if hasattr(os, "register_at_fork"):
     os.register_at_fork(after_in_child=_pool.cache_clear)  # a fork has none of the threads
 
 
-def map_reduce(
-    function: Callable[[Item], Result],
-    shards: Sequence[Item],
-    combine: Callable[[Result, Result], Result],
-    n_jobs: int | None = None,
-) -> Result:
-    """Apply ``function`` to every shard and fold the results from the first to the last."""
-    return reduce(combine, parallel_map(function, shards, n_jobs))
+class Threads:
+    """The engine of one machine: shards on threads, or, where there are few blocks, one after the other.
+
+    Parameters
+    ----------
+    n_shards : int, default=32
+        Into how many runs the blocks are divided; the results are the same for any number.
+    """
+
+    def __init__(self, n_shards: int = 32):
+        if n_shards < 1:
+            raise ValueError(f"n_shards={n_shards!r} must be at least 1")
+        self.n_shards = n_shards
+
+    def load(self, source: Source) -> list[Shard]:
+        """The shards of a source."""
+        return [BlockShard(source, *run) for run in runs(len(source), self.n_shards)]
+
+    def keep(
+        self, shards: Sequence[Shard], make: Callable[[Any], Any], memory: float = inf, n_jobs: int | None = None
+    ) -> list[Shard]:
+        """Shards of what is made of each block: kept within so many bytes in all, made again where it is not."""
+        each = memory / max(1, sum(len(shard.numbers) for shard in shards))
+        return parallel_map(lambda shard: KeptShard(shard, make, each * len(shard.numbers)), shards, n_jobs)
+
+    def map_reduce(
+        self,
+        function: Callable[..., Any],
+        shards: Sequence[Shard],
+        combine: Combine,
+        arguments: Sequence[Any] = (),
+        n_jobs: int | None = None,
+    ) -> Any:
+        """Combine ``function(item, n_jobs, *arguments)`` of all items, as a tree over their numbers."""
+        tree, workers = Tree(combine), worker_count(n_jobs)
+        aside = workers > 1 and len(shards) >= SHARDS_EACH * workers
+
+        def one(shard: Shard) -> None:
+            for node in add_up(shard, function, combine, arguments, 1 if aside else n_jobs):
+                tree.add(node)
+
+        parallel_map(one, shards, n_jobs if aside else 1)
+        return tree.result()
 
 
 def row_blocks(n_rows: int, size: int = BLOCK_ROWS) -> list[slice]:

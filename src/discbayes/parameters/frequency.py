@@ -25,6 +25,7 @@ import numpy as np
 from sklearn.base import BaseEstimator
 
 from discbayes.counts import Counts, FamilyCounts, count_families
+from discbayes.data.blocks import Blocks, all_rows
 from discbayes.data.domain import Encoded
 from discbayes.engine import Context
 from discbayes.network import Layout, Structure, Tables
@@ -55,13 +56,13 @@ class _Frequency(BaseEstimator):
         if not (np.isfinite(self.tol) and self.tol >= 0):
             raise ValueError(f"tol={self.tol!r} must be a number that is at least 0")
 
-    def learn(self, data: Encoded, counts: Counts, structure: Structure, context: Context) -> Tables:
+    def learn(self, data: Encoded | Blocks, counts: Counts, structure: Structure, context: Context) -> Tables:
         """Count the families of the structure and turn the counts into tables."""
         self._check()
         layout = Layout(structure, data.cards, data.n_classes)
         families = count_families(data, layout, counts, context.n_jobs)
         if self.gaps == "em" and data.gaps.any():
-            rows = GapRows(data, layout)
+            rows = GapRows(all_rows(data, f'{type(self).__name__}(gaps="em")'), layout)
             if rows.n_samples:
                 return self._maximized(rows, families, context)
         return self._tables(families)

@@ -41,7 +41,8 @@ from typing import Any
 import numpy as np
 from sklearn.base import BaseEstimator
 
-from discbayes.counts import Counts, count_extensions, count_family, pair_information, visit_pairs
+from discbayes.counts import Counts, Wanted, count_extensions, count_family, count_wanted, pair_information, visit_pairs
+from discbayes.data.blocks import Blocks
 from discbayes.data.domain import Encoded
 from discbayes.kernels import acll
 from discbayes.parameters.frequency import GAPS
@@ -84,7 +85,7 @@ class EdgeScore(BaseEstimator):
 
     @abstractmethod
     def weights(
-        self, data: Encoded, counts: Counts, n_jobs: int | None = None, skip: np.ndarray | None = None
+        self, data: Encoded | Blocks, counts: Counts, n_jobs: int | None = None, skip: np.ndarray | None = None
     ) -> np.ndarray:
         """What each edge ``[p, i]`` adds where the class is the only parent of i, by EM if ``self.em``.
 
@@ -96,7 +97,7 @@ class EdgeScore(BaseEstimator):
         """The score of a family from its counts, ``(parent values, card, n_classes)``; the data have ``n_rows``."""
 
     def family(
-        self, data: Encoded, counts: Counts, child: int, parents: Sequence[int], class_parent: bool = True
+        self, data: Encoded | Blocks, counts: Counts, child: int, parents: Sequence[int], class_parent: bool = True
     ) -> float:
         """The score of a feature with any feature parents, with or without the class as one more."""
         if not len(parents):
@@ -106,7 +107,7 @@ class EdgeScore(BaseEstimator):
 
     def extensions(
         self,
-        data: Encoded,
+        data: Encoded | Blocks,
         counts: Counts,
         child: int,
         parents: Sequence[int],
@@ -116,6 +117,25 @@ class EdgeScore(BaseEstimator):
         """The scores of a family with each of ``more`` as one more parent; faster than one by one."""
         tables = count_extensions(data, child, parents, more, self.em)
         return [self._from_table(counts, child, table, class_parent) for table in tables]
+
+    def of_blocks(
+        self,
+        data: Blocks,
+        counts: Counts,
+        wanted: Sequence[Wanted],
+        class_parent: Sequence[bool],
+        n_jobs: int | None = None,
+    ) -> list[list[float]]:
+        """The scores of several families, or of their extensions, in few passes over the blocks."""
+        known = [each for each in wanted if each.parents or each.more]
+        tables = count_wanted(data, known, self.em, n_jobs)
+        scores = []
+        for each, with_class in zip(wanted, class_parent, strict=True):
+            if each.parents or each.more:
+                scores.append([self._from_table(counts, each.child, table, with_class) for table in next(tables)])
+            else:
+                scores.append([self.family(data, counts, each.child, (), with_class)])
+        return scores
 
     def _from_table(self, counts: Counts, child: int, table: np.ndarray, class_parent: bool) -> float:
         """What the class alone is worth, and what the parents add to it on the rows of their table."""
@@ -140,7 +160,7 @@ class _Information(EdgeScore):
     a, b = 1.0, 0.0
 
     def weights(
-        self, data: Encoded, counts: Counts, n_jobs: int | None = None, skip: np.ndarray | None = None
+        self, data: Encoded | Blocks, counts: Counts, n_jobs: int | None = None, skip: np.ndarray | None = None
     ) -> np.ndarray:
         """What each edge adds, from the mutual information of the pairs."""
         pairs = pair_information(data, counts, n_jobs, skip=skip, em=self.em)
@@ -213,7 +233,7 @@ class DescriptionLength(_Information):
             )
 
     def weights(
-        self, data: Encoded, counts: Counts, n_jobs: int | None = None, skip: np.ndarray | None = None
+        self, data: Encoded | Blocks, counts: Counts, n_jobs: int | None = None, skip: np.ndarray | None = None
     ) -> np.ndarray:
         """What each edge adds, less its parameters."""
         weights = super().weights(data, counts, n_jobs, skip)
@@ -253,7 +273,7 @@ class ApproximateLikelihood(EdgeScore):
         self.strength = strength
 
     def weights(
-        self, data: Encoded, counts: Counts, n_jobs: int | None = None, skip: np.ndarray | None = None
+        self, data: Encoded | Blocks, counts: Counts, n_jobs: int | None = None, skip: np.ndarray | None = None
     ) -> np.ndarray:
         """What each edge adds, table by table: none of them is kept."""
         strength, cards = self._strength(), data.cards

@@ -13,6 +13,7 @@ import numpy as np
 
 from discbayes._settings import SharedSettings
 from discbayes.counts import Counts
+from discbayes.data.blocks import Blocks, all_rows
 from discbayes.data.domain import Encoded
 from discbayes.engine import Context
 from discbayes.network import Structure
@@ -44,6 +45,8 @@ class Search(SharedSettings):
         Called with the record of each step, a dict; if it returns True the search ends there.
     """
 
+    works_on_blocks = False  # whether the search needs no more than counts, which blocks of rows can give
+
     def __init__(
         self,
         *,
@@ -65,10 +68,11 @@ class Search(SharedSettings):
         self.max_time = max_time
         self.callback = callback
 
-    def learn(self, data: Encoded, counts: Counts, context: Context) -> Structure:
+    def learn(self, data: Encoded | Blocks, counts: Counts, context: Context) -> Structure:
         """Search; when interrupted, return the best structure so far."""
         self._check()
-        run = Run(self, data, counts, context)
+        rows = data if self.works_on_blocks else all_rows(data, type(self).__name__)
+        run = Run(self, rows, counts, context)
         try:
             self._search(run)
         except (KeyboardInterrupt, SearchStopped) as stop:
@@ -97,8 +101,8 @@ class Run:
     A run that is part of an ``outer`` one has its clock, and ends with it.
     """
 
-    def __init__(self, search: Search, data: Encoded, counts: Counts, context: Context, outer: Run | None = None):
-        self.data, self.counts, self.context = data, counts, context
+    def __init__(self, search: Search, data: Any, counts: Counts, context: Context, outer: Run | None = None):
+        self.data, self.counts, self.context = data, counts, context  # blocks only if the search works on them
         self.n_jobs = context.n_jobs
         self.names = data.domain.names
         seed = search.random_state

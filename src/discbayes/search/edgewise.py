@@ -57,6 +57,7 @@ class Edges:
 class EdgeSearch(Search):
     """A search on a score that adds up over families; subclasses name their own settings."""
 
+    works_on_blocks = True
     directed = True  # whether a score may give the two directions of an edge different weights
 
     def __init__(self, score: Any, **shared: Any):

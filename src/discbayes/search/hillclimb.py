@@ -120,17 +120,27 @@ class _Climb:
         """Take up a structure in which these children have other parents: what was known of their moves is void."""
         self.structure, self.ancestors = structure, ancestors(structure)
         self.reversible = _reversible(structure, self.ancestors) if self.reverse else []
-        for i in children:
-            child, parents, with_class = family = self._family(i)
-            (self.local[i],) = self.scores.of([family])
-            free = [p for p in parents if not self.run.limits.required[p, i]]
-            fewer = [(child, tuple(q for q in parents if q != p), with_class) for p in free]
-            self.delete[:, i] = NEVER
-            self.delete[free, i] = np.array(self.scores.of(fewer)) - self.local[i]
-            self.toggle[0, i] = NEVER
-            if self.drop_class and (with_class or self._has_room(i)):
-                self.toggle[0, i] = self.scores.of([(child, parents, not with_class)])[0] - self.local[i]
+        around = {i: self._around(i) for i in children}
+        self.scores.of([family for families in around.values() for family in families.values()])
+        for i, families in around.items():
+            worth = dict(zip(families, self.scores.of(list(families.values())), strict=True))
+            self.local[i] = worth.pop("now")
+            self.delete[:, i] = self.toggle[0, i] = NEVER
+            if "class" in worth:
+                self.toggle[0, i] = worth.pop("class") - self.local[i]
+            self.delete[list(worth), i] = np.array(list(worth.values())) - self.local[i]
             self.add[:, i] = np.where(self._addable(i), UNKNOWN, NEVER)
+
+    def _around(self, child: int) -> dict[Any, Family]:
+        """A family as it is now, without each of its parents that may go, and with the class dropped or added."""
+        _, parents, with_class = now = self._family(child)
+        families: dict[Any, Family] = {"now": now}
+        for p in parents:
+            if not self.run.limits.required[p, child]:
+                families[p] = (child, tuple(q for q in parents if q != p), with_class)
+        if self.drop_class and (with_class or self._has_room(child)):
+            families["class"] = (child, parents, not with_class)
+        return families
 
     def _family(self, child: int) -> Family:
         return child, self.structure.parents[child], self.structure.class_children[child]
@@ -170,9 +180,10 @@ class _Climb:
         for p, i in self.reversible:
             possible[i, p] = True
         unknown = np.isnan(self.add) & possible
-        for i in np.flatnonzero(unknown.any(axis=0)).tolist():
-            parents = np.flatnonzero(unknown[:, i]).tolist()
-            self.add[parents, i] = np.array(self.scores.extended(self._family(i), parents)) - self.local[i]
+        wanted = {i: np.flatnonzero(unknown[:, i]).tolist() for i in np.flatnonzero(unknown.any(axis=0)).tolist()}
+        found = self.scores.extended([(self._family(i), parents) for i, parents in wanted.items()])
+        for (i, parents), scores in zip(wanted.items(), found, strict=True):
+            self.add[parents, i] = np.array(scores) - self.local[i]
 
     # ---- moves
 

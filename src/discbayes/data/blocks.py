@@ -1,0 +1,275 @@
+"""Tables of any number of rows, block by block: in memory, in files or on a cluster.
+
+The borders of blocks follow from the number of a row alone, and sums over blocks are added up as a tree over their
+numbers (`discbayes.engine.shards`). So what is learned does not depend on where the blocks are. A table in memory with
+more rows than one block is worked on in the same blocks wherever the order of a sum shows in its bits.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, field, replace
+from functools import cached_property
+from math import inf
+from typing import Any, Protocol
+
+import numpy as np
+
+from discbayes.data.domain import Domain, Encoded
+from discbayes.engine import Combine, Threads
+
+ROWS_OF_BLOCK = 1 << 16
+
+
+class RowSource(Protocol):
+    """Where blocks of rows come from: a table in memory, or codes on disk."""
+
+    @property
+    def domain(self) -> Domain:
+        """What the codes mean."""
+
+    @property
+    def n_rows(self) -> int:
+        """The number of rows."""
+
+    @property
+    def gaps(self) -> np.ndarray:
+        """The number of missing cells of each feature."""
+
+    def __len__(self) -> int: ...
+
+    def block(self, number: int) -> Encoded:
+        """A block of rows."""
+
+
+class Engine(Protocol):
+    """What works on the blocks: `Threads` or `DaskEngine`."""
+
+    def load(self, source: Any) -> Sequence[Any]:
+        """The shards of a source."""
+
+    def keep(
+        self, shards: Sequence[Any], make: Callable[[Any], Any], memory: float = ..., n_jobs: int | None = ...
+    ) -> Sequence[Any]:
+        """Shards of what is made of each block."""
+
+    def map_reduce(
+        self,
+        function: Callable[..., Any],
+        shards: Sequence[Any],
+        combine: Combine,
+        arguments: Sequence[Any] = ...,
+        n_jobs: int | None = ...,
+    ) -> Any:
+        """Combine what a function gives for all blocks."""
+
+
+@dataclass(frozen=True)
+class RowsInMemory:
+    """A table in memory as a source of blocks, or a part of one that begins with block number ``first``."""
+
+    data: Encoded
+    first: int = 0
+    size: int = field(default_factory=lambda: ROWS_OF_BLOCK)
+
+    @property
+    def domain(self) -> Domain:
+        """What the codes mean."""
+        return self.data.domain
+
+    @property
+    def n_rows(self) -> int:
+        """The number of rows."""
+        return self.data.n_samples
+
+    @property
+    def gaps(self) -> np.ndarray:
+        """The number of missing cells of each feature."""
+        return self.data.gaps
+
+    def __len__(self) -> int:
+        return max(1, -(-self.n_rows // self.size))
+
+    def block(self, number: int) -> Encoded:
+        """A block of rows, as arrays of its own: kernels are quickest on those."""
+        return self._rows(number, number + 1)
+
+    def part(self, first: int, last: int) -> RowsInMemory:
+        """Some of the blocks, with their numbers."""
+        return RowsInMemory(self._rows(first, last), first, self.size)
+
+    def _rows(self, first: int, last: int) -> Encoded:
+        data, rows = self.data, slice((first - self.first) * self.size, (last - self.first) * self.size)
+        y, weight = (None if part is None else part[rows].copy() for part in (data.y, data.weight))
+        return Encoded(data.codes[:, rows].copy(), data.domain, y, weight)
+
+
+@dataclass(frozen=True)
+class WeightedRows:
+    """The rows of another source, each with the weight of its class multiplied in."""
+
+    source: RowSource
+    by_class: np.ndarray
+
+    @property
+    def domain(self) -> Domain:
+        """What the codes mean."""
+        return self.source.domain
+
+    @property
+    def n_rows(self) -> int:
+        """The number of rows."""
+        return self.source.n_rows
+
+    @property
+    def gaps(self) -> np.ndarray:
+        """The number of missing cells of each feature."""
+        return self.source.gaps
+
+    @property
+    def path(self) -> Any:
+        """The file that the rows are from, if any."""
+        return getattr(self.source, "path", None)
+
+    def __len__(self) -> int:
+        return len(self.source)
+
+    def block(self, number: int) -> Encoded:
+        """A block of rows."""
+        rows = self.source.block(number)
+        return replace(rows, weight=self.by_class[rows.classes] * (1.0 if rows.weight is None else rows.weight))
+
+    def part(self, first: int, last: int) -> WeightedRows:
+        """Some of the blocks, where the source can be divided."""
+        part = getattr(self.source, "part", None)
+        return self if part is None else WeightedRows(part(first, last), self.by_class)
+
+
+class Blocks:
+    """A table in codes, block by block; it stands where learners take an `Encoded`.
+
+    Parameters
+    ----------
+    source : RowSource
+        Where blocks come from: ``RowsInMemory``, or codes on disk (`discbayes.streams.Spilled`).
+    engine : Engine, optional
+        What works on them: threads, or a cluster (`discbayes.engine.DaskEngine`).
+    memory : int, optional
+        The bytes that learners may keep of the rows; what does not fit is made again when it is needed.
+    """
+
+    def __init__(self, source: RowSource, engine: Engine | None = None, memory: int | None = None):
+        self.source, self.engine, self.memory = source, Threads() if engine is None else engine, memory
+
+    @property
+    def domain(self) -> Domain:
+        """What the codes mean."""
+        return self.source.domain
+
+    @property
+    def n_samples(self) -> int:
+        """The number of rows."""
+        return self.source.n_rows
+
+    @property
+    def n_features(self) -> int:
+        """The number of columns."""
+        return len(self.domain.features)
+
+    @property
+    def n_classes(self) -> int:
+        """The number of classes."""
+        return self.domain.n_classes
+
+    @property
+    def cards(self) -> np.ndarray:
+        """The number of values of each feature."""
+        return self.domain.cards
+
+    @property
+    def gaps(self) -> np.ndarray:
+        """The number of missing cells of each feature."""
+        return self.source.gaps
+
+    @cached_property
+    def weighted(self) -> bool:
+        """Whether rows have weights."""
+        return self.source.block(0).weight is not None
+
+    def __len__(self) -> int:
+        """The number of blocks."""
+        return len(self.source)
+
+    def __iter__(self) -> Iterator[Encoded]:
+        """The blocks one after the other."""
+        return map(self.source.block, range(len(self)))
+
+    @cached_property
+    def _shards(self) -> Sequence[Any]:
+        return self.engine.load(self.source)
+
+    def map_reduce(
+        self, function: Callable[..., Any], combine: Combine, arguments: Sequence[Any] = (), n_jobs: int | None = None
+    ) -> Any:
+        """Combine ``function(block, n_jobs, *arguments)`` of all blocks."""
+        return self.engine.map_reduce(function, self._shards, combine, arguments, n_jobs)
+
+    def keep(self, make: Callable[[Encoded], Any], n_jobs: int | None = None) -> Kept:
+        """Make something of each block, and keep it where the block is, as far as memory allows."""
+        memory = inf if self.memory is None else self.memory
+        return Kept(self.engine, self.engine.keep(self._shards, make, memory, n_jobs))
+
+    def with_class_weights(self, by_class: np.ndarray) -> Blocks:
+        """The same rows, each counted by the weight of its class too."""
+        return Blocks(WeightedRows(self.source, by_class), self.engine, self.memory)
+
+    def in_memory(self, who: str) -> Encoded:
+        """All rows as one table, for those who need them so; refused where they do not fit."""
+        needed = self.n_samples * self.n_features * self.source.block(0).codes.itemsize
+        if self.memory is not None and needed > self.memory:
+            raise ValueError(
+                f"{who} needs all rows in memory: their codes take {needed:,} bytes, above the limit of "
+                f"{self.memory:,}. Raise the limit of memory, or learn from fewer rows"
+            )
+        codes: np.ndarray | None = None
+        y, weight = np.empty(self.n_samples, np.int64), np.empty(self.n_samples if self.weighted else 0)
+        first = 0
+        for block in self:
+            rows = slice(first, first := first + block.n_samples)
+            if codes is None:
+                codes = np.empty((self.n_features, self.n_samples), block.codes.dtype)
+            codes[:, rows], y[rows] = block.codes, block.classes
+            if block.weight is not None:
+                weight[rows] = block.weight
+        assert codes is not None
+        return Encoded(codes, self.domain, y, weight if self.weighted else None)
+
+
+@dataclass(frozen=True)
+class Kept:
+    """What was made of each block, where the block is."""
+
+    engine: Engine
+    shards: Sequence[Any]
+
+    def map_reduce(
+        self, function: Callable[..., Any], combine: Combine, arguments: Sequence[Any] = (), n_jobs: int | None = None
+    ) -> Any:
+        """Combine ``function(what was made, n_jobs, *arguments)`` of all blocks."""
+        return self.engine.map_reduce(function, self.shards, combine, arguments, n_jobs)
+
+
+def in_blocks(data: Encoded | Blocks) -> Encoded | Blocks:
+    """The data in blocks if there are several: a table in memory with more rows than one of them becomes blocks."""
+    many = isinstance(data, Encoded) and data.n_samples > ROWS_OF_BLOCK
+    return Blocks(RowsInMemory(data)) if isinstance(data, Encoded) and many else data
+
+
+def in_blocks_if_weighted(data: Encoded | Blocks) -> Encoded | Blocks:
+    """The same where rows have weights; counts of rows are whole numbers, and the same in any order."""
+    return data if isinstance(data, Encoded) and data.weight is None else in_blocks(data)
+
+
+def all_rows(data: Encoded | Blocks, who: str) -> Encoded:
+    """The data as one table in memory, for those who need it so."""
+    return data.in_memory(who) if isinstance(data, Blocks) else data

@@ -1,0 +1,265 @@
+"""Blocks of rows give what the rows in memory give, bit by bit, however they are divided."""
+
+from __future__ import annotations
+
+import random
+from dataclasses import replace
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from block_rows import in_file, make_rows
+from discbayes.counts import (
+    count,
+    count_extensions,
+    count_families,
+    count_family,
+    count_pairs,
+    pair_information,
+    visit_pairs,
+)
+from discbayes.counts import tables as counting
+from discbayes.data import blocks as data_blocks
+from discbayes.data.blocks import Blocks, RowsInMemory
+from discbayes.engine import Context, Threads
+from discbayes.engine.shards import BlockShard, KeptShard, Node, Tree, add_up, runs
+from discbayes.network import Layout, Structure
+from discbayes.parameters import MaximumAPosteriori, MaximumLikelihood
+from discbayes.scores import ConditionalInformation
+from discbayes.search import KDB, Branching, GreedyEdges, HillClimb, SpanningTree
+
+N_ROWS = 200_000
+
+
+class Letters:
+    """A source whose blocks are letters."""
+
+    def __init__(self, text):
+        self.text = text
+
+    def __len__(self):
+        return len(self.text)
+
+    def block(self, number):
+        return self.text[number]
+
+
+def joined(a, b):
+    return f"({a}{b})"
+
+
+def letter(item, n_jobs):
+    return item
+
+
+# ---- the tree
+
+
+@pytest.mark.parametrize(
+    "text, expected",
+    [("a", "a"), ("abc", "((ab)c)"), ("abcdefg", "((((ab)(cd))(ef))g)"), ("abcdefgh", "(((ab)(cd))((ef)(gh)))")],
+)
+def test_blocks_are_combined_as_a_tree(text, expected):
+    engine = Threads(1)
+    assert engine.map_reduce(letter, engine.load(Letters(text)), joined) == expected
+
+
+@given(st.integers(1, 60), st.integers(1, 70), st.sampled_from([1, 2, 3]))
+@settings(deadline=None, max_examples=60)
+def test_shards_and_threads_do_not_show(n_blocks, n_shards, n_jobs):
+    text = "".join(chr(97 + k) for k in range(n_blocks))
+    one, many = Threads(1), Threads(n_shards)
+    expected = one.map_reduce(letter, one.load(Letters(text)), joined)
+    assert many.map_reduce(letter, many.load(Letters(text)), joined, n_jobs=n_jobs) == expected
+
+
+@given(st.integers(1, 80), st.randoms(use_true_random=False))
+def test_shards_may_arrive_in_any_order(n_blocks, order: random.Random):
+    text = "".join(chr(97 + k) for k in range(n_blocks))
+    shards = [BlockShard(Letters(text), a, b) for a, b in runs(n_blocks, order.randint(1, 9))]
+    parts = [add_up(shard, letter, joined, ()) for shard in shards]
+    expected, tree = Tree(joined), Tree(joined)
+    for k, item in enumerate(text):
+        expected.add(Node(0, k, item))
+    nodes = [node for part in parts for node in part]
+    order.shuffle(nodes)
+    for node in nodes:
+        tree.add(node)
+    assert tree.result() == expected.result()
+    assert all(len(part) <= 2 * n_blocks.bit_length() for part in parts), "few results travel"
+
+
+def test_no_blocks_and_no_shards_are_refused():
+    with pytest.raises(ValueError, match="no blocks"):
+        Tree(joined).result()
+    with pytest.raises(ValueError, match="n_shards=0"):
+        Threads(0)
+
+
+class Made:
+    nbytes = 10
+
+    def __init__(self, item):
+        self.item = item
+
+
+def test_what_does_not_fit_is_made_again():
+    made = []
+
+    def make(item):
+        made.append(item)
+        return Made(item)
+
+    shard = KeptShard(BlockShard(Letters("abcd"), 1, 4), make, memory=25)
+    assert made == ["b", "c", "d"]
+    assert [shard.item(k).item for k in shard.numbers] == ["b", "c", "d"]
+    assert made == ["b", "c", "d", "d"]
+
+
+# ---- counts
+
+
+def divisions(data, folder, size):
+    """The same rows as blocks, in memory and in files, in several shards."""
+    for n_shards in (1, 2, 7):
+        yield Blocks(RowsInMemory(data, size=size), Threads(n_shards))
+    yield Blocks(in_file(data, folder, size), Threads(3))
+
+
+def same(mine, other):
+    for a, b in zip(mine, other, strict=True):
+        np.testing.assert_array_equal(a, b)
+
+
+@given(
+    n_rows=st.integers(1, 60),
+    gaps=st.sampled_from([0.0, 0.2]),
+    weighted=st.booleans(),
+    em=st.booleans(),
+    seed=st.integers(0, 99),
+)
+@settings(deadline=None, max_examples=15)
+def test_counts_of_small_blocks(n_rows, gaps, weighted, em, seed):
+    data = make_rows(n_rows, 5, 2, seed, gaps, weighted)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(data_blocks, "ROWS_OF_BLOCK", 8)
+        patch.setattr(counting, "CELLS_OF_A_PASS", 50)
+        expected = counts_of(data, em)
+        for n_shards in (1, 3):
+            same(expected, counts_of(Blocks(RowsInMemory(data), Threads(n_shards)), em))
+    plain = counts_of(data, em)  # in one go
+    for a, b in zip(expected, plain, strict=True):
+        np.testing.assert_allclose(a, b, rtol=1e-9, atol=1e-9)
+
+
+def counts_of(data, em):
+    counts = count(data, 2)
+    layout = Layout(tan_of(data), data.cards, data.n_classes)
+    families = count_families(data, layout, counts, 2)
+    information = pair_information(data, counts, 2, em=em)
+    seen = {}
+
+    def visit(first, seconds, starts, cells):
+        for second, start in zip(seconds, starts, strict=True):
+            size = data.cards[first] * data.cards[second] * data.n_classes
+            seen[first, second] = cells[start : start + size].copy()
+
+    skip = np.zeros((data.n_features, data.n_features), bool)
+    skip[1, 3] = skip[3, 1] = True
+    visit_pairs(data, counts, visit, 2, skip, em)
+    assert (1, 3) not in seen
+    return [
+        counts.class_count, counts.cells, families.cells, count_pairs(data, counts).cells, information.conditional,
+        information.plain, information.joint, information.total, count_family(data, 2, (0, 1), em),
+        *count_extensions(data, 2, (0,), [1, 3, 4], em), *(seen[key] for key in sorted(seen)),
+    ]  # fmt: skip
+
+
+def tan_of(data):
+    return Structure(((), *((i,) for i in range(data.n_features - 1))), (True,) * data.n_features)
+
+
+# ---- learners that count
+
+COUNTING = {
+    "tan-cmi": (SpanningTree(), MaximumLikelihood()),
+    "tan-fcll": (SpanningTree(score="fcll"), MaximumAPosteriori()),
+    "tan-acll": (Branching(score="acll"), MaximumAPosteriori("m")),
+    "kdb": (KDB(k=2, max_candidates=4), MaximumAPosteriori()),
+    "ghc": (HillClimb(score="mdl", max_parents=3, reverse=True), MaximumAPosteriori()),
+    "tan-em": (SpanningTree(score=ConditionalInformation(gaps="em")), MaximumAPosteriori()),
+}
+
+
+def learn(data, structure, parameters, n_jobs=2):
+    context, counts = Context(n_jobs=n_jobs), count(data, n_jobs)
+    found = structure.learn(data, counts, context)
+    return parameters.learn(data, counts, found, context)
+
+
+def assert_same_model(mine, other):
+    assert mine.structure == other.structure
+    np.testing.assert_array_equal(mine.log_prior, other.log_prior)
+    np.testing.assert_array_equal(mine.log_theta, other.log_theta)
+
+
+@pytest.fixture(scope="module", params=["rows", "weights and gaps"])
+def many_rows(request):
+    return make_rows(N_ROWS) if request.param == "rows" else make_rows(N_ROWS, gaps=0.02, weighted=True)
+
+
+@pytest.mark.parametrize("name", COUNTING)
+def test_counting_learners_give_the_same_model(name, many_rows, tmp_path):
+    structure, parameters = COUNTING[name]
+    expected = learn(many_rows, structure, parameters)
+    assert expected.structure.n_edges
+    for blocks in divisions(many_rows, tmp_path, 1 << 16):
+        assert_same_model(expected, learn(blocks, structure, parameters))
+
+
+def test_hill_climbing_takes_one_pass_for_a_step(monkeypatch):
+    data = Blocks(RowsInMemory(make_rows(4000), size=500))
+    passes, original = [], Blocks.map_reduce
+
+    def counted(self, function, *arguments, **more):
+        passes.append(function.__name__)
+        return original(self, function, *arguments, **more)
+
+    monkeypatch.setattr(Blocks, "map_reduce", counted)
+    context, counts = Context(), count(data)
+    HillClimb(score="fcll", max_parents=3).learn(data, counts, context)
+    steps = len(context.history)
+    assert steps > 3
+    assert passes.count("_count_some_pairs") == 1
+    assert passes.count("_count_wanted") <= 2 * steps  # what a move adds, and what is around its family
+
+
+def test_class_weights_as_in_memory(tmp_path):
+    data, by_class = make_rows(N_ROWS), np.array([0.3, 1.0, 2.5])
+    weighted = replace(data, weight=by_class[data.classes] * 1.0)
+    blocks = Blocks(in_file(data, tmp_path, 1 << 16)).with_class_weights(by_class)
+    assert_same_model(learn(weighted, *COUNTING["tan-fcll"]), learn(blocks, *COUNTING["tan-fcll"]))
+
+
+def test_searches_that_need_rows_gather_them_or_say_why_not():
+    data = make_rows(3000, 4, 2, gaps=0.1, weighted=True)
+    source = RowsInMemory(data, size=500)
+    search, counts = GreedyEdges(), count(data)
+    found = search.learn(Blocks(source), counts, Context())
+    assert found == search.learn(data, counts, Context())
+    with pytest.raises(ValueError, match=r"GreedyEdges needs all rows in memory: .* 12,000 bytes, above .* 5,000"):
+        search.learn(Blocks(source, memory=5000), counts, Context())
+    with pytest.raises(ValueError, match=r'MaximumLikelihood\(gaps="em"\) needs all rows'):
+        learn(Blocks(source, memory=5000), SpanningTree(), MaximumLikelihood(gaps="em"))
+
+
+def test_a_block_that_cannot_be_read_is_named(tmp_path):
+    blocks = Blocks(in_file(make_rows(900), tmp_path / "codes", 300))
+    (tmp_path / "codes" / "1.npz").unlink()
+    with pytest.raises(OSError, match=r"block 1 of .*codes cannot be read: .*1\.npz"):
+        count(blocks)
+    (tmp_path / "codes" / "1.npz").write_bytes(b"no codes at all")
+    with pytest.raises(OSError, match=r"block 1 of .*codes cannot be read"):
+        count(blocks)

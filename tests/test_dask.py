@@ -1,0 +1,124 @@
+"""A real cluster of two processes gives the same models as threads do, also when one of them is killed."""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+import sys
+import threading
+import time
+
+import numpy as np
+import pytest
+
+import block_rows
+from block_rows import in_file, make_rows
+from discbayes.counts import count
+from discbayes.data.blocks import Blocks, RowsInMemory
+from discbayes.engine import DaskEngine
+from test_blocks import COUNTING, N_ROWS, assert_same_model, learn
+
+dask = pytest.importorskip("dask")
+distributed = pytest.importorskip("distributed")
+cloudpickle = pytest.importorskip("cloudpickle")
+
+pytestmark = pytest.mark.filterwarnings("ignore")  # of a cluster that comes and goes
+
+
+@pytest.fixture(scope="module")
+def client():
+    cloudpickle.register_pickle_by_value(block_rows)  # the workers do not have the tests
+    settings = {"distributed.scheduler.allowed-failures": 10, "distributed.worker.memory.terminate": False}
+    with dask.config.set(settings):
+        cluster = distributed.LocalCluster(
+            n_workers=2, threads_per_worker=1, processes=True, dashboard_address=None, silence_logs=50
+        )
+        client = distributed.Client(cluster, set_as_default=False)
+        yield client
+        client.close()
+        cluster.close()
+
+
+@pytest.fixture(scope="module")
+def rows():
+    return make_rows(N_ROWS, gaps=0.01, weighted=True)
+
+
+@pytest.fixture(scope="module")
+def on_disk(rows, tmp_path_factory):
+    return in_file(rows, tmp_path_factory.mktemp("codes"), 1 << 16)
+
+
+@pytest.mark.parametrize("name", COUNTING)
+def test_counting_learners_give_the_same_model(name, client, rows, on_disk):
+    expected = learn(rows, *COUNTING[name])
+    for n_shards in (1, 2, 7):
+        assert_same_model(expected, learn(Blocks(on_disk, DaskEngine(client, n_shards)), *COUNTING[name]))
+
+
+def test_rows_in_memory_are_sent_in_parts(client, rows):
+    blocks = Blocks(RowsInMemory(rows), DaskEngine(client))
+    assert_same_model(learn(rows, *COUNTING["kdb"]), learn(blocks, *COUNTING["kdb"]))
+    weighted, by_class = make_rows(N_ROWS), np.array([0.5, 1.0, 3.0])
+    here = learn(Blocks(RowsInMemory(weighted)).with_class_weights(by_class), *COUNTING["tan-fcll"])
+    there = Blocks(RowsInMemory(weighted), DaskEngine(client)).with_class_weights(by_class)
+    assert_same_model(here, learn(there, *COUNTING["tan-fcll"]))
+
+
+def test_a_block_that_cannot_be_read_is_named(client, tmp_path):
+    source = in_file(make_rows(900), tmp_path / "codes", 300)
+    (tmp_path / "codes" / "1.npz").unlink()
+    with pytest.raises(OSError, match=r"block 1 of .*codes cannot be read: .*1\.npz"):
+        count(Blocks(source, DaskEngine(client)))
+
+
+def slowly(block, n_jobs):
+    """Counts that take long enough for somebody to be killed meanwhile."""
+    time.sleep(0.2)
+    return count(block, n_jobs)
+
+
+def kill_a_worker(client):
+    """End one worker process, as the machine would that runs out of memory."""
+    pid = next(iter(client.run(os.getpid).values()))
+    os.kill(pid, signal.SIGKILL)
+    return pid
+
+
+def wait_for_workers(client, gone):
+    deadline = time.time() + 30
+    while time.time() < deadline:
+        pids = [worker["pid"] for worker in client.run(lambda: {"pid": os.getpid()}).values()]
+        if len(pids) == 2 and gone not in pids:
+            return
+        time.sleep(0.2)
+    raise AssertionError("the worker did not come back")
+
+
+def test_a_worker_that_dies_is_made_up_for(client, rows, on_disk):
+    expected = count(rows)
+    blocks = Blocks(on_disk, DaskEngine(client, 4))
+    count(blocks)  # the shards are there
+    cloudpickle.register_pickle_by_value(sys.modules[__name__])
+    killed = []
+    thread = threading.Timer(0.3, lambda: killed.append(kill_a_worker(client)))
+    thread.start()
+    found = blocks.map_reduce(slowly, lambda a, b: a + b)
+    thread.join()
+    assert killed
+    np.testing.assert_array_equal(found.cells, expected.cells)
+    wait_for_workers(client, killed[0])
+
+
+def test_shards_must_be_some(client):
+    with pytest.raises(ValueError, match="n_shards=0"):
+        DaskEngine(client, 0)
+
+
+def test_importing_discbayes_imports_no_cluster():
+    names = "'dask', 'distributed', 'pyarrow'"
+    code = (
+        f"import sys; sys.modules['pandas'] = None; import discbayes; print([m for m in ({names}) if m in sys.modules])"
+    )
+    assert subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout == "[]\n"
