@@ -7,6 +7,7 @@ had been there at once: in rising order where the values so far rise, at the end
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Sequence
 from copy import copy
 from dataclasses import replace
@@ -101,6 +102,7 @@ def first_rows(encoder: FrameEncoder, table: Table, y: Any, sample_weight: Any, 
             _refuse_other_classes(known, encoder.domain_)
         else:
             encoder._adopt(_with_classes(encoder.domain_, known), known)
+    _warn_of_no_cuts(encoder, rows.n_rows)
     return Encoded(_codes(encoder, rows), encoder.domain_, encoder.class_codes(labels), weight)
 
 
@@ -121,6 +123,17 @@ def more_rows(
     grown = copy(encoder)
     grown._adopt(domain, classes)
     return grown, Encoded(_codes(grown, rows), domain, grown.class_codes(labels), weight)
+
+
+def _warn_of_no_cuts(encoder: FrameEncoder, n_rows: int) -> None:
+    """Say so where too few rows were there to cut any column of numbers: that is for good."""
+    cuts = [variable.cuts for variable in encoder.domain_.features if variable.cuts is not None]
+    if cuts and not any(cuts) and not isinstance(encoder.domains, Domain):
+        warnings.warn(
+            f"the {n_rows} rows to begin with cut no column of numbers into intervals, and those of later parts will "
+            "not either, so that these columns say nothing: begin with more rows, or give domains",
+            stacklevel=4,
+        )
 
 
 def _codes(encoder: FrameEncoder, rows: Table) -> np.ndarray:
