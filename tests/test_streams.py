@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import pickle
-import subprocess
-import sys
 import warnings
 from itertools import pairwise
 
@@ -278,6 +276,17 @@ def test_the_same_warning_of_light_weights():
         in_passes(pairs(frame, y, 60, np.full(400, 0.01)))
 
 
+def test_a_domain_that_is_given():
+    frame, y = mixed_frame()
+    domain = in_memory(frame, y)[0].domain_
+    part, classes = frame[:90], y[:90]
+    assert_same(in_passes(pairs(part, classes, 40), domains=domain), in_memory(part, classes, domains=domain))
+    with pytest.raises(ValueError, match=r"columns differ from those of the domain.*'flag'"):
+        in_passes(pairs(part.drop(columns="flag"), classes, 40), domains=domain)
+    with pytest.raises(ValueError, match="classes that were not there at fit: 'perhaps'"):
+        in_passes(pairs(part, classes.replace("no", "perhaps"), 40), domains=domain)
+
+
 # Where rows come from
 
 
@@ -436,11 +445,17 @@ def test_batches_for_prediction_have_the_columns_and_types_of_the_fit(kind, tmp_
     np.testing.assert_array_equal(codes, encoder.transform(frame))
 
 
-def test_importing_and_asking_brings_neither_pyarrow_nor_dask():
-    program = (
-        "import sys; from discbayes.streams import is_source; import numpy; before = set(sys.modules)\n"
-        "assert is_source('a.csv') and not is_source(numpy.zeros((2, 2)))\n"
-        "print('dask' in sys.modules, [m for m in set(sys.modules) - before])"
-    )
-    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)
-    assert done.stdout.strip() == "False []"
+def test_columns_that_are_not_wanted_may_change_their_type(tmp_path):
+    """A column of a CSV file that the model does not know turns to text late: no batch is lost or given twice."""
+    n = 150_000
+    path = tmp_path / "rows.csv"
+    lines = [f"{at},{at % 2},true" for at in range(n)]
+    lines[-1] = f"{n - 1},x,false"
+    path.write_text("a,other,flag\n" + "\n".join(lines) + "\n")
+    encoder, _ = in_memory(pd.DataFrame({"a": [0.0, n], "flag": [True, False]}), [0, 1])
+    found = [batch.find(0)[0].data[:, 0] for batch, _ in batches_of(path, encoder.domain_, memory=1 << 25)]
+    assert len(found) > 2
+    np.testing.assert_array_equal(np.concatenate(found), np.arange(n))
+    path.write_text("a,flag\n1,true\n2,maybe\n")
+    with pytest.raises(OSError, match=r"rows.csv.*conversion error to bool: invalid value 'maybe'"):
+        list(batches_of(path, encoder.domain_))

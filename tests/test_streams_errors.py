@@ -222,6 +222,12 @@ def test_classes_of_another_length(temporary):
     refused("Found inconsistent numbers", iter([(frame, [0, 1])]), temporary, None)
 
 
+def test_columns_that_cannot_be_told_apart(temporary):
+    frame = pd.DataFrame([[1, 2, 0], [3, 4, 1]], columns=["a", "a", "y"])
+    refused("batch 0: X has several columns with the same name: 'a'", iter([frame]), temporary)
+    refused(r"batch 0: arrays have no column 'x1' \(the target\)", iter([np.zeros((4, 2))]), temporary, "x1")
+
+
 def test_what_is_no_source(temporary):
     refused("dict cannot be read in batches", {"a": [1]}, temporary, error=TypeError)
     refused("batch 0 is a tuple of 4", iter([(1, 2, 3, 4)]), temporary, error=TypeError)
@@ -306,28 +312,35 @@ def test_the_passes_are_announced(capsys, temporary):
 
 # Packages that are not installed
 
-
-@pytest.mark.parametrize("package, source", [("pyarrow", '"a.parquet"'), ("dask", "Collection()")])
-def test_a_missing_package_is_named_with_what_to_install(package, source, tmp_path):
-    program = f"""
-import sys, json
-sys.modules[{package!r}] = None
-import numpy as np, pandas as pd
+WITHOUT = """
+import json, sys
+sys.modules["pyarrow"] = sys.modules["dask"] = None
+import numpy as np
 from discbayes.data import FrameEncoder
 from discbayes.streams import encode_source, is_source
+
 class Collection:
     npartitions = 1
+
 Collection.__module__ = "dask.dataframe"
-assert is_source({source})
-try:
-    encode_source({source}, FrameEncoder(), "y")
-except ModuleNotFoundError as error:
-    print(json.dumps(str(error)))
+said = []
+for source in ("a.parquet", Collection()):
+    assert is_source(source)
+    try:
+        encode_source(source, FrameEncoder(), "y")
+    except ModuleNotFoundError as error:
+        said.append(str(error))
 X, y = np.arange(6.0).reshape(3, 2), ["u", "v", "u"]
+assert not is_source(X)
 with encode_source(iter([(X, y)]), FrameEncoder())[1] as spilled:
     assert spilled.n_rows == 3
+print(json.dumps(said))
 """
+
+
+def test_a_missing_package_is_named_with_what_to_install_and_arrays_need_none(tmp_path):
     pq.write_table(pa.table(good()), tmp_path / "a.parquet")
-    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, cwd=tmp_path)
+    done = subprocess.run([sys.executable, "-c", WITHOUT], capture_output=True, text=True, cwd=tmp_path)
     assert done.returncode == 0, done.stderr
-    assert f"this needs {package}, which is not installed: pip install 'discbayes[" in json.loads(done.stdout)
+    for package, said in zip(("pyarrow", "dask"), json.loads(done.stdout), strict=True):
+        assert f"this needs {package}, which is not installed: pip install 'discbayes[" in said

@@ -21,7 +21,8 @@ from discbayes.kernels.encoding import class_histogram
 
 _GROUP_CELLS = 1 << 16  # the counts of the columns that are counted together stay in the second-level cache
 _LEAST_LIMIT = 1 << 12
-_DENSE_CELLS = 1 << 22  # 32 MB: up to so many cells, a table of all of them is quicker than sorting those that occur
+_DENSE_CELLS = 1 << 22  # 32 MB: up to so many cells, ...
+_FEW_CELLS = 4  # ... and this many per entry, a table of all of them is quicker than sorting those that occur
 
 
 @dataclass(frozen=True)
@@ -118,7 +119,7 @@ def _summed(
     values: np.ndarray, entries: np.ndarray, weights: np.ndarray, k: int, lows: np.ndarray | None = None
 ) -> Histogram:
     """The histogram of values that all occur, from weights that are added to entries ``value * k + class`` in order."""
-    if values.size * k <= _DENSE_CELLS:
+    if values.size * k <= min(_DENSE_CELLS, _FEW_CELLS * entries.size):
         return _from_cells(values, np.bincount(entries, weights, values.size * k).reshape(-1, k), lows)
     order = np.argsort(entries, kind="stable")
     rising = entries[order]
@@ -129,8 +130,8 @@ def _summed(
 
 
 def rising_numbers(numbers: np.ndarray) -> np.ndarray:
-    """The distinct numbers in rising order; quick where stretches of them rise already."""
-    rising = np.sort(numbers, kind="stable")
+    """The distinct numbers in rising order; `np.unique` is far slower where there are many."""
+    rising = np.sort(numbers)
     return rising[np.concatenate([[True], rising[1:] != rising[:-1]])] if rising.size else rising
 
 
@@ -140,7 +141,7 @@ def _union(first: np.ndarray, second: np.ndarray) -> np.ndarray:
 
 def _distinct(column: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     """The distinct numbers in rising order, and the place of each row among them; few whole numbers are not sorted."""
-    whole = _whole_places(column, max(_LEAST_LIMIT, 4 * column.size))
+    whole = _whole_places(column, max(_LEAST_LIMIT, _FEW_CELLS * column.size))
     if whole is None:
         return np.unique(column, return_inverse=True)
     low, span, places = whole
@@ -182,7 +183,7 @@ class Labels:
     @property
     def cell_limit(self) -> int:
         """Up to so many cells (value, class), counting beats sorting and takes little memory."""
-        return max(_LEAST_LIMIT, 4 * self.y.size)
+        return max(_LEAST_LIMIT, _FEW_CELLS * self.y.size)
 
 
 CutRule = Callable[[Histogram, int], np.ndarray]

@@ -30,7 +30,7 @@ def read_table(X: Any) -> Table:
         return X
     if hasattr(X, "toarray") and hasattr(X, "nnz"):
         raise TypeError("Sparse data was passed for X, but dense data is required: pass X.toarray()")
-    frame = _as_frame(X)
+    frame = as_frame(X)
     table = _read_array(_as_array(X)) if frame is None else _read_frame(frame)
     if not table.names:
         _refuse_shape("0 feature(s)", (table.n_rows, 0))
@@ -46,7 +46,7 @@ def _refuse_shape(what: str, shape: tuple[int, int]) -> NoReturn:
 # Frames
 
 
-def _as_frame(X: Any) -> nw.DataFrame[Any] | None:
+def as_frame(X: Any) -> nw.DataFrame[Any] | None:
     """The table as a narwhals frame; None where it is no frame."""
     try:
         frame = nw.from_native(X, pass_through=True, allow_series=True)

@@ -105,18 +105,25 @@ def batches_of(
     Columns of CSV files get the types that the domain needs.
     """
     given = csv or CsvFormat()
-    types = {variable.name: kind for variable in domain.features if (kind := _csv_type(variable)) is not None}
+    types = {variable.name: _csv_type(variable) for variable in domain.features}
     told = CsvFormat(given.delimiter, given.gaps, {**types, **given.types})
     reader = Reader(open_source(source, told), None, None, Limits(memory), wanted=domain.names)
-    return ((table, table.n_rows) for table, _ in reader.tables())
+    done = 0
+    while True:
+        try:
+            for table in reader.tables(done):
+                yield table, table.n_rows
+                done += table.n_rows
+            return
+        except TypesChanged:  # of a column that is not read: the batches are the same when they are read again
+            continue
 
 
-def _csv_type(variable: Variable) -> str | None:
-    if variable.cuts is not None:
-        return "double"
-    if variable.values and all(isinstance(value, str) for value in variable.values):
-        return "string"
-    return "double" if variable.values and variable.kind != "boolean" else None
+def _csv_type(variable: Variable) -> str:
+    if variable.kind == "boolean":
+        return "bool"
+    text = variable.cuts is None and all(isinstance(value, str) for value in variable.values)
+    return "string" if text else "double"
 
 
 def _reader(source: Any, target: Any, weight: Any, csv: CsvFormat | None, limits: Limits) -> Reader:

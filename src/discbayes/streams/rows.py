@@ -11,9 +11,9 @@ import narwhals as nw
 import numpy as np
 
 from discbayes._text import nearest_first
-from discbayes.data.columns import Levels, Table
+from discbayes.data.columns import Levels, Table, default_names
 from discbayes.data.encode import rows_without_gaps
-from discbayes.data.reading import factorize_series, read_table
+from discbayes.data.reading import as_frame, factorize_series, read_table
 from discbayes.data.targets import classes_and_codes, label_array, weight_array
 from discbayes.streams.batches import Batch, Source
 from discbayes.streams.limits import Limits
@@ -119,12 +119,13 @@ class Reader:
         """The rows of a block of the first pass."""
         return self.limits.summary_rows(len(self.names or ()))
 
-    def tables(self) -> Iterator[tuple[Table, str]]:
-        """The features of all rows, in order, and where they are."""
+    def tables(self, first: int = 0) -> Iterator[Table]:
+        """The features of all rows from some batch on, in order."""
         for piece in self._pieces():
-            with located(piece.where):
-                table = self._features(piece)
-            yield table, piece.where
+            if piece.start >= first:
+                with located(piece.where):
+                    table = self._features(piece)
+                yield table
 
     def rows(self, classes: Classes, weights: Weights, missing: str) -> Iterator[Rows]:
         """The rows that count; classes and weights are added to those that are known."""
@@ -189,15 +190,17 @@ class Reader:
 
     def _check_columns(self, frame: Any) -> None:
         """The columns of the first batch are those of all."""
-        if not isinstance(frame, nw.DataFrame):
-            names = [f"x{at}" for at in range(frame.shape[1])]
-        else:
-            names = [str(name) for name in frame.columns]
+        named = isinstance(frame, nw.DataFrame)
+        names = [str(name) for name in frame.columns] if named else default_names(frame.shape[1])
         for column, what in ((self.target, "the target"), (self.weight, "the weights")):
+            if isinstance(column, str) and not named:
+                raise ValueError(
+                    f"arrays have no column {column!r} ({what}): let the iterator give (X, y) or (X, y, weight)"
+                )
             if isinstance(column, str) and column not in names:
                 near = _listed(nearest_first(column, names))
                 raise ValueError(f"there is no column {column!r} ({what}); the columns are {near}")
-        features = self._features_of(names, isinstance(frame, nw.DataFrame))
+        features = self._features_of(names, named)
         if self.names is None:
             self.names = features
         lacking = [name for name in self.names if name not in set(features)]
@@ -295,9 +298,9 @@ def located(where: str) -> Iterator[None]:
 
 def _as_rows(frame: Any) -> Any:
     """A narwhals frame, or an array."""
-    frame = nw.from_native(frame, eager_only=True, pass_through=True)
-    if isinstance(frame, nw.DataFrame):
-        return frame
+    named = as_frame(frame)
+    if named is not None:
+        return named
     array = np.asarray(frame)
     if array.ndim != 2:
         raise TypeError(
