@@ -289,8 +289,7 @@ def test_counts_have_a_limit(monkeypatch):
 @pytest.mark.parametrize(
     "options, words",
     [
-        ({}, r"calibrate='temperature' needs rows that are held out: use calibrate=None"),
-        ({"calibrate": None}, r"parameters='hybrid' needs all rows at once: use parameters='map' or 'ml'"),
+        ({}, r"parameters='hybrid' needs all rows at once: use parameters='map' or 'ml'"),
         ({"parameters": "cl"}, r"parameters='cl' needs all rows at once"),
         ({"parameters": MaximumAPosteriori(gaps="em")}, r"EM needs all rows at once: use gaps='available'"),
         ({"parameters": "map", "structure": "ghc"}, r"structure='ghc' needs all rows .*structure=clf\.structure_"),
@@ -299,7 +298,10 @@ def test_counts_have_a_limit(monkeypatch):
             {"parameters": "map", "structure": SpanningTree(score=ConditionalInformation(gaps="em"))},
             r"EM needs all rows at once: use gaps='available'",
         ),
-        ({"parameters": "map", "calibrate": "isotonic"}, r"calibrate='isotonic' needs rows"),
+        (
+            {"parameters": "map", "calibrate": "isotonic"},
+            r"calibrate='isotonic' needs rows that are held out: use calibrate=None",
+        ),
         ({"parameters": "mpa"}, r"parameters='mpa' is not known"),
     ],
     ids=str,
@@ -426,6 +428,11 @@ def test_a_domain_by_hand():
     assert clf.predict(X).tolist() == ["yes"] * 3
     with pytest.raises(ValueError, match=r"column 'colour' holds 'green', which is none of its known values"):
         clf.fit(X.assign(colour="green"), ["yes", "yes", "no"])
+
+
+def test_domains_of_another_kind_are_refused():
+    with pytest.raises(TypeError, match="domains='a' must be a mapping of column names to values, or a Domain"):
+        BayesNetClassifier("nb", "map", domains="a").fit([["x"]], [0])
 
 
 def test_a_given_domain_with_a_class_that_no_row_has_can_be_calibrated():

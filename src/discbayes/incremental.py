@@ -91,7 +91,7 @@ class Incremental:
 
         The network is learned anew at each call. That does not depend on the number of rows, so large parts are faster
         than small ones. What is kept are counts: those of all pairs of columns where the structure is searched for.
-        ``fit`` keeps up to a million of them, to go on from; a classifier that begins here keeps a hundred millions.
+        ``fit`` keeps up to a million of them, to go on from; a classifier that begins here keeps a hundred million.
 
         Parameters
         ----------
@@ -128,7 +128,8 @@ class Incremental:
             encoder, data = more_rows(encoder, self._known_table(X), y, sample_weight, before.fixed_classes, present)
             tallies = before.with_rows(data, self.n_jobs)
         network = self._learn_from(tallies, encoder.classes_, context)
-        validate_data(self, X, skip_check_array=True, reset=before is None)
+        if before is None:
+            validate_data(self, X, skip_check_array=True)
         self._adopt(encoder, network, None, tallies)
         self.history_ = context.history
         return self
@@ -254,9 +255,11 @@ def why_not(classifier: Any) -> str | None:
         calibration = classifier._calibration_name()
     except (ValueError, TypeError) as error:
         return str(error)
-    if calibration is not None:
-        return f"calibrate={calibration!r} needs rows that are held out: use calibrate=None"
-    return _why_not_parameters(classifier.parameters, parameters) or _why_not_structure(classifier.structure, structure)
+    reason = _why_not_parameters(classifier.parameters, parameters)
+    reason = reason or _why_not_structure(classifier.structure, structure)
+    if reason is None and calibration is not None:
+        reason = f"calibrate={calibration!r} needs rows that are held out: use calibrate=None"
+    return reason
 
 
 def _why_not_parameters(given: Any, learner: Any) -> str | None:

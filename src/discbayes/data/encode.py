@@ -149,6 +149,8 @@ class FrameEncoder:
         if isinstance(self.domains, Domain):
             features = enumerate(self.domains.features)
             return Declared(frozenset(), {i: variable.values for i, variable in features if variable.cuts is None})
+        if self.domains is not None and not isinstance(self.domains, Mapping):
+            raise TypeError(f"domains={self.domains!r} must be a mapping of column names to values, or a Domain")
         return resolve(self.categorical, self.domains, names)
 
     def adopt(self, features: Sequence[Variable], gaps: np.ndarray, target: Variable, classes: np.ndarray) -> None:
