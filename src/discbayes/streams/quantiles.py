@@ -8,10 +8,12 @@ the number of blocks, and at every value the weight below it, of any class, is w
 / b of all rows: with 200,000 values and 10 million rows in blocks of 65,536, 8 / 12,500 = 0.064 %. `rank_error` adds
 up what was really done. Values that weigh more than half of 1/b are never put together with others.
 
-Cut points follow from it within that share of the rows. Where the class changes sharply, the neighbours that were
-put together around the change are a mixture of their own, which no row is in; so an interval that weighs less than
-`rank_error` is not believed and joined to a neighbour. What remains differs from the cut points of all values by at
-most that share, but for cuts that hardly pay: those may be found in one way and not in the other.
+Where the class changes sharply, the neighbours that were put together around the change are a mixture of their own,
+which no row is in; so an interval that weighs less than `rank_error` is not believed and joined to a neighbour. A
+cut at a clear change is then within that share of the rows of where all values would have it. Where the class
+changes smoothly, many places are nearly as good, and a cut may be at another one of them: of 600,000 normal values
+with a probit class, 28 of 31 cuts are within the bound, the worst is 0.7 % of the rows away, and the intervals tell
+0.00002 nats less about the class, of 0.194.
 """
 
 from __future__ import annotations

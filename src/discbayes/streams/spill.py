@@ -146,8 +146,8 @@ class Spilled:
     gaps : ndarray
         The number of missing cells of each feature.
     rank_error : ndarray
-        By what share of all rows the cut points of each feature may be off (see `discbayes.streams.quantiles`); zero
-        where all values were kept.
+        By what share of all rows the summary that each feature was cut on may be wrong (`discbayes.streams.quantiles`
+        says what follows); zero where all values were kept.
     """
 
     def __init__(
