@@ -58,9 +58,9 @@ def encode_source(
     memory : int, default=512 MB
         The bytes that batches, summaries and buffers may take, beside what reading a file and the library itself take.
     max_distinct : int, default=200,000
-        Up to so many distinct values a numeric column is cut as in memory; with more, it is cut on a summary whose error
-        is bounded by a small share of the rows (see `discbayes.streams.quantiles`). A column of categories may not have
-        more. With many columns the memory may allow fewer.
+        Up to so many distinct values a numeric column is cut as in memory; with more, it is cut on a summary whose
+        error is bounded by a small share of the rows (see `discbayes.streams.quantiles`). A column of categories may
+        not have more. With many columns the memory may allow fewer.
     folder : path, optional
         Where the temporary folder is made; by default where the system has its own.
     csv : CsvFormat, optional
