@@ -12,6 +12,7 @@ import numpy as np
 
 from discbayes._settings import SharedSettings
 from discbayes.counts import Counts, count
+from discbayes.data.blocks import Blocks, all_rows
 from discbayes.data.domain import Encoded
 from discbayes.data.folds import stratified_folds
 from discbayes.engine import Context, parallel_map
@@ -54,20 +55,23 @@ class ChoosingLearner(SharedSettings):
         """How good held-out rows find a fit, when settings are compared: more is better."""
 
     @abstractmethod
-    def _fit(self, setting: Setting, data: Encoded, counts: Counts, structure: Structure, n_jobs: int | None) -> Fit:
+    def _fit(
+        self, setting: Setting, data: Encoded | Blocks, counts: Counts, structure: Structure, n_jobs: int | None
+    ) -> Fit:
         """What is to be maximised, and where to start."""
 
     @abstractmethod
     def _solve(self, fit: Any, start: np.ndarray) -> np.ndarray:
         """The free numbers of the optimum, well enough to compare settings."""
 
-    def _folds(self, data: Encoded, context: Context) -> list[Fold]:
+    def _folds(self, data: Encoded | Blocks, context: Context) -> list[Fold]:
         """Folds of the rows, without those that have no rows on one of their sides."""
-        folds = stratified_folds(data.classes, self.n_folds, context.rng)
-        pairs = [Fold(data.take(folds != fold), data.take(folds == fold)) for fold in range(self.n_folds)]
+        rows = all_rows(data, f"{self!r}: choosing by held-out rows")
+        folds = stratified_folds(rows.classes, self.n_folds, context.rng)
+        pairs = [Fold(rows.take(folds != fold), rows.take(folds == fold)) for fold in range(self.n_folds)]
         return [pair for pair in pairs if pair.rest.n_samples and pair.test.n_samples]
 
-    def _chosen(self, data: Encoded, structure: Structure, context: Context) -> Setting:
+    def _chosen(self, data: Encoded | Blocks, structure: Structure, context: Context) -> Setting:
         """The only setting, or the one that held-out folds find best; of equal ones the first."""
         paths = self._settings()
         settings = [setting for path in paths for setting in path]

@@ -12,6 +12,7 @@ from sklearn.base import BaseEstimator
 
 from discbayes.counts import Counts, FamilyCounts
 from discbayes.counts.tables import kernel_classes, kernel_weight
+from discbayes.data.blocks import Blocks, all_rows, in_blocks
 from discbayes.data.domain import Encoded
 from discbayes.engine import Context
 from discbayes.kernels.frequency_passes import frequency_pass
@@ -28,6 +29,9 @@ class DFE(BaseEstimator):
     The tables depend on the order of the rows: those of the estimator are met in the order in which they are given. So
     weights are not repetitions here. A row of weight 2 adds twice its loss at once, while the second of two rows meets
     tables that know the first, and adds less. A weight of 0 is the same as the row left out.
+
+    Data that do not fit in memory are gone through block after block. That is no work for several threads or machines,
+    as each row meets what the ones before it have left; ``shuffle`` needs all rows in memory.
 
     A family with a gap in it is left out of the row, in P(y | x) as in the counts. For the counts that is the usual
     count of available cases. For P(y | x) it is exact where a gap has no observed children; elsewhere the children of
@@ -59,7 +63,7 @@ class DFE(BaseEstimator):
         self.strength = strength
         self.shuffle = shuffle
 
-    def learn(self, data: Encoded, counts: Counts, structure: Structure, context: Context) -> Tables:
+    def learn(self, data: Encoded | Blocks, counts: Counts, structure: Structure, context: Context) -> Tables:
         """Start with virtual observations alone, and go through the rows."""
         self._check()
         layout = Layout(structure, data.cards, data.n_classes)
@@ -70,25 +74,28 @@ class DFE(BaseEstimator):
             np.repeat(smoothing.virtual_counts(layout), np.diff(layout.offsets)),
         )
         smoothed = FamilyCounts(layout, virtual.class_count.copy(), virtual.cells.copy())
-        self._go_through(data, smoothed, context)
+        self._go_through(data, smoothed, float(counts.class_count.sum()), context)
         return smoothing.tables(
             FamilyCounts(layout, smoothed.class_count - virtual.class_count, smoothed.cells - virtual.cells)
         )
 
-    def _go_through(self, data: Encoded, smoothed: FamilyCounts, context: Context) -> None:
+    def _go_through(self, data: Encoded | Blocks, smoothed: FamilyCounts, weight: float, context: Context) -> None:
         """Add the loss of each row to the counts, pass after pass."""
-        layout, weight = smoothed.layout, kernel_weight(data)
-        codes, y = np.ascontiguousarray(data.codes.T), kernel_classes(data)
+        layout = smoothed.layout
         depends = np.array(layout.structure.class_children, bool)
         totals = layout.row_totals(smoothed.cells)
-        at_once = self._factors_at_once(smoothed, totals, float(weight.sum()) if weight.size else y.size)
-        rows = np.arange(y.size)
+        at_once = self._factors_at_once(smoothed, totals, weight)
+        rows = all_rows(data, "DFE(shuffle=True)") if self.shuffle else in_blocks(data)
         for k in range(self.passes):
-            seen = frequency_pass(
-                codes, context.rng.permutation(rows) if self.shuffle else rows, y, weight, np.flatnonzero(depends),
-                np.flatnonzero(~depends), layout.cards, layout.offsets, layout.parent_start, layout.parent_index,
-                layout.parent_stride, at_once, smoothed.class_count, smoothed.cells, totals,
-            )  # fmt: skip
+            seen = 0.0
+            for portion in rows if isinstance(rows, Blocks) else [rows]:
+                order = np.arange(portion.n_samples)
+                seen += frequency_pass(
+                    np.ascontiguousarray(portion.codes.T), context.rng.permutation(order) if self.shuffle else order,
+                    kernel_classes(portion), kernel_weight(portion), np.flatnonzero(depends), np.flatnonzero(~depends),
+                    layout.cards, layout.offsets, layout.parent_start, layout.parent_index, layout.parent_stride,
+                    at_once, smoothed.class_count, smoothed.cells, totals,
+                )  # fmt: skip
             context.record(iteration=k + 1, score=float(seen))
 
     def _factors_at_once(self, smoothed: FamilyCounts, totals: np.ndarray, weight: float) -> int:

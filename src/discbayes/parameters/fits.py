@@ -8,12 +8,12 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from discbayes.counts import FamilyCounts
-from discbayes.data.distinct import distinct_rows
+from discbayes.data.blocks import Blocks
 from discbayes.data.domain import Encoded
 from discbayes.network import Tables
 from discbayes.parameters.backoff import back_off
+from discbayes.parameters.blockscores import scores_of
 from discbayes.parameters.frequency import MaximumAPosteriori, MaximumLikelihood
-from discbayes.parameters.logscores import LogScores
 from discbayes.parameters.problem import Problem
 
 PATIENCE = 20  # iterations without a better held-out value after which a fit is done
@@ -29,7 +29,7 @@ class Fit:
     def judge(self, test: Encoded) -> Problem:
         """The same objective on other rows."""
         known = self.problem.parameterization
-        scores = LogScores(distinct_rows(test), known.layout, known.normalized)
+        scores = scores_of(test, known.layout, known.normalized)
         return replace(self.problem, scores=scores, penalty=None, counts=None, n_jobs=None)
 
     def tables(self, free: np.ndarray) -> Tables:
@@ -68,7 +68,7 @@ class Watch:
         return len(self.values) - int(np.argmax(self.values)) > PATIENCE
 
 
-def seen_cells(data: Encoded, families: FamilyCounts) -> np.ndarray:
+def seen_cells(data: Encoded | Blocks, families: FamilyCounts) -> np.ndarray:
     """For each cell whether its values, of the feature and of its parents, were seen together with any class.
 
     A row with a gap in the family may be in any of its cells, and so tells of all of them.

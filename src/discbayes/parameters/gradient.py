@@ -15,15 +15,15 @@ from sklearn.base import clone
 from sklearn.exceptions import ConvergenceWarning
 
 from discbayes.counts import Counts, count, count_families
-from discbayes.data.distinct import distinct_rows
+from discbayes.data.blocks import Blocks
 from discbayes.data.domain import Encoded
 from discbayes.engine import Context, parallel_map
 from discbayes.network import Layout, Structure, Tables
 from discbayes.optim import SOLVERS, Callback, Outcome, lbfgs, until_interrupted
+from discbayes.parameters.blockscores import scores_of
 from discbayes.parameters.choosing import ChoosingLearner, Fold, Setting
 from discbayes.parameters.fits import BackedFit, Fit, Watch, seen_cells
 from discbayes.parameters.frequency import MaximumAPosteriori, MaximumLikelihood
-from discbayes.parameters.logscores import LogScores
 from discbayes.parameters.parameterization import Direct, Parameterization, Softmax
 from discbayes.parameters.problem import Penalty, Problem
 from discbayes.parameters.scaling import minimize
@@ -72,7 +72,7 @@ class GradientLearner(ChoosingLearner):
 
     # ---- learning
 
-    def learn(self, data: Encoded, counts: Counts, structure: Structure, context: Context) -> Tables:
+    def learn(self, data: Encoded | Blocks, counts: Counts, structure: Structure, context: Context) -> Tables:
         """Start at the generative tables, or at zeros, and climb."""
         self._check()
         self._warn_of_local_optima(data, structure)
@@ -95,12 +95,14 @@ class GradientLearner(ChoosingLearner):
 
         return record
 
-    def climb(self, data: Encoded, counts: Counts, structure: Structure, n_jobs: int | None = None) -> Tables:
+    def climb(self, data: Encoded | Blocks, counts: Counts, structure: Structure, n_jobs: int | None = None) -> Tables:
         """The same to convergence, without warnings and trace: for searches that learn tables again and again."""
         fit = self._fit(self._settings()[0][0], data, counts, structure, n_jobs)
         return fit.tables(self._climb(fit.problem, fit.start, self.max_iter).point)
 
-    def _fit(self, setting: Setting, data: Encoded, counts: Counts, structure: Structure, n_jobs: int | None) -> Fit:
+    def _fit(
+        self, setting: Setting, data: Encoded | Blocks, counts: Counts, structure: Structure, n_jobs: int | None
+    ) -> Fit:
         """What is to be maximised, and where to start."""
         layout = Layout(structure, data.cards, data.n_classes)
         families = count_families(data, layout, counts, n_jobs)
@@ -114,7 +116,7 @@ class GradientLearner(ChoosingLearner):
         skipped = 0 if self.towards == "generative" else parameterization.n_prior
         centred = parameterization.start(centre)
         penalty = Penalty(setting.penalty, centred, parameterization.repeats, skipped)
-        scores = LogScores(distinct_rows(data), layout, parameterization.normalized)
+        scores = scores_of(data, layout, parameterization.normalized, n_jobs)
         problem = Problem(setting.objective, scores, parameterization, n_jobs, penalty)
         start = parameterization.start(begin)
         return BackedFit(problem, start, families, seen, counting) if self.backoff else Fit(problem, start)
@@ -148,7 +150,9 @@ class GradientLearner(ChoosingLearner):
 
     # ---- when to stop
 
-    def _tuned_iterations(self, setting: Setting, data: Encoded, structure: Structure, context: Context) -> int:
+    def _tuned_iterations(
+        self, setting: Setting, data: Encoded | Blocks, structure: Structure, context: Context
+    ) -> int:
         """The number of iterations after which the held-out folds, all together, have the best value."""
 
         def one(fold: Fold) -> np.ndarray:
@@ -162,7 +166,9 @@ class GradientLearner(ChoosingLearner):
         total = sum((np.pad(curve, (0, longest - curve.size), mode="edge") for curve in curves), np.zeros(longest))
         return int(np.argmax(total))
 
-    def _learn_held_out(self, setting: Setting, data: Encoded, structure: Structure, context: Context) -> Tables:
+    def _learn_held_out(
+        self, setting: Setting, data: Encoded | Blocks, structure: Structure, context: Context
+    ) -> Tables:
         """Learn from all folds but one, and take the point that does best on that one."""
         folds = self._folds(data, context)
         if not folds:
@@ -206,7 +212,7 @@ class GradientLearner(ChoosingLearner):
             stacklevel=3,
         )
 
-    def _warn_of_local_optima(self, data: Encoded, structure: Structure) -> None:
+    def _warn_of_local_optima(self, data: Encoded | Blocks, structure: Structure) -> None:
         immoral = [data.domain.names[i] for i in structure.immoral_features]
         if immoral and self.parameterization == "e":
             shown = ", ".join(map(repr, immoral[:5])) + (", …" if len(immoral) > 5 else "")

@@ -8,9 +8,11 @@ out; rows with the same ones stand together.
 
 from __future__ import annotations
 
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from itertools import pairwise
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -96,6 +98,35 @@ class LogScores:
     def complete(self) -> bool:
         """Whether no row has a gap."""
         return self._inside is None
+
+    @property
+    def nbytes(self) -> int:
+        """The memory that the rows take."""
+        kept = (self.codes, self.y, self.weight, self.group_start, self._starts, self._entries)
+        return sum(array.nbytes for array in kept)
+
+    @property
+    def class_weights(self) -> np.ndarray:
+        """The weight of the rows of each class."""
+        return np.bincount(self.y, self.weight, self.layout.n_classes)
+
+    @property
+    def total_weight(self) -> float:
+        """The weight of all rows."""
+        return float(self.weight.sum())
+
+    def truth(self, block: Block) -> tuple[np.ndarray, np.ndarray]:
+        """The classes and the weights of the rows of a block."""
+        return self.y[block.rows], self.weight[block.rows]
+
+    @cached_property
+    def parts(self) -> list[list[Block]]:
+        """Blocks that are worked on one after the other, each part by one thread."""
+        return in_parts(self.blocks, self.blank().cells.size)
+
+    def sum(self, function: Callable[..., Any], arguments: Sequence[Any], n_jobs: int | None = None) -> Any:
+        """What ``function(scores, n_jobs, *arguments)`` gives; where rows are in blocks, the sum over these."""
+        return function(self, n_jobs, *arguments)
 
     @property
     def work(self) -> float:

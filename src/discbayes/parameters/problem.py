@@ -4,13 +4,15 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import cached_property
+from typing import NamedTuple
 
 import numpy as np
 
 from discbayes.engine import parallel_map
 from discbayes.kernels.quasi_newton import dot
 from discbayes.objectives import ConditionalLikelihood, Objective, require_gradient
-from discbayes.parameters.logscores import Block, LogScores, Ready, in_parts
+from discbayes.parameters.blockscores import AnyScores
+from discbayes.parameters.logscores import Block, LogScores, Ready
 from discbayes.parameters.parameterization import Numbers, Parameterization
 
 
@@ -43,7 +45,7 @@ class Problem:
     """
 
     objective: Objective
-    scores: LogScores
+    scores: AnyScores
     parameterization: Parameterization
     n_jobs: int | None = None
     penalty: Penalty | None = None
@@ -55,7 +57,7 @@ class Problem:
     @cached_property
     def total_weight(self) -> float:
         """The sum of the weights; one where there is none, so that a mean exists."""
-        return float(self.scores.weight.sum()) or 1.0
+        return self.scores.total_weight or 1.0
 
     def value(self, free: np.ndarray) -> float:
         """The mean of the objective."""
@@ -63,23 +65,12 @@ class Problem:
 
     def total_of(self, objective: Objective, free: np.ndarray) -> float:
         """The sum of any objective over the weighted rows."""
-        numbers = self.scores.padded(self.parameterization.numbers(free))
-
-        def one(block: Block) -> float:
-            return objective.value(self.scores.forward(numbers, block), *self.truth(block))
-
-        return sum(parallel_map(one, self.scores.blocks, self.n_jobs, self.scores.work / 2))
+        return float(self.scores.sum(_total, (objective, self.parameterization.numbers(free)), self.n_jobs))
 
     def value_and_gradient(self, free: np.ndarray) -> tuple[float, np.ndarray]:
         """The mean of the objective, and its gradient."""
         numbers = self.parameterization.numbers(free)
-        padded = self.scores.padded(numbers)
-        found = parallel_map(lambda part: self._part(padded, part), self.parts, self.n_jobs, self.scores.work)
-        value, total = 0.0, self.scores.blank()
-        for share, gradient in found:
-            value += share
-            total.add(gradient)
-        whole = self.scores.stripped(total)
+        value, whole = self.scores.sum(_value_and_gradient, (self.objective, numbers), self.n_jobs)
         if self.counts is not None:
             value += self.counts.dot(numbers)
             whole = whole.plus(self.counts)
@@ -94,31 +85,50 @@ class Problem:
         paid, push = self.penalty.value_and_gradient(free)
         return paid / self.total_weight - value, push / self.total_weight - gradient
 
-    def _part(self, ready: Ready, blocks: list[Block]) -> tuple[float, Numbers]:
-        """The sum over some blocks, with its gradient; in the quick way if there is one, and numbers are finite."""
-        if isinstance(self.objective, ConditionalLikelihood):
-            value, gradient = self._add_up(ready, blocks, quick=True)
-            if np.isfinite(value):
-                return value, gradient
-        return self._add_up(ready, blocks, quick=False)
 
-    def _add_up(self, ready: Ready, blocks: list[Block], quick: bool) -> tuple[float, Numbers]:
-        value, gradient = 0.0, self.scores.blank()
-        for block in blocks:
-            if quick and not block.groups.size:
-                value += self.scores.add_likelihood(ready, block, gradient)
-                continue
-            log_joint = self.scores.forward(ready, block)
-            share, residual = self.objective.evaluate(log_joint, *self.truth(block))
-            self.scores.pull_back(ready, block, residual, gradient)
-            value += share
-        return value, gradient
+class _Sum(NamedTuple):
+    """An objective and its gradient, added up over rows."""
 
-    def truth(self, block: Block) -> tuple[np.ndarray, np.ndarray]:
-        """The classes and the weights of the rows of a block."""
-        return self.scores.y[block.rows], self.scores.weight[block.rows]
+    value: float
+    gradient: Numbers
 
-    @cached_property
-    def parts(self) -> list[list[Block]]:
-        """Blocks that are worked on one after the other, each part by one thread."""
-        return in_parts(self.scores.blocks, self.scores.blank().cells.size)
+
+def _total(scores: LogScores, n_jobs: int | None, objective: Objective, numbers: Numbers) -> float:
+    ready = scores.padded(numbers)
+
+    def one(block: Block) -> float:
+        return objective.value(scores.forward(ready, block), *scores.truth(block))
+
+    return sum(parallel_map(one, scores.blocks, n_jobs, scores.work / 2))
+
+
+def _value_and_gradient(scores: LogScores, n_jobs: int | None, objective: Objective, numbers: Numbers) -> _Sum:
+    ready = scores.padded(numbers)
+    found = parallel_map(lambda part: _of_part(scores, objective, ready, part), scores.parts, n_jobs, scores.work)
+    value, total = 0.0, scores.blank()
+    for share, gradient in found:
+        value += share
+        total.add(gradient)
+    return _Sum(value, scores.stripped(total))
+
+
+def _of_part(scores: LogScores, objective: Objective, ready: Ready, blocks: list[Block]) -> _Sum:
+    """The sum over some blocks, with its gradient; in the quick way if there is one, and numbers are finite."""
+    if isinstance(objective, ConditionalLikelihood):
+        quickly = _add_up(scores, objective, ready, blocks, quick=True)
+        if np.isfinite(quickly.value):
+            return quickly
+    return _add_up(scores, objective, ready, blocks, quick=False)
+
+
+def _add_up(scores: LogScores, objective: Objective, ready: Ready, blocks: list[Block], quick: bool) -> _Sum:
+    value, gradient = 0.0, scores.blank()
+    for block in blocks:
+        if quick and not block.groups.size:
+            value += scores.add_likelihood(ready, block, gradient)
+            continue
+        log_joint = scores.forward(ready, block)
+        share, residual = objective.evaluate(log_joint, *scores.truth(block))
+        scores.pull_back(ready, block, residual, gradient)
+        value += share
+    return _Sum(value, gradient)

@@ -71,8 +71,7 @@ def _worthwhile(problem: Problem, own: Own, penalty: Penalty) -> bool:
 
 def _has_rare_class(problem: Problem) -> bool:
     """Whether a class has few rows; of two classes each has the curvature of the other, however few they are."""
-    n_classes = problem.scores.layout.n_classes
-    weights = np.bincount(problem.scores.y, problem.scores.weight, n_classes)
+    n_classes, weights = problem.scores.layout.n_classes, problem.scores.class_weights
     return n_classes > 2 and bool(weights.min() < RARE * weights.mean())
 
 

@@ -13,6 +13,7 @@ import numpy as np
 from sklearn.exceptions import ConvergenceWarning
 
 from discbayes.counts import Counts
+from discbayes.data.blocks import Blocks
 from discbayes.data.domain import Encoded
 from discbayes.engine import Context
 from discbayes.network import Structure, Tables, normalize
@@ -59,11 +60,11 @@ class MarginLearner(ChoosingLearner):
 
     @abstractmethod
     def _fit(
-        self, setting: Setting, data: Encoded, counts: Counts, structure: Structure, n_jobs: int | None
+        self, setting: Setting, data: Encoded | Blocks, counts: Counts, structure: Structure, n_jobs: int | None
     ) -> MarginFit:
         """What is to be minimised, and where to start."""
 
-    def learn(self, data: Encoded, counts: Counts, structure: Structure, context: Context) -> Tables:
+    def learn(self, data: Encoded | Blocks, counts: Counts, structure: Structure, context: Context) -> Tables:
         """Choose λ and γ, if there are several, and minimise."""
         self._check()
         setting = self._chosen(data, structure, context)

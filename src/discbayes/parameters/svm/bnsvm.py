@@ -8,11 +8,11 @@ from typing import Any
 import numpy as np
 
 from discbayes.counts import Counts, count_families
-from discbayes.data.distinct import distinct_rows
+from discbayes.data.blocks import Blocks, all_rows
 from discbayes.data.domain import Encoded
 from discbayes.network import Layout, Structure
+from discbayes.parameters.blockscores import scores_of
 from discbayes.parameters.choosing import Setting
-from discbayes.parameters.logscores import LogScores
 from discbayes.parameters.parameterization import Direct, Numbers
 from discbayes.parameters.problem import Penalty, Problem
 from discbayes.parameters.starts import zero_tables
@@ -75,14 +75,14 @@ class BNSVM(MarginLearner):
             raise ValueError('norm="likelihood" needs solver="reference": its corners have no gradient')
 
     def _fit(
-        self, setting: Setting, data: Encoded, counts: Counts, structure: Structure, n_jobs: int | None
+        self, setting: Setting, data: Encoded | Blocks, counts: Counts, structure: Structure, n_jobs: int | None
     ) -> MarginFit:
         layout = Layout(structure, data.cards, data.n_classes)
         families = count_families(data, layout, counts, n_jobs)
         parameterization = Direct(layout, np.ones(layout.size, bool), zero_tables(layout))
         centre = np.zeros(parameterization.size)
         penalty = Penalty(setting.penalty, centre, parameterization.repeats)
-        scores = LogScores(distinct_rows(data), layout, normalized=False)
+        scores = scores_of(data, layout, False, n_jobs)
         problem = Problem(setting.objective, scores, parameterization, n_jobs, penalty)
         return MarginFit(problem, centre, data, families)
 
@@ -92,4 +92,12 @@ class BNSVM(MarginLearner):
     def _by_reference(self, fit: MarginFit) -> Solution:
         slack, layout = fit.slack, fit.families.layout
         counts = likelihood_counts(fit.families, 1.0)
-        return solve_norm_margin(fit.data, layout, counts.prior, counts.cells, slack.lam, slack.gamma, self.norm)
+        return solve_norm_margin(
+            all_rows(fit.data, 'solver="reference"'),
+            layout,
+            counts.prior,
+            counts.cells,
+            slack.lam,
+            slack.gamma,
+            self.norm,
+        )

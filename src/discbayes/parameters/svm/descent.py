@@ -10,6 +10,7 @@ from typing import NamedTuple
 import numpy as np
 
 from discbayes.counts import FamilyCounts
+from discbayes.data.blocks import Blocks
 from discbayes.data.domain import Encoded
 from discbayes.objectives import Slack
 from discbayes.optim import Callback, Coordinates, Outcome, lbfgs, lbfgs_in, projected_gradient, until_interrupted
@@ -32,7 +33,7 @@ class Ending(NamedTuple):
 class MarginFit(Fit):
     """A fit that also has the rows and their counts, for the reference solver, and a scale of its free numbers."""
 
-    data: Encoded
+    data: Encoded | Blocks
     families: FamilyCounts
     scale: np.ndarray | None = None
 

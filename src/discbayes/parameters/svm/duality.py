@@ -21,7 +21,7 @@ import numpy as np
 
 from discbayes.engine import parallel_map
 from discbayes.objectives import Slack
-from discbayes.parameters.logscores import Block
+from discbayes.parameters.logscores import Block, LogScores
 from discbayes.parameters.parameterization import Numbers
 from discbayes.parameters.problem import Problem
 
@@ -83,28 +83,8 @@ class Bound:
 
     def _pass(self, numbers: Numbers, factors: Numbers | None) -> _Pass:
         """One pass over the rows; what the rivals take is scaled by the least factor of the cells that it is from."""
-        scores, problem = self._scores, self._problem
-        ready = scores.padded(numbers)
-
-        def one(blocks: list[Block]) -> tuple[float, Numbers, Numbers]:
-            paid, taken, of_own = 0.0, scores.blank(), scores.blank()
-            for block in blocks:
-                least = np.empty((0, 0)) if factors is None else scores.least(*factors, block)
-                y, weight = problem.truth(block)
-                share, residual = self._slack.conjugate(scores.forward(ready, block), y, weight, least)
-                scores.pull_back(ready, block, residual, taken)
-                rows, own = np.arange(y.size), np.zeros_like(residual)
-                own[rows, y] = -residual[rows, y]
-                scores.pull_back(ready, block, own, of_own)
-                paid += share
-            return paid, taken, of_own
-
-        paid, taken, of_own = 0.0, scores.blank(), scores.blank()
-        for share, *sums in parallel_map(one, problem.parts, problem.n_jobs, 2 * scores.work):
-            paid += share
-            for total, part in zip((taken, of_own), sums, strict=True):
-                total.add(part)
-        return _Pass(paid, self._pooled(scores.stripped(taken)), self._pooled(scores.stripped(of_own)))
+        found = self._scores.sum(_pass, (self._slack, numbers, factors), self._problem.n_jobs)
+        return _Pass(found.paid, self._pooled(found.taken), self._pooled(found.of_own))
 
     def _pooled(self, numbers: Numbers) -> Numbers:
         return numbers._replace(cells=self._scores.layout.pool_columns(numbers.cells, np.mean))
@@ -113,6 +93,30 @@ class Bound:
         """Σ −v log(v / V): the negative log likelihood of counts at their own relative frequencies."""
         totals = self._scores.layout.row_totals(counts.cells)
         return _entropy(counts.prior, counts.prior.sum()) + _entropy(counts.cells, totals)
+
+
+def _pass(scores: LogScores, n_jobs: int | None, slack: Slack, numbers: Numbers, factors: Numbers | None) -> _Pass:
+    ready = scores.padded(numbers)
+
+    def one(blocks: list[Block]) -> tuple[float, Numbers, Numbers]:
+        paid, taken, of_own = 0.0, scores.blank(), scores.blank()
+        for block in blocks:
+            least = np.empty((0, 0)) if factors is None else scores.least(*factors, block)
+            y, weight = scores.truth(block)
+            share, residual = slack.conjugate(scores.forward(ready, block), y, weight, least)
+            scores.pull_back(ready, block, residual, taken)
+            rows, own = np.arange(y.size), np.zeros_like(residual)
+            own[rows, y] = -residual[rows, y]
+            scores.pull_back(ready, block, own, of_own)
+            paid += share
+        return paid, taken, of_own
+
+    paid, taken, of_own = 0.0, scores.blank(), scores.blank()
+    for share, *sums in parallel_map(one, scores.parts, n_jobs, 2 * scores.work):
+        paid += share
+        for total, part in zip((taken, of_own), sums, strict=True):
+            total.add(part)
+    return _Pass(paid, scores.stripped(taken), scores.stripped(of_own))
 
 
 def _share_left(there: np.ndarray, taken: np.ndarray) -> np.ndarray:

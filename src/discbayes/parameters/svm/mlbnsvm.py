@@ -9,14 +9,14 @@ import numpy as np
 from sklearn.base import clone
 
 from discbayes.counts import Counts, count_families
-from discbayes.data.distinct import distinct_rows
+from discbayes.data.blocks import Blocks, all_rows
 from discbayes.data.domain import Encoded
 from discbayes.engine import Context
 from discbayes.network import Layout, Structure, Tables
 from discbayes.objectives import ClassificationRate
+from discbayes.parameters.blockscores import scores_of
 from discbayes.parameters.choosing import Setting, numbers_of
 from discbayes.parameters.frequency import MaximumAPosteriori
-from discbayes.parameters.logscores import LogScores
 from discbayes.parameters.parameterization import Numbers, Parameterization, Plain, Softmax
 from discbayes.parameters.problem import Problem
 from discbayes.parameters.starts import begin_at, check_start
@@ -130,13 +130,13 @@ class MLBNSVM(MarginLearner):
             raise ValueError(f"alpha={self.alpha!r} must be a number above 0: a count of zero would have no optimum")
 
     def _fit(
-        self, setting: Setting, data: Encoded, counts: Counts, structure: Structure, n_jobs: int | None
+        self, setting: Setting, data: Encoded | Blocks, counts: Counts, structure: Structure, n_jobs: int | None
     ) -> MarginFit:
         layout = Layout(structure, data.cards, data.n_classes)
         families = count_families(data, layout, counts, n_jobs)
         weights = likelihood_counts(families, self.alpha)
         parameterization: Parameterization = Plain(layout) if self._projects(structure) else Softmax(layout)
-        scores = LogScores(distinct_rows(data), layout, parameterization.normalized)
+        scores = scores_of(data, layout, parameterization.normalized, n_jobs)
         problem = Problem(setting.objective, scores, parameterization, n_jobs, counts=weights)
         generative = MaximumAPosteriori("ess", self.alpha).tables(families)
         begin = parameterization.start(begin_at(self.start, generative, data.domain.names))
@@ -159,4 +159,6 @@ class MLBNSVM(MarginLearner):
     def _by_reference(self, fit: MarginFit) -> Solution:
         slack, layout = fit.slack, fit.families.layout
         counts = likelihood_counts(fit.families, self.alpha)
-        return solve_likelihood_margin(fit.data, layout, counts.prior, counts.cells, slack.lam, slack.gamma)
+        return solve_likelihood_margin(
+            all_rows(fit.data, 'solver="reference"'), layout, counts.prior, counts.cells, slack.lam, slack.gamma
+        )
