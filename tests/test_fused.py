@@ -132,13 +132,13 @@ def test_weights_of_pairs_of_cells(structure, gaps):
     scores = LogScores(data, layout, False)
     inside = np.zeros((data.n_samples, 1 + layout.size // 3))
     inside[:, 0] = 1
-    for m, row in enumerate(scores.codes.T):
+    for m, row in enumerate(data.codes.T):
         for i, parents in enumerate(layout.structure.parents):
             family = [*parents, i]
             if (row[family] < data.cards[family]).all():
                 cell = np.ravel_multi_index(tuple(row[family]), layout.shapes[i][:-1])
                 inside[m, 1 + layout.offsets[i] // 3 + cell] = 1
-    expected = inside.T @ (inside * scores.weight[:, None])
+    expected = inside.T @ (inside * data.weight[:, None])
     np.testing.assert_allclose(scores.pair_weights(1), expected, rtol=1e-12, atol=1e-10)
     assert (scores.pair_weights(2) == scores.pair_weights(None)).all()
 

@@ -137,6 +137,24 @@ def hand_back(entries, starts, first, residual, total, out):
 
 
 @kernel
+def least(entries, starts, first, offsets, usual, by_class, by_cell, out):
+    """For each of consecutive rows, and each class, the least of the numbers that a log-joint would add up."""
+    n_rows, n_classes = out.shape
+    for m in range(n_rows):
+        for c in range(n_classes):
+            out[m, c] = by_class[c]
+        at, end = starts[first + m], starts[first + m + 1]
+        for i in range(usual.size):
+            cell = usual[i]
+            if at < end and np.int64(entries[at]) * n_classes < offsets[i + 1]:  # entries are in the order of features
+                cell = np.int64(entries[at])
+                at += 1
+            for c in range(n_classes):
+                number = by_cell[cell * n_classes + c]
+                out[m, c] = number if number < out[m, c] else out[m, c]
+
+
+@kernel
 def complete(sums, total, offsets, usual, n_classes, width, out):
     """Add the gradient of every cell: of a usual one it is what the other cells of its feature leave of the total."""
     left = np.empty(n_classes)

@@ -56,22 +56,6 @@ def complete_log_joint(
 
 
 @kernel
-def least(codes, start, offsets, parent_start, parent_index, parent_stride, by_class, by_cell, out):
-    """For each row of a stretch without gaps, and each class, the least of the numbers that a log-joint would add."""
-    n_rows, n_classes = out.shape
-    cell = np.empty(n_rows, np.int64)
-    for m in range(n_rows):
-        for c in range(n_classes):
-            out[m, c] = by_class[c]
-    for i in range(codes.shape[0]):
-        _find_cells(codes, start, i, offsets, parent_start, parent_index, parent_stride, n_classes, cell)
-        for m in range(n_rows):
-            at = cell[m]
-            for c in range(n_classes):
-                out[m, c] = by_cell[at + c] if by_cell[at + c] < out[m, c] else out[m, c]
-
-
-@kernel
 def center_rows(log_joint, top):
     """Take each row's maximum off the row and keep it in ``top``; a row that is impossible everywhere is left."""
     for m in range(log_joint.shape[0]):

@@ -46,7 +46,7 @@ class GapRows:
     @property
     def n_samples(self) -> int:
         """The number of different rows in which a gap has an observed descendant."""
-        return sum(scores.y.size - int(scores.group_start[0]) for scores in self._rows.values())
+        return sum(scores.codes.shape[1] for scores in self._rows.values())
 
     def expected(self, tables: Tables, n_jobs: int | None = None) -> tuple[float, np.ndarray]:
         """What families with gaps add to the log likelihood, and their expected counts."""

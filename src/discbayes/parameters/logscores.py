@@ -3,7 +3,7 @@
 Rows are worked on in blocks whose boundaries depend on the rows alone. Families without a gap are read from their
 cells, for rows with gaps too: tables are padded by a value for "missing" whose cells are zero. A row is kept as the
 list of its cells that are not the usual ones (``kernels/entries.py``). What is left are the gaps that have to be summed
-out; rows with the same ones stand together.
+out; rows with the same ones stand together, after all others, and only they are kept as codes too.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from discbayes.counts.tables import kernel_classes
 from discbayes.data.domain import Encoded
 from discbayes.engine import parallel_map, row_blocks
 from discbayes.inference import group_by_gaps
-from discbayes.kernels import conditional, curvature, entries, expectation, joint
+from discbayes.kernels import conditional, curvature, entries, expectation
 from discbayes.network import Layout
 from discbayes.parameters.parameterization import Numbers
 
@@ -28,6 +28,7 @@ BLOCK_ROWS, BLOCK_SCORES = 1024, 16384  # the scores of a block stay in the cach
 LEAST_BLOCKS = 8  # where rows are many enough, so that threads have about the same to do
 GAP_ROWS = 128  # of a block of rows with gaps, which take longer
 MOST_PARTS, PART_CELLS = 8, 1 << 25  # of the rows, and of the sums of all of these parts together
+MOST_SMALL = np.iinfo(np.uint16).max  # cells, up to which two bytes tell them apart
 MOST_CELLS = 1 << 22  # of the buckets that one row may need
 
 
@@ -69,18 +70,19 @@ class LogScores:
         weight = np.ones(gappy.size) if data.weight is None else data.weight.astype(float)
         whole = np.flatnonzero(~gappy)
         order = np.concatenate([whole[_alike_together(lengths[whole], weight[whole])], gaps.rows])
-        self.codes = np.take(data.codes, order, axis=1)
+        codes = np.take(data.codes, order, axis=1)
         self.y, self.weight = kernel_classes(data)[order], weight[order]
-        self.group_start = _cut_groups(gaps.start) + (order.size - gaps.rows.size)
-        n_whole = int(self.group_start[0])
+        n_whole = whole.size
+        self.codes, self.group_start = codes[:, n_whole:].copy(), _cut_groups(gaps.start)
         size = max(BLOCK_ROWS, min(BLOCK_SCORES // layout.n_classes, -(-n_whole // LEAST_BLOCKS)))
         self.blocks = [Block(rows, np.empty(0, np.int64)) for rows in row_blocks(n_whole, size)]
-        self.blocks += _gap_blocks(self.group_start)
+        self.blocks += _gap_blocks(self.group_start, n_whole)
         self._refuse_too_large(data)
         self._width = entries.stretch(layout.n_classes)
         self._starts = np.concatenate([[0], np.cumsum(lengths[order])])
-        self._entries = np.empty(int(self._starts[-1]), np.uint32)
-        entries.list_entries(self.codes, *self._families, self._usual, self._starts, self._entries)
+        n_cells = self._padded.size // layout.n_classes
+        self._entries = np.empty(int(self._starts[-1]), np.uint16 if n_cells < MOST_SMALL else np.uint32)
+        entries.list_entries(codes, *self._families, self._usual, self._starts, self._entries)
 
     def _find_usual(self, codes: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """The cell of each feature that most rows are in, and how many cells of each row are others."""
@@ -131,8 +133,7 @@ class LogScores:
     @property
     def work(self) -> float:
         """About how many nanoseconds the way forth and back takes."""
-        gaps = self.y.size - int(self.group_start[0])
-        by_class = 0.4 * self._entries.size + 4.0 * self.y.size + 50.0 * gaps * self.codes.shape[0]
+        by_class = 0.4 * self._entries.size + 4.0 * self.y.size + 50.0 * self.codes.size
         return by_class * max(self.layout.n_classes, 4)
 
     @property
@@ -211,10 +212,7 @@ class LogScores:
         """For each row of a block, which must have no gaps, and each class the least of the numbers that it adds up."""
         rows, layout = block.rows, self.layout
         found = np.empty((rows.stop - rows.start, layout.n_classes))
-        joint.least(
-            self.codes, rows.start, layout.offsets, layout.parent_start, layout.parent_index, layout.parent_stride,
-            prior, cells, found,
-        )  # fmt: skip
+        entries.least(self._entries, self._starts, rows.start, layout.offsets, self._usual, prior, cells, found)
         return found
 
     def pull_back(self, ready: Ready, block: Block, residual: np.ndarray, into: Numbers) -> None:
@@ -298,12 +296,13 @@ def _cut_groups(start: np.ndarray) -> np.ndarray:
     return np.concatenate([*pieces, start[-1:]]).astype(np.int64)
 
 
-def _gap_blocks(start: np.ndarray) -> list[Block]:
-    """Consecutive groups, until a block has enough rows."""
+def _gap_blocks(start: np.ndarray, n_whole: int) -> list[Block]:
+    """Consecutive groups, until a block has enough rows; they come after the rows without gaps to sum out."""
     blocks, first = [], 0
     for last in range(1, start.size):
         if last == start.size - 1 or start[last + 1] - start[first] > GAP_ROWS:
-            blocks.append(Block(slice(int(start[first]), int(start[last])), np.arange(first, last)))
+            rows = slice(n_whole + int(start[first]), n_whole + int(start[last]))
+            blocks.append(Block(rows, np.arange(first, last)))
             first = last
     return blocks
 
