@@ -21,6 +21,7 @@ from discbayes._files import replace_file
 from discbayes._version import __version__
 from discbayes.bayesnet import BayesNet
 from discbayes.classifier import BayesNetClassifier
+from discbayes.data import Domain
 from discbayes.explanations.strength import edge_strengths
 from discbayes.inference import FactorTooLargeError
 from discbayes.report.columns import columns_html
@@ -41,6 +42,7 @@ _ICON = (
     "%3Ccircle cx='3' cy='13' r='3'/%3E%3Ccircle cx='13' cy='13' r='3'/%3E%3C/g%3E%3C/svg%3E"
 )
 _TITLE_LETTERS = 80
+_LARGE = 60  # features: from here on the page is laid out part by part
 
 
 @dataclass(frozen=True, repr=False)
@@ -93,19 +95,20 @@ def make_report(classifier: BayesNetClassifier, X: Any = None, y: Any = None) ->
         for key, (title, content) in shown.items()
     )
     head = f'{summary_html(classifier)}<nav aria-label="Sections"><ul>{links}</ul></nav>'
-    return Report(_document(classifier.network_.domain.target.name, head, body, payload(classifier)))
+    return Report(_document(classifier.network_.domain, head, body, payload(classifier)))
 
 
-def _document(target: str, head: str, body: str, model: dict[str, Any]) -> str:
+def _document(domain: Domain, head: str, body: str, model: dict[str, Any]) -> str:
     style, script = _style(), _script()
-    title = escaped(f"{shortened(target, _TITLE_LETTERS)}: Bayesian network classifier")
+    title = escaped(f"{shortened(domain.target.name, _TITLE_LETTERS)}: Bayesian network classifier")
+    size = ' class="large"' if len(domain.features) >= _LARGE else ""
     return (
         '<!doctype html>\n<html lang="en">\n<head>\n<meta charset="utf-8">\n'
         f'<meta http-equiv="Content-Security-Policy" content="{_policy(script, style)}">\n'
         '<meta name="viewport" content="width=device-width, initial-scale=1">\n'
         f'<meta name="generator" content="discbayes {escaped(__version__)}">\n'
         f'<title>{title}</title>\n<link rel="icon" href="{_ICON}">\n<style>{style}</style>\n</head>\n<body>\n'
-        f"<header>{head}</header>\n<main>\n{body}</main>\n<footer>Made with discbayes {escaped(__version__)}. This "
+        f"<header>{head}</header>\n<main{size}>\n{body}</main>\n<footer>Made with discbayes {escaped(__version__)}. This "
         "page holds all that it needs and sends nothing anywhere.</footer>\n"
         f'<script type="application/json" id="model">{_json(model)}</script>\n'
         f"<script>{script}</script>\n</body>\n</html>\n"

@@ -49,7 +49,7 @@ def summary_html(classifier: BayesNetClassifier) -> str:
     return (
         f'<p class="kicker">Bayesian network classifier</p>'
         f'<h1><bdi title="{escaped(domain.target.name)}">{escaped(domain.target.name)}</bdi></h1>'
-        f'<p class="lead">Tells {_classes(domain)} from {count_of(len(domain.features), "feature")}, any of which may '
+        f'<p class="lead">{_classes(domain)} by {count_of(len(domain.features), "feature")}, any of which may '
         f'be unknown.</p><dl class="facts">{listed}</dl>'
     )
 
@@ -59,9 +59,9 @@ def _classes(domain: Domain) -> str:
     shown = [name_html(label) for label in labels[:_MAX_CLASSES]]
     if len(labels) > _MAX_CLASSES:
         shown.append(f"{len(labels) - _MAX_CLASSES} more")
-    last = f" and {shown[-1]}" if len(shown) > 1 else ""
-    apart = " apart" if len(labels) > 1 else ""
-    return f"{', '.join(shown[:-1] if last else shown)}{last}{apart}"
+    if len(labels) == 1:
+        return f"Describes {shown[0]}, the only class,"
+    return f"Tells {', '.join(shown[:-1])} and {shown[-1]} apart"
 
 
 def _features(domain: Domain) -> str:

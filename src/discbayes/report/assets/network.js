@@ -22,7 +22,7 @@ function liveNetwork(model, known, ask) {
     node === target ? [...model.names.keys()].filter((i) => model.classChild[i]) : children[node];
   const nameOf = (node) => (node === target ? model.target : model.names[node]);
 
-  // It is laid out when it comes into view, a frame later, and then its middle shows.
+  // Where there are many features it is laid out when it comes into view, a frame later; then its middle shows.
   drawing.style.containIntrinsicHeight = `${drawing.firstElementChild.getAttribute("height")}px`;
   new IntersectionObserver((entries, observer) => {
     if (!entries.some((entry) => entry.isIntersecting)) return;

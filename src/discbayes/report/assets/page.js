@@ -14,6 +14,7 @@ function start() {
   const bars = [];
   let posterior = null;
   let contributions = null;
+  let untold = ""; // why there are no contributions
   let allClasses = false;
   let allReasons = false;
 
@@ -21,8 +22,17 @@ function start() {
   makeFeatures();
   makeBars();
   makeTowards();
+  reserve();
   listen();
   answer(false);
+
+  // What is not laid out yet takes about the room that it will need, so that the scroll bar does not jump.
+  function reserve() {
+    for (const section of document.querySelectorAll(".large > section")) {
+      const lines = section.querySelectorAll("tr, .settings > div").length + 12 * section.querySelectorAll("figure").length / 3;
+      section.style.containIntrinsicHeight = `auto ${15 + 2 * lines}rem`;
+    }
+  }
 
   // ---- what is known
 
@@ -149,23 +159,27 @@ function start() {
     const count = known.reduce((sum, code) => sum + (code === -1 ? 0 : 1), 0);
     byId("count").textContent = `${count} of ${known.length}`;
     byId("reset").disabled = count === 0;
-    let trouble = "";
-    try {
-      posterior = model.posterior(known);
-      contributions = model.contributions(known);
-      showQuestions(model.information(known));
-      if (contributions.impossible) trouble = IMPOSSIBLE;
-    } catch (error) {
-      posterior = null;
-      contributions = null;
-      showQuestions(null);
-      trouble = error.message;
-    }
+    const beliefs = answerOf(() => model.posterior(known));
+    const reasons = answerOf(() => model.contributions(known));
+    posterior = beliefs.answer;
+    contributions = reasons.answer;
+    untold = reasons.trouble;
+    const trouble = contributions !== null && contributions.impossible ? IMPOSSIBLE : beliefs.trouble;
     byId("trouble").textContent = trouble;
     byId("trouble").hidden = trouble === "";
     showPosterior();
+    showQuestions(answerOf(() => model.information(known)));
     showReasons();
     if (aloud) say();
+  }
+
+  // Each answer stands by itself: where one of them is too much to compute there may be others.
+  function answerOf(ask) {
+    try {
+      return { answer: ask(), trouble: "" };
+    } catch (error) {
+      return { answer: null, trouble: error.message };
+    }
   }
 
   function say() {
@@ -219,7 +233,10 @@ function start() {
     button.hidden = true;
     list.replaceChildren();
     line.replaceChildren();
-    if (contributions === null) return;
+    if (contributions === null) {
+      line.textContent = posterior === null ? "" : untold;
+      return;
+    }
     const chosen = Number(byId("towards").value);
     const c = chosen === -1 ? largestFirst(posterior)[0] : chosen;
     const odds = contributions.log_odds[c];
@@ -263,13 +280,13 @@ function start() {
 
   // ---- what to ask next
 
-  function showQuestions(information) {
+  function showQuestions({ answer, trouble }) {
     const list = byId("questions");
     const line = byId("uncertainty");
     list.replaceChildren();
-    line.textContent = "";
-    if (information === null) return;
-    const { entropy, items } = information;
+    line.textContent = posterior === null ? "" : trouble;
+    if (answer === null) return;
+    const { entropy, items } = answer;
     if (items.length === 0) {
       line.textContent = "Every feature is known.";
       return;
