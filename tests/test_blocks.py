@@ -7,6 +7,7 @@ import warnings
 from dataclasses import replace
 
 import numpy as np
+import pandas as pd
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -23,6 +24,7 @@ from discbayes.counts import (
     visit_pairs,
 )
 from discbayes.counts import tables as counting
+from discbayes.data import FrameEncoder
 from discbayes.data import blocks as data_blocks
 from discbayes.data.blocks import Blocks, RowsInMemory
 from discbayes.engine import Context, Threads
@@ -49,6 +51,7 @@ from discbayes.parameters.parameterization import Softmax
 from discbayes.parameters.problem import Problem
 from discbayes.scores import ConditionalInformation
 from discbayes.search import KDB, Branching, GreedyEdges, HillClimb, SpanningTree
+from discbayes.streams import BLOCK_ROWS_ON_DISK, encode_source
 
 N_ROWS = 200_000
 
@@ -259,6 +262,7 @@ def test_hill_climbing_takes_one_pass_for_a_step(monkeypatch):
 def test_class_weights_as_in_memory(tmp_path):
     data, by_class = make_rows(N_ROWS), np.array([0.3, 1.0, 2.5])
     weighted = replace(data, weight=by_class[data.classes] * 1.0)
+    np.testing.assert_array_equal(Blocks(RowsInMemory(data)).class_rows, np.bincount(data.classes))
     blocks = Blocks(in_file(data, tmp_path, 1 << 16)).with_class_weights(by_class)
     assert_same_model(learn(weighted, *COUNTING["tan-fcll"]), learn(blocks, *COUNTING["tan-fcll"]))
 
@@ -391,3 +395,18 @@ def test_what_needs_all_rows_gathers_them_or_says_why_not(learner, monkeypatch):
         ValueError, match=r"(penalty=\[1.0, 0.1\]|cross-tuning|shuffle=True).* needs all rows in memory"
     ):
         fit(Blocks(RowsInMemory(data), memory=7999), learner)
+
+
+def test_codes_on_disk_are_blocks(tmp_path):
+    rows = make_rows(70_000, 5, 3, weighted=True)
+    frame = pd.DataFrame({v.name: v.decode(c) for v, c in zip(rows.domain.features, rows.codes, strict=True)})
+    frame["y"], frame["w"] = rows.domain.target.decode(rows.classes), rows.weight
+    encoder = FrameEncoder()
+    data = encoder.fit_transform(frame.drop(columns=["y", "w"]), frame["y"].to_numpy(), frame["w"].to_numpy())
+    halves = iter([frame[:30_000], frame[30_000:]])
+    assert data_blocks.ROWS_OF_BLOCK == BLOCK_ROWS_ON_DISK
+    with encode_source(halves, FrameEncoder(), "y", "w", folder=tmp_path)[1] as spilled:
+        for name in ("tan-fcll", "ghc"):
+            assert_same_model(learn(data, *COUNTING[name]), learn(Blocks(spilled), *COUNTING[name]))
+        expected, _ = fit(data, FITS["hybrid"])
+        assert_same_model(expected, fit(Blocks(spilled, memory=1), FITS["hybrid"])[0])

@@ -11,6 +11,7 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from math import inf
+from operator import add
 from typing import Any, Protocol
 
 import numpy as np
@@ -196,6 +197,12 @@ class Blocks:
         """Whether rows have weights."""
         return self.source.block(0).weight is not None
 
+    @cached_property
+    def class_rows(self) -> np.ndarray:
+        """The number of rows of each class, without weights."""
+        rows: np.ndarray = self.map_reduce(_class_rows, add)
+        return rows
+
     def __len__(self) -> int:
         """The number of blocks."""
         return len(self.source)
@@ -257,6 +264,10 @@ class Kept:
     ) -> Any:
         """Combine ``function(what was made, n_jobs, *arguments)`` of all blocks."""
         return self.engine.map_reduce(function, self.shards, combine, arguments, n_jobs)
+
+
+def _class_rows(data: Encoded, n_jobs: int | None) -> np.ndarray:
+    return np.bincount(data.classes, minlength=data.n_classes)
 
 
 def in_blocks(data: Encoded | Blocks) -> Encoded | Blocks:

@@ -6,11 +6,12 @@ themselves. What is made of its blocks and kept is another one. So when a worker
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Callable, Sequence
-from importlib import import_module
 from math import inf
 from typing import Any
 
+from discbayes._leaves import need
 from discbayes.engine.shards import BlockShard, Combine, KeptShard, Node, Source, Tree, add_up, runs
 
 
@@ -34,10 +35,12 @@ class DaskEngine:
 
     def load(self, source: Source) -> list[Any]:
         """The shards of a source, as futures."""
-        return [
-            self.client.submit(_same, BlockShard(source, *run).alone(), pure=False)
-            for run in runs(len(source), self._shard_count())
-        ]
+        with warnings.catch_warnings():  # rows in memory have to travel once
+            warnings.filterwarnings("ignore", "Sending large graph", UserWarning)
+            return [
+                self.client.submit(_same, BlockShard(source, *run).alone(), pure=False)
+                for run in runs(len(source), self._shard_count())
+            ]
 
     def keep(
         self, shards: Sequence[Any], make: Callable[[Any], Any], memory: float = inf, n_jobs: int | None = None
@@ -59,7 +62,7 @@ class DaskEngine:
         parts = [
             self.client.submit(_add_up, shard, function, combine, tuple(arguments), pure=False) for shard in shards
         ]
-        for _, nodes in import_module("distributed").as_completed(parts, loop=self.client.loop, with_results=True):
+        for _, nodes in need("distributed").as_completed(parts, loop=self.client.loop, with_results=True):
             for node in nodes:
                 tree.add(node)
         return tree.result()
