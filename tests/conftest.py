@@ -21,7 +21,7 @@ if numba.config.DISABLE_JIT:
         "test_papers_*.py", "test_experiments*.py", "test_*compare.py", "test_*recipes.py", "test_baselines.py",
         "test_statistics.py", "test_plot_*.py", "test_streams*.py", "test_page*.py", "test_cli_explain.py",
         "test_blocks.py", "test_dask.py", "test_explanations.py", "test_relevance.py", "test_counterfactuals.py",
-        "test_incremental.py",
+        "test_incremental.py", "test_passes.py",
     ]  # fmt: skip
 
 

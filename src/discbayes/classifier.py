@@ -30,6 +30,7 @@ from discbayes.calibration import (
 from discbayes.costs import cheapest, cost_matrix
 from discbayes.counts import Counts, Tallies, count
 from discbayes.data import Domain, Encoded, FrameEncoder
+from discbayes.data.blocks import Blocks
 from discbayes.data.columns import Table
 from discbayes.data.distinct import table_keys
 from discbayes.data.reading import read_table
@@ -39,10 +40,12 @@ from discbayes.incremental import Incremental
 from discbayes.learners import learner_of
 from discbayes.network import Structure, Tables
 from discbayes.parameters import HYBRID, PARAMETERS
+from discbayes.passes import Passes, over_batches, rows_of_classes
 from discbayes.search import STRUCTURES
+from discbayes.streams import is_source
 
 
-class BayesNetClassifier(Explaining, Incremental, ClassifierMixin, BaseEstimator):
+class BayesNetClassifier(Explaining, Incremental, Passes, ClassifierMixin, BaseEstimator):
     """A Bayesian network classifier: any way to learn the structure with any way to learn the parameters.
 
     Parameters
@@ -91,6 +94,9 @@ class BayesNetClassifier(Explaining, Incremental, ClassifierMixin, BaseEstimator
         Where the factor would be larger, estimate by this many draws instead.
     n_jobs : int, optional
         Threads; None is one, -1 all cores. The result does not depend on it.
+    memory : int or str, optional
+        Where rows are read from files or in batches: about how many bytes they may take at a time, such as ``"2GB"``,
+        beside the library itself; 512 MiB by default. The temporary folder, for codes, is that of ``tempfile``.
     random_state : int, RandomState or None
         For learners that draw.
     verbose : int, default=0
@@ -140,6 +146,7 @@ class BayesNetClassifier(Explaining, Incremental, ClassifierMixin, BaseEstimator
         max_factor_size: int = inference.MAX_FACTOR_SIZE,
         n_draws: int | None = None,
         n_jobs: int | None = None,
+        memory: int | str | None = None,
         random_state: Any = None,
         verbose: int = 0,
     ):
@@ -157,23 +164,34 @@ class BayesNetClassifier(Explaining, Incremental, ClassifierMixin, BaseEstimator
         self.max_factor_size = max_factor_size
         self.n_draws = n_draws
         self.n_jobs = n_jobs
+        self.memory = memory
         self.random_state = random_state
         self.verbose = verbose
 
     # ---- learning
 
-    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> BayesNetClassifier:
+    def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> BayesNetClassifier:
         """Learn the network.
+
+        Rows that do not fit in memory are read twice from where they are, in the order of the rows, and kept as codes
+        in a temporary file. The network has the same bits as that of the whole table, but for numeric columns with more
+        than 200,000 values, which are cut on a summary of them. Learners that need all rows at once get the codes in
+        memory if they fit in ``memory``, and are refused by name if not. Nothing is calibrated.
 
         Parameters
         ----------
-        X : frame, array or list of rows
-            Numbers, text, categories, booleans; NaN and None are gaps.
-        y : sequence of labels
-        sample_weight : sequence of float, optional
+        X : frame, array, list of rows, or where to read them
+            Numbers, text, categories, booleans; NaN and None are gaps. To be read: a file (Parquet, CSV, Arrow), a
+            folder or a list of files, a pyarrow dataset, a Dask DataFrame or Array, or an iterator of frames or of
+            pairs (X, y).
+        y : sequence of labels, or str
+            The name of the target column where rows are read; nothing for pairs.
+        sample_weight : sequence of float or str, optional
             A weight of 2 is the same as the row twice, a weight of 0 as the row left out. So their scale matters:
-            weights that sum to 1 say that there is one row.
+            weights that sum to 1 say that there is one row. Where rows are read, the name of a column.
         """
+        if is_source(X):
+            return self._fit_source(X, y, sample_weight)
         table = read_table(X)
         validate_data(BaseEstimator(), X, skip_check_array=True)  # this one stays as it is until all is learned
         calibrate = self._calibration_name()
@@ -182,16 +200,9 @@ class BayesNetClassifier(Explaining, Incremental, ClassifierMixin, BaseEstimator
         context.progress.stage("reading and discretising")
         encoder = self._make_encoder(self.categorical)
         data = encoder.fit_transform(table, y, sample_weight)
-        if data.n_classes == 1:
-            warnings.warn(
-                f"y has one class only, {data.domain.target.values[0]!r}: it is all that can be predicted", stacklevel=2
-            )
         held_out = self._held_out(calibrate, table, encoder, data)
-        tallies, calibration = self._tallies_of_fit(data, context), None
-        if tallies is None:
-            network = self._learn(data, encoder.classes_, context)
-        else:
-            network = self._learn_from(tallies, encoder.classes_, context)
+        network, tallies = self._learn_and_count(data, encoder.classes_, context)
+        calibration = None
         if calibrate is not None and held_out is not None:
             calibration = self._learn_calibration(calibrate, held_out, table, encoder, data, context)
         validate_data(self, X, skip_check_array=True)
@@ -200,16 +211,27 @@ class BayesNetClassifier(Explaining, Incremental, ClassifierMixin, BaseEstimator
         context.progress.stage("done: {network!r}", network=self.network_)
         return self
 
-    def _learn(self, data: Encoded, classes: np.ndarray, context: Context) -> BayesNet:
+    def _learn_and_count(
+        self, data: Encoded | Blocks, classes: np.ndarray, context: Context
+    ) -> tuple[BayesNet, Tallies | None]:
+        """The network of all rows, and their counts where it follows from those."""
+        if data.n_classes == 1:
+            warnings.warn(
+                f"y has one class only, {data.domain.target.values[0]!r}: it is all that can be predicted", stacklevel=3
+            )
+        tallies = self._tallies_of_fit(data, context)
+        if tallies is None:
+            return self._learn(data, classes, context), None
+        return self._learn_from(tallies, classes, context), tallies
+
+    def _learn(self, data: Any, classes: np.ndarray, context: Context) -> BayesNet:
         """The network of some rows."""
         parameters = self._learners()[1]
         data, counts, found = self._find_structure(data, classes, context)
         context.progress.stage("parameters: {learner!r} on {edges} edges", learner=parameters, edges=found.n_edges)
         return self._network(data, parameters.learn(data, counts, found, context))
 
-    def _find_structure(
-        self, data: Encoded, classes: np.ndarray, context: Context
-    ) -> tuple[Encoded, Counts, Structure]:
+    def _find_structure(self, data: Any, classes: np.ndarray, context: Context) -> tuple[Any, Counts, Structure]:
         """The structure of some rows; with them, weighted, and their counts."""
         learner = self._learners()[0]
         data = self._weighted(data, classes)
@@ -318,10 +340,12 @@ class BayesNetClassifier(Explaining, Incremental, ClassifierMixin, BaseEstimator
     def _make_encoder(self, categorical: str | Sequence[Any]) -> FrameEncoder:
         return FrameEncoder(self.discretizer, categorical, self.domains, self.missing, self.unknown, n_jobs=self.n_jobs)
 
-    def _weighted(self, data: Encoded, classes: np.ndarray) -> Encoded:
+    def _weighted(self, data: Any, classes: np.ndarray) -> Any:
         """The data with the class weights multiplied in."""
         if self.class_weight is None:
             return data
+        if isinstance(data, Blocks):
+            return data.with_class_weights(self._class_weights(classes, rows_of_classes(data)))
         by_class = self._class_weights(classes, np.bincount(data.classes, minlength=data.n_classes))
         weight = by_class[data.classes] * (1.0 if data.weight is None else data.weight)
         return replace(data, weight=weight)
@@ -344,10 +368,12 @@ class BayesNetClassifier(Explaining, Incremental, ClassifierMixin, BaseEstimator
 
     # ---- predicting
 
+    @over_batches
     def predict_joint_log_proba(self, X: Any) -> np.ndarray:
         """Log P(c, x observed) of the network, not calibrated: a row for each row of X, a column for each class."""
         return self._current_network().log_joint_of(self._codes(X))
 
+    @over_batches
     def predict_proba(self, X: Any, class_prior: Sequence[float] | None = None) -> np.ndarray:
         """P(c | x observed); gaps and unseen values are summed out exactly.
 
@@ -356,16 +382,19 @@ class BayesNetClassifier(Explaining, Incremental, ClassifierMixin, BaseEstimator
         """
         return self._beliefs(class_prior).posterior(self._codes(X))
 
+    @over_batches
     def predict_log_proba(self, X: Any, class_prior: Sequence[float] | None = None) -> np.ndarray:
         """Log P(c | x observed), exact also where P is too small for a number."""
         return self._beliefs(class_prior).log_posterior(self._codes(X))
 
+    @over_batches
     def predict(self, X: Any, class_prior: Sequence[float] | None = None, costs: Any = None) -> np.ndarray:
         """The most probable class of each row, or the one of the least expected cost; ties go to the first class.
 
         Parameters
         ----------
-        X : frame, array or list of rows
+        X : frame, array, list of rows, or where to read them, as in ``fit``
+            Of a file, columns that the fit did not have are left out.
         class_prior : sequence of float, optional
             As in ``predict_proba``.
         costs : array of shape (n_classes, n_classes) or mapping, optional
@@ -377,6 +406,7 @@ class BayesNetClassifier(Explaining, Incremental, ClassifierMixin, BaseEstimator
             return self.classes_[beliefs.decisions(codes)]
         return self.classes_[cheapest(beliefs.posterior(codes), cost_matrix(costs, self.classes_))]
 
+    @over_batches
     def expected_costs(self, X: Any, costs: Any, class_prior: Sequence[float] | None = None) -> np.ndarray:
         """What each decision is expected to cost: a row for each row of X, a column for each class.
 
@@ -393,26 +423,6 @@ class BayesNetClassifier(Explaining, Incremental, ClassifierMixin, BaseEstimator
 
     def _codes(self, X: Any) -> np.ndarray:
         return self._encoder.transform(self._known_table(X), self.unknown)
-
-    def _known_table(self, X: Any) -> Table:
-        """A table with the columns of the fit."""
-        table = read_table(X)
-        try:
-            validate_data(self, X, skip_check_array=True, reset=False)
-        except ValueError as error:
-            raise ValueError(f"{str(error).rstrip()}\n{self._way_out(table)}".rstrip()) from None
-        return table
-
-    def _way_out(self, table: Table) -> str:
-        """What to do about columns that are not those of the fit, after scikit-learn has said that they are not."""
-        if not (table.named and hasattr(self, "feature_names_in_")):
-            return ""
-        names = [repr(str(name)) for name in self.feature_names_in_]
-        listed = ", ".join(names[:20]) + (", …" if len(names) > 20 else "")
-        return (
-            f"The columns of the fit are {listed}: select them with X[list(clf.feature_names_in_)], and add what you "
-            "do not have as a column of None\n"
-        )
 
     def _current_network(self) -> BayesNet:
         """The network under the settings in force now: ``set_params`` after ``fit`` counts."""

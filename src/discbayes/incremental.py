@@ -20,6 +20,7 @@ from discbayes.bayesnet import BayesNet
 from discbayes.counts import Tallies
 from discbayes.counts.tallies import pair_cells
 from discbayes.data import Domain, Encoded, FrameEncoder
+from discbayes.data.blocks import Blocks
 from discbayes.data.columns import Table
 from discbayes.data.growing import difference, first_rows, more_rows
 from discbayes.data.reading import read_table
@@ -198,7 +199,7 @@ class Incremental:
                 "declared at the first call, or come with the rows"
             )
 
-    def _tallies_of_fit(self, data: Encoded, context: Context) -> Tallies | None:
+    def _tallies_of_fit(self, data: Encoded | Blocks, context: Context) -> Tallies | None:
         """The counts of all rows of a fit; None where they are not enough to learn from, or too many to keep."""
         learner = self._learners()[0]
         if why_not(self) is not None or _n_cells(data, learner) > KEPT_CELLS:
@@ -216,7 +217,7 @@ class Incremental:
         return self._network(tallies, parameters.learn(tallies, tallies.counts, found, context))
 
 
-def _tallies_of(data: Encoded, learner: Any, fixed_classes: bool, context: Context) -> Tallies:
+def _tallies_of(data: Encoded | Blocks, learner: Any, fixed_classes: bool, context: Context) -> Tallies:
     """What a structure learner needs to know of some rows."""
     if isinstance(learner, FixedStructure):
         structure = read_structure(data, learner.structure, "given")
@@ -228,7 +229,7 @@ def _tallies_of(data: Encoded, learner: Any, fixed_classes: bool, context: Conte
     return replace(tallies, fixed_classes=fixed_classes)
 
 
-def _n_cells(data: Encoded, learner: Any) -> int:
+def _n_cells(data: Encoded | Blocks, learner: Any) -> int:
     """How many counts that would be."""
     if isinstance(learner, FixedStructure):
         return Layout(read_structure(data, learner.structure, "given"), data.cards, data.n_classes).size

@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 
 from discbayes.counts import Counts, pair_information
+from discbayes.data.blocks import Blocks
 from discbayes.data.columns import find_column
 from discbayes.data.domain import Encoded
 from discbayes.network import Structure
@@ -100,7 +101,7 @@ def _limit(name: str, value: Any) -> int:
     return int(value)
 
 
-def read_structure(data: Encoded, given: Any, what: str) -> Structure:
+def read_structure(data: Encoded | Blocks, given: Any, what: str) -> Structure:
     """A structure over the columns of the data, from a ``Structure`` or from edges by names or positions."""
     structure = given
     if not isinstance(structure, Structure):

@@ -4,8 +4,9 @@ The first pass learns the domain, the second one writes the codes. Both take the
 the size of the batches has no influence on anything that comes out.
 """
 
+from discbayes.streams.limits import bytes_of
 from discbayes.streams.passes import batches_of, encode_source
 from discbayes.streams.sources import is_source
 from discbayes.streams.spill import BLOCK_ROWS_ON_DISK, Spilled
 
-__all__ = ["BLOCK_ROWS_ON_DISK", "Spilled", "batches_of", "encode_source", "is_source"]
+__all__ = ["BLOCK_ROWS_ON_DISK", "Spilled", "batches_of", "bytes_of", "encode_source", "is_source"]

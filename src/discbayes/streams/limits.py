@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass
+from numbers import Integral
+from typing import Any
 
 DEFAULT_MEMORY = 1 << 29
 DEFAULT_DISTINCT = 200_000
@@ -13,6 +16,27 @@ _LEAST_MEMORY = 1 << 24
 _CELL_BYTES = 32  # of a batch: as it was read, as numbers, as codes
 _VALUE_BYTES = 64  # of a distinct value with its classes and weights, and while two lists of them are put together
 _CSV_BYTES = 1 << 24
+_UNITS = {"": 1, "B": 1, "KB": 10**3, "MB": 10**6, "GB": 10**9, "TB": 10**12, "KIB": 2**10, "MIB": 2**20, "GIB": 2**30}
+
+
+def bytes_of(memory: Any) -> int:
+    """A setting of memory as a number of bytes; None is the default.
+
+    >>> bytes_of("1.5GB"), bytes_of(16 << 20), bytes_of(None)
+    (1500000000, 16777216, 536870912)
+    """
+    if memory is None:
+        return DEFAULT_MEMORY
+    if isinstance(memory, Integral) and not isinstance(memory, bool):
+        size = int(memory)
+    else:
+        found = re.fullmatch(r"\s*(\d+(?:\.\d+)?)\s*([A-Za-z]*)\s*", memory) if isinstance(memory, str) else None
+        if found is None or found[2].upper() not in _UNITS:
+            raise ValueError(f'memory is a number of bytes, or text such as "500MB", "2GB" or "2GiB"; got {memory!r}')
+        size = int(float(found[1]) * _UNITS[found[2].upper()])
+    if size < _LEAST_MEMORY:
+        raise ValueError(f"memory is at least {_LEAST_MEMORY} bytes (16 MiB); got {memory!r}")
+    return size
 
 
 @dataclass(frozen=True)

@@ -267,7 +267,7 @@ def _second_pass(
     if spool is not None:
         spool.remove()
     pace.end(f", {megabytes(layout.size)} on disk")
-    return Spilled(path, layout, domain, learned.classes, gaps, learned.rank_error, space)
+    return Spilled(path, layout, domain, learned.classes, gaps, learned.rank_error, space, reader.named)
 
 
 def _coded(encoder: FrameEncoder, rows: Rows, reader: Reader) -> np.ndarray:

@@ -110,6 +110,7 @@ class Reader:
         self.source, self.limits, self._wanted = source, limits, wanted
         self.target, self.weight = target, weight
         self.names: list[str] | None = None
+        self.named = False
         self.target_name = target if isinstance(target, str) else getattr(target, "name", None)
         self._all_labels = None if target is None or isinstance(target, str) else label_array(target, None)
         self._all_weights = None if weight is None or isinstance(weight, str) else np.asarray(weight, dtype=float)
@@ -203,6 +204,7 @@ class Reader:
         features = self._features_of(names, named)
         if self.names is None:
             self.names = features
+            self.named = named and all(isinstance(name, str) for name in frame.columns)
         lacking = [name for name in self.names if name not in set(features)]
         surplus = [name for name in features if name not in set(self.names)]
         if lacking:

@@ -21,7 +21,7 @@ def is_source(X: Any) -> bool:
     """
     if isinstance(X, (str, os.PathLike, Iterator)):
         return True
-    return _are_paths(X) or _is_dataset(X) or is_dask(X)
+    return _are_paths(X) or _is_dataset(X) or is_dask(X) or _is_opened(X)
 
 
 def open_source(X: Any, csv: CsvFormat | None = None, y: Any = None, weight: Any = None) -> Source:
@@ -36,6 +36,8 @@ def open_source(X: Any, csv: CsvFormat | None = None, y: Any = None, weight: Any
         return DatasetSource(X)
     if isinstance(X, Iterator):
         return IteratorSource(X)
+    if _is_opened(X):
+        return X
     raise TypeError(
         f"{type(X).__name__} cannot be read in batches: pass a path, a list of paths, a pyarrow dataset, an iterator "
         "of frames or a Dask collection"
@@ -48,6 +50,11 @@ def _are_paths(X: Any) -> bool:
     return all(
         isinstance(item, os.PathLike) or (isinstance(item, str) and item.lower().endswith(ENDINGS)) for item in X
     )
+
+
+def _is_opened(X: Any) -> bool:
+    """Whether something is a `Source` already."""
+    return all(hasattr(type(X), name) for name in ("batches", "once"))
 
 
 def _is_dataset(X: Any) -> bool:

@@ -148,6 +148,8 @@ class Spilled:
     rank_error : ndarray
         By what share of all rows the summary that each feature was cut on may be wrong (`discbayes.streams.quantiles`
         says what follows); zero where all values were kept.
+    named : bool
+        Whether the columns had names of their own.
     """
 
     def __init__(
@@ -159,9 +161,10 @@ class Spilled:
         gaps: np.ndarray,
         rank_error: np.ndarray,
         space: Workspace | None = None,
+        named: bool = True,
     ):
         self.path, self.domain, self.classes, self.gaps, self.rank_error = path, domain, classes, gaps, rank_error
-        self.n_rows, self.dtype = layout.n_rows, layout.dtype
+        self.n_rows, self.dtype, self.named = layout.n_rows, layout.dtype, named
         self._layout = layout
         self._space = space
 
