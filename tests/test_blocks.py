@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import gc
+import pickle
 import random
+import tempfile
 import warnings
 from dataclasses import replace
 
@@ -128,17 +131,49 @@ class Made:
         self.item = item
 
 
-def test_what_does_not_fit_is_made_again():
+@pytest.fixture
+def making():
     made = []
 
     def make(item):
         made.append(item)
         return Made(item)
 
+    return made, make
+
+
+def test_what_does_not_fit_is_in_a_folder_that_goes(making, tmp_path, monkeypatch):
+    made, make = making
+    monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))
     shard = KeptShard(BlockShard(Letters("abcd"), 1, 4), make, memory=25)
-    assert made == ["b", "c", "d"]
     assert [shard.item(k).item for k in shard.numbers] == ["b", "c", "d"]
-    assert made == ["b", "c", "d", "d"]
+    assert made == ["b", "c", "d"]
+    assert [path.name for path in tmp_path.glob("*/*")] == ["3"]
+    del shard
+    gc.collect()
+    assert not list(tmp_path.iterdir())
+
+
+def test_where_the_disk_is_full_things_are_made_again(making, tmp_path, monkeypatch):
+    made, make = making
+    monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))
+    monkeypatch.setattr(pickle, "dump", full_disk)
+    shard = KeptShard(BlockShard(Letters("abcdef"), 1, 6), make, memory=15)
+    assert made == ["b", "c"]
+    assert [shard.item(k).item for k in shard.numbers] == list("bcdef")
+    assert made == list("bccdef")
+    assert not list(tmp_path.glob("*/*"))
+
+
+def full_disk(made, file, protocol):
+    file.write(b"half of it")
+    raise OSError(28, "No space left on device")
+
+
+def test_a_copy_does_not_need_the_folder():
+    shard = KeptShard(BlockShard(Letters("abc"), 0, 3), Made, memory=15)
+    copy = pickle.loads(pickle.dumps(shard))
+    assert [copy.item(k).item for k in copy.numbers] == ["a", "b", "c"]
 
 
 # ---- counts
@@ -322,21 +357,24 @@ def test_fits_give_the_same_model(name, many_rows, tmp_path):
         assert_same_model(expected, found)
 
 
-def test_a_fit_in_little_memory_makes_things_again(many_rows, monkeypatch):
+@pytest.mark.parametrize("full", [False, True])
+def test_a_fit_in_little_memory(full, many_rows, monkeypatch):
     made, original = [], blockscores.LogScores
 
     def make(*arguments):
-        made.append(original(*arguments))
-        return made[-1]
+        made.append(original(*arguments).nbytes)
+        return original(*arguments)
 
     expected, trace = fit(many_rows, FITS["ccbn-w"])
     monkeypatch.setattr(blockscores, "LogScores", make)
     fit(Blocks(RowsInMemory(many_rows)), FITS["ccbn-w"])
     assert len(made) == 4
-    all_of_them = sum(scores.nbytes for scores in made)
+    memory = sum(made) // 2
     made.clear()
-    found, steps = fit(Blocks(RowsInMemory(many_rows), memory=all_of_them // 2), FITS["ccbn-w"])
-    assert len(made) > 8
+    if full:
+        monkeypatch.setattr(pickle, "dump", full_disk)
+    found, steps = fit(Blocks(RowsInMemory(many_rows), memory=memory), FITS["ccbn-w"])
+    assert len(made) > 8 if full else len(made) == 4
     assert steps == trace
     assert_same_model(expected, found)
 

@@ -156,7 +156,7 @@ class Blocks:
     engine : Engine, optional
         What works on them: threads, or a cluster (`discbayes.engine.DaskEngine`).
     memory : int, optional
-        The bytes that learners may keep of the rows; what does not fit is made again when it is needed.
+        The bytes that learners may keep of the rows; what does not fit goes to a temporary folder.
     """
 
     def __init__(self, source: RowSource, engine: Engine | None = None, memory: int | None = None):

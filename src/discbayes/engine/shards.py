@@ -7,11 +7,16 @@ the rest of the tree is added up where the shards come together, in whatever ord
 
 from __future__ import annotations
 
+import pickle
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from itertools import pairwise
+from pathlib import Path
+from shutil import rmtree
+from tempfile import mkdtemp
 from threading import Lock
 from typing import Any, NamedTuple, Protocol
+from weakref import finalize
 
 Combine = Callable[[Any, Any], Any]
 
@@ -115,9 +120,11 @@ def _name_of(source: Source) -> str:
     return "the rows in memory" if path is None else str(path)
 
 
-@dataclass(frozen=True)
 class KeptShard:
-    """What was made of consecutive blocks and is kept, as far as memory allows; the rest is made when it is needed.
+    """What was made of consecutive blocks: kept as far as memory allows, the rest in a temporary folder.
+
+    What cannot be written there either, as the disk is full, is made again when it is needed. A copy that is sent to
+    another process has what is in memory; the folder goes with the shard that made it.
 
     Parameters
     ----------
@@ -126,23 +133,21 @@ class KeptShard:
     make : callable
         What is made of a block; it has ``nbytes``.
     memory : float
-        The bytes that may be kept.
+        The bytes that may be kept in memory.
     """
 
-    shard: Shard
-    make: Callable[[Any], Any]
-    memory: float
-    _kept: dict[int, Any] = field(init=False, repr=False, default_factory=dict)
-
-    def __post_init__(self) -> None:
-        left = self.memory
-        for number in self.shard.numbers:
-            if left <= 0:
-                break
-            made = self.make(self.shard.item(number))
-            left -= made.nbytes
-            if left >= 0:
+    def __init__(self, shard: Shard, make: Callable[[Any], Any], memory: float):
+        self.shard, self.make = shard, make
+        self._kept: dict[int, Any] = {}
+        self._folder: Path | None = None
+        left = memory
+        for number in shard.numbers:
+            made = make(shard.item(number))
+            if made.nbytes <= left:
+                left -= made.nbytes
                 self._kept[number] = made
+            elif not self._write(number, made):
+                return
 
     @property
     def numbers(self) -> range:
@@ -151,8 +156,37 @@ class KeptShard:
 
     def item(self, number: int) -> Any:
         """What was made of a block."""
-        kept = self._kept.get(number)
-        return self.make(self.shard.item(number)) if kept is None else kept
+        if number in self._kept:
+            return self._kept[number]
+        made = self._read(number)
+        return self.make(self.shard.item(number)) if made is None else made
+
+    def _write(self, number: int, made: Any) -> bool:
+        """Put something into the folder; False if there is no room."""
+        try:
+            if self._folder is None:
+                self._folder = Path(mkdtemp(prefix="discbayes-"))
+                finalize(self, rmtree, self._folder, ignore_errors=True)
+            with self._file(number).open("wb") as file:
+                pickle.dump(made, file, protocol=pickle.HIGHEST_PROTOCOL)
+        except OSError:
+            if self._folder is not None:
+                self._file(number).unlink(missing_ok=True)
+            return False
+        return True
+
+    def _read(self, number: int) -> Any:
+        if self._folder is None or not self._file(number).exists():
+            return None
+        with self._file(number).open("rb") as file:
+            return pickle.load(file)
+
+    def _file(self, number: int) -> Path:
+        assert self._folder is not None
+        return self._folder / str(number)
+
+    def __getstate__(self) -> dict[str, Any]:
+        return {**self.__dict__, "_folder": None}
 
 
 def add_up(

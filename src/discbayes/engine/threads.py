@@ -102,7 +102,7 @@ class Threads:
     def keep(
         self, shards: Sequence[Shard], make: Callable[[Any], Any], memory: float = inf, n_jobs: int | None = None
     ) -> list[Shard]:
-        """Shards of what is made of each block: kept within so many bytes in all, made again where it is not."""
+        """Shards of what is made of each block: so many bytes in all in memory, the rest in a temporary folder."""
         each = memory / max(1, sum(len(shard.numbers) for shard in shards))
         return parallel_map(lambda shard: KeptShard(shard, make, each * len(shard.numbers)), shards, n_jobs)
 
