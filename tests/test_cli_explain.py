@@ -290,7 +290,7 @@ def test_values_never_seen_are_said_to_count_as_missing(run, folder, tmp_path):
             ["--row", "1", "--counterfactual", "--keep", "petal"],
             "--keep 'petal' is none of the model's columns 'petal width (cm)'",
         ),
-        (["--row", "1", "--class", "setosa", "--against", "setosa"], "compared with"),
+        (["--row", "1", "--class", "setosa", "--against", "setosa"], "are the same class, 'setosa'"),
         (["--target", "species"], "no column 'species' (the target)"),
     ],
 )

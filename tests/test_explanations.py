@@ -382,8 +382,9 @@ def test_text_against_one_class():
         found.text(0, "rose")
     with pytest.raises(ValueError, match="against='rose' is none of the classes"):
         clf.explain(iris.X, against="rose")
-    with pytest.raises(ValueError, match="row=2 is none of the 2 rows"):
-        found.text(2)
+    for row in (2, -1, 0.5):
+        with pytest.raises(ValueError, match=f"row={row} is none of the 2 rows"):
+            found.text(row)
     with pytest.raises(ValueError, match="most=-1 is a number of lines"):
         found.text(most=-1)
 

@@ -249,6 +249,11 @@ def test_costs_and_prices_decide_what_is_worth_asking(iris):
     assert dear.price.tolist() == [0.9 if name == free.best else 0.0 for name in dear.names]
     assert dear.names[-1] == free.best
     assert dear.net_gain[-1] < 0
+    some = clf.value_of_information({"petal width (cm)": 0.2, "petal length (cm)": 1.4}, costs=1 - np.eye(3))
+    assert some.best is None
+    assert "no column alone would save anything" in some.text()
+    with pytest.raises(ValueError, match="most=-1 is a number of lines"):
+        some.text(most=-1)
     all_dear = clf.value_of_information(row, costs=1 - np.eye(3), prices=dict.fromkeys(free.names, 2.0))
     assert all_dear.best is None
     assert "no column is worth its price" in all_dear.text()

@@ -98,6 +98,8 @@ def run(args: Namespace) -> None:
     set_options(model, args)
     domain = model.network_.domain
     labels = {name: _class(model, name, getattr(args, name)) for name in ("label", "against", "wanted")}
+    if args.against and labels["label"] == labels["against"]:
+        raise UserError(f"--class and --against are the same class, {args.against!r}: compare it with another one")
     target = args.target or domain.target.name
     source = open_source(args.data, options.reading(args), {target, *text_columns(domain)}, progress)
     X = features_of(domain, source, {target}, progress)

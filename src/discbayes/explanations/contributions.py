@@ -32,7 +32,13 @@ from discbayes.data.frames import make_frame
 from discbayes.explanations.dependence import Dependence
 from discbayes.explanations.relevance import TOLERANCE, Relevance, changed_odds, relevance_of
 from discbayes.explanations.steps import Steps
-from discbayes.explanations.wording import class_position, probability_in_words, signed, values_in_words
+from discbayes.explanations.wording import (
+    check_most,
+    class_position,
+    probability_in_words,
+    signed,
+    values_in_words,
+)
 
 _MOST_NAMES = 20  # in one line
 
@@ -133,7 +139,7 @@ class Explanation:
 
         Where all odds are against the decision itself it is the most probable other class.
         """
-        if not 0 <= row < self.n_rows:
+        if not isinstance(row, (int, np.integer)) or not 0 <= row < self.n_rows:
             raise ValueError(f"row={row!r} is none of the {self.n_rows} rows, which are counted from 0")
         if label is None:
             place = int(self.decisions[row])
@@ -191,8 +197,7 @@ class Explanation:
 
         The largest contributions have a line each, ``most`` of them; the others are added up.
         """
-        if most < 0:
-            raise ValueError(f"most={most!r} is a number of lines, so at least 0")
+        check_most(most)
         place = self.class_of(row, label)
         asked = str(self.labels[place]) + ("" if self.against is None else f" over {self.labels[self.against]}")
         parts = self.contributions[row, :, place]

@@ -27,7 +27,7 @@ from discbayes.costs import cost_matrix
 from discbayes.data import Variable
 from discbayes.data.frames import free_name, make_frame
 from discbayes.explanations.rows import positions
-from discbayes.explanations.wording import probability_in_words
+from discbayes.explanations.wording import check_most, probability_in_words
 
 _NOTHING = 1e-13  # a gain below it is rounding
 _DIGITS = 12  # gains that agree in so many are equal
@@ -132,6 +132,7 @@ class Information:
 
     def text(self, most: int = 10) -> str:
         """What to ask for next, ``most`` columns of it, in words."""
+        check_most(most)
         place = int(self.posterior.argmax())
         lines = [
             f"now: {self.labels[place]} with the probability {probability_in_words(self.posterior, place)}, "
@@ -140,13 +141,18 @@ class Information:
         if not self.names:
             return "\n".join([*lines, "nothing is missing, so that there is nothing to ask"])
         if self.best is None:
-            lines.append("no column is worth its price" if self.price is not None else "no column helps by itself")
+            lines.append(self._nothing())
         else:
             lines.append(f"ask for {self.best}")
         lines.append(text_table(*self._table(most)))
         if len(self.names) > most:
             lines.append(f"and {len(self.names) - most} more")
         return "\n".join(lines)
+
+    def _nothing(self) -> str:
+        if self.price is None:
+            return "no column helps by itself"
+        return "no column is worth its price" if self.price.any() else "no column alone would save anything"
 
     def _table(self, most: int) -> tuple[list[str], list[list[str]]]:
         header, columns = ["column", "gain", "of the entropy"], [self.names, _numbers(self.gain)]

@@ -12,6 +12,7 @@ from discbayes._text import count_of, text_table
 from discbayes.beliefs import Beliefs
 from discbayes.data.frames import make_frame
 from discbayes.explanations.steps import Steps
+from discbayes.explanations.wording import check_most
 from discbayes.inference import FactorTooLargeError, blank_rows
 
 TOLERANCE = 0.01
@@ -102,6 +103,7 @@ class Relevance:
 
     def text(self, most: int = 20) -> str:
         """The most relevant columns, ``most`` of them, and the advice."""
+        check_most(most)
         ranking = self.ranking
         rows = [
             [self.names[i], f"{self.mean[i]:.2f}", f"{self.share[i]:.1%}", f"{self.unknown[i]:.1%}"]

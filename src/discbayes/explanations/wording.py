@@ -54,6 +54,12 @@ def probability_in_words(posterior: np.ndarray, place: int) -> str:
     return f"{probability:.3g}"
 
 
+def check_most(most: int) -> None:
+    """Refuse what is no number of lines."""
+    if not isinstance(most, (int, np.integer)) or most < 0:
+        raise ValueError(f"most={most!r} is a number of lines, so at least 0")
+
+
 def class_position(labels: np.ndarray, label: Any, what: str) -> int:
     """The place of a class among all; an error that says what asked for it where there is no such class."""
     known = labels.tolist()

@@ -108,8 +108,8 @@ def _document(domain: Domain, head: str, body: str, model: dict[str, Any]) -> st
         '<meta name="viewport" content="width=device-width, initial-scale=1">\n'
         f'<meta name="generator" content="discbayes {escaped(__version__)}">\n'
         f'<title>{title}</title>\n<link rel="icon" href="{_ICON}">\n<style>{style}</style>\n</head>\n<body>\n'
-        f"<header>{head}</header>\n<main{size}>\n{body}</main>\n<footer>Made with discbayes {escaped(__version__)}. This "
-        "page holds all that it needs and sends nothing anywhere.</footer>\n"
+        f"<header>{head}</header>\n<main{size}>\n{body}</main>\n<footer>Made with discbayes {escaped(__version__)}. "
+        "This page holds all that it needs and sends nothing anywhere.</footer>\n"
         f'<script type="application/json" id="model">{_json(model)}</script>\n'
         f"<script>{script}</script>\n</body>\n</html>\n"
     )
