@@ -15,7 +15,7 @@ from discbayes.datasets import openml
 sys.path.insert(0, str(Path(__file__).parent))
 from browser import browser, open_page  # noqa: F401
 
-# The run without the compiler is there for the kernels: indices are checked in it, which compiled code does not do. What
+# The run without the compiler is there for the kernels: indices are checked in it, as compiled code does not do. What
 # stands far from them is tested with the compiler alone.
 NEAR_KERNELS = {
     "annealing", "bayesnet", "branching", "conditional", "counts", "dfe", "discretize", "distinct", "edge_scores", "em",
