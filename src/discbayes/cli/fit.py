@@ -5,6 +5,7 @@ from __future__ import annotations
 from argparse import ArgumentParser, Namespace
 
 from discbayes.cli import options
+from discbayes.cli.passes import add_memory, fit_in_passes, in_passes
 from discbayes.cli.tables import check_writable
 from discbayes.cli.training import load_training, require_target
 
@@ -13,16 +14,20 @@ EXAMPLES = """examples:
   discbayes fit patients.csv --target diagnosis -o model.json
   discbayes fit patients.csv --target diagnosis --structure kdb --k 2 --categorical zip,ward -o model.json
   discbayes fit patients.csv --target diagnosis --recipe TAN-OMI-CR-CL -o model.json
+  discbayes fit big.parquet --target diagnosis --parameters map --memory 2GB -o model.json
   discbayes fit iris -o iris.json"""
 
 
 def configure(parser: ArgumentParser) -> None:
     """Declare the arguments."""
-    parser.add_argument("data", metavar="DATA", help="a CSV or Parquet file, or the name of a data set")
+    parser.add_argument(
+        "data", metavar="DATA", help="a CSV or Parquet file, a folder of them, or the name of a data set"
+    )
     parser.add_argument("-o", "--output", required=True, metavar="MODEL", help="the model file to write (JSON)")
     options.add_target(parser)
     options.add_learning(parser)
     options.add_effort(parser)
+    add_memory(parser)
     options.add_reading(parser)
     parser.set_defaults(finish=_finish)
 
@@ -36,8 +41,12 @@ def run(args: Namespace) -> None:
     """Fit and save."""
     check_writable(args.output)
     progress = options.progress(args)
-    training = load_training(args, progress)
-    model = options.classifier(args, verbose=progress.verbose)
-    model.fit(training.X, training.y, sample_weight=training.weight)
-    model.set_params(verbose=0).save(args.output)  # how this run was watched is no property of the model
+    if in_passes(args):
+        model = options.classifier(args, verbose=progress.verbose)
+        fit_in_passes(args, model)
+    else:
+        training = load_training(args, progress)
+        model = options.classifier(args, verbose=progress.verbose)
+        model.fit(training.X, training.y, sample_weight=training.weight)
+    model.set_params(verbose=0, memory=None).save(args.output)  # how this run was watched is no property of the model
     progress.stage(f"model saved in {args.output}")

@@ -10,9 +10,10 @@ import numpy as np
 from discbayes._leaves import need
 from discbayes.classifier import BayesNetClassifier
 from discbayes.cli import options
-from discbayes.cli.models import features_of, load_model, posterior, text_columns
+from discbayes.cli.models import features_of, load_model, posterior, set_options, text_columns
+from discbayes.cli.passes import add_memory, in_passes, shares_of_batches
 from discbayes.cli.sources import open_source
-from discbayes.cli.tables import check_output, write_table
+from discbayes.cli.tables import check_output, write_batches, write_table
 
 SUMMARY = "predict the class of every row of a table; missing values are summed out exactly"
 EXAMPLES = """examples:
@@ -23,12 +24,15 @@ EXAMPLES = """examples:
 def configure(parser: ArgumentParser) -> None:
     """Declare the arguments."""
     parser.add_argument("model", metavar="MODEL", help="a model file that fit has written")
-    parser.add_argument("data", metavar="DATA", help="a CSV or Parquet file, or the name of a data set")
+    parser.add_argument(
+        "data", metavar="DATA", help="a CSV or Parquet file, a folder of them, or the name of a data set"
+    )
     parser.add_argument("-o", "--output", metavar="FILE", help="CSV or Parquet by its ending (default: CSV to stdout)")
     parser.add_argument("--proba", action="store_true", help="add the probability of every class")
     options.add_unknown(parser)
     options.add_draws(parser)
     options.add_effort(parser)
+    add_memory(parser)
     options.add_reading(parser)
 
 
@@ -37,6 +41,12 @@ def run(args: Namespace) -> None:
     check_output(args.output)
     progress = options.progress(args)
     model = load_model(args.model)
+    if in_passes(args):
+        set_options(model, args)
+        batches = shares_of_batches(model, args, progress)
+        answers = (_answers(model, shares, args.proba) for shares in batches)
+        write_batches(answers, args.output, model.network_.domain.target.labels)
+        return
     domain = model.network_.domain
     source = open_source(args.data, options.reading(args), text_columns(domain), progress)
     X = features_of(domain, source, (), progress)

@@ -8,10 +8,11 @@ import os
 import sys
 import zlib
 from collections import Counter
-from collections.abc import Collection
+from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass
+from itertools import chain
 from pathlib import Path
-from typing import Any
+from typing import IO, Any
 
 from discbayes._leaves import need
 from discbayes.cli.console import UserError, listed
@@ -173,6 +174,53 @@ def write_table(table: Any, path: str | None) -> None:
     kind = file_kind(path)
     content = _parquet_bytes(table) if kind.delimiter is None else _csv_bytes(table, kind.delimiter)
     write_atomically(path, gzip.compress(content) if kind.compressed else content)
+
+
+def write_batches(tables: Iterator[Any], path: str | None, texts: Sequence[str]) -> None:
+    """Write tables of one kind below one another, each as it comes; ``texts`` are all that their cells may hold."""
+    if path is None:
+        for content in _csv_parts(tables, ",", texts):
+            sys.stdout.write(content.decode())
+            sys.stdout.flush()
+        return
+    kind = file_kind(path)
+
+    def write(file: IO[bytes]) -> None:
+        if kind.delimiter is None:
+            _write_parquet(tables, file)
+        elif kind.compressed:
+            with gzip.GzipFile(fileobj=file, mode="wb") as packed:
+                packed.writelines(_csv_parts(tables, kind.delimiter, texts))
+        else:
+            file.writelines(_csv_parts(tables, kind.delimiter, texts))
+
+    write_atomically(path, write)
+
+
+def _write_parquet(tables: Iterator[Any], file: IO[bytes]) -> None:
+    first = next(tables)
+    with need("pyarrow.parquet").ParquetWriter(file, first.schema) as writer:
+        for table in chain([first], tables):
+            writer.write_table(table)
+
+
+def _csv_parts(tables: Iterator[Any], delimiter: str, texts: Sequence[str]) -> Iterator[bytes]:
+    """CSV in parts, the first one with a header; all have quotes where one of the texts needs them."""
+    csv = need("pyarrow.csv")
+    style = None
+    for table in tables:
+        header = style is None
+        if style is None:
+            style = _quoting(table.column_names, texts, delimiter)
+        sink = io.BytesIO()
+        csv.write_csv(table, sink, csv.WriteOptions(include_header=header, delimiter=delimiter, quoting_style=style))
+        yield sink.getvalue()
+
+
+def _quoting(names: Sequence[str], texts: Sequence[str], delimiter: str) -> str:
+    """Arrow quotes every text or none, and refuses none where it must not."""
+    special = {delimiter, '"', "\n", "\r"}
+    return "needed" if any(special & set(text) for text in (*names, *texts)) else "none"
 
 
 def _parquet_bytes(table: Any) -> bytes:

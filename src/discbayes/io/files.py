@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Callable
 from pathlib import Path
+from typing import IO
 
 from discbayes._files import replace_file
 
@@ -23,14 +25,14 @@ def read_limited(path: str | Path, max_bytes: int) -> bytes | None:
     return content if len(content) <= max_bytes else None
 
 
-def write_atomically(path: str | Path, content: bytes) -> None:
+def write_atomically(path: str | Path, content: bytes | Callable[[IO[bytes]], object]) -> None:
     """Write a whole file or nothing: whatever goes wrong, the old file is still there and no other is left.
 
-    The bytes go to a new file in the same folder, are forced to the disk, and take the place of the old file. Errors
-    name ``path``, not the new file.
+    The bytes, or what a function writes, go to a new file in the same folder, are forced to the disk, and take the
+    place of the old file. Errors name ``path``, not the new file.
     """
     try:
-        replace_file(path, lambda file: file.write(content))
+        replace_file(path, content if callable(content) else lambda file: file.write(content))
     except OSError as error:
         if error.errno is None:
             raise

@@ -5,8 +5,17 @@ the size of the batches has no influence on anything that comes out.
 """
 
 from discbayes.streams.limits import bytes_of
-from discbayes.streams.passes import batches_of, encode_source
+from discbayes.streams.passes import Pace, batches_of, csv_types, encode_source
 from discbayes.streams.sources import is_source
 from discbayes.streams.spill import BLOCK_ROWS_ON_DISK, Spilled
 
-__all__ = ["BLOCK_ROWS_ON_DISK", "Spilled", "batches_of", "bytes_of", "encode_source", "is_source"]
+__all__ = [
+    "BLOCK_ROWS_ON_DISK",
+    "Pace",
+    "Spilled",
+    "batches_of",
+    "bytes_of",
+    "csv_types",
+    "encode_source",
+    "is_source",
+]

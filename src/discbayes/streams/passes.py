@@ -105,8 +105,7 @@ def batches_of(
     Columns of CSV files get the types that the domain needs.
     """
     given = csv or CsvFormat()
-    types = {variable.name: _csv_type(variable) for variable in domain.features}
-    told = CsvFormat(given.delimiter, given.gaps, {**types, **given.types})
+    told = CsvFormat(given.delimiter, given.gaps, {**csv_types(domain), **given.types})
     reader = Reader(open_source(source, told), None, None, Limits(memory), wanted=domain.names)
     done = 0
     while True:
@@ -117,6 +116,11 @@ def batches_of(
             return
         except TypesChanged:  # of a column that is not read: the batches are the same when they are read again
             continue
+
+
+def csv_types(domain: Domain) -> dict[str, str]:
+    """The arrow types of the columns of a domain in CSV files."""
+    return {variable.name: _csv_type(variable) for variable in domain.features}
 
 
 def _csv_type(variable: Variable) -> str:
@@ -171,7 +175,7 @@ def _first_pass(
 def _learn(
     reader: Reader, encoder: FrameEncoder, discretizer: CutPointDiscretizer | None, spool: Spool | None, said: Progress
 ) -> _Learned:
-    classes, weights, pace = Classes(), Weights(), _Pace("first pass (values)", said)
+    classes, weights, pace = Classes(), Weights(), Pace("first pass (values)", said)
     summary: Summary | None = None
     dropped = np.zeros(0)
     for rows in reader.rows(classes, weights, encoder.missing):
@@ -247,7 +251,7 @@ def _second_pass(
 ) -> Spilled:
     domain = encoder.domain_
     layout = layout_of(domain, learned.n_rows, learned.weighted)
-    path, pace = space.path / "codes", _Pace("second pass (codes)", said)
+    path, pace = space.path / "codes", Pace("second pass (codes)", said)
     gaps = np.zeros(len(domain.features), dtype=np.int64)
     space.require(layout.size, "the codes")
     rows_again = reader.rows(learned.seen, Weights(), encoder.missing) if spool is None else spool.read()
@@ -281,7 +285,7 @@ def _refuse_change(reader: Reader) -> None:
     raise RuntimeError(f"{reader.source.name} has changed between the two passes: fit again while nobody writes to it")
 
 
-class _Pace:
+class Pace:
     """How many rows were read, and how fast: a stage at the end, steps about every ten seconds."""
 
     def __init__(self, what: str, said: Progress):

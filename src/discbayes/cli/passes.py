@@ -1,0 +1,146 @@
+"""Files that are read in passes, batch by batch: folders, large files, and whatever is given a limit of memory."""
+
+from __future__ import annotations
+
+from argparse import ArgumentParser, ArgumentTypeError, Namespace
+from collections.abc import Callable, Iterator
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from discbayes._leaves import need
+from discbayes.classifier import BayesNetClassifier
+from discbayes.cli import options
+from discbayes.cli.console import UserError, complain
+from discbayes.cli.models import features_of, text_columns
+from discbayes.cli.sources import Source
+from discbayes.cli.spelling import as_text
+from discbayes.cli.tables import GAPS, delimiter_hint, has_known_ending
+from discbayes.engine import Progress
+from discbayes.streams import Pace, bytes_of, csv_types
+from discbayes.streams.batches import Batch
+from discbayes.streams.files import CsvFormat, FileSource
+from discbayes.streams.limits import Limits
+
+LARGE = 1 << 28  # bytes of a file that is not read as a whole
+
+
+def add_memory(parser: ArgumentParser) -> None:
+    """How much memory rows may take."""
+    parser.add_argument(
+        "--memory",
+        type=memory,
+        metavar="SIZE",
+        help="read DATA in batches, within a limit such as 2GB; without it folders and files above "
+        f"{LARGE >> 20} MiB are read so within 512 MiB",
+    )
+
+
+def memory(text: str) -> int:
+    """A number of bytes, such as 500MB or 2GB."""
+    try:
+        return bytes_of(text)
+    except ValueError as error:
+        raise ArgumentTypeError(str(error)) from error
+
+
+def in_passes(args: Namespace) -> bool:
+    """Whether DATA is read in batches."""
+    path = Path(args.data)
+    if path.exists():
+        return args.memory is not None or path.is_dir() or path.stat().st_size > LARGE
+    if args.memory is not None:
+        raise UserError(
+            f"--memory is for files and folders, and there is no {args.data!r}: leave it out for a data set"
+        )
+    return False
+
+
+class ChangedSource:
+    """Files of which every batch is changed by a function before it is used."""
+
+    once = False
+
+    def __init__(self, args: Namespace, types: dict[str, str], change: Callable[[Any], Any]):
+        reading = options.reading(args)
+        csv = CsvFormat(reading.delimiter, (*GAPS, *reading.na_values), types)
+        self._files, self._change = FileSource([args.data], csv), change
+        self.name = self._files.name
+
+    def batches(self, limits: Limits) -> Iterator[Batch]:
+        """All rows, file by file."""
+        need("pyarrow")
+        for batch in self._files.batches(limits):
+            yield replace(batch, frame=self._change(batch.frame))
+
+
+# ---- learning
+
+
+def fit_in_passes(args: Namespace, model: BayesNetClassifier) -> None:
+    """Learn from files that are read twice."""
+    text = {args.target, *args.categorical}
+    dropped = {*args.drop} - {args.target, args.weights}
+
+    def chosen(table: Any) -> Any:
+        return as_text(table.drop_columns([name for name in table.column_names if name in dropped]), text)
+
+    _check_columns(args)
+    _leave_calibration_out(args, model)
+    no_features = {args.target, args.weights, *dropped}
+    categorical = [name for name in args.categorical if name not in no_features]
+    model.set_params(memory=args.memory, categorical=categorical or "auto")
+    source = ChangedSource(args, dict.fromkeys(text, "string"), chosen)
+    model.fit(source, args.target, args.weights)
+
+
+def _check_columns(args: Namespace) -> None:
+    """Refuse columns that the first rows do not have, before all rows are read."""
+    first = next(ChangedSource(args, {}, lambda table: table).batches(Limits(bytes_of(args.memory))), None)
+    if first is None:
+        raise UserError(f"{args.data} has no rows")
+    source = Source(args.data, first.frame, hint=_hint(args))
+    source.require([args.target], "the target")
+    source.require(args.categorical, "--categorical")
+    source.require(args.drop, "--drop")
+    if args.weights is not None:
+        source.require([args.weights], "--weights")
+    source.without({args.target, args.weights, *args.drop})
+
+
+def _hint(args: Namespace) -> str:
+    plain = has_known_ending(args.data) and Path(args.data).is_file()
+    return delimiter_hint(args.data, options.reading(args)) if plain else ""
+
+
+def _leave_calibration_out(args: Namespace, model: BayesNetClassifier) -> None:
+    """Calibrating needs rows in memory: what was asked for is refused, and the default is left out."""
+    if model._calibration_name() is None:
+        return
+    way_out = "use --calibrate none" if args.memory is None else "use --calibrate none, or leave out --memory"
+    if args.calibrate != options.AUTO or model.calibrate != options.AUTO:
+        raise UserError(f"{args.data} is read in batches, but calibrating needs all rows in memory: {way_out}")
+    complain("warning", "the probabilities are not calibrated, since rows are read in batches (--calibrate none)")
+    model.set_params(calibrate=None)
+
+
+# ---- predicting
+
+
+def shares_of_batches(model: BayesNetClassifier, args: Namespace, progress: Progress) -> Iterator[np.ndarray]:
+    """The probabilities of the classes, batch by batch in the order of the rows."""
+    domain = model.network_.domain
+    text, hint, notes = text_columns(domain), _hint(args), [progress]
+
+    def known(table: Any) -> Any:
+        said = notes.pop() if notes else Progress()  # what is to say of the columns is said once
+        return features_of(domain, Source(args.data, as_text(table, text), hint=hint), (), said)
+
+    model.set_params(memory=args.memory)
+    pace = Pace("predicting", progress)
+    for shares in model.predict_batches(ChangedSource(args, csv_types(domain), known), "predict_proba"):
+        yield shares
+        pace.add(len(shares))
+    pace.end()
