@@ -7,7 +7,7 @@ import json
 import re
 import threading
 from dataclasses import replace
-from itertools import pairwise
+from itertools import count, pairwise
 
 import numpy as np
 import pandas as pd
@@ -24,6 +24,7 @@ WATCH = """() => {
     posterior: [...document.querySelectorAll("#posterior li")].map((item) => Number(item.dataset.value)),
   });
   window.seen = [state()];
+  for (const other of document.querySelectorAll("header, footer, main > section:not(#ask)")) other.hidden = true;
   for (const kind of ["change", "input", "click"]) {
     document.addEventListener(kind, (event) => {
       if (kind !== "input" || event.target.tagName === "INPUT") window.seen.push(state());
@@ -33,7 +34,8 @@ WATCH = """() => {
 FOCUS = """(id) => {
   const select = document.getElementById(id);
   select.focus();
-  return [select.selectedIndex, select.options.length - 1];
+  const changed = window.seen.filter(({ codes }, k) => k > 0 && codes.join() !== window.seen[k - 1].codes.join());
+  return [select.selectedIndex, select.options.length - 1, changed.length];
 }"""
 CHANGE_TIMES = """(count) => {
   const selects = [...document.querySelectorAll("#features select")].filter((select) => select.options.length > 2);
@@ -64,15 +66,21 @@ def iris():
 
 
 class Walker:
-    """Someone who sets features of a page at random, mostly by keys; ``seen`` is what the page then shows."""
+    """Someone who sets features of a page at random, mostly by keys; ``seen`` is what the page then shows.
+
+    What is not asked is hidden, since drawing it takes most of the time.
+    """
 
     def __init__(self, page, classifier, seed):
         self.page, self.rng = page, np.random.default_rng(seed)
         self.features = classifier.network_.domain.features
 
-    def walk(self, steps):
+    def walk(self, changes):
         self.page.evaluate(WATCH)
-        for step in range(steps):
+        self.changes = 0
+        for step in count():
+            if self.changes >= changes:
+                break
             feature = int(self.rng.integers(len(self.features)))
             if step % 50 == 49:
                 self.page.click("#reset")
@@ -92,7 +100,7 @@ class Walker:
 
     def _press(self, feature):
         """Three keys, each of which changes the value."""
-        at, last = self.page.evaluate(FOCUS, f"value-{feature}")
+        at, last, self.changes = self.page.evaluate(FOCUS, f"value-{feature}")
         for _ in range(3):
             keys = {"ArrowUp": at - 1, "Home": 0} if at > 0 else {}
             keys |= {"ArrowDown": at + 1, "End": last} if at < last else {}
@@ -153,7 +161,7 @@ def test_the_posterior_is_that_of_predict_proba(open_page, name, structure, requ
     rows = np.random.default_rng(0).permutation(len(data.y))[:500]
     classifier = BayesNetClassifier(STRUCTURES[structure], random_state=0).fit(data.X.iloc[rows], data.y[rows])
     walker = Walker(open_page(classifier.report()), classifier, seed=len(structure))
-    walker.walk(130)
+    walker.walk(200)
     np.testing.assert_allclose(
         walker.posteriors(), classifier.predict_proba(walker.rows()), rtol=0, atol=1e-9, equal_nan=False
     )
@@ -220,9 +228,16 @@ def test_what_is_too_wide_says_so_and_goes_on_when_enough_is_known(open_page):
     edges = [(a, "f") for a in "abcde"]
     classifier = BayesNetClassifier(edges, "map", max_factor_size=50).fit(table, rng.integers(0, 2, 300))
     page = open_page(classifier.report())
+    assert page.locator(
+        "#trouble"
+    ).is_hidden()  # the prior is known, and so are its reasons: only questions are too wide
+    np.testing.assert_allclose(list(map(float, values(page, "#posterior li"))), classifier.network_.prior, atol=1e-9)
+    assert page.locator("#reasons li").count() == 1
+    assert "limit of 50" in page.inner_text("#uncertainty")
     page.select_option("#value-5", "0")
     assert "a" in page.inner_text("#trouble")
     assert page.locator("#posterior .value").all_inner_texts() == ["–", "–"]
+    assert page.inner_text("#uncertainty") == page.inner_text("#odds") == ""
     for feature in range(5):
         page.select_option(f"#value-{feature}", "0")
     assert page.locator("#trouble").is_hidden()
@@ -476,6 +491,9 @@ def test_chess_is_small_and_quick(open_page, data_folder):
     assert np.median(times) < 50
 
 
+HEIGHT = "(id) => document.getElementById(id).getBoundingClientRect().height"
+
+
 def test_two_hundred_features_open_and_answer(open_page, wide):
     page = open_page(wide.report())
     meter = page.context.new_cdp_session(page)
@@ -486,6 +504,9 @@ def test_two_hundred_features_open_and_answer(open_page, wide):
         opened.append(worked(meter))
     times = page.evaluate(CHANGE_TIMES, 60)
     print(f"200 features: open in {min(opened):.0f} ms, a change takes {np.median(times):.1f} ms")
+    before = page.evaluate(HEIGHT, "columns")  # not laid out yet, but about as high as it will be
+    page.locator("#columns").scroll_into_view_if_needed()
+    assert 0.6 < before / page.evaluate(HEIGHT, "columns") < 1.7
     assert min(opened) < 400  # 150 ms on a busy machine of 2026
     assert np.median(times) < 200
 
@@ -553,6 +574,11 @@ def test_text_can_be_read_in_light_and_dark(open_page, iris, scheme):
     assert page.evaluate(CONTRAST) == []
 
 
+BEYOND = """() => [...document.querySelectorAll("body *")]
+  .filter((element) => element.checkVisibility() && element.getBoundingClientRect().right > innerWidth + 1)
+  .map((element) => `${element.tagName} ${element.className}`)"""
+
+
 def test_on_paper_there_are_all_sections_and_no_controls(open_page, iris):
     data = load_dataset("iris")
     page = open_page(iris.report(X=data.X, y=data.y), color_scheme="dark")
@@ -566,6 +592,8 @@ def test_on_paper_there_are_all_sections_and_no_controls(open_page, iris):
     assert page.locator("#posterior li:visible").count() == 3
     assert page.evaluate("getComputedStyle(document.body).backgroundColor") == "rgb(255, 255, 255)"
     assert page.pdf()[:5] == b"%PDF-"
+    page.set_viewport_size({"width": 673, "height": 950})  # A4 without its margins
+    assert page.evaluate(BEYOND) == []
 
 
 # ---- without a browser

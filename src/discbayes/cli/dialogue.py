@@ -81,9 +81,10 @@ class Case:
         best = next((place for place, name in enumerate(found.names) if name not in asked), None)
         if best is None:
             raise Ended("there is nothing left to ask")
-        net = found.net_gain
-        if net is not None and net[best] <= 0:
-            raise Ended("no question is worth its price" if self.prices else "no question alone would save anything")
+        net, saved = found.net_gain, found.cost_gain
+        if net is not None and saved is not None and net[best] <= 0:
+            left = [gain for name, gain in zip(found.names, saved, strict=True) if name not in asked]
+            raise Ended("no question is worth its price" if any(left) else "no question alone would save anything")
         if net is None and found.gain[best] <= NOTHING:
             raise Ended("no question that is left would tell more")
         worth = f"would take {_share(found.share[best])} of the doubt" if net is None else f"would save {net[best]:.3g}"

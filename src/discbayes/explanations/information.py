@@ -150,9 +150,9 @@ class Information:
         return "\n".join(lines)
 
     def _nothing(self) -> str:
-        if self.price is None:
+        if self.cost_gain is None:
             return "no column helps by itself"
-        return "no column is worth its price" if self.price.any() else "no column alone would save anything"
+        return "no column is worth its price" if self.cost_gain.any() else "no column alone would save anything"
 
     def _table(self, most: int) -> tuple[list[str], list[list[str]]]:
         header, columns = ["column", "gain", "of the entropy"], [self.names, _numbers(self.gain)]
