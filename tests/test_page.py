@@ -24,7 +24,8 @@ WATCH = """() => {
     posterior: [...document.querySelectorAll("#posterior li")].map((item) => Number(item.dataset.value)),
   });
   window.seen = [state()];
-  for (const other of document.querySelectorAll("header, footer, main > section:not(#ask)")) other.hidden = true;
+  const others = "header, footer, main > section:not(#ask), .answers > :last-child";
+  for (const other of document.querySelectorAll(others)) other.hidden = true;
   for (const kind of ["change", "input", "click"]) {
     document.addEventListener(kind, (event) => {
       if (kind !== "input" || event.target.tagName === "INPUT") window.seen.push(state());
@@ -158,7 +159,7 @@ def test_the_posterior_is_that_of_predict_proba(open_page, name, structure, requ
     if name != "wine":
         request.getfixturevalue("data_folder")
     data = load_dataset(name)
-    rows = np.random.default_rng(0).permutation(len(data.y))[:500]
+    rows = np.random.default_rng(0).permutation(len(data.y))[:300]
     classifier = BayesNetClassifier(STRUCTURES[structure], random_state=0).fit(data.X.iloc[rows], data.y[rows])
     walker = Walker(open_page(classifier.report()), classifier, seed=len(structure))
     walker.walk(200)

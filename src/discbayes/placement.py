@@ -44,24 +44,14 @@ class Placement:
             found.append(list(zip(borders[::2], borders[1::2], strict=True)))
         return found
 
-    def route(self, column: float, row: int, feature: int) -> list[float]:
-        """The columns at which an edge from this place to a feature passes the rows between, outside of all boxes.
-
-        >>> place(Structure(((), (0,), (0, 1)))).route(0.0, 0, 2)
-        [-0.5]
-        """
-        passed = []
-        for between in range(row + 1, self.rows[feature]):
-            _, column = self._nearest(between, column, feature)
-            passed.append(column)
-        return passed
-
     def spot(self, node: int) -> tuple[float, int]:
         """The column and the row of a feature; the class stands above the middle of the others, in row -1."""
         return ((self.n_columns - 1) / 2, -1) if node == CLASS else (self.columns[node], self.rows[node])
 
     def routes(self, edges: Iterable[Edge], clear: float = 0.1) -> dict[Edge, list[float]]:
-        """As ``route``, for many edges at a time: lines of different parents pass a gap side by side.
+        """The columns at which edges pass the rows between their ends, outside of all boxes.
+
+        Lines of different parents pass a gap side by side.
 
         ``clear`` is the share of a column that no box takes up. The parent of an edge stands above its child here.
 
