@@ -33,7 +33,7 @@ from discbayes.data.blocks import Blocks, RowsInMemory
 from discbayes.engine import Context, Threads
 from discbayes.engine.shards import BlockShard, KeptShard, Node, Tree, add_up, runs
 from discbayes.network import Layout, Structure
-from discbayes.objectives import ClassificationRate, ConditionalLikelihood
+from discbayes.objectives import ClassificationRate, ConditionalLikelihood, Margin
 from discbayes.parameters import (
     BNSVM,
     DFE,
@@ -53,7 +53,7 @@ from discbayes.parameters.logscores import LogScores
 from discbayes.parameters.parameterization import Softmax
 from discbayes.parameters.problem import Problem
 from discbayes.scores import ConditionalInformation
-from discbayes.search import KDB, Branching, GreedyEdges, HillClimb, SpanningTree
+from discbayes.search import KDB, Branching, GreedyEdges, HillClimb, OrderBased, SpanningTree
 from discbayes.streams import BLOCK_ROWS_ON_DISK, encode_source
 
 N_ROWS = 200_000
@@ -312,6 +312,62 @@ def test_searches_that_need_rows_gather_them_or_say_why_not():
         search.learn(Blocks(source, memory=5000), counts, Context())
     with pytest.raises(ValueError, match=r'MaximumLikelihood\(gaps="em"\) needs all rows'):
         learn(Blocks(source, memory=5000), SpanningTree(), MaximumLikelihood(gaps="em"))
+
+
+GREEDY = {
+    "cr": GreedyEdges("cr", fill=True),
+    "cl": GreedyEdges("cl", parameters="map", k=2),
+    "mm": GreedyEdges(Margin(0.2), parameters=MaximumAPosteriori("m", 2.0)),
+    "cr, start": GreedyEdges(
+        "cr", parameters=MaximumLikelihood(1e-3), k=2, start=[("x0", "x3")], forbidden=[("x1", "x2")]
+    ),
+}
+
+IN_ORDER = {
+    "omisp": OrderBased("omisp", k=2, refine=True),
+    "random": OrderBased("random", "cl", strict=True, k=2, random_state=1),
+    "given": OrderBased(["x3", "x0", "x5", "x1", "x2", "x4"], Margin(0.2), parameters="map"),
+}
+
+
+def climb(data, search):
+    context = Context(n_jobs=2)
+    found = search.learn(data, count(data), context)
+    return found, context.history
+
+
+@pytest.mark.parametrize("weighted", [False, True])
+@pytest.mark.parametrize("name", [*GREEDY, *IN_ORDER])
+def test_searches_on_blocks_that_stay_where_they_are(name, weighted, monkeypatch):
+    data = make_rows(3000, 6, 3, seed=3, weighted=weighted)
+    search = {**GREEDY, **IN_ORDER}[name]
+    expected, trace = climb(data, search)
+    assert len(trace) > 1
+    blocks = Blocks(RowsInMemory(data, size=400), Threads(3), memory=data.codes.nbytes - 1)
+    passes, original = [], Blocks.map_reduce
+
+    def counted(self, function, *arguments, **more):
+        passes.append(function.__name__)
+        return original(self, function, *arguments, **more)
+
+    monkeypatch.setattr(Blocks, "map_reduce", counted)
+    found, steps = climb(blocks, search)
+    assert found == expected
+    assert [step["edge"] for step in steps] == [step["edge"] for step in trace]
+    assert [step["score"] for step in steps] == pytest.approx([step["score"] for step in trace])
+    assert [step["evaluations"] for step in steps] == [step["evaluations"] for step in trace]
+    assert passes.count("_values_in") <= (2 + 2 * (name == "omisp")) * len(steps)
+    assert passes.count("_count_wanted") <= (1 + 2 * (name == "omisp")) * len(steps) + 1
+
+
+@pytest.mark.parametrize(
+    "search",
+    [GreedyEdges("cl", evaluation=3), GreedyEdges("mm"), GreedyEdges("cl", parameters="cl"), OrderBased("omi")],
+)
+def test_searches_that_need_more_than_sums_over_blocks(search):
+    data = make_rows(300, 4, 2)
+    with pytest.raises(ValueError, match=r"\w+ needs all rows in memory"):
+        search.learn(Blocks(RowsInMemory(data, size=100), memory=100), count(data), Context())
 
 
 def test_a_block_that_cannot_be_read_is_named(tmp_path):

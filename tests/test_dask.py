@@ -18,7 +18,7 @@ from discbayes.counts import count
 from discbayes.data.blocks import Blocks, RowsInMemory
 from discbayes.engine import Context, DaskEngine
 from discbayes.parameters import WeightedCCBN
-from test_blocks import COUNTING, FITS, N_ROWS, assert_same_model, chain_of, fit, learn
+from test_blocks import COUNTING, FITS, GREEDY, N_ROWS, assert_same_model, chain_of, climb, fit, learn
 
 dask = pytest.importorskip("dask")
 distributed = pytest.importorskip("distributed")
@@ -65,6 +65,13 @@ def test_fits_give_the_same_model(name, client, rows, on_disk):
         found, steps = fit(Blocks(on_disk, DaskEngine(client, n_shards), memory), FITS[name])
         assert steps == trace
         assert_same_model(expected, found)
+
+
+def test_greedy_edges_ask_all_blocks_in_each_step(client, tmp_path):
+    data = make_rows(3000, 6, 3, seed=3)
+    there = Blocks(in_file(data, tmp_path, 500), DaskEngine(client))
+    for search in (GREEDY["cr"], GREEDY["mm"]):
+        assert climb(there, search)[0] == climb(data, search)[0]
 
 
 def test_rows_in_memory_are_sent_in_parts(client, rows):

@@ -44,7 +44,9 @@ class RowSource(Protocol):
 
 
 class Engine(Protocol):
-    """What works on the blocks: `Threads` or `DaskEngine`."""
+    """What works on the blocks: `Threads` or `DaskEngine`; ``near`` says that it works in this process."""
+
+    near: bool
 
     def load(self, source: Any) -> Sequence[Any]:
         """The shards of a source."""
@@ -230,12 +232,21 @@ class Blocks:
         """The same rows, each counted by the weight of its class too."""
         return Blocks(WeightedRows(self.source, by_class), self.engine, self.memory)
 
+    @cached_property
+    def nbytes(self) -> int:
+        """The bytes of all codes."""
+        return self.n_samples * self.n_features * self.source.block(0).codes.itemsize
+
+    @property
+    def gathers(self) -> bool:
+        """Whether it is well to have all rows in memory: they fit, and are not on a cluster."""
+        return self.engine.near and (self.memory is None or self.nbytes <= self.memory)
+
     def in_memory(self, who: str) -> Encoded:
         """All rows as one table, for those who need them so; refused where they do not fit."""
-        needed = self.n_samples * self.n_features * self.source.block(0).codes.itemsize
-        if self.memory is not None and needed > self.memory:
+        if self.memory is not None and self.nbytes > self.memory:
             raise ValueError(
-                f"{who} needs all rows in memory: their codes take {needed:,} bytes, above the limit of "
+                f"{who} needs all rows in memory: their codes take {self.nbytes:,} bytes, above the limit of "
                 f"{self.memory:,}. Raise the limit of memory, or learn from fewer rows"
             )
         codes: np.ndarray | None = None

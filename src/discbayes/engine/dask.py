@@ -27,6 +27,8 @@ class DaskEngine:
         same for any number.
     """
 
+    near = False
+
     def __init__(self, client: Any, n_shards: int | None = None):
         if n_shards is not None and n_shards < 1:
             raise ValueError(f"n_shards={n_shards!r} must be at least 1")

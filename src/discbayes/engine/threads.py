@@ -90,6 +90,8 @@ class Threads:
         Into how many runs the blocks are divided; the results are the same for any number.
     """
 
+    near = True
+
     def __init__(self, n_shards: int = 32):
         if n_shards < 1:
             raise ValueError(f"n_shards={n_shards!r} must be at least 1")

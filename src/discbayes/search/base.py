@@ -71,7 +71,7 @@ class Search(SharedSettings):
     def learn(self, data: Encoded | Blocks, counts: Counts, context: Context) -> Structure:
         """Search; when interrupted, return the best structure so far."""
         self._check()
-        rows = data if self.works_on_blocks else all_rows(data, type(self).__name__)
+        rows = data if self._takes(data) else all_rows(data, type(self).__name__)
         run = Run(self, rows, counts, context)
         try:
             self._search(run)
@@ -82,6 +82,10 @@ class Search(SharedSettings):
                 stacklevel=2,
             )
         return run.structure
+
+    def _takes(self, data: Encoded | Blocks) -> bool:
+        """Whether the search works on the data as they are; others are gathered in memory."""
+        return self.works_on_blocks
 
     def _check(self) -> None:
         """Refuse settings that make no sense."""

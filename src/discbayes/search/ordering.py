@@ -22,12 +22,16 @@ from typing import Any
 
 import numpy as np
 
+from discbayes.data.blocks import Blocks
+from discbayes.data.domain import Encoded
 from discbayes.network import Structure
 from discbayes.scores.tasks import Effort, Found, Task
 from discbayes.scores.trained import AnyNetwork
 from discbayes.search.base import Run, check_k, check_start
 from discbayes.search.orders import order_features
 from discbayes.search.sampled import SampleSearch
+
+ORDERS_OF_COUNTS = ("omisp", "random")
 
 
 class OrderBased(SampleSearch):
@@ -58,7 +62,12 @@ class OrderBased(SampleSearch):
     Features later in the order have no parents yet (or those of ``start``) while the parents of one are chosen.
     OMI begins with an edge between the pair that tells most about the class. Of sets that improve the score equally the
     smaller one, then the one of lower columns, is taken. Required and starting parents come earlier in every order.
+
+    Rows on a cluster, or more of them than memory is for, stay where they are as in ``GreedyEdges``, if the order is
+    given, "random" or "omisp": the other ones look at all rows together.
     """
+
+    steps_on_blocks = True
 
     def __init__(
         self,
@@ -82,6 +91,10 @@ class OrderBased(SampleSearch):
     def _check(self) -> None:
         super()._check()
         check_k(self.k)
+
+    def _takes(self, data: Encoded | Blocks) -> bool:
+        counts_do = not isinstance(self.order, str) or self.order in ORDERS_OF_COUNTS
+        return counts_do and super()._takes(data)
 
     def _search(self, run: Run) -> None:
         check_start(run, self.k)

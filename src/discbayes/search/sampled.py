@@ -4,6 +4,9 @@ from __future__ import annotations
 
 from typing import Any
 
+from discbayes.data.blocks import Blocks
+from discbayes.data.domain import Encoded
+from discbayes.scores.blocked import BlockNetwork
 from discbayes.scores.sample import SampleScore
 from discbayes.scores.scored import ScoredNetwork
 from discbayes.scores.trained import AnyNetwork, TrainedNetwork
@@ -27,6 +30,7 @@ class SampleSearch(Search):
         learns a whole network for every candidate and is for small data.
     """
 
+    steps_on_blocks = False  # whether each step asks for the values of candidates and nothing else
     trains = True  # whether the search can learn a whole network for every candidate
 
     def __init__(self, score: Any = "cr", evaluation: Any = "resubstitution", parameters: Any = "ml", **shared: Any):
@@ -46,10 +50,19 @@ class SampleSearch(Search):
                 "GreedyEdges and OrderBased can train each candidate"
             )
 
+    def _takes(self, data: Encoded | Blocks) -> bool:
+        """Blocks that are far away, or too many, if a value is a sum over complete rows that all tables know."""
+        if not isinstance(data, Blocks) or not self.steps_on_blocks or data.gathers or data.gaps.any():
+            return False
+        score = self._score()
+        return self.score != "mm" and score.evaluation == "resubstitution" and not score.trained
+
     def _scored(self, run: Run) -> AnyNetwork:
         """The starting structure under the score, with λ chosen if it is not given: to be called once in a run."""
         score = self._score(tuned_margin(self, run) if self.score == "mm" else None)
-        network: type[AnyNetwork] = TrainedNetwork if score.trained else ScoredNetwork
+        if isinstance(run.data, Blocks):
+            return BlockNetwork(run.data, run.counts, score, run.structure, run.n_jobs)
+        network: type[ScoredNetwork | TrainedNetwork] = TrainedNetwork if score.trained else ScoredNetwork
         return network(run.data, score, run.structure, run.rng, run.n_jobs)
 
     def _by_frequencies(self, run: Run) -> ScoredNetwork:
