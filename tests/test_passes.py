@@ -14,7 +14,7 @@ import discbayes
 from discbayes import BayesNetClassifier, load_dataset
 from discbayes.data import blocks as data_blocks
 from discbayes.parameters import HYBRID, PARAMETERS, MaximumAPosteriori, WeightedCCBN
-from discbayes.search import KDB, STRUCTURES, FixedStructure, GreedyEdges, SpanningTree
+from discbayes.search import KDB, STRUCTURES, FixedStructure, SpanningTree
 from discbayes.streams import limits as stream_limits
 from discbayes.streams import spill
 from discbayes.streams.limits import bytes_of
@@ -239,8 +239,8 @@ def test_learners_that_need_all_rows(small_blocks, monkeypatch):
     monkeypatch.setattr(stream_limits, "_LEAST_MEMORY", 1000)
     with pytest.raises(ValueError, match=r"OwnParameters needs all rows in memory: .* 7,000 bytes.*Raise the limit"):
         clone(clf).set_params(memory=5000).fit(iter([frame]), "bought")
-    with pytest.raises(ValueError, match=r"GreedyEdges needs all rows in memory"):
-        BayesNetClassifier(GreedyEdges(), "map", memory=5000).fit(iter([frame]), "bought")
+    with pytest.raises(ValueError, match=r"MaximumAPosteriori.gaps=\"em\". needs all rows in memory"):
+        BayesNetClassifier("nb", MaximumAPosteriori(gaps="em"), memory=5000).fit(iter([frame]), "bought")
     assert BayesNetClassifier(SpanningTree(), "map", memory=5000).fit(iter([frame]), "bought").structure_.n_edges == 4
 
 

@@ -175,8 +175,9 @@ class BayesNetClassifier(Explaining, Incremental, Passes, ClassifierMixin, BaseE
 
         Rows that do not fit in memory are read twice from where they are, in the order of the rows, and kept as codes
         in a temporary file. The network has the same bits as that of the whole table, but for numeric columns with more
-        than 200,000 values, which are cut on a summary of them. Learners that need all rows at once get the codes in
-        memory if they fit in ``memory``, and are refused by name if not. Nothing is calibrated.
+        than 200,000 values, or fewer if ``memory`` is short (20 such columns need 512 MiB): they are cut on a summary.
+        Learners that need all rows at once get the codes in memory if they fit in ``memory``, and are refused by name
+        if not. Nothing is calibrated.
 
         Parameters
         ----------
