@@ -37,19 +37,15 @@ class DaskEngine:
 
     def load(self, source: Source) -> list[Any]:
         """The shards of a source, as futures."""
-        with warnings.catch_warnings():  # rows in memory have to travel once
-            warnings.filterwarnings("ignore", "Sending large graph", UserWarning)
-            return [
-                self.client.submit(_same, BlockShard(source, *run).alone(), pure=False)
-                for run in runs(len(source), self._shard_count())
-            ]
+        shards = (BlockShard(source, *run).alone() for run in runs(len(source), self._shard_count()))
+        return [self._submit(_same, shard) for shard in shards]
 
     def keep(
         self, shards: Sequence[Any], make: Callable[[Any], Any], memory: float = inf, n_jobs: int | None = None
     ) -> list[Any]:
         """Shards of what is made of each block, on the workers; ``memory`` is that of the whole cluster."""
         each = memory / max(1, len(shards))
-        return [self.client.submit(KeptShard, shard, make, each, pure=False) for shard in shards]
+        return [self._submit(_keep, shard, make, each) for shard in shards]
 
     def map_reduce(
         self,
@@ -61,13 +57,17 @@ class DaskEngine:
     ) -> Any:
         """Combine ``function(item, 1, *arguments)`` of all items, as a tree over their numbers."""
         tree = Tree(combine)
-        parts = [
-            self.client.submit(_add_up, shard, function, combine, tuple(arguments), pure=False) for shard in shards
-        ]
+        parts = [self._submit(_add_up, shard, function, combine, tuple(arguments)) for shard in shards]
         for _, nodes in need("distributed").as_completed(parts, loop=self.client.loop, with_results=True):
             for node in nodes:
                 tree.add(node)
         return tree.result()
+
+    def _submit(self, function: Callable[..., Any], *arguments: Any) -> Any:
+        """A future; all that it needs travels with it, large tables too, so that it can be made again."""
+        with warnings.catch_warnings():
+            warnings.filterwarnings("ignore", "Sending large graph", UserWarning)
+            return self.client.submit(function, *arguments, pure=False)
 
     def _shard_count(self) -> int:
         if self.n_shards is not None:
@@ -77,6 +77,11 @@ class DaskEngine:
 
 def _same(shard: BlockShard) -> BlockShard:
     return shard
+
+
+def _keep(shard: Any, make: Callable[[Any], Any], memory: float) -> KeptShard:
+    """What is kept on this worker; its own folder is removed also after it was killed."""
+    return KeptShard(shard, make, memory, need("distributed").get_worker().local_directory)
 
 
 def _add_up(shard: Any, function: Callable[..., Any], combine: Combine, arguments: tuple[Any, ...]) -> list[Node]:

@@ -134,10 +134,12 @@ class KeptShard:
         What is made of a block; it has ``nbytes``.
     memory : float
         The bytes that may be kept in memory.
+    place : str, optional
+        Where the temporary folder is made; by default where the system has its own.
     """
 
-    def __init__(self, shard: Shard, make: Callable[[Any], Any], memory: float):
-        self.shard, self.make = shard, make
+    def __init__(self, shard: Shard, make: Callable[[Any], Any], memory: float, place: str | None = None):
+        self.shard, self.make, self._place = shard, make, place
         self._kept: dict[int, Any] = {}
         self._folder: Path | None = None
         left = memory
@@ -165,7 +167,7 @@ class KeptShard:
         """Put something into the folder; False if there is no room."""
         try:
             if self._folder is None:
-                self._folder = Path(mkdtemp(prefix="discbayes-"))
+                self._folder = Path(mkdtemp(prefix="discbayes-", dir=self._place))
                 finalize(self, rmtree, self._folder, ignore_errors=True)
             with self._file(number).open("wb") as file:
                 pickle.dump(made, file, protocol=pickle.HIGHEST_PROTOCOL)

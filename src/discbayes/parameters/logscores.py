@@ -104,8 +104,8 @@ class LogScores:
     @property
     def nbytes(self) -> int:
         """The memory that the rows take."""
-        kept = (self.codes, self.y, self.weight, self.group_start, self._starts, self._entries)
-        return sum(array.nbytes for array in kept)
+        kept = (self.codes, self.y, self.weight, self.group_start, self._starts, self._entries, self._inside)
+        return sum(array.nbytes for array in kept if array is not None)
 
     @property
     def class_weights(self) -> np.ndarray:
