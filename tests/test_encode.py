@@ -519,7 +519,7 @@ def test_a_million_identifiers_are_refused_soon():
     frame = pl.DataFrame({"id": np.arange(10**6).astype(str)})
     started = time.perf_counter()
     refused("'id' looks like free text.*1000000 distinct", frame, y=np.zeros(10**6))
-    assert time.perf_counter() - started < 10
+    assert time.perf_counter() - started < 60  # a second, and hours if it grew with the square
 
 
 # The class

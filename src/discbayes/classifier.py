@@ -42,6 +42,7 @@ from discbayes.network import Structure, Tables
 from discbayes.parameters import HYBRID, PARAMETERS
 from discbayes.passes import Passes, over_batches, rows_of_classes
 from discbayes.search import STRUCTURES
+from discbayes.search.base import Search
 from discbayes.streams import is_source
 
 
@@ -220,7 +221,12 @@ class BayesNetClassifier(Explaining, Incremental, Passes, ClassifierMixin, BaseE
             warnings.warn(
                 f"y has one class only, {data.domain.target.values[0]!r}: it is all that can be predicted", stacklevel=3
             )
-        tallies = self._tallies_of_fit(data, context)
+        try:
+            tallies = self._tallies_of_fit(data, context)
+        except KeyboardInterrupt:
+            if not isinstance(self._learners()[0], Search):
+                raise
+            tallies, context = None, replace(context, interrupted=True)
         if tallies is None:
             return self._learn(data, classes, context), None
         return self._learn_from(tallies, classes, context), tallies

@@ -13,13 +13,17 @@ from discbayes.engine.progress import Progress
 
 @dataclass(frozen=True)
 class Context:
-    """The random generator, the number of threads, the progress display and the trace of one run."""
+    """The random generator, the number of threads, the progress display and the trace of one run.
+
+    A run that was ``interrupted`` already, as the rows were counted, searches no more.
+    """
 
     rng: np.random.Generator = field(default_factory=lambda: np.random.default_rng(0))
     n_jobs: int | None = None
     progress: Progress = field(default_factory=Progress)
     history: list[dict[str, Any]] = field(default_factory=list)
     started: float = field(default_factory=time.perf_counter)
+    interrupted: bool = False
 
     def record(self, **step: Any) -> None:
         """Add a step to the trace, with the seconds since the start, and show it where steps are shown."""

@@ -74,6 +74,7 @@ class Search(SharedSettings):
         rows = data if self._takes(data) else all_rows(data, type(self).__name__)
         run = Run(self, rows, counts, context)
         try:
+            run.check()
             self._search(run)
         except (KeyboardInterrupt, SearchStopped) as stop:
             why = str(stop) or "interrupted"
@@ -117,7 +118,7 @@ class Run:
         self.structure = self.limits.start
         self.evaluations = 0
         self._callback = search.callback
-        self._outer, self._interrupted = outer, False
+        self._outer, self._interrupted = outer, context.interrupted
         self.started: float = time.perf_counter() if outer is None else outer.started
         self._seconds = search.max_time
 
