@@ -29,8 +29,8 @@ function start() {
   // What is not laid out yet takes about the room that it will need, so that the scroll bar does not jump.
   function reserve() {
     for (const section of document.querySelectorAll(".large > section")) {
-      const lines = section.querySelectorAll("tr, .settings > div").length + 12 * section.querySelectorAll("figure").length / 3;
-      section.style.containIntrinsicHeight = `auto ${15 + 2 * lines}rem`;
+      const lines = section.querySelectorAll("tr, .settings > div").length + 4 * section.querySelectorAll("figure").length;
+      section.style.containIntrinsicHeight = `${15 + 2 * lines}rem`;
     }
   }
 
@@ -244,7 +244,8 @@ function start() {
       line.append("There is one class only, and nothing to weigh it against.");
       return;
     }
-    line.append("Log odds of ", named(model.classes[c]), " against the rest: ", make("b", {}, signed(odds)));
+    const name = make("bdi", { title: model.classes[c] }, shortened(model.classes[c], 60));
+    line.append("Log odds of ", name, " against the rest: ", make("b", {}, signed(odds)));
     line.append(`, which is ${percent(posterior[c])}. They are the sum of:`);
     const items = contributions.items.map((item) => ({ ...item, value: item.values[c] }));
     items.sort((a, b) => Math.abs(b.value) - Math.abs(a.value));
