@@ -54,7 +54,7 @@ from discbayes.parameters.parameterization import Softmax
 from discbayes.parameters.problem import Problem
 from discbayes.scores import ConditionalInformation
 from discbayes.search import KDB, Branching, GreedyEdges, HillClimb, OrderBased, SpanningTree
-from discbayes.streams import BLOCK_ROWS_ON_DISK, encode_source
+from discbayes.streams import encode_source
 
 N_ROWS = 200_000
 
@@ -498,7 +498,6 @@ def test_codes_on_disk_are_blocks(tmp_path):
     encoder = FrameEncoder()
     data = encoder.fit_transform(frame.drop(columns=["y", "w"]), frame["y"].to_numpy(), frame["w"].to_numpy())
     halves = iter([frame[:30_000], frame[30_000:]])
-    assert data_blocks.ROWS_OF_BLOCK == BLOCK_ROWS_ON_DISK
     with encode_source(halves, FrameEncoder(), "y", "w", folder=tmp_path)[1] as spilled:
         for name in ("tan-fcll", "ghc"):
             assert_same_model(learn(data, *COUNTING[name]), learn(Blocks(spilled), *COUNTING[name]))

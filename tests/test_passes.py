@@ -16,7 +16,6 @@ from discbayes.data import blocks as data_blocks
 from discbayes.parameters import HYBRID, PARAMETERS, MaximumAPosteriori, WeightedCCBN
 from discbayes.search import KDB, STRUCTURES, FixedStructure, SpanningTree
 from discbayes.streams import limits as stream_limits
-from discbayes.streams import spill
 from discbayes.streams.limits import bytes_of
 
 pa = pytest.importorskip("pyarrow")
@@ -85,7 +84,6 @@ def folder(frame, tmp_path_factory):
 @pytest.fixture
 def small_blocks(monkeypatch):
     """Blocks of so few rows that small tables have several."""
-    monkeypatch.setattr(spill, "BLOCK_ROWS_ON_DISK", 512)
     monkeypatch.setattr(data_blocks, "ROWS_OF_BLOCK", 512)
     monkeypatch.setattr(stream_limits, "MOST_ROWS", 512)
 

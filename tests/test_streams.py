@@ -19,8 +19,9 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from discbayes.data import EqualFrequencyDiscretizer, FrameEncoder
+from discbayes.data.blocks import ROWS_OF_BLOCK
 from discbayes.datasets import load_dataset
-from discbayes.streams import BLOCK_ROWS_ON_DISK, batches_of, encode_source, is_source
+from discbayes.streams import batches_of, encode_source, is_source
 from discbayes.streams.files import CsvFormat
 
 
@@ -369,7 +370,7 @@ def test_csv_formats(tmp_path):
 
 def test_blocks_do_not_depend_on_batches():
     rng = np.random.default_rng(0)
-    n = BLOCK_ROWS_ON_DISK + 1234
+    n = ROWS_OF_BLOCK + 1234
     X, y = rng.integers(0, 5, (n, 3)), rng.integers(0, 3, n)
     expected = in_memory(X, y)[1]
     contents = []
@@ -378,9 +379,9 @@ def test_blocks_do_not_depend_on_batches():
         with spilled:
             assert len(spilled) == 2
             first, last = spilled.block(0), spilled.block(1)
-            assert (first.n_samples, last.n_samples) == (BLOCK_ROWS_ON_DISK, 1234)
-            np.testing.assert_array_equal(first.codes, expected.codes[:, :BLOCK_ROWS_ON_DISK])
-            np.testing.assert_array_equal(last.codes, expected.codes[:, BLOCK_ROWS_ON_DISK:])
+            assert (first.n_samples, last.n_samples) == (ROWS_OF_BLOCK, 1234)
+            np.testing.assert_array_equal(first.codes, expected.codes[:, :ROWS_OF_BLOCK])
+            np.testing.assert_array_equal(last.codes, expected.codes[:, ROWS_OF_BLOCK:])
             assert first.codes.flags.c_contiguous
             assert first.y.dtype == expected.y.dtype
             contents.append(spilled.path.read_bytes())

@@ -40,7 +40,7 @@ from discbayes.incremental import Incremental
 from discbayes.learners import learner_of
 from discbayes.network import Structure, Tables
 from discbayes.parameters import HYBRID, PARAMETERS
-from discbayes.passes import Passes, over_batches, rows_of_classes
+from discbayes.passes import Passes, over_batches
 from discbayes.search import STRUCTURES
 from discbayes.search.base import Search
 from discbayes.streams import is_source
@@ -351,11 +351,7 @@ class BayesNetClassifier(Explaining, Incremental, Passes, ClassifierMixin, BaseE
         """The data with the class weights multiplied in."""
         if self.class_weight is None:
             return data
-        if isinstance(data, Blocks):
-            return data.with_class_weights(self._class_weights(classes, rows_of_classes(data)))
-        by_class = self._class_weights(classes, np.bincount(data.classes, minlength=data.n_classes))
-        weight = by_class[data.classes] * (1.0 if data.weight is None else data.weight)
-        return replace(data, weight=weight)
+        return data.with_class_weights(self._class_weights(classes, data.class_rows))
 
     def _class_weights(self, classes: np.ndarray, rows: np.ndarray) -> np.ndarray:
         """What a row of each class counts, where there are so many rows of each."""

@@ -5,7 +5,6 @@ from __future__ import annotations
 import warnings
 from collections.abc import Callable, Iterator
 from functools import wraps
-from operator import add
 from typing import Any, Self, TypeVar
 
 import numpy as np
@@ -154,12 +153,3 @@ def _as_wanted(rows: Spilled, learners: tuple[Any, Any], memory: int) -> Encoded
     blocks = Blocks(rows, memory=memory)
     foreign = [learner for learner in learners if not type(learner).__module__.startswith("discbayes.")]
     return blocks.in_memory(type(foreign[0]).__name__) if foreign else blocks
-
-
-def rows_of_classes(blocks: Blocks) -> np.ndarray:
-    """The number of rows of each class."""
-    return blocks.map_reduce(_rows_of_classes, add)
-
-
-def _rows_of_classes(data: Encoded, n_jobs: int | None = None) -> np.ndarray:
-    return np.bincount(data.classes, minlength=data.n_classes)

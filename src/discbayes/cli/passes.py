@@ -17,11 +17,11 @@ from discbayes.cli.console import UserError, complain
 from discbayes.cli.models import features_of, text_columns
 from discbayes.cli.sources import Source
 from discbayes.cli.spelling import as_text
-from discbayes.cli.tables import GAPS, delimiter_hint, has_known_ending
+from discbayes.cli.tables import delimiter_hint, has_known_ending
 from discbayes.engine import Progress
 from discbayes.streams import Pace, bytes_of, csv_types
 from discbayes.streams.batches import Batch
-from discbayes.streams.files import CsvFormat, FileSource
+from discbayes.streams.files import GAPS, CsvFormat, FileSource
 from discbayes.streams.limits import Limits
 
 LARGE = 1 << 28  # bytes of a file that is not read as a whole

@@ -13,9 +13,8 @@ from typing import Any
 
 from discbayes._leaves import need
 from discbayes.cli.console import UserError
+from discbayes.streams.files import FALSE, TRUE
 
-TRUE = ("true", "True", "TRUE")
-FALSE = ("false", "False", "FALSE")
 _BOOLEANS = {**dict.fromkeys(TRUE, "True"), **dict.fromkeys(FALSE, "False")}
 _DECIMAL = re.compile(r"-?(0|[1-9][0-9]*)\.[0-9]+")
 

@@ -16,10 +16,10 @@ from typing import IO, Any
 
 from discbayes._leaves import need
 from discbayes.cli.console import UserError, listed
-from discbayes.cli.spelling import FALSE, TRUE, as_text
+from discbayes.cli.spelling import as_text
 from discbayes.io.files import write_atomically
+from discbayes.streams.files import FALSE, GAPS, TRUE
 
-GAPS = ("", "NA", "N/A", "NaN", "nan", "null", "NULL", "None")
 DELIMITERS = (",", ";", "\t")
 LONGEST_HEADER = 1 << 20  # bytes
 

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 from itertools import combinations
-from operator import add
 
 import numpy as np
 
@@ -73,11 +72,7 @@ class Tallies(Counted):
     @classmethod
     def of_features(cls, data: Encoded | Blocks, n_jobs: int | None = None) -> Tallies:
         """Count the features alone."""
-        if isinstance(data, Blocks):
-            rows, weighted = data.map_reduce(_rows_of_classes, add, n_jobs=n_jobs), data.weighted
-        else:
-            rows, weighted = _rows_of_classes(data), data.weight is not None
-        return cls(data.domain, rows, count(data, n_jobs), weighted=weighted)
+        return cls(data.domain, data.class_rows, count(data, n_jobs), weighted=data.weighted)
 
     def with_rows(self, data: Encoded | Blocks, n_jobs: int | None = None) -> Tallies:
         """The same counts of more rows; the domain of those may have grown."""
@@ -219,10 +214,6 @@ class Tallies(Counted):
             else FamilyCounts(families.layout, class_count, _times(families.cells, by_class)),
             weighted=True,
         )
-
-
-def _rows_of_classes(data: Encoded, n_jobs: int | None = None) -> np.ndarray:
-    return np.bincount(data.classes, minlength=data.n_classes)
 
 
 def _times(cells: np.ndarray, by_class: np.ndarray) -> np.ndarray:

@@ -8,7 +8,7 @@ more rows than one block is worked on in the same blocks wherever the order of a
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from functools import cached_property
 from math import inf
 from operator import add
@@ -139,8 +139,7 @@ class WeightedRows:
 
     def block(self, number: int) -> Encoded:
         """A block of rows."""
-        rows = self.source.block(number)
-        return replace(rows, weight=self.by_class[rows.classes] * (1.0 if rows.weight is None else rows.weight))
+        return self.source.block(number).with_class_weights(self.by_class)
 
     def part(self, first: int, last: int) -> WeightedRows:
         """Some of the blocks, where the source can be divided."""
@@ -278,7 +277,7 @@ class Kept:
 
 
 def _class_rows(data: Encoded, n_jobs: int | None) -> np.ndarray:
-    return np.bincount(data.classes, minlength=data.n_classes)
+    return data.class_rows
 
 
 def in_blocks(data: Encoded | Blocks) -> Encoded | Blocks:

@@ -10,7 +10,7 @@ Conventions, stated once and used everywhere:
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from itertools import pairwise
 from typing import Any
@@ -185,3 +185,17 @@ class Encoded:
         if self.y is None:
             raise ValueError("this data has no class column, and learning needs one")
         return self.y
+
+    @property
+    def class_rows(self) -> np.ndarray:
+        """The number of rows of each class, without weights."""
+        return np.bincount(self.classes, minlength=self.n_classes)
+
+    @property
+    def weighted(self) -> bool:
+        """Whether rows have weights."""
+        return self.weight is not None
+
+    def with_class_weights(self, by_class: np.ndarray) -> Encoded:
+        """The same rows, each counted by the weight of its class too."""
+        return replace(self, weight=by_class[self.classes] * (1.0 if self.weight is None else self.weight))

@@ -7,10 +7,9 @@ the size of the batches has no influence on anything that comes out.
 from discbayes.streams.limits import bytes_of
 from discbayes.streams.passes import Pace, batches_of, csv_types, encode_source
 from discbayes.streams.sources import is_source
-from discbayes.streams.spill import BLOCK_ROWS_ON_DISK, Spilled
+from discbayes.streams.spill import Spilled
 
 __all__ = [
-    "BLOCK_ROWS_ON_DISK",
     "Pace",
     "Spilled",
     "batches_of",

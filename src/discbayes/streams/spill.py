@@ -13,10 +13,10 @@ from typing import IO, Any
 
 import numpy as np
 
+from discbayes.data import blocks
 from discbayes.data.domain import Domain, Encoded, code_dtype
 from discbayes.streams.workspace import Workspace
 
-BLOCK_ROWS_ON_DISK = 1 << 16
 _ALIGNED = 64
 
 
@@ -33,11 +33,11 @@ class BlockLayout:
     @property
     def n_blocks(self) -> int:
         """The number of blocks."""
-        return -(-self.n_rows // BLOCK_ROWS_ON_DISK)
+        return -(-self.n_rows // blocks.ROWS_OF_BLOCK)
 
     def rows(self, block: int) -> int:
         """The number of rows of a block."""
-        return min(BLOCK_ROWS_ON_DISK, self.n_rows - block * BLOCK_ROWS_ON_DISK)
+        return min(blocks.ROWS_OF_BLOCK, self.n_rows - block * blocks.ROWS_OF_BLOCK)
 
     def sections(self, rows: int) -> tuple[int, int, int]:
         """Where, in a block of so many rows, the classes and the weights begin, and where it ends."""
@@ -47,7 +47,7 @@ class BlockLayout:
 
     def offset(self, block: int) -> int:
         """Where a block begins."""
-        return block * self.sections(BLOCK_ROWS_ON_DISK)[2]
+        return block * self.sections(blocks.ROWS_OF_BLOCK)[2]
 
     @property
     def size(self) -> int:
@@ -105,7 +105,7 @@ class BlockWriter:
         if not self._held:
             return
         layout, size = self._layout, self._held
-        block, first = divmod(self.n_rows, BLOCK_ROWS_ON_DISK)
+        block, first = divmod(self.n_rows, blocks.ROWS_OF_BLOCK)
         rows, start = layout.rows(block), layout.offset(block)
         classes, weights, _ = layout.sections(rows)
         step = layout.dtype.itemsize
