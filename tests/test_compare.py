@@ -219,7 +219,7 @@ def test_an_interrupted_run_goes_on_to_the_same_table(tmp_path, found, no_page):
 
 def test_nothing_is_run_twice_and_methods_can_be_added(folder, monkeypatch, no_page):
     ran = []
-    monkeypatch.setattr(cells, "examine", lambda *all_of_it: ran.append(1) or 1 / 0)
+    monkeypatch.setattr(cells, "judge", lambda *all_of_it: ran.append(1) or 1 / 0)
     same = compare(X, Y, RECIPES, BASELINES, cv=N_FOLDS, missing=SHARES, folder=folder, name="rows")
     assert not ran
     assert same.methods == METHODS
