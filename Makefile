@@ -33,11 +33,10 @@ demo: $(VENV)/.demo ## create the environment, install, and compare methods on e
 	$(BIN)/discbayes compare breast-cancer --missing 10,30,50,70 --folder demo --fresh
 	$(RUN) examples/demo.py
 
-test: $(VENV)/.test ## install what the tests need and run them all, compiled and as plain Python
+test: $(VENV)/.test ## install what the tests need and run them all
 	$(RUN) -m pytest -n 2 $(TESTS)
-	$(MAKE) --no-print-directory test-uncompiled
 
-test-uncompiled: $(VENV)/.test ## run the tests with the compiler off
+test-uncompiled: $(VENV)/.test ## run the tests near the kernels once more with the compiler off, which checks indices
 	NUMBA_DISABLE_JIT=1 $(RUN) -m pytest -n 2 -p no:cacheprovider $(TESTS)
 
 lint: $(VENV)/.test ## formatting, lint, types, layers
