@@ -510,3 +510,12 @@ def test_every_class_of_the_fragments_has_a_rule(fitted, wine):
     used = {name for _, attributes in checked(html).elements for name in (attributes.get("class") or "").split()}
     unstyled = {"text", "guide", "grid", "shade-0"}  # marks, drawn by their attributes
     assert {name for name in used - unstyled if f".{name}" not in style} == set()
+
+
+def test_a_domain_that_was_given_says_so_in_place_of_how_numbers_are_cut():
+    iris = load_dataset("iris")
+    first = BayesNetClassifier("nb", "map").fit(iris.X, iris.y)
+    given = BayesNetClassifier("nb", "map", domains=first.network_.domain).fit(iris.X, iris.y)
+    assert "discretizer" in columns_html(first)
+    assert "discretizer" not in columns_html(given)
+    assert "were given" in columns_html(given)

@@ -9,7 +9,7 @@ import numpy as np
 
 from discbayes.calibration import Temperature
 from discbayes.classifier import BayesNetClassifier
-from discbayes.data import Variable
+from discbayes.data import Domain, Variable
 from discbayes.report.markup import name_html, number, table_html
 from discbayes.report.text import count_of, escaped, shortened
 
@@ -112,14 +112,23 @@ def _entries(clf: BayesNetClassifier) -> list[tuple[str, str, str]]:
         ("class", shortened(target.name, 48), _classes(target.labels)),
         ("structure", setting_text(clf.structure), "how the edges were found"),
         ("parameters", setting_text(clf.parameters), "how the tables were learned"),
-        ("discretizer", setting_text(clf.discretizer), _cutting(clf.discretizer)),
-        ("categorical", setting_text(clf.categorical), "which numeric columns are categories"),
+        *_columns_entries(clf),
         ("calibrate", *_calibration(clf)),
         ("class shares", _shares(clf.network_.prior), _origin(clf)),
     ]
     if isinstance(clf.domains, Mapping) and clf.domains:
         entries.append(("domains", setting_text(list(clf.domains)), "columns whose values were given"))
     return entries
+
+
+def _columns_entries(clf: BayesNetClassifier) -> list[tuple[str, str, str]]:
+    """What says which values columns have: a domain that was given, or how they were learned."""
+    if isinstance(clf.domains, Domain):
+        return [("domains", "of another classifier", "values, cut points and classes of all columns were given")]
+    return [
+        ("discretizer", setting_text(clf.discretizer), _cutting(clf.discretizer)),
+        ("categorical", setting_text(clf.categorical), "which numeric columns are categories"),
+    ]
 
 
 def _classes(labels: Sequence[str]) -> str:
