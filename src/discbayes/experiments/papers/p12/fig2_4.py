@@ -190,7 +190,7 @@ compares schedules on its USPS; here they are compared on spambase, with ten run
 DEVIATIONS = """P12 prints figures without numbers: only what its text says can be compared.
 
 **Figure 2.** See Table 1: the margin is better than the rate; annealing is better than greedy search with the rate,
-and equal with the margin. On mnist14 the five runs of SA-MM that are there lie within 0.04 points; those of SA-CR are
+and equal with the margin. On mnist14 the seven runs of SA-MM that are there lie within 0.23 points; those of SA-CR are
 missing.
 
 **Figure 3.** That annealing needs roughly an order of magnitude fewer evaluations where there are many features holds:
