@@ -125,7 +125,7 @@ class Incremental:
         else:
             self._refuse_other_classes(classes)
             present = np.array([before.counts.feature(i).sum() for i in range(before.n_features)])
-            encoder._adopt(before.domain, self.classes_)
+            encoder.use_domain(before.domain, self.classes_)
             encoder, data = more_rows(encoder, self._known_table(X), y, sample_weight, before.fixed_classes, present)
             tallies = before.with_rows(data, self.n_jobs)
         network = self._learn_from(tallies, encoder.classes_, context)

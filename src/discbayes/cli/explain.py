@@ -55,10 +55,7 @@ def configure(parser: ArgumentParser) -> None:
     )
     parser.add_argument("--format", choices=FORMATS, help="the form of the output (default: by its ending, or text)")
     parser.add_argument("-o", "--output", metavar="FILE", help="where it goes (default: stdout)")
-    options.add_unknown(parser)
-    options.add_draws(parser)
-    options.add_effort(parser)
-    options.add_reading(parser)
+    options.add_answering(parser)
     parser.set_defaults(finish=_finish)
 
 

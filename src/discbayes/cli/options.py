@@ -184,6 +184,14 @@ def add_effort(parser: ArgumentParser, workers: str = "threads") -> None:
     group.add_argument("--n-jobs", type=n_jobs, default=-1, metavar="N", help=f"{workers} (default: -1, all cores)")
 
 
+def add_answering(parser: ArgumentParser) -> None:
+    """What all commands share that let a saved model answer for rows of a table."""
+    add_unknown(parser)
+    add_draws(parser)
+    add_effort(parser)
+    add_reading(parser)
+
+
 def add_unknown(parser: ArgumentParser) -> None:
     """What to do with values that were not there in learning."""
     parser.add_argument(

@@ -31,10 +31,7 @@ def configure(parser: ArgumentParser) -> None:
     parser.add_argument("data", metavar="DATA", nargs="?", help="rows with classes to test on: a file or a data set")
     parser.add_argument("--target", metavar="COLUMN", help="the column with the classes (default: as the model has it)")
     parser.add_argument("-o", "--output", default=PAGE, metavar="FILE", help=f"the page to write (default: {PAGE})")
-    options.add_unknown(parser)
-    options.add_draws(parser)
-    options.add_effort(parser)
-    options.add_reading(parser)
+    options.add_answering(parser)
     parser.set_defaults(finish=_finish)
 
 

@@ -15,7 +15,7 @@ from discbayes.counts.counted import Counted, Visit
 from discbayes.counts.pairs import MEASURES, PairCounts, PairInformation, _as_matrices, count_pairs, known_logs
 from discbayes.counts.tables import Counts, FamilyCounts, count, count_families
 from discbayes.data.blocks import Blocks
-from discbayes.data.domain import Domain, Encoded
+from discbayes.data.domain import Domain, Encoded, OfDomain
 from discbayes.data.growing import difference, moved_codes
 from discbayes.engine import parallel_map
 from discbayes.kernels import saturated
@@ -25,7 +25,7 @@ MOST_CELLS = 100_000_000  # of all counts together: 800 MB
 
 
 @dataclass(frozen=True, eq=False)
-class Tallies(Counted):
+class Tallies(OfDomain, Counted):
     """Counts of the class and of each feature, and of what else the structure asks for: all pairs, or its families.
 
     Parameters
@@ -85,21 +85,6 @@ class Tallies(Counted):
         return self.grown(data.domain) + replace(new, fixed_classes=self.fixed_classes)
 
     # ---- as learners see data
-
-    @property
-    def cards(self) -> np.ndarray:
-        """The number of values of each feature."""
-        return self.domain.cards
-
-    @property
-    def n_classes(self) -> int:
-        """The number of classes."""
-        return self.domain.n_classes
-
-    @property
-    def n_features(self) -> int:
-        """The number of features."""
-        return len(self.domain.features)
 
     @property
     def n_samples(self) -> int:

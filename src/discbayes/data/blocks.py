@@ -16,7 +16,7 @@ from typing import Any, Protocol
 
 import numpy as np
 
-from discbayes.data.domain import Domain, Encoded
+from discbayes.data.domain import Domain, Encoded, OfDomain
 from discbayes.engine import Combine, Threads
 
 ROWS_OF_BLOCK = 1 << 16
@@ -147,7 +147,7 @@ class WeightedRows:
         return self if part is None else WeightedRows(part(first, last), self.by_class)
 
 
-class Blocks:
+class Blocks(OfDomain):
     """A table in codes, block by block; it stands where learners take an `Encoded`.
 
     Parameters
@@ -161,32 +161,13 @@ class Blocks:
     """
 
     def __init__(self, source: RowSource, engine: Engine | None = None, memory: int | None = None):
-        self.source, self.engine, self.memory = source, Threads() if engine is None else engine, memory
-
-    @property
-    def domain(self) -> Domain:
-        """What the codes mean."""
-        return self.source.domain
+        self.source, self.domain = source, source.domain
+        self.engine, self.memory = Threads() if engine is None else engine, memory
 
     @property
     def n_samples(self) -> int:
         """The number of rows."""
         return self.source.n_rows
-
-    @property
-    def n_features(self) -> int:
-        """The number of columns."""
-        return len(self.domain.features)
-
-    @property
-    def n_classes(self) -> int:
-        """The number of classes."""
-        return self.domain.n_classes
-
-    @property
-    def cards(self) -> np.ndarray:
-        """The number of values of each feature."""
-        return self.domain.cards
 
     @property
     def gaps(self) -> np.ndarray:

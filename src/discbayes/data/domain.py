@@ -140,8 +140,29 @@ def code_dtype(largest_card: int) -> type[np.unsignedinteger[Any]]:
     return np.uint16 if largest_card <= np.iinfo(np.uint16).max else np.uint32
 
 
+class OfDomain:
+    """Whatever has a domain, and what follows from it: codes of rows, in one piece or in blocks, and counts of them."""
+
+    domain: Domain
+
+    @property
+    def n_features(self) -> int:
+        """The number of columns."""
+        return len(self.domain.features)
+
+    @property
+    def n_classes(self) -> int:
+        """The number of classes."""
+        return self.domain.n_classes
+
+    @property
+    def cards(self) -> np.ndarray:
+        """The number of values of each feature."""
+        return self.domain.cards
+
+
 @dataclass(frozen=True)
-class Encoded:
+class Encoded(OfDomain):
     """A table in codes (see the conventions at the top of this module)."""
 
     codes: np.ndarray
@@ -153,21 +174,6 @@ class Encoded:
     def n_samples(self) -> int:
         """The number of rows."""
         return int(self.codes.shape[1])
-
-    @property
-    def n_features(self) -> int:
-        """The number of columns."""
-        return int(self.codes.shape[0])
-
-    @property
-    def n_classes(self) -> int:
-        """The number of classes."""
-        return self.domain.n_classes
-
-    @property
-    def cards(self) -> np.ndarray:
-        """The number of values of each feature."""
-        return self.domain.cards
 
     def take(self, rows: np.ndarray) -> Encoded:
         """Some of the rows, by position or by a mask."""

@@ -104,10 +104,11 @@ class FrameEncoder:
     def from_domain(cls, domain: Domain, unknown: str = "marginalize", n_jobs: int | None = None) -> FrameEncoder:
         """An encoder that is ready to `transform`, for a domain that was learned before."""
         encoder = cls(unknown=unknown, n_jobs=n_jobs)
-        encoder._adopt(domain, np.array(domain.target.values))
+        encoder.use_domain(domain, np.array(domain.target.values))
         return encoder
 
-    def _adopt(self, domain: Domain, classes: np.ndarray) -> None:
+    def use_domain(self, domain: Domain, classes: np.ndarray) -> None:
+        """Be ready to `transform` by a domain that was learned elsewhere."""
         self.domain_ = domain
         self.classes_ = classes
         self.kept_rows_ = None
@@ -134,7 +135,7 @@ class FrameEncoder:
         """Learn the domain from rows that all count, unless it is given; returns the class codes of the rows."""
         if isinstance(self.domains, Domain):
             text = labels.dtype.kind == "O"
-            self._adopt(self.domains, np.array(self.domains.target.values, dtype=object if text else None))
+            self.use_domain(self.domains, np.array(self.domains.target.values, dtype=object if text else None))
             self._check_columns(table)
             return self.class_codes(labels)
         classes, codes = classes_and_codes(labels)
@@ -157,7 +158,7 @@ class FrameEncoder:
         """Take variables that were learned from a table, with the number of gaps in each, as the domain."""
         if self.missing == "value":
             features = [replace(v, missing_value=bool(gap)) for v, gap in zip(features, gaps, strict=True)]
-        self._adopt(Domain(tuple(features), target), classes)
+        self.use_domain(Domain(tuple(features), target), classes)
 
     def select_rows(
         self, table: Table, y: Any, sample_weight: Any

@@ -101,7 +101,7 @@ def first_rows(encoder: FrameEncoder, table: Table, y: Any, sample_weight: Any, 
         if isinstance(encoder.domains, Domain):
             _refuse_other_classes(known, encoder.domain_)
         else:
-            encoder._adopt(_with_classes(encoder.domain_, known), known)
+            encoder.use_domain(_with_classes(encoder.domain_, known), known)
     _warn_of_no_cuts(encoder, rows.n_rows)
     return Encoded(_codes(encoder, rows), encoder.domain_, encoder.class_codes(labels), weight)
 
@@ -121,7 +121,7 @@ def more_rows(
         classes = _more_classes(classes, labels)
         domain = _with_classes(domain, classes)
     grown = copy(encoder)
-    grown._adopt(domain, classes)
+    grown.use_domain(domain, classes)
     return grown, Encoded(_codes(grown, rows), domain, grown.class_codes(labels), weight)
 
 

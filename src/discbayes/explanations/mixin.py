@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -24,12 +24,8 @@ class Explaining:
     classes_: np.ndarray
     unknown: str
     _encoder: FrameEncoder
-
-    def _beliefs(self, class_prior: Sequence[float] | None = None) -> Beliefs:
-        raise NotImplementedError
-
-    def _codes(self, X: Any) -> np.ndarray:
-        raise NotImplementedError
+    _beliefs: Callable[[Sequence[float] | None], Beliefs]
+    _codes: Callable[[Any], np.ndarray]
 
     def explain(self, X: Any, against: Any = None, class_prior: Sequence[float] | None = None) -> Explanation:
         """What each known value of a row adds to the log odds of each class.

@@ -183,7 +183,7 @@ def _restore(model: dict[str, Any]) -> tuple[BayesNetClassifier, list[str]]:
     classifier = BayesNetClassifier(**settings)
     network = BayesNet(domain, tables, classifier.max_factor_size, classifier.n_draws, classifier.n_jobs)
     encoder = FrameEncoder.from_domain(domain, classifier.unknown, classifier.n_jobs)
-    encoder._adopt(domain, classes)
+    encoder.use_domain(domain, classes)
     calibration = _unpack_calibration(model["calibration"], domain) if "calibration" in model else None
     tallies = unpack_tallies(model["tallies"], domain) if "tallies" in model else None
     classifier._adopt(encoder, network, calibration, tallies)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Iterator
-from contextlib import suppress
+from contextlib import ExitStack, suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -79,21 +79,25 @@ def encode_source(
     reader = _reader(source, target, weight, csv, limits)
     discretizer = _own_discretizer(encoder)
     said = progress or Progress()
-    space = Workspace(folder)
-    spool = Spool(space) if reader.source.once else None
-    try:
+    with ExitStack() as made:  # whatever ends it, but for success, takes the files away
+        space = Workspace(folder)
+        made.callback(space.close)
+        spool = Spool(space) if reader.source.once else None
+        if spool is not None:
+            made.callback(_close_quietly, spool)
         learned = _first_pass(reader, encoder, discretizer, spool, said)
         if isinstance(encoder.domains, Domain):
-            encoder._adopt(encoder.domains, learned.classes)
+            encoder.use_domain(encoder.domains, learned.classes)
         else:
             encoder.adopt(learned.features, learned.gaps, learned.target, learned.classes)
-        return encoder, _second_pass(reader, encoder, learned, spool, space, said)
-    except BaseException:
-        if spool is not None:
-            with suppress(OSError):
-                spool.close()
-        space.close()
-        raise
+        spilled = _second_pass(reader, encoder, learned, spool, space, said)
+        made.pop_all()
+    return encoder, spilled
+
+
+def _close_quietly(spool: Spool) -> None:
+    with suppress(OSError):
+        spool.close()
 
 
 def batches_of(

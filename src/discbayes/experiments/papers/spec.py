@@ -1,4 +1,4 @@
-"""What an experiment says of itself, and how published figures stand beside ours."""
+"""What an experiment says of itself, in one declaration."""
 
 from __future__ import annotations
 
@@ -23,7 +23,6 @@ PAPERS = {
     "P13": "Peharz, Tschiatschek and Pernkopf (2013), The most generative maximum margin Bayesian networks, ICML",
     "ours": "an experiment of this project",
 }
-WORSE, BETTER = "▼", "▲"
 
 
 @dataclass(frozen=True)

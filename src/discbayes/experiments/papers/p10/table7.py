@@ -8,7 +8,16 @@ from statistics import fmean
 
 from discbayes.experiments.blocks import Block, Table, Text
 from discbayes.experiments.metrics import binomial_error
-from discbayes.experiments.papers.figures import Figures, beside, beside_store, figure_text, read_figures, runs_text
+from discbayes.experiments.papers.figures import (
+    BETTER,
+    WORSE,
+    Figures,
+    beside,
+    beside_store,
+    figure_text,
+    read_figures,
+    runs_text,
+)
 from discbayes.experiments.papers.p10.shared import (
     BY_SIZE,
     FIXED,
@@ -23,7 +32,7 @@ from discbayes.experiments.papers.p10.shared import (
     average,
     tasks_of,
 )
-from discbayes.experiments.papers.spec import BETTER, WORSE, Experiment
+from discbayes.experiments.papers.spec import Experiment
 from discbayes.experiments.store import Result, Store
 from discbayes.experiments.tasks import Task
 

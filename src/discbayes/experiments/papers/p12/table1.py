@@ -5,13 +5,11 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from discbayes.experiments.blocks import Block
-from discbayes.experiments.papers.figures import beside, how_many, read_figures
+from discbayes.experiments.papers.figures import beside, how_many
 from discbayes.experiments.papers.p12.shared import (
+    COLUMNS,
     METRICS,
-    MNIST,
-    OTHER_USPS,
     PROTOCOL,
-    SPAM,
     STORE,
     STRUCTURES,
     TOLERANCE,
@@ -20,14 +18,13 @@ from discbayes.experiments.papers.p12.shared import (
     best_accuracies,
     difference_table,
     other_usps,
+    p12_figures,
     p12_tasks,
 )
 from discbayes.experiments.papers.spec import Experiment
 from discbayes.experiments.store import Store
 
-COLUMNS = (MNIST, SPAM)
-# The third column is the set of 11,000 images, which cannot be had.
-PUBLISHED = read_figures(
+PUBLISHED = p12_figures(
     """
 NB        83.73 89.87 87.10
 TAN-CMI   91.28 92.86 91.90
@@ -35,11 +32,10 @@ TAN-HC-CR 92.63 92.08 93.07
 TAN-HC-MM 93.15 93.43 95.40
 TAN-SA-CR 92.66 93.52 94.07
 TAN-SA-MM 93.30 93.26 95.46
-""",
-    (*COLUMNS, OTHER_USPS),
+"""
 )
 # The standard deviations beside them.
-ERRORS = read_figures(
+ERRORS = p12_figures(
     """
 NB        0.37 0.63 0.61
 TAN-CMI   0.28 0.54 0.50
@@ -47,8 +43,7 @@ TAN-HC-CR 0.26 0.56 0.46
 TAN-HC-MM 0.25 0.52 0.38
 TAN-SA-CR 0.26 0.51 0.43
 TAN-SA-MM 0.25 0.52 0.38
-""",
-    (*COLUMNS, OTHER_USPS),
+"""
 )
 P13_USPS = {("TAN-CMI", USPS): 91.20}
 PAIRS = {

@@ -5,14 +5,12 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from discbayes.experiments.blocks import Block
-from discbayes.experiments.papers.figures import beside, how_many, read_figures
+from discbayes.experiments.papers.figures import beside, how_many
 from discbayes.experiments.papers.p12.shared import (
+    COLUMNS,
     EARLY,
     METRICS,
-    MNIST,
-    OTHER_USPS,
     PROTOCOL,
-    SPAM,
     STORE,
     STRUCTURES,
     TOLERANCE,
@@ -22,6 +20,7 @@ from discbayes.experiments.papers.p12.shared import (
     best_accuracies,
     difference_table,
     other_usps,
+    p12_figures,
     p12_tasks,
 )
 from discbayes.experiments.papers.p12.svm import SVM, SVM_PROTOCOL, svm_tasks
@@ -29,9 +28,7 @@ from discbayes.experiments.papers.spec import Experiment
 from discbayes.experiments.store import Store
 from discbayes.experiments.tasks import Task
 
-COLUMNS = (MNIST, SPAM)
-# The third column is the set of 11,000 images, which cannot be had.
-PUBLISHED = read_figures(
+PUBLISHED = p12_figures(
     """
 NB        91.73 94.39 94.80
 TAN-CMI   94.13 93.91 95.50
@@ -40,11 +37,10 @@ TAN-HC-MM 95.20 94.21 96.23
 TAN-SA-CR 94.82 94.26 96.10
 TAN-SA-MM 95.25 94.47 96.40
 SVM       96.40 94.57 97.86
-""",
-    (*COLUMNS, OTHER_USPS),
+"""
 )
 # The standard deviations beside them.
-ERRORS = read_figures(
+ERRORS = p12_figures(
     """
 NB        0.28 0.48 0.41
 TAN-CMI   0.24 0.50 0.38
@@ -53,8 +49,7 @@ TAN-HC-MM 0.21 0.49 0.35
 TAN-SA-CR 0.22 0.49 0.35
 TAN-SA-MM 0.21 0.48 0.35
 SVM       0.19 0.47 0.26
-""",
-    (*COLUMNS, OTHER_USPS),
+"""
 )
 P13_USPS = {("TAN-CMI", USPS): 95.98, (SVM, USPS): 91.80}
 GAINS = {structure: (f"{structure}-MM", f"{structure}-ML") for structure in STRUCTURES}

@@ -7,7 +7,8 @@ from collections.abc import Sequence
 import numpy as np
 
 from discbayes.experiments.blocks import Block, Table, Text
-from discbayes.experiments.papers.spec import BETTER, WORSE, Experiment
+from discbayes.experiments.papers.figures import BETTER, WORSE
+from discbayes.experiments.papers.spec import Experiment
 from discbayes.experiments.papers.z17 import shared
 from discbayes.experiments.statistics import WinDrawLoss, p_text, win_draw_loss
 from discbayes.experiments.store import Store

@@ -6,7 +6,8 @@ from collections.abc import Sequence
 from itertools import product
 
 from discbayes.experiments.blocks import Block, Table, Text
-from discbayes.experiments.papers.spec import BETTER, WORSE, Experiment
+from discbayes.experiments.papers.figures import BETTER, WORSE
+from discbayes.experiments.papers.spec import Experiment
 from discbayes.experiments.papers.z17 import curves, shared
 from discbayes.experiments.papers.z17.table4 import TOLERANCE, marked_counts
 from discbayes.experiments.statistics import WinDrawLoss
