@@ -18,7 +18,7 @@ $(RUN):
 	$(RUN) -m pip install --quiet --upgrade pip
 
 $(VENV)/.demo: pyproject.toml | $(RUN)
-	$(RUN) -m pip install --quiet --editable '.[cli,plot]'
+	$(RUN) -m pip install --quiet --editable '.[cli,plot]' pandas  # frames in the examples of the README
 	@touch $@
 
 $(VENV)/.test: pyproject.toml | $(RUN)

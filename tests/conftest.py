@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 import os
 import sys
 import urllib.error
@@ -10,6 +11,7 @@ from pathlib import Path
 import numba
 import pytest
 
+from discbayes.cli import main
 from discbayes.datasets import openml
 
 sys.path.insert(0, str(Path(__file__).parent))
@@ -49,3 +51,18 @@ def isolated(monkeypatch, tmp_path):
     monkeypatch.delenv("DISCBAYES_DATA", raising=False)
     monkeypatch.setenv("DISCBAYES_CACHE", str(tmp_path / "cache"))
     monkeypatch.setattr(openml, "open_url", no_network)
+
+
+@pytest.fixture
+def run(capsys, monkeypatch):
+    """Run the command line, with lines typed in: the exit code, stdout and stderr."""
+
+    def call(*arguments, typed=""):
+        monkeypatch.setattr(sys, "stdin", io.StringIO(typed))
+        try:
+            code = main([str(argument) for argument in arguments])
+        except SystemExit as stop:
+            code = stop.code
+        return code, *capsys.readouterr()
+
+    return call

@@ -22,17 +22,6 @@ from discbayes.datasets import openml
 
 
 @pytest.fixture
-def run(capsys):
-    """Run the command line: the exit code, stdout and stderr."""
-
-    def call(*arguments):
-        code = main([str(argument) for argument in arguments])
-        return code, *capsys.readouterr()
-
-    return call
-
-
-@pytest.fixture
 def usage(capsys):
     """Run the command line with wrong usage: stderr."""
 

@@ -30,21 +30,6 @@ SMOKER = Variable("smoker", "boolean", (False, True))
 NASTY = "<b>\x1b[31m\"x\"='1'</b>"
 
 
-@pytest.fixture
-def run(capsys, monkeypatch):
-    """Run the command line, with lines typed in: the exit code, stdout and stderr."""
-
-    def call(*arguments, typed=""):
-        monkeypatch.setattr(sys, "stdin", io.StringIO(typed))
-        try:
-            code = main([str(argument) for argument in arguments])
-        except SystemExit as stop:
-            code = stop.code
-        return code, *capsys.readouterr()
-
-    return call
-
-
 @pytest.fixture(scope="module")
 def folder(tmp_path_factory):
     """Models of iris, of breast cancer and of a table with all kinds of columns, with their tables."""

@@ -16,15 +16,6 @@ from discbayes.streams import limits
 
 
 @pytest.fixture
-def run(capsys):
-    def call(*arguments):
-        code = main([str(argument) for argument in arguments])
-        return code, *capsys.readouterr()
-
-    return call
-
-
-@pytest.fixture
 def small_batches(monkeypatch):
     monkeypatch.setattr(limits, "MOST_ROWS", 512)
 

@@ -5,21 +5,6 @@ from __future__ import annotations
 import pytest
 
 from discbayes import GreedyEdges, load, recipes
-from discbayes.cli import main
-
-
-@pytest.fixture
-def run(capsys):
-    """Run the command line: the exit code, stdout and stderr."""
-
-    def call(*arguments):
-        try:
-            code = main([str(argument) for argument in arguments])
-        except SystemExit as stop:
-            code = stop.code
-        return code, *capsys.readouterr()
-
-    return call
 
 
 def test_all_recipes_are_listed(run):
