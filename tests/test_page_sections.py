@@ -30,10 +30,11 @@ from discbayes.report.curves import (
     thinned,
 )
 from discbayes.report.evaluation import class_codes, class_figures, confusion_counts, evaluation_html
-from discbayes.report.history import history_html, parts
+from discbayes.report.history import history_html
 from discbayes.report.markup import aligned, number, per_cent
 from discbayes.report.svg import Axis, Chart
 from discbayes.search import KDB, Annealing, GreedyEdges, HillClimb, OrderBased, SuperParent
+from discbayes.traces import stages
 
 HOSTILE = [
     "<img src=x onerror=alert(1)>",
@@ -393,7 +394,7 @@ def test_every_learner_has_its_history_shown(structure, parameters, kinds):
     cancer = load_dataset("breast-cancer")
     clf = BayesNetClassifier(structure, parameters, calibrate=None, random_state=0)
     clf.fit(cancer.X.iloc[::3, :12], cancer.y[::3])
-    assert [part.kind for part in parts(clf.history_)] == kinds
+    assert [stage.kind for stage in stages(clf.history_)] == kinds
     html = history_html(clf)
     page = checked(html)
     assert bool(html) is bool(kinds)
@@ -403,7 +404,7 @@ def test_every_learner_has_its_history_shown(structure, parameters, kinds):
         best = max((step for step in clf.history_ if "edge" in step), key=lambda step: step["score"])
         assert "{} → {}".format(*best["edge"]) in page.text
     if "move" in kinds or "abandoned" in kinds:
-        last = [part for part in parts(clf.history_) if part.kind in ("move", "abandoned")][-1]
+        last = [stage for stage in stages(clf.history_) if stage.kind in ("move", "abandoned")][-1]
         assert aligned([last.scores[-1]])[0] in page.text
 
 
@@ -411,7 +412,7 @@ def test_a_new_count_of_iterations_is_a_new_part(wine):
     X = wine.X.mask(np.random.default_rng(0).random(wine.X.shape) < 0.1)
     clf = BayesNetClassifier("tan", MaximumLikelihood(gaps="em")).fit(X, wine.y)
     steps = [*clf.history_, {"iteration": 1, "score": 2.0}, {"iteration": 2, "score": 3.0}]
-    assert [part.kind for part in parts(steps)] == ["edge", "iteration", "iteration"]
+    assert [stage.kind for stage in stages(steps)] == ["edge", "iteration", "iteration"]
 
 
 def test_a_saved_model_keeps_its_history(wine, tmp_path):
@@ -436,7 +437,7 @@ def test_steps_that_nobody_knows_do_no_harm(fitted, monkeypatch):
     ]
     for steps in (odd, odd[::-1], *([step] for step in odd), [{"iteration": k, "score": 1.0} for k in range(5)]):
         monkeypatch.setattr(fitted, "history_", steps)
-        monkeypatch.setattr("discbayes.report.history._MOST_PARTS", 50)
+        monkeypatch.setattr("discbayes.report.history._MOST_STAGES", 50)
         page = checked(history_html(fitted))
         assert "nan" not in page.text
 

@@ -17,6 +17,7 @@ from discbayes.data import Domain, Variable
 from discbayes.experiments.judging import gap_masks
 from discbayes.parameters import DiscriminativeCCBN
 from discbayes.search import Annealing, GreedyEdges
+from discbayes.traces import stages
 
 matplotlib = pytest.importorskip("matplotlib", reason="pictures are the extra `plot`")
 matplotlib.use("Agg")
@@ -24,7 +25,6 @@ matplotlib.use("Agg")
 from matplotlib import pyplot as plt  # noqa: E402
 
 from discbayes import plot  # noqa: E402
-from discbayes.plot.history import stages  # noqa: E402
 
 
 @pytest.fixture(autouse=True)
@@ -187,16 +187,16 @@ def test_what_is_no_feature_or_class(wine):
 
 
 FITS = [
-    ("tan", "hybrid", ["edges", "solver"]),
-    ("ghc", "map", ["search"]),
-    ("greedy", "ml", ["search"]),
-    ("order", "ml", ["search"]),
-    ("superparent", "ml", ["search"]),
-    (Annealing(restarts=3), "ml", ["search"]),
-    (GreedyEdges(score="mm"), "ml", ["rates", "search"]),
-    ("nb", DiscriminativeCCBN(penalty="cv"), ["settings", "solver"]),
-    ("nb", MLBNSVM(lam="cv"), ["settings", "solver"]),
-    ("tan", "dfe", ["edges", "solver"]),
+    ("tan", "hybrid", ["edge", "iteration"]),
+    ("ghc", "map", ["move"]),
+    ("greedy", "ml", ["abandoned"]),
+    ("order", "ml", ["abandoned"]),
+    ("superparent", "ml", ["abandoned"]),
+    (Annealing(restarts=3), "ml", ["temperature"]),
+    (GreedyEdges(score="mm"), "ml", ["rates", "abandoned"]),
+    ("nb", DiscriminativeCCBN(penalty="cv"), ["setting", "iteration"]),
+    ("nb", MLBNSVM(lam="cv"), ["setting", "iteration"]),
+    ("tan", "dfe", ["edge", "iteration"]),
 ]
 
 
@@ -205,19 +205,19 @@ def test_histories_of_all_kinds_of_fits(structure, parameters, expected):
     data = load_dataset("wine")
     clf = BayesNetClassifier(structure, parameters, random_state=0).fit(data.X.iloc[:, :6], data.y)
     found = stages(clf.history_)
-    assert [kind for kind, _ in found] == expected
-    assert [step for _, steps in found for step in steps] == clf.history_
+    assert [stage.kind for stage in found] == expected
+    assert [step for stage in found for step in stage.steps] == clf.history_
     ax = plot.history(clf)
     shown = ax.child_axes if len(found) > 1 else [ax]
     assert len(shown) == len(found)
-    for (kind, steps), panel in zip(found, shown, strict=True):
-        scores = [step["score"] for step in steps]
-        if kind == "edges":
+    for stage, panel in zip(found, shown, strict=True):
+        kind, scores = stage.kind, [step["score"] for step in stage.steps]
+        if kind == "edge":
             assert [bar.get_height() for bar in panel.patches] == sorted(scores, reverse=True)
-        elif kind == "solver" or (kind == "search" and "restart" not in steps[0]):
+        elif kind in ("iteration", "move", "abandoned"):
             np.testing.assert_allclose(panel.lines[0].get_ydata(), scores)
-        elif kind == "settings":
-            np.testing.assert_allclose(panel.lines[1].get_ydata(), max(step["held_out"] for step in steps))
+        elif kind == "setting":
+            np.testing.assert_allclose(panel.lines[1].get_ydata(), max(step["held_out"] for step in stage.steps))
     check_inside(ax)
     titles = [panel.title.get_window_extent() for panel in shown]
     labels = [panel.xaxis.label.get_window_extent() for panel in shown]

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -11,10 +11,7 @@ from sklearn.utils.validation import check_is_fitted
 from discbayes._leaves import need
 from discbayes._text import count_of
 from discbayes.plot.style import BLUE, COLOURS, GREY, MARKERS, ORANGE, keyed, new_axes, panels, plain, right_axes, words
-
-EDGES, SEARCH, SETTINGS, RATES, PATH, SOLVER = "edges", "search", "settings", "rates", "path", "solver"
-Step = Mapping[str, Any]
-_ONLY = {"edge", "score", "evaluations", "seconds"}  # what an edge with a weight of its own has
+from discbayes.traces import Stage, Step, stages
 
 
 def history(thing: Any, ax: Any = None) -> Any:
@@ -46,59 +43,31 @@ def history(thing: Any, ax: Any = None) -> Any:
         raise ValueError("the history is empty: this fit had no search and no iterations, so there is nothing to draw")
     ax = new_axes(ax, (6.4, 0.6 + 2.3 * len(found)))
     places = [ax] if len(found) == 1 else panels(ax, [1] * len(found), 0.26 if len(found) == 2 else 0.16)
-    for (kind, steps), panel in zip(found, places, strict=True):
-        DRAWN[kind](panel, steps)
+    for stage, panel in zip(found, places, strict=True):
+        _DRAWN.get(stage.kind, _draw_search)(panel, stage)
         if not panel.child_axes:
             plain(panel)
     return ax
 
 
-def stages(steps: Sequence[Step]) -> list[tuple[str, list[Step]]]:
-    """The steps that belong together: of one kind, and in a solver not begun again."""
-    found: list[tuple[str, list[Step]]] = []
-    for step in steps:
-        kind = _kind(step)
-        again = (
-            kind == SOLVER and found and found[-1][0] == SOLVER and step["iteration"] < found[-1][1][-1]["iteration"]
-        )
-        if not found or found[-1][0] != kind or again:
-            found.append((kind, []))
-        found[-1][1].append(step)
-    return found
-
-
-def _kind(step: Step) -> str:
-    if "iteration" in step:
-        return SOLVER
-    if "setting" in step:
-        return SETTINGS
-    if "rates" in step:
-        return RATES
-    if "lam" in step:
-        return PATH
-    return EDGES if set(step) == _ONLY and step["edge"] is not None else SEARCH
-
-
 # ---- one stage
 
 
-def _draw_edges(ax: Any, steps: list[Step]) -> None:
-    scores = sorted((step["score"] for step in steps), reverse=True)
+def _draw_edges(ax: Any, stage: Stage) -> None:
+    scores = sorted(stage.scores, reverse=True)
     ax.bar(range(1, len(scores) + 1), scores, color=BLUE)
     _label(ax, count_of(len(scores), "edge"), "edge, from the largest score on", "score")
 
 
-def _draw_search(ax: Any, steps: list[Step]) -> None:
+def _draw_search(ax: Any, stage: Stage) -> None:
     """The score after each step: a line for each restart, a marker for each kind of move."""
-    runs: dict[int, list[Step]] = {}
-    for step in steps:
-        runs.setdefault(step.get("restart", 0), []).append(step)
-    best = max(runs, key=lambda run: runs[run][-1]["score"])
-    for run, own in runs.items():
-        look = {"color": BLUE, "zorder": 3} if run == best else {"color": GREY, "alpha": 0.6}
-        ax.plot(range(1, len(own) + 1), [step["score"] for step in own], linewidth=1.4, **look)
-    _mark_moves(ax, steps)
-    title = f"a search of {count_of(len(steps), 'step')}"
+    runs = stage.runs()
+    best = max(runs, key=lambda run: run.scores[-1])
+    for run in runs:
+        look = {"color": BLUE, "zorder": 3} if run is best else {"color": GREY, "alpha": 0.6}
+        ax.plot(range(1, len(run.steps) + 1), run.scores, linewidth=1.4, **look)
+    _mark_moves(ax, stage.steps)
+    title = f"a search of {count_of(len(stage.steps), 'step')}"
     _label(ax, title + (f" in {len(runs)} runs" if len(runs) > 1 else ""), "step", "score")
 
 
@@ -112,12 +81,17 @@ def _mark_moves(ax: Any, steps: list[Step]) -> None:
         ax.legend(frameon=False, fontsize=8, loc="lower right")
 
 
-def _draw_settings(ax: Any, steps: list[Step]) -> None:
-    values = np.array([step["held_out"] for step in steps])
+def _draw_settings(ax: Any, stage: Stage) -> None:
+    values = np.array([step["held_out"] for step in stage.steps])
     best = int(values.argmax())
     ax.plot(range(1, len(values) + 1), values, "o-", color=BLUE, markersize=4, linewidth=0.8)
     ax.plot([best + 1], [values[best]], "D", color=ORANGE, markersize=7, zorder=3)
-    _label(ax, f"{count_of(len(values), 'setting')}; the best: {_setting(steps[best])}", "setting", "on held-out rows")
+    _label(
+        ax,
+        f"{count_of(len(values), 'setting')}; the best: {_setting(stage.steps[best])}",
+        "setting",
+        "on held-out rows",
+    )
 
 
 def _setting(step: Step) -> str:
@@ -125,27 +99,28 @@ def _setting(step: Step) -> str:
     return words(step["setting"].removeprefix("Setting(").removesuffix(")"), 60)
 
 
-def _draw_rates(ax: Any, steps: list[Step]) -> None:
+def _draw_rates(ax: Any, stage: Stage) -> None:
     """The classification rate for each λ that a search could have, the chosen one marked."""
-    lams, rates = zip(*((float(lam), rate) for lam, rate in steps[-1]["rates"].items()), strict=True)
+    chosen = stage.steps[-1]
+    lams, rates = zip(*((float(lam), rate) for lam, rate in chosen["rates"].items()), strict=True)
     ax.plot(lams, 100 * np.array(rates), "o-", color=BLUE, markersize=4, linewidth=0.8)
-    ax.plot([steps[-1]["lam"]], [100 * steps[-1]["score"]], "D", color=ORANGE, markersize=7, zorder=3)
+    ax.plot([chosen["lam"]], [100 * chosen["score"]], "D", color=ORANGE, markersize=7, zorder=3)
     ax.set_xscale("log")
-    _label(ax, f"the margin of the search: λ = {steps[-1]['lam']:g}", "λ", "held-out rate, %")
+    _label(ax, f"the margin of the search: λ = {chosen['lam']:g}", "λ", "held-out rate, %")
 
 
-def _draw_path(ax: Any, steps: list[Step]) -> None:
-    at = range(len(steps))
-    ax.plot(at, [step["score"] for step in steps], "o-", color=BLUE, markersize=4)
-    _label(ax, f"a path of {count_of(len(steps), 'fit')}", "λ", "objective")
-    ax.set_xticks(at, [f"{step['lam']:g}" for step in steps])
+def _draw_path(ax: Any, stage: Stage) -> None:
+    at = range(len(stage.steps))
+    ax.plot(at, stage.scores, "o-", color=BLUE, markersize=4)
+    _label(ax, f"a path of {count_of(len(at), 'fit')}", "λ", "objective")
+    ax.set_xticks(at, [f"{step['lam']:g}" for step in stage.steps])
 
 
-def _draw_solver(ax: Any, steps: list[Step]) -> None:
-    at = [step["iteration"] for step in steps]
-    ax.plot(at, [step["score"] for step in steps], "o-", color=BLUE, markersize=2.5, linewidth=1.4)
+def _draw_solver(ax: Any, stage: Stage) -> None:
+    at = [step["iteration"] for step in stage.steps]
+    ax.plot(at, stage.scores, "o-", color=BLUE, markersize=2.5, linewidth=1.4)
     _label(ax, count_of(at[-1], "iteration"), "iteration", "objective")
-    gaps = np.array([step.get("gap", np.nan) for step in steps])
+    gaps = np.array([step.get("gap", np.nan) for step in stage.steps])
     if (gaps > 0).any():  # a gap of zero has no place on a logarithmic scale
         other = right_axes(ax)
         ax.spines["top"].set_visible(False)
@@ -163,11 +138,10 @@ def _label(ax: Any, title: str, x: str, y: str) -> None:
         ax.xaxis.set_major_locator(need("matplotlib.ticker").MaxNLocator(integer=True))
 
 
-DRAWN = {
-    EDGES: _draw_edges,
-    SEARCH: _draw_search,
-    SETTINGS: _draw_settings,
-    RATES: _draw_rates,
-    PATH: _draw_path,
-    SOLVER: _draw_solver,
+_DRAWN = {  # all others are searches
+    "edge": _draw_edges,
+    "setting": _draw_settings,
+    "rates": _draw_rates,
+    "lam": _draw_path,
+    "iteration": _draw_solver,
 }
