@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 
-import numba
 import numpy as np
 import pytest
 
@@ -31,7 +30,6 @@ from discbayes.experiments.tasks import Task
 from discbayes.recipes import parse
 from discbayes.search import OrderBased
 
-UNCOMPILED = bool(numba.config.DISABLE_JIT)
 NAMES = ("table8", "table11", "table13", "fig3", "fig7", "fig9", "fig10", "fig13")
 MODULES = (p10_table8, p10_table11, p10_table13, p10_fig3, p10_fig7, p10_fig9, p10_fig10, p10_fig13)
 
@@ -271,7 +269,6 @@ def test_a_quick_run_writes_rows_and_a_page_and_goes_on_where_it_was(tmp_path):
     assert tables[0] == tables[1]
 
 
-@pytest.mark.skipif(UNCOMPILED, reason="too many fits without the compiler")
 def test_a_simulation_of_figure_3_has_all_classifiers():
     part = p10_fig3.draw(50, 0)
     assert (part.data.n_samples, part.n_test) == (50, 1000)
