@@ -7,7 +7,7 @@ TESTS ?=
 EXPERIMENTS ?= all
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test test-uncompiled lint bench papers clean
+.PHONY: help demo test test-uncompiled lint docs docs-links bench papers clean
 
 help: ## list the targets
 	@grep -E '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | awk -F ':.*## ' '{printf "  make %-16s %s\n", $$1, $$2}'
@@ -29,6 +29,10 @@ $(VENV)/.bench: pyproject.toml | $(RUN)
 	$(RUN) -m pip install --quiet --editable '.[cli,bench]'
 	@touch $@
 
+$(VENV)/.docs: pyproject.toml | $(RUN)
+	$(RUN) -m pip install --quiet --editable '.[cli,plot,docs]'
+	@touch $@
+
 demo: $(VENV)/.demo ## create the environment, install, and compare methods on embedded data
 	$(BIN)/discbayes compare breast-cancer --missing 10,30,50,70 --folder demo --fresh
 	$(RUN) examples/demo.py
@@ -45,6 +49,12 @@ lint: $(VENV)/.test ## formatting, lint, types, layers
 	$(BIN)/mypy
 	$(BIN)/lint-imports
 
+docs: $(VENV)/.docs ## build the site, docs/_build/html, and run its gallery; a warning is an error
+	$(RUN) -m sphinx -q -W --keep-going docs docs/_build/html
+
+docs-links: docs ## check that every link within the site leads somewhere
+	$(RUN) docs/check_links.py docs/_build/html
+
 bench: $(VENV)/.bench ## measure against the peers in one run and print the table
 	$(RUN) benchmarks/run.py
 
@@ -52,4 +62,4 @@ papers: $(VENV)/.demo ## repeat the papers' tables and figures (EXPERIMENTS="p10
 	$(BIN)/discbayes reproduce $(EXPERIMENTS) --folder docs/results
 
 clean: ## remove the environment and what was built
-	rm -rf $(VENV) build dist .pytest_cache .mypy_cache .ruff_cache demo
+	rm -rf $(VENV) build dist .pytest_cache .mypy_cache .ruff_cache demo docs/_build docs/gallery docs/api/generated
