@@ -90,7 +90,7 @@ class Histogram:
 
     def recoded(self, codes: np.ndarray) -> Histogram:
         """The same rows with class ``c`` called ``codes[c]``."""
-        k = codes.size
+        k = 1 + int(codes.max(initial=0))
         value = np.repeat(np.arange(self.values.size), np.diff(self.starts))
         order = np.argsort(value * k + codes[self.classes])
         return replace(self, classes=codes[self.classes][order], weights=self.weights[order])

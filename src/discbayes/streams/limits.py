@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from numbers import Integral
 from typing import Any
 
@@ -41,10 +41,11 @@ def bytes_of(memory: Any) -> int:
 
 @dataclass(frozen=True)
 class Limits:
-    """The bounds of one run: bytes of memory, and distinct values of a column that are kept exactly."""
+    """The bounds of one run: bytes of memory, distinct values of a column that are kept exactly, rows at a time."""
 
     memory: int = DEFAULT_MEMORY
     max_distinct: int = DEFAULT_DISTINCT
+    most_rows: int = field(default_factory=lambda: MOST_ROWS)
 
     def __post_init__(self) -> None:
         if not self.memory >= _LEAST_MEMORY:
@@ -54,11 +55,11 @@ class Limits:
 
     def batch_rows(self, n_columns: int) -> int:
         """The rows of a batch: a quarter of the memory, and no more than a block."""
-        return _power_within(self.memory // 4 // (_CELL_BYTES * max(1, n_columns)))
+        return self._power_within(self.memory // 4 // (_CELL_BYTES * max(1, n_columns)))
 
     def summary_rows(self, n_numeric: int) -> int:
         """The rows after which the summaries of numeric columns are made smaller: another quarter."""
-        return _power_within(self.memory // 4 // (_VALUE_BYTES * max(1, n_numeric)))
+        return self._power_within(self.memory // 4 // (_VALUE_BYTES * max(1, n_numeric)))
 
     def distinct(self, n_numeric: int) -> int:
         """The distinct values of a numeric column that are kept: half of the memory, for all of them together."""
@@ -67,15 +68,14 @@ class Limits:
 
     def buffer_rows(self, n_features: int, itemsize: int) -> int:
         """The rows of codes that are gathered before they are written: a quarter; the summaries are gone by then."""
-        return _power_within(self.memory // 4 // (itemsize * max(1, n_features)))
+        return self._power_within(self.memory // 4 // (itemsize * max(1, n_features)))
 
     @property
     def csv_bytes(self) -> int:
         """The bytes of a CSV file that are parsed at a time."""
         return min(_CSV_BYTES, self.memory // 32)
 
-
-def _power_within(rows: int) -> int:
-    """The largest power of two within a number of rows, within bounds."""
-    power = 1 << max(0, int(rows).bit_length() - 1)
-    return max(_LEAST_ROWS, min(MOST_ROWS, power))
+    def _power_within(self, rows: int) -> int:
+        """The largest power of two within a number of rows, within bounds."""
+        power = 1 << max(0, int(rows).bit_length() - 1)
+        return max(_LEAST_ROWS, min(self.most_rows, power))

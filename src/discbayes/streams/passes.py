@@ -5,7 +5,6 @@ from __future__ import annotations
 import time
 from collections.abc import Iterator
 from contextlib import ExitStack, suppress
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -14,19 +13,17 @@ import numpy as np
 from discbayes.data.columns import Table
 from discbayes.data.discretize import CutPointDiscretizer
 from discbayes.data.domain import Domain, Variable
-from discbayes.data.encode import EVERY_ROW, FrameEncoder, refuse_gaps
-from discbayes.data.fitting import Declared, resolve_discretizer
-from discbayes.data.histogram import Labels
-from discbayes.data.targets import refuse_zero_weights, target_variable, warn_of_light_weights
+from discbayes.data.encode import FrameEncoder
+from discbayes.data.fitting import resolve_discretizer
 from discbayes.engine import Progress
 from discbayes.streams.batches import TypesChanged
 from discbayes.streams.files import CsvFormat
+from discbayes.streams.learning import Learned, gather
 from discbayes.streams.limits import DEFAULT_DISTINCT, DEFAULT_MEMORY, Limits
-from discbayes.streams.rows import Classes, Reader, Rows, Weights, located
+from discbayes.streams.rows import Reader, Rows, Weights, located
 from discbayes.streams.sources import is_dask, open_source
 from discbayes.streams.spill import BlockWriter, Spilled, layout_of
 from discbayes.streams.spool import Spool
-from discbayes.streams.summaries import CutColumn, Summary
 from discbayes.streams.workspace import Workspace, megabytes
 
 
@@ -86,10 +83,7 @@ def encode_source(
         if spool is not None:
             made.callback(_close_quietly, spool)
         learned = _first_pass(reader, encoder, discretizer, spool, said)
-        if isinstance(encoder.domains, Domain):
-            encoder.use_domain(encoder.domains, learned.classes)
-        else:
-            encoder.adopt(learned.features, learned.gaps, learned.target, learned.classes)
+        learned.adopted_by(encoder)
         spilled = _second_pass(reader, encoder, learned, spool, space, said)
         made.pop_all()
     return encoder, spilled
@@ -151,24 +145,9 @@ def _own_discretizer(encoder: FrameEncoder) -> CutPointDiscretizer | None:
     )
 
 
-@dataclass(frozen=True)
-class _Learned:
-    """What the first pass learned, and what the second has to know of it."""
-
-    features: list[Variable]
-    target: Variable
-    classes: np.ndarray
-    seen: Classes
-    class_codes: np.ndarray
-    gaps: np.ndarray
-    rank_error: np.ndarray
-    n_rows: int
-    weighted: bool
-
-
 def _first_pass(
     reader: Reader, encoder: FrameEncoder, discretizer: CutPointDiscretizer | None, spool: Spool | None, said: Progress
-) -> _Learned:
+) -> Learned:
     while True:
         try:
             return _learn(reader, encoder, discretizer, spool, said)
@@ -178,80 +157,23 @@ def _first_pass(
 
 def _learn(
     reader: Reader, encoder: FrameEncoder, discretizer: CutPointDiscretizer | None, spool: Spool | None, said: Progress
-) -> _Learned:
-    classes, weights, pace = Classes(), Weights(), Pace("first pass (values)", said)
-    summary: Summary | None = None
-    dropped = np.zeros(0)
-    for rows in reader.rows(classes, weights, encoder.missing):
-        names = rows.table.names
-        if summary is None:
-            summary = Summary(names, _declared(encoder, names), discretizer, reader.limits, encoder.n_jobs)
-            dropped = np.zeros(len(names), dtype=np.int64)
-        weight = np.ones(rows.y.size) if rows.weight is None else rows.weight
-        with located(rows.where):
-            summary.add(rows.table, Labels(rows.y, weight, len(classes)))
-        if rows.ends_block:
-            summary.close_block()
-        if rows.dropped_gaps is not None:
-            dropped += rows.dropped_gaps
+) -> Learned:
+    pace = Pace("first pass (values)", said)
+
+    def note(rows: Rows) -> None:
         if spool is not None:
             spool.write(rows)
         pace.add(rows.table.n_rows)
+
+    gathered = gather(reader, encoder, discretizer, note)
     if spool is not None:
         spool.close()
     pace.end()
-    assert summary is not None  # a source without rows was refused
-    _check_rows(summary, weights, dropped)
-    if isinstance(encoder.domains, Domain):
-        return _given(encoder.domains, encoder, summary, classes, weights)
-    return _settle(reader, summary, classes, weights)
-
-
-def _declared(encoder: FrameEncoder, names: list[str]) -> Declared:
-    """What is known of the columns; where a whole domain is given, nothing is left to learn."""
-    if not isinstance(encoder.domains, Domain):
-        return encoder.declared(names)
-    if names != encoder.domains.names:
-        odd = sorted(set(names) ^ set(encoder.domains.names)) or names
-        raise ValueError(
-            f"the columns differ from those of the domain, or stand in another order: {', '.join(map(repr, odd[:10]))}"
-        )
-    return Declared(frozenset(), {at: variable.values for at, variable in enumerate(encoder.domains.features)})
-
-
-def _given(domain: Domain, encoder: FrameEncoder, summary: Summary, seen: Classes, weights: Weights) -> _Learned:
-    """What is known where the domain is given: how its classes are numbered here, and which rows there are."""
-    labels, numbers = seen.settled()
-    known = FrameEncoder.from_domain(domain, encoder.unknown, encoder.n_jobs)
-    class_codes = known.transform_y(labels)[numbers]
-    classes = known.classes_.astype(object) if labels.dtype.kind == "O" else known.classes_
-    return _Learned(
-        list(domain.features), domain.target, classes, seen, class_codes, summary.gaps, np.zeros(len(domain.features)),
-        summary.n_rows, weights.needed,
-    )  # fmt: skip
-
-
-def _check_rows(summary: Summary, weights: Weights, dropped: np.ndarray) -> None:
-    if not weights.n_positive:
-        refuse_zero_weights()
-    if weights.needed:
-        warn_of_light_weights(weights.total, weights.n_positive)
-    if not summary.n_rows:
-        refuse_gaps(summary.names, dropped, EVERY_ROW)
-
-
-def _settle(reader: Reader, summary: Summary, seen: Classes, weights: Weights) -> _Learned:
-    classes, class_codes = seen.settled()
-    features = summary.variables(classes.size, class_codes)
-    errors = [c.distribution.rank_share if isinstance(c, CutColumn) else 0.0 for c in summary.columns]
-    target = target_variable(reader.target_name, classes, summary.names)
-    return _Learned(
-        features, target, classes, seen, class_codes, summary.gaps, np.array(errors), summary.n_rows, weights.needed
-    )
+    return gathered.learned(encoder)
 
 
 def _second_pass(
-    reader: Reader, encoder: FrameEncoder, learned: _Learned, spool: Spool | None, space: Workspace, said: Progress
+    reader: Reader, encoder: FrameEncoder, learned: Learned, spool: Spool | None, space: Workspace, said: Progress
 ) -> Spilled:
     domain = encoder.domain_
     layout = layout_of(domain, learned.n_rows, learned.weighted)
@@ -269,8 +191,7 @@ def _second_pass(
             writer.write(codes, learned.class_codes[rows.y], rows.weight)
             pace.add(rows.y.size)
         writer.flush()
-    known = np.array([0 if v.missing_value else gap for v, gap in zip(domain.features, learned.gaps, strict=True)])
-    if writer.n_rows != learned.n_rows or not np.array_equal(gaps, known):
+    if writer.n_rows != learned.n_rows or not np.array_equal(gaps, learned.known_gaps(domain)):
         _refuse_change(reader)
     if spool is not None:
         spool.remove()

@@ -6,7 +6,9 @@ while they weigh no more than 1/b of the rows of both, with b = limit / 16. The 
 together in the same way, and so on, as carries in a binary number. So a row is in one coarsening for each doubling of
 the number of blocks, and at every value the weight below it, of any class, is wrong by at most (number of doublings)
 / b of all rows: with 200,000 values and 10 million rows in blocks of 65,536, 8 / 12,500 = 0.064 %. `rank_error` adds
-up what was really done. Values that weigh more than half of 1/b are never put together with others.
+up what was really done. Values that weigh more than half of 1/b are never put together with others. Distributions of
+parts of the rows are added as such numbers too: each is one of more than half as many blocks as its place says, so
+that there are as many doublings as for one that has met all rows, or one more.
 
 Where the class changes sharply, the neighbours that were put together around the change are a mixture of their own,
 which no row is in; so an interval that weighs less than `rank_error` is not believed and joined to a neighbour. A
@@ -63,15 +65,46 @@ class Distribution:
     def close_block(self) -> None:
         """End a block: what is there may be made coarser now."""
         self._n_blocks += 1
-        if self.exact and self._open.values.size <= self.limit:
+        if not self.exact or self._open.values.size > self.limit:
+            self._close()
+
+    def take_in(self, later: Distribution) -> None:
+        """Add the rows of another distribution: exactly as long as all values fit, within the same bound above that."""
+        exact, level = self.exact and later.exact, _level(later._n_blocks)
+        if exact:
+            self._open = self._open.merged(later._open)
+            self._n_blocks += later._n_blocks
+            if self._open.values.size > self.limit:
+                self._close()
             return
-        level = (self._n_blocks - 1).bit_length() if self.exact else 0
-        self._levels.extend([None] * (level + 1 - len(self._levels)))
-        self._carry(self._open, level)
+        if self._open.values.size:
+            self._close()
+        self.rank_error += later.rank_error
+        for at, histogram in enumerate(later._levels):
+            if histogram is not None:
+                self._carry(histogram, at)
+        if later.exact and later._open.values.size:
+            self._carry(later._open, level)
+        else:
+            self._open = later._open
+
+    def renumbered(self, numbers: np.ndarray) -> Distribution:
+        """The same rows with class ``c`` called ``numbers[c]``."""
+        other = Distribution(self.limit)
+        other.rank_error, other._n_blocks = self.rank_error, self._n_blocks
+        other._open = self._open.recoded(numbers)
+        other._levels = [None if level is None else level.recoded(numbers) for level in self._levels]
+        return other
+
+    def _close(self) -> None:
+        """Put what is open to the histograms of as many blocks as it stands for."""
+        histogram, level = self._open, _level(self._n_blocks) if self.exact else 0
         self._open = Histogram.empty()
+        self._carry(histogram, level)
 
     def _carry(self, histogram: Histogram, level: int) -> None:
         while True:
+            self._levels.extend([None] * (level + 1 - len(self._levels)))
             other = self._levels[level]
             if other is None:
                 self._levels[level] = histogram
@@ -79,8 +112,6 @@ class Distribution:
             self._levels[level] = None
             histogram = self._together(other, histogram)
             level += 1
-            if level == len(self._levels):
-                self._levels.append(None)
 
     def _together(self, first: Histogram, second: Histogram) -> Histogram:
         merged = first.merged(second)
@@ -92,3 +123,8 @@ class Distribution:
         """The histogram of all rows."""
         kept = [level for level in reversed(self._levels) if level is not None]
         return reduce(Histogram.merged, kept, self._open) if kept else self._open
+
+
+def _level(n_blocks: int) -> int:
+    """The place of a histogram of so many blocks in the binary number."""
+    return (max(1, n_blocks) - 1).bit_length()

@@ -62,6 +62,11 @@ class Classes:
         numbers[occurs] = [self._index.setdefault(label, len(self._index)) for label in classes[occurs].tolist()]
         return numbers[codes]
 
+    def take_in(self, later: Classes) -> np.ndarray:
+        """Add the classes of later rows; the number here of each of theirs."""
+        labels = np.array(list(later._index), dtype=later._dtype)
+        return self.number(labels, np.arange(labels.size)) if labels.size else np.zeros(0, dtype=np.int64)
+
     def settled(self) -> tuple[np.ndarray, np.ndarray]:
         """The classes in rising order, and for each number its place among them."""
         classes = np.array(list(self._index), dtype=self._dtype)
@@ -72,13 +77,14 @@ class Classes:
 
 
 class Weights:
-    """What is known of the weights: their sum, and whether there are any but one and zero."""
+    """What is known of the weights: their sum, whether there are any but one and zero, and whether all are whole."""
 
     def __init__(self) -> None:
         self.total = 0.0
         self.n_rows = 0
         self.n_positive = 0
         self.needed = False
+        self.whole = True
 
     def add(self, weight: np.ndarray | None, n_rows: int) -> None:
         """Add the weights of a batch; None where each row counts once."""
@@ -89,6 +95,15 @@ class Weights:
         self.total += float(weight.sum())
         self.n_positive += int(np.count_nonzero(weight))
         self.needed |= bool(((weight != 0) & (weight != 1)).any())
+        self.whole &= bool((weight == np.floor(weight)).all())
+
+    def take_in(self, later: Weights) -> None:
+        """Add what is known of the weights of later rows."""
+        self.total += later.total
+        self.n_rows += later.n_rows
+        self.n_positive += later.n_positive
+        self.needed |= later.needed
+        self.whole &= later.whole
 
 
 class Reader:

@@ -6,6 +6,7 @@ are to be cut. What is made of them is the same code that learns the domain of a
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from typing import Any, NoReturn
 
 import numpy as np
@@ -26,6 +27,7 @@ from discbayes.data.reading import check_levels
 from discbayes.engine import parallel_map
 from discbayes.streams.limits import Limits
 from discbayes.streams.quantiles import Distribution
+from discbayes.streams.rows import located
 
 _EXACT = 2.0**53
 _CELL_WORK = 100  # nanoseconds
@@ -40,7 +42,7 @@ class LabelColumn:
         self.name, self.position, self.declared, self.most = name, position, declared, most
         self._index: dict[Any, None] = {}
         self._stated: list[Any] | None = None  # the categories, where the table itself states them
-        self._begun = False
+        self._first: list[Any] | None = None  # the labels of the first batch
         self._text = False
         self._n_present = 0
 
@@ -52,21 +54,37 @@ class LabelColumn:
         self._text |= part.text
         if part.declared or self.position in self.declared.domains:
             return
-        self._index.update(dict.fromkeys(part.levels))
-        if len(self._index) > self.most:
-            _refuse_many(self.name, self.most, "strings")
+        self._take(part.levels)
 
     def _check_stated(self, part: Levels) -> None:
         stated = part.levels if part.declared else None
-        if not self._begun:
-            self._begun, self._stated = True, stated
-        elif stated != self._stated and (part.levels or stated):
+        if self._first is None:
+            self._first, self._stated = part.levels, stated
+        self._check_like(part.levels, stated)
+
+    def _check_like(self, levels: list[Any], stated: list[Any] | None) -> None:
+        if stated != self._stated and (levels or stated):
             raise ValueError(
-                f"column {self.name!r} has other categories than before ({_some(part.levels)} instead of "
+                f"column {self.name!r} has other categories than before ({_some(levels)} instead of "
                 f"{_some(self._stated or list(self._index))}): give it the same categories in all batches, or cast it "
                 "to strings"
             )
-        check_levels([*part.levels[:1], *list(self._index)[:1]], self.name)
+        check_levels([*levels[:1], *list(self._index)[:1]], self.name)
+
+    def take_in(self, later: Any, numbers: np.ndarray) -> None:
+        """Add the cells of later rows."""
+        self._check_like(later._first or [], later._stated)
+        self._n_present += later._n_present
+        self._text |= later._text
+        self._take(later._index)
+
+    def _take(self, labels: Iterable[Any]) -> None:
+        self._index.update(dict.fromkeys(labels))
+        if len(self._index) > self.most:
+            _refuse_many(self.name, self.most, "strings")
+
+    def renumber(self, numbers: np.ndarray) -> None:
+        """Labels are the same for all classes."""
 
     def close_block(self) -> None:
         """Labels are kept as they are."""
@@ -91,6 +109,12 @@ class SettledColumn:
     def close_block(self) -> None:
         """Nothing is kept."""
 
+    def take_in(self, later: Any, numbers: np.ndarray) -> None:
+        """Nothing is kept."""
+
+    def renumber(self, numbers: np.ndarray) -> None:
+        """Nothing is kept."""
+
     def variable(self, n_classes: int, discretizer: Any, order: np.ndarray) -> Variable:
         """The variable that is known."""
         assert self._variable is not None
@@ -109,9 +133,16 @@ class ValueColumn:
     def add(self, part: Part, place: int, labels: Labels) -> None:
         """Add the cells of a batch."""
         assert isinstance(part, Block)
-        self.take_in(distinct_numbers(part, place, self.name))
+        self.add_numbers(distinct_numbers(part, place, self.name))
 
-    def take_in(self, found: np.ndarray) -> None:
+    def take_in(self, later: Any, numbers: np.ndarray) -> None:
+        """Add the cells of later rows."""
+        self.add_numbers(later._values)
+
+    def renumber(self, numbers: np.ndarray) -> None:
+        """Numbers are the same for all classes."""
+
+    def add_numbers(self, found: np.ndarray) -> None:
         """Add distinct numbers."""
         if found.dtype.kind != self._values.dtype.kind:
             for values in (found, self._values):
@@ -160,6 +191,14 @@ class CutColumn:
         """The distribution may become coarser."""
         self.distribution.close_block()
 
+    def take_in(self, later: Any, numbers: np.ndarray) -> None:
+        """Add the cells of later rows, whose class ``c`` is ``numbers[c]`` here."""
+        self.distribution.take_in(later.distribution.renumbered(numbers))
+
+    def renumber(self, numbers: np.ndarray) -> None:
+        """Call class ``c`` from now on ``numbers[c]``."""
+        self.distribution = self.distribution.renumbered(numbers)
+
     def variable(self, n_classes: int, discretizer: CutPointDiscretizer, order: np.ndarray) -> Variable:
         """The variable that follows; class ``c`` of the summary is ``order[c]`` in the end."""
         histogram = self.distribution.histogram().recoded(order)
@@ -183,31 +222,40 @@ class Summary:
         The number of rows that count.
     """
 
-    def __init__(self, names: list[str], declared: Declared, discretizer: Any, limits: Limits, n_jobs: int | None):
+    def __init__(
+        self,
+        names: list[str],
+        declared: Declared,
+        discretizer: Any,
+        limits: Limits,
+        n_jobs: int | None,
+        n_numeric: int | None = None,
+    ):
         self.names = names
         self.gaps = np.zeros(len(names), dtype=np.int64)
         self.n_rows = 0
         self._declared, self._discretizer, self._limits, self._n_jobs = declared, discretizer, limits, n_jobs
         self._columns: list[Column | None] = [None] * len(names)
         self._gaps_only = np.zeros(len(names), dtype=bool)  # columns with batches that have nothing but gaps
-        self._n_numeric = len(names)
+        self._wheres = [""] * len(names)  # of the first cells of each column
+        self._n_numeric = n_numeric
 
     @property
     def columns(self) -> list[Column | None]:
         """The summaries of the columns; None where nothing but gaps was met."""
         return self._columns
 
-    def add(self, table: Table, labels: Labels) -> None:
-        """Add the rows of a batch."""
-        if not self.n_rows and not any(self._columns):
-            self._n_numeric = sum(part.positions.size for part in table.parts if isinstance(part, Block))
+    def add(self, table: Table, labels: Labels, where: str = "") -> None:
+        """Add the rows of a batch, and where they are from."""
+        if self._n_numeric is None:
+            self._n_numeric = n_numeric(table)
         self.n_rows += table.n_rows
         self.gaps += table.gap_counts()
         places = [(part, place) for part in table.parts for place in range(part.positions.size)]
         work = _CELL_WORK * table.n_rows * len(places)
-        parallel_map(lambda item: self._add_column(*item, labels), places, self._n_jobs, work=work)
+        parallel_map(lambda item: self._add_column(*item, labels, where), places, self._n_jobs, work=work)
 
-    def _add_column(self, part: Part, place: int, labels: Labels) -> None:
+    def _add_column(self, part: Part, place: int, labels: Labels, where: str) -> None:
         at = int(part.positions[place])
         if _tells_nothing(part, place):
             self._gaps_only[at] = True
@@ -215,12 +263,31 @@ class Summary:
         column = self._columns[at]
         if column is None:
             column = self._columns[at] = self._new_column(part, at)
-        if column.kind != _kind(part):
-            raise ValueError(
-                f"column {self.names[at]!r} holds {_kind(part)} here, and {column.kind} before: give it one type "
-                "everywhere"
-            )
+            self._wheres[at] = where
+        self._check_kind(at, column, _kind(part))
         column.add(part, place, labels)
+
+    def _check_kind(self, at: int, column: Column, kind: str) -> None:
+        if column.kind != kind:
+            raise ValueError(
+                f"column {self.names[at]!r} holds {kind} here, and {column.kind} before: give it one type everywhere"
+            )
+
+    def take_in(self, later: Summary, numbers: np.ndarray) -> None:
+        """Add later rows, whose class ``c`` is ``numbers[c]`` here."""
+        self.n_rows += later.n_rows
+        self.gaps += later.gaps
+        self._gaps_only |= later._gaps_only
+        for at, (column, more) in enumerate(zip(self._columns, later._columns, strict=True)):
+            if more is None:
+                continue
+            if column is None:
+                more.renumber(numbers)
+                self._columns[at], self._wheres[at] = more, later._wheres[at]
+                continue
+            with located(later._wheres[at]):
+                self._check_kind(at, column, more.kind)
+                column.take_in(more, numbers)
 
     def _new_column(self, part: Part | None, at: int) -> Column:
         name, most = self.names[at], self._limits.max_distinct
@@ -231,7 +298,7 @@ class Summary:
             return SettledColumn(name, at, self._declared, boolean)
         if self._discretizer is None or at in self._declared.categories:
             return ValueColumn(name, most)
-        return CutColumn(name, self._limits.distinct(self._n_numeric))
+        return CutColumn(name, self._limits.distinct(self._n_numeric or 0))
 
     def close_block(self) -> None:
         """End a block of rows."""
@@ -243,10 +310,15 @@ class Summary:
         def variable(at: int) -> Variable:
             column = self._columns[at] or self._new_column(None, at)
             if isinstance(column, ValueColumn) and self._gaps_only[at]:
-                column.take_in(np.zeros(0))  # a column with gaps holds floats
+                column.add_numbers(np.zeros(0))  # a column with gaps holds floats
             return column.variable(n_classes, self._discretizer, order)
 
         return parallel_map(variable, range(len(self.names)), self._n_jobs)
+
+
+def n_numeric(table: Table) -> int:
+    """The number of columns of numbers."""
+    return sum(part.positions.size for part in table.parts if isinstance(part, Block))
 
 
 def _tells_nothing(part: Part, place: int) -> bool:
