@@ -67,7 +67,7 @@ def expected_calibration_error(
     """How far the probability of the most probable class is from the share of rows where it is right.
 
     Rows are put in bins of equal width by that probability, a border belonging to the bin below it. In each bin that
-    is |share of right rows − mean probability|; the bins count by their rows.
+    is ``|share of right rows − mean probability|``; the bins count by their rows.
 
     >>> round(expected_calibration_error(np.array([[0.9, 0.1], [0.9, 0.1]]), np.array([0, 1])), 4)
     0.4

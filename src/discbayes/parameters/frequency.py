@@ -116,7 +116,7 @@ class MaximumLikelihood(_Frequency):
     max_iter : int, default=200
         The largest number of iterations of EM.
     tol : float, default=1e-6
-        EM ends when an iteration raises the log likelihood by no more, relative to max(|log likelihood|, 1).
+        EM ends when an iteration raises the log likelihood by no more, relative to ``max(|log likelihood|, 1)``.
 
     Examples
     --------
@@ -167,7 +167,7 @@ class MaximumAPosteriori(_Frequency):
     max_iter : int, default=200
         The largest number of iterations of EM.
     tol : float, default=1e-6
-        EM ends when an iteration raises that sum by no more, relative to max(|sum|, 1).
+        EM ends when an iteration raises that sum by no more, relative to ``max(|sum|, 1)``.
 
     Examples
     --------

@@ -135,7 +135,7 @@ def recipes(pattern: str = "") -> RecipeList:
     Parameters
     ----------
     pattern : str, default=""
-        With "*" or "?", the form of the whole tag ("TAN-*-CL"); without, a part of the tag, paper, place or
+        With ``*`` or ``?``, the form of the whole tag (``TAN-*-CL``); without, a part of the tag, paper, place or
         description. Small and capital letters are the same.
 
     Examples

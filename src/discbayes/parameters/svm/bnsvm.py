@@ -41,7 +41,7 @@ class BNSVM(MarginLearner):
     radius : float, optional
         The radius of the circle that rounds off the corner of the slack; min(1, γ) by default.
     norm : {"l2", "likelihood"}, default="l2"
-        ½‖ω‖², or Σ |n·ω| with the counts n, which only the reference solver has.
+        ½‖ω‖², or ``Σ |n·ω|`` with the counts n, which only the reference solver has.
     solver : {"auto", "lbfgs", "reference"}, default="auto"
         L-BFGS, or the exact problem by a convex solver (``pip install 'discbayes[solver]'``), for small data: without
         soft maximum and rounded corner, so that ``eta`` and ``radius`` do not count.
