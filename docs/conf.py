@@ -21,7 +21,7 @@ extensions = [
     "myst_parser",
     "sphinx.ext.autodoc",
     "sphinx.ext.autosummary",
-    "sphinx.ext.napoleon",
+    "numpydoc",
     "sphinx_gallery.gen_gallery",
     "mathml",
 ]
@@ -40,12 +40,11 @@ html_math_renderer = "mathml"  # formulas need no script and nothing from elsewh
 
 autosummary_generate = True
 autosummary_imported_members = True
-autodoc_default_options = {"members": True, "inherited-members": False}
 autodoc_typehints = "none"  # the docstrings have the types in words
-autodoc_member_order = "bysource"
-napoleon_google_docstring = False
-napoleon_use_rtype = False
-napoleon_use_ivar = True  # attributes belong to the description of the class
+templates_path = ["_templates"]
+numpydoc_show_class_members = False  # the template of a class lists them
+numpydoc_xref_param_type = False  # words such as "labels" are no links
+toc_object_entries_show_parents = "hide"
 
 # ---- the gallery
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from html import escape
 from typing import Any
 
@@ -11,13 +12,15 @@ from docutils.utils.math.latex2mathml import tex2mathml
 from sphinx.util import logging
 
 _LOG = logging.getLogger(__name__)
+# The name of a function, before what it is of and is not in brackets: there a thin space belongs between them.
+_NAME = re.compile(r"\\(log|exp|min|max)(?=\s*(?:[A-Za-z]|\\(?:theta|beta|sum|frac|pi)))")
 
 
 def _markup(node: Any, block: bool) -> str:
     """The MathML of a formula; what cannot be read is a warning, and shown as it is."""
     text = node.astext()
     try:
-        return tex2mathml(text, as_block=block)
+        return tex2mathml(_NAME.sub(r"\\\1\\,", text), as_block=block)
     except MathError as error:
         _LOG.warning("no MathML for %r: %s", text, error, location=node)
         return f"<code>{escape(text)}</code>"
