@@ -16,12 +16,22 @@ from sklearn.metrics import log_loss
 from sklearn.model_selection import GridSearchCV
 from sklearn.utils.estimator_checks import check_estimator
 
-from discbayes import KDB, BayesNetClassifier, FixedStructure, MaximumLikelihood, Structure, calibration, load
+from discbayes import (
+    KDB,
+    BayesNetClassifier,
+    FixedStructure,
+    MaximumLikelihood,
+    Structure,
+    calibrating,
+    calibration,
+    load,
+)
 from discbayes import classifier as estimator
 from discbayes.calibration import Isotonic, Temperature, learn_isotonic, learn_temperature, log_odds
 from discbayes.cli import main
 from discbayes.costs import cheapest, cost_matrix
 from discbayes.data import FrameEncoder
+from discbayes.data.dealing import Deal
 from discbayes.io import ModelFileError
 from discbayes.io.document import checksum
 from discbayes.search import Annealing
@@ -296,13 +306,23 @@ OPTIONS = {
 }
 
 
-def dealt(keys, classes, weight, n_folds, enough=np.inf):
+def dealt(weight, n_folds):
     """Row m is held out in fold m and, where it has a weight of two, in fold m + 1, once in each."""
-    held_out = np.zeros((n_folds, classes.size))
+    held_out = np.zeros((n_folds, weight.size))
     for m, times in enumerate(weight):
         for k in range(int(times)):
             held_out[(m + k) % n_folds, m] += 1
     return held_out
+
+
+def deal(portions, n_classes, n_folds, enough, room):
+    """The same for the classifier."""
+    (rows,) = portions()
+    weight = np.ones(rows.classes.size) if rows.weight is None else rows.weight
+    held_out = dealt(weight, n_folds)
+    folds, at = np.nonzero(held_out)
+    sizes = np.bincount(rows.classes), np.bincount(rows.classes, weight)
+    return Deal(folds, at, rows.classes[at], held_out[folds, at], *sizes, np.zeros(n_classes, bool))
 
 
 @pytest.mark.parametrize("case", OPTIONS)
@@ -314,7 +334,7 @@ def test_each_fold_is_scored_by_a_fit_on_the_other_rows(kind, case, monkeypatch)
     seen = {}
     monkeypatch.setitem(calibration.CALIBRATIONS, kind, lambda *given: seen.update(given=given) or learn(*given))
     learn = learn_temperature if kind == "temperature" else learn_isotonic
-    monkeypatch.setattr(estimator, "held_out_weights", dealt)
+    monkeypatch.setattr(calibrating, "deal", deal)
     settings = {"parameters": "map", **OPTIONS[case]}
     clf = BayesNetClassifier(calibrate=kind, calibrate_folds=3, **settings)
     clf.fit(X, y, weight if case == "weights" else None)
@@ -324,7 +344,7 @@ def test_each_fold_is_scored_by_a_fit_on_the_other_rows(kind, case, monkeypatch)
         kept &= ~X.isna().any(axis=1).to_numpy()
     X, y, weight = X[kept], y[kept], weight[kept]
     log_joint, rows, sizes, codes = [], [], [], np.searchsorted(clf.classes_, y)
-    for out in dealt(None, codes, weight, 3):
+    for out in dealt(weight, 3):
         rest = np.repeat(np.arange(y.size), (weight - out).astype(int))
         other = BayesNetClassifier(calibrate=None, **settings).fit(X.iloc[rest], y[rest])
         said = other.set_params(unknown="marginalize").predict_joint_log_proba(X[out > 0])

@@ -9,14 +9,28 @@ from math import ceil
 import numpy as np
 import pytest
 
-from discbayes.calibration import held_out_weights
+from discbayes.data import blocks, dealing
+from discbayes.data.dealing import deal, in_portions
 
 
-def slow_deal(keys, classes, weight, n_folds):
-    """Equal rows become as many pieces as they weigh; the pieces go round the folds; exact numbers."""
+def held_out_weights(keys, classes, weight, n_folds, enough=np.inf, room=dealing.ROOM):
+    """How much of each row is held out in each fold."""
+    found = deal(lambda: in_portions(keys, classes, weight), int(classes.max()) + 1, n_folds, enough, room)
+    held_out = np.zeros((n_folds, keys.size))
+    held_out[found.folds, found.rows] = found.weight
+    assert np.array_equal(found.classes, classes[found.rows])
+    return held_out
+
+
+def slow_deal(keys, classes, weight, n_used, n_dealt=None):
+    """Equal rows become as many pieces as they weigh; the pieces go round the folds; exact numbers.
+
+    ``n_dealt`` folds if that is given, of which the first ones are used.
+    """
     groups = defaultdict(list)
     for m in sorted(range(len(keys)), key=lambda m: (classes[m], keys[m], m)):
         groups[classes[m], keys[m]].append(m)
+    n_folds = n_dealt or n_used
     held_out, dealt, alone = np.zeros((n_folds, len(keys))), 0, defaultdict(int)
     for (c, _), rows in groups.items():
         sizes = [Fraction(weight[m]).limit_denominator(10**6) for m in rows]
@@ -31,7 +45,7 @@ def slow_deal(keys, classes, weight, n_folds):
             start = end
         dealt += n_pieces
     held_out[:, [alone[c] < 2 for c in classes]] = 0
-    return held_out
+    return held_out[:n_used]
 
 
 def rows(n=60, seed=0, n_keys=25):
@@ -75,7 +89,7 @@ def test_every_row_is_held_out_as_often_as_it_counts(kind):
 
 
 def test_rows_that_differ_are_never_divided():
-    keys, classes = np.random.default_rng(0).permutation(97).astype(np.uint64), np.arange(97) % 3
+    keys, classes = np.random.default_rng(0).permutation(97).astype(np.uint64) << np.uint64(32), np.arange(97) % 3
     for weight in (np.ones(97), np.full(97, 0.3), np.random.default_rng(0).random(97)):
         found = held_out_weights(keys, classes, weight, 5)
         assert (np.count_nonzero(found, axis=0) == 1).all()
@@ -86,7 +100,7 @@ def test_rows_that_differ_are_never_divided():
 
 
 def test_the_only_row_of_a_class_is_never_held_out():
-    keys, classes = np.array([4, 4, 9, 5, 5, 6, 7], np.uint64), np.array([0, 0, 1, 2, 2, 3, 3])
+    keys, classes = np.array([4, 4, 9, 5, 5, 6, 7], np.uint64) << np.uint64(32), np.array([0, 0, 1, 2, 2, 3, 3])
     found = held_out_weights(keys, classes, np.array([1, 1, 1, 0.5, 0.5, 1, 1.0]), 2)
     assert (found > 0).any(axis=0).tolist() == [True, True, False, False, False, True, True]
     assert not held_out_weights(keys[:3], np.arange(3), np.ones(3), 5).any()
@@ -136,3 +150,44 @@ def test_no_more_folds_than_are_enough():
         np.testing.assert_array_equal(found[:n_used], everything[:n_used])
         assert not found[n_used:].any()
     assert held_out_weights(keys, classes, np.full(100, 3.0), 5, 61).any(axis=1).tolist() == [True, True, *[False] * 3]
+
+
+# In bounded memory, and of many rows
+
+
+@pytest.mark.parametrize("kind", WEIGHTS)
+@pytest.mark.parametrize("room", [1, 3, 10, 40])
+def test_portions_and_room_change_no_bit(kind, room, monkeypatch):
+    for seed in range(3):
+        keys, classes = rows(seed=seed, n_keys=[25, 5, 1000][seed])
+        weight = WEIGHTS[kind](np.random.default_rng(seed), keys.size)
+        expected = held_out_weights(keys, classes, weight, 5)
+        for size in (1, 7, 60):
+            monkeypatch.setattr(blocks, "ROWS_OF_BLOCK", size)
+            np.testing.assert_array_equal(held_out_weights(keys, classes, weight, 5, room=room), expected)
+
+
+@pytest.mark.parametrize("kind", WEIGHTS)
+def test_of_many_rows_some_are_held_out(kind, monkeypatch):
+    monkeypatch.setattr(dealing, "MOST_ROWS", 40)
+    for seed in range(3):
+        keys, classes = rows(200, seed, n_keys=[25, 3, 1000][seed])
+        weight = WEIGHTS[kind](np.random.default_rng(seed), keys.size)
+        found = held_out_weights(keys, classes, weight, 5, room=7)
+        n_dealt = ceil(5 * max(200, weight.sum()) / 40)
+        np.testing.assert_allclose(found, slow_deal(keys.tolist(), classes.tolist(), weight, 5, n_dealt), atol=1e-9)
+        assert found.sum() <= 2 * 40
+        if kind in ("ones", "whole", "large"):
+            assert abs(found.sum() - 40) <= 5
+    few = held_out_weights(keys[:40], classes[:40], weight[:40], 5)
+    np.testing.assert_allclose(few, slow_deal(keys[:40].tolist(), classes[:40].tolist(), weight[:40], 5), atol=1e-9)
+
+
+def test_the_order_of_many_rows_changes_nothing(monkeypatch):
+    monkeypatch.setattr(dealing, "MOST_ROWS", 50)
+    keys, classes = rows(300, n_keys=40)
+    one = held_out_weights(keys, classes, np.ones(300), 5)
+    order = np.random.default_rng(1).permutation(300)
+    two = held_out_weights(keys[order], classes[order], np.ones(300), 5)
+    np.testing.assert_array_equal(by_row(keys[order], classes[order], two), by_row(keys, classes, one))
+    assert one.sum() == 50

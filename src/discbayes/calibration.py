@@ -29,8 +29,6 @@ LEAST_TEMPERATURE, MOST_TEMPERATURE = 1e-3, 1e3
 STRENGTH = 1.0  # virtual rows
 AUTO = "auto"
 ENOUGH_ROWS = {"temperature": 5_000.0}  # to hold out, by their weight: one number needs no more
-_MOST_PIECES = 1e6  # that equal rows are dealt out in
-_EPSILON = 1e-6  # of a row
 _FARTHEST = 1e9  # stands for infinite log-odds where numbers must be finite
 
 
@@ -208,65 +206,13 @@ def check_calibration(name: Any, n_folds: Any) -> None:
         raise ValueError(f"calibrate_folds={n_folds!r} must be a whole number of at least 2")
 
 
-def held_out_weights(
-    keys: np.ndarray, classes: np.ndarray, weight: np.ndarray, n_folds: int, enough: float = np.inf
-) -> np.ndarray:
-    """How much of each row is held out in each fold, shape (n_folds, n_samples); nothing of the only row of a class.
-
-    ``keys`` are numbers that are the same for equal rows. In their order the rows of a class are dealt out to the folds
-    one by one, a row of weight 2.5 as three rows. So it depends on what is in the rows alone, and a row with a weight
-    of two is the same as the row twice, in whatever order. There are no more folds as soon as ``enough`` is held out.
-
-    >>> held_out_weights(np.array([7, 3, 5, 9], np.uint64), np.array([0, 0, 0, 1]), np.array([3.0, 1, 1, 1]), 2)
-    array([[2., 1., 0., 0.], [1., 0., 1., 0.]])
-    """
-    order = np.lexsort((keys, classes))
-    dealt, unit, start, end = _dealt_rows(keys[order], classes[order], weight[order])
-    held_out = np.zeros((n_folds, order.size))
-    for fold in range(n_folds):
-        share = _share_of_fold(end, fold, n_folds) - _share_of_fold(start, fold, n_folds)
-        held_out[fold, order] = _snapped(share * unit / weight[order]) * weight[order] * dealt
-    held_out[1:][np.cumsum(held_out.sum(axis=1))[:-1] >= enough] = 0.0
-    return held_out
-
-
-def _dealt_rows(
-    keys: np.ndarray, classes: np.ndarray, weight: np.ndarray
-) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
-    """For sorted rows: whether they are dealt out, the weight of one that is, and where it starts and ends in the deal.
-
-    Equal rows are dealt out together, as as many rows as they weigh.
-    """
-    first = np.ones(keys.size, bool)
-    first[1:] = (keys[1:] != keys[:-1]) | (classes[1:] != classes[:-1])
-    group = np.cumsum(first) - 1
-    total = np.bincount(group, weight)
-    pieces = np.clip(np.ceil(total - _EPSILON), 1, _MOST_PIECES)
-    unit, before = total / pieces, np.cumsum(pieces) - pieces
-    within = np.cumsum(weight) - (np.cumsum(total) - total)[group]
-    end = before[group] + np.clip(_snapped(within / unit[group]), 0, pieces[group])
-    start = np.where(first, before[group], np.roll(end, 1))
-    return np.bincount(classes, pieces[group] * first)[classes] > 1, unit[group], start, end
-
-
-def _snapped(places: np.ndarray) -> np.ndarray:
-    """Whole numbers where rounding has made them almost such."""
-    whole = np.rint(places)
-    return np.where(np.abs(places - whole) < _EPSILON, whole, places)
-
-
-def _share_of_fold(place: np.ndarray, fold: int, n_folds: int) -> np.ndarray:
-    """How much of a deal goes to a fold up to a place."""
-    return place // n_folds + np.clip(place % n_folds - fold, 0.0, 1.0)
-
-
-def check_held_out(name: str, held_out: np.ndarray, classes: np.ndarray, labels: list[Any]) -> None:
+def check_alone(name: str, alone: np.ndarray, labels: list[Any]) -> None:
     """Refuse classes of one row where each class is calibrated on its own; one class of two rows is always needed."""
-    alone = np.flatnonzero(np.bincount(classes, held_out.any(axis=0), len(labels)) == 0)
-    if alone.size and (name == "isotonic" or alone.size == len(labels)):
-        more = f" (and {alone.size - 1} other classes)" if alone.size > 1 else ""
+    places = np.flatnonzero(alone)
+    if places.size and (name == "isotonic" or places.size == len(labels)):
+        more = f" (and {places.size - 1} other classes)" if places.size > 1 else ""
         raise ValueError(
-            f"class {labels[alone[0]]!r}{more} has 1 row, and calibrate={name!r} needs 2 rows of a class: one to hold "
+            f"class {labels[places[0]]!r}{more} has 1 row, and calibrate={name!r} needs 2 rows of a class: one to hold "
             "out, one to learn from. Add rows, leave the class out, join it with another one, or do not calibrate"
         )
 

@@ -17,22 +17,12 @@ from discbayes import inference
 from discbayes._leaves import leaf
 from discbayes.bayesnet import BayesNet
 from discbayes.beliefs import Beliefs, log_prior_of
-from discbayes.calibration import (
-    AUTO,
-    CALIBRATIONS,
-    ENOUGH_ROWS,
-    Calibration,
-    check_calibration,
-    check_held_out,
-    held_out_weights,
-    possible_rows,
-)
+from discbayes.calibrating import Calibrating
+from discbayes.calibration import AUTO, Calibration
 from discbayes.costs import cheapest, cost_matrix
 from discbayes.counts import Counts, Tallies, count
 from discbayes.data import Domain, Encoded, FrameEncoder
 from discbayes.data.blocks import Blocks
-from discbayes.data.columns import Table
-from discbayes.data.distinct import table_keys
 from discbayes.data.reading import read_table
 from discbayes.engine import Context, Progress, worker_count
 from discbayes.explanations.mixin import Explaining
@@ -46,7 +36,7 @@ from discbayes.search.base import Search
 from discbayes.streams import is_source
 
 
-class BayesNetClassifier(Explaining, Incremental, Passes, ClassifierMixin, BaseEstimator):
+class BayesNetClassifier(Explaining, Calibrating, Incremental, Passes, ClassifierMixin, BaseEstimator):
     """A Bayesian network classifier: any way to learn the structure with any way to learn the parameters.
 
     Parameters
@@ -196,17 +186,15 @@ class BayesNetClassifier(Explaining, Incremental, Passes, ClassifierMixin, BaseE
             return self._fit_source(X, y, sample_weight)
         table = read_table(X)
         validate_data(BaseEstimator(), X, skip_check_array=True)  # this one stays as it is until all is learned
-        calibrate = self._calibration_name()
+        name = self._calibration_name()
         self._learners()  # refuses what is none before any work is done
         context = self._context()
         context.progress.stage("reading and discretising")
         encoder = self._make_encoder(self.categorical)
         data = encoder.fit_transform(table, y, sample_weight)
-        held_out = self._held_out(calibrate, table, encoder, data)
+        calibrate = self._calibration_of_table(name, table, encoder, data)
         network, tallies = self._learn_and_count(data, encoder.classes_, context)
-        calibration = None
-        if calibrate is not None and held_out is not None:
-            calibration = self._learn_calibration(calibrate, held_out, table, encoder, data, context)
+        calibration = calibrate(context)
         validate_data(self, X, skip_check_array=True)
         self._adopt(encoder, network, calibration, tallies)
         self.history_ = context.history
@@ -248,72 +236,6 @@ class BayesNetClassifier(Explaining, Incremental, Passes, ClassifierMixin, BaseE
 
     def _network(self, data: Encoded, tables: Tables) -> BayesNet:
         return BayesNet(data.domain, self._with_prior(tables), self.max_factor_size, self.n_draws, self.n_jobs)
-
-    def _calibration_name(self) -> str | None:
-        """How probabilities are calibrated; the default is a matter of the parameters."""
-        check_calibration(self.calibrate, self.calibrate_folds)
-        if self.calibrate != AUTO:
-            return self.calibrate
-        return "temperature" if self.parameters == HYBRID else None
-
-    def _held_out(self, name: str | None, table: Table, encoder: FrameEncoder, data: Encoded) -> np.ndarray | None:
-        """How much of each row is held out in each fold, to calibrate by it; None where nothing is."""
-        if name is None or data.n_classes == 1:
-            return None
-        rows = table if encoder.kept_rows_ is None else table.take(encoder.kept_rows_)
-        enough = ENOUGH_ROWS.get(name, np.inf)
-        held_out = held_out_weights(table_keys(rows), data.classes, _weights(data), self.calibrate_folds, enough)
-        if self.calibrate != AUTO:
-            check_held_out(name, held_out, data.classes, list(data.domain.target.values))
-        return held_out if held_out.any() else None
-
-    def _learn_calibration(
-        self, name: str, held_out: np.ndarray, table: Table, encoder: FrameEncoder, data: Encoded, context: Context
-    ) -> Calibration:
-        """The map to calibrated probabilities, from what networks say of rows that they were not learned from."""
-        rows = table if encoder.kept_rows_ is None else table.take(encoder.kept_rows_)
-        said = []
-        for fold, rng in enumerate(context.rng.spawn(self.calibrate_folds)):
-            if held_out[fold].any():
-                context.progress.stage(f"calibration: fold {fold + 1} of {self.calibrate_folds}")
-                own = Context(rng, self.n_jobs, Progress(self.verbose - 1))
-                said.append(self._held_out_log_joint(rows, encoder.classes_, data, held_out[fold], own))
-        weight = self._calibration_weight(data, encoder.classes_)
-        shares = np.bincount(data.classes, weight, data.n_classes) / weight.sum()
-        at = np.nonzero(held_out)  # fold by fold
-        weight = (weight / _weights(data))[at[1]] * held_out[at]
-        return CALIBRATIONS[name](np.concatenate(said), data.classes[at[1]], weight, shares)
-
-    def _held_out_log_joint(
-        self, rows: Table, classes: np.ndarray, data: Encoded, held_out: np.ndarray, context: Context
-    ) -> np.ndarray:
-        """What a network that is learned without what is held out says of those rows.
-
-        Only the kinds of the columns are taken from all rows.
-        """
-        weight = _weights(data) - held_out
-        rest = weight > 0
-        encoder = self._make_encoder([variable.kind == "categorical" for variable in data.domain.features])
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore", UserWarning)  # the fit on all rows has said it
-            weight = None if (weight[rest] == 1).all() else weight[rest]
-            seen = encoder.fit_transform(rows.take(rest), classes[data.classes[rest]], weight)
-            network = self._learn(seen, encoder.classes_, context)
-            codes = encoder.transform(rows.take(held_out > 0), "marginalize")
-        return possible_rows(network.log_joint_of(codes), network.prior)
-
-    def _calibration_weight(self, data: Encoded, classes: np.ndarray) -> np.ndarray:
-        """What each row counts in calibration: the classes have the shares that the network takes for their prior."""
-        weight = _weights(self._weighted(data, classes))
-        if self.class_prior is None:
-            return weight
-        shares = np.bincount(data.classes, weight, data.n_classes) / weight.sum()
-        prior = np.exp(log_prior_of(self.class_prior, data.n_classes))
-        if not (prior * shares).any():
-            raise ValueError(
-                "calibrate has no rows: the classes that class_prior allows have no weight in class_weight"
-            )
-        return weight * np.divide(prior, shares, out=np.zeros_like(prior), where=shares > 0)[data.classes]
 
     def _adopt(
         self, encoder: FrameEncoder, network: BayesNet, calibration: Calibration | None, tallies: Tallies | None = None
@@ -482,7 +404,3 @@ class BayesNetClassifier(Explaining, Incremental, Passes, ClassifierMixin, BaseE
         tags.input_tags.categorical = True
         tags.input_tags.string = True
         return tags
-
-
-def _weights(data: Encoded) -> np.ndarray:
-    return np.ones(data.n_samples) if data.weight is None else data.weight

@@ -44,13 +44,41 @@ def table_keys(table: Table) -> np.ndarray:
 
     Columns in which all cells are equal have no say.
     """
-    keys = np.zeros(table.n_rows, np.uint64)
-    for part in table.parts:
-        for place, position in enumerate(part.positions):
-            cells = _cell_keys(part, place)
-            if (cells != cells[:1]).any():
-                keys += _scattered(cells, _label_key(table.names[position]))
-    return _scattered(keys)
+    keys = RowKeys()
+    return keys.settled(keys.sums(table))
+
+
+class RowKeys:
+    """The same for a table that comes in batches: a sum for each row, and in the end the keys that follow from it."""
+
+    def __init__(self) -> None:
+        self._only: dict[str, np.uint64 | None] = {}  # what a column adds to every row; None if cells differ
+
+    def sums(self, table: Table) -> np.ndarray:
+        """What the columns add up to in the rows of a batch."""
+        sums = np.zeros(table.n_rows, np.uint64)
+        for part in table.parts:
+            for place, position in enumerate(part.positions):
+                name = table.names[position]
+                added = _scattered(_cell_keys(part, place), _label_key(name))
+                self._look(name, added)
+                sums += added
+        return sums
+
+    def _look(self, name: str, added: np.ndarray) -> None:
+        """See whether a column still has one value everywhere."""
+        if not added.size:
+            return
+        only = self._only.setdefault(name, added[0])
+        if only is not None and (added != only).any():
+            self._only[name] = None
+
+    def settled(self, sums: np.ndarray) -> np.ndarray:
+        """The keys of rows, once all of them were looked at."""
+        for only in self._only.values():
+            if only is not None:
+                sums = sums - only
+        return _scattered(sums)
 
 
 def _cell_keys(part: Part, place: int) -> np.ndarray:
