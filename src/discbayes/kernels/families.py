@@ -93,6 +93,12 @@ def family_tables(y, weight, group, base, n_base, card, n_classes, scheme, remov
     _tables_of(counts, 0, n_base, card, n_classes, scheme, removed, smoothing, amount, out, own)
 
 
+@kernel
+def tables_of_counts(counts, n_base, card, n_classes, scheme, removed, smoothing, amount, out, own):
+    """The tables of a family whose counts, of each group if groups are folds, are known; folds overwrite the counts."""
+    _tables_of(counts, 0, n_base, card, n_classes, scheme, removed, smoothing, amount, out, own)
+
+
 @helper
 def _count_by_rows(parent_codes, parent_card, y, weight, group, base, n_base, n_classes, by_group, counts):
     """The weight of the rows in each cell of a family with a further parent, by a loop over the rows."""

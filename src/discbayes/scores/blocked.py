@@ -1,157 +1,287 @@
-"""A network under a sample score on rows in blocks: in each step every block gives the values of all candidates.
+"""A network under a sample score on rows in blocks: in each step every block gives the gains of all candidates.
 
-The tables of a candidate are frequencies, and follow from counts; what they are worth is a sum over the rows. So a step
-takes two passes over the blocks: one counts the families that are new, one adds up the objective for each candidate.
+The tables of a candidate are frequencies, and follow from counts; what they add is a sum over the rows. So a step takes
+two passes over the blocks: one counts the families that are new, in one each block gives what every candidate adds on
+its rows (``scores/blockparts.py``). Where the tables of all candidates are too many to be sent at once there are
+several such passes.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from itertools import groupby
 from operator import add
-from typing import NamedTuple
+from typing import TypeAlias, TypeVar
 
 import numpy as np
 
-from discbayes.counts import Counts, Wanted, count_wanted
-from discbayes.counts.tables import CELLS_OF_A_PASS, parts
+from discbayes.counts import Counts, Wanted, count, count_wanted
+from discbayes.counts import tables as counting
 from discbayes.data.blocks import Blocks
-from discbayes.data.domain import Encoded
-from discbayes.engine import parallel_map
 from discbayes.kernels import families as kernels
-from discbayes.network import Layout, Structure
-from discbayes.objectives import Objective
+from discbayes.kernels import scanning
+from discbayes.network import Structure
+from discbayes.scores.blockparts import FamilyTables, Given, gains_in, move_gains_in
+from discbayes.scores.families import Extensions
+from discbayes.scores.heldout import held_out
 from discbayes.scores.sample import SampleScore
-from discbayes.scores.scored import ROUNDING
+from discbayes.scores.scored import MOST_CACHED, ROUNDING, ScoredNetwork, log_prior_of
+from discbayes.scores.tasks import Effort, Found, Task, choose
+from discbayes.scores.together import Move
 from discbayes.scores.trained import TrainedNetwork
 
-MOST_KNOWN = 20_000  # structures whose values are remembered
-FamilyKey = tuple[int, tuple[int, ...]]  # a feature and its parents
+Item = TypeVar("Item")
+FamilyKey = tuple[int, tuple[int, ...]]  # a feature and its parents, the last to join first
+Candidate = tuple[int, tuple[int, ...]]  # a feature, and the parents that join those that it has
 
 
-class _Change(NamedTuple):
-    """A network in which some features have other families than now."""
-
-    children: tuple[int, ...]
-    families: tuple[FamilyKey, ...]
-
-
-class BlockNetwork(TrainedNetwork):
-    """A structure with its value, and the values of all structures that were looked at: by frequencies of whole rows.
+class BlockNetwork:
+    """A structure under a score by frequencies, ready to be extended; the interface is that of ``ScoredNetwork``.
 
     Parameters
     ----------
     data : Blocks
-        Rows without gaps.
+        The rows.
     counts : Counts
         Of the features.
     score : SampleScore
-        With resubstitution, and frequencies.
+        The score; its parameters are frequencies.
     structure : Structure
         Where the search starts.
+    rng : Generator
+        For the folds of the score.
     n_jobs : int, optional
         The number of threads.
     """
 
     def __init__(
-        self, data: Blocks, counts: Counts, score: SampleScore, structure: Structure, n_jobs: int | None = None
+        self,
+        data: Blocks,
+        counts: Counts,
+        score: SampleScore,
+        structure: Structure,
+        rng: np.random.Generator,
+        n_jobs: int | None = None,
     ):
-        self.score, self.structure, self.n_jobs = score, structure, n_jobs
-        self._blocks, self._counts = data, counts
-        self._known: dict[tuple[tuple[int, ...], ...], float] = {}
-        self._log_theta: dict[FamilyKey, np.ndarray] = {}
-        share = score.parameters._smooth(counts.class_count, Layout.of_class(counts.n_classes))
-        self._log_prior = np.log(share)
-        self.total_weight = float(counts.class_count.sum())
+        if not all(structure.class_children):
+            raise ValueError("a sample score needs the class as a parent of every feature")
+        self.score, self.n_jobs = score, n_jobs
+        self._blocks, self._scheme = held_out(data, score.evaluation, rng, n_jobs)
+        self._counts = counts if self._blocks is data else count(self._blocks, n_jobs)
+        by_group = self._scheme.by_group(self._counts.class_count)
+        self._log_prior = log_prior_of(by_group, self._scheme.kind, self._scheme.removed, score)
+        self.total_weight = float(by_group.sum())
         self.tolerance = ROUNDING * self.total_weight
+        self._parents = list(structure.parents)
+        self._known: dict[FamilyKey, FamilyTables] = {}
+        self._totals: dict[tuple[tuple[int, ...], ...], float] = {}
+
+    # ---- what it is worth
+
+    @property
+    def structure(self) -> Structure:
+        """The structure as it is now."""
+        return Structure(tuple(tuple(sorted(group)) for group in self._parents))
+
+    def parents(self, child: int) -> tuple[int, ...]:
+        """The parents of a feature now."""
+        return self._parents[child]
+
+    @property
+    def total(self) -> float:
+        """The weighted sum of the objective over all rows."""
+        if self.structure.parents not in self._totals:
+            self._pass(gains_in, [], [])
+        return self._totals[self.structure.parents]
+
+    def reported(self, total: float | None = None) -> float:
+        """The value as the papers give it: a rate for CR, a sum for CL and MM."""
+        total = self.total if total is None else total
+        return total / self.total_weight if self.score.kind == scanning.RATE else total
+
+    # ---- changing it
 
     def set_parents(self, child: int, parents: tuple[int, ...]) -> None:
-        """Give a feature other parents; tables that were made for those it had are not needed any more."""
-        super().set_parents(child, parents)
-        now = set(enumerate(self.structure.parents))
-        self._log_theta = {key: table for key, table in self._log_theta.items() if key[0] != child or key in now}
-        if len(self._known) > MOST_KNOWN:
-            own = self.structure.parents
-            self._known = {own: self._known[own]} if own in self._known else {}
+        """Give a feature other parents; tables that extend those it had are not needed any more."""
+        self._parents[child] = parents
+        self._known = {key: made for key, made in self._known.items() if key[0] != child or key[1] == parents}
 
-    def _values(self, structures: Sequence[Structure], check: Callable[[], None]) -> list[float]:
-        new = [structure for structure in structures if structure.parents not in self._known]
-        changes = [self._change(structure) for structure in new]
-        sizes = np.array([sum(map(self._size, change.families)) for change in changes], np.int64)
-        for part in parts(sizes, CELLS_OF_A_PASS):
+    # ---- what could be added
+
+    def best(
+        self, tasks: Sequence[Task], least: float, effort: Effort, check: Callable[[], None] = lambda: None
+    ) -> Found | None:
+        """The candidate that adds most, if it adds more than ``least``; of equal ones the first child, the fewest
+        parents, and of those the first.
+        """
+        candidates = [(task.child, (int(p), *task.through)) for task in tasks for p in task.parents]
+        gains = self._gains(candidates, check)
+        effort.evaluations += len(candidates)
+        found = choose(candidates, gains, least, self.tolerance)
+        if found is not None:
+            self._will_be([(found.child, found.joining)], found.gain)
+        return found
+
+    def best_move(
+        self, moves: Sequence[Move], least: float, effort: Effort, check: Callable[[], None] = lambda: None
+    ) -> Move | None:
+        """The first of the moves that add most, if that is more than ``least``."""
+        parts = [np.empty(0)]
+        for part in self._portions(moves, _candidates_of):
             check()
-            if part.size:
-                values = self._pass([changes[k] for k in part])
-                self._known.update((new[k].parents, float(value)) for k, value in zip(part, values, strict=True))
-        return [self._known[structure.parents] for structure in structures]
+            candidates = dict.fromkeys(each for move in part for each in _candidates_of(move))
+            parts.append(self._pass(move_gains_in, list(candidates), part))
+        gains = np.concatenate(parts)
+        effort.evaluations += len(moves)
+        winners = np.flatnonzero((gains >= gains.max(initial=-np.inf) - self.tolerance) & (gains > least))
+        if not winners.size:
+            return None
+        chosen = moves[winners[0]]
+        self._will_be(_candidates_of(chosen), gains[winners[0]])
+        return chosen
 
-    def _change(self, structure: Structure) -> _Change:
-        pairs = zip(structure.parents, self.structure.parents, strict=True)
-        children = tuple(i for i, (mine, now) in enumerate(pairs) if mine != now)
-        return _Change(children, tuple((i, structure.parents[i]) for i in children))
+    # ---- passes over the blocks
 
-    def _size(self, key: FamilyKey) -> int:
-        return Wanted(*key).n_cells(self._counts.cards, self._counts.n_classes)
+    def _gains(self, candidates: Sequence[Candidate], check: Callable[[], None]) -> np.ndarray:
+        """What each candidate adds."""
+        parts = [np.empty(0)]
+        for part in self._portions(candidates, lambda candidate: [candidate]):
+            check()
+            parts.append(self._pass(gains_in, part, _tasks(part)))
+        return np.concatenate(parts)
 
-    def _pass(self, changes: Sequence[_Change]) -> np.ndarray:
-        """The sum of the objective over all rows, for each of several networks."""
-        now = list(enumerate(self.structure.parents))
-        self._make([*now, *(key for change in changes for key in change.families)])
-        tables = {key: self._log_theta[key] for change in changes for key in change.families}
-        tables.update((key, self._log_theta[key]) for key in now)
-        arguments = (self.score.objective, self._log_prior, now, list(changes), tables)
-        values: np.ndarray = self._blocks.map_reduce(_values_in, add, arguments, self.n_jobs)
-        return values
+    def _pass(self, function: Callable[..., np.ndarray], candidates: Sequence[Candidate], what: object) -> np.ndarray:
+        """What all blocks give for some candidates; what the network is worth is told on the way."""
+        given = self._given(candidates)
+        total, *_ = gains = self._blocks.map_reduce(function, add, (given, what), self.n_jobs)
+        self._totals[self.structure.parents] = float(total)
+        return np.asarray(gains[1:])
 
-    def _make(self, keys: Sequence[FamilyKey]) -> None:
-        """Make the tables that are not there yet."""
-        missing = [key for key in dict.fromkeys(keys) if key not in self._log_theta]
-        counted = [key for key in missing if key[1]]
-        tables = count_wanted(self._blocks, [Wanted(*key) for key in counted], n_jobs=self.n_jobs)
-        found = dict(zip(counted, (table for (table,) in tables), strict=True))
-        for key in missing:
-            table = found[key] if key[1] else self._counts.feature(key[0])[None]
-            self._log_theta[key] = self._smoothed(table).reshape(-1, self._counts.n_classes)
+    def _portions(
+        self, items: Sequence[Item], candidates_of: Callable[[Item], list[Candidate]]
+    ) -> Iterator[list[Item]]:
+        """Items whose tables, each counted once, can be sent together."""
+        portion: list[Item] = []
+        tables: dict[Candidate, int] = {}
+        used = 0
+        for item in items:
+            own = {candidate: self._cells(candidate) for candidate in candidates_of(item)}
+            used += sum(cells for candidate, cells in own.items() if candidate not in tables)
+            if portion and used > counting.CELLS_OF_A_PASS:
+                yield portion
+                portion, tables, used = [], {}, sum(own.values())
+            portion.append(item)
+            tables.update(own)
+        if portion:
+            yield portion
 
-    def _smoothed(self, table: np.ndarray) -> np.ndarray:
-        """Log θ from the counts of a family, shape ``(parent values, card, n_classes)``."""
-        card, smoothing = table.shape[1], self.score.smoothing
-        amount = smoothing.amount(table.size, card)
-        counts = table + amount if smoothing.mode == kernels.VIRTUAL else table
-        total = counts.sum(axis=1, keepdims=True)
-        share = np.divide(counts, total, out=np.full_like(counts, 1.0 / card), where=total > 0)
-        if smoothing.mode == kernels.FLOOR:
-            share = np.where(share > 0, share, amount)
-            share /= share.sum(axis=1, keepdims=True)
-        return np.log(share)
+    def _cells(self, candidate: Candidate) -> int:
+        """The cells of the tables of a candidate."""
+        child, joining = candidate
+        family = self._counts.cards[[child, *joining, *self._parents[child]]]
+        return int(np.prod(family)) * self._scheme.n_classes * self._scheme.n_groups
+
+    def _will_be(self, candidates: Iterable[Candidate], gain: float) -> None:
+        """Remember what the network will be worth with some more parents."""
+        groups = [tuple(sorted(group)) for group in self._parents]
+        for child, joining in candidates:
+            groups[child] = tuple(sorted((*joining, *groups[child])))
+        self._totals[tuple(groups)] = self.total + float(gain)
+
+    # ---- tables
+
+    def _given(self, candidates: Sequence[Candidate]) -> Given:
+        """What the blocks need to know of the network and of some candidates."""
+        now = list(enumerate(self._parents))
+        made = self._tables([*now, *map(self._key, candidates)])
+        joining: dict[Candidate, list[int]] = {}
+        for child, (parent, *through) in candidates:
+            joining.setdefault((child, tuple(through)), []).append(parent)
+        extensions = {key: self._extensions(key, parents, made) for key, parents in joining.items()}
+        return Given(self.score, self._scheme, self._log_prior, tuple(made[key] for key in now), extensions)
+
+    def _key(self, candidate: Candidate) -> FamilyKey:
+        child, joining = candidate
+        return child, (*joining, *self._parents[child])
+
+    def _extensions(
+        self, candidate: Candidate, parents: Sequence[int], made: dict[FamilyKey, FamilyTables]
+    ) -> Extensions:
+        """What each of some parents adds to log θ of a family, if the candidate joins it as well."""
+        child, through = candidate
+        known = made[child, self._parents[child]]
+        new = [made[self._key((child, (p, *through)))] for p in parents]
+        tables = [self._less(each.tables, known.tables) for each in new]
+        own = tables if known.own is None else [self._less(each.own, known.own) for each in new]
+        starts = np.concatenate([[0], np.cumsum([table.size for table in tables])]).astype(np.int64)
+        spreads = np.array([self._spread(*pair) for pair in zip(tables, own, strict=True)])
+        joined = np.concatenate(tables)
+        both = (joined, joined if known.own is None else np.concatenate(own))
+        return Extensions(np.array(parents, np.int64), starts, *both, spreads, len(self._parents))
+
+    def _less(self, tables: np.ndarray | None, known: np.ndarray) -> np.ndarray:
+        """Tables of a family with more parents, which stand before the others, less those of the family."""
+        assert tables is not None
+        by_group = known.reshape(self._scheme.n_groups, 1, -1)
+        return (tables.reshape(self._scheme.n_groups, -1, by_group.shape[2]) - by_group).ravel()
+
+    def _spread(self, tables: np.ndarray, own: np.ndarray) -> float:
+        """The largest difference between classes within any cell."""
+        both = [part.reshape(-1, self._scheme.n_classes) for part in (tables, own)]
+        high = np.maximum(*(part.max(axis=1) for part in both))
+        return float((high - np.minimum(*(part.min(axis=1) for part in both))).max())
+
+    def _tables(self, keys: Iterable[FamilyKey]) -> dict[FamilyKey, FamilyTables]:
+        """The tables of some families; those that are new are counted, and kept as long as there is room."""
+        wanted = dict.fromkeys(keys)
+        made = {key: self._known[key] for key in wanted if key in self._known}
+        used = sum(each.tables.size for each in self._known.values())
+        for key, counts in self._count([key for key in wanted if key not in made]):
+            made[key] = self._smoothed(key, counts)
+            used += made[key].tables.size
+            if used <= MOST_CACHED or key[1] == self._parents[key[0]]:
+                self._known[key] = made[key]
+        return made
+
+    def _count(self, keys: Sequence[FamilyKey]) -> Iterator[tuple[FamilyKey, np.ndarray]]:
+        """The counts of some families, the first parent outermost."""
+        more: dict[FamilyKey, list[int]] = {}
+        for child, group in keys:
+            if group:
+                more.setdefault((child, group[1:]), []).append(group[0])
+            else:
+                yield (child, group), self._counts.feature(child)
+        wanted = [Wanted(*family, tuple(parents)) for family, parents in more.items()]
+        for each, tables in zip(wanted, count_wanted(self._blocks, wanted, n_jobs=self.n_jobs), strict=True):
+            for parent, table in zip(each.more, tables, strict=True):
+                by_parent = table.reshape(-1, self._counts.cards[parent], *table.shape[1:])
+                yield (each.child, (parent, *each.parents)), by_parent.swapaxes(0, 1)
+
+    def _smoothed(self, key: FamilyKey, counts: np.ndarray) -> FamilyTables:
+        """Log θ from the counts of a family, by cell, then by group and class."""
+        scheme, smoothing, card = self._scheme, self.score.smoothing, int(self._counts.cards[key[0]])
+        by_cell = counts.reshape(-1, scheme.n_counted, scheme.n_classes)
+        n_base, size = by_cell.shape[0], by_cell.shape[0] * scheme.n_classes
+        tables = np.empty(scheme.n_groups * size)
+        own = np.empty_like(tables) if scheme.kind == kernels.LEAVE_ONE_OUT else tables
+        kernels.tables_of_counts(
+            by_cell.swapaxes(0, 1).flatten(), n_base, card, scheme.n_classes, scheme.kind, scheme.removed,
+            smoothing.mode, smoothing.amount(size, card), tables, own,
+        )  # fmt: skip
+        return FamilyTables(*key, tables, None if own is tables else own)
 
 
-def _values_in(
-    data: Encoded,
-    n_jobs: int | None,
-    objective: Objective,
-    log_prior: np.ndarray,
-    now: Sequence[FamilyKey],
-    changes: Sequence[_Change],
-    tables: dict[FamilyKey, np.ndarray],
-) -> np.ndarray:
-    """The sum of the objective over the rows of a block, for each of several networks."""
-    known = [_said(data, key, tables) for key in now]
-    log_joint = log_prior + sum(known)
-
-    def one(change: _Change) -> float:
-        scores = log_joint.copy()
-        for child, key in zip(change.children, change.families, strict=True):
-            scores += _said(data, key, tables) - known[child]
-        return objective.value(scores, data.classes, data.weight)
-
-    return np.array(parallel_map(one, changes, n_jobs))
+AnyNetwork: TypeAlias = ScoredNetwork | TrainedNetwork | BlockNetwork
 
 
-def _said(data: Encoded, key: FamilyKey, tables: dict[FamilyKey, np.ndarray]) -> np.ndarray:
-    """What a family adds to the log-joint of each row."""
-    child, group = key
-    cell = np.zeros(data.n_samples, np.int64)
-    for i in (*group, child):
-        cell *= data.cards[i]
-        cell += data.codes[i]
-    return tables[key][cell]
+def _candidates_of(move: Move) -> list[Candidate]:
+    return [(child, (move.parent,)) for child in move.children]
+
+
+def _tasks(candidates: Sequence[Candidate]) -> list[Task]:
+    """Consecutive candidates that differ in one parent only, together."""
+    alike = groupby(candidates, key=lambda candidate: (candidate[0], candidate[1][1:]))
+    return [
+        Task(child, np.array([joining[0] for _, joining in same], np.int64), through)
+        for (child, through), same in alike
+    ]

@@ -66,6 +66,15 @@ def check_evaluation(evaluation: Any) -> None:
         )
 
 
+def refuse_many_weights(amounts: np.ndarray) -> None:
+    """Refuse leave-one-out with more amounts to take away than there may be tables for."""
+    if amounts.size > MOST_WEIGHTS:
+        raise ValueError(
+            f'evaluation="loo" with more than {MOST_WEIGHTS} different weights below 1 would need as many tables for '
+            "each family: use a number of folds, evaluation=5"
+        )
+
+
 def _groups(
     y: np.ndarray, weight: np.ndarray, evaluation: Any, rng: np.random.Generator
 ) -> tuple[np.ndarray, np.ndarray, int]:
@@ -74,11 +83,7 @@ def _groups(
         return np.zeros(y.size, np.int32), np.zeros(1), families.RESUBSTITUTION
     if evaluation == "loo":
         amounts, group = np.unique(np.minimum(weight, 1.0), return_inverse=True)
-        if amounts.size > MOST_WEIGHTS:
-            raise ValueError(
-                f'evaluation="loo" with {amounts.size} different weights below 1 would need as many tables for each '
-                "family: use a number of folds, evaluation=5"
-            )
+        refuse_many_weights(amounts)
         return group.astype(np.int32), amounts, families.LEAVE_ONE_OUT
     if evaluation > y.size:
         raise ValueError(f"evaluation={evaluation!r} folds cannot be made of {y.size} rows")

@@ -47,15 +47,26 @@ class ScoredNetwork:
         rng: np.random.Generator,
         n_jobs: int | None = None,
     ):
-        self.score, self.n_jobs = score, n_jobs
-        rows, self.n_whole = complete_first(Rows.of(data, score.evaluation, rng))
-        self.rows = rows
-        self._whole = rows if self.n_whole == rows.y.size else rows.take(np.arange(self.n_whole))
-        self.maker = FamilyMaker(rows, score.smoothing, n_jobs)
-        self.log_prior = _log_prior(rows, score)
+        rows, n_whole = complete_first(Rows.of(data, score.evaluation, rng))
+        maker = FamilyMaker(rows, score.smoothing, n_jobs)
+        self._set_up(rows, n_whole, score, maker, _log_prior(rows, score), n_jobs)
+        self.reset(structure)
+
+    def _set_up(
+        self,
+        rows: Rows,
+        n_whole: int,
+        score: SampleScore,
+        maker: FamilyMaker,
+        log_prior: np.ndarray,
+        n_jobs: int | None,
+    ) -> None:
+        """Take up the rows, those without gaps first, and what makes tables for them."""
+        self.rows, self.n_whole, self.score, self.n_jobs = rows, n_whole, score, n_jobs
+        self._whole = rows if n_whole == rows.y.size else rows.take(np.arange(n_whole))
+        self.maker, self.log_prior = maker, log_prior
         self.total_weight = float(rows.weight.sum())
         self.tolerance = ROUNDING * self.total_weight
-        self.reset(structure)
 
     def reset(self, structure: Structure) -> None:
         """Start again from another structure; extensions of families that stay the same are kept."""
@@ -333,16 +344,22 @@ class ScoredNetwork:
 
 
 def _log_prior(rows: Rows, score: SampleScore) -> np.ndarray:
-    """Log P(c) for a row of each group and true class, shape ``(n_groups, n_classes, n_classes)``."""
-    n_groups, n_classes = rows.n_groups, rows.n_classes
-    by_group = np.zeros((n_groups, n_classes))
+    by_group = np.zeros((rows.n_groups, rows.n_classes))
     np.add.at(by_group, (rows.group, rows.y), rows.weight)
+    return log_prior_of(by_group, rows.scheme, rows.removed, score)
+
+
+def log_prior_of(by_group: np.ndarray, scheme: int, removed: np.ndarray, score: SampleScore) -> np.ndarray:
+    """Log P(c) for a row of each group and true class, shape ``(n_groups, n_classes, n_classes)``, from the weight of
+    each class in each group.
+    """
+    n_groups, n_classes = by_group.shape
     total = by_group.sum(axis=0)
     counts = np.tile(total, (n_groups, n_classes, 1))
-    if rows.scheme == kernels.FOLDS:
+    if scheme == kernels.FOLDS:
         counts -= by_group[:, None, :]
-    if rows.scheme == kernels.LEAVE_ONE_OUT:
-        counts -= rows.removed[:, None, None] * np.eye(n_classes)
+    if scheme == kernels.LEAVE_ONE_OUT:
+        counts -= removed[:, None, None] * np.eye(n_classes)
     counts[counts < ROUNDING * total.sum()] = 0.0
     alone = Layout.of_class(n_classes)
     shares = [score.parameters._smooth(row, alone) for row in counts.reshape(-1, n_classes)]

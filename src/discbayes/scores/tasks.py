@@ -70,3 +70,18 @@ def in_turns(tasks: Sequence[Task], gains: Sequence[np.ndarray]) -> tuple[list[T
         for t in np.unique(its):
             batches[t].append(replace(task, parents=task.parents[its == t]))
     return batches
+
+
+def choose(
+    candidates: Sequence[tuple[int, tuple[int, ...]]], gains: np.ndarray, least: float, tolerance: float
+) -> Found | None:
+    """The candidate, a child and who joins its parents, that adds most, if it adds more than ``least``.
+
+    Of equal ones it is that of the first child, the fewest parents, and of those the first.
+    """
+    bound = max(least, gains.max(initial=-np.inf) - tolerance)
+    winners = np.flatnonzero((gains >= bound) & (gains > least)).tolist()
+    if not winners:
+        return None
+    won = min(winners, key=lambda k: (candidates[k][0], len(candidates[k][1]), sorted(candidates[k][1])))
+    return Found(float(gains[won]), *candidates[won])

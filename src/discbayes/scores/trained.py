@@ -10,7 +10,6 @@ import warnings
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
-from typing import TypeAlias
 
 import numpy as np
 
@@ -22,8 +21,8 @@ from discbayes.kernels import scanning
 from discbayes.network import Structure
 from discbayes.scores.rows import Rows
 from discbayes.scores.sample import SampleScore
-from discbayes.scores.scored import ROUNDING, ScoredNetwork
-from discbayes.scores.tasks import Effort, Found, Task
+from discbayes.scores.scored import ROUNDING
+from discbayes.scores.tasks import Effort, Found, Task, choose
 
 
 class TrainedNetwork:
@@ -103,15 +102,7 @@ class TrainedNetwork:
         structures = [self._with(child, (*joining, *self.parents(child))) for child, joining in candidates]
         gains = np.array(self._values(structures, check)) - self.total
         effort.evaluations += len(candidates)
-        bound = max(least, gains.max(initial=-np.inf) - self.tolerance)
-        winners = [candidates[k] for k in np.flatnonzero((gains >= bound) & (gains > least))]
-        if not winners:
-            return None
-        child, joining = min(winners, key=lambda w: (w[0], len(w[1]), sorted(w[1])))
-        return Found(float(gains[candidates.index((child, joining))]), child, joining)
-
-
-AnyNetwork: TypeAlias = ScoredNetwork | TrainedNetwork
+        return choose(candidates, gains, least, self.tolerance)
 
 
 @contextmanager

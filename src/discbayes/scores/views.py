@@ -148,16 +148,19 @@ class _Likely:
 
 
 class LikelihoodView:
-    """For the conditional likelihood: the rows in doubt, the least certain first, and all rows."""
+    """For the conditional likelihood: the rows in doubt, the least certain first, and all rows.
+
+    Where no candidate is to be abandoned, ``bounded=False``, a look at those in doubt would tell nothing.
+    """
 
     reach = np.inf
 
-    def __init__(self, rows: Rows, log_joint: np.ndarray):
+    def __init__(self, rows: Rows, log_joint: np.ndarray, bounded: bool = True):
         self.rows = rows
         posterior, loss = np.empty_like(log_joint), np.empty(rows.y.size)
         scanning.posteriors(log_joint, rows.y, posterior, loss)
         order = np.argsort(-loss, kind="stable")
-        order = order[: np.count_nonzero(loss > LEAST_LOSS)]
+        order = order[: np.count_nonzero(loss > LEAST_LOSS) * bounded]
         weighted = rows.weight * loss
         rest = weighted.sum() - weighted[order].sum()
         left = np.concatenate([np.cumsum(weighted[order][::-1])[::-1] + rest, [rest]])

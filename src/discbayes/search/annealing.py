@@ -95,7 +95,9 @@ class Annealing(SampleSearch):
         if run.structure.max_parents > 1:
             raise ValueError("Annealing goes over trees: the starting structure has a feature with several parents")
         allowed = run.limits.allowed(run.data, run.counts, run.n_jobs)
-        pool = _Pool(run, self._by_frequencies(run), allowed)
+        network = self._by_frequencies(run)
+        assert isinstance(network, ScoredNetwork)
+        pool = _Pool(run, network, allowed)
         pool.row_jobs = run.n_jobs if self.restarts == 1 else 1  # either the runs share the threads, or their rows do
         schedule = self._schedule(pool)
         seeds = run.rng.integers(2**63, size=self.restarts).tolist()

@@ -18,8 +18,8 @@ from typing import Any
 import numpy as np
 
 from discbayes.network.graph import descendants
+from discbayes.scores.blocked import AnyNetwork
 from discbayes.scores.tasks import Effort, Task
-from discbayes.scores.trained import AnyNetwork
 from discbayes.search.base import Run, check_k, check_start
 from discbayes.search.sampled import SampleSearch
 

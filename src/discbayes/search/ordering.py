@@ -25,8 +25,8 @@ import numpy as np
 from discbayes.data.blocks import Blocks
 from discbayes.data.domain import Encoded
 from discbayes.network import Structure
+from discbayes.scores.blocked import AnyNetwork
 from discbayes.scores.tasks import Effort, Found, Task
-from discbayes.scores.trained import AnyNetwork
 from discbayes.search.base import Run, check_k, check_start
 from discbayes.search.orders import order_features
 from discbayes.search.sampled import SampleSearch

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from typing import Any
 
+from discbayes.data.blockfolds import BlockFolds
 from discbayes.data.blocks import Blocks
 from discbayes.data.domain import Encoded
-from discbayes.scores.blocked import BlockNetwork
+from discbayes.scores.blocked import AnyNetwork, BlockNetwork
 from discbayes.scores.sample import SampleScore
 from discbayes.scores.scored import ScoredNetwork
-from discbayes.scores.trained import AnyNetwork, TrainedNetwork
+from discbayes.scores.trained import TrainedNetwork
 from discbayes.search.base import Run, Search
 from discbayes.search.tuning import tuned_margin
 
@@ -51,22 +52,23 @@ class SampleSearch(Search):
             )
 
     def _takes(self, data: Encoded | Blocks) -> bool:
-        """Blocks that are far away, or too many, if a value is a sum over complete rows that all tables know."""
-        if not isinstance(data, Blocks) or not self.steps_on_blocks or data.gathers or data.gaps.any():
+        """Blocks that are far away, or too many, if tables are frequencies and there is memory for folds."""
+        if not isinstance(data, Blocks) or not self.steps_on_blocks or data.gathers:
             return False
         score = self._score()
-        return self.score != "mm" and score.evaluation == "resubstitution" and not score.trained
+        in_folds = not isinstance(score.evaluation, str)
+        return self.score != "mm" and not score.trained and (not in_folds or BlockFolds.fit_in(data))
 
     def _scored(self, run: Run) -> AnyNetwork:
         """The starting structure under the score, with λ chosen if it is not given: to be called once in a run."""
         score = self._score(tuned_margin(self, run) if self.score == "mm" else None)
         if isinstance(run.data, Blocks):
-            return BlockNetwork(run.data, run.counts, score, run.structure, run.n_jobs)
+            return BlockNetwork(run.data, run.counts, score, run.structure, run.rng, run.n_jobs)
         network: type[ScoredNetwork | TrainedNetwork] = TrainedNetwork if score.trained else ScoredNetwork
         return network(run.data, score, run.structure, run.rng, run.n_jobs)
 
-    def _by_frequencies(self, run: Run) -> ScoredNetwork:
+    def _by_frequencies(self, run: Run) -> ScoredNetwork | BlockNetwork:
         """The same for searches that do not train."""
         network = self._scored(run)
-        assert isinstance(network, ScoredNetwork)
+        assert not isinstance(network, TrainedNetwork)
         return network

@@ -16,6 +16,7 @@ from typing import Any
 import numpy as np
 
 from discbayes.network.graph import descendants
+from discbayes.scores.blocked import BlockNetwork
 from discbayes.scores.scored import ScoredNetwork
 from discbayes.scores.tasks import Effort, Task
 from discbayes.scores.together import Move, Moves
@@ -44,6 +45,7 @@ class SuperParent(SampleSearch):
     Of equal candidates the first columns are taken. The number of sets grows as N to the power of ``k``.
     """
 
+    steps_on_blocks = True
     trains = False
 
     def __init__(
@@ -83,13 +85,21 @@ class SuperParent(SampleSearch):
             )  # fmt: skip
 
     def _round(
-        self, run: Run, network: ScoredNetwork, allowed: np.ndarray, last: dict[int, float], effort: Effort
+        self,
+        run: Run,
+        network: ScoredNetwork | BlockNetwork,
+        allowed: np.ndarray,
+        last: dict[int, float],
+        effort: Effort,
     ) -> Move | None:
         """The edges that are kept; ``last`` is what each super parent added in the last round."""
         can_join = self._can_join(run, network, allowed)
         everywhere = [Move(p, tuple(np.flatnonzero(row).tolist())) for p, row in enumerate(can_join) if row.any()]
         if not everywhere:
             return None
+        if isinstance(network, BlockNetwork):
+            best = network.best_move(everywhere, network.tolerance, effort, run.check)
+            return best and network.best_move(self._sets(best), network.tolerance, effort, run.check)
         moves = Moves(network)
         network.prepare([Task(i, np.flatnonzero(row)) for i, row in enumerate(can_join.T) if row.any()], run.check)
         promise = [last.get(move.parent, np.inf) for move in everywhere]
@@ -99,17 +109,21 @@ class SuperParent(SampleSearch):
 
     def _best_edges(self, run: Run, moves: Moves, chosen: Move, effort: Effort) -> Move | None:
         """The best set of edges of the super parent."""
-        parent, size = chosen.parent, min(self.k, len(chosen.children))
-        sets = [Move(parent, children) for children in combinations(chosen.children, size)]
+        parent, sets = chosen.parent, self._sets(chosen)
         promise = [0.0] * len(sets)
-        if size > 1:  # edges that are good alone often are together, and a high bound is soon found
+        if len(sets[0].children) > 1:  # edges that are good alone often are together, and a high bound is soon found
             alone, _ = moves.scan([Move(parent, (child,)) for child in chosen.children])
             worth = dict(zip(chosen.children, alone.tolist(), strict=True))
             effort.evaluations += len(chosen.children)
             promise = [sum(worth[child] for child in move.children) for move in sets]
         return moves.best(sets, promise, moves.network.tolerance, effort, run.check)[0]
 
-    def _can_join(self, run: Run, network: ScoredNetwork, allowed: np.ndarray) -> np.ndarray:
+    def _sets(self, chosen: Move) -> list[Move]:
+        """All sets of edges of the super parent that could be kept."""
+        size = min(self.k, len(chosen.children))
+        return [Move(chosen.parent, children) for children in combinations(chosen.children, size)]
+
+    def _can_join(self, run: Run, network: ScoredNetwork | BlockNetwork, allowed: np.ndarray) -> np.ndarray:
         """``[p, i]``: whether ``p`` may become one more parent of ``i``."""
         data, n = run.data, run.data.n_features
         groups = [network.parents(i) for i in range(n)]

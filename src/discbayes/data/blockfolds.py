@@ -1,0 +1,122 @@
+"""Folds of rows that come in blocks: the same as those of the rows in memory, one small number for each row."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from operator import add
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from discbayes.data.blocks import Blocks, RowSource
+from discbayes.data.domain import Domain, Encoded, Variable, code_dtype
+from discbayes.data.folds import stratified_folds
+
+BYTES_OF_A_ROW = 40  # while folds are drawn: whole numbers in some arrays of all rows
+
+
+@dataclass(frozen=True)
+class BlockFolds:
+    """The fold of each row, block by block from block number ``first`` on; rows of weight zero are in the first."""
+
+    by_block: tuple[np.ndarray, ...]
+    n_folds: int
+    first: int = 0
+
+    @classmethod
+    def draw(cls, data: Blocks, n_folds: int, rng: np.random.Generator, n_jobs: int | None = None) -> BlockFolds:
+        """Deal out the rows as ``stratified_folds`` does with those in memory, those of weight zero left out."""
+        blocks: list[_Classes] = data.map_reduce(_classes_in, add, n_jobs=n_jobs)
+        kept = np.concatenate([block.kept for block in blocks])
+        y = np.concatenate([block.classes for block in blocks])[kept]
+        if n_folds > y.size:
+            raise ValueError(f"{n_folds} folds cannot be made of {y.size} rows")
+        folds = np.zeros(kept.size, code_dtype(n_folds))
+        folds[kept] = stratified_folds(y, n_folds, rng)
+        ends = np.cumsum([block.kept.size for block in blocks])
+        return cls(tuple(part.copy() for part in np.split(folds, ends[:-1])), n_folds)
+
+    @staticmethod
+    def fit_in(data: Blocks) -> bool:
+        """Whether the memory of the data is enough to draw folds."""
+        return data.memory is None or data.n_samples * BYTES_OF_A_ROW <= data.memory
+
+    def of(self, number: int) -> np.ndarray:
+        """The folds of the rows of a block."""
+        return self.by_block[number - self.first]
+
+    def part(self, first: int, last: int) -> BlockFolds:
+        """The folds of some of the blocks."""
+        return BlockFolds(self.by_block[first - self.first : last - self.first], self.n_folds, first)
+
+
+class _Classes(NamedTuple):
+    """The classes of the rows of a block, and which of them have a weight above zero."""
+
+    classes: np.ndarray
+    kept: np.ndarray
+
+
+def _classes_in(data: Encoded, n_jobs: int | None) -> list[_Classes]:
+    kept = np.ones(data.n_samples, np.bool_) if data.weight is None else data.weight != 0
+    return [_Classes(data.classes.astype(code_dtype(data.n_classes)), kept)]
+
+
+@dataclass(frozen=True)
+class RowsWithFolds:
+    """The rows of another source, with what a subclass makes of the fold of each."""
+
+    source: RowSource
+    folds: BlockFolds
+
+    @property
+    def domain(self) -> Domain:
+        """What the codes mean."""
+        return self.source.domain
+
+    @property
+    def n_rows(self) -> int:
+        """The number of rows."""
+        return self.source.n_rows
+
+    @property
+    def gaps(self) -> np.ndarray:
+        """The number of missing cells of each feature."""
+        return self.source.gaps
+
+    @property
+    def path(self) -> Any:
+        """The file that the rows are from, if any."""
+        return getattr(self.source, "path", None)
+
+    def __len__(self) -> int:
+        return len(self.source)
+
+    def _part_of_source(self, first: int, last: int) -> RowSource:
+        part = getattr(self.source, "part", None)
+        return self.source if part is None else part(first, last)
+
+
+@dataclass(frozen=True)
+class FoldAndClass(RowsWithFolds):
+    """The rows of another source, with the fold told by the class: ``fold · n_classes + class``.
+
+    So what is counted by class is counted by fold and class.
+    """
+
+    @property
+    def domain(self) -> Domain:
+        """What the codes mean."""
+        domain = self.source.domain
+        both = tuple(range(self.folds.n_folds * domain.n_classes))
+        return Domain(domain.features, Variable(domain.target.name, "categorical", both))
+
+    def block(self, number: int) -> Encoded:
+        """A block of rows."""
+        data = self.source.block(number)
+        y = self.folds.of(number).astype(np.int64) * data.n_classes + data.classes
+        return Encoded(data.codes, self.domain, y, data.weight)
+
+    def part(self, first: int, last: int) -> FoldAndClass:
+        """Some of the blocks."""
+        return FoldAndClass(self._part_of_source(first, last), self.folds.part(first, last))

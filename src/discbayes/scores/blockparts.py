@@ -1,0 +1,124 @@
+"""What a block of rows gives to a search: the gains of all candidates on its rows, by tables that it is told.
+
+A block is a network of its own rows under tables that were counted on all of them. So what finds the gains in memory,
+row by row and no further than a candidate reaches, finds them here; only that no candidate is abandoned, as a block
+does not know what the others give.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from discbayes.data.domain import Encoded
+from discbayes.kernels import scanning
+from discbayes.network import Structure
+from discbayes.scores.families import Extensions, Family, FamilyMaker
+from discbayes.scores.gaps import complete_first
+from discbayes.scores.heldout import Scheme
+from discbayes.scores.rows import Rows
+from discbayes.scores.sample import SampleScore
+from discbayes.scores.scored import ScoredNetwork
+from discbayes.scores.tasks import Task
+from discbayes.scores.together import Move, Moves
+from discbayes.scores.views import LikelihoodView, View
+
+
+@dataclass(frozen=True)
+class FamilyTables:
+    """The tables of a family, as ``Family`` has them; those of the own class only if they differ."""
+
+    child: int
+    parents: tuple[int, ...]
+    tables: np.ndarray
+    own: np.ndarray | None = None
+
+
+@dataclass(frozen=True)
+class Given:
+    """All that a block is told: the families of the network, and the extensions that are to be looked at.
+
+    Extensions are by child and by the parents that join together with each.
+    """
+
+    score: SampleScore
+    scheme: Scheme
+    log_prior: np.ndarray
+    families: tuple[FamilyTables, ...]
+    extensions: dict[tuple[int, tuple[int, ...]], Extensions]
+
+
+class GivenFamilies(FamilyMaker):
+    """Families of the rows of a block, with tables that are given."""
+
+    def __init__(self, rows: Rows, given: Given):
+        self.rows, self.given = rows, given
+
+    def make(self, child: int, parents: tuple[int, ...]) -> Family:
+        """A family of the network, or one that has more parents and is among the extensions."""
+        known = self.given.families[child]
+        base, n_base = self.cells(child, parents)
+        tables, own = known.tables, known.own
+        if parents != known.parents:
+            tables, own = self._extended(known, parents)
+        return Family(child, parents, base, n_base, tables, tables if own is None else own)
+
+    def _extended(self, known: FamilyTables, parents: tuple[int, ...]) -> tuple[np.ndarray, np.ndarray | None]:
+        """The tables of a family that was extended by the first of some parents, and those right after it."""
+        joining = parents[: len(parents) - len(known.parents)]
+        made = self.given.extensions[known.child, joining[1:]]
+        place = made.place[joining[0]]
+        span = slice(made.starts[place], made.starts[place + 1])
+        tables = self._sum(known.tables, made.tables[span])
+        return tables, None if known.own is None else self._sum(known.own, made.own[span])
+
+    def _sum(self, tables: np.ndarray, more: np.ndarray) -> np.ndarray:
+        n_groups = self.rows.n_groups
+        by_group = tables.reshape(n_groups, 1, -1)
+        return np.asarray(by_group + more.reshape(n_groups, -1, by_group.shape[2])).ravel()
+
+    def extend(self, family: Family, parents: np.ndarray, through: tuple[int, ...] = ()) -> Extensions:
+        """The extensions that were given, which may be of more parents than these."""
+        return self.given.extensions[family.child, through]
+
+
+class PartNetwork(ScoredNetwork):
+    """A network on the rows of a block."""
+
+    def __init__(self, data: Encoded, given: Given, n_jobs: int | None = None):
+        rows, n_whole = complete_first(given.scheme.rows(data))
+        self._set_up(rows, n_whole, given.score, GivenFamilies(rows, given), given.log_prior, n_jobs)
+        self.reset(Structure(tuple(family.parents for family in given.families)))
+
+    def gains(self, tasks: Sequence[Task]) -> list[np.ndarray]:
+        """What each candidate adds, task by task."""
+        self._n_candidates = sum(task.parents.size for task in tasks)
+        return [gains for gains, _ in self._scan_batch(tasks, -np.inf)]
+
+    def _make_view(self, reach: float) -> View:
+        if self.score.kind == scanning.LIKELIHOOD:
+            return LikelihoodView(self._whole, self.log_joint, bounded=False)
+        return super()._make_view(reach)
+
+
+def gains_in(data: Encoded, n_jobs: int | None, given: Given, tasks: Sequence[Task]) -> np.ndarray:
+    """What the network is worth on the rows of a block, and then what each candidate adds to that."""
+    if _is_empty(data):
+        return np.zeros(1 + sum(task.parents.size for task in tasks))
+    network = PartNetwork(data, given, n_jobs)
+    return np.concatenate([[network.total], *network.gains(tasks)])
+
+
+def move_gains_in(data: Encoded, n_jobs: int | None, given: Given, moves: Sequence[Move]) -> np.ndarray:
+    """The same for moves that change several families."""
+    if _is_empty(data):
+        return np.zeros(1 + len(moves))
+    network = PartNetwork(data, given, n_jobs)
+    return np.concatenate([[network.total], Moves(network).scan(moves)[0]])
+
+
+def _is_empty(data: Encoded) -> bool:
+    """Whether no row of a block counts."""
+    return not (data.n_samples if data.weight is None else data.weight.any())
