@@ -36,3 +36,25 @@ class Progress:
         stream = sys.stderr if self._stream is None else self._stream
         stream.write(f"[discbayes] {text}\n")
         stream.flush()
+
+
+def duration(seconds: float) -> str:
+    """A time for people.
+
+    >>> [duration(s) for s in (0.25, 12, 200, 9000)]
+    ['0.2 s', '12 s', '3 min', '2.5 h']
+    """
+    if seconds < 10:
+        return f"{seconds:.1f} s"
+    if seconds < 100:
+        return f"{seconds:.0f} s"
+    return f"{seconds / 60:.0f} min" if seconds < 6000 else f"{seconds / 3600:.1f} h"
+
+
+def time_left(seconds: float, share: float | None) -> str:
+    """How long the rest will take, if it is like the share that took so many seconds; nothing if that is unknown.
+
+    >>> time_left(30.0, 0.4), time_left(30.0, None)
+    ('about 45 s left', '')
+    """
+    return f"about {duration(seconds * (1 - share) / share)} left" if share else ""

@@ -4,17 +4,23 @@ The first pass learns the domain, the second one writes the codes. Both take the
 the size of the batches has no influence on anything that comes out.
 """
 
+from discbayes.streams.again import KeyFile, Rest
 from discbayes.streams.limits import bytes_of
-from discbayes.streams.passes import Pace, batches_of, csv_types, encode_source
+from discbayes.streams.pace import Pace
+from discbayes.streams.passes import batches_of, csv_types, encode_rows, encode_source, open_rows
 from discbayes.streams.sources import is_source
 from discbayes.streams.spill import Spilled
 
 __all__ = [
+    "KeyFile",
     "Pace",
+    "Rest",
     "Spilled",
     "batches_of",
     "bytes_of",
     "csv_types",
+    "encode_rows",
     "encode_source",
     "is_source",
+    "open_rows",
 ]

@@ -14,7 +14,8 @@ from discbayes.data.encode import EVERY_ROW, FrameEncoder, refuse_gaps
 from discbayes.data.fitting import Declared
 from discbayes.data.histogram import Labels
 from discbayes.data.targets import refuse_zero_weights, target_variable, warn_of_light_weights
-from discbayes.streams.rows import Classes, Reader, Rows, Weights, located
+from discbayes.streams.again import ManyRows
+from discbayes.streams.rows import Classes, Rows, Weights, located
 from discbayes.streams.summaries import CutColumn, Summary
 
 
@@ -105,7 +106,7 @@ class Gathered:
 
 
 def gather(
-    reader: Reader,
+    reader: ManyRows,
     encoder: FrameEncoder,
     discretizer: CutPointDiscretizer | None,
     note: Callable[[Rows], None] = lambda rows: None,

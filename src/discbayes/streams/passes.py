@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-import time
-from collections.abc import Iterator
-from contextlib import ExitStack, suppress
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack
 from pathlib import Path
 from typing import Any
 
@@ -16,14 +15,15 @@ from discbayes.data.domain import Domain, Variable
 from discbayes.data.encode import FrameEncoder
 from discbayes.data.fitting import resolve_discretizer
 from discbayes.engine import Progress
+from discbayes.streams.again import KeyFile, ManyRows, Reading
 from discbayes.streams.batches import TypesChanged
 from discbayes.streams.files import CsvFormat
 from discbayes.streams.learning import Learned, gather
 from discbayes.streams.limits import DEFAULT_DISTINCT, DEFAULT_MEMORY, Limits
+from discbayes.streams.pace import Pace
 from discbayes.streams.rows import Reader, Rows, Weights, located
 from discbayes.streams.sources import is_dask, open_source
 from discbayes.streams.spill import BlockWriter, Spilled, layout_of
-from discbayes.streams.spool import Spool
 from discbayes.streams.workspace import Workspace, megabytes
 
 
@@ -72,26 +72,45 @@ def encode_source(
     spilled : Spilled
         The codes, classes and weights on disk. Close it when it is not needed any more.
     """
-    limits = Limits(memory, max_distinct)
-    reader = _reader(source, target, weight, csv, limits)
+    opened = open_rows(source, target, weight, memory=memory, max_distinct=max_distinct, folder=folder, csv=csv)
+    with opened as reading:
+        return encode_rows(reading, encoder, folder, progress)
+
+
+def open_rows(
+    source: Any,
+    target: Any = None,
+    weight: Any = None,
+    *,
+    memory: int = DEFAULT_MEMORY,
+    max_distinct: int = DEFAULT_DISTINCT,
+    folder: str | Path | None = None,
+    csv: CsvFormat | None = None,
+) -> Reading:
+    """The rows of a source, to go over as often as is needed; the parameters are those of `encode_source`."""
+    return Reading(_reader(source, target, weight, csv, Limits(memory, max_distinct)), folder)
+
+
+def encode_rows(
+    reading: ManyRows,
+    encoder: FrameEncoder,
+    folder: str | Path | None = None,
+    progress: Progress | None = None,
+    keys: KeyFile | None = None,
+    ready: Callable[[], None] = lambda: None,
+) -> tuple[FrameEncoder, Spilled]:
+    """The same for rows that are open; ``keys`` are noted, and ``ready`` is called between the passes."""
     discretizer = _own_discretizer(encoder)
     said = progress or Progress()
-    with ExitStack() as made:  # whatever ends it, but for success, takes the files away
+    learned = _first_pass(reading, encoder, discretizer, said)
+    learned.adopted_by(encoder)
+    ready()
+    with ExitStack() as made:  # whatever ends it, but for success, takes the file away
         space = Workspace(folder)
         made.callback(space.close)
-        spool = Spool(space) if reader.source.once else None
-        if spool is not None:
-            made.callback(_close_quietly, spool)
-        learned = _first_pass(reader, encoder, discretizer, spool, said)
-        learned.adopted_by(encoder)
-        spilled = _second_pass(reader, encoder, learned, spool, space, said)
+        spilled = _second_pass(reading, encoder, learned, space, said, keys)
         made.pop_all()
     return encoder, spilled
-
-
-def _close_quietly(spool: Spool) -> None:
-    with suppress(OSError):
-        spool.close()
 
 
 def batches_of(
@@ -146,89 +165,61 @@ def _own_discretizer(encoder: FrameEncoder) -> CutPointDiscretizer | None:
 
 
 def _first_pass(
-    reader: Reader, encoder: FrameEncoder, discretizer: CutPointDiscretizer | None, spool: Spool | None, said: Progress
+    reading: ManyRows, encoder: FrameEncoder, discretizer: CutPointDiscretizer | None, said: Progress
 ) -> Learned:
     while True:
         try:
-            return _learn(reader, encoder, discretizer, spool, said)
+            return _learn(reading, encoder, discretizer, said)
         except TypesChanged:
             said.step("a column of a CSV file has another type than it had at first: beginning again")
 
 
 def _learn(
-    reader: Reader, encoder: FrameEncoder, discretizer: CutPointDiscretizer | None, spool: Spool | None, said: Progress
+    reading: ManyRows, encoder: FrameEncoder, discretizer: CutPointDiscretizer | None, said: Progress
 ) -> Learned:
     pace = Pace("first pass (values)", said)
-
-    def note(rows: Rows) -> None:
-        if spool is not None:
-            spool.write(rows)
-        pace.add(rows.table.n_rows)
-
-    gathered = gather(reader, encoder, discretizer, note)
-    if spool is not None:
-        spool.close()
+    gathered = gather(reading, encoder, discretizer, lambda rows: pace.add(rows.table.n_rows))
     pace.end()
     return gathered.learned(encoder)
 
 
 def _second_pass(
-    reader: Reader, encoder: FrameEncoder, learned: Learned, spool: Spool | None, space: Workspace, said: Progress
+    reading: ManyRows,
+    encoder: FrameEncoder,
+    learned: Learned,
+    space: Workspace,
+    said: Progress,
+    keys: KeyFile | None,
 ) -> Spilled:
     domain = encoder.domain_
     layout = layout_of(domain, learned.n_rows, learned.weighted)
-    path, pace = space.path / "codes", Pace("second pass (codes)", said)
+    path, pace = space.path / "codes", Pace("second pass (codes)", said, learned.n_rows)
     gaps = np.zeros(len(domain.features), dtype=np.int64)
     space.require(layout.size, "the codes")
-    rows_again = reader.rows(learned.seen, Weights(), encoder.missing) if spool is None else spool.read()
     with space.writing(layout.size, "the codes"), open(path, "wb") as file:
-        writer = BlockWriter(file, layout, reader.limits.buffer_rows(layout.n_features, layout.dtype.itemsize))
-        for rows in rows_again:
-            codes = _coded(encoder, rows, reader)
+        writer = BlockWriter(file, layout, reading.limits.buffer_rows(layout.n_features, layout.dtype.itemsize))
+        for rows in reading.rows(learned.seen, Weights(), encoder.missing):
+            codes = _coded(encoder, rows)
             gaps += (codes == domain.cards.astype(codes.dtype)[:, None]).sum(axis=1)
             if writer.total + rows.y.size > learned.n_rows or len(learned.seen) > learned.class_codes.size:
-                _refuse_change(reader)
+                _refuse_change(reading)
             writer.write(codes, learned.class_codes[rows.y], rows.weight)
+            if keys is not None:
+                keys.write(rows, learned.class_codes[rows.y], learned.weighted)
             pace.add(rows.y.size)
         writer.flush()
     if writer.n_rows != learned.n_rows or not np.array_equal(gaps, learned.known_gaps(domain)):
-        _refuse_change(reader)
-    if spool is not None:
-        spool.remove()
+        _refuse_change(reading)
     pace.end(f", {megabytes(layout.size)} on disk")
-    return Spilled(path, layout, domain, learned.classes, gaps, learned.rank_error, space, reader.named)
+    return Spilled(path, layout, domain, learned.classes, gaps, learned.rank_error, space, reading.named)
 
 
-def _coded(encoder: FrameEncoder, rows: Rows, reader: Reader) -> np.ndarray:
+def _coded(encoder: FrameEncoder, rows: Rows) -> np.ndarray:
     with located(rows.where):
         if not rows.y.size:
             return np.zeros((len(encoder.domain_.features), 0), dtype=np.uint8)
         return encoder.encode_fitted(rows.table)
 
 
-def _refuse_change(reader: Reader) -> None:
-    raise RuntimeError(f"{reader.source.name} has changed between the two passes: fit again while nobody writes to it")
-
-
-class Pace:
-    """How many rows were read, and how fast: a stage at the end, steps about every ten seconds."""
-
-    def __init__(self, what: str, said: Progress):
-        self._what, self._said = what, said
-        self._n_rows = 0
-        self._started = self._shown = time.perf_counter()
-
-    def add(self, n_rows: int) -> None:
-        """Count rows."""
-        self._n_rows += n_rows
-        if time.perf_counter() - self._shown > 10:
-            self._shown = time.perf_counter()
-            self._said.stage(self._text())
-
-    def end(self, more: str = "") -> None:
-        """Say how it went."""
-        self._said.stage(self._text() + more)
-
-    def _text(self) -> str:
-        seconds = max(1e-9, time.perf_counter() - self._started)
-        return f"{self._what}: {self._n_rows:,} rows, {self._n_rows / seconds:,.0f} rows per second"
+def _refuse_change(reading: ManyRows) -> None:
+    raise RuntimeError(f"{reading.name} has changed between the two passes: fit again while nobody writes to it")

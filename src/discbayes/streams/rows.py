@@ -131,6 +131,11 @@ class Reader:
         self._all_weights = None if weight is None or isinstance(weight, str) else np.asarray(weight, dtype=float)
 
     @property
+    def name(self) -> str:
+        """What messages call the source."""
+        return self.source.name
+
+    @property
     def block_rows(self) -> int:
         """The rows of a block of the first pass."""
         return self.limits.summary_rows(len(self.names or ()))

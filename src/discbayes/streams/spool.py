@@ -44,10 +44,6 @@ class Spool:
             while line := file.readline():
                 yield _read(file, json.loads(line))
 
-    def remove(self) -> None:
-        """Remove the file, which is not needed any more."""
-        self._path.unlink(missing_ok=True)
-
 
 def _write(file: IO[bytes], rows: Rows) -> None:
     table = rows.table
@@ -56,6 +52,7 @@ def _write(file: IO[bytes], rows: Rows) -> None:
         "named": table.named,
         "n_rows": table.n_rows,
         "where": rows.where,
+        "ends_block": rows.ends_block,
         "weighted": rows.weight is not None,
         "parts": [_part_head(part) for part in table.parts],
     }
@@ -78,7 +75,7 @@ def _read(file: IO[bytes], head: dict[str, Any]) -> Rows:
     y = np.load(file, allow_pickle=False)
     weight = np.load(file, allow_pickle=False) if head["weighted"] else None
     table = Table(head["names"], head["n_rows"], parts, head["named"])
-    return Rows(table, y, weight, False, head["where"])
+    return Rows(table, y, weight, head["ends_block"], head["where"])
 
 
 def _read_part(file: IO[bytes], head: dict[str, Any]) -> Part:

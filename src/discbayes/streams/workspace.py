@@ -13,6 +13,10 @@ from pathlib import Path
 _FULL = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)
 
 
+class DiskFullError(OSError):
+    """There is no room for a temporary file."""
+
+
 class Workspace:
     """A new folder for temporary files, which goes with all its files when it is closed or forgotten.
 
@@ -44,18 +48,20 @@ class Workspace:
         """Refuse to begin with what the disk has no room for."""
         free = shutil.disk_usage(self.path).free
         if free < size:
-            raise OSError(errno.ENOSPC, _full_message(self.path.parent, size, what, free))
+            raise DiskFullError(errno.ENOSPC, _full_message(self.path.parent, size, what, free))
 
     @contextmanager
     def writing(self, size: int, what: str) -> Iterator[None]:
         """While something of some size is written: a full disk gets a message that names the folder and the size."""
         try:
             yield
+        except DiskFullError:
+            raise  # of something else, which was written meanwhile
         except OSError as error:
             if error.errno not in _FULL:
                 raise
             free = shutil.disk_usage(self.path).free
-            raise OSError(error.errno, _full_message(self.path.parent, size, what, free)) from error
+            raise DiskFullError(error.errno, _full_message(self.path.parent, size, what, free)) from error
 
 
 def _full_message(folder: Path, size: int, what: str, free: int) -> str:

@@ -1,0 +1,174 @@
+"""The rows of a source as often as they are needed, all of them or without those that are held out.
+
+What can be read only once is kept on disk as it was read.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from contextlib import suppress
+from dataclasses import replace
+from pathlib import Path
+from typing import Any, Protocol
+
+import numpy as np
+
+from discbayes.data import blocks
+from discbayes.data.columns import Table
+from discbayes.data.dealing import KeyedRows
+from discbayes.data.distinct import RowKeys
+from discbayes.streams.limits import Limits
+from discbayes.streams.rows import Classes, Reader, Rows, Weights
+from discbayes.streams.spool import Spool
+from discbayes.streams.workspace import Workspace
+
+
+class ManyRows(Protocol):
+    """What the passes go over: the rows of a reader, of a reading, or what is left of them."""
+
+    @property
+    def limits(self) -> Limits:
+        """The bounds of memory."""
+
+    @property
+    def name(self) -> str:
+        """What messages call it."""
+
+    @property
+    def named(self) -> bool:
+        """Whether columns have names of their own; known once rows were read."""
+
+    @property
+    def target_name(self) -> Any:
+        """What the target is called, if anything."""
+
+    def rows(self, classes: Classes, weights: Weights, missing: str) -> Iterator[Rows]:
+        """The rows that count; classes and weights are added to those that are known."""
+
+
+class Reading:
+    """The rows of a reader again and again; temporary files go when this is closed."""
+
+    def __init__(self, reader: Reader, folder: str | Path | None = None):
+        self._reader, self.limits, self.name = reader, reader.limits, reader.name
+        self.space = Workspace(folder)
+        self._spool = Spool(self.space) if reader.source.once else None
+        self._classes: Classes | None = None  # by which the classes of kept rows are numbered
+
+    @property
+    def named(self) -> bool:
+        """Whether columns have names of their own."""
+        return self._reader.named
+
+    @property
+    def target_name(self) -> Any:
+        """What the target is called, if anything."""
+        return self._reader.target_name
+
+    def rows(self, classes: Classes, weights: Weights, missing: str) -> Iterator[Rows]:
+        """The rows that count; classes and weights are added to those that are known."""
+        if self._spool is None:
+            yield from self._reader.rows(classes, weights, missing)
+        elif self._classes is None:
+            for rows in self._reader.rows(classes, weights, missing):
+                self._spool.write(rows)
+                yield rows
+            self._spool.close()
+            self._classes = classes
+        else:
+            numbers = classes.take_in(self._classes)
+            for rows in self._spool.read():
+                weights.add(rows.weight, rows.y.size)
+                yield replace(rows, y=numbers[rows.y])
+
+    def close(self) -> None:
+        """Remove what was kept."""
+        if self._spool is not None:
+            with suppress(OSError):
+                self._spool.close()
+        self.space.close()
+
+    def __enter__(self) -> Reading:
+        return self
+
+    def __exit__(self, *error: object) -> None:
+        self.close()
+
+
+class Rest:
+    """The rows of a reading without what is held out of some of them, given by their numbers in rising order.
+
+    ``see`` is shown the rows that are held out, batch by batch, as they are passed.
+    """
+
+    def __init__(self, reading: Reading, held_rows: np.ndarray, held_out: np.ndarray):
+        self._reading, self._held_rows, self._held_out = reading, held_rows, held_out
+        self.limits, self.name = reading.limits, reading.name
+        self.see: Callable[[Table], None] = lambda table: None
+
+    @property
+    def named(self) -> bool:
+        """Whether columns have names of their own."""
+        return self._reading.named
+
+    @property
+    def target_name(self) -> Any:
+        """What the target is called, if anything."""
+        return self._reading.target_name
+
+    def rows(self, classes: Classes, weights: Weights, missing: str) -> Iterator[Rows]:
+        """The rows that are left, by the weights that are left."""
+        first = 0
+        for rows in self._reading.rows(classes, Weights(), missing):
+            end = first + rows.y.size
+            among = slice(*np.searchsorted(self._held_rows, [first, end]))
+            rest = self._rest_of(rows, self._held_rows[among] - first, self._held_out[among])
+            weights.add(rest.weight, rest.y.size)
+            yield rest
+            first = end
+
+    def _rest_of(self, rows: Rows, held_rows: np.ndarray, held_out: np.ndarray) -> Rows:
+        if not held_rows.size:
+            return rows
+        self.see(rows.table.take(held_rows))
+        weight = np.ones(rows.y.size) if rows.weight is None else rows.weight.copy()
+        weight[held_rows] -= held_out
+        kept = weight > 0
+        return replace(rows, table=rows.table.take(kept), y=rows.y[kept], weight=weight[kept])
+
+
+class KeyFile:
+    """What rows are dealt out by, on disk: their keys, classes and weights."""
+
+    def __init__(self, space: Workspace):
+        self._space, self._keys = space, RowKeys()
+        self._sums, self._classes, self._weights = (space.path / name for name in ("sums", "classes", "weights"))
+        self._n_rows = 0
+        self._weighted = False
+
+    def write(self, rows: Rows, classes: np.ndarray, weighted: bool) -> None:
+        """Add rows; ``weighted`` says whether any row at all counts other than once."""
+        self._weighted, self._n_rows = weighted, self._n_rows + classes.size
+        weight = np.ones(classes.size) if rows.weight is None else rows.weight
+        with self._space.writing(20 * self._n_rows, "the keys of the rows"):
+            _append(self._sums, self._keys.sums(rows.table))
+            _append(self._classes, classes.astype(np.int32))
+            if weighted:
+                _append(self._weights, weight)
+
+    def portions(self) -> Iterator[KeyedRows]:
+        """All rows, block by block."""
+        for first in range(0, self._n_rows, blocks.ROWS_OF_BLOCK):
+            n_rows = min(blocks.ROWS_OF_BLOCK, self._n_rows - first)
+            keys = self._keys.settled(_part(self._sums, np.uint64, first, n_rows))
+            weight = _part(self._weights, np.float64, first, n_rows) if self._weighted else None
+            yield KeyedRows(keys, _part(self._classes, np.int32, first, n_rows), weight)
+
+
+def _append(path: Path, array: np.ndarray) -> None:
+    with open(path, "ab") as file:
+        file.write(array.data)
+
+
+def _part(path: Path, dtype: Any, first: int, n_rows: int) -> np.ndarray:
+    return np.fromfile(path, dtype, n_rows, offset=first * np.dtype(dtype).itemsize)
