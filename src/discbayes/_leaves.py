@@ -9,7 +9,14 @@ from __future__ import annotations
 from importlib import import_module
 from types import ModuleType
 
-EXTRA_OF = {"pyarrow": "cli", "matplotlib": "plot", "cvxpy": "solver", "clarabel": "solver", "dask": "dask"}
+EXTRA_OF = {
+    "pyarrow": "cli",
+    "matplotlib": "plot",
+    "cvxpy": "solver",
+    "clarabel": "solver",
+    "dask": "dask",
+    "distributed": "dask",
+}
 
 
 def leaf(name: str) -> ModuleType:

@@ -9,14 +9,14 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
-from functools import cached_property
+from functools import cached_property, partial
 from math import inf
 from operator import add
 from typing import Any, Protocol
 
 import numpy as np
 
-from discbayes.data.domain import Domain, Encoded, OfDomain
+from discbayes.data.domain import Domain, Encoded, OfDomain, code_dtype
 from discbayes.engine import Combine, Threads
 
 ROWS_OF_BLOCK = 1 << 16
@@ -55,6 +55,9 @@ class Engine(Protocol):
         self, shards: Sequence[Any], make: Callable[[Any], Any], memory: float = ..., n_jobs: int | None = ...
     ) -> Sequence[Any]:
         """Shards of what is made of each block."""
+
+    def mapped(self, shards: Sequence[Any], function: Callable[[Any], Any]) -> Sequence[Any]:
+        """Shards of what a function gives for each block, when it is asked for."""
 
     def map_reduce(
         self,
@@ -134,6 +137,11 @@ class WeightedRows:
         """The file that the rows are from, if any."""
         return getattr(self.source, "path", None)
 
+    @property
+    def weighted(self) -> bool:
+        """Rows have weights."""
+        return True
+
     def __len__(self) -> int:
         return len(self.source)
 
@@ -177,7 +185,8 @@ class Blocks(OfDomain):
     @cached_property
     def weighted(self) -> bool:
         """Whether rows have weights."""
-        return self.source.block(0).weight is not None
+        known = getattr(self.source, "weighted", None)
+        return self.source.block(0).weight is not None if known is None else bool(known)
 
     @cached_property
     def class_rows(self) -> np.ndarray:
@@ -190,8 +199,11 @@ class Blocks(OfDomain):
         return len(self.source)
 
     def __iter__(self) -> Iterator[Encoded]:
-        """The blocks one after the other."""
-        return map(self.source.block, range(len(self)))
+        """The blocks one after the other; from a cluster, those of a shard at a time."""
+        if self.engine.near:
+            return map(self.source.block, range(len(self)))
+        gathered = (self.engine.map_reduce(_contents, [shard], add) for shard in self._shards)
+        return (Encoded(codes, self.domain, y, weight) for blocks in gathered for codes, y, weight in blocks)
 
     @cached_property
     def _shards(self) -> Sequence[Any]:
@@ -210,12 +222,14 @@ class Blocks(OfDomain):
 
     def with_class_weights(self, by_class: np.ndarray) -> Blocks:
         """The same rows, each counted by the weight of its class too."""
-        return Blocks(WeightedRows(self.source, by_class), self.engine, self.memory)
+        weighted = Blocks(WeightedRows(self.source, by_class), self.engine, self.memory)
+        weighted._shards = self.engine.mapped(self._shards, partial(_with_class_weights, by_class=by_class))
+        return weighted
 
     @cached_property
     def nbytes(self) -> int:
         """The bytes of all codes."""
-        return self.n_samples * self.n_features * self.source.block(0).codes.itemsize
+        return self.n_samples * self.n_features * np.dtype(code_dtype(int(self.cards.max()))).itemsize
 
     @property
     def gathers(self) -> bool:
@@ -259,6 +273,14 @@ class Kept:
 
 def _class_rows(data: Encoded, n_jobs: int | None) -> np.ndarray:
     return data.class_rows
+
+
+def _contents(data: Encoded, n_jobs: int | None) -> list[tuple[np.ndarray, np.ndarray, np.ndarray | None]]:
+    return [(data.codes, data.classes, data.weight)]
+
+
+def _with_class_weights(data: Encoded, by_class: np.ndarray) -> Encoded:
+    return data.with_class_weights(by_class)
 
 
 def in_blocks(data: Encoded | Blocks) -> Encoded | Blocks:

@@ -15,7 +15,8 @@ from discbayes.engine.progress import Progress
 class Context:
     """The random generator, the number of threads, the progress display and the trace of one run.
 
-    A run that was ``interrupted`` already, as the rows were counted, searches no more.
+    A run that was ``interrupted`` already, as the rows were counted, searches no more. Where there is an
+    ``engine``, it works on the blocks of rows.
     """
 
     rng: np.random.Generator = field(default_factory=lambda: np.random.default_rng(0))
@@ -24,6 +25,7 @@ class Context:
     history: list[dict[str, Any]] = field(default_factory=list)
     started: float = field(default_factory=time.perf_counter)
     interrupted: bool = False
+    engine: Any = None
 
     def record(self, **step: Any) -> None:
         """Add a step to the trace, with the seconds since the start, and show it where steps are shown."""

@@ -1,18 +1,22 @@
 """The engine of a cluster: shards on the workers of a ``dask.distributed`` client.
 
-A shard is a future that a pure function makes of its description: a file and the numbers of its blocks, or the rows
+A shard is a future that a pure function makes of its description: files and the numbers of their rows, or the rows
 themselves. What is made of its blocks and kept is another one. So when a worker dies, Dask makes again what it had.
 """
 
 from __future__ import annotations
 
 import warnings
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from math import inf
+from pathlib import Path
 from typing import Any
+from uuid import uuid4
 
 from discbayes._leaves import need
-from discbayes.engine.shards import BlockShard, Combine, KeptShard, Node, Source, Tree, add_up, runs
+from discbayes.engine.shards import BlockShard, Combine, KeptShard, MappedShard, Node, Source, Tree, add_up, runs
+
+SHARDS_EACH = 4  # for each thread: with few, the others wait for the last one, and a worker that dies loses more
 
 
 class DaskEngine:
@@ -21,31 +25,48 @@ class DaskEngine:
     Parameters
     ----------
     client : distributed.Client
-        The cluster. Its workers must have discbayes, and see the file of the codes under the same name.
+        The cluster. Its workers must have discbayes.
     n_shards : int, optional
-        Into how many runs the blocks are divided, by default two for each thread of the cluster; the results are the
+        Into how many runs the blocks are divided, by default four for each thread of the cluster; the results are the
         same for any number.
+    memory : float, optional
+        The bytes that the rows may take on each worker; what does not fit goes to its own folder.
     """
 
     near = False
 
-    def __init__(self, client: Any, n_shards: int | None = None):
+    def __init__(self, client: Any, n_shards: int | None = None, memory: float = inf):
         if n_shards is not None and n_shards < 1:
             raise ValueError(f"n_shards={n_shards!r} must be at least 1")
         self.client = client
         self.n_shards = n_shards
+        self.memory = memory
+        self._hosts: list[str] | None = None
 
     def load(self, source: Source) -> list[Any]:
-        """The shards of a source, as futures."""
-        shards = (BlockShard(source, *run).alone() for run in runs(len(source), self._shard_count()))
-        return [self._submit(_same, shard) for shard in shards]
+        """The shards of a source, as futures.
+
+        A source may know how to load itself. Of others the workers read the file if all of them see it; else the
+        blocks are sent.
+        """
+        own = getattr(source, "load_on", None)
+        if own is not None:
+            return list(own(self))
+        shards = [BlockShard(source, *run) for run in self.runs(len(source))]
+        if not self._shares_file_of(source):
+            shards = [shard.alone() for shard in shards]
+        return [self.submit(_same, shard) for shard in shards]
 
     def keep(
         self, shards: Sequence[Any], make: Callable[[Any], Any], memory: float = inf, n_jobs: int | None = None
     ) -> list[Any]:
-        """Shards of what is made of each block, on the workers; ``memory`` is that of the whole cluster."""
-        each = memory / max(1, len(shards))
-        return [self._submit(_keep, shard, make, each) for shard in shards]
+        """Shards of what is made of each block, on the workers; ``memory`` is that of each of them."""
+        each = self.share(memory, len(shards))
+        return [self.submit(keep_shard, shard, make, each) for shard in shards]
+
+    def mapped(self, shards: Sequence[Any], function: Callable[[Any], Any]) -> list[Any]:
+        """Shards of what a function gives for each block, when it is asked for."""
+        return [self.submit(MappedShard, shard, function) for shard in shards]
 
     def map_reduce(
         self,
@@ -57,31 +78,79 @@ class DaskEngine:
     ) -> Any:
         """Combine ``function(item, 1, *arguments)`` of all items, as a tree over their numbers."""
         tree = Tree(combine)
-        parts = [self._submit(_add_up, shard, function, combine, tuple(arguments)) for shard in shards]
-        for _, nodes in need("distributed").as_completed(parts, loop=self.client.loop, with_results=True):
-            for node in nodes:
+        parts = [self.submit(_add_up, shard, function, combine, tuple(arguments)) for shard in shards]
+        for part in self.as_done(parts):
+            for node in part.result():
                 tree.add(node)
         return tree.result()
 
-    def _submit(self, function: Callable[..., Any], *arguments: Any) -> Any:
+    def as_done(self, parts: Sequence[Any]) -> Iterator[Any]:
+        """Futures as they are done.
+
+        Where several fail, the error is that of the first one, as if they had been done one after the other.
+        """
+        for part in need("distributed").as_completed(parts, loop=self.client.loop):
+            if part.status != "finished":
+                next(other for other in parts if other.exception() is not None).result()
+            yield part
+
+    def submit(self, function: Callable[..., Any], *arguments: Any) -> Any:
         """A future; all that it needs travels with it, large tables too, so that it can be made again."""
         with warnings.catch_warnings():
             warnings.filterwarnings("ignore", "Sending large graph", UserWarning)
-            return self.client.submit(function, *arguments, pure=False)
+            return self.client.submit(function, *arguments, pure=False, workers=self._hosts)
+
+    def runs(self, n_blocks: int) -> list[tuple[int, int]]:
+        """The first block and one after the last of each shard."""
+        return list(runs(n_blocks, self._shard_count()))
+
+    def share(self, memory: float, n_shards: int) -> float:
+        """What each shard has of the memory of a worker: half is for the rows, half for what is made of them."""
+        return memory / 2 * max(1, len(self.client.nthreads())) / max(1, n_shards)
+
+    def agrees(self, question: Callable[..., bool], *arguments: Any) -> bool:
+        """Whether all workers say yes; if so, work stays on their machines, whoever else joins them."""
+        said = self.client.run(question, *arguments)
+        if not said or not all(said.values()):
+            return False
+        host_of = need("distributed.comm").get_address_host
+        self._hosts = sorted({host_of(address) for address in said})
+        return True
+
+    def _shares_file_of(self, source: Source) -> bool:
+        """Whether all workers see the very file of a source, and not another of that name: they find a token there."""
+        path = getattr(source, "path", None)
+        if path is None or not hasattr(source, "part"):
+            return False
+        token = Path(path).parent / f"token-{uuid4().hex}"
+        try:
+            token.write_text(token.name)
+            return self.agrees(_finds, str(token), token.name)
+        except OSError:
+            return False
+        finally:
+            token.unlink(missing_ok=True)
 
     def _shard_count(self) -> int:
         if self.n_shards is not None:
             return self.n_shards
-        return max(1, 2 * sum(self.client.nthreads().values()))
+        return max(1, SHARDS_EACH * sum(self.client.nthreads().values()))
+
+
+def keep_shard(shard: Any, make: Callable[[Any], Any], memory: float) -> KeptShard:
+    """What is kept on this worker; its own folder is removed also after it was killed."""
+    return KeptShard(shard, make, memory, need("distributed").get_worker().local_directory)
 
 
 def _same(shard: BlockShard) -> BlockShard:
     return shard
 
 
-def _keep(shard: Any, make: Callable[[Any], Any], memory: float) -> KeptShard:
-    """What is kept on this worker; its own folder is removed also after it was killed."""
-    return KeptShard(shard, make, memory, need("distributed").get_worker().local_directory)
+def _finds(path: str, text: str) -> bool:
+    try:
+        return Path(path).read_text() == text
+    except OSError:
+        return False
 
 
 def _add_up(shard: Any, function: Callable[..., Any], combine: Combine, arguments: tuple[Any, ...]) -> list[Node]:

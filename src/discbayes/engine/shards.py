@@ -22,7 +22,10 @@ Combine = Callable[[Any, Any], Any]
 
 
 class Source(Protocol):
-    """Where blocks come from: they have numbers from 0 on."""
+    """Where blocks come from: they have numbers from 0 on.
+
+    One with ``tells_where`` says itself, in its errors, where they were met.
+    """
 
     def __len__(self) -> int: ...
 
@@ -104,6 +107,8 @@ class BlockShard:
 
     def item(self, number: int) -> Any:
         """A block, read when it is asked for; an error names the file."""
+        if getattr(self.source, "tells_where", False):
+            return self.source.block(number)
         try:
             return self.source.block(number)
         except (OSError, ValueError) as error:
@@ -118,6 +123,23 @@ class BlockShard:
 def _name_of(source: Source) -> str:
     path = getattr(source, "path", None)
     return "the rows in memory" if path is None else str(path)
+
+
+@dataclass(frozen=True)
+class MappedShard:
+    """What a function gives for the items of a shard, each time that they are asked for."""
+
+    shard: Shard
+    function: Callable[[Any], Any]
+
+    @property
+    def numbers(self) -> range:
+        """The numbers of the blocks."""
+        return self.shard.numbers
+
+    def item(self, number: int) -> Any:
+        """What the function gives for a block."""
+        return self.function(self.shard.item(number))
 
 
 class KeptShard:

@@ -16,7 +16,7 @@ from typing import Any, TypeVar
 
 import joblib
 
-from discbayes.engine.shards import BlockShard, Combine, KeptShard, Shard, Source, Tree, add_up, runs
+from discbayes.engine.shards import BlockShard, Combine, KeptShard, MappedShard, Shard, Source, Tree, add_up, runs
 
 Item = TypeVar("Item")
 Result = TypeVar("Result")
@@ -107,6 +107,10 @@ class Threads:
         """Shards of what is made of each block: so many bytes in all in memory, the rest in a temporary folder."""
         each = memory / max(1, sum(len(shard.numbers) for shard in shards))
         return parallel_map(lambda shard: KeptShard(shard, make, each * len(shard.numbers)), shards, n_jobs)
+
+    def mapped(self, shards: Sequence[Shard], function: Callable[[Any], Any]) -> list[Shard]:
+        """Shards of what a function gives for each block, when it is asked for."""
+        return [MappedShard(shard, function) for shard in shards]
 
     def map_reduce(
         self,

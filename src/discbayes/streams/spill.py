@@ -7,7 +7,7 @@ are any. All blocks have the same number of rows, but for the last one.
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import IO, Any
 
@@ -29,15 +29,16 @@ class BlockLayout:
     dtype: Any
     class_dtype: Any
     weighted: bool
+    block_rows: int = field(default_factory=lambda: blocks.ROWS_OF_BLOCK)
 
     @property
     def n_blocks(self) -> int:
         """The number of blocks."""
-        return -(-self.n_rows // blocks.ROWS_OF_BLOCK)
+        return -(-self.n_rows // self.block_rows)
 
     def rows(self, block: int) -> int:
         """The number of rows of a block."""
-        return min(blocks.ROWS_OF_BLOCK, self.n_rows - block * blocks.ROWS_OF_BLOCK)
+        return min(self.block_rows, self.n_rows - block * self.block_rows)
 
     def sections(self, rows: int) -> tuple[int, int, int]:
         """Where, in a block of so many rows, the classes and the weights begin, and where it ends."""
@@ -47,7 +48,7 @@ class BlockLayout:
 
     def offset(self, block: int) -> int:
         """Where a block begins."""
-        return block * self.sections(blocks.ROWS_OF_BLOCK)[2]
+        return block * self.sections(self.block_rows)[2]
 
     @property
     def size(self) -> int:
@@ -105,7 +106,7 @@ class BlockWriter:
         if not self._held:
             return
         layout, size = self._layout, self._held
-        block, first = divmod(self.n_rows, blocks.ROWS_OF_BLOCK)
+        block, first = divmod(self.n_rows, layout.block_rows)
         rows, start = layout.rows(block), layout.offset(block)
         classes, weights, _ = layout.sections(rows)
         step = layout.dtype.itemsize
@@ -191,6 +192,19 @@ class Spilled:
         y = data[classes : classes + rows * layout.class_dtype.itemsize].view(layout.class_dtype).astype(np.int64)
         weight = data[weights : weights + 8 * rows].view(np.float64).copy() if layout.weighted else None
         return Encoded(codes, self.domain, y, weight)
+
+    @property
+    def weighted(self) -> bool:
+        """Whether rows have weights."""
+        return self._layout.weighted
+
+    def part(self, first: int, last: int) -> blocks.RowsInMemory:
+        """Some of the blocks in memory, with their numbers: for sending them elsewhere."""
+        found = [self.block(number) for number in range(first, last)]
+        y = np.concatenate([block.classes for block in found])
+        weight = np.concatenate([block.weight for block in found]) if self.weighted else None
+        codes = np.concatenate([block.codes for block in found], axis=1)
+        return blocks.RowsInMemory(Encoded(codes, self.domain, y, weight), first, self._layout.block_rows)
 
     def close(self) -> None:
         """Remove the file."""
