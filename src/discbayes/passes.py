@@ -2,24 +2,24 @@
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Callable, Iterator
-from functools import wraps
+from functools import partial, wraps
 from typing import Any, Self, TypeVar
 
 import numpy as np
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from discbayes.bayesnet import BayesNet
-from discbayes.calibration import AUTO
-from discbayes.data import Encoded, FrameEncoder
+from discbayes.calibrating import Calibrate, not_at_all, said_by
+from discbayes.data import Domain, Encoded, FrameEncoder
 from discbayes.data.blocks import Blocks
 from discbayes.data.columns import Table
 from discbayes.data.reading import read_table
 from discbayes.engine import Context
-from discbayes.streams import Spilled, batches_of, bytes_of, encode_source, is_source
+from discbayes.streams import KeyFile, Reading, Rest, Spilled, batches_of, bytes_of, encode_rows, is_source, open_rows
 
 _ANSWERS = ("predict", "predict_proba", "predict_log_proba", "predict_joint_log_proba", "expected_costs")
+_KEY_BYTES = 128  # of a distinct key and all that is known of its rows, while they are dealt out
 _Method = TypeVar("_Method", bound=Callable[..., np.ndarray])
 
 
@@ -39,7 +39,6 @@ def over_batches(method: _Method) -> _Method:
 class Passes:
     """The methods of the classifier for rows that are not in memory."""
 
-    calibrate: str | None
     categorical: Any
     memory: int | str | None
     network_: BayesNet
@@ -47,6 +46,9 @@ class Passes:
     _calibration_name: Callable[[], str | None]
     _context: Callable[[], Context]
     _make_encoder: Callable[[Any], FrameEncoder]
+    _learn: Callable[[Any, np.ndarray, Context], BayesNet]
+    _calibration_of: Callable[..., Calibrate]
+    _encoder_of_fold: Callable[[Domain], FrameEncoder]
     _learn_and_count: Callable[[Any, np.ndarray, Context], tuple[BayesNet, Any]]
     _adopt: Callable[..., None]
 
@@ -82,34 +84,52 @@ class Passes:
         return (table for table, _ in batches_of(X, self.network_.domain, memory=bytes_of(self.memory)))
 
     def _fit_source(self, X: Any, y: Any, sample_weight: Any) -> Self:
-        """Learn the network of rows that are read in two passes."""
+        """Learn the network of rows that are read in two passes, and its calibration in two more for each fold."""
+        name = self._calibration_name()
         self._learners()  # refuses what is none before any work is done
-        self._leave_calibration_out()
         context, memory = self._context(), bytes_of(self.memory)
         encoder = self._make_encoder(self.categorical)
-        encoder, rows = encode_source(X, encoder, y, sample_weight, memory=memory, progress=context.progress)
-        with rows:
-            data = _as_wanted(rows, self._learners(), memory)
-            network, tallies = self._learn_and_count(data, encoder.classes_, context)
+        with open_rows(X, y, sample_weight, memory=memory) as reading:
+            keys = None if name is None else KeyFile(reading.space)
+            encoder, rows = encode_rows(reading, encoder, progress=context.progress, keys=keys)
+            with rows:
+                calibrate = self._calibration_of_source(name, reading, keys, encoder)
+                data = _as_wanted(rows, self._learners(), memory)
+                network, tallies = self._learn_and_count(data, encoder.classes_, context)
+            calibration = calibrate(context)
         self._set_columns(rows)
-        self._adopt(encoder, network, None, tallies)
+        self._adopt(encoder, network, calibration, tallies)
         self.history_ = context.history
         context.progress.stage("done: {network!r}", network=self.network_)
         return self
 
-    def _leave_calibration_out(self) -> None:
-        """Calibration learns columns anew from the rows of each fold, and only their codes are kept."""
-        name = self._calibration_name()
-        if name is None:
-            return
-        reason = "learns from the values of held-out rows, of which only codes are kept where rows are read in passes"
-        if self.calibrate != AUTO:
-            raise ValueError(f"calibrate={name!r} {reason}: use calibrate=None, or fit on a table in memory")
-        warnings.warn(
-            f"the probabilities are not calibrated: calibrate='auto' {reason}. calibrate=None says that this is meant; "
-            "a fit on a table in memory is calibrated",
-            stacklevel=4,
-        )
+    def _calibration_of_source(
+        self, name: str | None, reading: Reading, keys: KeyFile | None, encoder: FrameEncoder
+    ) -> Calibrate:
+        """Deal out the rows that were read; what calibrates by them, once the network of all rows was learned."""
+        domain, classes = encoder.domain_, encoder.classes_
+        if name is None or keys is None or domain.n_classes == 1:
+            reading.close()  # nothing is read again
+            return not_at_all
+        say = partial(self._said_of_source, reading, domain)
+        room = bytes_of(self.memory) // _KEY_BYTES
+        return self._calibration_of(name, keys.portions, domain, classes, say, room)
+
+    def _said_of_source(
+        self, reading: Reading, domain: Domain, rows: np.ndarray, held_out: np.ndarray, context: Context
+    ) -> np.ndarray:
+        """What a network that is learned without so much of some rows of a source says of them."""
+        rest = Rest(reading, rows, held_out)
+        encoder, codes = self._encoder_of_fold(domain), list[np.ndarray]()
+
+        def look() -> None:
+            rest.see = lambda table: codes.append(encoder.transform(table, "marginalize"))
+
+        _, seen = encode_rows(rest, encoder, progress=context.progress, ready=look)
+        with seen:
+            data = _as_wanted(seen, self._learners(), bytes_of(self.memory))
+            network = self._learn(data, encoder.classes_, context)
+        return said_by(network, np.concatenate(codes, axis=1))
 
     def _known_table(self, X: Any) -> Table:
         """A table with the columns of the fit."""

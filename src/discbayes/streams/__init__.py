@@ -4,7 +4,7 @@ The first pass learns the domain, the second one writes the codes. Both take the
 the size of the batches has no influence on anything that comes out.
 """
 
-from discbayes.streams.again import KeyFile, Rest
+from discbayes.streams.again import KeyFile, Reading, Rest
 from discbayes.streams.limits import bytes_of
 from discbayes.streams.pace import Pace
 from discbayes.streams.passes import batches_of, csv_types, encode_rows, encode_source, open_rows
@@ -14,6 +14,7 @@ from discbayes.streams.spill import Spilled
 __all__ = [
     "KeyFile",
     "Pace",
+    "Reading",
     "Rest",
     "Spilled",
     "batches_of",

@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterator
 from contextlib import suppress
 from dataclasses import replace
 from pathlib import Path
-from typing import Any, Protocol
+from typing import Any, NoReturn, Protocol
 
 import numpy as np
 
@@ -54,6 +54,7 @@ class Reading:
         self.space = Workspace(folder)
         self._spool = Spool(self.space) if reader.source.once else None
         self._classes: Classes | None = None  # by which the classes of kept rows are numbered
+        self._n_rows: int | None = None
 
     @property
     def named(self) -> bool:
@@ -67,6 +68,15 @@ class Reading:
 
     def rows(self, classes: Classes, weights: Weights, missing: str) -> Iterator[Rows]:
         """The rows that count; classes and weights are added to those that are known."""
+        n_rows = 0
+        for rows in self._read(classes, weights, missing):
+            n_rows += rows.y.size
+            yield rows
+        if self._n_rows not in (None, n_rows):
+            refuse_change(self.name)
+        self._n_rows = n_rows
+
+    def _read(self, classes: Classes, weights: Weights, missing: str) -> Iterator[Rows]:
         if self._spool is None:
             yield from self._reader.rows(classes, weights, missing)
         elif self._classes is None:
@@ -163,6 +173,11 @@ class KeyFile:
             keys = self._keys.settled(_part(self._sums, np.uint64, first, n_rows))
             weight = _part(self._weights, np.float64, first, n_rows) if self._weighted else None
             yield KeyedRows(keys, _part(self._classes, np.int32, first, n_rows), weight)
+
+
+def refuse_change(name: str) -> NoReturn:
+    """Say that a source is not what it was."""
+    raise RuntimeError(f"{name} has changed between the two passes: fit again while nobody writes to it")
 
 
 def _append(path: Path, array: np.ndarray) -> None:

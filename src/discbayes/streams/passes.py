@@ -15,7 +15,7 @@ from discbayes.data.domain import Domain, Variable
 from discbayes.data.encode import FrameEncoder
 from discbayes.data.fitting import resolve_discretizer
 from discbayes.engine import Progress
-from discbayes.streams.again import KeyFile, ManyRows, Reading
+from discbayes.streams.again import KeyFile, ManyRows, Reading, refuse_change
 from discbayes.streams.batches import TypesChanged
 from discbayes.streams.files import CsvFormat
 from discbayes.streams.learning import Learned, gather
@@ -202,14 +202,14 @@ def _second_pass(
             codes = _coded(encoder, rows)
             gaps += (codes == domain.cards.astype(codes.dtype)[:, None]).sum(axis=1)
             if writer.total + rows.y.size > learned.n_rows or len(learned.seen) > learned.class_codes.size:
-                _refuse_change(reading)
+                refuse_change(reading.name)
             writer.write(codes, learned.class_codes[rows.y], rows.weight)
             if keys is not None:
                 keys.write(rows, learned.class_codes[rows.y], learned.weighted)
             pace.add(rows.y.size)
         writer.flush()
     if writer.n_rows != learned.n_rows or not np.array_equal(gaps, learned.known_gaps(domain)):
-        _refuse_change(reading)
+        refuse_change(reading.name)
     pace.end(f", {megabytes(layout.size)} on disk")
     return Spilled(path, layout, domain, learned.classes, gaps, learned.rank_error, space, reading.named)
 
@@ -219,7 +219,3 @@ def _coded(encoder: FrameEncoder, rows: Rows) -> np.ndarray:
         if not rows.y.size:
             return np.zeros((len(encoder.domain_.features), 0), dtype=np.uint8)
         return encoder.encode_fitted(rows.table)
-
-
-def _refuse_change(reading: ManyRows) -> None:
-    raise RuntimeError(f"{reading.name} has changed between the two passes: fit again while nobody writes to it")
