@@ -2,8 +2,9 @@
 
 The 30 categories come from a network: the class is a parent of each of them, and so is, but for the first, one of the
 three columns before it. The 10 numbers are normal around a mean that depends on the class and on one category; some are
-rounded, some have gaps. A file depends on its number and the seed alone, so that the first million rows of ten million
-are the same as one million rows.
+rounded, some have gaps. The class makes a small difference to each column, so that no classifier is always right. A
+file depends on its number and the seed alone: the first million rows of ten million are the same as one million rows,
+and rows for a test are files with other numbers.
 
     python benchmarks/generate_rows.py FOLDER --rows 1000000
 """
@@ -20,6 +21,7 @@ import pyarrow.parquet as pq
 N_CATEGORIES, N_NUMBERS, N_CLASSES = 30, 10, 3
 ROWS_OF_A_FILE = 250_000
 GAPS = 0.03
+SIGNAL = 0.3  # how much of a table is that of its class alone; the rest is the same for all classes
 
 
 class Network:
@@ -32,11 +34,13 @@ class Network:
         self.parents = [-1] + [int(at - rng.integers(1, min(at, 3) + 1)) for at in range(1, N_CATEGORIES)]
         parent_cards = [1 if parent < 0 else int(self.cards[parent]) for parent in self.parents]
         self.tables = [
-            rng.dirichlet(np.full(card, 0.7), (above, N_CLASSES)).cumsum(axis=2)
-            for card, above in zip(self.cards, parent_cards, strict=True)
+            _mixed(rng, above, int(card)).cumsum(axis=2) for card, above in zip(self.cards, parent_cards, strict=True)
         ]
         self.leaders = rng.integers(0, N_CATEGORIES, N_NUMBERS)
-        self.means = [rng.normal(0, 1, (int(self.cards[leader]), N_CLASSES)) for leader in self.leaders]
+        self.means = [
+            rng.normal(0, 1, (card, 1)) + SIGNAL * rng.normal(0, 1, (card, N_CLASSES))
+            for card in self.cards[self.leaders].tolist()
+        ]
 
     def rows(self, rng: np.random.Generator, n_rows: int) -> pa.Table:
         """Rows drawn at random."""
@@ -51,6 +55,12 @@ class Network:
             columns[f"n{at:02d}"] = _numbers(rng, means[codes[leader], y], at)
         columns["y"] = _categories(y, N_CLASSES, "class ")
         return pa.table(columns)
+
+
+def _mixed(rng: np.random.Generator, above: int, card: int) -> np.ndarray:
+    """The table of a category given one before it and the class."""
+    shared = rng.dirichlet(np.full(card, 0.7), (above, 1))
+    return (1 - SIGNAL) * shared + SIGNAL * rng.dirichlet(np.full(card, 0.7), (above, N_CLASSES))
 
 
 def _categories(codes: np.ndarray, card: int, prefix: str = "value ") -> pa.Array:
@@ -70,12 +80,12 @@ def _numbers(rng: np.random.Generator, means: np.ndarray, at: int) -> pa.Array:
     return pa.array(np.exp(values))
 
 
-def write_rows(folder: Path, n_rows: int, seed: int = 0) -> list[Path]:
-    """Write the files, and return their names."""
+def write_rows(folder: Path, n_rows: int, seed: int = 0, first: int = 0) -> list[Path]:
+    """Write the files, numbered from ``first`` on, and return their names."""
     folder.mkdir(parents=True, exist_ok=True)
     network = Network(seed)
     paths = []
-    for number, start in enumerate(range(0, n_rows, ROWS_OF_A_FILE)):
+    for number, start in enumerate(range(0, n_rows, ROWS_OF_A_FILE), first):
         rows = network.rows(np.random.default_rng([seed, number]), ROWS_OF_A_FILE)
         paths.append(folder / f"rows-{number:05d}.parquet")
         pq.write_table(rows.slice(0, n_rows - start), paths[-1], row_group_size=ROWS_OF_A_FILE // 2)

@@ -1,0 +1,92 @@
+"""Fits and predictions on Parquet files of several sizes, ours and the peers', each in a process of its own."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from typing import Any
+
+import pyarrow.parquet as pq
+
+from generate_rows import N_CATEGORIES, N_CLASSES, N_NUMBERS, ROWS_OF_A_FILE, write_rows
+from scaling.results import Line, Results
+from suite.measure import in_new_process
+
+CASE, PREDICTING, READING = "files", "predict", "reading into memory"
+TEST_ROWS, TEST_FILE = 100_000, 1_000_000  # the number of a file that no training rows have
+QUICK, REPEATS = 60.0, 3  # what takes fewer seconds is measured so many times
+FIRST, LAST = slice(0, 1), slice(-1, None)
+ENDS = slice(None, None, 2)  # of one or three sizes the first and the last
+FITS: dict[str, slice] = {  # on which of the sizes
+    "NB + MAP": slice(None),
+    "TAN-fCLL + MAP": slice(None),
+    "NB + MAP, partial_fit": slice(None),
+    "CategoricalNB": slice(None),
+    "SGDClassifier": slice(None),
+    "NB + MAP, in memory": FIRST,
+    "TAN-fCLL + MAP, in memory": FIRST,
+    "SGDClassifier, 3 epochs": FIRST,
+    "NB + CCBN-d": ENDS,
+    "TAN-fCLL + CCBN-w": ENDS,
+}
+ANSWERS = ("NB + MAP", "TAN-fCLL + MAP", "CategoricalNB", "SGDClassifier")
+
+
+class Files:
+    """Rows on disk: a folder for each number of them, and one for the test."""
+
+    def __init__(self, folder: Path):
+        self.folder = folder
+
+    def rows(self, n_rows: int) -> Path:
+        return self._written(self.folder / f"rows-{n_rows}", n_rows)
+
+    @property
+    def test(self) -> Path:
+        return self._written(self.folder / "test", TEST_ROWS, TEST_FILE)
+
+    def _written(self, folder: Path, n_rows: int, first: int = 0) -> Path:
+        """The files, written if they are not there yet."""
+        there = [pq.read_metadata(path).num_rows for path in folder.glob("*.parquet")]
+        if len(there) != -(-n_rows // ROWS_OF_A_FILE) or sum(there) != n_rows:
+            write_rows(folder, n_rows, first=first)
+        return folder
+
+
+def run(results: Results, folder: Path, sizes: Sequence[int], repeats: int = REPEATS) -> Iterator[Line]:
+    """Measure all fits, the small sizes first, then the predictions of the smallest."""
+    files, bins = Files(folder), {}
+    for n_rows in sorted(sizes):
+        for name, which in FITS.items():
+            if n_rows in sorted(sizes)[which]:
+                found = _measured(repeats, "fit", name, files.rows(n_rows), files.test, bins)
+                bins = bins or found["bins"]  # the first is ours: its intervals are as many as the peers get
+                yield from _lines(results, name, n_rows, found)
+    for name in ANSWERS:
+        found = _measured(repeats, "predict", name, files.rows(min(sizes)), files.test, bins)
+        yield results.add(_line(PREDICTING, name, min(sizes), found))
+
+
+def _measured(repeats: int, action: str, name: str, folder: Path, test: Path, bins: dict[str, int]) -> dict[str, Any]:
+    """The quickest of some runs, or of one where that takes long, with the largest memory of all of them."""
+    runs: list[dict[str, Any]] = []
+    while not runs or (len(runs) < repeats and runs[0]["seconds"] < QUICK):
+        runs.append(in_new_process("scaling.probe", action, name, str(folder), str(test), json.dumps(bins)))
+    most = max(run["peak"] for run in runs)
+    return {**min(runs, key=lambda run: run["seconds"]), "peak": most, "repeats": len(runs)}
+
+
+def _lines(results: Results, name: str, n_rows: int, found: dict[str, Any]) -> Iterator[Line]:
+    yield results.add(_line(CASE, name, n_rows, found))
+    if found["reading"]:
+        line = Line(CASE, READING, n_rows, seconds=found["reading"], repeats=found["repeats"])
+        yield results.add(line)
+
+
+def _line(case: str, name: str, n_rows: int, found: dict[str, Any]) -> Line:
+    shape = (n_rows, N_CATEGORIES + N_NUMBERS, None, N_CLASSES)
+    return Line(
+        case, name, *shape, found["seconds"], found["peak"] / 1e6, found.get("accuracy"), found.get("log_loss"),
+        found["repeats"], " ".join(map(str, found.get("cards", ()))),
+    )  # fmt: skip
