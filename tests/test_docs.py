@@ -1,7 +1,7 @@
 """The examples of the pages in docs/: every one is run, and says what the page says.
 
 - ``python`` fences with ``>>>`` are doctests; those without are run as they stand. ``py`` fences are shown only.
-- ``console`` fences with ``$ discbayes`` are run by the command line, in the same folder; what stands below is its output.
+- ``$ discbayes`` in ``console`` fences is run in the same folder; below stands its output, with ``> `` what is typed.
 
 All fences of a page share one namespace and one temporary folder, from top to bottom.
 """
@@ -9,6 +9,7 @@ All fences of a page share one namespace and one temporary folder, from top to b
 from __future__ import annotations
 
 import doctest
+import io
 import re
 import shlex
 import sys
@@ -43,16 +44,41 @@ def fences(page: Path) -> list[tuple[int, str, str]]:
     ]
 
 
-def check_commands(text: str, line: int, capsys: pytest.CaptureFixture[str]) -> None:
+def check_commands(text: str, line: int) -> None:
     """Run the commands of a fence; output is compared where the page shows some."""
-    for command, expected in COMMAND.findall(text):
-        arguments = shlex.split(command, comments=True)
-        capsys.readouterr()
-        code = main(arguments)
-        output, errors = capsys.readouterr()
+    for command, shown in COMMAND.findall(text):
+        typed = "\n".join(answer.removeprefix("> ") for answer in shown.splitlines() if answer.startswith("> "))
+        code, output, errors = run(shlex.split(command, comments=True), typed)
         assert code in (0, None), f"line {line}: discbayes {command}\n{errors}"
+        expected = "".join(row for row in shown.splitlines(keepends=True) if not row.startswith("> "))
+        if typed:
+            output = errors  # a dialogue has all of it there, in order
         if expected.strip() and not doctest.OutputChecker().check_output(expected, output, OPTIONS):
             raise AssertionError(f"line {line}: discbayes {command}\nexpected:\n{expected}\ngot:\n{output}\n{errors}")
+
+
+def run(arguments: list[str], typed: str) -> tuple[int | None, str, str]:
+    """Exit code, standard output, and both streams together."""
+    output, both = io.StringIO(), io.StringIO()
+    streams, sys.stdin = (sys.stdout, sys.stderr, sys.stdin), io.StringIO(typed)
+    sys.stdout, sys.stderr = Twice(output, both), both
+    try:
+        return main(arguments), output.getvalue(), both.getvalue()
+    finally:
+        sys.stdout, sys.stderr, sys.stdin = streams
+
+
+class Twice(io.StringIO):
+    """Writes to two streams."""
+
+    def __init__(self, *streams: io.StringIO):
+        super().__init__()
+        self.streams = streams
+
+    def write(self, text: str) -> int:
+        for stream in self.streams:
+            stream.write(text)
+        return len(text)
 
 
 def check_python(page: Path, text: str, line: int, names: dict) -> None:
@@ -68,7 +94,7 @@ def check_python(page: Path, text: str, line: int, names: dict) -> None:
 
 
 @pytest.mark.parametrize("page", pages(), ids=lambda page: str(page.relative_to(DOCS)))
-def test_page(page, request, capsys, monkeypatch, tmp_path):
+def test_page(page, request, monkeypatch, tmp_path):
     if any(name in page.read_text(encoding="utf-8") for name in FROM_FILES):
         request.getfixturevalue("data_folder")
     plotting = pytest.importorskip("matplotlib.pyplot")
@@ -80,7 +106,7 @@ def test_page(page, request, capsys, monkeypatch, tmp_path):
         warnings.simplefilter("error")
         for line, language, text in fences(page):
             if language == "console":
-                check_commands(text, line, capsys)
+                check_commands(text, line)
             else:
                 check_python(page, text, line, names)
     plotting.close("all")
@@ -91,9 +117,9 @@ def test_every_page_of_the_guide_has_examples():
     assert not missing
 
 
-def test_a_wrong_output_is_noticed(capsys):
+def test_a_wrong_output_is_noticed():
     with pytest.raises(AssertionError, match="line 7"):
-        check_commands("$ discbayes --version\nnothing of the kind\n", 7, capsys)
+        check_commands("$ discbayes recipes NB-ML\nnothing of the kind\n", 7)
     with pytest.raises(AssertionError, match="Expected"):
         check_python(Path("page.md"), ">>> 1 + 1\n3\n", 1, {})
 
