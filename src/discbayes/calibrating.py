@@ -82,7 +82,8 @@ class Calibrating:
                 context.progress.stage(f"calibration: fold {fold + 1} of {self.calibrate_folds}")
                 with warnings.catch_warnings():
                     warnings.simplefilter("ignore", UserWarning)  # the fit on all rows has said it
-                    said.append(say(rows, weight, Context(rng, self.n_jobs, Progress(self.verbose - 1))))
+                    own = Context(rng, self.n_jobs, Progress(self.verbose - 1), engine=context.engine)
+                    said.append(say(rows, weight, own))
         factors, shares = self._calibration_weights(dealt, classes)
         weight = factors[dealt.classes] * dealt.weight
         return CALIBRATIONS[name](np.concatenate(said), dealt.classes, weight, shares)

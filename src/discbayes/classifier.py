@@ -24,7 +24,7 @@ from discbayes.counts import Counts, Tallies, count
 from discbayes.data import Domain, Encoded, FrameEncoder
 from discbayes.data.blocks import Blocks
 from discbayes.data.reading import read_table
-from discbayes.engine import Context, Progress, worker_count
+from discbayes.engine import Context, DaskEngine, Progress, worker_count
 from discbayes.explanations.mixin import Explaining
 from discbayes.incremental import Incremental
 from discbayes.learners import learner_of
@@ -78,7 +78,7 @@ class BayesNetClassifier(Explaining, Calibrating, Incremental, Passes, Classifie
     calibrate_folds : int, default=5
         The number of such networks: everything, the cuts included, is learned anew without one fold of the rows. For a
         temperature there are fewer as soon as 5,000 rows were held out. What is in the rows says which fold they are
-        in, and a weight of two is the same as the row twice.
+        in, and a weight of two is the same as the row twice. Of more than 500,000 rows, so many are held out in all.
     max_factor_size : int
         Cells of the largest factor that exact prediction with gaps may build; more is an error.
     n_draws : int, optional
@@ -87,7 +87,14 @@ class BayesNetClassifier(Explaining, Calibrating, Incremental, Passes, Classifie
         Threads; None is one, -1 all cores. The result does not depend on it.
     memory : int or str, optional
         Where rows are read from files or in batches: about how many bytes they may take at a time, such as ``"2GB"``,
-        beside the library itself; 512 MiB by default. The temporary folder, for codes, is that of ``tempfile``.
+        beside the library itself; 512 MiB by default. The temporary folder, for codes, is that of ``tempfile``. Rows
+        are read twice, and twice more for each network that ``calibrate`` needs.
+    cluster : str, int or distributed.Client, optional
+        Where ``fit`` works on the rows (extra ``dask``): the address of a Dask scheduler, such as
+        ``"tcp://10.0.0.5:8786"``, a number of worker processes that are started on this machine for the time of the
+        fit, or a client. The model has the same bits as without it. ``memory`` is then that of this process and of each
+        worker. A Dask collection is worked on by the client that is active, if there is one. Model files and pickles do
+        not hold a client.
     random_state : int, RandomState or None
         For learners that draw.
     verbose : int, default=0
@@ -138,6 +145,7 @@ class BayesNetClassifier(Explaining, Calibrating, Incremental, Passes, Classifie
         n_draws: int | None = None,
         n_jobs: int | None = None,
         memory: int | str | None = None,
+        cluster: Any = None,
         random_state: Any = None,
         verbose: int = 0,
     ):
@@ -156,6 +164,7 @@ class BayesNetClassifier(Explaining, Calibrating, Incremental, Passes, Classifie
         self.n_draws = n_draws
         self.n_jobs = n_jobs
         self.memory = memory
+        self.cluster = cluster
         self.random_state = random_state
         self.verbose = verbose
 
@@ -168,7 +177,8 @@ class BayesNetClassifier(Explaining, Calibrating, Incremental, Passes, Classifie
         in a temporary file. The network has the same bits as that of the whole table, but for numeric columns with more
         than 200,000 values, or fewer if ``memory`` is short (20 such columns need 512 MiB): they are cut on a summary.
         Learners that need all rows at once get the codes in memory if they fit in ``memory``, and are refused by name
-        if not. Nothing is calibrated.
+        if not. Calibrating reads the rows twice more for each fold, which is one fold for the default on 25,000 rows and
+        more: ``calibrate=None`` avoids it.
 
         Parameters
         ----------
@@ -182,13 +192,16 @@ class BayesNetClassifier(Explaining, Calibrating, Incremental, Passes, Classifie
             A weight of 2 is the same as the row twice, a weight of 0 as the row left out. So their scale matters:
             weights that sum to 1 say that there is one row. Where rows are read, the name of a column.
         """
-        if is_source(X):
-            return self._fit_source(X, y, sample_weight)
+        with self._engine(X) as engine:
+            learn = self._fit_source if is_source(X) else self._fit_table
+            return learn(X, y, sample_weight, engine)
+
+    def _fit_table(self, X: Any, y: Any, sample_weight: Any, engine: DaskEngine | None) -> BayesNetClassifier:
+        """Learn the network of a table in memory."""
         table = read_table(X)
         validate_data(BaseEstimator(), X, skip_check_array=True)  # this one stays as it is until all is learned
         name = self._calibration_name()
-        self._learners()  # refuses what is none before any work is done
-        context = self._context()
+        context = self._context(engine)
         context.progress.stage("reading and discretising")
         encoder = self._make_encoder(self.categorical)
         data = encoder.fit_transform(table, y, sample_weight)
@@ -207,8 +220,9 @@ class BayesNetClassifier(Explaining, Calibrating, Incremental, Passes, Classifie
         """The network of all rows, and their counts where it follows from those."""
         if data.n_classes == 1:
             warnings.warn(
-                f"y has one class only, {data.domain.target.values[0]!r}: it is all that can be predicted", stacklevel=3
+                f"y has one class only, {data.domain.target.values[0]!r}: it is all that can be predicted", stacklevel=4
             )
+        data = self._on_cluster(data, context)
         try:
             tallies = self._tallies_of_fit(data, context)
         except KeyboardInterrupt:
@@ -222,6 +236,7 @@ class BayesNetClassifier(Explaining, Calibrating, Incremental, Passes, Classifie
     def _learn(self, data: Any, classes: np.ndarray, context: Context) -> BayesNet:
         """The network of some rows."""
         parameters = self._learners()[1]
+        data = self._on_cluster(data, context)
         data, counts, found = self._find_structure(data, classes, context)
         context.progress.stage("parameters: {learner!r} on {edges} edges", learner=parameters, edges=found.n_edges)
         return self._network(data, parameters.learn(data, counts, found, context))
@@ -259,12 +274,12 @@ class BayesNetClassifier(Explaining, Calibrating, Incremental, Passes, Classifie
             learner_of("parameters", self.parameters, PARAMETERS),
         )
 
-    def _context(self) -> Context:
+    def _context(self, engine: DaskEngine | None = None) -> Context:
         worker_count(self.n_jobs)  # refuses what is no number of threads, whatever the size of the work
         seed = self.random_state
         if isinstance(seed, np.random.RandomState):
             seed = seed.randint(2**32, dtype=np.uint64)
-        return Context(np.random.default_rng(seed), self.n_jobs, Progress(self.verbose))
+        return Context(np.random.default_rng(seed), self.n_jobs, Progress(self.verbose), engine=engine)
 
     def _make_encoder(self, categorical: str | Sequence[Any]) -> FrameEncoder:
         return FrameEncoder(self.discretizer, categorical, self.domains, self.missing, self.unknown, n_jobs=self.n_jobs)

@@ -3,20 +3,35 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from copy import copy
 from functools import partial, wraps
 from typing import Any, Self, TypeVar
 
 import numpy as np
+from sklearn.base import BaseEstimator
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from discbayes.bayesnet import BayesNet
 from discbayes.calibrating import Calibrate, not_at_all, said_by
 from discbayes.data import Domain, Encoded, FrameEncoder
-from discbayes.data.blocks import Blocks
+from discbayes.data.blocks import Blocks, RowsInMemory
 from discbayes.data.columns import Table
 from discbayes.data.reading import read_table
-from discbayes.engine import Context
-from discbayes.streams import KeyFile, Reading, Rest, Spilled, batches_of, bytes_of, encode_rows, is_source, open_rows
+from discbayes.engine import Context, DaskEngine, active_client, is_client, reached
+from discbayes.streams import (
+    KeyFile,
+    Reading,
+    Rest,
+    Spilled,
+    SpreadRows,
+    batches_of,
+    bytes_of,
+    encode_rows,
+    is_dask,
+    is_source,
+    open_rows,
+)
 
 _ANSWERS = ("predict", "predict_proba", "predict_log_proba", "predict_joint_log_proba", "expected_costs")
 _KEY_BYTES = 128  # of a distinct key and all that is known of its rows, while they are dealt out
@@ -41,10 +56,11 @@ class Passes:
 
     categorical: Any
     memory: int | str | None
+    cluster: Any
     network_: BayesNet
     _learners: Callable[[], tuple[Any, Any]]
     _calibration_name: Callable[[], str | None]
-    _context: Callable[[], Context]
+    _context: Callable[..., Context]
     _make_encoder: Callable[[Any], FrameEncoder]
     _learn: Callable[[Any, np.ndarray, Context], BayesNet]
     _calibration_of: Callable[..., Calibrate]
@@ -83,18 +99,31 @@ class Passes:
         """The columns of the fit, in batches."""
         return (table for table, _ in batches_of(X, self.network_.domain, memory=bytes_of(self.memory)))
 
-    def _fit_source(self, X: Any, y: Any, sample_weight: Any) -> Self:
+    @contextmanager
+    def _engine(self, X: Any) -> Iterator[DaskEngine | None]:
+        """What works on the rows of a fit if not this process does: the cluster of the setting, or that of the rows."""
+        self._learners()  # refuses what is none before any work is done
+        with reached(active_client() if self.cluster is None and is_dask(X) else self.cluster) as client:
+            yield None if client is None else DaskEngine(client, memory=bytes_of(self.memory))
+
+    def _on_cluster(self, data: Any, context: Context) -> Any:
+        """A table in memory as blocks on the cluster, if there is one, and anything else as it is."""
+        if context.engine is None or not isinstance(data, Encoded) or _foreign(self._learners()):
+            return data
+        rows = RowsInMemory(data)
+        return Blocks(rows, context.engine) if len(rows) > 1 else data
+
+    def _fit_source(self, X: Any, y: Any, sample_weight: Any, engine: DaskEngine | None = None) -> Self:
         """Learn the network of rows that are read in two passes, and its calibration in two more for each fold."""
         name = self._calibration_name()
-        self._learners()  # refuses what is none before any work is done
-        context, memory = self._context(), bytes_of(self.memory)
+        context, memory = self._context(engine), bytes_of(self.memory)
         encoder = self._make_encoder(self.categorical)
         with open_rows(X, y, sample_weight, memory=memory) as reading:
             keys = None if name is None else KeyFile(reading.space)
-            encoder, rows = encode_rows(reading, encoder, progress=context.progress, keys=keys)
+            encoder, rows = encode_rows(reading, encoder, progress=context.progress, keys=keys, engine=engine)
             with rows:
                 calibrate = self._calibration_of_source(name, reading, keys, encoder)
-                data = _as_wanted(rows, self._learners(), memory)
+                data = _as_wanted(rows, self._learners(), memory, engine)
                 network, tallies = self._learn_and_count(data, encoder.classes_, context)
             calibration = calibrate(context)
         self._set_columns(rows)
@@ -127,7 +156,7 @@ class Passes:
 
         _, seen = encode_rows(rest, encoder, progress=context.progress, ready=look)
         with seen:
-            data = _as_wanted(seen, self._learners(), bytes_of(self.memory))
+            data = _as_wanted(seen, self._learners(), bytes_of(self.memory), context.engine)
             network = self._learn(data, encoder.classes_, context)
         return said_by(network, np.concatenate(codes, axis=1))
 
@@ -153,7 +182,18 @@ class Passes:
             "do not have as a column of None\n"
         )
 
-    def _set_columns(self, rows: Spilled) -> None:
+    def __sklearn_clone__(self) -> Any:
+        """A client is no setting that could be copied: clones have the same one."""
+        twin = BaseEstimator.__sklearn_clone__(copy(self) if is_client(self.cluster) else self)  # type: ignore[arg-type]
+        twin.cluster = self.cluster
+        return twin
+
+    def __getstate__(self) -> dict[str, Any]:
+        """What a pickle holds: a client belongs to this process, and is left out."""
+        state: dict[str, Any] = super().__getstate__()  # type: ignore[assignment]
+        return {**state, "cluster": None} if is_client(self.cluster) else state
+
+    def _set_columns(self, rows: Spilled | SpreadRows) -> None:
         """What scikit-learn remembers of the columns."""
         names = rows.domain.names
         self.n_features_in_ = len(names)
@@ -163,13 +203,20 @@ class Passes:
             del self.feature_names_in_
 
 
-def _as_wanted(rows: Spilled, learners: tuple[Any, Any], memory: int) -> Encoded | Blocks:
+def _as_wanted(
+    rows: Spilled | SpreadRows, learners: tuple[Any, Any], memory: int, engine: DaskEngine | None
+) -> Encoded | Blocks:
     """The rows as learners want them: in blocks, where there are several.
 
     Those of this library know what to do with blocks, and ask for all rows where they need them; others cannot.
     """
     if len(rows) == 1:
         return rows.block(0)
-    blocks = Blocks(rows, memory=memory)
-    foreign = [learner for learner in learners if not type(learner).__module__.startswith("discbayes.")]
+    blocks = Blocks(rows, engine, memory)
+    foreign = _foreign(learners)
     return blocks.in_memory(type(foreign[0]).__name__) if foreign else blocks
+
+
+def _foreign(learners: tuple[Any, Any]) -> list[Any]:
+    """The learners that are not of this library."""
+    return [learner for learner in learners if not type(learner).__module__.startswith("discbayes.")]

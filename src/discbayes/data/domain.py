@@ -202,6 +202,11 @@ class Encoded(OfDomain):
         """Whether rows have weights."""
         return self.weight is not None
 
+    @property
+    def nbytes(self) -> int:
+        """The bytes of the arrays."""
+        return sum(part.nbytes for part in (self.codes, self.y, self.weight) if part is not None)
+
     def with_class_weights(self, by_class: np.ndarray) -> Encoded:
         """The same rows, each counted by the weight of its class too."""
         return replace(self, weight=by_class[self.classes] * (1.0 if self.weight is None else self.weight))

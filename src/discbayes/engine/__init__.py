@@ -1,5 +1,6 @@
 """How work is spread: blocks of rows or columns on threads or on a cluster, and what a run shares."""
 
+from discbayes.engine.clusters import active_client, is_client, reached
 from discbayes.engine.context import Context
 from discbayes.engine.dask import DaskEngine
 from discbayes.engine.progress import Progress
@@ -14,7 +15,10 @@ __all__ = [
     "Shard",
     "Source",
     "Threads",
+    "active_client",
+    "is_client",
     "parallel_map",
+    "reached",
     "row_blocks",
     "worker_count",
 ]

@@ -39,7 +39,7 @@ class DaskEngine:
         if n_shards is not None and n_shards < 1:
             raise ValueError(f"n_shards={n_shards!r} must be at least 1")
         self.client = client
-        self.n_shards = n_shards
+        self.n_shards = n_shards or max(1, SHARDS_EACH * sum(client.nthreads().values()))
         self.memory = memory
         self._hosts: list[str] | None = None
 
@@ -64,8 +64,8 @@ class DaskEngine:
         each = self.share(memory, len(shards))
         return [self.submit(keep_shard, shard, make, each) for shard in shards]
 
-    def mapped(self, shards: Sequence[Any], function: Callable[[Any], Any]) -> list[Any]:
-        """Shards of what a function gives for each block, when it is asked for."""
+    def mapped(self, shards: Sequence[Any], function: Callable[[Any, int], Any]) -> list[Any]:
+        """Shards of what a function gives for each block and its number, when it is asked for."""
         return [self.submit(MappedShard, shard, function) for shard in shards]
 
     def map_reduce(
@@ -102,7 +102,7 @@ class DaskEngine:
 
     def runs(self, n_blocks: int) -> list[tuple[int, int]]:
         """The first block and one after the last of each shard."""
-        return list(runs(n_blocks, self._shard_count()))
+        return list(runs(n_blocks, self.n_shards))
 
     def share(self, memory: float, n_shards: int) -> float:
         """What each shard has of the memory of a worker: half is for the rows, half for what is made of them."""
@@ -130,11 +130,6 @@ class DaskEngine:
             return False
         finally:
             token.unlink(missing_ok=True)
-
-    def _shard_count(self) -> int:
-        if self.n_shards is not None:
-            return self.n_shards
-        return max(1, SHARDS_EACH * sum(self.client.nthreads().values()))
 
 
 def keep_shard(shard: Any, make: Callable[[Any], Any], memory: float) -> KeptShard:

@@ -51,6 +51,7 @@ _MODEL = (
 )
 _OPTIONAL = ("calibration", "tallies")  # files of classifiers that have no such thing have no such field
 _NAMED: dict[str, Mapping[str, Any]] = {"structure": STRUCTURES, "parameters": PARAMETERS}
+_PLACE = "cluster"  # where a model was learned is no part of it, and no file says where to connect to
 _THRESHOLDS = ("log_odds", "probabilities")
 _FALSE_CONTENT = (ValueError, TypeError, ArithmeticError, LookupError, RecursionError)
 
@@ -89,7 +90,7 @@ def _pack_model(classifier: BayesNetClassifier) -> dict[str, Any]:
     network, tables = classifier.network_, classifier.network_.parameters
     names = getattr(classifier, "feature_names_in_", None)
     model = {
-        "settings": {k: _pack_setting(v) for k, v in classifier.get_params(deep=False).items()},
+        "settings": {k: _pack_setting(v) for k, v in classifier.get_params(deep=False).items() if k != _PLACE},
         "domain": pack_domain(network.domain),
         "structure": pack_structure(network.structure),
         "tables": {"log_prior": pack_array(tables.log_prior), "log_theta": pack_array(tables.log_theta)},
@@ -251,6 +252,7 @@ def _unpack_settings(value: Any, structure: Structure) -> tuple[dict[str, Any], 
     """The settings, and a note for each that the file could not hold."""
     fields = as_object(value, "settings")
     default = BayesNetClassifier().get_params(deep=False)
+    del default[_PLACE]
     surplus = sorted(set(fields) - set(default))
     if surplus:
         raise ValueError(f"settings: BayesNetClassifier has no parameter {surplus[0]!r}")

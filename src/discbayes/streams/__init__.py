@@ -8,8 +8,9 @@ from discbayes.streams.again import KeyFile, Reading, Rest
 from discbayes.streams.limits import bytes_of
 from discbayes.streams.pace import Pace
 from discbayes.streams.passes import batches_of, csv_types, encode_rows, encode_source, open_rows
-from discbayes.streams.sources import is_source
+from discbayes.streams.sources import is_dask, is_source
 from discbayes.streams.spill import Spilled
+from discbayes.streams.spread import SpreadRows
 
 __all__ = [
     "KeyFile",
@@ -17,11 +18,13 @@ __all__ = [
     "Reading",
     "Rest",
     "Spilled",
+    "SpreadRows",
     "batches_of",
     "bytes_of",
     "csv_types",
     "encode_rows",
     "encode_source",
+    "is_dask",
     "is_source",
     "open_rows",
 ]

@@ -50,7 +50,7 @@ class Reading:
     """The rows of a reader again and again; temporary files go when this is closed."""
 
     def __init__(self, reader: Reader, folder: str | Path | None = None):
-        self._reader, self.limits, self.name = reader, reader.limits, reader.name
+        self.reader, self.limits, self.name = reader, reader.limits, reader.name
         self.space = Workspace(folder)
         self._spool = Spool(self.space) if reader.source.once else None
         self._classes: Classes | None = None  # by which the classes of kept rows are numbered
@@ -59,12 +59,12 @@ class Reading:
     @property
     def named(self) -> bool:
         """Whether columns have names of their own."""
-        return self._reader.named
+        return self.reader.named
 
     @property
     def target_name(self) -> Any:
         """What the target is called, if anything."""
-        return self._reader.target_name
+        return self.reader.target_name
 
     def rows(self, classes: Classes, weights: Weights, missing: str) -> Iterator[Rows]:
         """The rows that count; classes and weights are added to those that are known."""
@@ -78,9 +78,9 @@ class Reading:
 
     def _read(self, classes: Classes, weights: Weights, missing: str) -> Iterator[Rows]:
         if self._spool is None:
-            yield from self._reader.rows(classes, weights, missing)
+            yield from self.reader.rows(classes, weights, missing)
         elif self._classes is None:
-            for rows in self._reader.rows(classes, weights, missing):
+            for rows in self.reader.rows(classes, weights, missing):
                 self._spool.write(rows)
                 yield rows
             self._spool.close()
@@ -177,7 +177,7 @@ class KeyFile:
 
 def refuse_change(name: str) -> NoReturn:
     """Say that a source is not what it was."""
-    raise RuntimeError(f"{name} has changed between the two passes: fit again while nobody writes to it")
+    raise RuntimeError(f"{name} has changed between the passes: fit again while nobody writes to it")
 
 
 def _append(path: Path, array: np.ndarray) -> None:

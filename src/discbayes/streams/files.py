@@ -6,7 +6,8 @@ import re
 import zlib
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
+from itertools import accumulate
 from pathlib import Path
 from typing import Any
 
@@ -81,6 +82,53 @@ class FileSource:
             else:
                 yield from read(path, limits)
 
+    def lengths(self) -> list[int] | None:
+        """The number of rows of each file; None if there is one that does not say it."""
+        found = list[int]()
+        for path, read in zip(self.paths, self._readers, strict=True):
+            length = _LENGTHS[read](path) if read in _LENGTHS else None
+            if length is None:
+                return None
+            found.append(length)
+        return found
+
+    def part(self, lengths: list[int], first: int, last: int) -> FileRange:
+        """Some of the rows, where the lengths of the files are known."""
+        return FileRange(self.paths, lengths, first, last, self.name)
+
+
+@dataclass(frozen=True)
+class FileRange:
+    """Rows ``first`` up to, and without, ``last`` of Parquet and Arrow files; rows are numbered over all files."""
+
+    paths: list[Path]
+    lengths: list[int]
+    first: int
+    last: int
+    name: str
+    once = False
+
+    def batches(self, limits: Limits) -> Iterator[Batch]:
+        """The rows, file by file."""
+        need("pyarrow")
+        start = 0
+        for path, length in zip(self.paths, self.lengths, strict=True):
+            first, last = max(0, self.first - start), min(length, self.last - start)
+            if first < last:
+                yield from _between(_reader_of(path)(path, limits, first), first, last)
+            start += length
+
+
+def _between(batches: Iterator[Batch], first: int, last: int) -> Iterator[Batch]:
+    """Some rows of a file, of which batches are given."""
+    for batch in batches:
+        skipped = max(0, first - batch.first_row)
+        size = min(batch.frame.num_rows, last - batch.first_row) - skipped
+        if size > 0:
+            yield replace(batch, frame=batch.frame.slice(skipped, size), first_row=batch.first_row + skipped)
+        if batch.first_row + batch.frame.num_rows >= last:
+            return
+
 
 @contextmanager
 def _reading(where: str) -> Iterator[None]:
@@ -106,21 +154,24 @@ def tables_of(where: str, batches: Iterator[Any]) -> Iterator[Any]:
 # ---- Parquet
 
 
-def _parquet_batches(path: Path, limits: Limits) -> Iterator[Batch]:
-    """Batches of a Parquet file; small row groups are read together."""
+def _parquet_batches(path: Path, limits: Limits, begin: int = 0) -> Iterator[Batch]:
+    """Batches of a Parquet file, from the row group on that holds some row; small row groups are read together."""
     parquet = need("pyarrow.parquet")
     with _reading(str(path)):
         with parquet.ParquetFile(path) as plain:
             metadata, text = plain.metadata, _text_columns(plain.schema_arrow)
         file = parquet.ParquetFile(path, metadata=metadata, read_dictionary=sorted(text), buffer_size=_BUFFER)
     rows = limits.batch_rows(metadata.num_columns)
-    first_row = 0
+    starts = [0, *accumulate(metadata.row_group(group).num_rows for group in range(metadata.num_row_groups))]
     with file:
         for first, last in _row_groups(metadata, rows):
             groups = f"row group {first}" if first == last else f"row groups {first} to {last}"
             where = f"{path}, {groups}"
-            batches = file.iter_batches(batch_size=rows, row_groups=range(first, last + 1))
-            for table in tables_of(where, batches):
+            wanted = [group for group in range(first, last + 1) if starts[group + 1] > begin]
+            if not wanted:
+                continue
+            first_row = starts[wanted[0]]
+            for table in tables_of(where, file.iter_batches(batch_size=rows, row_groups=wanted)):
                 yield Batch(table, where, first_row, text=text)
                 first_row += table.num_rows
 
@@ -135,6 +186,11 @@ def _row_groups(metadata: Any, rows: int) -> Iterator[tuple[int, int]]:
             first, size = group + 1, 0
 
 
+def _parquet_length(path: Path) -> int:
+    with _reading(str(path)):
+        return int(need("pyarrow.parquet").read_metadata(path).num_rows)
+
+
 def _text_columns(schema: Any) -> frozenset[str]:
     types = need("pyarrow").types
     return frozenset(field.name for field in schema if types.is_string(field.type) or types.is_large_string(field.type))
@@ -143,8 +199,8 @@ def _text_columns(schema: Any) -> frozenset[str]:
 # ---- Arrow
 
 
-def _arrow_batches(path: Path, limits: Limits) -> Iterator[Batch]:
-    """Batches of an Arrow or Feather file, or of a stream of Arrow batches."""
+def _arrow_batches(path: Path, limits: Limits, begin: int = 0) -> Iterator[Batch]:
+    """Batches of an Arrow or Feather file, or of a stream of Arrow batches; all of them, wherever the rows begin."""
     pa, ipc = need("pyarrow"), need("pyarrow.ipc")
     first_row = 0
     with pa.OSFile(str(path)) as file:
@@ -163,6 +219,17 @@ def _arrow_stored(pa: Any, ipc: Any, file: Any) -> Iterator[Any]:
         file.seek(0)
         return iter(ipc.open_stream(file))
     return (reader.get_batch(number) for number in range(reader.num_record_batches))
+
+
+def _arrow_length(path: Path) -> int | None:
+    """The rows of a file; a stream does not say how many it has."""
+    pa, ipc = need("pyarrow"), need("pyarrow.ipc")
+    with _reading(str(path)), pa.memory_map(str(path)) as file:
+        try:
+            reader = ipc.open_file(file)
+        except pa.ArrowInvalid:
+            return None
+        return sum(reader.get_batch(number).num_rows for number in range(reader.num_record_batches))
 
 
 # ---- CSV
@@ -240,6 +307,10 @@ _READERS: dict[str, Callable[..., Iterator[Batch]]] = {
     ".arrow": _arrow_batches,
     ".arrows": _arrow_batches,
     ".feather": _arrow_batches,
+}
+_LENGTHS: dict[Any, Callable[[Path], int | None]] = {
+    _parquet_batches: _parquet_length,
+    _arrow_batches: _arrow_length,
 }
 ENDINGS = tuple(_READERS)
 

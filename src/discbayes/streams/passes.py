@@ -14,7 +14,7 @@ from discbayes.data.discretize import CutPointDiscretizer
 from discbayes.data.domain import Domain, Variable
 from discbayes.data.encode import FrameEncoder
 from discbayes.data.fitting import resolve_discretizer
-from discbayes.engine import Progress
+from discbayes.engine import DaskEngine, Progress
 from discbayes.streams.again import KeyFile, ManyRows, Reading, refuse_change
 from discbayes.streams.batches import TypesChanged
 from discbayes.streams.files import CsvFormat
@@ -24,6 +24,7 @@ from discbayes.streams.pace import Pace
 from discbayes.streams.rows import Reader, Rows, Weights, located
 from discbayes.streams.sources import is_dask, open_source
 from discbayes.streams.spill import BlockWriter, Spilled, layout_of
+from discbayes.streams.spread import SpreadRows, encode_spread
 from discbayes.streams.workspace import Workspace, megabytes
 
 
@@ -74,7 +75,9 @@ def encode_source(
     """
     opened = open_rows(source, target, weight, memory=memory, max_distinct=max_distinct, folder=folder, csv=csv)
     with opened as reading:
-        return encode_rows(reading, encoder, folder, progress)
+        encoder, spilled = encode_rows(reading, encoder, folder, progress)
+    assert isinstance(spilled, Spilled)
+    return encoder, spilled
 
 
 def open_rows(
@@ -98,10 +101,18 @@ def encode_rows(
     progress: Progress | None = None,
     keys: KeyFile | None = None,
     ready: Callable[[], None] = lambda: None,
-) -> tuple[FrameEncoder, Spilled]:
-    """The same for rows that are open; ``keys`` are noted, and ``ready`` is called between the passes."""
+    engine: DaskEngine | None = None,
+) -> tuple[FrameEncoder, Spilled | SpreadRows]:
+    """The same for rows that are open; ``keys`` are noted, and ``ready`` is called between the passes.
+
+    Where there is an ``engine``, its workers read the rows if they can, and keep the codes. Without keys, that is.
+    """
     discretizer = _own_discretizer(encoder)
     said = progress or Progress()
+    if engine is not None and keys is None and isinstance(reading, Reading):
+        spread = encode_spread(reading.reader, encoder, discretizer, engine, said)
+        if spread is not None:
+            return encoder, spread
     learned = _first_pass(reading, encoder, discretizer, said)
     learned.adopted_by(encoder)
     ready()

@@ -119,10 +119,20 @@ class Reader:
         The bounds of memory.
     wanted : list of str, optional
         The features; by default all columns that are neither target nor weights.
+    start : int, default=0
+        The number of the first row, where the source is a part of another.
     """
 
-    def __init__(self, source: Source, target: Any, weight: Any, limits: Limits, wanted: list[str] | None = None):
-        self.source, self.limits, self._wanted = source, limits, wanted
+    def __init__(
+        self,
+        source: Source,
+        target: Any,
+        weight: Any,
+        limits: Limits,
+        wanted: list[str] | None = None,
+        start: int = 0,
+    ):
+        self.source, self.limits, self._wanted, self._start = source, limits, wanted, start
         self.target, self.weight = target, weight
         self.names: list[str] | None = None
         self.named = False
@@ -172,8 +182,13 @@ class Reader:
 
     # ---- pieces of batches
 
+    @property
+    def along(self) -> bool:
+        """Whether classes and weights, if there are any, come with the rows and are no arrays of their own."""
+        return self._all_labels is None and self._all_weights is None
+
     def _pieces(self) -> Iterator[_Piece]:
-        start = 0
+        start = self._start
         for batch in self.source.batches(self.limits):
             with located(batch.where):
                 whole = self._whole(batch, start)
@@ -183,7 +198,7 @@ class Reader:
                 size = min(most - start % most, whole.n_rows - first)
                 yield whole.part(start, first, size)
                 start, first = start + size, first + size
-        if not start:
+        if start == self._start:
             raise ValueError(f"{self.source.name} has no rows: there is nothing to read")
         for what, values in (("y", self._all_labels), ("sample_weight", self._all_weights)):
             if values is not None and values.size != start:

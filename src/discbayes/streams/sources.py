@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -130,7 +130,7 @@ class DaskSource:
     def __init__(self, X: Any, y: Any = None, weight: Any = None):
         need("dask")
         self._parts = [_partitions(X), *(_partitions(part) for part in (y, weight) if part is not None)]
-        self._has_y = y is not None
+        self.has_y = y is not None
         counts = {len(parts) for parts in self._parts}
         if len(counts) > 1:
             raise ValueError(
@@ -141,10 +141,19 @@ class DaskSource:
     def batches(self, limits: Limits) -> Iterator[Batch]:
         """One partition after the other, each computed when its turn comes."""
         compute = need("dask").compute
-        for number, parts in enumerate(zip(*self._parts, strict=True)):
-            frame, *others = compute(*parts)
-            y = others.pop(0) if self._has_y else None
-            yield Batch(frame, f"partition {number}", 0, y, others[0] if others else None)
+        for number, parts in enumerate(self.partitions()):
+            yield partition_batch(number, compute(*parts), self.has_y)
+
+    def partitions(self) -> list[tuple[Any, ...]]:
+        """For each partition its rows, its classes if there are any, and its weights if there are any."""
+        return list(zip(*self._parts, strict=True))
+
+
+def partition_batch(number: int, loaded: Sequence[Any], has_y: bool) -> Batch:
+    """A partition that was computed."""
+    frame, *others = loaded
+    y = others.pop(0) if has_y else None
+    return Batch(frame, f"partition {number}", 0, y, others[0] if others else None)
 
 
 def _partitions(X: Any) -> list[Any]:
