@@ -182,16 +182,15 @@ def fails(run, *arguments):
     return err
 
 
-def test_calibration(run, tmp_path):
-    data = write(make_table(300), tmp_path / "rows.csv")
-    common = ["fit", data, "--target", "outcome", "--drop", "id,w", "--memory", "1GB", "-o", tmp_path / "m.json"]
-    code, _, err = run(*common, "--quiet")
-    assert code == 0
-    assert "warning: the probabilities are not calibrated" in err
-    assert err.count("\n") == 1
-    assert load(tmp_path / "m.json").calibration_ is None
-    assert "use --calibrate none, or leave out --memory" in fails(run, *common, "--calibrate", "isotonic")
-    assert run(*common, "--quiet", "--calibrate", "none") == (0, "", "")
+@pytest.mark.parametrize("kind", ["auto", "isotonic", "none"])
+def test_calibration(run, tmp_path, small_batches, kind):
+    data = write(make_table(1200), tmp_path / "rows.csv")
+    one, two = tmp_path / "one.json", tmp_path / "two.json"
+    common = ["fit", data, "--target", "outcome", "--structure", "nb", "--drop", "id,w", "--calibrate", kind, "--quiet"]
+    assert run(*common, "-o", one) == (0, "", "")
+    assert run(*common, "-o", two, "--memory", "1GB") == (0, "", "")
+    assert content(two) == content(one)
+    assert (load(two).calibration_ is None) == (kind == "none")
 
 
 def test_false_input(run, model, tmp_path):

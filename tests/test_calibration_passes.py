@@ -1,0 +1,187 @@
+"""Calibration of classifiers that learn from files and iterators: the same bits as from a table."""
+
+from __future__ import annotations
+
+import tempfile
+from functools import cache, partial
+
+import numpy as np
+import pandas as pd
+import pytest
+from sklearn.base import clone
+
+from discbayes import KDB, BayesNetClassifier, load_dataset, passes
+from discbayes.data import blocks as data_blocks
+from discbayes.data import dealing
+from discbayes.data.distinct import RowKeys, table_keys
+from discbayes.data.reading import read_table
+from discbayes.streams import again
+from discbayes.streams import limits as stream_limits
+
+pa = pytest.importorskip("pyarrow")
+pq = pytest.importorskip("pyarrow.parquet")
+
+
+@pytest.fixture(autouse=True)
+def small_blocks(monkeypatch):
+    """Blocks of so few rows that small tables have several."""
+    monkeypatch.setattr(data_blocks, "ROWS_OF_BLOCK", 1024)
+    monkeypatch.setattr(stream_limits, "MOST_ROWS", 1024)
+
+
+@pytest.fixture(autouse=True)
+def temporary(tmp_path, monkeypatch):
+    """The folder for temporary files, which must be empty in the end."""
+    folder = tmp_path / "temporary"
+    folder.mkdir()
+    monkeypatch.setattr(tempfile, "tempdir", str(folder))
+    yield folder
+    assert list(folder.iterdir()) == []
+
+
+def in_five_files(frame, folder):
+    folder.mkdir()
+    ends = (len(frame) * np.array([0.01, 0.4, 0.41, 0.9, 1.0])).astype(int)
+    for number, (start, end) in enumerate(zip([0, *ends[:-1]], ends, strict=True)):
+        pq.write_table(pa.Table.from_pandas(frame[start:end], preserve_index=False), folder / f"{number}.parquet")
+    return folder
+
+
+def in_batches(frame, size=700):
+    return (frame[start : start + size] for start in range(0, len(frame), size))
+
+
+def assert_same(found, expected, X):
+    one, two = found.calibration_, expected.calibration_
+    assert type(one) is type(two)
+    assert one.class_shares.tobytes() == two.class_shares.tobytes()
+    if hasattr(one, "temperature"):
+        assert one.temperature == two.temperature
+    else:
+        for first, second in zip((*one.log_odds, *one.probabilities), (*two.log_odds, *two.probabilities), strict=True):
+            assert first.tobytes() == second.tobytes()
+    assert np.array_equal(found.predict_proba(X), expected.predict_proba(X))
+
+
+@cache
+def table_of(name):
+    data = load_dataset(name)
+    return pd.DataFrame(data.X).reset_index(drop=True), np.asarray(data.y)
+
+
+def rows_of(name, n_rows, seed=0):
+    """Some rows of a real data set, one of them four times, with the class and weights."""
+    rng = np.random.default_rng(seed)
+    X, y = table_of(name)
+    some = rng.permutation(y.size)[:n_rows]
+    some[:3] = some[3]
+    weight = np.round(rng.gamma(1.0, 1.0, n_rows), 1)
+    return X.iloc[some].reset_index(drop=True).assign(answer=y[some], w=weight)
+
+
+CASES = [
+    ("adult", False, {"structure": "nb", "calibrate_folds": 2}),
+    ("adult", False, {"parameters": "map", "calibrate": "isotonic", "calibrate_folds": 2}),
+    ("adult", True, {"structure": "nb", "parameters": "map", "calibrate": "isotonic", "missing": "drop"}),
+    ("adult", False, {"structure": KDB(k=2), "parameters": "map", "calibrate": "temperature", "missing": "value"}),
+    ("shuttle", True, {"structure": "tan-fcll", "parameters": "ml", "calibrate": "temperature", "calibrate_folds": 3}),
+    (
+        "shuttle",
+        False,
+        {"structure": "nb", "parameters": "map", "calibrate": "temperature", "class_weight": "balanced"},
+    ),
+]
+
+
+@pytest.mark.parametrize(("name", "weighted", "settings"), CASES)
+def test_the_same_bits_from_files_and_iterators(name, weighted, settings, tmp_path, data_folder):
+    frame, weight = rows_of(name, 3000), "w" if weighted else None
+    if weight is None:
+        frame = frame.drop(columns="w")
+    X = frame.drop(columns=["answer", *([weight] if weight else [])])
+    clf = BayesNetClassifier(**settings, random_state=0)
+    expected = clone(clf).fit(X, frame["answer"], None if weight is None else frame[weight])
+    assert expected.calibration_ is not None
+    assert_same(clone(clf).fit(in_five_files(frame, tmp_path / "five"), "answer", weight), expected, X)
+    assert_same(clone(clf).fit(in_batches(frame), "answer", weight), expected, X)
+
+
+def test_more_rows_than_are_held_out(tmp_path, data_folder, monkeypatch):
+    monkeypatch.setattr(dealing, "MOST_ROWS", 1500)
+    seen, learn = [], BayesNetClassifier._learn_calibration
+
+    def learn_and_see(self, name, dealt, *arguments):
+        seen.append(dealt)
+        return learn(self, name, dealt, *arguments)
+
+    monkeypatch.setattr(BayesNetClassifier, "_learn_calibration", learn_and_see)
+    frame = rows_of("letter", 4000).drop(columns="w")
+    clf = BayesNetClassifier("nb", "map", calibrate="isotonic", calibrate_folds=2, memory="16MiB")
+    expected = clone(clf).fit(frame.drop(columns="answer"), frame["answer"])
+    found = clone(clf).fit(in_five_files(frame, tmp_path / "five"), "answer")
+    assert_same(found, expected, frame.drop(columns="answer"))
+    for dealt in seen:
+        assert dealt.rows.size == pytest.approx(4000 * 2 / 6, abs=2)  # six folds, of which two are used
+    assert np.array_equal(seen[0].rows, seen[1].rows)
+
+
+def test_columns_without_a_say(tmp_path):
+    """A column that is constant has no part in which rows are held out, wherever that is known."""
+    frame = rows_of("iris", 140).drop(columns="w").assign(same="x", gap=np.nan, few=[None] * 139 + ["u"])
+    clf = BayesNetClassifier("nb", "map", calibrate="temperature")
+    X = frame.drop(columns="answer")
+    expected = clone(clf).fit(X, frame["answer"])
+    assert_same(clone(clf).fit(in_five_files(frame, tmp_path / "five"), "answer"), expected, X)
+    assert_same(clone(clf).fit(in_batches(frame, 30), "answer"), expected, X)
+    keys = RowKeys()
+    sums = np.concatenate([keys.sums(read_table(part)) for part in in_batches(X, 9)])
+    assert np.array_equal(keys.settled(sums), table_keys(read_table(X)))
+    assert np.array_equal(table_keys(read_table(X)), table_keys(read_table(X.drop(columns=["same", "gap"]))))
+
+
+def test_columns_with_more_values_than_are_kept(monkeypatch):
+    """Summaries of a fold end their blocks where those of all rows do, also for an iterator."""
+    monkeypatch.setattr(passes, "open_rows", partial(passes.open_rows, max_distinct=300))
+    rng = np.random.default_rng(0)
+    y = rng.integers(0, 2, 4000)
+    frame = pd.DataFrame({"a": rng.normal(size=4000) + y, "b": rng.integers(0, 4, 4000), "answer": y})
+    clf = BayesNetClassifier("nb", "map", calibrate="temperature")
+    one = clone(clf).fit(in_batches(frame, 4000), "answer")
+    two = clone(clf).fit(in_batches(frame, 333), "answer")
+    assert_same(one, two, frame[["a", "b"]])
+    assert one.network_.domain != clone(clf).fit(frame[["a", "b"]], frame["answer"]).network_.domain
+
+
+def test_what_cannot_be_calibrated():
+    frame = rows_of("iris", 100).drop(columns="w")
+    frame.loc[0, "answer"] = "alone"
+    clf = BayesNetClassifier("nb", "map", calibrate="isotonic")
+    with pytest.raises(ValueError, match="class 'alone' has 1 row, and calibrate='isotonic' needs 2 rows of a class"):
+        clf.fit(in_batches(frame, 30), "answer")
+    assert not hasattr(clf, "network_")
+    one_class = frame.assign(answer="same")
+    with pytest.warns(UserWarning, match="y has one class only"):
+        assert clf.fit(in_batches(one_class, 30), "answer").calibration_ is None
+    every = pd.DataFrame({"a": [1, 2, 3], "answer": ["u", "v", "w"]})
+    assert BayesNetClassifier("nb").fit(iter([every]), "answer").calibration_ is None
+
+
+def test_a_source_that_changes_before_a_fold(tmp_path, monkeypatch):
+    frame = rows_of("iris", 140).drop(columns="w")
+    folder = in_five_files(frame, tmp_path / "five")
+
+    def learn(self, *arguments):
+        pq.write_table(pa.Table.from_pandas(frame[:9], preserve_index=False), folder / "4.parquet")
+        return learn_and_count(self, *arguments)
+
+    learn_and_count = BayesNetClassifier._learn_and_count
+    monkeypatch.setattr(BayesNetClassifier, "_learn_and_count", learn)
+    with pytest.raises(RuntimeError, match=r"0\.parquet and 4 more files has changed between the passes"):
+        BayesNetClassifier("nb").fit(folder, "answer")
+
+
+def test_a_fit_that_fails_leaves_nothing(monkeypatch):
+    frame = rows_of("iris", 140).drop(columns="w")
+    monkeypatch.setattr(again.KeyFile, "write", lambda *arguments: 1 / 0)
+    with pytest.raises(ZeroDivisionError):
+        BayesNetClassifier("nb").fit(in_batches(frame, 30), "answer")
