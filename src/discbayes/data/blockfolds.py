@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from operator import add
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 
-from discbayes.data.blocks import Blocks, RowSource
+from discbayes.data.blocks import Blocks
+from discbayes.data.changed import Change
 from discbayes.data.domain import Domain, Encoded, Variable, code_dtype
 from discbayes.data.folds import stratified_folds
 
@@ -63,60 +64,46 @@ def _classes_in(data: Encoded, n_jobs: int | None) -> list[_Classes]:
 
 
 @dataclass(frozen=True)
-class RowsWithFolds:
-    """The rows of another source, with what a subclass makes of the fold of each."""
-
-    source: RowSource
-    folds: BlockFolds
-
-    @property
-    def domain(self) -> Domain:
-        """What the codes mean."""
-        return self.source.domain
-
-    @property
-    def n_rows(self) -> int:
-        """The number of rows."""
-        return self.source.n_rows
-
-    @property
-    def gaps(self) -> np.ndarray:
-        """The number of missing cells of each feature."""
-        return self.source.gaps
-
-    @property
-    def path(self) -> Any:
-        """The file that the rows are from, if any."""
-        return getattr(self.source, "path", None)
-
-    def __len__(self) -> int:
-        return len(self.source)
-
-    def _part_of_source(self, first: int, last: int) -> RowSource:
-        part = getattr(self.source, "part", None)
-        return self.source if part is None else part(first, last)
-
-
-@dataclass(frozen=True)
-class FoldAndClass(RowsWithFolds):
-    """The rows of another source, with the fold told by the class: ``fold · n_classes + class``.
+class FoldAndClass(Change):
+    """The class of a row tells its fold too: ``fold · n_classes + class``.
 
     So what is counted by class is counted by fold and class.
     """
 
-    @property
-    def domain(self) -> Domain:
-        """What the codes mean."""
-        domain = self.source.domain
+    folds: BlockFolds
+
+    def __call__(self, data: Encoded, number: int) -> Encoded:
+        """The rows of a block after the change."""
+        y = self.folds.of(number).astype(np.int64) * data.n_classes + data.classes
+        return Encoded(data.codes, self.domain(data.domain), y, data.weight)
+
+    def domain(self, domain: Domain) -> Domain:
+        """The domain after the change."""
         both = tuple(range(self.folds.n_folds * domain.n_classes))
         return Domain(domain.features, Variable(domain.target.name, "categorical", both))
 
-    def block(self, number: int) -> Encoded:
-        """A block of rows."""
-        data = self.source.block(number)
-        y = self.folds.of(number).astype(np.int64) * data.n_classes + data.classes
-        return Encoded(data.codes, self.domain, y, data.weight)
-
     def part(self, first: int, last: int) -> FoldAndClass:
-        """Some of the blocks."""
-        return FoldAndClass(self._part_of_source(first, last), self.folds.part(first, last))
+        """The same for some of the blocks."""
+        return FoldAndClass(self.folds.part(first, last))
+
+
+@dataclass(frozen=True)
+class WithoutFold(Change):
+    """Rows of one fold have a weight of zero: as if they were not there."""
+
+    folds: BlockFolds
+    fold: int
+
+    def __call__(self, data: Encoded, number: int) -> Encoded:
+        """The rows of a block after the change."""
+        there = self.folds.of(number) != self.fold
+        weight = there.astype(np.float64) if data.weight is None else data.weight * there
+        return Encoded(data.codes, data.domain, data.classes, weight)
+
+    def weighted(self, weighted: bool) -> bool:
+        """Rows have weights after the change."""
+        return True
+
+    def part(self, first: int, last: int) -> WithoutFold:
+        """The same for some of the blocks."""
+        return WithoutFold(self.folds.part(first, last), self.fold)

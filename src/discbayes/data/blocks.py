@@ -47,6 +47,7 @@ class Engine(Protocol):
     """What works on the blocks: `Threads` or `DaskEngine`; ``near`` says that it works in this process."""
 
     near: bool
+    n_shards: int
 
     def load(self, source: Any) -> Sequence[Any]:
         """The shards of a source."""
@@ -56,8 +57,8 @@ class Engine(Protocol):
     ) -> Sequence[Any]:
         """Shards of what is made of each block."""
 
-    def mapped(self, shards: Sequence[Any], function: Callable[[Any], Any]) -> Sequence[Any]:
-        """Shards of what a function gives for each block, when it is asked for."""
+    def mapped(self, shards: Sequence[Any], function: Callable[[Any, int], Any]) -> Sequence[Any]:
+        """Shards of what a function gives for each block and its number, when it is asked for."""
 
     def map_reduce(
         self,
@@ -279,7 +280,7 @@ def _contents(data: Encoded, n_jobs: int | None) -> list[tuple[np.ndarray, np.nd
     return [(data.codes, data.classes, data.weight)]
 
 
-def _with_class_weights(data: Encoded, by_class: np.ndarray) -> Encoded:
+def _with_class_weights(data: Encoded, number: int, by_class: np.ndarray) -> Encoded:
     return data.with_class_weights(by_class)
 
 

@@ -127,10 +127,10 @@ def _name_of(source: Source) -> str:
 
 @dataclass(frozen=True)
 class MappedShard:
-    """What a function gives for the items of a shard, each time that they are asked for."""
+    """What a function gives for the items of a shard and their numbers, each time that they are asked for."""
 
     shard: Shard
-    function: Callable[[Any], Any]
+    function: Callable[[Any, int], Any]
 
     @property
     def numbers(self) -> range:
@@ -139,7 +139,7 @@ class MappedShard:
 
     def item(self, number: int) -> Any:
         """What the function gives for a block."""
-        return self.function(self.shard.item(number))
+        return self.function(self.shard.item(number), number)
 
 
 class KeptShard:

@@ -108,8 +108,8 @@ class Threads:
         each = memory / max(1, sum(len(shard.numbers) for shard in shards))
         return parallel_map(lambda shard: KeptShard(shard, make, each * len(shard.numbers)), shards, n_jobs)
 
-    def mapped(self, shards: Sequence[Shard], function: Callable[[Any], Any]) -> list[Shard]:
-        """Shards of what a function gives for each block, when it is asked for."""
+    def mapped(self, shards: Sequence[Shard], function: Callable[[Any, int], Any]) -> list[Shard]:
+        """Shards of what a function gives for each block and its number, when it is asked for."""
         return [MappedShard(shard, function) for shard in shards]
 
     def map_reduce(

@@ -12,6 +12,7 @@ import numpy as np
 
 from discbayes.data.blockfolds import BlockFolds, FoldAndClass
 from discbayes.data.blocks import Blocks
+from discbayes.data.changed import changed
 from discbayes.data.domain import Encoded
 from discbayes.kernels import families
 from discbayes.scores.rows import MOST_WEIGHTS, Rows, check_evaluation, refuse_many_weights
@@ -66,7 +67,7 @@ def held_out(
     if evaluation == "loo":
         return data, Scheme(families.LEAVE_ONE_OUT, _amounts(data, n_jobs), data.n_classes)
     folds = BlockFolds.draw(data, int(evaluation), rng, n_jobs)
-    rows = Blocks(FoldAndClass(data.source, folds), data.engine, data.memory)
+    rows = changed(data, FoldAndClass(folds))
     return rows, Scheme(families.FOLDS, np.zeros(int(evaluation)), data.n_classes)
 
 

@@ -29,7 +29,9 @@ from typing import Any
 import numpy as np
 
 from discbayes.counts import Counts, class_information, count, entropy, pair_information
-from discbayes.data.domain import Domain, Encoded, Variable
+from discbayes.data.blocks import Blocks
+from discbayes.data.changed import GapsAsValues, changed
+from discbayes.data.domain import Encoded
 from discbayes.engine import parallel_map
 from discbayes.kernels import partition as kernels
 from discbayes.network.graph import topological_order
@@ -87,7 +89,7 @@ def order_features(
 
 @dataclass(frozen=True)
 class _Task:
-    data: Encoded
+    data: Any  # blocks only for orders that need no more than counts
     counts: Counts
     n_jobs: int | None
     rng: Any
@@ -104,11 +106,8 @@ def _gaps_as_values(task: _Task) -> _Task:
     data = task.data
     if not data.gaps.any():
         return task
-    features = tuple(
-        Variable(variable.name, "categorical", tuple(range(variable.card + 1))) if gaps else variable
-        for variable, gaps in zip(data.domain.features, data.gaps, strict=True)
-    )
-    widened = replace(data, domain=Domain(features, data.domain.target))
+    change = GapsAsValues(data.gaps > 0)
+    widened = changed(data, change) if isinstance(data, Blocks) else change(data, 0)
     return replace(task, data=widened, counts=count(widened, task.n_jobs))
 
 

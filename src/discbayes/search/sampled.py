@@ -56,8 +56,8 @@ class SampleSearch(Search):
         if not isinstance(data, Blocks) or not self.steps_on_blocks or data.gathers:
             return False
         score = self._score()
-        in_folds = not isinstance(score.evaluation, str)
-        return self.score != "mm" and not score.trained and (not in_folds or BlockFolds.fit_in(data))
+        in_folds = self.score == "mm" or not isinstance(score.evaluation, str)
+        return not score.trained and (not in_folds or BlockFolds.fit_in(data))
 
     def _scored(self, run: Run) -> AnyNetwork:
         """The starting structure under the score, with λ chosen if it is not given: to be called once in a run."""

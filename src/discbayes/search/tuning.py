@@ -2,17 +2,23 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from functools import cached_property
 from itertools import product
+from operator import add
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from discbayes.counts import count
+from discbayes.data.blockfolds import BlockFolds, FoldAndClass, WithoutFold
+from discbayes.data.blocks import Blocks
+from discbayes.data.changed import changed
 from discbayes.data.domain import Encoded
 from discbayes.data.folds import stratified_folds
 from discbayes.engine import Context, parallel_map
 from discbayes.inference import Effort, log_joint
+from discbayes.network import Tables
 from discbayes.objectives import ClassificationRate, Margin
 from discbayes.scores.trained import quietly
 from discbayes.search.base import Run
@@ -40,25 +46,24 @@ def tuned_margin(search: SampleSearch, run: Run) -> Margin:
     Of equal ones it is the smallest. Each row is held out once; the rows are in stratified folds, the same for all λ.
     Where cross-validation says nothing, with one class or with too few rows for the folds, it is the default.
     """
-    data = run.data if run.data.weight is None else run.data.take(run.data.weight != 0)
-    if not _can_be_tuned(data, search.evaluation):
+    if not _can_be_tuned(_class_rows(run.data, run.n_jobs), search.evaluation):
         return Margin()
     run.context.progress.stage("margin: λ by cross-validation")
     rng = run.rng.spawn(1)[0]  # so that the search goes on as if λ had been given
-    folds = stratified_folds(data.classes, N_FOLDS, rng)
+    rows = _dealt(run.data, rng, run.n_jobs)
     seed = int(rng.integers(2**63))
-    aside = data.codes.size <= SMALL and not search._score().trained  # a search that trains has threads of its own
+    aside = rows.are_few and not search._score().trained  # a search that trains has threads of its own
 
     def trial(what: tuple[float, int]) -> _Trial:
         run.check()
         with run.one_of_several():
-            return _try(search, run, data, folds == what[1], what[0], seed, 1 if aside else run.n_jobs)
+            return _try(search, run, rows, *what, seed, 1 if aside else run.n_jobs)
 
     jobs = list(product(SCALES, range(N_FOLDS)))
     with quietly():
         trials = parallel_map(trial, jobs, run.n_jobs if aside else 1)
     right = np.array([trial.right for trial in trials]).reshape(len(SCALES), N_FOLDS).sum(axis=1)
-    rates = right / (data.n_samples if data.weight is None else data.weight.sum())
+    rates = right / run.counts.class_count.sum()
     chosen = int(np.flatnonzero(rates >= rates.max() - TIE)[0])
     run.step(
         None, rates[chosen], sum(trial.evaluations for trial in trials), stage="lambda", lam=SCALES[chosen],
@@ -67,23 +72,97 @@ def tuned_margin(search: SampleSearch, run: Run) -> Margin:
     return Margin(SCALES[chosen])
 
 
-def _can_be_tuned(data: Encoded, evaluation: Any) -> bool:
+def _class_rows(data: Encoded | Blocks, n_jobs: int | None) -> np.ndarray:
+    """The number of rows of each class, those of weight zero left out."""
+    if isinstance(data, Blocks):
+        counted: np.ndarray = data.map_reduce(_class_rows, add, n_jobs=n_jobs)
+        return counted
+    there = None if data.weight is None else (data.weight != 0).astype(float)
+    return np.bincount(data.classes, there, minlength=data.n_classes)
+
+
+def _can_be_tuned(class_rows: np.ndarray, evaluation: Any) -> bool:
     """Whether all folds have rows, and the score its own folds among the rest of them."""
-    n = data.n_samples
+    n = int(class_rows.sum())
     inner = 1 if isinstance(evaluation, str) else int(evaluation)
-    return n >= N_FOLDS and n - -(-n // N_FOLDS) >= inner and len(set(data.classes.tolist())) > 1
+    return n >= N_FOLDS and n - -(-n // N_FOLDS) >= inner and int(np.count_nonzero(class_rows)) > 1
+
+
+@dataclass(frozen=True)
+class _RowsAtHand:
+    """Rows in memory and their folds."""
+
+    data: Encoded
+    folds: np.ndarray
+
+    @property
+    def are_few(self) -> bool:
+        """Whether several searches may run at the same time."""
+        return bool(self.data.codes.size <= SMALL)
+
+    def rest(self, fold: int) -> Encoded:
+        """The rows of all other folds."""
+        return self.data.take(self.folds != fold)
+
+    def right(self, tables: Tables, fold: int, n_jobs: int | None) -> float:
+        """The weight of the rows of a fold that are classified right."""
+        return _right(tables, self.data.take(self.folds == fold), n_jobs)
+
+
+@dataclass(frozen=True)
+class _RowsInBlocks:
+    """Rows in blocks and their folds."""
+
+    data: Blocks
+    folds: BlockFolds
+
+    are_few = False
+
+    def rest(self, fold: int) -> Blocks:
+        """The rows of all other folds."""
+        return changed(self.data, WithoutFold(self.folds, fold))
+
+    def right(self, tables: Tables, fold: int, n_jobs: int | None) -> float:
+        """The weight of the rows of a fold that are classified right."""
+        return float(self._by_fold.map_reduce(_right_in, add, (tables, fold), n_jobs))
+
+    @cached_property
+    def _by_fold(self) -> Blocks:
+        return changed(self.data, FoldAndClass(self.folds))
+
+
+def _dealt(data: Encoded | Blocks, rng: np.random.Generator, n_jobs: int | None) -> _RowsAtHand | _RowsInBlocks:
+    """The rows that count, dealt out to folds."""
+    if isinstance(data, Blocks):
+        return _RowsInBlocks(data, BlockFolds.draw(data, N_FOLDS, rng, n_jobs))
+    kept = data if data.weight is None else data.take(data.weight != 0)
+    return _RowsAtHand(kept, stratified_folds(kept.classes, N_FOLDS, rng))
+
+
+def _right_in(data: Encoded, n_jobs: int | None, tables: Tables, fold: int) -> float:
+    """The same for a block, in which the class of a row tells its fold too."""
+    its, y = np.divmod(data.classes, tables.n_classes)
+    return _right(tables, replace(data, y=y).take(its == fold), n_jobs)
+
+
+def _right(tables: Tables, data: Encoded, n_jobs: int | None) -> float:
+    scores = log_joint(tables, data.codes, Effort(n_jobs=n_jobs))
+    return ClassificationRate().value(scores, data.classes, data.weight)
 
 
 def _try(
-    search: SampleSearch, run: Run, data: Encoded, held_out: np.ndarray, lam: float, seed: int, n_jobs: int | None
+    search: SampleSearch,
+    run: Run,
+    rows: _RowsAtHand | _RowsInBlocks,
+    lam: float,
+    fold: int,
+    seed: int,
+    n_jobs: int | None,
 ) -> _Trial:
-    rest, test = data.take(~held_out), data.take(held_out)
     settings = {**search.get_params(deep=False), "score": Margin(lam), "random_state": seed, "callback": None}
-    again = type(search)(**settings)
+    again, rest = type(search)(**settings), rows.rest(fold)
     context, counts = Context(np.random.default_rng(seed), n_jobs), count(rest, n_jobs)
     inner = Run(again, rest, counts, context, outer=run)
     again._search(inner)  # not learn: when the time is over the whole run ends, not this search
     tables = again._score().parameters.learn(rest, counts, inner.structure, context)
-    scores = log_joint(tables, test.codes, Effort(n_jobs=n_jobs))
-    right = ClassificationRate().value(scores, test.classes, test.weight)
-    return _Trial(right, inner.evaluations)
+    return _Trial(rows.right(tables, fold, n_jobs), inner.evaluations)
