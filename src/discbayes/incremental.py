@@ -6,8 +6,8 @@ network anew from the sums whenever there are more: the rows are not needed agai
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from dataclasses import replace
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, replace
 from functools import update_wrapper
 from types import MethodType
 from typing import Any, Self
@@ -31,6 +31,7 @@ from discbayes.parameters import MaximumAPosteriori, MaximumLikelihood
 from discbayes.scores import EDGE_SCORES, edge_score_of
 from discbayes.search import KDB, Branching, FixedStructure, NaiveBayes, SpanningTree
 from discbayes.search.constraints import read_structure
+from discbayes.streams import Labelled, LabelledRows, bytes_of, is_source, located
 
 _BY_EDGES = (SpanningTree, Branching, KDB)
 _FREQUENCIES = (MaximumLikelihood, MaximumAPosteriori)
@@ -57,6 +58,14 @@ class _WhereCountsDo:
         return MethodType(self._method, classifier)
 
 
+@dataclass(frozen=True)
+class _SoFar:
+    """What was counted of the rows so far, and their classes in the type of the labels."""
+
+    tallies: Tallies
+    classes: np.ndarray
+
+
 class Incremental:
     """The methods of the classifier that learn from counts."""
 
@@ -65,6 +74,8 @@ class Incremental:
     categorical: Any
     domains: Any
     class_weight: Any
+    missing: str
+    memory: int | str | None
     n_jobs: int | None
     classes_: np.ndarray
     network_: BayesNet
@@ -74,12 +85,13 @@ class Incremental:
     _context: Callable[[], Context]
     _make_encoder: Callable[[Any], FrameEncoder]
     _known_table: Callable[[Any], Table]
+    _set_columns: Callable[[list[str], bool], None]
     _class_weights: Callable[[np.ndarray, Any], np.ndarray]
     _network: Callable[[Any, Any], BayesNet]
     _adopt: Callable[..., None]
 
     @_WhereCountsDo
-    def partial_fit(self, X: Any, y: Any, classes: Any = None, sample_weight: Any = None) -> Self:
+    def partial_fit(self, X: Any, y: Any = None, classes: Any = None, sample_weight: Any = None) -> Self:
         """Learn from more rows, or from the first ones.
 
         It is there for learners that need counts only: ``structure`` "nb", "tan", "tan-fcll", "tan-acll", "kdb" and
@@ -96,11 +108,14 @@ class Incremental:
 
         Parameters
         ----------
-        X : frame, array or list of rows
-        y : sequence of labels
+        X : frame, array, list of rows, or where to read them, as in ``fit``
+            What is read comes in batches of 65,536 rows at most, and in smaller ones where a file ends: the first
+            batch says where numbers are cut. The network is learned once, after the last one.
+        y : sequence of labels, or str
+            The name of the target column where rows are read; nothing for pairs.
         classes : sequence of labels, optional
             At the first call: all classes that will ever come.
-        sample_weight : sequence of float, optional
+        sample_weight : sequence of float or str, optional
             As in ``fit``.
 
         Examples
@@ -113,27 +128,62 @@ class Incremental:
         >>> clf.network_
         <BayesNet: 4 features, 3 classes, 3 edges between features, ...>
         """
-        before = self._counts_so_far()
-        context = self._context()
-        encoder = self._make_encoder(self.categorical)
-        if before is None:
+        tallies = self._counts_so_far()
+        if tallies is not None:
+            self._refuse_other_classes(classes)
+        so_far = None if tallies is None else _SoFar(tallies, self.classes_)
+        if is_source(X):
+            return self._go_through(X, y, classes, sample_weight, so_far)
+        if so_far is None:
             table = read_table(X)
             validate_data(BaseEstimator(), X, skip_check_array=True)
-            data = first_rows(encoder, table, y, sample_weight, classes)
-            fixed = classes is not None or isinstance(self.domains, Domain)
-            tallies = _tallies_of(data, self._learners()[0], fixed, context)
         else:
-            self._refuse_other_classes(classes)
-            present = np.array([before.counts.feature(i).sum() for i in range(before.n_features)])
-            encoder.use_domain(before.domain, self.classes_)
-            encoder, data = more_rows(encoder, self._known_table(X), y, sample_weight, before.fixed_classes, present)
-            tallies = before.with_rows(data, self.n_jobs)
+            table = self._known_table(X)
+        context = self._context()
+        encoder, tallies = self._with_rows(so_far, Labelled(table, y, sample_weight, ""), classes, None, context)
         network = self._learn_from(tallies, encoder.classes_, context)
-        if before is None:
+        if so_far is None:
             validate_data(self, X, skip_check_array=True)
         self._adopt(encoder, network, None, tallies)
         self.history_ = context.history
         return self
+
+    def _go_through(self, X: Any, y: Any, classes: Any, sample_weight: Any, so_far: _SoFar | None) -> Self:
+        """Learn from more rows that are read, batch by batch."""
+        context = self._context()
+        domain = None if so_far is None else so_far.tallies.domain
+        rows = LabelledRows(X, y, sample_weight, bytes_of(self.memory), domain)
+
+        def add_up(batches: Iterator[Labelled]) -> tuple[FrameEncoder, Tallies]:
+            known = so_far
+            for batch in batches:
+                with located(batch.where):
+                    encoder, tallies = self._with_rows(known, batch, classes, rows.target_name, context)
+                known = _SoFar(tallies, encoder.classes_)
+            return encoder, tallies
+
+        encoder, tallies = rows.read(add_up, self.missing)
+        network = self._learn_from(tallies, encoder.classes_, context)
+        if so_far is None:
+            self._set_columns(rows.names, rows.named)
+        self._adopt(encoder, network, None, tallies)
+        self.history_ = context.history
+        return self
+
+    def _with_rows(
+        self, so_far: _SoFar | None, batch: Labelled, classes: Any, target: Any, context: Context
+    ) -> tuple[FrameEncoder, Tallies]:
+        """The counts with those of more rows, and the encoder of their domain."""
+        encoder = self._make_encoder(self.categorical)
+        if so_far is None:
+            data = first_rows(encoder, batch.table, batch.y, batch.weight, classes, target)
+            fixed = classes is not None or isinstance(self.domains, Domain)
+            return encoder, _tallies_of(data, self._learners()[0], fixed, context)
+        tallies = so_far.tallies
+        present = np.array([tallies.counts.feature(i).sum() for i in range(tallies.n_features)])
+        encoder.use_domain(tallies.domain, so_far.classes)
+        encoder, data = more_rows(encoder, batch.table, batch.y, batch.weight, tallies.fixed_classes, present)
+        return encoder, tallies.with_rows(data, self.n_jobs)
 
     def merge(self, other: Any) -> Self:
         """A new classifier, learned from the rows of both: the same as training on all of them together.

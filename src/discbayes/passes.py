@@ -21,6 +21,8 @@ from discbayes.data.reading import read_table
 from discbayes.engine import Context, DaskEngine, active_client, is_client, reached
 from discbayes.streams import (
     KeyFile,
+    Labelled,
+    LabelledRows,
     Reading,
     Rest,
     Spilled,
@@ -58,6 +60,8 @@ class Passes:
     memory: int | str | None
     cluster: Any
     network_: BayesNet
+    classes_: np.ndarray
+    predict: Callable[..., np.ndarray]
     _learners: Callable[[], tuple[Any, Any]]
     _calibration_name: Callable[[], str | None]
     _context: Callable[..., Context]
@@ -95,6 +99,38 @@ class Passes:
         answer = getattr(self, method)
         return (answer(table, **options) for table in self._batches(X))
 
+    def score(self, X: Any, y: Any = None, sample_weight: Any = None) -> float:
+        """The share of the rows, by their weight, whose class is predicted.
+
+        Parameters
+        ----------
+        X : frame, array, list of rows, or where to read them, as in ``fit``
+            Of a file, columns that the fit did not have are left out.
+        y : sequence of labels, or str
+            The name of the target column where rows are read; nothing for pairs.
+        sample_weight : sequence of float or str, optional
+            Where rows are read, the name of a column.
+        """
+        if not is_source(X):
+            return super().score(X, y, sample_weight)  # type: ignore[misc]
+        check_is_fitted(self)
+        opened = LabelledRows(X, y, sample_weight, bytes_of(self.memory), domain=self.network_.domain)
+        right, total = opened.read(self._right_and_all, "available")
+        return right / total
+
+    def _right_and_all(self, batches: Iterator[Labelled]) -> tuple[float, float]:
+        """The weight of the rows whose class is predicted, and of all rows."""
+        right = total = 0.0
+        text = self.classes_.dtype.kind in "UO"
+        for batch in batches:
+            if (batch.y.dtype.kind in "UO") != text:
+                kinds = ("strings", "numbers") if text else ("numbers", "strings")
+                raise ValueError(f"the classes of the fit are {kinds[0]}, those of y are {kinds[1]}: cast y")
+            found = self.predict(batch.table) == batch.y
+            right += float(np.sum(found if batch.weight is None else found * batch.weight))
+            total += found.size if batch.weight is None else float(batch.weight.sum())
+        return right, total
+
     def _batches(self, X: Any) -> Iterator[Table]:
         """The columns of the fit, in batches."""
         return (table for table, _ in batches_of(X, self.network_.domain, memory=bytes_of(self.memory)))
@@ -126,7 +162,7 @@ class Passes:
                 data = _as_wanted(rows, self._learners(), memory, engine)
                 network, tallies = self._learn_and_count(data, encoder.classes_, context)
             calibration = calibrate(context)
-        self._set_columns(rows)
+        self._set_columns(rows.domain.names, rows.named)
         self._adopt(encoder, network, calibration, tallies)
         self.history_ = context.history
         context.progress.stage("done: {network!r}", network=self.network_)
@@ -193,11 +229,10 @@ class Passes:
         state: dict[str, Any] = super().__getstate__()  # type: ignore[assignment]
         return {**state, "cluster": None} if is_client(self.cluster) else state
 
-    def _set_columns(self, rows: Spilled | SpreadRows) -> None:
+    def _set_columns(self, names: list[str], named: bool) -> None:
         """What scikit-learn remembers of the columns."""
-        names = rows.domain.names
         self.n_features_in_ = len(names)
-        if rows.named:
+        if named:
             self.feature_names_in_ = np.array(names, dtype=object)
         elif hasattr(self, "feature_names_in_"):
             del self.feature_names_in_

@@ -89,13 +89,16 @@ def moved_codes(old: Variable, new: Variable) -> np.ndarray:
 # Rows in parts
 
 
-def first_rows(encoder: FrameEncoder, table: Table, y: Any, sample_weight: Any, classes: Any = None) -> Encoded:
+def first_rows(
+    encoder: FrameEncoder, table: Table, y: Any, sample_weight: Any, classes: Any = None, target: Any = None
+) -> Encoded:
     """Learn the domain from the first rows and return their codes; ``classes`` are all that there will be.
 
-    A value that a declared column does not have is treated as the encoder's ``unknown`` says.
+    ``target`` is what the class is called, unless ``y`` has a name of its own. A value that a declared column does not
+    have is treated as the encoder's ``unknown`` says.
     """
     rows, labels, weight, _ = encoder.select_rows(table, y, sample_weight)
-    encoder.learn(rows, labels, weight, getattr(y, "name", None))
+    encoder.learn(rows, labels, weight, getattr(y, "name", target))
     if classes is not None:
         known = classes_and_codes(label_array(classes, None))[0]
         if isinstance(encoder.domains, Domain):

@@ -5,15 +5,19 @@ the size of the batches has no influence on anything that comes out.
 """
 
 from discbayes.streams.again import KeyFile, Reading, Rest
+from discbayes.streams.labelled import Labelled, LabelledRows
 from discbayes.streams.limits import bytes_of
 from discbayes.streams.pace import Pace
 from discbayes.streams.passes import batches_of, csv_types, encode_rows, encode_source, open_rows
+from discbayes.streams.rows import located
 from discbayes.streams.sources import is_dask, is_source
 from discbayes.streams.spill import Spilled
 from discbayes.streams.spread import SpreadRows
 
 __all__ = [
     "KeyFile",
+    "Labelled",
+    "LabelledRows",
     "Pace",
     "Reading",
     "Rest",
@@ -26,5 +30,6 @@ __all__ = [
     "encode_source",
     "is_dask",
     "is_source",
+    "located",
     "open_rows",
 ]

@@ -91,7 +91,7 @@ def open_rows(
     csv: CsvFormat | None = None,
 ) -> Reading:
     """The rows of a source, to go over as often as is needed; the parameters are those of `encode_source`."""
-    return Reading(_reader(source, target, weight, csv, Limits(memory, max_distinct)), folder)
+    return Reading(reader_of(source, target, weight, csv, Limits(memory, max_distinct)), folder)
 
 
 def encode_rows(
@@ -158,11 +158,14 @@ def _csv_type(variable: Variable) -> str:
     return "string" if text else "double"
 
 
-def _reader(source: Any, target: Any, weight: Any, csv: CsvFormat | None, limits: Limits) -> Reader:
-    """Classes and weights that are Dask collections come partition by partition with the rows."""
+def reader_of(
+    source: Any, target: Any, weight: Any, csv: CsvFormat | None, limits: Limits, wanted: list[str] | None = None
+) -> Reader:
+    """What reads a source; classes and weights that are Dask collections come partition by partition with the rows."""
     along = {key: value for key, value in (("y", target), ("weight", weight)) if is_dask(value)}
     opened = open_source(source, csv, **along)
-    return Reader(opened, None if "y" in along else target, None if "weight" in along else weight, limits)
+    target, weight = (None if key in along else given for key, given in (("y", target), ("weight", weight)))
+    return Reader(opened, target, weight, limits, wanted)
 
 
 def _own_discretizer(encoder: FrameEncoder) -> CutPointDiscretizer | None:
