@@ -13,7 +13,7 @@ from sphinx.util import logging
 
 _LOG = logging.getLogger(__name__)
 # The name of a function, before what it is of and is not in brackets: there a thin space belongs between them.
-_NAME = re.compile(r"\\(log|exp|min|max)(?=\s*(?:[A-Za-z]|\\(?:theta|beta|sum|frac|pi)))")
+_NAME = re.compile(r"\\(log|exp|min|max)(?=\s*(?:[A-Za-z]|\\(?:theta|beta|omega|lambda|sum|frac|pi)))")
 
 
 def _markup(node: Any, block: bool) -> str:
