@@ -200,6 +200,38 @@ def test_given_prior_and_prior_shift(mixed):
             plain.predict_proba(X, class_prior=bad)
 
 
+@pytest.mark.parametrize("parameters", sorted(set(PARAMETERS) - {"ml", "map"}))
+def test_a_learned_prior_changes_as_the_shares_do(mixed, parameters, tmp_path):
+    X, y = mixed
+    weight = np.where(np.arange(len(y)) % 3 == 0, 2.0, 1.0)
+    shares = np.array([weight[np.asarray(y) == label].sum() for label in np.unique(y)]) / weight.sum()
+    settings = {"structure": "tan", "parameters": parameters, "calibrate": None, "random_state": 0}
+    plain = BayesNetClassifier(**settings).fit(X, y, weight)
+    same = BayesNetClassifier(**settings, class_prior=shares.tolist()).fit(X, y, weight)
+    logs = plain.predict_log_proba(X)
+    np.testing.assert_allclose(same.predict_log_proba(X), logs, atol=1e-9)
+    other = [0.02, 0.98]
+    moved = logs + np.log(other) - np.log(shares)
+    moved -= np.logaddexp.reduce(moved, axis=1, keepdims=True)
+    fixed = BayesNetClassifier(**settings, class_prior=other).fit(X, y, weight)
+    zero = BayesNetClassifier(**settings, class_prior=[0, 1]).fit(X, y, weight)
+    fixed.save(tmp_path / "model.json")
+    for clf in (plain, same, zero, discbayes.load(tmp_path / "model.json")):
+        np.testing.assert_allclose(clf.predict_log_proba(X, class_prior=other), moved, atol=1e-9)
+    np.testing.assert_allclose(fixed.predict_log_proba(X), moved, atol=1e-9)
+    np.testing.assert_array_equal(zero.predict_proba(X)[:, 0], 0)
+
+
+def test_the_shares_of_the_rows_as_a_prior_cost_a_discriminative_model_nothing(data_folder):
+    nursery = discbayes.load_dataset("nursery")
+    shares = np.unique(nursery.y, return_counts=True)[1] / len(nursery.y)
+    settings = {"structure": "tan", "parameters": "ccbn-d", "calibrate": None}
+    plain = BayesNetClassifier(**settings).fit(nursery.X, nursery.y)
+    given = BayesNetClassifier(**settings, class_prior=shares).fit(nursery.X, nursery.y)
+    assert plain.score(nursery.X, nursery.y) > 0.95
+    np.testing.assert_array_equal(given.predict(nursery.X), plain.predict(nursery.X))
+
+
 def test_a_prior_of_zero_at_fit_can_be_replaced(mixed):
     X, y = mixed
     zero = BayesNetClassifier("tan", "map", class_prior=[0, 1]).fit(X, y)

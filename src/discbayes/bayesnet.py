@@ -108,7 +108,7 @@ class BayesNet:
 
     def with_prior(self, log_prior: np.ndarray) -> BayesNet:
         """The network where the classes have other shares, given as logarithms."""
-        return replace(self, parameters=replace(self.parameters, log_prior=log_prior))
+        return replace(self, parameters=self.parameters.with_prior(log_prior))
 
     def edges(self, with_class: bool = False) -> list[tuple[str, str]]:
         """The edges between columns by name, and from the class if asked for."""

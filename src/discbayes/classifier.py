@@ -68,7 +68,9 @@ class BayesNetClassifier(Explaining, Calibrating, Incremental, Passes, Classifie
     class_weight : "balanced", dict or None
         Weights of the classes, for counting; the cut points do not depend on them.
     class_prior : sequence of float, optional
-        Prior probabilities of the classes in the order of ``classes_``; from the data by default.
+        Shares of the classes where the classifier will be used, in the order of ``classes_``; those of the rows, as
+        ``class_weight`` counts them, by default. With frequencies they are the prior of the network; a prior that was
+        learned to tell classes apart changes by as much as the shares do.
     calibrate : {"auto", "temperature", "isotonic"} or None, default="auto"
         How the probabilities are made to mean what they say, by what networks that were learned without them say of
         the training rows. "temperature" divides the log-joint by one number, which changes no decision; "isotonic"
@@ -239,7 +241,7 @@ class BayesNetClassifier(Explaining, Calibrating, Incremental, Passes, Classifie
         data = self._on_cluster(data, context)
         data, counts, found = self._find_structure(data, classes, context)
         context.progress.stage("parameters: {learner!r} on {edges} edges", learner=parameters, edges=found.n_edges)
-        return self._network(data, parameters.learn(data, counts, found, context))
+        return self._network(data, parameters.learn(data, counts, found, context), counts.class_count)
 
     def _find_structure(self, data: Any, classes: np.ndarray, context: Context) -> tuple[Any, Counts, Structure]:
         """The structure of some rows; with them, weighted, and their counts."""
@@ -249,8 +251,13 @@ class BayesNetClassifier(Explaining, Calibrating, Incremental, Passes, Classifie
         context.progress.stage("structure: {learner!r} on {rows} rows", learner=learner, rows=data.n_samples)
         return data, counts, learner.learn(data, counts, context)
 
-    def _network(self, data: Encoded, tables: Tables) -> BayesNet:
-        return BayesNet(data.domain, self._with_prior(tables), self.max_factor_size, self.n_draws, self.n_jobs)
+    def _network(self, data: Any, tables: Tables, class_weight: np.ndarray | None = None) -> BayesNet:
+        """The network, with the prior that was asked for in the place of the shares of the rows."""
+        if class_weight is not None and not getattr(self._learners()[1], "prior_is_shares", False):
+            tables = tables.learned_with(class_weight)
+        if self.class_prior is not None:
+            tables = tables.with_prior(log_prior_of(self.class_prior, tables.n_classes))
+        return BayesNet(data.domain, tables, self.max_factor_size, self.n_draws, self.n_jobs)
 
     def _adopt(
         self, encoder: FrameEncoder, network: BayesNet, calibration: Calibration | None, tallies: Tallies | None = None
@@ -265,7 +272,8 @@ class BayesNetClassifier(Explaining, Calibrating, Incremental, Passes, Classifie
     def _accept(self, X: Any, encoder: FrameEncoder, data: Encoded, tables: Tables, history: list[Any]) -> None:
         """Become a classifier with tables that were learned elsewhere, from data of this encoder."""
         validate_data(self, X, skip_check_array=True)
-        self._adopt(encoder, self._network(data, tables), None)
+        class_weight = np.bincount(data.classes, data.weight, data.n_classes)
+        self._adopt(encoder, self._network(data, tables, class_weight), None)
         self.history_ = history
 
     def _learners(self) -> tuple[Any, Any]:
@@ -300,11 +308,6 @@ class BayesNetClassifier(Explaining, Calibrating, Incremental, Passes, Classifie
                 f"class_weight={self.class_weight!r} must hold finite weights, none negative, not all zero"
             )
         return by_class
-
-    def _with_prior(self, tables: Tables) -> Tables:
-        if self.class_prior is None:
-            return tables
-        return replace(tables, log_prior=log_prior_of(self.class_prior, tables.n_classes))
 
     # ---- predicting
 

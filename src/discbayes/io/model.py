@@ -50,6 +50,7 @@ _MODEL = (
     "history",
 )
 _OPTIONAL = ("calibration", "tallies")  # files of classifiers that have no such thing have no such field
+_OPTIONAL_TABLES = ("prior_offset",)  # nor have tables whose prior is the shares of the classes
 _NAMED: dict[str, Mapping[str, Any]] = {"structure": STRUCTURES, "parameters": PARAMETERS}
 _PLACE = "cluster"  # where a model was learned is no part of it, and no file says where to connect to
 _THRESHOLDS = ("log_odds", "probabilities")
@@ -93,7 +94,7 @@ def _pack_model(classifier: BayesNetClassifier) -> dict[str, Any]:
         "settings": {k: _pack_setting(v) for k, v in classifier.get_params(deep=False).items() if k != _PLACE},
         "domain": pack_domain(network.domain),
         "structure": pack_structure(network.structure),
-        "tables": {"log_prior": pack_array(tables.log_prior), "log_theta": pack_array(tables.log_theta)},
+        "tables": _pack_tables(tables),
         "class_dtype": class_dtype(classifier.classes_),
         "n_features_in": int(classifier.n_features_in_),
         "feature_names_in": None if names is None else [str(name) for name in names],
@@ -102,6 +103,11 @@ def _pack_model(classifier: BayesNetClassifier) -> dict[str, Any]:
     if classifier.calibration_ is not None:
         model["calibration"] = _pack_calibration(classifier.calibration_)
     return model
+
+
+def _pack_tables(tables: Tables) -> dict[str, Any]:
+    offset = {} if tables.prior_offset is None else {"prior_offset": pack_array(tables.prior_offset)}
+    return {"log_prior": pack_array(tables.log_prior), "log_theta": pack_array(tables.log_theta), **offset}
 
 
 def _pack_setting(value: Any) -> Any:
@@ -195,7 +201,8 @@ def _restore(model: dict[str, Any]) -> tuple[BayesNetClassifier, list[str]]:
 
 
 def _unpack_tables(value: Any, domain: Domain, structure: Structure) -> Tables:
-    fields = as_object(value, "tables", ("log_prior", "log_theta"))
+    fields = as_object(value, "tables")
+    as_object(value, "tables", ("log_prior", "log_theta", *(name for name in _OPTIONAL_TABLES if name in fields)))
     log_prior = as_array(fields["log_prior"], "tables.log_prior")
     log_theta = as_array(fields["log_theta"], "tables.log_theta")
     if structure.n_features != len(domain.features):
@@ -203,7 +210,8 @@ def _unpack_tables(value: Any, domain: Domain, structure: Structure) -> Tables:
     _check_sizes(domain, structure, log_prior, log_theta)
     if not log_prior.max() > -np.inf or max(log_prior.max(), log_theta.max()) == np.inf:
         raise ValueError("the tables contain NaN, infinity, or no class that is possible")
-    return Tables(Layout(structure, domain.cards, domain.n_classes), log_prior, log_theta)
+    offset = as_array(fields["prior_offset"], "tables.prior_offset") if "prior_offset" in fields else None
+    return Tables(Layout(structure, domain.cards, domain.n_classes), log_prior, log_theta, offset)
 
 
 def _check_sizes(domain: Domain, structure: Structure, log_prior: np.ndarray, log_theta: np.ndarray) -> None:

@@ -81,7 +81,11 @@ def normalize(tables: Tables, keep: str = "joint", names: Sequence[str] | None =
         else:
             layout.table(log_theta, cover)[...] += _along(sums, axes, (*structure.parents[cover], cover, CLASS))
     _take_sums(log_prior[:, None])
-    return Tables(layout, log_prior, log_theta)
+    offset = tables.prior_offset
+    if offset is not None:  # what was taken into the prior is no share of a class
+        possible = tables.log_prior > -np.inf
+        offset = offset + np.subtract(log_prior, tables.log_prior, out=np.zeros_like(log_prior), where=possible)
+    return Tables(layout, log_prior, log_theta, offset)
 
 
 def _take_sums(table: np.ndarray) -> np.ndarray:

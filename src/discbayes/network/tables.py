@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 
 import numpy as np
@@ -106,11 +106,16 @@ class Layout:
 
 @dataclass(frozen=True, eq=False)
 class Tables:
-    """The parameters: log P(c) and, in the layout above, log P(x_i | parents, c); not always normalised."""
+    """The parameters: log P(c) and, in the layout above, log P(x_i | parents, c); not always normalised.
+
+    A prior that was learned to tell classes apart is more than the shares of the classes: ``prior_offset`` is what it
+    has besides their logarithms. None is nothing, as in frequencies.
+    """
 
     layout: Layout
     log_prior: np.ndarray
     log_theta: np.ndarray
+    prior_offset: np.ndarray | None = None
 
     def __post_init__(self) -> None:
         if self.log_prior.shape != (self.layout.n_classes,) or self.log_theta.shape != (self.layout.size,):
@@ -120,6 +125,9 @@ class Tables:
             )
         if not ((self.log_prior < np.inf).all() and (self.log_theta < np.inf).all()):
             raise ValueError("the tables contain NaN or infinite probabilities")
+        offset = self.prior_offset
+        if offset is not None and not (offset.shape == self.log_prior.shape and np.isfinite(offset).all()):
+            raise ValueError(f"the offset of the prior must be one finite number for each class, not {offset!r}")
 
     @property
     def structure(self) -> Structure:
@@ -135,6 +143,19 @@ class Tables:
     def n_classes(self) -> int:
         """The number of classes."""
         return self.layout.n_classes
+
+    def learned_with(self, class_weight: np.ndarray) -> Tables:
+        """The same tables, which were learned to tell classes apart where the rows of each have such a weight."""
+        with np.errstate(divide="ignore", invalid="ignore"):
+            offset = self.log_prior - np.log(class_weight / class_weight.sum())
+        return replace(self, prior_offset=np.where(np.isfinite(offset), offset, 0.0))
+
+    def with_prior(self, log_prior: np.ndarray) -> Tables:
+        """The tables where the classes have other shares, given as logarithms: the odds change as the shares do."""
+        if self.prior_offset is not None:
+            log_prior = log_prior + self.prior_offset
+            log_prior = log_prior - np.logaddexp.reduce(log_prior)
+        return replace(self, log_prior=log_prior)
 
     def log_table(self, feature: int) -> np.ndarray:
         """The table of log θ of one feature, class innermost."""

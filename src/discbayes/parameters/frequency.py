@@ -38,6 +38,8 @@ GAPS = ("available", "em")
 class _Frequency(BaseEstimator):
     """Counts to tables, by a smoothing that subclasses give."""
 
+    prior_is_shares = True  # of the classes, smoothed, and nothing else
+
     gaps: str
     max_iter: int
     tol: float

@@ -167,7 +167,8 @@ def _shares(prior: np.ndarray) -> str:
 
 def _origin(clf: BayesNetClassifier) -> str:
     if clf.class_prior is not None:
-        return "P(class) with nothing known, as given by class_prior"
+        learned = clf.network_.parameters.prior_offset is not None
+        return f"P(class) with nothing known, {'moved to the shares' if learned else 'as given'} by class_prior"
     if clf.class_weight is not None:
         return f"P(class) with nothing known, with class_weight={setting_text(clf.class_weight)}"
     return "P(class) of the network with nothing known"
