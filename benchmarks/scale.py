@@ -34,8 +34,11 @@ def main() -> int:
     parser.add_argument("--repeats", type=int, default=files.REPEATS, help="fits of less than a minute are repeated")
     parser.add_argument("--only", nargs="*", choices=CASES, default=CASES, help="measure these; none: only the page")
     parser.add_argument("--results", type=Path, default=HERE / "results" / "scale.csv", help="where results are kept")
+    parser.add_argument("--fresh", action="store_true", help="forget the results that are there")
     parser.add_argument("--page", type=Path, default=HERE.parent / "docs" / "scale.md", help="the page to write")
     args = parser.parse_args()
+    if args.fresh:
+        args.results.unlink(missing_ok=True)
     results = Results(args.results)
     print(f"{machine()}; {versions()}\n")
     with nullcontext(args.folder) if args.folder else TemporaryDirectory() as folder:

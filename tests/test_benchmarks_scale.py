@@ -131,7 +131,7 @@ def test_a_round_by_hand():
     there = Cluster(workers=2, threads=1, network=1e6, latency=0.5, task=0.01, memory=1e5, disk=1e6)
     assert there.shards >= 4
     found = cost([Round("x", 8.0, numbers=1000, arguments=500, times=3)], size, there)
-    up, down, left = 4 * 8000, 4 * 500, 4 * 65_536 * 11 / 2 - 1e5
+    up, down, left = 4 * 8000, 4 * 500, 4 * 65_536 * 11 / 2 - 5e4
     each = 4.0 + left / 1e6 + (up + down) / 1e6 + 0.5 + 4 * 0.01 + 4000 * 1e-9
     assert found.seconds == pytest.approx(3 * each)
     assert (found.rounds, found.largest_round, found.moved) == (3, up + down, 3 * (up + down))

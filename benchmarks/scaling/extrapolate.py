@@ -4,8 +4,8 @@
 
 - W workers with T threads each, which divide the work evenly and do not slow each other down; one of these threads is
   as fast as one of the machine that was measured.
-- What does not fit into the memory of a worker is read from its disk in each round, D bytes a second: codes where rows
-  are counted, what was prepared of them in evaluations.
+- Half of the memory of a worker is for codes, half for what evaluations need of them. What does not fit is read from
+  its disk in each round, D bytes a second.
 - The machine that runs the fit has a network of R bytes a second, through which all results come (up) and all tables
   go (down), one after the other. There are S shards, some for each thread; a shard sends the results of the largest
   whole subtrees of its blocks, and gets the arguments of the round once.
@@ -24,6 +24,7 @@ import numpy as np
 from discbayes.counts.tables import CELLS_OF_A_PASS, parts
 from discbayes.engine.dask import SHARDS_EACH
 from discbayes.engine.shards import runs
+from discbayes.scores.scored import MOST_CACHED
 from scaling.model import NANO, Size, Work, terms_of
 
 ADD = NANO  # for a number
@@ -103,7 +104,7 @@ def cost(rounds: Sequence[Round], size: Size, cluster: Cluster) -> Cost:
     computing = reading = network = moved = largest = 0.0
     for each in rounds:
         volume = codes if each.on_codes else prepared
-        left = max(0.0, volume / cluster.workers - cluster.memory)
+        left = max(0.0, volume / cluster.workers - cluster.memory / 2)
         up, down = 8 * each.numbers * n_results, each.arguments * n_shards
         if each.alone:
             up, down, left = float(codes), 0.0, 0.0
@@ -114,7 +115,7 @@ def cost(rounds: Sequence[Round], size: Size, cluster: Cluster) -> Cost:
         network += each.times * ((up + down) / cluster.network + waiting)
         moved, largest = moved + each.times * (up + down), max(largest, up + down)
     prepares = any(not each.on_codes for each in rounds)
-    kept = (prepared if prepares else codes) / cluster.workers
+    kept = (codes + prepares * prepared) / cluster.workers
     tables = max(8 * each.numbers for each in rounds)
     total = computing + reading + network
     return Cost(
@@ -197,15 +198,21 @@ def one_by_one(size: Size, works: Works) -> list[Round]:
 
 
 def greedy(name: str) -> Plan:
-    """A tree by greedy steps, one for each feature but the first, each two passes over as many candidates as fit."""
+    """A tree by greedy steps, one for each feature but the first: in each a look at all edges to features without one.
+
+    Over all steps that is half of the edges on average. Tables are counted once, if they can be remembered, and sent in
+    portions.
+    """
 
     def plan(size: Size, works: Works) -> list[Round]:
-        steps, n_pairs = size.features - 1, size.features * (size.features - 1)
-        at_once = max(1, min(n_pairs, int(CELLS_OF_A_PASS * n_pairs // (2 * size.pair_cells))))
-        passes = 2 * -(-n_pairs // at_once)
-        numbers = 2 * size.pair_cells / (passes / 2)
-        work = works[f"greedy step, {name}"].seconds(size) / passes
-        return [_features(size, works), Round(f"greedy step, {name}", work, numbers, 8 * numbers, steps * passes)]
+        steps, cells = size.features - 1, 2 * size.pair_cells
+        portions = max(1, round(cells / CELLS_OF_A_PASS))
+        n_edges = size.features * steps
+        counted = Round("candidates", 0.0, cells / portions, times=portions * (1 if cells <= MOST_CACHED else steps))
+        seconds = works[f"greedy step, {name}"].seconds(size) / portions / 2
+        arguments = 8 * cells / portions / 2
+        gains = Round(f"greedy step, {name}", seconds, n_edges / portions / 2, arguments, steps * portions)
+        return [_features(size, works), counted, gains]
 
     return plan
 

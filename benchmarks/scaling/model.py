@@ -15,7 +15,7 @@ preparing              n·N·(1 + k): cells of each row, equal rows joined, list
 evaluation             n·N·w·u forth and back, u the share of cells that are not the usual ones of their features;
                        n·w exponentials; B times the cells of the gradient
 DFE pass               n·N·C products, n·C logarithms, n·N cells that change
-greedy step            n·C·K and n·K for K = N·(N − 1) candidates
+greedy step            n·C·K for K = N·(N − 1) candidates, n·K, and n·N·C: what the network so far says of each row
 =====================  =========================================================================================
 """
 
@@ -38,7 +38,7 @@ NANO = 1e-9
 
 @dataclass(frozen=True)
 class Size:
-    """Rows, the values of each feature, and classes; ``parents`` is that of each feature where families count."""
+    """Rows, the values of each feature, and classes."""
 
     rows: float
     cards: tuple[int, ...]
@@ -120,7 +120,11 @@ def _dfe(size: Size) -> Sequence[float]:
 
 def _greedy(size: Size) -> Sequence[float]:
     candidates = size.features * (size.features - 1)
-    return size.rows * candidates * size.classes, size.rows * candidates
+    return (
+        size.rows * candidates * size.classes,
+        size.rows * candidates,
+        size.rows * size.features * size.classes,
+    )
 
 
 def terms_of(work: str) -> Terms:
@@ -148,7 +152,7 @@ NAMES: dict[str, tuple[str, ...]] = {
     "preparing": ("n·N·2",),
     "evaluation": ("n·N·w·u", "n·w", "B·cells"),
     "DFE pass": ("n·N·C", "n·C", "n·N"),
-    "greedy step": ("n·C·K", "n·K"),
+    "greedy step": ("n·C·K", "n·K", "n·N·C"),
 }
 
 
