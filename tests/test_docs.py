@@ -124,6 +124,25 @@ def test_a_wrong_output_is_noticed():
         check_python(Path("page.md"), ">>> 1 + 1\n3\n", 1, {})
 
 
+def test_performance_has_the_stored_figures(monkeypatch):
+    monkeypatch.syspath_prepend(str(DOCS))
+    import make_performance
+
+    text = make_performance.PAGE.read_text(encoding="utf-8")
+    assert make_performance.page(text) == text, "run docs/make_performance.py"
+    assert text.count("times as fast") == len(make_performance.HEADS)
+
+
+def test_chart_is_the_one_that_the_script_draws(monkeypatch, tmp_path):
+    monkeypatch.syspath_prepend(str(DOCS))
+    import make_chart
+
+    drawn = make_chart.FILE.read_text(encoding="utf-8")
+    monkeypatch.setattr(make_chart, "FILE", tmp_path / "chart.svg")
+    make_chart.main()
+    assert (tmp_path / "chart.svg").read_text(encoding="utf-8") == drawn, "run docs/make_chart.py"
+
+
 def test_broken_links_are_found(tmp_path, monkeypatch):
     monkeypatch.syspath_prepend(str(DOCS))
     from check_links import broken_links
@@ -131,4 +150,3 @@ def test_broken_links_are_found(tmp_path, monkeypatch):
     (tmp_path / "a.html").write_text('<a href="b.html#here">b</a> <a href="b.html#gone">b</a> <img src="no.png">')
     (tmp_path / "b.html").write_text('<p id="here"><a href="https://example.org/x">far</a> <a href="a.html">a</a></p>')
     assert broken_links(tmp_path) == ["a.html: b.html#gone", "a.html: no.png"]
-    sys.modules.pop("check_links")
