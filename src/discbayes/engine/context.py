@@ -27,8 +27,12 @@ class Context:
     interrupted: bool = False
     engine: Any = None
 
-    def record(self, **step: Any) -> None:
-        """Add a step to the trace, with the seconds since the start, and show it where steps are shown."""
+    def record(self, most: int | None = None, **step: Any) -> None:
+        """Add a step to the trace, with the seconds since the start, and show it where steps are shown.
+
+        ``most`` is the largest number that the first entry can reach, and is shown only.
+        """
         self.history.append({**step, "seconds": time.perf_counter() - self.started})
         if self.progress.verbose >= 2:
-            self.progress.step(", ".join(f"{key} {value}" for key, value in step.items()))
+            first, *others = (f"{key} {value}" for key, value in step.items())
+            self.progress.step(", ".join([first if most is None else f"{first} of at most {most}", *others]))

@@ -11,6 +11,7 @@ from joblib import Parallel, delayed
 from threadpoolctl import threadpool_limits
 
 from discbayes.engine import Progress, worker_count
+from discbayes.engine.progress import duration, time_left
 from discbayes.experiments.store import Result, Store
 
 
@@ -84,21 +85,8 @@ class _Clock:
 
     def tick(self, result: Result, figures: str) -> None:
         self.done += 1
-        rest = (self.n_left - self.done) * (time.perf_counter() - self.started) / self.done
+        left = time_left(time.perf_counter() - self.started, self.done / self.n_left)
         self.progress.stage(
-            f"{self.done} of {self.n_left}, about {duration(rest)} left: {result.data}, fold {result.fold + 1}, "
+            f"{self.done} of {self.n_left}, {left}: {result.data}, fold {result.fold + 1}, "
             f"{result.recipe}{', ' if figures else ''}{figures} ({duration(result.seconds)})"
         )
-
-
-def duration(seconds: float) -> str:
-    """A time for people.
-
-    >>> [duration(s) for s in (0.25, 12, 200, 9000)]
-    ['0.2 s', '12 s', '3 min', '2.5 h']
-    """
-    if seconds < 10:
-        return f"{seconds:.1f} s"
-    if seconds < 100:
-        return f"{seconds:.0f} s"
-    return f"{seconds / 60:.0f} min" if seconds < 6000 else f"{seconds / 3600:.1f} h"

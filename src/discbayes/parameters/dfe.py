@@ -96,7 +96,7 @@ class DFE(BaseEstimator):
                     layout.cards, layout.offsets, layout.parent_start, layout.parent_index, layout.parent_stride,
                     at_once, smoothed.class_count, smoothed.cells, totals,
                 )  # fmt: skip
-            context.record(iteration=k + 1, score=float(seen))
+            context.record(most=self.passes, iteration=k + 1, score=float(seen))
 
     def _factors_at_once(self, smoothed: FamilyCounts, totals: np.ndarray, weight: float) -> int:
         """How many counts, totals or shares can be multiplied, whatever the passes make of them."""

@@ -119,7 +119,7 @@ def maximize(
     for iteration in range(1, max_iter + 1):
         tables, before = step(expected), value
         value, expected = look(tables)
-        context.record(iteration=iteration, score=value)
+        context.record(most=max_iter, iteration=iteration, score=value)
         if value - before <= tol * max(abs(before), 1.0):
             return tables
     warnings.warn(

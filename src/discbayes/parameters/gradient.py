@@ -82,16 +82,16 @@ class GradientLearner(ChoosingLearner):
         tuned = self.stopping == "cross-tuning"
         max_iter = self._tuned_iterations(setting, data, structure, context) if tuned else self.max_iter
         fit = self._fit(setting, data, counts, structure, context.n_jobs)
-        outcome = self._climb_or_stop(fit, max_iter, self._recorder(fit.problem, context))
+        outcome = self._climb_or_stop(fit, max_iter, self._recorder(fit.problem, max_iter, context))
         if not (outcome.converged or tuned):
             self._warn_of_the_limit()
         return fit.tables(outcome.point)
 
-    def _recorder(self, problem: Problem, context: Context) -> Callable[[np.ndarray, float], None]:
+    def _recorder(self, problem: Problem, max_iter: int, context: Context) -> Callable[[np.ndarray, float], None]:
         iterations = count_up(1)
 
         def record(_: np.ndarray, loss: float) -> None:
-            context.record(iteration=next(iterations), score=-loss * problem.total_weight)
+            context.record(most=max_iter, iteration=next(iterations), score=-loss * problem.total_weight)
 
         return record
 
@@ -174,7 +174,7 @@ class GradientLearner(ChoosingLearner):
         if not folds:
             raise ValueError(f'stopping="held-out" needs more than {data.n_samples} rows')
         fit = self._fit(setting, folds[0].rest, count(folds[0].rest), structure, context.n_jobs)
-        watch = Watch(fit.judge(folds[0].test), fit.start, self._recorder(fit.problem, context))
+        watch = Watch(fit.judge(folds[0].test), fit.start, self._recorder(fit.problem, self.max_iter, context))
         outcome = self._climb_or_stop(fit, self.max_iter, watch)
         if not outcome.converged:
             self._warn_of_the_limit()

@@ -71,7 +71,7 @@ class Reading:
         n_rows = 0
         for rows in self._read(classes, weights, missing):
             n_rows += rows.y.size
-            yield rows
+            yield replace(rows, share=n_rows / self._n_rows) if self._n_rows else rows
         if self._n_rows not in (None, n_rows):
             refuse_change(self.name)
         self._n_rows = n_rows

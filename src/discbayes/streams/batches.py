@@ -14,7 +14,8 @@ class Batch:
     """Rows as they come: a frame or an array, and in words where they are from.
 
     ``first_row`` is the number of rows before them there. ``text`` names columns of plain text whose values arrow has
-    numbered while reading, so that they look like categories.
+    numbered while reading, so that they look like categories. ``share`` is how much of the source is read with these
+    rows, if that is known.
     """
 
     frame: Any
@@ -23,6 +24,7 @@ class Batch:
     y: Any = None
     weight: Any = None
     text: frozenset[str] = frozenset()
+    share: float | None = None
 
 
 class Source(Protocol):

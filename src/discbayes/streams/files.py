@@ -76,11 +76,19 @@ class FileSource:
     def batches(self, limits: Limits) -> Iterator[Batch]:
         """All rows, file by file."""
         need("pyarrow")
-        for path, read in zip(self.paths, self._readers, strict=True):
-            if read is _csv_batches:
-                yield from _csv_batches(path, limits, self._csv, self._types.setdefault(path, dict(self._csv.types)))
-            else:
-                yield from read(path, limits)
+        sizes = [path.stat().st_size if path.exists() else 0 for path in self.paths]
+        before, total = 0, max(1, sum(sizes))
+        for path, read, size in zip(self.paths, self._readers, sizes, strict=True):
+            for batch in self._file_batches(path, read, limits):
+                share = None if batch.share is None else (before + batch.share * size) / total
+                yield replace(batch, share=share)
+            before += size
+
+    def _file_batches(self, path: Path, read: Callable[..., Iterator[Batch]], limits: Limits) -> Iterator[Batch]:
+        """The rows of a file; their share is that of the file."""
+        if read is _csv_batches:
+            return _csv_batches(path, limits, self._csv, self._types.setdefault(path, dict(self._csv.types)))
+        return read(path, limits)
 
     def lengths(self) -> list[int] | None:
         """The number of rows of each file; None if there is one that does not say it."""
@@ -172,8 +180,9 @@ def _parquet_batches(path: Path, limits: Limits, begin: int = 0) -> Iterator[Bat
                 continue
             first_row = starts[wanted[0]]
             for table in tables_of(where, file.iter_batches(batch_size=rows, row_groups=wanted)):
-                yield Batch(table, where, first_row, text=text)
-                first_row += table.num_rows
+                end = first_row + table.num_rows
+                yield Batch(table, where, first_row, text=text, share=end / metadata.num_rows)
+                first_row = end
 
 
 def _row_groups(metadata: Any, rows: int) -> Iterator[tuple[int, int]]:
@@ -205,20 +214,22 @@ def _arrow_batches(path: Path, limits: Limits, begin: int = 0) -> Iterator[Batch
     first_row = 0
     with pa.OSFile(str(path)) as file:
         with _reading(str(path)):
-            batches = _arrow_stored(pa, ipc, file)
-        number = 0
-        for table in tables_of(str(path), batches):
-            yield Batch(table, f"{path}, batch {number}", first_row)
-            number, first_row = number + 1, first_row + table.num_rows
+            batches, n_batches = _arrow_stored(pa, ipc, file)
+        for number, table in enumerate(tables_of(str(path), batches)):
+            share = (number + 1) / n_batches if n_batches else file.tell() / max(1, file.size())
+            yield Batch(table, f"{path}, batch {number}", first_row, share=share)
+            first_row += table.num_rows
 
 
-def _arrow_stored(pa: Any, ipc: Any, file: Any) -> Iterator[Any]:
+def _arrow_stored(pa: Any, ipc: Any, file: Any) -> tuple[Iterator[Any], int | None]:
+    """The batches, and how many there are; a stream does not say it."""
     try:
         reader = ipc.open_file(file)
     except pa.ArrowInvalid:
         file.seek(0)
-        return iter(ipc.open_stream(file))
-    return (reader.get_batch(number) for number in range(reader.num_record_batches))
+        return iter(ipc.open_stream(file)), None
+    n_batches = reader.num_record_batches
+    return (reader.get_batch(number) for number in range(n_batches)), n_batches
 
 
 def _arrow_length(path: Path) -> int | None:
@@ -242,6 +253,7 @@ def _csv_batches(path: Path, limits: Limits, csv: CsvFormat, types: dict[str, st
     """
     first_row = 0
     reader = _open_csv(path, limits, csv, types)
+    packed, size, n_batches = path.name.lower().endswith(".gz"), path.stat().st_size, 0
     while True:
         where = f"{path}, after row {first_row}"
         try:
@@ -254,7 +266,9 @@ def _csv_batches(path: Path, limits: Limits, csv: CsvFormat, types: dict[str, st
             return
         table = need("pyarrow").Table.from_batches([batch])
         _check_text(path, table.schema)
-        yield Batch(table, str(path), first_row, text=_text_columns(table.schema))
+        n_batches += 1
+        share = None if packed else min(1.0, n_batches * limits.csv_bytes / size)
+        yield Batch(table, str(path), first_row, text=_text_columns(table.schema), share=share)
         first_row += table.num_rows
 
 

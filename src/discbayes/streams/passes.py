@@ -192,7 +192,7 @@ def _learn(
     reading: ManyRows, encoder: FrameEncoder, discretizer: CutPointDiscretizer | None, said: Progress
 ) -> Learned:
     pace = Pace("first pass (values)", said)
-    gathered = gather(reading, encoder, discretizer, lambda rows: pace.add(rows.table.n_rows))
+    gathered = gather(reading, encoder, discretizer, lambda rows: pace.add(rows.table.n_rows, rows.share))
     pace.end()
     return gathered.learned(encoder)
 

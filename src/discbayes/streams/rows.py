@@ -26,7 +26,8 @@ class Rows:
     """Rows that count, with class codes in the order in which the classes were met.
 
     ``ends_block`` says that the rows read so far, dropped ones included, fill whole blocks; ``dropped_gaps`` are the
-    gaps of each column where rows were dropped for them.
+    gaps of each column where rows were dropped for them; ``share`` is how much of the source is read with these rows,
+    if that is known.
     """
 
     table: Table
@@ -35,6 +36,7 @@ class Rows:
     ends_block: bool
     where: str
     dropped_gaps: np.ndarray | None = None
+    share: float | None = None
 
 
 class Classes:
@@ -178,7 +180,7 @@ class Reader:
             gaps = table.gap_counts()
             table, y, weight = _taken(table, y, weight, complete)
         ends_block = (piece.start + piece.n_rows) % self.block_rows == 0
-        return Rows(table, classes.number(found, y), weight, ends_block, piece.where, gaps)
+        return Rows(table, classes.number(found, y), weight, ends_block, piece.where, gaps, piece.share)
 
     # ---- pieces of batches
 
@@ -314,6 +316,13 @@ class _Piece:
     def where(self) -> str:
         """Where the rows are; messages number them from there."""
         return f"{self.batch.where}, from row {self.batch.first_row + self.first} on"
+
+    @property
+    def share(self) -> float | None:
+        """How much of the source is read with these rows; known of the last ones of a batch."""
+        if self.batch.share is None or self.first + self.n_rows < len(self.batch.frame):
+            return None
+        return self.batch.share
 
     def part(self, start: int, first: int, size: int) -> _Piece:
         """Some of the rows."""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterator, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -108,16 +109,16 @@ class DatasetSource:
         try:
             fragments = list(self._dataset.get_fragments())
         except ValueError:  # the pieces of a filtered dataset cannot be had
-            yield from self._scanned(self._dataset.to_batches(fragment_readahead=1, **options), self.name)
+            yield from self._scanned(self._dataset.to_batches(fragment_readahead=1, **options), self.name, None)
             return
         for number, fragment in enumerate(fragments):
             where = getattr(fragment, "path", None) or f"part {number} of the dataset"
-            yield from self._scanned(fragment.to_batches(schema=schema, **options), where)
+            yield from self._scanned(fragment.to_batches(schema=schema, **options), where, number / len(fragments))
 
-    def _scanned(self, batches: Iterator[Any], where: str) -> Iterator[Batch]:
+    def _scanned(self, batches: Iterator[Any], where: str, share: float | None) -> Iterator[Batch]:
         first_row = 0
         for table in tables_of(where, batches):
-            yield Batch(table, where, first_row)
+            yield Batch(table, where, first_row, share=share)
             first_row += table.num_rows
 
 
@@ -142,7 +143,8 @@ class DaskSource:
         """One partition after the other, each computed when its turn comes."""
         compute = need("dask").compute
         for number, parts in enumerate(self.partitions()):
-            yield partition_batch(number, compute(*parts), self.has_y)
+            batch = partition_batch(number, compute(*parts), self.has_y)
+            yield replace(batch, share=(number + 1) / len(self._parts[0]))
 
     def partitions(self) -> list[tuple[Any, ...]]:
         """For each partition its rows, its classes if there are any, and its weights if there are any."""

@@ -72,7 +72,7 @@ class MarginLearner(ChoosingLearner):
         iterations, weight = count_up(1), fit.problem.total_weight
 
         def record(loss: float, gap: float) -> None:
-            context.record(iteration=next(iterations), score=-loss * weight, gap=gap)
+            context.record(most=self.max_iter, iteration=next(iterations), score=-loss * weight, gap=gap)
 
         ending = self._minimize(fit, fit.start, self.tol, self.max_iter, record)
         context.record(iteration=ending.outcome.n_iter, score=-ending.outcome.value * weight, gap=ending.gap)

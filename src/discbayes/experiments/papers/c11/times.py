@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import math
 
+from discbayes.engine.progress import duration
 from discbayes.experiments.blocks import Block, Table
 from discbayes.experiments.papers.c11 import shared
 from discbayes.experiments.papers.spec import Experiment
 from discbayes.experiments.store import Store
-from discbayes.experiments.tasks import Task, duration
+from discbayes.experiments.tasks import Task
 
 RECIPES = (*shared.NETWORKS, *shared.OTHERS)
 MINUTE, HOUR = 60.0, 3600.0
