@@ -692,3 +692,10 @@ def test_whole_numbers_with_gaps_too_large_for_a_double_are_refused():
     frame = pd.DataFrame({"id": pd.array([2**60 + 1, 2**60 + 2, None] * 4, dtype="Int64")})
     with pytest.raises(ValueError, match="'id' has gaps and whole numbers above"):
         FrameEncoder(categorical="all").fit_transform(frame, [0, 1, 0] * 4)
+
+
+def test_gaps_among_classes_of_arrow_are_refused():
+    labels = pa.array(["a", "b", None, "c"]).dictionary_encode()
+    for y in (labels, pa.chunked_array([labels])):
+        with pytest.raises(ValueError, match=r"NaN or None in 1 of 4 rows \(row 2\)"):
+            FrameEncoder().fit_transform([[1], [2], [3], [4]], y)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from argparse import ArgumentParser, Namespace
 
 from discbayes.cli import options
-from discbayes.cli.passes import add_memory, fit_in_passes, in_passes
+from discbayes.cli.passes import add_cluster, add_memory, fit_in_passes, in_passes
 from discbayes.cli.tables import check_writable
 from discbayes.cli.training import load_training, require_target
 
@@ -15,6 +15,8 @@ EXAMPLES = """examples:
   discbayes fit patients.csv --target diagnosis --structure kdb --k 2 --categorical zip,ward -o model.json
   discbayes fit patients.csv --target diagnosis --recipe TAN-OMI-CR-CL -o model.json
   discbayes fit big.parquet --target diagnosis --parameters map --memory 2GB -o model.json
+  discbayes fit rows/ --target diagnosis --calibrate none --workers 4 -o model.json
+  discbayes fit rows/ --target diagnosis --calibrate none --cluster tcp://10.0.0.5:8786 -o model.json
   discbayes fit iris -o iris.json"""
 
 
@@ -28,6 +30,7 @@ def configure(parser: ArgumentParser) -> None:
     options.add_learning(parser)
     options.add_effort(parser)
     add_memory(parser)
+    add_cluster(parser)
     options.add_reading(parser)
     parser.set_defaults(finish=_finish)
 
@@ -48,5 +51,6 @@ def run(args: Namespace) -> None:
         training = load_training(args, progress)
         model = options.classifier(args, verbose=progress.verbose)
         model.fit(training.X, training.y, sample_weight=training.weight)
-    model.set_params(verbose=0, memory=None).save(args.output)  # how this run was watched is no property of the model
+    model.set_params(verbose=0, memory=None, cluster=None)  # how this run went is no property of the model
+    model.save(args.output)
     progress.stage(f"model saved in {args.output}")

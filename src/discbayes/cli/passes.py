@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from argparse import ArgumentParser, ArgumentTypeError, Namespace
 from collections.abc import Callable, Iterator
+from copy import copy
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -13,7 +14,7 @@ import numpy as np
 from discbayes._leaves import need
 from discbayes.classifier import BayesNetClassifier
 from discbayes.cli import options
-from discbayes.cli.console import UserError, complain
+from discbayes.cli.console import UserError
 from discbayes.cli.models import features_of, text_columns
 from discbayes.cli.sources import Source
 from discbayes.cli.spelling import as_text
@@ -21,10 +22,11 @@ from discbayes.cli.tables import delimiter_hint, has_known_ending
 from discbayes.engine import Progress
 from discbayes.streams import Pace, bytes_of, csv_types
 from discbayes.streams.batches import Batch
-from discbayes.streams.files import GAPS, CsvFormat, FileSource
+from discbayes.streams.files import GAPS, CsvFormat, FileRange, FileSource
 from discbayes.streams.limits import Limits
 
 LARGE = 1 << 28  # bytes of a file that is not read as a whole
+_IN_PASSES = ("memory", "workers", "cluster")  # options of which each says that DATA is read in batches
 
 
 def add_memory(parser: ArgumentParser) -> None:
@@ -38,6 +40,19 @@ def add_memory(parser: ArgumentParser) -> None:
     )
 
 
+def add_cluster(parser: ArgumentParser) -> None:
+    """Who works on the rows."""
+    group = parser.add_argument_group("cluster", "Work is shared; the model is the same. DATA is read in batches.")
+    one = group.add_mutually_exclusive_group()
+    one.add_argument("--workers", type=options.at_least(1), metavar="N", help="start N processes on this machine")
+    one.add_argument(
+        "--cluster",
+        metavar="ADDRESS",
+        help="the Dask scheduler, such as tcp://10.0.0.5:8786, of a cluster whose machines have discbayes; they read "
+        "Parquet and Arrow files themselves if they see them (without calibration: --calibrate none)",
+    )
+
+
 def memory(text: str) -> int:
     """A number of bytes, such as 500MB or 2GB."""
     try:
@@ -48,31 +63,47 @@ def memory(text: str) -> int:
 
 def in_passes(args: Namespace) -> bool:
     """Whether DATA is read in batches."""
-    path = Path(args.data)
+    path, asked = Path(args.data), [name for name in _IN_PASSES if getattr(args, name, None) is not None]
     if path.exists():
-        return args.memory is not None or path.is_dir() or path.stat().st_size > LARGE
-    if args.memory is not None:
+        return bool(asked) or path.is_dir() or path.stat().st_size > LARGE
+    if asked:
         raise UserError(
-            f"--memory is for files and folders, and there is no {args.data!r}: leave it out for a data set"
+            f"--{asked[0]} is for files and folders, and there is no {args.data!r}: leave it out for a data set"
         )
     return False
 
 
 class ChangedSource:
-    """Files of which every batch is changed by a function before it is used."""
+    """Files of which every batch is changed by a function before it is used.
+
+    ``share`` is how much of them has been read, if that is known.
+    """
 
     once = False
+    share: float | None = None
 
     def __init__(self, args: Namespace, types: dict[str, str], change: Callable[[Any], Any]):
         reading = options.reading(args)
         csv = CsvFormat(reading.delimiter, (*GAPS, *reading.na_values), types)
         self._files, self._change = FileSource([args.data], csv), change
-        self.name = self._files.name
+        self.name, self.paths = self._files.name, self._files.paths
+        self._part: FileRange | None = None
+
+    def lengths(self) -> list[int] | None:
+        """The number of rows of each file, if they say it."""
+        return self._files.lengths()
+
+    def part(self, lengths: list[int], first: int, last: int) -> ChangedSource:
+        """Some of the rows."""
+        some = copy(self)
+        some._part = self._files.part(lengths, first, last)
+        return some
 
     def batches(self, limits: Limits) -> Iterator[Batch]:
-        """All rows, file by file."""
+        """The rows, file by file."""
         need("pyarrow")
-        for batch in self._files.batches(limits):
+        for batch in (self._part or self._files).batches(limits):
+            self.share = batch.share
             yield replace(batch, frame=self._change(batch.frame))
 
 
@@ -88,10 +119,10 @@ def fit_in_passes(args: Namespace, model: BayesNetClassifier) -> None:
         return as_text(table.drop_columns([name for name in table.column_names if name in dropped]), text)
 
     _check_columns(args)
-    _leave_calibration_out(args, model)
     no_features = {args.target, args.weights, *dropped}
     categorical = [name for name in args.categorical if name not in no_features]
-    model.set_params(memory=args.memory, categorical=categorical or "auto")
+    cluster = args.workers if args.cluster is None else args.cluster
+    model.set_params(memory=args.memory, cluster=cluster, categorical=categorical or "auto")
     source = ChangedSource(args, dict.fromkeys(text, "string"), chosen)
     model.fit(source, args.target, args.weights)
 
@@ -115,17 +146,6 @@ def _hint(args: Namespace) -> str:
     return delimiter_hint(args.data, options.reading(args)) if plain else ""
 
 
-def _leave_calibration_out(args: Namespace, model: BayesNetClassifier) -> None:
-    """Calibrating needs rows in memory: what was asked for is refused, and the default is left out."""
-    if model._calibration_name() is None:
-        return
-    way_out = "use --calibrate none" if args.memory is None else "use --calibrate none, or leave out --memory"
-    if args.calibrate != options.AUTO or model.calibrate != options.AUTO:
-        raise UserError(f"{args.data} is read in batches, but calibrating needs all rows in memory: {way_out}")
-    complain("warning", "the probabilities are not calibrated, since rows are read in batches (--calibrate none)")
-    model.set_params(calibrate=None)
-
-
 # ---- predicting
 
 
@@ -139,8 +159,8 @@ def shares_of_batches(model: BayesNetClassifier, args: Namespace, progress: Prog
         return features_of(domain, Source(args.data, as_text(table, text), hint=hint), (), said)
 
     model.set_params(memory=args.memory)
-    pace = Pace("predicting", progress)
-    for shares in model.predict_batches(ChangedSource(args, csv_types(domain), known), "predict_proba"):
+    pace, source = Pace("predicting", progress), ChangedSource(args, csv_types(domain), known)
+    for shares in model.predict_batches(source, "predict_proba"):
         yield shares
-        pace.add(len(shares))
+        pace.add(len(shares), source.share)
     pace.end()

@@ -85,6 +85,8 @@ def label_array(y: Any, n_rows: int | None) -> np.ndarray:
 
 
 def _to_numpy(y: Any) -> np.ndarray:
+    if type(y).__module__.startswith("pyarrow") and hasattr(y.type, "index_type"):
+        return np.array(y.to_pylist(), dtype=object)  # as an array, its gaps would be labels
     labels = np.asarray(y)
     if labels.dtype.kind == "U" and not hasattr(y, "__array__"):
         objects = np.asarray(y, dtype=object)

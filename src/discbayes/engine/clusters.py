@@ -76,6 +76,7 @@ def _check_address(address: str) -> None:
     parsing = need("distributed.comm.addressing")
     try:
         scheme, location = parsing.parse_address(address)
+        need("distributed.comm.registry").get_backend(scheme)
         host, port = parsing.parse_host_port(location)
     except ValueError as error:
         raise ValueError(
@@ -123,6 +124,6 @@ def _check_workers(client: Any) -> None:
         worker, found = next(iter(odd.items()))
         what = "does not have discbayes" if found is None else f"has discbayes {found}, this process {__version__}"
         others = f" (and {len(odd) - 1} more)" if len(odd) > 1 else ""
-        raise RuntimeError(
+        raise ImportError(
             f"the worker {worker} of the cluster{others} {what}: install discbayes {__version__} where the workers run"
         )

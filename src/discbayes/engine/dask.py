@@ -16,6 +16,10 @@ from uuid import uuid4
 from discbayes._leaves import need
 from discbayes.engine.shards import BlockShard, Combine, KeptShard, MappedShard, Node, Source, Tree, add_up, runs
 
+_DIED = (
+    "the same rows have ended several workers of the cluster, one after the other, probably for lack of memory: lower "
+    "the limit of memory, or use more workers"
+)
 SHARDS_EACH = 4  # for each thread: with few, the others wait for the last one, and a worker that dies loses more
 
 
@@ -89,9 +93,13 @@ class DaskEngine:
 
         Where several fail, the error is that of the first one, as if they had been done one after the other.
         """
-        for part in need("distributed").as_completed(parts, loop=self.client.loop):
+        distributed = need("distributed")
+        for part in distributed.as_completed(parts, loop=self.client.loop):
             if part.status != "finished":
-                next(other for other in parts if other.exception() is not None).result()
+                error = next(filter(None, (other.exception() for other in parts)))
+                if isinstance(error, distributed.KilledWorker):
+                    raise ConnectionError(_DIED) from error
+                raise error
             yield part
 
     def submit(self, function: Callable[..., Any], *arguments: Any) -> Any:
