@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator
+from io import BytesIO
 from typing import IO, Any
 
 import numpy as np
@@ -58,10 +59,17 @@ def _write(file: IO[bytes], rows: Rows) -> None:
     }
     file.write(json.dumps(head).encode() + b"\n")
     for part in table.parts:
-        np.save(file, part.data if isinstance(part, Block) else part.places, allow_pickle=False)
-    np.save(file, rows.y, allow_pickle=False)
+        _save(file, part.data if isinstance(part, Block) else part.places)
+    _save(file, rows.y)
     if rows.weight is not None:
-        np.save(file, rows.weight, allow_pickle=False)
+        _save(file, rows.weight)
+
+
+def _save(file: IO[bytes], array: np.ndarray) -> None:
+    """Write an array; numpy itself would not say why it cannot, if the disk is full."""
+    content = BytesIO()
+    np.save(content, array, allow_pickle=False)
+    file.write(content.getbuffer())
 
 
 def _part_head(part: Part) -> dict[str, Any]:
