@@ -305,7 +305,7 @@ def test_class_weights_as_in_memory(tmp_path):
 def test_searches_that_need_rows_gather_them_or_say_why_not():
     data = make_rows(3000, 4, 2, gaps=0.1, weighted=True)
     source = RowsInMemory(data, size=500)
-    search, counts = Annealing(random_state=0, max_tries=20), count(data)
+    search, counts = Annealing(random_state=0, max_tries=5, max_rejections=1), count(data)
     found = search.learn(Blocks(source), counts, Context())
     assert found == search.learn(data, counts, Context())
     with pytest.raises(ValueError, match=r"Annealing needs all rows in memory: .* 12,000 bytes, above .* 5,000"):
@@ -356,7 +356,8 @@ def test_searches_on_blocks_that_stay_where_they_are(name, weighted, monkeypatch
     assert [step["edge"] for step in steps] == [step["edge"] for step in trace]
     assert [step["score"] for step in steps] == pytest.approx([step["score"] for step in trace])
     assert [step["evaluations"] for step in steps] == [step["evaluations"] for step in trace]
-    assert len(steps) <= passes.count("gains_in") <= (2 + 2 * (name == "omisp")) * len(steps)
+    again = name == "omisp"  # which chooses parents again, for which it takes some away
+    assert passes.count("gains_in") <= 3 * len(steps) if again else len(steps) + 1
     assert passes.count("_count_wanted") <= (1 + 2 * (name == "omisp")) * len(steps) + 1
 
 

@@ -18,7 +18,9 @@ from discbayes.counts import count
 from discbayes.data.blocks import Blocks, RowsInMemory
 from discbayes.engine import Context, DaskEngine
 from discbayes.parameters import WeightedCCBN
+from discbayes.search import SuperParent
 from test_blocks import COUNTING, FITS, GREEDY, N_ROWS, assert_same_model, chain_of, climb, fit, learn
+from test_search_blocks import far
 
 dask = pytest.importorskip("dask")
 distributed = pytest.importorskip("distributed")
@@ -72,6 +74,18 @@ def test_greedy_edges_ask_all_blocks_in_each_step(client, tmp_path):
     there = Blocks(in_file(data, tmp_path, 500), DaskEngine(client))
     for search in (GREEDY["cr"], GREEDY["mm"]):
         assert climb(there, search)[0] == climb(data, search)[0]
+
+
+@pytest.mark.parametrize("search", [SuperParent("cr"), SuperParent("cl", 3, k=2, random_state=1)], ids=str)
+def test_super_parents_ask_all_blocks_in_each_round(search, client, tmp_path):
+    data = make_rows(2000, 6, 3, seed=3, gaps=0.002, weighted=True)
+    expected, trace = climb(far(data, 300), search)
+    assert expected.n_edges
+    assert climb(data, search)[0] == expected
+    for source, n_shards in [(in_file(data, tmp_path, 300), 7), (RowsInMemory(data, size=300), 2)]:
+        found, steps = climb(Blocks(source, DaskEngine(client, n_shards)), search)
+        assert found == expected
+        assert [step["score"] for step in steps] == [step["score"] for step in trace]
 
 
 def test_rows_in_memory_are_sent_in_parts(client, rows):

@@ -9,6 +9,7 @@ several such passes.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import replace
 from itertools import groupby
 from operator import add
 from typing import TypeAlias, TypeVar
@@ -21,7 +22,7 @@ from discbayes.data.blocks import Blocks
 from discbayes.kernels import families as kernels
 from discbayes.kernels import scanning
 from discbayes.network import Structure
-from discbayes.scores.blockparts import FamilyTables, Given, gains_in, move_gains_in
+from discbayes.scores.blockparts import FamilyTables, Given, gains_in
 from discbayes.scores.families import Extensions
 from discbayes.scores.heldout import held_out
 from discbayes.scores.sample import SampleScore
@@ -91,7 +92,7 @@ class BlockNetwork:
     def total(self) -> float:
         """The weighted sum of the objective over all rows."""
         if self.structure.parents not in self._totals:
-            self._pass(gains_in, [], [])
+            self._pass([])
         return self._totals[self.structure.parents]
 
     def reported(self, total: float | None = None) -> float:
@@ -130,7 +131,7 @@ class BlockNetwork:
         for part in self._portions(moves, _candidates_of):
             check()
             candidates = dict.fromkeys(each for move in part for each in _candidates_of(move))
-            parts.append(self._pass(move_gains_in, list(candidates), part))
+            parts.append(self._pass(list(candidates), moves=part))
         gains = np.concatenate(parts)
         effort.evaluations += len(moves)
         winners = np.flatnonzero((gains >= gains.max(initial=-np.inf) - self.tolerance) & (gains > least))
@@ -147,15 +148,17 @@ class BlockNetwork:
         parts = [np.empty(0)]
         for part in self._portions(candidates, lambda candidate: [candidate]):
             check()
-            parts.append(self._pass(gains_in, part, _tasks(part)))
+            parts.append(self._pass(part, tasks=_tasks(part)))
         return np.concatenate(parts)
 
-    def _pass(self, function: Callable[..., np.ndarray], candidates: Sequence[Candidate], what: object) -> np.ndarray:
-        """What all blocks give for some candidates; what the network is worth is told on the way."""
-        given = self._given(candidates)
-        total, *_ = gains = self._blocks.map_reduce(function, add, (given, what), self.n_jobs)
-        self._totals[self.structure.parents] = float(total)
-        return np.asarray(gains[1:])
+    def _pass(
+        self, candidates: Sequence[Candidate], tasks: Sequence[Task] = (), moves: Sequence[Move] = ()
+    ) -> np.ndarray:
+        """What all blocks give for some candidates, as tasks or as moves; on the way, what the network is worth."""
+        given = replace(self._given(candidates), tasks=tuple(tasks), moves=tuple(moves))
+        gains: np.ndarray = self._blocks.map_reduce(gains_in, add, (given,), self.n_jobs)
+        self._totals[self.structure.parents] = float(gains[0])
+        return gains[1:]
 
     def _portions(
         self, items: Sequence[Item], candidates_of: Callable[[Item], list[Candidate]]

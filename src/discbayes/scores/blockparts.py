@@ -7,8 +7,10 @@ does not know what the others give.
 
 from __future__ import annotations
 
+import pickle
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
+from typing import Any
 
 import numpy as np
 
@@ -38,7 +40,7 @@ class FamilyTables:
 
 @dataclass(frozen=True)
 class Given:
-    """All that a block is told: the families of the network, and the extensions that are to be looked at.
+    """All that a block is told: the families of the network, and the extensions by which candidates change them.
 
     Extensions are by child and by the parents that join together with each.
     """
@@ -48,6 +50,17 @@ class Given:
     log_prior: np.ndarray
     families: tuple[FamilyTables, ...]
     extensions: dict[tuple[int, tuple[int, ...]], Extensions]
+    tasks: tuple[Task, ...] = ()
+    moves: tuple[Move, ...] = ()
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        """As one piece: arrays sent on their own cannot be written to, and kernels are compiled for those apart."""
+        parts = tuple(getattr(self, each.name) for each in fields(self))
+        return _given, (pickle.dumps(parts, protocol=4),)
+
+
+def _given(parts: bytes) -> Given:
+    return Given(*pickle.loads(parts))
 
 
 class GivenFamilies(FamilyMaker):
@@ -103,20 +116,13 @@ class PartNetwork(ScoredNetwork):
         return super()._make_view(reach)
 
 
-def gains_in(data: Encoded, n_jobs: int | None, given: Given, tasks: Sequence[Task]) -> np.ndarray:
-    """What the network is worth on the rows of a block, and then what each candidate adds to that."""
+def gains_in(data: Encoded, n_jobs: int | None, given: Given) -> np.ndarray:
+    """What the network is worth on the rows of a block, and then what each candidate, or each move, adds to that."""
     if _is_empty(data):
-        return np.zeros(1 + sum(task.parents.size for task in tasks))
+        return np.zeros(1 + len(given.moves) + sum(task.parents.size for task in given.tasks))
     network = PartNetwork(data, given, n_jobs)
-    return np.concatenate([[network.total], *network.gains(tasks)])
-
-
-def move_gains_in(data: Encoded, n_jobs: int | None, given: Given, moves: Sequence[Move]) -> np.ndarray:
-    """The same for moves that change several families."""
-    if _is_empty(data):
-        return np.zeros(1 + len(moves))
-    network = PartNetwork(data, given, n_jobs)
-    return np.concatenate([[network.total], Moves(network).scan(moves)[0]])
+    moves = [Moves(network).scan(given.moves)[0]] if given.moves else []
+    return np.concatenate([[network.total], *network.gains(given.tasks), *moves])
 
 
 def _is_empty(data: Encoded) -> bool:

@@ -50,6 +50,8 @@ class Annealing(SampleSearch):
     Each feature has at most one parent; a change draws a feature and a new parent for it, and is drawn again if that
     closes a cycle. Edges are never only removed. The best structure seen is kept, not the last one. A step of the
     trace is a round of one of the runs, with the best score of that run so far.
+
+    A run takes hundreds of thousands of steps, so all rows must be in memory: those of a file or a cluster are gathered.
     """
 
     trains = False

@@ -43,9 +43,8 @@ class GreedyEdges(SampleSearch):
     Of edges that improve the score equally the one with the first child, then the first parent, is taken. The result is
     that of scoring every edge at every step from scratch.
 
-    Rows on a cluster, or more of them than memory is for, stay where they are if the score is of frequencies and by
-    resubstitution, with λ given for a margin, and rows have no gaps: each step asks all blocks for what each edge is
-    worth.
+    Rows on a cluster, or more of them than memory is for, stay where they are: each step asks all blocks for what each
+    edge adds (see ``SampleSearch``).
     """
 
     steps_on_blocks = True

@@ -29,6 +29,25 @@ class SampleSearch(Search):
         How the tables are learned inside the search: frequencies with any smoothing ("ml", "map", or a learner), for
         which a candidate costs one family; or, where the search can do that, any other learner ("cl"), which then
         learns a whole network for every candidate and is for small data.
+
+    Notes
+    -----
+    Rows on a cluster, or more of them than memory is for, stay where they are, in blocks, and each step asks all blocks
+    for what its candidates add:
+
+    =====================================================  ================================================
+    search or setting                                      rows in blocks
+    =====================================================  ================================================
+    ``GreedyEdges``, ``SuperParent``                       stay where they are
+    ``OrderBased``, order given, "random" or "omisp"       stay where they are
+    ``evaluation="loo"``, rows with gaps                   stay where they are
+    folds: ``evaluation=5``, "mm" with λ to be chosen      stay; drawing folds takes 40 bytes a row for a while
+    ``OrderBased``, order "omi", "ocr" or "min-mi"         gathered: these look at all rows together
+    ``parameters="cl"`` and others that are trained        gathered: each candidate is a fit of its own
+    ``Annealing``                                          gathered: it takes hundreds of thousands of steps
+    =====================================================  ================================================
+
+    Rows that are gathered must fit in memory; where they do not, that is an error that names the search.
     """
 
     steps_on_blocks = False  # whether each step asks for the values of candidates and nothing else

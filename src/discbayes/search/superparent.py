@@ -43,6 +43,9 @@ class SuperParent(SampleSearch):
     sets of ``k`` edges from the super parent, or of as many as there can be: the best set stays if it improves the
     network as it was before the round. The search ends with the first round in which one of the two improves nothing.
     Of equal candidates the first columns are taken. The number of sets grows as N to the power of ``k``.
+
+    Rows on a cluster, or more of them than memory is for, stay where they are: a round asks all blocks what each super
+    parent adds, and then what each set of its edges does (see ``SampleSearch``).
     """
 
     steps_on_blocks = True
