@@ -117,10 +117,10 @@ def lines_of(name, seconds):
 def test_constants_are_found_again():
     def seconds(shape):
         size = Size.even(shape.rows, shape.features, shape.values, shape.classes)
-        return float(np.dot((0.5, 30.0, 2.0), terms_of("evaluation")(size)) * NANO)
+        return float(np.dot((0.5, 30.0, 9.0, 2.0), terms_of("evaluation")(size)) * NANO)
 
     work = fitted("evaluation, CL", lines_of("evaluation, CL", seconds))
-    assert work.constants == pytest.approx((0.5, 30.0, 2.0), rel=1e-6)
+    assert work.constants == pytest.approx((0.5, 30.0, 9.0, 2.0), rel=1e-6)
     assert work.error < 1e-9
     by_rows = [line for line in lines_of("x", lambda s: 3e-6 * s.rows**1.5) if line.features == 40 and line.values == 5]
     assert exponent([line for line in by_rows if line.classes == 3], "rows") == pytest.approx(1.5)
@@ -163,15 +163,18 @@ def test_encoding_written_by_hand():
 @pytest.fixture(scope="module")
 def folder(tmp_path_factory):
     place = tmp_path_factory.mktemp("rows")
-    generate_rows.write_rows(place / "train", 8000)
-    generate_rows.write_rows(place / "test", 4000, first=77)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(generate_rows, "ROWS_OF_A_FILE", 5000)
+        generate_rows.write_rows(place / "train", 8000)
+        generate_rows.write_rows(place / "test", 4000, first=77)
+        generate_rows.write_rows(place / "fewer", 500)
     return place
 
 
-def test_rows_are_the_same_however_many_there_are(folder, tmp_path):
+def test_rows_are_the_same_however_many_there_are(folder):
     import pyarrow.parquet as pq
 
-    fewer = pq.read_table(generate_rows.write_rows(tmp_path, 500)[0])
+    fewer = pq.read_table(folder / "fewer")
     assert fewer.equals(pq.read_table(folder / "train").slice(0, 500))
     assert not fewer.equals(pq.read_table(folder / "test").slice(0, 500))
 
@@ -181,7 +184,7 @@ def test_probes_learn_and_judge(folder):
     assert len(ours["bins"]) == 10
     assert len(ours["cards"]) == 40
     parts = probe.fit("NB + MAP, partial_fit", folder / "train", folder / "test", {})
-    assert parts["accuracy"] == ours["accuracy"]  # one file is one part
+    assert abs(parts["accuracy"] - ours["accuracy"]) < 0.02  # cut on the rows of the first file
     peers = {name: probe.fit(name, folder / "train", folder / "test", ours["bins"]) for name in probe.PEERS}
     assert abs(peers["CategoricalNB"]["accuracy"] - ours["accuracy"]) < 0.03
     for found in (ours, *peers.values()):

@@ -18,6 +18,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from functools import cache
 
 import numpy as np
 
@@ -81,6 +82,7 @@ Works = dict[str, Work]
 Plan = Callable[[Size, Works], list[Round]]
 
 
+@cache
 def results_of_shards(n_blocks: int, n_shards: int) -> int:
     """How many results all shards send together: the fewest aligned runs, of 2^k blocks each, that make them up."""
     return sum(_aligned_runs(first, last) for first, last in runs(n_blocks, n_shards))

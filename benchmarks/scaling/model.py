@@ -12,8 +12,8 @@ pairs                  n·N for bit sets; for each pair (v−1)²·n/64 words of
 families               n·N·(1 + k) look-ups of a feature with its k parents; B times the cells
 extensions             n·N rows of a loop; B times the cells, of v³·C each
 preparing              n·N·(1 + k): cells of each row, equal rows joined, lists of unusual cells
-evaluation             n·N·w·u forth and back, u the share of cells that are not the usual ones of their features;
-                       n·w exponentials; B times the cells of the gradient
+evaluation             n·N·u·s forth and back, u the share of cells that are not the usual ones of their features and s
+                       the stretches of eight numbers that w has; n·w exponentials; n; B times the cells
 DFE pass               n·N·C products, n·C logarithms, n·N cells that change
 greedy step            n·C·K for K = N·(N − 1) candidates, n·K, and n·N·C: what the network so far says of each row
 =====================  =========================================================================================
@@ -110,8 +110,8 @@ def _extensions(size: Size) -> Sequence[float]:
 
 
 def _evaluation(size: Size) -> Sequence[float]:
-    rows = size.rows * size.width
-    return rows * size.features * size.unusual, rows, size.blocks * size.cells(1)
+    read = size.rows * size.features * size.unusual * -(-size.width // 8)
+    return read, size.rows * size.width, size.rows, size.blocks * size.cells(1)
 
 
 def _dfe(size: Size) -> Sequence[float]:
@@ -150,7 +150,7 @@ NAMES: dict[str, tuple[str, ...]] = {
     "families, two parents": ("n·N·3", "B·cells"),
     "extensions": ("n·N", "B·cells"),
     "preparing": ("n·N·2",),
-    "evaluation": ("n·N·w·u", "n·w", "B·cells"),
+    "evaluation": ("n·N·u·s", "n·w", "n", "B·cells"),
     "DFE pass": ("n·N·C", "n·C", "n·N"),
     "greedy step": ("n·C·K", "n·K", "n·N·C"),
 }

@@ -7,10 +7,10 @@ from pathlib import Path
 
 from discbayes.engine.dask import SHARDS_EACH
 from scaling import cluster, files, growth
-from scaling.extrapolate import EVALUATIONS, Cluster, code_bytes, pair_rounds, prepared_bytes
+from scaling.extrapolate import EVALUATIONS, Cluster, code_bytes, pair_rounds, prepared_bytes, results_of_shards
 from scaling.forecast import SCENARIOS, checks, forecasts, model_of, reading_of, size_of
 from scaling.growth import AROUND, AROUND_SMALL, BASE, SMALL, Shape
-from scaling.model import Work, exponent
+from scaling.model import Size, Work, exponent
 from scaling.results import Line, Results
 from scaling.verdicts import verdicts
 from suite.report import VERDICTS
@@ -98,8 +98,9 @@ def _required(results: Results) -> str:
     rows = []
     for row in verdicts(results):
         ratio = NONE if row.ratio is None else f"{row.ratio:.2f}×"
-        figure = f"{row.ours:,.4g} {row.unit}".strip()
-        rows.append([row.what, figure, ratio, row.required.replace("x", "×") or NONE, VERDICTS[row.ok].lower()])
+        figure = f"{row.ours:,.3g} {row.unit}".strip()
+        required = row.required.replace("x", "×").replace("<=", "≤") or NONE
+        rows.append([row.what, figure, ratio, required, NONE if row.ok is None else VERDICTS[row.ok].lower()])
     return table(["", "measured", "ratio", "required", "as required"], rows)
 
 
@@ -149,7 +150,9 @@ def _constants(results: Results) -> str:
 
 
 def _formula(work: Work) -> str:
-    parts = [f"{value:.2g} · {term}" for value, term in zip(work.constants, work.terms, strict=True) if value > 0]
+    parts = [
+        f"{_two_digits(value)} · {term}" for value, term in zip(work.constants, work.terms, strict=True) if value > 0
+    ]
     return " + ".join(parts)
 
 
@@ -164,7 +167,7 @@ def _forecasts(results: Results) -> str:
     for title, wanted in forecasts(results):
         header = [
             "", "rounds", "moved in the largest", "moved in all", "tables of a result", "rows on a worker", "computing",
-            "disk", "network", "time",
+            "disk", "network and tasks", "time",
         ]  # fmt: skip
         rows = [
             [name, f"{cost.rounds:,}", volume(cost.largest_round), volume(cost.moved), volume(cost.tables),
@@ -188,8 +191,8 @@ def _kept(results: Results) -> str:
     """What gradients need of the most rows that were measured, and whether the default holds it."""
     line = results.get(files.CASE, "TAN-fCLL + CCBN-w")
     if line is None:
-        return "not measured yet"
-    return f"the {millions(line.rows)} rows above need {volume(prepared_bytes(size_of(line)))}"
+        return "Not measured yet"
+    return f"The {millions(line.rows)} rows above need {volume(prepared_bytes(size_of(line)))}"
 
 
 def _reading(results: Results) -> str:
@@ -207,6 +210,13 @@ def _reading(results: Results) -> str:
     )
 
 
+def _waiting(size: Size) -> float:
+    """The bytes of all results of a worker in a round that counts pairs."""
+    own = Cluster()
+    each = 8 * size.pair_cells / pair_rounds(size)
+    return each * results_of_shards(size.blocks, own.shards) / own.workers
+
+
 def _ends(results: Results) -> str:
     """What is out of reach on the largest data, and why."""
     *_, (title, size) = SCENARIOS.items()
@@ -214,6 +224,7 @@ def _ends(results: Results) -> str:
     said = [
         f"- All pairs of {size.features:,} features are {n_pairs:,} tables, {volume(8 * size.pair_cells)} for each "
         f"result. They do not travel at once: they are counted in {pair_rounds(size)} rounds.",
+        f"- A worker has up to {volume(_waiting(size))} of such results of its shards until they are fetched.",
         f"- The codes take {volume(code_bytes(size))}, what gradients need of them {volume(prepared_bytes(size))}.",
     ]
     costs = dict(forecasts(results)).get(title, {})

@@ -6,6 +6,7 @@ import csv
 from collections.abc import Iterator
 from dataclasses import asdict, dataclass, fields, replace
 from datetime import UTC, datetime
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -68,7 +69,7 @@ class Results:
     def add(self, line: Line) -> Line:
         """Take up a measurement made just now."""
         now = datetime.now(UTC).isoformat(timespec="seconds")
-        line = replace(line, date=now, machine=machine(), versions=versions())
+        line = replace(line, date=now, **_place())
         self._lines[line.key] = line
         self._write()
         return line
@@ -89,6 +90,11 @@ class Results:
             writer = csv.DictWriter(file, FIELDS)
             writer.writeheader()
             writer.writerows({name: _text(value) for name, value in asdict(line).items()} for line in self)
+
+
+@cache
+def _place() -> dict[str, str]:
+    return {"machine": machine(), "versions": versions()}
 
 
 def _text(value: Any) -> str:

@@ -9,7 +9,7 @@ from scaling.model import exponent
 from scaling.results import Results
 from suite.measure import Row, below
 
-LIMIT_MB = 1500.0
+LIMIT = 1.5  # GB
 SLOWER = 3.0  # times, of files against memory, for a row
 LINEAR = 1.1  # the largest exponent of the rows that still counts as linear
 TAN, WEIGHTED = "TAN-fCLL + MAP", "TAN-fCLL + CCBN-w"
@@ -20,7 +20,7 @@ def verdicts(results: Results) -> Iterator[Row]:
     for name in (TAN, WEIGHTED):
         line = results.get(files.CASE, name)
         if line is not None and line.peak_mb is not None:
-            yield below(f"{name}, {line.rows:,} rows, largest memory", line.peak_mb, LIMIT_MB, "MB")
+            yield below(f"{name}, {line.rows:,} rows, largest memory", line.peak_mb / 1e3, LIMIT, "GB")
     lines = results.of(files.CASE, TAN)
     if len(lines) > 1:
         slope = exponent(lines, "rows")
