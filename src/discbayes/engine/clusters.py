@@ -58,7 +58,12 @@ def _client_of(cluster: Any, opened: ExitStack) -> Any:
         client = _connected(cluster)
     elif isinstance(cluster, Integral) and not isinstance(cluster, bool) and int(cluster) >= 1:
         local = distributed.LocalCluster(
-            n_workers=int(cluster), threads_per_worker=1, processes=True, dashboard_address=None, silence_logs=50
+            n_workers=int(cluster),
+            threads_per_worker=1,
+            processes=True,
+            dashboard_address="127.0.0.1:0",  # any port that is free, since the scheduler wants one in any case
+            scheduler_kwargs={"dashboard": False},
+            silence_logs=50,
         )
         opened.callback(local.close)
         client = distributed.Client(local, set_as_default=False)
