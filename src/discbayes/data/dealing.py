@@ -144,7 +144,9 @@ class _Smallest:
             self._settle()
 
     def _settle(self) -> None:
-        known = np.unique(np.concatenate([self._known, *self._waiting]))
+        known = np.concatenate([self._known, *self._waiting])
+        known.sort()
+        known = known[np.append(True, known[1:] != known[:-1])[: known.size]]
         if known.size > self._room:
             self._upper, known = known[self._room], known[: self._room].copy()
         self._known, self._waiting, self._n_waiting = known, [], 0
@@ -215,8 +217,9 @@ class _Round:
         begins: np.ndarray,
         ends: np.ndarray,
     ) -> None:
+        (rounds, begins), (more_rounds, ends) = (np.divmod(at, self._n_dealt) for at in (begins, ends))
         for fold in range(self._n_folds):
-            share = _share_of_fold(ends, fold, self._n_dealt) - _share_of_fold(begins, fold, self._n_dealt)
+            share = more_rounds - rounds + np.clip(ends - fold, 0.0, 1.0) - np.clip(begins - fold, 0.0, 1.0)
             held_out = _snapped(share * unit / weight) * weight
             some = held_out > 0
             classes = (places[some] >> (np.uint64(64) - self._bits)).astype(np.int64)
@@ -231,8 +234,3 @@ def _snapped(places: np.ndarray) -> np.ndarray:
     """Whole numbers where rounding has made them almost such."""
     whole = np.rint(places)
     return np.where(np.abs(places - whole) < _EPSILON, whole, places)
-
-
-def _share_of_fold(place: np.ndarray, fold: int, n_folds: int) -> np.ndarray:
-    """How much of a deal goes to a fold up to a place."""
-    return place // n_folds + np.clip(place % n_folds - fold, 0.0, 1.0)
