@@ -356,8 +356,8 @@ def test_searches_on_blocks_that_stay_where_they_are(name, weighted, monkeypatch
     assert [step["edge"] for step in steps] == [step["edge"] for step in trace]
     assert [step["score"] for step in steps] == pytest.approx([step["score"] for step in trace])
     assert [step["evaluations"] for step in steps] == [step["evaluations"] for step in trace]
-    again = name == "omisp"  # which chooses parents again, for which it takes some away
-    assert passes.count("gains_in") <= 3 * len(steps) if again else len(steps) + 1
+    most = 3 * len(steps) if name == "omisp" else len(steps) + 1  # the one that chooses parents again takes some away
+    assert passes.count("gains_in") <= most
     assert passes.count("_count_wanted") <= (1 + 2 * (name == "omisp")) * len(steps) + 1
 
 

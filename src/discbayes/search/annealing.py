@@ -51,7 +51,8 @@ class Annealing(SampleSearch):
     closes a cycle. Edges are never only removed. The best structure seen is kept, not the last one. A step of the
     trace is a round of one of the runs, with the best score of that run so far.
 
-    A run takes hundreds of thousands of steps, so all rows must be in memory: those of a file or a cluster are gathered.
+    A run takes hundreds of thousands of steps, so all rows must be in memory; those of a file or a cluster are gathered
+    there.
     """
 
     trains = False
