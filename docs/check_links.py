@@ -33,7 +33,8 @@ class Page(HTMLParser):
 
 def broken_links(folder: Path) -> list[str]:
     """A line for each link that leads nowhere."""
-    pages = {file.resolve(): Page(file) for file in sorted(folder.rglob("*.html"))}
+    files = (file for file in sorted(folder.rglob("*.html")) if "_static" not in file.parts)  # those are templates
+    pages = {file.resolve(): Page(file) for file in files}
     return [
         f"{file.relative_to(folder.resolve())}: {link}"
         for file, page in pages.items()

@@ -12,8 +12,8 @@ from pathlib import Path
 from textwrap import wrap
 
 FILE = Path(__file__).parent / "guide" / "choosing.svg"
-WIDTH, MARGIN, INDENT, PAD, LINE = 440, 6, 70, 12, 19
-QUESTION_LETTERS, ANSWER_LETTERS = 56, 48
+WIDTH, MARGIN, INDENT, PAD, LINE = 440, 6, 82, 12, 19
+QUESTION_LETTERS, ANSWER_LETTERS = 56, 47
 
 STEPS = [
     (
@@ -49,7 +49,7 @@ def main() -> None:
         answer, tall = _answer(below + 16, code, why)
         parts += [box, answer, _arrow(40, below, 40, below + tall + 32), _text(16, below + 24, "no", "small")]
         middle = below + 16 + tall / 2
-        parts += [_arrow(40, middle, INDENT, middle), _text(46, middle - 5, "yes", "small")]
+        parts += [_arrow(40, middle, INDENT, middle), _text(48, middle - 6, "yes", "small")]
         y = below + tall + 32
     box, height = _last(y)
     svg = f'<svg viewBox="0 0 {WIDTH} {y + height + MARGIN}" role="img" aria-label="How to choose a method">'
