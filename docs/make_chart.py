@@ -12,8 +12,8 @@ from pathlib import Path
 from textwrap import wrap
 
 FILE = Path(__file__).parent / "guide" / "choosing.svg"
-WIDTH, MARGIN, INDENT, PAD, LINE = 440, 6, 82, 12, 19
-QUESTION_LETTERS, ANSWER_LETTERS = 56, 47
+WIDTH, MARGIN, INDENT, PAD, LINE = 400, 6, 78, 12, 19
+QUESTION_LETTERS, ANSWER_LETTERS = 50, 43
 
 STEPS = [
     (
@@ -23,7 +23,7 @@ STEPS = [
     ),
     (
         "Are all inputs there, and is the number of right decisions all that matters?",
-        'compare(X, y, ["TAN-CR-E-G"], ["hgb", "svm"])',
+        "compare(X, y)",
         "Boosting and SVMs were 1.6 points better; see whether that holds for you.",
     ),
     (
@@ -47,9 +47,9 @@ def main() -> None:
         box, height = _box(MARGIN, y, WIDTH - 2 * MARGIN, "question", wrap(question, QUESTION_LETTERS))
         below = y + height
         answer, tall = _answer(below + 16, code, why)
-        parts += [box, answer, _arrow(40, below, 40, below + tall + 32), _text(16, below + 24, "no", "small")]
+        parts += [box, answer, _arrow(40, below, 40, below + tall + 32), _text(16, below + 24, "no", "note")]
         middle = below + 16 + tall / 2
-        parts += [_arrow(40, middle, INDENT, middle), _text(48, middle - 6, "yes", "small")]
+        parts += [_arrow(40, middle, INDENT, middle), _text(48, middle - 6, "yes", "note")]
         y = below + tall + 32
     box, height = _last(y)
     svg = f'<svg viewBox="0 0 {WIDTH} {y + height + MARGIN}" role="img" aria-label="How to choose a method">'
@@ -69,7 +69,7 @@ def _box(x: float, y: float, width: float, kind: str, lines: list[str], code: bo
     height = LINE * len(lines) + 2 * PAD - 5
     drawn = [f'<rect class="{kind}" x="{x}" y="{y}" width="{width}" height="{height}" rx="6"/>']
     for number, line in enumerate(lines):
-        kind = ("code" if number == 0 else "small") if code else ""
+        kind = ("code" if number == 0 else "note") if code else ""
         drawn.append(_text(x + PAD, y + PAD + 10 + LINE * number, line, kind))
     return "\n".join(drawn), height
 
