@@ -5,14 +5,19 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from discbayes.kernels import scanning
+from discbayes.counts import count
+from discbayes.engine import Context
+from discbayes.kernels import families, scanning
 from discbayes.network import Structure
 from discbayes.objectives import Margin
+from discbayes.parameters import MaximumAPosteriori, MaximumLikelihood
 from discbayes.scores import bits, views
+from discbayes.scores.families import FamilyMaker, Smoothing
+from discbayes.scores.rows import Rows
 from discbayes.scores.sample import SampleScore
 from discbayes.scores.scored import ScoredNetwork
 from discbayes.scores.tasks import Effort, Task
-from slow_search import SlowScore, held_out_joint, with_family
+from slow_search import SlowScore, held_out_joint, subset, with_family, without
 from test_counts import encoded
 
 SCORES = {"cr": "cr", "cl": "cl", "mm": Margin(0.3)}
@@ -110,6 +115,33 @@ def test_changes_and_threads(name):
     joint = held_out_joint(data, one.structure, 5, 0, one.score.parameters)
     np.testing.assert_allclose(one.log_joint, joint, atol=1e-9)
     assert one.total == pytest.approx(float(one.score.rows(joint, data.y).sum()), abs=1e-7)
+
+
+@pytest.mark.parametrize("learner", [MaximumLikelihood(1e-3), MaximumAPosteriori("m", 2.0)], ids=str)
+@pytest.mark.parametrize("evaluation", ["resubstitution", 3, "loo"])
+def test_tables_of_counts_are_those_of_the_rows_that_may_be_learned_from(evaluation, learner):
+    data, child, card = sample(6, n_rows=24), 3, 3
+    rows = Rows.of(data, evaluation, np.random.default_rng(0))
+    base, n_base = FamilyMaker(rows, Smoothing(learner)).cells(child, (1,))
+    counts = np.zeros((rows.n_groups if evaluation == 3 else 1, n_base, 3))
+    np.add.at(counts, (rows.group, base, rows.y), rows.weight)
+    found, own = np.empty((2, rows.n_groups, n_base, 3))
+    smoothing = Smoothing(learner)
+    families.tables_of_counts(
+        counts.ravel(), n_base, card, 3, rows.scheme, rows.removed, smoothing.mode, smoothing.amount(n_base * 3, card),
+        found.ravel(), own.ravel(),
+    )  # fmt: skip
+
+    def learned(rest):
+        tables = learner.learn(rest, count(rest), Structure(tuple(PARENTS)), Context())
+        return tables.layout.table(tables.log_theta, child).reshape(n_base, 3)
+
+    for g in range(rows.n_groups):
+        rest = subset(data, rows.group != g) if evaluation == 3 else data
+        np.testing.assert_allclose(found[g], learned(rest), atol=1e-12)
+    for m in range(24) if evaluation == "loo" else ():
+        cell = base[m], rows.y[m]
+        assert own[0][cell] == pytest.approx(learned(without(data, m))[cell], abs=1e-12)
 
 
 def test_the_score_says_what_is_wrong():
