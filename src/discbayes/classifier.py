@@ -179,8 +179,8 @@ class BayesNetClassifier(Explaining, Calibrating, Incremental, Passes, Classifie
         in a temporary file. The network has the same bits as that of the whole table, but for numeric columns with more
         than 200,000 values, or fewer if ``memory`` is short (20 such columns need 512 MiB): they are cut on a summary.
         Learners that need all rows at once get the codes in memory if they fit in ``memory``, and are refused by name
-        if not. Calibrating reads the rows twice more for each fold, which is one fold for the default on 25,000 rows and
-        more: ``calibrate=None`` avoids it.
+        if not. Calibrating reads the rows twice more for each fold, of which the default needs one from 25,000 rows on:
+        ``calibrate=None`` avoids it.
 
         Parameters
         ----------
