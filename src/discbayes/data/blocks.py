@@ -244,6 +244,8 @@ class Blocks(OfDomain):
                 f"{who} needs all rows in memory: their codes take {self.nbytes:,} bytes, above the limit of "
                 f"{self.memory:,}. Raise the limit of memory, or learn from fewer rows"
             )
+        if isinstance(self.source, RowsInMemory):
+            return self.source.data
         codes: np.ndarray | None = None
         y, weight = np.empty(self.n_samples, np.int64), np.empty(self.n_samples if self.weighted else 0)
         first = 0
