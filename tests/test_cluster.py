@@ -173,7 +173,7 @@ def test_columns_and_classes_that_come_late(client, tmp_path, shards):
     files = write_parts(parts_of(frame[["y", *frame.columns[:-1]]], [1000, 600, 1400]), tmp_path / "late")
     swapped = frame[1000:1600][list(frame.columns)]  # columns in another order
     pq.write_table(pa.Table.from_pandas(swapped, preserve_index=False), files / "1.parquet")
-    for settings in ({}, {"missing": "value"}, {"categorical": ["code"]}, {"discretizer": None}):
+    for settings in ({"missing": "value"}, {"categorical": ["code"]}):
         clf = BayesNetClassifier("nb", "map", **settings)
         here = clone(clf).fit(files, "y")
         assert here.network_.domain == clone(clf).fit(frame.drop(columns="y"), frame["y"]).network_.domain
