@@ -224,7 +224,7 @@ def all_measured(tmp_path):
             results.add(Line("growth", name, s.rows, s.features, s.values, s.classes, steps * NANO))
     figures = Line("files", "", 0, 40, None, 3, 1.0, 400.0, 0.7, 0.8, 3, " ".join(["5"] * 40))
     for name, which in files.FITS.items():
-        for n_rows in (1000, 3000, 10_000)[which]:
+        for n_rows in which((1000, 3000, 10_000)):
             results.add(replace(figures, what=name, rows=n_rows, seconds=n_rows / 1000))
     results.add(Line("files", files.READING, 1000, seconds=0.5))
     for name in files.ANSWERS:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -16,19 +16,33 @@ from suite.measure import in_new_process
 CASE, PREDICTING, READING = "files", "predict", "reading into memory"
 TEST_ROWS, TEST_FILE = 100_000, 1_000_000  # the number of a file that no training rows have
 QUICK, REPEATS = 60.0, 3  # what takes fewer seconds is measured so many times
-FIRST, LAST = slice(0, 1), slice(-1, None)
-ENDS = slice(None, None, 2)  # of one or three sizes the first and the last
-FITS: dict[str, slice] = {  # on which of the sizes
-    "NB + MAP": slice(None),
-    "TAN-fCLL + MAP": slice(None),
-    "NB + MAP, partial_fit": slice(None),
-    "CategoricalNB": slice(None),
-    "SGDClassifier": slice(None),
-    "NB + MAP, in memory": FIRST,
-    "TAN-fCLL + MAP, in memory": FIRST,
-    "SGDClassifier, 3 epochs": FIRST,
-    "NB + CCBN-d": ENDS,
-    "TAN-fCLL + CCBN-w": ENDS,
+
+Choice = Callable[[Sequence[int]], Sequence[int]]
+
+
+def _all(sizes: Sequence[int]) -> Sequence[int]:
+    return sizes
+
+
+def _first(sizes: Sequence[int]) -> Sequence[int]:
+    return sizes[:1]
+
+
+def _ends(sizes: Sequence[int]) -> Sequence[int]:
+    return sizes[0], sizes[-1]
+
+
+FITS: dict[str, Choice] = {  # on which of the sizes, the smallest first
+    "NB + MAP": _all,
+    "TAN-fCLL + MAP": _all,
+    "NB + MAP, partial_fit": _all,
+    "CategoricalNB": _all,
+    "SGDClassifier": _all,
+    "NB + MAP, in memory": _first,
+    "TAN-fCLL + MAP, in memory": _first,
+    "SGDClassifier, 3 epochs": _first,
+    "NB + CCBN-d": _ends,
+    "TAN-fCLL + CCBN-w": _ends,
 }
 ANSWERS = ("NB + MAP", "TAN-fCLL + MAP", "CategoricalNB", "SGDClassifier")
 
@@ -56,16 +70,16 @@ class Files:
 
 def run(results: Results, folder: Path, sizes: Sequence[int], repeats: int = REPEATS) -> Iterator[Line]:
     """Measure all fits, the small sizes first, then the predictions of the smallest."""
-    files, bins = Files(folder), {}
-    for n_rows in sorted(sizes):
+    files, bins, sizes = Files(folder), {}, sorted(sizes)
+    for n_rows in sizes:
         for name, which in FITS.items():
-            if n_rows in sorted(sizes)[which]:
+            if n_rows in which(sizes):
                 found = _measured(repeats, "fit", name, files.rows(n_rows), files.test, bins)
                 bins = bins or found["bins"]  # the first is ours: its intervals are as many as the peers get
                 yield from _lines(results, name, n_rows, found)
     for name in ANSWERS:
-        found = _measured(repeats, "predict", name, files.rows(min(sizes)), files.test, bins)
-        yield results.add(_line(PREDICTING, name, min(sizes), found))
+        found = _measured(repeats, "predict", name, files.rows(sizes[0]), files.test, bins)
+        yield results.add(_line(PREDICTING, name, sizes[0], found))
 
 
 def _measured(repeats: int, action: str, name: str, folder: Path, test: Path, bins: dict[str, int]) -> dict[str, Any]:

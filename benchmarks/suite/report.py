@@ -11,7 +11,7 @@ from pathlib import Path
 
 from suite.measure import Row
 
-PACKAGES = ("discbayes", "numpy", "scikit-learn", "numba", "pyagrum")
+PACKAGES = ("discbayes", "numpy", "scikit-learn", "numba", "pyagrum", "pyarrow", "distributed")
 VERDICTS = {True: "yes", False: "NO", None: "-"}
 FIELDS = ("case", "what", "ours", "unit", "peer", "ratio", "required", "ok", "date", "machine", "versions")
 
