@@ -75,6 +75,7 @@ class BlockNetwork:
         self.tolerance = ROUNDING * self.total_weight
         self._parents = list(structure.parents)
         self._known: dict[FamilyKey, FamilyTables] = {}
+        self._room = MOST_CACHED if data.memory is None else min(MOST_CACHED, data.memory // 16)
         self._totals: dict[tuple[tuple[int, ...], ...], float] = {}
 
     # ---- what it is worth
@@ -235,14 +236,14 @@ class BlockNetwork:
         return float((high - np.minimum(*(part.min(axis=1) for part in both))).max())
 
     def _tables(self, keys: Iterable[FamilyKey]) -> dict[FamilyKey, FamilyTables]:
-        """The tables of some families; those that are new are counted, and kept as long as there is room."""
+        """The tables of some families; those that are new are counted, and kept in half of the memory at most."""
         wanted = dict.fromkeys(keys)
         made = {key: self._known[key] for key in wanted if key in self._known}
-        used = sum(each.tables.size for each in self._known.values())
+        used = sum(each.n_cells for each in self._known.values())
         for key, counts in self._count([key for key in wanted if key not in made]):
             made[key] = self._smoothed(key, counts)
-            used += made[key].tables.size
-            if used <= MOST_CACHED or key[1] == self._parents[key[0]]:
+            used += made[key].n_cells
+            if used <= self._room or key[1] == self._parents[key[0]]:
                 self._known[key] = made[key]
         return made
 

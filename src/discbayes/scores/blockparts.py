@@ -37,6 +37,11 @@ class FamilyTables:
     tables: np.ndarray
     own: np.ndarray | None = None
 
+    @property
+    def n_cells(self) -> int:
+        """The cells of all tables."""
+        return int(self.tables.size) * (1 if self.own is None else 2)
+
 
 @dataclass(frozen=True)
 class Given:
