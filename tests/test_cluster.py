@@ -182,6 +182,28 @@ def test_columns_and_classes_that_come_late(client, tmp_path, shards):
         assert_same(clone(clf).set_params(cluster=client).fit(rows, "y"), clone(clf).fit(iter([frame]), "y"))
 
 
+def test_summaries_do_not_depend_on_the_cluster(client, tmp_path, shards, monkeypatch):
+    monkeypatch.setattr(stream_limits, "_LEAST_MEMORY", 1000)
+    rng = np.random.default_rng(0)
+    x = rng.normal(size=6000)
+    frame = pd.DataFrame({"x": x, "y": np.where(x + rng.normal(size=6000) > 0, "yes", "no")})
+    files = write_parts(parts_of(frame, SIZES), tmp_path / "many")
+    clf, found = BayesNetClassifier("nb", "map", memory=40_000), []
+    for n_shards in (1, 2, 7):
+        shards(n_shards)
+        found.append(clone(clf).set_params(cluster=client).fit(files, "y"))
+        assert_same(found[-1], found[0])
+    cuts, exact = (
+        np.array(model.network_.domain.features[0].cuts)
+        for model in (found[0], clone(clf).fit(frame[["x"]], frame["y"]))
+    )
+    assert cuts.size > 0
+    assert exact.size > 0
+    assert cuts.tolist() != exact.tolist(), "there are more values than were kept"
+    middle = np.abs([np.mean(x < cut) - 0.5 for cut in cuts]).min()
+    assert middle < 0.1 + np.abs([np.mean(x < cut) - 0.5 for cut in exact]).min()
+
+
 def test_arrays_of_dask_and_partitions_without_rows(client, capfd):
     rng = np.random.default_rng(0)
     X, y = rng.integers(0, 9, (1500, 4)).astype(float), rng.integers(0, 3, 1500)
@@ -340,7 +362,7 @@ def test_errors_are_those_of_one_process(flaw, named, client, frame, tmp_path, m
     assert str(there.value) == str(here.value)
     assert type(there.value) is type(here.value)
     assert named in str(there.value)
-    assert "0.parquet" if flaw == "value" else "3.parquet" in str(there.value)
+    assert ("0.parquet" if flaw == "value" else "3.parquet") in str(there.value)
     assert not list(place.iterdir())
     wait_until(lambda: not temporary_folders(client))
 

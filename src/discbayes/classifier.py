@@ -95,8 +95,9 @@ class BayesNetClassifier(Explaining, Calibrating, Incremental, Passes, Classifie
         Where ``fit`` works on the rows (extra ``dask``): the address of a Dask scheduler, such as
         ``"tcp://10.0.0.5:8786"``, a number of worker processes that are started on this machine for the time of the
         fit (a script needs ``if __name__ == "__main__":`` then), or a client. The model has the same bits as without
-        it. ``memory`` is that of this process and of each worker. A Dask collection is worked on by the client that is
-        active, if there is one. Model files do not hold this setting, and pickles hold no client.
+        it, unless columns are cut on a summary (see ``fit``), which differs within its bound. ``memory`` is that of
+        this process and of each worker. A Dask collection is worked on by the client that is active, if there is one.
+        Model files do not hold this setting, and pickles hold no client.
     random_state : int, RandomState or None
         For learners that draw.
     verbose : int, default=0

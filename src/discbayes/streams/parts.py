@@ -23,6 +23,8 @@ from discbayes.streams.limits import Limits
 from discbayes.streams.rows import Classes, Reader, Rows, Weights, located
 from discbayes.streams.sources import DaskSource, partition_batch
 
+BLOCKS_OF_PART = 4  # that a worker reads at a time in the first pass
+
 
 @dataclass(frozen=True)
 class Part:
@@ -181,18 +183,20 @@ def _n_blocks(n_rows: int) -> int:
 
 
 class FileParts:
-    """Rows of files; each worker reads runs of whole blocks."""
+    """Rows of files; workers read runs of whole blocks.
+
+    In the first pass these are the same for every cluster, and so is what is learned of columns that are summarised.
+    """
 
     def __init__(self, source: Any, lengths: list[int]):
         self._source, self._lengths = source, lengths
         self.n_rows: int | None = sum(lengths)
 
     def each(self, engine: DaskEngine) -> Iterator[Asked]:
-        """Runs of blocks."""
-        size, n_rows = blocks.ROWS_OF_BLOCK, sum(self._lengths)
-        for first, last in engine.runs(_n_blocks(n_rows)):
-            source = self._source.part(self._lengths, first * size, min(last * size, n_rows))
-            yield Asked(Part(first * size, source))
+        """Some blocks at a time."""
+        size, n_rows = BLOCKS_OF_PART * blocks.ROWS_OF_BLOCK, sum(self._lengths)
+        for first in range(0, n_rows, size):
+            yield Asked(Part(first, self._source.part(self._lengths, first, min(first + size, n_rows))))
 
     def shards(self, coder: Coder, n_rows: list[int], engine: DaskEngine) -> list[Any]:
         """Blocks that the workers read, code and keep."""
