@@ -193,7 +193,7 @@ def test_an_interrupted_fit_leaves_the_estimator_as_it_was(fold, monkeypatch):
     X, y = rows_with_gaps()
     clf = BayesNetClassifier().fit(X, y)
     before, said = dict(vars(clf)), clf.predict_proba(X)
-    held_out = BayesNetClassifier._held_out_log_joint
+    held_out = BayesNetClassifier._said_of_table
     folds = []
 
     def interrupted(*given):
@@ -202,7 +202,7 @@ def test_an_interrupted_fit_leaves_the_estimator_as_it_was(fold, monkeypatch):
             raise KeyboardInterrupt
         return held_out(*given)
 
-    monkeypatch.setattr(BayesNetClassifier, "_held_out_log_joint", interrupted)
+    monkeypatch.setattr(BayesNetClassifier, "_said_of_table", interrupted)
     new = X[["town", "smoker"]].rename(columns={"town": "place"})
     for estimator in (clf, BayesNetClassifier()):
         folds.clear()

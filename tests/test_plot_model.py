@@ -368,7 +368,8 @@ def test_formulas_in_names_are_text():
 
 def test_the_pictures_of_the_docs_are_there():
     docs = Path(__file__).parent.parent / "docs"
-    named = set(re.findall(r"\(pictures/([^)]+)\)", (docs / "plots.md").read_text(encoding="utf-8")))
+    pages = [path.read_text(encoding="utf-8") for path in docs.rglob("*.md")]
+    named = {name for page in pages for name in re.findall(r"pictures/([^)\s]+\.png)", page)}
     files = {path.name: path.stat().st_size for path in (docs / "pictures").iterdir()}
     assert named == set(files)
     assert sum(files.values()) < 3_000_000
