@@ -6,6 +6,7 @@ import datetime
 import time
 import warnings
 
+import narwhals as nw
 import numpy as np
 import pandas as pd
 import polars as pl
@@ -20,7 +21,8 @@ from sklearn.utils.estimator_checks import parametrize_with_checks
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from discbayes.data import Domain, EqualFrequencyDiscretizer, FrameEncoder, MDLPDiscretizer, Variable
-from discbayes.data.reading import read_table
+from discbayes.data.columns import factorize
+from discbayes.data.reading import factorize_series, read_table
 
 NO_COMPILER = bool(config.DISABLE_JIT)
 Y4 = ["a", "b", "a", "b"]
@@ -699,3 +701,24 @@ def test_gaps_among_classes_of_arrow_are_refused():
     for y in (labels, pa.chunked_array([labels])):
         with pytest.raises(ValueError, match=r"NaN or None in 1 of 4 rows \(row 2\)"):
             FrameEncoder().fit_transform([[1], [2], [3], [4]], y)
+
+
+# ---- text of frames
+
+
+@pytest.mark.parametrize("values", [
+    [], [None], [None, None], ["a"], ["b", None, "a", "b", ""], ["x", "😀", "nan", "None", "x"],
+    ["a", 1, 1.0, True, None], ["1", 1, "1"], [np.str_("a"), "a", float("nan"), pd.NA],
+], ids=repr)  # fmt: skip
+def test_numbers_of_text_are_those_of_a_list(values):
+    expected = factorize(values)
+    columns = [pd.Series(values, dtype=object)]
+    if all(value is None or type(value) is str for value in values):
+        columns += [pd.Series(values, dtype="string"), pl.Series(values, dtype=pl.String)]
+        columns += [pl.Series(values, dtype=pl.Categorical), pa.chunked_array([pa.array(values, pa.string())])]
+        columns += [pl.Series(values, dtype=pl.String).filter(pl.Series([True] * len(values), dtype=pl.Boolean))]
+    for column in columns:
+        places, levels = factorize_series(nw.from_native(column, series_only=True))
+        assert places.dtype == np.int32
+        assert places.tolist() == expected[0].tolist()
+        assert [(type(level), level) for level in levels] == [(type(level), level) for level in expected[1]]
