@@ -144,7 +144,7 @@ def _reading(where: str) -> Iterator[None]:
     try:
         yield
     except (OSError, ValueError, EOFError, NotImplementedError, zlib.error) as error:  # arrow's own are kinds of these
-        reason = " ".join(str(error).split())
+        reason = " ".join(str(error).split()).rstrip(".")
         raise OSError(f"cannot read {where}: {reason}. If it was cut short, write it again, or leave it out") from error
 
 
