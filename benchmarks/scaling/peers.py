@@ -6,6 +6,7 @@ values that it does not have are one more value of the column.
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from collections.abc import Iterator
 from pathlib import Path
 from tempfile import TemporaryFile
@@ -74,15 +75,15 @@ def _edges(column: pa.Array, n_bins: int) -> np.ndarray:
     return np.unique(np.nanquantile(_floats(column), np.linspace(0, 1, n_bins + 1)[1:-1]))
 
 
-class Peer:
+class Peer(ABC):
     """A learner of parts with its encoding."""
 
     model: Any
     encoding: Encoding
 
+    @abstractmethod
     def fit(self, folder: Path, bins: dict[str, int]) -> Peer:
         """Learn batch by batch."""
-        raise NotImplementedError
 
     def inputs(self, codes: np.ndarray) -> Any:
         """Codes as the model takes them."""

@@ -9,15 +9,17 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
-from functools import cached_property, partial
+from functools import cached_property
 from math import inf
 from operator import add
 from typing import Any, Protocol
 
 import numpy as np
 
+from discbayes.data.changed import Change, ChangedRows, WithClassWeights
 from discbayes.data.domain import Domain, Encoded, OfDomain, code_dtype
 from discbayes.engine import Combine, Threads
+from discbayes.engine.shards import runs
 
 ROWS_OF_BLOCK = 1 << 16
 
@@ -111,51 +113,6 @@ class RowsInMemory:
         return Encoded(data.codes[:, rows].copy(), data.domain, y, weight)
 
 
-@dataclass(frozen=True)
-class WeightedRows:
-    """The rows of another source, each with the weight of its class multiplied in."""
-
-    source: RowSource
-    by_class: np.ndarray
-
-    @property
-    def domain(self) -> Domain:
-        """What the codes mean."""
-        return self.source.domain
-
-    @property
-    def n_rows(self) -> int:
-        """The number of rows."""
-        return self.source.n_rows
-
-    @property
-    def gaps(self) -> np.ndarray:
-        """The number of missing cells of each feature."""
-        return self.source.gaps
-
-    @property
-    def path(self) -> Any:
-        """The file that the rows are from, if any."""
-        return getattr(self.source, "path", None)
-
-    @property
-    def weighted(self) -> bool:
-        """Rows have weights."""
-        return True
-
-    def __len__(self) -> int:
-        return len(self.source)
-
-    def block(self, number: int) -> Encoded:
-        """A block of rows."""
-        return self.source.block(number).with_class_weights(self.by_class)
-
-    def part(self, first: int, last: int) -> WeightedRows:
-        """Some of the blocks, where the source can be divided."""
-        part = getattr(self.source, "part", None)
-        return self if part is None else WeightedRows(part(first, last), self.by_class)
-
-
 class Blocks(OfDomain):
     """A table in codes, block by block; it stands where learners take an `Encoded`.
 
@@ -223,9 +180,14 @@ class Blocks(OfDomain):
 
     def with_class_weights(self, by_class: np.ndarray) -> Blocks:
         """The same rows, each counted by the weight of its class too."""
-        weighted = Blocks(WeightedRows(self.source, by_class), self.engine, self.memory)
-        weighted._shards = self.engine.mapped(self._shards, partial(_with_class_weights, by_class=by_class))
-        return weighted
+        return self.changed(WithClassWeights(by_class))
+
+    def changed(self, change: Change) -> Blocks:
+        """The rows after a change, which is made where they are, each time that a block is asked for."""
+        rows = Blocks(ChangedRows(self.source, change, change.weighted(self.weighted)), self.engine, self.memory)
+        shards = zip(self._shards, runs(len(self), self.engine.n_shards), strict=True)
+        rows._shards = [self.engine.mapped([shard], change.part(*span))[0] for shard, span in shards]
+        return rows
 
     @cached_property
     def nbytes(self) -> int:
@@ -280,10 +242,6 @@ def _class_rows(data: Encoded, n_jobs: int | None) -> np.ndarray:
 
 def _contents(data: Encoded, n_jobs: int | None) -> list[tuple[np.ndarray, np.ndarray, np.ndarray | None]]:
     return [(data.codes, data.classes, data.weight)]
-
-
-def _with_class_weights(data: Encoded, number: int, by_class: np.ndarray) -> Encoded:
-    return data.with_class_weights(by_class)
 
 
 def in_blocks(data: Encoded | Blocks) -> Encoded | Blocks:

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 from abc import abstractmethod
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from discbayes.data.blocks import Blocks, RowSource
 from discbayes.data.domain import Domain, Encoded, Variable
-from discbayes.engine.shards import runs
+
+if TYPE_CHECKING:
+    from discbayes.data.blocks import RowSource
 
 
 class Change:
@@ -73,12 +74,19 @@ class ChangedRows:
         return self.change(self.source.block(number), number)
 
 
-def changed(data: Blocks, change: Change) -> Blocks:
-    """The rows after a change, which is made where they are, each time that a block is asked for."""
-    rows = Blocks(ChangedRows(data.source, change, change.weighted(data.weighted)), data.engine, data.memory)
-    shards = zip(data._shards, runs(len(data), data.engine.n_shards), strict=True)
-    rows._shards = [data.engine.mapped([shard], change.part(*span))[0] for shard, span in shards]
-    return rows
+@dataclass(frozen=True)
+class WithClassWeights(Change):
+    """Rows count by the weight of their class too."""
+
+    by_class: np.ndarray
+
+    def __call__(self, data: Encoded, number: int) -> Encoded:
+        """The rows of a block after the change."""
+        return data.with_class_weights(self.by_class)
+
+    def weighted(self, weighted: bool) -> bool:
+        """Rows have weights after the change."""
+        return True
 
 
 @dataclass(frozen=True)

@@ -12,7 +12,6 @@ import numpy as np
 
 from discbayes.data.blockfolds import BlockFolds, FoldAndClass
 from discbayes.data.blocks import Blocks
-from discbayes.data.changed import changed
 from discbayes.data.domain import Encoded
 from discbayes.kernels import families
 from discbayes.scores.rows import MOST_WEIGHTS, Rows, check_evaluation, refuse_many_weights
@@ -67,7 +66,7 @@ def held_out(
     if evaluation == "loo":
         return data, Scheme(families.LEAVE_ONE_OUT, _amounts(data, n_jobs), data.n_classes)
     folds = BlockFolds.draw(data, int(evaluation), rng, n_jobs)
-    rows = changed(data, FoldAndClass(folds))
+    rows = data.changed(FoldAndClass(folds))
     return rows, Scheme(families.FOLDS, np.zeros(int(evaluation)), data.n_classes)
 
 

@@ -30,7 +30,7 @@ import numpy as np
 
 from discbayes.counts import Counts, class_information, count, entropy, pair_information
 from discbayes.data.blocks import Blocks
-from discbayes.data.changed import GapsAsValues, changed
+from discbayes.data.changed import GapsAsValues
 from discbayes.data.domain import Encoded
 from discbayes.engine import parallel_map
 from discbayes.kernels import partition as kernels
@@ -107,7 +107,7 @@ def _gaps_as_values(task: _Task) -> _Task:
     if not data.gaps.any():
         return task
     change = GapsAsValues(data.gaps > 0)
-    widened = changed(data, change) if isinstance(data, Blocks) else change(data, 0)
+    widened = data.changed(change) if isinstance(data, Blocks) else change(data, 0)
     return replace(task, data=widened, counts=count(widened, task.n_jobs))
 
 

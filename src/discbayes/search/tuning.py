@@ -13,7 +13,6 @@ import numpy as np
 from discbayes.counts import count
 from discbayes.data.blockfolds import BlockFolds, FoldAndClass, WithoutFold
 from discbayes.data.blocks import Blocks
-from discbayes.data.changed import changed
 from discbayes.data.domain import Encoded
 from discbayes.data.folds import stratified_folds
 from discbayes.engine import Context, parallel_map
@@ -120,7 +119,7 @@ class _RowsInBlocks:
 
     def rest(self, fold: int) -> Blocks:
         """The rows of all other folds."""
-        return changed(self.data, WithoutFold(self.folds, fold))
+        return self.data.changed(WithoutFold(self.folds, fold))
 
     def right(self, tables: Tables, fold: int, n_jobs: int | None) -> float:
         """The weight of the rows of a fold that are classified right."""
@@ -128,7 +127,7 @@ class _RowsInBlocks:
 
     @cached_property
     def _by_fold(self) -> Blocks:
-        return changed(self.data, FoldAndClass(self.folds))
+        return self.data.changed(FoldAndClass(self.folds))
 
 
 def _dealt(data: Encoded | Blocks, rng: np.random.Generator, n_jobs: int | None) -> _RowsAtHand | _RowsInBlocks:

@@ -46,15 +46,20 @@ class ManyRows(Protocol):
         """The rows that count; classes and weights are added to those that are known."""
 
 
-class Reading:
-    """The rows of a reader again and again; temporary files go when this is closed."""
+class OfReader:
+    """Rows that a reader reads, and what it knows of them."""
 
-    def __init__(self, reader: Reader, folder: str | Path | None = None):
-        self.reader, self.limits, self.name = reader, reader.limits, reader.name
-        self.space = Workspace(folder)
-        self._spool = Spool(self.space) if reader.source.once else None
-        self._classes: Classes | None = None  # by which the classes of kept rows are numbered
-        self._n_rows: int | None = None
+    reader: Reader
+
+    @property
+    def limits(self) -> Limits:
+        """The bounds of memory."""
+        return self.reader.limits
+
+    @property
+    def name(self) -> str:
+        """What messages call it."""
+        return self.reader.name
 
     @property
     def named(self) -> bool:
@@ -65,6 +70,17 @@ class Reading:
     def target_name(self) -> Any:
         """What the target is called, if anything."""
         return self.reader.target_name
+
+
+class Reading(OfReader):
+    """The rows of a reader again and again; temporary files go when this is closed."""
+
+    def __init__(self, reader: Reader, folder: str | Path | None = None):
+        self.reader = reader
+        self.space = Workspace(folder)
+        self._spool = Spool(self.space) if reader.source.once else None
+        self._classes: Classes | None = None  # by which the classes of kept rows are numbered
+        self._n_rows: int | None = None
 
     def rows(self, classes: Classes, weights: Weights, missing: str) -> Iterator[Rows]:
         """The rows that count; classes and weights are added to those that are known."""
@@ -105,26 +121,16 @@ class Reading:
         self.close()
 
 
-class Rest:
+class Rest(OfReader):
     """The rows of a reading without what is held out of some of them, given by their numbers in rising order.
 
     ``see`` is shown the rows that are held out, batch by batch, as they are passed.
     """
 
     def __init__(self, reading: Reading, held_rows: np.ndarray, held_out: np.ndarray):
+        self.reader = reading.reader
         self._reading, self._held_rows, self._held_out = reading, held_rows, held_out
-        self.limits, self.name = reading.limits, reading.name
         self.see: Callable[[Table], None] = lambda table: None
-
-    @property
-    def named(self) -> bool:
-        """Whether columns have names of their own."""
-        return self._reading.named
-
-    @property
-    def target_name(self) -> Any:
-        """What the target is called, if anything."""
-        return self._reading.target_name
 
     def rows(self, classes: Classes, weights: Weights, missing: str) -> Iterator[Rows]:
         """The rows that are left, by the weights that are left."""
