@@ -5,6 +5,7 @@ from __future__ import annotations
 import io
 import os
 import sys
+import tempfile
 import urllib.error
 from pathlib import Path
 
@@ -12,9 +13,12 @@ import numba
 import pytest
 
 from discbayes.cli import main
+from discbayes.data import blocks
 from discbayes.datasets import openml
+from discbayes.streams import limits
 
 sys.path.insert(0, str(Path(__file__).parent))
+import workers
 from browser import browser, open_page  # noqa: F401
 
 # The run without the compiler is there for the kernels: indices are checked in it, as compiled code does not do. What
@@ -66,3 +70,28 @@ def run(capsys, monkeypatch):
         return code, *capsys.readouterr()
 
     return call
+
+
+@pytest.fixture
+def small_blocks(request, monkeypatch):
+    """Blocks of so few rows that small tables have several: 512, or as many as the tests of a file say."""
+    n_rows = getattr(request.module, "BLOCK_ROWS", 512)
+    monkeypatch.setattr(blocks, "ROWS_OF_BLOCK", n_rows)
+    monkeypatch.setattr(limits, "MOST_ROWS", n_rows)
+
+
+@pytest.fixture
+def temporary(tmp_path, monkeypatch):
+    """The folder for temporary files, which must be empty in the end."""
+    folder = tmp_path / "temporary"
+    folder.mkdir()
+    monkeypatch.setattr(tempfile, "tempdir", str(folder))
+    yield folder
+    assert list(folder.iterdir()) == []
+
+
+@pytest.fixture(scope="session")
+def client():
+    """A client of a real cluster of two processes, which is started when the first test asks for it."""
+    with workers.two_workers() as client:
+        yield client

@@ -54,7 +54,7 @@ from discbayes.parameters.parameterization import Softmax
 from discbayes.parameters.problem import Problem
 from discbayes.scores import ConditionalInformation
 from discbayes.search import KDB, Annealing, Branching, GreedyEdges, HillClimb, OrderBased, SpanningTree
-from discbayes.streams import encode_source
+from encoding import encode_source
 
 N_ROWS = 200_000
 

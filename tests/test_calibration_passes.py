@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import tempfile
 from functools import cache, partial
 
 import numpy as np
@@ -11,32 +10,16 @@ import pytest
 from sklearn.base import clone
 
 from discbayes import KDB, BayesNetClassifier, load_dataset, passes
-from discbayes.data import blocks as data_blocks
 from discbayes.data import dealing
 from discbayes.data.distinct import RowKeys, table_keys
 from discbayes.data.reading import read_table
 from discbayes.streams import again
-from discbayes.streams import limits as stream_limits
 
 pa = pytest.importorskip("pyarrow")
 pq = pytest.importorskip("pyarrow.parquet")
 
-
-@pytest.fixture(autouse=True)
-def small_blocks(monkeypatch):
-    """Blocks of so few rows that small tables have several."""
-    monkeypatch.setattr(data_blocks, "ROWS_OF_BLOCK", 1024)
-    monkeypatch.setattr(stream_limits, "MOST_ROWS", 1024)
-
-
-@pytest.fixture(autouse=True)
-def temporary(tmp_path, monkeypatch):
-    """The folder for temporary files, which must be empty in the end."""
-    folder = tmp_path / "temporary"
-    folder.mkdir()
-    monkeypatch.setattr(tempfile, "tempdir", str(folder))
-    yield folder
-    assert list(folder.iterdir()) == []
+pytestmark = pytest.mark.usefixtures("small_blocks", "temporary")
+BLOCK_ROWS = 1024
 
 
 def in_five_files(frame, folder):

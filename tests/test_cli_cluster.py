@@ -5,21 +5,16 @@ from __future__ import annotations
 import pytest
 
 from discbayes import load
-from discbayes.data import blocks
-from discbayes.streams import limits
 from test_cli_passes import content, make_table, write
-from test_cluster import client, free_port  # noqa: F401
+from test_cluster import free_port
 
 pytest.importorskip("distributed")
-pytestmark = pytest.mark.filterwarnings("ignore")  # of a cluster that comes and goes
+pytestmark = [
+    pytest.mark.filterwarnings("ignore"),  # of a cluster that comes and goes
+    pytest.mark.usefixtures("small_blocks"),
+]
 
 FIT = ["--target", "outcome", "--categorical", "ward", "--drop", "id,w", "--parameters", "map"]
-
-
-@pytest.fixture(autouse=True)
-def small_blocks(monkeypatch):
-    monkeypatch.setattr(blocks, "ROWS_OF_BLOCK", 512)
-    monkeypatch.setattr(limits, "MOST_ROWS", 512)
 
 
 @pytest.fixture
@@ -32,7 +27,7 @@ def rows(tmp_path):
     return folder
 
 
-def test_the_same_file(run, rows, tmp_path, client):  # noqa: F811
+def test_the_same_file(run, rows, tmp_path, client):
     one, two, three = (tmp_path / f"{name}.json" for name in ("one", "two", "three"))
     assert run("fit", rows, *FIT, "-o", one, "--quiet") == (0, "", "")
     code, out, err = run("fit", rows, *FIT, "--cluster", client.scheduler.address, "-o", two)
@@ -46,7 +41,7 @@ def test_the_same_file(run, rows, tmp_path, client):  # noqa: F811
     assert content(three) == content(one)
 
 
-def test_csv_files_are_read_here(run, tmp_path, client):  # noqa: F811
+def test_csv_files_are_read_here(run, tmp_path, client):
     data = write(make_table(), tmp_path / "rows.csv")
     one, two = tmp_path / "one.json", tmp_path / "two.json"
     assert run("fit", data, *FIT, "-o", one, "--quiet") == (0, "", "")

@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import os
 import pickle
-import signal
 import socket
 import time
 from functools import partial
@@ -18,7 +16,6 @@ from sklearn.base import clone
 import discbayes
 from discbayes import BayesNetClassifier
 from discbayes import passes as classifier_passes
-from discbayes.data import blocks as data_blocks
 from discbayes.engine import Context, DaskEngine, clusters
 from discbayes.io import ModelFileError
 from discbayes.io.document import open_document, seal
@@ -27,6 +24,7 @@ from discbayes.search import KDB
 from discbayes.streams import limits as stream_limits
 from discbayes.streams import spread
 from test_passes import FEATURES, OwnParameters, assert_same, make_frame, parts_of, write_parts
+from workers import kill_a_worker, wait_for_workers
 
 dask = pytest.importorskip("dask")
 dd = pytest.importorskip("dask.dataframe")
@@ -35,7 +33,10 @@ distributed = pytest.importorskip("distributed")
 pq = pytest.importorskip("pyarrow.parquet")
 pa = pytest.importorskip("pyarrow")
 
-pytestmark = pytest.mark.filterwarnings("ignore")  # of a cluster that comes and goes, and of fits with few iterations
+pytestmark = [
+    pytest.mark.filterwarnings("ignore"),  # of a cluster that comes and goes, and of fits with few iterations
+    pytest.mark.usefixtures("small_blocks"),
+]
 
 SIZES = [1100, 2345, 17, 2000, 538]
 LEARNERS = {
@@ -44,26 +45,6 @@ LEARNERS = {
     "hybrid": BayesNetClassifier(calibrate=None),
 }
 THERE = "kept on the workers"
-
-
-@pytest.fixture(scope="module")
-def client():
-    settings = {"distributed.scheduler.allowed-failures": 10, "distributed.worker.memory.terminate": False}
-    with dask.config.set(settings):
-        cluster = distributed.LocalCluster(
-            n_workers=2, threads_per_worker=1, processes=True, dashboard_address=None, silence_logs=50
-        )
-        client = distributed.Client(cluster, set_as_default=False)
-        yield client
-        client.close()
-        cluster.close()
-
-
-@pytest.fixture(autouse=True)
-def small_blocks(monkeypatch):
-    """Blocks of so few rows that small tables have several; the workers are told."""
-    monkeypatch.setattr(data_blocks, "ROWS_OF_BLOCK", 512)
-    monkeypatch.setattr(stream_limits, "MOST_ROWS", 512)
 
 
 @pytest.fixture(scope="module")
@@ -256,23 +237,6 @@ def test_learners_that_need_all_rows(client, frame, folder, monkeypatch):
 
 
 # ---- what can go wrong
-
-
-def kill_a_worker(client):
-    """End one worker process, as the machine would that runs out of memory."""
-    pid = next(iter(client.run(os.getpid).values()))
-    os.kill(pid, signal.SIGKILL)
-    return pid
-
-
-def wait_for_workers(client, gone):
-    deadline = time.time() + 60
-    while time.time() < deadline:
-        pids = list(client.run(os.getpid).values())
-        if len(pids) == 2 and gone not in pids:
-            return
-        time.sleep(0.2)
-    raise AssertionError("the worker did not come back")
 
 
 def test_a_worker_that_dies_in_the_middle_of_a_fit(client, frame, folder, monkeypatch):

@@ -2,11 +2,8 @@
 
 from __future__ import annotations
 
-import os
-import signal
 import subprocess
 import sys
-import time
 import warnings
 
 import numpy as np
@@ -21,26 +18,14 @@ from discbayes.parameters import WeightedCCBN
 from discbayes.search import SuperParent
 from test_blocks import COUNTING, FITS, GREEDY, N_ROWS, assert_same_model, chain_of, climb, fit, learn
 from test_search_blocks import far
+from workers import kill_a_worker, wait_for_workers
 
 dask = pytest.importorskip("dask")
 distributed = pytest.importorskip("distributed")
 cloudpickle = pytest.importorskip("cloudpickle")
 
 pytestmark = pytest.mark.filterwarnings("ignore")  # of a cluster that comes and goes
-
-
-@pytest.fixture(scope="module")
-def client():
-    cloudpickle.register_pickle_by_value(block_rows)  # the workers do not have the tests
-    settings = {"distributed.scheduler.allowed-failures": 10, "distributed.worker.memory.terminate": False}
-    with dask.config.set(settings):
-        cluster = distributed.LocalCluster(
-            n_workers=2, threads_per_worker=1, processes=True, dashboard_address=None, silence_logs=50
-        )
-        client = distributed.Client(cluster, set_as_default=False)
-        yield client
-        client.close()
-        cluster.close()
+cloudpickle.register_pickle_by_value(block_rows)  # the workers do not have the tests
 
 
 @pytest.fixture(scope="module")
@@ -102,23 +87,6 @@ def test_a_block_that_cannot_be_read_is_named(client, tmp_path):
     (tmp_path / "codes" / "1.npz").unlink()
     with pytest.raises(OSError, match=r"block 1 of .*codes cannot be read: .*1\.npz"):
         count(Blocks(source, DaskEngine(client)))
-
-
-def kill_a_worker(client):
-    """End one worker process, as the machine would that runs out of memory."""
-    pid = next(iter(client.run(os.getpid).values()))
-    os.kill(pid, signal.SIGKILL)
-    return pid
-
-
-def wait_for_workers(client, gone):
-    deadline = time.time() + 30
-    while time.time() < deadline:
-        pids = [worker["pid"] for worker in client.run(lambda: {"pid": os.getpid()}).values()]
-        if len(pids) == 2 and gone not in pids:
-            return
-        time.sleep(0.2)
-    raise AssertionError("the worker did not come back")
 
 
 def test_a_worker_that_dies_in_the_middle_of_a_fit_is_made_up_for(client, rows, on_disk):

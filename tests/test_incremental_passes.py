@@ -10,17 +10,11 @@ import pytest
 from sklearn.base import clone
 
 from discbayes import BayesNetClassifier, load_dataset
-from discbayes.data import blocks as data_blocks
-from discbayes.streams import limits as stream_limits
 
 pa = pytest.importorskip("pyarrow")
 pq = pytest.importorskip("pyarrow.parquet")
 
-
-@pytest.fixture(autouse=True)
-def small_blocks(monkeypatch):
-    monkeypatch.setattr(data_blocks, "ROWS_OF_BLOCK", 512)
-    monkeypatch.setattr(stream_limits, "MOST_ROWS", 512)
+pytestmark = pytest.mark.usefixtures("small_blocks")
 
 
 def make_frame(n_rows=2000, seed=0):

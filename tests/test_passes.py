@@ -12,7 +12,6 @@ from sklearn.exceptions import NotFittedError
 
 import discbayes
 from discbayes import BayesNetClassifier, load_dataset
-from discbayes.data import blocks as data_blocks
 from discbayes.parameters import PARAMETERS, MaximumAPosteriori, WeightedCCBN
 from discbayes.search import KDB, STRUCTURES, FixedStructure, SpanningTree
 from discbayes.streams import limits as stream_limits
@@ -79,13 +78,6 @@ def frame():
 def folder(frame, tmp_path_factory):
     parts = parts_of(frame, [30_001, 65_536, 17, 54_000, 446])
     return write_parts(parts, tmp_path_factory.mktemp("rows") / "five")
-
-
-@pytest.fixture
-def small_blocks(monkeypatch):
-    """Blocks of so few rows that small tables have several."""
-    monkeypatch.setattr(data_blocks, "ROWS_OF_BLOCK", 512)
-    monkeypatch.setattr(stream_limits, "MOST_ROWS", 512)
 
 
 # ---- learning

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import resource
-import tempfile
 from contextlib import contextmanager
 
 import numpy as np
@@ -15,15 +14,7 @@ import pytest
 from discbayes import BayesNetClassifier
 from discbayes.streams import again
 
-
-@pytest.fixture(autouse=True)
-def temporary(tmp_path, monkeypatch):
-    """The folder for temporary files, which must be empty in the end."""
-    folder = tmp_path / "temporary"
-    folder.mkdir()
-    monkeypatch.setattr(tempfile, "tempdir", str(folder))
-    yield folder
-    assert list(folder.iterdir()) == []
+pytestmark = pytest.mark.usefixtures("temporary")
 
 
 def make_frame(n_rows=5000):

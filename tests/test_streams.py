@@ -21,8 +21,9 @@ from hypothesis import strategies as st
 from discbayes.data import EqualFrequencyDiscretizer, FrameEncoder
 from discbayes.data.blocks import ROWS_OF_BLOCK
 from discbayes.datasets import load_dataset
-from discbayes.streams import batches_of, encode_source, is_source
+from discbayes.streams import batches_of, is_source
 from discbayes.streams.files import CsvFormat
+from encoding import encode_source
 
 
 def in_memory(X, y, weight=None, **options):

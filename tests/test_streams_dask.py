@@ -6,7 +6,8 @@ import numpy as np
 import pytest
 
 from discbayes.data import FrameEncoder
-from discbayes.streams import encode_source, is_source
+from discbayes.streams import is_source
+from encoding import encode_source
 from test_streams import assert_same, in_memory, in_passes, mixed_frame
 
 dd = pytest.importorskip("dask.dataframe")

@@ -5,9 +5,11 @@ from __future__ import annotations
 import errno
 import io
 import json
+import os
 import subprocess
 import sys
 from collections import namedtuple
+from pathlib import Path
 
 import numpy as np
 import pandas as pd
@@ -18,10 +20,10 @@ from sklearn.preprocessing import KBinsDiscretizer
 
 from discbayes.data import FrameEncoder
 from discbayes.engine import Progress
-from discbayes.streams import encode_source
 from discbayes.streams import spill as spill_module
 from discbayes.streams import spool as spool_module
 from discbayes.streams import workspace as workspace_module
+from encoding import encode_source
 
 
 @pytest.fixture
@@ -317,7 +319,8 @@ import json, sys
 sys.modules["pyarrow"] = sys.modules["dask"] = None
 import numpy as np
 from discbayes.data import FrameEncoder
-from discbayes.streams import encode_source, is_source
+from discbayes.streams import is_source
+from encoding import encode_source
 
 class Collection:
     npartitions = 1
@@ -340,7 +343,8 @@ print(json.dumps(said))
 
 def test_a_missing_package_is_named_with_what_to_install_and_arrays_need_none(tmp_path):
     pq.write_table(pa.table(good()), tmp_path / "a.parquet")
-    done = subprocess.run([sys.executable, "-c", WITHOUT], capture_output=True, text=True, cwd=tmp_path)
+    place = {**os.environ, "PYTHONPATH": str(Path(__file__).parent)}
+    done = subprocess.run([sys.executable, "-c", WITHOUT], capture_output=True, text=True, cwd=tmp_path, env=place)
     assert done.returncode == 0, done.stderr
     for package, said in zip(("pyarrow", "dask"), json.loads(done.stdout), strict=True):
         assert f"this needs {package}, which is not installed: pip install 'discbayes[" in said

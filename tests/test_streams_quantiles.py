@@ -11,8 +11,8 @@ from sklearn.metrics import mutual_info_score
 from discbayes.data import FrameEncoder, MDLPDiscretizer
 from discbayes.data.discretize import join_light
 from discbayes.data.histogram import Histogram, Labels
-from discbayes.streams import encode_source
 from discbayes.streams.quantiles import Distribution
+from encoding import encode_source
 
 
 def fed(column, y, weight, limit, block, n_classes):

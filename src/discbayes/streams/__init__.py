@@ -8,7 +8,7 @@ from discbayes.streams.again import KeyFile, Reading, Rest
 from discbayes.streams.labelled import Labelled, LabelledRows
 from discbayes.streams.limits import bytes_of
 from discbayes.streams.pace import Pace
-from discbayes.streams.passes import batches_of, csv_types, encode_rows, encode_source, open_rows
+from discbayes.streams.passes import batches_of, csv_types, encode_rows, open_rows
 from discbayes.streams.rows import located
 from discbayes.streams.sources import is_dask, is_source
 from discbayes.streams.spill import Spilled
@@ -27,7 +27,6 @@ __all__ = [
     "bytes_of",
     "csv_types",
     "encode_rows",
-    "encode_source",
     "is_dask",
     "is_source",
     "located",

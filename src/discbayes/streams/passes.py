@@ -28,9 +28,8 @@ from discbayes.streams.spread import SpreadRows, encode_spread
 from discbayes.streams.workspace import Workspace, megabytes
 
 
-def encode_source(
+def open_rows(
     source: Any,
-    encoder: FrameEncoder,
     target: Any = None,
     weight: Any = None,
     *,
@@ -38,17 +37,13 @@ def encode_source(
     max_distinct: int = DEFAULT_DISTINCT,
     folder: str | Path | None = None,
     csv: CsvFormat | None = None,
-    progress: Progress | None = None,
-) -> tuple[FrameEncoder, Spilled]:
-    """Learn the domain of a source, and write its codes to a temporary file.
+) -> Reading:
+    """The rows of a source, to go over as often as is needed.
 
     Parameters
     ----------
     source : path, list of paths, pyarrow dataset, iterator of frames, or Dask collection
-        The rows. An iterator is read once, and its rows are kept in the temporary folder for the second pass.
-    encoder : FrameEncoder
-        How columns become codes. It is fitted: afterwards it is as if it had seen the whole table, as long as no
-        numeric column has more than ``max_distinct`` values.
+        The rows. An iterator is read once, and its rows are kept in the temporary folder.
     target : str or array-like, optional
         The column of the class, or the class of each row. Not needed where an iterator gives pairs (X, y).
     weight : str or array-like, optional
@@ -63,34 +58,7 @@ def encode_source(
         Where the temporary folder is made; by default where the system has its own.
     csv : CsvFormat, optional
         What CSV files do not say of themselves.
-    progress : Progress, optional
-        Where the passes are announced, with rows per second.
-
-    Returns
-    -------
-    encoder : FrameEncoder
-        The encoder, ready to transform.
-    spilled : Spilled
-        The codes, classes and weights on disk. Close it when it is not needed any more.
     """
-    opened = open_rows(source, target, weight, memory=memory, max_distinct=max_distinct, folder=folder, csv=csv)
-    with opened as reading:
-        encoder, spilled = encode_rows(reading, encoder, folder, progress)
-    assert isinstance(spilled, Spilled)
-    return encoder, spilled
-
-
-def open_rows(
-    source: Any,
-    target: Any = None,
-    weight: Any = None,
-    *,
-    memory: int = DEFAULT_MEMORY,
-    max_distinct: int = DEFAULT_DISTINCT,
-    folder: str | Path | None = None,
-    csv: CsvFormat | None = None,
-) -> Reading:
-    """The rows of a source, to go over as often as is needed; the parameters are those of `encode_source`."""
     return Reading(reader_of(source, target, weight, csv, Limits(memory, max_distinct)), folder)
 
 
@@ -103,9 +71,34 @@ def encode_rows(
     ready: Callable[[], None] = lambda: None,
     engine: DaskEngine | None = None,
 ) -> tuple[FrameEncoder, Spilled | SpreadRows]:
-    """The same for rows that are open; ``keys`` are noted, and ``ready`` is called between the passes.
+    """Learn the domain of rows, and write their codes to a temporary file.
 
     Where there is an ``engine``, its workers read the rows if they can, and keep the codes. Without keys, that is.
+
+    Parameters
+    ----------
+    reading : ManyRows
+        The rows.
+    encoder : FrameEncoder
+        How columns become codes. It is fitted: afterwards it is as if it had seen the whole table, as long as no
+        numeric column has more than ``max_distinct`` values.
+    folder : path, optional
+        Where the temporary folder is made; by default where the system has its own.
+    progress : Progress, optional
+        Where the passes are announced, with rows per second.
+    keys : KeyFile, optional
+        Where the keys of the rows are noted.
+    ready : callable
+        Called between the passes.
+    engine : DaskEngine, optional
+        The cluster.
+
+    Returns
+    -------
+    encoder : FrameEncoder
+        The encoder, ready to transform.
+    rows : Spilled or SpreadRows
+        The codes, classes and weights. Close it when it is not needed any more.
     """
     discretizer = _own_discretizer(encoder)
     said = progress or Progress()
