@@ -9,7 +9,8 @@ import pandas as pd
 import pytest
 from sklearn.base import clone
 
-from discbayes import KDB, BayesNetClassifier, load_dataset, passes
+from discbayes import KDB, BayesNetClassifier, load_dataset
+from discbayes.classifier import passes
 from discbayes.data import dealing
 from discbayes.data.distinct import RowKeys, table_keys
 from discbayes.data.reading import read_table

@@ -15,7 +15,7 @@ from sklearn.base import clone
 
 import discbayes
 from discbayes import BayesNetClassifier
-from discbayes import passes as classifier_passes
+from discbayes.classifier import passes as classifier_passes
 from discbayes.engine import Context, DaskEngine, clusters
 from discbayes.io import ModelFileError
 from discbayes.io.document import open_document, seal

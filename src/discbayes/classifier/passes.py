@@ -13,7 +13,7 @@ from sklearn.base import BaseEstimator
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from discbayes.bayesnet import BayesNet
-from discbayes.calibrating import Calibrate, not_at_all, said_by
+from discbayes.classifier.calibrating import Calibrate, not_at_all, said_by
 from discbayes.data import Domain, Encoded, FrameEncoder
 from discbayes.data.blocks import Blocks, RowsInMemory
 from discbayes.data.columns import Table

@@ -17,8 +17,11 @@ from discbayes import inference
 from discbayes._leaves import leaf
 from discbayes.bayesnet import BayesNet
 from discbayes.beliefs import Beliefs, log_prior_of
-from discbayes.calibrating import Calibrating
 from discbayes.calibration import AUTO, Calibration
+from discbayes.classifier.calibrating import Calibrating
+from discbayes.classifier.incremental import Incremental
+from discbayes.classifier.learners import learner_of
+from discbayes.classifier.passes import Passes, over_batches
 from discbayes.costs import cheapest, cost_matrix
 from discbayes.counts import Counts, Tallies, count
 from discbayes.data import Domain, Encoded, FrameEncoder
@@ -26,11 +29,8 @@ from discbayes.data.blocks import Blocks
 from discbayes.data.reading import read_table
 from discbayes.engine import Context, DaskEngine, Progress, worker_count
 from discbayes.explanations.mixin import Explaining
-from discbayes.incremental import Incremental
-from discbayes.learners import learner_of
 from discbayes.network import Structure, Tables
 from discbayes.parameters import HYBRID, PARAMETERS
-from discbayes.passes import Passes, over_batches
 from discbayes.search import STRUCTURES
 from discbayes.search.base import Search
 from discbayes.streams import is_source
