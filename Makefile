@@ -3,11 +3,13 @@ PYTHON ?= python3
 VENV ?= .venv
 BIN := $(VENV)/bin
 RUN := $(BIN)/python
-TESTS ?=
+ROOM ?=
+TESTS ?= $(foreach room,$(ROOM),$(wildcard tests/$(room) src/discbayes/$(room) src/discbayes/$(room).py))
+SINCE ?= HEAD
 EXPERIMENTS ?= all
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test test-uncompiled lint docs docs-links bench papers clean
+.PHONY: help demo test test-changed test-uncompiled lint docs docs-links bench papers clean
 
 help: ## list the targets
 	@grep -E '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | awk -F ':.*## ' '{printf "  make %-16s %s\n", $$1, $$2}'
@@ -37,8 +39,11 @@ demo: $(VENV)/.demo ## create the environment, install, and compare methods on e
 	$(BIN)/discbayes compare breast-cancer --missing 10,30,50,70 --folder demo --fresh
 	$(RUN) examples/demo.py
 
-test: $(VENV)/.test ## install what the tests need and run them all
+test: $(VENV)/.test ## install what the tests need and run them all (ROOM="scores search": those of some rooms)
 	$(RUN) -m pytest -n 2 $(TESTS)
+
+test-changed: $(VENV)/.test ## run the tests of the rooms that differ from the last commit (SINCE=main: from another one)
+	tests="$$($(RUN) tests/changed.py $(SINCE))" && if [ -n "$$tests" ]; then $(RUN) -m pytest $$tests; else echo "no change with tests"; fi
 
 test-uncompiled: $(VENV)/.test ## run the tests near the kernels once more with the compiler off, which checks indices
 	NUMBA_DISABLE_JIT=1 $(RUN) -m pytest -n 2 -p no:cacheprovider $(TESTS)

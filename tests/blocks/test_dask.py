@@ -1,0 +1,123 @@
+"""A real cluster of two processes gives the same models as threads do, also when one of them is killed."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+import warnings
+
+import numpy as np
+import pytest
+from test_blocks import COUNTING, FITS, GREEDY, N_ROWS, assert_same_model, chain_of, climb, fit, learn
+
+import block_rows
+from block_rows import far, in_file, make_rows
+from discbayes.counts import count
+from discbayes.data.blocks import Blocks, RowsInMemory
+from discbayes.engine import Context, DaskEngine
+from discbayes.parameters import WeightedCCBN
+from discbayes.search import SuperParent
+from workers import kill_a_worker, wait_for_workers
+
+dask = pytest.importorskip("dask")
+distributed = pytest.importorskip("distributed")
+cloudpickle = pytest.importorskip("cloudpickle")
+
+pytestmark = pytest.mark.filterwarnings("ignore")  # of a cluster that comes and goes
+cloudpickle.register_pickle_by_value(block_rows)  # the workers do not have the tests
+
+
+@pytest.fixture(scope="module")
+def rows():
+    return make_rows(N_ROWS, gaps=0.001, weighted=True)
+
+
+@pytest.fixture(scope="module")
+def on_disk(rows, tmp_path_factory):
+    return in_file(rows, tmp_path_factory.mktemp("codes"), 1 << 16)
+
+
+@pytest.mark.parametrize("name", COUNTING)
+def test_counting_learners_give_the_same_model(name, client, rows, on_disk):
+    expected = learn(rows, *COUNTING[name])
+    for n_shards in (1, 2, 7) if name == "kdb" else (7,):
+        assert_same_model(expected, learn(Blocks(on_disk, DaskEngine(client, n_shards)), *COUNTING[name]))
+
+
+@pytest.mark.parametrize("name", FITS)
+def test_fits_give_the_same_model(name, client, rows, on_disk):
+    expected, trace = fit(rows, FITS[name])
+    for n_shards, memory in ((1, None), (2, None), (7, 1 << 20)) if name == "ccbn-w" else ((2, None),):
+        found, steps = fit(Blocks(on_disk, DaskEngine(client, n_shards), memory), FITS[name])
+        assert steps == trace
+        assert_same_model(expected, found)
+
+
+def test_greedy_edges_ask_all_blocks_in_each_step(client, tmp_path):
+    data = make_rows(3000, 6, 3, seed=3)
+    there = Blocks(in_file(data, tmp_path, 500), DaskEngine(client))
+    for search in (GREEDY["cr"], GREEDY["mm"]):
+        assert climb(there, search)[0] == climb(data, search)[0]
+
+
+@pytest.mark.parametrize("search", [SuperParent("cr"), SuperParent("cl", 3, k=2, random_state=1)], ids=str)
+def test_super_parents_ask_all_blocks_in_each_round(search, client, tmp_path):
+    data = make_rows(2000, 6, 3, seed=3, gaps=0.002, weighted=True)
+    expected, trace = climb(far(data, 300), search)
+    assert expected.n_edges
+    assert climb(data, search)[0] == expected
+    for source, n_shards in [(in_file(data, tmp_path, 300), 7), (RowsInMemory(data, size=300), 2)]:
+        found, steps = climb(Blocks(source, DaskEngine(client, n_shards)), search)
+        assert found == expected
+        assert [step["score"] for step in steps] == [step["score"] for step in trace]
+
+
+def test_rows_in_memory_are_sent_in_parts(client, rows):
+    blocks = Blocks(RowsInMemory(rows), DaskEngine(client))
+    assert_same_model(learn(rows, *COUNTING["kdb"]), learn(blocks, *COUNTING["kdb"]))
+    weighted, by_class = make_rows(N_ROWS), np.array([0.5, 1.0, 3.0])
+    here = learn(Blocks(RowsInMemory(weighted)).with_class_weights(by_class), *COUNTING["tan-fcll"])
+    there = Blocks(RowsInMemory(weighted), DaskEngine(client)).with_class_weights(by_class)
+    assert_same_model(here, learn(there, *COUNTING["tan-fcll"]))
+
+
+def test_a_block_that_cannot_be_read_is_named(client, tmp_path):
+    source = in_file(make_rows(900), tmp_path / "codes", 300)
+    (tmp_path / "codes" / "1.npz").unlink()
+    with pytest.raises(OSError, match=r"block 1 of .*codes cannot be read: .*1\.npz"):
+        count(Blocks(source, DaskEngine(client)))
+
+
+def test_a_worker_that_dies_in_the_middle_of_a_fit_is_made_up_for(client, rows, on_disk):
+    learner = WeightedCCBN(max_iter=25, tol=0)
+    expected, trace = fit(rows, learner)
+    killed = []
+
+    class Killing(Context):
+        def record(self, **step):
+            super().record(**step)
+            if len(self.history) == 5:
+                killed.append(kill_a_worker(client))
+
+    context, blocks = Killing(), Blocks(on_disk, DaskEngine(client, 4))
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        found = learner.learn(blocks, count(blocks), chain_of(rows), context)
+    assert len(killed) == 1
+    assert [step["score"] for step in context.history] == trace
+    assert len(trace) == 25
+    assert_same_model(expected, found)
+    wait_for_workers(client, killed[0])
+
+
+def test_shards_must_be_some(client):
+    with pytest.raises(ValueError, match="n_shards=0"):
+        DaskEngine(client, 0)
+
+
+def test_importing_discbayes_imports_no_cluster():
+    names = "'dask', 'distributed', 'pyarrow'"
+    code = (
+        f"import sys; sys.modules['pandas'] = None; import discbayes; print([m for m in ({names}) if m in sys.modules])"
+    )
+    assert subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout == "[]\n"

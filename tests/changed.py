@@ -1,0 +1,55 @@
+"""Print the tests of the rooms that a change touches: what is not committed, or all since a commit that is named.
+
+``make test-changed`` runs what this prints. A room without a folder of tests of its own is tested by the rooms in
+``TESTED_BY``; a change of what all tests share prints nothing but ``tests``, which is all of them.
+"""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from collections.abc import Iterable
+from pathlib import Path
+
+ROOT = Path(__file__).parents[1]
+TESTED_BY = {
+    "beliefs": ("explanations", "classifier"),
+    "costs": ("calibration",),
+    "kernels": ("counts", "data", "inference", "network", "objectives", "parameters", "scores", "search"),
+    "paths": ("recipes",),
+    "placement": ("report", "plot"),
+    "streams": ("streams", "classifier"),
+    "traces": ("report", "plot"),
+}
+
+
+def changed_files(since: str) -> list[str]:
+    """Paths, from the root of the project, that differ from a commit or are new."""
+    git = ["git", "-C", str(ROOT)]
+    told = [
+        subprocess.run([*git, *command], capture_output=True, text=True, check=True).stdout
+        for command in (["diff", "--name-only", since], ["ls-files", "--others", "--exclude-standard"])
+    ]
+    return "".join(told).splitlines()
+
+
+def tests_of(files: Iterable[str]) -> list[str]:
+    """Folders of tests, and the code whose examples are tests, for changed files."""
+    found: set[str] = set()
+    for file in files:
+        match Path(file).parts:
+            case ["tests", "support" | "conftest.py", *_] | ["pyproject.toml"]:
+                return ["tests"]
+            case ["tests", room, *_] if (ROOT / "tests" / room).is_dir():
+                found.add(f"tests/{room}")
+            case ["src", "discbayes", name, *_]:
+                room = name.removesuffix(".py")
+                found |= {f"tests/{known}" for known in TESTED_BY.get(room, (room,))}
+                found.add(f"src/discbayes/{name}")
+            case ["docs" | "examples" | "benchmarks" | "README.md" | "CONTRIBUTING.md", *_]:
+                found.add("tests/project")
+    return sorted(path for path in found if (ROOT / path).exists())
+
+
+if __name__ == "__main__":
+    print(*tests_of(changed_files(sys.argv[1] if len(sys.argv) > 1 else "HEAD")))

@@ -1,0 +1,152 @@
+"""The examples of the pages in docs/: every one is run, and says what the page says.
+
+- ``python`` fences with ``>>>`` are doctests; those without are run as they stand. ``py`` fences are shown only.
+- ``$ discbayes`` in ``console`` fences is run in the same folder; below stands its output, with ``> `` what is typed.
+
+All fences of a page share one namespace and one temporary folder, from top to bottom.
+"""
+
+from __future__ import annotations
+
+import doctest
+import io
+import re
+import shlex
+import sys
+import warnings
+from pathlib import Path
+
+import pytest
+
+from discbayes.cli import main
+
+DOCS = Path(__file__).parents[2] / "docs"
+GENERATED = {"_build", "gallery", "results", "generated"}
+OPTIONS = doctest.ELLIPSIS | doctest.NORMALIZE_WHITESPACE
+FENCE = re.compile(r"^(?P<indent> *)```(?P<language>python|console)\n(?P<text>.*?)^(?P=indent)```$", re.M | re.S)
+COMMAND = re.compile(r"^\$ discbayes (.*)\n((?:(?!\$ ).*\n)*)", re.M)
+FROM_FILES = ('load_dataset("diabetes")',)
+
+pytestmark = pytest.mark.filterwarnings("default")
+
+
+def pages() -> list[Path]:
+    """The pages with something to run."""
+    found = [page for page in sorted(DOCS.rglob("*.md")) if not GENERATED & set(page.relative_to(DOCS).parts)]
+    return [page for page in found if FENCE.search(page.read_text(encoding="utf-8"))]
+
+
+def fences(page: Path) -> list[tuple[int, str, str]]:
+    """Line, language and text of each fence."""
+    text = page.read_text(encoding="utf-8")
+    return [
+        (text.count("\n", 0, match.start("text")), match["language"], match["text"]) for match in FENCE.finditer(text)
+    ]
+
+
+def check_commands(text: str, line: int) -> None:
+    """Run the commands of a fence; output is compared where the page shows some."""
+    for command, shown in COMMAND.findall(text):
+        typed = "\n".join(answer.removeprefix("> ") for answer in shown.splitlines() if answer.startswith("> "))
+        code, output, errors = run(shlex.split(command, comments=True), typed)
+        assert code in (0, None), f"line {line}: discbayes {command}\n{errors}"
+        expected = "".join(row for row in shown.splitlines(keepends=True) if not row.startswith("> "))
+        if typed:
+            output = errors  # a dialogue has all of it there, in order
+        if expected.strip() and not doctest.OutputChecker().check_output(expected, output, OPTIONS):
+            raise AssertionError(f"line {line}: discbayes {command}\nexpected:\n{expected}\ngot:\n{output}\n{errors}")
+
+
+def run(arguments: list[str], typed: str) -> tuple[int | None, str, str]:
+    """Exit code, standard output, and both streams together."""
+    output, both = io.StringIO(), io.StringIO()
+    streams, sys.stdin = (sys.stdout, sys.stderr, sys.stdin), io.StringIO(typed)
+    sys.stdout, sys.stderr = Twice(output, both), both
+    try:
+        return main(arguments), output.getvalue(), both.getvalue()
+    finally:
+        sys.stdout, sys.stderr, sys.stdin = streams
+
+
+class Twice(io.StringIO):
+    """Writes to two streams."""
+
+    def __init__(self, *streams: io.StringIO):
+        super().__init__()
+        self.streams = streams
+
+    def write(self, text: str) -> int:
+        for stream in self.streams:
+            stream.write(text)
+        return len(text)
+
+
+def check_python(page: Path, text: str, line: int, names: dict) -> None:
+    """Run a fence of Python in the namespace of its page."""
+    if ">>> " not in text:
+        exec(compile("\n" * line + text, str(page), "exec"), names)
+        return
+    test = doctest.DocTestParser().get_doctest(text, names, page.name, str(page), line)
+    report: list[str] = []
+    outcome = doctest.DocTestRunner(optionflags=OPTIONS).run(test, out=report.append, clear_globs=False)
+    names.update(test.globs)
+    assert not outcome.failed, "".join(report)
+
+
+@pytest.mark.parametrize("page", pages(), ids=lambda page: str(page.relative_to(DOCS)))
+def test_page(page, request, monkeypatch, tmp_path):
+    if any(name in page.read_text(encoding="utf-8") for name in FROM_FILES):
+        request.getfixturevalue("data_folder")
+    plotting = pytest.importorskip("matplotlib.pyplot")
+    plotting.switch_backend("Agg")
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("COLUMNS", "120")
+    names: dict = {"__name__": "__main__"}
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        for line, language, text in fences(page):
+            if language == "console":
+                check_commands(text, line)
+            else:
+                check_python(page, text, line, names)
+    plotting.close("all")
+
+
+def test_every_page_of_the_guide_has_examples():
+    missing = {page.name for page in (DOCS / "guide").glob("*.md")} - {page.name for page in pages()} - {"index.md"}
+    assert not missing
+
+
+def test_a_wrong_output_is_noticed():
+    with pytest.raises(AssertionError, match="line 7"):
+        check_commands("$ discbayes recipes NB-ML\nnothing of the kind\n", 7)
+    with pytest.raises(AssertionError, match="Expected"):
+        check_python(Path("page.md"), ">>> 1 + 1\n3\n", 1, {})
+
+
+def test_performance_has_the_stored_figures(monkeypatch):
+    monkeypatch.syspath_prepend(str(DOCS))
+    import make_performance
+
+    text = make_performance.PAGE.read_text(encoding="utf-8")
+    assert make_performance.page(text) == text, "run docs/make_performance.py"
+    assert text.count("times as fast") == len(make_performance.HEADS)
+
+
+def test_chart_is_the_one_that_the_script_draws(monkeypatch, tmp_path):
+    monkeypatch.syspath_prepend(str(DOCS))
+    import make_chart
+
+    drawn = make_chart.FILE.read_text(encoding="utf-8")
+    monkeypatch.setattr(make_chart, "FILE", tmp_path / "chart.svg")
+    make_chart.main()
+    assert (tmp_path / "chart.svg").read_text(encoding="utf-8") == drawn, "run docs/make_chart.py"
+
+
+def test_broken_links_are_found(tmp_path, monkeypatch):
+    monkeypatch.syspath_prepend(str(DOCS))
+    from check_links import broken_links
+
+    (tmp_path / "a.html").write_text('<a href="b.html#here">b</a> <a href="b.html#gone">b</a> <img src="no.png">')
+    (tmp_path / "b.html").write_text('<p id="here"><a href="https://example.org/x">far</a> <a href="a.html">a</a></p>')
+    assert broken_links(tmp_path) == ["a.html: b.html#gone", "a.html: no.png"]
