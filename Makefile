@@ -9,7 +9,7 @@ SINCE ?= HEAD
 EXPERIMENTS ?= all
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test test-changed test-uncompiled lint docs docs-links bench papers clean
+.PHONY: help demo test test-changed test-uncompiled faults lint docs docs-links bench papers clean
 
 help: ## list the targets
 	@grep -E '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | awk -F ':.*## ' '{printf "  make %-16s %s\n", $$1, $$2}'
@@ -47,6 +47,9 @@ test-changed: $(VENV)/.test ## run the tests of the rooms that differ from the l
 
 test-uncompiled: $(VENV)/.test ## run the tests near the kernels once more with the compiler off, which checks indices
 	NUMBA_DISABLE_JIT=1 $(RUN) -m pytest -n 2 -p no:cacheprovider $(TESTS)
+
+faults: $(VENV)/.test ## kills, full disks, signals and short memory, ten times as often as in the tests
+	FAULTS=10 $(RUN) -m pytest -p no:cacheprovider tests/faults
 
 lint: $(VENV)/.test ## formatting, lint, types, layers
 	$(BIN)/ruff format --check .

@@ -386,7 +386,7 @@ def test_errors_of_saving_name_the_path_and_the_reason(fitted, tmp_path, monkeyp
     with pytest.raises(PermissionError, match="does not permit it") as caught:
         fitted.save(tmp_path / "model.json")
     assert caught.value.filename == str(tmp_path / "model.json")
-    assert ".tmp" not in str(caught.value)
+    assert ".draft" not in str(caught.value)
 
 
 def test_links_and_modes_are_kept(fitted, tmp_path):

@@ -10,7 +10,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
-_FULL = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)
+from discbayes._files import FULL
 
 
 class DiskFullError(OSError):
@@ -58,7 +58,7 @@ class Workspace:
         except DiskFullError:
             raise  # of something else, which was written meanwhile
         except OSError as error:
-            if error.errno not in _FULL:
+            if error.errno not in FULL:
                 raise
             free = shutil.disk_usage(self.path).free
             raise DiskFullError(error.errno, _full_message(self.path.parent, size, what, free)) from error
