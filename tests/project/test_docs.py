@@ -124,13 +124,15 @@ def test_a_wrong_output_is_noticed():
         check_python(Path("page.md"), ">>> 1 + 1\n3\n", 1, {})
 
 
-def test_performance_has_the_stored_figures(monkeypatch):
+def test_tables_have_the_stored_figures(monkeypatch):
     monkeypatch.syspath_prepend(str(DOCS))
-    import make_performance
+    import make_tables
 
-    text = make_performance.PAGE.read_text(encoding="utf-8")
-    assert make_performance.page(text) == text, "run docs/make_performance.py"
-    assert text.count("times as fast") == len(make_performance.HEADS)
+    texts = [page.read_text(encoding="utf-8") for page in make_tables.PAGES]
+    for page, text in zip(make_tables.PAGES, texts, strict=True):
+        assert make_tables.fill(text) == text, f"{page.name}: run docs/make_tables.py"
+    for name in make_tables.TABLES:
+        assert any(f"<!-- {name} -->\n\n|" in text for text in texts), name
 
 
 def test_chart_is_the_one_that_the_script_draws(monkeypatch, tmp_path):

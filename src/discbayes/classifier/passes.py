@@ -17,6 +17,7 @@ from discbayes.classifier.calibrating import Calibrate, not_at_all, said_by
 from discbayes.data import Domain, Encoded, FrameEncoder
 from discbayes.data.blocks import Blocks, RowsInMemory
 from discbayes.data.columns import Table
+from discbayes.data.mappings import mappings_of, read_mappings
 from discbayes.data.reading import read_table
 from discbayes.engine import Context, DaskEngine, active_client, is_client, reached
 from discbayes.streams import (
@@ -200,6 +201,9 @@ class Passes:
         """A table with the columns of the fit."""
         if isinstance(X, Table):
             return X  # read from a file, by the names of the columns
+        if (rows := mappings_of(X)) is not None:
+            check_is_fitted(self)
+            return read_mappings(rows, self.network_.domain.names)
         table = read_table(X)
         try:
             validate_data(self, X, skip_check_array=True, reset=False)

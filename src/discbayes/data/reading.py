@@ -6,6 +6,7 @@ import datetime
 import numbers
 import sys
 from collections import Counter
+from collections.abc import Mapping
 from decimal import Decimal
 from typing import Any, NoReturn
 
@@ -171,6 +172,8 @@ def _as_array(X: Any) -> np.ndarray:
     array = _to_numpy(X)
     if array.dtype.kind in "US" and not hasattr(X, "__array__"):
         array = np.array(X, dtype=object)  # numpy has turned the numbers among the strings into strings
+    if array.ndim < 2 and (isinstance(X, Mapping) or (array.size and isinstance(array.flat[0], Mapping))):
+        raise ValueError("X holds mappings of names to values, which do not say what all columns are: pass a frame")
     if array.ndim == 1:
         raise ValueError(
             "Expected 2D array, got 1D array instead. Reshape your data either using array.reshape(-1, 1) if "

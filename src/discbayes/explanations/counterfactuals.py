@@ -23,8 +23,8 @@ from discbayes.data import Variable
 from discbayes.data.columns import Table
 from discbayes.data.domain import cut_texts
 from discbayes.data.frames import make_frame
+from discbayes.data.mappings import positions
 from discbayes.explanations.changes import Changes
-from discbayes.explanations.rows import positions
 from discbayes.explanations.wording import class_position, probability_in_words
 from discbayes.inference import log_joint_and_error
 

@@ -26,7 +26,7 @@ from discbayes.beliefs import Beliefs
 from discbayes.costs import cost_matrix
 from discbayes.data import Variable
 from discbayes.data.frames import free_name, make_frame
-from discbayes.explanations.rows import positions
+from discbayes.data.mappings import positions
 from discbayes.explanations.wording import check_most, probability_in_words
 
 _NOTHING = 1e-13  # a gain below it is rounding

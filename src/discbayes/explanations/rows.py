@@ -7,8 +7,8 @@ from typing import Any
 
 import numpy as np
 
-from discbayes._text import nearest_first
-from discbayes.data.columns import Table, default_names, find_column
+from discbayes.data.columns import Table
+from discbayes.data.mappings import read_mappings
 from discbayes.data.reading import read_table
 
 _NESTED = (list, tuple, np.ndarray, Mapping)
@@ -23,7 +23,7 @@ def one_row(x: Any, names: list[str]) -> Table:
     array([ True, False])
     """
     if isinstance(x, Mapping) or (hasattr(x, "items") and getattr(x, "ndim", 0) == 1):
-        return read_table(_ordered(dict(x.items()), names))
+        return read_mappings([dict(x.items())], names)
     if isinstance(x, (list, tuple)) and x and not any(isinstance(cell, _NESTED) for cell in x):
         x = _as_row(x)
     elif getattr(x, "ndim", 0) == 1:
@@ -42,28 +42,3 @@ def _as_row(cells: Iterable[Any]) -> np.ndarray:
     row = np.empty((1, len(cells)), dtype=object)
     row[0, :] = cells
     return row
-
-
-def _ordered(values: dict[Any, Any], names: list[str]) -> np.ndarray:
-    """The values in the order of the columns, None for those that are left out."""
-    places = positions(values, names, "x has a value for")
-    row: list[Any] = [None] * len(names)
-    for place, value in zip(places, values.values(), strict=True):
-        row[place] = value
-    return _as_row(row)
-
-
-def positions(columns: Iterable[Any], names: list[str], what: str) -> list[int]:
-    """The positions of columns that are given by name (or by position, where the names are x0, x1, …), each once."""
-    numbered = names == default_names(len(names))
-    found: list[int] = []
-    for column in columns:
-        known = numbered or str(column) in names
-        place = find_column(column, names) if known else None
-        if place is None:
-            nearest = ", ".join(map(repr, nearest_first(str(column), names)[:3]))
-            raise ValueError(f"{what} {column!r}, which is no column; the nearest are {nearest}")
-        if place in found:
-            raise ValueError(f"{what} {names[place]!r} twice")
-        found.append(place)
-    return found

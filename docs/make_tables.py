@@ -1,0 +1,250 @@
+"""Write the tables of the README and of pages about results, from stored measurements and the pages of the papers.
+
+python docs/make_tables.py
+
+A page has a comment where a table begins, with its name, and one where it ends.
+"""
+
+from __future__ import annotations
+
+import csv
+import re
+from collections.abc import Sequence
+from functools import cache, partial
+from pathlib import Path
+
+HERE = Path(__file__).parent
+RESULTS = HERE.parent / "benchmarks" / "results"
+PAGES = (HERE.parent / "README.md", HERE / "performance.md", HERE / "guide" / "choosing.md")
+HEADS = {
+    "nb": ("scikit-learn's CategoricalNB", ", vs CategoricalNB"),
+    "tan": ("pyAgrum's BNClassifier", ", vs pyAgrum"),
+    "parameters": ("scikit-learn's LogisticRegression", ", to the loss of LogisticRegression"),
+    "search": ("bnclassify's tan_hc", ", vs bnclassify tan_hc"),
+}
+
+
+def table(case: str) -> str:
+    """The lines of a case that have a peer, as a table of Markdown."""
+    peer, ending = HEADS[case]
+    lines = [f"| | discbayes, s | {peer}, s | times as fast |", "|:--|--:|--:|--:|"]
+    for row in read(case):
+        if row["what"].endswith(ending):
+            what = row["what"].removesuffix(ending).replace(" x ", " × ")
+            lines.append(f"| {what} | {short(row['ours'])} | {short(row['peer'])} | {float(row['ratio']):.0f} |")
+    return "\n".join(lines)
+
+
+def alone(case: str, *wanted: str) -> str:
+    """Lines of a case that have no peer."""
+    lines = ["| | |", "|:--|--:|"]
+    rows = {row["what"]: row for row in read(case)}
+    for what in wanted:
+        unit = rows[what]["unit"]
+        lines.append(f"| {what.replace(' x ', ' × ')} | {short(rows[what]['ours'])} {unit} |")
+    return "\n".join(lines)
+
+
+def read(case: str) -> list[dict[str, str]]:
+    """The stored lines of a case."""
+    with (RESULTS / f"{case}.csv").open(encoding="utf-8", newline="") as file:
+        return list(csv.DictReader(file))
+
+
+def short(number: str) -> str:
+    """Two digits that count."""
+    value = float(number)
+    return f"{value:.2g}" if value < 100 else f"{value:.0f}"
+
+
+def fill(text: str) -> str:
+    """A page with the tables of now."""
+    for name in re.findall(r"<!-- ([a-z-]+) -->", text):
+        if name != "end":
+            pattern = rf"(<!-- {name} -->\n).*?(<!-- end -->)"
+            lines = TABLES[name]()
+            text = re.sub(pattern, lambda found, lines=lines: f"{found[1]}\n{lines}\n\n{found[2]}", text, flags=re.S)
+    return text
+
+
+def gaps() -> str:
+    """What summing out costs."""
+    lines = ["| | complete, s | 30 % missing, s | times as long |", "|:--|--:|--:|--:|"]
+    for row in read("gaps"):
+        what, begin = row["what"].replace(" x ", " × "), "predict_proba, 30 % missing vs complete, "
+        if what.startswith(begin):
+            cells = (what.removeprefix(begin), short(row["peer"]), short(row["ours"]), f"{float(row['ratio']):.1f}")
+            lines.append(f"| {' | '.join(cells)} |")
+    return "\n".join(lines)
+
+
+# ---- tables of the pages of results
+
+
+@cache
+def made(page: str, title: str) -> dict[str, dict[str, str]]:
+    """A table of a page of results: its rows by their first cell, cells by the heads of their columns."""
+    text = (HERE / "results" / f"{page}.md").read_text(encoding="utf-8")
+    lines = text[text.index(f"**{title}") :].split("\n\n")[1].splitlines()
+    cells = [[cell.strip() for cell in line.strip("|").split("|")] for line in lines]
+    heads = list(cells[0])
+    for at, head in enumerate(heads):  # ranks stand beside what they rank
+        heads[at] = f"{heads[at - 1]}, rank" if head == "rank" else head
+    return {row[0]: dict(zip(heads, row, strict=True)) for row in cells[2:]}
+
+
+def n_sets(page: str = "peers") -> int:
+    """Over how many data sets the means of a page go."""
+    text = (HERE / "results" / f"{page}.md").read_text(encoding="utf-8")
+    return int(re.search(r"Means over (\d+) data sets", text)[1])
+
+
+COLUMNS = (
+    "accuracy", "log loss", "log loss, rank", "accuracy, 30 % missing", "log loss, 30 % missing",
+)  # fmt: skip
+SHOWN = {
+    "**`BayesNetClassifier()`**": "TAN-E-G+T", "RBF SVM": "RBF SVM *", "HistGradientBoosting": "HistGradientBoosting",
+    "logistic regression": "logistic regression", "k-NN": "k-NN *", "decision tree": "decision tree",
+    "CategoricalNB": "CategoricalNB",
+}  # fmt: skip
+
+
+def marked(rows: dict[str, dict[str, str]], columns: Sequence[str]) -> dict[str, list[str]]:
+    """The cells of some columns, with the best of each in bold."""
+    best = {
+        column: (max if column.startswith("accuracy") else min)(float(row[column]) for row in rows.values())
+        for column in columns
+    }
+    return {
+        name: [f"**{row[column]}**" if float(row[column]) == best[column] else row[column] for column in columns]
+        for name, row in rows.items()
+    }
+
+
+def peers() -> str:
+    """The default beside what one would pick instead."""
+    found = made("peers", "Ours and others")
+    lines = [
+        "| | accuracy, % | log loss | rank in log loss | accuracy, 30 % missing | log loss, 30 % missing |",
+        "|:--|--:|--:|--:|--:|--:|",
+    ]
+    for name, cells in marked({name: found[method] for name, method in SHOWN.items()}, COLUMNS).items():
+        lines.append(f"| {name} | {' | '.join(cells)} |")
+    return "\n".join([*lines, "", f"Means over {n_sets()} data sets, five folds each; ranks among 13 methods."])
+
+
+CHOICES = {
+    "TAN-E-G+T, the default": "TAN-E-G+T", "NB-D-R": "NB-D-R", "TAN-D-R": "TAN-D-R", "TAN-CR-E-G": "TAN-CR-E-G",
+    "TAN-LAPLACE+T": "TAN-LAPLACE+T", "TAN-MAP": "TAN-MAP", "NB-MAP": "NB-MAP",
+}  # fmt: skip
+
+
+def choices() -> str:
+    """Some of our recipes, and the strongest of the others."""
+    ours, others = made("default", "Recipes by their mean rank"), made("peers", "Ours and others")
+    rows = {name: ours[method] for name, method in CHOICES.items()}
+    rows |= {name: others[SHOWN[name]] for name in ("RBF SVM", "HistGradientBoosting", "logistic regression")}
+    columns = ("accuracy", "log loss", "accuracy, 30 % missing", "log loss, 30 % missing")
+    lines = [
+        "| | accuracy, % | log loss | accuracy, missing | log loss, missing | time to fit |",
+        "|:--|--:|--:|--:|--:|--:|",
+    ]
+    for name, cells in marked(rows, columns).items():
+        time = "100" if name == "HistGradientBoosting" else rows[name].get("time, %", "")
+        lines.append(f"| {name} | {' | '.join(cells)} | {time} |")
+    return "\n".join(lines)
+
+
+P10 = "[Pernkopf & Bilmes 2010](docs/results/p10-table7.md)"
+P12 = "[Pernkopf & Wohlmayr 2012](docs/results/p12-table2.md)"
+C11 = "[Carvalho et al. 2011](docs/results/c11-table3.md)"
+Z17 = "[Zaidi et al. 2017](docs/results/z17-table4.md)"
+P13 = "[Peharz et al. 2013](docs/results/p13-table1.md)"
+IN_P10 = {
+    "TAN by mutual information, frequencies": ("TAN-CMI", "ML"),
+    "TAN by classification rate, frequencies": ("TAN-CR", "ML"),
+    "TAN by classification rate, conditional likelihood": ("TAN-CR", "CL"),
+    "TAN along one order, by classification rate, conditional likelihood": ("TAN-OMI-CR", "CL"),
+    "SuperParent, conditional likelihood": ("TAN-SuperParent", "CL"),
+    "2-tree by classification rate, conditional likelihood": ("2-tree-CR", "CL"),
+}
+
+
+def papers() -> str:
+    """Methods by paper: the recipe, what was measured, ours and the published figure."""
+    rows = []
+    averages = made("p10-table7", "Average accuracy")
+    for method, (structure, parameters) in IN_P10.items():
+        found = both(averages[structure][parameters])
+        rows.append((method, P10, f"{structure}-{parameters}", "accuracy, 25 sets", *found))
+    margins = made("p12-table2", "Accuracy in per cent with MM")
+    for method, tag in {
+        "TAN by margin, greedy; margin": "TAN-HC-MM",
+        "TAN by margin, annealed; margin": "TAN-SA-MM",
+    }.items():
+        for data in ("mnist14", "spambase"):
+            rows.append((method, P12, f"{tag}-MM", f"accuracy, {data}", *both(margins[tag][data])))
+    tests = made("c11-table3", "Signed-rank tests over 25 sets, cut points of all rows")
+    for tag in ("TAN-fCLL-OFE", "TAN-aCLL-OFE"):
+        found = both(tests[f"{tag} – TAN-LL-OFE"]["Z"])
+        rows.append((f"TAN by {tag[4:8]}, frequencies", C11, tag, "Z against TAN by likelihood, 25 sets", *found))
+    wins = wins_of_weights()
+    for name, tag in {"NB": "NB-W", "TAN": "TAN-W"}.items():
+        rows.append(
+            (f"{name} with weights (CCBN)", Z17, tag, "wins/draws/losses against frequencies, big sets", *wins[name])
+        )
+    ours, published = mean_of_margins()
+    rows.append(("TAN, ML-BN-SVM", P13, "TAN-MLBNSVM", "accuracy, 26 sets", ours, published))
+    lines = ["| method | paper | recipe | measured | ours | published |", "|:--|:--|:--|:--|--:|--:|"]
+    return "\n".join([*lines, *(f"| {a} | {b} | `{c}` | {d} | {e} | {f} |" for a, b, c, d, e, f in rows)])
+
+
+def both(cell: str) -> tuple[str, str]:
+    """Ours and the published figure of a cell such as ``84.50 (84.82) ▼``."""
+    ours, published = re.match(r"(\S+) \(([^)]+)\)", cell).groups()
+    return ours.replace("-", "−"), published.replace("-", "−")
+
+
+def wins_of_weights() -> dict[str, tuple[str, str]]:
+    """The row of the 0-1 loss on the big sets, ours and that of Z17, for each structure."""
+    text = (HERE / "results" / "z17-table4.md").read_text(encoding="utf-8")
+    cells = [cell.strip().split()[0] for cell in re.search(r"^\| big \| 0-1 loss \|(.*)\|$", text, re.M)[1].split("|")]
+    return {"NB": (cells[0], cells[2]), "TAN": (cells[4], cells[6])}
+
+
+def mean_of_margins() -> tuple[str, str]:
+    """Mean accuracies of ML-BN-SVM over the sets that are in both."""
+    rows = made("p13-table1", "Accuracy in per cent, TAN").values()
+    pairs = [both(row["ML-BN-SVM"]) for row in rows if not row["ML-BN-SVM"].startswith("–")]
+    assert len(pairs) == 26
+    return tuple(f"{sum(float(pair[k]) for pair in pairs) / len(pairs):.2f}" for k in (0, 1))
+
+
+TABLES = {
+    **{case: partial(table, case) for case in HEADS},
+    "start": partial(
+        alone,
+        "start",
+        "import beyond sklearn and numba",
+        "first TAN fit of a process, kernels cached",
+        "first TAN fit of a process, nothing cached",
+    ),
+    "large": partial(alone, "pairs", "TAN fit from uint8 codes, mnist14 60,000 x 196"),
+    "searches": partial(
+        alone,
+        "search",
+        "TAN-CR, letter 13,333 x 16",
+        "TAN-CR, mnist14 60,000 x 196",
+        "OMI-CR, mnist14",
+        "SA-MM, λ = 0.05, mnist14",
+        "HC-CL, mnist14",
+    ),
+    "gaps": gaps,
+    "peers": peers,
+    "choices": choices,
+    "papers": papers,
+}
+
+if __name__ == "__main__":
+    for page in PAGES:
+        page.write_text(fill(page.read_text(encoding="utf-8")), encoding="utf-8")

@@ -1,0 +1,66 @@
+"""Rows that name the columns they know: what they do not name is missing."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any
+
+import numpy as np
+
+from discbayes._text import nearest_first
+from discbayes.data.columns import Table, default_names, find_column
+from discbayes.data.reading import read_table
+
+
+def mappings_of(X: Any) -> list[Mapping[Any, Any]] | None:
+    """The rows of a mapping of names to values, or of a list of such; None for what is no mapping of values.
+
+    >>> mappings_of({"size": 3})
+    [{'size': 3}]
+    >>> mappings_of([[1, 2]]) is None
+    True
+    """
+    if isinstance(X, Mapping):
+        return [X]
+    if isinstance(X, (list, tuple)) and X and all(isinstance(row, Mapping) for row in X):
+        return list(X)
+    return None
+
+
+def read_mappings(rows: Sequence[Mapping[Any, Any]], names: list[str]) -> Table:
+    """The table of some rows, with the columns in the order of their names.
+
+    >>> read_mappings([{"size": 3}, {}], ["colour", "size"]).gaps().T.tolist()
+    [[True, False], [True, True]]
+    """
+    cells = np.full((len(rows), len(names)), None, dtype=object)
+    for number, row in enumerate(rows):
+        where = "x has a value for" if len(rows) == 1 else f"row {number} has a value for"
+        for place, value in zip(positions(row, names, where), row.values(), strict=True):
+            cells[number, place] = _one_value(value, names[place])
+    return read_table(cells)
+
+
+def _one_value(value: Any, name: str) -> Any:
+    """A value, unless it is several."""
+    if isinstance(value, (list, tuple, np.ndarray)):
+        raise ValueError(
+            f"column {name!r} has several values in a mapping, which is one row: pass a list of mappings, or a frame"
+        )
+    return value
+
+
+def positions(columns: Iterable[Any], names: list[str], what: str) -> list[int]:
+    """The positions of columns that are given by name (or by position, where the names are x0, x1, …), each once."""
+    numbered = names == default_names(len(names))
+    found: list[int] = []
+    for column in columns:
+        known = numbered or str(column) in names
+        place = find_column(column, names) if known else None
+        if place is None:
+            nearest = ", ".join(map(repr, nearest_first(str(column), names)[:3]))
+            raise ValueError(f"{what} {column!r}, which is no column; the nearest are {nearest}")
+        if place in found:
+            raise ValueError(f"{what} {names[place]!r} twice")
+        found.append(place)
+    return found
