@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import hashlib
 import json
 import urllib.error
@@ -42,11 +43,22 @@ def test_arff_cells(line, cells):
         ("@attribute a real\n@data\n1,2\n", "row 1 has 2 cells for 1 attributes"),
         ("@attribute a {x,y}\n@data\nx\nz\n", "row 2 has 'z', not a value of 'a'"),
         ("@attribute a {x,y}\n@data\n'x\n", "quote is not closed"),
+        ("@attribute name\n@data\n", "not an ARFF attribute: '@attribute name'"),
+        ("@attribute 'a b'\n@data\n", "not an ARFF attribute"),
     ],
 )
 def test_arff_errors(text, message):
     with pytest.raises(ValueError, match=message):
         list(read_arff(text)[1])
+
+
+@pytest.mark.parametrize("line", ["'q',a" + " " * 10**6 + "b", "'" + r"\'" * 10**6, "'a'" + " " * 10**6 + "b"])
+def test_arff_lines_take_no_more_time_than_their_length(line):
+    """With a pattern that goes back and forth, each of them would take hours."""
+    with contextlib.suppress(ValueError):
+        assert len(split_cells(line)) == 2
+    with contextlib.suppress(ValueError):
+        list(read_arff(f"@attribute {line}\n@data\n")[1])
 
 
 # OpenML on stored replies
@@ -165,12 +177,13 @@ def test_openml_server_error(monkeypatch):
         (FakeOpenML(ARFF[:-5]), "is damaged: its checksum is"),
         (FakeOpenML(md5_checksum=None), "description of data set 7 lacks md5_checksum"),
         (FakeOpenML(format="Sparse_ARFF"), "as Sparse_ARFF; only dense ARFF"),
+        (FakeOpenML(format=["ARFF"]), "description of data set 7 has no text for format"),
         (FakeOpenML(url="file:///etc/hostname"), "not an address of openml.org"),
         (FakeOpenML(url="https://openml.org.example.com/x"), "not an address of openml.org"),
         (FakeOpenML(default_target_attribute="a,b"), "does not have one class column"),
         (FakeOpenML(default_target_attribute="how big"), "the class 'how big' is of kind 'numeric'"),
     ],
-    ids=["damaged", "no-checksum", "sparse", "local-file", "other-host", "two-targets", "regression"],
+    ids=["damaged", "no-checksum", "sparse", "no-text", "local-file", "other-host", "two-targets", "regression"],
 )
 def test_openml_bad_answers_leave_no_trace(monkeypatch, server, message):
     use(monkeypatch, server)
@@ -179,11 +192,36 @@ def test_openml_bad_answers_leave_no_trace(monkeypatch, server, message):
     assert not files.cache_folder().exists()
 
 
-@pytest.mark.parametrize("answer", [b"<html>maintenance</html>", b"{}", b'{"data": 1}'])
+@pytest.mark.parametrize(
+    "answer",
+    [
+        b"<html>maintenance</html>",
+        b"{}",
+        b'{"data": 1}',
+        b'{"data": {"dataset": 3}}',
+        b'{"data": {"dataset": []}}',
+        b'{"data": {"dataset": [{"did": "../x", "version": 1}]}}',
+        b'{"data": {"dataset": [{"version": 1}]}}',
+        b'{"data": {"dataset": [{"did": 7, "version": 1}]}, "data_set_description": [1]}',
+        b"[" * 100_000,
+    ],
+    ids=lambda answer: repr(answer[:60]),
+)
 def test_openml_answer_of_another_shape(monkeypatch, answer):
     use(monkeypatch, lambda address: answer)
     with pytest.raises(ValueError, match="not what was expected"):
         load_dataset("toy")
+
+
+def test_a_name_is_never_a_path(monkeypatch, tmp_path):
+    server = use(monkeypatch, FakeOpenML())
+    hostile = "../../toy"
+    address = f"{openml.API}/list/data_name/..%2F..%2Ftoy/status/active"
+    server.replies[address] = server.replies[f"{openml.API}/list/data_name/toy/status/active"]
+    load_dataset(hostile)
+    assert server.asked[0] == address
+    kept = [path.relative_to(tmp_path).as_posix() for path in tmp_path.rglob("*") if path.is_file()]
+    assert sorted(kept) == ["cache/MANIFEST.json", "cache/openml-7.csv.gz"]
 
 
 def test_openml_size_limit(monkeypatch):

@@ -8,8 +8,9 @@ from dataclasses import dataclass
 
 _NUMERIC = {"numeric", "real", "integer"}
 _QUOTED = r"""'(?:[^'\\]|\\.)*'|"(?:[^"\\]|\\.)*\""""
-_CELL = re.compile(rf"\s*+({_QUOTED}|(?!['\"])[^,]*?)\s*(?:,|$)")
-_ATTRIBUTE = re.compile(rf"@attribute\s+({_QUOTED}|[^\s{{]+)\s*(.+)", re.IGNORECASE)
+# What a part took it keeps (possessive), so that matching is linear in the length of a line.
+_CELL = re.compile(rf"\s*+(?:({_QUOTED})\s*+|((?!['\"])[^,]*+))(?:,|$)")
+_ATTRIBUTE = re.compile(rf"@attribute\s++({_QUOTED}|(?!['\"])[^\s{{]++)\s*+(.+)", re.IGNORECASE)
 _ESCAPE = re.compile(r"\\(.)")
 _ESCAPED = {"n": "\n", "t": "\t", "r": "\r"}
 
@@ -45,7 +46,7 @@ def split_cells(line: str) -> list[str]:
         match = _CELL.match(line, position)
         if match is None:
             raise ValueError(f"a quote is not closed in {line[:80]!r}")
-        cells.append(_unquote(match[1]))
+        cells.append(match[2].strip() if match[1] is None else _unquote(match[1]))
         if match.end() == len(line) and not match[0].endswith(","):
             return cells
         position = match.end()

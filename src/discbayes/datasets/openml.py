@@ -116,7 +116,7 @@ def _json(content: bytes, *path: str) -> Any:
     """What stands at a path of keys in an answer."""
     try:
         return reduce(getitem, path, json.loads(content))
-    except (ValueError, KeyError, TypeError) as error:
+    except (ValueError, LookupError, TypeError, RecursionError) as error:
         raise ValueError(f"OpenML's answer is not what was expected: {content[:60]!r}") from error
 
 
@@ -126,19 +126,28 @@ def _find(name: str, version: int | None, opener: Opener) -> int:
     if version is not None:
         wanted += f"/data_version/{version}"
     try:
-        found = _json(_get(f"{API}/list{wanted}", opener), "data", "dataset")
+        answer = _get(f"{API}/list{wanted}", opener)
     except LookupError as error:
         label = name if version is None else f"{name} (version {version})"
         raise LookupError(f"OpenML has no active data set {label!r}") from error
-    return int(min(found, key=lambda each: int(each["version"]))["did"])
+    found = _json(answer, "data", "dataset")
+    try:
+        return int(min(found, key=lambda each: int(each["version"]))["did"])
+    except (ValueError, LookupError, TypeError) as error:
+        raise ValueError(f"OpenML's list of data sets is not what was expected: {answer[:60]!r}") from error
 
 
 def _describe(number: int, opener: Opener) -> dict[str, Any]:
     about = _json(_get(f"{API}/{number}", opener), "data_set_description")
+    if not isinstance(about, dict):
+        raise ValueError(f"OpenML's description of data set {number} is not what was expected: {str(about)[:60]!r}")
     lacking = [field for field in _DESCRIBED if not about.get(field)]
     if lacking:
         raise ValueError(f"OpenML's description of data set {number} lacks {', '.join(lacking)}")
-    return dict(about)
+    odd = [field for field in _DESCRIBED if not isinstance(about[field], (str, int))]
+    if odd:
+        raise ValueError(f"OpenML's description of data set {number} has no text for {', '.join(odd)}")
+    return {**about, **{field: str(about[field]) for field in _DESCRIBED}}
 
 
 def _download(about: dict[str, Any], opener: Opener) -> str:
@@ -160,7 +169,7 @@ def _safe_address(address: str) -> str:
     parts = urllib.parse.urlsplit(address)
     host = parts.hostname or ""
     if parts.scheme not in ("http", "https") or not (host == "openml.org" or host.endswith(".openml.org")):
-        raise ValueError(f"OpenML points to {address!r}, which is not an address of openml.org")
+        raise ValueError(f"OpenML points to {address[:200]!r}, which is not an address of openml.org")
     return urllib.parse.urlunsplit(parts._replace(scheme="https"))
 
 

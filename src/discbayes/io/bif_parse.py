@@ -22,7 +22,7 @@ import re
 from dataclasses import dataclass, field
 from typing import NoReturn
 
-from discbayes.io.files import BifError
+from discbayes.io.files import BifError, told
 
 # Every alternative begins with another character and none can give back what it took, so that matching is linear.
 _TOKEN = re.compile(
@@ -57,8 +57,9 @@ class ProbabilityBlock:
 class Scanner:
     """The text token by token: ``token`` is the current one, empty at the end."""
 
-    def __init__(self, text: str, source: str):
+    def __init__(self, text: str, source: str, max_values: int):
         self._text, self._source = text, source
+        self._max_values = self._left = max_values
         self._start = self._end = 0
         self._counted, self._lines = 0, 1
         self.token, self.is_sign = "", False
@@ -77,8 +78,14 @@ class Scanner:
                 self.fail("a quotation mark or comment is not closed")
             self._end = match.end()
             if match.lastgroup != "skip":
+                self._count()
                 self.token, self.is_sign = match[match.lastgroup or 0], match.lastgroup == "sign"
                 return last
+
+    def _count(self) -> None:
+        self._left -= 1
+        if self._left < 0:
+            self.fail(f"the file has more than {self._max_values} words, numbers and signs, the limit of max_values")
 
     def rest_until_semicolon(self) -> str:
         """The text from the end of the current token to the next semicolon, which is passed over."""
@@ -99,7 +106,7 @@ class Scanner:
 
     def fail(self, message: str) -> NoReturn:
         """Raise an error at the current token."""
-        raise BifError(f"{self._source}, line {self.line}: {message}")
+        raise BifError(f"{self._source}, line {self.line}: {told(message)}")
 
     def expect(self, token: str) -> None:
         """Pass over a token that must be there."""
@@ -147,9 +154,9 @@ class Scanner:
         return value
 
 
-def parse_bif(text: str, source: str) -> tuple[list[VariableBlock], list[ProbabilityBlock]]:
+def parse_bif(text: str, source: str, max_values: int) -> tuple[list[VariableBlock], list[ProbabilityBlock]]:
     """The blocks of a file in their order."""
-    scanner = Scanner(text, source)
+    scanner = Scanner(text, source, max_values)
     variables: list[VariableBlock] = []
     tables: list[ProbabilityBlock] = []
     while scanner.token or not scanner.is_sign:

@@ -20,16 +20,23 @@ from discbayes.bayesnet import BayesNet
 from discbayes.data import Domain, Variable
 from discbayes.io.bif_notes import read_notes, restore_variable
 from discbayes.io.bif_parse import ProbabilityBlock, VariableBlock, parse_bif
-from discbayes.io.files import BifError, read_limited
+from discbayes.io.files import BifError, read_limited, told
 from discbayes.network import Layout, Structure, Tables
-from discbayes.network.tables import NORMALIZED_TOLERANCE
+from discbayes.network.tables import MOST_AXES, NORMALIZED_TOLERANCE
 
 MAX_BYTES = 100_000_000
-MAX_CELLS = 50_000_000  # of all tables together: 400 MB
+MAX_VALUES = 20_000_000  # words, numbers and signs
+MAX_CELLS = 10_000_000  # of all tables together: 80 MB, and a few times that on the way
 SUM_TOLERANCE = 1e-4
 
 
-def read_bif(path: str | Path, target: str | None = None, max_bytes: int = MAX_BYTES) -> BayesNet:
+def read_bif(
+    path: str | Path,
+    target: str | None = None,
+    max_bytes: int = MAX_BYTES,
+    max_values: int = MAX_VALUES,
+    max_cells: int = MAX_CELLS,
+) -> BayesNet:
     """Read a network from a BIF file (interchange format 0.15).
 
     Parameters
@@ -40,6 +47,11 @@ def read_bif(path: str | Path, target: str | None = None, max_bytes: int = MAX_B
         The class, by its name. A file of `write_bif` knows it. In this library the class has no parents.
     max_bytes : int
         Larger files are refused, 100 MB by default.
+    max_values : int
+        So are files of more words, numbers and signs, 20 million by default.
+    max_cells : int
+        So are networks whose tables have more cells, 10 million by default. The table of a variable that does not
+        depend on the class counts once for each class.
 
     Raises
     ------
@@ -53,7 +65,7 @@ def read_bif(path: str | Path, target: str | None = None, max_bytes: int = MAX_B
         text = content.decode("utf-8")
     except UnicodeDecodeError as error:
         raise BifError(f"{path} is not UTF-8 text: {error}") from None
-    return _Reader(str(path), *parse_bif(text, str(path))).network(target)
+    return _Reader(str(path), *parse_bif(text, str(path), max_values), max_cells).network(target)
 
 
 @dataclass
@@ -63,6 +75,7 @@ class _Reader:
     source: str
     blocks: list[VariableBlock]
     tables: list[ProbabilityBlock]
+    max_cells: int
 
     def network(self, target: str | None) -> BayesNet:
         """All steps."""
@@ -84,7 +97,7 @@ class _Reader:
             return BayesNet(domain, Tables(layout, np.log(self._cells(root)), np.log(flat, out=flat)))
 
     def _fail(self, line: int, message: str) -> NoReturn:
-        raise BifError(f"{self.source}, line {line}: {message}")
+        raise BifError(f"{self.source}, line {line}: {told(message)}")
 
     # ---- names
 
@@ -159,13 +172,17 @@ class _Reader:
             self._fail(self._distributions[names[stuck[0]]].line, f"the parents form a cycle among {listed}")
 
     def _check_size(self, structure: Structure, root: str, names: list[str]) -> None:
+        """Refuse tables that are too large before any of them is made."""
         cards = [len(self._states[name]) for name in names]
-        cells = 0
+        left = self.max_cells
         for i, group in enumerate(structure.parents):
-            cells += math.prod(cards[p] for p in (i, *group)) * len(self._states[root])
-            if cells > MAX_CELLS:
-                line = self._distributions[names[i]].line
-                self._fail(line, f"the tables up to that of {names[i]!r} have more than {MAX_CELLS} cells")
+            line = self._distributions[names[i]].line
+            if len(group) + 2 > MOST_AXES:
+                self._fail(line, f"{names[i]!r} has {len(group)} parents, and a table has room for {MOST_AXES - 2}")
+            left -= math.prod(cards[p] for p in (i, *group)) * len(self._states[root])
+            if left < 0:
+                limit = f"{self.max_cells} cells, the limit of max_cells"
+                self._fail(line, f"the tables up to that of {names[i]!r} have more than {limit}")
 
     def _class_last(self, name: str, root: str) -> np.ndarray:
         """The table of a feature with the axes of `Tables`: parents, feature, class."""

@@ -9,20 +9,45 @@ from __future__ import annotations
 import base64
 import binascii
 import math
-from collections.abc import Collection, Mapping
+import sys
+from collections.abc import Collection, Iterator, Mapping
+from contextlib import contextmanager
+from itertools import chain
+from reprlib import Repr
 from typing import Any, NoReturn
 
 import numpy as np
 
+_MOST = sys.float_info.max
 _SHOWN = 60
+_REPR = Repr()
+_REPR.maxstring = _REPR.maxlong = _REPR.maxother = _SHOWN
+_REPR.maxlevel = 3
+MAX_DEPTH = 100  # levels of lists and objects in a file
 FLOATS = "<f8"
+FALSE_CONTENT = (ValueError, TypeError, ArithmeticError, LookupError, RecursionError)
+
+
+def shown(value: Any) -> str:
+    """What a value looks like, however large it is."""
+    text = _REPR.repr(value)
+    return text if len(text) <= _SHOWN else text[:_SHOWN] + "…"
 
 
 def wrong(where: str, expected: str, value: Any) -> NoReturn:
     """Raise the error for a value that is not what is expected at this place."""
-    shown = repr(value)
-    shown = shown if len(shown) <= _SHOWN else shown[:_SHOWN] + "…"
-    raise ValueError(f"{where} must be {expected}, not {shown}")
+    raise ValueError(f"{where} must be {expected}, not {shown(value)}")
+
+
+@contextmanager
+def naming(where: str) -> Iterator[None]:
+    """Name the place in the file in errors of code that does not know of files."""
+    try:
+        yield
+    except RecursionError:
+        raise
+    except FALSE_CONTENT as error:
+        raise ValueError(f"{where}: {error}") from error
 
 
 def as_object(value: Any, where: str, keys: Collection[str] | None = None) -> dict[str, Any]:
@@ -37,7 +62,7 @@ def as_object(value: Any, where: str, keys: Collection[str] | None = None) -> di
 
 
 def _listed(what: str, names: list[str]) -> str:
-    return f"{what} {', '.join(map(repr, names[:5]))}; " if names else ""
+    return f"{what} {', '.join(map(shown, names[:5]))}; " if names else ""
 
 
 def as_list(value: Any, where: str, length: int | None = None) -> list[Any]:
@@ -58,18 +83,20 @@ def as_text(value: Any, where: str, choices: Collection[str] | None = None) -> s
     return value
 
 
-def as_int(value: Any, where: str, least: int | None = None) -> int:
-    """A whole number (true and false are none), of at least ``least``."""
+def as_int(value: Any, where: str, least: int | None = None, most: int | None = None) -> int:
+    """A whole number (true and false are none), of at least ``least`` and at most ``most``."""
     if type(value) is not int:
         wrong(where, "a whole number", value)
     if least is not None and value < least:
         wrong(where, f"at least {least}", value)
+    if most is not None and value > most:
+        wrong(where, f"at most {most} in a file", value)
     return value
 
 
-def as_optional_int(value: Any, where: str, least: int | None = None) -> int | None:
+def as_optional_int(value: Any, where: str, least: int | None = None, most: int | None = None) -> int | None:
     """A whole number or null."""
-    return None if value is None else as_int(value, where, least)
+    return None if value is None else as_int(value, where, least, most)
 
 
 def as_bool(value: Any, where: str) -> bool:
@@ -81,9 +108,20 @@ def as_bool(value: Any, where: str) -> bool:
 
 def as_finite(value: Any, where: str) -> float:
     """A number that is neither infinite nor NaN."""
-    if type(value) not in (int, float) or not math.isfinite(value):
+    if type(value) not in (int, float) or not -_MOST <= value <= _MOST:
         wrong(where, "a finite number", value)
     return value
+
+
+def is_deeper(value: Any, levels: int) -> bool:
+    """Whether lists and objects are nested in more than so many levels."""
+    level = [value] if type(value) in (dict, list) else []
+    for _ in range(levels):
+        if not level:
+            return False
+        members = chain.from_iterable(each.values() if type(each) is dict else each for each in level)
+        level = [member for member in members if type(member) in (dict, list)]
+    return bool(level)
 
 
 def only_entry(value: Mapping[str, Any], where: str) -> tuple[str, Any]:

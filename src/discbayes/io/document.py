@@ -2,19 +2,24 @@
 
 The checksum is taken over everything else in canonical form (sorted keys, no spaces). It finds damage; it does not
 prove where a file comes from, so that what it covers is checked field by field all the same.
+
+A value of JSON takes up to thirty times its letters in memory, so that there is a limit on their number, too, which is
+looked at before they are made: a value stands behind a bracket, a brace or a comma.
 """
 
 from __future__ import annotations
 
 import hashlib
 import json
+import re
 from typing import Any, NoReturn
 
 from discbayes._version import __version__
-from discbayes.io.checks import as_int, as_object, as_text
+from discbayes.io.checks import MAX_DEPTH, as_int, as_object, as_text, is_deeper, shown
 
 FORMAT = "discbayes-model"
 VERSION = 1
+MAX_VALUES = 5_000_000
 _HEAD = ("format", "version", "library", "sha256", "model")
 
 
@@ -36,23 +41,40 @@ def _text(value: Any, sort_keys: bool = False) -> bytes:
     return text.encode("ascii")
 
 
-def open_document(content: bytes) -> dict[str, Any]:
-    """The model in the file, after the checks that concern the file as a whole."""
+def open_document(content: bytes, max_values: int = MAX_VALUES) -> tuple[dict[str, Any], str]:
+    """The model in the file and the version that wrote it, after the checks that concern the file as a whole."""
+    if sum(content.count(sign) for sign in (b"[", b"{", b",")) > max_values:
+        raise ValueError(f"it has more than {max_values} values, the limit of max_values")
     document = _parse(content)
+    if is_deeper(document, MAX_DEPTH):
+        raise ValueError(f"it is nested too deeply, in more than {MAX_DEPTH} levels")
     if type(document) is not dict or document.get("format") != FORMAT:
         raise ValueError(f"it is JSON, but no model file (its format is not {FORMAT!r})")
     version = as_int(document.get("version"), "version", 1)
     if version > VERSION:
-        library = str(document.get("library"))[:20]
+        library = shown(document.get("library")).strip("'")
         raise ValueError(
-            f"it was written by a newer discbayes ({library}, format version {version}); "
-            f"this is {__version__}, which reads up to version {VERSION}"
+            f"it was written by a newer discbayes ({library}, format version {shown(version)}); "
+            f"this is {__version__}, which reads up to version {VERSION}: upgrade discbayes to read it"
         )
     as_object(document, "the file", _HEAD)
-    as_text(document["library"], "library")
+    library = as_text(document["library"], "library")
     if as_text(document["sha256"], "sha256") != checksum(document):
         raise ValueError("its checksum does not fit: it was changed or damaged after it was written")
-    return as_object(document["model"], "model")
+    return as_object(document["model"], "model"), library
+
+
+def hint_of_version(library: str) -> str:
+    """What may help where a file of this version is refused: it can hold what did not exist yet."""
+    written, ours = _release(library), _release(__version__)
+    if written is None or ours is None or written <= ours:
+        return ""
+    return f"; it was written by discbayes {shown(library)}, and this is {__version__}: upgrade discbayes to read it"
+
+
+def _release(version: str) -> list[int] | None:
+    numbers = re.match(r"[0-9]{1,6}(?:\.[0-9]{1,6}){0,3}", version)
+    return [int(number) for number in numbers[0].split(".")] if numbers else None
 
 
 def _parse(content: bytes) -> Any:

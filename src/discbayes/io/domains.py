@@ -9,7 +9,7 @@ import numpy as np
 
 from discbayes.data import Domain, Variable
 from discbayes.data.reading import check_levels, plain
-from discbayes.io.checks import as_bool, as_finite, as_list, as_object, as_text, wrong
+from discbayes.io.checks import as_bool, as_finite, as_list, as_object, as_text, naming, shown, wrong
 from discbayes.io.values import pack, unpack
 
 KINDS = ("numeric", "categorical", "boolean")
@@ -47,7 +47,7 @@ def unpack_domain(value: Any, where: str = "domain") -> Domain:
     seen: set[str] = set()
     for variable in features:
         if variable.name in seen:
-            raise ValueError(f"{where} has two features called {variable.name!r}")
+            raise ValueError(f"{where} has two features called {shown(variable.name)}")
         seen.add(variable.name)
     return Domain(features, _unpack_target(fields["target"], f"{where}.target"))
 
@@ -77,8 +77,9 @@ def check_values(values: tuple[Any, ...], name: str, where: str) -> None:
         if type(value) not in (str, int, float, bool) or value != value:
             wrong(where, "labels that are strings, numbers or booleans", value)
         if type(value) is int:
-            float(value)  # the encoder compares numbers as floats: an OverflowError here is one less there
-    check_levels(list(values), name)
+            as_finite(value, where)  # the encoder compares numbers as floats
+    with naming(where):
+        check_levels(list(values), name)
     if len(set(values)) < len(values):
         raise ValueError(f"{where} has a value twice")
 
@@ -104,8 +105,9 @@ def class_dtype(classes: np.ndarray) -> str:
 def class_array(target: Variable, dtype: Any, where: str) -> np.ndarray:
     """The classes in this type; an error where it cannot hold them."""
     name = as_text(dtype, where, CLASS_DTYPES)
-    classes = np.array(target.values, dtype=name)
+    with naming(where):
+        classes = np.array(target.values, dtype=name)
     restored = [plain(value) for value in classes.tolist()]
     if restored != list(target.values) or list(map(type, restored)) != list(map(type, target.values)):
-        raise ValueError(f"{where}: {name} cannot hold the classes {list(target.values)[:5]}")
+        raise ValueError(f"{where}: {name} cannot hold the classes {shown(list(target.values))}")
     return classes

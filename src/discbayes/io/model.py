@@ -20,6 +20,7 @@ from discbayes.calibration import CALIBRATIONS, Calibration, Isotonic, Temperatu
 from discbayes.classifier import BayesNetClassifier
 from discbayes.data import Domain, FrameEncoder
 from discbayes.io.checks import (
+    FALSE_CONTENT,
     as_array,
     as_finite,
     as_int,
@@ -27,11 +28,13 @@ from discbayes.io.checks import (
     as_object,
     as_optional_int,
     as_text,
+    naming,
     pack_array,
+    shown,
 )
-from discbayes.io.document import open_document, seal
+from discbayes.io.document import MAX_VALUES, hint_of_version, open_document, seal
 from discbayes.io.domains import class_array, class_dtype, pack_domain, unpack_domain
-from discbayes.io.files import ModelFileError, read_limited, write_atomically
+from discbayes.io.files import ModelFileError, read_limited, told, write_atomically
 from discbayes.io.tallies import pack_tallies, unpack_tallies
 from discbayes.io.values import pack_or_describe, pack_structure, unpack, unpack_structure
 from discbayes.network import Layout, Structure, Tables
@@ -39,6 +42,8 @@ from discbayes.parameters import PARAMETERS
 from discbayes.search import STRUCTURES, FixedStructure
 
 MAX_BYTES = 1 << 30
+MAX_FACTOR_SIZE = 1 << 28  # cells, 2 GiB: what a file may let a prediction take
+MAX_DRAWS = 1_000_000  # of a prediction, for each row and class
 _MODEL = (
     "settings",
     "domain",
@@ -54,7 +59,6 @@ _OPTIONAL_TABLES = ("prior_offset",)  # nor have tables whose prior is the share
 _NAMED: dict[str, Mapping[str, Any]] = {"structure": STRUCTURES, "parameters": PARAMETERS}
 _PLACE = "cluster"  # where a model was learned is no part of it, and no file says where to connect to
 _THRESHOLDS = ("log_odds", "probabilities")
-_FALSE_CONTENT = (ValueError, TypeError, ArithmeticError, LookupError, RecursionError)
 
 
 # Saving
@@ -132,7 +136,7 @@ def _pack_calibration(calibration: Calibration) -> dict[str, Any]:
 # Loading
 
 
-def load(path: str | Path, max_bytes: int = MAX_BYTES) -> BayesNetClassifier:
+def load(path: str | Path, max_bytes: int = MAX_BYTES, max_values: int = MAX_VALUES) -> BayesNetClassifier:
     """Read a classifier that `save` wrote.
 
     The file is data: nothing in it is run, and it can open no other file. It may come from anyone; a file that is
@@ -144,6 +148,9 @@ def load(path: str | Path, max_bytes: int = MAX_BYTES) -> BayesNetClassifier:
         The file.
     max_bytes : int
         Larger files are refused, 1 GiB by default.
+    max_values : int
+        So are files of more JSON values, counted by brackets and commas, 5 million by default. A network with a
+        thousand columns of ten values has some ten thousand of them; its tables are not among them.
 
     Returns
     -------
@@ -170,13 +177,15 @@ def load(path: str | Path, max_bytes: int = MAX_BYTES) -> BayesNetClassifier:
     content = read_limited(path, max_bytes)
     if content is None:
         raise ModelFileError(f"{path}: the file has more than {max_bytes} bytes, the limit of max_bytes")
+    library = ""
     try:
-        classifier, notes = _restore(open_document(content))
-    except _FALSE_CONTENT as error:
-        reason = "it is nested too deeply" if isinstance(error, RecursionError) else error
-        raise ModelFileError(f"{path} cannot be loaded: {reason}") from error
+        model, library = open_document(content, max_values)
+        classifier, notes = _restore(model)
+    except FALSE_CONTENT as error:
+        reason = "it is nested too deeply" if isinstance(error, RecursionError) else told(error)
+        raise ModelFileError(f"{path} cannot be loaded: {reason}{hint_of_version(library)}") from error
     for note in notes:
-        warnings.warn(note, stacklevel=2)
+        warnings.warn(told(note), stacklevel=2)
     return classifier
 
 
@@ -189,7 +198,8 @@ def _restore(model: dict[str, Any]) -> tuple[BayesNetClassifier, list[str]]:
     settings, notes = _unpack_settings(model["settings"], structure)
     classifier = BayesNetClassifier(**settings)
     network = BayesNet(domain, tables, classifier.max_factor_size, classifier.n_draws, classifier.n_jobs)
-    encoder = FrameEncoder.from_domain(domain, classifier.unknown, classifier.n_jobs)
+    with naming("settings"):
+        encoder = FrameEncoder.from_domain(domain, classifier.unknown, classifier.n_jobs)
     encoder.use_domain(domain, classes)
     calibration = _unpack_calibration(model["calibration"], domain) if "calibration" in model else None
     tallies = unpack_tallies(model["tallies"], domain) if "tallies" in model else None
@@ -211,7 +221,8 @@ def _unpack_tables(value: Any, domain: Domain, structure: Structure) -> Tables:
     if not log_prior.max() > -np.inf or max(log_prior.max(), log_theta.max()) == np.inf:
         raise ValueError("the tables contain NaN, infinity, or no class that is possible")
     offset = as_array(fields["prior_offset"], "tables.prior_offset") if "prior_offset" in fields else None
-    return Tables(Layout(structure, domain.cards, domain.n_classes), log_prior, log_theta, offset)
+    with naming("tables"):
+        return Tables(Layout(structure, domain.cards, domain.n_classes), log_prior, log_theta, offset)
 
 
 def _check_sizes(domain: Domain, structure: Structure, log_prior: np.ndarray, log_theta: np.ndarray) -> None:
@@ -235,9 +246,10 @@ def _unpack_calibration(value: Any, domain: Domain) -> Calibration:
     shares = as_array(fields["class_shares"], "calibration.class_shares")
     if shares.shape != (domain.n_classes,):
         raise ValueError(f"calibration.class_shares has {shares.size} entries for {domain.n_classes} classes")
-    if kind == "temperature":
-        return Temperature(shares, float(as_finite(fields["temperature"], "calibration.temperature")))
-    return Isotonic(shares, *(_unpack_thresholds(fields[name], f"calibration.{name}") for name in _THRESHOLDS))
+    with naming("calibration"):
+        if kind == "temperature":
+            return Temperature(shares, float(as_finite(fields["temperature"], "temperature")))
+        return Isotonic(shares, *(_unpack_thresholds(fields[name], name) for name in _THRESHOLDS))
 
 
 def _unpack_thresholds(value: Any, where: str) -> tuple[np.ndarray, ...]:
@@ -246,11 +258,13 @@ def _unpack_thresholds(value: Any, where: str) -> tuple[np.ndarray, ...]:
 
 def _restore_columns(classifier: BayesNetClassifier, model: dict[str, Any], domain: Domain) -> None:
     if as_int(model["n_features_in"], "n_features_in") != len(domain.features):
-        raise ValueError(f"n_features_in is {model['n_features_in']}, but the domain has {len(domain.features)}")
+        raise ValueError(f"n_features_in is {shown(model['n_features_in'])}, but the domain has {len(domain.features)}")
     classifier.n_features_in_ = len(domain.features)
     if model["feature_names_in"] is not None:
         names = as_list(model["feature_names_in"], "feature_names_in", len(domain.features))
         classifier.feature_names_in_ = np.array([as_text(n, "feature_names_in") for n in names], dtype=object)
+        if names != domain.names:
+            raise ValueError("feature_names_in must be the names of the features of the domain, in their order")
 
 
 # Settings
@@ -263,7 +277,7 @@ def _unpack_settings(value: Any, structure: Structure) -> tuple[dict[str, Any], 
     del default[_PLACE]
     surplus = sorted(set(fields) - set(default))
     if surplus:
-        raise ValueError(f"settings: BayesNetClassifier has no parameter {surplus[0]!r}")
+        raise ValueError(f"settings: BayesNetClassifier has no parameter {shown(surplus[0])}")
     default["structure"] = FixedStructure(structure)
     lost = {k: v["opaque"] for k, v in fields.items() if type(v) is dict and set(v) == {"opaque"}}
     settings = {k: default[k] if k in lost else _unpack_setting(k, v) for k, v in fields.items()}
@@ -277,14 +291,14 @@ def _unpack_setting(name: str, value: Any) -> Any:
             raise ValueError("settings.n_jobs must not be 0")
         return as_optional_int(value, "settings.n_jobs")
     if name == "max_factor_size":
-        return as_int(value, "settings.max_factor_size", 1)
+        return as_int(value, "settings.max_factor_size", 1, MAX_FACTOR_SIZE)
     if name == "n_draws":
-        return as_optional_int(value, "settings.n_draws", 1)
+        return as_optional_int(value, "settings.n_draws", 1, MAX_DRAWS)
     if name == "domains" and type(value) is dict and set(value) == {"domain"}:
         return unpack_domain(value["domain"], "settings.domains")
     setting = unpack(value, f"settings.{name}")
     if type(setting) is str and name in _NAMED and setting not in _NAMED[name]:
-        raise ValueError(f"settings.{name}: {setting!r} is not known to discbayes {__version__}")
+        raise ValueError(f"settings.{name}: {shown(setting)} is not known to discbayes {__version__}")
     return setting
 
 

@@ -15,6 +15,7 @@ from discbayes.network import Layout, Structure
 
 _WHOLE = ("|u1", "<u2", "<u4")
 _ROWS = "<i8"
+_MOST, _MOST_ROWS = 1e200, 2**53  # sums of counts stay finite, and sums of rows whole
 _FIELDS = ("rows", "class_count", "cells", "pairs", "families", "weighted", "fixed_classes")
 
 
@@ -44,7 +45,7 @@ def unpack_tallies(value: Any, domain: Domain) -> Tallies:
     """Counts of a domain; they are refused if they are of another size, or not counts."""
     fields = as_object(value, "tallies", _FIELDS)
     rows = as_array(fields["rows"], "tallies.rows", (_ROWS,))
-    if rows.shape != (domain.n_classes,) or (rows < 0).any():
+    if rows.shape != (domain.n_classes,) or (rows < 0).any() or (rows > _MOST_ROWS).any():
         raise ValueError(f"tallies.rows must be the rows of each of {domain.n_classes} classes")
     class_count = _as_counts(fields["class_count"], domain.n_classes, "tallies.class_count")
     n_cells = sum(domain.cards.tolist()) * domain.n_classes
@@ -64,7 +65,7 @@ def _as_counts(value: Any, size: int, where: str) -> np.ndarray:
     counts = as_array(value, where, (*_WHOLE, FLOATS)).astype(np.float64)
     if counts.shape != (size,):
         raise ValueError(f"{where} has {counts.size} cells where the domain asks for {size}")
-    if not np.isfinite(counts).all() or (counts < 0).any():
+    if not ((counts >= 0) & (counts <= _MOST)).all():
         raise ValueError(f"{where} holds numbers that are no counts")
     return counts
 

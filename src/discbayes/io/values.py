@@ -30,14 +30,18 @@ from sklearn.base import BaseEstimator
 
 from discbayes import data, objectives, parameters, scores, search
 from discbayes.io.checks import (
+    MAX_DEPTH,
     as_array,
     as_bool,
     as_int,
     as_list,
     as_object,
     as_text,
+    is_deeper,
+    naming,
     only_entry,
     pack_array,
+    shown,
     wrong,
 )
 from discbayes.network import Structure
@@ -125,9 +129,10 @@ def _refuse(value: Any) -> Any:
 def pack_or_describe(value: Any) -> Any:
     """A setting as JSON; where it cannot be, what it looks like."""
     try:
-        return pack(value)
+        packed = pack(value)
     except (OpaqueValueError, RecursionError):
         return {"opaque": _describe(value)}
+    return {"opaque": _describe(value)} if is_deeper(packed, MAX_DEPTH // 2) else packed
 
 
 def _describe(value: Any) -> str:
@@ -166,12 +171,12 @@ def _unpack_learner(value: dict[str, Any], where: str) -> Any:
     as_object(value, where, ("learner", "params"))
     name = as_text(value["learner"], f"{where}.learner")
     if name not in learners():
-        raise ValueError(f"{where}: {name!r} is no learner of this version of discbayes")
+        raise ValueError(f"{where}: {shown(name)} is no learner of this version of discbayes")
     kind, settings = learners()[name], as_object(value["params"], f"{where}.params")
     known = inspect.signature(kind).parameters
     surplus = sorted(set(settings) - set(known))
     if surplus:
-        raise ValueError(f"{where}: {name} has no parameter {surplus[0]!r}")
+        raise ValueError(f"{where}: {name} has no parameter {shown(surplus[0])}")
     lacking = [n for n, p in known.items() if p.default is p.empty and n not in settings]
     if lacking:
         raise ValueError(f"{where}: {name} needs the parameter {lacking[0]!r}")
@@ -184,7 +189,13 @@ def _unpack_list(value: Any, where: str) -> list[Any]:
 
 def _unpack_dict(value: Any, where: str) -> dict[Any, Any]:
     pairs = [as_list(pair, where, 2) for pair in as_list(value, where)]
-    return {unpack(key, where): unpack(item, where) for key, item in pairs}
+    with naming(where):
+        return {unpack(key, where): unpack(item, where) for key, item in pairs}
+
+
+def _unpack_set(value: Any, where: str) -> set[Any]:
+    with naming(where):
+        return set(_unpack_list(value, where))
 
 
 def unpack_structure(value: Any, where: str) -> Structure:
@@ -194,12 +205,13 @@ def unpack_structure(value: Any, where: str) -> Structure:
     parents = [[as_int(p, f"{where}.parents", 0) for p in as_list(g, f"{where}.parents")] for g in groups]
     flags = as_list(fields["class_children"], f"{where}.class_children", len(groups))
     children = [as_bool(flag, f"{where}.class_children") for flag in flags]
-    return Structure(tuple(map(tuple, parents)), tuple(children))
+    with naming(where):
+        return Structure(tuple(map(tuple, parents)), tuple(children))
 
 
 _READERS = {
     "tuple": lambda value, where: tuple(_unpack_list(value, where)),
-    "set": lambda value, where: set(_unpack_list(value, where)),
+    "set": _unpack_set,
     "dict": _unpack_dict,
     "float": lambda value, where: _NOT_FINITE[as_text(value, where, tuple(_NOT_FINITE))],
     "array": lambda value, where: as_array(value, where, _ARRAYS),

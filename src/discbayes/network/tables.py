@@ -20,6 +20,7 @@ from discbayes.network.structure import Structure
 NORMALIZED_TOLERANCE = 1e-9
 LEAST_LOG_THETA = -700.0  # exp of less is near the end of the doubles
 MOST_CELLS = 2**40  # of one table: far above any memory, far below the end of the integers
+MOST_AXES = getattr(np, "MAXDIMS", 64)  # of an array: numpy 1 has 32
 
 
 @dataclass(frozen=True, eq=False)
@@ -60,6 +61,10 @@ class Layout:
             raise ValueError(
                 f"the table of feature {i} would have {largest:.3g} cells, as it has {len(self.shapes[i]) - 2} parents"
             )
+        widest = max(self.shapes, key=len, default=())
+        if len(widest) > MOST_AXES:
+            i = self.shapes.index(widest)
+            raise ValueError(f"feature {i} has {len(widest) - 2} parents, and a table has room for {MOST_AXES - 2}")
         return np.concatenate([[0], np.cumsum(sizes, dtype=np.int64)]).astype(np.int64)
 
     @cached_property
