@@ -9,7 +9,7 @@ SINCE ?= HEAD
 EXPERIMENTS ?= all
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test test-changed test-uncompiled faults lint docs docs-links bench papers clean
+.PHONY: help demo test test-changed test-uncompiled faults coverage mutants lint docs docs-links bench papers clean
 
 help: ## list the targets
 	@grep -E '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | awk -F ':.*## ' '{printf "  make %-16s %s\n", $$1, $$2}'
@@ -50,6 +50,17 @@ test-uncompiled: $(VENV)/.test ## run the tests near the kernels once more with 
 
 faults: $(VENV)/.test ## kills, full disks, signals and short memory, ten times as often as in the tests
 	FAULTS=10 $(RUN) -m pytest -p no:cacheprovider tests/faults
+
+coverage: export COVERAGE_FILE = $(CURDIR)/.coverage
+coverage: $(VENV)/.test ## how many lines of each room the tests reach, kernels with the compiler off; half an hour
+	rm -f .coverage .coverage.*
+	$(RUN) -m coverage run -m pytest -n 2
+	NUMBA_DISABLE_JIT=1 $(RUN) -m coverage run -m pytest -n 2 -p no:cacheprovider
+	$(RUN) -m coverage combine -q
+	$(RUN) tests/coverage_by_room.py
+
+mutants: $(VENV)/.test ## break critical lines one at a time, in a copy, and say which test notices
+	$(RUN) tests/mutations.py
 
 lint: $(VENV)/.test ## formatting, lint, types, layers
 	$(BIN)/ruff format --check .
