@@ -56,7 +56,7 @@ from discbayes.scores import ConditionalInformation
 from discbayes.search import KDB, Annealing, Branching, GreedyEdges, HillClimb, OrderBased, SpanningTree
 from encoding import encode_source
 
-N_ROWS = 200_000
+N_ROWS, N_BLOCKS = 140_000, 3
 
 
 class Letters:
@@ -425,13 +425,13 @@ def test_a_fit_in_little_memory(full, many_rows, monkeypatch):
     expected, trace = fit(many_rows, FITS["ccbn-w"])
     monkeypatch.setattr(blockscores, "LogScores", make)
     fit(Blocks(RowsInMemory(many_rows)), FITS["ccbn-w"])
-    assert len(made) == 4
+    assert len(made) == N_BLOCKS
     memory = sum(made) // 2
     made.clear()
     if full:
         monkeypatch.setattr(pickle, "dump", full_disk)
     found, steps = fit(Blocks(RowsInMemory(many_rows), memory=memory), FITS["ccbn-w"])
-    assert len(made) > 8 if full else len(made) == 4
+    assert len(made) > 2 * N_BLOCKS if full else len(made) == N_BLOCKS
     assert steps == trace
     assert_same_model(expected, found)
 

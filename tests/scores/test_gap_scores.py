@@ -83,7 +83,7 @@ def test_gains(name, evaluation, weighted):
 @pytest.mark.parametrize("name, evaluation", list(product(SCORES, EVALUATIONS)))
 def test_a_column_that_is_missing_everywhere(name, evaluation):
     for column in (0, 1, 7):
-        data = sample(1, n_rows=40)
+        data = sample(1, n_rows=20)
         data.codes[column] = data.cards[column]
         check(scored(data, name, evaluation), data)
 
