@@ -115,7 +115,8 @@ def test_frames_and_arrays_of_the_same_numbers():
 
 def test_frames_of_the_same_words_and_gaps():
     frame = mixed().astype({"grade": object})
-    for other in (pl.from_pandas(frame), pa.Table.from_pandas(frame), frame.astype({"town": "category"})):
+    table = pa.Table.from_pandas(frame)
+    for other in (pl.from_arrow(table), table, frame.astype({"town": "category"})):
         np.testing.assert_array_equal(keys(other), keys(frame))
     declared = frame.astype({"grade": pd.CategoricalDtype(["high", "never", "low"], ordered=True)})
     np.testing.assert_array_equal(keys(declared), keys(frame))

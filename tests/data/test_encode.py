@@ -136,7 +136,8 @@ def test_masked_cells_are_gaps():
 
 def test_string_arrays():
     assert variable(np.array([["b"], ["a"], ["b"]])).values == ("a", "b")
-    assert variable(np.array([["b"], ["a"], ["b"]], dtype=np.dtypes.StringDType())).values == ("a", "b")
+    if hasattr(np.dtypes, "StringDType"):  # from NumPy 2 on
+        assert variable(np.array([["b"], ["a"], ["b"]], dtype=np.dtypes.StringDType())).values == ("a", "b")
 
 
 def test_values_are_plain_python_scalars():
@@ -252,7 +253,7 @@ def test_bin_edges_of_scikit_learn():
     rng = np.random.default_rng(3)
     X = rng.normal(size=(80, 2))
     X[::7, 1] = np.nan
-    bins = KBinsDiscretizer(4, encode="ordinal", strategy="uniform", subsample=None)
+    bins = KBinsDiscretizer(4, encode="ordinal", strategy="kmeans", subsample=None)
     data = fit(X, discretizer=bins, sample_weight=np.full(80, 2.0))[1]
     np.testing.assert_array_equal(data.codes[0], bins.fit_transform(X[:, :1]).ravel())
     kept = ~np.isnan(X[:, 1])
