@@ -45,7 +45,7 @@ class Calibration(ABC):
 
     def __post_init__(self) -> None:
         shares = self.class_shares
-        if shares.ndim != 1 or not (shares >= 0).all() or not np.isclose(shares.sum(), 1.0):
+        if shares.ndim != 1 or not ((shares >= 0) & (shares <= 1.001)).all() or not np.isclose(shares.sum(), 1.0):
             raise ValueError("the class shares of a calibration must be probabilities that sum to 1")
 
     @abstractmethod

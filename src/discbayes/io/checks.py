@@ -57,12 +57,13 @@ def as_object(value: Any, where: str, keys: Collection[str] | None = None) -> di
     if keys is not None:
         lacking, surplus = sorted(set(keys) - set(value)), sorted(set(value) - set(keys))
         if lacking or surplus:
-            raise ValueError(f"{where} has wrong fields: {_listed('missing', lacking)}{_listed('unknown', surplus)}")
+            listed = [_listed("missing", lacking), _listed("unknown", surplus)]
+            raise ValueError(f"{where} has wrong fields: {'; '.join(filter(None, listed))}")
     return value
 
 
 def _listed(what: str, names: list[str]) -> str:
-    return f"{what} {', '.join(map(shown, names[:5]))}; " if names else ""
+    return f"{what} {', '.join(map(shown, names[:5]))}" if names else ""
 
 
 def as_list(value: Any, where: str, length: int | None = None) -> list[Any]:
@@ -156,7 +157,8 @@ def as_array(value: Any, where: str, dtypes: Collection[str] = (FLOATS,)) -> np.
 
 
 def _bytes(value: Any, where: str) -> bytes:
+    text = as_text(value, where)
     try:
-        return base64.b64decode(as_text(value, where), validate=True)
+        return base64.b64decode(text, validate=True)
     except (binascii.Error, ValueError) as error:
         raise ValueError(f"{where} is not base64: {error}") from None

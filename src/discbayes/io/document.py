@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+import math
 import re
 from typing import Any, NoReturn
 
@@ -80,9 +81,14 @@ def _release(version: str) -> list[int] | None:
 def _parse(content: bytes) -> Any:
     try:
         text = content.decode("utf-8")
-        return json.loads(text, parse_constant=_no_constant, object_pairs_hook=_no_duplicates)
+        return json.loads(text, parse_float=_finite, parse_constant=_no_constant, object_pairs_hook=_no_duplicates)
     except ValueError as error:
         raise ValueError(f"it is not JSON, or not all of it is there ({error})") from None
+
+
+def _finite(text: str) -> float:
+    number = float(text)
+    return number if math.isfinite(number) else _no_constant(shown(text))
 
 
 def _no_constant(name: str) -> NoReturn:

@@ -58,6 +58,7 @@ _OPTIONAL = ("calibration", "tallies")  # files of classifiers that have no such
 _OPTIONAL_TABLES = ("prior_offset",)  # nor have tables whose prior is the shares of the classes
 _NAMED: dict[str, Mapping[str, Any]] = {"structure": STRUCTURES, "parameters": PARAMETERS}
 _PLACE = "cluster"  # where a model was learned is no part of it, and no file says where to connect to
+_LARGEST_LOG = 1e100  # sums over features stay finite
 _THRESHOLDS = ("log_odds", "probabilities")
 
 
@@ -218,8 +219,11 @@ def _unpack_tables(value: Any, domain: Domain, structure: Structure) -> Tables:
     if structure.n_features != len(domain.features):
         raise ValueError(f"the structure has {structure.n_features} features and the domain {len(domain.features)}")
     _check_sizes(domain, structure, log_prior, log_theta)
-    if not log_prior.max() > -np.inf or max(log_prior.max(), log_theta.max()) == np.inf:
-        raise ValueError("the tables contain NaN, infinity, or no class that is possible")
+    for name, numbers in (("log_prior", log_prior), ("log_theta", log_theta)):
+        if not ((np.abs(numbers) <= _LARGEST_LOG) | (numbers == -np.inf)).all():
+            raise ValueError(f"tables.{name} holds NaN, infinity or numbers beyond {_LARGEST_LOG:g}")
+    if not log_prior.max() > -np.inf:
+        raise ValueError("tables.log_prior has no class that is possible")
     offset = as_array(fields["prior_offset"], "tables.prior_offset") if "prior_offset" in fields else None
     with naming("tables"):
         return Tables(Layout(structure, domain.cards, domain.n_classes), log_prior, log_theta, offset)
@@ -236,7 +240,7 @@ def _check_sizes(domain: Domain, structure: Structure, log_prior: np.ndarray, lo
                 raise ValueError(f"tables.log_theta has {log_theta.size} cells, too few for the domain and structure")
         left -= size
     if left or log_theta.ndim != 1 or log_prior.shape != (domain.n_classes,):
-        raise ValueError("the tables have other sizes than the domain and the structure ask for")
+        raise ValueError("tables.log_prior or log_theta has another size than the domain and the structure ask for")
 
 
 def _unpack_calibration(value: Any, domain: Domain) -> Calibration:

@@ -282,7 +282,7 @@ def _gather(
     for result in results:
         path = posterior_file(folder / POSTERIOR, result.fold, result.recipe)
         if result.measured and path.exists():
-            posteriors[result.recipe][setup.folds == result.fold] = np.load(path)
+            posteriors[result.recipe][setup.folds == result.fold] = np.load(path, allow_pickle=False)
     order = {method: place for place, method in enumerate(methods)}
     return Comparison(
         name=settings["data"],
