@@ -5,10 +5,11 @@ from __future__ import annotations
 import subprocess
 import sys
 import warnings
+from operator import add
 
 import numpy as np
 import pytest
-from test_blocks import COUNTING, FITS, GREEDY, N_ROWS, assert_same_model, chain_of, climb, fit, learn
+from test_blocks import COUNTING, FITS, GREEDY, N_BLOCKS, N_ROWS, assert_same_model, chain_of, climb, fit, learn
 
 import block_rows
 from block_rows import far, in_file, make_rows
@@ -51,6 +52,16 @@ def test_fits_give_the_same_model(name, client, rows, on_disk):
         found, steps = fit(Blocks(on_disk, DaskEngine(client, n_shards), memory), FITS[name])
         assert steps == trace
         assert_same_model(expected, found)
+
+
+def test_arrays_that_are_sent_can_be_written_to(client, on_disk):
+    """Or kernels would be compiled once more for them."""
+
+    def writable(block, n_jobs, array):
+        return [array.flags.writeable]
+
+    engine = DaskEngine(client, 2)
+    assert engine.map_reduce(writable, engine.load(on_disk), add, (np.zeros(100_000),)) == [True] * N_BLOCKS
 
 
 def test_greedy_edges_ask_all_blocks_in_each_step(client, tmp_path):

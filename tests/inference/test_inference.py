@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 
+import numba
 import numpy as np
 import pytest
 from scipy import stats
@@ -28,6 +29,7 @@ from discbayes.inference import (
     sample,
 )
 from discbayes.inference.completion import without_missing_values
+from discbayes.kernels import elimination, forest, joint
 from discbayes.network import CLASS, Layout, Structure, Tables
 
 KINDS = ["naive", "forest", "any"]
@@ -52,6 +54,21 @@ def make(seed, kind, normalized=True, zeros=False, n_features=None):
 def test_log_joint_equals_enumeration_on_every_pattern(kind, normalized, seed):
     tables, codes, _ = make(seed, kind, normalized)
     np.testing.assert_allclose(log_joint(tables, codes), oracle.log_joint(tables, codes), rtol=0, atol=1e-10)
+
+
+@pytest.mark.skipif(numba.config.DISABLE_JIT, reason="nothing is compiled")
+@pytest.mark.parametrize("kind", KINDS)
+def test_codes_in_any_order_need_no_kernels_of_their_own(kind):
+    tables, codes, _ = make(1, kind, n_features=4)
+    expected, n_compiled = log_joint(tables, np.ascontiguousarray(codes)), count_compiled()
+    for same in (np.asfortranarray(codes), np.repeat(codes, 2, axis=1)[:, ::2]):
+        np.testing.assert_array_equal(log_joint(tables, same), expected)
+    assert count_compiled() == n_compiled
+
+
+def count_compiled():
+    kernels = (joint.rows_with_gaps, joint.complete_log_joint, forest.sum_out_gaps, elimination.eliminate_groups)
+    return sum(len(kernel.signatures) for kernel in kernels)
 
 
 @pytest.mark.parametrize("seed", range(6))

@@ -320,7 +320,7 @@ def _from_cells(values: np.ndarray, cells: np.ndarray, lows: np.ndarray | None =
     return Histogram(
         values=np.asarray(values[present], dtype=np.float64),
         starts=np.concatenate([[0], np.cumsum(n_classes[present])]),
-        classes=classes.astype(np.int64, copy=False),
+        classes=np.ascontiguousarray(classes, dtype=np.int64),
         weights=cells[rows, classes],
         lows=lows,
     )

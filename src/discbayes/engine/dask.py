@@ -6,6 +6,7 @@ themselves. What is made of its blocks and kept is another one. So when a worker
 
 from __future__ import annotations
 
+import pickle
 import warnings
 from collections.abc import Callable, Iterator, Sequence
 from math import inf
@@ -66,11 +67,11 @@ class DaskEngine:
     ) -> list[Any]:
         """Shards of what is made of each block, on the workers; ``memory`` is that of each of them."""
         each = self.share(memory, len(shards))
-        return [self.submit(keep_shard, shard, make, each) for shard in shards]
+        return self._of_each(keep_shard, shards, make, each)
 
     def mapped(self, shards: Sequence[Any], function: Callable[[Any, int], Any]) -> list[Any]:
         """Shards of what a function gives for each block and its number, when it is asked for."""
-        return [self.submit(MappedShard, shard, function) for shard in shards]
+        return self._of_each(MappedShard, shards, function)
 
     def map_reduce(
         self,
@@ -82,8 +83,7 @@ class DaskEngine:
     ) -> Any:
         """Combine ``function(item, 1, *arguments)`` of all items, as a tree over their numbers."""
         tree = Tree(combine)
-        parts = [self.submit(_add_up, shard, function, combine, tuple(arguments)) for shard in shards]
-        for part in self.as_done(parts):
+        for part in self.as_done(self._of_each(_add_up, shards, function, combine, tuple(arguments))):
             for node in part.result():
                 tree.add(node)
         return tree.result()
@@ -107,6 +107,14 @@ class DaskEngine:
         with warnings.catch_warnings():
             warnings.filterwarnings("ignore", "Sending large graph", UserWarning)
             return self.client.submit(function, *arguments, pure=False, workers=self._hosts)
+
+    def _of_each(self, function: Callable[..., Any], shards: Sequence[Any], *arguments: Any) -> list[Any]:
+        """Futures of what a function makes of each shard and of arguments that are the same for all.
+
+        These are packed here: arrays that Dask unpacks are read-only, and kernels would be compiled once more for them.
+        """
+        packed = need("cloudpickle").dumps(arguments)
+        return [self.submit(_unpack_and_call, function, shard, packed) for shard in shards]
 
     def runs(self, n_blocks: int) -> list[tuple[int, int]]:
         """The first block and one after the last of each shard."""
@@ -143,6 +151,10 @@ class DaskEngine:
 def keep_shard(shard: Any, make: Callable[[Any], Any], memory: float) -> KeptShard:
     """What is kept on this worker; its own folder is removed also after it was killed."""
     return KeptShard(shard, make, memory, need("distributed").get_worker().local_directory)
+
+
+def _unpack_and_call(function: Callable[..., Any], shard: Any, packed: bytes) -> Any:
+    return function(shard, *pickle.loads(packed))
 
 
 def _same(shard: BlockShard) -> BlockShard:

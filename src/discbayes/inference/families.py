@@ -31,6 +31,7 @@ def gap_families(tables: Tables, codes: np.ndarray, classes: np.ndarray) -> np.n
     They stand in the layout of the tables; families without a gap have zeros.
     """
     layout, cells = tables.layout, np.zeros(tables.layout.size)
+    codes = np.ascontiguousarray(codes)
     with np.errstate(divide="ignore"):
         expectation.sum_gaps(
             codes, np.array([0, 1]), np.array([0]), np.array(tables.structure.order, np.int64), layout.cards,

@@ -66,7 +66,7 @@ def log_joint_and_error(
 ) -> tuple[np.ndarray, np.ndarray | None]:
     """The log-joint, and its standard error where rows had to be estimated by draws (``None`` if none was)."""
     effort = effort or Effort()
-    n_samples = codes.shape[1]
+    codes, n_samples = np.ascontiguousarray(codes), codes.shape[1]  # kernels are compiled for no other order
     flags = np.zeros(n_samples, np.bool_)
     joint.rows_with_gaps(codes, tables.cards, flags)
     if not flags.any():
@@ -153,6 +153,7 @@ def run_elimination(
 ) -> Eliminated:
     """Eliminate the gaps of every group; in modes ``MAX`` and ``DRAW`` also choose values for them."""
     layout, n_rows = tables.layout, gaps.rows.size
+    codes = np.ascontiguousarray(codes)
     out = np.empty((n_rows, tables.n_classes))
     filled = np.full((n_rows if mode != elimination.SUM else 0, codes.shape[0]), -1, np.int64)
     chosen = np.full(n_rows, -1, np.int64) if classes is None else classes.astype(np.int64)

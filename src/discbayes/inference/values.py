@@ -49,8 +49,8 @@ def elimination_cells(tables: Tables, codes: np.ndarray, every: bool = False) ->
     """How many cells the elimination of the gaps of one row goes through: of every gap, or of those that matter."""
     layout, sizes = tables.layout, np.empty(1)
     expectation.plan_sizes(
-        codes, np.array([0, 1]), np.array(tables.structure.order, np.int64), tables.cards, layout.parent_start,
-        layout.parent_index, tables.n_classes, tables.is_normalized and not every, sizes,
+        np.ascontiguousarray(codes), np.array([0, 1]), np.array(tables.structure.order, np.int64), tables.cards,
+        layout.parent_start, layout.parent_index, tables.n_classes, tables.is_normalized and not every, sizes,
     )  # fmt: skip
     return float(sizes[0])
 
