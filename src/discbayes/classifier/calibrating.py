@@ -24,7 +24,7 @@ from discbayes.data import Domain, Encoded, FrameEncoder
 from discbayes.data.columns import Table
 from discbayes.data.dealing import ROOM, Deal, Portions, deal, in_portions
 from discbayes.data.distinct import table_keys
-from discbayes.engine import Context, Progress
+from discbayes.engine import Context, Interrupts, Progress
 from discbayes.parameters import HYBRID
 
 # What a network that is learned without so much of some rows says of them: say(rows, weight, context).
@@ -82,7 +82,7 @@ class Calibrating:
                 context.progress.stage(f"calibration: fold {fold + 1} of {self.calibrate_folds}")
                 with warnings.catch_warnings():
                     warnings.simplefilter("ignore", UserWarning)  # the fit on all rows has said it
-                    own = Context(rng, self.n_jobs, Progress(self.verbose - 1), engine=context.engine)
+                    own = self._context_of_fold(rng, context)
                     said.append(say(rows, weight, own))
         factors, shares = self._calibration_weights(dealt, classes)
         weight = factors[dealt.classes] * dealt.weight
@@ -106,6 +106,11 @@ class Calibrating:
         seen = encoder.fit_transform(table.take(rest), classes[data.classes[rest]], counted)
         network = self._learn(seen, encoder.classes_, context)
         return said_by(network, encoder.transform(table.take(rows), "marginalize"))
+
+    def _context_of_fold(self, rng: np.random.Generator, context: Context) -> Context:
+        """What the network of a fold is learned with; an interrupt ends the whole run, as a part of it is no result."""
+        progress = Progress(self.verbose - 1)
+        return Context(rng, self.n_jobs, progress, engine=context.engine, interrupts=Interrupts(0))
 
     def _encoder_of_fold(self, domain: Domain) -> FrameEncoder:
         """An encoder that takes nothing from all rows but the kinds of the columns."""

@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.utils.class_weight import compute_class_weight
-from sklearn.utils.validation import check_is_fitted, validate_data
+from sklearn.utils.validation import check_is_fitted
 
 from discbayes import inference
 from discbayes._leaves import leaf
@@ -19,6 +19,7 @@ from discbayes.bayesnet import BayesNet
 from discbayes.beliefs import Beliefs, log_prior_of
 from discbayes.calibration import AUTO, Calibration
 from discbayes.classifier.calibrating import Calibrating
+from discbayes.classifier.columns import COLUMNS, columns_of
 from discbayes.classifier.incremental import Incremental
 from discbayes.classifier.learners import learner_of
 from discbayes.classifier.passes import Passes, over_batches
@@ -202,7 +203,7 @@ class BayesNetClassifier(Explaining, Calibrating, Incremental, Passes, Classifie
     def _fit_table(self, X: Any, y: Any, sample_weight: Any, engine: DaskEngine | None) -> BayesNetClassifier:
         """Learn the network of a table in memory."""
         table = read_table(X)
-        validate_data(BaseEstimator(), X, skip_check_array=True)  # this one stays as it is until all is learned
+        columns = columns_of(X)
         name = self._calibration_name()
         context = self._context(engine)
         context.progress.stage("reading and discretising")
@@ -211,9 +212,7 @@ class BayesNetClassifier(Explaining, Calibrating, Incremental, Passes, Classifie
         calibrate = self._calibration_of_table(name, table, encoder, data)
         network, tallies = self._learn_and_count(data, encoder.classes_, context)
         calibration = calibrate(context)
-        validate_data(self, X, skip_check_array=True)
-        self._adopt(encoder, network, calibration, tallies)
-        self.history_ = context.history
+        self._adopt(encoder, network, calibration, tallies, context.history, columns)
         context.progress.stage("done: {network!r}", network=self.network_)
         return self
 
@@ -229,7 +228,7 @@ class BayesNetClassifier(Explaining, Calibrating, Incremental, Passes, Classifie
         try:
             tallies = self._tallies_of_fit(data, context)
         except KeyboardInterrupt:
-            if not isinstance(self._learners()[0], Search):
+            if not (isinstance(self._learners()[0], Search) and context.interrupts.take()):
                 raise
             tallies, context = None, replace(context, interrupted=True)
         if tallies is None:
@@ -261,21 +260,31 @@ class BayesNetClassifier(Explaining, Calibrating, Incremental, Passes, Classifie
         return BayesNet(data.domain, tables, self.max_factor_size, self.n_draws, self.n_jobs)
 
     def _adopt(
-        self, encoder: FrameEncoder, network: BayesNet, calibration: Calibration | None, tallies: Tallies | None = None
+        self,
+        encoder: FrameEncoder,
+        network: BayesNet,
+        calibration: Calibration | None,
+        tallies: Tallies | None = None,
+        history: Sequence[dict[str, Any]] = (),
+        columns: Mapping[str, Any] | None = None,
     ) -> None:
-        self._encoder = encoder
-        self._tallies = tallies
-        self.calibration_ = calibration
-        self.classes_ = encoder.classes_
-        self.network_ = network
-        self.structure_ = network.structure
+        """Become what was learned, in one step: an interrupt finds the classifier as it was, or as it will be."""
+        kept = {name: value for name, value in vars(self).items() if columns is None or name not in COLUMNS}
+        learned = {
+            "_encoder": encoder,
+            "_tallies": tallies,
+            "calibration_": calibration,
+            "classes_": encoder.classes_,
+            "network_": network,
+            "structure_": network.structure,
+            "history_": list(history),
+        }
+        self.__dict__ = {**kept, **(columns or {}), **learned}
 
     def _accept(self, X: Any, encoder: FrameEncoder, data: Encoded, tables: Tables, history: list[Any]) -> None:
         """Become a classifier with tables that were learned elsewhere, from data of this encoder."""
-        validate_data(self, X, skip_check_array=True)
         class_weight = np.bincount(data.classes, data.weight, data.n_classes)
-        self._adopt(encoder, self._network(data, tables, class_weight), None)
-        self.history_ = history
+        self._adopt(encoder, self._network(data, tables, class_weight), None, None, history, columns_of(X))
 
     def _learners(self) -> tuple[Any, Any]:
         return (

@@ -13,10 +13,11 @@ from types import MethodType
 from typing import Any, Self
 
 import numpy as np
-from sklearn.base import BaseEstimator, clone
-from sklearn.utils.validation import check_is_fitted, validate_data
+from sklearn.base import clone
+from sklearn.utils.validation import check_is_fitted
 
 from discbayes.bayesnet import BayesNet
+from discbayes.classifier.columns import COLUMNS, columns_named, columns_of
 from discbayes.counts import Tallies
 from discbayes.counts.tallies import pair_cells
 from discbayes.data import Domain, Encoded, FrameEncoder
@@ -85,7 +86,6 @@ class Incremental:
     _context: Callable[[], Context]
     _make_encoder: Callable[[Any], FrameEncoder]
     _known_table: Callable[[Any], Table]
-    _set_columns: Callable[[list[str], bool], None]
     _class_weights: Callable[[np.ndarray, Any], np.ndarray]
     _network: Callable[[Any, Any], BayesNet]
     _adopt: Callable[..., None]
@@ -135,17 +135,13 @@ class Incremental:
         if is_source(X):
             return self._go_through(X, y, classes, sample_weight, so_far)
         if so_far is None:
-            table = read_table(X)
-            validate_data(BaseEstimator(), X, skip_check_array=True)
+            table, columns = read_table(X), columns_of(X)
         else:
-            table = self._known_table(X)
+            table, columns = self._known_table(X), None
         context = self._context()
         encoder, tallies = self._with_rows(so_far, Labelled(table, y, sample_weight, ""), classes, None, context)
         network = self._learn_from(tallies, encoder.classes_, context)
-        if so_far is None:
-            validate_data(self, X, skip_check_array=True)
-        self._adopt(encoder, network, None, tallies)
-        self.history_ = context.history
+        self._adopt(encoder, network, None, tallies, context.history, columns)
         return self
 
     def _go_through(self, X: Any, y: Any, classes: Any, sample_weight: Any, so_far: _SoFar | None) -> Self:
@@ -164,10 +160,8 @@ class Incremental:
 
         encoder, tallies = rows.read(add_up, self.missing)
         network = self._learn_from(tallies, encoder.classes_, context)
-        if so_far is None:
-            self._set_columns(rows.names, rows.named)
-        self._adopt(encoder, network, None, tallies)
-        self.history_ = context.history
+        columns = columns_named(rows.names, rows.named) if so_far is None else None
+        self._adopt(encoder, network, None, tallies, context.history, columns)
         return self
 
     def _with_rows(
@@ -225,11 +219,8 @@ class Incremental:
             )
         tallies, merged, context = mine + more, clone(self), self._context()
         network = self._learn_from(tallies, self.classes_, context)
-        merged._adopt(self._encoder, network, None, tallies)
-        merged.history_ = context.history
-        for name in ("n_features_in_", "feature_names_in_"):
-            if hasattr(self, name):
-                setattr(merged, name, getattr(self, name))
+        columns = {name: getattr(self, name) for name in COLUMNS if hasattr(self, name)}
+        merged._adopt(self._encoder, network, None, tallies, context.history, columns)
         return merged
 
     def _counts_so_far(self) -> Tallies | None:

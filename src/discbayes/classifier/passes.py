@@ -14,6 +14,7 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 
 from discbayes.bayesnet import BayesNet
 from discbayes.classifier.calibrating import Calibrate, not_at_all, said_by
+from discbayes.classifier.columns import columns_named
 from discbayes.data import Domain, Encoded, FrameEncoder
 from discbayes.data.blocks import Blocks, RowsInMemory
 from discbayes.data.columns import Table
@@ -163,9 +164,8 @@ class Passes:
                 data = _as_wanted(rows, self._learners(), memory, engine)
                 network, tallies = self._learn_and_count(data, encoder.classes_, context)
             calibration = calibrate(context)
-        self._set_columns(rows.domain.names, rows.named)
-        self._adopt(encoder, network, calibration, tallies)
-        self.history_ = context.history
+        columns = columns_named(rows.domain.names, rows.named)
+        self._adopt(encoder, network, calibration, tallies, context.history, columns)
         context.progress.stage("done: {network!r}", network=self.network_)
         return self
 
@@ -232,14 +232,6 @@ class Passes:
         """What a pickle holds: a client belongs to this process, and is left out."""
         state: dict[str, Any] = super().__getstate__()  # type: ignore[assignment]
         return {**state, "cluster": None} if is_client(self.cluster) else state
-
-    def _set_columns(self, names: list[str], named: bool) -> None:
-        """What scikit-learn remembers of the columns."""
-        self.n_features_in_ = len(names)
-        if named:
-            self.feature_names_in_ = np.array(names, dtype=object)
-        elif hasattr(self, "feature_names_in_"):
-            del self.feature_names_in_
 
 
 def _as_wanted(

@@ -1,8 +1,8 @@
 """The command line: ``discbayes fit | predict | explain | ask | report | evaluate | compare | …``.
 
 Results go to the standard output, progress and messages to the error stream. The exit code is 0 for success, 1 for an
-error that is explained in one line, 2 for wrong usage, 130 after an interrupt and 141 where the reader of the output
-has gone.
+error that is explained in one line, 2 for wrong usage, 130 after an interrupt, 143 where the system has ended the
+command and 141 where the reader of the output has gone.
 """
 
 from __future__ import annotations
@@ -15,6 +15,8 @@ from collections.abc import Sequence
 from discbayes._version import __version__
 from discbayes.cli import ask, compare, datasets, evaluate, explain, fit, options, predict, recipes, report, reproduce
 from discbayes.cli.console import PROGRAM, UserError, complain, describe, readable_warnings
+from discbayes.cli.letters import spelled_streams
+from discbayes.cli.signals import Terminated, ended_by_signals
 
 COMMANDS = {
     "fit": fit,
@@ -43,16 +45,32 @@ EXAMPLES = """examples:
 
 def main(argv: Sequence[str] | None = None) -> int:
     """Run the command line and return the exit code; wrong usage leaves through ``SystemExit(2)``."""
-    args = parse(argv)
+    with spelled_streams():
+        return _guarded(argv)
+
+
+def _guarded(argv: Sequence[str] | None) -> int:
+    """The exit code, also where something ends the command."""
     try:
-        with readable_warnings():
-            COMMANDS[args.command].run(args)
+        with ended_by_signals():
+            return _run(parse(argv))
     except KeyboardInterrupt:
         complain("error", "interrupted")
         return INTERRUPTED
+    except Terminated as stop:
+        complain("error", str(stop))
+        return stop.exit_code
     except BrokenPipeError:
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())  # or Python complains when it flushes at exit
         return BROKEN_PIPE
+
+
+def _run(args: Namespace) -> int:
+    try:
+        with readable_warnings():
+            COMMANDS[args.command].run(args)
+    except BrokenPipeError:
+        raise
     except (UserError, ValueError, OSError, ImportError) as error:
         if args.debug:
             raise

@@ -1,7 +1,7 @@
 """How work is spread: blocks of rows or columns on threads or on a cluster, and what a run shares."""
 
 from discbayes.engine.clusters import active_client, is_client, reached
-from discbayes.engine.context import Context
+from discbayes.engine.context import Context, Interrupts
 from discbayes.engine.dask import DaskEngine
 from discbayes.engine.progress import Progress
 from discbayes.engine.shards import Combine, Shard, Source
@@ -11,6 +11,7 @@ __all__ = [
     "Combine",
     "Context",
     "DaskEngine",
+    "Interrupts",
     "Progress",
     "Shard",
     "Source",

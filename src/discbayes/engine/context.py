@@ -11,12 +11,29 @@ import numpy as np
 from discbayes.engine.progress import Progress
 
 
+class Interrupts:
+    """How often Ctrl-C ends a stage of a run with the best result so far; once more, and it ends the run.
+
+    >>> interrupts = Interrupts()
+    >>> interrupts.take(), interrupts.take()
+    (True, False)
+    """
+
+    def __init__(self, left: int = 1):
+        self._left = left
+
+    def take(self) -> bool:
+        """Whether one that has come now ends a stage only."""
+        self._left -= 1
+        return self._left >= 0
+
+
 @dataclass(frozen=True)
 class Context:
     """The random generator, the number of threads, the progress display and the trace of one run.
 
-    A run that was ``interrupted`` already, as the rows were counted, searches no more. Where there is an
-    ``engine``, it works on the blocks of rows.
+    A run that was ``interrupted`` already, as the rows were counted, searches no more; ``interrupts`` says what the
+    next one does. Where there is an ``engine``, it works on the blocks of rows.
     """
 
     rng: np.random.Generator = field(default_factory=lambda: np.random.default_rng(0))
@@ -25,6 +42,7 @@ class Context:
     history: list[dict[str, Any]] = field(default_factory=list)
     started: float = field(default_factory=time.perf_counter)
     interrupted: bool = False
+    interrupts: Interrupts = field(default_factory=Interrupts)
     engine: Any = None
 
     def record(self, most: int | None = None, **step: Any) -> None:

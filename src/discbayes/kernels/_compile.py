@@ -2,27 +2,35 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 import numba
 from numba import types
 from numba.extending import intrinsic
 
-kernel = numba.njit(nogil=True, cache=True)
+from discbayes.kernels._cache import keep_compiled
+
+
+def _compiler(**options: Any) -> Callable[[Any], Any]:
+    """A decorator that compiles a function at its first call, or takes it from the cache."""
+    compile_it = numba.njit(nogil=True, **options)
+    return lambda function: keep_compiled(compile_it(function))
+
+
+_HELPING: dict[str, Any] = {"no_cpython_wrapper": True, "no_cfunc_wrapper": True}
+
+kernel = _compiler()
 inline_kernel = numba.njit(nogil=True, inline="always")
 # Called by other kernels only: without the wrappers for Python these compile in half the time.
-helper = numba.njit(nogil=True, cache=True, no_cpython_wrapper=True, no_cfunc_wrapper=True)
+helper = _compiler(**_HELPING)
 # The same where a call would cost more than the few cells that the helper works on.
-small_helper = numba.njit(nogil=True, cache=True, no_cpython_wrapper=True, no_cfunc_wrapper=True, forceinline=True)
+small_helper = _compiler(**_HELPING, forceinline=True)
 # Where a product and a sum may be one instruction, which is quicker and rounds once.
-contracting_kernel = numba.njit(nogil=True, cache=True, fastmath={"contract"})
-contracting_helper = numba.njit(
-    nogil=True, cache=True, no_cpython_wrapper=True, no_cfunc_wrapper=True, fastmath={"contract"}
-)
+contracting_kernel = _compiler(fastmath={"contract"})
+contracting_helper = _compiler(**_HELPING, fastmath={"contract"})
 # The same where sums may be added up in any order as well.
-summing_helper = numba.njit(
-    nogil=True, cache=True, no_cpython_wrapper=True, no_cfunc_wrapper=True, fastmath={"contract", "reassoc"}
-)
+summing_helper = _compiler(**_HELPING, fastmath={"contract", "reassoc"})
 
 
 @intrinsic

@@ -8,10 +8,13 @@ from dataclasses import replace
 
 import numpy as np
 
+from discbayes.engine import Interrupts
 from discbayes.optim.line import Callback, Outcome
 
 
-def until_interrupted(minimize: Callable[[Callback], Outcome], callback: Callback) -> Outcome:
+def until_interrupted(
+    minimize: Callable[[Callback], Outcome], callback: Callback, interrupts: Interrupts | None
+) -> Outcome:
     """Run a minimisation with a callback; interrupted, it ends where its last iteration did, with a warning."""
     reached: Outcome | None = None
 
@@ -23,7 +26,7 @@ def until_interrupted(minimize: Callable[[Callback], Outcome], callback: Callbac
     try:
         return minimize(look)
     except KeyboardInterrupt:
-        if reached is None:
+        if reached is None or interrupts is None or not interrupts.take():
             raise
         warnings.warn(
             f"the parameters were interrupted after {reached.n_iter} iterations: the tables are the best so far",

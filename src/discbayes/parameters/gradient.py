@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Callable
+from functools import partial
 from itertools import count as count_up
 from typing import Any
 
@@ -82,7 +83,7 @@ class GradientLearner(ChoosingLearner):
         tuned = self.stopping == "cross-tuning"
         max_iter = self._tuned_iterations(setting, data, structure, context) if tuned else self.max_iter
         fit = self._fit(setting, data, counts, structure, context.n_jobs)
-        outcome = self._climb_or_stop(fit, max_iter, self._recorder(fit.problem, max_iter, context))
+        outcome = self._climb_or_stop(fit, max_iter, self._recorder(fit.problem, max_iter, context), context)
         if not (outcome.converged or tuned):
             self._warn_of_the_limit()
         return fit.tables(outcome.point)
@@ -144,9 +145,10 @@ class GradientLearner(ChoosingLearner):
             return lbfgs(problem.loss, free, max_iter, self.tol, callback)
         return minimize(problem, free, max_iter, self.tol, callback)
 
-    def _climb_or_stop(self, fit: Fit, max_iter: int, callback: Callback) -> Outcome:
+    def _climb_or_stop(self, fit: Fit, max_iter: int, callback: Callback, context: Context) -> Outcome:
         """The same; interrupted, it ends where the last iteration did, which is the best point so far."""
-        return until_interrupted(lambda look: self._climb(fit.problem, fit.start, max_iter, look), callback)
+        climb = partial(self._climb, fit.problem, fit.start, max_iter)
+        return until_interrupted(climb, callback, context.interrupts)
 
     # ---- when to stop
 
@@ -175,7 +177,7 @@ class GradientLearner(ChoosingLearner):
             raise ValueError(f'stopping="held-out" needs more than {data.n_samples} rows')
         fit = self._fit(setting, folds[0].rest, count(folds[0].rest), structure, context.n_jobs)
         watch = Watch(fit.judge(folds[0].test), fit.start, self._recorder(fit.problem, self.max_iter, context))
-        outcome = self._climb_or_stop(fit, self.max_iter, watch)
+        outcome = self._climb_or_stop(fit, self.max_iter, watch, context)
         if not outcome.converged:
             self._warn_of_the_limit()
         return fit.tables(watch.best)

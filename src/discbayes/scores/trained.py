@@ -15,7 +15,7 @@ import numpy as np
 
 from discbayes.counts import Counts, count
 from discbayes.data.domain import Encoded
-from discbayes.engine import Context, parallel_map
+from discbayes.engine import Context, Interrupts, parallel_map
 from discbayes.inference import log_joint
 from discbayes.kernels import scanning
 from discbayes.network import Structure
@@ -76,7 +76,7 @@ class TrainedNetwork:
     def _value(self, structure: Structure) -> float:
         scores = np.empty((self.data.n_samples, self.data.n_classes))
         for rest, counts, test in self._parts:
-            context = Context(np.random.default_rng(self._seed), n_jobs=1)
+            context = Context(np.random.default_rng(self._seed), n_jobs=1, interrupts=Interrupts(0))
             tables = self.score.parameters.learn(rest, counts, structure, context)
             scores[test] = log_joint(tables, np.ascontiguousarray(self.data.codes[:, test]))
         return float(self.score.rows(scores, self.data.classes) @ self._weight)

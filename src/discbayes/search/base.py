@@ -69,7 +69,7 @@ class Search(SharedSettings):
         self.callback = callback
 
     def learn(self, data: Encoded | Blocks, counts: Counts, context: Context) -> Structure:
-        """Search; when interrupted, return the best structure so far."""
+        """Search; when interrupted for the first time, return the best structure so far."""
         self._check()
         rows = data if self._takes(data) else all_rows(data, type(self).__name__)
         run = Run(self, rows, counts, context)
@@ -77,6 +77,8 @@ class Search(SharedSettings):
             run.check()
             self._search(run)
         except (KeyboardInterrupt, SearchStopped) as stop:
+            if isinstance(stop, KeyboardInterrupt) and not context.interrupts.take():
+                raise
             why = str(stop) or "interrupted"
             warnings.warn(
                 f"{type(self).__name__}: {why}; the best structure so far, with {run.structure.n_edges} edges, is used",

@@ -15,7 +15,7 @@ from discbayes.data.blockfolds import BlockFolds, FoldAndClass, WithoutFold
 from discbayes.data.blocks import Blocks
 from discbayes.data.domain import Encoded
 from discbayes.data.folds import stratified_folds
-from discbayes.engine import Context, parallel_map
+from discbayes.engine import Context, Interrupts, parallel_map
 from discbayes.inference import Effort, log_joint
 from discbayes.network import Tables
 from discbayes.objectives import ClassificationRate, Margin
@@ -160,7 +160,7 @@ def _try(
 ) -> _Trial:
     settings = {**search.get_params(deep=False), "score": Margin(lam), "random_state": seed, "callback": None}
     again, rest = type(search)(**settings), rows.rest(fold)
-    context, counts = Context(np.random.default_rng(seed), n_jobs), count(rest, n_jobs)
+    context, counts = Context(np.random.default_rng(seed), n_jobs, interrupts=Interrupts(0)), count(rest, n_jobs)
     inner = Run(again, rest, counts, context, outer=run)
     again._search(inner)  # not learn: when the time is over the whole run ends, not this search
     tables = again._score().parameters.learn(rest, counts, inner.structure, context)

@@ -15,7 +15,7 @@ from sklearn.exceptions import ConvergenceWarning
 from discbayes.counts import Counts
 from discbayes.data.blocks import Blocks
 from discbayes.data.domain import Encoded
-from discbayes.engine import Context
+from discbayes.engine import Context, Interrupts
 from discbayes.network import Structure, Tables, normalize
 from discbayes.objectives import ClassificationRate, Slack
 from discbayes.optim import Outcome
@@ -74,7 +74,7 @@ class MarginLearner(ChoosingLearner):
         def record(loss: float, gap: float) -> None:
             context.record(most=self.max_iter, iteration=next(iterations), score=-loss * weight, gap=gap)
 
-        ending = self._minimize(fit, fit.start, self.tol, self.max_iter, record)
+        ending = self._minimize(fit, fit.start, self.tol, self.max_iter, record, context.interrupts)
         context.record(iteration=ending.outcome.n_iter, score=-ending.outcome.value * weight, gap=ending.gap)
         self._warn_of_the_limit(ending)
         return self._tables(fit, ending.outcome.point)
@@ -98,7 +98,13 @@ class MarginLearner(ChoosingLearner):
         return self._minimize(fit, start, tol, max_iter).outcome.point
 
     def _minimize(
-        self, fit: MarginFit, start: np.ndarray, tol: float, max_iter: int, record: Record | None = None
+        self,
+        fit: MarginFit,
+        start: np.ndarray,
+        tol: float,
+        max_iter: int,
+        record: Record | None = None,
+        interrupts: Interrupts | None = None,
     ) -> Ending:
         """The optimum, to a relative gap of ``tol``."""
         if self.solver == "reference":
@@ -106,7 +112,7 @@ class MarginLearner(ChoosingLearner):
             free = fit.problem.parameterization.start(found.tables)
             return Ending(Outcome(free, found.value / fit.problem.total_weight, 0, True), found.gap)
         bound = self._bound(Bound(fit.problem)) if Bound.is_known(fit.problem) else None
-        return descend(fit, bound, start, tol, max_iter, record)
+        return descend(fit, bound, start, tol, max_iter, record, interrupts)
 
     @abstractmethod
     def _bound(self, bound: Bound) -> Callable[[Numbers], float]:

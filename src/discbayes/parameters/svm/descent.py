@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import partial
 from typing import NamedTuple
 
 import numpy as np
@@ -12,6 +13,7 @@ import numpy as np
 from discbayes.counts import FamilyCounts
 from discbayes.data.blocks import Blocks
 from discbayes.data.domain import Encoded
+from discbayes.engine import Interrupts
 from discbayes.objectives import Slack
 from discbayes.optim import Callback, Coordinates, Outcome, lbfgs, lbfgs_in, projected_gradient, until_interrupted
 from discbayes.parameters.fits import Fit
@@ -89,6 +91,7 @@ def descend(
     tol: float,
     max_iter: int,
     record: Callable[[float, float], None] | None = None,
+    interrupts: Interrupts | None = None,
 ) -> Ending:
     """Minimise until the bound says that the optimum is near, or, without one, until little changes."""
     certificate = Certificate(fit, bound)
@@ -100,7 +103,7 @@ def descend(
             record(loss, certificate.gap)
         return certificate.gap <= tol
 
-    outcome = until_interrupted(lambda callback: _minimize(fit, start, max_iter, step_tol, callback), look)
+    outcome = until_interrupted(partial(_minimize, fit, start, max_iter, step_tol), look, interrupts)
     certificate.renew(outcome.point, outcome.value)
     return Ending(outcome, certificate.gap)
 

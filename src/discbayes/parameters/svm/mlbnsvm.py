@@ -109,7 +109,8 @@ class MLBNSVM(MarginLearner):
         for lam in numbers_of("lams", list(lams), (), 0.0):
             setting = Setting(0.0, self._slack(gammas[0], lam))
             fit = self._fit(setting, data, counts, structure, context.n_jobs)
-            ending = self._minimize(fit, fit.start if free is None else free, self.tol, self.max_iter)
+            begin = fit.start if free is None else free
+            ending = self._minimize(fit, begin, self.tol, self.max_iter, interrupts=context.interrupts)
             self._warn_of_the_limit(ending)
             free = ending.outcome.point
             point = self._point(fit, free, ending.gap)

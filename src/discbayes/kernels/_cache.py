@@ -1,0 +1,77 @@
+"""Compiled kernels on disk: taken from there if they are sound, and done without where they cannot be kept.
+
+Numba writes them beside the source, or in the user's folder for caches, or where ``NUMBA_CACHE_DIR`` says. What it
+reads back is code that is run, so each file ends with a checksum and says what it was compiled for: one that was cut
+short, or that two processes have written at once, is compiled again. A new version of the library uses nothing of an
+old one, whose kernels may have called others that have changed since.
+"""
+
+from __future__ import annotations
+
+import pickle
+from contextlib import suppress
+from hashlib import sha256
+from pathlib import Path
+from typing import Any
+
+import numba
+from numba.core.caching import FunctionCache, IndexDataCacheFile
+
+from discbayes._version import __version__
+
+_DIGEST = 32  # bytes
+
+
+class _Files(IndexDataCacheFile):
+    """The index of one kernel, and a file for each list of types that it was compiled for."""
+
+    def save(self, key: Any, data: Any) -> None:
+        super().save(key, (key, data))
+
+    def load(self, key: Any) -> Any:
+        found = super().load(key)
+        return found[1] if found is not None and found[0] == key else None
+
+    def _dump(self, obj: Any) -> bytes:
+        content: bytes = super()._dump(obj)
+        return content + sha256(content).digest()  # reading a pickle ends before it
+
+    def _load_data(self, name: str) -> Any:
+        content = Path(self._data_path(name)).read_bytes()
+        if sha256(content[:-_DIGEST]).digest() != content[-_DIGEST:]:
+            raise ValueError(f"{name} is not what was written")
+        return pickle.loads(content)
+
+
+class KernelCache(FunctionCache):
+    """The cache of one kernel; whatever is wrong with it, the kernel is compiled."""
+
+    _cache_file: Any
+
+    def __init__(self, py_func: Any):
+        super().__init__(py_func)
+        stamp = self._impl.locator.get_source_stamp()
+        self._cache_file = _Files(self._cache_path, self._impl.filename_base, stamp)
+        self._cache_file._version = f"{numba.__version__} for discbayes {__version__}"
+
+    def load_overload(self, sig: Any, target_context: Any) -> Any:
+        """What was compiled for some types; None if there is nothing that can be used."""
+        try:
+            return super().load_overload(sig, target_context)
+        except Exception:  # a file that is no cache can fail in any way
+            with suppress(OSError):
+                self.flush()
+            return None
+
+    def save_overload(self, sig: Any, data: Any) -> None:
+        """Keep what was compiled, if that is possible: a full disk is no reason to fail."""
+        with suppress(Exception):
+            super().save_overload(sig, data)
+
+
+def keep_compiled(kernel: Any) -> Any:
+    """Let a kernel use the cache; where no folder can be written, it is compiled in each process."""
+    if not numba.config.DISABLE_JIT:
+        with suppress(RuntimeError):
+            kernel._cache = KernelCache(kernel.py_func)
+    return kernel
