@@ -114,4 +114,9 @@ EXPERIMENT = Experiment(
         "leaf (tree); they impute medians, or take gaps as they are (tree, HistGradientBoosting). "
         f"The same test rows are judged once more with {MISSING} % of the features of each row removed at random."
     ),
+    deviations=(
+        "**kddcup10** has 23 classes, some of a handful of rows, on which HistGradientBoosting with its defaults "
+        "diverges: 49.9 % of the test rows are right in one fold and 95.4 to 96.8 % in the others, where the default "
+        "here has 99.97 %. Without this set its mean log loss is 0.437, and 0.968 with inputs missing."
+    ),
 )

@@ -195,10 +195,10 @@ SA-CR within 0.42.
 
 **Figure 3.** That annealing needs roughly an order of magnitude fewer evaluations where there are many features
 holds: on mnist14 2.6 million and 0.3 million with the margin, 0.2 million with the rate (medians; four runs of SA-MM
-are from a time when they were not counted). In single runs on usps they were 8.4 million (greedy), 0.57 million (SA-
-MM) and 0.23 million (SA-CR). On spambase, with 57 features, SA-MM needs about as many as greedy search, SA-CR half.
-In seconds annealing gains less or nothing: greedy search bounds most of its evaluations, and a change of a tree that
-is accepted is computed in full.
+are from a time when they were not counted), on usps 8.4 million (greedy), 0.6 million and 0.3 million. On spambase,
+with 57 features, SA-MM needs about as many as greedy search, SA-CR half. In seconds annealing gains
+less or nothing: greedy search bounds most of its evaluations, and a change of a tree that is accepted is computed in
+full.
 
 **Figure 4.** As P12 says, a faster schedule saves evaluations at a similar accuracy: from D = 0.9 to D = 0.5 they
 fall to a quarter with the margin (123,000 to 33,000) and to less than half with the rate (58,000 to 23,000), and the

@@ -56,8 +56,7 @@ best; here that is the run with the best score on the training rows, and the tes
 
 λ of the MM score is one of 0.01, 0.02, 0.05, 0.1, 0.2, 0.5 and 1: the one whose greedy search finds the structure with
 the best cross-validated rate on the training rows. On mnist14 a stratified tenth of these chooses, on usps a fifth.
-Annealing takes the λ of the greedy search. Not all runs were made, for want of time: the tables say how many are
-there."""
+Annealing takes the λ of the greedy search."""
 
 
 # ---- published figures
