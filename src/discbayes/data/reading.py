@@ -86,8 +86,9 @@ def _read_series(series: nw.Series[Any], position: int, name: str) -> Part:
         return _read_categories(series, position, name)
     if dtype == nw.String:
         places, levels = factorize_series(series)
-        return Levels(position, places, levels, text=True)
-    if dtype == nw.Object:
+        if all(isinstance(level, str) for level in levels):  # a guess by the first rows, where pandas has objects
+            return Levels(position, places, levels, text=True)
+    if dtype in (nw.String, nw.Object):
         return read_objects(series.to_list(), position, name)
     if series.null_count() == len(series):  # a column of nulls has no type in arrow and polars
         return _numbers(np.full(len(series), np.nan), position, name)
