@@ -12,6 +12,16 @@ def folder(tmp_path_factory):
     return tmp_path_factory.mktemp("properties")
 
 
+def pytest_sessionfinish(session):
+    if hasattr(session.config, "workeroutput"):  # one of several processes, which tells the first one
+        session.config.workeroutput["tried"] = dict(tried)
+
+
+@pytest.hookimpl(optionalhook=True)
+def pytest_testnodedown(node):
+    tried.update(getattr(node, "workeroutput", {}).get("tried", {}))
+
+
 def pytest_terminal_summary(terminalreporter):
     if tried:
         terminalreporter.write_line(f"{tried.total():,} examples of {len(tried)} properties")
