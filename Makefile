@@ -6,10 +6,11 @@ RUN := $(BIN)/python
 ROOM ?=
 TESTS ?= $(foreach room,$(ROOM),$(wildcard tests/$(room) src/discbayes/$(room) src/discbayes/$(room).py))
 SINCE ?= HEAD
+VERSIONS ?=
 EXPERIMENTS ?= all
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test test-changed test-uncompiled faults coverage mutants lint docs docs-links bench papers clean
+.PHONY: help demo test test-changed test-uncompiled faults coverage mutants lint docs docs-links bench papers test-oldest test-newest test-locked lock audit dist test-dist clean
 
 help: ## list the targets
 	@grep -E '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | awk -F ':.*## ' '{printf "  make %-16s %s\n", $$1, $$2}'
@@ -24,7 +25,7 @@ $(VENV)/.demo: pyproject.toml | $(RUN)
 	@touch $@
 
 $(VENV)/.test: pyproject.toml | $(RUN)
-	$(RUN) -m pip install --quiet --editable '.[cli,plot,solver,dask,test]'
+	$(RUN) -m pip install --quiet --editable '.[cli,plot,solver,dask,test]' $(VERSIONS)
 	@touch $@
 
 $(VENV)/.bench: pyproject.toml | $(RUN)
@@ -33,6 +34,14 @@ $(VENV)/.bench: pyproject.toml | $(RUN)
 
 $(VENV)/.docs: pyproject.toml | $(RUN)
 	$(RUN) -m pip install --quiet --editable '.[cli,plot,docs]'
+	@touch $@
+
+$(VENV)/.lock: | $(RUN)
+	$(RUN) -m pip install --quiet uv pip-audit
+	@touch $@
+
+$(VENV)/.dist: | $(RUN)
+	$(RUN) -m pip install --quiet build twine
 	@touch $@
 
 demo: $(VENV)/.demo ## create the environment, install, and compare methods on embedded data
@@ -62,9 +71,39 @@ coverage: $(VENV)/.test ## how many lines of each room the tests reach, kernels 
 mutants: $(VENV)/.test ## break critical lines one at a time, in a copy, and say which test notices
 	$(RUN) tests/mutations.py
 
+test-oldest: ## run the tests with the oldest versions that are supported, in .venv-oldest
+	NUMBA_CACHE_DIR='$(abspath $(VENV)-oldest)/kernels' $(MAKE) test VENV='$(VENV)-oldest' VERSIONS='--constraint requirements/oldest.txt'
+
+test-newest: ## run the tests with the newest versions there are, in .venv-newest (PYTHON=python3.13: with another Python)
+	rm -f '$(VENV)-newest/.test'
+	NUMBA_CACHE_DIR='$(abspath $(VENV)-newest)/kernels' $(MAKE) test VENV='$(VENV)-newest' VERSIONS='--upgrade --upgrade-strategy eager'
+
+test-locked: ## run the tests with the versions of requirements/lock.txt, in .venv-locked
+	$(MAKE) '$(VENV)-locked/bin/python' VENV='$(VENV)-locked'
+	'$(VENV)-locked/bin/python' -m pip install --quiet --require-hashes --requirement requirements/lock.txt
+	NUMBA_CACHE_DIR='$(abspath $(VENV)-locked)/kernels' $(MAKE) test VENV='$(VENV)-locked'
+
+lock: $(VENV)/.lock ## write the oldest versions and the lock file anew, requirements/
+	$(RUN) tests/packaging/bounds.py
+	$(BIN)/uv pip compile --quiet --no-config --universal --upgrade --generate-hashes --no-header --no-annotate --python-version 3.11 \
+	  --extra all --extra docs --extra bench --extra test --output-file requirements/lock.txt pyproject.toml
+
+audit: $(VENV)/.lock ## look for known vulnerabilities in the versions of requirements/lock.txt
+	$(BIN)/pip-audit --strict --disable-pip --requirement requirements/lock.txt
+
+dist: $(VENV)/.dist ## build the wheel and the source archive, dist/, and check what they hold
+	rm -rf dist
+	$(RUN) -m build --outdir dist . | tail -1
+	$(RUN) -m twine check --strict dist/*
+	$(RUN) tests/packaging/contents.py dist
+
+test-dist: dist ## install the wheel in new environments, away from the source, and try it there: examples, commands, types, tests
+	$(RUN) tests/packaging/installed.py dist
+
 lint: $(VENV)/.test ## formatting, lint, types, layers
 	$(BIN)/ruff format --check .
 	$(BIN)/ruff check .
+	$(BIN)/ruff check --preview --select PLW1514 .  # files are opened with an encoding
 	$(BIN)/mypy
 	$(BIN)/lint-imports
 
@@ -81,4 +120,4 @@ papers: $(VENV)/.demo ## repeat the papers' tables and figures (EXPERIMENTS="p10
 	$(BIN)/discbayes reproduce $(EXPERIMENTS) --folder docs/results
 
 clean: ## remove the environment and what was built
-	rm -rf $(VENV) build dist .pytest_cache .mypy_cache .ruff_cache demo docs/_build docs/gallery docs/api/generated
+	rm -rf $(VENV) $(VENV)-* build dist .pytest_cache .mypy_cache .ruff_cache demo docs/_build docs/gallery docs/api/generated

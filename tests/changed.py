@@ -46,6 +46,8 @@ def tests_of(files: Iterable[str]) -> list[str]:
                 room = name.removesuffix(".py")
                 found |= {f"tests/{known}" for known in TESTED_BY.get(room, (room,))}
                 found.add(f"src/discbayes/{name}")
+            case ["requirements" | "Makefile", *_]:
+                found.add("tests/packaging")
             case ["docs" | "examples" | "benchmarks" | "README.md" | "CONTRIBUTING.md", *_]:
                 found.add("tests/project")
     return sorted(path for path in found if (ROOT / path).exists())

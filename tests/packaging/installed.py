@@ -1,0 +1,153 @@
+"""Try the wheel where nothing of the source is: ``python tests/packaging/installed.py dist``, after ``make dist``.
+
+Three environments, each in a temporary folder: the wheel alone; the wheel with all extras, for the examples of the
+README and every feature; the same with what the tests need, for types and for some of the tests, which come from the
+source archive without its ``src``.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+import subprocess
+import sys
+import tarfile
+import tempfile
+import time
+import venv
+from pathlib import Path
+
+import features
+
+HERE = Path(__file__).parent
+ROOMS = ("bayesnet", "calibration", "cli", "io", "recipes", "report", "streams")
+MARKED = re.compile(r"# error: ([a-z-]+)$")
+FOUND = re.compile(r"^[^:]+:(\d+): error: .*\[([a-z-]+)\]$", re.M)
+FENCE = re.compile(r"^```python\n(.*?)^```$", re.M | re.S)
+
+
+class Environment:
+    """A new environment with its own folder to work in."""
+
+    def __init__(self, folder: Path, name: str, *packages: str):
+        self.home, self.work = folder / name, folder / f"{name}-work"
+        self.work.mkdir()
+        venv.create(self.home, with_pip=True)
+        self.bin = self.home / ("Scripts" if os.name == "nt" else "bin")
+        self.install(*packages)
+
+    def install(self, *packages: str) -> None:
+        """Install packages by pip."""
+        self.python("-m", "pip", "install", "--quiet", *packages)
+
+    def python(self, *arguments: str | Path, code: int = 0) -> str:
+        """Run Python in the folder; what it printed, if it ended with the code that is expected."""
+        return self._run(self.bin / "python", *arguments, code=code)
+
+    def discbayes(self, *arguments: str | Path, code: int = 0) -> str:
+        """Run the command line."""
+        return self._run(self.bin / "discbayes", *arguments, code=code)
+
+    def _run(self, *command: str | Path, code: int) -> str:
+        hidden = {key: value for key, value in os.environ.items() if key not in ("PYTHONPATH", "VIRTUAL_ENV")}
+        done = subprocess.run(
+            [*map(str, command)], cwd=self.work, env=hidden, capture_output=True, text=True, encoding="utf-8"
+        )
+        if done.returncode != code:
+            sys.exit(f"{' '.join(map(str, command))}\nended with {done.returncode}:\n{done.stdout}\n{done.stderr}")
+        return done.stdout + done.stderr
+
+
+def say(text: str) -> None:
+    """Print at once."""
+    print(text, flush=True)
+
+
+def try_alone(folder: Path, wheel: Path) -> None:
+    """The wheel and what it depends on, nothing else."""
+    plain = Environment(folder, "alone", str(wheel))
+    where = plain.python("-c", "import discbayes; print(discbayes.__file__)").strip()
+    if not Path(where).is_relative_to(plain.home):
+        sys.exit(f"discbayes was imported from {where}")
+    seconds, packages = (_import_seconds(plain, name) for name in ("discbayes", "sklearn.base, numba"))
+    say(f"import discbayes: {seconds:.2f} s, of which {packages:.2f} s for scikit-learn and numba")
+    plain.python(HERE / "features.py", "core")
+    told = plain.python(HERE / "features.py", "plot", code=1)
+    if "pip install 'discbayes[plot]'" not in told:
+        sys.exit(f"a missing extra is not named:\n{told}")
+    plain.discbayes("--version")
+    say("the wheel alone: learns, saves, loads, draws its page, and names an extra that is missing")
+
+
+def _import_seconds(environment: Environment, modules: str) -> float:
+    """The quickest of three tries."""
+    program = f"import time; t = time.perf_counter(); import {modules}; print(time.perf_counter() - t)"
+    return min(float(environment.python("-c", program)) for _ in range(3))
+
+
+def try_all(folder: Path, wheel: Path, readme: str) -> Environment:
+    """All extras: the README, the command line, and a feature of each extra."""
+    full = Environment(folder, "all", f"{wheel}[all]")
+    for extra in features.EXTRAS:
+        full.python(HERE / "features.py", extra)
+    try_commands(full)
+    full.install("pandas")
+    program = full.work / "readme.py"
+    program.write_text("\n".join(FENCE.findall(readme)), encoding="utf-8")
+    full.python(program)
+    say(f"all extras: {', '.join(features.EXTRAS)}, the command line and the README")
+    return full
+
+
+def try_commands(full: Environment) -> None:
+    """The command line on a CSV file."""
+    full.discbayes("datasets", "iris", "-o", "iris.csv")
+    full.discbayes("fit", "iris.csv", "--target", "class", "-o", "iris.json", "--quiet")
+    full.discbayes("predict", "iris.json", "iris.csv", "--proba", "-o", "answers.csv", "--quiet")
+    full.discbayes("explain", "iris.json", "iris.csv", "--row", "3", "--quiet")
+    full.discbayes("report", "iris.json", "iris.csv", "-o", "page.html", "--quiet")
+    lines = (full.work / "answers.csv").read_text(encoding="utf-8").splitlines()
+    if len(lines) != 151 or "<svg" not in (full.work / "page.html").read_text(encoding="utf-8"):
+        sys.exit("the command line wrote something else than expected")
+
+
+def try_types(full: Environment) -> None:
+    """What a type checker says of programs of users."""
+    full.python(HERE / "typed_use.py")
+    full.python("-m", "mypy", "--strict", HERE / "typed_use.py")
+    misuse = HERE / "typed_misuse.py"
+    lines = misuse.read_text(encoding="utf-8").splitlines()
+    expected = {(n, mark[1]) for n, line in enumerate(lines, 1) if (mark := MARKED.search(line))}
+    told = full.python("-m", "mypy", "--strict", misuse, code=1)
+    found = {(int(line), kind) for line, kind in FOUND.findall(told)}
+    if found != expected:
+        sys.exit(f"expected errors {sorted(expected)}, found:\n{told}")
+    say(f"types: a program of a user is clean under mypy --strict, and {len(found)} wrong uses are found")
+
+
+def try_tests(full: Environment, source: Path) -> None:
+    """Some rooms of the tests, from the source archive, against what is installed."""
+    with tarfile.open(source) as file:
+        wanted = [one for one in file.getmembers() if one.name.split("/")[1:2] in (["tests"], ["pyproject.toml"])]
+        file.extractall(full.work, members=wanted, filter="data")
+    tree = next(path for path in full.work.iterdir() if (path / "pyproject.toml").exists())
+    rooms = [str(tree / "tests" / room) for room in ROOMS]
+    told = full.python("-m", "pytest", "-p", "no:cacheprovider", "-c", tree / "pyproject.toml", *rooms)
+    say(f"tests of {', '.join(ROOMS)}: {told.strip().splitlines()[-1]}")
+
+
+def main(folder: Path) -> None:
+    """All of it; the first thing that fails ends it with what was printed."""
+    (wheel,), (source,) = folder.resolve().glob("*.whl"), folder.resolve().glob("*.tar.gz")
+    started = time.perf_counter()
+    with tempfile.TemporaryDirectory(ignore_cleanup_errors=True) as temporary:
+        try_alone(Path(temporary), wheel)
+        full = try_all(Path(temporary), wheel, (HERE.parents[1] / "README.md").read_text(encoding="utf-8"))
+        full.install(f"{wheel}[all,test]")
+        try_types(full)
+        try_tests(full, source)
+    say(f"done in {(time.perf_counter() - started) / 60:.0f} min")
+
+
+if __name__ == "__main__":
+    main(Path(sys.argv[1]))

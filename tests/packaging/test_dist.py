@@ -1,0 +1,31 @@
+"""The check of wheels and source archives finds what is wrong with them; ``make dist`` runs it on real ones."""
+
+from __future__ import annotations
+
+import contents
+
+WHEEL = ["discbayes/__init__.py", *contents.IN_WHEEL, "discbayes-0.1.0.dist-info/METADATA"]
+
+
+def test_a_good_wheel_and_a_good_source_archive_have_no_faults():
+    assert contents.wheel_faults(WHEEL) == []
+    assert contents.source_faults(contents.IN_SOURCE) == []
+
+
+def test_faults_of_a_wheel():
+    assert contents.wheel_faults(WHEEL[:1] + WHEEL[2:]) == ["missing: discbayes/py.typed"]
+    assert contents.wheel_faults([*WHEEL, "tests/conftest.py"]) == ["unexpected: tests/conftest.py"]
+    assert contents.wheel_faults([*WHEEL, "discbayes/rows.csv"]) == ["unexpected: discbayes/rows.csv"]
+    cached = "discbayes/__pycache__/a.py"
+    assert contents.wheel_faults([*WHEEL, cached]) == [f"a cache: {cached}"]
+
+
+def test_faults_of_a_source_archive():
+    assert contents.source_faults([*contents.IN_SOURCE, "docs/_build/a.html"]) == ["a cache: docs/_build/a.html"]
+    assert contents.source_faults(contents.IN_SOURCE[1:]) == ["missing: pyproject.toml"]
+
+
+def test_what_must_be_in_them_is_there(request):
+    root = request.config.rootpath
+    assert [name for name in contents.IN_SOURCE if not (root / name).is_file()] == []
+    assert [name for name in contents.IN_WHEEL if not (root / "src" / name).is_file()] == []
