@@ -5,7 +5,6 @@ from __future__ import annotations
 import gzip
 import io
 import os
-import sys
 import zlib
 from collections import Counter
 from collections.abc import Collection, Iterator, Sequence
@@ -16,6 +15,7 @@ from typing import IO, Any
 
 from discbayes._leaves import need
 from discbayes.cli.console import UserError, listed
+from discbayes.cli.letters import write_utf8
 from discbayes.cli.spelling import as_text
 from discbayes.io.files import write_atomically
 from discbayes.streams.files import FALSE, GAPS, TRUE
@@ -168,8 +168,7 @@ def check_output(path: str | None) -> None:
 def write_table(table: Any, path: str | None) -> None:
     """Write an arrow table to a file, or as CSV to the standard output."""
     if path is None:
-        sys.stdout.write(_csv_bytes(table, ",").decode())
-        sys.stdout.flush()  # so that a closed pipe is noticed here
+        write_utf8(_csv_bytes(table, ","))
         return
     kind = file_kind(path)
     content = _parquet_bytes(table) if kind.delimiter is None else _csv_bytes(table, kind.delimiter)
@@ -180,8 +179,7 @@ def write_batches(tables: Iterator[Any], path: str | None, texts: Sequence[str])
     """Write tables of one kind below one another, each as it comes; ``texts`` are all that their cells may hold."""
     if path is None:
         for content in _csv_parts(tables, ",", texts):
-            sys.stdout.write(content.decode())
-            sys.stdout.flush()
+            write_utf8(content)
         return
     kind = file_kind(path)
 
