@@ -364,7 +364,7 @@ def test_limits(tmp_path, monkeypatch):
     path.write_text(SMALL)
     with pytest.raises(BifError, match="more than 10 bytes"):
         read_bif(path, target="c", max_bytes=10)
-    names = [f"p{i}" for i in range(60)]
+    names = [f"p{i}" for i in range(28)]
     text = SMALL + "".join(f"variable {n} {{ type discrete [ 2 ] {{ a, b }}; }}\n" for n in names)
     text += "".join(f"probability ( {n} ) {{ table 1, 0; }}\n" for n in names)
     text += "variable big { type discrete [ 2 ] { a, b }; }\n"
