@@ -61,8 +61,8 @@ DEVIATIONS = (
     "paper; why was not found. On mofn-3-7-10, chess, letter and segment, where the Gaussian kernel is 6 to 9 "
     "points ahead of fCLL, it is no matter of folds.\n\n"
     "Cut points of all rows, as in the paper as far as one can tell, do not change that: fCLL comes nearer to three "
-    "neighbours (Z = 1.32) and to the Gaussian kernel (−2.18), and is further from the nearest neighbour (1.92) and from "
-    "logistic regression (−1.16).\n\n"
+    "neighbours (Z = 1.32) and to the Gaussian kernel (−2.18), and is further from the nearest neighbour (1.92) and "
+    "from logistic regression (−1.16).\n\n"
     "CART is not C4.5; its Z are near those of the paper all the same."
 )
 
