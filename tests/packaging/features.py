@@ -8,8 +8,6 @@ from pathlib import Path
 
 import numpy as np
 
-EXTRAS = ("core", "plot", "cli", "solver", "dask")
-
 
 def table() -> tuple[np.ndarray, np.ndarray]:
     """Some rows with gaps, and their classes."""

@@ -17,9 +17,8 @@ import time
 import venv
 from pathlib import Path
 
-import features
-
 HERE = Path(__file__).parent
+EXTRAS = ("core", "plot", "cli", "solver", "dask")
 ROOMS = ("bayesnet", "calibration", "cli", "io", "recipes", "report", "streams")
 MARKED = re.compile(r"# error: ([a-z-]+)$")
 FOUND = re.compile(r"^[^:]+:(\d+): error: .*\[([a-z-]+)\]$", re.M)
@@ -88,14 +87,14 @@ def _import_seconds(environment: Environment, modules: str) -> float:
 def try_all(folder: Path, wheel: Path, readme: str) -> Environment:
     """All extras: the README, the command line, and a feature of each extra."""
     full = Environment(folder, "all", f"{wheel}[all]")
-    for extra in features.EXTRAS:
+    for extra in EXTRAS:
         full.python(HERE / "features.py", extra)
     try_commands(full)
     full.install("pandas")
     program = full.work / "readme.py"
     program.write_text("\n".join(FENCE.findall(readme)), encoding="utf-8")
     full.python(program)
-    say(f"all extras: {', '.join(features.EXTRAS)}, the command line and the README")
+    say(f"all extras: {', '.join(EXTRAS)}, the command line and the README")
     return full
 
 
