@@ -28,6 +28,8 @@ def lower_bounds() -> dict[str, str]:
     """The lowest version of each package; two extras that ask for different ones are an error."""
     found: dict[str, str] = {}
     for one in requirements():
+        if ";" in one:
+            continue  # for some platforms
         match = _REQUIREMENT.fullmatch(one)
         if match is None:
             raise ValueError(f"{one!r} in pyproject.toml has no lower bound, or more than that")

@@ -175,7 +175,7 @@ def command(call: list[str], begin: Begin) -> str:
 
 def check_command(said: str, errors: Path, folder: Path) -> str:
     """How a command ended, where what it left is sound."""
-    lines = [line for line in errors.read_text().splitlines() if not line.startswith("[discbayes]")]
+    lines = [line for line in errors.read_text(encoding="utf-8").splitlines() if not line.startswith("[discbayes]")]
     assert all(line.startswith("discbayes: ") for line in lines), lines
     assert os.listdir(folder / "tmp") == []
     left = os.listdir(folder / "out")
@@ -214,7 +214,7 @@ def try_works(kind: str, n_tries: int, rng: random.Random) -> dict[str, Counter[
                 for _ in range(n_tries):
                     said, _ = in_child(work, number, rng.uniform(0, usual), folder / "errors")
                     if not said:
-                        raise SystemExit(f"{name}: {(folder / 'errors').read_text()}")
+                        raise SystemExit(f"{name}: {(folder / 'errors').read_text(encoding="utf-8")}")
                     ends[said if kind == "fit" else check_command(said, folder / "errors", folder)] += 1
     return found
 

@@ -27,7 +27,7 @@ from discbayes.data.growing import difference, first_rows, more_rows
 from discbayes.data.reading import read_table
 from discbayes.data.targets import classes_and_codes, label_array
 from discbayes.engine import Context
-from discbayes.network import Layout
+from discbayes.network import Layout, Structure
 from discbayes.parameters import MaximumAPosteriori, MaximumLikelihood
 from discbayes.scores import EDGE_SCORES, edge_score_of
 from discbayes.search import KDB, Branching, FixedStructure, NaiveBayes, SpanningTree
@@ -80,6 +80,8 @@ class Incremental:
     n_jobs: int | None
     classes_: np.ndarray
     network_: BayesNet
+    structure_: Structure
+    history_: list[dict[str, Any]]
     _encoder: FrameEncoder
     _tallies: Tallies | None
     _learners: Callable[[], tuple[Any, Any]]

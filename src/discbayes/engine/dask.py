@@ -140,7 +140,7 @@ class DaskEngine:
             return False
         token = Path(path).parent / f"token-{uuid4().hex}"
         try:
-            token.write_text(token.name)
+            token.write_text(token.name, encoding="ascii")
             return self.agrees(_finds, str(token), token.name)
         except OSError:
             return False
@@ -163,7 +163,7 @@ def _same(shard: BlockShard) -> BlockShard:
 
 def _finds(path: str, text: str) -> bool:
     try:
-        return Path(path).read_text() == text
+        return Path(path).read_text(encoding="ascii") == text
     except OSError:
         return False
 

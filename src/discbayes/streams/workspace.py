@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import atexit
 import errno
 import shutil
 import tempfile
@@ -32,7 +33,7 @@ class Workspace:
                 f"there is no folder {str(folder)!r} for temporary files: create it, or pass another"
             )
         self.path = Path(tempfile.mkdtemp(prefix="discbayes-", dir=folder))
-        self._finalizer = weakref.finalize(self, shutil.rmtree, self.path, ignore_errors=True)
+        self._finalizer = weakref.finalize(self, _remove, self.path)
 
     def close(self) -> None:
         """Remove the folder."""
@@ -62,6 +63,13 @@ class Workspace:
                 raise
             free = shutil.disk_usage(self.path).free
             raise DiskFullError(error.errno, _full_message(self.path.parent, size, what, free)) from error
+
+
+def _remove(folder: Path) -> None:
+    """Remove a folder; files that are still mapped, which Windows does not remove, go with the process."""
+    shutil.rmtree(folder, ignore_errors=True)
+    if folder.exists():
+        atexit.register(shutil.rmtree, folder, ignore_errors=True)
 
 
 def _full_message(folder: Path, size: int, what: str, free: int) -> str:
