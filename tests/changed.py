@@ -13,6 +13,7 @@ from pathlib import Path
 
 ROOT = Path(__file__).parents[1]
 TESTED_BY = {
+    "_memory": ("faults",),
     "beliefs": ("explanations", "classifier"),
     "costs": ("calibration",),
     "kernels": ("counts", "data", "inference", "network", "objectives", "parameters", "scores", "search"),
@@ -48,6 +49,8 @@ def tests_of(files: Iterable[str]) -> list[str]:
                 found.add(f"src/discbayes/{name}")
             case ["requirements" | "Makefile", *_]:
                 found.add("tests/packaging")
+            case ["fuzz", *_]:
+                found.add("tests/io")
             case ["docs" | "examples" | "benchmarks" | "README.md" | "CONTRIBUTING.md", *_]:
                 found.add("tests/project")
     return sorted(path for path in found if (ROOT / path).exists())

@@ -30,7 +30,7 @@ from discbayes.data.blocks import Blocks
 from discbayes.data.reading import read_table
 from discbayes.engine import Context, DaskEngine, Progress, worker_count
 from discbayes.explanations.mixin import Explaining
-from discbayes.network import Structure, Tables
+from discbayes.network import Layout, Structure, Tables
 from discbayes.parameters import HYBRID, PARAMETERS
 from discbayes.search import STRUCTURES
 from discbayes.search.base import Search
@@ -249,7 +249,9 @@ class BayesNetClassifier(Explaining, Calibrating, Incremental, Passes, Classifie
         data = self._weighted(data, classes)
         counts = count(data, self.n_jobs)
         context.progress.stage("structure: {learner!r} on {rows} rows", learner=learner, rows=data.n_samples)
-        return data, counts, learner.learn(data, counts, context)
+        found = learner.learn(data, counts, context)
+        Layout(found, data.cards, data.n_classes).require(data.domain.names)
+        return data, counts, found
 
     def _network(self, data: Any, tables: Tables, class_weight: np.ndarray | None = None) -> BayesNet:
         """The network, with the prior that was asked for in the place of the shares of the rows."""

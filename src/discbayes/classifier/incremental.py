@@ -275,7 +275,9 @@ def _tallies_of(data: Encoded | Blocks, learner: Any, fixed_classes: bool, conte
 def _n_cells(data: Encoded | Blocks, learner: Any) -> int:
     """How many counts that would be."""
     if isinstance(learner, FixedStructure):
-        return Layout(read_structure(data, learner.structure, "given"), data.cards, data.n_classes).size
+        layout = Layout(read_structure(data, learner.structure, "given"), data.cards, data.n_classes)
+        layout.require(data.domain.names)
+        return layout.size
     return 0 if isinstance(learner, NaiveBayes) else pair_cells(data.domain)
 
 

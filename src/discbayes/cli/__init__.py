@@ -76,6 +76,11 @@ def _run(args: Namespace) -> int:
             raise
         complain("error", describe(error))
         return FAILED
+    except MemoryError as error:
+        if args.debug:
+            raise
+        complain("error", f"there is not enough memory: {describe(error)}")
+        return FAILED
     return OK
 
 

@@ -16,6 +16,7 @@ from typing import Any
 
 import numpy as np
 
+from discbayes._memory import require_memory
 from discbayes.counts import tables
 from discbayes.counts.counted import Counted, Visit
 from discbayes.counts.tables import Counts, _same, count, kernel_classes, kernel_weight, parts
@@ -189,6 +190,8 @@ class _Pairs(ABC):
         self.counts, self.cards, self.gaps = counts, data.cards, data.gaps
         self.n_features, self.n_classes = data.n_features, data.n_classes
         n = data.n_features
+        size = 8 * n**2 * (2 * MEASURES + 1)
+        require_memory(size, f"what {n:,} columns say of each other", "leave columns out, or use structure='nb'")
         self.skip = np.zeros((n, n), np.bool_) if skip is None else skip
         self.known = np.empty(0) if weighted else known_logs(data.n_samples)  # weights need not be whole
         self.em = em and bool(data.gaps.any())

@@ -124,6 +124,7 @@ class FamilyCounts:
 
 def count(data: Encoded | Blocks, n_jobs: int | None = None) -> Counts:
     """Count the class and each feature with the class."""
+    Layout(Structure.naive(data.n_features), data.cards, data.n_classes).require(data.domain.names)
     rows = in_blocks_if_weighted(data)
     return rows.map_reduce(_count, add, n_jobs=n_jobs) if isinstance(rows, Blocks) else _count(rows, n_jobs)
 

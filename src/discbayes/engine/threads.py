@@ -6,6 +6,7 @@ the same bits whatever the number of threads.
 
 from __future__ import annotations
 
+import multiprocessing
 import numbers
 import os
 from collections.abc import Callable, Sequence
@@ -32,6 +33,9 @@ def worker_count(n_jobs: int | None) -> int:
     whole = isinstance(n_jobs, numbers.Integral) and not isinstance(n_jobs, bool)
     if n_jobs is not None and (not whole or n_jobs == 0):
         raise ValueError(f"n_jobs={n_jobs!r} must be None or a whole number other than 0")
+    if multiprocessing.current_process().daemon:  # it may have threads, but joblib thinks of processes and warns
+        with joblib.parallel_config("threading"):
+            return max(1, int(joblib.effective_n_jobs(n_jobs)))
     return max(1, int(joblib.effective_n_jobs(n_jobs)))
 
 

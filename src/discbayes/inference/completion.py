@@ -6,6 +6,7 @@ from collections.abc import Callable
 
 import numpy as np
 
+from discbayes._memory import require_memory
 from discbayes.data.domain import Domain
 from discbayes.engine import parallel_map, row_blocks
 from discbayes.inference.forest import forest_plan
@@ -176,6 +177,11 @@ def sample(
     tables: Tables, n_samples: int, rng: np.random.Generator, effort: Effort | None = None
 ) -> tuple[np.ndarray, np.ndarray]:
     """Rows and classes drawn from the network: parents first, or by elimination where tables are not normalised."""
+    require_memory(
+        n_samples * (3 * tables.structure.n_features + 24),
+        f"{n_samples:,} rows of {tables.structure.n_features:,} columns",
+        "draw fewer at a time, each time with another random_state",
+    )
     codes = blank_rows(tables, n_samples)
     if not tables.is_normalized:
         return draw(tables, codes, rng, effort=effort)

@@ -11,6 +11,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from discbayes._memory import require_memory
 from discbayes.engine import parallel_map, row_blocks
 from discbayes.inference.forest import Padded, forest_plan
 from discbayes.inference.patterns import Gaps, blank_rows, group_by_gaps
@@ -67,6 +68,11 @@ def log_joint_and_error(
     """The log-joint, and its standard error where rows had to be estimated by draws (``None`` if none was)."""
     effort = effort or Effort()
     codes, n_samples = np.ascontiguousarray(codes), codes.shape[1]  # kernels are compiled for no other order
+    require_memory(
+        16 * n_samples * tables.n_classes,
+        f"the probabilities of {n_samples:,} rows and {tables.n_classes:,} classes",
+        "take fewer rows at a time (predict_batches)",
+    )
     flags = np.zeros(n_samples, np.bool_)
     joint.rows_with_gaps(codes, tables.cards, flags)
     if not flags.any():

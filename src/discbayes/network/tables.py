@@ -8,18 +8,21 @@ same numbers in every class column. The same layout holds counts and log θ.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 
 import numpy as np
 
+from discbayes._memory import require_memory
+from discbayes._text import count_of
 from discbayes.kernels.rows import row_totals
 from discbayes.network.structure import Structure
 
 NORMALIZED_TOLERANCE = 1e-9
 LEAST_LOG_THETA = -700.0  # exp of less is near the end of the doubles
 MOST_CELLS = 2**40  # of one table: far above any memory, far below the end of the integers
+_CELL_BYTES = 24  # while tables are learned: counts, log θ, and what is worked on
 MOST_AXES = getattr(np, "MAXDIMS", 64)  # of an array: numpy 1 has 32
 
 
@@ -65,7 +68,25 @@ class Layout:
         if len(widest) > MOST_AXES:
             i = self.shapes.index(widest)
             raise ValueError(f"feature {i} has {len(widest) - 2} parents, and a table has room for {MOST_AXES - 2}")
+        self.require()
         return np.concatenate([[0], np.cumsum(sizes, dtype=np.int64)]).astype(np.int64)
+
+    def require(self, names: Sequence[str] | None = None) -> None:
+        """Refuse tables that cannot be held, with the names of the features if they are known."""
+        sizes = [math.prod(shape) for shape in self.shapes]
+        total, largest = sum(sizes), max(sizes, default=0)
+        if not largest:
+            return
+        i = sizes.index(largest)
+        name = f"feature {i}" if names is None else repr(names[i])
+        parents, card = len(self.shapes[i]) - 2, int(self.cards[i])
+        require_memory(
+            total * _CELL_BYTES,
+            f"tables of {total:,} cells, of which that of {name} has {largest:,} ({card:,} values, "
+            f"{count_of(parents, 'parent')}, {count_of(self.n_classes, 'class', 'es')}),",
+            "use a structure of fewer parents (k, max_table_size), group rare values, cut numbers into fewer "
+            "intervals, or leave columns out",
+        )
 
     @cached_property
     def parent_start(self) -> np.ndarray:

@@ -17,6 +17,7 @@ from discbayes.network import Structure
 from discbayes.network.graph import topological_order
 
 MAX_TABLE_SIZE = 10_000_000  # cells: 80 MB
+MOST_TABLE_SIZE = 2**31 - 1  # families are numbered in 32 bits while a search counts them
 
 
 @dataclass(frozen=True)
@@ -44,6 +45,8 @@ class Constraints:
     ) -> Constraints:
         """Read edges given by names or positions; contradictions and cycles are refused."""
         size = MAX_TABLE_SIZE if max_table_size is None else _limit("max_table_size", max_table_size)
+        if size > MOST_TABLE_SIZE:
+            raise ValueError(f"max_table_size={max_table_size!r} must be at most {MOST_TABLE_SIZE:,}, a table of 17 GB")
         if max_candidates is not None:
             max_candidates = _limit("max_candidates", max_candidates)
         needed = _matrix(data, required, "required")
