@@ -195,6 +195,17 @@ def is_gap(value: Any) -> bool:
     return bool(isinstance(value, (float, np.floating)) and value != value)
 
 
+def unmasked(values: np.ma.MaskedArray[Any, Any], objects: bool = False) -> np.ndarray:
+    """A masked array as floats or as objects, with a gap where the mask hides something.
+
+    >>> unmasked(np.ma.masked_array([1, 2], [False, True]))
+    array([ 1., nan])
+    """
+    filled = values.data.astype(object if objects else np.float64)
+    filled[np.ma.getmaskarray(values)] = None if objects else np.nan
+    return filled
+
+
 def plain(value: Any) -> Any:
     """A label as a plain Python scalar."""
     if isinstance(value, str):

@@ -14,7 +14,18 @@ import narwhals as nw
 import numpy as np
 from narwhals.exceptions import DuplicateError
 
-from discbayes.data.columns import Block, Levels, Part, Table, default_names, factorize, is_gap, only_used, plain
+from discbayes.data.columns import (
+    Block,
+    Levels,
+    Part,
+    Table,
+    default_names,
+    factorize,
+    is_gap,
+    only_used,
+    plain,
+    unmasked,
+)
 
 _TEMPORAL = (datetime.date, datetime.time, datetime.timedelta, np.datetime64, np.timedelta64)
 _INT64_MAX = np.iinfo(np.int64).max
@@ -86,7 +97,7 @@ def _read_series(series: nw.Series[Any], position: int, name: str) -> Part:
         return _read_categories(series, position, name)
     if dtype == nw.String:
         places, levels = factorize_series(series)
-        if all(isinstance(level, str) for level in levels):  # a guess by the first rows, where pandas has objects
+        if all(type(level) is str for level in levels):  # a guess by the first rows, where pandas has objects
             return Levels(position, places, levels, text=True)
     if dtype in (nw.String, nw.Object):
         return read_objects(series.to_list(), position, name)
@@ -96,6 +107,8 @@ def _read_series(series: nw.Series[Any], position: int, name: str) -> Part:
 
 
 def _numeric_values(series: nw.Series[Any]) -> np.ndarray:
+    if series.dtype in (nw.Int128, nw.UInt128):
+        return _numeric_values(_narrowed(series))
     exact = series.dtype.is_float() or series.dtype.is_integer()
     values = series.to_numpy() if exact else series.cast(nw.Float64).to_numpy()
     if values.dtype.kind in "iu" or not series.dtype.is_integer():
@@ -106,6 +119,14 @@ def _numeric_values(series: nw.Series[Any]) -> np.ndarray:
             f"column {series.name!r} has gaps and whole numbers above 2^53, which would be rounded: cast it to str"
         )
     return floats
+
+
+def _narrowed(series: nw.Series[Any]) -> nw.Series[Any]:
+    """Whole numbers of 128 bits in 64."""
+    largest = np.nanmax(np.abs(series.cast(nw.Float64).to_numpy()), initial=0.0)
+    if largest >= 2.0**63:
+        raise ValueError(f"column {series.name!r} holds {largest:.6g}, too large for 64 bits: cast it to float or str")
+    return series.cast(nw.Int64)
 
 
 def _read_categories(series: nw.Series[Any], position: int, name: str) -> Levels:
@@ -187,8 +208,7 @@ def _as_array(X: Any) -> np.ndarray:
 
 def _to_numpy(X: Any) -> np.ndarray:
     if isinstance(X, np.ma.MaskedArray):
-        objects = X.dtype.kind in "OUS"
-        return np.ma.filled(X.astype(object if objects else np.float64), None if objects else np.nan)
+        return unmasked(X, objects=X.dtype.kind not in "iuf")
     try:
         return np.asarray(X)
     except ValueError as error:
@@ -262,8 +282,15 @@ def _object_numbers(values: list[Any], position: int, name: str, kinds: set[str]
         array = np.array(values)
         if array.dtype.kind in "biuf":
             return _numbers(array, position, name, boolean)
-    floats = [np.nan if is_gap(value) else float(value) for value in values]
+    floats = [np.nan if is_gap(value) else _float(value, name) for value in values]
     return _numbers(np.array(floats), position, name, boolean)
+
+
+def _float(value: Any, name: str) -> float:
+    try:
+        return float(value)
+    except (OverflowError, ValueError) as error:  # a signalling NaN of decimals is the other case
+        raise ValueError(f"column {name!r} holds a number that is no float ({error}): cast it to str") from error
 
 
 def _type_kind(kind: type) -> str:
@@ -302,3 +329,5 @@ def check_levels(levels: list[Any], name: str) -> None:
         raise ValueError(
             f"column {name!r} has the category {odd!r} of type {type(odd).__name__}: cast it with astype(str)"
         )
+    if any(abs(value) > sys.float_info.max for value in others if type(value) is int):
+        raise ValueError(f"column {name!r} has a whole number beyond the range of a float: cast it with astype(str)")

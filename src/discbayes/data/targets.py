@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 import warnings
 from typing import Any, NoReturn
 
@@ -9,9 +10,10 @@ import numpy as np
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import column_or_1d
 
-from discbayes.data.columns import factorize, is_gap, plain
+from discbayes.data.columns import factorize, is_gap, plain, unmasked
 from discbayes.data.domain import Variable
 
+_HEAVIEST = 1e100  # of weights: products of a few sums of them are still numbers
 _LIGHT = 0.1  # of the number of rows: weights that sum to less are probably shares, not counts
 
 
@@ -36,7 +38,7 @@ def check_weight(sample_weight: Any, n_rows: int) -> tuple[np.ndarray | None, np
 
 def weight_array(sample_weight: Any, n_rows: int) -> np.ndarray:
     """One finite weight of zero or more for each row."""
-    weight = np.array(sample_weight, dtype=np.float64)
+    weight = _weight_numbers(sample_weight)
     if weight.ndim == 0:
         weight = np.full(n_rows, float(weight))
     if weight.shape != (n_rows,):
@@ -47,7 +49,20 @@ def weight_array(sample_weight: Any, n_rows: int) -> np.ndarray:
     if (weight < 0).any():
         row = int(np.flatnonzero(weight < 0)[0])
         raise ValueError(f"sample_weight is negative, {weight[row]} in row {row}: weights are zero or more")
+    if weight.max(initial=0.0) > _HEAVIEST:
+        raise ValueError(f"sample_weight is {weight.max()}, above {_HEAVIEST}, so that sums would overflow: scale it")
     return weight
+
+
+def _weight_numbers(sample_weight: Any) -> np.ndarray:
+    """Weights as floats; what a mask hides is NaN."""
+    given = sample_weight if np.ma.isMA(sample_weight) else np.asarray(sample_weight)
+    if given.dtype.kind in "cmM":
+        raise ValueError(f"sample_weight holds {given.dtype}: pass one number per row")
+    try:
+        return unmasked(given) if np.ma.isMA(given) else given.astype(np.float64)
+    except (TypeError, ValueError, OverflowError) as error:
+        raise ValueError(f"sample_weight is no list of numbers, {error}: pass one number per row") from error
 
 
 def refuse_zero_weights() -> NoReturn:
@@ -87,11 +102,13 @@ def label_array(y: Any, n_rows: int | None) -> np.ndarray:
 def _to_numpy(y: Any) -> np.ndarray:
     if type(y).__module__.startswith("pyarrow") and hasattr(y.type, "index_type"):
         return np.array(y.to_pylist(), dtype=object)  # as an array, its gaps would be labels
+    if np.ma.isMA(y):
+        return unmasked(y, objects=True)
     labels = np.asarray(y)
     if labels.dtype.kind == "U" and not hasattr(y, "__array__"):
         objects = np.asarray(y, dtype=object)
-        if not all(isinstance(value, str) for value in objects.ravel().tolist()):
-            return objects  # numpy had turned the numbers among the strings into strings
+        if not all(isinstance(value, str) and not value.endswith("\0") for value in objects.ravel().tolist()):
+            return objects  # numpy had turned numbers among strings into strings, or cut off NULs at their ends
     return labels.astype(object) if labels.dtype.kind == "T" else labels
 
 
@@ -118,7 +135,15 @@ def _from_objects(labels: np.ndarray) -> np.ndarray:
         text = next(value for value in values if isinstance(value, str))
         other = next(value for value in values if not isinstance(value, str))
         raise ValueError(f"y mixes strings and numbers, {text!r} and {other!r} for example: cast it to one of them")
+    odd = next((value for value in values if not _is_label(plain(value))), None)
+    if odd is not None:
+        kind = "a number beyond the range of a float" if isinstance(odd, int) else type(odd).__name__
+        raise ValueError(f"Unknown label type: y holds {kind}; labels are strings, numbers or booleans: cast it to str")
     return np.array(values)
+
+
+def _is_label(value: Any) -> bool:
+    return type(value) in (bool, float) or (type(value) is int and abs(value) <= sys.float_info.max)
 
 
 def classes_and_codes(labels: np.ndarray) -> tuple[np.ndarray, np.ndarray]:

@@ -1,0 +1,68 @@
+"""Cells and labels that the fuzzer found: each is read exactly, or refused by the name of its column."""
+
+from __future__ import annotations
+
+import datetime
+from decimal import Decimal
+from fractions import Fraction
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from discbayes import BayesNetClassifier
+from discbayes.data import FrameEncoder
+
+HUGE = 10**400
+Y = ["no", "yes", "no", "yes"]
+
+
+@pytest.mark.parametrize("value", [HUGE, -HUGE, Fraction(HUGE), Decimal("sNaN")], ids=lambda value: repr(value)[:12])
+@pytest.mark.parametrize("gap", [None, 1])
+def test_numbers_that_are_no_floats(value, gap):
+    with pytest.raises(ValueError, match=r"column 'a' holds a number that is no float .*: cast it to str"):
+        FrameEncoder().fit_transform(pd.DataFrame({"a": [value, 1, 2, gap]}, dtype=object), Y)
+
+
+def test_categories_beyond_floats():
+    frame = pd.DataFrame({"a": pd.Categorical([HUGE, 1, HUGE, 1])})
+    with pytest.raises(
+        ValueError, match="column 'a' has a whole number beyond the range of a float: cast it with astype"
+    ):
+        FrameEncoder().fit_transform(frame, Y)
+    with pytest.raises(ValueError, match="beyond the range of a float"):
+        FrameEncoder(domains={"a": [0, HUGE]}).fit_transform(pd.DataFrame({"a": [0, 0, 0, 0]}), Y)
+
+
+def test_whole_numbers_of_128_bits():
+    polars = pytest.importorskip("polars")
+    values = [2**62, 1, 2**62, 1]
+    encoder = FrameEncoder(discretizer=None)
+    wide = polars.DataFrame({"a": polars.Series(values, dtype=polars.Int128)})
+    same = encoder.fit_transform(polars.DataFrame({"a": values}), Y)
+    np.testing.assert_array_equal(FrameEncoder(discretizer=None).fit_transform(wide, Y).codes, same.codes)
+    np.testing.assert_array_equal(encoder.transform(wide), same.codes)
+    gaps = polars.DataFrame({"a": polars.Series([1, None, 3, 1], dtype=polars.Int128)})
+    assert encoder.fit_transform(gaps, Y).codes.tolist() == [[0, 2, 1, 0]]
+    beyond = polars.DataFrame({"a": polars.Series([2**70, 1, 2, 3], dtype=polars.Int128)})
+    with pytest.raises(
+        ValueError, match=r"column 'a' holds 1.18059e\+21, too large for 64 bits: cast it to float or str"
+    ):
+        encoder.fit_transform(beyond, Y)
+
+
+@pytest.mark.parametrize(
+    "labels, kind",
+    [
+        ([datetime.date(2020, 1, day) for day in (1, 2, 1, 2)], "date"),
+        ([Decimal(1), Decimal(2)] * 2, "Decimal"),
+        ([HUGE, 1, HUGE, 1], "a number beyond the range of a float"),
+        ([frozenset({1}), frozenset({2})] * 2, "frozenset"),
+    ],
+    ids=["dates", "decimals", "huge", "sets"],
+)
+def test_labels_that_no_file_could_hold(labels, kind):
+    """They were learned, and refused when the model was saved."""
+    frame = pd.DataFrame({"a": [0.0, 1.0, 0.0, 1.0]})
+    with pytest.raises(ValueError, match=f"y holds {kind}; labels are strings, numbers or booleans: cast it to str"):
+        BayesNetClassifier().fit(frame, np.array(labels, dtype=object))
