@@ -28,6 +28,7 @@ NEAR_KERNELS = {
     "bayesnet", "counts", "data", "engine", "inference", "network", "objectives", "optim", "parameters", "scores",
     "search", "support",
 }  # fmt: skip
+collect_ignore_glob = ["*/conftest.py"]  # as a module with examples, of which there can be one of each name
 if numba.config.DISABLE_JIT:
     collect_ignore = [room.name for room in Path(__file__).parent.iterdir() if room.name not in NEAR_KERNELS]
 

@@ -102,7 +102,7 @@ class BayesNet:
 
     @cached_property
     def prior(self) -> np.ndarray:
-        """P(c), which is what is said of a row without any value."""
+        """The table of the class: P(c) where all tables are normalised, as ``query`` gives it for any tables."""
         prior = np.exp(self.parameters.log_prior - self.parameters.log_prior.max())
         return prior / prior.sum()
 

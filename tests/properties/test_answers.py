@@ -73,6 +73,11 @@ def test_what_to_ask_and_what_would_change_the_decision(clf, table, seed):
         assert other.label_after != other.label_before
         assert 1 <= len(other.changes) <= len(row)
         assert {name for name, _, _ in other.changes} <= set(row)
+        texts = {column.name for column in table.columns if column.kind == "text"}
+        if {name for name, _, _ in other.changes} <= texts:
+            changed = row | {name: value for name, _, value in other.changes}
+            cells = np.array([[changed.get(name) for name in table.names]], dtype=object)
+            assert fitted.predict(cells)[0] == other.label_after
     assert str(other)
 
 
@@ -102,6 +107,10 @@ def test_questions_to_the_network_agree_with_one_another(structure, table, seed)
     assert set(labels.tolist()) <= set(fitted.classes_.tolist())
     filled = net.fill(table.frame(), how=["each", "joint", "draw"][seed % 3], random_state=0)
     assert filled.shape == (table.n_rows, len(table.columns))
+    for column in table.columns:
+        pairs = [(value, full) for value, full in zip(column.cells, filled[column.name], strict=True)]
+        if column.kind == "text" and any(value is not None for value in column.cells):
+            assert all(full == value if value is not None else full in column.cells for value, full in pairs)
     unusual = net.novelty(table.frame(), n_draws=20)
     assert ((unusual >= 0) & (unusual <= 1)).all()
     strengths = edge_strengths(net)

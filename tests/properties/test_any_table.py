@@ -32,6 +32,11 @@ def answers_everything(clf, table, how):
         assert set(decisions.tolist()) <= set(clf.classes_.tolist())
         chosen = shares[np.arange(n_rows), np.searchsorted(clf.classes_, decisions)]
         assert (chosen >= shares.max(axis=1) - 1e-9).all()
+        if rows is without and clf.calibration_ is None:
+            prior = clf.network_.query(clf.network_.domain.target.name).probabilities
+            np.testing.assert_allclose(shares, np.tile(prior, (n_rows, 1)), atol=1e-9)
+            if clf.network_.parameters.is_normalized:
+                np.testing.assert_allclose(clf.network_.prior, prior, atol=1e-9)
         joint = clf.predict_joint_log_proba(X)
         assert not np.isnan(joint).any()
         assert (joint < np.inf).all()

@@ -36,3 +36,39 @@ def test_a_column_of_objects_that_begins_with_gaps_has_the_type_of_what_follows(
 def test_a_column_of_objects_is_checked_beyond_its_first_rows(first, then, message):
     with pytest.raises(ValueError, match=message):
         BayesNetClassifier("nb", "map").fit(objects(first, then), ["no", "yes"] * N)
+
+
+def test_labels_that_differ_by_a_nul_at_their_end_stay_apart():
+    """An array of text has no room for it, so that lists of such labels must not become one."""
+    labels = ["", "\0"] * 10
+    clf = BayesNetClassifier("nb", "map", discretizer=None).fit([[0], [1]] * 10, labels)
+    assert clf.classes_.tolist() == ["", "\0"]
+    assert clf.predict([[0], [1]]).tolist() == ["", "\0"]
+
+
+def test_the_page_says_what_tables_that_are_not_normalised_say_of_a_row_without_values():
+    X, y = np.array([[0.13], [-2.33], [-0.13], [5.0]]), ["no", "yes", "yes", "yes"]
+    clf = BayesNetClassifier("nb", "ccbn-d", discretizer=None, calibrate=None).fit(X, y)
+    assert not clf.network_.parameters.is_normalized
+    share = clf.predict_proba([[np.nan]])[0, 0]
+    assert abs(clf.network_.prior[0] - share) > 0.01
+    assert f"<dt>class shares</dt><dd>{share:.3g}, " in clf.report().html
+
+
+def test_what_a_mask_hides_is_a_gap():
+    text = np.ma.masked_array([["a", "x"], ["b", "y"]], [[True, False], [False, False]])
+    assert FrameEncoder().fit_transform(text, ["no", "yes"]).codes.tolist() == [[1, 0], [0, 1]]
+    flags = np.ma.masked_array([[True], [False]], [[True], [False]])
+    assert FrameEncoder().fit_transform(flags, ["no", "yes"]).domain.features[0].kind == "boolean"
+    with pytest.raises(ValueError, match=r"y contains NaN or None in 1 of 2 rows \(row 1\)"):
+        BayesNetClassifier("nb", "map").fit([[1], [2]], np.ma.masked_array([1, 2], [False, True]))
+    with pytest.raises(ValueError, match="sample_weight contains NaN or infinity, nan in row 0"):
+        BayesNetClassifier("nb", "map").fit([[1], [2]], ["no", "yes"], np.ma.masked_array([1, 2], [True, False]))
+
+
+@pytest.mark.parametrize(
+    "weight", [["a", "b"], [1j, 1], {0: 1, 1: 1}, [10**400, 1], np.array(["2026", "2027"], "M8[Y]"), [1e308, 1.0]]
+)
+def test_weights_that_are_none_are_refused_by_their_name(weight):
+    with pytest.raises(ValueError, match="sample_weight"):
+        BayesNetClassifier("nb", "map").fit([[1], [2]], ["no", "yes"], weight)

@@ -7,6 +7,8 @@ from copy import deepcopy
 from itertools import pairwise
 
 import numpy as np
+import pyarrow as pa
+import pyarrow.parquet as pq
 import pytest
 from hypothesis import strategies as st
 from sklearn.base import clone
@@ -145,3 +147,30 @@ def test_rows_in_parts_are_the_same_as_all_at_once(name, parameters, table, cuts
     np.testing.assert_allclose(
         clf.predict_proba(table.frame("pyarrow")), whole.predict_proba(table.frame("pyarrow")), atol=1e-12
     )
+
+
+@for_all(
+    10,
+    clf=classifiers(("nb", "tan", "kdb")),
+    table=tables(PLAIN_KINDS, weights=(None, None, "whole", "broken"), most_rows=40),
+    rows=st.integers(1, 50),
+)
+def test_rows_in_a_file_are_the_same_as_in_memory(folder, clf, table, rows):
+    whole = fit_or_refuse(clf, table, "pyarrow")
+    target, weight = ("the class", "the weight")
+    file = table.frame("pyarrow").append_column(target, pa.array(table.labels.tolist()))
+    if table.weight is not None:
+        file = file.append_column(weight, pa.array(table.weight))
+    pq.write_table(file, folder / "rows.parquet", row_group_size=rows)
+    try:
+        read = clone(clf).fit(folder / "rows.parquet", target, None if table.weight is None else weight)
+    except ValueError:
+        assert whole is None
+        return
+    assert [v.values or v.cuts for v in read.network_.domain.features] == [
+        v.values or v.cuts for v in whole.network_.domain.features
+    ]
+    assert read.structure_ == whole.structure_
+    assert read.network_.parameters.log_theta.tobytes() == whole.network_.parameters.log_theta.tobytes()
+    X = table.frame("pyarrow")
+    assert read.predict_proba(X).tobytes() == whole.predict_proba(X).tobytes()

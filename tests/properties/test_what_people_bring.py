@@ -19,7 +19,7 @@ from discbayes.recipes import recipe
 from discbayes.recipes.structures import structure_tags
 from discbayes.recipes.tables import LEARNERS
 from drawn_tables import FRAMES, PLAIN_KINDS, Column, tables
-from judging_fits import assert_probabilities, fit_or_refuse
+from judging_fits import assert_probabilities, assert_same_network, fit_or_refuse
 from properties import for_all
 
 pytestmark = pytest.mark.filterwarnings("ignore::UserWarning")
@@ -123,6 +123,43 @@ def test_priors_weights_and_domains_that_are_given(table, seed, discretizer):
     assert clf.network_.domain == first.network_.domain
     assert clf.structure_ == first.structure_
     np.testing.assert_allclose(shares, first.predict_proba(X, class_prior=prior), atol=1e-9)
+
+
+@for_all(
+    25,
+    seed=st.integers(0, 9999),
+    dtype=st.sampled_from(["f2", "f4", "f8", ">f8", "i1", ">i2", "i4", "i8", "u1", "u8", "?", "O"]),
+    order=st.sampled_from(["C", "F", "backwards", "every second", "read-only", "masked"]),
+)
+def test_numbers_are_the_same_in_arrays_of_any_type_and_order(seed, dtype, order):
+    rng = np.random.default_rng(seed)
+    numbers, y = rng.integers(0, 2 if dtype == "?" else 4, (20, 3)), rng.integers(0, 2, 20)
+    X = numbers.astype(dtype)
+    if order == "F":
+        X = np.asfortranarray(X)
+    elif order == "backwards":
+        X = X[::-1, ::-1].copy()[::-1, ::-1]
+    elif order == "every second":
+        X = np.repeat(X, 2, axis=0)[::2]
+    elif order == "masked":
+        X = np.ma.masked_array(X)
+    X.flags.writeable = order != "read-only"
+    clf = BayesNetClassifier("tan", "map", discretizer=None)
+    expected = clf.fit(numbers.astype(float), y).predict_proba(numbers.astype(float))
+    np.testing.assert_allclose(clf.predict_proba(X), expected, atol=1e-12)
+    np.testing.assert_allclose(clf.fit(X, y).predict_proba(X), expected, atol=1e-12 if dtype != "?" else 0.2)
+
+
+@for_all(15, table=tables(PLAIN_KINDS, most_rows=40), seed=st.integers(0, 999))
+def test_the_index_of_a_frame_says_nothing(table, seed):
+    rng, X = np.random.default_rng(seed), table.frame()
+    odd = X.set_axis(rng.integers(0, 3, table.n_rows), axis=0)
+    y = pd.Series(table.labels, index=rng.permutation(table.n_rows))
+    weight = None if table.weight is None else pd.Series(table.weight, index=rng.permutation(table.n_rows))
+    one = BayesNetClassifier("nb", "map").fit(X, table.labels, table.weight)
+    two = BayesNetClassifier("nb", "map").fit(odd, y, weight)
+    assert_same_network(one, two)
+    assert two.network_.fill(odd).index.tolist() == odd.index.tolist()
 
 
 @for_all(15, tag=st.sampled_from(TAGS), table=tables(most_rows=30, most_columns=3, least_classes=2))

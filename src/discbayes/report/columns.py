@@ -10,6 +10,7 @@ import numpy as np
 from discbayes.calibration import Temperature
 from discbayes.classifier import BayesNetClassifier
 from discbayes.data import Domain, Variable
+from discbayes.inference import FactorTooLargeError
 from discbayes.report.markup import name_html, number, table_html
 from discbayes.report.text import count_of, escaped, shortened
 
@@ -114,7 +115,7 @@ def _entries(clf: BayesNetClassifier) -> list[tuple[str, str, str]]:
         ("parameters", setting_text(clf.parameters), "how the tables were learned"),
         *_columns_entries(clf),
         ("calibrate", *_calibration(clf)),
-        ("class shares", _shares(clf.network_.prior), _origin(clf)),
+        *_class_shares(clf),
     ]
     if isinstance(clf.domains, Mapping) and clf.domains:
         entries.append(("domains", setting_text(list(clf.domains)), "columns whose values were given"))
@@ -163,6 +164,15 @@ def _calibration(clf: BayesNetClassifier) -> tuple[str, str]:
 def _shares(prior: np.ndarray) -> str:
     more = ", …" if prior.size > MOST_VALUES else ""
     return ", ".join(number(share) for share in prior[:MOST_VALUES]) + more
+
+
+def _class_shares(clf: BayesNetClassifier) -> list[tuple[str, str, str]]:
+    """P(class) with nothing known; nothing where that would take too large a factor, without normalised tables."""
+    try:
+        known = clf.network_.query(clf.network_.domain.target.name)
+    except FactorTooLargeError:
+        return []
+    return [("class shares", _shares(known.probabilities), _origin(clf))]
 
 
 def _origin(clf: BayesNetClassifier) -> str:
