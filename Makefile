@@ -7,10 +7,12 @@ ROOM ?=
 TESTS ?= $(foreach room,$(ROOM),$(wildcard tests/$(room) src/discbayes/$(room) src/discbayes/$(room).py))
 SINCE ?= HEAD
 VERSIONS ?=
+TIMES ?= 60
+SECONDS ?= 600
 EXPERIMENTS ?= all
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test test-changed test-uncompiled faults coverage mutants lint docs docs-links bench papers test-oldest test-newest test-locked lock audit dist test-dist clean
+.PHONY: help demo test test-changed test-uncompiled properties faults fuzz fuzz-quick coverage mutants lint docs docs-links bench papers test-oldest test-newest test-locked lock audit dist test-dist clean
 
 help: ## list the targets
 	@grep -E '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | awk -F ':.*## ' '{printf "  make %-16s %s\n", $$1, $$2}'
@@ -26,6 +28,10 @@ $(VENV)/.demo: pyproject.toml | $(RUN)
 
 $(VENV)/.test: pyproject.toml | $(RUN)
 	$(RUN) -m pip install --quiet --editable '.[cli,plot,solver,dask,test]' $(VERSIONS)
+	@touch $@
+
+$(VENV)/.fuzz: pyproject.toml | $(VENV)/.test
+	$(RUN) -m pip install --quiet --editable '.[fuzz]'
 	@touch $@
 
 $(VENV)/.bench: pyproject.toml | $(RUN)
@@ -57,8 +63,17 @@ test-changed: $(VENV)/.test ## run the tests of the rooms that differ from the l
 test-uncompiled: $(VENV)/.test ## run the tests near the kernels once more with the compiler off, which checks indices
 	NUMBA_DISABLE_JIT=1 $(RUN) -m pytest -n 2 -p no:cacheprovider $(TESTS)
 
+properties: $(VENV)/.test ## try the properties of tests/properties on more than 50,000 examples, new ones in each run (TIMES=60)
+	DISCBAYES_EXAMPLES=$(TIMES) $(RUN) -m pytest -n 2 tests/properties
+
 faults: $(VENV)/.test ## kills, full disks, signals and short memory, ten times as often as in the tests
 	FAULTS=10 $(RUN) -m pytest -p no:cacheprovider tests/faults
+
+fuzz: $(VENV)/.fuzz ## files that a fuzzer invents, for the readers of models, BIF and tables (SECONDS=600 in all)
+	for each in model_file bif frame; do $(RUN) fuzz/run.py $$each --seconds $$(( $(SECONDS) / 3 )) || exit 1; done
+
+fuzz-quick: $(VENV)/.fuzz ## the same for a few seconds, with the same files each time
+	for each in model_file bif frame; do $(RUN) fuzz/run.py $$each --runs 500 --seed 1 || exit 1; done
 
 coverage: export COVERAGE_FILE = $(CURDIR)/.coverage
 coverage: $(VENV)/.test ## how many lines of each room the tests reach, kernels with the compiler off; half an hour

@@ -1,0 +1,86 @@
+"""Model files: `load` gives a classifier that works, or a `ModelFileError` of one line, and nothing else."""
+
+from __future__ import annotations
+
+import atexit
+import json
+import os
+import tempfile
+from pathlib import Path
+
+import numpy as np
+
+import damage
+from discbayes.io import ModelFileError, load, save
+from discbayes.io.document import checksum
+
+LONGEST_MESSAGE = 1000
+FOLDER = tempfile.TemporaryDirectory(prefix="discbayes-fuzz-")
+atexit.register(FOLDER.cleanup)
+READ, WRITTEN = Path(FOLDER.name) / "read.json", Path(FOLDER.name) / "written.json"
+os.fsync = lambda file: None  # these files need not last
+
+
+def check(data: bytes) -> None:
+    """Read the bytes as they are, and with a checksum that fits."""
+    read(data)
+    fitting = resealed(data)
+    if fitting is not None:
+        read(fitting)
+
+
+def resealed(data: bytes) -> bytes | None:
+    """The file with the right checksum; None if it is no JSON object, or one that no checksum can be taken of."""
+    try:
+        document = json.loads(data)
+        document["sha256"] = checksum(document)
+        return json.dumps(document).encode()
+    except (ValueError, TypeError, RecursionError):
+        return None
+
+
+def read(content: bytes) -> None:
+    """What is read either works or is refused."""
+    READ.write_bytes(content)
+    try:
+        classifier = load(READ)
+    except ModelFileError as error:
+        message = str(error)
+        assert message.startswith(str(READ)), message
+        assert len(message) < LONGEST_MESSAGE, len(message)
+        assert message.isprintable(), message
+        return
+    check_predictions(classifier)
+    save(classifier, WRITTEN)
+    again = load(WRITTEN)
+    save(again, READ)
+    assert READ.read_bytes() == WRITTEN.read_bytes()
+
+
+def check_predictions(classifier) -> None:
+    """Probabilities of rows with and without gaps; where they cannot be computed, a ``ValueError`` says why."""
+    features = classifier.network_.domain.features
+    rows = np.array([[None] * len(features), [_some_value(variable) for variable in features]], dtype=object)
+    try:
+        found = classifier.predict_proba(rows)
+    except ValueError as error:
+        if "below the range" in str(error) or "max_factor_size" in str(error):
+            return
+        raise
+    assert np.isfinite(found).all()
+    assert np.allclose(found.sum(axis=1), 1, atol=1e-9)
+
+
+def _some_value(variable):
+    if variable.cuts is not None:
+        return variable.cuts[0] if variable.cuts else 0.0
+    return variable.values[-1] if variable.values else None
+
+
+def change(data: bytes, seed: int) -> bytes | None:
+    """One to three fields with another value, or without it; None where the file is no JSON object."""
+    try:
+        document = json.loads(data)
+        return damage.mixed(document, seed)
+    except (ValueError, TypeError, LookupError, RecursionError):
+        return None
