@@ -182,8 +182,10 @@ def papers() -> str:
         "TAN by margin, greedy; margin": "TAN-HC-MM",
         "TAN by margin, annealed; margin": "TAN-SA-MM",
     }.items():
-        for data in ("mnist14", "spambase"):
-            rows.append((method, P12, f"{tag}-MM", f"accuracy, {data}", *both(margins[tag][data])))
+        rows += [
+            (method, P12, f"{tag}-MM", f"accuracy, {data}", *both(margins[tag][data]))
+            for data in ("mnist14", "spambase")
+        ]
     tests = made("c11-table3", "Signed-rank tests over 25 sets, cut points of all rows")
     for tag in ("TAN-fCLL-OFE", "TAN-aCLL-OFE"):
         found = both(tests[f"{tag} – TAN-LL-OFE"]["Z"])

@@ -381,7 +381,7 @@ def test_the_setting_is_cloned_and_not_saved(client, frame, tmp_path):
         assert again.predict(frame[FEATURES]).tolist() == clf.predict(frame[FEATURES]).tolist()
     assert clf.cluster is client
     assert pickle.loads(pickle.dumps(BayesNetClassifier(cluster=3))).cluster == 3
-    model = open_document((tmp_path / "model.json").read_bytes())
+    model, _ = open_document((tmp_path / "model.json").read_bytes())
     model["settings"]["cluster"] = "tcp://elsewhere:8786"
     (tmp_path / "model.json").write_bytes(seal(model))
     with pytest.raises(ModelFileError, match="no parameter 'cluster'"):

@@ -25,9 +25,8 @@ from discbayes import (
     calibration,
     load,
 )
-from discbayes import classifier as estimator
 from discbayes.calibration import Isotonic, Temperature, learn_isotonic, learn_temperature, log_odds
-from discbayes.classifier import calibrating
+from discbayes.classifier import calibrating, estimator
 from discbayes.cli import main
 from discbayes.costs import cheapest, cost_matrix
 from discbayes.data import FrameEncoder

@@ -165,7 +165,7 @@ def test_the_posterior_is_that_of_predict_proba(open_page, name, structure, requ
     rows = np.random.default_rng(0).permutation(len(data.y))[:300]
     classifier = BayesNetClassifier(STRUCTURES[structure], random_state=0).fit(data.X.iloc[rows], data.y[rows])
     walker = Walker(open_page(classifier.report()), classifier, seed=len(structure))
-    n_changes = 200 if LONG_WALKS[name] == structure else 30
+    n_changes = 200 if LONG_WALKS[name] == structure else 80
     walker.walk(n_changes)
     np.testing.assert_allclose(
         walker.posteriors(), classifier.predict_proba(walker.rows()), rtol=0, atol=1e-9, equal_nan=False

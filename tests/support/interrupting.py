@@ -214,7 +214,7 @@ def try_works(kind: str, n_tries: int, rng: random.Random) -> dict[str, Counter[
                 for _ in range(n_tries):
                     said, _ = in_child(work, number, rng.uniform(0, usual), folder / "errors")
                     if not said:
-                        raise SystemExit(f"{name}: {(folder / 'errors').read_text(encoding="utf-8")}")
+                        raise SystemExit(f"{name}: {(folder / 'errors').read_text(encoding='utf-8')}")
                     ends[said if kind == "fit" else check_command(said, folder / "errors", folder)] += 1
     return found
 
