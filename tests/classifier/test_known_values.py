@@ -5,10 +5,10 @@ from __future__ import annotations
 import numpy as np
 import pandas as pd
 import pytest
-from shop import FEATURES, make_frame
 from sklearn.exceptions import NotFittedError
 
 from discbayes import BayesNetClassifier
+from shop import FEATURES, make_frame
 
 KNOWN = [{"age": 31.0, "town": "B"}, {}, {"old": True, "colour": "red", "size": 0.5}, {"colour": "purple", "age": None}]
 
