@@ -12,7 +12,7 @@ SECONDS ?= 600
 EXPERIMENTS ?= all
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test test-changed test-uncompiled properties faults fuzz fuzz-quick coverage mutants lint docs docs-links bench papers test-oldest test-newest test-locked lock audit dist test-dist clean
+.PHONY: help demo test test-changed test-uncompiled properties faults fuzz fuzz-quick coverage mutants lint docs docs-links bench papers test-oldest test-newest test-locked lock audit keep-release dist test-dist clean
 
 help: ## list the targets
 	@grep -E '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | awk -F ':.*## ' '{printf "  make %-16s %s\n", $$1, $$2}'
@@ -105,6 +105,9 @@ lock: $(VENV)/.lock ## write the oldest versions and the lock file anew, require
 
 audit: $(VENV)/.lock ## look for known vulnerabilities in the versions of requirements/lock.txt
 	$(BIN)/pip-audit --strict --disable-pip --requirement requirements/lock.txt
+
+keep-release: $(VENV)/.test ## write what this version promises to later ones, tests/released/VERSION, once (AGAIN=--again: anew)
+	PYTHONPATH=tests/support $(RUN) tests/released/keep.py $(AGAIN)
 
 dist: $(VENV)/.dist ## build the wheel and the source archive, dist/, and check what they hold
 	rm -rf dist

@@ -13,7 +13,8 @@ import pytest
 import damage
 import discbayes
 from discbayes import BayesNetClassifier
-from discbayes.io import BifError, ModelFileError, load, read_bif
+from discbayes.datasets import openml
+from discbayes.io import BifError, ModelFileError, bif_read, document, load, model, read_bif
 from discbayes.io.checks import MAX_DEPTH
 from discbayes.io.document import checksum
 from discbayes.io.model import MAX_DRAWS, MAX_FACTOR_SIZE
@@ -94,6 +95,15 @@ def refuse(tmp_path):
         return str(caught.value)
 
     return message
+
+
+def test_the_page_names_the_limits_that_hold():
+    page = (Path(__file__).parents[2] / "docs" / "security.md").read_text(encoding="utf-8")
+    assert (model.MAX_BYTES, bif_read.MAX_BYTES, openml.MAX_BYTES) == (1 << 30, 100_000_000, 500_000_000)
+    for text in ("1 GiB", "100 MB", "500 MB"):
+        assert text in page
+    for limit in (MAX_DEPTH, MAX_FACTOR_SIZE, MAX_DRAWS, document.MAX_VALUES, bif_read.MAX_VALUES, bif_read.MAX_CELLS):
+        assert f"| {limit:,}" in page
 
 
 def test_the_memory_of_a_small_file_is_small(tmp_path):
