@@ -139,9 +139,10 @@ MUTATIONS = (
 
 
 def copy_project(folder: Path) -> None:
-    """The code with its compiled kernels, whose times must stay as they are, and the tests."""
+    """The code with its compiled kernels, whose times must stay as they are, the tests, and what they read."""
     shutil.copytree(ROOT / "src", folder / "src")
-    shutil.copytree(ROOT / "tests", folder / "tests", ignore=shutil.ignore_patterns("__pycache__"))
+    for name in ("tests", "fuzz", "docs"):
+        shutil.copytree(ROOT / name, folder / name, ignore=shutil.ignore_patterns("__pycache__", "_build"))
     shutil.copy(ROOT / "pyproject.toml", folder)
 
 
