@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import io
+import os
+import subprocess
 import sys
 
 import numpy as np
@@ -88,3 +90,22 @@ def test_a_stream_without_bytes_gets_the_text(monkeypatch):
     with spelled_streams():
         write_utf8("größe − ω\n".encode())
     assert stream.getvalue() == "größe − ω\n"
+
+
+# What cannot be written at all
+
+
+BUFFERED = {name: value for name, value in os.environ.items() if name != "PYTHONUNBUFFERED"}
+
+
+@pytest.mark.parametrize("arguments", [("recipes", "NB-ML"), ("recipes",), ("--version",), ("fit", "--help")])
+def test_output_that_is_held_back_until_the_end(arguments):
+    command = [sys.executable, "-m", "discbayes.cli", *arguments]
+    with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, env=BUFFERED) as process:
+        process.stdout.close()  # the reader has gone
+        assert (process.stderr.read(), process.wait()) == (b"", 141)
+    if os.path.exists("/dev/full"):
+        with open("/dev/full", "wb") as full:
+            done = subprocess.run(command, stdout=full, stderr=subprocess.PIPE, text=True, env=BUFFERED)
+        reason = "the standard output cannot be written: No space left on device"
+        assert (done.returncode, done.stderr) == (1, f"discbayes: error: {reason}\n")

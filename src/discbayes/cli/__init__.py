@@ -7,7 +7,6 @@ command and 141 where the reader of the output has gone.
 
 from __future__ import annotations
 
-import os
 import sys
 from argparse import ArgumentParser, Namespace, RawDescriptionHelpFormatter
 from collections.abc import Sequence
@@ -61,7 +60,6 @@ def _guarded(argv: Sequence[str] | None) -> int:
         complain("error", str(stop))
         return stop.exit_code
     except BrokenPipeError:
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())  # or Python complains when it flushes at exit
         return BROKEN_PIPE
 
 
@@ -81,6 +79,19 @@ def _run(args: Namespace) -> int:
             raise
         complain("error", f"there is not enough memory: {describe(error)}")
         return FAILED
+    return _flush()
+
+
+def _flush() -> int:
+    """Write what the standard output still holds, while there is someone to tell that it cannot be: the exit code."""
+    try:
+        if sys.stdout is not None:
+            sys.stdout.flush()
+    except BrokenPipeError:
+        raise
+    except OSError as error:
+        complain("error", f"the standard output cannot be written: {error.strerror}")
+        return FAILED
     return OK
 
 
@@ -95,7 +106,10 @@ def parse(argv: Sequence[str] | None) -> Namespace:
     parser.add_argument("--version", action="version", version=f"{PROGRAM} {__version__}")
     commands = parser.add_subparsers(dest="command", required=True, metavar="COMMAND")
     made = {name: _add_command(commands, name) for name in COMMANDS}
-    args = parser.parse_args(argv)
+    try:
+        args = parser.parse_args(argv)
+    except SystemExit as end:  # after help, or wrong usage
+        raise SystemExit(end.code or _flush()) from None
     if hasattr(args, "finish"):
         args.finish(made[args.command], args)
     return args

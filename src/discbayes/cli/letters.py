@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import codecs
 import io
+import os
 import sys
 from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
@@ -57,9 +58,20 @@ def spelled_streams() -> Iterator[None]:
     with ExitStack() as afterwards:
         for stream in (sys.stdout, sys.stderr):
             if isinstance(stream, io.TextIOWrapper) and stream.errors != _HANDLER:
-                afterwards.callback(stream.reconfigure, errors=stream.errors)
+                afterwards.callback(_restore, stream, stream.errors)
                 stream.reconfigure(errors=_HANDLER)
         yield
+
+
+def _restore(stream: io.TextIOWrapper, errors: str | None) -> None:
+    """Let a stream be as it was; what it holds and cannot write is dropped, or Python would try it again at its end."""
+    try:
+        stream.reconfigure(errors=errors)
+    except OSError:
+        nowhere = os.open(os.devnull, os.O_WRONLY)
+        os.dup2(nowhere, stream.fileno())
+        os.close(nowhere)
+        stream.reconfigure(errors=errors)
 
 
 def write_utf8(content: bytes) -> None:
