@@ -238,6 +238,28 @@ def test_a_command_that_is_told_to_end(name, code, said, run, monkeypatch, tmp_p
 
 
 @posix
+def test_a_second_signal_does_not_end_the_tidying_up(run, monkeypatch):
+    tidied = []
+
+    def run_and_tidy(args):
+        try:
+            os.kill(os.getpid(), signal.SIGHUP)
+        finally:
+            os.kill(os.getpid(), signal.SIGHUP)
+            os.kill(os.getpid(), signal.SIGTERM)
+            tidied.append(True)
+
+    monkeypatch.setattr(fit, "run", run_and_tidy)
+    old = signal.signal(signal.SIGHUP, signal.SIG_DFL)
+    try:
+        assert run("fit", "iris", "-o", "model.json") == (129, "", "discbayes: error: ended by SIGHUP\n")
+        assert tidied == [True]
+        assert [signal.getsignal(each) for each in (signal.SIGHUP, signal.SIGTERM)] == [signal.SIG_DFL] * 2
+    finally:
+        signal.signal(signal.SIGHUP, old)
+
+
+@posix
 def test_a_command_under_nohup_goes_on(run, monkeypatch, tmp_path):
     old = signal.signal(signal.SIGHUP, signal.SIG_IGN)
     try:

@@ -24,7 +24,8 @@ class Terminated(BaseException):
 def ended_by_signals() -> Iterator[None]:
     """Raise `Terminated` for signals that would end the process at once, with temporary files left behind.
 
-    One that is ignored, as ``nohup`` has it, stays so. Processes that are forked meanwhile end as they would without.
+    One that is ignored, as ``nohup`` has it, stays so. Only the first is raised: a terminal that closes may send two,
+    and the second would end the tidying up. Processes that are forked meanwhile end as they would without.
     """
     if threading.current_thread() is not threading.main_thread():
         yield
@@ -33,6 +34,8 @@ def ended_by_signals() -> Iterator[None]:
 
     def end(number: int, frame: Any) -> None:
         if os.getpid() == process:
+            for each in changed:
+                signal.signal(each, signal.SIG_IGN)
             raise Terminated(number)
         signal.signal(number, signal.SIG_DFL)
         os.kill(os.getpid(), number)
