@@ -52,12 +52,20 @@ def test_columns_without_names_go_by_number():
         ({"aged": 3}, r"x has a value for 'aged', which is no column; the nearest are 'age'"),
         ([{}, {"aged": 3}], r"row 1 has a value for 'aged', which is no column"),
         ({"age": [3, 4]}, r"column 'age' has several values in a mapping, which is one row: pass a list of mappings"),
+        ({"age": pd.Series([3, 4])}, r"column 'age' has several values in a mapping"),
         ({"age": "three"}, r"'age'.*'three'"),
+        ({"age": np.datetime64("2024-01-01")}, r"column 'age' holds datetime64"),
+        ({"age": 10**400}, r"column 'age' holds a number that is no float"),
+        ([{"town": "B"}, {"town": 2}], r"column 'town' mixes strings and numbers"),
     ],
 )
 def test_false_names_and_values(clf, rows, message):
     with pytest.raises(ValueError, match=message):
         clf.predict_proba(rows)
+
+
+def test_a_value_in_an_array_without_axes_is_one(clf):
+    np.testing.assert_array_equal(clf.predict_proba({"age": np.array(31.0)}), clf.predict_proba({"age": 31.0}))
 
 
 def test_before_and_at_the_fit():

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence, Sized
 from typing import Any
 
 import numpy as np
 
 from discbayes._text import nearest_first
 from discbayes.data.columns import Table, default_names, find_column
-from discbayes.data.reading import read_table
+from discbayes.data.reading import read_objects
 
 
 def mappings_of(X: Any) -> list[Mapping[Any, Any]] | None:
@@ -38,16 +38,17 @@ def read_mappings(rows: Sequence[Mapping[Any, Any]], names: list[str]) -> Table:
         where = "x has a value for" if len(rows) == 1 else f"row {number} has a value for"
         for place, value in zip(positions(row, names, where), row.values(), strict=True):
             cells[number, place] = _one_value(value, names[place])
-    return read_table(cells)
+    parts = [read_objects(cells[:, place].tolist(), place, name) for place, name in enumerate(names)]
+    return Table(names=names, n_rows=len(rows), parts=parts, named=True)
 
 
 def _one_value(value: Any, name: str) -> Any:
     """A value, unless it is several."""
-    if isinstance(value, (list, tuple, np.ndarray)):
+    if isinstance(value, Sized) and not isinstance(value, (str, bytes)) and getattr(value, "ndim", 1):
         raise ValueError(
             f"column {name!r} has several values in a mapping, which is one row: pass a list of mappings, or a frame"
         )
-    return value
+    return value.item() if isinstance(value, np.ndarray) else value
 
 
 def positions(columns: Iterable[Any], names: list[str], what: str) -> list[int]:
