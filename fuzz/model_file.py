@@ -33,6 +33,8 @@ def resealed(data: bytes) -> bytes | None:
     """The file with the right checksum; None if it is no JSON object, or one that no checksum can be taken of."""
     try:
         document = json.loads(data)
+        if not isinstance(document, dict):
+            return None
         document["sha256"] = checksum(document)
         return json.dumps(document).encode()
     except (ValueError, TypeError, RecursionError):
