@@ -44,7 +44,7 @@ def read_mappings(rows: Sequence[Mapping[Any, Any]], names: list[str]) -> Table:
 
 def _one_value(value: Any, name: str) -> Any:
     """A value, unless it is several."""
-    if isinstance(value, Sized) and not isinstance(value, (str, bytes)) and getattr(value, "ndim", 1):
+    if isinstance(value, Sized) and not isinstance(value, (str, bytes)) and getattr(value, "ndim", None) != 0:
         raise ValueError(
             f"column {name!r} has several values in a mapping, which is one row: pass a list of mappings, or a frame"
         )
