@@ -101,7 +101,7 @@ test-locked: ## run the tests with the versions of requirements/lock.txt, in .ve
 lock: $(VENV)/.lock ## write the oldest versions and the lock file anew, requirements/
 	$(RUN) tests/packaging/bounds.py
 	$(BIN)/uv pip compile --quiet --no-config --universal --upgrade --generate-hashes --no-header --no-annotate --python-version 3.11 \
-	  --extra all --extra docs --extra bench --extra test --output-file requirements/lock.txt pyproject.toml
+	  --extra all --extra docs --extra bench --extra test --extra fuzz --output-file requirements/lock.txt pyproject.toml
 
 audit: $(VENV)/.lock ## look for known vulnerabilities in the versions of requirements/lock.txt
 	$(BIN)/pip-audit --strict --disable-pip --requirement requirements/lock.txt
