@@ -12,18 +12,30 @@ from docutils.utils.math.latex2mathml import tex2mathml
 from sphinx.util import logging
 
 _LOG = logging.getLogger(__name__)
-# The name of a function, before what it is of and is not in brackets: there a thin space belongs between them.
+# A thin space belongs between a factor and the name of a function, and behind the name, unless there are brackets.
+_FACTOR = re.compile(r"(?<=[A-Za-z0-9})])\s*\\(log|exp|min|max)(?![A-Za-z])")
 _NAME = re.compile(r"\\(log|exp|min|max)(?=\s*(?:[A-Za-z]|\\(?:theta|beta|omega|lambda|sum|frac|pi)))")
+
+# Bars open and close something here; what stands between two things is \mid. Their size, and that of braces,
+# is that of the line: a bar that grew with what is inside would not find its partner, which has the exponent.
+_SIGNS = (
+    (re.compile(r'<mo class="mathopen">([|‖])</mo>'), r'<mo form="prefix" stretchy="false">\1</mo>'),
+    (re.compile(r"<mo>([|‖])</mo>"), r'<mo form="postfix" stretchy="false">\1</mo>'),
+    (re.compile(r"<mo>([{}])</mo>"), r'<mo stretchy="false">\1</mo>'),
+)
 
 
 def _markup(node: Any, block: bool) -> str:
     """The MathML of a formula; what cannot be read is a warning, and shown as it is."""
     text = node.astext()
     try:
-        return tex2mathml(_NAME.sub(r"\\\1\\,", text), as_block=block)
+        markup = tex2mathml(_NAME.sub(r"\\\1\\,", _FACTOR.sub(r"\\,\\\1", text)), as_block=block)
     except MathError as error:
         _LOG.warning("no MathML for %r: %s", text, error, location=node)
         return f"<code>{escape(text)}</code>"
+    for pattern, sign in _SIGNS:
+        markup = pattern.sub(sign, markup)
+    return markup
 
 
 def _inline(writer: Any, node: Any) -> None:
