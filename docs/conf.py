@@ -84,4 +84,4 @@ html_theme_options = {
     "back_to_top_button": True,
 }
 html_context = {"default_mode": "auto"}
-html_sidebars = {"index": [], "start": [], "performance": [], "faq": []}
+html_sidebars = {name: [] for name in ("index", "start", "overview", "performance", "faq", "search", "genindex")}
