@@ -199,7 +199,7 @@ class ConditionalInformation(_Information):
 
 
 class FactorizedLikelihood(_Information):
-    """The factorised conditional log likelihood of C11 (Eq. 24, 27): likelihood and what the class is told."""
+    """The factorised conditional log likelihood of C11 (Equations 24, 27): likelihood and what the class is told."""
 
     a, b = ALPHA + BETA, -BETA * LAMBDA
 

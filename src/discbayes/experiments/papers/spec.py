@@ -21,7 +21,7 @@ PAPERS = {
     "Z17": "Zaidi, Webb, Carman, Petitjean, Buntine, Hynes and De Sterck (2017), Efficient parameter learning of "
     "Bayesian network classifiers, Machine Learning",
     "P13": "Peharz, Tschiatschek and Pernkopf (2013), The most generative maximum margin Bayesian networks, ICML",
-    "ours": "an experiment of this project",
+    "ours": "An experiment of this project",
 }
 
 
