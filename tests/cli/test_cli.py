@@ -630,7 +630,8 @@ def test_debug_shows_the_traceback(table):
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        ("", "required: COMMAND"),
+        ("", "learn a model from a table and save it"),
+        ("--debug", "required: COMMAND"),
         ("learn", "invalid choice: 'learn'"),
         ("fit iris", "required: -o/--output"),
         ("fit iris -o m.json --k 2", "--k goes with --structure kdb"),
@@ -649,6 +650,13 @@ def test_debug_shows_the_traceback(table):
 )
 def test_wrong_usage(usage, arguments, message):
     assert message in usage(*arguments.split())
+
+
+def test_wrong_usage_is_two_lines_without_all_the_options(usage):
+    assert usage("fit", "iris").splitlines() == [
+        "discbayes fit: error: the following arguments are required: -o/--output",
+        "`discbayes fit --help` shows how it is used",
+    ]
 
 
 def test_a_file_needs_a_target(usage, table, tmp_path):

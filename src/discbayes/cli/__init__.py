@@ -10,6 +10,7 @@ from __future__ import annotations
 import sys
 from argparse import ArgumentParser, Namespace, RawDescriptionHelpFormatter
 from collections.abc import Sequence
+from typing import NoReturn
 
 from discbayes._version import __version__
 from discbayes.cli import ask, compare, datasets, evaluate, explain, fit, options, predict, recipes, report, reproduce
@@ -29,7 +30,7 @@ COMMANDS = {
     "recipes": recipes,
     "reproduce": reproduce,
 }
-OK, FAILED, INTERRUPTED, BROKEN_PIPE = 0, 1, 130, 141
+OK, FAILED, WRONG_USAGE, INTERRUPTED, BROKEN_PIPE = 0, 1, 2, 130, 141
 EXAMPLES = """examples:
   discbayes evaluate iris --structure tan
   discbayes compare patients.csv --target diagnosis
@@ -40,6 +41,14 @@ EXAMPLES = """examples:
   discbayes report model.json patients.csv -o report.html
 
 `discbayes COMMAND --help` shows the options of a command."""
+
+
+class Parser(ArgumentParser):
+    """A parser whose errors are what is wrong, and where help is; the list of all options would hide it."""
+
+    def error(self, message: str) -> NoReturn:
+        """Leave with what is wrong."""
+        self.exit(WRONG_USAGE, f"{self.prog}: error: {message}\n`{self.prog} --help` shows how it is used\n")
 
 
 def main(argv: Sequence[str] | None = None) -> int:
@@ -96,8 +105,8 @@ def _flush() -> int:
 
 
 def parse(argv: Sequence[str] | None) -> Namespace:
-    """The arguments, checked."""
-    parser = ArgumentParser(
+    """The arguments, checked; without any, all the help there is."""
+    parser = Parser(
         PROGRAM,
         description="Bayesian network classifiers on tables: learn, predict, explain, evaluate.",
         epilog=EXAMPLES,
@@ -106,6 +115,8 @@ def parse(argv: Sequence[str] | None) -> Namespace:
     parser.add_argument("--version", action="version", version=f"{PROGRAM} {__version__}")
     commands = parser.add_subparsers(dest="command", required=True, metavar="COMMAND")
     made = {name: _add_command(commands, name) for name in COMMANDS}
+    if not (sys.argv[1:] if argv is None else argv):
+        parser.exit(WRONG_USAGE, parser.format_help())
     try:
         args = parser.parse_args(argv)
     except SystemExit as end:  # after help, or wrong usage
