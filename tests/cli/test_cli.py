@@ -166,6 +166,21 @@ def test_further_marks_of_gaps_and_another_delimiter(run, tmp_path):
     assert domain.features[1].values == ("v",)
 
 
+@pytest.mark.parametrize("more", [[], ["--memory", "1GB"]])
+def test_decimal_commas(run, tmp_path, more):
+    data, path = tmp_path / "d.csv", tmp_path / "m.json"
+    data.write_text("a;y\n" + "".join(f"{k},5;{'np'[k > 9]}\n" for k in range(20)))
+    fit = ["fit", data, "--target", "y", "--delimiter", ";", "-o", path, *more]
+    assert (
+        "'a' is text that looks like numbers with a comma, '0,5' for example: read it as numbers, with --decimal ,"
+        in (fails(run, *fit))
+    )
+    assert run(*fit, "--decimal", ",")[0] == 0
+    assert load(path).network_.domain.features[0].cuts == (10.0,)
+    code, answers, _ = run("predict", path, data, "--delimiter", ";", "--decimal", ",", *more)
+    assert (code, answers.split()[1:]) == (0, ["n"] * 10 + ["p"] * 10)
+
+
 @pytest.mark.parametrize("ending", [".csv", ".csv.gz", ".tsv", ".tsv.gz", ".parquet"])
 def test_every_kind_of_file_gives_the_same_model(run, table, model, tmp_path, ending):
     content = pa.csv.read_csv(table, convert_options=pa.csv.ConvertOptions(column_types={"ward": pa.string()}))

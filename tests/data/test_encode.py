@@ -507,6 +507,13 @@ def test_other_columns_at_transform():
     np.testing.assert_array_equal(encoder.transform(np.array([[1, 3], [2, 4]])), data.codes)
 
 
+def test_numbers_with_a_comma_refused():
+    prices = pd.DataFrame({"price": [f"{k},5" for k in range(12)], "k": ["a", "b"] * 6})
+    refused(r"'price' is text that looks like numbers with a comma, '0,5'.*decimal=.*categorical=\['price'\]", prices)
+    assert variable(prices, categorical=["price"]).card == 12
+    assert variable(prices.assign(price=[f"{k},5;" for k in range(12)])).card == 12
+
+
 def test_free_text_refused():
     words = pd.DataFrame({"id": [f"n{i}" for i in range(60)], "k": ["a", "b"] * 30})
     refused(r"'id' looks like free text.*60 distinct.*categorical=\['id'\]", words)

@@ -15,6 +15,7 @@ _QUOTED = r"""(?:'[^']*'|"[^"]*")"""
 _LIST = re.compile(rf"\bcategorical=\[({_QUOTED}(?:, {_QUOTED})*)\]")
 _CHOICE = re.compile(r"""\b(unknown|missing)=["'](\w+)["']""")
 _WORD = re.compile(r"""(?<![\w'"/.-])(sample_weight|n_draws)(?![\w'"/.])""")
+_DECIMAL = 'pandas.read_csv(..., decimal=",")'
 _OPTIONS = {"sample_weight": "--weights", "n_draws": "--n-draws"}
 
 
@@ -39,6 +40,7 @@ def with_options(text: str) -> str:
     '--weights is negative'
     """
     text = _LIST.sub(lambda found: f"--categorical {_as_argument(found[1])}", text)
+    text = text.replace(_DECIMAL, "--decimal ,")
     text = _CHOICE.sub(r"--\1 \2", text)
     return _WORD.sub(lambda found: _OPTIONS[found[1]], text)
 

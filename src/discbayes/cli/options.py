@@ -96,6 +96,9 @@ def add_reading(parser: ArgumentParser) -> None:
         help='more marks of missing values, such as "?,unknown"',
     )
     group.add_argument("--delimiter", type=character, metavar="CHAR", help="between cells (default: by file ending)")
+    group.add_argument(
+        "--decimal", type=character, default=".", metavar="CHAR", help="before decimals, such as ',' (default: '.')"
+    )
 
 
 def add_target(parser: ArgumentParser, weights: bool = True) -> None:
@@ -255,7 +258,7 @@ def _settings(name: str) -> dict[str, Any]:
 
 def reading(args: Namespace) -> Reading:
     """How to read CSV."""
-    return Reading(args.na_values, args.delimiter)
+    return Reading(args.na_values, args.delimiter, args.decimal)
 
 
 def progress(args: Namespace) -> Progress:

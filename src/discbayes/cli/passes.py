@@ -84,7 +84,7 @@ class ChangedSource:
 
     def __init__(self, args: Namespace, types: dict[str, str], change: Callable[[Any], Any]):
         reading = options.reading(args)
-        csv = CsvFormat(reading.delimiter, (*GAPS, *reading.na_values), types)
+        csv = CsvFormat(reading.delimiter, (*GAPS, *reading.na_values), types, reading.decimal)
         self._files, self._change = FileSource([args.data], csv), change
         self.name, self.paths = self._files.name, self._files.paths
         self._part: FileRange | None = None

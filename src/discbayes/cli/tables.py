@@ -43,10 +43,11 @@ KINDS = {
 
 @dataclass(frozen=True)
 class Reading:
-    """What a CSV file does not say of itself: further marks of gaps, and an unusual delimiter."""
+    """What a CSV file does not say of itself: further marks of gaps, an unusual delimiter, the sign before decimals."""
 
     na_values: tuple[str, ...] = ()
     delimiter: str | None = None
+    decimal: str = "."
 
 
 def has_known_ending(name: str) -> bool:
@@ -107,6 +108,7 @@ def _parse_csv(path: str, kind: FileKind, reading: Reading, text: Collection[str
         true_values=list(TRUE),
         false_values=list(FALSE),
         strings_can_be_null=True,
+        decimal_point=reading.decimal,
         column_types=dict.fromkeys(text, string),
     )
     parse = csv.ParseOptions(delimiter=reading.delimiter or kind.delimiter)

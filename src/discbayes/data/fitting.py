@@ -158,6 +158,7 @@ def labels_variable(seen: SeenLabels, name: str, position: int, declared: Declar
         return Variable(name, "categorical", tuple(seen.levels))
     if seen.text and position not in declared.categories:
         _warn_of_numbers(seen, name)
+        _refuse_decimal_commas(seen, name)
         _refuse_free_text(seen, name)
     return Variable(name, "categorical", tuple(sorted(seen.levels)))
 
@@ -171,6 +172,26 @@ def _warn_of_numbers(seen: SeenLabels, name: str) -> None:
             f"numbers except {', '.join(map(repr, words))}: if that stands for missing, replace it by None",
             stacklevel=2,
         )
+
+
+def _refuse_decimal_commas(seen: SeenLabels, name: str) -> None:
+    """Numbers such as 3,14 would each be a category."""
+    commas = [level for level in seen.levels if "," in level]
+    if commas and len(seen.levels) >= _MANY_NUMBERS and all(_is_number_with_comma(level) for level in seen.levels):
+        raise ValueError(
+            f"column {name!r} is text that looks like numbers with a comma, {commas[0]!r} for example: read it as "
+            f'numbers, with pandas.read_csv(..., decimal=",") if decimals follow the comma, or declare it with '
+            f"categorical=[{name!r}]"
+        )
+
+
+def _is_number_with_comma(text: str) -> bool:
+    """Whether a text is a number whose decimals, if it has any, follow a comma.
+
+    >>> [_is_number_with_comma(text) for text in ("3,14", "3", "3.14", "1,2,3", "a,b")]
+    [True, True, False, False, False]
+    """
+    return "." not in text and text.count(",") <= 1 and looks_numeric(text.replace(",", "."))
 
 
 def _refuse_free_text(seen: SeenLabels, name: str) -> None:

@@ -32,6 +32,7 @@ class CsvFormat:
     delimiter: str | None = None
     gaps: Sequence[str] = GAPS
     types: dict[str, str] = field(default_factory=dict)
+    decimal: str = "."
 
 
 def list_files(path: str | Path) -> list[Path]:
@@ -285,6 +286,7 @@ def _open_csv(path: Path, limits: Limits, csv: CsvFormat, types: dict[str, str])
                 true_values=list(TRUE),
                 false_values=list(FALSE),
                 strings_can_be_null=True,
+                decimal_point=csv.decimal,
                 column_types={name: pa.type_for_alias(kind) for name, kind in types.items()},
             ),
         )

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -126,7 +127,7 @@ def batches_of(
     Columns of CSV files get the types that the domain needs.
     """
     given = csv or CsvFormat()
-    told = CsvFormat(given.delimiter, given.gaps, {**csv_types(domain), **given.types})
+    told = replace(given, types={**csv_types(domain), **given.types})
     reader = Reader(open_source(source, told), None, None, Limits(memory), wanted=domain.names)
     done = 0
     while True:
