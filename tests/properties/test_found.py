@@ -67,7 +67,8 @@ def test_what_a_mask_hides_is_a_gap():
 
 
 @pytest.mark.parametrize(
-    "weight", [["a", "b"], [1j, 1], {0: 1, 1: 1}, [10**400, 1], np.array(["2026", "2027"], "M8[Y]"), [1e308, 1.0]]
+    "weight",
+    [["a", "b"], [[1], [1, 2]], [1j, 1], {0: 1, 1: 1}, [10**400, 1], np.array(["2026", "2027"], "M8[Y]"), [1e308, 1.0]],
 )
 def test_weights_that_are_none_are_refused_by_their_name(weight):
     with pytest.raises(ValueError, match="sample_weight"):

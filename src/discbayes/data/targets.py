@@ -56,13 +56,13 @@ def weight_array(sample_weight: Any, n_rows: int) -> np.ndarray:
 
 def _weight_numbers(sample_weight: Any) -> np.ndarray:
     """Weights as floats; what a mask hides is NaN."""
-    given = sample_weight if np.ma.isMA(sample_weight) else np.asarray(sample_weight)
-    if given.dtype.kind in "cmM":
-        raise ValueError(f"sample_weight holds {given.dtype}: pass one number per row")
     try:
+        given = sample_weight if np.ma.isMA(sample_weight) else np.asarray(sample_weight)
+        if given.dtype.kind in "cmM":
+            raise TypeError(f"it holds {given.dtype}")
         return unmasked(given) if np.ma.isMA(given) else given.astype(np.float64)
     except (TypeError, ValueError, OverflowError) as error:
-        raise ValueError(f"sample_weight is no list of numbers, {error}: pass one number per row") from error
+        raise ValueError(f"sample_weight is no list of numbers ({error}): pass one number per row") from error
 
 
 def refuse_zero_weights() -> NoReturn:
