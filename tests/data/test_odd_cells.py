@@ -66,3 +66,17 @@ def test_labels_that_no_file_could_hold(labels, kind):
     frame = pd.DataFrame({"a": [0.0, 1.0, 0.0, 1.0]})
     with pytest.raises(ValueError, match=f"y holds {kind}; labels are strings, numbers or booleans: cast it to str"):
         BayesNetClassifier().fit(frame, np.array(labels, dtype=object))
+
+
+@pytest.mark.parametrize("labels", [[2**63, 2**63 + 1, -1], [2**53, 2**53 + 1, 0.0]], ids=["signs", "floats"])
+@pytest.mark.parametrize("form", [list, lambda labels: np.array(labels, dtype=object)], ids=["list", "array"])
+def test_labels_that_rounding_would_join_are_refused(labels, form):
+    """Three classes were read as two."""
+    with pytest.raises(ValueError, match=r"y mixes whole numbers with others .* cast it to str"):
+        BayesNetClassifier("nb", "map").fit([[0], [1], [2]], form(labels))
+
+
+def test_labels_of_mixed_types_that_nothing_rounds():
+    for labels in ([2**63, -1, 0], [1, 2.0, 3], [2**70, 1, 0], [True, 2, 3.0]):
+        clf = BayesNetClassifier("nb", "map").fit([[0], [1], [2]], labels)
+        assert sorted(clf.classes_.tolist()) == sorted(labels)

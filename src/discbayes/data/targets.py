@@ -105,10 +105,12 @@ def _to_numpy(y: Any) -> np.ndarray:
     if np.ma.isMA(y):
         return unmasked(y, objects=True)
     labels = np.asarray(y)
-    if labels.dtype.kind == "U" and not hasattr(y, "__array__"):
+    if labels.dtype.kind in "Uf" and not hasattr(y, "__array__"):
         objects = np.asarray(y, dtype=object)
-        if not all(isinstance(value, str) and not value.endswith("\0") for value in objects.ravel().tolist()):
-            return objects  # numpy had turned numbers among strings into strings, or cut off NULs at their ends
+        if objects.tolist() != labels.tolist():
+            return (
+                objects  # numpy had turned numbers into strings, rounded them, or cut off NULs at the ends of strings
+            )
     return labels.astype(object) if labels.dtype.kind == "T" else labels
 
 
@@ -139,7 +141,10 @@ def _from_objects(labels: np.ndarray) -> np.ndarray:
     if odd is not None:
         kind = "a number beyond the range of a float" if isinstance(odd, int) else type(odd).__name__
         raise ValueError(f"Unknown label type: y holds {kind}; labels are strings, numbers or booleans: cast it to str")
-    return np.array(values)
+    numbers = np.array(values)
+    if numbers.tolist() != [plain(value) for value in values]:
+        raise ValueError("y mixes whole numbers with others in a way that no type of numbers can hold: cast it to str")
+    return numbers
 
 
 def _is_label(value: Any) -> bool:
