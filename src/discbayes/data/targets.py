@@ -107,10 +107,8 @@ def _to_numpy(y: Any) -> np.ndarray:
     labels = np.asarray(y)
     if labels.dtype.kind in "Uf" and not hasattr(y, "__array__"):
         objects = np.asarray(y, dtype=object)
-        if objects.tolist() != labels.tolist():
-            return (
-                objects  # numpy had turned numbers into strings, rounded them, or cut off NULs at the ends of strings
-            )
+        if objects.tolist() != labels.tolist():  # numpy made strings of numbers, rounded them or cut off NULs
+            return objects
     return labels.astype(object) if labels.dtype.kind == "T" else labels
 
 
