@@ -274,7 +274,9 @@ def test_missing_columns_are_named(run, model, tmp_path):
     (tmp_path / "few.csv").write_text("size,smoker\n1,true\n")
     code, out, err = run("predict", model, tmp_path / "few.csv", "--quiet")
     assert (code, out) == (1, "")
-    assert err == f"discbayes: error: {tmp_path / 'few.csv'} lacks 2 of the model's columns: 'colour', 'ward'\n"
+    assert err == f"discbayes: error: {tmp_path / 'few.csv'} lacks 2 of the model's columns: 'colour', 'ward'; " + (
+        "what is not known may be left empty, but its column must be there\n"
+    )
 
 
 def test_rows_with_gaps_and_unknown_values(run, model, tmp_path):
@@ -551,8 +553,17 @@ def test_an_unknown_ending(run, table, model, tmp_path):
         (b"a;b;y\n1;2;n\n1,5;3;p\n", "its header holds more ';' than ',': try --delimiter ';'"),
         (b"a\tb\ty\n1\t2\tn\n1\t3\tp\n", "try --delimiter '\\t'"),
         (b"y\nn\np\n", "no columns left to learn from"),
-        (b"day,y\n2020-01-01,n\n2020-01-02,p\n", "column 'day' holds Date"),
-        (b"a,y\n1,\n2,p\n", "contains NaN or None in 1 of 2 rows"),
+        (b"day,y\n2020-01-01,n\n2020-01-02,p\n", "categories (the month) first, or leave it out with --drop"),
+        (
+            b"id,y\n" + b"".join(b"n%d,p\n" % k for k in range(60)),
+            "Leave it out with --drop id, group its values, or declare it with --categorical id",
+        ),
+        (b"a,y\n1,\n2,p\n", "column 'y' (the target) is empty in 1 of 2 rows (row 1; "),
+        (
+            b"a,y\n" + b"".join(b"1,%d.5\n" % k for k in range(60)),
+            "column 'y' (the target) holds 60 different values in 60 rows, '0.5' for example: these are no classes",
+        ),
+        (b"a,y\n" + b"".join(b"1,%d.5\n" % (k % 51) for k in range(900)), "holds 51 different values in 900 rows"),
     ],
 )
 def test_files_that_cannot_be_learned_from(run, tmp_path, content, message):
@@ -560,6 +571,12 @@ def test_files_that_cannot_be_learned_from(run, tmp_path, content, message):
     path.write_bytes(content)
     assert message in fails(run, "fit", path, "--target", "y", "-o", tmp_path / "m.json")
     assert not (tmp_path / "m.json").exists()
+
+
+def test_a_table_in_the_place_of_the_model(run, table, model):
+    assert f"{table} is a table, not a model that fit has written: MODEL comes before DATA" in (
+        fails(run, "predict", table, model)
+    )
 
 
 def test_damaged_files(run, tmp_path):
@@ -570,7 +587,7 @@ def test_damaged_files(run, tmp_path):
 
 def test_a_target_with_gaps_cannot_be_evaluated(run, tmp_path):
     (tmp_path / "d.csv").write_text("a,y\n1,n\n2,\n3,p\n")
-    assert "missing in 1 rows" in fails(run, "evaluate", tmp_path / "d.csv", "--target", "y", "--cv", 2)
+    assert "is empty in 1 of 3 rows (row 2; " in fails(run, "evaluate", tmp_path / "d.csv", "--target", "y", "--cv", 2)
     (tmp_path / "d.csv").write_text("a,y\n1,n\n2,p\n3,p\n")
     assert "--cv 3 can" in fails(run, "evaluate", tmp_path / "d.csv", "--target", "y")
 

@@ -16,6 +16,7 @@ _LIST = re.compile(rf"\bcategorical=\[({_QUOTED}(?:, {_QUOTED})*)\]")
 _CHOICE = re.compile(r"""\b(unknown|missing)=["'](\w+)["']""")
 _WORD = re.compile(r"""(?<![\w'"/.-])(sample_weight|n_draws)(?![\w'"/.])""")
 _DECIMAL = 'pandas.read_csv(..., decimal=",")'
+_DROPPED = re.compile(r"Drop it(?=, .*(--categorical .+)$)|\bdrop it$")
 _OPTIONS = {"sample_weight": "--weights", "n_draws": "--n-draws"}
 
 
@@ -38,11 +39,22 @@ def with_options(text: str) -> str:
     'declare it with --categorical id, or use --missing value'
     >>> with_options("sample_weight is negative")
     '--weights is negative'
+    >>> with_options("Drop it, or declare it with categorical=['my id']")
+    "Leave it out with --drop 'my id', or declare it with --categorical 'my id'"
+    >>> with_options("split it into columns of numbers, or drop it")
+    'split it into columns of numbers, or leave it out with --drop'
     """
     text = _LIST.sub(lambda found: f"--categorical {_as_argument(found[1])}", text)
     text = text.replace(_DECIMAL, "--decimal ,")
+    text = _DROPPED.sub(_as_drop, text)
     text = _CHOICE.sub(r"--\1 \2", text)
     return _WORD.sub(lambda found: _OPTIONS[found[1]], text)
+
+
+def _as_drop(found: re.Match[str]) -> str:
+    """Python has columns dropped beforehand; here an option does it."""
+    named = found[1]
+    return named.replace("--categorical", "Leave it out with --drop") if named else "leave it out with --drop"
 
 
 def _as_argument(names: str) -> str:

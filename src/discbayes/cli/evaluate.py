@@ -84,9 +84,6 @@ def _cross_validate(args: Namespace, progress: Progress) -> str:
 
 
 def _folds(data: Training, args: Namespace) -> list[tuple[np.ndarray, np.ndarray]]:
-    gaps = sum(value is None for value in data.y.values)
-    if gaps:
-        raise UserError(f"the target {data.y.name!r} is missing in {gaps} rows: leave those rows out")
     labels = data.y.values.astype(str)
     if len(labels) < args.cv:
         raise UserError(f"{len(labels)} rows cannot be parted into {args.cv} folds; --cv {len(labels)} can")

@@ -13,16 +13,22 @@ from discbayes.classifier import BayesNetClassifier
 from discbayes.cli.console import UserError, listed
 from discbayes.cli.sources import Source
 from discbayes.cli.spelling import matched
+from discbayes.cli.tables import has_known_ending
 from discbayes.data import Domain
 from discbayes.engine import Progress
-from discbayes.io import load
+from discbayes.io import ModelFileError, load
 
 
 def load_model(path: str) -> BayesNetClassifier:
     """Read a model file."""
     if not Path(path).exists():
         raise UserError(f"{path}: no such file")
-    return load(path)
+    try:
+        return load(path)
+    except ModelFileError as error:
+        if has_known_ending(path):
+            raise UserError(f"{path} is a table, not a model that fit has written: MODEL comes before DATA") from error
+        raise
 
 
 def text_columns(domain: Domain) -> set[str]:
@@ -36,7 +42,10 @@ def features_of(domain: Domain, source: Source, ignored: Collection[str], progre
     columns, wanted = source.table.column_names, domain.names
     lacking = [name for name in wanted if name not in set(columns)]
     if lacking:
-        raise UserError(f"{source.name} lacks {len(lacking)} of the model's columns: {listed(lacking)}{source.hint}")
+        way_out = "" if source.hint else "; what is not known may be left empty, but its column must be there"
+        raise UserError(
+            f"{source.name} lacks {len(lacking)} of the model's columns: {listed(lacking)}{source.hint or way_out}"
+        )
     known = {*wanted, *ignored, domain.target.name}
     surplus = [name for name in columns if name not in known]
     if surplus:

@@ -10,9 +10,13 @@ from typing import Any
 import numpy as np
 
 from discbayes.cli import options
+from discbayes.cli.console import UserError
 from discbayes.cli.sources import Labels, Source, open_source, text_labels
 from discbayes.cli.spelling import as_text
+from discbayes.data.columns import looks_numeric
 from discbayes.engine import Progress
+
+MANY_CLASSES = 50  # more than these, with a new one in most rows or with decimals, are hardly classes
 
 
 @dataclass(frozen=True)
@@ -45,9 +49,32 @@ def load_training(args: Namespace, progress: Progress) -> Training:
     source.require(args.drop, "--drop")
     weight = read_weights(source, args.weights)
     labels = text_labels(as_text(source.table, [target]), target)
+    _check_classes(labels)
     no_features = {target, args.weights, *args.drop}
     args.categorical = tuple(name for name in args.categorical if name not in no_features)  # the target is one anyway
     return Training(source.without(no_features), labels, weight)
+
+
+def _check_classes(labels: Labels) -> None:
+    """Refuse rows without a class, and columns that are no classes: numbers to predict, or names."""
+    gaps = [number for number, label in enumerate(labels.values, 1) if label is None]
+    if gaps:
+        rows = f"row {', '.join(map(str, gaps[:5]))}{', …' if len(gaps) > 5 else ''}"
+        raise UserError(
+            f"column {labels.name!r} (the target) is empty in {len(gaps)} of {len(labels)} rows ({rows}; the first row "
+            "below the header is 1): take those rows out of the file to learn from, and predict them later"
+        )
+    classes = set(labels.values)
+    if len(classes) > MANY_CLASSES and (2 * len(classes) > len(labels) or any(map(_has_decimals, classes))):
+        raise UserError(
+            f"column {labels.name!r} (the target) holds {len(classes)} different values in {len(labels)} rows, "
+            f"{labels.values[0]!r:.60} for example: these are no classes, but numbers or names. Cut them into a few "
+            "ranges or groups first, or give another --target"
+        )
+
+
+def _has_decimals(label: str) -> bool:
+    return "." in label and looks_numeric(label) and not float(label).is_integer()
 
 
 def read_weights(source: Source, column: str | None) -> np.ndarray | None:

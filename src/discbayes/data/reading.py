@@ -181,7 +181,7 @@ def _number_in_polars(native: Any) -> tuple[np.ndarray, list[Any]]:
 
 def _refuse_type(name: str, dtype: str, temporal: bool) -> NoReturn:
     if temporal:
-        way_out = "turn it into numbers (the age in days) or categories (the month) first"
+        way_out = "turn it into numbers (the age in days) or categories (the month) first, or drop it"
     else:
         way_out = "split it into columns of numbers or strings, or drop it"
     raise ValueError(f"column {name!r} holds {dtype}, which is neither number, boolean nor category: {way_out}")
