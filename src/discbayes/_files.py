@@ -51,11 +51,11 @@ def _replace(goal: str, write: Callable[[IO[bytes]], object]) -> None:
     draft, file = _new_draft(goal)
     try:
         with file:
+            if os.path.exists(goal):  # before there is anything to read
+                shutil.copymode(goal, draft)
             write(file)
             file.flush()
             os.fsync(file.fileno())
-            if os.path.exists(goal):
-                shutil.copymode(goal, draft)
             if fcntl is not None:  # before it is closed, so that nobody takes it for one that was left
                 os.replace(draft, goal)
         if fcntl is None:

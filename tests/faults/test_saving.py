@@ -120,6 +120,15 @@ def test_the_mode_of_an_old_file_is_kept_and_that_of_a_new_one_is_usual(model, t
     assert stat.S_IMODE(path.stat().st_mode) == 0o600
 
 
+def test_a_file_that_others_may_not_read_is_not_theirs_to_read_while_it_is_written(tmp_path):
+    path = tmp_path / "model.json"
+    path.write_text("old", encoding="ascii")
+    path.chmod(0o600)
+    modes = []
+    replace_file(path, lambda file: modes.append(stat.S_IMODE(os.fstat(file.fileno()).st_mode)))
+    assert modes == [0o600]
+
+
 def test_a_file_that_is_read_only_is_not_replaced(model, tmp_path, monkeypatch):
     path = tmp_path / "model.json"
     path.write_text("old")
