@@ -507,6 +507,16 @@ def test_other_columns_at_transform():
     np.testing.assert_array_equal(encoder.transform(np.array([[1, 3], [2, 4]])), data.codes)
 
 
+def test_the_name_of_a_column_is_no_target_of_a_frame():
+    with pytest.raises(ValueError, match=r"y is the text 'k', not a label for each row.*X\['k'\], and X without it"):
+        FrameEncoder().fit_transform(pd.DataFrame({"a": [1, 2], "k": ["p", "q"]}), "k")
+
+
+def test_a_row_of_a_frame_is_no_table():
+    frame = pd.DataFrame({"a": [1, 2], "b": [3, 4]})
+    refused(r"Expected 2D array.*frame\.iloc\[\[0\]\], or dict\(frame\.iloc\[0\]\)", frame.iloc[0])
+
+
 def test_numbers_with_a_comma_refused():
     prices = pd.DataFrame({"price": [f"{k},5" for k in range(12)], "k": ["a", "b"] * 6})
     refused(r"'price' is text that looks like numbers with a comma, '0,5'.*decimal=.*categorical=\['price'\]", prices)

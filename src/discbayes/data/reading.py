@@ -197,9 +197,10 @@ def _as_array(X: Any) -> np.ndarray:
     if array.ndim < 2 and (isinstance(X, Mapping) or (array.size and isinstance(array.flat[0], Mapping))):
         raise ValueError("X holds mappings of names to values, which do not say what all columns are: pass a frame")
     if array.ndim == 1:
+        in_frame = " One row of a frame is frame.iloc[[0]], or dict(frame.iloc[0])." if hasattr(X, "iloc") else ""
         raise ValueError(
             "Expected 2D array, got 1D array instead. Reshape your data either using array.reshape(-1, 1) if "
-            "it has a single feature or array.reshape(1, -1) if it has a single sample."
+            f"it has a single feature or array.reshape(1, -1) if it has a single sample.{in_frame}"
         )
     if array.ndim != 2:
         raise ValueError(f"X must be a table with rows and columns; found {array.ndim} dimensions ({type(X).__name__})")

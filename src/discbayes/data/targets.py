@@ -84,6 +84,11 @@ def label_array(y: Any, n_rows: int | None) -> np.ndarray:
     """Labels as a one-dimensional array without gaps, of ``n_rows`` where that is given."""
     if y is None:
         raise ValueError("This estimator requires y to be passed, but the target y is None.")
+    if isinstance(y, str):
+        raise ValueError(
+            f"y is the text {y!r}, not a label for each row; the name of a column is for files that are read: pass the "
+            f"column itself, X[{y!r}], and X without it"
+        )
     labels = _to_numpy(y)
     if labels.ndim == 2 and labels.shape[1] > 1:
         raise ValueError(f"y has {labels.shape[1]} columns, but a classifier has one target: fit one for each column")
