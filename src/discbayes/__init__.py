@@ -107,9 +107,11 @@ __all__ = [
 
 def __getattr__(name: str) -> Any:
     """Import the rooms that most programs never enter when they are first asked for."""
-    if name in _LEAVES:
+    if name in _LEAVES or name == "plot":
         from discbayes._leaves import leaf
 
+        if name == "plot":
+            return leaf("plot")
         return getattr(leaf(_LEAVES[name]), name)
     raise AttributeError(f"module 'discbayes' has no attribute {name!r}")
 

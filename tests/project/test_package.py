@@ -31,3 +31,9 @@ def test_import_budget_in_modules():
     """Few modules come from outside once scikit-learn and numba are there: narwhals and what it needs."""
     outside = {name.split(".")[0] for name in new_modules()} - {"discbayes"}
     assert len(outside) < 25, sorted(outside)
+
+
+def test_plots_need_no_import_of_their_own():
+    program = "import discbayes, sys; assert 'discbayes.plot' not in sys.modules; print(discbayes.plot.__name__)"
+    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)
+    assert done.stdout.split() == ["discbayes.plot"]
