@@ -192,6 +192,14 @@ def test_widths_follow_strengths():
     assert len({arrow.get_linewidth() for arrow in arrows(network(net, strengths=False, show_class=False))}) == 1
 
 
+def test_what_rounding_leaves_over_is_no_strength():
+    rows = [[a, b, 0] for a in (0, 1) for b in (0, 1)] * 20
+    clf = BayesNetClassifier(parameters="map", categorical="all").fit(rows, [a ^ b for a, b, _ in rows])
+    texts = [text.get_text() for text in network(clf, show_class=False).get_legend().get_texts()]
+    assert "0 nats between parent and child" in texts
+    assert not [text for text in texts if "e-" in text]
+
+
 def test_boxes_are_as_dark_as_what_the_class_adds():
     net = make_network(Structure.naive(6))
     strengths = edge_strengths(net)

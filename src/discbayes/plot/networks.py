@@ -32,6 +32,7 @@ ROW, BOX, GAP, MARGIN, ENTRY = 0.68, 0.28, 0.26, 0.15, 0.19
 WIDEST, NARROWEST, NARROWEST_BOX = 13.0, 4.6, 0.5
 POINTS, LEGEND_POINTS = 9.0, 8.0
 THIN, THICK = 0.7, 3.2  # lines, in points
+NO_NATS = 1e-9  # less is left over by rounding
 LOOKS = {
     SAME: (GREY, "-"),
     ADDED: (GREEN, "-"),
@@ -276,6 +277,8 @@ class _Picture:
         return found
 
     def _amount(self, strength: float) -> str:
+        if self.in_nats and abs(strength) < NO_NATS:
+            return "0 nats"
         return f"{strength:.2g} nats" if self.in_nats else f"strength {strength:.3g}"
 
     def _ends_of_widths(self) -> list[float]:
