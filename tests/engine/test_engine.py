@@ -101,6 +101,12 @@ def test_progress_says_what_was_asked_for(verbose, expected):
     assert stream.getvalue() == expected
 
 
+def test_values_of_many_lines_are_shown_on_one():
+    stream = io.StringIO()
+    Progress(1, stream).stage("by {learner}", learner="A(b=1,\n  c=2)")
+    assert stream.getvalue() == "[discbayes] by A(b=1, c=2)\n"
+
+
 def test_progress_goes_to_the_error_stream(capsys):
     Progress(1).stage("counting")
     captured = capsys.readouterr()

@@ -23,9 +23,9 @@ class Progress:
         self.started = time.perf_counter()
 
     def stage(self, text: str, **values: object) -> None:
-        """Announce a stage of the run; values are put into the text only if it is shown."""
+        """Announce a stage of the run; values are put into the text, on one line, only if it is shown."""
         if self.verbose >= 1:
-            self._write(text.format(**values) if values else text)
+            self._write(" ".join(text.format(**values).split()) if values else text)
 
     def step(self, text: str) -> None:
         """Announce a step within a stage."""
