@@ -6,6 +6,7 @@ import contextlib
 import re
 
 import numpy as np
+import pandas as pd
 import pytest
 
 import oracle
@@ -400,3 +401,15 @@ def test_large_files_are_read_in_time(tmp_path):
     tables = oracle.random_tables(rng, structure, cards, 5)
     network = BayesNet(Domain(features, Variable("y", "categorical", tuple("abcde"))), tables)
     assert_same(network, read_bif(written(network, tmp_path)))
+
+
+@pytest.mark.parametrize("lost", ["name", "kind", "values"])
+def test_notes_that_are_not_complete_are_refused(lost, tmp_path):
+    """Without its name a variable was taken for one of another program, with the table of another number of values."""
+    frame = pd.DataFrame({"flat": ["a"] * 6, "other": list("xyxyxy")})
+    path = tmp_path / "net.bif"
+    BayesNetClassifier("nb", "map").fit(frame, list("nynyny")).network_.to_bif(path)
+    head, _, rest = path.read_text(encoding="utf-8").partition("variable flat")
+    path.write_text(f"{head}variable flat{rest.replace(f'discbayes_{lost}', 'lost', 1)}", encoding="utf-8")
+    with pytest.raises(BifError, match=f"the properties of 'flat' are damaged: discbayes_{lost} is not among them"):
+        read_bif(path)

@@ -94,6 +94,9 @@ def read_notes(properties: Iterable[str]) -> dict[str, str]:
 
 def restore_variable(notes: dict[str, str]) -> Variable:
     """The variable that the notes describe; a ``ValueError`` or ``LookupError`` if they are damaged."""
+    absent = [key for key in ("name", "kind") if key not in notes]
+    if absent or not {"cuts", "values"} & notes.keys():
+        raise ValueError(f"{_PREFIX}{absent[0] if absent else 'values'} is not among them")
     name, kind, missing = _decoded(notes["name"]), notes["kind"], notes.get("missing") == "yes"
     if kind not in KINDS:
         raise ValueError(f"the kind {kind[:60]!r} is not known")

@@ -248,7 +248,7 @@ class _Reader:
 
     def _variable(self, block: VariableBlock) -> Variable:
         notes = read_notes(block.properties)
-        if "name" not in notes:
+        if not notes.keys() - {"role"}:
             return Variable(block.name, "categorical", tuple(block.values))
         try:
             variable = restore_variable(notes)
