@@ -24,6 +24,7 @@ extensions = [
     "numpydoc",
     "sphinx_gallery.gen_gallery",
     "mathml",
+    "sources",
 ]
 source_suffix = {".md": "markdown", ".rst": "restructuredtext"}
 exclude_patterns = ["_build", "results/rows", "**/README.txt"]
@@ -84,4 +85,6 @@ html_theme_options = {
     "back_to_top_button": True,
 }
 html_context = {"default_mode": "auto"}
-html_sidebars = {name: [] for name in ("index", "start", "overview", "performance", "faq", "search", "genindex")}
+html_sidebars = {
+    name: [] for name in ("index", "start", "overview", "performance", "faq", "search", "genindex", "source/**")
+}

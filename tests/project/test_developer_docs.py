@@ -104,3 +104,11 @@ def test_the_theory_has_all_parameters():
     pages = ("generative", "discriminative", "margins", "dfe")
     text = "".join((DOCS / "theory" / f"{page}.md").read_text(encoding="utf-8") for page in pages)
     assert [name for name, make in PARAMETERS.items() if type(make()).__name__ not in text] == []
+
+
+@pytest.mark.parametrize("page", sorted((DOCS / "theory").glob("*.md")), ids=lambda page: page.stem)
+def test_files_that_the_theory_names_are_there(page):
+    text = page.read_text(encoding="utf-8")
+    names = re.findall(r"`([\w/]+(?:\.py|/))`", text)
+    assert not [name for name in names if not (DOCS.parent / "src" / "discbayes" / name).exists()]
+    assert page.stem == "index" or ("**Code:**" in text and names), "each page leads to its code"
