@@ -17,6 +17,9 @@ from discbayes import BNSVM, BayesNetClassifier, GreedyEdges, HillClimb, Maximum
 from discbayes.classifier import estimator
 from discbayes.cli import fit, main
 from discbayes.engine import Context, Interrupts
+from discbayes.experiments import tasks
+from discbayes.experiments.store import Store
+from discbayes.experiments.tasks import Task, run_tasks
 
 posix = pytest.mark.skipif(not hasattr(os, "fork"), reason="signals as POSIX has them")
 ROOM = str(Path(estimator.__file__).parent)
@@ -298,3 +301,25 @@ def test_hill_climbing_on_the_command_line_saves_the_best_so_far(run, monkeypatc
     assert err.startswith("discbayes: warning: HillClimb: interrupted; the best structure so far, with")
     assert len(err.splitlines()) == 1
     assert HillClimb.__name__ in err
+
+
+# Many fits whose results are kept
+
+
+def fit_and_say(task):
+    """A task: whether the fit was interrupted is in no result."""
+    iris = load_dataset("iris")
+    for recipe in task.recipes:
+        BayesNetClassifier("tan", "cl").fit(iris.X, iris.y)
+        yield task.result(recipe, {"accuracy": 1.0}, 0.0)
+
+
+def test_an_interrupt_ends_a_run_of_many_fits_and_keeps_no_part_of_one(monkeypatch, tmp_path):
+    seen = again_and_again(monkeypatch)
+    store = Store(tmp_path / "rows.csv", ["accuracy"])
+    with pytest.raises(KeyboardInterrupt):
+        run_tasks([Task("iris", 0, ("TAN-CMI-CL",), 0, fit_and_say)], store)
+    assert (len(seen), len(store)) == (1, 0)
+    with pytest.raises(KeyboardInterrupt):  # as another process runs it
+        tasks._run(Task("iris", 0, ("TAN-CMI-CL",), 0, fit_and_say))
+    assert Interrupts().take()

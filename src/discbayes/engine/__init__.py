@@ -1,7 +1,7 @@
 """How work is spread: blocks of rows or columns on threads or on a cluster, and what a run shares."""
 
 from discbayes.engine.clusters import active_client, is_client, reached
-from discbayes.engine.context import Context, Interrupts
+from discbayes.engine.context import Context, Interrupts, interrupts_end_runs
 from discbayes.engine.dask import DaskEngine
 from discbayes.engine.progress import Progress
 from discbayes.engine.shards import Combine, Shard, Source
@@ -17,6 +17,7 @@ __all__ = [
     "Source",
     "Threads",
     "active_client",
+    "interrupts_end_runs",
     "is_client",
     "parallel_map",
     "reached",

@@ -3,12 +3,17 @@
 from __future__ import annotations
 
 import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from contextvars import ContextVar
 from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
 
 from discbayes.engine.progress import Progress
+
+_LEFT = ContextVar("_LEFT", default=1)
 
 
 class Interrupts:
@@ -19,13 +24,28 @@ class Interrupts:
     (True, False)
     """
 
-    def __init__(self, left: int = 1):
-        self._left = left
+    def __init__(self, left: int | None = None):
+        self._left = _LEFT.get() if left is None else left
 
     def take(self) -> bool:
         """Whether one that has come now ends a stage only."""
         self._left -= 1
         return self._left >= 0
+
+
+@contextmanager
+def interrupts_end_runs() -> Iterator[None]:
+    """Let Ctrl-C end every run that begins meanwhile, as where its result is one of many that are kept.
+
+    >>> with interrupts_end_runs():
+    ...     Interrupts().take()
+    False
+    """
+    before = _LEFT.set(0)
+    try:
+        yield
+    finally:
+        _LEFT.reset(before)
 
 
 @dataclass(frozen=True)

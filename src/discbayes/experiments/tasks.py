@@ -10,7 +10,7 @@ from typing import Any
 from joblib import Parallel, delayed
 from threadpoolctl import threadpool_limits
 
-from discbayes.engine import Progress, worker_count
+from discbayes.engine import Progress, interrupts_end_runs, worker_count
 from discbayes.engine.progress import duration, time_left
 from discbayes.experiments.store import Result, Store
 
@@ -55,7 +55,7 @@ def run_tasks(
     """Run what is not in the store yet.
 
     With ``n_jobs`` above one, whole tasks go to other processes, and the order of the lines depends on which is ready
-    first; what is in them does not.
+    first; what is in them does not. An interrupt ends it: a fit that is the best so far is not what would be compared.
     """
     left = unfinished(tasks, store)
     clock = _Clock(sum(len(task.recipes) for task in left), progress or Progress())
@@ -65,7 +65,8 @@ def run_tasks(
     else:
         pool = Parallel(n_workers, return_as="generator_unordered", batch_size=1, pre_dispatch=2 * n_workers)
         batches = pool(delayed(_run)(task) for task in left)
-    with threadpool_limits(1):  # BLAS: on a busy machine its threads wait for each other, small matrices for seconds
+    # BLAS: on a busy machine its threads wait for each other, small matrices for seconds
+    with threadpool_limits(1), interrupts_end_runs():
         for batch in batches:
             for result in batch:
                 store.add(result)
@@ -73,7 +74,8 @@ def run_tasks(
 
 
 def _run(task: Task) -> list[Result]:
-    return list(task.work(task))
+    with interrupts_end_runs():
+        return list(task.work(task))
 
 
 class _Clock:
