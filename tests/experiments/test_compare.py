@@ -415,6 +415,13 @@ class Reader(HTMLParser):
 NASTY = "<script>alert('1')</script> & \"co\""
 
 
+def test_methods_are_told_in_words(found):
+    note = found.tables()[0].note.splitlines()[-1]
+    assert note.startswith("Methods. ")
+    assert "lr: logistic regression" in note
+    assert "NB-MAP" not in note  # a tag that a user gave
+
+
 def test_text_is_escaped_wherever_it_stands():
     blocks = [Text(NASTY), Text(f"# {NASTY}"), Table(NASTY, [NASTY], [[NASTY]], NASTY, strong=[(0, 0)])]
     read = Reader(html.page(NASTY, blocks, NASTY))

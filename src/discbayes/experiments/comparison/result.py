@@ -16,7 +16,7 @@ from discbayes._files import replace_file
 from discbayes.data.frames import make_frame
 from discbayes.experiments.baselines import MOST_ROWS
 from discbayes.experiments.blocks import Block, Picture, Table, Text, as_html, as_text
-from discbayes.experiments.choices import SORTS
+from discbayes.experiments.choices import BASELINES, RECIPES, SORTS
 from discbayes.experiments.comparison.cells import FAILED
 from discbayes.experiments.comparison.pictures import pictures
 from discbayes.experiments.html import page
@@ -235,7 +235,9 @@ class Comparison:
         )
         if any(self._label(method) != method for method in self.methods):
             text += f" {SAMPLED} learned from a sample of at most {max(MOST_ROWS.values()):,} training rows."
-        return text
+        words = {**RECIPES, **BASELINES}
+        told = "; ".join(f"{method}: {words[method]}" for method in self.methods if method in words)
+        return f"{text}\nMethods. {told}." if told else text
 
     def __repr__(self) -> str:
         return as_text(self.tables())
