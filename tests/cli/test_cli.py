@@ -15,7 +15,7 @@ import pytest
 from discbayes import BayesNetClassifier, load, load_dataset
 from discbayes import __version__ as version
 from discbayes._text import nearest_first
-from discbayes.cli import COMMANDS, main
+from discbayes.cli import COMMANDS, main, training
 from discbayes.cli.console import describe, listed, with_options
 from discbayes.cli.scoring import accuracy_and_loss
 from discbayes.datasets import openml
@@ -196,10 +196,17 @@ def test_every_kind_of_file_gives_the_same_model(run, table, model, tmp_path, en
     np.testing.assert_array_equal(again.parameters.log_theta, first.parameters.log_theta)
 
 
+def test_the_first_run_on_a_machine_says_why_it_takes_long(run, tmp_path, monkeypatch):
+    for kept in (True, False):
+        monkeypatch.setattr(training, "is_kept", lambda kernel, kept=kept: kept)
+        code, _, err = run("fit", "iris", "-o", tmp_path / "iris.json")
+        assert (code, "the first run on a machine compiles code" in err) == (0, not kept)
+
+
 def test_data_by_name(run, tmp_path):
     code, _, err = run("fit", "iris", "-o", tmp_path / "iris.json")
     assert code == 0
-    assert "using the data set of that name" in err
+    assert "using Dataset(" in err
     iris = load_dataset("iris")
     expected = BayesNetClassifier().fit(iris.X, iris.y)
     np.testing.assert_array_equal(load(tmp_path / "iris.json").predict_proba(iris.X), expected.predict_proba(iris.X))

@@ -1,7 +1,9 @@
 """The rooms under all experiments: stored results, pieces of work, parts of data sets, pages."""
 
+import io
 import math
 import warnings
+from types import SimpleNamespace
 
 import numpy as np
 import pandas as pd
@@ -13,6 +15,7 @@ from sklearn.metrics import log_loss as sklearn_log_loss
 from discbayes import load_dataset
 from discbayes.data.reading import read_table
 from discbayes.engine import Progress
+from discbayes.experiments import tasks
 from discbayes.experiments.blocks import Picture, Table, Text, as_html, as_markdown, as_text
 from discbayes.experiments.judging import estimator_of, gap_masks, judge
 from discbayes.experiments.learning import classify
@@ -110,6 +113,17 @@ class TestTasks:
         run_tasks(self.TASKS, one)
         run_tasks(self.TASKS, two, n_jobs=2)
         assert dict(one.results) == dict(two.results)
+
+    def test_first_runs_say_nothing_of_the_time_that_is_left(self, tmp_path, monkeypatch):
+        ticks = iter(
+            [0.0, 50.0, 100.0, 101.0, 102.0, 103.0, 104.0]
+        )  # two recipes, compiled in the first of three folds
+        monkeypatch.setattr(tasks, "time", SimpleNamespace(perf_counter=lambda: next(ticks)))
+        stream = io.StringIO()
+        run_tasks(self.TASKS, Store(tmp_path / "a.csv", ["accuracy"]), progress=Progress(1, stream))
+        told = [line.removeprefix("[discbayes] ").split(": ")[0] for line in stream.getvalue().splitlines()]
+        left = [f"{3 + k} of 6, about {3.0 - k} s left" for k in range(4)]
+        assert told == ["1 of 6", "2 of 6", *left]
 
     def test_results_before_a_failure_are_kept(self, tmp_path):
         store = Store(tmp_path / "a.csv", ["accuracy"])

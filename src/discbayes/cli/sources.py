@@ -89,7 +89,7 @@ def open_source(data: str, reading: Reading, text: Collection[str], progress: Pr
         found = named_dataset(data)
     except UserError as error:
         raise UserError(f"there is no file {data!r}, and {error}") from error
-    progress.stage(f"there is no file {data!r}; using the data set of that name, {found!r}")
+    progress.stage(f"using {found!r}, since there is no file {data!r}")
     return Source(data, as_text(dataset_table(found), text), found.target)
 
 

@@ -15,6 +15,8 @@ from discbayes.cli.sources import Labels, Source, open_source, text_labels
 from discbayes.cli.spelling import as_text
 from discbayes.data.columns import looks_numeric
 from discbayes.engine import Progress
+from discbayes.kernels._cache import is_kept
+from discbayes.kernels.counting import count_family
 
 MANY_CLASSES = 50  # more than these, with a new one in most rows or with decimals, are hardly classes
 
@@ -50,6 +52,8 @@ def load_training(args: Namespace, progress: Progress) -> Training:
     weight = read_weights(source, args.weights)
     labels = text_labels(as_text(source.table, [target]), target)
     _check_classes(labels)
+    if not is_kept(count_family):
+        progress.stage("the first run on a machine compiles code, which takes up to a minute; later ones do not")
     no_features = {target, args.weights, *args.drop}
     args.categorical = tuple(name for name in args.categorical if name not in no_features)  # the target is one anyway
     return Training(source.without(no_features), labels, weight)

@@ -14,6 +14,8 @@ from discbayes.engine import Progress, interrupts_end_runs, worker_count
 from discbayes.engine.progress import duration, time_left
 from discbayes.experiments.store import Result, Store
 
+PATIENCE = 120.0  # seconds after which any guess of the time left is better than none
+
 
 @dataclass(frozen=True)
 class Task:
@@ -58,7 +60,7 @@ def run_tasks(
     first; what is in them does not. An interrupt ends it: a fit that is the best so far is not what would be compared.
     """
     left = unfinished(tasks, store)
-    clock = _Clock(sum(len(task.recipes) for task in left), progress or Progress())
+    clock = _Clock([tag for task in left for tag in task.recipes], progress or Progress())
     n_workers = worker_count(n_jobs)
     if n_workers == 1 or len(left) < 2:
         batches: Iterator[Any] = (task.work(task) for task in left)
@@ -79,16 +81,27 @@ def _run(task: Task) -> list[Result]:
 
 
 class _Clock:
-    """Says what was done and how long the rest will take, if it is like what was done."""
+    """Says what was done and how long the rest will take, if it is like what was done.
 
-    def __init__(self, n_left: int, progress: Progress):
-        self.done, self.n_left, self.progress = 0, n_left, progress
-        self.started = time.perf_counter()
+    The first run of each recipe, which may compile code, tells little of the others: it is left out, as long as waiting
+    for a later one is no long time.
+    """
+
+    def __init__(self, recipes: Sequence[str], progress: Progress):
+        self.done, self.n_left, self.progress = 0, len(recipes), progress
+        self.n_first = len(set(recipes)) if len(set(recipes)) < len(recipes) else 0
+        self.started = self.first_done = time.perf_counter()
 
     def tick(self, result: Result, figures: str) -> None:
         self.done += 1
-        left = time_left(time.perf_counter() - self.started, self.done / self.n_left)
+        left = self._time_left(time.perf_counter())
         self.progress.stage(
-            f"{self.done} of {self.n_left}, {left}: {result.data}, fold {result.fold + 1}, "
+            f"{self.done} of {self.n_left}{', ' if left else ''}{left}: {result.data}, fold {result.fold + 1}, "
             f"{result.recipe}{', ' if figures else ''}{figures} ({duration(result.seconds)})"
         )
+
+    def _time_left(self, now: float) -> str:
+        if self.done > self.n_first:
+            return time_left(now - self.first_done, (self.done - self.n_first) / (self.n_left - self.n_first))
+        self.first_done = now
+        return time_left(now - self.started, self.done / self.n_left) if now - self.started > PATIENCE else ""

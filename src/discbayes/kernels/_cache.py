@@ -69,6 +69,14 @@ class KernelCache(FunctionCache):
             super().save_overload(sig, data)
 
 
+def is_kept(kernel: Any) -> bool:
+    """Whether a kernel was compiled before and kept; true as well where nothing is compiled."""
+    cache = getattr(kernel, "_cache", None)
+    if cache is None:
+        return bool(numba.config.DISABLE_JIT)
+    return isinstance(cache, KernelCache) and bool(cache._cache_file._load_index())
+
+
 def keep_compiled(kernel: Any) -> Any:
     """Let a kernel use the cache; where no folder can be written, it is compiled in each process."""
     if not numba.config.DISABLE_JIT:
