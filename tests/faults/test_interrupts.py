@@ -323,3 +323,10 @@ def test_an_interrupt_ends_a_run_of_many_fits_and_keeps_no_part_of_one(monkeypat
     with pytest.raises(KeyboardInterrupt):  # as another process runs it
         tasks._run(Task("iris", 0, ("TAN-CMI-CL",), 0, fit_and_say))
     assert Interrupts().take()
+
+
+def test_an_interrupt_ends_a_cross_validation(run, monkeypatch):
+    seen = again_and_again(monkeypatch)
+    found = run("evaluate", "iris", "--structure", "tan", "--parameters", "cl", "--cv", "2", "--quiet")
+    assert found == (130, "", "discbayes: error: interrupted\n")
+    assert len(seen) == 1

@@ -18,7 +18,7 @@ from discbayes.cli.scoring import Score, accuracy_and_loss, fold_table, model_ta
 from discbayes.cli.sources import Source, open_source
 from discbayes.cli.spelling import as_text, matched
 from discbayes.cli.training import Training, load_training, read_weights, require_target
-from discbayes.engine import Progress
+from discbayes.engine import Progress, interrupts_end_runs
 
 SUMMARY = "cross-validate a way to learn, or score a saved model"
 EXAMPLES = """examples:
@@ -67,7 +67,8 @@ def _finish(parser: ArgumentParser, args: Namespace) -> None:
 def run(args: Namespace) -> None:
     """Print the table of figures."""
     progress = options.progress(args)
-    print(_cross_validate(args, progress) if args.model is None else _score_model(args, progress))
+    with interrupts_end_runs():  # a fold that is learned in part would be one of those that are averaged
+        print(_cross_validate(args, progress) if args.model is None else _score_model(args, progress))
 
 
 # ---- cross-validation
