@@ -19,6 +19,7 @@ from discbayes.recipes import recipe
 FIGURES = ("accuracy", "log_loss", "brier", "ece")
 _VARYING = re.compile(r"\d+|'[^']*'")
 KIND_LENGTH = 80
+ALL = slice(None)
 SIZES = ("n_test", "parameters", "fit_seconds", "predict_seconds")
 
 
@@ -88,12 +89,18 @@ class Judged(NamedTuple):
 
 
 def judge(
-    estimator: Any, X: Any, y: np.ndarray, train: np.ndarray, test: np.ndarray, masked: Mapping[int, Any]
+    estimator: Any,
+    X: Any,
+    y: np.ndarray,
+    train: np.ndarray,
+    test: np.ndarray,
+    masked: Mapping[int, Any],
+    some: np.ndarray | slice = ALL,
 ) -> Judged:
     """What a method is worth: figures on the test rows, on the same rows with gaps, sizes and times.
 
-    ``masked`` holds the test rows with so many per cent of their cells missing, whose figures are called
-    ``accuracy@30`` and so on.
+    ``masked`` holds the test rows, or ``some`` of them, with so many per cent of their cells missing, whose figures are
+    called ``accuracy@30`` and so on.
     """
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
@@ -106,7 +113,7 @@ def judge(
         codes = np.array([place.get(label, -1) for label in y[test].tolist()])
         found = {name: value for name, value in measures(shares, codes).items() if name in FIGURES}
         for share, rows in masked.items():
-            with_gaps = measures(estimator.predict_proba(rows), codes)
+            with_gaps = measures(estimator.predict_proba(rows), codes[some])
             found |= {f"{name}@{share}": with_gaps[name] for name in FIGURES[:2]}
     found |= {"n_test": len(test), "parameters": _size(estimator)}
     found |= {"fit_seconds": fitted - started, "predict_seconds": done - fitted}
