@@ -104,7 +104,8 @@ EXPERIMENT = Experiment(
         "is taken. Cuts, structure, parameters and calibration are learned in each fold from its training rows. "
         f"The same test rows are judged once more with {MISSING} % of the features of each row removed at random, the "
         "same ones for all. KDB2 sums out what is missing by 1,000 draws where an exact sum would take too large a "
-        "factor, in some rows of mnist14 and kddcup10, and of kddcup10 it is judged on 3,000 rows with gaps of each fold."
+        "factor, in some rows of mnist14 and kddcup10, and of kddcup10 it is judged on 3,000 rows with gaps of each "
+        "fold."
     ),
     deviations=(
         "What counts as too slow was changed after results had been seen. At first it was ten times the time of "
