@@ -24,6 +24,7 @@ extensions = [
     "numpydoc",
     "sphinx_gallery.gen_gallery",
     "mathml",
+    "gallery_links",
     "sources",
 ]
 source_suffix = {".md": "markdown", ".rst": "restructuredtext"}

@@ -9,6 +9,7 @@ All fences of a page share one namespace and one temporary folder, from top to b
 from __future__ import annotations
 
 import doctest
+import importlib
 import io
 import re
 import shlex
@@ -110,6 +111,28 @@ def test_page(page, request, monkeypatch, tmp_path):
             else:
                 check_python(page, text, line, names)
     plotting.close("all")
+
+
+LINK = re.compile(r"\]\((?![a-z]+:|#)([^)\s#]+)[^)\s]*\)")
+
+
+def written() -> list[Path]:
+    """The pages that are not made by the site."""
+    found = [page for page in sorted(DOCS.rglob("*.md")) if not {"_build", "gallery", "generated"} & set(page.parts)]
+    return [*sorted(DOCS.parent.glob("*.md")), *found]
+
+
+@pytest.mark.parametrize("page", written(), ids=lambda page: str(page.relative_to(DOCS.parent)))
+def test_links_lead_to_files_of_the_repository(page):
+    """Pages are read there as well as on the site."""
+    links = LINK.findall(re.sub(r"```.*?```", "", page.read_text(encoding="utf-8"), flags=re.S))
+    assert not [link for link in links if not (page.parent / link).exists()]
+
+
+def test_links_to_the_gallery_are_those_of_the_site_there(monkeypatch):
+    monkeypatch.syspath_prepend(str(DOCS / "_ext"))
+    links = importlib.import_module("gallery_links")
+    assert not doctest.testmod(links).failed
 
 
 def test_every_page_of_the_guide_has_examples():
