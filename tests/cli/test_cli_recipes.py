@@ -8,7 +8,11 @@ from discbayes import GreedyEdges, load, recipes
 
 
 def test_all_recipes_are_listed(run):
-    assert run("recipes") == (0, f"{recipes()!r}\n", "")
+    code, out, err = run("recipes")
+    assert (code, out) == (0, f"{recipes()!r}\n")
+    assert all(f"{one.paper} " in err for one in recipes())
+    assert run("recipes", "--quiet") == (0, out, "")
+    assert "P13" not in run("recipes", "Z17")[2]
 
 
 def test_recipes_of_a_pattern_are_listed(run):

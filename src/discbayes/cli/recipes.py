@@ -4,10 +4,22 @@ from __future__ import annotations
 
 from argparse import ArgumentParser, Namespace
 
+from discbayes.cli import options
 from discbayes.cli.console import UserError
 from discbayes.recipes import recipes
 
 SUMMARY = "list the recipes of the papers, by the tags that --recipe takes"
+PAPERS = {
+    "P10": "Pernkopf and Bilmes 2010",
+    "P12": "Pernkopf and Wohlmayr 2012",
+    "C11": "Carvalho et al. 2011",
+    "Z17": "Zaidi et al. 2017",
+    "P13": "Peharz et al. 2013",
+}
+WORDS = (
+    "C is the class, I mutual information, rate the classification rate, CL the conditional likelihood. "
+    "Without --recipe it is TAN-E-G+T, which is none of the papers'."
+)
 EXAMPLES = """examples:
   discbayes recipes
   discbayes recipes 'TAN-*-CL'
@@ -34,3 +46,5 @@ def run(args: Namespace) -> None:
     if not found:
         raise UserError(f"no recipe of the papers has {args.pattern!r}; `discbayes recipes` lists all")
     print(found)
+    papers = "; ".join(f"{paper} {PAPERS[paper]}" for paper in dict.fromkeys(one.paper for one in found))
+    options.progress(args).stage(f"{papers}. {WORDS}")
