@@ -18,11 +18,12 @@ help: ## list the targets
 	@grep -E '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | awk -F ':.*## ' '{printf "  make %-16s %s\n", $$1, $$2}'
 
 $(RUN):
-	$(PYTHON) -c 'import sys; sys.exit("discbayes needs Python 3.11 or newer, not " + sys.version.split()[0]) if sys.version_info < (3, 11) else None'
+	@$(PYTHON) -c 'import sys; sys.exit("discbayes needs Python 3.11 or newer, not " + sys.version.split()[0]) if sys.version_info < (3, 11) else None'
 	$(PYTHON) -m venv $(VENV)
 	$(RUN) -m pip install --quiet --upgrade pip
 
 $(VENV)/.demo: pyproject.toml | $(RUN)
+	@echo "installing discbayes and what it needs, which takes a minute or two"
 	$(RUN) -m pip install --quiet --editable '.[cli,plot]' pandas  # frames in the examples of the README
 	@touch $@
 
