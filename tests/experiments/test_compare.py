@@ -7,6 +7,7 @@ import math
 import pickle
 from dataclasses import replace
 from html.parser import HTMLParser
+from unittest.mock import Mock
 
 import numpy as np
 import pandas as pd
@@ -128,7 +129,7 @@ def test_gaps_are_the_same_for_all_methods(monkeypatch):
             return np.full((read_table(table).n_rows, 3), 1 / 3)
 
     monkeypatch.setattr(cells, "estimator_of", lambda method, seed=0: Spy(method))
-    monkeypatch.setattr(cells, "_warm_up", lambda method, seed: None)
+    monkeypatch.setattr(cells, "_warm_up", lambda *method: None)
     compare(X, Y, ["NB-MAP"], ["lr"], cv=N_FOLDS, missing=SHARES)
     ours, theirs = seen["NB-MAP"], seen["lr"]
     assert len(ours) == N_FOLDS * (1 + len(SHARES))
@@ -140,6 +141,18 @@ def test_gaps_are_the_same_for_all_methods(monkeypatch):
         assert (complete <= some).all()
         assert (some <= more).all()
     assert np.mean([m.mean() for m in ours[2::3]]) == pytest.approx(0.6 + 0.4 * X.isna().to_numpy().mean(), abs=0.07)
+
+
+@pytest.mark.parametrize("with_gaps", [False, True])
+def test_before_the_clock_runs_searches_have_edges_to_try(monkeypatch, with_gaps):
+    seen = []
+    make = cells.estimator_of
+    monkeypatch.setattr(cells, "estimator_of", lambda *method: seen.append(make(*method)) or seen[-1])
+    cells._warm_up.__wrapped__("NB-MAP", 0, with_gaps)
+    assert all(len(variable.labels) > 1 for variable in seen[0].network_.domain.features)
+    monkeypatch.setattr(cells, "estimator_of", lambda *method: Mock(fit=lambda X, y: seen.append(X) or Mock()))
+    cells._warm_up.__wrapped__("NB-MAP", 0, with_gaps)
+    assert np.isnan(seen[-1]).any() == with_gaps
 
 
 def test_masks_differ_from_fold_to_fold_and_with_the_seed():
