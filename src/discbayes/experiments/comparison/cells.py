@@ -107,7 +107,7 @@ def _judged(setup: Setup, fold: int, method: str) -> tuple[Judged, np.ndarray, i
 def _warm_up(method: str, seed: int, with_gaps: bool) -> None:
     """Learn from a few rows before the clock runs, so that the first fold does not pay for compiling and loading code.
 
-    All columns tell something of the class, so that a search has edges to try; rows with gaps have kernels of their own.
+    All columns tell something of the class, so that a search has edges to try; rows with gaps have their own kernels.
     """
     rng = np.random.default_rng(0)
     X, y = rng.random((WARM_UP_ROWS, 3)), np.arange(WARM_UP_ROWS) % 2
