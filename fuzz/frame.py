@@ -145,7 +145,7 @@ def check_codes(encoder: FrameEncoder, data, X) -> None:
         if encoder.missing in ("value", "drop", "error"):
             assert codes.max(initial=0) < max(variable.card, 1) or not len(variable.labels)
     assert data.classes.max() < domain.n_classes
-    again = encoder.transform(X)
+    again = encoder.transform(X, unknown="marginalize")  # rows that were left out may hold other values
     kept = encoder.kept_rows_
     again = again if kept is None else again[:, kept]
     for codes, same, variable in zip(data.codes, again, domain.features, strict=True):
