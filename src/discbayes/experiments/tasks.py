@@ -83,25 +83,26 @@ def _run(task: Task) -> list[Result]:
 class _Clock:
     """Says what was done and how long the rest will take, if it is like what was done.
 
-    The first run of each recipe, which may compile code, tells little of the others: it is left out, as long as waiting
-    for a later one is no long time.
+    The first run of a recipe, which may compile code, tells little of the others: the guess begins anew after it.
     """
 
     def __init__(self, recipes: Sequence[str], progress: Progress):
         self.done, self.n_left, self.progress = 0, len(recipes), progress
-        self.n_first = len(set(recipes)) if len(set(recipes)) < len(recipes) else 0
-        self.started = self.first_done = time.perf_counter()
+        self.new = set(recipes) if len(set(recipes)) < len(recipes) else set()
+        self.begun = 0
+        self.started = self.begun_at = time.perf_counter()
 
     def tick(self, result: Result, figures: str) -> None:
         self.done += 1
-        left = self._time_left(time.perf_counter())
+        left = self._time_left(result.recipe, time.perf_counter())
         self.progress.stage(
             f"{self.done} of {self.n_left}{', ' if left else ''}{left}: {result.data}, fold {result.fold + 1}, "
             f"{result.recipe}{', ' if figures else ''}{figures} ({duration(result.seconds)})"
         )
 
-    def _time_left(self, now: float) -> str:
-        if self.done > self.n_first:
-            return time_left(now - self.first_done, (self.done - self.n_first) / (self.n_left - self.n_first))
-        self.first_done = now
+    def _time_left(self, recipe: str, now: float) -> str:
+        if recipe not in self.new:
+            return time_left(now - self.begun_at, (self.done - self.begun) / (self.n_left - self.begun))
+        self.new.remove(recipe)
+        self.begun, self.begun_at = self.done, now
         return time_left(now - self.started, self.done / self.n_left) if now - self.started > PATIENCE else ""
