@@ -11,6 +11,7 @@ import pandas as pd
 import polars as pl
 
 from discbayes.data import FrameEncoder
+from discbayes.data.reading import read_table
 from discbayes.io.domains import pack_domain, unpack_domain
 
 NUMBERS = (0.0, 1.0, -1.0, 0.5, math.nan, math.inf, -math.inf, 1e308, -1e308, 5e-324, -0.0, 2.0**53, 1e-300, 3.0)
@@ -145,9 +146,8 @@ def check_codes(encoder: FrameEncoder, data, X) -> None:
         if encoder.missing in ("value", "drop", "error"):
             assert codes.max(initial=0) < max(variable.card, 1) or not len(variable.labels)
     assert data.classes.max() < domain.n_classes
-    again = encoder.transform(X, unknown="marginalize")  # rows that were left out may hold other values
-    kept = encoder.kept_rows_
-    again = again if kept is None else again[:, kept]
+    table, kept = read_table(X), encoder.kept_rows_
+    again = encoder.transform(table if kept is None else table.take(np.flatnonzero(kept)))  # others may hold anything
     for codes, same, variable in zip(data.codes, again, domain.features, strict=True):
         gaps = variable.card - 1 if variable.missing_value else variable.card
         same = np.where((same == variable.card) & variable.missing_value, gaps, same)
