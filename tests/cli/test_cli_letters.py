@@ -98,7 +98,9 @@ def test_a_stream_without_bytes_gets_the_text(monkeypatch):
 BUFFERED = {name: value for name, value in os.environ.items() if name != "PYTHONUNBUFFERED"}
 
 
-@pytest.mark.parametrize("arguments", [("recipes", "NB-ML"), ("recipes",), ("--version",), ("fit", "--help")])
+@pytest.mark.parametrize(
+    "arguments", [("recipes", "NB-ML", "--quiet"), ("recipes", "--quiet"), ("--version",), ("fit", "--help")]
+)
 def test_output_that_is_held_back_until_the_end(arguments):
     command = [sys.executable, "-m", "discbayes.cli", *arguments]
     with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, env=BUFFERED) as process:
