@@ -80,3 +80,35 @@ def test_labels_of_mixed_types_that_nothing_rounds():
     for labels in ([2**63, -1, 0], [1, 2.0, 3], [2**70, 1, 0], [True, 2, 3.0]):
         clf = BayesNetClassifier("nb", "map").fit([[0], [1], [2]], labels)
         assert sorted(clf.classes_.tolist()) == sorted(labels)
+
+
+@pytest.mark.parametrize("kind", [np.int64, np.int32, np.uint32, np.int8])
+@pytest.mark.parametrize("sign", [1, -1])
+def test_the_largest_whole_numbers_of_each_type(kind, sign):
+    """A sum one beyond the largest overflowed; neighbours that are one float had a cut between them that cut nothing."""
+    most = int(np.iinfo(kind).max) if sign > 0 else int(np.iinfo(kind).min)
+    near = most - sign
+    for values in ([most] * 4, [near, most, near, most] * 5, [0, most, 0, most] * 5):
+        encoder = FrameEncoder()
+        data = encoder.fit_transform(np.array(values, dtype=kind)[:, None], Y * (len(values) // 4))
+        apart = float(values[0]) != float(values[1])
+        assert encoder.domain_.features[0].card == 1 + apart
+        assert len(set(data.codes[0].tolist())) == 1 + apart
+
+
+def test_whole_numbers_beyond_a_sign():
+    with pytest.raises(ValueError, match="a column holds 18446744073709551615, too large for 64 bits with a sign"):
+        FrameEncoder().fit_transform(np.full((4, 1), 2**64 - 1, dtype=np.uint64), Y)
+
+
+@pytest.mark.parametrize("base", [10**12, 10**16, 1_700_000_000 * 10**9, 2**61])
+def test_times_in_nanoseconds_are_cut_as_other_numbers(base):
+    """With cuts above 2^53 all whole numbers had been put into the last interval."""
+    rng = np.random.default_rng(0)
+    y = rng.integers(0, 3, 90)
+    times = base + y * (base // 4) + rng.integers(0, base // 10, 90)
+    whole, floats = FrameEncoder(), FrameEncoder()
+    codes = whole.fit_transform(pd.DataFrame({"time": times}), y).codes
+    np.testing.assert_array_equal(codes, floats.fit_transform(pd.DataFrame({"time": times.astype(float)}), y).codes)
+    np.testing.assert_array_equal(codes[0], y)
+    assert whole.domain_.features[0].cuts == floats.domain_.features[0].cuts

@@ -14,7 +14,7 @@ from typing import Any
 
 import numpy as np
 
-from discbayes.data.columns import Block, Levels, Table, kernel_array, looks_numeric
+from discbayes.data.columns import EXACT, Block, Levels, Table, kernel_array, looks_numeric
 from discbayes.data.domain import Variable, code_dtype
 from discbayes.data.histogram import refuse_infinite, table_offsets
 from discbayes.engine import parallel_map
@@ -187,7 +187,7 @@ def _whole_table(variable: Variable) -> tuple[int, np.ndarray] | None:
 def _cut_table(cuts: np.ndarray) -> tuple[int, np.ndarray] | None:
     low = math.floor(cuts[0]) if cuts.size else 0
     high = math.ceil(cuts[-1]) if cuts.size else 0
-    if high - low >= _TABLE_SPAN or max(abs(low), abs(high)) > _FAR:
+    if high - low >= _TABLE_SPAN or max(abs(low), abs(high)) >= EXACT:  # neighbours would be one float
         return None
     whole = np.arange(low - 1, high + 2)
     return low, np.searchsorted(cuts, whole.astype(np.float64), side="right")

@@ -17,6 +17,7 @@ import numpy as np
 
 from discbayes.engine import row_blocks
 
+EXACT = 2.0**53  # floats hold every whole number up to this one
 _CHUNK_CELLS = 1 << 19  # work on so many cells at a time: large enough for threads, small enough to be converted
 
 # The few types that kernels are compiled for, and what the others are turned into, a chunk at a time.

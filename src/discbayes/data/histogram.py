@@ -15,7 +15,7 @@ from typing import Any
 
 import numpy as np
 
-from discbayes.data.columns import Block, kernel_array
+from discbayes.data.columns import EXACT, Block, kernel_array
 from discbayes.engine import parallel_map
 from discbayes.kernels.encoding import class_histogram
 
@@ -231,7 +231,9 @@ def _tasks(block: Block, columns: np.ndarray, labels: Labels) -> list[_Task]:
     if not block.whole:
         return [_Task(block, columns[j : j + 1]) for j in range(columns.size)]
     low_high = column_ranges(block)[:, columns]
-    cells = (low_high[1].astype(float) - low_high[0] + 1) * labels.n_classes
+    low, high = low_high.astype(float)
+    cells = (high - low + 1) * labels.n_classes
+    cells[np.maximum(-low, high) > EXACT] = np.inf  # cut points are floats, which such numbers have to be first
     small = np.flatnonzero(cells <= labels.cell_limit)
     group_of = np.cumsum(cells[small]) // _GROUP_CELLS
     groups = [small[group_of == group] for group in np.unique(group_of)]
@@ -264,7 +266,7 @@ def _counted(block: Block, columns: np.ndarray, low_high: np.ndarray, labels: La
         part = kernel_array(block.data[rows])
         class_histogram(part, columns, low, offset, labels.y[rows], labels.weight[rows], k, cells)
     return [
-        _from_cells(np.arange(least, least + size), cells[first * k : (first + size) * k].reshape(size, k))
+        _from_cells(least + np.arange(size), cells[first * k : (first + size) * k].reshape(size, k))
         for least, size, first in zip(low, sizes, offset, strict=True)
     ]
 

@@ -15,6 +15,7 @@ import numpy as np
 from narwhals.exceptions import DuplicateError
 
 from discbayes.data.columns import (
+    EXACT,
     Block,
     Levels,
     Part,
@@ -29,7 +30,6 @@ from discbayes.data.columns import (
 
 _TEMPORAL = (datetime.date, datetime.time, datetime.timedelta, np.datetime64, np.timedelta64)
 _INT64_MAX = np.iinfo(np.int64).max
-_EXACT = 2.0**53
 
 
 def read_table(X: Any) -> Table:
@@ -114,7 +114,7 @@ def _numeric_values(series: nw.Series[Any]) -> np.ndarray:
     if values.dtype.kind in "iu" or not series.dtype.is_integer():
         return values if values.dtype.kind in "iuf" else series.cast(nw.Float64).to_numpy()
     floats = series.cast(nw.Float64).to_numpy()  # whole numbers with gaps
-    if np.nanmax(np.abs(floats), initial=0.0) > _EXACT:
+    if np.nanmax(np.abs(floats), initial=0.0) > EXACT:
         raise ValueError(
             f"column {series.name!r} has gaps and whole numbers above 2^53, which would be rounded: cast it to str"
         )
@@ -238,7 +238,7 @@ def matrix_blocks(array: np.ndarray) -> list[Block]:
     if boolean:
         array = array.view(np.uint8)
     elif array.dtype.str[1:] == "u8":
-        array = _signed(array, "any column")
+        array = _signed(array, "a column")
     if array.flags.f_contiguous and array.shape[1] > 1:
         return [Block(array[:, at, None], positions[at : at + 1], boolean) for at in positions]
     return [Block(array, positions, boolean)]

@@ -11,7 +11,7 @@ from typing import Any, NoReturn
 
 import numpy as np
 
-from discbayes.data.columns import Block, Levels, Part, Table
+from discbayes.data.columns import EXACT, Block, Levels, Part, Table
 from discbayes.data.discretize import CutPointDiscretizer
 from discbayes.data.domain import Variable
 from discbayes.data.fitting import (
@@ -29,7 +29,6 @@ from discbayes.streams.limits import Limits
 from discbayes.streams.quantiles import Distribution
 from discbayes.streams.rows import located
 
-_EXACT = 2.0**53
 _CELL_WORK = 100  # nanoseconds
 
 
@@ -149,7 +148,7 @@ class ValueColumn:
                 if (
                     values.dtype.kind in "iu"
                     and values.size
-                    and max(abs(int(values[0])), abs(int(values[-1]))) > _EXACT
+                    and max(abs(int(values[0])), abs(int(values[-1]))) > EXACT
                 ):
                     raise ValueError(
                         f"column {self.name!r} has gaps or fractions, and whole numbers above 2^53, which would be "
