@@ -85,7 +85,7 @@ def test_labels_of_mixed_types_that_nothing_rounds():
 @pytest.mark.parametrize("kind", [np.int64, np.int32, np.uint32, np.int8])
 @pytest.mark.parametrize("sign", [1, -1])
 def test_the_largest_whole_numbers_of_each_type(kind, sign):
-    """A sum one beyond the largest overflowed; neighbours that are one float had a cut between them that cut nothing."""
+    """A sum one beyond the largest overflowed; neighbours that are one float had a cut that cut nothing."""
     most = int(np.iinfo(kind).max) if sign > 0 else int(np.iinfo(kind).min)
     near = most - sign
     for values in ([most] * 4, [near, most, near, most] * 5, [0, most, 0, most] * 5):
