@@ -86,7 +86,7 @@ def _pair_by_loop(base, codes_b, weight, card_a, card_b, n_classes, scratch, out
 
     The scratch table has one more row and column for missing cells, so that the loop needs no test.
     """
-    stride = (card_a + 1) * n_classes
+    stride = np.int64((card_a + 1) * n_classes)
     for cell in range((card_b + 1) * stride):
         scratch[cell] = 0.0
     if weight.size > 0:
