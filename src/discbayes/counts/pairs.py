@@ -383,6 +383,6 @@ def known_logs(n_samples: int) -> np.ndarray:
     """The values of x log x for counts of up to so many rows; none where those are too many."""
     if n_samples >= KNOWN_LOGS:
         return np.empty(0)
-    known = np.arange(n_samples + 1, dtype=float)
-    known[1:] *= np.log(known[1:])
+    known = np.empty(n_samples + 1)
+    counting.tabulate_x_log_x(known)
     return known

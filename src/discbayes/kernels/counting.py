@@ -112,6 +112,14 @@ def _x_log_x(x, known):
 
 
 @kernel
+def tabulate_x_log_x(known):
+    """The values at 0, 1, 2, … by the logarithm of kernels, as weights have it: that of NumPy may differ in a bit."""
+    known[0] = 0.0
+    for x in range(1, known.size):
+        known[x] = float(x) * np.log(float(x))
+
+
+@kernel
 def pair_information(table, card_a, card_b, n_classes, known, margins, out):
     """I(A;B|C), I(A;B) and I(C;A,B) in nats, and the total of the table they are from; zero where that is empty.
 
