@@ -10,6 +10,7 @@ import subprocess
 import sys
 from pathlib import Path
 
+import numba
 import pytest
 
 import discbayes
@@ -83,8 +84,9 @@ def test_processes_that_compile_at_once(tmp_path, times):
 
 
 @pytest.fixture
-def tiny(tmp_path):
-    """Import a module with one kernel, as a new process would."""
+def tiny(tmp_path, monkeypatch):
+    """Import a module with one kernel, as a new process would, whose compiled code is kept beside it."""
+    monkeypatch.setattr(numba.config, "CACHE_DIR", "")
     source = tmp_path / "tiny.py"
     source.write_text(TINY)
 

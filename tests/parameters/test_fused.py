@@ -36,7 +36,8 @@ def test_exponentials():
     x = np.concatenate([[0.0, -1e-300, -0.5, -707.9], drawn_at_random])
     found = x.copy()
     exponentials(found, np.empty_like(x))
-    np.testing.assert_allclose(found, np.exp(x), rtol=3e-16)
+    exact = np.exp(x.astype(np.longdouble))  # NumPy's own doubles may be off by a bit
+    assert np.abs(found / exact - 1).max() < 3e-16
     odd = np.array([-1e4, -np.inf, np.nan])
     with np.errstate(invalid="ignore", over="ignore"):
         exponentials(odd, np.empty(3))

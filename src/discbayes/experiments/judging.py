@@ -55,8 +55,8 @@ def _option(text: str, method: str) -> tuple[str, float]:
 def gap_masks(n_rows: int, n_features: int, shares: Sequence[float], rng: np.random.Generator) -> Iterator[np.ndarray]:
     """Which cells are missing: in each row so many per cent of the features; a larger share holds a smaller one.
 
-    >>> [mask.sum() for mask in gap_masks(2, 10, [0, 30, 90], np.random.default_rng(0))]
-    [np.int64(0), np.int64(6), np.int64(18)]
+    >>> [int(mask.sum()) for mask in gap_masks(2, 10, [0, 30, 90], np.random.default_rng(0))]
+    [0, 6, 18]
     """
     places = rng.permuted(np.tile(np.arange(n_features, dtype=np.int32), (n_rows, 1)), axis=1)
     for share in shares:

@@ -18,6 +18,7 @@ from discbayes.streams.limits import Limits
 GAPS = ("", "NA", "N/A", "NaN", "nan", "null", "NULL", "None")
 TRUE = ("true", "True", "TRUE")
 FALSE = ("false", "False", "FALSE")
+_CONVERSION_ERROR = r"CSV column #(\d+): (?:Row #\d+: )?CSV conversion error.*: invalid value '(.*)'"  # of pyarrow
 _BUFFER = 1 << 20
 _WIDER = {"null": "int64", "int64": "double", "bool": "string", "double": "string"}  # as arrow guesses types itself
 
@@ -294,7 +295,9 @@ def _open_csv(path: Path, limits: Limits, csv: CsvFormat, types: dict[str, str])
 
 def _widen(error: ValueError, schema: Any, types: dict[str, str], given: dict[str, str]) -> None:
     """Give the column that an error names the next wider type, and ask for the rows again."""
-    found = re.search(r"CSV column #(\d+): CSV conversion error.*: invalid value '(.*)'", str(error), re.DOTALL)
+    found = re.search(
+        r"CSV column #(\d+): (?:Row #\d+: )?CSV conversion error.*: invalid value '(.*)'", str(error), re.DOTALL
+    )
     if found is None:
         return
     column = schema.field(int(found.group(1)))

@@ -145,11 +145,7 @@ class ValueColumn:
         """Add distinct numbers."""
         if found.dtype.kind != self._values.dtype.kind:
             for values in (found, self._values):
-                if (
-                    values.dtype.kind in "iu"
-                    and values.size
-                    and max(abs(int(values[0])), abs(int(values[-1]))) > EXACT
-                ):
+                if values.dtype.kind in "iu" and values.size and max(abs(int(values[0])), abs(int(values[-1]))) > EXACT:
                     raise ValueError(
                         f"column {self.name!r} has gaps or fractions, and whole numbers above 2^53, which would be "
                         "rounded: cast it to str"

@@ -299,7 +299,7 @@ class _Likelihood(_Cost):
         return float(np.max(-u / self.n))
 
     def pose(self, cp: Any, step: Any) -> tuple[Any, list[Any]]:
-        sums = self.sums @ sparse.diags_array(np.exp(self.alone))
+        sums = self.sums @ sparse.dia_array((np.exp(self.alone)[None], [0]), shape=(self.alone.size, self.alone.size))
         return -self.n @ step, [sums @ cp.exp(step) <= 1]
 
 

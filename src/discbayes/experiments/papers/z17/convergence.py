@@ -124,7 +124,7 @@ def _draw_reach(store: Store) -> Any:
         panel = panels[row, column]
         found = [list(_reached(store, structure, start, against, REACH[0]).values()) for against in PUBLISHED]
         shown = [np.clip(values, LEAST, MOST) for values in found]
-        panel.hist(shown, bins=np.arange(LEAST - 0.5, MOST + 3, 3), color=colours[1:3], label=list(PUBLISHED))
+        panel.hist(shown, bins=np.arange(LEAST - 0.5, MOST + 3, 3), color=list(colours[1:3]), label=list(PUBLISHED))
         panel.axvline(0, color="black", linewidth=0.6)
         panel.set_title(f"{shared.STRUCTURES[structure]}, from {start}", fontsize=9)
     panels[0, 0].legend(frameon=False)
