@@ -10,7 +10,6 @@ from typing import Any
 
 import numpy as np
 from sklearn.base import BaseEstimator, ClassifierMixin
-from sklearn.utils.class_weight import compute_class_weight
 from sklearn.utils.validation import check_is_fitted
 
 from discbayes import inference
@@ -314,12 +313,26 @@ class BayesNetClassifier(Explaining, Calibrating, Incremental, Passes, Classifie
         """What a row of each class counts, where there are so many rows of each."""
         if isinstance(self.class_weight, str) and self.class_weight == "balanced":
             return rows.sum() / (np.count_nonzero(rows) * np.maximum(rows, 1))
-        by_class = compute_class_weight(self.class_weight, classes=classes, y=classes)
+        by_class = self._given_class_weights(classes)
         if not np.isfinite(by_class).all() or (by_class < 0).any() or not by_class.any():
             raise ValueError(
                 f"class_weight={self.class_weight!r} must hold finite weights, none negative, not all zero"
             )
         return by_class
+
+    def _given_class_weights(self, classes: np.ndarray) -> np.ndarray:
+        """The weights of a mapping; a class that it does not name counts once, unless it names what is no class."""
+        if not isinstance(self.class_weight, Mapping):
+            raise ValueError(f"class_weight={self.class_weight!r} must be 'balanced' or a dict of weights by class")
+        labels = classes.tolist()
+        odd = [label for label in self.class_weight if label not in labels]
+        without = [label for label in labels if label not in self.class_weight]
+        if odd and without:
+            raise ValueError(f"class_weight names {odd[0]!r}, which is no class, and not {without[0]!r}, which is one")
+        try:
+            return np.array([float(self.class_weight.get(label, 1.0)) for label in labels])
+        except (TypeError, ValueError) as error:
+            raise ValueError(f"class_weight={self.class_weight!r} must hold numbers: {error}") from error
 
     # ---- predicting
 

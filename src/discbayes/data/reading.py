@@ -95,15 +95,22 @@ def _read_series(series: nw.Series[Any], position: int, name: str) -> Part:
         return _numbers(data, position, name, boolean=True)
     if dtype in (nw.Categorical, nw.Enum):
         return _read_categories(series, position, name)
-    if dtype == nw.String:
-        places, levels = factorize_series(series)
-        if all(type(level) is str for level in levels):  # a guess by the first rows, where pandas has objects
-            return Levels(position, places, levels, text=True)
+    if dtype == nw.String and (text := _read_text(series, position)) is not None:
+        return text
     if dtype in (nw.String, nw.Object):
         return read_objects(series.to_list(), position, name)
     if series.null_count() == len(series):  # a column of nulls has no type in arrow and polars
         return _numbers(np.full(len(series), np.nan), position, name)
     return _refuse_type(name, str(dtype), dtype.is_temporal())
+
+
+def _read_text(series: nw.Series[Any], position: int) -> Levels | None:
+    """A column of text; None if it is none, as narwhals guesses by the first rows where pandas has objects."""
+    try:
+        places, levels = factorize_series(series)
+    except TypeError:  # lists and the like cannot be numbered
+        return None
+    return Levels(position, places, levels, text=True) if all(type(level) is str for level in levels) else None
 
 
 def _numeric_values(series: nw.Series[Any]) -> np.ndarray:
@@ -192,8 +199,8 @@ def _refuse_type(name: str, dtype: str, temporal: bool) -> NoReturn:
 
 def _as_array(X: Any) -> np.ndarray:
     array = _to_numpy(X)
-    if array.dtype.kind in "US" and not hasattr(X, "__array__"):
-        array = np.array(X, dtype=object)  # numpy has turned the numbers among the strings into strings
+    if array.ndim == 2 and not hasattr(X, "__array__") and _holds_others(array, X):
+        array = np.array(X, dtype=object)
     if array.ndim < 2 and (isinstance(X, Mapping) or (array.size and isinstance(array.flat[0], Mapping))):
         raise ValueError("X holds mappings of names to values, which do not say what all columns are: pass a frame")
     if array.ndim == 1:
@@ -205,6 +212,13 @@ def _as_array(X: Any) -> np.ndarray:
     if array.ndim != 2:
         raise ValueError(f"X must be a table with rows and columns; found {array.ndim} dimensions ({type(X).__name__})")
     return array
+
+
+def _holds_others(array: np.ndarray, rows: Any) -> bool:
+    """Whether numpy has turned numbers among strings into strings, or booleans among numbers into numbers."""
+    if array.dtype.kind in "US":
+        return True
+    return array.dtype.kind in "iuf" and any(isinstance(value, (bool, np.bool_)) for row in rows for value in row)
 
 
 def _to_numpy(X: Any) -> np.ndarray:

@@ -12,14 +12,18 @@ from discbayes.network import Structure
 from discbayes.scores import EdgeScore, edge_score_of
 from discbayes.search.base import Run, Search
 
+_DIGITS = 40  # binary ones of the largest weight or information that count: twelve decimal ones
+
 
 @dataclass(frozen=True)
 class Edges:
     """All edges ``[p, i]``, measured once where the class is the only other parent; which may be used, which must stay.
 
-    What must stay are the edges of the start, the required ones among them. ``evaluations`` counts the scores.
+    What must stay are the edges of the start, the required ones among them. ``weights`` are what was measured without
+    the noise of rounding, to be compared. ``evaluations`` counts the scores.
     """
 
+    measured: np.ndarray
     weights: np.ndarray
     usable: np.ndarray
     kept: np.ndarray
@@ -31,8 +35,8 @@ class Edges:
         kept = edge_matrix(run.limits.start)
         usable = run.limits.allowed(run.data, run.counts, run.n_jobs, score.em) | kept
         pairs = usable | usable.T
-        weights = score.weights(run.data, run.counts, run.n_jobs, skip=~pairs)
-        return cls(weights, usable, kept, int(pairs.sum()) // (2 if score.symmetric else 1))
+        measured = score.weights(run.data, run.counts, run.n_jobs, skip=~pairs)
+        return cls(measured, settled(measured), usable, kept, int(pairs.sum()) // (2 if score.symmetric else 1))
 
     def refuse_two_parents(self, names: Sequence[str]) -> None:
         """A tree has only one edge into a column."""
@@ -50,8 +54,19 @@ class Edges:
         evaluations = self.evaluations
         for i in range(len(parents)) if order is None else order:
             for p in parents[i]:
-                run.step((p, i), self.weights[p, i], evaluations)
+                run.step((p, i), self.measured[p, i], evaluations)
                 evaluations = 0
+
+
+def settled(values: np.ndarray) -> np.ndarray:
+    """Numbers that differ by rounding alone made equal, so that ties go to the lower column, not to the last bit.
+
+    >>> settled(np.array([0.1 + 0.2, 0.3, 0.31])) == settled(np.array([0.3, 0.3, 0.31]))
+    array([ True,  True,  True])
+    """
+    largest = np.abs(values[np.isfinite(values)]).max(initial=0.0)
+    unit = np.ldexp(1.0, int(np.frexp(largest)[1]) - _DIGITS)
+    return np.round(values / unit) * unit if largest > 0 else values
 
 
 class EdgeSearch(Search):

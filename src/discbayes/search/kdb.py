@@ -8,7 +8,7 @@ import numpy as np
 
 from discbayes.counts import class_information
 from discbayes.search.base import Run, check_k
-from discbayes.search.edgewise import Edges, EdgeSearch
+from discbayes.search.edgewise import Edges, EdgeSearch, settled
 
 
 class KDB(EdgeSearch):
@@ -37,7 +37,7 @@ class KDB(EdgeSearch):
     def _search(self, run: Run) -> None:
         score = self._edge_score()
         edges = Edges.measure(run, score)
-        order = _relevance_order(class_information(score.alone(run.counts)), edges.kept)
+        order = _relevance_order(settled(class_information(score.alone(run.counts))), edges.kept)
         parents: list[tuple[int, ...]] = [()] * run.data.n_features
         for place, i in enumerate(order):
             parents[i] = self._parents(run, edges, i, order[:place])

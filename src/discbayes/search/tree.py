@@ -10,7 +10,7 @@ from discbayes.counts import class_information
 from discbayes.search.base import Run
 from discbayes.search.branching import NO_EDGE, directed_tree
 from discbayes.search.constraints import column_position
-from discbayes.search.edgewise import Edges, EdgeSearch, as_groups
+from discbayes.search.edgewise import Edges, EdgeSearch, as_groups, settled
 
 PASSED_OVER = -1.0  # below every relevance
 
@@ -54,7 +54,7 @@ class SpanningTree(EdgeSearch):
         if self.max_candidates is not None:
             parent = directed_tree(edges, root, self.min_weight, True, run.names)
         else:
-            relevance = class_information(score.alone(run.counts))
+            relevance = settled(class_information(score.alone(run.counts)))
             if root is not None:
                 relevance[root] = np.inf
             parent = _direct(_usable(edges, self.min_weight), relevance, edges, run.limits.forbidden, run.names)
