@@ -6,7 +6,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from discbayes import BayesNetClassifier
+from discbayes import BayesNetClassifier, Structure
 from discbayes.data import FrameEncoder
 
 N = 150  # more rows than the type of a column of objects is guessed from
@@ -109,3 +109,15 @@ def test_ties_do_not_depend_on_the_order_of_sums(structure):
     found = clf.fit(X, y).structure_
     for names in ([2, 1, 0], [1, 2, 0], [0, 2, 1]):
         assert clf.fit(X, np.array(names)[y]).structure_ == found
+
+
+def test_noise_alone_makes_no_edge_better_than_another():
+    """The second column says nothing that the first does not, and the third nothing: no edge is worth anything."""
+    y = np.array(list("nyynnnnnnyyyyyyy"))
+    first, second = (y == "n").astype(float), (y == "n").astype(float)
+    second[[4, 8, 11]] = [1.0, 1.0, 1.0]
+    X = np.stack([first, second, np.zeros(16)], axis=1)
+    structures = {
+        BayesNetClassifier("tan", "ml").fit(X, names).structure_ for names in (y, np.where(y == "n", "z", "y"))
+    }
+    assert structures == {Structure([(), (0,), (0,)], [True] * 3)}

