@@ -5,6 +5,7 @@ from __future__ import annotations
 from itertools import product
 
 import numpy as np
+from scipy.special import logsumexp
 
 from discbayes.network import Layout, Structure, Tables
 
@@ -46,6 +47,11 @@ def random_tables(rng, structure, cards, n_classes, normalized=True, zeros=False
 
 def full_joint(tables):
     """P(x_0, ..., x_n-1, c) as one dense array, not normalised."""
+    return np.exp(full_log_joint(tables))
+
+
+def full_log_joint(tables):
+    """The logarithm of that, which holds numbers of any size."""
     n = tables.structure.n_features
     joint = np.empty([*(int(card) for card in tables.cards), tables.n_classes])
     for state in product(*(range(size) for size in joint.shape)):
@@ -54,7 +60,7 @@ def full_joint(tables):
         for i in range(n):
             parents = tuple(state[p] for p in tables.structure.parents[i])
             value += tables.log_table(i)[(*parents, state[i], c)]
-        joint[state] = np.exp(value)
+        joint[state] = value
     return joint
 
 
@@ -65,12 +71,11 @@ def selected(joint, cards, row):
 
 def log_joint(tables, codes):
     """Log P(c, x observed) of every row by summing the dense joint."""
-    joint = full_joint(tables)
+    joint = full_log_joint(tables)
     out = np.empty((codes.shape[1], tables.n_classes))
     for m, row in enumerate(codes.T):
         part = selected(joint, tables.cards, row)
-        with np.errstate(divide="ignore"):
-            out[m] = np.log(part.reshape(-1, tables.n_classes).sum(axis=0))
+        out[m] = logsumexp(part.reshape(-1, tables.n_classes), axis=0)
     return out
 
 
