@@ -219,7 +219,8 @@ class Tables:
             feature = int(np.searchsorted(self.layout.offsets, lost[0], side="right")) - 1
             raise ValueError(
                 f"the table of feature {feature} has an entry of log {self.log_theta[lost[0]]:.4g}, below the range of "
-                "a double, so that sums over gaps would lose it: learn it with a penalty, or use -inf for what is impossible"
+                "a double, so that sums over gaps would lose it: learn it with a penalty, or use -inf for what is "
+                "impossible"
             )
         return theta
 
