@@ -86,6 +86,5 @@ html_theme_options = {
     "back_to_top_button": True,
 }
 html_context = {"default_mode": "auto"}
-html_sidebars = {
-    name: [] for name in ("index", "start", "overview", "performance", "faq", "search", "genindex", "source/**")
-}
+_ALONE = ("index", "start", "overview", "performance", "faq", "security", "compatibility", "changes")
+html_sidebars = {name: [] for name in (*_ALONE, "search", "genindex", "source/**")}
