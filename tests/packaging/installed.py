@@ -127,7 +127,11 @@ def try_types(full: Environment) -> None:
 def try_tests(full: Environment, source: Path) -> None:
     """Some rooms of the tests, from the source archive, against what is installed."""
     with tarfile.open(source) as file:
-        wanted = [one for one in file.getmembers() if one.name.split("/")[1:2] in (["tests"], ["pyproject.toml"])]
+        wanted = [
+            one
+            for one in file.getmembers()
+            if one.name.split("/")[1:2] in (["tests"], ["fuzz"], ["docs"], ["pyproject.toml"])
+        ]
         file.extractall(full.work, members=wanted, filter="data")
     tree = next(path for path in full.work.iterdir() if (path / "pyproject.toml").exists())
     rooms = [str(tree / "tests" / room) for room in ROOMS]

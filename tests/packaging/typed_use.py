@@ -29,7 +29,7 @@ from discbayes import (
 def main() -> None:
     """Fit, answer, explain, save and load."""
     data = load_dataset("iris")
-    clf = BayesNetClassifier("tan", MaximumAPosteriori(ess=2.0), random_state=0, n_jobs=1)
+    clf = BayesNetClassifier("tan", MaximumAPosteriori(strength=2.0), random_state=0, n_jobs=1)
     assert_type(clf.fit(data.X, data.y), BayesNetClassifier)
     assert_type(clf.score(data.X, data.y), float)
     assert_type(clf.explain(data.X[:1]), Explanation)
