@@ -8,23 +8,27 @@ from pathlib import Path
 import numpy as np
 
 from suite.data import coded
-from suite.measure import Row, below, in_new_process
+from suite.measure import Row, below, in_new_process, of, repeats
+from suite.probe_memory import TAN
 
 MEGABYTE = 1e6
 RUNS = 3
+LEARNERS = {"TAN": TAN}
 
 
-def run() -> list[Row]:
-    rise, limit = _largest_rise()
-    return [below("peak memory of a TAN fit on mnist14's uint8 codes", rise / MEGABYTE, limit / MEGABYTE, "MB")]
+def run(smoke: bool) -> list[Row]:
+    rise, limit = _largest_rise(smoke)
+    what = "peak memory of a TAN fit on mnist14's uint8 codes"
+    return of("TAN", below(what, rise / MEGABYTE, limit / MEGABYTE, "MB"))
 
 
-def _largest_rise() -> tuple[int, int]:
+def _largest_rise(smoke: bool) -> tuple[int, int]:
     """The most bytes that a fit added at its peak, and three times the input plus the tables that it makes."""
-    X, y = coded("mnist14").train
+    X, y = coded("mnist14", smoke=smoke).train
     with tempfile.TemporaryDirectory() as folder:
         codes, classes = Path(folder) / "X.npy", Path(folder) / "y.npy"
         np.save(codes, np.ascontiguousarray(X))
         np.save(classes, y)
-        probes = [in_new_process("suite.probe_memory", str(codes), str(classes)) for _ in range(RUNS)]
+        arguments = ("suite.probe_memory", str(codes), str(classes))
+        probes = [in_new_process(*arguments) for _ in range(repeats(smoke, RUNS))]
     return max(probe["rise"] for probe in probes), 3 * probes[0]["input"] + probes[0]["tables"]

@@ -6,6 +6,7 @@ import time
 import warnings
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -24,44 +25,55 @@ from discbayes.parameters.gradient import GradientLearner
 from discbayes.parameters.scaling import minimize
 from discbayes.search import SpanningTree
 from suite.data import coded
-from suite.measure import N_JOBS, Row, below, faster, noted, seconds
+from suite.measure import N_JOBS, Row, below, faster, noted, of, repeats, seconds
 
-REPEATS = 5
 PAUSE = 0.3  # seconds until threads of a peer that wait for more work have gone to sleep
-SETS = ("letter", "adult", "satimage", "mnist14")
+PENALTIES = {"letter": 1.0, "adult": 2.0, "satimage": 1.0, "mnist14": 1.0}  # two classes: C = 1 of the peer is twice it
+TAN = SpanningTree(score="cmi")
+EXACT = {"tol": 1e-12, "max_iter": 20_000, "start": "generative", "penalty": 0.1}
+TO_THE_END = (DiscriminativeCCBN(**EXACT), WeightedCCBN(**EXACT), ExtendedCCBN(**EXACT))
+LEARNERS: dict[str, Any] = {
+    **{f"NB-CL, L2, {name}": DiscriminativeCCBN(penalty=penalty) for name, penalty in PENALTIES.items()},
+    "TAN-w, λ = 1": (TAN, WeightedCCBN(penalty=1.0)),
+    "DFE, 4 passes": DFE(passes=4),
+    **{f"TAN, λ = 0.1, to 1e-12, {learner.parameterization}": (TAN, learner) for learner in TO_THE_END},
+}
 
 
-def run() -> Iterator[Row]:
-    for name in SETS:
-        yield _against_regression(name)
-    data = coded("mnist14").encoded
-    counts = count(data, N_JOBS)
-    tree = SpanningTree().learn(data, counts, Context(n_jobs=N_JOBS))
-    yield from _weighted(data, tree)
+def run(smoke: bool) -> Iterator[Row]:
+    for name in PENALTIES:
+        yield from _against_regression(name, smoke)
+    data = coded("mnist14", smoke=smoke).encoded
+    counts, tree = count(data, N_JOBS), _tree(data)
+    yield from of("TAN-w, λ = 1", *_weighted(data, tree))
     for what, structure in (("NB", Structure.naive(data.n_features)), ("TAN", tree)):
-        passes = min(seconds(lambda: DFE().learn(data, counts, structure, Context())) for _ in range(REPEATS))  # noqa: B023
-        yield below(f"DFE, 4 passes, {what}, mnist14", passes, 3.0)
-    yield from _full_precision("letter")
+        learn = partial(LEARNERS["DFE, 4 passes"].learn, data, counts, structure, Context(n_jobs=N_JOBS))
+        passes = min(seconds(learn) for _ in range(repeats(smoke)))
+        yield from of("DFE, 4 passes", below(f"DFE, 4 passes, {what}, mnist14", passes, 3.0))
+    yield from _full_precision("letter", smoke)
+
+
+def _tree(data: Encoded) -> Structure:
+    return TAN.learn(data, count(data, N_JOBS), Context(n_jobs=N_JOBS))
 
 
 # ---- logistic regression
 
 
-def _against_regression(name: str) -> Row:
+def _against_regression(name: str, smoke: bool) -> list[Row]:
     """The time until the objective is what logistic regression ends at, by turns with it."""
-    data = coded(name, missing="value").encoded
+    data = coded(name, missing="value", smoke=smoke).encoded
     X, y = _one_hot(data), data.classes
-    two = data.n_classes == 2
+    learner = LEARNERS[f"NB-CL, L2, {name}"]
     theirs, ours = [], []
-    for _ in range(1 if name == "mnist14" else REPEATS):
+    for _ in range(1 if name == "mnist14" else repeats(smoke)):
         model = LogisticRegression(solver="lbfgs", tol=1e-4, max_iter=10_000)
         theirs.append(seconds(lambda: model.fit(X, y)))  # noqa: B023
         goal = _their_loss(model, X, y)
         time.sleep(PAUSE)
-        learner = DiscriminativeCCBN(penalty=2.0 if two else 1.0)
         ours.append(_time_to(learner, data, Structure.naive(data.n_features), goal))
     what = f"NB-CL, L2, {name} {data.n_samples:,} x {data.n_features}, to the loss of LogisticRegression"
-    return faster(what, min(ours), min(theirs), times=3)
+    return of(f"NB-CL, L2, {name}", faster(what, min(ours), min(theirs), times=3))
 
 
 def _one_hot(data: Encoded) -> sparse.csr_matrix:
@@ -123,7 +135,7 @@ class _Rule:
 
 def _weighted(data: Encoded, tree: Structure) -> Iterator[Row]:
     start = time.perf_counter()
-    fit = _fit(WeightedCCBN(penalty=1.0), data, tree)
+    fit = _fit(LEARNERS["TAN-w, λ = 1"][1], data, tree)
     rule = _Rule(fit.problem.loss)
     outcome = lbfgs(rule.function, fit.start, 10_000, 0.0, rule)
     yield below("TAN-w, λ = 1, mnist14", time.perf_counter() - start, 60.0)
@@ -133,13 +145,13 @@ def _weighted(data: Encoded, tree: Structure) -> Iterator[Row]:
     yield Row("  relative decrease of the last iteration", (last - value) / last, "")
 
 
-def _full_precision(name: str) -> Iterator[Row]:
+def _full_precision(name: str, smoke: bool) -> Iterator[Row]:
     """How long the normalised tables take to a relative improvement of 1e-12, and the free numbers to the same."""
-    data = coded(name).encoded
-    structure = SpanningTree().learn(data, count(data, N_JOBS), Context(n_jobs=N_JOBS))
-    for learner in (DiscriminativeCCBN, WeightedCCBN, ExtendedCCBN):
-        exact = learner(tol=1e-12, max_iter=20_000, start="generative", penalty=0.1)
+    data = coded(name, smoke=smoke).encoded
+    counts, structure = count(data), _tree(data)
+    for exact in TO_THE_END:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", ConvergenceWarning)
-            taken = seconds(lambda: exact.learn(data, count(data), structure, Context(n_jobs=N_JOBS)))  # noqa: B023
-        yield noted(f"TAN, {name}, λ = 0.1, to 1e-12, {learner.parameterization}", taken)
+            taken = seconds(partial(exact.learn, data, counts, structure, Context(n_jobs=N_JOBS)))
+        what = f"λ = 0.1, to 1e-12, {exact.parameterization}"
+        yield from of(f"TAN, {what}", noted(f"TAN, {name}, {what}", taken))

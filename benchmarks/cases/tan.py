@@ -9,29 +9,31 @@ import numpy as np
 
 from discbayes import BayesNetClassifier
 from suite.data import coded
-from suite.measure import N_JOBS, Row, Skip, faster, race
+from suite.measure import N_JOBS, Row, Skip, faster, of, race, repeats
 
 SETS = ("letter", "satimage", "spambase")
+LEARNERS = {"TAN": BayesNetClassifier("tan", "map", discretizer=None, n_jobs=N_JOBS)}
 
 
-def run() -> list[Row]:
+def run(smoke: bool) -> list[Row]:
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # pyAgrum's own
-        return [row for name in SETS for row in _compare(name)]
+        return [row for name in SETS for row in _compare(name, smoke)]
 
 
-def _compare(name: str) -> list[Row]:
-    data = coded(name)
+def _compare(name: str, smoke: bool) -> list[Row]:
+    data = coded(name, smoke=smoke)
     X, y = (part.astype(np.int32) for part in data.train)
     test = data.X_test.astype(np.int32)
-    ours = BayesNetClassifier("tan", discretizer=None, n_jobs=N_JOBS)
-    fit = race(lambda: ours.fit(X, y), lambda: pyagrum_tan().fit(X, y))
+    ours = LEARNERS["TAN"]
+    fit = race(lambda: ours.fit(X, y), lambda: pyagrum_tan().fit(X, y), times=repeats(smoke))
     peer = pyagrum_tan().fit(X, y)
-    predict = race(lambda: ours.predict_proba(test), lambda: peer.predict_proba(test))
-    return [
+    predict = race(lambda: ours.predict_proba(test), lambda: peer.predict_proba(test), times=repeats(smoke))
+    return of(
+        "TAN",
         faster(f"TAN fit, {name} {X.shape[0]:,} x {X.shape[1]}, vs pyAgrum", *fit, times=20),
         faster(f"TAN predict_proba, {name} {len(test):,} x {X.shape[1]}, vs pyAgrum", *predict, times=100),
-    ]
+    )
 
 
 def pyagrum_tan() -> Any:

@@ -4,12 +4,15 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import cache
+from typing import Any
 
 import numpy as np
 
 from discbayes.data import Encoded, FrameEncoder
 from discbayes.datasets import load_dataset
 from suite.measure import Skip
+
+FEW_ROWS, FEW_COLUMNS = 600, 12  # of a data set where a case is only tried
 
 
 @dataclass(frozen=True)
@@ -45,19 +48,43 @@ def sample_tan(n_rows: int, n_features: int, n_values: int, n_classes: int, seed
     return X, y
 
 
+@dataclass(frozen=True)
+class Parts:
+    """Rows as they come from the files, for training and for judging what was learned."""
+
+    X: Any
+    y: np.ndarray
+    X_test: Any
+    y_test: np.ndarray
+
+
 @cache
-def coded(name: str, missing: str = "available", published: bool = False) -> Coded:
-    """A data set of DISCBAYES_DATA: two thirds of every class are for training, or what the published split has."""
+def coded(name: str, missing: str = "available", published: bool = False, smoke: bool = False) -> Coded:
+    """Codes of a data set, which are those of the training rows; what mnist14 is split by is what was published."""
+    parts = raw(name, published or name == "mnist14", smoke, as_frame=False)
+    encoder = FrameEncoder("mdlp", missing=missing, n_jobs=-1)
+    encoded = encoder.fit_transform(parts.X, parts.y)
+    codes = np.hstack([encoded.codes, encoder.transform(parts.X_test)])
+    y = np.concatenate([encoded.classes, encoder.transform_y(parts.y_test)])
+    return Coded(np.ascontiguousarray(codes.T), y, parts.y.size, encoded)
+
+
+def raw(name: str, published: bool, smoke: bool, as_frame: bool) -> Parts:
+    """A data set of DISCBAYES_DATA: two thirds of every class are for training, or what the published split has.
+
+    There are few rows and columns of it where a case is only tried.
+    """
     try:
-        data = load_dataset(name, source="files", as_frame=False)
+        data = load_dataset(name, source="files", as_frame=as_frame)
     except LookupError:
         raise Skip(f"DISCBAYES_DATA has no {name}") from None
-    train = _published(data.split, data.n_rows) if published or name == "mnist14" else _stratified(data.y, 2 / 3)
-    encoder = FrameEncoder("mdlp", missing=missing, n_jobs=-1)
-    encoded = encoder.fit_transform(data.X[train], data.y[train])
-    codes = np.hstack([encoded.codes, encoder.transform(data.X[~train])])
-    y = np.concatenate([encoded.classes, encoder.transform_y(data.y[~train])])
-    return Coded(np.ascontiguousarray(codes.T), y, int(train.sum()), encoded)
+    X, y, published_rows = data.X, data.y, _published(data.split, data.n_rows)
+    if smoke:
+        few = _stratified(y, FEW_ROWS / data.n_rows)
+        columns = np.unique(np.linspace(0, X.shape[1] - 1, FEW_COLUMNS).astype(int))
+        X, y, published_rows = (X.iloc[few, columns] if as_frame else X[few][:, columns]), y[few], published_rows[few]
+    train = published_rows if published and data.split else _stratified(y, 2 / 3)
+    return Parts(X[train], y[train], X[~train], y[~train])
 
 
 def _published(split: tuple[slice, slice] | None, n_rows: int) -> np.ndarray:

@@ -8,7 +8,7 @@ import subprocess
 import sys
 import time
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -23,7 +23,10 @@ class Skip(Exception):
 
 @dataclass(frozen=True)
 class Row:
-    """One line of the table: what was measured, and whether it is as required (None: nothing is)."""
+    """One line of the table: what was measured, and whether it is as required (None: nothing is).
+
+    ``learner`` names what was measured among the ``LEARNERS`` of the case.
+    """
 
     what: str
     ours: float
@@ -32,11 +35,19 @@ class Row:
     ok: bool | None = None
     peer: float | None = None
     ratio: float | None = None
+    learner: str = ""
 
 
-def faster(what: str, ours: float, peer: float, times: float) -> Row:
-    """We must be at least ``times`` as fast as the peer."""
+def of(learner: str, *rows: Row) -> list[Row]:
+    """Rows that were measured with one of the learners of a case."""
+    return [replace(row, learner=learner) for row in rows]
+
+
+def faster(what: str, ours: float, peer: float, times: float | None = None) -> Row:
+    """We must be at least ``times`` as fast as the peer, if anything is required."""
     ratio = peer / ours
+    if times is None:
+        return Row(what, ours, "s", peer=peer, ratio=ratio)
     return Row(what, ours, "s", f">= {times:g}x", ratio >= times, peer, ratio)
 
 
@@ -46,14 +57,19 @@ def at_most_times(what: str, ours: float, base: float, times: float) -> Row:
     return Row(what, ours, "s", f"<= {times:g}x", ratio <= times, base, ratio)
 
 
-def noted(what: str, ours: float) -> Row:
+def noted(what: str, ours: float, peer: float | None = None, unit: str = "s") -> Row:
     """Something good to know, of which nothing is required."""
-    return Row(what, ours, "s")
+    return Row(what, ours, unit, peer=peer)
 
 
 def below(what: str, ours: float, limit: float, unit: str = "s") -> Row:
     """We must stay below a limit."""
     return Row(what, ours, unit, f"< {limit:.3g} {unit}", ours < limit)
+
+
+def repeats(smoke: bool, wanted: int = REPEATS) -> int:
+    """How often something is timed: once where it is only tried."""
+    return 1 if smoke else wanted
 
 
 def seconds(work: Callable[[], Any]) -> float:
@@ -63,18 +79,18 @@ def seconds(work: Callable[[], Any]) -> float:
     return time.perf_counter() - start
 
 
-def best(work: Callable[[], Any], repeats: int = REPEATS) -> float:
+def best(work: Callable[[], Any], times: int = REPEATS) -> float:
     """The shortest time of some calls, after one that is not timed."""
     work()
-    return min(seconds(work) for _ in range(repeats))
+    return min(seconds(work) for _ in range(times))
 
 
-def race(*works: Callable[[], Any], repeats: int = REPEATS) -> tuple[float, ...]:
+def race(*works: Callable[[], Any], times: int = REPEATS) -> tuple[float, ...]:
     """The shortest time of each, taking turns, so that what else the machine does hits all of them alike."""
     for work in works:
         work()
-    rounds = [[seconds(work) for work in works] for _ in range(repeats)]
-    return tuple(min(times) for times in zip(*rounds, strict=True))
+    rounds = [[seconds(work) for work in works] for _ in range(times)]
+    return tuple(min(taken) for taken in zip(*rounds, strict=True))
 
 
 def in_new_process(module: str, *arguments: str, **environment: str) -> dict[str, Any]:

@@ -3,21 +3,25 @@
 from __future__ import annotations
 
 import json
+import sys
 
 from discbayes.counts import count
 from discbayes.engine import Context
 from discbayes.search import GreedyEdges
 from suite.data import coded
+from suite.measure import N_JOBS
 from suite.probe_memory import forget_peak, peak
 
+GREEDY = GreedyEdges("cr", 5, max_time=60.0)
 
-def main() -> None:
-    data = coded("mnist14").encoded
+
+def main(*smoke: str) -> None:
+    data = coded("mnist14", smoke=bool(smoke)).encoded
     coded.cache_clear()
     forget_peak()
-    GreedyEdges("cr", 5, max_time=60.0).learn(data, count(data, 2), Context(n_jobs=2))
+    GREEDY.learn(data, count(data, N_JOBS), Context(n_jobs=N_JOBS))
     print(json.dumps({"peak": peak()}))
 
 
 if __name__ == "__main__":
-    main()
+    main(*sys.argv[1:])

@@ -8,12 +8,17 @@ import platform
 from datetime import UTC, datetime
 from importlib import metadata
 from pathlib import Path
+from typing import Any
 
 from suite.measure import Row
+from suite.settings import settings_of
 
-PACKAGES = ("discbayes", "numpy", "scikit-learn", "numba", "pyagrum", "pyarrow", "distributed")
+PACKAGES = ("discbayes", "numpy", "scikit-learn", "numba", "pyagrum", "lightgbm", "pyarrow", "distributed")
 VERDICTS = {True: "yes", False: "NO", None: "-"}
-FIELDS = ("case", "what", "ours", "unit", "peer", "ratio", "required", "ok", "date", "machine", "versions")
+FIELDS = (
+    "case", "what", "ours", "unit", "peer", "ratio", "required", "ok", "learner", "settings", "date", "machine",
+    "versions",
+)  # fmt: skip
 
 
 def print_rows(case: str, rows: list[Row], header: bool) -> None:
@@ -28,21 +33,23 @@ def print_rows(case: str, rows: list[Row], header: bool) -> None:
         print(f"{case:12}{row.what:66}{ours:>11}{peer:>12}{ratio:>8}{row.required or '-':>12}  {verdict}", flush=True)
 
 
-def write_csv(path: Path, found: dict[str, list[Row]]) -> None:
-    """Write all rows, in place of the file of an earlier run."""
+def write_csv(path: Path, case: str, rows: list[Row], learners: dict[str, Any]) -> None:
+    """Write the rows of a case, each with all settings of its learner, in place of the file of an earlier run."""
     path.parent.mkdir(parents=True, exist_ok=True)
     place = {"date": datetime.now(UTC).isoformat(timespec="seconds"), "machine": machine(), "versions": versions()}
     with path.open("w", newline="", encoding="utf-8") as file:
         writer = csv.DictWriter(file, FIELDS)
         writer.writeheader()
-        for case, rows in found.items():
-            writer.writerows({"case": case, **_cells(row), **place} for row in rows)
+        for row in rows:
+            settings = settings_of(learners[row.learner]) if row.learner else ""
+            writer.writerow({"case": case, **_cells(row), "settings": settings, **place})
 
 
 def _cells(row: Row) -> dict[str, str]:
     figures = {"ours": row.ours, "peer": row.peer, "ratio": row.ratio}
     texts = {name: "" if value is None else f"{value:.5g}" for name, value in figures.items()}
-    return {"what": row.what, "unit": row.unit, "required": row.required, "ok": VERDICTS[row.ok], **texts}
+    named = {"what": row.what, "unit": row.unit, "required": row.required, "learner": row.learner}
+    return {**named, "ok": VERDICTS[row.ok], **texts}
 
 
 def machine() -> str:

@@ -1,0 +1,34 @@
+"""What was measured, in full: every setting of an estimator or a learner, names of learners resolved."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from discbayes import BayesNetClassifier
+from suite.measure import N_JOBS
+
+
+def settings_of(measured: Any, n_jobs: int | None = N_JOBS) -> str:
+    """One line with all settings; lines are equal only if the same was measured.
+
+    ``measured`` is an estimator, which knows its threads, or a learner, a function or several of these that run one
+    after the other with ``n_jobs`` threads.
+    """
+    if isinstance(measured, BayesNetClassifier):
+        return _text(measured)
+    parts = measured if isinstance(measured, tuple) else (measured,)
+    return f"{' + '.join(map(_text, parts))}, {n_jobs=}"
+
+
+def _text(value: Any) -> str:
+    if isinstance(value, BayesNetClassifier):
+        structure, parameters = value._learners()
+        resolved = {"structure": structure, "parameters": parameters, "calibrate": value._calibration_name()}
+        return _call(value, value.get_params(deep=False) | resolved)
+    if hasattr(value, "get_params"):
+        return _call(value, value.get_params(deep=False))
+    return getattr(value, "__name__", None) or repr(value)
+
+
+def _call(value: Any, settings: dict[str, Any]) -> str:
+    return f"{type(value).__name__}({', '.join(f'{name}={_text(each)}' for name, each in sorted(settings.items()))})"
