@@ -12,7 +12,7 @@ SECONDS ?= 600
 EXPERIMENTS ?= all
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test test-changed test-uncompiled properties faults fuzz fuzz-quick coverage mutants lint docs docs-links bench papers test-oldest test-newest test-locked lock audit keep-release dist test-dist clean
+.PHONY: help demo test test-changed test-uncompiled properties faults fuzz fuzz-quick coverage mutants lint docs docs-links bench bench-smoke papers test-oldest test-newest test-locked lock audit keep-release dist test-dist clean
 
 help: ## list the targets
 	@grep -E '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | awk -F ':.*## ' '{printf "  make %-16s %s\n", $$1, $$2}'
@@ -132,8 +132,12 @@ docs: $(VENV)/.docs ## build the site, docs/_build/html, and run its gallery; a 
 docs-links: docs ## check that every link within the site leads somewhere
 	$(RUN) docs/check_links.py docs/_build/html
 
-bench: $(VENV)/.bench ## measure against the peers in one run and print the table
+bench: $(VENV)/.bench ## measure against the peers in one run and print the table, 25 minutes; docs/make_tables.py takes it to the pages
 	$(RUN) benchmarks/run.py
+
+bench-smoke: $(VENV)/.bench ## run every benchmark once on few rows, to see that it runs; keeps no figures
+	$(RUN) benchmarks/run.py --smoke
+	$(RUN) benchmarks/scale.py --smoke
 
 papers: $(VENV)/.demo ## repeat the papers' tables and figures (EXPERIMENTS="p10-table7 …"); goes on where it was interrupted
 	$(BIN)/discbayes reproduce $(EXPERIMENTS) --folder docs/results

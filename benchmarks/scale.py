@@ -23,7 +23,7 @@ from suite.measure import Skip
 from suite.report import machine, print_rows, versions
 
 HERE = Path(__file__).resolve().parent
-SIZES = (1_000_000, 3_000_000, 10_000_000)
+SIZES, TINY = (1_000_000, 3_000_000, 10_000_000), 2000
 CASES = ("files", "growth", "cluster")
 
 
@@ -36,13 +36,16 @@ def main() -> int:
     parser.add_argument("--results", type=Path, default=HERE / "results" / "scale.csv", help="where results are kept")
     parser.add_argument("--fresh", action="store_true", help="forget the results that are there")
     parser.add_argument("--page", type=Path, default=HERE.parent / "docs" / "scale.md", help="the page to write")
+    parser.add_argument("--smoke", action="store_true", help="few rows, everything once, nothing required or kept")
     args = parser.parse_args()
+    print(f"{machine()}; {versions()}\n")
+    if args.smoke:
+        return _smoke(args.only)
     if args.fresh:
         args.results.unlink(missing_ok=True)
     results = Results(args.results)
-    print(f"{machine()}; {versions()}\n")
     with nullcontext(args.folder) if args.folder else TemporaryDirectory() as folder:
-        for line in _measure(results, args.only, Path(folder), args.rows, args.repeats):
+        for line in _measure(results, args.only, files.Files(Path(folder)), args.rows, args.repeats):
             print(_shown(line), flush=True)
     rows = list(verdicts(results))
     print()
@@ -52,14 +55,26 @@ def main() -> int:
     return 1 if any(row.ok is False for row in rows) else 0
 
 
-def _measure(results: Results, cases: list[str], folder: Path, sizes: list[int], repeats: int) -> Iterator[Line]:
+def _smoke(cases: list[str]) -> int:
+    """Show that all of it runs, and that the page can be made of what it gives."""
+    with TemporaryDirectory() as folder:
+        results = Results(Path(folder) / "scale.csv")
+        for line in _measure(results, cases, files.Files(Path(folder), TINY), [TINY], 1, smoke=True):
+            print(_shown(line), flush=True)
+        page.rendered(Results(results.path))
+    return 0
+
+
+def _measure(
+    results: Results, cases: list[str], rows: files.Files, sizes: list[int], repeats: int, smoke: bool = False
+) -> Iterator[Line]:
     if "files" in cases:
-        yield from files.run(results, folder, sizes, repeats)
+        yield from files.run(results, rows, sizes, repeats, smoke)
     if "growth" in cases:
-        yield from growth.run(results)
+        yield from growth.run(results, smoke)
     if "cluster" in cases:
         try:
-            yield from cluster.run(results)
+            yield from cluster.run(results, smoke)
         except Skip as reason:
             print(f"cluster skipped: {reason}", flush=True)
 

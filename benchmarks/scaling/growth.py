@@ -14,6 +14,7 @@ from functools import partial
 from typing import Any
 
 import numpy as np
+from sklearn.base import clone
 
 from discbayes.counts import Counts, count, count_extensions, count_families, pair_information
 from discbayes.data import Domain, Encoded, Variable
@@ -28,6 +29,7 @@ from discbayes.scores import edge_score_of
 from discbayes.search import GreedyEdges
 from scaling.results import Line, Results
 from suite.data import sample_tan
+from suite.settings import settings_of
 
 REPEATS = 3
 CASE = "growth"
@@ -43,7 +45,7 @@ class Shape:
     classes: int
 
 
-BASE = Shape(200_000, 40, 5, 3)
+BASE, TINY = Shape(200_000, 40, 5, 3), Shape(600, 6, 3, 3)
 AROUND: dict[str, tuple[int, ...]] = {
     "rows": (100_000, 200_000, 400_000),
     "features": (20, 40, 80),
@@ -114,10 +116,10 @@ def _evaluation(rows: Rows, learner: Any) -> Callable[[], Any]:
     return lambda: fit.problem.loss(fit.start)
 
 
-def _step(rows: Rows, objective: Any) -> Callable[[], Any]:
+def _step(rows: Rows, learner: GreedyEdges) -> Callable[[], Any]:
     """The first step of a greedy search; ``memory=1`` keeps the rows where they are, as if they were too many."""
     blocks = Blocks(RowsInMemory(rows.encoded), memory=1)
-    search = GreedyEdges(objective, fill=True, callback=lambda step: True)
+    search = clone(learner).set_params(callback=lambda step: True)
 
     def one() -> None:
         with warnings.catch_warnings():
@@ -137,6 +139,12 @@ EVALUATIONS: dict[str, Callable[[], Any]] = {
     "ML-BN-SVM": MLBNSVM,
 }
 STEPS: dict[str, Any] = {"CR": "cr", "CL": "cl", "MM": Margin(0.1)}
+LEARNERS: dict[str, Any] = {
+    **{f"evaluation, {name}": learner() for name, learner in EVALUATIONS.items()},
+    "DFE pass": DFE(passes=1),
+    **{f"greedy step, {name}": GreedyEdges(objective, fill=True) for name, objective in STEPS.items()},
+}
+SETTINGS = {name: settings_of(learner, n_jobs=None) for name, learner in LEARNERS.items()}
 WORKS: dict[str, Work] = {
     "features": lambda rows: lambda: count(rows.blocks),
     "pairs, CMI": partial(_pairs, score="cmi"),
@@ -146,16 +154,18 @@ WORKS: dict[str, Work] = {
     "families, two parents": partial(_families, k=2),
     "extensions": _extensions,
     "preparing": lambda rows: lambda: scores_of(rows.blocks, rows.layout(rows.tree), False),
-    **{f"evaluation, {name}": partial(_evaluation, learner=learner()) for name, learner in EVALUATIONS.items()},
-    "DFE pass": lambda rows: lambda: DFE(passes=1).learn(rows.blocks, rows.counts, rows.tree, Context()),
+    **{name: partial(_evaluation, learner=LEARNERS[name]) for name in LEARNERS if name.startswith("evaluation")},
+    "DFE pass": lambda rows: lambda: LEARNERS["DFE pass"].learn(rows.blocks, rows.counts, rows.tree, Context()),
 }
-SMALL_WORKS: dict[str, Work] = {f"greedy step, {name}": partial(_step, objective=o) for name, o in STEPS.items()}
+SMALL_WORKS: dict[str, Work] = {
+    name: partial(_step, learner=LEARNERS[name]) for name in LEARNERS if name.startswith("greedy step")
+}
 
 
-def run(results: Results) -> Iterator[Line]:
-    """Measure all kinds of work on all sizes."""
-    yield from _measure(results, WORKS, sizes(BASE, AROUND))
-    yield from _measure(results, SMALL_WORKS, sizes(SMALL, AROUND_SMALL))
+def run(results: Results, smoke: bool = False) -> Iterator[Line]:
+    """Measure all kinds of work on all sizes, or try them on one."""
+    yield from _measure(results, WORKS, [TINY] if smoke else sizes(BASE, AROUND))
+    yield from _measure(results, SMALL_WORKS, [TINY] if smoke else sizes(SMALL, AROUND_SMALL))
 
 
 def _measure(results: Results, works: dict[str, Work], shapes: list[Shape]) -> Iterator[Line]:
@@ -164,7 +174,7 @@ def _measure(results: Results, works: dict[str, Work], shapes: list[Shape]) -> I
         for name, work in works.items():
             taken = _least(work(rows))
             line = Line(CASE, name, shape.rows, shape.features, shape.values, shape.classes, taken, repeats=REPEATS)
-            yield results.add(line)
+            yield results.add(replace(line, settings=SETTINGS.get(name, "")))
 
 
 def _least(work: Callable[[], Any]) -> float:

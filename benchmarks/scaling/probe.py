@@ -18,6 +18,7 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
+from sklearn.base import clone
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.metrics import log_loss
 
@@ -29,11 +30,14 @@ from suite.probe_memory import forget_peak, peak
 
 WARM_ROWS = 70_000  # more than a block, so that all that is needed is loaded
 ITERATIONS = 20
-OURS: dict[str, tuple[Any, Any]] = {
-    "TAN-fCLL + MAP": ("tan-fcll", "map"),
-    "NB + MAP": ("nb", "map"),
-    "TAN-fCLL + CCBN-w": ("tan-fcll", WeightedCCBN(max_iter=ITERATIONS)),
-    "NB + CCBN-d": ("nb", DiscriminativeCCBN(max_iter=ITERATIONS)),
+OURS: dict[str, BayesNetClassifier] = {
+    name: BayesNetClassifier(*learners, calibrate=None, n_jobs=N_JOBS)
+    for name, learners in {
+        "TAN-fCLL + MAP": ("tan-fcll", "map"),
+        "NB + MAP": ("nb", "map"),
+        "TAN-fCLL + CCBN-w": ("tan-fcll", WeightedCCBN(max_iter=ITERATIONS)),
+        "NB + CCBN-d": ("nb", DiscriminativeCCBN(max_iter=ITERATIONS)),
+    }.items()
 }
 PEERS: dict[str, Callable[[], Peer]] = {
     "CategoricalNB": NaiveBayes,
@@ -43,13 +47,17 @@ PEERS: dict[str, Callable[[], Peer]] = {
 IN_MEMORY, IN_PARTS = ", in memory", ", partial_fit"
 
 
+def ours(name: str) -> BayesNetClassifier:
+    """A new classifier of ours, by its name with or without the way in which it reads rows."""
+    return clone(OURS[name.removesuffix(IN_MEMORY).removesuffix(IN_PARTS)])
+
+
 class Ours:
     """A classifier of this library, on rows that are read in passes, in parts or at once."""
 
     def __init__(self, name: str):
-        learners = OURS[name.removesuffix(IN_MEMORY).removesuffix(IN_PARTS)]
         self.name = name
-        self.model = BayesNetClassifier(*learners, calibrate=None, n_jobs=N_JOBS)
+        self.model = ours(name)
         self.reading = 0.0
 
     def fit(self, folder: Path, bins: dict[str, int]) -> Ours:

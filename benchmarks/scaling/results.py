@@ -29,6 +29,7 @@ class Line:
     log_loss: float | None = None
     repeats: int | None = None
     cards: str = ""  # the values of each feature, where they are not all the same
+    settings: str = ""  # all of those of the learner, where there is one of ours
     date: str = ""
     machine: str = ""
     versions: str = ""
@@ -52,7 +53,7 @@ class Line:
 
 
 WHOLE = ("rows", "features", "values", "classes", "repeats")
-TEXTS = ("case", "what", "cards", "date", "machine", "versions")
+TEXTS = ("case", "what", "cards", "settings", "date", "machine", "versions")
 FIELDS = tuple(field.name for field in fields(Line))
 
 
