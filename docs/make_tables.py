@@ -1,8 +1,8 @@
-"""Write the tables of the README and of pages about results, from stored measurements and the pages of the papers.
+"""Write the tables and figures of the README and of other pages, from stored measurements and the pages of the papers.
 
 python docs/make_tables.py
 
-A page has a comment where a table begins, with its name, and one where it ends.
+A page has a comment where a table or a figure within a sentence begins, with its name, and one where it ends.
 """
 
 from __future__ import annotations
@@ -15,7 +15,12 @@ from pathlib import Path
 
 HERE = Path(__file__).parent
 RESULTS = HERE.parent / "benchmarks" / "results"
-PAGES = (HERE.parent / "README.md", HERE / "performance.md", HERE / "guide" / "choosing.md")
+PAGES = (
+    HERE.parent / "README.md", HERE / "performance.md", HERE / "start.md", HERE / "faq.md",
+    HERE / "guide" / "choosing.md", HERE / "guide" / "missing.md", HERE / "guide" / "models.md",
+    HERE / "coming-from" / "scikit-learn.md",
+)  # fmt: skip
+MARK = re.compile(r"<!-- (?P<name>(?!end)[a-z-]+) -->.*?<!-- end -->", re.S)
 HEADS = {
     "nb": ("scikit-learn's CategoricalNB", ", vs CategoricalNB"),
     "tan": ("pyAgrum's BNClassifier", ", vs pyAgrum"),
@@ -51,20 +56,40 @@ def read(case: str) -> list[dict[str, str]]:
         return list(csv.DictReader(file))
 
 
-def short(number: str) -> str:
+def short(number: float | str) -> str:
     """Two digits that count."""
     value = float(number)
     return f"{value:.2g}" if value < 100 else f"{value:.0f}"
 
 
 def fill(text: str) -> str:
-    """A page with the tables of now."""
-    for name in re.findall(r"<!-- ([a-z-]+) -->", text):
-        if name != "end":
-            pattern = rf"(<!-- {name} -->\n).*?(<!-- end -->)"
-            lines = TABLES[name]()
-            text = re.sub(pattern, lambda found, lines=lines: f"{found[1]}\n{lines}\n\n{found[2]}", text, flags=re.S)
-    return text
+    """A page with the tables and figures of now."""
+    return MARK.sub(lambda found: f"<!-- {found['name']} -->{_filled(found['name'])}<!-- end -->", text)
+
+
+def _filled(name: str) -> str:
+    return f"\n\n{TABLES[name]()}\n\n" if name in TABLES else FIGURES[name]()
+
+
+# ---- tables of benchmarks
+
+
+def default() -> str:
+    """The default beside LightGBM: seconds, accuracy and log loss."""
+    measured = {"fit": {}, "accuracy": {}, "log loss": {}}
+    for row in read("default"):
+        what, data = row["what"].removesuffix(", vs LightGBM").removeprefix("default ").split(", ", 1)
+        measured[what][data] = float(row["ours"]), float(row["peer"])
+    lines = [
+        "| | fit, s | LightGBM, s | accuracy, % | LightGBM, % | log loss | LightGBM |",
+        "|:--|--:|--:|--:|--:|--:|--:|",
+    ]
+    for data, times in measured["fit"].items():
+        cells = [short(time) for time in times]
+        cells += [f"{100 * share:.2f}" for share in measured["accuracy"][data]]
+        cells += [f"{loss:.4f}" for loss in measured["log loss"][data]]
+        lines.append(f"| {data.replace(' x ', ' × ')} | {' | '.join(cells)} |")
+    return "\n".join(lines)
 
 
 def gaps() -> str:
@@ -252,6 +277,51 @@ def mean_of_margins() -> tuple[str, str]:
     return tuple(f"{sum(float(pair[k]) for pair in pairs) / len(pairs):.2f}" for k in (0, 1))
 
 
+# ---- figures within sentences
+
+
+def ratios(case: str, begin: str) -> list[float]:
+    """How many times as fast as the peer, in the lines of a case that begin so."""
+    return sorted(float(row["ratio"]) for row in read(case) if row["what"].startswith(begin))
+
+
+def span(numbers: Sequence[float]) -> str:
+    """The least and the largest number, or the one that both are."""
+    return " to ".join(dict.fromkeys((f"{numbers[0]:.0f}", f"{numbers[-1]:.0f}")))
+
+
+def figure(case: str, *whats: str) -> str:
+    """The sum of some lines of a case, with their unit."""
+    rows = {row["what"]: row for row in read(case)}
+    return f"{short(sum(float(rows[what]['ours']) for what in whats))} {rows[whats[0]]['unit']}"
+
+
+def times_as_long(recipe: str, other: str) -> str:
+    """How many times as long as another recipe one took, where the default was chosen."""
+    rows = made("default", "Recipes by their mean rank")
+    return f"{float(rows[recipe]['time, %']) / float(rows[other]['time, %']):.0f}"
+
+
+FIGURES = {
+    "nb-fit": lambda: span(ratios("nb", "NB fit")),
+    "tan-fit": lambda: span(ratios("tan", "TAN fit")),
+    "gaps-chess": lambda: f"{ratios('gaps', 'predict_proba, 30 % missing vs complete, chess')[0]:.1f}",
+    "gaps-letter": lambda: f"{ratios('gaps', 'predict_proba, 30 % missing vs complete, letter')[0]:.1f}",
+    "machine": lambda: read("tan")[0]["machine"],
+    "compiling": partial(
+        figure,
+        "start",
+        "first default fit of a process, nothing cached",
+        "first predict_proba of a process, default, nothing cached",
+    ),
+    "tree": partial(figure, "pairs", "TAN fit from uint8 codes, mnist14 60,000 x 196"),
+    "all-pairs": partial(figure, "pairs", "all pairs with the class, mnist14 60,000 x 196"),
+    "memory": partial(figure, "memory", "peak memory of a TAN fit on mnist14's uint8 codes"),
+    "margin-hard": partial(figure, "margins", "ML-BN-SVM, TAN, λ = 16, γ = 10, letter 15,000 x 16"),
+    "margin-easy": partial(figure, "margins", "ML-BN-SVM, TAN, λ = 1, γ = 1, letter 15,000 x 16"),
+    "default-against-map": partial(times_as_long, "TAN-E-G+T", "TAN-MAP"),
+    "two-parents": partial(times_as_long, "KDB2-E-G", "TAN-E-G"),
+}
 TABLES = {
     **{case: partial(table, case) for case in HEADS},
     "start": partial(
@@ -260,6 +330,8 @@ TABLES = {
         "import beyond sklearn and numba",
         "first TAN fit of a process, kernels cached",
         "first TAN fit of a process, nothing cached",
+        "first default fit of a process, kernels cached",
+        "first default fit of a process, nothing cached",
     ),
     "large": partial(alone, "pairs", "TAN fit from uint8 codes, mnist14 60,000 x 196"),
     "searches": partial(
@@ -271,6 +343,7 @@ TABLES = {
         "SA-MM, λ = 0.05, mnist14",
         "HC-CL, mnist14",
     ),
+    "default": default,
     "gaps": gaps,
     "peers": peers,
     "choices": choices,

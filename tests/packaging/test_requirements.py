@@ -28,6 +28,15 @@ def test_every_dependency_is_locked_within_its_range():
         assert all(numbers(version) >= numbers(lowest) for version in locked[name.lower()]), name
 
 
+def test_what_developers_need_is_locked_as_well():
+    for extra in ("docs", "bench", "test", "fuzz"):
+        for one in PROJECT["optional-dependencies"][extra]:
+            name, lowest = re.match(r"([A-Za-z0-9.-]+)>=([0-9.]+)", one).groups()
+            versions = [version for locked, version in LOCKED.findall(LOCK) if locked == name.lower()]
+            assert versions, f"{name} is not locked: run make lock"
+            assert all(numbers(version) >= numbers(lowest) for version in versions), name
+
+
 def test_lock_holds_hashes_and_no_place_to_fetch_from():
     assert len(re.findall(r"--hash=sha256:[0-9a-f]{64}", LOCK)) > len(LOCKED.findall(LOCK)) > 100
     rest = re.sub(r"--hash=sha256:[0-9a-f]{64}", "", LOCK)

@@ -156,6 +156,46 @@ def test_tables_have_the_stored_figures(monkeypatch):
         assert make_tables.fill(text) == text, f"{page.name}: run docs/make_tables.py"
     for name in make_tables.TABLES:
         assert any(f"<!-- {name} -->\n\n|" in text for text in texts), name
+    for name in make_tables.FIGURES:
+        assert any(f"<!-- {name} -->" in text for text in texts), name
+
+
+COUNT = r"\d|\b(?:half a|a quarter of a|a fraction of a|two|three|four|five|six|seven|eight|nine|ten|some|several|many)"
+SPEED = re.compile(
+    rf"(?:{COUNT}|\ba hundred) times\b[^.]*?\bas (?:fast|quick|long|slow)|\b(?:twice|half) as (?:fast|long|slow)\b"
+    rf"|\d (?:s|ms|min)\b|(?:{COUNT}) (?:second|minute|hour)s?\b",
+    re.I,
+)
+NO_SPEED = ("start in ten minutes", "a fuzzer invents, for ten minutes", "some seconds of new ones")
+BY_SCRIPTS = {"scale.md"}  # the whole page, by benchmarks/scale.py
+
+
+def stated_speeds(text: str) -> list[str]:
+    """How fast something is by the words of a page, other than what is made of stored results or said to be old."""
+    import make_tables
+
+    text = re.sub(r"```.*?```", "", make_tables.MARK.sub("…", text), flags=re.S)
+    paragraphs = [part for part in text.split("\n\n") if not re.search(r"\b(measured|taken) once\b", part, re.I)]
+    plain = re.sub("|".join(NO_SPEED), "", "\n\n".join(paragraphs), flags=re.I)
+    return [found[0] for found in SPEED.finditer(plain)]
+
+
+def test_speeds_are_those_that_are_stored(monkeypatch):
+    """A figure in a sentence stands between marks that docs/make_tables.py fills, or says that it was measured once."""
+    monkeypatch.syspath_prepend(str(DOCS))
+    for page in written():
+        if "results" not in page.parts and page.name not in {"CHANGELOG.md", "changes.md", *BY_SCRIPTS}:
+            assert not stated_speeds(page.read_text(encoding="utf-8")), page.name
+
+
+def test_a_speed_that_is_stated_by_hand_is_noticed(monkeypatch):
+    monkeypatch.syspath_prepend(str(DOCS))
+    assert stated_speeds("Fits are 5 times as fast.") == ["5 times as fast"]
+    assert stated_speeds("It takes 1.7 times (chess) to 4.2 times (letter) as long.")
+    assert stated_speeds("It takes 0.2 s, and compiles for half a minute.") == ["2 s", "half a minute"]
+    assert not stated_speeds(
+        "Fits are <!-- nb-fit -->5<!-- end --> times as fast. It was 2 times as fast, measured once."
+    )
 
 
 def test_chart_is_the_one_that_the_script_draws(monkeypatch, tmp_path):
