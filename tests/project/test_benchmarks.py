@@ -173,4 +173,7 @@ def test_a_try_has_few_rows_of_all_classes(published):
 
 
 def test_ci_tries_all_benchmarks():
-    assert "\nmake bench-smoke\n" in (ROOT / ".ci" / "run").read_text(encoding="utf-8")
+    script = ROOT / ".ci" / "run"
+    if not script.exists():
+        pytest.skip("the source archive has no .ci")
+    assert "\nmake bench-smoke\n" in script.read_text(encoding="utf-8")
