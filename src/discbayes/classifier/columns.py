@@ -9,13 +9,15 @@ import numpy as np
 from sklearn.base import BaseEstimator
 from sklearn.utils.validation import validate_data
 
+from discbayes.data.reading import arrow_table
+
 COLUMNS = ("n_features_in_", "feature_names_in_")
 
 
 def columns_of(X: Any) -> dict[str, Any]:
     """The attributes that a fit on a table has for its columns; refuses what scikit-learn refuses."""
     known = BaseEstimator()
-    validate_data(known, X, skip_check_array=True)
+    validate_data(known, arrow_table(X), skip_check_array=True)
     return dict(vars(known))
 
 

@@ -19,7 +19,8 @@ from discbayes.data import Domain, Encoded, FrameEncoder
 from discbayes.data.blocks import Blocks, RowsInMemory
 from discbayes.data.columns import Table
 from discbayes.data.mappings import mappings_of, read_mappings
-from discbayes.data.reading import read_table
+from discbayes.data.reading import arrow_table, read_table
+from discbayes.data.targets import label_array
 from discbayes.engine import Context, DaskEngine, active_client, is_client, reached
 from discbayes.streams import (
     KeyFile,
@@ -114,7 +115,8 @@ class Passes:
             Where rows are read, the name of a column.
         """
         if not is_source(X):
-            return super().score(X, y, sample_weight)  # type: ignore[misc]
+            labels = label_array(y, None)  # as fit reads them: numpy cuts off members of enumerations in lists
+            return super().score(X, labels, sample_weight)  # type: ignore[misc]
         check_is_fitted(self)
         opened = LabelledRows(X, y, sample_weight, bytes_of(self.memory), domain=self.network_.domain)
         right, total = opened.read(self._right_and_all, "available")
@@ -206,7 +208,7 @@ class Passes:
             return read_mappings(rows, self.network_.domain.names)
         table = read_table(X)
         try:
-            validate_data(self, X, skip_check_array=True, reset=False)
+            validate_data(self, arrow_table(X), skip_check_array=True, reset=False)
         except ValueError as error:
             raise ValueError(f"{str(error).rstrip()}\n{self._way_out(table)}".rstrip()) from None
         return table

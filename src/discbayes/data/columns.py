@@ -208,10 +208,18 @@ def unmasked(values: np.ma.MaskedArray[Any, Any], objects: bool = False) -> np.n
 
 
 def plain(value: Any) -> Any:
-    """A label as a plain Python scalar."""
+    """A label as a plain Python scalar; a member of an enumeration is the string or number that it equals.
+
+    >>> from enum import Enum, IntEnum
+    >>> plain(Enum("Color", {"RED": "red"}, type=str).RED), plain(IntEnum("Size", {"SMALL": 1}).SMALL)
+    ('red', 1)
+    """
     if isinstance(value, str):
-        return str(value)
-    return value.item() if isinstance(value, np.generic) else value
+        return str.__str__(value)  # str(value) of a member would be "Color.RED"
+    if isinstance(value, np.generic):
+        return value.item()
+    number = next((kind for kind in (bool, int, float) if isinstance(value, kind)), None)
+    return value if number is None else number(value)
 
 
 def factorize(values: Sequence[Any]) -> tuple[np.ndarray, list[Any]]:

@@ -62,12 +62,19 @@ def _refuse_shape(what: str, shape: tuple[int, int]) -> NoReturn:
 def as_frame(X: Any) -> nw.DataFrame[Any] | None:
     """The table as a narwhals frame; None where it is no frame."""
     try:
-        frame = nw.from_native(X, pass_through=True, allow_series=True)
+        frame = nw.from_native(arrow_table(X), pass_through=True, allow_series=True)
     except DuplicateError:
         _refuse_duplicates(X)
     if isinstance(frame, nw.LazyFrame):
         raise TypeError("X is a lazy frame, whose rows are not there yet: call collect() on it (compute() in Dask)")
     return frame if isinstance(frame, nw.DataFrame) else None
+
+
+def arrow_table(X: Any) -> Any:
+    """A record batch of arrow as a table, which narwhals knows; anything else as it is."""
+    if type(X).__name__ == "RecordBatch" and type(X).__module__.startswith("pyarrow"):
+        return sys.modules["pyarrow"].Table.from_batches([X])
+    return X
 
 
 def _refuse_duplicates(X: Any) -> NoReturn:
@@ -101,7 +108,37 @@ def _read_series(series: nw.Series[Any], position: int, name: str) -> Part:
         return read_objects(series.to_list(), position, name)
     if series.null_count() == len(series):  # a column of nulls has no type in arrow and polars
         return _numbers(np.full(len(series), np.nan), position, name)
-    return _refuse_type(name, str(dtype), dtype.is_temporal())
+    if dtype == nw.Unknown and (known := _known_series(series)) is not None:
+        return _read_series(known, position, name)
+    return _refuse_type(name, *_type_name(series))
+
+
+def _known_series(series: nw.Series[Any]) -> nw.Series[Any] | None:
+    """A column of a type that narwhals does not know, as one that it knows; None if there is none.
+
+    These are sparse columns and numbers of another byte order or length in pandas, and repeated values in arrow.
+    """
+    native = series.to_native()
+    if series.implementation.is_pyarrow() and str(native.type).startswith("run_end_encoded"):
+        decode = sys.modules["pyarrow"].compute.run_end_decode
+        return nw.from_native(sys.modules["pyarrow"].chunked_array(map(decode, native.chunks)), series_only=True)
+    if not series.implementation.is_pandas_like():
+        return None
+    if hasattr(native, "sparse"):
+        return nw.from_native(native.sparse.to_dense(), series_only=True)
+    if isinstance(native.dtype, np.dtype) and native.dtype.kind in "iuf":
+        to = np.float64 if native.dtype.char == "g" else native.dtype.newbyteorder("=")
+        return nw.from_native(native.astype(to), series_only=True)
+    return None
+
+
+def _type_name(series: nw.Series[Any]) -> tuple[str, bool]:
+    """What messages call the type of a column, and whether it is one of times."""
+    if series.dtype != nw.Unknown:
+        return str(series.dtype), series.dtype.is_temporal()
+    native = series.to_native()
+    name = str(getattr(native, "dtype", None) or native.type)
+    return name, name.startswith("period")
 
 
 def _read_text(series: nw.Series[Any], position: int) -> Levels | None:
@@ -137,8 +174,8 @@ def _narrowed(series: nw.Series[Any]) -> nw.Series[Any]:
 
 
 def _read_categories(series: nw.Series[Any], position: int, name: str) -> Levels:
-    if series.implementation.is_pandas_like():
-        native = series.to_native()
+    native = series.to_native()
+    if hasattr(native, "cat") and series.implementation.is_pandas_like():
         levels = [plain(value) for value in native.cat.categories.tolist()]
         check_levels(levels, name)
         return Levels(position, native.cat.codes.to_numpy().astype(np.int32), levels, declared=True)
@@ -155,6 +192,8 @@ def factorize_series(series: nw.Series[Any]) -> tuple[np.ndarray, list[Any]]:
     """As `factorize`; arrow, pandas and polars number the values of a column themselves, many times as fast."""
     if series.implementation.is_pyarrow():
         return _factorize_arrow(series.to_native())
+    if series.implementation.is_pandas_like() and series.dtype == nw.Categorical:  # a dictionary of arrow in pandas
+        return _factorize_arrow(sys.modules["pyarrow"].chunked_array(series.to_arrow()))
     if series.implementation.is_pandas() or series.implementation.is_polars():
         number = _number_in_pandas if series.implementation.is_pandas() else _number_in_polars
         places, levels = number(series.to_native())
@@ -187,8 +226,14 @@ def _number_in_polars(native: Any) -> tuple[np.ndarray, list[Any]]:
 
 
 def _refuse_type(name: str, dtype: str, temporal: bool) -> NoReturn:
+    if dtype.startswith("complex"):
+        raise ValueError(f"Complex data not supported: column {name!r} holds {dtype}; split it into two columns")
     if temporal:
         way_out = "turn it into numbers (the age in days) or categories (the month) first, or drop it"
+    elif dtype.startswith("interval"):
+        way_out = "cast it to str, whose values are categories, or take the midpoints of its intervals"
+    elif dtype == "Binary":
+        way_out = "decode it to str, or drop it"
     else:
         way_out = "split it into columns of numbers or strings, or drop it"
     raise ValueError(f"column {name!r} holds {dtype}, which is neither number, boolean nor category: {way_out}")

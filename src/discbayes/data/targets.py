@@ -132,7 +132,7 @@ def _from_objects(labels: np.ndarray) -> np.ndarray:
     values = labels.tolist()
     strings = {issubclass(kind, str) for kind in set(map(type, values))}
     if strings == {True}:
-        return labels
+        return labels if set(map(type, values)) == {str} else np.array([*map(plain, values)], dtype=object)
     gaps = np.fromiter(map(is_gap, values), dtype=bool, count=len(values))
     if gaps.any():
         _refuse_gaps(gaps, "")
@@ -140,12 +140,13 @@ def _from_objects(labels: np.ndarray) -> np.ndarray:
         text = next(value for value in values if isinstance(value, str))
         other = next(value for value in values if not isinstance(value, str))
         raise ValueError(f"y mixes strings and numbers, {text!r} and {other!r} for example: cast it to one of them")
-    odd = next((value for value in values if not _is_label(plain(value))), None)
+    values = [plain(value) for value in values]
+    odd = next((value for value in values if not _is_label(value)), None)
     if odd is not None:
         kind = "a number beyond the range of a float" if isinstance(odd, int) else type(odd).__name__
         raise ValueError(f"Unknown label type: y holds {kind}; labels are strings, numbers or booleans: cast it to str")
     numbers = np.array(values)
-    if numbers.tolist() != [plain(value) for value in values]:
+    if numbers.tolist() != values:
         raise ValueError("y mixes whole numbers with others in a way that no type of numbers can hold: cast it to str")
     return numbers
 

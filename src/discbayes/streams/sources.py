@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from discbayes._leaves import need
+from discbayes.data.reading import arrow_table
 from discbayes.streams.batches import Batch, Source
 from discbayes.streams.files import ENDINGS, CsvFormat, FileSource, tables_of
 from discbayes.streams.limits import Limits
@@ -83,14 +84,7 @@ class IteratorSource:
             parts = item if isinstance(item, tuple) else (item,)
             if not 1 <= len(parts) <= 3:
                 raise TypeError(f"batch {number} is a tuple of {len(parts)}: pass frames, (X, y) or (X, y, weight)")
-            yield Batch(_as_table(parts[0]), f"batch {number}", 0, *parts[1:])
-
-
-def _as_table(frame: Any) -> Any:
-    """A batch of arrow as a table."""
-    if type(frame).__name__ == "RecordBatch" and type(frame).__module__.startswith("pyarrow"):
-        return need("pyarrow").Table.from_batches([frame])
-    return frame
+            yield Batch(arrow_table(parts[0]), f"batch {number}", 0, *parts[1:])
 
 
 class DatasetSource:
