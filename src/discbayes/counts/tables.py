@@ -11,6 +11,7 @@ from typing import NamedTuple
 
 import numpy as np
 
+from discbayes._arrays import WithArrays
 from discbayes.counts.counted import Counted
 from discbayes.data.blocks import Blocks, in_blocks_if_weighted
 from discbayes.data.domain import Encoded
@@ -43,7 +44,7 @@ def _same(kind: str, mine: object, other: object) -> None:
 
 
 @dataclass(frozen=True)
-class Counts:
+class Counts(WithArrays):
     """Weighted counts of the class and of each feature with the class, in the layout of a naive Bayes network.
 
     >>> from discbayes.data.domain import Domain, Encoded, Variable
@@ -104,7 +105,7 @@ class Counts:
 
 
 @dataclass(frozen=True)
-class FamilyCounts:
+class FamilyCounts(WithArrays):
     """Weighted counts of every family of a structure, in the layout of its tables, and of the class."""
 
     layout: Layout

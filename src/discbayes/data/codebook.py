@@ -14,6 +14,7 @@ from typing import Any
 
 import numpy as np
 
+from discbayes._arrays import WithArrays
 from discbayes.data.columns import EXACT, Block, Levels, Table, kernel_array, looks_numeric
 from discbayes.data.domain import Variable, code_dtype
 from discbayes.data.histogram import refuse_infinite, table_offsets
@@ -25,7 +26,7 @@ _SPARSE = 8  # ... or than this many per value
 _FAR = 2**62
 
 
-class Codebook:
+class Codebook(WithArrays):
     """The codes of the variables, laid out for the kernels.
 
     Examples

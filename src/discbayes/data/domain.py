@@ -17,6 +17,8 @@ from typing import Any
 
 import numpy as np
 
+from discbayes._arrays import WithArrays, writable
+
 MISSING_LABEL = "(missing)"
 NEVER_OBSERVED = "(never observed)"
 
@@ -140,7 +142,7 @@ def code_dtype(largest_card: int) -> type[np.unsignedinteger[Any]]:
     return np.uint16 if largest_card <= np.iinfo(np.uint16).max else np.uint32
 
 
-class OfDomain:
+class OfDomain(WithArrays):
     """Whatever has a domain, and what follows from it: codes of rows, in one piece or in blocks, and counts of them."""
 
     domain: Domain
@@ -169,6 +171,10 @@ class Encoded(OfDomain):
     domain: Domain
     y: np.ndarray | None = None
     weight: np.ndarray | None = None
+
+    def __post_init__(self) -> None:
+        for name in ("codes", "y", "weight"):  # kernels are compiled for arrays that can be written
+            object.__setattr__(self, name, writable(getattr(self, name)))
 
     @property
     def n_samples(self) -> int:

@@ -14,6 +14,7 @@ from functools import cached_property
 
 import numpy as np
 
+from discbayes._arrays import WithArrays
 from discbayes._memory import require_memory
 from discbayes._text import count_of
 from discbayes.kernels.rows import row_totals
@@ -27,7 +28,7 @@ MOST_AXES = getattr(np, "MAXDIMS", 64)  # of an array: numpy 1 has 32
 
 
 @dataclass(frozen=True, eq=False)
-class Layout:
+class Layout(WithArrays):
     """Where the cells of every table stand: ``offset[i] + Σ code[p]·stride[p] + code[i]·n_classes + c``."""
 
     structure: Structure
@@ -131,7 +132,7 @@ class Layout:
 
 
 @dataclass(frozen=True, eq=False)
-class Tables:
+class Tables(WithArrays):
     """The parameters: log P(c) and, in the layout above, log P(x_i | parents, c); not always normalised.
 
     A prior that was learned to tell classes apart is more than the shares of the classes: ``prior_offset`` is what it
