@@ -31,7 +31,7 @@ class BlockFolds:
         kept = np.concatenate([block.kept for block in blocks])
         y = np.concatenate([block.classes for block in blocks])[kept]
         if n_folds > y.size:
-            raise ValueError(f"{n_folds} folds cannot be made of {y.size} rows")
+            raise ValueError(f"{n_folds} folds cannot be made of {y.size} rows (n_samples={y.size})")
         folds = np.zeros(kept.size, code_dtype(n_folds))
         folds[kept] = stratified_folds(y, n_folds, rng)
         ends = np.cumsum([block.kept.size for block in blocks])

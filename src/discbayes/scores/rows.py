@@ -86,5 +86,8 @@ def _groups(
         refuse_many_weights(amounts)
         return group.astype(np.int32), amounts, families.LEAVE_ONE_OUT
     if evaluation > y.size:
-        raise ValueError(f"evaluation={evaluation!r} folds cannot be made of {y.size} rows")
+        raise ValueError(
+            f"evaluation={evaluation!r} folds cannot be made of {y.size} rows (n_samples={y.size}): "
+            "use fewer folds, or evaluation='resubstitution'"
+        )
     return stratified_folds(y, int(evaluation), rng).astype(np.int32), np.zeros(int(evaluation)), families.FOLDS
