@@ -89,7 +89,7 @@ def parameterized(kind, data, structure):
         return Softmax(layout) if kind == "e" else Plain(layout)
     if kind == "d":
         return Direct(layout, seen_cells(data, families), generative)
-    return Weights(layout, seen_cells(data, families), generative, int(kind[1]))
+    return Weights(layout, seen_cells(data, families), generative, generative, int(kind[1]))
 
 
 @pytest.mark.parametrize("options", [{}, {"weighted": True}, {"gaps": 0.25, "weighted": True}], ids=str)
@@ -137,7 +137,8 @@ def test_weights_by_level_multiply_what_they_should():
     generative = MaximumAPosteriori().tables(families)
     rng = np.random.default_rng(0)
     for level in (1, 2, 3, 4):
-        weights = Weights(generative.layout, np.ones(generative.layout.size, bool), generative, level)
+        seen = np.ones(generative.layout.size, bool)
+        weights = Weights(generative.layout, seen, generative, generative, level)
         tables = weights.tables(rng.normal(size=weights.size))
         for i in range(4):
             factor = tables.log_table(i) / generative.log_table(i)

@@ -161,6 +161,9 @@ class WeightedCCBN(_CCBN):
     Weights of one are the generative model, and a penalty ``towards="generative"`` pulls them there. The problem is
     convex on every structure.
 
+    A weight applies to all of its cells, also to those that no training row has. One that no training row says anything
+    about stays at its start, and with a penalty it is at the centre.
+
     Parameters
     ----------
     level : {4, 3, 2, 1}, default=4
@@ -173,8 +176,11 @@ class WeightedCCBN(_CCBN):
         The centre of the penalty: zero, where the class itself is not penalised, or one.
     generative : {"m", "ml", "map"} or learner, default="m"
         θ, and that of the back-off.
-    max_iter, tol, stopping, n_folds, solver, backoff
+    max_iter, tol, stopping, n_folds, solver
         As in ``MaximumConditionalLikelihood``.
+    backoff : bool, default=True
+        Whether cells that were never seen leave the word to P(feature | class). Z17 has no back-off: recipes such as
+        "TAN-W" turn it off.
 
     Examples
     --------
@@ -197,4 +203,4 @@ class WeightedCCBN(_CCBN):
         super()._check()
 
     def _parameterized(self, layout: Layout, seen: np.ndarray, generative: Tables, around: Tables) -> Parameterization:
-        return Weights(layout, seen, generative, self.level)
+        return Weights(layout, seen, generative, around, self.level)

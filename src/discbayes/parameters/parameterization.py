@@ -9,7 +9,9 @@ w     ``Weights``  w · log θ, with log θ fixed and w by level      no
       ``Plain``    the free numbers, at most one in each row       no
 ====  ===========  ==============================================  ==========
 
-In ``d`` and ``w`` a family cell that was seen with no class has no free number: it keeps what it is given.
+In ``d`` a family cell that was seen with no class has no free number: it keeps what it is given.
+In ``w`` that holds for a weight none of whose cells was seen; otherwise a weight applies to all of
+its cells, seen or not.
 """
 
 from __future__ import annotations
@@ -171,9 +173,7 @@ class _Affine:
     def start(self, tables: Tables) -> np.ndarray:
         """The free numbers that come nearest to the tables: exact where each cell has its own."""
         wanted = np.concatenate([tables.log_prior, tables.log_theta]) - self._offset
-        factor = self._factor[self._free]
-        share = np.bincount(self._taken, factor * wanted[self._free], self.size)
-        return share / np.maximum(np.bincount(self._taken, factor**2, self.size), np.finfo(float).tiny)
+        return _nearest(wanted[self._free], self._factor[self._free], self._taken, self.size)
 
     def tables(self, free: np.ndarray) -> Tables:
         """The tables that the free numbers stand for."""
@@ -231,15 +231,34 @@ class Weights(_Affine):
     """Weights on fixed log θ: ``w`` of Z17, w = 1 being the generative tables.
 
     ``level`` says what has a weight of its own: 1 a feature, 2 a value, 3 a value in a class, 4 a cell.
+    A weight none of whose cells was seen cannot be learned: it is the one that comes nearest to
+    ``around``.
     """
 
-    def __init__(self, layout: Layout, seen: np.ndarray, generative: Tables, level: int = 4):
-        slots = _packed(
-            np.where(np.concatenate([np.ones(layout.n_classes, bool), seen]), _level_slots(layout, level), -1)
+    def __init__(self, layout: Layout, seen: np.ndarray, generative: Tables, around: Tables, level: int = 4):
+        at, slots = layout.n_classes, _level_slots(layout, level)
+        factor = np.concatenate([generative.log_prior, generative.log_theta])
+        self._seen = np.concatenate([np.ones(at, bool), seen])
+        learned = (np.bincount(slots, self._seen) > 0)[slots]
+        kept = _nearest(np.concatenate([around.log_prior, around.log_theta]), factor, slots, slots.max() + 1)[slots]
+        offset = np.where(learned, 0.0, kept * factor)
+        super().__init__(
+            layout,
+            Numbers(offset[:at], offset[at:]),
+            Numbers(factor[:at], factor[at:]),
+            _packed(np.where(learned, slots, -1)),
         )
-        factor = Numbers(generative.log_prior, generative.log_theta)
-        offset = Numbers(np.zeros(layout.n_classes), np.where(seen, 0.0, generative.log_theta))
-        super().__init__(layout, offset, factor, slots)
+
+    def start(self, tables: Tables) -> np.ndarray:
+        """The weights that come nearest to the tables in the cells that were seen: others may be backed off."""
+        wanted = np.concatenate([tables.log_prior, tables.log_theta])[self._seen]
+        return _nearest(wanted, self._factor[self._seen], self._slots[self._seen], self.size)
+
+
+def _nearest(wanted: np.ndarray, factor: np.ndarray, slots: np.ndarray, size: int) -> np.ndarray:
+    """The free numbers whose products with the factors come nearest to what is wanted, by least squares."""
+    share = np.bincount(slots, factor * wanted, size)
+    return share / np.maximum(np.bincount(slots, factor**2, size), np.finfo(float).tiny)
 
 
 def _own(slots: np.ndarray) -> Own:

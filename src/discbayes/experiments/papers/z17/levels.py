@@ -17,7 +17,6 @@ from discbayes.experiments.parts import Part
 from discbayes.experiments.statistics import critical_difference, friedman, geometric_mean, p_text, win_draw_loss
 from discbayes.experiments.store import Result, Store
 from discbayes.experiments.tasks import Task
-from discbayes.network import Tables
 from discbayes.parameters import MaximumAPosteriori
 from discbayes.parameters.backoff import back_off
 from discbayes.parameters.fits import seen_cells
@@ -32,7 +31,6 @@ TAGS = (
     *(f"{structure}-{letter}" for structure in shared.STRUCTURES for letter in ("M", *FITTED)),
     *(f"{structure}-{letter}{BACKED}" for structure in WITH_PARENTS for letter in FITTED),
 )
-SHARED_AXES = {"W1": (-2, -1), "W2": (-1,), "W3": ()}  # beside those of the parents: value and class
 
 
 def tasks(quick: bool) -> list[Task]:
@@ -55,28 +53,11 @@ def learn_levels(part: Part, tags: Sequence[str], max_iter: int) -> Iterator[tup
     fitted = list(dict.fromkeys(tag.removesuffix(BACKED) for tag in tags))
     for tag, fit in shared.learn_all(part, fitted, max_iter):
         families = count_families(part.data, fit.tables.layout, part.counts, 1)
-        seen, generative, tables = seen_cells(part.data, families), MaximumAPosteriori("m", 1.0), fit.tables
-        axes = SHARED_AXES.get(tag.rsplit("-", 1)[1])
-        if axes is not None:
-            tables = carried_over(tables, generative.tables(families), seen, axes)
+        seen, generative = seen_cells(part.data, families), MaximumAPosteriori("m", 1.0)
         if tag in tags:
-            yield tag, fit._replace(tables=tables)
+            yield tag, fit
         if tag + BACKED in tags:
-            yield tag + BACKED, fit._replace(tables=back_off(tables, families, seen, generative, False))
-
-
-def carried_over(tables: Tables, generative: Tables, seen: np.ndarray, axes: Sequence[int]) -> Tables:
-    """Weights that cells share also for those that no training row has; where none of them is seen, zeros."""
-    log_theta = np.where(seen, tables.log_theta, 0.0)
-    for i in range(tables.structure.n_features):
-        out, known = tables.layout.table(log_theta, i), tables.layout.table(seen, i)
-        fixed = generative.log_table(i)
-        use = known & (fixed < 0)
-        over = (*range(out.ndim - 2), *axes)
-        weight = np.where(use, out / np.where(use, fixed, 1.0), 0.0).sum(over, keepdims=True)
-        weight /= np.maximum(use.sum(over, keepdims=True), 1)
-        out[~known] = (weight * fixed)[~known]
-    return Tables(tables.layout, tables.log_prior, log_theta)
+            yield tag + BACKED, fit._replace(tables=back_off(fit.tables, families, seen, generative, False))
 
 
 # ---- page

@@ -15,7 +15,7 @@ from typing import Any, NamedTuple, TypeVar
 
 import numpy as np
 
-from discbayes.counts import count, count_families
+from discbayes.counts import count
 from discbayes.data import Encoded, FrameEncoder
 from discbayes.experiments.bias import bias_variance
 from discbayes.experiments.learning import Learned, learn_structure, learn_tables, shares
@@ -24,7 +24,6 @@ from discbayes.experiments.parts import Part, Rows, Split, load_rows, two_folds
 from discbayes.experiments.store import Result, Store
 from discbayes.experiments.tasks import Task
 from discbayes.network import Tables
-from discbayes.parameters.fits import seen_cells
 from discbayes.recipes import parse
 
 STORE = "z17"
@@ -113,8 +112,7 @@ def learn_all(part: Part, tags: Sequence[str], max_iter: int) -> Iterator[tuple[
             found[recipe.structure_tag] = timed(partial(learn_structure, part, recipe.structure))
         searching, structure = found[recipe.structure_tag]
         fitting, learned = timed(partial(learn_tables, part, structure.value, z17_learner(tag, max_iter)))
-        tables = silent_where_unseen(learned.value, part) if recipe.parameters_tag == "W" else learned.value
-        yield tag, Fit(tables, len(learned.history), bool(learned.warned), (counting, searching, fitting))
+        yield tag, Fit(learned.value, len(learned.history), bool(learned.warned), (counting, searching, fitting))
 
 
 def z17_learner(tag: str, max_iter: int) -> Any:
@@ -122,13 +120,7 @@ def z17_learner(tag: str, max_iter: int) -> Any:
     learner = parse(tag).parameters
     if not hasattr(learner, "solver"):
         return learner
-    return learner.set_params(solver="lbfgs", max_iter=max_iter, tol=0.0, backoff=False)
-
-
-def silent_where_unseen(tables: Tables, part: Part) -> Tables:
-    """Zeros for families of values that no training row has: weights that started at zero and stayed there."""
-    seen = seen_cells(part.data, count_families(part.data, tables.layout, part.counts, 1))
-    return Tables(tables.layout, tables.log_prior, np.where(seen, tables.log_theta, 0.0))
+    return learner.set_params(solver="lbfgs", max_iter=max_iter, tol=0.0)
 
 
 def timed(function: Callable[[], T]) -> tuple[float, T]:
