@@ -14,7 +14,8 @@ Callback = Callable[[np.ndarray, float], bool | None]
 
 FLAT = 1e-10  # a gradient with no entry above this is zero
 DECREASE = 1e-4  # of the Wolfe conditions
-MOST_TRIALS = 30  # steps that one line search may try
+MOST_TRIALS = 30  # steps that one line search may try, unless none of them led down
+ROUNDING = float(np.finfo(float).eps)  # of a value
 
 
 @dataclass(frozen=True)
@@ -52,21 +53,27 @@ def enough(gain: float, value: float, tol: float) -> bool:
     return gain <= tol * max(abs(value), abs(value + gain), 1.0)
 
 
-def search_line(function: Function, here: Place, direction: np.ndarray, step: float, curvature: float) -> Place | None:
+def search_line(
+    function: Function, here: Place, direction: np.ndarray, step: float, curvature: float, strong: bool = False
+) -> Place | None:
     """A point along the direction with a sufficient decrease and a flatter slope; none if there is no decrease.
 
-    The slope has to fall to ``curvature`` of what it is here (weak Wolfe conditions).
+    The slope has to fall to ``curvature`` of what it is here (weak Wolfe conditions). With ``strong`` it
+    may not rise more steeply than that either: a point far beyond the minimum of the line is none.
     """
     slope = kernels.dot(direction, here.gradient)
     if not slope < 0:
         return None
-    low, high, best = 0.0, np.inf, None
-    for _ in range(MOST_TRIALS):
+    low, high, best, trials = 0.0, np.inf, None, 0
+    while trials < MOST_TRIALS or (best is None and -step * slope > ROUNDING * max(abs(here.value), 1.0)):
+        trials += 1
         there = Place.at(function, here.point + step * direction)
         if not there.value <= here.value + DECREASE * step * slope:
             high = step
-        elif kernels.dot(direction, there.gradient) < curvature * slope:
+        elif (tilt := kernels.dot(direction, there.gradient)) < curvature * slope:
             low, best = step, there
+        elif strong and tilt > -curvature * slope:
+            high, best = step, there
         else:
             return there
         step = 2 * low if high == np.inf else (low + high) / 2

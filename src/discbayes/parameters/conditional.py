@@ -49,7 +49,8 @@ class MaximumConditionalLikelihood(_ConditionalLearner):
     max_iter : int, default=1000
         The largest number of iterations.
     tol : float, default=1e-6
-        The fit ends when an iteration raises the mean log P(y | x) by less, relative to ``max(|mean|, 1)``.
+        The fit ends when an iteration raises the mean log P(y | x) by less, relative to ``max(|mean|, 1)``; with
+        ``solver="cg"``, when ten iterations together do.
     stopping : {"convergence", "cross-tuning", "held-out"}, default="convergence"
         When to end: at ``tol``; after the number of iterations that does best on held-out folds of the training rows,
         which keeps small data from being learned by heart; or at the iteration that does best on one such fold,
