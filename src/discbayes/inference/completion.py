@@ -142,13 +142,13 @@ def _forest_marginals(
     rows = np.flatnonzero((codes >= tables.cards[:, None]).any(axis=0))
     codes = np.ascontiguousarray(codes[:, rows])
     classes = posterior(log_joint(tables, codes, effort), np.zeros(tables.n_classes), effort.n_jobs)
-    plan, order = forest_plan(tables), np.array(tables.structure.order, np.int64)
-    places = np.concatenate([[0], np.cumsum(tables.cards)]).astype(np.int64)
+    plan = forest_plan(tables)
+    places = plan.places
 
     def one(block: slice) -> None:
         found = np.empty((block.stop - block.start, int(places[-1])))
         marginals.gap_marginals(
-            codes, np.arange(block.start, block.stop), order, plan.parent, plan.child_start, plan.child_index,
+            codes, np.arange(block.start, block.stop), plan.downward, plan.parent, plan.child_start, plan.child_index,
             tables.cards, tables.layout.offsets, plan.starts, places, tables.log_theta, classes[block], found,
         )  # fmt: skip
         take(rows[block], found, places)

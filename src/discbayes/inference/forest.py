@@ -22,14 +22,19 @@ class Padded:
 
 @dataclass(frozen=True)
 class ForestPlan:
-    """Padded tables, and the order and neighbours by which messages travel up a forest."""
+    """Padded tables, and the orders and neighbours by which messages travel up and down a forest.
+
+    What feature ``i`` tells its parent starts at ``starts[i]``, its own values start at ``places[i]``.
+    """
 
     padded: Padded
     upward: np.ndarray
+    downward: np.ndarray
     parent: np.ndarray
     child_start: np.ndarray
     child_index: np.ndarray
     starts: np.ndarray
+    places: np.ndarray
 
 
 _plans: WeakKeyDictionary[Tables, ForestPlan] = WeakKeyDictionary()
@@ -53,10 +58,12 @@ def _make_plan(tables: Tables) -> ForestPlan:
     return ForestPlan(
         _pad(tables),
         np.array(upward, np.int64),
+        np.array(structure.order, np.int64),
         parent,
         np.concatenate([[0], np.cumsum(sizes)]).astype(np.int64),
         np.array([k for group in structure.children for k in group], np.int64),
         np.concatenate([[0], np.cumsum(above * tables.n_classes)]).astype(np.int64),
+        np.concatenate([[0], np.cumsum(tables.cards)]).astype(np.int64),
     )
 
 

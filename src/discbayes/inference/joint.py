@@ -15,7 +15,7 @@ from discbayes._memory import require_memory
 from discbayes.engine import parallel_map, row_blocks
 from discbayes.inference.forest import Padded, forest_plan
 from discbayes.inference.patterns import Gaps, blank_rows, group_by_gaps
-from discbayes.kernels import elimination, forest, joint, weighting
+from discbayes.kernels import elimination, forest, joint, marginals, weighting
 from discbayes.network import Tables
 
 MAX_FACTOR_SIZE = 1 << 22
@@ -106,16 +106,26 @@ def _complete(tables: Tables | Padded, codes: np.ndarray, effort: Effort) -> np.
 
 
 def _on_forest(tables: Tables, codes: np.ndarray, flags: np.ndarray, effort: Effort) -> np.ndarray:
-    """Families without a gap from padded tables, as for complete rows; then the gaps of the rows that have some."""
+    """Families without a gap from padded tables, as for complete rows; then the gaps of the rows that have some.
+
+    Rows whose sums need numbers beyond the range of a double have their gaps summed out on the log scale.
+    """
     plan, rows = forest_plan(tables), np.flatnonzero(flags)
     out = _complete(plan.padded, codes, effort)
 
     def one(block: slice) -> None:
+        here = rows[block]
+        beyond = np.zeros(here.size, np.bool_)
         with np.errstate(divide="ignore"):
             forest.sum_out_gaps(
-                codes, rows[block], plan.upward, plan.parent, plan.child_start, plan.child_index, tables.cards,
+                codes, here, plan.upward, plan.parent, plan.child_start, plan.child_index, tables.cards,
                 tables.layout.offsets, plan.starts, tables.smallest, tables.theta, tables.shifts, tables.is_normalized,
-                out,
+                out, beyond,
+            )  # fmt: skip
+        if beyond.any():
+            marginals.add_log_sums(
+                codes, here[beyond], plan.downward, plan.parent, plan.child_start, plan.child_index, tables.cards,
+                tables.layout.offsets, plan.starts, plan.places, tables.log_theta, out,
             )  # fmt: skip
 
     work = rows.size * plan.upward.size * tables.n_classes * 10

@@ -237,12 +237,14 @@ def _move_to_logs(bucket, logs, stored):
 
 
 @helper
-def _fill_bucket(bucket, logs, step, bases, theta, smallest, messages, message_start, message_low, in_logs, input_start,
-                 inputs, stride_start, strides, scope, gap_cards, digits, n_features, n_classes):  # fmt: skip
+def _fill_bucket(bucket, logs, step, bases, log_theta, theta, smallest, messages, message_start, message_low, in_logs,
+                 input_start, inputs, stride_start, strides, scope, gap_cards, digits, n_features,
+                 n_classes):  # fmt: skip
     """The product of the factors of one step; on the log scale where it would leave the range of a double.
 
-    Factors are at most one and have known smallest positive entries, so a bound tells when that is. Returns the bound
-    on the product, or zero where the bucket holds logarithms.
+    Factors are at most one and have known smallest positive entries, so a bound tells when that is. A table whose own
+    range is too wide (``smallest`` is zero) is read as logarithms. Returns the bound on the product, or zero where the
+    bucket holds logarithms.
     """
     for k in range(bucket.size):
         bucket[k] = 1.0
@@ -250,20 +252,21 @@ def _fill_bucket(bucket, logs, step, bases, theta, smallest, messages, message_s
     for j in range(input_start[step], input_start[step + 1]):
         f = inputs[j]
         along = strides[stride_start[j] : stride_start[j + 1]]
-        from_logs = f >= n_features and in_logs[f - n_features]
-        by = smallest[f] if f < n_features else message_low[f - n_features]
+        from_logs = smallest[f] == 0.0 if f < n_features else in_logs[f - n_features]
+        by = 1.0 if from_logs else smallest[f] if f < n_features else message_low[f - n_features]
         if low * by < LOW or (from_logs and not stored):
             _move_to_logs(bucket, logs, stored)
             low, stored = 1.0, True
-        if f < n_features:
-            low *= by
+        low *= by
+        if f < n_features and from_logs:
+            _multiply(logs, log_theta, bases[f], along, scope, gap_cards, digits, n_classes, from_logs)
+        elif f < n_features:
             _multiply(bucket, theta, bases[f], along, scope, gap_cards, digits, n_classes, from_logs)
         elif from_logs:
             _multiply(
                 logs, messages, message_start[f - n_features], along, scope, gap_cards, digits, n_classes, from_logs
             )
         else:
-            low *= by
             _multiply(
                 bucket, messages, message_start[f - n_features], along, scope, gap_cards, digits, n_classes, from_logs
             )
@@ -393,16 +396,17 @@ def run_plan(codes, rows, missing, needed, smallest, steps, scope_start, scopes,
                 else:
                     base += codes[parent_index[k], row] * parent_stride[k]
             bases[i] = base
+            shift = shifts[i] if smallest[i] > 0.0 else 0.0  # logarithms are read as they are
             for c in range(n_classes):
-                result[c] += shifts[i] if open_ else log_theta[base + c]
+                result[c] += shift if open_ else log_theta[base + c]
         for step in range(n_gaps):
             cells = int(sizes[step])
             bucket = buckets[bucket_start[step] : bucket_start[step] + cells]
             scope = scopes[scope_start[step] : scope_start[step + 1]]
             message = messages[message_start[step] : message_start[step + 1]]
-            low = _fill_bucket(bucket, logs[:cells], step, bases, theta, smallest, messages, message_start, message_low,
-                               in_logs, input_start, inputs, stride_start, strides, scope, gap_cards, digits,
-                               n_features, n_classes)  # fmt: skip
+            low = _fill_bucket(bucket, logs[:cells], step, bases, log_theta, theta, smallest, messages, message_start,
+                               message_low, in_logs, input_start, inputs, stride_start, strides, scope, gap_cards,
+                               digits, n_features, n_classes)  # fmt: skip
             card = gap_cards[steps[step]]
             message_low[step], in_logs[step] = (low / card, False) if low > 0.0 else (1.0, True)
             _reduce(bucket, card, n_classes, mode == MAX, in_logs[step], message)

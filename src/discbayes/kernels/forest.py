@@ -2,7 +2,8 @@
 
 Messages are products of probabilities, kept off the log scale because sums over values need no logarithm there. A lower
 bound travels with each product; when it comes near the end of the range of a double the product is moved to a log-scale
-store, so nothing underflows however many children a feature has.
+store, so nothing underflows however many children a feature has. Where a sum still depends on numbers beyond that range
+the row is left to ``marginals.add_log_sums``, which works on the log scale throughout.
 """
 
 from __future__ import annotations
@@ -12,6 +13,7 @@ import numpy as np
 from discbayes.kernels._compile import helper, kernel, small_helper
 
 LOW, HIGH = 1e-100, 1e100
+MIN_SUM, MAX_SUM = 1e-290, 1e290  # terms that were lost below the range of a double are no part of such a sum
 
 
 @helper
@@ -86,10 +88,19 @@ def _sum_values(theta, line, message, cells, n_classes, total, at):
         total[at + c] = a
 
 
+@small_helper
+def _least(numbers, first, last):
+    """The smallest of some numbers."""
+    least = numbers[first]
+    for k in range(first + 1, last):
+        least = min(least, numbers[k])
+    return least
+
+
 @kernel
 def sum_out_gaps(
     codes, rows, upward, parent, child_start, child_index, cards, offsets, starts, smallest, theta, shifts, normalized,
-    out,
+    out, beyond,
 ):  # fmt: skip
     """Add to the log-joint of the given rows what their gaps, summed out, contribute.
 
@@ -97,7 +108,8 @@ def sum_out_gaps(
     parents: with normalised tables a gap without children sums to one. Each such gap collects what its children say of
     its values (a *message* over its values and the classes), multiplies by its own table, sums, and passes the result
     to its parent, or to the row where the parent is known. ``starts`` says where what a feature tells its parent stands
-    in the scratch space; ``smallest`` is the smallest positive entry of each table.
+    in the scratch space; ``smallest`` is the smallest positive entry of each table. Rows that need numbers beyond the
+    range of a double are marked in ``beyond``, and stay in ``out`` as they were.
     """
     n_classes = out.shape[1]
     widest = 0
@@ -108,7 +120,7 @@ def sum_out_gaps(
     tells = np.zeros(cards.size, np.bool_)
     low, high = np.ones(cards.size), np.ones(cards.size)
     gaps = np.empty(upward.size + 1, np.int64)
-    product = np.empty(n_classes)
+    product, before = np.empty(n_classes), np.empty(n_classes)
     for r in range(rows.size):
         row = rows[r]
         n_gaps = 0
@@ -116,7 +128,7 @@ def sum_out_gaps(
             gaps[n_gaps] = upward[a]
             n_gaps += codes[upward[a], row] >= cards[upward[a]]
         for c in range(n_classes):
-            product[c] = 1.0
+            product[c], before[c] = 1.0, out[row, c]
         product_low, product_high, pending = 1.0, 1.0, False
         for a in range(n_gaps):
             i = gaps[a]
@@ -134,6 +146,7 @@ def sum_out_gaps(
                     stored, least, most = True, 1.0, 1.0
                 least *= by_low
                 most *= by_high
+                beyond[r] |= by_low == 0.0
                 if seen:
                     line = offsets[k] + np.int64(codes[k, row]) * n_classes
                     step = cards[k] * n_classes
@@ -153,34 +166,47 @@ def sum_out_gaps(
             if stored:
                 _release_logs(message, logs, cells, n_classes, out, row)
                 least, most = 1.0, 1.0
-            least *= smallest[i]
+            low_of_sum = least * smallest[i]
             if not normalized:
                 most *= cards[i]
                 for c in range(n_classes):
                     out[row, c] += shifts[i]
             p = parent[i]
-            base = offsets[i]
-            if p >= 0:
-                if codes[p, row] >= cards[p]:
-                    at = starts[i]
-                    for u in range(cards[p]):
-                        _sum_values(theta, base, message, cells, n_classes, told, at)
-                        base += cells
-                        at += n_classes
-                    tells[i], low[i], high[i] = True, least, most
-                    continue
+            base, at, n_lines = offsets[i], starts[i], 1
+            told_on = p >= 0 and codes[p, row] >= cards[p]
+            if told_on:
+                n_lines = cards[p]
+            elif p >= 0:
                 base += codes[p, row] * cells
-            if product_low * least < LOW or product_high * most > HIGH:
+            for _ in range(n_lines):
+                _sum_values(theta, base, message, cells, n_classes, told, at)
+                base += cells
+                at += n_classes
+            if stored or low_of_sum < MIN_SUM:  # the bound does not vouch for the sums: they have to do so themselves
+                found = _least(told, starts[i], at)
+                beyond[r] |= found < MIN_SUM * most
+                low_of_sum = found if low_of_sum < MIN_SUM else min(low_of_sum, found)
+            if beyond[r] or most > MAX_SUM:
+                beyond[r] = True
+                break
+            if told_on:
+                tells[i], low[i], high[i] = True, low_of_sum, most
+                continue
+            if product_low * low_of_sum < LOW or product_high * most > HIGH:
                 for c in range(n_classes):
                     out[row, c] += np.log(product[c])
                     product[c] = 1.0
                 product_low, product_high = 1.0, 1.0
-            product_low *= least
+            product_low *= low_of_sum
             product_high *= most
             pending = True
-            _sum_values(theta, base, message, cells, n_classes, told, starts[i])
             for c in range(n_classes):
                 product[c] *= told[starts[i] + c]
-        if pending:
+        if beyond[r]:
+            for c in range(n_classes):
+                out[row, c] = before[c]
+            for i in range(cards.size):
+                tells[i] = False
+        elif pending:
             for c in range(n_classes):
                 out[row, c] += np.log(product[c])

@@ -1,4 +1,4 @@
-"""The posterior of every gap of a row by itself, on forests: one pass up and one pass down, linear time.
+"""Forests on the log scale: the posterior of every gap of a row by itself, by one pass up and one down, linear time.
 
 Both passes work in each class apart. Going up, a gap adds up, on the log scale, what its children say of its values;
 nothing underflows there. Going down, a gap is given its distribution as draws would be: its own distribution given each
@@ -53,6 +53,50 @@ def _spread(log_theta, base, heard, n_classes, told, at, weight, belief):
                 belief[cell] += weight[c] * np.exp(log_theta[base + cell] + heard[cell] - told[at + c])
 
 
+@helper
+def _pass_up(codes, row, order, parent, child_start, child_index, cards, offsets, starts, places, log_theta, n_classes,
+             gaps, heard, told):  # fmt: skip
+    """What every gap of a row hears of its values and tells its parent; the gaps, parents first, and their number."""
+    n_gaps = 0
+    for i in order:
+        if codes[i, row] >= cards[i]:
+            gaps[n_gaps] = i
+            n_gaps += 1
+    for a in range(n_gaps - 1, -1, -1):
+        i = gaps[a]
+        p, cells = parent[i], cards[i] * n_classes
+        mine = heard[places[i] * n_classes : places[i + 1] * n_classes]
+        _listen(i, codes, row, child_start, child_index, cards, offsets, starts, log_theta, told, n_classes, mine)
+        if p >= 0 and codes[p, row] >= cards[p]:
+            for u in range(cards[p]):
+                _tell(log_theta, offsets[i] + u * cells, mine, n_classes, told, starts[i] + u * n_classes)
+        else:
+            base = offsets[i] + (np.int64(codes[p, row]) * cells if p >= 0 else 0)
+            _tell(log_theta, base, mine, n_classes, told, starts[i])
+    return n_gaps
+
+
+@kernel
+def add_log_sums(
+    codes, rows, order, parent, child_start, child_index, cards, offsets, starts, places, log_theta, out
+):  # fmt: skip
+    """Add to the log-joint of the given rows what their gaps, summed out, contribute, whatever the range of the tables.
+
+    The families without a gap are in ``out`` already.
+    """
+    n_classes = out.shape[1]
+    heard, told = np.empty(places[-1] * n_classes), np.empty(starts[-1])
+    gaps = np.empty(order.size, np.int64)
+    for row in rows:
+        n_gaps = _pass_up(codes, row, order, parent, child_start, child_index, cards, offsets, starts, places,
+                          log_theta, n_classes, gaps, heard, told)  # fmt: skip
+        for a in range(n_gaps):
+            i = gaps[a]
+            if parent[i] < 0 or codes[parent[i], row] < cards[parent[i]]:
+                for c in range(n_classes):
+                    out[row, c] += told[starts[i] + c]
+
+
 @kernel
 def gap_marginals(
     codes, rows, order, parent, child_start, child_index, cards, offsets, starts, places, log_theta, class_shares, out
@@ -67,22 +111,9 @@ def gap_marginals(
     told, one = np.empty(starts[-1]), np.ones(n_classes)
     gaps = np.empty(order.size, np.int64)
     for r in range(rows.size):
-        row, n_gaps = rows[r], 0
-        for i in order:
-            if codes[i, row] >= cards[i]:
-                gaps[n_gaps] = i
-                n_gaps += 1
-        for a in range(n_gaps - 1, -1, -1):
-            i = gaps[a]
-            p, cells = parent[i], cards[i] * n_classes
-            mine = heard[places[i] * n_classes : places[i + 1] * n_classes]
-            _listen(i, codes, row, child_start, child_index, cards, offsets, starts, log_theta, told, n_classes, mine)
-            if p >= 0 and codes[p, row] >= cards[p]:
-                for u in range(cards[p]):
-                    _tell(log_theta, offsets[i] + u * cells, mine, n_classes, told, starts[i] + u * n_classes)
-            else:
-                base = offsets[i] + (np.int64(codes[p, row]) * cells if p >= 0 else 0)
-                _tell(log_theta, base, mine, n_classes, told, starts[i])
+        row = rows[r]
+        n_gaps = _pass_up(codes, row, order, parent, child_start, child_index, cards, offsets, starts, places,
+                          log_theta, n_classes, gaps, heard, told)  # fmt: skip
         for a in range(n_gaps):
             i = gaps[a]
             p, cells = parent[i], cards[i] * n_classes

@@ -21,7 +21,7 @@ from discbayes.kernels.rows import row_totals
 from discbayes.network.structure import Structure
 
 NORMALIZED_TOLERANCE = 1e-9
-LEAST_LOG_THETA = -700.0  # exp of less is near the end of the doubles
+MIN_LOG_THETA = -700.0  # exp of less has lost digits, or is zero
 MOST_CELLS = 2**40  # of one table: far above any memory, far below the end of the integers
 _CELL_BYTES = 24  # while tables are learned: counts, log θ, and what is worked on
 MOST_AXES = getattr(np, "MAXDIMS", 64)  # of an array: numpy 1 has 32
@@ -198,37 +198,30 @@ class Tables(WithArrays):
 
     @cached_property
     def shifts(self) -> np.ndarray:
-        """What is taken off each table before it leaves the log scale: zero where nothing can overflow."""
+        """Logarithm of the scale of each table off the log scale: zero where nothing can overflow."""
         if self.is_normalized:
             return np.zeros(self.structure.n_features)
         tops = [self.log_table(i).max() for i in range(self.structure.n_features)]
         return np.where(np.isfinite(tops), tops, 0.0)
 
     @cached_property
-    def theta(self) -> np.ndarray:
-        """exp(log θ − shift), for the sums over unobserved features.
+    def _scaled(self) -> np.ndarray:
+        """Log θ − shift."""
+        return self.log_theta - np.repeat(self.shifts, np.diff(self.layout.offsets))
 
-        Positive probabilities that are too small for a double are the smallest that it can hold: nothing beside others
-        that sum to one. What is read off complete rows is log θ itself, as it is.
-        """
-        sizes = np.diff(self.layout.offsets)
-        if self.is_normalized:
-            return np.exp(np.where(np.isneginf(self.log_theta), -np.inf, np.maximum(self.log_theta, LEAST_LOG_THETA)))
-        theta = np.exp(self.log_theta - np.repeat(self.shifts, sizes))
-        lost = np.flatnonzero((theta == 0) & np.isfinite(self.log_theta))
-        if lost.size:
-            feature = int(np.searchsorted(self.layout.offsets, lost[0], side="right")) - 1
-            raise ValueError(
-                f"the table of feature {feature} has an entry of log {self.log_theta[lost[0]]:.4g}, below the range of "
-                "a double, so that sums over gaps would lose it: learn it with a penalty, or use -inf for what is "
-                "impossible"
-            )
-        return theta
+    @cached_property
+    def theta(self) -> np.ndarray:
+        """exp(log θ − shift), for marginalization off the log scale; ``smallest`` tells where that loses entries."""
+        return np.exp(self._scaled)
 
     @cached_property
     def smallest(self) -> np.ndarray:
-        """The smallest positive entry of ``theta`` in each table: how fast a product over it can shrink."""
-        positive = np.where(self.theta > 0, self.theta, 1.0)
+        """The smallest positive entry of each table of ``theta``: how fast a product over it can shrink.
+
+        It is zero where the range of a table exceeds that of a double: its entries have to be read from ``log_theta``.
+        """
+        lost = np.isfinite(self.log_theta) & (self._scaled < MIN_LOG_THETA)
+        positive = np.where(lost, 0.0, np.where(self.theta > 0, self.theta, 1.0))
         return np.minimum.reduceat(positive, self.layout.offsets[:-1]) if positive.size else np.empty(0)
 
     @property

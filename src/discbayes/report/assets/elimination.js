@@ -47,7 +47,7 @@ function plain(tables) {
 function logs(tables) {
   return {
     one: 0,
-    source: tables.held,
+    source: tables.logTheta,
     least: () => 1,
     shift: () => 0,
     multiply(cells, source, starts, n) {

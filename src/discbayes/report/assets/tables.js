@@ -1,7 +1,5 @@
 // The tables of a network, and the numbers in them.
 
-const LEAST_LOG_THETA = -700; // as in the library: where a feature is summed out, a smaller entry counts as this
-
 // All tables: log θ as it is, what sums over unknown features take instead, and where the cells stand.
 class Tables {
   constructor(model, texts) {
@@ -17,9 +15,8 @@ class Tables {
       const own = this.logTheta.subarray(this.offsets[i], this.offsets[i] + sizes[i]);
       own.set(classChild[i] ? decoded(text) : repeated(decoded(text), nClasses));
     });
-    this.held = model.normalized ? this.logTheta.map(heldLog) : this.logTheta;
-    this.shifts = sizes.map((size, i) => (model.normalized ? 0 : finiteMax(this._own(this.held, i, size))));
-    this.theta = new Float64Array(this.held.length);
+    this.shifts = sizes.map((size, i) => (model.normalized ? 0 : finiteMax(this._own(this.logTheta, i, size))));
+    this.theta = new Float64Array(this.logTheta.length);
     this.least = sizes.map((size, i) => this._exponentiate(i, size));
   }
 
@@ -29,7 +26,7 @@ class Tables {
 
   // Fill in θ = exp(log θ - shift) of a feature; its smallest entry is zero where a positive one is lost.
   _exponentiate(i, size) {
-    const logarithms = this._own(this.held, i, size);
+    const logarithms = this._own(this.logTheta, i, size);
     const theta = this._own(this.theta, i, size);
     let least = 1;
     for (let k = 0; k < size; k++) {
@@ -72,10 +69,6 @@ function decoded(text) {
 
 function repeated(numbers, times) {
   return new Float64Array(numbers.length * times).map((_, k) => numbers[Math.floor(k / times)]);
-}
-
-function heldLog(number) {
-  return number === -Infinity ? number : Math.max(number, LEAST_LOG_THETA);
 }
 
 function finiteMax(numbers) {
