@@ -12,7 +12,7 @@ SECONDS ?= 600
 EXPERIMENTS ?= all
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test test-changed test-uncompiled properties check-recipes faults fuzz fuzz-quick coverage mutants lint docs docs-links bench bench-smoke papers test-oldest test-newest test-locked lock audit keep-release dist test-dist clean
+.PHONY: help demo test test-changed test-uncompiled properties answers check-recipes faults fuzz fuzz-quick coverage mutants lint docs docs-links bench bench-smoke papers test-oldest test-newest test-locked lock audit keep-release dist test-dist clean
 
 help: ## list the targets
 	@grep -E '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | awk -F ':.*## ' '{printf "  make %-16s %s\n", $$1, $$2}'
@@ -69,6 +69,8 @@ properties: $(VENV)/.test ## try the properties of tests/properties on more than
 
 check-recipes: $(VENV)/.test ## scikit-learn's checks on every recipe, of which each run of the tests has a few; half an hour
 	DISCBAYES_RECIPES=all $(RUN) -m pytest -n 2 tests/recipes/test_recipe_checks.py
+answers: $(VENV)/.test ## fit every structure and parameter learner with weights of every kind, and ask for every sort of row
+	DISCBAYES_ANSWERS=1 $(RUN) -m pytest -n 2 tests/properties/test_every_fit_answers.py
 
 faults: $(VENV)/.test ## kills, full disks, signals and short memory, ten times as often as in the tests
 	FAULTS=10 $(RUN) -m pytest -p no:cacheprovider tests/faults

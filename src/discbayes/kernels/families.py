@@ -19,6 +19,12 @@ NEGLIGIBLE = 1e-9  # of a total: what subtracting weights may leave where nothin
 
 
 @small_helper
+def _is_empty(count, total):
+    """Whether a cell has no share of its row, or one below the range of a double: the smoothing takes its place."""
+    return count <= 0.0 or count / total <= 0.0
+
+
+@small_helper
 def _log_share(count, total, zeros, card, smoothing, amount):
     """Log of a smoothed share; ``zeros`` of the ``card`` cells of its row are empty."""
     if smoothing == VIRTUAL:
@@ -27,7 +33,7 @@ def _log_share(count, total, zeros, card, smoothing, amount):
         return np.log((count + amount) / (total + amount * card))
     if total <= 0.0:
         return -np.log(card)
-    share = count / total if count > 0.0 else amount
+    share = amount if _is_empty(count, total) else count / total
     return np.log(share / (1.0 + zeros * amount))
 
 
@@ -37,8 +43,8 @@ def _row_logs(counts, first, step, card, smoothing, amount, removed, out, own, a
     total, zeros = 0.0, 0
     for x in range(card):
         total += counts[first + x * step]
-        if counts[first + x * step] <= 0.0:
-            zeros += 1
+    for x in range(card):
+        zeros += _is_empty(counts[first + x * step], total)
     for x in range(card):
         count = counts[first + x * step]
         out[at + x * step] = _log_share(count, total, zeros, card, smoothing, amount)
@@ -49,7 +55,7 @@ def _row_logs(counts, first, step, card, smoothing, amount, removed, out, own, a
                 left = 0.0
             if rest <= NEGLIGIBLE * total:
                 rest = 0.0
-            emptied = zeros + 1 if count > 0.0 and left == 0.0 else zeros
+            emptied = zeros + 1 if left == 0.0 and not _is_empty(count, total) else zeros
             own[at + x * step] = _log_share(left, rest, emptied, card, smoothing, amount)
 
 

@@ -15,6 +15,8 @@ from discbayes.parameters.blockscores import AnyScores
 from discbayes.parameters.logscores import Block, LogScores, Ready
 from discbayes.parameters.parameterization import Numbers, Parameterization
 
+MIN_WEIGHT = 1e-100  # of all rows: what is divided by less may overflow
+
 
 @dataclass(frozen=True)
 class Penalty:
@@ -56,8 +58,9 @@ class Problem:
 
     @cached_property
     def total_weight(self) -> float:
-        """The sum of the weights; one where there is none, so that a mean exists."""
-        return self.scores.total_weight or 1.0
+        """The sum of the weights; one where they are next to nothing, so that a mean exists."""
+        total = self.scores.total_weight
+        return total if total > MIN_WEIGHT else 1.0
 
     def value(self, free: np.ndarray) -> float:
         """The mean of the objective."""

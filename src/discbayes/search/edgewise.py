@@ -68,7 +68,7 @@ def settled(values: np.ndarray, scale: float = 1.0) -> np.ndarray:
     array([ True,  True,  True])
     """
     largest = np.abs(values[np.isfinite(values)]).max(initial=scale)
-    unit = np.ldexp(1.0, int(np.frexp(largest)[1]) - _DIGITS)
+    unit = max(np.ldexp(1.0, int(np.frexp(largest)[1]) - _DIGITS), np.finfo(float).tiny)
     return np.asarray(np.round(values / unit) * unit)
 
 
