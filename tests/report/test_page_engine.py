@@ -10,6 +10,7 @@ from itertools import product
 
 import numpy as np
 import pytest
+from scipy.special import logsumexp, softmax
 
 import oracle
 from discbayes import KDB, BayesNet, BayesNetClassifier, OrderBased, Structure, load_dataset
@@ -255,6 +256,30 @@ def test_entries_that_are_too_small_for_a_double(ask):
     codes = np.array(list(product(range(3), repeat=3)), np.uint8).T
     [result] = ask(case_of(beliefs, codes))
     check(beliefs, codes, result, tolerance=1e-9)
+
+
+def wide_case(rng, kind):
+    """Tables with log θ in ±2000, normalized or not, and every pattern of missing values."""
+    beliefs, codes = random_case(rng, kind, normalized=False, zeros=True)
+    tables = beliefs.network.parameters
+    layout, flat = tables.layout, tables.log_theta * rng.uniform(200, 600)
+    if kind != "any":
+        for i in range(tables.cards.size):
+            layout.table(flat, i)[...] -= logsumexp(layout.table(flat, i), axis=-2, keepdims=True)
+    prior = tables.log_prior - logsumexp(tables.log_prior)
+    return beliefs_of(Tables(layout, prior, flat)), codes
+
+
+@pytest.mark.parametrize("kind", ["naive", "forest", "any"])
+def test_tables_of_any_range_are_summed_as_enumeration_does(kind, ask):
+    rng = np.random.default_rng(list(kind.encode()))
+    cases = [wide_case(rng, kind) for _ in range(12)]
+    for (beliefs, codes), result in zip(cases, ask(*(case_of(*case) for case in cases)), strict=True):
+        joint = oracle.log_joint(beliefs.network.parameters, codes)
+        possible = (joint > -np.inf).any(axis=1)
+        got = np.array([numbers(answer["posterior"]) for answer in result["answers"]])
+        np.testing.assert_allclose(got[possible], softmax(joint[possible], axis=1), rtol=0, atol=1e-9)
+        check(beliefs, codes, result, tolerance=1e-9)
 
 
 def test_free_numbers_that_are_too_large_for_a_double(ask):
