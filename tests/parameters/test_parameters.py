@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
@@ -51,6 +53,17 @@ def test_maximum_likelihood_by_hand():
     np.testing.assert_allclose(b[1, :, 0], [1 / 3] * 3, atol=1e-14)  # no data: uniform
     np.testing.assert_allclose(b[0, :, 1], np.array([0.01, 0.01, 1]) / 1.02, atol=1e-14)
     np.testing.assert_allclose(b[1, :, 1], np.array([0.8, 0.01, 0.2]) / 1.01, atol=1e-14)
+
+
+@pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
+@pytest.mark.parametrize("name", PARAMETERS)
+def test_rows_that_weigh_next_to_nothing(name):
+    """As in a fold without the only row that counts: means over such rows must not overflow."""
+    data = encoded(np.random.default_rng(0), [2, 3, 2], 2, 40, linked=True)
+    data = replace(data, weight=np.full(40, 5e-324))
+    tables = learned(PARAMETERS[name](), Structure(((), (0,), (1,))), data)
+    assert np.isfinite(tables.log_theta).all()
+    assert np.isfinite(tables.log_prior).all()
 
 
 def test_without_a_floor_zeros_stay_impossible():

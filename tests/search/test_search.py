@@ -30,6 +30,13 @@ def linked(seed, n_features=6, n_classes=3, n_rows=200, **options):
     return encoded(rng, cards, n_classes, n_rows, linked=True, **options)
 
 
+@pytest.mark.parametrize("name", ["tan", "tan-fcll", "tan-acll", "kdb"])
+def test_rows_that_weigh_next_to_nothing(name):
+    data = linked(0)
+    data = Encoded(data.codes, data.domain, data.y, np.full(data.y.size, 5e-324))
+    assert learn(STRUCTURES[name](), data).n_features == 6
+
+
 def complete_graph(weights, keep=lambda weight: True):
     graph = networkx.Graph()
     graph.add_nodes_from(range(len(weights)))
