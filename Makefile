@@ -69,6 +69,7 @@ properties: $(VENV)/.test ## try the properties of tests/properties on more than
 
 check-recipes: $(VENV)/.test ## scikit-learn's checks on every recipe, of which each run of the tests has a few; half an hour
 	DISCBAYES_RECIPES=all $(RUN) -m pytest -n 2 tests/recipes/test_recipe_checks.py
+
 answers: $(VENV)/.test ## fit every structure and parameter learner with weights of every kind, and ask for every sort of row
 	DISCBAYES_ANSWERS=1 $(RUN) -m pytest -n 2 tests/properties/test_every_fit_answers.py
 
