@@ -241,7 +241,7 @@ class MarginProblem:
         def function(free):
             numbers = softmax.numbers(free)
             value, slope = self(np.concatenate(numbers))
-            return value, softmax.pull_back(numbers, Numbers(slope[:n_classes], slope[n_classes:]))
+            return value, softmax.pull_back(free, numbers, Numbers(slope[:n_classes], slope[n_classes:]))
 
         found = lbfgs(function, self.generative, MANY, 0.0)
         return found.value, np.concatenate(softmax.numbers(found.point))

@@ -1,13 +1,14 @@
 """Parameterisations: maps from a vector of free numbers to the numbers in tables, and the way back of a gradient.
 
-====  ===========  ==============================================  ==========
-name  class        numbers in the tables                           normalised
-====  ===========  ==============================================  ==========
-e     ``Softmax``  β − log Σ exp β in each row of a table          yes
-d     ``Direct``   the free numbers themselves                     no
-w     ``Weights``  w · log θ, with log θ fixed and w by level      no
-      ``Plain``    the free numbers, at most one in each row       no
-====  ===========  ==============================================  ==========
+====  =================  ==============================================  ==========
+name  class              numbers in the tables                           normalised
+====  =================  ==============================================  ==========
+e     ``Softmax``        β − log Σ exp β in each row of a table          yes
+      ``Subnormalized``  the same − s²/2, with a slack s for each row    no
+d     ``Direct``         the free numbers themselves                     no
+w     ``Weights``        w · log θ, with log θ fixed and w by level      no
+      ``Plain``          the free numbers, at most one in each row       no
+====  =================  ==============================================  ==========
 
 In ``d`` a family cell that was seen with no class has no free number: it keeps what it is given.
 In ``w`` that holds for a weight none of whose cells was seen; otherwise a weight applies to all of
@@ -16,6 +17,7 @@ its cells, seen or not.
 
 from __future__ import annotations
 
+import math
 from typing import NamedTuple, Protocol
 
 import numpy as np
@@ -26,6 +28,7 @@ from discbayes.kernels.quasi_newton import dot
 from discbayes.network import Layout, Tables
 
 LEVELS = (1, 2, 3, 4)
+MIN_SLACK = 0.1  # of a row at the start: at zero the gradient with respect to it is zero, too
 
 
 class Numbers(NamedTuple):
@@ -76,8 +79,8 @@ class Parameterization(Protocol):
         """Log P(c) and log θ, or what stands in their place."""
         ...
 
-    def pull_back(self, numbers: Numbers, gradient: Numbers) -> np.ndarray:
-        """The gradient with respect to the free numbers, at the point that gave ``numbers``."""
+    def pull_back(self, free: np.ndarray, numbers: Numbers, gradient: Numbers) -> np.ndarray:
+        """The gradient with respect to the free numbers, at these and the ``numbers`` that they give."""
         ...
 
     def tables(self, free: np.ndarray) -> Tables:
@@ -120,8 +123,8 @@ class Softmax:
         kernels.log_softmax(every[n_classes:], layout.offsets, layout.cards, n_classes, numbers.cells)
         return numbers
 
-    def pull_back(self, numbers: Numbers, gradient: Numbers) -> np.ndarray:
-        """The gradient with respect to the free numbers, at the point that gave ``numbers``."""
+    def pull_back(self, free: np.ndarray, numbers: Numbers, gradient: Numbers) -> np.ndarray:
+        """The gradient with respect to the free numbers, at these and the ``numbers`` that they give."""
         n_classes, layout, alone = self.layout.n_classes, self.layout, self._class
         every = np.empty(n_classes + layout.size)
         kernels.softmax_gradient(gradient.prior, numbers.prior, alone.offsets, alone.cards, 1, every[:n_classes])
@@ -138,6 +141,53 @@ class Softmax:
     def tables(self, free: np.ndarray) -> Tables:
         """The tables that the free numbers stand for."""
         return Tables(self.layout, *self.numbers(free))
+
+
+class Subnormalized(Softmax):
+    """Tables whose rows sum to one at most, without a constraint: log θ = β − log Σ exp β − s²/2.
+
+    The slack s is an unconstrained parameter of each row of a class child without a covering parent; the rows of all
+    other tables sum to one. P13's problem (11) has an optimum among these tables: Algorithm 1 moves what another row
+    lacks to the covering parent, and so on up to a row with a slack or to P(c), at no loss of likelihood. The slacks
+    come last in the vector of parameters.
+    """
+
+    normalized = False
+
+    def __init__(self, layout: Layout):
+        super().__init__(layout)
+        rows = _slack_rows(layout)
+        self._n_softmax, self._n_slacks = self.size, int(rows.max(initial=-1)) + 1
+        self._with_slack = np.flatnonzero(rows >= 0)
+        self._row = rows[self._with_slack]
+        self.size += self._n_slacks
+
+    def start(self, tables: Tables) -> np.ndarray:
+        """The parameters of these tables, which must be finite; slacks are at least ``MIN_SLACK``."""
+        totals = np.ones(self._n_slacks)
+        totals[self._row] = self.layout.row_totals(np.exp(tables.log_theta))[self._with_slack]
+        slacks = np.sqrt(-2.0 * np.log(np.clip(totals, np.finfo(float).tiny, 1.0)))
+        return np.concatenate([super().start(tables), np.maximum(slacks, MIN_SLACK)])
+
+    def numbers(self, free: np.ndarray) -> Numbers:
+        """Log P(c) and log θ."""
+        numbers, slacks = super().numbers(free[: self._n_softmax]), free[self._n_softmax :]
+        numbers.cells[self._with_slack] -= (0.5 * slacks**2)[self._row]
+        return numbers
+
+    def pull_back(self, free: np.ndarray, numbers: Numbers, gradient: Numbers) -> np.ndarray:
+        """The gradient with respect to the parameters, at these and the ``numbers`` that they give."""
+        slacks, cells = free[self._n_softmax :], numbers.cells.copy()
+        cells[self._with_slack] += (0.5 * slacks**2)[self._row]
+        back = super().pull_back(free, Numbers(numbers.prior, cells), gradient)
+        return np.concatenate([back, -slacks * self._row_sums(gradient)])
+
+    def gathered(self, numbers: Numbers) -> np.ndarray:
+        """The sums of the numbers that each parameter stands behind; of a slack they are those of its row."""
+        return np.concatenate([super().gathered(numbers), self._row_sums(numbers)])
+
+    def _row_sums(self, numbers: Numbers) -> np.ndarray:
+        return np.bincount(self._row, numbers.cells[self._with_slack], self._n_slacks)
 
 
 class _Affine:
@@ -165,7 +215,7 @@ class _Affine:
             every[self._free] += self._factor[self._free] * free[self._taken]
         return Numbers(every[: self.layout.n_classes], every[self.layout.n_classes :])
 
-    def pull_back(self, numbers: Numbers, gradient: Numbers) -> np.ndarray:
+    def pull_back(self, free: np.ndarray, numbers: Numbers, gradient: Numbers) -> np.ndarray:
         """The gradient with respect to the free numbers."""
         every = np.concatenate(gradient) * self._factor
         return every if self._plain else np.bincount(self._taken, every[self._free], self.size)
@@ -272,6 +322,18 @@ def own_slots(layout: Layout) -> np.ndarray:
     """A free number for each class and cell; class columns of a feature that does not depend on it share theirs."""
     slots = _slots(layout)
     return np.arange(layout.n_classes + layout.size) if slots is None else slots
+
+
+def _slack_rows(layout: Layout) -> np.ndarray:
+    """For each cell the row of its table, counted over class children without a covering parent; elsewhere −1."""
+    parts, n_rows, structure = [np.empty(0, np.int64)], 0, layout.structure
+    for i, (*parents, card, n_classes) in enumerate(layout.shapes):
+        rows = np.full((math.prod(parents), 1, n_classes), -1)
+        if structure.class_children[i] and structure.covering_parent(i) is None:
+            rows = n_rows + np.arange(rows.size).reshape(rows.shape)
+            n_rows += rows.size
+        parts.append(rows.repeat(card, axis=1).ravel())
+    return np.concatenate(parts)
 
 
 def _packed(slots: np.ndarray) -> np.ndarray:

@@ -73,12 +73,17 @@ class Problem:
     def value_and_gradient(self, free: np.ndarray) -> tuple[float, np.ndarray]:
         """The mean of the objective, and its gradient."""
         numbers = self.parameterization.numbers(free)
-        value, whole = self.scores.sum(_value_and_gradient, (self.objective, numbers), self.n_jobs)
+        value, whole = self.total_and_slopes(numbers)
         if self.counts is not None:
             value += self.counts.dot(numbers)
             whole = whole.plus(self.counts)
-        back = self.parameterization.pull_back(numbers, whole)
+        back = self.parameterization.pull_back(free, numbers, whole)
         return value / self.total_weight, back / self.total_weight
+
+    def total_and_slopes(self, numbers: Numbers) -> tuple[float, Numbers]:
+        """The sum of the objective over the weighted rows, and its gradient with respect to the numbers in tables."""
+        value, slopes = self.scores.sum(_value_and_gradient, (self.objective, numbers), self.n_jobs)
+        return value, slopes
 
     def loss(self, free: np.ndarray) -> tuple[float, np.ndarray]:
         """The negative of the above plus the penalty, for minimisers."""

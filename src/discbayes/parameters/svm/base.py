@@ -75,6 +75,7 @@ class MarginLearner(ChoosingLearner):
             context.record(most=self.max_iter, iteration=next(iterations), score=-loss * weight, gap=gap)
 
         ending = self._minimize(fit, fit.start, self.tol, self.max_iter, record, context.interrupts)
+        ending = self._certified(fit, ending, context.interrupts)
         context.record(iteration=ending.outcome.n_iter, score=-ending.outcome.value * weight, gap=ending.gap)
         self._warn_of_the_limit(ending)
         return self._tables(fit, ending.outcome.point)
@@ -111,12 +112,16 @@ class MarginLearner(ChoosingLearner):
             found = self._by_reference(fit)
             free = fit.problem.parameterization.start(found.tables)
             return Ending(Outcome(free, found.value / fit.problem.total_weight, 0, True), found.gap)
-        bound = self._bound(Bound(fit.problem)) if Bound.is_known(fit.problem) else None
+        bound = self._bound(Bound(fit.problem)) if fit.is_convex else None
         return descend(fit, bound, start, tol, max_iter, record, interrupts)
 
     @abstractmethod
     def _bound(self, bound: Bound) -> Callable[[Numbers], float]:
         """What no value of the objective is below."""
+
+    def _certified(self, fit: MarginFit, ending: Ending, interrupts: Interrupts | None = None) -> Ending:
+        """The ending with the best gap that is known."""
+        return ending
 
     @abstractmethod
     def _by_reference(self, fit: MarginFit) -> Solution:
@@ -135,6 +140,8 @@ class MarginLearner(ChoosingLearner):
 
     def _warn_of_the_limit(self, ending: Ending) -> None:
         """Say so where the fit ended before it was within the tolerance."""
+        if ending.gap <= self.tol:
+            return
         far = f"at most {ending.gap:.2g} of the objective above the optimum"
         if not ending.outcome.converged:
             known = "" if math.isnan(ending.gap) else f", {far}"
@@ -142,7 +149,7 @@ class MarginLearner(ChoosingLearner):
                 f"the fit ended after max_iter={self.max_iter} iterations{known}: raise max_iter or tol, or lower lam"
             )
         elif ending.gap > self.tol and not ending.outcome.interrupted:
-            message = f"the fit ended {far}, where rounding hides any descent: raise tol"
+            message = f"the fit ended {far}, {ending.reason}"
         else:
             return
         warnings.warn(message, ConvergenceWarning, stacklevel=3)

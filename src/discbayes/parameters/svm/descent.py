@@ -19,16 +19,21 @@ from discbayes.optim import Callback, Coordinates, Outcome, lbfgs, lbfgs_in, pro
 from discbayes.parameters.fits import Fit
 from discbayes.parameters.frequency import MaximumAPosteriori
 from discbayes.parameters.parameterization import Numbers, Plain
+from discbayes.parameters.svm.duality import Bound
 
 CHECKS = 1.4  # the iterations between two bounds grow by this factor
 GAPPY_TOL = 1e-3  # of tol, for the change of one iteration, where there is no bound
 
 
 class Ending(NamedTuple):
-    """Where a fit ended, and how far above the optimum at most, relative to the objective: NaN if no bound is known."""
+    """Where a fit ended, and how far above the optimum at most, relative to the objective: NaN if no bound is known.
+
+    ``reason`` says why a fit that could go no further may be above the tolerance, and what to do.
+    """
 
     outcome: Outcome
     gap: float
+    reason: str = "where rounding hides any descent: raise tol"
 
 
 @dataclass(frozen=True)
@@ -38,6 +43,15 @@ class MarginFit(Fit):
     data: Encoded | Blocks
     families: FamilyCounts
     scale: np.ndarray | None = None
+
+    @property
+    def is_convex(self) -> bool:
+        """Whether the fit can reach the optimum of a convex problem, and its bound.
+
+        It cannot where rows have missing values, nor where tables are kept normalized on a structure that is not C1.
+        """
+        known = self.problem.parameterization
+        return Bound.is_known(self.problem) and (not known.normalized or known.layout.structure.is_c1)
 
     @property
     def slack(self) -> Slack:
@@ -81,7 +95,12 @@ class Certificate:
         self._last, problem = self._iterations, self._fit.problem
         bound = self._bound(problem.parameterization.numbers(free)) / problem.total_weight
         self._lowest = max(self._lowest, bound)
-        self.gap = (loss - self._lowest) / max(abs(loss), np.finfo(float).tiny)
+        self.gap = relative_gap(loss, self._lowest)
+
+
+def relative_gap(loss: float, lowest: float) -> float:
+    """How far a loss is above what none is below, relative to the loss."""
+    return (loss - lowest) / max(abs(loss), float(np.finfo(float).tiny))
 
 
 def descend(

@@ -10,7 +10,15 @@ ML-BN-SVM    −v·ω with Σ exp ω ≤ 1 in each row        Σ −v log(v / V)
 BN-SVM       ½‖ω‖² − v·ω with n = 0                   −½‖v‖²
 ===========  =======================================  ==========================================
 
-The first needs v ≥ 0. Where a count v would be negative, the shares of the classes that take too much are made smaller.
+The first needs v ≥ 0. Where a count v would be negative, there are two ways to one that is not:
+
+- ``of_likelihood``: the shares of the classes that take too much are made smaller. It takes a few passes over the rows
+  and is the check during a fit. With large λ, where v is the small difference of large numbers, it costs much of the
+  bound.
+- ``by_lowering``: ω, which the gradients r are taken at, is lowered in the cells with v < 0 until there is none. Any ω
+  gives a bound, not only one with normalised tables. A little less ω in a cell moves its rivals to other classes,
+  which costs about (shortage) · (change of ω), far less than to give up their margins. It takes hundreds of passes, and
+  is for the end of a fit.
 """
 
 from __future__ import annotations
@@ -27,6 +35,7 @@ from discbayes.parameters.problem import Problem
 
 ROUNDS = 8  # in which shares are made smaller, before all of them are together
 ROUNDING = 1e-12  # of what is there, which is left
+FIRST_STEP, MAX_STEP = 1e-5, 16.0  # by which ω is lowered in a cell: doubled while v < 0 there, then halved
 
 
 class _Pass(NamedTuple):
@@ -63,9 +72,7 @@ class Bound:
 
     def of_likelihood(self, numbers: Numbers) -> float:
         """A value that −n·ω + λ Σ slack is never below."""
-        counts = self._problem.counts
-        if counts is None:
-            raise ValueError("a bound of the likelihood needs the counts that it is of")
+        counts = self._counts
         factors = Numbers(np.ones_like(counts.prior), np.ones_like(counts.cells))
         found = self._pass(numbers, None)
         for _ in range(ROUNDS):
@@ -80,6 +87,46 @@ class Bound:
             factor *= together
         found = self._pass(numbers, factors)
         return self._entropy(counts.plus(found.taken, -1.0)) - found.paid
+
+    def by_lowering(self, numbers: Numbers, max_rounds: int) -> float:
+        """A value that −n·ω + λ Σ slack is never below: higher than ``of_likelihood``, after more passes over the rows.
+
+        Parameters
+        ----------
+        numbers : Numbers
+            Where the search for a bound begins: at the optimum, or near.
+        max_rounds : int
+            The largest number of passes over the rows.
+        """
+        counts, omega, n_classes = np.concatenate(self._counts), np.concatenate(numbers), numbers.prior.size
+        step, before, best = np.full(omega.size, FIRST_STEP), np.zeros(omega.size, bool), -np.inf
+        for _ in range(max_rounds):
+            taken, height = self._tangent(Numbers(omega[:n_classes], omega[n_classes:]))
+            share = _share_left(counts, taken).min()  # the rest is that of the tangent at zero: all slacks are ≥ 0
+            left = counts - share * taken
+            best = max(best, self._entropy(Numbers(left[:n_classes], left[n_classes:])) + share * height)
+            short = taken > counts
+            if not short.any():
+                break
+            step[short & before] *= 2.0
+            step[before & ~short] /= 2.0
+            np.minimum(step, MAX_STEP, out=step)
+            omega = np.where(short, omega - step, omega)
+            before = short
+        return best
+
+    @property
+    def _counts(self) -> Numbers:
+        counts = self._problem.counts
+        if counts is None:
+            raise ValueError("a bound of the likelihood needs the counts that it is of")
+        return counts
+
+    def _tangent(self, numbers: Numbers) -> tuple[np.ndarray, float]:
+        """λ Σ r and −λ Σ S*(r): λ Σ slack is never below (λ Σ r)·ω plus the latter."""
+        value, slopes = self._problem.total_and_slopes(numbers)
+        slopes = self._pooled(slopes)
+        return -np.concatenate(slopes), slopes.dot(numbers) - value
 
     def _pass(self, numbers: Numbers, factors: Numbers | None) -> _Pass:
         """One pass over the rows; what the rivals take is scaled by the least factor of the cells that it is from."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
+from dataclasses import replace
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -11,21 +12,23 @@ from sklearn.base import clone
 from discbayes.counts import Counts, count_families
 from discbayes.data.blocks import Blocks, all_rows
 from discbayes.data.domain import Encoded
-from discbayes.engine import Context
+from discbayes.engine import Context, Interrupts
 from discbayes.network import Layout, Structure, Tables
 from discbayes.objectives import ClassificationRate
 from discbayes.parameters.blockscores import scores_of
 from discbayes.parameters.choosing import Setting, numbers_of
 from discbayes.parameters.frequency import MaximumAPosteriori
-from discbayes.parameters.parameterization import Numbers, Parameterization, Plain, Softmax
+from discbayes.parameters.parameterization import Numbers, Plain, Softmax, Subnormalized
 from discbayes.parameters.problem import Problem
 from discbayes.parameters.starts import begin_at, check_start
 from discbayes.parameters.svm.base import MarginLearner
-from discbayes.parameters.svm.descent import MarginFit, likelihood_counts
+from discbayes.parameters.svm.descent import Ending, MarginFit, likelihood_counts, relative_gap
 from discbayes.parameters.svm.duality import Bound
 from discbayes.parameters.svm.reference import Solution, solve_likelihood_margin
 
 SMOOTH = 0.1  # added to the counts that the free numbers are scaled by
+BOUND_SHARE = 4  # a pass over the rows for so many iterations of the fit goes into a better bound, at the end
+NORMALIZED = 'with tables kept normalized, which may cost that much on this structure: solver="auto" does without'
 
 
 class PathPoint(NamedTuple):
@@ -91,7 +94,7 @@ class MLBNSVM(MarginLearner):
     1.0
     """
 
-    solvers = ("auto", "lbfgs", "projected", "reference")
+    solvers = ("auto", "lbfgs", "projected", "reference", "subnormalized")
 
     def __init__(self, lam: Any = 1.0, gamma: Any = 1.0, alpha: float = 1.0, start: Any = "generative", **shared: Any):
         super().__init__(lam, gamma, **shared)
@@ -111,6 +114,7 @@ class MLBNSVM(MarginLearner):
             fit = self._fit(setting, data, counts, structure, context.n_jobs)
             begin = fit.start if free is None else free
             ending = self._minimize(fit, begin, self.tol, self.max_iter, interrupts=context.interrupts)
+            ending = self._certified(fit, ending, context.interrupts)
             self._warn_of_the_limit(ending)
             free = ending.outcome.point
             point = self._point(fit, free, ending.gap)
@@ -136,23 +140,45 @@ class MLBNSVM(MarginLearner):
         layout = Layout(structure, data.cards, data.n_classes)
         families = count_families(data, layout, counts, n_jobs)
         weights = likelihood_counts(families, self.alpha)
-        parameterization: Parameterization = Plain(layout) if self._projects(structure) else Softmax(layout)
+        parameterization = self._parameterization(layout)
         scores = scores_of(data, layout, parameterization.normalized, n_jobs)
         problem = Problem(setting.objective, scores, parameterization, n_jobs, counts=weights)
         generative = MaximumAPosteriori("ess", self.alpha).tables(families)
         begin = parameterization.start(begin_at(self.start, generative, data.domain.names))
-        scale = None
-        if isinstance(parameterization, Softmax):
-            scale = np.sqrt((parameterization.gathered(weights) + SMOOTH) / problem.total_weight)
-        return MarginFit(problem, begin, data, families, scale)
+        return MarginFit(problem, begin, data, families, _scale(problem))
 
-    def _projects(self, structure: Structure) -> bool:
-        if self.solver == "lbfgs" and not structure.is_c1:
-            raise ValueError(
-                'solver="lbfgs" is for structures in which every child of the class has a covering parent, as in naive '
-                'Bayes and TAN; use solver="auto" or "projected" here'
-            )
-        return self.solver == "projected" or not structure.is_c1
+    def _parameterization(self, layout: Layout) -> Plain | Softmax:
+        if self.solver == "projected":
+            return Plain(layout)
+        normalized = self.solver == "lbfgs" or (self.solver == "auto" and layout.structure.is_c1)
+        return Softmax(layout) if normalized else Subnormalized(layout)
+
+    def _certified(self, fit: MarginFit, ending: Ending, interrupts: Interrupts | None = None) -> Ending:
+        """The ending with a gap from a better bound, where the fit is not known to be within the tolerance."""
+        done = ending.gap <= self.tol or ending.outcome.interrupted or self.solver == "reference"
+        if done or not Bound.is_known(fit.problem):
+            return ending
+        try:
+            lowest = self._lowest(fit, ending, interrupts)
+        except KeyboardInterrupt:  # ends the search for a bound, not the run
+            if interrupts is None or not interrupts.take():
+                raise
+            return ending
+        gap = np.fmin(ending.gap, relative_gap(ending.outcome.value, lowest))
+        return ending._replace(gap=float(gap), reason=ending.reason if fit.is_convex else NORMALIZED)
+
+    def _lowest(self, fit: MarginFit, ending: Ending, interrupts: Interrupts | None) -> float:
+        """What no value of the loss is below: by the bound, or by the optimum without normalization and its bound."""
+        if fit.is_convex:
+            numbers = fit.problem.parameterization.numbers(ending.outcome.point)
+            rounds = ending.outcome.n_iter // BOUND_SHARE
+            return Bound(fit.problem).by_lowering(numbers, rounds) / fit.problem.total_weight
+        relaxed = Subnormalized(fit.families.layout)
+        problem = replace(fit.problem, parameterization=relaxed)
+        begin = relaxed.start(fit.tables(ending.outcome.point))
+        free = replace(fit, problem=problem, start=begin, scale=_scale(problem))
+        found = self._certified(free, self._minimize(free, begin, self.tol, self.max_iter), interrupts)
+        return found.outcome.value - found.gap * abs(found.outcome.value)
 
     def _bound(self, bound: Bound) -> Callable[[Numbers], float]:
         return bound.of_likelihood
@@ -163,3 +189,11 @@ class MLBNSVM(MarginLearner):
         return solve_likelihood_margin(
             all_rows(fit.data, 'solver="reference"'), layout, counts.prior, counts.cells, slack.lam, slack.gamma
         )
+
+
+def _scale(problem: Problem) -> np.ndarray | None:
+    """The square roots of the counts behind each parameter, in whose units L-BFGS takes its steps."""
+    known, counts = problem.parameterization, problem.counts
+    if counts is None or not isinstance(known, Softmax):
+        return None
+    return np.sqrt((known.gathered(counts) + SMOOTH) / problem.total_weight)
