@@ -102,7 +102,10 @@ class Softmax:
         self.layout, self.n_prior = layout, layout.n_classes
         self._class = Layout.of_class(layout.n_classes)
         self._slots = _slots(layout)
-        self.size = layout.n_classes + layout.size if self._slots is None else int(self._slots.max(initial=-1)) + 1
+        self._n_softmax = (
+            layout.n_classes + layout.size if self._slots is None else int(self._slots.max(initial=-1)) + 1
+        )
+        self.size = self._n_softmax
 
     def start(self, tables: Tables) -> np.ndarray:
         """The free numbers that give these tables, which must be finite."""
@@ -110,7 +113,7 @@ class Softmax:
             raise ValueError("the start has probabilities of zero, from which a gradient cannot lead away: smooth them")
         if self._slots is None:
             return np.concatenate([tables.log_prior, tables.log_theta])
-        free = np.empty(self.size)
+        free = np.empty(self._n_softmax)
         free[self._slots] = np.concatenate([tables.log_prior, tables.log_theta])
         return free
 
@@ -131,12 +134,12 @@ class Softmax:
         kernels.softmax_gradient(
             gradient.cells, numbers.cells, layout.offsets, layout.cards, n_classes, every[n_classes:]
         )
-        return every if self._slots is None else np.bincount(self._slots, every, self.size)
+        return every if self._slots is None else np.bincount(self._slots, every, self._n_softmax)
 
     def gathered(self, numbers: Numbers) -> np.ndarray:
         """The sums of the numbers that each free number stands behind."""
         every = np.concatenate(numbers)
-        return every if self._slots is None else np.bincount(self._slots, every, self.size)
+        return every if self._slots is None else np.bincount(self._slots, every, self._n_softmax)
 
     def tables(self, free: np.ndarray) -> Tables:
         """The tables that the free numbers stand for."""
@@ -157,7 +160,7 @@ class Subnormalized(Softmax):
     def __init__(self, layout: Layout):
         super().__init__(layout)
         rows = _slack_rows(layout)
-        self._n_softmax, self._n_slacks = self.size, int(rows.max(initial=-1)) + 1
+        self._n_slacks = int(rows.max(initial=-1)) + 1
         self._with_slack = np.flatnonzero(rows >= 0)
         self._row = rows[self._with_slack]
         self.size += self._n_slacks
