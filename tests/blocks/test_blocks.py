@@ -456,6 +456,22 @@ def test_fits_of_small_blocks(n_rows, seed, gaps, name):
     np.testing.assert_allclose(trace[:1], score[:1], rtol=1e-9)  # later steps may part where a search of a step does
 
 
+def test_margins_off_c1_and_their_bound_are_those_of_all_rows(monkeypatch):
+    data, found = make_rows(300, 4, 3, weighted=True), []
+    fork = Structure(((), (), (0, 1), (2,)))  # the parents of feature 2 are not joined
+    monkeypatch.setattr(data_blocks, "ROWS_OF_BLOCK", 64)
+    for rows in (data, Blocks(RowsInMemory(data)), Blocks(RowsInMemory(data), Threads(3))):
+        context = Context(n_jobs=2)
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", ConvergenceWarning)
+            tables = MLBNSVM(64.0, 10.0, max_iter=80, tol=1e-9).learn(rows, count(rows), fork, context)
+        found.append((tables, context.history[-1]["score"], context.history[-1]["gap"]))
+    assert 0 < found[0][2] < 0.2
+    for tables, score, gap in found[1:]:
+        assert_same_model(found[0][0], tables)
+        assert (score, gap) == found[0][1:]
+
+
 def test_what_a_block_sums_up_is_what_all_rows_do():
     data = make_rows(3000, 6, 3, gaps=0.05, weighted=True)
     layout = Layout(chain_of(data), data.cards, data.n_classes)

@@ -23,7 +23,7 @@ from discbayes.network import Layout, Structure, Tables, normalize
 from discbayes.objectives import Slack
 from discbayes.optim import lbfgs
 from discbayes.parameters import MaximumAPosteriori
-from discbayes.parameters.parameterization import Numbers, Subnormalized
+from discbayes.parameters.parameterization import MIN_SLACK, Numbers, Subnormalized
 from discbayes.parameters.svm import GAMMAS, LAMS, reference
 from discbayes.parameters.svm.descent import likelihood_counts
 from discbayes.parameters.svm.duality import Bound
@@ -174,7 +174,7 @@ def test_structures_that_are_not_c1_keep_the_convex_problem(solver):
 
 TWO_FORKS = Structure(((), (), (0, 1), (0, 2)), (True, True, True, True))
 TIED_FORK = Structure(((), (), (0, 1), (2,)), (True, True, True, False))
-OFF_C1 = {"fork": FORK, "two forks": TWO_FORKS, "tied": TIED_FORK}
+OFF_C1 = {"fork": FORK, "two forks": TWO_FORKS, "tied fork": TIED_FORK}
 
 
 @pytest.mark.parametrize("options", [{}, {"weighted": True}, {"gaps": 0.2}], ids=str)
@@ -607,3 +607,20 @@ def test_the_scale_of_free_numbers_saves_iterations():
     plain = lbfgs(fit.problem.loss, fit.start, 20_000, 0.0, lambda _, loss: loss <= goal)
     assert plain.value == pytest.approx(goal, rel=1e-5)
     assert plain.n_iter > scaled.outcome.n_iter
+
+
+@pytest.mark.parametrize("structure", OFF_C1)
+def test_a_path_off_c1_leaves_normalized_tables_behind(structure):
+    """At λ = 0 no row has a slack, and a slack of zero has no gradient: each fit begins with a little of it."""
+    data, graph = drawn(31, 30 if UNCOMPILED else 80), OFF_C1[structure]
+    learner = MLBNSVM(gamma=5.0, tol=1e-5, max_iter=600)
+    points = list(learner.path(data, count(data), graph, [0.0, 64.0], Context()))
+    assert points[0].gap <= 1e-5
+    assert points[1].gap <= 1e-5
+    totals = [p.tables.layout.row_totals(np.exp(p.tables.log_theta)).min() for p in points]
+    assert totals[0] > 0.999
+    assert totals[1] < 0.9
+    fit = fitted(data, graph, MLBNSVM(64.0, 5.0))
+    flat = fit.start.copy()
+    flat[np.isclose(flat, MIN_SLACK)] = 0.0
+    assert learner._minimize(fit, flat, 1e-5, 600).gap <= 1e-5

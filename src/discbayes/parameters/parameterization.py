@@ -170,7 +170,12 @@ class Subnormalized(Softmax):
         totals = np.ones(self._n_slacks)
         totals[self._row] = self.layout.row_totals(np.exp(tables.log_theta))[self._with_slack]
         slacks = np.sqrt(-2.0 * np.log(np.clip(totals, np.finfo(float).tiny, 1.0)))
-        return np.concatenate([super().start(tables), np.maximum(slacks, MIN_SLACK)])
+        return self.with_slack(np.concatenate([super().start(tables), slacks]))
+
+    def with_slack(self, free: np.ndarray) -> np.ndarray:
+        """The parameters, with slacks of at least ``MIN_SLACK``, so that a fit can begin there."""
+        slacks = np.maximum(np.abs(free[self._n_softmax :]), MIN_SLACK)
+        return np.concatenate([free[: self._n_softmax], slacks])
 
     def numbers(self, free: np.ndarray) -> Numbers:
         """Log P(c) and log θ."""

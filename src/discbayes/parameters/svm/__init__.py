@@ -11,7 +11,8 @@ learner       minimises                                               tables
 best rival, is short of γ. (11) is (10) with a soft maximum over the rivals and a rounded corner. Both problems are
 convex. On C1 structures the optimum of (11) is a proper network, so that it is found among the softmaxes of free
 numbers, without constraints and without local optima: from any normalised point Algorithm 1 turns the straight line to
-the optimum into a path of normalised points on which the objective falls. Elsewhere it is found by projected gradients.
+the optimum into a path of normalised points on which the objective falls. Elsewhere rows of tables may have to sum to
+less than one; a slack in the normalizer of each of these rows (``Subnormalized``) leaves it without constraints, too.
 """
 
 from discbayes.parameters.svm.base import GAMMAS, LAMS

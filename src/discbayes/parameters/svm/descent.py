@@ -18,7 +18,7 @@ from discbayes.objectives import Slack
 from discbayes.optim import Callback, Coordinates, Outcome, lbfgs, lbfgs_in, projected_gradient, until_interrupted
 from discbayes.parameters.fits import Fit
 from discbayes.parameters.frequency import MaximumAPosteriori
-from discbayes.parameters.parameterization import Numbers, Plain
+from discbayes.parameters.parameterization import Numbers, Plain, Subnormalized
 from discbayes.parameters.svm.duality import Bound
 
 CHECKS = 1.4  # the iterations between two bounds grow by this factor
@@ -130,6 +130,8 @@ def descend(
 def _minimize(fit: MarginFit, start: np.ndarray, max_iter: int, tol: float, callback: Callback) -> Outcome:
     """L-BFGS on scaled free numbers, or projected gradients where the numbers are to stay in a set."""
     loss, known, scale = fit.problem.loss, fit.problem.parameterization, fit.scale
+    if isinstance(known, Subnormalized):  # where another fit ended, slacks may be zero
+        start = known.with_slack(start)
     if isinstance(known, Plain):
         return projected_gradient(loss, known.project, start, max_iter, tol, callback)
     if scale is None:

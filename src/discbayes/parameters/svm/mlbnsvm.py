@@ -55,6 +55,8 @@ class MLBNSVM(MarginLearner):
 
     On structures that are not C1 (``Structure.is_c1``) the problem stays convex, but rows of the tables at its optimum
     may sum to less than one. The tables then stand for p(c, x) ∝ exp(log-joint), and −n·ω is no likelihood any more.
+    With ``solver="lbfgs"`` the tables are normalized on every structure (P13, section 2); off C1 that problem is not
+    convex, so the optimum may be a local one, and what is proven of it is the gap to the convex optimum.
     Where rows have gaps the counts are of the rows without a gap in the family, and the slack is that of what is
     observed: the problem is not convex then, and the optimum that is found may be a local one.
 
@@ -74,15 +76,22 @@ class MLBNSVM(MarginLearner):
         How sharp the soft maximum over the rivals is.
     radius : float, optional
         The radius of the circle that rounds off the corner of the slack; min(1, γ) by default.
-    solver : {"auto", "lbfgs", "projected", "reference"}, default="auto"
-        L-BFGS over normalised tables, which is for C1 structures; projected gradients, for any structure; or problem
-        (10) by a convex solver (``pip install 'discbayes[solver]'``), for small data, where ``eta`` and ``radius`` do
-        not count. "auto" takes the first where it can be used, else the second.
+    solver : {"auto", "lbfgs", "subnormalized", "projected", "reference"}, default="auto"
+        - "lbfgs": L-BFGS over normalized tables, the softmax of unconstrained parameters.
+        - "subnormalized": L-BFGS over tables whose rows sum to one at most, with a slack in the normalizer of each
+          row that needs one. On C1 structures none does, and it is the same as "lbfgs".
+        - "projected": projected gradients over the same tables, as in P13, section 4; slow with a large λ.
+        - "reference": problem (10) by a convex solver (``pip install 'discbayes[solver]'``), for small data and C1
+          structures, where ``eta`` and ``radius`` do not count.
+
+        "auto" is "lbfgs" on C1 structures and "subnormalized" elsewhere.
     max_iter : int, default=3000
         The largest number of iterations.
     tol : float, default=1e-3
         The fit ends when it is at most this share of the objective above the optimum, by a bound from the dual problem.
-        For rows with gaps it ends when an iteration changes less than a thousandth of that.
+        For rows with missing values, and for normalized tables on structures that are not C1, it ends when an
+        iteration changes less than a thousandth of that. ``gap`` in the last step of ``history_`` is the share that is
+        proven at the end.
     n_folds : int, default=5
         The number of folds that choose. Fits that are only compared end at a gap of 1e-2, or after 200 iterations.
 
@@ -150,7 +159,7 @@ class MLBNSVM(MarginLearner):
     def _parameterization(self, layout: Layout) -> Plain | Softmax:
         if self.solver == "projected":
             return Plain(layout)
-        normalized = self.solver == "lbfgs" or (self.solver == "auto" and layout.structure.is_c1)
+        normalized = self.solver == "lbfgs" or layout.structure.is_c1
         return Softmax(layout) if normalized else Subnormalized(layout)
 
     def _certified(self, fit: MarginFit, ending: Ending, interrupts: Interrupts | None = None) -> Ending:
