@@ -33,6 +33,7 @@ from discbayes.network import Layout, Structure, Tables
 from discbayes.parameters import HYBRID, PARAMETERS
 from discbayes.search import STRUCTURES
 from discbayes.search.base import Search
+from discbayes.search.table_sizes import warn_of_sparse_columns
 from discbayes.streams import is_source
 
 
@@ -247,6 +248,7 @@ class BayesNetClassifier(Explaining, Calibrating, Incremental, Passes, Classifie
         learner = self._learners()[0]
         data = self._weighted(data, classes)
         counts = count(data, self.n_jobs)
+        warn_of_sparse_columns(data, counts)
         context.progress.stage("structure: {learner!r} on {rows} rows", learner=learner, rows=data.n_samples)
         found = learner.learn(data, counts, context)
         Layout(found, data.cards, data.n_classes).require(data.domain.names)

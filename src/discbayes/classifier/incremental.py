@@ -32,6 +32,7 @@ from discbayes.parameters import MaximumAPosteriori, MaximumLikelihood
 from discbayes.scores import EDGE_SCORES, edge_score_of
 from discbayes.search import KDB, Branching, FixedStructure, NaiveBayes, SpanningTree
 from discbayes.search.constraints import read_structure
+from discbayes.search.table_sizes import warn_of_sparse_columns
 from discbayes.streams import Labelled, LabelledRows, bytes_of, is_source, located
 
 _BY_EDGES = (SpanningTree, Branching, KDB)
@@ -254,6 +255,7 @@ class Incremental:
         structure, parameters = self._learners()
         if self.class_weight is not None:
             tallies = tallies.weighted_by(self._class_weights(classes, tallies.rows))
+        warn_of_sparse_columns(tallies, tallies.counts)
         context.progress.stage("structure: {learner!r} on {rows} rows", learner=structure, rows=tallies.n_samples)
         found = structure.learn(tallies, tallies.counts, context)
         context.progress.stage("parameters: {learner!r} on {edges} edges", learner=parameters, edges=found.n_edges)

@@ -23,7 +23,7 @@ from discbayes.network.structure import Structure
 NORMALIZED_TOLERANCE = 1e-9
 MIN_LOG_THETA = -700.0  # exp of less has lost digits, or is zero
 MOST_CELLS = 2**40  # of one table: far above any memory, far below the end of the integers
-_CELL_BYTES = 24  # while tables are learned: counts, log θ, and what is worked on
+CELL_BYTES = 48  # measured, while tables are learned from frequencies: counts, log θ, and what is worked on
 MOST_AXES = getattr(np, "MAXDIMS", 64)  # of an array: numpy 1 has 32
 
 
@@ -72,8 +72,11 @@ class Layout(WithArrays):
         self.require()
         return np.concatenate([[0], np.cumsum(sizes, dtype=np.int64)]).astype(np.int64)
 
-    def require(self, names: Sequence[str] | None = None) -> None:
-        """Refuse tables that cannot be held, with the names of the features if they are known."""
+    def require(self, names: Sequence[str] | None = None, cell_bytes: int = CELL_BYTES) -> None:
+        """Refuse tables that cannot be learned in memory, with the names of the features if they are known.
+
+        ``cell_bytes`` is what learning takes for each cell.
+        """
         sizes = [math.prod(shape) for shape in self.shapes]
         total, largest = sum(sizes), max(sizes, default=0)
         if not largest:
@@ -82,7 +85,7 @@ class Layout(WithArrays):
         name = f"feature {i}" if names is None else repr(names[i])
         parents, card = len(self.shapes[i]) - 2, int(self.cards[i])
         require_memory(
-            total * _CELL_BYTES,
+            total * cell_bytes,
             f"tables of {total:,} cells, of which that of {name} has {largest:,} ({card:,} values, "
             f"{count_of(parents, 'parent')}, {count_of(self.n_classes, 'class', 'es')}),",
             "use a structure of fewer parents (k, max_table_size), group rare values, cut numbers into fewer "

@@ -16,7 +16,7 @@ from discbayes.data.blocks import Blocks, all_rows
 from discbayes.data.domain import Encoded
 from discbayes.data.folds import stratified_folds
 from discbayes.engine import Context, parallel_map
-from discbayes.network import Structure
+from discbayes.network import Layout, Structure
 from discbayes.objectives import Objective
 from discbayes.parameters.fits import Fit
 from discbayes.parameters.problem import Problem
@@ -41,6 +41,8 @@ class Fold:
 class ChoosingLearner(SharedSettings):
     """What learners of discriminative tables share; subclasses say what is chosen from, and how a fit is made."""
 
+    cell_bytes = 256  # memory for each cell of the tables, measured: most of it are the last steps of L-BFGS
+
     def __init__(self, max_iter: int = 1000, tol: float = 1e-6, n_folds: int = 5):
         self.max_iter = max_iter
         self.tol = tol
@@ -63,6 +65,10 @@ class ChoosingLearner(SharedSettings):
     @abstractmethod
     def _solve(self, fit: Any, start: np.ndarray) -> np.ndarray:
         """The free numbers of the optimum, well enough to compare settings."""
+
+    def _require_memory(self, data: Encoded | Blocks, structure: Structure) -> None:
+        """Refuse tables that cannot be learned in memory before anything is counted."""
+        Layout(structure, data.cards, data.n_classes).require(data.domain.names, self.cell_bytes)
 
     def _folds(self, data: Encoded | Blocks, context: Context) -> list[Fold]:
         """Folds of the rows, without those that have no rows on one of their sides."""

@@ -132,6 +132,7 @@ class DiscriminativeCCBN(_CCBN):
     """
 
     parameterization = "d"
+    cell_bytes = 112  # the unconstrained parameters are those of cells with rows
 
 
 class ExtendedCCBN(_CCBN):
@@ -193,6 +194,7 @@ class WeightedCCBN(_CCBN):
     """
 
     parameterization = "w"
+    cell_bytes = 112  # there is one unconstrained parameter for several cells
 
     def __init__(self, level: int = 4, start: Any = "zeros", backoff: bool = True, **shared: Any):
         super().__init__(start, backoff=backoff, **shared)

@@ -76,6 +76,7 @@ class GradientLearner(ChoosingLearner):
     def learn(self, data: Encoded | Blocks, counts: Counts, structure: Structure, context: Context) -> Tables:
         """Start at the generative tables, or at zeros, and climb."""
         self._check()
+        self._require_memory(data, structure)
         self._warn_of_local_optima(data, structure)
         setting = self._chosen(data, structure, context)
         if self.stopping == "held-out":

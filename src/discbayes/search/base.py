@@ -18,6 +18,7 @@ from discbayes.data.domain import Encoded
 from discbayes.engine import Context
 from discbayes.network import Structure
 from discbayes.search.constraints import Constraints
+from discbayes.search.table_sizes import MAX_EDGES_LISTED
 
 
 class SearchStopped(Exception):
@@ -34,7 +35,12 @@ class Search(SharedSettings):
     max_candidates : int or None
         For each feature, only this many others, those of largest I(Xi;Xj|C), may become its parents. All by default.
     max_table_size : int or None
-        A parent that would make a table above this many cells is refused (10 million by default).
+        The most cells that the table of a feature may have. An edge that would need a larger one is left out; a
+        warning, ``history_`` and the report say how many were, between which columns. By default a table has at most
+        10 million cells and no more than the rows could fill: with one parent as many cells as rows, and ten times as
+        many for each further parent, where fewer than 2,500 rows count as 2,500. A number is the only limit: 10 million
+        switches off what depends on the rows. Required edges and those of ``start`` are refused above the number, or
+        above 10 million, and no matter how many rows there are.
     start : Structure, edges or None
         Where the search starts; naive Bayes by default. A search that only adds edges keeps those of the start.
     random_state : int, Generator or None
@@ -84,7 +90,16 @@ class Search(SharedSettings):
                 f"{type(self).__name__}: {why}; the best structure so far, with {run.structure.n_edges} edges, is used",
                 stacklevel=2,
             )
+        self._tell_what_was_left_out(run)
         return run.structure
+
+    def _tell_what_was_left_out(self, run: Run) -> None:
+        """Say once which edges had tables that were too large: in a warning and in the trace."""
+        edges = run.limits.sizes.edges
+        if edges:
+            reason = f"{type(self).__name__}: {run.limits.sizes.reason()}"
+            run.context.record(left_out=len(edges), reason=reason, edges=edges[:MAX_EDGES_LISTED])
+            warnings.warn(reason, stacklevel=3)
 
     def _takes(self, data: Encoded | Blocks) -> bool:
         """Whether the search works on the data as they are; others are gathered in memory."""
@@ -115,8 +130,9 @@ class Run:
         seed = search.random_state
         self.rng = context.rng if seed is None else np.random.default_rng(seed)
         self.limits = Constraints.of(
-            data, search.required, search.forbidden, search.max_table_size, search.max_candidates, search.start
-        )
+            data, search.required, search.forbidden, search.max_table_size, search.max_candidates, search.start,
+            n_rows=float(counts.class_count.sum()),
+        )  # fmt: skip
         self.structure = self.limits.start
         self.evaluations = 0
         self._callback = search.callback

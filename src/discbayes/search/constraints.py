@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-import math
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Any
 
@@ -15,21 +14,20 @@ from discbayes.data.columns import find_column
 from discbayes.data.domain import Encoded
 from discbayes.network import Structure
 from discbayes.network.graph import topological_order
-
-MAX_TABLE_SIZE = 10_000_000  # cells: 80 MB
-MOST_TABLE_SIZE = 2**31 - 1  # families are numbered in 32 bits while a search counts them
+from discbayes.search.table_sizes import TableSizes
 
 
 @dataclass(frozen=True)
 class Constraints:
     """Constraints by position: ``required[p, i]`` and ``forbidden[p, i]`` are about the edge from ``p`` to ``i``.
 
-    ``start`` is where a search begins: the given structure, or naive Bayes with the required edges.
+    ``start`` is where a search begins: the given structure, or naive Bayes with the required edges. ``sizes`` limits
+    the tables of what the search itself adds.
     """
 
     required: np.ndarray
     forbidden: np.ndarray
-    max_table_size: int
+    sizes: TableSizes
     max_candidates: int | None
     start: Structure
 
@@ -42,11 +40,14 @@ class Constraints:
         max_table_size: int | None = None,
         max_candidates: int | None = None,
         start: Any = None,
+        n_rows: float | None = None,
     ) -> Constraints:
-        """Read edges given by names or positions; contradictions and cycles are refused."""
-        size = MAX_TABLE_SIZE if max_table_size is None else _limit("max_table_size", max_table_size)
-        if size > MOST_TABLE_SIZE:
-            raise ValueError(f"max_table_size={max_table_size!r} must be at most {MOST_TABLE_SIZE:,}, a table of 17 GB")
+        """Read edges given by names or positions; contradictions and cycles are refused.
+
+        ``n_rows``, the weight of all rows, limits tables too where ``max_table_size`` is None.
+        """
+        given = None if max_table_size is None else _limit("max_table_size", max_table_size)
+        sizes = TableSizes.of(data, n_rows, given)
         if max_candidates is not None:
             max_candidates = _limit("max_candidates", max_candidates)
         needed = _matrix(data, required, "required")
@@ -56,13 +57,17 @@ class Constraints:
             raise ValueError(f"the edge {_edge(data, *both[0])} is required and forbidden")
         if needed.any():
             _refuse_cycles(data, needed)
-        limits = cls(needed, barred, size, max_candidates, _start(data, start, needed, barred))
-        for a, b in np.argwhere(needed & ~limits.fits(data)):
-            raise ValueError(f"the required edge {_edge(data, a, b)} needs a table above max_table_size={size:,}")
-        for i, group in enumerate(limits.start.parents):
-            if group and not limits.table_fits(data, i, group):
+        limits = cls(needed, barred, sizes, max_candidates, _start(data, start, needed, barred))
+        for a, b in np.argwhere(needed):
+            if sizes.cells(b, [a]) > sizes.limit:
                 raise ValueError(
-                    f"the starting structure gives {data.domain.names[i]!r} a table above max_table_size={size:,}"
+                    f"the required edge {_edge(data, a, b)} needs a table above max_table_size={sizes.limit:,}"
+                )
+        for i, group in enumerate(limits.start.parents):
+            if group and sizes.cells(i, group) > sizes.limit:
+                raise ValueError(
+                    f"the starting structure gives {data.domain.names[i]!r} a table above "
+                    f"max_table_size={sizes.limit:,}"
                 )
         return limits
 
@@ -71,29 +76,23 @@ class Constraints:
 
         With ``em`` the candidates are measured on all rows, as scores with ``gaps="em"`` do.
         """
-        allowed = self.fits(data) & ~self.forbidden
-        np.fill_diagonal(allowed, False)
+        apart = ~np.eye(data.n_features, dtype=bool)
+        allowed = self.sizes.pairs(apart & ~self.forbidden, settled=self._given())
         if self.max_candidates is not None and self.max_candidates < data.n_features - 1:
-            weights = pair_information(data, counts, n_jobs, skip=~self.fits(data), em=em).conditional
+            fitting = allowed | allowed.T
+            weights = pair_information(data, counts, n_jobs, skip=~fitting, em=em).conditional
             ranked = np.argsort(np.where(allowed, -weights, np.inf), axis=0, kind="stable")
             candidate = np.zeros_like(allowed)
             np.put_along_axis(candidate, ranked[: self.max_candidates], True, axis=0)
             allowed &= candidate
         return allowed | self.required
 
-    def fits(self, data: Encoded) -> np.ndarray:
-        """Which pairs of features have a table, with the class, within the limit."""
-        cards = data.cards.astype(float)
-        return np.outer(cards, cards) * data.n_classes <= self.max_table_size
-
-    def fitting(self, data: Encoded, child: int, parents: Sequence[int]) -> np.ndarray:
-        """Which features may join the parents of a child without making its table too large."""
-        others = math.prod(int(data.cards[i]) for i in (child, *parents)) * data.n_classes
-        return data.cards <= self.max_table_size // others
-
-    def table_fits(self, data: Encoded, child: int, parents: Sequence[int]) -> bool:
-        """Whether the table of a family is within the limit."""
-        return math.prod(int(data.cards[i]) for i in (child, *parents)) * data.n_classes <= self.max_table_size
+    def _given(self) -> np.ndarray:
+        """The edges of the start, the required ones among them, in both directions."""
+        given = self.required.copy()
+        for i, group in enumerate(self.start.parents):
+            given[list(group), i] = True
+        return np.asarray(given | given.T)
 
 
 def _limit(name: str, value: Any) -> int:

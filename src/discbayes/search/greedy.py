@@ -92,8 +92,8 @@ class GreedyEdges(SampleSearch):
             group = network.parents(child)
             if len(group) < self.k and run.data.cards[child] > 1:
                 free = allowed[:, child] & ~below[child] & (run.data.cards > 1)
-                free &= run.limits.fitting(run.data, child, group)
                 free[list(group)] = False
+                free = run.limits.sizes.joining(child, group, free)
                 if free.any():
                     tasks.append(Task(child, np.flatnonzero(free)))
         return tasks

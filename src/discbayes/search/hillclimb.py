@@ -157,11 +157,10 @@ class _Climb:
 
     def _addable(self, child: int) -> np.ndarray:
         """Which features may become parents of a child, cycles aside."""
-        data, parents = self.run.data, list(self.structure.parents[child])
-        cells = float(np.prod(data.cards[[child, *parents]].astype(float))) * data.n_classes
-        addable = self.allowed[:, child] & (cells * data.cards <= self.run.limits.max_table_size)
+        parents = list(self.structure.parents[child])
+        addable = self.allowed[:, child] & self._has_room(child)
         addable[parents] = False
-        return addable & self._has_room(child)
+        return self.run.limits.sizes.joining(child, parents, addable)
 
     def measure_additions(self) -> None:
         """Score the first parent of all features that have only the class, in one pass over the pairs."""

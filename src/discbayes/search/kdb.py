@@ -23,7 +23,7 @@ class KDB(EdgeSearch):
         with all rows, also those with gaps; I(Xi;C) is then measured likewise.
     **shared
         The settings of every search: see ``Search``. The edges of ``start`` are kept. A required parent is moved
-        before its child in the order; a parent that would make a table too large is passed over.
+        before its child in the order; a parent that would make a table too large is left out, and the next one taken.
     """
 
     def __init__(self, k: int = 1, score: Any = "cmi", **shared: Any):
@@ -35,6 +35,8 @@ class KDB(EdgeSearch):
         check_k(self.k, least=0)
 
     def _search(self, run: Run) -> None:
+        if not self.k and not run.structure.n_edges:
+            return  # no edge is wanted, so none is left out
         score = self._edge_score()
         edges = Edges.measure(run, score)
         order = _relevance_order(settled(class_information(score.alone(run.counts))), edges.kept)
@@ -51,8 +53,9 @@ class KDB(EdgeSearch):
         for p in columns[np.argsort(-edges.weights[columns, child], kind="stable")].tolist():
             if len(chosen) == self.k:
                 break
-            free = p not in chosen and edges.usable[p, child]
-            if free and run.limits.table_fits(run.data, child, [*chosen, p]):
+            free = np.zeros(run.data.n_features, np.bool_)
+            free[p] = p not in chosen and edges.usable[p, child]
+            if run.limits.sizes.joining(child, chosen, free)[p]:
                 chosen.append(p)
         return tuple(chosen)
 

@@ -175,16 +175,16 @@ class OrderBased(SampleSearch):
         tasks = []
         for size in range(self.k - len(group)):
             for through in combinations(free, size):
-                fitting = run.limits.fitting(data, child, [*through, *group])
-                parents = [
+                among = np.zeros(data.n_features, np.bool_)
+                among[[
                     p
                     for p in free
                     if (not through or p > through[-1])
-                    and fitting[p]
                     and (joined is None or _all_joined(joined, (p, *through, *group)))
-                ]
-                if parents:
-                    tasks.append(Task(child, np.array(parents, np.int64), through))
+                ]] = True  # fmt: skip
+                parents = np.flatnonzero(run.limits.sizes.joining(child, [*through, *group], among))
+                if parents.size:
+                    tasks.append(Task(child, parents, through))
         return tasks
 
     @staticmethod

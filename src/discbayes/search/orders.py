@@ -35,7 +35,8 @@ from discbayes.data.domain import Encoded
 from discbayes.engine import parallel_map
 from discbayes.kernels import partition as kernels
 from discbayes.network.graph import topological_order
-from discbayes.search.constraints import MAX_TABLE_SIZE, column_position
+from discbayes.search.constraints import column_position
+from discbayes.search.table_sizes import MAX_TABLE_SIZE
 
 # All criteria are compared as means over rows, so they are of the order of one, and their rounding stays below 1e-12.
 TIE = 1e-11

@@ -134,7 +134,5 @@ class SuperParent(SampleSearch):
         for i, group in enumerate(groups):
             can_join[list(group), i] = False
             can_join[:, i] &= len(group) < self.k
-            if group:
-                for p in np.flatnonzero(can_join[:, i]).tolist():
-                    can_join[p, i] = run.limits.table_fits(data, i, [p, *group])
+            can_join[:, i] = run.limits.sizes.joining(i, group, can_join[:, i])
         return can_join

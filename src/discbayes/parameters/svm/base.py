@@ -37,6 +37,7 @@ class MarginLearner(ChoosingLearner):
     """What both learners do."""
 
     lams: tuple[float, ...] = LAMS  # what lam="cv" chooses from
+    cell_bytes = 352  # as in all such learners, measured
     norm_strength = 0.0  # of ½‖ω‖²
     solvers: tuple[str, ...]
 
@@ -67,6 +68,7 @@ class MarginLearner(ChoosingLearner):
     def learn(self, data: Encoded | Blocks, counts: Counts, structure: Structure, context: Context) -> Tables:
         """Choose λ and γ, if there are several, and minimise."""
         self._check()
+        self._require_memory(data, structure)
         setting = self._chosen(data, structure, context)
         fit = self._fit(setting, data, counts, structure, context.n_jobs)
         iterations, weight = count_up(1), fit.problem.total_weight

@@ -1,0 +1,169 @@
+"""How large the tables of a structure may become: one rule for all searches, and what it leaves out.
+
+Rows can fill one cell each. So by default the table of a feature with one parent has no more cells than there are
+rows, and all such tables together have no more cells than the training table. Whoever asks for more parents asks for
+sparser tables: each further parent may make them ten times as large. Few rows count as 2,500: tables of that size cost
+nothing, and the score of the search decides about them. A number of cells that is given replaces all of this.
+"""
+
+from __future__ import annotations
+
+import math
+import warnings
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from discbayes._text import count_of
+from discbayes.counts import Counts
+from discbayes.network import Layout, Structure
+
+MAX_TABLE_SIZE = 10_000_000  # cells: 80 MB
+MAX_NUMBERED = 2**31 - 1  # families are numbered in 32 bits while a search counts them
+MIN_ROWS = 2_500
+CELLS_PER_PARENT = 10  # times as many cells for each parent after the first
+MAX_EDGES_LISTED = 100  # in the trace
+MAX_COLUMNS_NAMED = 5  # in a warning
+_SURELY_FITS = 1_000_000  # cells that need no look at the memory
+# A column with more values than this, most of them seen once or never, is an identifier or free text. Columns with
+# fewer values and few rows are common, and their tables are small: a warning about them would be noise.
+MANY_VALUES = 50
+
+
+@dataclass(frozen=True, eq=False)
+class TableSizes:
+    """Which parents the sizes of tables allow. ``left_out[p, i]`` says that the edge was refused because of its table.
+
+    ``n_rows`` is the weight of all rows, None where only ``given`` cells, or 10 million, limit a table.
+    """
+
+    names: Sequence[str]
+    cards: np.ndarray
+    n_classes: int
+    n_rows: float | None
+    given: int | None
+    left_out: np.ndarray
+    worst: list[tuple[int, int]]  # the cells of the largest table that was refused, and its parents
+
+    @classmethod
+    def of(cls, data: Any, n_rows: float | None, given: int | None) -> TableSizes:
+        """Read the limit, of which None is the default."""
+        if given is not None and given > MAX_NUMBERED:
+            raise ValueError(f"max_table_size={given} must be at most {MAX_NUMBERED:,}, a table of 17 GB")
+        n, rows = data.n_features, n_rows if given is None else None
+        return cls(data.domain.names, data.cards, data.n_classes, rows, given, np.zeros((n, n), np.bool_), [])
+
+    @property
+    def limit(self) -> int:
+        """The most cells of a table with any number of parents."""
+        return MAX_TABLE_SIZE if self.given is None else self.given
+
+    def max_cells(self, n_parents: int) -> int:
+        """The most cells of a table that a search may choose."""
+        if self.n_rows is None:
+            return self.limit
+        filled = int(max(self.n_rows, MIN_ROWS)) * CELLS_PER_PARENT ** (max(n_parents, 1) - 1)
+        return min(self.limit, filled)
+
+    def cells(self, child: int, parents: Iterable[int]) -> int:
+        """The number of cells of the table of a feature."""
+        return math.prod(int(self.cards[i]) for i in (child, *parents)) * self.n_classes
+
+    def pairs(self, among: np.ndarray, settled: np.ndarray) -> np.ndarray:
+        """The edges ``[p, i]`` whose tables, with the class as the only other parent, are within the limit.
+
+        What becomes of ``settled`` edges is not up to the search, so they are never among those left out.
+        """
+        cells = np.outer(self.cards.astype(float), self.cards) * self.n_classes
+        fitting = among & (cells <= self.max_cells(1))
+        refused = among & ~fitting & ~settled & self._live & self._live[:, None]
+        if refused.any():
+            self.left_out[refused] = True
+            self._note(cells[refused].max(), 1)
+        if fitting.any():
+            parent, child = np.unravel_index(np.where(fitting, cells, 0.0).argmax(), cells.shape)
+            self._require(int(child), [int(parent)])
+        return np.asarray(fitting)
+
+    def joining(self, child: int, parents: Sequence[int], among: np.ndarray) -> np.ndarray:
+        """Which of some features may join the parents of a child."""
+        own, n_parents = self.cells(child, parents), len(parents) + 1
+        fitting = among & (self.cards <= self.max_cells(n_parents) // own)
+        refused = among & ~fitting & self._live & self._live[child]
+        if refused.any() and own <= self.max_cells(len(parents)):  # else it was noted when the last of them joined
+            self.left_out[refused, child] = True
+            self._note(own * int(self.cards[refused].max()), n_parents)
+        if fitting.any():
+            self._require(child, [*parents, int(np.where(fitting, self.cards, 0).argmax())])
+        return np.asarray(fitting)
+
+    @property
+    def _live(self) -> np.ndarray:
+        """Columns of several values: edges of the others tell nothing, so that leaving them out is no loss."""
+        return self.cards > 1
+
+    def _note(self, cells: float, n_parents: int) -> None:
+        """Remember the largest table that was refused."""
+        self.worst[:] = [max([*self.worst, (int(cells), n_parents)])]
+
+    def _require(self, child: int, parents: Sequence[int]) -> None:
+        """Refuse to search among tables of which even one cannot be held in memory."""
+        if self.cells(child, parents) > _SURELY_FITS:
+            groups = tuple(tuple(parents) if i == child else () for i in range(len(self.cards)))
+            Layout(Structure(groups), self.cards, self.n_classes).require(self.names)
+
+    # ---- what is said about it
+
+    @property
+    def edges(self) -> list[tuple[str, str]]:
+        """The edges (parent, child) that were left out; one where neither direction would do."""
+        once = np.triu(self.left_out) | (self.left_out & ~self.left_out.T)
+        return [(self.names[p], self.names[i]) for p, i in np.argwhere(once).tolist()]
+
+    def reason(self) -> str:
+        """Which columns the edges that were left out are between, why, and the way out."""
+        touched = (self.left_out | self.left_out.T).sum(axis=0)
+        columns = [self.names[i] for i in np.argsort(-touched, kind="stable") if touched[i]]
+        (largest, n_parents), n_edges = self.worst[0], len(self.edges)
+        most, parents = f"{self.max_cells(n_parents):,} cells", count_of(n_parents, "parent")
+        if self.given is not None:
+            why, way_out = f"a table may have max_table_size={most}", "raise it, or group the values of these columns"
+        elif self.max_cells(n_parents) == MAX_TABLE_SIZE:
+            why, way_out = f"a table may have {most}", "group the values of these columns, or raise max_table_size"
+        else:
+            why = f"for {self.n_rows:,.10g} rows, a table with {parents} may have {most}"
+            way_out = (
+                "group the values of these columns or leave them out; or give max_table_size, the most cells of a "
+                "table, which then is the only limit"
+            )
+        return (
+            f"{count_of(n_edges, 'edge')} between {named(columns)} left out: {why}, and the largest table would have "
+            f"{largest:,}. Way out: {way_out}"
+        )
+
+
+def warn_of_sparse_columns(data: Any, counts: Counts) -> None:
+    """Say so where the table P(x | class) of a column has more cells than there are rows to fill them."""
+    n_rows, cells = float(counts.class_count.sum()), data.cards * data.n_classes
+    sparse = np.flatnonzero((data.cards > MANY_VALUES) & (cells > n_rows)).tolist()
+    if sparse:
+        columns = [data.domain.names[i] for i in sorted(sparse, key=lambda i: -int(cells[i]))]
+        warnings.warn(
+            f"more cells than rows ({n_rows:,.10g}) in the tables P(x | class) of {named(columns)}, with up to "
+            f"{max(data.cards[sparse]):,} values and {count_of(data.n_classes, 'class', 'es')}: most of their "
+            "probabilities are learned from one row or none. Way out: drop such columns, or group their values",
+            stacklevel=3,
+        )
+
+
+def named(columns: Sequence[str]) -> str:
+    """Some columns by name, and how many more there are.
+
+    >>> named(["a", "b"]), named(list("abcdefg"))
+    ("'a', 'b'", "'a', 'b', 'c', 'd', 'e' and 2 more columns")
+    """
+    shown = ", ".join(map(repr, columns[:MAX_COLUMNS_NAMED]))
+    more = len(columns) - MAX_COLUMNS_NAMED
+    return f"{shown} and {count_of(more, 'more column')}" if more > 0 else shown
