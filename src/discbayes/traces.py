@@ -14,8 +14,9 @@ from typing import Any
 import numpy as np
 
 OTHER = "other"
+LEFT_OUT = "left_out"  # a step that says which edges the search has left out
 # The first of these keys that a step has says what kind it is of.
-_KINDS = ("iteration", "setting", "rates", "temperature", "lam", "move", "order", "abandoned", "edge")
+_KINDS = (LEFT_OUT, "iteration", "setting", "rates", "temperature", "lam", "move", "order", "abandoned", "edge")
 _LARGEST = 1e99  # of a score; more is as good as infinite
 
 Step = Mapping[str, Any]

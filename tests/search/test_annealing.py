@@ -183,6 +183,7 @@ def test_edges_of_a_start_that_are_no_candidates_can_be_replaced():
     ],
     ids=str,
 )
+@pytest.mark.filterwarnings("ignore:.* left out:UserWarning")
 @pytest.mark.parametrize("name", SCORES)
 def test_dead_ends(name, cards, settings, most_edges):
     data = encoded(np.random.default_rng(0), cards, 2, 20, linked=True)
@@ -336,6 +337,7 @@ def test_settings_that_make_no_sense_are_refused(settings, message):
         run(Annealing(**settings), sample(1, n_features=4))
 
 
+@pytest.mark.filterwarnings("ignore:.* left out:UserWarning")
 def test_memory_follows_the_edges_that_are_allowed():
     """Two columns of many values are not joined, so no memory is set aside for a table of the two."""
     data = encoded(np.random.default_rng(0), [3_000, 3_000, 2, 3], 2, 40, linked=True)

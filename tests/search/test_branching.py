@@ -227,6 +227,7 @@ def test_a_start_keeps_its_edges_and_its_class_parents():
         assert structure.class_children == start.class_children
 
 
+@pytest.mark.filterwarnings("ignore:.* left out:UserWarning")
 @pytest.mark.parametrize("learner", [Branching, SpanningTree, KDB])
 def test_size_and_candidates_limit_the_edges(learner):
     data = linked(5, n_features=7)

@@ -124,6 +124,7 @@ def test_required_and_forbidden_edges_and_a_start(evaluation, settings, name):
         assert set(start.edges()) <= set(found.edges())
 
 
+@pytest.mark.filterwarnings("ignore:.* left out:UserWarning")
 @pytest.mark.parametrize("name", SCORES)
 def test_limits_of_candidates_and_of_table_sizes(name):
     data = sample(17, n_features=5, n_rows=24)

@@ -246,6 +246,7 @@ def test_a_column_that_is_missing_everywhere():
     assert all(2 not in group for group in structure.parents)
 
 
+@pytest.mark.filterwarnings("ignore:.* left out:UserWarning")
 def test_size_and_candidates_limit_the_families():
     data = linked(5, n_features=6, n_rows=100)
     sizes = np.outer(data.cards, data.cards) * data.n_classes

@@ -255,6 +255,7 @@ def test_a_limit_of_candidates(k):
     check(data, "cl", "resubstitution", "omi", {"allowed": allowed}, k=k, max_candidates=2)
 
 
+@pytest.mark.filterwarnings("ignore:.* left out:UserWarning")
 def test_a_limit_of_table_sizes():
     data = sample(4, n_features=5, n_classes=2)
     sizes = np.outer(data.cards, data.cards) * data.n_classes

@@ -185,6 +185,7 @@ def test_a_required_edge_needs_not_be_a_candidate(name):
     assert edge in found.edges()
 
 
+@pytest.mark.filterwarnings("ignore:.* left out:UserWarning")
 @every_search
 def test_tables_stay_within_their_limit(name):
     rng = np.random.default_rng(0)
@@ -196,6 +197,7 @@ def test_tables_stay_within_their_limit(name):
         assert all(np.prod(data.cards[[i, *g]]) * 2 <= limit for i, g in enumerate(found.parents) if g)
 
 
+@pytest.mark.filterwarnings("ignore:.* left out:UserWarning")
 @every_search
 @pytest.mark.parametrize("evaluation", ["resubstitution", 3, "loo"])
 def test_a_column_of_many_values_does_not_eat_the_memory(name, evaluation):
@@ -627,6 +629,7 @@ CASES = [
 ]
 
 
+@pytest.mark.filterwarnings("ignore:more cells than rows .* of 'wide'")  # which is what it is there for
 @pytest.mark.parametrize("case", CASES)
 @every_search
 def test_odd_data_have_an_answer(name, case):

@@ -106,6 +106,7 @@ def test_forbidden_edges_and_a_start(k):
     assert set(start.edges()) <= set(found.edges())
 
 
+@pytest.mark.filterwarnings("ignore:.* left out:UserWarning")
 def test_required_edges_candidates_and_table_size():
     data = sample(17, n_features=5, n_rows=80)
     found, _ = run(SuperParent("cl", required=[(4, 0)]), data)

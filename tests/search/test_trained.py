@@ -10,6 +10,7 @@ import pytest
 from test_greedy import SCORES, run
 
 from coded import encoded
+from discbayes.counts import count
 from discbayes.engine import Context
 from discbayes.network import Structure
 from discbayes.objectives import Margin
@@ -155,6 +156,6 @@ def test_the_data_stay_as_they_are():
     data = sample(1)
     before = replace(data, codes=data.codes.copy(), y=data.y.copy())
     context = Context()
-    GreedyEdges(parameters=LEARNER).learn(data, None, context)
+    GreedyEdges(parameters=LEARNER).learn(data, count(data), context)
     np.testing.assert_array_equal(data.codes, before.codes)
     assert all("iteration" not in record for record in context.history)  # the trace is that of the search

@@ -11,7 +11,7 @@ from sklearn.utils.validation import check_is_fitted
 from discbayes._leaves import need
 from discbayes._text import count_of
 from discbayes.plot.style import BLUE, COLOURS, GREY, MARKERS, ORANGE, keyed, new_axes, panels, plain, right_axes, words
-from discbayes.traces import Stage, Step, stages
+from discbayes.traces import LEFT_OUT, Stage, Step, stages
 
 
 def history(thing: Any, ax: Any = None) -> Any:
@@ -38,7 +38,7 @@ def history(thing: Any, ax: Any = None) -> Any:
     if not isinstance(thing, Sequence):
         check_is_fitted(thing)
         thing = thing.history_
-    found = stages(thing)
+    found = [stage for stage in stages(thing) if stage.kind != LEFT_OUT]  # which has nothing to draw
     if not found:
         raise ValueError("the history is empty: this fit had no search and no iterations, so there is nothing to draw")
     ax = new_axes(ax, (6.4, 0.6 + 2.3 * len(found)))

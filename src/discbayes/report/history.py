@@ -14,10 +14,11 @@ from discbayes.report.curves import thinned
 from discbayes.report.markup import aligned, chart_html, charts_html, name_html, table_html
 from discbayes.report.svg import N_SERIES, Axis, Chart
 from discbayes.report.text import count_of, escaped, shortened
-from discbayes.traces import OTHER, Stage, Step, figure, stages
+from discbayes.traces import LEFT_OUT, OTHER, Stage, Step, figure, stages
 
 MOST_STEPS = 12  # in a table
 _MOST_STAGES, _MOST_BARS, _MOST_NAMES = 8, 60, 6
+_REASON_LETTERS = 1000
 
 
 def history_html(clf: BayesNetClassifier) -> str:
@@ -161,6 +162,19 @@ def _path(stage: Stage) -> tuple[str, str]:
     return "", table_html(f"Path over λ{more}", ("λ", "objective", "relative gap"), rows, kind="steps")
 
 
+def _left_out(stage: Stage) -> tuple[str, str]:
+    """Edges whose tables would have been too large."""
+    tables = []
+    for step in stage.steps:
+        listed = [edge for edge in _items(step, "edges") if isinstance(edge, (list, tuple)) and len(edge) == 2]
+        rows = [(_names(edge[:1]), _names(edge[1:])) for edge in listed[:MOST_STEPS]]
+        number = _whole(step.get(LEFT_OUT))
+        title = f"{count_of(number, 'edge')} left out" + (f", {len(rows)} of them" if len(rows) < number else "")
+        note = shortened(str(step.get("reason", "")), _REASON_LETTERS)
+        tables.append(table_html(title, ("column", "column"), rows, left=2, kind="steps", note=note))
+    return "", "".join(tables)
+
+
 def _plain_scores(stage: Stage) -> tuple[str, str]:
     """Steps of a learner that is not ours: their score."""
     return _line_chart("Score", "step", stage.scores), ""
@@ -175,6 +189,7 @@ _VIEWS: dict[str, Callable[[Stage], tuple[str, str]]] = {
     "move": _search,
     "abandoned": _search,
     "edge": _edges,
+    LEFT_OUT: _left_out,
     OTHER: _plain_scores,
 }
 

@@ -11,6 +11,7 @@ from discbayes.classifier import BayesNetClassifier
 from discbayes.data import Domain
 from discbayes.report.markup import name_html
 from discbayes.report.text import count_of, escaped, shortened
+from discbayes.traces import LEFT_OUT, figure
 
 _MAX_CLASSES, _MAX_LETTERS = 6, 80
 _STRUCTURES = {
@@ -41,7 +42,8 @@ def summary_html(classifier: BayesNetClassifier) -> str:
     domain = network.domain
     facts = {
         "Features": _features(domain),
-        "Structure": f"{_how(classifier.structure, _STRUCTURES)}, {count_of(network.structure.n_edges, 'edge')}",
+        "Structure": f"{_how(classifier.structure, _STRUCTURES)}, {count_of(network.structure.n_edges, 'edge')}"
+        f"{_left_out(classifier)}",
         "Parameters": f"{_how(classifier.parameters, _PARAMETERS)}, {network.n_parameters:,} free",
         "Calibration": _calibration(classifier.calibration_),
     }
@@ -76,6 +78,13 @@ def _how(given: Any, words: Mapping[str, str]) -> str:
     if hasattr(given, "learn"):
         return shortened(repr(given), _MAX_LETTERS)
     return "given by the user"
+
+
+def _left_out(classifier: BayesNetClassifier) -> str:
+    """How many edges the search has left out because of their tables; nothing if there are none."""
+    numbers = [figure(step[LEFT_OUT]) for step in getattr(classifier, "history_", []) if LEFT_OUT in step]
+    total = round(sum(number for number in numbers if number > 0))
+    return f"; {count_of(total, 'edge')} left out, as the tables would be too large (see History)" if total else ""
 
 
 def _calibration(calibration: Any) -> str:

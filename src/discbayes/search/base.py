@@ -78,7 +78,7 @@ class Search(SharedSettings):
         """Search; when interrupted for the first time, return the best structure so far."""
         self._check()
         rows = data if self._takes(data) else all_rows(data, type(self).__name__)
-        run = Run(self, rows, counts, context)
+        run, first_step = Run(self, rows, counts, context), len(context.history)
         try:
             run.check()
             self._search(run)
@@ -90,15 +90,16 @@ class Search(SharedSettings):
                 f"{type(self).__name__}: {why}; the best structure so far, with {run.structure.n_edges} edges, is used",
                 stacklevel=2,
             )
-        self._tell_what_was_left_out(run)
+        self._tell_what_was_left_out(run, first_step)
         return run.structure
 
-    def _tell_what_was_left_out(self, run: Run) -> None:
-        """Say once which edges had tables that were too large: in a warning and in the trace."""
-        edges = run.limits.sizes.edges
+    def _tell_what_was_left_out(self, run: Run, first_step: int) -> None:
+        """Say once which edges had tables that were too large: in a warning, and in the trace before the search."""
+        edges, history = run.limits.sizes.edges, run.context.history
         if edges:
             reason = f"{type(self).__name__}: {run.limits.sizes.reason()}"
             run.context.record(left_out=len(edges), reason=reason, edges=edges[:MAX_EDGES_LISTED])
+            history.insert(first_step, history.pop())  # the last step of a search is the one with its result
             warnings.warn(reason, stacklevel=3)
 
     def _takes(self, data: Encoded | Blocks) -> bool:
