@@ -88,16 +88,28 @@ class TableSizes:
         return np.asarray(fitting)
 
     def joining(self, child: int, parents: Sequence[int], among: np.ndarray) -> np.ndarray:
-        """Which of some features may join the parents of a child."""
-        own, n_parents = self.cells(child, parents), len(parents) + 1
-        fitting = among & (self.cards <= self.max_cells(n_parents) // own)
-        refused = among & ~fitting & self._live & self._live[child]
-        if refused.any() and own <= self.max_cells(len(parents)):  # else it was noted when the last of them joined
-            self.left_out[refused, child] = True
-            self._note(own * int(self.cards[refused].max()), n_parents)
+        """Which of some features may join the parents of a child.
+
+        Each table of the child with the feature and some of the parents has to be within the limit for so many parents:
+        else a parent of two values would make room for one of many. Of equally many parents the widest decide.
+        """
+        widest = sorted(parents, key=lambda p: -int(self.cards[p]))
+        loss = self._fits(child, widest)  # else the parents were too many without it
+        fitting, live = among, self._live & self._live[child]
+        for j in range(len(parents) + 1):
+            cells = self.cells(child, widest[:j])
+            refused = fitting & (self.cards > self.max_cells(j + 1) // cells)
+            fitting = fitting & ~refused
+            if loss and (refused & live).any():
+                self.left_out[refused & live, child] = True
+                self._note(cells * int(self.cards[refused].max()), j + 1)
         if fitting.any():
             self._require(child, [*parents, int(np.where(fitting, self.cards, 0).argmax())])
-        return np.asarray(fitting)
+        return fitting
+
+    def _fits(self, child: int, widest: Sequence[int]) -> bool:
+        """Whether a family, its parents in the order of their values, is within the limit."""
+        return all(self.cells(child, widest[:j]) <= self.max_cells(j) for j in range(1, len(widest) + 1))
 
     @property
     def _live(self) -> np.ndarray:
