@@ -26,6 +26,7 @@ from discbayes.engine import parallel_map
 from discbayes.kernels import counting, saturated
 
 KNOWN_LOGS = 1 << 20  # rows up to which x log x is tabulated: 8 MB
+KEPT_BYTES = 24  # for each cell of tables that are kept: the counts so far, those of more rows, and their sum
 MEASURES = 4  # numbers that stand in `PairInformation` for each pair
 # Nanoseconds, measured: a word of two bit sets, a class of one cell, a row of the loop. Only their ratios matter.
 WORD_COST, CELL_COST, ROW_COST = 1.4, 4.0, 1.25
@@ -100,9 +101,11 @@ def pair_starts(cards: np.ndarray, n_classes: int, wanted: np.ndarray | None = N
 
 def count_pairs(data: Encoded | Blocks, counts: Counts, n_jobs: int | None = None, method: str = "auto") -> PairCounts:
     """Count every pair of features with the class (``method``: "auto", "bits" or "loop")."""
-    starts = pair_starts(data.cards, data.n_classes)
-    cells = np.zeros(int(starts[-1]))
-    _run(data, counts, method).run(starts, cells, n_jobs)
+    run, starts = _run(data, counts, method), pair_starts(data.cards, data.n_classes)
+    n_cells = int(starts[-1])
+    require_memory(KEPT_BYTES * n_cells, f"counts of {n_cells:,} cells", "leave columns out, or use structure='nb'")
+    cells = np.zeros(n_cells)
+    run.run(starts, cells, n_jobs)
     return PairCounts(data.cards, data.n_classes, cells)
 
 
