@@ -117,10 +117,32 @@ def test_columns_without_a_say(tmp_path):
     expected = clone(clf).fit(X, frame["answer"])
     assert_same(clone(clf).fit(in_five_files(frame, tmp_path / "five"), "answer"), expected, X)
     assert_same(clone(clf).fit(in_batches(frame, 30), "answer"), expected, X)
-    keys = RowKeys()
-    sums = np.concatenate([keys.sums(read_table(part)) for part in in_batches(X, 9)])
-    assert np.array_equal(keys.settled(sums), table_keys(read_table(X)))
-    assert np.array_equal(table_keys(read_table(X)), table_keys(read_table(X.drop(columns=["same", "gap"]))))
+    keys, zeros = RowKeys(), np.zeros(140, int)
+    for part in in_batches(X, 9):
+        keys.look(read_table(part), zeros[: len(part)])
+    keys.settle(zeros[:1])
+    found = np.concatenate([keys.rows(read_table(part)) for part in in_batches(X, 9)])
+    assert np.array_equal(found, table_keys(read_table(X), zeros))
+    assert np.array_equal(found, table_keys(read_table(X.drop(columns=["same", "gap"])), zeros))
+
+
+@pytest.mark.parametrize("settings", [{}, {"structure": "nb", "parameters": "map", "calibrate": "isotonic"}])
+def test_neither_names_nor_the_order_of_columns_matter(settings, tmp_path, data_folder):
+    """What they are called and where they stand says nothing of rows; in memory, in files and in batches."""
+    frame = rows_of("letter", 1500)
+    X, y, weight = frame.drop(columns=["answer", "w"]), frame["answer"], frame["w"]
+    clf = BayesNetClassifier(**{"structure": "nb", "calibrate_folds": 2, **settings}, random_state=0)
+    expected = clone(clf).fit(X, y, weight)
+    names = {name: f"{name[::-1]} too" for name in X.columns}
+    renamed = clone(clf).fit(X.rename(columns=names), y, weight)
+    assert repr(renamed.calibration_) == repr(expected.calibration_)
+    assert renamed.network_.parameters.log_theta.tobytes() == expected.network_.parameters.log_theta.tobytes()
+    assert np.array_equal(renamed.predict_proba(X.rename(columns=names)), expected.predict_proba(X))
+    other = frame[frame.columns[::-1]].rename(columns=names)
+    files = in_five_files(other, tmp_path / "five")
+    for found in (clone(clf).fit(files, "answer", "w"), clone(clf).fit(in_batches(other), "answer", "w")):
+        shares = found.predict_proba(other[found.feature_names_in_])
+        np.testing.assert_allclose(shares, expected.predict_proba(X), atol=1e-5)
 
 
 def test_columns_with_more_values_than_are_kept(monkeypatch):

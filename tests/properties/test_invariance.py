@@ -101,6 +101,47 @@ def test_the_order_of_columns_changes_no_score_of_an_optimal_search(name, table,
     assert one == pytest.approx(two, rel=1e-9, abs=1e-9)
 
 
+def with_other_column_names(table):
+    columns = tuple(replace(column, name=f"{9 - at} of {at}") for at, column in enumerate(table.columns))
+    return replace(table, columns=columns)
+
+
+@for_all(
+    25,
+    name=st.sampled_from(CERTAIN),
+    parameters=st.sampled_from([*BY_COUNTS, *CONCAVE]),
+    calibrate=st.sampled_from(["temperature", "isotonic"]),
+    table=tables(**SMALL, weights=WEIGHTS),
+)
+def test_the_names_of_columns_change_no_bit(name, parameters, calibrate, table):
+    clf = BayesNetClassifier(
+        structure_of(name), parameters, calibrate=calibrate, calibrate_folds=2, random_state=0
+    )
+    one, two = fit_or_refuse(clf, table, TYPED), fit_or_refuse(clf, with_other_column_names(table), TYPED)
+    assert (one is None) == (two is None)
+    if one is None:
+        return
+    assert one.structure_ == two.structure_
+    assert one.network_.parameters.log_theta.tobytes() == two.network_.parameters.log_theta.tobytes()
+    assert repr(one.calibration_) == repr(two.calibration_)
+
+
+@for_all(
+    40,
+    parameters=st.sampled_from(BY_COUNTS),
+    table=tables(**{**SMALL, "most_columns": 6}, weights=WEIGHTS),
+    seed=st.integers(0, 999),
+)
+def test_the_order_of_columns_changes_no_calibration(parameters, table, seed):
+    clf = BayesNetClassifier("nb", parameters, calibrate="temperature", calibrate_folds=2)
+    other = table.reorder(np.random.default_rng(seed).permutation(len(table.names)))
+    one, two = fit_or_refuse(clf, table, TYPED), fit_or_refuse(clf, other, TYPED)
+    assert (one is None) == (two is None)
+    if one is None or one.calibration_ is None:
+        return
+    assert two.calibration_.temperature == pytest.approx(one.calibration_.temperature, rel=1e-6)
+
+
 @for_all(25, clf=classifiers(calibrate=None), table=tables(**SMALL))  # what is in a row says which fold it is in
 def test_names_in_the_same_order_change_no_bit(clf, table):
     one = fit_or_refuse(clf, table, HOW)

@@ -58,7 +58,8 @@ class Calibrating:
         if name is None or data.n_classes == 1:
             return not_at_all
         rows = table if encoder.kept_rows_ is None else table.take(encoder.kept_rows_)
-        portions = partial(in_portions, table_keys(rows), data.classes, data.weight)
+        keys = table_keys(rows, data.classes, data.weight)
+        portions = partial(in_portions, keys, data.classes, data.weight)
         say = partial(self._said_of_table, rows, encoder.classes_, data)
         return self._calibration_of(name, portions, data.domain, encoder.classes_, say)
 

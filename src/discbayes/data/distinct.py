@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import replace
 from hashlib import blake2b
 from typing import Any
@@ -11,6 +12,7 @@ import numpy as np
 from discbayes.data.columns import Levels, Part, Table
 from discbayes.data.domain import Encoded
 
+_PRIME = np.uint64(2**31 - 1)  # products of two residues are whole numbers of 64 bits
 _FACTOR = np.uint64(0x9E3779B97F4A7C15)
 _HALF = np.uint64(32)
 _ROUNDS = 3  # that a change of the highest bits alone, as between 1.0 and 2.0, reaches all others
@@ -39,46 +41,105 @@ def _keys(data: Encoded) -> np.ndarray:
     return keys
 
 
-def table_keys(table: Table) -> np.ndarray:
-    """A number for each row of a table that depends on what is in it, by column name: not on the order of anything.
+def table_keys(table: Table, classes: np.ndarray, weight: np.ndarray | None = None) -> np.ndarray:
+    """A number for each row of a table, by what is in it; neither the order of rows nor that of columns matters, nor
+    do the names of columns.
 
-    Columns in which all cells are equal have no say.
+    Columns in which all cells are equal are left out. ``classes`` are the class codes of the rows.
     """
     keys = RowKeys()
-    return keys.settled(keys.sums(table))
+    keys.look(table, classes, weight)
+    keys.settle(np.arange(int(classes.max(initial=0)) + 1))
+    return keys.rows(table)
 
 
 class RowKeys:
-    """The same for a table that comes in batches: a sum for each row, and in the end the keys that follow from it."""
+    """Keys of rows in two readings: `look` at all rows, `settle`, then `rows` gives their keys.
+
+    The first reading tells columns apart by what is in them. With h a hash of a cell modulo a prime, w the weight of a
+    row and r the sum of the hashes of its cells, a column has the sums of w·h and of w·h·r over the rows of each class.
+    They are exact, so that the order of the rows does not matter and a weight of two is the row twice. Columns whose
+    sums are equal are numbered in their order: rows that differ must not have one key, since rows of one key are
+    assigned to folds in the order in which they come.
+    """
 
     def __init__(self) -> None:
-        self._only: dict[str, np.uint64 | None] = {}  # what a column adds to every row; None if cells differ
+        self._only: dict[int, np.uint64 | None] = {}  # what all cells of a column are; None if they differ
+        self._sums = np.zeros((0, 2, 0), np.uint64)  # of a column: Σ w·h and Σ w·h·r, by class
+        self._starts: dict[int, int] = {}  # what the keys of the cells of a column begin with
 
-    def sums(self, table: Table) -> np.ndarray:
-        """What the columns add up to in the rows of a batch."""
-        sums = np.zeros(table.n_rows, np.uint64)
-        for part in table.parts:
-            for place, position in enumerate(part.positions):
-                name = table.names[position]
-                added = _scattered(_cell_keys(part, place), _label_key(name))
-                self._look(name, added)
-                sums += added
-        return sums
-
-    def _look(self, name: str, added: np.ndarray) -> None:
-        """See whether a column still has one value everywhere."""
-        if not added.size:
+    def look(self, table: Table, classes: np.ndarray, weight: np.ndarray | None = None) -> None:
+        """Look at the rows of a batch, whose classes may be numbered in any order."""
+        if not table.n_rows:
             return
-        only = self._only.setdefault(name, added[0])
-        if only is not None and (added != only).any():
-            self._only[name] = None
+        n_classes = max(int(classes.max()) + 1, self._sums.shape[2])
+        sums = np.zeros((len(table.names), 2, n_classes), np.uint64)
+        sums[: self._sums.shape[0], :, : self._sums.shape[2]] = self._sums
+        count = None if weight is None else _residues(weight)
+        total = np.zeros(table.n_rows, np.uint64)
+        for position, cells in _columns(table):
+            self._note_only(position, cells)
+            total += _hashes(cells)
+        total %= _PRIME
+        for position, cells in _columns(table):
+            hashes = _hashes(cells)
+            once = hashes if count is None else hashes * count % _PRIME
+            np.add.at(sums[position, 0], classes, once)
+            np.add.at(sums[position, 1], classes, once * total % _PRIME)
+        self._sums = sums % _PRIME
 
-    def settled(self, sums: np.ndarray) -> np.ndarray:
-        """The keys of rows, once all of them were looked at."""
-        for only in self._only.values():
-            if only is not None:
-                sums = sums - only
+    def _note_only(self, position: int, cells: np.ndarray) -> None:
+        """See whether a column still has one value everywhere."""
+        only = self._only.setdefault(position, cells[0])
+        if only is not None and (cells != only).any():
+            self._only[position] = None
+
+    def settle(self, class_codes: np.ndarray) -> None:
+        """End the first reading; class ``c`` of it is ``class_codes[c]``."""
+        constant = np.array([only for only in self._only.values() if only is not None], np.uint64)
+        of_constant = _hashes(constant).sum() % _PRIME
+        once, with_row = self._sums[:, 0], self._sums[:, 1]
+        with_row = (with_row + (_PRIME - of_constant) * once) % _PRIME  # as if constant columns were not there
+        codes = class_codes[: once.shape[1]].astype(np.uint64)
+        first, second = (_scattered(codes, start) % _PRIME for start in (1, 2))
+        columns = (once * first % _PRIME + with_row * second % _PRIME).sum(axis=1) % _PRIME
+        met: dict[int, int] = {}
+        for position, column in enumerate(columns.tolist()):
+            if self._only[position] is None:
+                met[column] = met.get(column, -1) + 1
+                self._starts[position] = column + (met[column] << 32)
+
+    def rows(self, table: Table) -> np.ndarray:
+        """The keys of the rows of a batch in the second reading."""
+        sums = np.zeros(table.n_rows, np.uint64)
+        for position, cells in _columns(table):
+            if position in self._starts:
+                start = _scattered(np.array([self._starts[position]], np.uint64))[0]
+                sums += _scattered(cells, int(start))
         return _scattered(sums)
+
+
+def _columns(table: Table) -> Iterator[tuple[int, np.ndarray]]:
+    """The columns of a table: their positions, and numbers that are the same for equal cells."""
+    for part in table.parts:
+        for place, position in enumerate(part.positions.tolist()):
+            yield position, _cell_keys(part, place)
+
+
+def _hashes(cells: np.ndarray) -> np.ndarray:
+    """Hashes of 31 bits."""
+    return _scattered(cells) >> np.uint64(33)
+
+
+def _residues(weight: np.ndarray) -> np.ndarray:
+    """Weights modulo the prime 2^31 − 1, by which halves are whole numbers too: sums of them are exact.
+
+    >>> _residues(np.array([3.0, 0.5])), int(_PRIME) // 2 + 1
+    (array([         3, 1073741824], dtype=uint64), 1073741824)
+    """
+    mantissa, exponent = np.frexp(weight)
+    whole = np.ldexp(mantissa, 53).astype(np.uint64) % _PRIME
+    return (whole << ((exponent - 53) % 31).astype(np.uint64)) % _PRIME  # 2^31 is 1
 
 
 def _cell_keys(part: Part, place: int) -> np.ndarray:

@@ -158,27 +158,39 @@ class KeyFile:
 
     def __init__(self, space: Workspace):
         self._space, self._keys = space, RowKeys()
-        self._sums, self._classes, self._weights = (space.path / name for name in ("sums", "classes", "weights"))
+        self._paths = {name: space.path / name for name in ("keys", "classes", "weights")}
         self._n_rows = 0
         self._weighted = False
 
+    def begin(self) -> None:
+        """Begin the first pass, perhaps once more."""
+        self._keys = RowKeys()
+
+    def look(self, rows: Rows) -> None:
+        """Look at rows in the first pass."""
+        self._keys.look(rows.table, rows.y, rows.weight)
+
+    def settle(self, class_codes: np.ndarray) -> None:
+        """End the first pass; class ``c`` of its rows is ``class_codes[c]``."""
+        self._keys.settle(class_codes)
+
     def write(self, rows: Rows, classes: np.ndarray, weighted: bool) -> None:
-        """Add rows; ``weighted`` says whether any row at all counts other than once."""
+        """Add rows in the second pass; ``weighted`` says whether any row at all counts other than once."""
         self._weighted, self._n_rows = weighted, self._n_rows + classes.size
         weight = np.ones(classes.size) if rows.weight is None else rows.weight
         with self._space.writing(20 * self._n_rows, "the keys of the rows"):
-            _append(self._sums, self._keys.sums(rows.table))
-            _append(self._classes, classes.astype(np.int32))
+            _append(self._paths["keys"], self._keys.rows(rows.table))
+            _append(self._paths["classes"], classes.astype(np.int32))
             if weighted:
-                _append(self._weights, weight)
+                _append(self._paths["weights"], weight)
 
     def portions(self) -> Iterator[KeyedRows]:
         """All rows, block by block."""
         for first in range(0, self._n_rows, blocks.ROWS_OF_BLOCK):
             n_rows = min(blocks.ROWS_OF_BLOCK, self._n_rows - first)
-            keys = self._keys.settled(_part(self._sums, np.uint64, first, n_rows))
-            weight = _part(self._weights, np.float64, first, n_rows) if self._weighted else None
-            yield KeyedRows(keys, _part(self._classes, np.int32, first, n_rows), weight)
+            keys = _part(self._paths["keys"], np.uint64, first, n_rows)
+            weight = _part(self._paths["weights"], np.float64, first, n_rows) if self._weighted else None
+            yield KeyedRows(keys, _part(self._paths["classes"], np.int32, first, n_rows), weight)
 
 
 def refuse_change(name: str) -> NoReturn:

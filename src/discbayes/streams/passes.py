@@ -107,8 +107,10 @@ def encode_rows(
         spread = encode_spread(reading.reader, encoder, discretizer, engine, said)
         if spread is not None:
             return encoder, spread
-    learned = _first_pass(reading, encoder, discretizer, said)
+    learned = _first_pass(reading, encoder, discretizer, said, keys)
     learned.adopted_by(encoder)
+    if keys is not None:
+        keys.settle(learned.class_codes)
     ready()
     with ExitStack() as made:  # whatever ends it, but for success, takes the file away
         space = Workspace(folder)
@@ -173,20 +175,36 @@ def _own_discretizer(encoder: FrameEncoder) -> CutPointDiscretizer | None:
 
 
 def _first_pass(
-    reading: ManyRows, encoder: FrameEncoder, discretizer: CutPointDiscretizer | None, said: Progress
+    reading: ManyRows,
+    encoder: FrameEncoder,
+    discretizer: CutPointDiscretizer | None,
+    said: Progress,
+    keys: KeyFile | None,
 ) -> Learned:
     while True:
         try:
-            return _learn(reading, encoder, discretizer, said)
+            return _learn(reading, encoder, discretizer, said, keys)
         except TypesChanged:
             said.step("a column of a CSV file has another type than it had at first: beginning again")
 
 
 def _learn(
-    reading: ManyRows, encoder: FrameEncoder, discretizer: CutPointDiscretizer | None, said: Progress
+    reading: ManyRows,
+    encoder: FrameEncoder,
+    discretizer: CutPointDiscretizer | None,
+    said: Progress,
+    keys: KeyFile | None,
 ) -> Learned:
     pace = Pace("first pass (values)", said)
-    gathered = gather(reading, encoder, discretizer, lambda rows: pace.add(rows.table.n_rows, rows.share))
+    if keys is not None:
+        keys.begin()
+
+    def note(rows: Rows) -> None:
+        if keys is not None:
+            keys.look(rows)
+        pace.add(rows.table.n_rows, rows.share)
+
+    gathered = gather(reading, encoder, discretizer, note)
     pace.end()
     return gathered.learned(encoder)
 
