@@ -23,9 +23,12 @@ def entropy(y, w):
 
 
 def reference_cuts(x, y, w=None):
-    """Fayyad and Irani's recursion over all midpoints, as written down."""
+    """Fayyad and Irani's recursion over all midpoints, as written down; two values are two intervals."""
     w = np.ones(x.size) if w is None else w
     keep = ~np.isnan(x.astype(float)) & (w > 0)
+    values = np.unique(x[keep].astype(float))
+    if values.size == 2:
+        return [values.mean()]
     return sorted(_split(x[keep].astype(float), y[keep], w[keep]))
 
 
@@ -161,12 +164,25 @@ def test_of_equal_cuts_the_lowest_is_taken():
         ([1.0, 1.0, 1.0], [0, 1, 0], None),  # constant column
         ([1.0, 2.0, 3.0], [1, 1, 1], None),  # one class
         ([np.nan] * 3, [0, 1, 0], None),  # nothing observed
-        ([1.0, 2.0], [0, 1], [0.5, 0.5]),  # a total weight of one
+        ([1.0, 2.0, 3.0], [0, 1, 0], [0.5, 0.5, 0.5]),  # a total weight below two
         ([1.0], [0], None),
     ],
 )
 def test_nothing_to_cut(x, y, w):
     assert MDLPDiscretizer().fit(np.array(x)[:, None], y, sample_weight=w).cut_points_[0].size == 0
+
+
+@pytest.mark.parametrize("values", [(0, 1), (-1.5, 2.25), (3, 1e300), (2**52, 2**52 + 1)])
+def test_two_values_are_two_intervals(values):
+    """However little they say of the class, and whatever is missing."""
+    rng = np.random.default_rng(0)
+    x = np.asarray(values)[rng.integers(0, 2, 50)]
+    y = np.arange(50) % 2
+    low, high = sorted(values)
+    for column in (x, np.where(rng.random(50) < 0.3, np.nan, x)):
+        (cut,) = MDLPDiscretizer().fit(column[:, None], y).cut_points_[0]
+        assert low < cut <= high
+    assert reference_cuts(np.round(rng.random(50) * 2), y) == []  # three values that say as little
 
 
 def test_many_classes():

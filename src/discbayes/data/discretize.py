@@ -88,7 +88,8 @@ class MDLPDiscretizer(CutPointDiscretizer):
     Each column is cut where the entropy of the class in the two parts, weighted by their size, is least;
     each part is cut again in the same way, and a part is left alone when the cut gains less than it costs
     to describe. Cuts lie midway between neighbouring distinct values; of equally good cuts the lowest is
-    taken. A column without any accepted cut becomes constant.
+    taken. A column without any accepted cut becomes constant. A column of two distinct values is always cut
+    between them, as a column of booleans or of two words keeps both of its values.
 
     Parameters
     ----------
@@ -137,6 +138,8 @@ class MDLPDiscretizer(CutPointDiscretizer):
         return self
 
     def _begins(self, histogram: Histogram, n_classes: int) -> np.ndarray:
+        if histogram.values.size == 2:
+            return np.array([False, True])
         return mdlp_cuts(histogram.starts, histogram.classes, histogram.weights, n_classes)
 
     def __sklearn_tags__(self) -> Any:
