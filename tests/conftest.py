@@ -18,7 +18,7 @@ import pytest
 import workers
 from browser import browser, open_page  # noqa: F401
 from discbayes.cli import main
-from discbayes.data import blocks
+from discbayes.data import blocks, targets
 from discbayes.datasets import openml
 from discbayes.streams import limits
 
@@ -31,6 +31,12 @@ NEAR_KERNELS = {
 collect_ignore_glob = ["*/conftest.py"]  # as a module with examples, of which there can be one of each name
 if numba.config.DISABLE_JIT:
     collect_ignore = [room.name for room in Path(__file__).parent.iterdir() if room.name not in NEAR_KERNELS]
+
+
+@pytest.fixture(autouse=True)
+def _nothing_said():
+    """What is said once in a process is said once in each test."""
+    targets._said.clear()
 
 
 @pytest.fixture(scope="session")

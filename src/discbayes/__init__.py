@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 from discbayes._version import __version__
 from discbayes.bayesnet import BayesNet
 from discbayes.classifier import BayesNetClassifier
-from discbayes.data import EqualFrequencyDiscretizer, MDLPDiscretizer
+from discbayes.data import DataWarning, EqualFrequencyDiscretizer, MDLPDiscretizer
 from discbayes.explanations import Counterfactual, Explanation, Information, Relevance, edge_strengths
 from discbayes.inference import FactorTooLargeError
 from discbayes.network import Structure
@@ -69,6 +69,7 @@ __all__ = [
     "ClassificationRate",
     "ConditionalLikelihood",
     "Counterfactual",
+    "DataWarning",
     "DiscriminativeCCBN",
     "EqualFrequencyDiscretizer",
     "Explanation",

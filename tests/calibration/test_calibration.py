@@ -371,9 +371,9 @@ def test_no_fold_sees_the_rows_that_it_holds_out(monkeypatch):
     fitted, scored = [], []
 
     class Spy(FrameEncoder):
-        def fit_transform(self, table, labels, weight=None):
+        def fit_selected(self, table, labels, weight, target=None):
             fitted.append((id(self), set(table.cells(4, np.arange(table.n_rows)))))
-            return super().fit_transform(table, labels, weight)
+            return super().fit_selected(table, labels, weight, target)
 
         def transform(self, table, unknown=None):
             scored.append((id(self), set(table.cells(4, np.arange(table.n_rows)))))

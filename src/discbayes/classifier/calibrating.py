@@ -104,7 +104,7 @@ class Calibrating:
         rest = weight > 0
         encoder = self._encoder_of_fold(data.domain)
         counted = None if (weight[rest] == 1).all() else weight[rest]
-        seen = encoder.fit_transform(table.take(rest), classes[data.classes[rest]], counted)
+        seen = encoder.fit_selected(table.take(rest), classes[data.classes[rest]], counted)
         network = self._learn(seen, encoder.classes_, context)
         return said_by(network, encoder.transform(table.take(rows), "marginalize"))
 

@@ -194,8 +194,10 @@ class BayesNetClassifier(Explaining, Calibrating, Incremental, Passes, Classifie
         y : sequence of labels, or str
             The name of the target column where rows are read; nothing for pairs.
         sample_weight : sequence of float or str, optional
-            A weight of 2 is the same as the row twice, a weight of 0 as the row left out. So their scale matters:
-            weights that sum to 1 say that there is one row. Where rows are read, the name of a column.
+            A weight of 2 is the same as the row twice, a weight of 0 as the row left out. So their scale matters.
+            Weights that sum to 1 or less over several rows can only be shares of rows, as boosting gives them: they
+            are scaled to a mean of 1 over the rows of positive weight, with a `DataWarning`. Where rows are read, the
+            name of a column.
         """
         with self._engine(X) as engine:
             learn = self._fit_source if is_source(X) else self._fit_table

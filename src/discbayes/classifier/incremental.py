@@ -119,7 +119,7 @@ class Incremental:
         classes : sequence of labels, optional
             At the first call: all classes that will ever come.
         sample_weight : sequence of float or str, optional
-            As in ``fit``.
+            As in ``fit``, but never scaled: the rows of one call do not tell what the weights of all rows sum to.
 
         Examples
         --------

@@ -17,7 +17,7 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 from discbayes.data.columns import default_names
 from discbayes.data.histogram import Histogram, Labels, Piece, fit_cuts, refuse_infinite
 from discbayes.data.reading import matrix_blocks
-from discbayes.data.targets import check_weight, classes_and_codes, label_array
+from discbayes.data.targets import check_weight, classes_and_codes, label_array, weights_of_all
 from discbayes.kernels.mdlp import mdlp_cuts
 
 
@@ -42,6 +42,8 @@ class CutPointDiscretizer(OneToOneFeatureMixin, TransformerMixin, BaseEstimator)
 
     def _fit(self, X: np.ndarray, y: np.ndarray | None, sample_weight: Any) -> None:
         weight, kept = check_weight(sample_weight, X.shape[0])
+        if weight is not None:
+            weight = weights_of_all(weight)
         if kept is not None:
             X, y = X[kept], None if y is None else y[kept]
         pieces = [(block, np.arange(block.positions.size)) for block in matrix_blocks(X)]
@@ -131,7 +133,7 @@ class MDLPDiscretizer(CutPointDiscretizer):
             The class of each row.
         sample_weight : array-like of shape (n_samples,), optional
             A weight of two counts like a row that occurs twice, a weight of zero like a row that is not
-            there.
+            there. Weights that sum to 1 or less over several rows are scaled to a mean of 1.
         """
         X, y = validate_data(self, X, y, dtype="numeric", ensure_all_finite=False)
         self._fit(X, y, sample_weight)

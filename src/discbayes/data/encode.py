@@ -20,6 +20,7 @@ from discbayes.data.targets import (
     label_array,
     target_variable,
     warn_of_light_weights,
+    weights_of_all,
 )
 
 _MISSING = ("available", "value", "drop", "error")
@@ -124,11 +125,19 @@ class FrameEncoder:
         y : array-like of shape (n_samples,)
             The class labels: strings, booleans or whole numbers.
         sample_weight : array-like of shape (n_samples,), optional
-            Rows of weight zero are as if they were not there.
+            Rows of weight zero are as if they were not there. Weights that sum to 1 or less over several rows are
+            shares of rows: they are scaled to a mean of 1.
         """
         table, labels, weight, kept = self.select_rows(read_table(X), y, sample_weight)
-        codes = self.learn(table, labels, weight, getattr(y, "name", None))
+        data = self.fit_selected(table, labels, weight, getattr(y, "name", None))
         self.kept_rows_ = kept
+        return data
+
+    def fit_selected(
+        self, table: Table, labels: np.ndarray, weight: np.ndarray | None, target: Any = None
+    ) -> Encoded:
+        """Learn the domain of rows that all count, by weights that are numbers of rows, and return their codes."""
+        codes = self.learn(table, labels, weight, target)
         return Encoded(self.encode_fitted(table), self.domain_, codes, weight)
 
     def learn(self, table: Table, labels: np.ndarray, weight: np.ndarray | None, target: Any = None) -> np.ndarray:
@@ -161,12 +170,17 @@ class FrameEncoder:
         self.use_domain(Domain(tuple(features), target), classes)
 
     def select_rows(
-        self, table: Table, y: Any, sample_weight: Any
+        self, table: Table, y: Any, sample_weight: Any, all_rows: bool = True
     ) -> tuple[Table, np.ndarray, np.ndarray | None, np.ndarray | None]:
-        """Leave out the rows that do not count; check what has to be checked on those that do."""
+        """Leave out the rows that do not count; check what has to be checked on those that do.
+
+        Weights may be shares of rows where these are ``all_rows``; of a part, nobody knows the sum over all.
+        """
         labels = label_array(y, table.n_rows)
         weight, kept = check_weight(sample_weight, table.n_rows)
-        if weight is not None:
+        if weight is not None and all_rows:
+            weight = weights_of_all(weight)
+        elif weight is not None:
             warn_of_light_weights(float(weight.sum()), weight.size)
         if kept is not None:
             table, labels = table.take(kept), labels[kept]

@@ -97,7 +97,7 @@ def first_rows(
     ``target`` is what the class is called, unless ``y`` has a name of its own. A value that a declared column does not
     have is treated as the encoder's ``unknown`` says.
     """
-    rows, labels, weight, _ = encoder.select_rows(table, y, sample_weight)
+    rows, labels, weight, _ = encoder.select_rows(table, y, sample_weight, all_rows=False)
     encoder.learn(rows, labels, weight, getattr(y, "name", target))
     if classes is not None:
         known = classes_and_codes(label_array(classes, None))[0]
@@ -116,7 +116,7 @@ def more_rows(
 
     ``n_present`` says in how many rows each column had a value so far: text that is new in most rows is no category.
     """
-    rows, labels, weight, _ = encoder.select_rows(table, y, sample_weight)
+    rows, labels, weight, _ = encoder.select_rows(table, y, sample_weight, all_rows=False)
     domain, classes = encoder.domain_, encoder.classes_
     if not isinstance(encoder.domains, Domain):
         domain = _with_values(domain, rows, encoder, n_present)

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import sys
 import warnings
+from dataclasses import dataclass
+from math import frexp
 from typing import Any, NoReturn
 
 import numpy as np
@@ -14,7 +16,17 @@ from discbayes.data.columns import factorize, is_gap, plain, unmasked
 from discbayes.data.domain import Variable
 
 _HEAVIEST = 1e100  # of weights: products of a few sums of them are still numbers
+_SHARES = 1 + 1e-6  # up to rounding, the largest sum of weights that can only be shares of rows
+_said: list[bool] = []  # that weights are scaled; filters of Python show it again after every change of filters
 _LIGHT = 0.1  # of the number of rows: weights that sum to less are probably shares, not counts
+
+
+class DataWarning(UserWarning):
+    """Warning about the rows of a fit: columns that are not used, text that looks like numbers, weights that are shares.
+
+    It is a ``UserWarning`` of its own so that it can be silenced alone:
+    ``warnings.simplefilter("ignore", discbayes.DataWarning)``.
+    """
 
 
 def check_weight(sample_weight: Any, n_rows: int) -> tuple[np.ndarray | None, np.ndarray | None]:
@@ -70,12 +82,58 @@ def refuse_zero_weights() -> NoReturn:
     raise ValueError("every sample_weight is zero: at least one row must have a positive weight")
 
 
+@dataclass(frozen=True)
+class Shares:
+    """The weights of several rows that sum to one, or to less: shares of rows, not numbers of them."""
+
+    total: float
+    n_rows: int
+
+    @classmethod
+    def of(cls, total: float, n_rows: int) -> Shares | None:
+        """The shares that so many positive weights with this sum are; None if they are numbers of rows."""
+        return cls(total, n_rows) if n_rows > 1 and total <= _SHARES else None
+
+    def scaled(self, weight: np.ndarray) -> np.ndarray:
+        """Weights scaled so that all of them have a mean of 1, however small they are.
+
+        >>> Shares(1e-323, 2).scaled(np.array([5e-324, 5e-324]))
+        array([1., 1.])
+        """
+        mantissa, exponent = frexp(self.total)
+        factor = np.float32(self.n_rows / mantissa)  # the order in which weights were added must not matter
+        return np.ldexp(weight, -exponent) * float(factor)
+
+
+def weights_of_all(weight: np.ndarray) -> np.ndarray:
+    """The positive weights of all rows of a fit, shares of rows scaled to a mean of 1; says what is noteworthy."""
+    shares = Shares.of(float(weight.sum()), weight.size)
+    if shares is None:
+        warn_of_light_weights(float(weight.sum()), weight.size)
+        return weight
+    warn_of_shares()
+    return shares.scaled(weight)
+
+
+def warn_of_shares() -> None:
+    """Say that weights are scaled, once in a process: boosting fits again and again, and could not rescale them."""
+    if not _said:
+        warnings.warn(
+            "sample_weight sums to 1 or less over several rows, which shares of rows do and numbers of rows do not: "
+            "it is scaled to a mean of 1, here and in later fits",
+            DataWarning,
+            stacklevel=2,
+        )
+        _said.append(True)
+
+
 def warn_of_light_weights(total: float, n_rows: int) -> None:
     """Say so where weights are probably shares of rows, not numbers of them."""
     if total < _LIGHT * n_rows:
         warnings.warn(
             f"the sample weights sum to {total:.3g} for {n_rows} rows. They count as numbers of rows, "
             "in cutting and smoothing too: scale them to a mean of 1 unless you mean that",
+            DataWarning,
             stacklevel=2,
         )
 

@@ -17,6 +17,7 @@ from discbayes.data import blocks
 from discbayes.data.columns import Table
 from discbayes.data.dealing import KeyedRows
 from discbayes.data.distinct import RowKeys
+from discbayes.data.targets import Shares
 from discbayes.streams.limits import Limits
 from discbayes.streams.rows import Classes, Reader, Rows, Weights
 from discbayes.streams.spool import Spool
@@ -81,16 +82,34 @@ class Reading(OfReader):
         self._spool = Spool(self.space) if reader.source.once else None
         self._classes: Classes | None = None  # by which the classes of kept rows are numbered
         self._n_rows: int | None = None
+        self._shares: Shares | None = None
+
+    def take_for_shares(self, weights: Weights) -> bool:
+        """Whether the weights of all rows turn out to be shares of rows: from now on they have a mean of 1."""
+        if self._shares is not None or not weights.needed:
+            return False
+        self._shares = Shares.of(weights.total, weights.n_positive)
+        return self._shares is not None
 
     def rows(self, classes: Classes, weights: Weights, missing: str) -> Iterator[Rows]:
         """The rows that count; classes and weights are added to those that are known."""
         n_rows = 0
-        for rows in self._read(classes, weights, missing):
+        for rows in self._counted(classes, weights, missing):
             n_rows += rows.y.size
             yield replace(rows, share=n_rows / self._n_rows) if self._n_rows else rows
         if self._n_rows not in (None, n_rows):
             refuse_change(self.name)
         self._n_rows = n_rows
+
+    def _counted(self, classes: Classes, weights: Weights, missing: str) -> Iterator[Rows]:
+        if self._shares is None:
+            yield from self._read(classes, weights, missing)
+            return
+        for rows in self._read(classes, Weights(), missing):
+            assert rows.weight is not None
+            weight = self._shares.scaled(rows.weight)
+            weights.add(weight, weight.size)
+            yield replace(rows, weight=weight)
 
     def _read(self, classes: Classes, weights: Weights, missing: str) -> Iterator[Rows]:
         if self._spool is None:

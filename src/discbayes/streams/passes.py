@@ -15,11 +15,12 @@ from discbayes.data.discretize import CutPointDiscretizer
 from discbayes.data.domain import Domain, Variable
 from discbayes.data.encode import FrameEncoder
 from discbayes.data.fitting import resolve_discretizer
+from discbayes.data.targets import warn_of_shares
 from discbayes.engine import DaskEngine, Progress
 from discbayes.streams.again import KeyFile, ManyRows, Reading, refuse_change
 from discbayes.streams.batches import TypesChanged
 from discbayes.streams.files import CsvFormat
-from discbayes.streams.learning import Learned, gather
+from discbayes.streams.learning import Gathered, Learned, gather
 from discbayes.streams.limits import DEFAULT_DISTINCT, DEFAULT_MEMORY, Limits
 from discbayes.streams.pace import Pace
 from discbayes.streams.rows import Reader, Rows, Weights, located
@@ -183,18 +184,23 @@ def _first_pass(
 ) -> Learned:
     while True:
         try:
-            return _learn(reading, encoder, discretizer, said, keys)
+            gathered = _gathered(reading, encoder, discretizer, said, keys)
         except TypesChanged:
             said.step("a column of a CSV file has another type than it had at first: beginning again")
+            continue
+        if not (isinstance(reading, Reading) and reading.take_for_shares(gathered.weights)):
+            return gathered.learned(encoder)
+        warn_of_shares()
+        said.step("the weights are shares of rows: beginning again, with a mean of 1")
 
 
-def _learn(
+def _gathered(
     reading: ManyRows,
     encoder: FrameEncoder,
     discretizer: CutPointDiscretizer | None,
     said: Progress,
     keys: KeyFile | None,
-) -> Learned:
+) -> Gathered:
     pace = Pace("first pass (values)", said)
     if keys is not None:
         keys.begin()
@@ -206,7 +212,7 @@ def _learn(
 
     gathered = gather(reading, encoder, discretizer, note)
     pace.end()
-    return gathered.learned(encoder)
+    return gathered
 
 
 def _second_pass(
