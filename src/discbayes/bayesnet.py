@@ -313,8 +313,9 @@ class BayesNet:
         return leaf("report").network_html(self)
 
     def __repr__(self) -> str:
+        unused = f" ({len(self.domain.unused)} not used)" if self.domain.unused else ""
         return (
-            f"<BayesNet: {len(self.domain.features)} features, {self.domain.n_classes} classes, "
+            f"<BayesNet: {len(self.domain.features)} features{unused}, {self.domain.n_classes} classes, "
             f"{self.structure.n_edges} edges between features, {self.n_parameters} parameters>"
         )
 

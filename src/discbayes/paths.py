@@ -92,8 +92,8 @@ def margin_path(
         raise ValueError(f'a path over λ is one of "ml-bn-svm" or MLBNSVM(...), not of parameters={learner!r}')
     if estimator._calibration_name() is not None:
         raise ValueError("a path has no held-out rows to calibrate by: fit the λ that you choose with calibrate=")
-    context, encoder = estimator._context(), estimator._make_encoder(estimator.categorical)
-    data = encoder.fit_transform(read_table(X), y, sample_weight)
+    context = estimator._context()
+    encoder, data = estimator._encode_training(read_table(X), y, sample_weight)
     data, counts, found = estimator._find_structure(data, encoder.classes_, context)
     points = list(learner.path(data, counts, found, sorted(lams), context))
     weight = data.n_samples if data.weight is None else data.weight.sum()

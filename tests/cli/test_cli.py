@@ -166,6 +166,30 @@ def test_further_marks_of_gaps_and_another_delimiter(run, tmp_path):
     assert domain.features[1].values == ("v",)
 
 
+def write_marks(path, decimal="."):
+    """Numbers with marks of missing values, and a class that follows from them."""
+    cells = [f"{at % 30}.5".replace(".", decimal) for at in range(120)]
+    cells[5:8] = ["?", "n. a.", "-"]
+    path.write_text("a;y\n" + "\n".join(f"{cell};{at % 30 > 14}" for at, cell in enumerate(cells)) + "\n")
+    return path
+
+
+@pytest.mark.parametrize("decimal", [".", ","])
+def test_marks_of_missing_values_and_the_option_for_them(run, tmp_path, decimal):
+    data = write_marks(tmp_path / "marks.csv", decimal)
+    how = ["--target", "y", "--delimiter", ";", "--structure", "nb", "--parameters", "map"]
+    for command in (["evaluate", data, *how], ["fit", data, *how, "-o", tmp_path / "model.json"]):
+        code, _, err = run(*command)
+        assert code == 0
+        (line,) = [line for line in err.splitlines() if "warning" in line]  # once, not in every fold
+        assert "numbers except '-', '?', 'n. a.'" in line
+        assert "name them with --na-values '-,?,n. a.'" in line
+        assert "None" not in line
+        assert ("--decimal ," in line) == (decimal == ",")
+    code, _, err = run(*command, "--na-values", "-,?,n. a.", "--decimal", decimal)
+    assert (code, "warning" in err) == (0, False)
+
+
 @pytest.mark.parametrize("more", [[], ["--memory", "1GB"]])
 def test_decimal_commas(run, tmp_path, more):
     data, path = tmp_path / "d.csv", tmp_path / "m.json"

@@ -20,7 +20,7 @@ from sklearn.preprocessing import KBinsDiscretizer, StandardScaler
 from sklearn.utils.estimator_checks import parametrize_with_checks
 from sklearn.utils.validation import check_is_fitted, validate_data
 
-from discbayes.data import Domain, EqualFrequencyDiscretizer, FrameEncoder, MDLPDiscretizer, Variable
+from discbayes.data import DataWarning, Domain, EqualFrequencyDiscretizer, FrameEncoder, MDLPDiscretizer, Variable
 from discbayes.data.columns import factorize
 from discbayes.data.reading import factorize_series, read_table
 
@@ -522,6 +522,29 @@ def test_numbers_with_a_comma_refused():
     refused(r"'price' is text that looks like numbers with a comma, '0,5'.*decimal=.*categorical=\['price'\]", prices)
     assert variable(prices, categorical=["price"]).card == 12
     assert variable(prices.assign(price=[f"{k},5;" for k in range(12)])).card == 12
+
+
+def with_marks(marks, n=200, decimal="."):
+    """Numbers as text, some of which are replaced by words."""
+    cells = [f"{at % 40}.5".replace(".", decimal) for at in range(n)]
+    return pd.DataFrame({"a": [*marks, *cells]})
+
+
+@pytest.mark.parametrize("marks", [["?"], ["?", "-"], ["?", "-", "none"], ["?", "-", "n. a.", "nan", "x"]])
+@pytest.mark.parametrize("decimal", [".", ","])
+def test_a_few_words_among_numbers_are_spoken_of(marks, decimal):
+    with pytest.warns(DataWarning, match="column 'a' is text.*all of them are numbers except") as caught:
+        fit(with_marks(marks, decimal=decimal))
+    (said,) = [str(w.message) for w in caught]
+    assert f"numbers except {', '.join(map(repr, sorted(marks)))}: if these are missing values, replace them" in said
+    assert ('pandas.read_csv(..., decimal=",")' in said) == (decimal == ",")
+
+
+def test_words_that_are_no_marks():
+    """More words than anyone has marks, or hardly any numbers: these are categories."""
+    fit(with_marks(["u", "v", "w", "x", "y", "z"]))
+    fit(pd.DataFrame({"a": ["1", "2", "3", "4", "5", "6", "7", "u", "v", "w"] * 20}))
+    fit(with_marks(["?"]), categorical=["a"])
 
 
 def test_free_text_refused():

@@ -363,7 +363,7 @@ def test_columns_say_what_was_done_with_them():
     assert "shade 07 , … and 12 more" in text
     assert "shade 08" not in text
     assert "(missing) the last value is a gap" in text
-    assert "any one value only: the column tells nothing" in text
+    assert "any one interval only: the column is not used" in text
     assert "colour categorical 20" in text
     assert text.count(" yes") == 3
     assert text.count(" no ") == 1

@@ -210,14 +210,20 @@ class BayesNetClassifier(Explaining, Calibrating, Incremental, Passes, Classifie
         name = self._calibration_name()
         context = self._context(engine)
         context.progress.stage("reading and discretising")
-        encoder = self._make_encoder(self.categorical)
-        data = encoder.fit_transform(table, y, sample_weight)
+        encoder, data = self._encode_training(table, y, sample_weight)
         calibrate = self._calibration_of_table(name, table, encoder, data)
         network, tallies = self._learn_and_count(data, encoder.classes_, context)
         calibration = calibrate(context)
         self._adopt(encoder, network, calibration, tallies, context.history, columns)
         context.progress.stage("done: {network!r}", network=self.network_)
         return self
+
+    def _encode_training(self, X: Any, y: Any, sample_weight: Any = None) -> tuple[FrameEncoder, Encoded]:
+        """The rows of a fit as codes, and the encoder; warns of what is noteworthy in the columns."""
+        encoder = self._make_encoder(self.categorical)
+        data = encoder.fit_transform(X, y, sample_weight)
+        encoder.warn_of_unused()
+        return encoder, data
 
     def _learn_and_count(
         self, data: Encoded | Blocks, classes: np.ndarray, context: Context

@@ -161,6 +161,7 @@ class Passes:
         with open_rows(X, y, sample_weight, memory=memory) as reading:
             keys = None if name is None else KeyFile(reading.space)
             encoder, rows = encode_rows(reading, encoder, progress=context.progress, keys=keys, engine=engine)
+            self._warn_of_unused(encoder)
             with rows:
                 calibrate = self._calibration_of_source(name, reading, keys, encoder)
                 data = _as_wanted(rows, self._learners(), memory, engine)
@@ -170,6 +171,9 @@ class Passes:
         self._adopt(encoder, network, calibration, tallies, context.history, columns)
         context.progress.stage("done: {network!r}", network=self.network_)
         return self
+
+    def _warn_of_unused(self, encoder: FrameEncoder) -> None:
+        encoder.warn_of_unused()
 
     def _calibration_of_source(
         self, name: str | None, reading: Reading, keys: KeyFile | None, encoder: FrameEncoder

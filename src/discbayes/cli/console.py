@@ -13,9 +13,10 @@ from typing import Any
 PROGRAM = "discbayes"
 _QUOTED = r"""(?:'[^']*'|"[^"]*")"""
 _LIST = re.compile(rf"\bcategorical=\[({_QUOTED}(?:, {_QUOTED})*)\]")
-_CHOICE = re.compile(r"""\b(unknown|missing)=["'](\w+)["']""")
+_CHOICE = re.compile(r"""\b(unknown|missing|discretizer)=["']([\w-]+)["']""")
 _WORD = re.compile(r"""(?<![\w'"/.-])(sample_weight|n_draws)(?![\w'"/.])""")
 _DECIMAL = 'pandas.read_csv(..., decimal=",")'
+_MARKS = re.compile(rf"numbers except ({_QUOTED}(?:, {_QUOTED})*): if these are missing values, replace them by None")
 _DROPPED = re.compile(r"Drop it(?=, .*(--categorical .+)$)|\bdrop it$")
 _OPTIONS = {"sample_weight": "--weights", "n_draws": "--n-draws"}
 
@@ -41,14 +42,22 @@ def with_options(text: str) -> str:
     '--weights is negative'
     >>> with_options("Drop it, or declare it with categorical=['my id']")
     "Leave it out with --drop 'my id', or declare it with --categorical 'my id'"
+    >>> with_options("all are numbers except '?', 'n. a.': if these are missing values, replace them by None")
+    "all are numbers except '?', 'n. a.': if these are missing values, name them with --na-values '?,n. a.'"
     >>> with_options("split it into columns of numbers, or drop it")
     'split it into columns of numbers, or leave it out with --drop'
     """
+    text = _MARKS.sub(_as_marks, text)
     text = _LIST.sub(lambda found: f"--categorical {_as_argument(found[1])}", text)
-    text = text.replace(_DECIMAL, "--decimal ,")
+    text = text.replace(_DECIMAL, "--decimal ,").replace("categorical=[…]", "--categorical LIST")
     text = _DROPPED.sub(_as_drop, text)
     text = _CHOICE.sub(r"--\1 \2", text)
     return _WORD.sub(lambda found: _OPTIONS[found[1]], text)
+
+
+def _as_marks(found: re.Match[str]) -> str:
+    """Python has missing values replaced; here an option names their marks, in CSV files."""
+    return f"numbers except {found[1]}: if these are missing values, name them with --na-values {_as_argument(found[1])}"
 
 
 def _as_drop(found: re.Match[str]) -> str:

@@ -18,6 +18,7 @@ from discbayes.cli.scoring import Score, accuracy_and_loss, fold_table, model_ta
 from discbayes.cli.sources import Source, open_source
 from discbayes.cli.spelling import as_text, matched
 from discbayes.cli.training import Training, load_training, read_weights, require_target
+from discbayes.data import DataWarning
 from discbayes.engine import Progress, interrupts_end_runs
 
 SUMMARY = "cross-validate a way to learn, or score a saved model"
@@ -77,10 +78,13 @@ def run(args: Namespace) -> None:
 def _cross_validate(args: Namespace, progress: Progress) -> str:
     data = load_training(args, progress)
     scores, folds = [], _folds(data, args)
+    _classifier(args)._encode_training(data.X, data.y, data.weight)  # says what is to say of the table
     _warm_up(args, data, folds[0][0])
     for number, (train, test) in enumerate(folds, 1):
         progress.stage(f"fold {number} of {args.cv}")
-        scores.append(_score_fold(args, data.take(train), data.take(test)))
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", DataWarning)
+            scores.append(_score_fold(args, data.take(train), data.take(test)))
     return fold_table(scores)
 
 

@@ -114,6 +114,11 @@ class Domain:
         return [variable.name for variable in self.features]
 
     @property
+    def unused(self) -> list[str]:
+        """The features that have one value or interval only, so that they tell nothing about the class."""
+        return [variable.name for variable in self.features if variable.card == 1]
+
+    @property
     def n_classes(self) -> int:
         """The number of classes."""
         return len(self.target.values)

@@ -12,7 +12,7 @@ import numpy as np
 from discbayes.data.codebook import Codebook
 from discbayes.data.columns import Table, default_names
 from discbayes.data.domain import Domain, Encoded, Variable
-from discbayes.data.fitting import Declared, Target, fit_variables, resolve, resolve_discretizer
+from discbayes.data.fitting import Declared, Target, fit_variables, resolve, resolve_discretizer, warn_of_unused
 from discbayes.data.reading import read_table
 from discbayes.data.targets import (
     check_weight,
@@ -201,6 +201,11 @@ class FrameEncoder:
             if variable.missing_value:
                 row[row == variable.card] = variable.card - 1
         return codes
+
+    def warn_of_unused(self) -> None:
+        """Say which columns are not used, unless the whole domain was given."""
+        if not isinstance(self.domains, Domain):
+            warn_of_unused(self.domain_, self.discretizer)
 
     def transform(self, X: Any, unknown: str | None = None) -> np.ndarray:
         """The codes of a table with the same columns, shape (n_features, n_samples); gaps become missing.

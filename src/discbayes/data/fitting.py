@@ -6,6 +6,7 @@ import difflib
 import warnings
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from math import isfinite
 from typing import Any
 
 import numpy as np
@@ -14,15 +15,19 @@ from sklearn.utils.validation import has_fit_parameter
 
 from discbayes.data.columns import Block, Levels, Table, find_column, is_gap, kernel_array, looks_numeric, plain
 from discbayes.data.discretize import CutPointDiscretizer, EqualFrequencyDiscretizer, MDLPDiscretizer
-from discbayes.data.domain import Variable
+from discbayes.data.domain import Domain, Variable
 from discbayes.data.histogram import Labels, Piece, column_ranges, refuse_infinite, rising_numbers, table_offsets
 from discbayes.data.reading import check_levels
+from discbayes.data.targets import DataWarning
 from discbayes.engine import parallel_map
 from discbayes.kernels.encoding import mark_present
 
 _TEXT_VALUES = 50  # a string column with more distinct values than this, and in most rows a new one, is no category
 _COUNT_SPAN = 1 << 12
 _MANY_NUMBERS = 10  # values of a text column from which on it is worth asking whether they are numbers
+_DECIMAL_COMMAS = 'read it as numbers, with pandas.read_csv(..., decimal=",") if decimals follow the comma'
+_NAMED = 20  # columns in a message
+_MARKS = 5  # words among numbers, and at most a quarter of the values, probably mark missing values
 
 
 @dataclass(frozen=True)
@@ -164,14 +169,17 @@ def labels_variable(seen: SeenLabels, name: str, position: int, declared: Declar
 
 
 def _warn_of_numbers(seen: SeenLabels, name: str) -> None:
-    """Say so where a column of text is a column of numbers but for a word or two that probably mark gaps."""
-    words = [level for level in seen.levels if not looks_numeric(level)]
-    if 0 < len(words) <= 2 and len(seen.levels) >= _MANY_NUMBERS:
-        warnings.warn(
-            f"column {name!r} is text, so each of its {len(seen.levels)} values is a category, but all of them are "
-            f"numbers except {', '.join(map(repr, words))}: if that stands for missing, replace it by None",
-            stacklevel=2,
-        )
+    """Say so where a column of text is a column of numbers but for a few words that probably mark missing values."""
+    for is_number, commas in ((_is_number, ""), (_is_number_with_comma, f", and {_DECIMAL_COMMAS}")):
+        words = sorted(level for level in seen.levels if not is_number(level))
+        if 0 < len(words) <= min(_MARKS, len(seen.levels) // 4) and len(seen.levels) >= _MANY_NUMBERS:
+            warnings.warn(
+                f"column {name!r} is text, so each of its values is a category, but all of them are numbers except "
+                f"{', '.join(map(repr, words))}: if these are missing values, replace them by None{commas}",
+                DataWarning,
+                stacklevel=2,
+            )
+            return
 
 
 def _refuse_decimal_commas(seen: SeenLabels, name: str) -> None:
@@ -179,10 +187,18 @@ def _refuse_decimal_commas(seen: SeenLabels, name: str) -> None:
     commas = [level for level in seen.levels if "," in level]
     if commas and len(seen.levels) >= _MANY_NUMBERS and all(_is_number_with_comma(level) for level in seen.levels):
         raise ValueError(
-            f"column {name!r} is text that looks like numbers with a comma, {commas[0]!r} for example: read it as "
-            f'numbers, with pandas.read_csv(..., decimal=",") if decimals follow the comma, or declare it with '
-            f"categorical=[{name!r}]"
+            f"column {name!r} is text that looks like numbers with a comma, {commas[0]!r} for example: "
+            f"{_DECIMAL_COMMAS}, or declare it with categorical=[{name!r}]"
         )
+
+
+def _is_number(text: str) -> bool:
+    """Whether a text is a finite number.
+
+    >>> [_is_number(text) for text in ("-1.5e3", "?", "nan")]
+    [True, False, False]
+    """
+    return looks_numeric(text) and isfinite(float(text))
 
 
 def _is_number_with_comma(text: str) -> bool:
@@ -191,7 +207,7 @@ def _is_number_with_comma(text: str) -> bool:
     >>> [_is_number_with_comma(text) for text in ("3,14", "3", "3.14", "1,2,3", "a,b")]
     [True, True, False, False, False]
     """
-    return "." not in text and text.count(",") <= 1 and looks_numeric(text.replace(",", "."))
+    return "." not in text and text.count(",") <= 1 and _is_number(text.replace(",", "."))
 
 
 def _refuse_free_text(seen: SeenLabels, name: str) -> None:
@@ -201,6 +217,29 @@ def _refuse_free_text(seen: SeenLabels, name: str) -> None:
             f"strings in {seen.n_present} rows ({seen.levels[0]!r:.60} for example). Drop it, group its "
             f"values, or declare it with categorical=[{name!r}]"
         )
+
+
+def warn_of_unused(domain: Domain, discretizer: Any) -> None:
+    """Say which columns of a fit are not used, since their intervals or values are one only."""
+    unused = domain.unused
+    if not unused or domain.n_classes == 1:  # of one class nothing can be learned, which is said elsewhere
+        return
+    shown = f"{', '.join(map(repr, unused[:_NAMED]))}{', …' if len(unused) > _NAMED else ''}"
+    numbers = any(variable.card == 1 and variable.cuts is not None for variable in domain.features)
+    by_class = numbers and isinstance(resolve_discretizer(discretizer, None), MDLPDiscretizer)
+    reason = "no cut point is informative, or there is one value only" if by_class else "one value only"
+    way_out = (
+        '. discretizer="equal-frequency" uses all numbers that differ, and so does categorical=[…] for numbers that are '
+        "labels"
+    )
+    are = "column is" if len(domain.features) == 1 else f"of {len(domain.features)} columns {_are(len(unused))}"
+    warnings.warn(
+        f"{len(unused)} {are} not used ({reason}): {shown}{way_out if by_class else ''}", DataWarning, stacklevel=6
+    )
+
+
+def _are(number: int) -> str:
+    return "is" if number == 1 else "are"
 
 
 # Numbers as categories

@@ -21,7 +21,7 @@ from discbayes.data.domain import Domain, Encoded, Variable, cut_texts
 from discbayes.data.encode import FrameEncoder
 from discbayes.data.fitting import SeenLabels, _refuse_free_text, distinct_numbers
 from discbayes.data.reading import check_levels
-from discbayes.data.targets import classes_and_codes, label_array, target_variable
+from discbayes.data.targets import DataWarning, classes_and_codes, label_array, target_variable
 
 # Two domains
 
@@ -129,12 +129,15 @@ def more_rows(
 
 
 def _warn_of_no_cuts(encoder: FrameEncoder, n_rows: int) -> None:
-    """Say so where too few rows were there to cut any column of numbers: that is for good."""
-    cuts = [variable.cuts for variable in encoder.domain_.features if variable.cuts is not None]
-    if cuts and not any(cuts) and not isinstance(encoder.domains, Domain):
+    """Say which columns of numbers are not used: where the first rows have no cut point, there is none for good."""
+    domain = encoder.domain_
+    unused = [variable.name for variable in domain.features if variable.cuts == ()]
+    if unused and domain.n_classes > 1 and not isinstance(encoder.domains, Domain):
         warnings.warn(
-            f"the {n_rows} rows to begin with cut no column of numbers into intervals, and those of later parts will "
-            "not either, so that these columns say nothing: begin with more rows, or give domains",
+            f"{len(unused)} of {len(domain.features)} columns are not used, since the {n_rows} rows to begin with have "
+            f"no informative cut point and those of later parts add none: {_listed(list(map(repr, unused)))}. Begin "
+            "with more rows, or give domains",
+            DataWarning,
             stacklevel=4,
         )
 

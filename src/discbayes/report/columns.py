@@ -65,7 +65,8 @@ def _values(variable: Variable) -> str:
     if variable.missing_value:
         odd.append("the last value is a gap in the training rows")
     if variable.card == 1:
-        odd.append("one value only: the column tells nothing")
+        what = "one interval" if variable.cuts is not None else "one value"
+        odd.append(f"{what} only: the column is not used")
     notes = "".join(f"<small>{note}</small>" for note in odd)
     return _names(variable.labels, MOST_VALUES, variable.missing_value) + notes
 

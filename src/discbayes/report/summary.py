@@ -13,7 +13,8 @@ from discbayes.report.markup import name_html
 from discbayes.report.text import count_of, escaped, shortened
 from discbayes.traces import LEFT_OUT, figure
 
-_MAX_CLASSES, _MAX_LETTERS = 6, 80
+_MAX_CLASSES, _MAX_UNUSED = 6, 10
+_MAX_LETTERS, _NAME_LETTERS = 80, 24
 _STRUCTURES = {
     "nb": "naive Bayes: no edges between features",
     "tan": "TAN: a tree by conditional mutual information",
@@ -68,7 +69,12 @@ def _classes(domain: Domain) -> str:
 
 def _features(domain: Domain) -> str:
     kinds = Counter(variable.kind for variable in domain.features)
-    return ", ".join(f"{number} {kind}" for kind, number in kinds.items())
+    known = ", ".join(f"{number} {kind}" for kind, number in kinds.items())
+    if not domain.unused:
+        return known
+    listed = ", ".join(shortened(name, _NAME_LETTERS) for name in domain.unused[:_MAX_UNUSED])
+    more = ", …" if len(domain.unused) > _MAX_UNUSED else ""
+    return f"{known}; {len(domain.unused)} not used: {listed}{more}"
 
 
 def _how(given: Any, words: Mapping[str, str]) -> str:
