@@ -111,7 +111,7 @@ def test_edges_and_text():
     assert ("kind", "colour") in net.edges(with_class=True)
     assert ("kind", "count") not in net.edges(with_class=True)
     assert net.n_parameters == 2 + 2 * 3 + 3 * 2 * 3 + 9 * 3 + 1 + 0
-    assert repr(net) == "<BayesNet: 5 features, 3 classes, 4 edges between features, 54 parameters>"
+    assert repr(net) == "<BayesNet: 5 features (1 not used), 3 classes, 4 edges between features, 54 parameters>"
 
 
 # ---- questions

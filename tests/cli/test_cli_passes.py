@@ -187,6 +187,7 @@ def test_calibration(run, tmp_path, small_batches, kind):
     data = write(make_table(1200), tmp_path / "rows.csv")
     one, two = tmp_path / "one.json", tmp_path / "two.json"
     common = ["fit", data, "--target", "outcome", "--structure", "nb", "--drop", "id,w", "--calibrate", kind, "--quiet"]
+    common += ["--categorical", "ward"]
     assert run(*common, "-o", one) == (0, "", "")
     assert run(*common, "-o", two, "--memory", "1GB") == (0, "", "")
     assert content(two) == content(one)

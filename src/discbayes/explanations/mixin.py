@@ -49,11 +49,11 @@ class Explaining:
         >>> clf = BayesNetClassifier().fit(iris.X, iris.y)
         >>> clf.explain(iris.X.iloc[[60]])
         prior: −0.64 for versicolor
-        petal width (cm) in [0.8, 1.75): +2.1 for versicolor
-        petal length (cm) in [2.45, 4.75): +0.96 for versicolor, given petal width (cm) in [0.8, 1.75)
-        sepal length (cm) < 5.55: −0.64 for versicolor, given petal length (cm) in [2.45, 4.75)
-        sepal width (cm) < 2.95: +0.42 for versicolor, given sepal length (cm) < 5.55
-        sum: +2.2 for versicolor, which has the probability 0.901
+        petal width (cm) in [0.8, 1.75): +2.3 for versicolor
+        petal length (cm) in [2.45, 4.75): +1.1 for versicolor, given petal width (cm) in [0.8, 1.75)
+        sepal length (cm) < 5.55: −0.71 for versicolor, given petal length (cm) in [2.45, 4.75)
+        sepal width (cm) < 2.95: +0.43 for versicolor, given sepal length (cm) < 5.55
+        sum: +2.5 for versicolor, which has the probability 0.921
         """
         beliefs = self._beliefs(class_prior)
         place = None if against is None else class_position(self.classes_, against, "against")
@@ -88,8 +88,8 @@ class Explaining:
         >>> clf = BayesNetClassifier().fit(wine.X, wine.y)
         >>> print(clf.relevance(wine.X).text(most=2))
         column            changes the log odds by  share  unknown
-        flavanoids                           1.51  18.4%     0.0%
-        alcohol                              1.00  12.2%     0.0%
+        flavanoids                           1.56  18.4%     0.0%
+        alcohol                              1.03  12.2%     0.0%
         11 other columns                           69.4%
         5 columns could go: proanthocyanins, total_phenols, ...; without them 0.00% of the decisions change
         """
@@ -131,13 +131,13 @@ class Explaining:
         >>> iris = load_dataset("iris")
         >>> clf = BayesNetClassifier().fit(iris.X, iris.y)
         >>> clf.counterfactual(iris.X.iloc[[60]], keep="petal width (cm)")
-        now: versicolor with the probability 0.901
-        2 changes, the fewest possible, lead to setosa with the probability 0.571:
+        now: versicolor with the probability 0.921
+        2 changes, the fewest possible, lead to setosa with the probability 0.595:
           sepal width (cm) from < 2.95 to ≥ 3.35 (now 2, then 3.35 or more)
           petal length (cm) from [2.45, 4.75) to < 2.45 (now 3.5, then below 2.45)
         others of that size:
-          sepal width (cm) to [2.95, 3.35), petal length (cm) to < 2.45: setosa with the probability 0.429
-          sepal width (cm) to ≥ 3.35, petal length (cm) to ≥ 4.75: setosa with the probability 0.423
+          sepal width (cm) to [2.95, 3.35), petal length (cm) to < 2.45: setosa with the probability 0.439
+          sepal width (cm) to ≥ 3.35, petal length (cm) to ≥ 4.75: setosa with the probability 0.432
         """
         beliefs, (row, codes) = self._beliefs(class_prior), self._one_row(x)
         return counterfactual(beliefs, codes, row, target, keep, max_changes)
