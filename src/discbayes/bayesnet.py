@@ -290,7 +290,7 @@ class BayesNet:
         else:
             raise ValueError(f'how={how!r} is not "each", "joint" or "draw"')
         nothing = [v.missing_value and v.card == 1 for v in self.domain.features]
-        filled[nothing] = codes[nothing]
+        filled[nothing] = 1  # the code for missing
         return filled
 
     def sample(self, n_samples: int = 1, random_state: Any = None, library: bool | str = "auto") -> tuple[Any, Any]:

@@ -17,7 +17,7 @@ from scipy.special import logsumexp
 
 from discbayes import load, load_dataset
 from discbayes.cli import main
-from discbayes.cli.answers import choices, given_values, is_numbered, one_row, value_of
+from discbayes.cli.answers import choices, given_values, is_numbered, value_of
 from discbayes.cli.console import UserError
 from discbayes.cli.pricing import read_costs, read_prices
 from discbayes.cli.rows import row_numbers
@@ -131,7 +131,6 @@ def test_what_is_known_is_given_by_column():
     domain = Domain((COLOUR, SIZE, Variable("size=x", "categorical", ("3", "4"))), Variable("y", "categorical", ("a",)))
     known = given_values(domain, ["colour=blue", "size=3", "size=x=4"])
     assert known == {"colour": "blue", "size": 3.0, "size=x": "4"}
-    assert one_row(domain, {"size": 3.0}).to_pylist() == [{"colour": None, "size": 3.0, "size=x": None}]
     for text, said in (("colour", "column=value"), ("color=1", "its columns are 'colour'"), ("colour=2", "no value")):
         with pytest.raises(UserError, match=said):
             given_values(domain, [text])
@@ -413,7 +412,7 @@ def test_iris_is_asked_for_petals(run, folder):
         "",
     ]
     clf = load(folder / "iris.json")
-    row = one_row(clf.network_.domain, {"petal width (cm)": 1.4, "petal length (cm)": 4.2})
+    row = {"petal width (cm)": 1.4, "petal length (cm)": 4.2}
     assert out.split("\n\n")[1] == clf.explain(row).text(most=5) + "\n"
 
 
@@ -438,7 +437,7 @@ def test_every_form_of_an_answer(run, folder):
     lines = "".join(f"{typed[name]}\n" for name in shown)
     err = run("ask", folder / "rows.json", "--sure", "1", typed=lines)[2]
     known = {name: values[name] for name in shown}
-    share = clf.predict_proba(one_row(clf.network_.domain, known))[0]
+    share = clf.predict_proba(known)[0]
     label = clf.classes_[share.argmax()]
     assert shares_of(err)[-1].startswith(f"outcome: {label} {share.max():.1%}")
     assert "1) dark blue   2) red   3) stop" in err
@@ -529,7 +528,7 @@ def test_costs_decide(run, folder):
     clf = load(folder / "rows.json")
     _, out, _ = run("ask", folder / "rows.json", "--costs", costs, typed="stop\n")
     matrix = np.array([[0, 1], [100, 0]])
-    expected = clf.predict_proba(one_row(clf.network_.domain, {})) @ matrix
+    expected = clf.predict_proba({}) @ matrix
     assert out.splitlines()[0].startswith("decision: yes")
     assert out.splitlines()[1] == f"expected cost: {expected[0, 1]:.4g}"
 

@@ -362,7 +362,7 @@ def test_columns_say_what_was_done_with_them():
     assert all(label.replace("<", "&lt;").replace(">", "&gt;") in html for label in variables["number"].labels)
     assert "shade 07 , … and 12 more" in text
     assert "shade 08" not in text
-    assert "(missing) the last value is a gap" in text
+    assert "(missing) the last value is missing" in text
     assert "any one interval only: the column is not used" in text
     assert "colour categorical 20" in text
     assert text.count(" yes") == 3

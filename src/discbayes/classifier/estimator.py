@@ -62,8 +62,10 @@ class BayesNetClassifier(Explaining, Calibrating, Incremental, Passes, Classifie
         there is to know about all columns and the class, cut points included, such as ``network_.domain`` of another
         classifier: ``discretizer`` and ``categorical`` have no part then, nor has ``missing="value"``.
     missing : {"available", "value", "drop", "error"}, default="available"
-        Gaps at fit: counted where they are not, an extra value of the column, rows dropped, or an error. At predict
-        gaps are always summed out.
+        Missing values at fit: statistics are estimated from the observed values, "missing" is one more value of the
+        columns that have any, rows are dropped, or an error. At predict missing values are marginalized exactly; with
+        "value", those of columns that had any at fit are that value. Columns that a mapping does not name are unknown
+        and always marginalized.
     unknown : {"marginalize", "error"}, default="marginalize"
         Values at predict that were not there at fit: treated as missing, or an error.
     class_weight : "balanced", dict or None
@@ -354,7 +356,10 @@ class BayesNetClassifier(Explaining, Calibrating, Incremental, Passes, Classifie
 
     @over_batches
     def predict_proba(self, X: Any, class_prior: Sequence[float] | None = None) -> np.ndarray:
-        """P(c | x observed); gaps and unseen values are summed out exactly.
+        """P(c | x observed); missing and unseen values are marginalized exactly.
+
+        With ``missing="value"`` a missing value is a value of its column, if the column had any at fit; what a mapping
+        leaves out is unknown.
 
         ``class_prior`` replaces the prior of the fit, for data in which the classes have other shares. Calibrated
         probabilities are those of the shares of the fit; their odds then change as those of the shares do.

@@ -8,14 +8,14 @@ dialogue can be put in quotes.
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from typing import Any
 
-from discbayes._leaves import need
 from discbayes._text import nearest_first
 from discbayes.cli.console import UserError, listed
 from discbayes.cli.spelling import matcher, worth
 from discbayes.data import Domain, Variable
+from discbayes.data.domain import MISSING_LABEL
 
 _YES_NO = {"yes": "True", "y": "True", "no": "False", "n": "False"}
 _QUOTES = ("'", '"')
@@ -44,6 +44,8 @@ def value_of(variable: Variable, text: str, numbers: bool = True) -> Any:
     3.0
     """
     text = text.strip()
+    if text == MISSING_LABEL and variable.reads_missing:
+        return math.nan  # missing, which is something else than not known
     if variable.cuts is not None:
         return _number(variable, variable.cuts, text)
     if numbers and text.isdecimal() and is_numbered(variable) and text not in choices(variable):
@@ -114,9 +116,3 @@ def _column(names: Sequence[str], text: str) -> str:
         raise UserError(f"--know {text!r}: write it as column=value")
     near = listed(nearest_first(text.split("=")[0], names))
     raise UserError(f"--know {text!r}: no column of the model has that name; its columns are {near}")
-
-
-def one_row(domain: Domain, values: Mapping[str, Any]) -> Any:
-    """A table of one row; columns without a value are gaps."""
-    pa = need("pyarrow")
-    return pa.table({name: pa.array([values.get(name)]) for name in domain.names})

@@ -14,10 +14,11 @@ import numpy as np
 
 from discbayes._text import printable, shortened
 from discbayes.classifier import BayesNetClassifier
-from discbayes.cli.answers import choices, is_numbered, one_row, value_of
+from discbayes.cli.answers import choices, is_numbered, value_of
 from discbayes.cli.console import UserError
 from discbayes.costs import cheapest
 from discbayes.data import Variable
+from discbayes.data.domain import MISSING_LABEL
 from discbayes.explanations.wording import probability_in_words, values_in_words
 
 INVITATION = "Answer with a value or its number; nothing or ? if you do not know it; back, why or stop."
@@ -61,10 +62,9 @@ class Case:
     answers: list[tuple[str, Any]] = field(default_factory=list)
 
     @property
-    def row(self) -> Any:
-        """The case as a table of one row."""
-        given = {name: value for name, value in self.answers if value is not None}
-        return one_row(self.model.network_.domain, {**self.known, **given})
+    def row(self) -> dict[str, Any]:
+        """The case: the value of each column of which one is known."""
+        return {**self.known, **{name: value for name, value in self.answers if value is not None}}
 
     def posterior(self) -> np.ndarray:
         """P(class | what is known)."""
@@ -160,11 +160,12 @@ def _lines(number: int, question: Question) -> list[str]:
     """The question: the column, and what can be answered."""
     variable = question.variable
     head = f"{number}. {_name(variable.name)}"
-    labels = [_value(label) for label in choices(variable)]
+    labels, missing = [_value(label) for label in choices(variable)], [MISSING_LABEL] * variable.reads_missing
     if variable.cuts is not None:
-        return [f"{head}: a number ({question.worth})", f"   {', '.join(labels)}"]
+        return [f"{head}: a number ({question.worth})", f"   {', '.join([*labels, *missing])}"]
     if is_numbered(variable):
         labels = [f"{place}) {label}" for place, label in enumerate(labels, 1)]
+    labels += missing
     together = "   ".join(labels)
     return [f"{head} ({question.worth})", *(f"   {line}" for line in ([together] if len(together) < LINE else labels))]
 
@@ -176,7 +177,7 @@ def _share(share: float) -> str:
 def _taken(case: Case, variable: Variable) -> str:
     """The last answer, as the network understands it."""
     network = case.model.network_
-    code = int(network.encode(case.row)[network.domain.position(variable.name), 0])
+    code = int(case.model._codes(case.row)[network.domain.position(variable.name), 0])
     texts = [*values_in_words(variable), f"{variable.name} is not known"]
     return shortened(texts[code], LONGEST_NAME + LONGEST_VALUE)
 

@@ -132,12 +132,14 @@ class Table:
     n_rows: int
     parts: list[Part]
     named: bool
+    unnamed: np.ndarray | None = None  # cells that rows do not name, feature-major: unknown, not missing
 
     def take(self, rows: np.ndarray) -> Table:
         """The table of some rows, given as a mask or by their positions."""
         parts = [part.take(rows) for part in self.parts]
         n_rows = np.count_nonzero(rows) if rows.dtype == bool else rows.size
-        return replace(self, n_rows=int(n_rows), parts=parts)
+        unnamed = None if self.unnamed is None else self.unnamed[:, rows]
+        return replace(self, n_rows=int(n_rows), parts=parts, unnamed=unnamed)
 
     def with_gaps(self, mask: np.ndarray) -> Table:
         """The table with some more cells missing; the mask has a row for each row and a column for each column."""

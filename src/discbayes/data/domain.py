@@ -42,7 +42,8 @@ class Variable:
 
     A numeric variable has ``cuts``: code ``k`` is the half-open interval from ``cuts[k-1]`` up to, and
     without, ``cuts[k]``. Any other variable has ``values``: code ``k`` is ``values[k]``. With
-    ``missing_value`` the last code stands for "missing at fit", as a value of its own.
+    ``missing_value`` the last code stands for "missing", as a value of its own. Where that is ``marginalized``, as
+    in files of version 0.1.0, it was learned at fit, and a missing value at predict is unknown all the same.
     """
 
     name: str
@@ -50,6 +51,12 @@ class Variable:
     values: tuple[Any, ...] = ()
     cuts: tuple[float, ...] | None = None
     missing_value: bool = False
+    marginalized: bool = False
+
+    @property
+    def reads_missing(self) -> bool:
+        """Whether a missing value at predict is a value of its own; if not, it is marginalized."""
+        return self.missing_value and not self.marginalized
 
     @property
     def card(self) -> int:

@@ -49,8 +49,8 @@ class FrameEncoder:
         all columns and the class, with cut points: nothing is left to learn, for ``discretizer``, ``categorical`` and
         ``missing="value"`` neither.
     missing : "available", "value", "drop" or "error", default="available"
-        What becomes of gaps at fit: they keep the code for missing, they become a value of their own in the
-        columns that have any, their rows are dropped, or they are refused.
+        What becomes of missing values at fit: they keep the code for missing, they become a value of their own in
+        the columns that have any, at fit and in `transform`, their rows are dropped, or they are refused.
     unknown : "marginalize" or "error", default="marginalize"
         What becomes of a value in `transform` that was not there at fit: it counts as missing, or it is
         refused.
@@ -208,8 +208,9 @@ class FrameEncoder:
             warn_of_unused(self.domain_, self.discretizer)
 
     def transform(self, X: Any, unknown: str | None = None) -> np.ndarray:
-        """The codes of a table with the same columns, shape (n_features, n_samples); gaps become missing.
+        """The codes of a table with the same columns, shape (n_features, n_samples).
 
+        A missing value becomes the value "missing" in columns that have one, and is unknown in others.
         ``unknown`` replaces the setting of the encoder for this call.
         """
         table = read_table(X)
@@ -221,7 +222,17 @@ class FrameEncoder:
                 self._refuse_unseen(table, codes, position, way_out)
         else:
             self._warn_of_lost_columns(table, codes)
+        self._read_missing(table, codes)
         return codes
+
+    def _read_missing(self, table: Table, codes: np.ndarray) -> None:
+        """Give missing values their code in the columns in which "missing" is a value."""
+        reading = [at for at, variable in enumerate(self.domain_.features) if variable.reads_missing]
+        if not reading:
+            return
+        missing = table.gaps() if table.unnamed is None else table.gaps() & ~table.unnamed
+        for at in reading:
+            codes[at, missing[at]] = self.domain_.features[at].card - 1
 
     def _warn_of_lost_columns(self, table: Table, codes: np.ndarray) -> None:
         """Say so where a column has values and every one of them is unknown: its type has changed since fit."""

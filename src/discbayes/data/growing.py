@@ -50,6 +50,8 @@ def _variables_differ(here: Variable, there: Variable) -> str | None:
         return _values_differ(here.values, there.values)
     if here.missing_value != there.missing_value:
         return f'has "missing" as a value {"here" if here.missing_value else "there"} only'
+    if here.marginalized != there.marginalized:
+        return f'has a value "missing" that prediction marginalizes {"here" if here.marginalized else "there"} only'
     return None
 
 
@@ -156,9 +158,10 @@ def _with_values(domain: Domain, rows: Table, encoder: FrameEncoder, n_present: 
     """The domain with the new values of some rows, in the columns that may have such."""
     declared, gaps = encoder.declared(domain.names), rows.gap_counts()
     features = list(domain.features)
+    marginalized = any(variable.marginalized for variable in features)  # in a model of version 0.1.0
     for position, variable in enumerate(features):
         if encoder.missing == "value" and gaps[position]:
-            features[position] = variable = replace(variable, missing_value=True)
+            features[position] = variable = replace(variable, missing_value=True, marginalized=marginalized)
         if variable.cuts is not None or variable.kind == "boolean" or position in declared.domains:
             continue
         new, text = _new_values(variable, rows, position)

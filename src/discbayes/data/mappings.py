@@ -1,4 +1,4 @@
-"""Rows that name the columns they know: what they do not name is missing."""
+"""Rows that name the columns they know: what they do not name is unknown."""
 
 from __future__ import annotations
 
@@ -30,16 +30,20 @@ def mappings_of(X: Any) -> list[Mapping[Any, Any]] | None:
 def read_mappings(rows: Sequence[Mapping[Any, Any]], names: list[str]) -> Table:
     """The table of some rows, with the columns in the order of their names.
 
+    A cell that a row does not name is unknown; one that it names as None is missing, which may be a value.
+
     >>> read_mappings([{"size": 3}, {}], ["colour", "size"]).gaps().T.tolist()
     [[True, False], [True, True]]
     """
     cells = np.full((len(rows), len(names)), None, dtype=object)
+    unnamed = np.ones((len(names), len(rows)), dtype=bool)
     for number, row in enumerate(rows):
         where = "x has a value for" if len(rows) == 1 else f"row {number} has a value for"
         for place, value in zip(positions(row, names, where), row.values(), strict=True):
             cells[number, place] = _one_value(value, names[place])
+            unnamed[place, number] = False
     parts = [read_objects(cells[:, place].tolist(), place, name) for place, name in enumerate(names)]
-    return Table(names=names, n_rows=len(rows), parts=parts, named=True)
+    return Table(names=names, n_rows=len(rows), parts=parts, named=True, unnamed=unnamed)
 
 
 def _one_value(value: Any, name: str) -> Any:

@@ -73,9 +73,9 @@ class Changes:
         """The feature and the new value of each move, shape (2, n_moves), in the order of columns and values."""
         pairs = []
         for i, variable in enumerate(self.beliefs.network.domain.features):
-            code, card = int(self.codes[i, 0]), variable.card
-            if code < card and not self.fixed[i]:
-                pairs += [(i, value) for value in range(card - variable.missing_value) if value != code]
+            code, n_values = int(self.codes[i, 0]), variable.card - variable.missing_value
+            if code < n_values and not self.fixed[i]:
+                pairs += [(i, value) for value in range(n_values) if value != code]
         return np.array(pairs, dtype=np.int64).reshape(-1, 2).T
 
     @property

@@ -10,7 +10,7 @@ be believed after it, P(c | v) ∝ p(c) P(v | x, c). Then
 
 Neither is ever negative before the price is taken off. Both look one question ahead: two columns that tell something
 together only have a gain of zero each. Where ``missing="value"`` made "missing" a value of a column, it is one of the
-values that may come.
+values that may come, and a row that has it is known in that column.
 """
 
 from __future__ import annotations

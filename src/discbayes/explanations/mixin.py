@@ -32,7 +32,8 @@ class Explaining:
 
         The values become known one after the other, parents before children (``Explanation.order``); each adds what it
         changes, given those before it. The log odds without any value and all contributions add up to the log odds of
-        ``predict_proba``. Gaps and unseen values are summed out and listed as unknown.
+        ``predict_proba``. Gaps and unseen values are summed out and listed as unknown, unless ``missing="value"`` made
+        "missing" a value of the column.
 
         Parameters
         ----------
@@ -115,7 +116,7 @@ class Explaining:
         ----------
         x : row
             A frame, array or list of one row, a list of the values of a row, or a mapping (or series) of column names
-            to values, where what is left out is missing.
+            to values, where what is left out is unknown.
         target : label, optional
             The decision to reach; any other than that of the row by default.
         keep : column or columns, optional
@@ -156,7 +157,8 @@ class Explaining:
         Parameters
         ----------
         x : row
-            As in ``counterfactual``. A value that was never seen at fit counts as missing.
+            As in ``counterfactual``. A value that was never seen at fit counts as missing. In a column in which
+            ``missing="value"`` made "missing" a value, None is that value: leave it out to ask for the column.
         costs : array of shape (n_classes, n_classes) or mapping, optional
             As in ``predict``.
         prices : mapping of column names to numbers, optional

@@ -17,7 +17,7 @@ _NESTED = (list, tuple, np.ndarray, Mapping)
 def one_row(x: Any, names: list[str]) -> Table:
     """A row as a table: a frame or array of one row, a list of values, or a mapping (a series) of names to values.
 
-    What a mapping leaves out is missing.
+    What a mapping leaves out is unknown.
 
     >>> one_row({"size": 3}, ["colour", "size"]).gaps().ravel()
     array([ True, False])

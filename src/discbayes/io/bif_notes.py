@@ -2,8 +2,9 @@
 
 ``discbayes_name`` has the name in the data, ``discbayes_kind`` the kind, ``discbayes_values`` the labels with their
 types (``s:red,i:3,f:0.5,b:True``) or ``discbayes_cuts`` the cut points, ``discbayes_missing`` says that the last value
-stands for missing, ``discbayes_padded`` that the last value was added and is impossible, and ``discbayes_role`` which
-variable is the class. Texts are percent-encoded.
+stands for missing (``read`` at predict too; ``yes``, as version 0.1.0 has it, at fit alone), ``discbayes_padded`` that
+the last value was added and is impossible, and ``discbayes_role`` which variable is the class. Texts are
+percent-encoded.
 """
 
 from __future__ import annotations
@@ -45,7 +46,7 @@ def property_lines(variable: Variable, is_class: bool) -> Iterator[str]:
     else:
         yield from _lines("cuts", _joined(repr(float(cut)) for cut in variable.cuts))
     if variable.missing_value:
-        yield from _lines("missing", "yes")
+        yield from _lines("missing", "read" if variable.reads_missing else "yes")
     if variable.card == 1:
         yield from _lines("padded", "yes")
     if is_class:
@@ -97,15 +98,16 @@ def restore_variable(notes: dict[str, str]) -> Variable:
     absent = [key for key in ("name", "kind") if key not in notes]
     if absent or not {"cuts", "values"} & notes.keys():
         raise ValueError(f"{_PREFIX}{absent[0] if absent else 'values'} is not among them")
-    name, kind, missing = _decoded(notes["name"]), notes["kind"], notes.get("missing") == "yes"
+    name, kind = _decoded(notes["name"]), notes["kind"]
+    missing, marginalized = notes.get("missing") in ("read", "yes"), notes.get("missing") == "yes"
     if kind not in KINDS:
         raise ValueError(f"the kind {kind[:60]!r} is not known")
     if "cuts" in notes:
         cuts = check_cuts([float(cut) for cut in _items(notes["cuts"])], "cuts")
-        return Variable(name, kind, (), cuts, missing)
+        return Variable(name, kind, (), cuts, missing, marginalized)
     values = tuple(_PARSERS[item[:1]](_decoded(item[2:])) for item in _items(notes["values"]))
     check_values(values, name, "values")
-    return Variable(name, kind, values, None, missing)
+    return Variable(name, kind, values, None, missing, marginalized)
 
 
 def _decoded(text: str) -> str:

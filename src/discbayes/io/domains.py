@@ -14,6 +14,7 @@ from discbayes.io.values import pack, unpack
 
 KINDS = ("numeric", "categorical", "boolean")
 _FIELDS = ("name", "kind", "values", "cuts", "missing_value")
+_READ = "read"  # at predict too; version 0.1.0, which marginalized missing values there, has written true
 _NUMBERS = (
     "bool",
     *(f"{sign}int{bits}" for sign in ("", "u") for bits in (8, 16, 32, 64)),
@@ -33,7 +34,7 @@ def _pack_variable(variable: Variable) -> dict[str, Any]:
         "kind": variable.kind,
         "values": [pack(value) for value in variable.values],
         "cuts": None if variable.cuts is None else [pack(cut) for cut in variable.cuts],
-        "missing_value": bool(variable.missing_value),
+        "missing_value": _READ if variable.reads_missing else bool(variable.missing_value),
     }
 
 
@@ -60,7 +61,11 @@ def _unpack_variable(value: Any, where: str) -> Variable:
     if cuts is not None and values:
         raise ValueError(f"{where} has values and cuts, of which a variable has one")
     check_values(values, name, where)
-    return Variable(name, kind, values, cuts, as_bool(fields["missing_value"], f"{where}.missing_value"))
+    missing = fields["missing_value"]
+    if missing == _READ:
+        return Variable(name, kind, values, cuts, missing_value=True)
+    learned = as_bool(missing, f"{where}.missing_value")
+    return Variable(name, kind, values, cuts, learned, marginalized=learned)
 
 
 def check_cuts(cuts: list[Any], where: str) -> tuple[float, ...]:

@@ -19,7 +19,7 @@ _VALUE_LETTERS, _SETTING_LETTERS = 28, 160
 
 _GAPS = {
     "available": "Gaps in the training rows stayed gaps: a row counts where it has values.",
-    "value": "Gaps in the training rows were a value of their own, in the columns that had any.",
+    "value": "A missing value is a value of its own in the columns that had any in the training rows.",
     "drop": "Training rows with gaps were left out.",
     "error": "Gaps in the training rows were refused.",
 }
@@ -63,7 +63,7 @@ def _values(variable: Variable) -> str:
     """The values, as many as there is room for, and what is odd about them."""
     odd = []
     if variable.missing_value:
-        odd.append("the last value is a gap in the training rows")
+        odd.append("the last value is missing" if variable.reads_missing else "the last value is a gap in the training rows")
     if variable.card == 1:
         what = "one interval" if variable.cuts is not None else "one value"
         odd.append(f"{what} only: the column is not used")
@@ -86,9 +86,10 @@ def _handling(clf: BayesNetClassifier) -> str:
     exactly = "summed out exactly"
     if clf.n_draws is not None:
         exactly = f"summed out, by {count_of(clf.n_draws, 'draw')} where that would take too much"
+    reads = any(variable.reads_missing for variable in clf.network_.domain.features)
     said = [
         _GAPS.get(str(clf.missing), ""),
-        f"When the model predicts, gaps are {exactly}.",
+        f"When the model predicts, {'what else is unknown is' if reads else 'gaps are'} {exactly}.",
         _UNSEEN.get(str(clf.unknown), ""),
     ]
     if any(variable.cuts for variable in clf.network_.domain.features):
