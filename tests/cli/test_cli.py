@@ -400,9 +400,10 @@ def test_a_rare_class_is_a_warning_and_counts_as_wrong(run, tmp_path):
 
 def test_score_of_a_saved_model(run, table, model):
     code, out, _ = run("evaluate", table, "--model", model, "--target", "outcome")
-    header, line = out.splitlines()
+    header, line, note = out.splitlines()
     assert code == 0
     assert header.split() == ["model", "accuracy", "log", "loss", "predict", "s"]
+    assert "optimistic if the model was learned from them" in note
     _, shown, *_ = line.split()
     predicted = run("predict", model, table)[1].splitlines()[1:]
     truth = [row.split(",")[-1] for row in table.read_text().splitlines()[1:]]

@@ -75,6 +75,7 @@ def test_advice_names_noise_and_copies_and_is_true(noisy):
     assert "3 other columns" in text
     assert f"{len(could_go)} columns could go: " in text
     assert "accuracy" in text
+    assert text.endswith("(on these rows: optimistic if the model was learned from them)")
     frame = found.to_frame("pandas")
     assert frame["column"].iloc[0] == "glucose"
     assert set(frame["column"][frame["could_go"]]) == set(could_go)

@@ -145,7 +145,7 @@ def test_evaluation_says_what_the_metrics_say(wine, fitted):
     assert f"Brier score {number(found['brier'])}" in page.text
     assert f"calibration error {number(found['ece'])}" in page.text
     assert f"rows {len(y)}" in page.text
-    assert "they flatter" in page.text
+    assert "they are optimistic" in page.text
     assert found["accuracy"] == pytest.approx(fitted.score(X, y))
 
 

@@ -52,10 +52,11 @@ def fold_table(scores: Sequence[Score]) -> str:
 
 
 def model_table(name: str, score: Score) -> str:
-    """One row for a saved model."""
+    """One row for a saved model, and a word on rows that it may have been learned from."""
     cells = _cells(np.array(astuple(score)))
     header = ["model", HEADER[0], HEADER[1], HEADER[3]]
-    return text_table(header, [[name, cells[0], cells[1], cells[3]]])
+    table = text_table(header, [[name, cells[0], cells[1], cells[3]]])
+    return f"{table}\non the rows of DATA: optimistic if the model was learned from them"
 
 
 def _cells(row: np.ndarray) -> list[str]:

@@ -232,14 +232,15 @@ def warn_of_unused(domain: Domain, discretizer: Any) -> None:
         '. discretizer="equal-frequency" uses all numbers that differ, and so does categorical=[…] for numbers that are '
         "labels"
     )
-    are = "column is" if len(domain.features) == 1 else f"of {len(domain.features)} columns {_are(len(unused))}"
-    warnings.warn(
-        f"{len(unused)} {are} not used ({reason}): {shown}{way_out if by_class else ''}", DataWarning, stacklevel=6
-    )
+    said = f"{some_columns_are(len(unused), domain)} not used ({reason}): {shown}{way_out if by_class else ''}"
+    warnings.warn(said, DataWarning, stacklevel=6)
 
 
-def _are(number: int) -> str:
-    return "is" if number == 1 else "are"
+def some_columns_are(number: int, domain: Domain) -> str:
+    """The beginning of a sentence on some of the columns."""
+    if len(domain.features) == 1:
+        return "1 column is"
+    return f"{number} of {len(domain.features)} columns {'is' if number == 1 else 'are'}"
 
 
 # Numbers as categories

@@ -19,7 +19,7 @@ import numpy as np
 from discbayes.data.columns import Levels, Table, only_used
 from discbayes.data.domain import Domain, Encoded, Variable, cut_texts
 from discbayes.data.encode import FrameEncoder
-from discbayes.data.fitting import SeenLabels, _refuse_free_text, distinct_numbers
+from discbayes.data.fitting import SeenLabels, _refuse_free_text, distinct_numbers, some_columns_are
 from discbayes.data.reading import check_levels
 from discbayes.data.targets import DataWarning, classes_and_codes, label_array, target_variable
 
@@ -136,9 +136,9 @@ def _warn_of_no_cuts(encoder: FrameEncoder, n_rows: int) -> None:
     unused = [variable.name for variable in domain.features if variable.cuts == ()]
     if unused and domain.n_classes > 1 and not isinstance(encoder.domains, Domain):
         warnings.warn(
-            f"{len(unused)} of {len(domain.features)} columns are not used, since the {n_rows} rows to begin with have "
-            f"no informative cut point and those of later parts add none: {_listed(list(map(repr, unused)))}. Begin "
-            "with more rows, or give domains",
+            f"{some_columns_are(len(unused), domain)} not used, since the {n_rows} rows to begin with have no "
+            f"informative cut point and those of later parts add none: {_listed(list(map(repr, unused)))}. Begin with "
+            "more rows, or give domains",
             DataWarning,
             stacklevel=4,
         )

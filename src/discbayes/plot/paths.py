@@ -28,7 +28,7 @@ def margin_path(path: MarginPath, ax: Any = None) -> Any:
     upper.set_xticks(at, [])
     upper.spines["top"].set_visible(False)
     lower.plot(at, 100 * path.accuracy, "^-", color=GREEN, markersize=4)
-    lower.set_ylabel("classification rate, %")
+    lower.set_ylabel("classification rate,\n% of training rows")
     lower.set_xlabel("λ: from generative to discriminative")
     lower.set_xticks(at, labels)
     lower.set_xlim(upper.get_xlim())

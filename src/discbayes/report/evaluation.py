@@ -71,7 +71,7 @@ def _listed(labels: Any, most: int = 5) -> str:
 def _words(codes: np.ndarray, y: Any, names: Sequence[str]) -> str:
     text = (
         f"These are figures of the {count_of(codes.size, 'row')} that this page was made with. If the model was "
-        "learned from them, or chosen by them, they flatter: new rows will be predicted less well."
+        "learned from them, or chosen by them, they are optimistic: new rows will be predicted less well."
     )
     strange = int(np.sum(codes < 0))
     if strange:
