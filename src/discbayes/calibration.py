@@ -106,8 +106,10 @@ class Isotonic(Calibration):
         for odds, values in zip(self.log_odds, self.probabilities, strict=True):
             if odds.ndim != 1 or odds.shape != values.shape or not odds.size:
                 raise ValueError("the thresholds of an isotonic calibration are pairs of numbers, one pair at least")
-            if not np.isfinite(odds).all() or not (np.diff(odds) > 0).all():
-                raise ValueError("the log-odds of an isotonic calibration must be finite and rise")
+            if not (np.abs(odds) <= _FARTHEST).all() or not (np.diff(odds) > 0).all():
+                raise ValueError(
+                    f"the log-odds of an isotonic calibration must be finite (at most ±{_FARTHEST:g}) and rise"
+                )
             if not (values >= 0).all() or not (values <= 1).all() or not (np.diff(values) >= 0).all():
                 raise ValueError("the values of an isotonic calibration must be probabilities that do not fall")
 

@@ -116,7 +116,8 @@ class BayesNetClassifier(Explaining, Calibrating, Incremental, Passes, Classifie
         Its structure.
     history_ : list of dict
         The trace of the search. If it left out edges because of the size of their tables, the first step says so:
-        ``left_out`` is their number, ``edges`` the first hundred, and ``reason`` the text of the warning.
+        ``left_out`` is their number, ``edges`` the first hundred, and ``reason`` the text of the warning. The
+        ``seconds`` of its steps are not saved.
     calibration_ : Temperature, Isotonic or None
         What ``calibrate`` has found: its ``temperature``, or its thresholds ``log_odds`` and ``probabilities``. None
         without it, with one class, and where every class has one row.

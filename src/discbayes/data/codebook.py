@@ -22,6 +22,7 @@ from discbayes.engine import parallel_map
 from discbayes.kernels.encoding import cut_codes, lookup_codes
 
 _TABLE_SPAN = 1024  # whole numbers are looked up in a table while it has no more entries than this ...
+_ALL_SPANS = 1 << 22  # ... with many columns, than their share of these, since many tables do not fit in a cache ...
 _SPARSE = 8  # ... or than this many per value
 _FAR = 2**62
 
@@ -54,7 +55,8 @@ class Codebook(WithArrays):
         self._cuts = np.concatenate(cuts)
 
     def _lay_out_tables(self) -> None:
-        tables = [_whole_table(variable) for variable in self.variables]
+        span = min(_TABLE_SPAN, _ALL_SPANS // len(self.variables))
+        tables = [_whole_table(variable, span) for variable in self.variables]
         self._has_table = np.array([table is not None for table in tables])
         found = [table or (0, np.zeros(0, dtype=np.int64)) for table in tables]
         self._low = np.array([low for low, _ in found], dtype=np.int64)
@@ -162,13 +164,13 @@ def _numeric_keys(variable: Variable) -> tuple[np.ndarray, np.ndarray]:
     return keys, np.array([code for _, code in pairs], dtype=np.int64)
 
 
-def _whole_table(variable: Variable) -> tuple[int, np.ndarray] | None:
+def _whole_table(variable: Variable, span: int) -> tuple[int, np.ndarray] | None:
     """The codes of a range of whole numbers, framed by those of anything outside it; None if too long.
 
-    The range begins at the first number returned. A table depends on the variable alone, not on data.
+    The range begins at the first number returned. A table depends on the variables alone, not on data.
     """
     if variable.cuts is not None:
-        return _cut_table(np.array(variable.cuts, dtype=np.float64))
+        return _cut_table(np.array(variable.cuts, dtype=np.float64), span)
     pairs = [
         (int(value), code)
         for code, value in enumerate(variable.values)
@@ -177,7 +179,7 @@ def _whole_table(variable: Variable) -> tuple[int, np.ndarray] | None:
     missing = variable.card
     low = min((value for value, _ in pairs), default=0)
     high = max((value for value, _ in pairs), default=0)
-    if high - low >= max(_TABLE_SPAN, _SPARSE * len(pairs)) or max(abs(low), abs(high)) > _FAR:
+    if high - low >= max(span, _SPARSE * len(pairs)) or max(abs(low), abs(high)) > _FAR:
         return None
     table = np.full(high - low + 3, missing, dtype=np.int64)
     for value, code in pairs:
@@ -185,10 +187,10 @@ def _whole_table(variable: Variable) -> tuple[int, np.ndarray] | None:
     return low, table
 
 
-def _cut_table(cuts: np.ndarray) -> tuple[int, np.ndarray] | None:
+def _cut_table(cuts: np.ndarray, span: int) -> tuple[int, np.ndarray] | None:
     low = math.floor(cuts[0]) if cuts.size else 0
     high = math.ceil(cuts[-1]) if cuts.size else 0
-    if high - low >= _TABLE_SPAN or max(abs(low), abs(high)) >= EXACT:  # neighbours would be one float
+    if high - low >= span or max(abs(low), abs(high)) >= EXACT:  # neighbours would be one float
         return None
     whole = np.arange(low - 1, high + 2)
     return low, np.searchsorted(cuts, whole.astype(np.float64), side="right")

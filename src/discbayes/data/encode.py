@@ -102,10 +102,23 @@ class FrameEncoder:
         self.n_jobs = n_jobs
 
     @classmethod
-    def from_domain(cls, domain: Domain, unknown: str = "marginalize", n_jobs: int | None = None) -> FrameEncoder:
-        """An encoder that is ready to `transform`, for a domain that was learned before."""
+    def from_domain(
+        cls,
+        domain: Domain,
+        unknown: str = "marginalize",
+        n_jobs: int | None = None,
+        classes: np.ndarray | None = None,
+    ) -> FrameEncoder:
+        """An encoder that is ready to `transform`, for a domain that was learned before.
+
+        ``classes`` are the classes in the type of the labels; without them, strings are objects, since an array of
+        strings takes the width of the longest for each.
+        """
         encoder = cls(unknown=unknown, n_jobs=n_jobs)
-        encoder.use_domain(domain, np.array(domain.target.values))
+        if classes is None:
+            values = domain.target.values
+            classes = np.array(values, dtype=object if isinstance(values[0], str) else None)
+        encoder.use_domain(domain, classes)
         return encoder
 
     def use_domain(self, domain: Domain, classes: np.ndarray) -> None:

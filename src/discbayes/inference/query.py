@@ -7,11 +7,13 @@ from collections.abc import Mapping, Sequence
 
 import numpy as np
 
+from discbayes.engine import row_blocks
 from discbayes.inference.joint import Effort, log_joint
 from discbayes.inference.patterns import blank_rows
 from discbayes.network import CLASS, Tables
 
 MAX_QUERY_CELLS = 1_000_000
+_BATCH_CODES = 1 << 24  # that are there at a time: a value of a variable is a row of all columns
 
 
 def joint_posterior(
@@ -29,13 +31,18 @@ def joint_posterior(
             f"a joint posterior of {len(variables)} variables needs {n_cells * tables.n_classes:.3g} cells "
             f"(with one for each class), above {MAX_QUERY_CELLS:,}; ask for fewer variables at once"
         )
-    codes = blank_rows(tables, n_cells)
-    for feature, value in evidence.items():
-        if feature != CLASS:
-            codes[feature] = value
-    for feature, values in zip(features, np.indices(shape).reshape(len(features), n_cells), strict=True):
-        codes[feature] = values
-    scores = log_joint(tables, codes, effort).reshape(*shape, tables.n_classes)
+    values = np.indices(shape).reshape(len(features), n_cells)
+
+    def log_joint_of(cells: slice) -> np.ndarray:
+        codes = blank_rows(tables, cells.stop - cells.start)
+        for feature, value in evidence.items():
+            if feature != CLASS:
+                codes[feature] = value
+        codes[features] = values[:, cells]
+        return log_joint(tables, codes, effort)
+
+    batches = row_blocks(n_cells, max(1, _BATCH_CODES // tables.cards.size))
+    scores = np.concatenate([log_joint_of(cells) for cells in batches]).reshape(*shape, tables.n_classes)
     return _arrange(_normalize(scores, evidence.get(CLASS)), variables, features)
 
 

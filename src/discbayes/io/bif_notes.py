@@ -9,6 +9,7 @@ percent-encoded.
 
 from __future__ import annotations
 
+from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator
 from typing import Any
 from urllib.parse import quote, unquote
@@ -84,13 +85,12 @@ def read_notes(properties: Iterable[str]) -> dict[str, str]:
     >>> read_notes(["position = (1, 2)", "discbayes_name = a%20", "discbayes_name = b"])
     {'name': 'a%20b'}
     """
-    found: dict[str, str] = {}
+    found: dict[str, list[str]] = defaultdict(list)
     for text in properties:
         key, sign, value = text.partition("=")
         if sign and key.startswith(_PREFIX):
-            key = key.strip().removeprefix(_PREFIX)
-            found[key] = found.get(key, "") + "".join(value.split())
-    return found
+            found[key.strip().removeprefix(_PREFIX)] += value.split()
+    return {key: "".join(parts) for key, parts in found.items()}
 
 
 def restore_variable(notes: dict[str, str]) -> Variable:

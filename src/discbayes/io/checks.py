@@ -1,7 +1,7 @@
 """Readers of single JSON values: each returns the value in the type that it must have, or says what it is instead.
 
 They raise a ``ValueError`` that names the place in the file; `load` adds the path. Nothing is allocated from a size
-that the file only claims.
+that the file only claims, and nothing is hashed that was chosen to share one hash.
 """
 
 from __future__ import annotations
@@ -10,7 +10,7 @@ import base64
 import binascii
 import math
 import sys
-from collections.abc import Collection, Iterator, Mapping
+from collections.abc import Collection, Hashable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from itertools import chain
 from reprlib import Repr
@@ -24,7 +24,9 @@ _REPR = Repr()
 _REPR.maxstring = _REPR.maxlong = _REPR.maxother = _SHOWN
 _REPR.maxlevel = 3
 MAX_DEPTH = 100  # levels of lists and objects in a file
+MAX_EQUAL_HASHES = 100  # values of one set; floats that fit the type reach a few dozen
 FLOATS = "<f8"
+_LONGEST_EMPTY = 1000  # entries of an axis where another one has none: no byte of the file speaks for them
 FALSE_CONTENT = (ValueError, TypeError, ArithmeticError, LookupError, RecursionError)
 
 
@@ -114,6 +116,24 @@ def as_finite(value: Any, where: str) -> float:
     return value
 
 
+def check_hashes(values: Sequence[Hashable]) -> None:
+    """Refuse values of which many have the same hash: a set of them takes time in proportion to their square.
+
+    The hash of a whole number is its remainder by 2⁶¹ − 1, and that of a tuple follows from its members, so that anyone
+    can find such values. That of a string is salted by each process.
+
+    >>> check_hashes(list(range(1000)))
+    >>> check_hashes([k * (2**61 - 1) for k in range(1000)])
+    Traceback (most recent call last):
+    ValueError: 1000 entries have the same hash, so that looking them up would take long: use strings
+    """
+    hashes = [hash(value) for value in values if type(value) is not str]
+    if len(hashes) > MAX_EQUAL_HASHES:
+        most = int(np.unique(hashes, return_counts=True)[1].max())
+        if most > MAX_EQUAL_HASHES:
+            raise ValueError(f"{most} entries have the same hash, so that looking them up would take long: use strings")
+
+
 def is_deeper(value: Any, levels: int) -> bool:
     """Whether lists and objects are nested in more than so many levels."""
     level = [value] if type(value) in (dict, list) else []
@@ -151,7 +171,8 @@ def as_array(value: Any, where: str, dtypes: Collection[str] = (FLOATS,)) -> np.
     dtype = np.dtype(as_text(fields["dtype"], f"{where}.dtype", dtypes))
     shape = [as_int(n, f"{where}.shape", 0) for n in as_list(fields["shape"], f"{where}.shape")]
     data = _bytes(fields["data"], f"{where}.data")
-    if len(shape) > 32 or math.prod(shape) * dtype.itemsize != len(data):
+    endless = not data and max(shape, default=0) > _LONGEST_EMPTY
+    if len(shape) > 32 or endless or math.prod(shape) * dtype.itemsize != len(data):
         raise ValueError(f"{where}: {len(data)} bytes do not fill the shape {shape[:33]} of {dtype.str}")
     return np.frombuffer(data, dtype).reshape(shape).astype(dtype.newbyteorder("="))
 

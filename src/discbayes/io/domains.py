@@ -7,9 +7,10 @@ from typing import Any
 
 import numpy as np
 
+from discbayes._memory import in_bytes
 from discbayes.data import Domain, Variable
 from discbayes.data.reading import check_levels, plain
-from discbayes.io.checks import as_bool, as_finite, as_list, as_object, as_text, naming, shown, wrong
+from discbayes.io.checks import as_bool, as_finite, as_list, as_object, as_text, check_hashes, naming, shown, wrong
 from discbayes.io.values import pack, unpack
 
 KINDS = ("numeric", "categorical", "boolean")
@@ -21,6 +22,8 @@ _NUMBERS = (
     *("float16", "float32"),
 )
 CLASS_DTYPES = (*_NUMBERS, "float64", "str", "object")
+MAX_CLASS_BYTES = 1 << 26  # of the array of classes, in which every string has the width of the longest
+_LETTER_BYTES = np.dtype("U1").itemsize
 
 
 def pack_domain(domain: Domain) -> dict[str, Any]:
@@ -85,6 +88,7 @@ def check_values(values: tuple[Any, ...], name: str, where: str) -> None:
             as_finite(value, where)  # the encoder compares numbers as floats
     with naming(where):
         check_levels(list(values), name)
+        check_hashes(values)
     if len(set(values)) < len(values):
         raise ValueError(f"{where} has a value twice")
 
@@ -109,10 +113,23 @@ def class_dtype(classes: np.ndarray) -> str:
 
 def class_array(target: Variable, dtype: Any, where: str) -> np.ndarray:
     """The classes in this type; an error where it cannot hold them."""
-    name = as_text(dtype, where, CLASS_DTYPES)
+    name, labels = as_text(dtype, where, CLASS_DTYPES), list(target.values)
+    if name == "str":
+        _check_width(labels, where)
     with naming(where):
-        classes = np.array(target.values, dtype=name)
+        classes = np.array(labels, dtype=name)
     restored = [plain(value) for value in classes.tolist()]
-    if restored != list(target.values) or list(map(type, restored)) != list(map(type, target.values)):
-        raise ValueError(f"{where}: {name} cannot hold the classes {shown(list(target.values))}")
+    if restored != labels or list(map(type, restored)) != list(map(type, labels)):
+        raise ValueError(f"{where}: {name} cannot hold the classes {shown(labels)}")
     return classes
+
+
+def _check_width(labels: list[Any], where: str) -> None:
+    """Refuse strings that are few bytes in a file and many in an array, where all are as wide as the longest."""
+    longest = max(len(str(label)) for label in labels)
+    n_bytes = _LETTER_BYTES * longest * len(labels)
+    if n_bytes > MAX_CLASS_BYTES:
+        raise ValueError(
+            f"{where}: an array of {len(labels):,} class labels, of which the longest has {longest:,} letters, takes "
+            f"{in_bytes(n_bytes)}, above {in_bytes(MAX_CLASS_BYTES)}: use shorter labels"
+        )

@@ -35,9 +35,10 @@ from discbayes.io.checks import (
 from discbayes.io.document import MAX_VALUES, hint_of_version, open_document, seal
 from discbayes.io.domains import class_array, class_dtype, pack_domain, unpack_domain
 from discbayes.io.files import ModelFileError, read_limited, told, write_atomically
+from discbayes.io.layouts import check_cells, layout_of
 from discbayes.io.tallies import pack_tallies, unpack_tallies
 from discbayes.io.values import pack_or_describe, pack_structure, unpack, unpack_structure
-from discbayes.network import Layout, Structure, Tables
+from discbayes.network import Structure, Tables
 from discbayes.parameters import PARAMETERS
 from discbayes.search import STRUCTURES, FixedStructure
 
@@ -58,8 +59,13 @@ _OPTIONAL = ("calibration", "tallies")  # files of classifiers that have no such
 _OPTIONAL_TABLES = ("prior_offset",)  # nor have tables whose prior is the shares of the classes
 _NAMED: dict[str, Mapping[str, Any]] = {"structure": STRUCTURES, "parameters": PARAMETERS}
 _PLACE = "cluster"  # where a model was learned is no part of it, and no file says where to connect to
-_LARGEST_LOG = 1e100  # sums over features stay finite
+_CLOCK = "seconds"  # of a step of the trace: the same rows and settings give the same bytes
+_LARGEST_LOG = 1e100  # sums over features stay finite, and so does their quotient by a temperature
 _THRESHOLDS = ("log_odds", "probabilities")
+_PLAIN: dict[type, str] = {  # for errors that say less
+    RecursionError: "it is nested too deeply",
+    MemoryError: "there is not enough memory to read it",
+}
 
 
 # Saving
@@ -68,7 +74,8 @@ _THRESHOLDS = ("log_odds", "probabilities")
 def save(classifier: BayesNetClassifier, path: str | Path, counts: bool = True) -> None:
     """Write a fitted classifier to one JSON file.
 
-    The file is complete or not there: it takes the place of an older one in a single step. What JSON cannot hold (a
+    The file is complete or not there: it takes the place of an older one in a single step. The same rows and settings
+    give the same bytes, so that the seconds of the steps in ``history_`` are not part of it. What JSON cannot hold (a
     learner or transformer of your own, a ``RandomState``) is left out; `load` says so and puts a default there, which
     matters for fitting again and not for predicting.
 
@@ -120,8 +127,8 @@ def _pack_setting(value: Any) -> Any:
 
 
 def _pack_step(step: dict[str, Any]) -> dict[str, Any]:
-    """One step of the trace; what JSON cannot hold is kept as text."""
-    packed = {str(key): pack_or_describe(value) for key, value in step.items()}
+    """One step of the trace, without its time; what JSON cannot hold is kept as text."""
+    packed = {str(key): pack_or_describe(value) for key, value in step.items() if key != _CLOCK}
     return {k: v["opaque"] if isinstance(v, dict) and "opaque" in v else v for k, v in packed.items()}
 
 
@@ -150,8 +157,9 @@ def load(path: str | Path, max_bytes: int = MAX_BYTES, max_values: int = MAX_VAL
     max_bytes : int
         Larger files are refused, 1 GiB by default.
     max_values : int
-        So are files of more JSON values, counted by brackets and commas, 5 million by default. A network with a
-        thousand columns of ten values has some ten thousand of them; its tables are not among them.
+        So are files of more JSON values, counted by brackets and commas, 5 million by default; a list counts as
+        three and an object as eight. A network with a thousand columns of ten values has some thirty thousand of
+        them; its tables are not among them.
 
     Returns
     -------
@@ -182,8 +190,8 @@ def load(path: str | Path, max_bytes: int = MAX_BYTES, max_values: int = MAX_VAL
     try:
         model, library = open_document(content, max_values)
         classifier, notes = _restore(model)
-    except FALSE_CONTENT as error:
-        reason = "it is nested too deeply" if isinstance(error, RecursionError) else told(error)
+    except (*FALSE_CONTENT, MemoryError) as error:
+        reason = _PLAIN.get(type(error)) or told(error)
         raise ModelFileError(f"{path} cannot be loaded: {reason}{hint_of_version(library)}") from error
     for note in notes:
         warnings.warn(told(note), stacklevel=2)
@@ -200,8 +208,7 @@ def _restore(model: dict[str, Any]) -> tuple[BayesNetClassifier, list[str]]:
     classifier = BayesNetClassifier(**settings)
     network = BayesNet(domain, tables, classifier.max_factor_size, classifier.n_draws, classifier.n_jobs)
     with naming("settings"):
-        encoder = FrameEncoder.from_domain(domain, classifier.unknown, classifier.n_jobs)
-    encoder.use_domain(domain, classes)
+        encoder = FrameEncoder.from_domain(domain, classifier.unknown, classifier.n_jobs, classes)
     calibration = _unpack_calibration(model["calibration"], domain) if "calibration" in model else None
     tallies = unpack_tallies(model["tallies"], domain) if "tallies" in model else None
     classifier._adopt(encoder, network, calibration, tallies)
@@ -218,29 +225,18 @@ def _unpack_tables(value: Any, domain: Domain, structure: Structure) -> Tables:
     log_theta = as_array(fields["log_theta"], "tables.log_theta")
     if structure.n_features != len(domain.features):
         raise ValueError(f"the structure has {structure.n_features} features and the domain {len(domain.features)}")
-    _check_sizes(domain, structure, log_prior, log_theta)
-    for name, numbers in (("log_prior", log_prior), ("log_theta", log_theta)):
-        if not ((np.abs(numbers) <= _LARGEST_LOG) | (numbers == -np.inf)).all():
+    check_cells(domain, structure, log_theta.size, "tables.log_theta")
+    if log_theta.ndim != 1 or log_prior.shape != (domain.n_classes,):
+        raise ValueError("tables.log_prior or log_theta has another shape than the domain and the structure ask for")
+    offset = as_array(fields["prior_offset"], "tables.prior_offset") if "prior_offset" in fields else None
+    for name, numbers in (("log_prior", log_prior), ("log_theta", log_theta), ("prior_offset", offset)):
+        if numbers is not None and not ((np.abs(numbers) <= _LARGEST_LOG) | (numbers == -np.inf)).all():
             raise ValueError(f"tables.{name} holds NaN, infinity or numbers beyond {_LARGEST_LOG:g}")
     if not log_prior.max() > -np.inf:
         raise ValueError("tables.log_prior has no class that is possible")
-    offset = as_array(fields["prior_offset"], "tables.prior_offset") if "prior_offset" in fields else None
+    layout = layout_of(domain, structure, "tables")
     with naming("tables"):
-        return Tables(Layout(structure, domain.cards, domain.n_classes), log_prior, log_theta, offset)
-
-
-def _check_sizes(domain: Domain, structure: Structure, log_prior: np.ndarray, log_theta: np.ndarray) -> None:
-    """Compare sizes in whole numbers without a limit: in 64 bits a false structure could wrap round to fit."""
-    cards, left = domain.cards.tolist(), log_theta.size
-    for feature, parents in enumerate(structure.parents):
-        size = domain.n_classes
-        for member in (feature, *parents):
-            size *= cards[member]
-            if size > left:
-                raise ValueError(f"tables.log_theta has {log_theta.size} cells, too few for the domain and structure")
-        left -= size
-    if left or log_theta.ndim != 1 or log_prior.shape != (domain.n_classes,):
-        raise ValueError("tables.log_prior or log_theta has another size than the domain and the structure ask for")
+        return Tables(layout, log_prior, log_theta, offset)
 
 
 def _unpack_calibration(value: Any, domain: Domain) -> Calibration:

@@ -10,8 +10,8 @@ from discbayes.counts import Counts, FamilyCounts, PairCounts, Tallies
 from discbayes.counts.tallies import pair_cells
 from discbayes.data import Domain
 from discbayes.io.checks import FLOATS, as_array, as_bool, as_object, pack_array
+from discbayes.io.layouts import check_cells, layout_of
 from discbayes.io.values import pack_structure, unpack_structure
-from discbayes.network import Layout, Structure
 
 _WHOLE = ("|u1", "<u2", "<u4")
 _ROWS = "<i8"
@@ -61,9 +61,10 @@ def unpack_tallies(value: Any, domain: Domain) -> Tallies:
     )
 
 
-def _as_counts(value: Any, size: int, where: str) -> np.ndarray:
+def _as_counts(value: Any, size: int | None, where: str) -> np.ndarray:
+    """Counts in one row; of any number where ``size`` is None."""
     counts = as_array(value, where, (*_WHOLE, FLOATS)).astype(np.float64)
-    if counts.shape != (size,):
+    if counts.ndim != 1 or size not in (None, counts.size):
         raise ValueError(f"{where} has {counts.size} cells where the domain asks for {size}")
     if not ((counts >= 0) & (counts <= _MOST)).all():
         raise ValueError(f"{where} holds numbers that are no counts")
@@ -79,16 +80,6 @@ def _unpack_families(value: Any, domain: Domain, class_count: np.ndarray) -> Fam
     structure = unpack_structure(fields["structure"], "tallies.families.structure")
     if structure.n_features != len(domain.features):
         raise ValueError(f"tallies.families has {structure.n_features} features and the domain {len(domain.features)}")
-    cells = _as_counts(fields["cells"], family_cells(domain, structure), "tallies.families.cells")
-    return FamilyCounts(Layout(structure, domain.cards, domain.n_classes), class_count, cells)
-
-
-def family_cells(domain: Domain, structure: Structure) -> int:
-    """The number of cells of all tables, in whole numbers without a limit: in 64 bits it could wrap round."""
-    cards, total = domain.cards.tolist(), 0
-    for feature, parents in enumerate(structure.parents):
-        size = domain.n_classes
-        for member in (feature, *parents):
-            size *= cards[member]
-        total += size
-    return total
+    cells = _as_counts(fields["cells"], None, "tallies.families.cells")
+    check_cells(domain, structure, cells.size, "tallies.families.cells")
+    return FamilyCounts(layout_of(domain, structure, "tallies.families"), class_count, cells)

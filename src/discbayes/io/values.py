@@ -21,6 +21,7 @@ from __future__ import annotations
 
 import inspect
 import math
+import re
 from collections.abc import Mapping
 from functools import cache
 from typing import Any
@@ -37,6 +38,7 @@ from discbayes.io.checks import (
     as_list,
     as_object,
     as_text,
+    check_hashes,
     is_deeper,
     naming,
     only_entry,
@@ -49,6 +51,7 @@ from discbayes.network import Structure
 _ROOMS = (data, objectives, parameters, scores, search)
 _ARRAYS = ("|b1", "|i1", "<i2", "<i4", "<i8", "|u1", "<u2", "<u4", "<u8", "<f2", "<f4", "<f8")
 _DESCRIPTION = 200  # characters
+_ADDRESS = re.compile(r" at 0x[0-9A-Fa-f]+")  # which differs in each process
 _NOT_FINITE = {"inf": math.inf, "-inf": -math.inf, "nan": math.nan}
 
 
@@ -137,7 +140,7 @@ def pack_or_describe(value: Any) -> Any:
 
 def _describe(value: Any) -> str:
     try:
-        return repr(value)[:_DESCRIPTION]
+        return _ADDRESS.sub("", repr(value))[:_DESCRIPTION]
     except Exception:  # whatever the repr of a foreign object does, it must not keep a model from being saved
         return f"<{type(value).__name__}>"
 
@@ -190,12 +193,16 @@ def _unpack_list(value: Any, where: str) -> list[Any]:
 def _unpack_dict(value: Any, where: str) -> dict[Any, Any]:
     pairs = [as_list(pair, where, 2) for pair in as_list(value, where)]
     with naming(where):
-        return {unpack(key, where): unpack(item, where) for key, item in pairs}
+        keys = [unpack(key, where) for key, _ in pairs]
+        check_hashes(keys)
+        return dict(zip(keys, (unpack(item, where) for _, item in pairs), strict=True))
 
 
 def _unpack_set(value: Any, where: str) -> set[Any]:
     with naming(where):
-        return set(_unpack_list(value, where))
+        members = _unpack_list(value, where)
+        check_hashes(members)
+        return set(members)
 
 
 def unpack_structure(value: Any, where: str) -> Structure:

@@ -204,11 +204,11 @@ def _check_parents(parents: tuple[tuple[int, ...], ...]) -> None:
     for feature, group in enumerate(parents):
         if feature in group:
             raise ValueError(f"feature {feature} is listed as its own parent")
-        if len(set(group)) < len(group):
-            raise ValueError(f"feature {feature} lists a parent twice: {group}")
         outside = [p for p in group if not 0 <= p < n]
         if outside:
             raise ValueError(f"feature {feature} has the parent {outside[0]}, but the features are 0 to {n - 1}")
+        if len(set(group)) < len(group):  # of numbers in range, since any others may share one hash
+            raise ValueError(f"feature {feature} lists a parent twice: {group}")
 
 
 def _positions(names: Sequence[Any], class_name: Any) -> dict[Any, int]:
