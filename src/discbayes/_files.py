@@ -8,8 +8,8 @@ import secrets
 import shutil
 import stat
 import time
-from collections.abc import Callable
-from contextlib import suppress
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import IO
 
@@ -139,6 +139,17 @@ def _force_folder(folder: str) -> None:
 
 
 # Errors
+
+
+@contextmanager
+def naming_file(path: str | Path) -> Iterator[None]:
+    """Name a file in errors of the system that do not, as those of reading and writing what is open."""
+    try:
+        yield
+    except OSError as error:
+        if error.errno is None or error.filename is not None:
+            raise
+        raise type(error)(error.errno, error.strerror or str(error), os.fspath(path)) from error
 
 
 def _reason(path: str | Path, error: OSError) -> str:

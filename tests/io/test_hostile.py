@@ -233,8 +233,8 @@ def test_bif_notes_of_one_hash_are_refused(tmp_path):
     even = ", ".join([repr(1 / 6000)] * 6000)
     (tmp_path / "net.bif").write_text(
         f"variable x {{ type discrete [ 6000 ] {{ {', '.join(f'v{k}' for k in range(6000))} }};\n"
-        f"property discbayes_name = x ;\nproperty discbayes_kind = categorical ;\nproperty discbayes_values = {notes} ; }}"
-        f"\nvariable c {{ type discrete [ 2 ] {{ a, b }}; }}\n"
+        "property discbayes_name = x ;\nproperty discbayes_kind = categorical ;\n"
+        f"property discbayes_values = {notes} ; }}\nvariable c {{ type discrete [ 2 ] {{ a, b }}; }}\n"
         f"probability ( c ) {{ table 0.5, 0.5; }}\nprobability ( x ) {{ table {even}; }}\n"
     )
     with pytest.raises(ValueError, match="6000 entries have the same hash"):
@@ -340,7 +340,8 @@ X, y = damage.shop_rows(120)
 learners = {"tan": "cl", "ghc": "map", "superparent": "map", "order": "ml", "anneal": "map"}
 for name, parameters in learners.items():
     model = BayesNetClassifier(name, parameters, random_state=1, categorical=["old", "flat"]).fit(X, y)
-    model.set_params(categorical={"size", "colour", "old", "flat"}, class_weight=Foreign(), discretizer=Foreign.__init__)
+    model.set_params(categorical={"size", "colour", "old", "flat"})
+    model.set_params(class_weight=Foreign(), discretizer=Foreign.__init__)
     model.save(sys.argv[1] + name)
 """
 

@@ -5,6 +5,7 @@ What can be read only once is kept on disk as it was read.
 
 from __future__ import annotations
 
+import errno
 from collections.abc import Callable, Iterator
 from contextlib import suppress
 from dataclasses import replace
@@ -13,6 +14,7 @@ from typing import Any, NoReturn, Protocol
 
 import numpy as np
 
+from discbayes._files import naming_file
 from discbayes.data import blocks
 from discbayes.data.columns import Table
 from discbayes.data.dealing import KeyedRows
@@ -223,4 +225,8 @@ def _append(path: Path, array: np.ndarray) -> None:
 
 
 def _part(path: Path, dtype: Any, first: int, n_rows: int) -> np.ndarray:
-    return np.fromfile(path, dtype, n_rows, offset=first * np.dtype(dtype).itemsize)
+    with naming_file(path):
+        found = np.fromfile(path, dtype, n_rows, offset=first * np.dtype(dtype).itemsize)
+    if found.size < n_rows:  # numpy does not say so
+        raise OSError(errno.EIO, "cannot be read in full", str(path))
+    return found

@@ -13,6 +13,7 @@ from typing import IO, Any
 
 import numpy as np
 
+from discbayes._files import naming_file
 from discbayes.data import blocks
 from discbayes.data.domain import Domain, Encoded, code_dtype
 from discbayes.streams.workspace import Workspace
@@ -187,7 +188,8 @@ class Spilled:
         layout = self._layout
         rows, shape = layout.rows(number), (layout.n_features, layout.rows(number))
         classes, weights, size = layout.sections(rows)
-        data = np.asarray(np.memmap(self.path, np.uint8, "c", layout.offset(number), (size,)))
+        with naming_file(self.path):
+            data = np.asarray(np.memmap(self.path, np.uint8, "c", layout.offset(number), (size,)))
         codes = data[: shape[0] * rows * layout.dtype.itemsize].view(layout.dtype).reshape(shape)
         y = data[classes : classes + rows * layout.class_dtype.itemsize].view(layout.class_dtype).astype(np.int64)
         weight = data[weights : weights + 8 * rows].view(np.float64).copy() if layout.weighted else None

@@ -13,6 +13,7 @@ from typing import IO, Any
 
 import numpy as np
 
+from discbayes._files import naming_file
 from discbayes.data.columns import Block, Levels, Part, Table
 from discbayes.streams.rows import Rows
 from discbayes.streams.workspace import Workspace
@@ -41,7 +42,7 @@ class Spool:
 
     def read(self) -> Iterator[Rows]:
         """All rows, in the order of writing."""
-        with open(self._path, "rb") as file:
+        with naming_file(self._path), open(self._path, "rb") as file:
             while line := file.readline():
                 yield _read(file, json.loads(line))
 

@@ -11,7 +11,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
-from discbayes._files import FULL
+from discbayes._files import FULL, naming_file
 
 
 class DiskFullError(OSError):
@@ -53,14 +53,18 @@ class Workspace:
 
     @contextmanager
     def writing(self, size: int, what: str) -> Iterator[None]:
-        """While something of some size is written: a full disk gets a message that names the folder and the size."""
+        """While something of some size is written: a full disk gets a message that names the folder and the size.
+
+        Other errors of the system name the folder too.
+        """
         try:
             yield
         except DiskFullError:
             raise  # of something else, which was written meanwhile
         except OSError as error:
             if error.errno not in FULL:
-                raise
+                with naming_file(self.path):
+                    raise
             free = shutil.disk_usage(self.path).free
             raise DiskFullError(error.errno, _full_message(self.path.parent, size, what, free)) from error
 
