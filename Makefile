@@ -9,6 +9,7 @@ SINCE ?= HEAD
 VERSIONS ?=
 TIMES ?= 60
 SECONDS ?= 600
+FILES ?= 20000
 EXPERIMENTS ?= all
 
 .DEFAULT_GOAL := help
@@ -73,13 +74,15 @@ check-recipes: $(VENV)/.test ## scikit-learn's checks on every recipe, of which 
 answers: $(VENV)/.test ## fit every structure and parameter learner with weights of every kind, and ask for every sort of row
 	DISCBAYES_ANSWERS=1 $(RUN) -m pytest -n 2 tests/properties/test_every_fit_answers.py
 
-faults: $(VENV)/.test ## kills, full disks, signals and short memory, ten times as often as in the tests
+faults: $(VENV)/.test ## kills, full disks, each call of the disk, signals and short memory, ten times as often as in the tests
 	FAULTS=10 $(RUN) -m pytest -p no:cacheprovider tests/faults
 
-fuzz: $(VENV)/.fuzz ## files that a fuzzer invents, for the readers of models, BIF and tables (SECONDS=600 in all)
+fuzz: $(VENV)/.fuzz ## files that fuzzers invent: model files within limits (FILES=20000), models, BIF and tables (SECONDS=600 in all)
+	$(RUN) fuzz/sealed.py --files $(FILES)
 	for each in model_file bif frame; do $(RUN) fuzz/run.py $$each --seconds $$(( $(SECONDS) / 3 )) || exit 1; done
 
 fuzz-quick: $(VENV)/.fuzz ## the same for a few seconds, with the same files each time
+	$(RUN) fuzz/sealed.py --files 500 --seed 1
 	for each in model_file bif frame; do $(RUN) fuzz/run.py $$each --runs 500 --seed 1 || exit 1; done
 
 coverage: export COVERAGE_FILE = $(CURDIR)/.coverage

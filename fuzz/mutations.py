@@ -19,7 +19,24 @@ NUMBERS = (
     0, 1, -1, 2, 255, 256, 2**31, 2**53 + 1, 2**63, 2**64, MODULUS, 10**30, 10**308, -(10**308), 10**400,
     0.5, -0.0, 1e-300, 5e-324, 1e9, 1e99, -1e99, 1e100, 1e300, -1e300, 1.7e308, True, False, None,
 )  # fmt: skip
-CELLS = (0.0, -0.0, 1.0, -1.0, 700.0, -745.0, 1e-300, 1e99, -1e99, 1e100, -1e100, 1e300, -1e300, np.inf, -np.inf, np.nan)
+CELLS = (
+    0.0,
+    -0.0,
+    1.0,
+    -1.0,
+    700.0,
+    -745.0,
+    1e-300,
+    1e99,
+    -1e99,
+    1e100,
+    -1e100,
+    1e300,
+    -1e300,
+    np.inf,
+    -np.inf,
+    np.nan,
+)
 TEXTS = ("", "x", "nan", "inf", "\x00", "\x1b[31m\n", "\ud800", "ß" * 40, "x" * 300, "y" * 20_000, "class", "(missing)")
 DTYPES = ("|b1", "|i1", "<i2", "<i8", "|u1", "<u4", "<f2", "<f4", "<f8", "O", "U5", ">f8")
 MAX_COPIES = 3000
@@ -174,7 +191,9 @@ def put_network(model: dict[str, Any], rng: np.random.Generator) -> None:
     n_classes = int(10 ** rng.uniform(0, 3)) if rng.random() < 0.2 else int(rng.integers(1, 5))
     n_features = int(10 ** rng.uniform(0, 2.7)) if rng.random() < 0.3 else int(rng.integers(1, 8))
     features = [variable(f"x{i}", rng) for i in range(n_features)]
-    cards = [max(1, len(v["values"]) + v["missing_value"] if v["cuts"] is None else len(v["cuts"]) + 1) for v in features]
+    cards = [
+        max(1, len(v["values"]) + v["missing_value"] if v["cuts"] is None else len(v["cuts"]) + 1) for v in features
+    ]
     parents, sizes = _parents(cards, n_classes, rng)
     target = {"kind": "categorical", "cuts": None, "missing_value": False}
     model["domain"] = {"features": features, "target": {"name": "y", "values": labels(n_classes, rng), **target}}
@@ -183,7 +202,10 @@ def put_network(model: dict[str, Any], rng: np.random.Generator) -> None:
     model["structure"] = {"parents": parents, "class_children": [bool(rng.random() < 0.9) for _ in features]}
     model["n_features_in"], model["feature_names_in"] = n_features, None
     model["settings"] = {**model["settings"], "max_factor_size": 1 << 20}
-    model["tables"] = {"log_prior": damage.packed(cells(n_classes, rng)), "log_theta": damage.packed(cells(sum(sizes), rng))}
+    model["tables"] = {
+        "log_prior": damage.packed(cells(n_classes, rng)),
+        "log_theta": damage.packed(cells(sum(sizes), rng)),
+    }
     for name in ("calibration", "tallies"):
         model.pop(name, None)
 

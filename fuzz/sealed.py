@@ -1,13 +1,14 @@
 """Load model files that `mutations` invents, each within limits of memory and time, and ask what was loaded.
 
 ``python fuzz/sealed.py --files 20000`` makes them in batches, each in a process of its own. A file is refused by a
-`ModelFileError`, or its classifier answers, in at most 200 MB and ten times its size, and in 5 seconds. Files that break
-this are left in ``found/``, and the exit code is 1.
+`ModelFileError`, or its classifier answers, in at most 200 MB and ten times its size, and in 5 seconds. Files that
+break this are left in ``found/``, and the exit code is 1.
 """
 
 from __future__ import annotations
 
 import argparse
+import json
 import os
 import shutil
 import sys
@@ -177,8 +178,6 @@ def run_in_processes(documents: list[dict], seed: int, files: range, folder: Pat
 
 def sound_documents() -> list[dict]:
     """The files that changes begin with: those of the corpus that can be loaded, and those of the tests."""
-    import json
-
     kept = [json.loads(path.read_bytes()) for path in sorted((HERE / "corpus" / "model_file").iterdir())]
     return [*kept, *damage.documents().values()]
 

@@ -44,6 +44,18 @@ def test_a_process_that_is_killed_leaves_the_old_file_or_the_new_one(times):
     print({kind: dict(counts) for kind, counts in found["kills"].items()})
 
 
+def test_whoever_loads_a_file_that_others_save_has_one_of_their_models(times):
+    """Four processes save one file, and some of them are killed: all reads are sound."""
+    n_reads = 100 * times
+    command = [sys.executable, str(KILLING), "reads", str(n_reads), str(times)]
+    done = subprocess.run(command, capture_output=True, text=True, timeout=120 * times, check=True)
+    found = json.loads(done.stdout)
+    assert found["reads"] == n_reads
+    assert found["readers that failed"] == found["broken"] == found["drafts in the end"] == 0
+    assert found["kills"] > 0
+    print(found)
+
+
 # Drafts
 
 

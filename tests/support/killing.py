@@ -1,5 +1,7 @@
 """Kills processes that save, at random moments: ``python killing.py KINDS KILLS SEED`` prints what was found as JSON.
 
+``python killing.py reads READS SEED`` lets others load a file meanwhile.
+
 One process imports the library; those that are killed are its children, so that a kill takes some milliseconds.
 """
 
@@ -19,7 +21,7 @@ from tempfile import TemporaryDirectory
 import numpy as np
 import pyarrow as pa
 
-from discbayes import BayesNetClassifier, load_dataset
+from discbayes import BayesNetClassifier, load, load_dataset
 from discbayes._files import replace_file
 from discbayes.cli.tables import write_table
 
@@ -125,9 +127,59 @@ def write_at_once(name: str, saves: list[Save], rounds: int) -> Counter[str]:
     return found
 
 
+def read_among_killed(n_reads: int, rng: random.Random) -> Counter[str]:
+    """What readers load from a model file that four processes save all the time, of which some are killed.
+
+    Two processes read, and each of their reads must give one of the two models, whole.
+    """
+    models = classifiers()
+    found: Counter[str] = Counter()
+    with TemporaryDirectory() as folder:
+        path = Path(folder) / "model.json"
+        wholes = [written(model.save, path)[0] for model in models]
+
+        def save_for_ever(first: int) -> None:
+            while True:
+                for k in (first, 1 - first):
+                    models[k].save(path)
+
+        def read(number: int) -> None:
+            sizes = Counter(load(path).n_features_in_ for _ in range(n_reads // 2))
+            (Path(folder) / f"read-{number}").write_text(json.dumps(sizes), encoding="ascii")
+
+        writers = [child(lambda k=k: save_for_ever(k % 2)) for k in range(4)]  # type: ignore[misc]
+        readers = [child(lambda k=k: read(k)) for k in range(2)]  # type: ignore[misc]
+        while readers:
+            time.sleep(rng.uniform(0, 0.1))
+            victim = rng.randrange(4)
+            os.kill(writers[victim], signal.SIGKILL)
+            os.waitpid(writers[victim], 0)
+            found["kills"] += 1
+            writers[victim] = child(lambda k=victim: save_for_ever(k % 2))  # type: ignore[misc]
+            for number in list(readers):
+                ended, status = os.waitpid(number, os.WNOHANG)
+                if ended:
+                    readers.remove(number)
+                    found["readers that failed"] += status != 0
+        for number in writers:
+            os.kill(number, signal.SIGKILL)
+            os.waitpid(number, 0)
+        for told in Path(folder).glob("read-*"):
+            found["reads"] += sum(json.loads(told.read_text(encoding="ascii")).values())
+            told.unlink()
+        found["broken"] += path.read_bytes() not in wholes
+        models[0].save(path)
+        found["drafts in the end"] = len(list(Path(folder).iterdir())) - 1
+    return found
+
+
 def main(names: str, n_kills: str, seed: str) -> None:
     """Print what was found, for each kind."""
-    rng, known = random.Random(int(seed)), kinds()
+    rng = random.Random(int(seed))
+    if names == "reads":
+        print(json.dumps(read_among_killed(int(n_kills), rng)))
+        return
+    known = kinds()
     chosen = names.split(",") if names != "all" else list(known)
     found = {name: kill_many(*known[name], int(n_kills), rng) for name in chosen}
     at_once = {name: write_at_once(*known[name], max(5, int(n_kills) // 5)) for name in chosen}

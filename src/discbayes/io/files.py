@@ -24,7 +24,10 @@ class BifError(ValueError):
 def read_limited(path: str | Path, max_bytes: int) -> bytes | None:
     """The content of a file; None if it has more than ``max_bytes`` bytes, of which no more are read."""
     pieces, left = [], max_bytes + 1
-    with naming_file(path), open(path, "rb") as file:  # in pieces, as one read of so many bytes would ask for their memory at once
+    with (
+        naming_file(path),
+        open(path, "rb") as file,
+    ):  # in pieces, as one read of so many bytes would ask for their memory at once
         while left > 0 and (piece := file.read(min(left, _PIECE))):
             pieces.append(piece)
             left -= len(piece)
