@@ -7,6 +7,7 @@ from collections.abc import Iterable, Sequence
 from difflib import SequenceMatcher
 
 LONGEST = 20  # letters of a name in a box
+_TURNING = "\u061c\u200e\u200f\u202a\u202b\u202c\u202d\u202e\u2066\u2067\u2068\u2069"
 
 
 def nearest_first(name: str, names: Iterable[str]) -> list[str]:
@@ -67,6 +68,29 @@ def printable(text: str) -> str:
 
 def _allowed(char: str) -> bool:
     return char == "\n" or (unicodedata.category(char) not in ("Cc", "Cs") and char not in "\ufffe\uffff")
+
+
+def visible(text: str) -> str:
+    """The text with escapes in place of what a terminal would obey or hide: control characters, and marks that turn
+    the direction of writing. Line feeds and tabs stay. A byte of a file name that is no text is shown as that byte.
+
+    >>> print(visible("a\x1b[31mb\u202ec"))
+    a\\x1b[31mb\\u202ec
+    """
+    if text.isascii() and text.isprintable():
+        return text
+    return "".join(_escaped(char) if _is_obeyed(char) else char for char in text)
+
+
+def _is_obeyed(char: str) -> bool:
+    return char not in "\n\t" and (unicodedata.category(char) in ("Cc", "Cs", "Zl", "Zp") or char in _TURNING)
+
+
+def _escaped(char: str) -> str:
+    number = ord(char)
+    if 0xDC80 <= number <= 0xDCFF:
+        number -= 0xDC00
+    return f"\\x{number:02x}" if number < 0x100 else f"\\u{number:04x}"
 
 
 def text_table(header: Sequence[str], rows: Sequence[Sequence[str]], left: int = 1) -> str:

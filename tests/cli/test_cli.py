@@ -19,6 +19,7 @@ from discbayes.cli import COMMANDS, main, training
 from discbayes.cli.console import describe, listed, with_options
 from discbayes.cli.scoring import accuracy_and_loss
 from discbayes.datasets import openml
+from discbayes.streams.files import ENDINGS
 
 
 @pytest.fixture
@@ -537,7 +538,10 @@ def test_an_unknown_dataset(run, offline):
     assert "corral" in err
     code, _, err = run("evaluate", "corall", "--target", "y")
     assert code == 1
-    assert err.startswith("discbayes: error: there is no file 'corall', and no data set 'corall'")
+    assert err == (
+        "discbayes: error: 'corall' is neither a file nor an embedded data set; did you mean 'corral'? "
+        "(openml:NAME downloads one of OpenML)\n"
+    )
 
 
 # ---- errors of files
@@ -569,7 +573,7 @@ def test_a_folder_is_no_file(run, tmp_path):
 def test_an_unknown_ending(run, table, model, tmp_path):
     other = tmp_path / "data.xlsx"
     other.write_text("a,y\n1,2\n")
-    assert ".csv, .csv.gz, .tsv, .tsv.gz, .parquet" in fails(run, "evaluate", other, "--target", "y")
+    assert f"the endings are {', '.join(ENDINGS)}" in fails(run, "evaluate", other, "--target", "y")
     assert "unknown file ending" in fails(run, "predict", model, table, "-o", tmp_path / "out.xlsx")
 
 
@@ -685,9 +689,11 @@ def test_a_missing_package_says_what_to_install(run, table, monkeypatch):
     assert "pip install 'discbayes[cli]'" in fails(run, "evaluate", table, "--target", "outcome")
 
 
-def test_debug_shows_the_traceback(table):
-    with pytest.raises(Exception, match="no column 'outcom'"):
-        main(["evaluate", str(table), "--target", "outcom", "--debug"])
+def test_debug_shows_the_traceback(run, table):
+    code, out, err = run("evaluate", table, "--target", "outcom", "--debug")
+    assert (code, out) == (1, "")
+    assert "Traceback (most recent call last)" in err
+    assert "no column 'outcom'" in err.splitlines()[-1]
 
 
 # ---- usage, interrupts, the script

@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import hashlib
 import json
+import re
 import urllib.error
 
 import pytest
@@ -12,6 +13,7 @@ from conftest import no_network
 
 from discbayes.datasets import files, list_datasets, load_dataset, openml
 from discbayes.datasets.arff import read_arff, split_cells
+from discbayes.experiments.parts import load_any
 
 pytestmark = pytest.mark.usefixtures("isolated")
 
@@ -116,7 +118,7 @@ def use(monkeypatch, server):
 
 def test_openml_is_fetched_once_and_then_read_from_the_cache(monkeypatch):
     server = use(monkeypatch, FakeOpenML())
-    first = load_dataset("Toy", as_frame=False)
+    first = load_dataset("openml:Toy", as_frame=False)
     assert server.asked == list(server.replies)[:3]
     assert first.source == "openml"
     assert first.X.tolist() == [[0.5, "red"], [None, "light blue"], [1000.0, None]]
@@ -134,12 +136,12 @@ def test_openml_is_fetched_once_and_then_read_from_the_cache(monkeypatch):
 
 def test_openml_version_is_kept_under_its_own_name(monkeypatch):
     server = use(monkeypatch, FakeOpenML())
-    load_dataset("toy", version=2)
-    load_dataset("toy", version=2)
+    load_dataset("openml:toy", version=2)
+    load_dataset("openml:toy", version=2)
     assert len(server.asked) == 3
     assert [info.name for info in list_datasets("cache")] == ["toy.v2"]
     with pytest.raises(LookupError, match=r"OpenML has no active data set 'toy \(version 5\)'"):
-        load_dataset("toy", version=5)
+        load_dataset("openml:toy", version=5)
 
 
 def test_openml_can_be_forced(monkeypatch):
@@ -154,12 +156,36 @@ def test_openml_unknown_name(monkeypatch):
     use(monkeypatch, FakeOpenML())
     message = "no data set 'iriss' here, and OpenML has no active data set 'iriss'; nearest names: iris"
     with pytest.raises(LookupError, match=message):
-        load_dataset("iriss")
+        load_dataset("openml:iriss")
 
 
 def test_offline():
     with pytest.raises(ConnectionError, match=r"'iriss' here, and OpenML cannot be reached .*nearest names: iris"):
-        load_dataset("iriss")
+        load_dataset("openml:iriss")
+
+
+@pytest.mark.parametrize("name", ["toy", "patients-2024", "../../toy", "iriss"])
+def test_no_name_leaves_the_machine_unless_it_says_so(monkeypatch, name):
+    """A mistyped file name of a list of patients was sent to OpenML."""
+    server = use(monkeypatch, FakeOpenML())
+    with pytest.raises(LookupError, match=re.escape(f"no data set {name!r} in embedded, files, cache")) as error:
+        load_dataset(name)
+    assert f"load_dataset('openml:{name}') looks at OpenML" in str(error.value)
+    assert not server.asked
+
+
+def test_a_name_of_openml_goes_with_no_other_source():
+    with pytest.raises(ValueError, match="'openml:toy' is a name of OpenML, but source is 'files'"):
+        load_dataset("openml:toy", source="files")
+
+
+def test_experiments_ask_openml_for_what_is_not_here(monkeypatch):
+    server = use(monkeypatch, FakeOpenML())
+    assert load_any("toy", as_frame=False).source == "openml"
+    assert len(server.asked) == 3
+    assert load_any("toy", as_frame=False).source == "cache"
+    assert load_any("iris", as_frame=False).source == "embedded"
+    assert len(server.asked) == 3
 
 
 def test_openml_server_error(monkeypatch):
@@ -168,7 +194,7 @@ def test_openml_server_error(monkeypatch):
 
     use(monkeypatch, broken)
     with pytest.raises(ConnectionError, match="OpenML answered 503"):
-        load_dataset("toy")
+        load_dataset("openml:toy")
 
 
 @pytest.mark.parametrize(
@@ -188,7 +214,7 @@ def test_openml_server_error(monkeypatch):
 def test_openml_bad_answers_leave_no_trace(monkeypatch, server, message):
     use(monkeypatch, server)
     with pytest.raises(ValueError, match=message):
-        load_dataset("toy")
+        load_dataset("openml:toy")
     assert not files.cache_folder().exists()
 
 
@@ -210,7 +236,7 @@ def test_openml_bad_answers_leave_no_trace(monkeypatch, server, message):
 def test_openml_answer_of_another_shape(monkeypatch, answer):
     use(monkeypatch, lambda address: answer)
     with pytest.raises(ValueError, match="not what was expected"):
-        load_dataset("toy")
+        load_dataset("openml:toy")
 
 
 def test_a_name_is_never_a_path(monkeypatch, tmp_path):
@@ -218,7 +244,7 @@ def test_a_name_is_never_a_path(monkeypatch, tmp_path):
     hostile = "../../toy"
     address = f"{openml.API}/list/data_name/..%2F..%2Ftoy/status/active"
     server.replies[address] = server.replies[f"{openml.API}/list/data_name/toy/status/active"]
-    load_dataset(hostile)
+    load_dataset(f"openml:{hostile}")
     assert server.asked[0] == address
     kept = [path.relative_to(tmp_path).as_posix() for path in tmp_path.rglob("*") if path.is_file()]
     assert sorted(kept) == ["cache/MANIFEST.json", "cache/openml-7.csv.gz"]
@@ -228,14 +254,14 @@ def test_openml_size_limit(monkeypatch):
     use(monkeypatch, FakeOpenML())
     monkeypatch.setattr(openml, "MAX_BYTES", 100)
     with pytest.raises(ValueError, match="larger than 100 bytes"):
-        load_dataset("toy")
+        load_dataset("openml:toy")
 
 
 def test_openml_ignored_columns_and_old_encoding(monkeypatch):
     content = ARFF.replace(b"red", b"rouge\xe9")
     digest = hashlib.md5(content).hexdigest()
     use(monkeypatch, FakeOpenML(content, md5_checksum=digest, ignore_attribute=["how big"]))
-    data = load_dataset("toy", as_frame=False)
+    data = load_dataset("openml:toy", as_frame=False)
     assert data.feature_names == ["colour"]
     assert data.X[0, 0] == "rouge\xe9"
 

@@ -8,6 +8,7 @@ command and 141 where the reader of the output has gone.
 from __future__ import annotations
 
 import sys
+import traceback
 from argparse import ArgumentParser, Namespace, RawDescriptionHelpFormatter
 from collections.abc import Sequence
 from typing import NoReturn
@@ -17,6 +18,7 @@ from discbayes.cli import ask, compare, datasets, evaluate, explain, fit, option
 from discbayes.cli.console import PROGRAM, UserError, complain, describe, readable_warnings
 from discbayes.cli.letters import spelled_streams
 from discbayes.cli.signals import Terminated, ended_by_signals
+from discbayes.cli.tables import STANDARD
 
 COMMANDS = {
     "fit": fit,
@@ -79,23 +81,25 @@ def _run(args: Namespace) -> int:
     except BrokenPipeError:
         raise
     except (UserError, ValueError, OSError, ImportError) as error:
-        if args.debug:
-            raise
-        complain("error", describe(error))
-        return FAILED
+        return _failed(args, error, describe(error))
     except MemoryError as error:
-        if args.debug:
-            raise
-        complain("error", f"there is not enough memory: {describe(error)}")
-        return FAILED
+        return _failed(args, error, f"there is not enough memory: {describe(error)}")
     return _flush()
+
+
+def _failed(args: Namespace, error: Exception, text: str) -> int:
+    """Say what was wrong; with --debug where, through the stream that shows no control characters."""
+    if args.debug:
+        traceback.print_exception(error)
+    else:
+        complain("error", text)
+    return FAILED
 
 
 def _flush() -> int:
     """Write what the standard output still holds, while there is someone to tell that it cannot be: the exit code."""
     try:
-        if sys.stdout is not None:
-            sys.stdout.flush()
+        sys.stdout.flush()
     except BrokenPipeError:
         raise
     except OSError as error:
@@ -121,9 +125,19 @@ def parse(argv: Sequence[str] | None) -> Namespace:
         args = parser.parse_args(argv)
     except SystemExit as end:  # after help, or wrong usage
         raise SystemExit(end.code or _flush()) from None
+    _check_standard_input(made[args.command], args)
     if hasattr(args, "finish"):
         args.finish(made[args.command], args)
     return args
+
+
+def _check_standard_input(parser: ArgumentParser, args: Namespace) -> None:
+    """Refuse to read two things from the standard input."""
+    readers = [name for name in ("model", "data") if getattr(args, name, None) == STANDARD]
+    if args.command == "ask" and readers:
+        parser.error("-: answers come from the standard input; give a file")
+    if len(readers) > 1:
+        parser.error("-: the model and the rows cannot both come from the standard input; give a file for one of them")
 
 
 def _add_command(commands: object, name: str) -> ArgumentParser:

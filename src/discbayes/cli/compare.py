@@ -8,6 +8,8 @@ from pathlib import Path
 
 from discbayes.cli import options
 from discbayes.cli.console import UserError, complain, with_options
+from discbayes.cli.outputs import check_output
+from discbayes.cli.tables import STANDARD
 from discbayes.cli.training import load_training, require_target
 from discbayes.experiments.blocks import as_text
 from discbayes.experiments.choices import BASELINES, DEFAULT_BASELINES, DEFAULT_RECIPES, PAGE, ROWS, SORTS, TABLE
@@ -30,7 +32,7 @@ DOTS = ("...", "…")
 
 def configure(parser: ArgumentParser) -> None:
     """Declare the arguments."""
-    parser.add_argument("data", metavar="DATA", help="a CSV or Parquet file, or the name of a data set")
+    parser.add_argument("data", metavar="DATA", help=options.DATA)
     _add_methods(parser)
     parser.add_argument(
         "--cv", type=options.at_least(2), default=5, metavar="K", help="the number of stratified folds (default: 5)"
@@ -114,9 +116,12 @@ def run(args: Namespace) -> None:
 
     os.environ.setdefault("MPLBACKEND", "agg")  # pictures go to a file: no display is needed
     progress = options.progress(args)
+    name = "stdin" if args.data == STANDARD else Path(args.data).name
+    folder = Path(args.folder or f"compare-{name.split('.')[0]}".replace(":", "-"))
+    for file in (PAGE, TABLE, ROWS):
+        if folder.is_dir():
+            check_output(str(folder / file), [args.data])
     data = load_training(args, progress)
-    name = Path(args.data).name
-    folder = Path(args.folder or f"compare-{name.split('.')[0]}")
     if len(data.y) < args.cv:
         raise UserError(f"{len(data.y)} rows cannot be parted into {args.cv} folds; --cv {len(data.y)} can")
     try:

@@ -6,8 +6,8 @@ from argparse import ArgumentParser, Namespace
 
 from discbayes._text import text_table
 from discbayes.cli import options
+from discbayes.cli.outputs import check_table, write_table
 from discbayes.cli.sources import dataset_table, named_dataset
-from discbayes.cli.tables import check_output, write_table
 from discbayes.datasets import list_datasets
 
 SUMMARY = "list the data sets that are known by name, or write one of them to a file"
@@ -16,7 +16,7 @@ EXAMPLES = """examples:
   discbayes datasets iris -o iris.csv
 
 Without a file name the data go to stdout as CSV. The environment variable DISCBAYES_DATA adds a folder of data
-sets; other names are looked up at OpenML."""
+sets. openml:NAME downloads one of OpenML; no other name leaves this machine."""
 
 
 def configure(parser: ArgumentParser) -> None:
@@ -36,7 +36,7 @@ def run(args: Namespace) -> None:
     if args.name is None:
         print(_listing())
         return
-    check_output(args.output)
+    check_table(args.output, [args.name])
     data = named_dataset(args.name)
     options.progress(args).stage(f"{data!r}, target {data.target!r}")
     write_table(dataset_table(data), args.output)

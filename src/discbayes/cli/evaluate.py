@@ -36,7 +36,7 @@ WARM_UP_ROWS = 100
 
 def configure(parser: ArgumentParser) -> None:
     """Declare the arguments."""
-    parser.add_argument("data", metavar="DATA", help="a CSV or Parquet file, or the name of a data set")
+    parser.add_argument("data", metavar="DATA", help=options.DATA)
     parser.add_argument("--model", metavar="MODEL", help="score this model file instead of learning")
     parser.add_argument(
         "--cv",

@@ -12,12 +12,12 @@ from discbayes.cli import options
 from discbayes.cli.console import UserError, listed
 from discbayes.cli.explaining import Explained, joined, relevance_as
 from discbayes.cli.models import features_of, load_model, set_options, text_columns
+from discbayes.cli.outputs import check_output, check_table, is_standard, write_bytes, write_table
 from discbayes.cli.rows import ALL, chosen_rows, classes_of, note_unseen, row_numbers
 from discbayes.cli.sources import Source, open_source
 from discbayes.cli.spelling import matcher
-from discbayes.cli.tables import check_output, check_writable, has_known_ending, write_table
+from discbayes.cli.tables import has_known_ending
 from discbayes.engine import Progress
-from discbayes.io.files import write_atomically
 
 SUMMARY = "say why a row has its class and what would change it, or which columns matter over a whole table"
 EXAMPLES = """examples:
@@ -38,7 +38,7 @@ BLOCK_ROWS = 1000
 def configure(parser: ArgumentParser) -> None:
     """Declare the arguments."""
     parser.add_argument("model", metavar="MODEL", help="a model file that fit has written")
-    parser.add_argument("data", metavar="DATA", help="a CSV or Parquet file, or the name of a data set")
+    parser.add_argument("data", metavar="DATA", help=options.DATA)
     parser.add_argument("--row", type=row_numbers, metavar="N", help="the row to explain, from 1 on; 3,5 or all")
     parser.add_argument("--class", dest="label", metavar="LABEL", help="the class to explain (default: the decision)")
     parser.add_argument("--against", metavar="LABEL", help="compare with this class, not with all others together")
@@ -157,17 +157,15 @@ def _relevance(
 
 
 def _check_output(args: Namespace) -> None:
-    if args.format == "csv":
-        check_output(args.output)
-    elif args.output is not None:
-        check_writable(args.output)
+    check = check_table if args.format == "csv" else check_output
+    check(args.output, [args.model, args.data])
 
 
 def _write(what: Any, args: Namespace) -> None:
     """A table as CSV or Parquet, anything else as text."""
     if args.format == "csv":
         write_table(what, args.output)
-    elif args.output is None:
+    elif args.format == "text" and is_standard(args.output):
         print(what)
     else:
-        write_atomically(args.output, f"{what}\n".encode())
+        write_bytes(f"{what}\n".encode(), args.output)

@@ -137,7 +137,8 @@ def relevance_as(relevance: Relevance, form: str, most: int) -> Any:
 
 def as_json(data: Any) -> str:
     """JSON that people can read, too; infinite numbers are texts, since JSON has none."""
-    return json.dumps(plain(data), indent=2, ensure_ascii=False, allow_nan=False)
+    text = json.dumps(plain(data), indent=2, ensure_ascii=False, allow_nan=False)
+    return text.encode("utf-8", "backslashreplace").decode()  # lone surrogates, as JSON has them
 
 
 def plain(value: Any) -> Any:

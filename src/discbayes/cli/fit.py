@@ -5,9 +5,10 @@ from __future__ import annotations
 from argparse import ArgumentParser, Namespace
 
 from discbayes.cli import options
+from discbayes.cli.outputs import check_output, is_standard, write_bytes
 from discbayes.cli.passes import add_cluster, add_memory, fit_in_passes, in_passes
-from discbayes.cli.tables import check_writable
 from discbayes.cli.training import load_training, require_target
+from discbayes.io.model import pack
 
 SUMMARY = "learn a model from a table and save it"
 EXAMPLES = """examples:
@@ -22,10 +23,10 @@ EXAMPLES = """examples:
 
 def configure(parser: ArgumentParser) -> None:
     """Declare the arguments."""
+    parser.add_argument("data", metavar="DATA", help=options.DATA_OR_FOLDER)
     parser.add_argument(
-        "data", metavar="DATA", help="a CSV or Parquet file, a folder of them, or the name of a data set"
+        "-o", "--output", required=True, metavar="MODEL", help="the model file to write (JSON); - is stdout"
     )
-    parser.add_argument("-o", "--output", required=True, metavar="MODEL", help="the model file to write (JSON)")
     options.add_target(parser)
     options.add_learning(parser)
     options.add_effort(parser)
@@ -42,7 +43,7 @@ def _finish(parser: ArgumentParser, args: Namespace) -> None:
 
 def run(args: Namespace) -> None:
     """Fit and save."""
-    check_writable(args.output)
+    check_output(args.output, [args.data])
     progress = options.progress(args)
     if in_passes(args):
         model = options.classifier(args, verbose=progress.verbose)
@@ -52,5 +53,6 @@ def run(args: Namespace) -> None:
         model = options.classifier(args, verbose=progress.verbose)
         model.fit(training.X, training.y, sample_weight=training.weight)
     model.set_params(verbose=0, memory=None, cluster=None)  # how this run went is no property of the model
-    model.save(args.output)
-    progress.stage(f"model saved in {args.output}")
+    write_bytes(pack(model), args.output)
+    if not is_standard(args.output):
+        progress.stage(f"model saved in {args.output}")

@@ -13,14 +13,17 @@ from discbayes.classifier import BayesNetClassifier
 from discbayes.cli.console import UserError, listed
 from discbayes.cli.sources import Source
 from discbayes.cli.spelling import matched
-from discbayes.cli.tables import has_known_ending
+from discbayes.cli.tables import STANDARD, STANDARD_INPUT, has_known_ending, standard_input
 from discbayes.data import Domain
 from discbayes.engine import Progress
 from discbayes.io import ModelFileError, load
+from discbayes.io.model import load_bytes
 
 
 def load_model(path: str) -> BayesNetClassifier:
-    """Read a model file."""
+    """Read a model file, or a model from the standard input."""
+    if path == STANDARD:
+        return load_bytes(standard_input(), STANDARD_INPUT)
     if not Path(path).exists():
         raise UserError(f"{path}: no such file")
     try:

@@ -18,6 +18,9 @@ from discbayes.parameters import HYBRID, PARAMETERS
 from discbayes.recipes import parse, recipe
 from discbayes.search import STRUCTURES
 
+_OTHERWISE = "- (CSV from stdin), the name of a data set, or openml:NAME"
+DATA = f"a CSV, Parquet or Arrow file, {_OTHERWISE}"
+DATA_OR_FOLDER = f"a CSV, Parquet or Arrow file, a folder of them, {_OTHERWISE}"
 DISCRETIZERS = {"mdlp": "mdlp", "equal-frequency": "equal-frequency", "none": None}
 UNCALIBRATED = "none"
 LEARNING: dict[str, Any] = {

@@ -18,7 +18,7 @@ from discbayes.cli.console import UserError
 from discbayes.cli.models import features_of, text_columns
 from discbayes.cli.sources import Source
 from discbayes.cli.spelling import as_text
-from discbayes.cli.tables import delimiter_hint, has_known_ending
+from discbayes.cli.tables import STANDARD, csv_input, delimiter_hint, has_known_ending
 from discbayes.engine import Progress
 from discbayes.streams import Pace, bytes_of, csv_types
 from discbayes.streams.batches import Batch
@@ -66,6 +66,8 @@ def in_passes(args: Namespace) -> bool:
     path, asked = Path(args.data), [name for name in _IN_PASSES if getattr(args, name, None) is not None]
     if path.exists():
         return bool(asked) or path.is_dir() or path.stat().st_size > LARGE
+    if asked and args.data == STANDARD:
+        raise UserError(f"--{asked[0]}: rows are read twice, which the standard input cannot be: write them to a file")
     if asked:
         raise UserError(
             f"--{asked[0]} is for files and folders, and there is no {args.data!r}: leave it out for a data set"
@@ -142,8 +144,8 @@ def _check_columns(args: Namespace) -> None:
 
 
 def _hint(args: Namespace) -> str:
-    plain = has_known_ending(args.data) and Path(args.data).is_file()
-    return delimiter_hint(args.data, options.reading(args)) if plain else ""
+    given = csv_input(args.data) if has_known_ending(args.data) and Path(args.data).is_file() else None
+    return "" if given is None else delimiter_hint(given, options.reading(args))
 
 
 # ---- predicting

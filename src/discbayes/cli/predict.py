@@ -11,9 +11,9 @@ from discbayes._leaves import need
 from discbayes.classifier import BayesNetClassifier
 from discbayes.cli import options
 from discbayes.cli.models import features_of, load_model, posterior, set_options, text_columns
+from discbayes.cli.outputs import check_table, write_batches, write_table
 from discbayes.cli.passes import add_memory, in_passes, shares_of_batches
 from discbayes.cli.sources import open_source
-from discbayes.cli.tables import check_output, write_batches, write_table
 
 SUMMARY = "predict the class of every row of a table; missing values are summed out exactly"
 EXAMPLES = """examples:
@@ -24,9 +24,7 @@ EXAMPLES = """examples:
 def configure(parser: ArgumentParser) -> None:
     """Declare the arguments."""
     parser.add_argument("model", metavar="MODEL", help="a model file that fit has written")
-    parser.add_argument(
-        "data", metavar="DATA", help="a CSV or Parquet file, a folder of them, or the name of a data set"
-    )
+    parser.add_argument("data", metavar="DATA", help=options.DATA_OR_FOLDER)
     parser.add_argument("-o", "--output", metavar="FILE", help="CSV or Parquet by its ending (default: CSV to stdout)")
     parser.add_argument("--proba", action="store_true", help="add the probability of every class")
     options.add_unknown(parser)
@@ -38,7 +36,7 @@ def configure(parser: ArgumentParser) -> None:
 
 def run(args: Namespace) -> None:
     """Read, predict, write."""
-    check_output(args.output)
+    check_table(args.output, [args.model, args.data])
     progress = options.progress(args)
     model = load_model(args.model)
     if in_passes(args):

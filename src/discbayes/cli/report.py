@@ -9,9 +9,9 @@ from typing import Any
 from discbayes.classifier import BayesNetClassifier
 from discbayes.cli import options
 from discbayes.cli.models import features_of, load_model, set_options, text_columns
+from discbayes.cli.outputs import check_output, is_standard, write_bytes
 from discbayes.cli.rows import classes_of
 from discbayes.cli.sources import open_source
-from discbayes.cli.tables import check_writable
 from discbayes.engine import Progress
 
 SUMMARY = "write a page with the network, which answers in the browser, and with how good it is on a table"
@@ -43,12 +43,15 @@ def _finish(parser: ArgumentParser, args: Namespace) -> None:
 
 def run(args: Namespace) -> None:
     """Read, write the page, say where it is."""
-    check_writable(args.output)
+    check_output(args.output, [args.model, args.data])
     progress = options.progress(args)
     model = load_model(args.model)
     set_options(model, args)
     X, y = (None, None) if args.data is None else _rows(model, args, progress)
     progress.stage("writing the page")
+    if is_standard(args.output):
+        write_bytes(model.report(None, X, y).html.encode(), args.output)
+        return
     model.report(args.output, X, y)
     print(f"{args.output}: {_size(Path(args.output).stat().st_size)}")
 

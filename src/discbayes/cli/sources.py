@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass
+from difflib import get_close_matches
 from pathlib import Path
 from typing import Any
 
@@ -13,8 +14,9 @@ from discbayes._leaves import need
 from discbayes._text import nearest_first
 from discbayes.cli.console import UserError, listed
 from discbayes.cli.spelling import as_text
-from discbayes.cli.tables import Reading, delimiter_hint, has_known_ending, read_file
+from discbayes.cli.tables import STANDARD, STANDARD_INPUT, Reading, has_known_ending, read_table
 from discbayes.datasets import Dataset, list_datasets, load_dataset
+from discbayes.datasets.loading import OPENML
 from discbayes.engine import Progress
 
 
@@ -79,34 +81,60 @@ def text_labels(table: Any, name: str) -> Labels:
 
 
 def open_source(data: str, reading: Reading, text: Collection[str], progress: Progress) -> Source:
-    """Read DATA: an existing file, or else a data set of that name."""
-    if Path(data).exists():
-        progress.stage(f"reading {data}")
-        return Source(data, read_file(data, reading, text), hint=delimiter_hint(data, reading))
+    """Read DATA: an existing file, the standard input, or else a data set of that name."""
+    if is_read(data):
+        progress.stage(f"reading {named(data)}")
+        table, hint = read_table(data, reading, text)
+        return Source(named(data), table, hint=hint)
     if _looks_like_file(data):
-        raise UserError(f"{data}: no such file")
-    try:
-        found = named_dataset(data)
-    except UserError as error:
-        raise UserError(f"there is no file {data!r}, and {error}") from error
+        raise UserError(f"{data}: no such file{_nearest_file(data)}")
+    found = named_dataset(data)
     progress.stage(f"using {found!r}, since there is no file {data!r}")
     return Source(data, as_text(dataset_table(found), text), found.target)
 
 
+def is_read(data: str) -> bool:
+    """Whether DATA is a file, a folder or the standard input, not the name of a data set."""
+    return data == STANDARD or Path(data).exists()
+
+
+def named(data: str) -> str:
+    """What messages call DATA."""
+    return STANDARD_INPUT if data == STANDARD else data
+
+
 def _looks_like_file(data: str) -> bool:
     """A path, or a name with an ending, unless a data set is called that."""
+    if data.lower().startswith(OPENML):
+        return False
     if has_known_ending(data) or Path(data).name != data:
         return True
     return bool(Path(data).suffix) and data not in {info.name for info in list_datasets()}
 
 
+def _nearest_file(data: str) -> str:
+    """The file in the same folder whose name is most like one that is not there; nothing if none is like it."""
+    try:
+        names = [entry.name for entry in Path(data).absolute().parent.iterdir()]
+    except OSError:
+        return ""
+    near = get_close_matches(Path(data).name, names, n=1)
+    return f"; did you mean {str(Path(data).parent / near[0])!r}?" if near else ""
+
+
 def named_dataset(name: str) -> Dataset:
-    """A data set of the library, its features as an arrow table."""
+    """A data set of the library, its features as an arrow table; only ``openml:NAME`` asks a server."""
     need("pyarrow")
     try:
         return load_dataset(name, as_frame="pyarrow")
     except (LookupError, ConnectionError) as error:
-        raise UserError(str(error.args[0])) from error
+        if name.lower().startswith(OPENML):
+            raise UserError(str(error.args[0])) from error
+        near = get_close_matches(name.lower(), [info.name.lower() for info in list_datasets()], n=1)
+        meant = f"; did you mean {near[0]!r}?" if near else _nearest_file(name) or ": `discbayes datasets` lists them"
+        raise UserError(
+            f"{name!r} is neither a file nor an embedded data set{meant} ({OPENML}NAME downloads one of OpenML)"
+        ) from error
 
 
 def dataset_table(data: Dataset) -> Any:

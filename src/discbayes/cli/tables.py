@@ -1,44 +1,37 @@
-"""Files to arrow tables and back; the ending of a name says which kind of file it is."""
+"""Files to arrow tables; the ending of a name says which kind of file it is (`discbayes.streams.files`)."""
 
 from __future__ import annotations
 
 import gzip
-import io
-import os
+import sys
 import zlib
 from collections import Counter
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Callable, Collection
 from dataclasses import dataclass
-from itertools import chain
 from pathlib import Path
-from typing import IO, Any
+from typing import Any
 
 from discbayes._leaves import need
 from discbayes.cli.console import UserError, listed
-from discbayes.cli.letters import write_utf8
 from discbayes.cli.spelling import as_text
-from discbayes.io.files import write_atomically
-from discbayes.streams.files import FALSE, GAPS, TRUE
+from discbayes.streams.files import (
+    ENDINGS,
+    FALSE,
+    GAPS,
+    TRUE,
+    delimiter_of,
+    format_of,
+    is_too_long,
+    open_file,
+    read_arrow,
+    too_long,
+)
 
+STANDARD = "-"  # as a name: the standard input, or the standard output
+STANDARD_INPUT = "the standard input"
 DELIMITERS = (",", ";", "\t")
 LONGEST_HEADER = 1 << 20  # bytes
-
-
-@dataclass(frozen=True)
-class FileKind:
-    """How a file is laid out; Parquet has no delimiter."""
-
-    delimiter: str | None
-    compressed: bool = False
-
-
-KINDS = {
-    ".csv": FileKind(","),
-    ".csv.gz": FileKind(",", compressed=True),
-    ".tsv": FileKind("\t"),
-    ".tsv.gz": FileKind("\t", compressed=True),
-    ".parquet": FileKind(None),
-}
+_BLOCKS = (1 << 20, 1 << 25, (1 << 31) - 1)  # bytes that are parsed at a time, in which a row must fit
 
 
 @dataclass(frozen=True)
@@ -50,50 +43,74 @@ class Reading:
     decimal: str = "."
 
 
+@dataclass(frozen=True)
+class CsvInput:
+    """CSV text: what messages call it, how it is opened for pyarrow, its first line, and what is between its cells."""
+
+    name: str
+    open: Callable[[], Any]
+    header: str
+    delimiter: str
+
+
 def has_known_ending(name: str) -> bool:
     """Whether the name is one of a file that can be read and written here."""
-    return name.lower().endswith(tuple(KINDS))
+    return name.lower().endswith(ENDINGS)
 
 
-def file_kind(path: str | Path) -> FileKind:
-    """The kind of a file by its name; an error that lists the endings where it is none of them."""
-    lower = str(path).lower()
-    kind = next((kind for ending, kind in KINDS.items() if lower.endswith(ending)), None)
-    if kind is None:
-        raise UserError(f"{path}: unknown file ending; the endings are {', '.join(KINDS)}")
-    return kind
+def read_table(path: str, reading: Reading, text: Collection[str]) -> tuple[Any, str]:
+    """Read a file, or CSV from the standard input, as an arrow table; and what an error about columns should mention.
+
+    Columns in ``text`` are read as text (see `discbayes.cli.spelling`).
+    """
+    given = csv_input(path)
+    hint = "" if given is None else delimiter_hint(given, reading)
+    name = path if given is None else given.name
+    try:
+        table = _read_binary(path) if given is None else _read_csv(given, reading, text)
+    except UnicodeDecodeError as error:
+        raise UserError(f"cannot read {name}: its header is not UTF-8 text; save the file as UTF-8") from error
+    except (OSError, ValueError) as error:  # arrow's own errors are kinds of these
+        raise UserError(f"cannot read {name}: {error}{hint}") from error
+    _check_table(name, table)
+    return as_text(table, text), hint
 
 
-# ---- reading
-
-
-def read_file(path: str, reading: Reading, text: Collection[str]) -> Any:
-    """Read a file as an arrow table; columns in ``text`` are read as text (see `discbayes.cli.spelling`)."""
-    kind = file_kind(path)
+def csv_input(path: str) -> CsvInput | None:
+    """A file of CSV, or the standard input; None is another kind of file."""
+    if path == STANDARD:
+        content = standard_input()
+        header = content[:LONGEST_HEADER].split(b"\n")[0].decode("latin-1")
+        return CsvInput(STANDARD_INPUT, lambda: need("pyarrow").BufferReader(content), header, ",")
+    kind = format_of(path)
     if Path(path).is_dir():
         raise UserError(f"{path} is a folder, not a file")
-    try:
-        table = _read_parquet(path) if kind.delimiter is None else _read_csv(path, kind, reading, text)
-    except UnicodeDecodeError as error:
-        raise UserError(f"cannot read {path}: its header is not UTF-8 text; save the file as UTF-8") from error
-    except (OSError, ValueError) as error:  # arrow's own errors are kinds of these
-        raise UserError(f"cannot read {path}: {error}{delimiter_hint(path, reading)}") from error
-    _check_table(path, table)
-    return as_text(table, text)
+    return CsvInput(path, lambda: open_file(path), _header(path), delimiter_of(path)) if kind == "csv" else None
 
 
-def _read_parquet(path: str) -> Any:
-    return need("pyarrow.parquet").read_table(path)
+def standard_input() -> bytes:
+    """All that comes from the standard input."""
+    if sys.stdin is None:
+        raise UserError(f"{STANDARD_INPUT} is closed")
+    buffer = getattr(sys.stdin, "buffer", None)
+    return bytes(sys.stdin.read().encode() if buffer is None else buffer.read())
 
 
-def _read_csv(path: str, kind: FileKind, reading: Reading, text: Collection[str]) -> Any:
+def _read_binary(path: str) -> Any:
+    if format_of(path) == "arrow":
+        return read_arrow(path)
+    with open_file(path) as file:
+        return need("pyarrow.parquet").read_table(file)
+
+
+def _read_csv(given: CsvInput, reading: Reading, text: Collection[str]) -> Any:
     """Read CSV; what is not UTF-8, arrow takes for bytes, or refuses by the number of the column if text is wanted."""
     try:
-        table = _parse_csv(path, kind, reading, text)
+        table = _parse_csv(given, reading, text)
     except ValueError as error:
         if not text or "UTF8" not in str(error):
             raise
-        table = _parse_csv(path, kind, reading, ())
+        table = _parse_csv(given, reading, ())
     columns, is_binary = zip(table.column_names, table.schema.types, strict=True), need("pyarrow").types.is_binary
     odd = [name for name, stored in columns if is_binary(stored)]
     if odd:
@@ -101,7 +118,7 @@ def _read_csv(path: str, kind: FileKind, reading: Reading, text: Collection[str]
     return table
 
 
-def _parse_csv(path: str, kind: FileKind, reading: Reading, text: Collection[str]) -> Any:
+def _parse_csv(given: CsvInput, reading: Reading, text: Collection[str]) -> Any:
     csv, string = need("pyarrow.csv"), need("pyarrow").string()
     convert = csv.ConvertOptions(
         null_values=[*GAPS, *reading.na_values],
@@ -111,18 +128,22 @@ def _parse_csv(path: str, kind: FileKind, reading: Reading, text: Collection[str
         decimal_point=reading.decimal,
         column_types=dict.fromkeys(text, string),
     )
-    parse = csv.ParseOptions(delimiter=reading.delimiter or kind.delimiter)
-    return csv.read_csv(path, parse_options=parse, convert_options=convert)
+    parse = csv.ParseOptions(delimiter=reading.delimiter or given.delimiter)
+    for block in _BLOCKS:
+        try:
+            with given.open() as file:
+                return csv.read_csv(file, csv.ReadOptions(block_size=block), parse, convert)
+        except ValueError as error:
+            if not is_too_long(error):
+                raise
+    raise ValueError(too_long(_BLOCKS[-1], "leave its column out of the file"))
 
 
-def delimiter_hint(path: str, reading: Reading) -> str:
-    """The option that an error should mention: where the header of a CSV file looks like one with another delimiter."""
-    used = reading.delimiter or file_kind(path).delimiter
-    if used is None:
-        return ""
-    header = _header(path)
-    best = max(DELIMITERS, key=header.count)
-    if header.count(best) <= header.count(used):
+def delimiter_hint(given: CsvInput, reading: Reading) -> str:
+    """The option that an error should mention: where the header of CSV text looks like one with another delimiter."""
+    used = reading.delimiter or given.delimiter
+    best = max(DELIMITERS, key=given.header.count)
+    if given.header.count(best) <= given.header.count(used):
         return ""
     shown = "\\t" if best == "\t" else best
     return f"; its header holds more '{shown}' than {used!r}: try --delimiter '{shown}'"
@@ -130,7 +151,7 @@ def delimiter_hint(path: str, reading: Reading) -> str:
 
 def _header(path: str) -> str:
     """The first line of a text file; nothing where it cannot be read."""
-    opener = gzip.open if file_kind(path).compressed else open
+    opener = gzip.open if path.lower().endswith(".gz") else open
     try:
         with opener(path, "rb") as file:
             return file.readline(LONGEST_HEADER).decode("latin-1")
@@ -138,104 +159,9 @@ def _header(path: str) -> str:
         return ""
 
 
-def _check_table(path: str, table: Any) -> None:
+def _check_table(name: str, table: Any) -> None:
     twice = [name for name, times in Counter(table.column_names).items() if times > 1]
     if twice:
-        raise UserError(f"{path} has several columns with the same name: {listed(twice)}; rename them")
+        raise UserError(f"{name} has several columns with the same name: {listed(twice)}; rename them")
     if table.num_rows == 0:
-        raise UserError(f"{path} has no rows")
-
-
-# ---- writing
-
-
-def check_writable(path: str) -> None:
-    """Refuse an output that cannot be written before the work is done, not after it."""
-    target = Path(path)
-    if target.is_dir():
-        raise UserError(f"cannot write {path}: it is a folder")
-    if not target.parent.is_dir():
-        raise UserError(f"cannot write {path}: there is no folder {target.parent}")
-    if not os.access(target if target.exists() else target.parent, os.W_OK):
-        raise UserError(f"cannot write {path}: permission denied")
-
-
-def check_output(path: str | None) -> None:
-    """The same for a table, whose ending must be known too; None is the standard output."""
-    if path is not None:
-        file_kind(path)
-        check_writable(path)
-
-
-def write_table(table: Any, path: str | None) -> None:
-    """Write an arrow table to a file, or as CSV to the standard output."""
-    if path is None:
-        write_utf8(_csv_bytes(table, ","))
-        return
-    kind = file_kind(path)
-    content = _parquet_bytes(table) if kind.delimiter is None else _csv_bytes(table, kind.delimiter)
-    write_atomically(path, gzip.compress(content) if kind.compressed else content)
-
-
-def write_batches(tables: Iterator[Any], path: str | None, texts: Sequence[str]) -> None:
-    """Write tables of one kind below one another, each as it comes; ``texts`` are all that their cells may hold."""
-    if path is None:
-        for content in _csv_parts(tables, ",", texts):
-            write_utf8(content)
-        return
-    kind = file_kind(path)
-
-    def write(file: IO[bytes]) -> None:
-        if kind.delimiter is None:
-            _write_parquet(tables, file)
-        elif kind.compressed:
-            with gzip.GzipFile(fileobj=file, mode="wb") as packed:
-                packed.writelines(_csv_parts(tables, kind.delimiter, texts))
-        else:
-            file.writelines(_csv_parts(tables, kind.delimiter, texts))
-
-    write_atomically(path, write)
-
-
-def _write_parquet(tables: Iterator[Any], file: IO[bytes]) -> None:
-    first = next(tables)
-    with need("pyarrow.parquet").ParquetWriter(file, first.schema) as writer:
-        for table in chain([first], tables):
-            writer.write_table(table)
-
-
-def _csv_parts(tables: Iterator[Any], delimiter: str, texts: Sequence[str]) -> Iterator[bytes]:
-    """CSV in parts, the first one with a header; all have quotes where one of the texts needs them."""
-    csv = need("pyarrow.csv")
-    style = None
-    for table in tables:
-        header = style is None
-        if style is None:
-            style = _quoting(table.column_names, texts, delimiter)
-        sink = io.BytesIO()
-        csv.write_csv(table, sink, csv.WriteOptions(include_header=header, delimiter=delimiter, quoting_style=style))
-        yield sink.getvalue()
-
-
-def _quoting(names: Sequence[str], texts: Sequence[str], delimiter: str) -> str:
-    """Arrow quotes every text or none, and refuses none where it must not."""
-    special = {delimiter, '"', "\n", "\r"}
-    return "needed" if any(special & set(text) for text in (*names, *texts)) else "none"
-
-
-def _parquet_bytes(table: Any) -> bytes:
-    sink = io.BytesIO()
-    need("pyarrow.parquet").write_table(table, sink)
-    return sink.getvalue()
-
-
-def _csv_bytes(table: Any, delimiter: str) -> bytes:
-    """CSV with quotes where they are needed: arrow quotes every text or none, and refuses none where it must not."""
-    csv = need("pyarrow.csv")
-    sink = io.BytesIO()
-    try:
-        csv.write_csv(table, sink, csv.WriteOptions(delimiter=delimiter, quoting_style="none"))
-    except ValueError:
-        sink = io.BytesIO()
-        csv.write_csv(table, sink, csv.WriteOptions(delimiter=delimiter, quoting_style="needed"))
-    return sink.getvalue()
+        raise UserError(f"{name} has no rows")

@@ -4,14 +4,13 @@ from __future__ import annotations
 
 from argparse import ArgumentParser, Namespace
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Any
 
 import numpy as np
 
 from discbayes.cli import options
 from discbayes.cli.console import UserError
-from discbayes.cli.sources import Labels, Source, open_source, text_labels
+from discbayes.cli.sources import Labels, Source, is_read, named, open_source, text_labels
 from discbayes.cli.spelling import as_text
 from discbayes.data.columns import looks_numeric
 from discbayes.engine import Progress
@@ -37,8 +36,8 @@ class Training:
 
 def require_target(parser: ArgumentParser, args: Namespace) -> None:
     """Files do not say which column is the class."""
-    if args.target is None and Path(args.data).exists():
-        parser.error(f"--target is needed: which column of {args.data} holds the classes?")
+    if args.target is None and is_read(args.data):
+        parser.error(f"--target is needed: which column of {named(args.data)} holds the classes?")
 
 
 def load_training(args: Namespace, progress: Progress) -> Training:

@@ -4,8 +4,10 @@
 
 1. what needs no file: scikit-learn's small sets, sets that a rule makes, and the papers' synthetic data;
 2. the folder that the environment variable ``DISCBAYES_DATA`` names;
-3. the cache folder of the user (``DISCBAYES_CACHE`` moves it);
-4. OpenML, whose answer goes to the cache.
+3. the cache folder of the user (``DISCBAYES_CACHE`` moves it).
+
+``load_dataset("openml:NAME")`` looks at the cache and then at OpenML, whose answer goes to the cache. No other name
+is ever sent anywhere.
 
 ``make_...`` functions draw synthetic data of any size as arrays ``(X, y)``.
 """

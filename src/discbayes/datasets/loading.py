@@ -1,4 +1,4 @@
-"""``load_dataset`` and ``list_datasets``: one name, four places to look."""
+"""``load_dataset`` and ``list_datasets``: one name, three places to look, and OpenML where it is asked for."""
 
 from __future__ import annotations
 
@@ -21,6 +21,7 @@ from discbayes.datasets.files import (
 )
 
 Found = tuple[DatasetInfo, Columns]
+OPENML = "openml:"  # before a name that may be sent to OpenML
 
 
 def load_dataset(name: str, *, source: str = "auto", as_frame: bool | str = "auto", **options: Any) -> Dataset:
@@ -29,10 +30,12 @@ def load_dataset(name: str, *, source: str = "auto", as_frame: bool | str = "aut
     Parameters
     ----------
     name : str
-        As ``list_datasets`` has it, or a name of OpenML. Case does not matter, nor does ``_`` against ``-``.
+        As ``list_datasets`` has it, or ``"openml:NAME"`` for a data set of OpenML, which is downloaded unless it
+        is in the cache. Case does not matter, nor does ``_`` against ``-``.
     source : {"auto", "embedded", "files", "cache", "openml"}, default="auto"
-        Where to look. ``"auto"`` takes the first that has the name, in that order. Note that a made set
-        comes before a file of the same name; the training part of ``mofn-3-7-10`` is then our own draw.
+        Where to look. ``"auto"`` takes the first of embedded, files and cache that has the name, and never asks a
+        server; ``"openml"`` downloads again. Note that a made set comes before a file of the same name; the
+        training part of ``mofn-3-7-10`` is then our own draw.
     as_frame : {"auto", True, False, "pandas", "polars", "pyarrow"}, default="auto"
         The form of ``X``. ``"auto"`` is a frame of the first of these libraries that is installed, or else
         an array; True insists on a frame. An array is float64 where all columns are numbers and otherwise
@@ -50,7 +53,7 @@ def load_dataset(name: str, *, source: str = "auto", as_frame: bool | str = "aut
     LookupError
         No source has the name; the message shows the nearest ones.
     ConnectionError
-        No local source has the name and OpenML did not answer.
+        OpenML did not answer.
 
     Examples
     --------
@@ -64,12 +67,22 @@ def load_dataset(name: str, *, source: str = "auto", as_frame: bool | str = "aut
     if source != "auto" and source not in _SOURCES:
         raise ValueError(f"source must be one of {', '.join(('auto', *_SOURCES))}; got {source!r}")
     library = choose_library(as_frame)  # before the wait, so that a wrong choice costs none
-    places = list(_SOURCES) if source == "auto" else [source]
+    bare, places = _places(name, source)
     for place in places:
-        found = _SOURCES[place](name, options)
+        found = _SOURCES[place](bare, options)
         if found is not None:
-            return _dataset(name, *found, library)
-    raise LookupError(f"no data set {name!r} in {', '.join(places)}{_nearest(name)}")
+            return _dataset(bare, *found, library)
+    elsewhere = f"; load_dataset('{OPENML}{name}') looks at OpenML" if source == "auto" else ""
+    raise LookupError(f"no data set {name!r} in {', '.join(places)}{_nearest(name)}{elsewhere}")
+
+
+def _places(name: str, source: str) -> tuple[str, list[str]]:
+    """The bare name, and where to look for it: a name leaves this machine only if its prefix or the source say so."""
+    if name.strip().lower().startswith(OPENML):
+        if source not in ("auto", "openml"):
+            raise ValueError(f"{name!r} is a name of OpenML, but source is {source!r}: leave out one of them")
+        return name.strip()[len(OPENML) :], ["cache", "openml"] if source == "auto" else ["openml"]
+    return name, ["embedded", "files", "cache"] if source == "auto" else [source]
 
 
 def list_datasets(source: str | None = None) -> list[DatasetInfo]:

@@ -58,11 +58,16 @@ def load_rows(name: str, complete: bool = True) -> Rows:
 
 
 def load_any(name: str, as_frame: bool = True) -> Dataset:
-    """The version of DISCBAYES_DATA, in whose order the stored results have their rows, or another where it is not."""
-    try:
-        return load_dataset(name, source="files", as_frame=as_frame)
-    except LookupError:
-        return load_dataset(name, as_frame=as_frame)
+    """The version of DISCBAYES_DATA, in whose order the stored results have their rows, or another where it is not.
+
+    The names are those of the papers' data sets, so OpenML may be asked for what is not here.
+    """
+    for where in ({"source": "files"}, {}):
+        try:
+            return load_dataset(name, as_frame=as_frame, **where)
+        except LookupError:
+            continue
+    return load_dataset(f"openml:{name}", as_frame=as_frame)
 
 
 # ---- splits: functions of rows and a seed

@@ -88,6 +88,11 @@ def save(classifier: BayesNetClassifier, path: str | Path, counts: bool = True) 
     counts : bool, default=True
         Whether the counts that ``partial_fit`` and ``merge`` go on from are part of it, where there are such.
     """
+    write_atomically(path, pack(classifier, counts))
+
+
+def pack(classifier: BayesNetClassifier, counts: bool = True) -> bytes:
+    """What `save` writes."""
     if not isinstance(classifier, BayesNetClassifier):
         raise TypeError(f"save writes a BayesNetClassifier, not {type(classifier).__name__}")
     check_is_fitted(classifier)
@@ -96,7 +101,7 @@ def save(classifier: BayesNetClassifier, path: str | Path, counts: bool = True) 
     if counts and tallies is not None:
         model["tallies"] = pack_tallies(tallies)
     _restore(model)  # what is written can be read, or it is refused now
-    write_atomically(path, seal(model))
+    return seal(model)
 
 
 def _pack_model(classifier: BayesNetClassifier) -> dict[str, Any]:
@@ -186,15 +191,20 @@ def load(path: str | Path, max_bytes: int = MAX_BYTES, max_values: int = MAX_VAL
     content = read_limited(path, max_bytes)
     if content is None:
         raise ModelFileError(f"{path}: the file has more than {max_bytes} bytes, the limit of max_bytes")
+    return load_bytes(content, str(path), max_values)
+
+
+def load_bytes(content: bytes, name: str, max_values: int = MAX_VALUES) -> BayesNetClassifier:
+    """The classifier of what `save` wrote; ``name`` is what messages call it."""
     library = ""
     try:
         model, library = open_document(content, max_values)
         classifier, notes = _restore(model)
     except (*FALSE_CONTENT, MemoryError) as error:
         reason = _PLAIN.get(type(error)) or told(error)
-        raise ModelFileError(f"{path} cannot be loaded: {reason}{hint_of_version(library)}") from error
+        raise ModelFileError(f"{name} cannot be loaded: {reason}{hint_of_version(library)}") from error
     for note in notes:
-        warnings.warn(told(note), stacklevel=2)
+        warnings.warn(told(note), stacklevel=3)
     return classifier
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import re
 import zlib
 from collections.abc import Callable, Iterator, Sequence
@@ -19,6 +20,7 @@ GAPS = ("", "NA", "N/A", "NaN", "nan", "null", "NULL", "None")
 TRUE = ("true", "True", "TRUE")
 FALSE = ("false", "False", "FALSE")
 _CONVERSION_ERROR = r"CSV column #(\d+): (?:Row #\d+: )?CSV conversion error.*: invalid value '(.*)'"  # of pyarrow
+_TOO_LONG = "straddling object"  # of pyarrow, of a row that does not fit in a block
 _BUFFER = 1 << 20
 _WIDER = {"null": "int64", "int64": "double", "bool": "string", "double": "string"}  # as arrow guesses types itself
 
@@ -161,6 +163,16 @@ def tables_of(where: str, batches: Iterator[Any]) -> Iterator[Any]:
         yield table_of([batch])
 
 
+def open_file(path: str | Path) -> Any:
+    """A file for pyarrow, unpacked on the way where its name says so; the name may be any that the system has.
+
+    By its text pyarrow would not open a name that is not UTF-8.
+    """
+    pa = need("pyarrow")
+    file = pa.OSFile(os.fsencode(path))
+    return pa.CompressedInputStream(file, "gzip") if str(path).lower().endswith(".gz") else file
+
+
 # ---- Parquet
 
 
@@ -168,12 +180,13 @@ def _parquet_batches(path: Path, limits: Limits, begin: int = 0) -> Iterator[Bat
     """Batches of a Parquet file, from the row group on that holds some row; small row groups are read together."""
     parquet = need("pyarrow.parquet")
     with _reading(str(path)):
-        with parquet.ParquetFile(path) as plain:
+        with open_file(path) as opened, parquet.ParquetFile(opened) as plain:
             metadata, text = plain.metadata, _text_columns(plain.schema_arrow)
-        file = parquet.ParquetFile(path, metadata=metadata, read_dictionary=sorted(text), buffer_size=_BUFFER)
+        opened = open_file(path)
+        file = parquet.ParquetFile(opened, metadata=metadata, read_dictionary=sorted(text), buffer_size=_BUFFER)
     rows = limits.batch_rows(metadata.num_columns)
     starts = [0, *accumulate(metadata.row_group(group).num_rows for group in range(metadata.num_row_groups))]
-    with file:
+    with opened, file:
         for first, last in _row_groups(metadata, rows):
             groups = f"row group {first}" if first == last else f"row groups {first} to {last}"
             where = f"{path}, {groups}"
@@ -198,8 +211,8 @@ def _row_groups(metadata: Any, rows: int) -> Iterator[tuple[int, int]]:
 
 
 def _parquet_length(path: Path) -> int:
-    with _reading(str(path)):
-        return int(need("pyarrow.parquet").read_metadata(path).num_rows)
+    with _reading(str(path)), open_file(path) as file:
+        return int(need("pyarrow.parquet").read_metadata(file).num_rows)
 
 
 def _text_columns(schema: Any) -> frozenset[str]:
@@ -214,7 +227,9 @@ def _arrow_batches(path: Path, limits: Limits, begin: int = 0) -> Iterator[Batch
     """Batches of an Arrow or Feather file, or of a stream of Arrow batches; all of them, wherever the rows begin."""
     pa, ipc = need("pyarrow"), need("pyarrow.ipc")
     first_row = 0
-    with pa.OSFile(str(path)) as file:
+    with _reading(str(path)):
+        file = open_file(path)
+    with file:
         with _reading(str(path)):
             batches, n_batches = _arrow_stored(pa, ipc, file)
         for number, table in enumerate(tables_of(str(path), batches)):
@@ -234,10 +249,21 @@ def _arrow_stored(pa: Any, ipc: Any, file: Any) -> tuple[Iterator[Any], int | No
     return (reader.get_batch(number) for number in range(n_batches)), n_batches
 
 
+def read_arrow(path: str | Path) -> Any:
+    """An Arrow or Feather file, or a stream of Arrow batches, as one table."""
+    pa, ipc = need("pyarrow"), need("pyarrow.ipc")
+    with open_file(path) as file:
+        try:
+            return ipc.open_file(file).read_all()
+        except pa.ArrowInvalid:
+            file.seek(0)
+            return ipc.open_stream(file).read_all()
+
+
 def _arrow_length(path: Path) -> int | None:
     """The rows of a file; a stream does not say how many it has."""
     pa, ipc = need("pyarrow"), need("pyarrow.ipc")
-    with _reading(str(path)), pa.memory_map(str(path)) as file:
+    with _reading(str(path)), pa.memory_map(os.fsencode(path)) as file:
         try:
             reader = ipc.open_file(file)
         except pa.ArrowInvalid:
@@ -253,51 +279,69 @@ def _csv_batches(path: Path, limits: Limits, csv: CsvFormat, types: dict[str, st
 
     Then `types` is changed, and the rows that were read have to be read again.
     """
-    first_row = 0
-    reader = _open_csv(path, limits, csv, types)
-    packed, size, n_batches = path.name.lower().endswith(".gz"), path.stat().st_size, 0
+    first_row, n_bytes = 0, 0
+    reader, block, begin, seen = None, limits.csv_bytes, 0, dict[str, str]()
+    packed, size = path.name.lower().endswith(".gz"), path.stat().st_size
     while True:
-        where = f"{path}, after row {first_row}"
         try:
+            if reader is None:
+                reader = _open_csv(path, block, csv, {**seen, **types}, begin)
             batch = next(reader, None)
-        except ValueError as error:
-            _widen(error, reader.schema, types, csv.types)
-            with _reading(where):
+        except (OSError, ValueError) as error:
+            if is_too_long(error) and block < limits.longest_row:  # read on from here, in larger blocks
+                seen = seen if reader is None else {field.name: str(field.type) for field in reader.schema}
+                reader, block, begin = None, limits.longest_row, first_row
+                continue
+            if reader is not None:
+                _widen(error, reader.schema, types, csv.types)
+            with _reading(f"{path}, after row {first_row}" if first_row else str(path)):
+                if is_too_long(error):
+                    raise ValueError(too_long(block, "set memory to more (--memory)")) from error
                 raise
         if batch is None:
             return
         table = need("pyarrow").Table.from_batches([batch])
         _check_text(path, table.schema)
-        n_batches += 1
-        share = None if packed else min(1.0, n_batches * limits.csv_bytes / size)
+        n_bytes += block
+        share = None if packed else min(1.0, n_bytes / size)
         yield Batch(table, str(path), first_row, text=_text_columns(table.schema), share=share)
         first_row += table.num_rows
 
 
-def _open_csv(path: Path, limits: Limits, csv: CsvFormat, types: dict[str, str]) -> Any:
-    pa, arrow_csv = need("pyarrow"), need("pyarrow.csv")
-    tabs = path.name.lower().endswith((".tsv", ".tsv.gz"))
-    with _reading(str(path)):
-        return arrow_csv.open_csv(
-            path,
-            read_options=arrow_csv.ReadOptions(block_size=limits.csv_bytes),
-            parse_options=arrow_csv.ParseOptions(delimiter=csv.delimiter or ("\t" if tabs else ",")),
-            convert_options=arrow_csv.ConvertOptions(
-                null_values=list(csv.gaps),
-                true_values=list(TRUE),
-                false_values=list(FALSE),
-                strings_can_be_null=True,
-                decimal_point=csv.decimal,
-                column_types={name: pa.type_for_alias(kind) for name, kind in types.items()},
-            ),
-        )
+def is_too_long(error: Exception) -> bool:
+    """Whether an error of pyarrow says that a row does not fit in the block that is parsed at a time."""
+    return _TOO_LONG in str(error)
 
 
-def _widen(error: ValueError, schema: Any, types: dict[str, str], given: dict[str, str]) -> None:
-    """Give the column that an error names the next wider type, and ask for the rows again."""
-    found = re.search(
-        r"CSV column #(\d+): (?:Row #\d+: )?CSV conversion error.*: invalid value '(.*)'", str(error), re.DOTALL
+def too_long(block: int, way_out: str) -> str:
+    """What is said of a row that is too long to be read."""
+    return (
+        f"a row has more than {block:,} bytes, perhaps since a quotation mark is opened and never closed. If the row "
+        f"is right, {way_out}"
     )
+
+
+def _open_csv(path: Path, block: int, csv: CsvFormat, types: dict[str, str], skipped: int) -> Any:
+    """A reader of the batches of a file, without so many rows at its beginning."""
+    pa, arrow_csv = need("pyarrow"), need("pyarrow.csv")
+    return arrow_csv.open_csv(
+        open_file(path),
+        read_options=arrow_csv.ReadOptions(block_size=block, skip_rows_after_names=skipped),
+        parse_options=arrow_csv.ParseOptions(delimiter=csv.delimiter or delimiter_of(path)),
+        convert_options=arrow_csv.ConvertOptions(
+            null_values=list(csv.gaps),
+            true_values=list(TRUE),
+            false_values=list(FALSE),
+            strings_can_be_null=True,
+            decimal_point=csv.decimal,
+            column_types={name: pa.type_for_alias(kind) for name, kind in types.items()},
+        ),
+    )
+
+
+def _widen(error: Exception, schema: Any, types: dict[str, str], given: dict[str, str]) -> None:
+    """Give the column that an error names the next wider type, and ask for the rows again."""
+    found = re.search(_CONVERSION_ERROR, str(error), re.DOTALL)
     if found is None:
         return
     column = schema.field(int(found.group(1)))
@@ -316,26 +360,42 @@ def _check_text(path: Path, schema: Any) -> None:
         raise ValueError(f"{path} is not UTF-8 text in column {odd[0]!r}: save it as UTF-8")
 
 
+FORMATS = {
+    ".parquet": "parquet",
+    ".pq": "parquet",
+    ".csv": "csv",
+    ".csv.gz": "csv",
+    ".tsv": "csv",
+    ".tsv.gz": "csv",
+    ".arrow": "arrow",
+    ".arrows": "arrow",
+    ".feather": "arrow",
+}
+ENDINGS = tuple(FORMATS)
 _READERS: dict[str, Callable[..., Iterator[Batch]]] = {
-    ".parquet": _parquet_batches,
-    ".pq": _parquet_batches,
-    ".csv": _csv_batches,
-    ".csv.gz": _csv_batches,
-    ".tsv": _csv_batches,
-    ".tsv.gz": _csv_batches,
-    ".arrow": _arrow_batches,
-    ".arrows": _arrow_batches,
-    ".feather": _arrow_batches,
+    "parquet": _parquet_batches,
+    "csv": _csv_batches,
+    "arrow": _arrow_batches,
 }
 _LENGTHS: dict[Any, Callable[[Path], int | None]] = {
     _parquet_batches: _parquet_length,
     _arrow_batches: _arrow_length,
 }
-ENDINGS = tuple(_READERS)
+
+
+def format_of(path: str | Path) -> str:
+    """How a file is laid out, by its name: "parquet", "csv" or "arrow"."""
+    name = Path(path).name.lower()
+    found = next((kind for ending, kind in FORMATS.items() if name.endswith(ending)), None)
+    if found is None:
+        raise ValueError(f"{path}: unknown file ending; the endings are {', '.join(ENDINGS)}")
+    return found
+
+
+def delimiter_of(path: str | Path) -> str:
+    """What stands between the cells of a CSV file, by its name."""
+    return "\t" if Path(path).name.lower().endswith((".tsv", ".tsv.gz")) else ","
 
 
 def _reader_of(path: Path) -> Callable[..., Iterator[Batch]]:
-    reader = next((read for ending, read in _READERS.items() if path.name.lower().endswith(ending)), None)
-    if reader is None:
-        raise ValueError(f"{path}: unknown file ending; the endings are {', '.join(ENDINGS)}")
-    return reader
+    return _READERS[format_of(path)]

@@ -16,6 +16,7 @@ _LEAST_MEMORY = 1 << 24
 _CELL_BYTES = 32  # of a batch: as it was read, as numbers, as codes
 _VALUE_BYTES = 64  # of a distinct value with its classes and weights, and while two lists of them are put together
 _CSV_BYTES = 1 << 24
+_LARGEST_BLOCK = (1 << 31) - 1  # bytes that pyarrow can parse at a time
 _UNITS = {"": 1, "B": 1, "KB": 10**3, "MB": 10**6, "GB": 10**9, "TB": 10**12, "KIB": 2**10, "MIB": 2**20, "GIB": 2**30}
 
 
@@ -74,6 +75,11 @@ class Limits:
     def csv_bytes(self) -> int:
         """The bytes of a CSV file that are parsed at a time."""
         return min(_CSV_BYTES, self.memory // 32)
+
+    @property
+    def longest_row(self) -> int:
+        """The bytes of a row of a CSV file that can be read: a quarter of the memory."""
+        return min(_LARGEST_BLOCK, self.memory // 4)
 
     def _power_within(self, rows: int) -> int:
         """The largest power of two within a number of rows, within bounds."""
