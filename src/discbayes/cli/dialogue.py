@@ -136,9 +136,9 @@ def _ask(case: Case, question: Question) -> str:
 
 def _read() -> str:
     """A line of what is typed, with a prompt where someone types it."""
-    if sys.stdin.isatty():
+    if sys.stdin is not None and sys.stdin.isatty():
         print("> ", end="", file=sys.stderr, flush=True)
-    line = sys.stdin.readline()
+    line = "" if sys.stdin is None else sys.stdin.readline()
     if not line:
         raise Ended("the answers have ended")
     text = line.strip()

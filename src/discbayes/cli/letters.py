@@ -63,6 +63,9 @@ codecs.register_error(_HANDLER, _spell)
 def spelled_streams() -> Iterator[None]:
     """Let the standard streams spell what they cannot write; afterwards they are as they were."""
     with ExitStack() as afterwards:
+        if isinstance(sys.stdin, io.TextIOWrapper):  # what is typed may be in another encoding: no value is called that
+            afterwards.callback(sys.stdin.reconfigure, errors=sys.stdin.errors)
+            sys.stdin.reconfigure(errors="surrogateescape")
         for name in ("stdout", "stderr"):
             stream = getattr(sys, name)
             if isinstance(stream, io.TextIOWrapper) and stream.errors != _HANDLER:

@@ -252,9 +252,9 @@ def _run(
         path = Path(temporary) / "setup"
         joblib.dump(setup, path)
         options = {
-            "path": str(path),
+            "path": str(path.absolute()),  # processes that are kept may have another working folder
             "fingerprint": settings["fingerprint"],
-            "posterior": str(folder / POSTERIOR),
+            "posterior": str((folder / POSTERIOR).absolute()),
         }
         tasks = [
             Task(settings["data"], fold, (method,), setup.seed, run_cell, options)
