@@ -16,6 +16,7 @@ from discbayes._leaves import leaf
 from discbayes.data import Domain, FrameEncoder, Variable
 from discbayes.data.columns import is_gap
 from discbayes.data.frames import frame_like, free_name, make_frame, values_of, with_own_values
+from discbayes.data.mappings import mappings_of, read_mappings
 from discbayes.data.reading import read_table
 from discbayes.engine import row_blocks
 from discbayes.inference import Effort, FactorTooLargeError
@@ -50,7 +51,8 @@ class Posterior:
 class BayesNet:
     """A Bayesian network classifier with known tables.
 
-    Rows are given as frames, arrays or lists, as in ``fit``; gaps, and values never seen at fit, are summed out.
+    Rows are given as frames, arrays, lists or mappings of column names to values, as in ``predict``; missing values, and
+    values never seen at fit, are marginalized.
 
     Parameters
     ----------
@@ -262,7 +264,7 @@ class BayesNet:
         ``library`` names the frame library ("pandas", "polars" or "pyarrow"); by default that of X and, where X is no
         frame, the first that is installed. A pandas index is kept.
         """
-        table = read_table(X)
+        table = read_table(self._table(X))
         codes = self.encode(table)
         classes = None if y is None else self._classes(y, codes.shape[1])
         filled = self._filled(codes, how, classes, random_state)
@@ -323,7 +325,12 @@ class BayesNet:
 
     def encode(self, X: Any) -> np.ndarray:
         """The codes of rows."""
-        return self._encoder.transform(X)
+        return self._encoder.transform(self._table(X))
+
+    def _table(self, X: Any) -> Any:
+        """Rows that are mappings of column names to values as a table; all else as it is."""
+        rows = mappings_of(X)
+        return X if rows is None else read_mappings(rows, self.domain.names)
 
     def decode(self, codes: np.ndarray, library: bool | str = "auto") -> Any:
         """A frame of values from codes: intervals for numeric columns, None for what is missing."""
@@ -360,7 +367,13 @@ class BayesNet:
             raise FactorTooLargeError(error.size, error.features, error.limit, self.domain.names) from None
 
     def _position(self, name: str) -> int:
-        return CLASS if name == self.domain.target.name else self.domain.position(name)
+        target = self.domain.target.name
+        if name == target:
+            return CLASS
+        try:
+            return self.domain.position(name)
+        except KeyError as error:
+            raise KeyError(f"{error.args[0]}; the target is named {target!r}") from None
 
     def _variable(self, position: int) -> Variable:
         return self.domain.target if position == CLASS else self.domain.features[position]
@@ -374,12 +387,8 @@ class BayesNet:
 
     def _evidence(self, evidence: Mapping[str, Any]) -> dict[int, int]:
         """Codes of the given values, without gaps; a value that the column does not have is refused."""
-        row = np.full((1, len(self.domain.features)), None, dtype=object)
         given = {self._position(name): value for name, value in evidence.items()}
-        for position, value in given.items():
-            if position != CLASS:
-                row[0, position] = value
-        codes = self.encode(row)[:, 0]
+        codes = self.encode({name: value for name, value in evidence.items() if self._position(name) != CLASS})[:, 0]
         known = {p: int(codes[p]) for p in given if p != CLASS and codes[p] < self.domain.cards[p]}
         for position in sorted(given.keys() - known.keys() - {CLASS}):
             if not is_gap(given[position]):

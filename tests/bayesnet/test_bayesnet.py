@@ -11,8 +11,10 @@ import pandas as pd
 import pytest
 
 import oracle
+from discbayes import BayesNetClassifier, load
 from discbayes.bayesnet import BayesNet
 from discbayes.data.domain import Domain, Variable
+from discbayes.data.frames import make_frame
 from discbayes.inference import FactorTooLargeError, joint_posterior, log_joint, most_probable, sample
 from discbayes.network import CLASS, Layout, Structure, Tables
 
@@ -147,6 +149,53 @@ def test_evidence_that_is_a_gap_is_no_evidence():
         np.testing.assert_array_equal(net.query("kind", {"size": gap, "colour": None}).probabilities, free)
 
 
+@pytest.mark.parametrize("library", LIBRARIES)
+def test_rows_may_be_mappings_as_evidence_is(library):
+    """`query` took them, and `fill` and the others refused them."""
+    net = network(2)
+    known = {"size": 3, "colour": "red"}
+    frame = make_frame({name: np.array([known.get(name)], dtype=object) for name in net.domain.names}, "pandas")
+    for rows, table in ((known, frame), ([known], frame), ([known, {}], None)):
+        found = net.posterior(rows)
+        np.testing.assert_allclose(found[0], net.query("kind", known).probabilities, atol=1e-12)
+        if table is not None:
+            np.testing.assert_array_equal(net.encode(rows), net.encode(table))
+            np.testing.assert_array_equal(net.log_likelihood(rows), net.log_likelihood(table))
+            filled = net.fill(rows, library=library)
+            for name in net.domain.names:
+                assert column(filled, name) == column(net.fill(table, library=library), name)
+    np.testing.assert_allclose(found[1], net.query("kind").probabilities, atol=1e-12)
+    with pytest.raises(ValueError, match="'siz', which is no column; the nearest are 'size'"):
+        net.fill({"siz": 3})
+
+
+@pytest.mark.parametrize("library", LIBRARIES)
+def test_texts_with_lone_surrogates_are_answered_or_refused_by_name(library, tmp_path):
+    rng = np.random.default_rng(0)
+    X = np.column_stack([rng.choice(["x\ud800", "y"], 60), rng.choice(["p", "q"], 60)]).astype(object)
+    y = np.where(X[:, 0] == "y", "no", "yes\udc80").astype(object)
+    clf = BayesNetClassifier("nb", "map").fit(X, y)
+    clf.save(tmp_path / "model.json")
+    again = load(tmp_path / "model.json")
+    assert again.classes_.tolist() == ["no", "yes\udc80"]
+    np.testing.assert_array_equal(again.predict_proba(X), clf.predict_proba(X))
+    net = again.network_
+    calls = [
+        lambda: net.sample(5, 0, library)[0],
+        lambda: net.fill(X[:5], library=library),
+        lambda: net.tables(library)["x0"],
+        lambda: net.query(["x0", "class"]).to_frame(library),
+        lambda: clf.explain(X[:2]).to_frame(library),
+    ]
+    for call in calls:
+        if library == "pandas":
+            frame = call()
+            assert {"x\ud800", "yes\udc80"} & {value for name in frame for value in [name, *frame[name]]}
+        else:
+            with pytest.raises(ValueError, match=rf"column '.*' has the text '.*\\ud.*'.*: {library} cannot hold it"):
+                call()
+
+
 def test_a_posterior_as_a_frame_and_as_text():
     posterior = network().query(["kind", "flag"], {"count": 1})
     for library in LIBRARIES:
@@ -163,7 +212,9 @@ def test_a_posterior_as_a_frame_and_as_text():
 @pytest.mark.parametrize(
     "variables, evidence, error, message",
     [
-        ("age", {}, KeyError, "no feature is called 'age'; the features are colour, size"),
+        ("age", {}, KeyError, "no feature is called 'age'; the features are colour, size.*; the target is named 'kind'"),
+        ("class", {}, KeyError, "no feature is called 'class'.*; the target is named 'kind'"),
+        ("kind", {"flag": "perhaps"}, ValueError, "'flag'"),
         ("kind", {"age": 3}, KeyError, "no feature is called 'age'"),
         (
             "kind",

@@ -63,7 +63,7 @@ class Case:
 
     @property
     def row(self) -> dict[str, Any]:
-        """The case: the value of each column of which one is known."""
+        """The values that are known, by column."""
         return {**self.known, **{name: value for name, value in self.answers if value is not None}}
 
     def posterior(self) -> np.ndarray:

@@ -14,7 +14,7 @@ import io
 import os
 import sys
 from collections.abc import Iterator
-from contextlib import ExitStack, contextmanager
+from contextlib import ExitStack, contextmanager, suppress
 from typing import Any
 
 from discbayes._text import visible
@@ -64,8 +64,8 @@ def spelled_streams() -> Iterator[None]:
     """Let the standard streams spell what they cannot write; afterwards they are as they were."""
     with ExitStack() as afterwards:
         if isinstance(sys.stdin, io.TextIOWrapper):  # what is typed may be in another encoding: no value is called that
-            afterwards.callback(sys.stdin.reconfigure, errors=sys.stdin.errors)
-            sys.stdin.reconfigure(errors="surrogateescape")
+            with suppress(io.UnsupportedOperation):  # after the first read
+                sys.stdin.reconfigure(errors="surrogateescape")
         for name in ("stdout", "stderr"):
             stream = getattr(sys, name)
             if isinstance(stream, io.TextIOWrapper) and stream.errors != _HANDLER:

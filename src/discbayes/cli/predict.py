@@ -14,6 +14,7 @@ from discbayes.cli.models import features_of, load_model, posterior, set_options
 from discbayes.cli.outputs import check_table, write_batches, write_table
 from discbayes.cli.passes import add_memory, in_passes, shares_of_batches
 from discbayes.cli.sources import open_source
+from discbayes.data.frames import refuse_lone_surrogates
 
 SUMMARY = "predict the class of every row of a table; missing values are summed out exactly"
 EXAMPLES = """examples:
@@ -39,6 +40,7 @@ def run(args: Namespace) -> None:
     check_table(args.output, [args.model, args.data])
     progress = options.progress(args)
     model = load_model(args.model)
+    refuse_lone_surrogates({model.network_.domain.target.name: model.classes_}, "no file of a table can hold it")
     if in_passes(args):
         set_options(model, args)
         batches = shares_of_batches(model, args, progress)

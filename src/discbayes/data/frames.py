@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Mapping
 from importlib.util import find_spec
 from typing import Any
@@ -13,6 +14,7 @@ from discbayes.data.columns import Table
 from discbayes.data.domain import Variable
 
 FeatureColumns = Mapping[str, np.ndarray]
+_SURROGATE = re.compile("[\ud800-\udfff]")
 
 
 def _to_pandas(features: FeatureColumns) -> Any:
@@ -89,7 +91,40 @@ def choose_library(as_frame: bool | str) -> str | None:
 
 def build_table(features: FeatureColumns, library: str | None) -> Any:
     """The features as a frame of the library, or as an array."""
-    return to_array(features) if library is None else _BUILDERS[library](features)
+    if library is None:
+        return to_array(features)
+    try:
+        return _BUILDERS[library](features)
+    except UnicodeEncodeError:
+        if library == "pandas":
+            return _to_pandas_objects(features)
+        refuse_lone_surrogates(features, f"{library} cannot hold it, library='pandas' can")
+        raise
+
+
+def _to_pandas_objects(features: FeatureColumns) -> Any:
+    """A frame without arrow's texts, which must be valid Unicode."""
+    import pandas as pd
+
+    frame = pd.concat([pd.Series(values, dtype=_plain_dtype(values)) for values in features.values()], axis=1)
+    frame.columns = pd.Index(list(features), dtype=object)
+    return frame
+
+
+def _plain_dtype(values: np.ndarray) -> Any:
+    return object if values.dtype.kind in "OU" else values.dtype
+
+
+def refuse_lone_surrogates(features: FeatureColumns, why: str) -> None:
+    """Refuse texts that are not valid Unicode, with the column, the text and the way out."""
+    for name, values in features.items():
+        texts = [name, *(values.tolist() if values.dtype.kind in "OU" else [])]
+        odd = next((text for text in texts if isinstance(text, str) and _SURROGATE.search(text)), None)
+        if odd is not None:
+            raise ValueError(
+                f"column {name!r} has the text {odd!r}, which is not valid Unicode (a lone surrogate): {why}. Text can "
+                "be mended by text.encode('utf-16', 'surrogatepass').decode('utf-16', 'replace') before fit"
+            )
 
 
 def take_rows(X: Any, rows: slice | np.ndarray) -> Any:
