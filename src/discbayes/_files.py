@@ -89,7 +89,7 @@ def _new_draft(goal: str) -> tuple[str, IO[bytes]]:
         name = f"{_start_of_drafts(goal)}{secrets.token_hex(4)}{_ENDING}"
         draft = os.path.join(os.path.dirname(goal), name)
         file = open(draft, "xb")  # noqa: SIM115 - open until it is in its place
-        if _lock(file) is not False and os.path.exists(draft):
+        if lock_file(file) is not False and os.path.exists(draft):
             return draft, file
         file.close()  # another process took it for one that was left, before it was locked
 
@@ -107,7 +107,7 @@ def _remove_drafts(goal: str) -> None:
 def _remove_if_left(draft: str) -> None:
     """Remove a draft that nobody writes any more; while it is locked, so that nobody begins to in between."""
     with open(draft, "rb") as file:
-        free = _lock(file)
+        free = lock_file(file)
         if free:
             os.unlink(draft)
         old = time.time() - os.fstat(file.fileno()).st_mtime > _OLD
@@ -115,7 +115,7 @@ def _remove_if_left(draft: str) -> None:
         os.unlink(draft)
 
 
-def _lock(file: IO[bytes]) -> bool | None:
+def lock_file(file: IO[bytes]) -> bool | None:
     """Lock a file; False if another process has done so, and None where files cannot be locked."""
     if fcntl is None:
         return None

@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 import pickle
+import socket
+import threading
 import time
+from contextlib import suppress
 from functools import partial
 from types import SimpleNamespace
 
@@ -392,6 +395,29 @@ def test_the_setting_is_cloned_and_not_saved(client, frame, tmp_path):
 def test_false_settings(cluster, frame):
     with pytest.raises(ValueError, match=r"cluster=.*tcp://10\.0\.0\.5:8786"):
         BayesNetClassifier("nb", "map", cluster=cluster).fit(frame[FEATURES], frame["bought"])
+
+
+@pytest.mark.parametrize("answer", [b"", b"HTTP/1.1 400 Bad Request\r\n\r\n", bytes(64)], ids=["silent", "http", "zeros"])
+def test_a_server_that_is_no_scheduler_is_given_up_soon(frame, monkeypatch, answer):
+    """One that accepts and says nothing held `fit` for minutes."""
+    monkeypatch.setattr(clusters, "_GREETING", 2.0)
+    with socket.create_server(("127.0.0.1", 0)) as server:
+        held = []
+
+        def accept():
+            with suppress(OSError):
+                while True:
+                    held.append(server.accept()[0])
+                    held[-1].sendall(answer)
+
+        threading.Thread(target=accept, daemon=True).start()
+        address, start = f"tcp://127.0.0.1:{server.getsockname()[1]}", time.perf_counter()
+        with pytest.raises(ConnectionError, match=f"no Dask scheduler answers at {address} .*`dask scheduler`"):
+            BayesNetClassifier("nb", "map", cluster=address).fit(frame[FEATURES], frame["bought"])
+        assert time.perf_counter() - start < 20
+        server.shutdown(socket.SHUT_RDWR)
+    for connection in held:
+        connection.close()
 
 
 def test_no_scheduler_and_no_workers(client, frame, monkeypatch):

@@ -17,7 +17,7 @@ import pytest
 
 from discbayes import _files, load, read_bif
 from discbayes._files import replace_file
-from discbayes.cli.tables import write_batches, write_table
+from discbayes.cli.outputs import write_batches, write_table
 
 resource = pytest.importorskip("resource", reason="kills and limits as POSIX has them")
 KILLING = Path(__file__).parents[1] / "support" / "killing.py"

@@ -23,7 +23,7 @@ import pyarrow as pa
 
 from discbayes import BayesNetClassifier, load, load_dataset
 from discbayes._files import replace_file
-from discbayes.cli.tables import write_table
+from discbayes.cli.outputs import write_table
 
 Save = Callable[[Path], object]
 

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import asyncio
 import socket
 import sys
 from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack, contextmanager
 from numbers import Integral
 from typing import Any
@@ -12,7 +14,8 @@ from typing import Any
 from discbayes._leaves import need
 from discbayes._version import __version__
 
-_PATIENCE = 5.0  # seconds that a scheduler has to answer, and to have workers
+_PATIENCE = 5.0  # seconds that a scheduler has to accept a connection, and to have workers
+_GREETING = 10.0  # seconds that it has to say what it is
 
 
 @contextmanager
@@ -77,7 +80,7 @@ def _client_of(cluster: Any, opened: ExitStack) -> Any:
 
 
 def _check_address(address: str) -> None:
-    """Refuse an address where nobody listens; a client would go on trying in the background."""
+    """Refuse an address where nobody listens, or says nothing; a client would go on trying, or wait for ever."""
     parsing = need("distributed.comm.addressing")
     try:
         scheme, location = parsing.parse_address(address)
@@ -91,8 +94,21 @@ def _check_address(address: str) -> None:
         return
     try:
         socket.create_connection((host, port), timeout=_PATIENCE).close()
-    except OSError as error:
+        with ThreadPoolExecutor(1) as apart:  # where no event loop runs, as one may do here
+            apart.submit(asyncio.run, _greeted(address)).result()
+    except TimeoutError:
+        silence = f"it accepts the connection and says nothing for {_GREETING:g} s"
+        raise ConnectionError(_nobody(address, silence)) from None
+    except Exception as error:  # of any kind, since anything may listen there
         raise ConnectionError(_nobody(address, error)) from None
+
+
+async def _greeted(address: str) -> None:
+    """Exchange greetings with a scheduler, within a limit that Dask's own connections do not have."""
+    security = need("distributed.security").Security().get_connection_args("client")
+    connecting = need("distributed.comm").connect(address, timeout=_PATIENCE, **security)
+    comm = await asyncio.wait_for(connecting, _GREETING)
+    await comm.close()
 
 
 def _connected(address: str) -> Any:
@@ -102,7 +118,7 @@ def _connected(address: str) -> Any:
         raise ConnectionError(_nobody(address, error)) from error
 
 
-def _nobody(address: str, error: Exception) -> str:
+def _nobody(address: str, error: object) -> str:
     return f"no Dask scheduler answers at {address} ({error}): start one with `dask scheduler`, or correct the address"
 
 

@@ -12,11 +12,10 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 from pathlib import Path
-from shutil import rmtree
-from tempfile import mkdtemp
 from threading import Lock
 from typing import Any, NamedTuple, Protocol
-from weakref import finalize
+
+from discbayes._temporary import TemporaryFolder
 
 Combine = Callable[[Any, Any], Any]
 
@@ -163,7 +162,7 @@ class KeptShard:
     def __init__(self, shard: Shard, make: Callable[[Any], Any], memory: float, place: str | None = None):
         self.shard, self.make, self._place = shard, make, place
         self._kept: dict[int, Any] = {}
-        self._folder: Path | None = None
+        self._folder: TemporaryFolder | None = None
         left = memory
         for number in shard.numbers:
             made = make(shard.item(number))
@@ -189,8 +188,7 @@ class KeptShard:
         """Put something into the folder; False if there is no room."""
         try:
             if self._folder is None:
-                self._folder = Path(mkdtemp(prefix="discbayes-", dir=self._place))
-                finalize(self, rmtree, self._folder, ignore_errors=True)
+                self._folder = TemporaryFolder(self._place)
             with self._file(number).open("wb") as file:
                 pickle.dump(made, file, protocol=pickle.HIGHEST_PROTOCOL)
         except OSError:
@@ -207,7 +205,7 @@ class KeptShard:
 
     def _file(self, number: int) -> Path:
         assert self._folder is not None
-        return self._folder / str(number)
+        return self._folder.path / str(number)
 
     def __getstate__(self) -> dict[str, Any]:
         return {**self.__dict__, "_folder": None}

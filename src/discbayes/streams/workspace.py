@@ -2,24 +2,22 @@
 
 from __future__ import annotations
 
-import atexit
 import errno
 import shutil
-import tempfile
-import weakref
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
 from discbayes._files import FULL, naming_file
+from discbayes._temporary import TemporaryFolder
 
 
 class DiskFullError(OSError):
     """There is no room for a temporary file."""
 
 
-class Workspace:
-    """A new folder for temporary files, which goes with all its files when it is closed or forgotten.
+class Workspace(TemporaryFolder):
+    """A new folder for temporary files, which goes with all its files when it is closed, forgotten or left by a kill.
 
     >>> with Workspace() as space:
     ...     _ = (space.path / "codes").write_bytes(b"")
@@ -32,18 +30,10 @@ class Workspace:
             raise FileNotFoundError(
                 f"there is no folder {str(folder)!r} for temporary files: create it, or pass another"
             )
-        self.path = Path(tempfile.mkdtemp(prefix="discbayes-", dir=folder))
-        self._finalizer = weakref.finalize(self, _remove, self.path)
-
-    def close(self) -> None:
-        """Remove the folder."""
-        self._finalizer()
+        super().__init__(folder)
 
     def __enter__(self) -> Workspace:
         return self
-
-    def __exit__(self, *error: object) -> None:
-        self.close()
 
     def require(self, size: int, what: str) -> None:
         """Refuse to begin with what the disk has no room for."""
@@ -67,13 +57,6 @@ class Workspace:
                     raise
             free = shutil.disk_usage(self.path).free
             raise DiskFullError(error.errno, _full_message(self.path.parent, size, what, free)) from error
-
-
-def _remove(folder: Path) -> None:
-    """Remove a folder; files that are still mapped, which Windows does not remove, go with the process."""
-    shutil.rmtree(folder, ignore_errors=True)
-    if folder.exists():
-        atexit.register(shutil.rmtree, folder, ignore_errors=True)
 
 
 def _full_message(folder: Path, size: int, what: str, free: int) -> str:

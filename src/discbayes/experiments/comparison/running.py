@@ -15,6 +15,7 @@ import joblib
 import numpy as np
 
 from discbayes._files import replace_file
+from discbayes._temporary import TemporaryFolder
 from discbayes._version import __version__
 from discbayes.data.columns import Block
 from discbayes.data.folds import stratified_folds
@@ -190,8 +191,8 @@ def _fingerprint(setup: Setup) -> str:
 def _place(folder: str | Path | None) -> Iterator[Path]:
     """The folder, made if it is not there; one that is removed in the end if none is given."""
     if folder is None:
-        with TemporaryDirectory(ignore_cleanup_errors=True) as temporary:
-            yield Path(temporary)
+        with TemporaryFolder() as temporary:
+            yield temporary.path
         return
     Path(folder).mkdir(parents=True, exist_ok=True)
     yield Path(folder)

@@ -1,0 +1,97 @@
+"""Temporary folders that go with their process, even if it is killed: the next process removes what it left."""
+
+from __future__ import annotations
+
+import atexit
+import os
+import shutil
+import socket
+import tempfile
+import weakref
+from contextlib import suppress
+from pathlib import Path
+from typing import IO
+
+from discbayes._files import lock_file
+
+PREFIX = "discbayes-"
+LOCK = "owner"  # a file in the folder that its process holds locked; what it holds names the process
+
+
+class TemporaryFolder:
+    """A new folder that goes with all its files when it is closed or forgotten.
+
+    A process that is killed cannot do that. So each new folder removes those beside it whose process is gone: they are
+    of the same user, were made on the same host, and nobody holds the lock on their file ``owner``. A folder without
+    that file is left alone.
+
+    >>> with TemporaryFolder() as folder:
+    ...     _ = (folder.path / "codes").write_bytes(b"")
+    >>> folder.path.exists()
+    False
+    """
+
+    def __init__(self, parent: str | Path | None = None):
+        parent = tempfile.gettempdir() if parent is None else parent
+        _remove_left(Path(parent))
+        self.path, owner = _new_folder(parent)
+        self._finalizer = weakref.finalize(self, _remove, self.path, owner)
+
+    def close(self) -> None:
+        """Remove the folder."""
+        self._finalizer()
+
+    def __enter__(self) -> TemporaryFolder:
+        return self
+
+    def __exit__(self, *error: object) -> None:
+        self.close()
+
+
+def _host() -> str:
+    """The name of this machine, without which the number of a process says nothing where folders are shared."""
+    return socket.gethostname()
+
+
+def _new_folder(parent: str | Path) -> tuple[Path, IO[bytes]]:
+    """A folder, and the file in it that is locked as long as it is open."""
+    path = Path(tempfile.mkdtemp(prefix=PREFIX, dir=parent))
+    owner = open(path / LOCK, "xb", buffering=0)  # noqa: SIM115 - open as long as the folder is in use
+    lock_file(owner)
+    with suppress(OSError):  # a full disk: whoever writes to the folder will say so
+        owner.write(f"{_host()}\n{os.getpid()}\n".encode())  # from now on others look at the lock
+    return path, owner
+
+
+def _remove(folder: Path, owner: IO[bytes]) -> None:
+    """Remove a folder; files that are still mapped, which Windows does not remove, go with the process."""
+    owner.close()
+    shutil.rmtree(folder, ignore_errors=True)
+    if folder.exists():
+        atexit.register(shutil.rmtree, folder, ignore_errors=True)
+
+
+# ---- folders of processes that are gone
+
+
+def _remove_left(parent: Path) -> None:
+    with suppress(OSError), os.scandir(parent) as entries:
+        for entry in entries:
+            if entry.name.startswith(PREFIX):
+                with suppress(OSError):
+                    _remove_if_left(Path(entry.path), entry.stat(follow_symlinks=False).st_uid)
+
+
+def _remove_if_left(folder: Path, user: int) -> None:
+    """Remove a folder of this user and host that no process holds; while it is locked, so that nobody else does."""
+    who = getattr(os, "getuid", None)  # Windows has none
+    if folder.is_symlink() or (who is not None and user != who()):
+        return
+    with open(folder / LOCK, "rb") as owner:
+        host = owner.readline().decode("utf-8", "replace").rstrip("\n")
+        free = host == _host() and lock_file(owner)
+        if free:
+            shutil.rmtree(folder, ignore_errors=True)
+    if free is None and os.name == "nt":  # Windows does not remove a file that is open: where it does, nobody has it
+        os.unlink(folder / LOCK)
+        shutil.rmtree(folder, ignore_errors=True)
