@@ -11,6 +11,8 @@ from sklearn.exceptions import NotFittedError
 
 import discbayes
 from discbayes import BayesNetClassifier, load_dataset
+from discbayes.classifier import passes
+from discbayes.data.blocks import Blocks
 from discbayes.parameters import PARAMETERS, MaximumAPosteriori, WeightedCCBN
 from discbayes.search import KDB, STRUCTURES, FixedStructure, SpanningTree
 from discbayes.streams import limits as stream_limits
@@ -164,6 +166,46 @@ def test_learners_that_need_all_rows(small_blocks, monkeypatch):
     with pytest.raises(ValueError, match=r"MaximumAPosteriori.gaps=\"em\". needs all rows in memory"):
         BayesNetClassifier("nb", MaximumAPosteriori(gaps="em"), memory=5000).fit(iter([frame]), "bought")
     assert BayesNetClassifier(SpanningTree(), "map", memory=5000).fit(iter([frame]), "bought").structure_.n_edges == 4
+
+
+class PlainTree(SpanningTree):
+    """A learner of the library under another name, in another module."""
+
+
+class ReadingTree(SpanningTree):
+    """One that looks at rows, which blocks do not have."""
+
+    def learn(self, data, counts, context):
+        assert data.codes.shape == (data.n_features, data.n_samples)
+        return super().learn(data, counts, context)
+
+
+class DeclaredTree(ReadingTree):
+    """One that says that it needs no more than blocks."""
+
+    supports_blocks = True
+
+    def learn(self, data, counts, context):
+        assert isinstance(data, Blocks)
+        return SpanningTree.learn(self, data, counts, context)
+
+
+def test_a_subclass_learns_from_blocks_unless_it_has_its_own_way(small_blocks, monkeypatch):
+    """Where a class was defined decided that, so that a subclass had to have all rows in memory."""
+    frame = make_frame(1400).drop(columns="w")
+    expected = BayesNetClassifier("tan", "map").fit(frame[FEATURES], frame["bought"])
+    monkeypatch.setattr(stream_limits, "_LEAST_MEMORY", 1000)
+    for tree in (PlainTree(), DeclaredTree()):
+        clf = BayesNetClassifier(tree, "map", memory=5000).fit(iter([frame]), "bought")
+        assert_same(clf, expected)
+    assert_same(BayesNetClassifier(ReadingTree(), "map").fit(iter([frame]), "bought"), expected)
+    with pytest.raises(ValueError, match="ReadingTree needs all rows in memory"):
+        BayesNetClassifier(ReadingTree(), "map", memory=5000).fit(iter([frame]), "bought")
+
+
+@pytest.mark.parametrize("learner", [*STRUCTURES.values(), *PARAMETERS.values(), lambda: FixedStructure([])])
+def test_all_learners_of_the_library_support_blocks(learner):
+    assert not passes._needing_all_rows((learner(),))
 
 
 @pytest.mark.parametrize(

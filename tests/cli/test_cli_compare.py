@@ -2,14 +2,20 @@
 
 from __future__ import annotations
 
+from argparse import Namespace
+
 import numpy as np
 import pandas as pd
 import pytest
 
 import discbayes.experiments.comparison.result as comparison
 import discbayes.experiments.comparison.running as module
-from discbayes.cli import main
+from discbayes import load_dataset
+from discbayes.cli import evaluate, main
 from discbayes.cli.compare import shares
+from discbayes.cli.sources import Labels
+from discbayes.cli.training import Training
+from discbayes.experiments.comparison.running import make_setup
 
 FAST = ("--recipes", "NB-MAP", "--baselines", "tree", "--cv", "2", "--n-jobs", "1")
 
@@ -124,3 +130,16 @@ def test_shares():
     assert shares("0,10,…,90") == tuple(range(0, 100, 10))
     assert shares("5, 10, ..., 22, 80") == (5, 10, 15, 20, 22, 80)
     assert shares("30") == (30,)
+
+
+@pytest.mark.parametrize("seed", [0, 3])
+def test_evaluate_and_compare_make_the_same_folds(seed):
+    """From the same seed; they had two makers of folds."""
+    data = load_dataset("iris", as_frame="pyarrow")
+    training = Training(data.X, Labels("class", data.y.astype(object)), None)
+    ours = evaluate._folds(training, Namespace(cv=4, seed=seed))
+    theirs = make_setup(data.X, data.y, cv=4, seed=seed).folds
+    assert len(ours) == 4
+    for fold, (train, test) in enumerate(ours):
+        np.testing.assert_array_equal(test, np.flatnonzero(theirs == fold))
+        np.testing.assert_array_equal(train, np.flatnonzero(theirs != fold))

@@ -148,7 +148,7 @@ class Passes:
 
     def _on_cluster(self, data: Any, context: Context) -> Any:
         """A table in memory as blocks on the cluster, if there is one, and anything else as it is."""
-        if context.engine is None or not isinstance(data, Encoded) or _foreign(self._learners()):
+        if context.engine is None or not isinstance(data, Encoded) or _needing_all_rows(self._learners()):
             return data
         rows = RowsInMemory(data)
         return Blocks(rows, context.engine) if len(rows) > 1 else data
@@ -245,15 +245,25 @@ def _as_wanted(
 ) -> Encoded | Blocks:
     """The rows as learners want them: in blocks, where there are several.
 
-    Those of this library know what to do with blocks, and ask for all rows where they need them; others cannot.
+    A learner that supports blocks asks for all rows itself where it needs them; others get them here.
     """
     if len(rows) == 1:
         return rows.block(0)
     blocks = Blocks(rows, engine, memory)
-    foreign = _foreign(learners)
-    return blocks.in_memory(type(foreign[0]).__name__) if foreign else blocks
+    needing = _needing_all_rows(learners)
+    return blocks.in_memory(type(needing[0]).__name__) if needing else blocks
 
 
-def _foreign(learners: tuple[Any, Any]) -> list[Any]:
-    """The learners that are not of this library."""
-    return [learner for learner in learners if not type(learner).__module__.startswith("discbayes.")]
+def _needing_all_rows(learners: tuple[Any, Any]) -> list[Any]:
+    """The learners whose ``learn`` does not take blocks of rows."""
+    return [learner for learner in learners if not _supports_blocks(type(learner))]
+
+
+def _supports_blocks(kind: type) -> bool:
+    """What ``supports_blocks`` says of a class: it is inherited, but not by a class with a ``learn`` of its own."""
+    for ancestor in kind.__mro__:
+        if "supports_blocks" in vars(ancestor):
+            return bool(vars(ancestor)["supports_blocks"])
+        if "learn" in vars(ancestor):
+            return False
+    return False

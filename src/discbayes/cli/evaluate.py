@@ -8,7 +8,6 @@ from contextlib import suppress
 from time import perf_counter
 
 import numpy as np
-from sklearn.model_selection import StratifiedKFold
 
 from discbayes.classifier import BayesNetClassifier
 from discbayes.cli import options
@@ -19,6 +18,8 @@ from discbayes.cli.sources import Source, open_source
 from discbayes.cli.spelling import as_text, matched
 from discbayes.cli.training import Training, load_training, read_weights, require_target
 from discbayes.data import DataWarning
+from discbayes.data.folds import stratified_folds
+from discbayes.data.targets import classes_and_codes
 from discbayes.engine import Progress, interrupts_end_runs
 
 SUMMARY = "cross-validate a way to learn, or score a saved model"
@@ -92,8 +93,9 @@ def _folds(data: Training, args: Namespace) -> list[tuple[np.ndarray, np.ndarray
     labels = data.y.values.astype(str)
     if len(labels) < args.cv:
         raise UserError(f"{len(labels)} rows cannot be parted into {args.cv} folds; --cv {len(labels)} can")
-    folds = StratifiedKFold(args.cv, shuffle=True, random_state=args.seed)
-    return list(folds.split(np.zeros((labels.size, 1)), labels))
+    _, codes = classes_and_codes(labels)
+    fold = stratified_folds(codes, args.cv, np.random.default_rng(args.seed))  # those of `discbayes compare`
+    return [(np.flatnonzero(fold != k), np.flatnonzero(fold == k)) for k in range(args.cv)]
 
 
 def _warm_up(args: Namespace, data: Training, rows: np.ndarray) -> None:

@@ -57,6 +57,8 @@ class DFE(BaseEstimator):
     1.0
     """
 
+    supports_blocks = True
+
     def __init__(self, passes: int = 4, prior: str = "dirichlet", strength: float = 1.0, shuffle: bool = False):
         self.passes = passes
         self.prior = prior

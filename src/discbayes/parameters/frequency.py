@@ -38,6 +38,7 @@ GAPS = ("available", "em")
 class _Frequency(BaseEstimator):
     """Counts to tables, by a smoothing that subclasses give."""
 
+    supports_blocks = True
     prior_is_shares = True  # of the classes, smoothed, and nothing else
 
     gaps: str

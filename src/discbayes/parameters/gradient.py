@@ -47,6 +47,7 @@ class GradientLearner(ChoosingLearner):
     The settings are described in ``MaximumConditionalLikelihood``.
     """
 
+    supports_blocks = True
     parameterization: str
 
     def __init__(

@@ -32,8 +32,13 @@ _PARAMETERS = {
     "ml": "relative frequencies",
     "map": "smoothed relative frequencies",
     "cl": "conditional likelihood",
+    "ccbn-d": "unconstrained parameters by conditional likelihood (CCBN-d)",
+    "ccbn-e": "normalized tables by conditional likelihood (CCBN-e)",
+    "ccbn-w": "weighted generative estimates by conditional likelihood (CCBN-w)",
     "mm": "soft margin",
     "dfe": "discriminative frequencies",
+    "bn-svm": "maximum margin (BN-SVM)",
+    "ml-bn-svm": "maximum margin with a likelihood term (ML-BN-SVM)",
 }
 
 

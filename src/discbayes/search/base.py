@@ -51,6 +51,7 @@ class Search(SharedSettings):
         Called with the record of each step, a dict; if it returns True the search ends there.
     """
 
+    supports_blocks = True  # `learn` takes blocks of rows, and gathers them where a search needs all rows
     works_on_blocks = False  # whether the search needs no more than counts, which blocks of rows can give
 
     def __init__(

@@ -17,6 +17,8 @@ from discbayes.search.constraints import read_structure
 class NaiveBayes(BaseEstimator):
     """No edges between features: given the class they are independent."""
 
+    supports_blocks = True
+
     def learn(self, data: Encoded, counts: Counts, context: Context) -> Structure:
         """The structure without edges."""
         return Structure.naive(data.n_features)
@@ -36,6 +38,8 @@ class FixedStructure(BaseEstimator):
     >>> FixedStructure([("age", "weight")])
     FixedStructure(structure=[('age', 'weight')])
     """
+
+    supports_blocks = True
 
     def __init__(self, structure: Structure | Iterable[Any]):
         self.structure = structure

@@ -38,6 +38,7 @@ class MarginLearner(ChoosingLearner):
 
     lams: tuple[float, ...] = LAMS  # what lam="cv" chooses from
     cell_bytes = 352  # as in all such learners, measured
+    supports_blocks = True
     norm_strength = 0.0  # of ½‖ω‖²
     solvers: tuple[str, ...]
 
