@@ -51,8 +51,8 @@ class Posterior:
 class BayesNet:
     """A Bayesian network classifier with known tables.
 
-    Rows are given as frames, arrays, lists or mappings of column names to values, as in ``predict``; missing values, and
-    values never seen at fit, are marginalized.
+    Rows are given as frames, arrays, lists or mappings of column names to values, as in ``predict``; missing values,
+    and values never seen at fit, are marginalized.
 
     Parameters
     ----------

@@ -212,7 +212,12 @@ def test_a_posterior_as_a_frame_and_as_text():
 @pytest.mark.parametrize(
     "variables, evidence, error, message",
     [
-        ("age", {}, KeyError, "no feature is called 'age'; the features are colour, size.*; the target is named 'kind'"),
+        (
+            "age",
+            {},
+            KeyError,
+            "no feature is called 'age'; the features are colour, size.*; the target is named 'kind'",
+        ),
         ("class", {}, KeyError, "no feature is called 'class'.*; the target is named 'kind'"),
         ("kind", {"flag": "perhaps"}, ValueError, "'flag'"),
         ("kind", {"age": 3}, KeyError, "no feature is called 'age'"),

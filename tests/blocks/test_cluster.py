@@ -397,7 +397,9 @@ def test_false_settings(cluster, frame):
         BayesNetClassifier("nb", "map", cluster=cluster).fit(frame[FEATURES], frame["bought"])
 
 
-@pytest.mark.parametrize("answer", [b"", b"HTTP/1.1 400 Bad Request\r\n\r\n", bytes(64)], ids=["silent", "http", "zeros"])
+@pytest.mark.parametrize(
+    "answer", [b"", b"HTTP/1.1 400 Bad Request\r\n\r\n", bytes(64)], ids=["silent", "http", "zeros"]
+)
 def test_a_server_that_is_no_scheduler_is_given_up_soon(frame, monkeypatch, answer):
     """One that accepts and says nothing held `fit` for minutes."""
     monkeypatch.setattr(clusters, "_GREETING", 2.0)

@@ -168,6 +168,13 @@ def test_learners_that_need_all_rows(small_blocks, monkeypatch):
     assert BayesNetClassifier(SpanningTree(), "map", memory=5000).fit(iter([frame]), "bought").structure_.n_edges == 4
 
 
+def assert_same_network(found, expected):
+    """The same bits; counts to go on from are kept for the classes of the library alone."""
+    assert found.network_.domain == expected.network_.domain
+    assert found.structure_ == expected.structure_
+    assert found.network_.parameters.log_theta.tobytes() == expected.network_.parameters.log_theta.tobytes()
+
+
 class PlainTree(SpanningTree):
     """A learner of the library under another name, in another module."""
 
@@ -197,8 +204,8 @@ def test_a_subclass_learns_from_blocks_unless_it_has_its_own_way(small_blocks, m
     monkeypatch.setattr(stream_limits, "_LEAST_MEMORY", 1000)
     for tree in (PlainTree(), DeclaredTree()):
         clf = BayesNetClassifier(tree, "map", memory=5000).fit(iter([frame]), "bought")
-        assert_same(clf, expected)
-    assert_same(BayesNetClassifier(ReadingTree(), "map").fit(iter([frame]), "bought"), expected)
+        assert_same_network(clf, expected)
+    assert_same_network(BayesNetClassifier(ReadingTree(), "map").fit(iter([frame]), "bought"), expected)
     with pytest.raises(ValueError, match="ReadingTree needs all rows in memory"):
         BayesNetClassifier(ReadingTree(), "map", memory=5000).fit(iter([frame]), "bought")
 

@@ -10,8 +10,9 @@ from pathlib import Path, PurePosixPath
 
 IN_WHEEL = ("discbayes/py.typed", "discbayes/report/assets/page.js", "discbayes/report/assets/page.css")
 IN_SOURCE = (
-    "pyproject.toml", "Makefile", "LICENSE", "README.md", "CHANGELOG.md", "src/discbayes/py.typed", "tests/conftest.py",
-    "tests/support/oracle.py", "requirements/oldest.txt", "requirements/lock.txt", "examples/demo.py", "docs/conf.py",
+    "pyproject.toml", "Makefile", "LICENSE", "README.md", "CHANGELOG.md", "SECURITY.md", "src/discbayes/py.typed",
+    "tests/conftest.py", "tests/support/oracle.py", "requirements/oldest.txt", "requirements/lock.txt",
+    "examples/demo.py", "docs/conf.py",
 )  # fmt: skip
 KINDS_IN_WHEEL = {".py", ".js", ".css", ".typed"}
 CACHES = {"__pycache__", ".venv", ".git", "_build", ".hypothesis", ".mypy_cache", ".ruff_cache", ".pytest_cache"}

@@ -2,6 +2,10 @@
 
 from __future__ import annotations
 
+import re
+import tomllib
+from pathlib import Path
+
 import contents
 
 WHEEL = ["discbayes/__init__.py", *contents.IN_WHEEL, "discbayes-0.1.0.dist-info/METADATA"]
@@ -29,3 +33,15 @@ def test_what_must_be_in_them_is_there(request):
     root = request.config.rootpath
     assert [name for name in contents.IN_SOURCE if not (root / name).is_file()] == []
     assert [name for name in contents.IN_WHEEL if not (root / "src" / name).is_file()] == []
+    included = tomllib.loads((root / "pyproject.toml").read_text(encoding="utf-8"))["tool"]["hatch"]["build"]["targets"]
+    assert {name.split("/")[0] for name in contents.IN_SOURCE} - {"pyproject.toml"} <= set(included["sdist"]["include"])
+
+
+def test_vulnerabilities_can_be_reported():
+    """In private, by a way that both pages name."""
+    root = Path(__file__).parents[2]
+    policy = (root / "SECURITY.md").read_text(encoding="utf-8")
+    headings = re.findall(r"^## (.*)$", policy, re.M)
+    assert headings == ["Reporting a vulnerability", "What to expect", "Supported versions", "What counts"]
+    assert "**Report a vulnerability**" in policy
+    assert "SECURITY.md" in (root / "docs" / "security.md").read_text(encoding="utf-8")

@@ -1,4 +1,4 @@
-"""Step 5 of the tutorial in ``docs/developer/extending.md``, followed to the letter; and what it would be to forget it."""
+"""Step 5 of the tutorial in ``docs/developer/extending.md``, followed to the letter."""
 
 from __future__ import annotations
 
