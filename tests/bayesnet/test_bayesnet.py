@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import datetime
 import pickle
 from itertools import product
 
@@ -219,7 +220,8 @@ def test_a_posterior_as_a_frame_and_as_text():
             "no feature is called 'age'; the features are colour, size.*; the target is named 'kind'",
         ),
         ("class", {}, KeyError, "no feature is called 'class'.*; the target is named 'kind'"),
-        ("kind", {"flag": "perhaps"}, ValueError, "'flag'"),
+        ("kind", {"size": datetime.date(2020, 1, 1)}, ValueError, "column 'size' holds date"),
+        ("kind", {"size": [1, 2]}, ValueError, "column 'size' has several values"),
         ("kind", {"age": 3}, KeyError, "no feature is called 'age'"),
         (
             "kind",

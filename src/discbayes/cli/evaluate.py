@@ -93,7 +93,11 @@ def _folds(data: Training, args: Namespace) -> list[tuple[np.ndarray, np.ndarray
     labels = data.y.values.astype(str)
     if len(labels) < args.cv:
         raise UserError(f"{len(labels)} rows cannot be parted into {args.cv} folds; --cv {len(labels)} can")
-    _, codes = classes_and_codes(labels)
+    classes, codes = classes_and_codes(labels)
+    sizes = np.bincount(codes)
+    if sizes.min() < args.cv:
+        rare = f"{str(classes[sizes.argmin()])!r}, has {sizes.min()} rows, fewer than the {args.cv} folds"
+        complain("warning", f"The least populated class, {rare}: it is not tested in all of them")
     fold = stratified_folds(codes, args.cv, np.random.default_rng(args.seed))  # those of `discbayes compare`
     return [(np.flatnonzero(fold != k), np.flatnonzero(fold == k)) for k in range(args.cv)]
 
