@@ -15,6 +15,7 @@ ROOT = Path(__file__).parents[1]
 TESTED_BY = {
     "_files": ("faults", "io"),
     "_memory": ("faults",),
+    "_temporary": ("streams", "blocks"),
     "beliefs": ("explanations", "classifier"),
     "costs": ("calibration",),
     "kernels": ("counts", "data", "inference", "network", "objectives", "parameters", "scores", "search"),
