@@ -45,9 +45,9 @@ def frame_of(data):
 @pytest.mark.parametrize(
     "n_rows, given, most",
     [
-        (20_000, None, [20_000, 200_000, 2_000_000, 10_000_000]),
-        (30, None, [2_500, 25_000, 250_000, 2_500_000]),
-        (3_000_000, None, [3_000_000, 10_000_000, 10_000_000, 10_000_000]),
+        (20_000, None, [40_000, 400_000, 4_000_000, 10_000_000]),
+        (30, None, [5_000, 50_000, 500_000, 5_000_000]),
+        (3_000_000, None, [6_000_000, 10_000_000, 10_000_000, 10_000_000]),
         (30, 77, [77] * 4),
         (10**9, 77, [77] * 4),
         (None, None, [10_000_000] * 4),
@@ -60,14 +60,14 @@ def test_the_rows_limit_a_table_unless_a_number_does(n_rows, given, most):
 
 
 @pytest.mark.parametrize("wide", [30, 300])
-def test_all_tables_together_have_no_more_cells_than_the_training_table(wide):
+def test_all_tables_together_have_at_most_twice_the_cells_of_the_training_table(wide):
     """Whatever the numbers of values are, if there are more than 2,500 rows."""
     rng = np.random.default_rng(1)
     X, y = rng.integers(wide, size=(3_000, 20)), rng.integers(2, size=3_000)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", UserWarning)
         clf = BayesNetClassifier("tan", "map", discretizer=None).fit(X, y)
-    assert clf.network_.parameters.layout.size <= X.size
+    assert clf.network_.parameters.layout.size <= 2 * X.size
     assert clf.structure_.n_edges == (19 if wide == 30 else 0)
 
 
@@ -76,7 +76,7 @@ def test_the_structure_is_that_without_these_edges_and_they_are_named(name):
     """The oracle is the same search, told to leave out the edges whose tables an enumeration finds too large."""
     data = rows()
     tables = {(a, b): int(data.cards[a] * data.cards[b]) * 2 for a, b in combinations(range(5), 2)}
-    assert {edge for edge, cells in tables.items() if cells > 2_500} == WIDE
+    assert {edge for edge, cells in tables.items() if cells > 5_000} == WIDE
     barred = [*WIDE, *((b, a) for a, b in WIDE)]
     expected = learn(search_of(name, random_state=0, max_table_size=10**7, forbidden=barred), data)
     context = Context()
@@ -85,7 +85,7 @@ def test_the_structure_is_that_without_these_edges_and_they_are_named(name):
     assert found == expected
     assert len(caught) == 1
     said = str(caught[0].message)
-    assert "3 edges between 'x0', 'x1', 'x4' left out: for 300 rows, a table with 1 parent may have 2,500 cells" in said
+    assert "3 edges between 'x0', 'x1', 'x4' left out: for 300 rows, a table with 1 parent may have 5,000 cells" in said
     assert "the largest table would have 7,200. Way out: group the values" in said
     told = [step for step in context.history if "left_out" in step]
     assert told == context.history[:1]
@@ -101,7 +101,7 @@ def test_a_number_of_cells_is_the_only_limit(name):
 
 
 def test_parents_that_kdb_passes_over_are_told():
-    data = rows(200, [20, 20, 20, 20, 20, 2])
+    data = rows(200, [25, 25, 25, 25, 25, 2])
     relevance, weights = class_information(count(data)), pair_information(data, count(data)).conditional
     order = sorted(range(6), key=lambda i: (-relevance[i], i))
     expected, passed_over = {}, set()
@@ -111,7 +111,7 @@ def test_parents_that_kdb_passes_over_are_told():
             if len(chosen) == 4:
                 break
             subsets = [(p, *some) for size in range(len(chosen) + 1) for some in combinations(chosen, size)]
-            if all(np.prod(data.cards[[i, *some]]) * 2 <= 250 * 10 ** len(some) for some in subsets):
+            if all(np.prod(data.cards[[i, *some]]) * 2 <= 500 * 10 ** len(some) for some in subsets):
                 chosen.append(p)
             else:
                 passed_over.add((f"x{p}", f"x{i}"))
@@ -159,7 +159,7 @@ def test_columns_of_one_value_are_no_loss():
 
 
 def test_sets_of_parents_that_are_too_large_name_the_last_one_only():
-    data = rows(200, [30, 30, 30, 2])
+    data = rows(200, [40, 40, 40, 2])
     context = Context()
     with pytest.warns(UserWarning, match=r"edges? between .* left out"):
         learn(OrderBased(order=[0, 1, 2, 3], score="cl", k=3), data, context)
@@ -170,8 +170,8 @@ def test_sets_of_parents_that_are_too_large_name_the_last_one_only():
 
 
 def test_a_weight_of_two_is_the_row_twice():
-    """4,000 rows fill a table of 3,200 cells, 2,000 rows do not."""
-    once = rows(2_000, [40, 40, 2])
+    """4,000 rows fill half of a table of 7,200 cells, 2,000 rows do not."""
+    once = rows(2_000, [60, 60, 2])
     heavy = Encoded(once.codes, once.domain, once.y, np.full(2_000, 2.0))
     twice = rows_of(once, np.tile(np.arange(2_000), 2))
     with pytest.warns(UserWarning, match="1 edge between 'x0', 'x1' left out"):

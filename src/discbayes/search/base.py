@@ -37,8 +37,8 @@ class Search(SharedSettings):
     max_table_size : int or None
         The most cells that the table of a feature may have. An edge that would need a larger one is left out; a
         warning, ``history_`` and the report say how many were, between which columns. By default a table has at most
-        10 million cells and no more than the rows could fill: with one parent as many cells as rows, and ten times as
-        many for each further parent, where fewer than 2,500 rows count as 2,500. A number is the only limit: 10 million
+        10 million cells and no more than the rows could fill: two for each row with one parent, and ten times as many
+        for each further parent, where fewer than 2,500 rows count as 2,500. A number is the only limit: 10 million
         switches off what depends on the rows. Required edges and those of ``start`` are refused above the number, or
         above 10 million, and no matter how many rows there are.
     start : Structure, edges or None
