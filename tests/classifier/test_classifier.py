@@ -266,6 +266,25 @@ def test_light_weights_are_spoken_of(iris):
     assert (clf.network_.domain.cards == 1).all()
 
 
+def test_two_numbers_are_two_values_as_two_booleans_are(tmp_path):
+    """However little they say of the class: in memory, in files, in batches, and in the folds of a calibration."""
+    rng = np.random.default_rng(0)
+    y = np.repeat([0, 1], 300)
+    flag = rng.random(600) < np.where(y == 1, 0.14, 0.06)
+    expected = BayesNetClassifier("nb", "map", calibrate="isotonic").fit(pd.DataFrame({"a": flag}), y)
+    assert np.ptp(expected.predict_proba({"a": True}) - expected.predict_proba({"a": False})) > 0.1
+    for low, high in ((0, 1), (-2.5, 7.25)):
+        frame = pd.DataFrame({"a": np.where(flag, high, low)})
+        frame.assign(y=y).to_parquet(tmp_path / "rows.parquet")
+        parts = (frame.assign(y=y)[start::4] for start in range(4))
+        for rows in ((frame, y), (tmp_path / "rows.parquet", "y"), (parts, "y")):
+            clf = BayesNetClassifier("nb", "map", calibrate="isotonic").fit(*rows)
+            assert clf.network_.domain.features[0].cuts == ((low + high) / 2,)
+            np.testing.assert_allclose(clf.predict_proba(frame)[:, 1].mean(), 0.5, atol=0.05)
+            uncalibrated = clf.network_.posterior(frame)
+            np.testing.assert_array_equal(uncalibrated, expected.network_.posterior(pd.DataFrame({"a": flag})))
+
+
 def test_numbered_columns_are_meant_by_name():
     rng = np.random.default_rng(0)
     frame = pd.DataFrame(rng.integers(0, 3, (200, 4)), columns=[3, 2, 1, 0])

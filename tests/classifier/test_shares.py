@@ -24,7 +24,9 @@ def rows():
     """Numbers, words and missing values, with weights of a mean of 1 and some that are zero."""
     rng = np.random.default_rng(0)
     y = rng.integers(0, 2, 400)
-    X = pd.DataFrame({"a": rng.normal(size=400) + 2 * y, "b": rng.choice(["u", "v"], 400), "c": rng.normal(size=400) - y})
+    X = pd.DataFrame(
+        {"a": rng.normal(size=400) + 2 * y, "b": rng.choice(["u", "v"], 400), "c": rng.normal(size=400) - y}
+    )
     X.loc[rng.random(400) < 0.1, "c"] = np.nan
     weight = rng.gamma(2.0, size=400)
     weight[::7] = 0
@@ -65,7 +67,7 @@ def test_the_smallest_weights_there_are(rows):
 
 
 def test_weights_of_more_than_one_row_are_counts(rows, recwarn):
-    X, y, weight = rows
+    X, y, _ = rows
     clf = BayesNetClassifier("nb", "map")
     clone(clf).fit(X[:2], y[:2], [0.6, 0.6])
     clone(clf).fit(X[:1], y[:1], [0.5])

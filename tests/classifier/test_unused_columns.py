@@ -20,7 +20,12 @@ def rows():
     rng = np.random.default_rng(0)
     y = np.repeat([0, 1], 100)
     X = pd.DataFrame(
-        {"size": rng.normal(size=200) + 3 * y, "noise": rng.normal(size=200), "same": "x", "two": rng.integers(0, 2, 200)}
+        {
+            "size": rng.normal(size=200) + 3 * y,
+            "noise": rng.normal(size=200),
+            "same": "x",
+            "two": rng.integers(0, 2, 200),
+        }
     )
     return X, y
 
@@ -92,7 +97,9 @@ def test_paths_and_parts_say_it(rows):
     assert "not used" in str(one.message)
     clf = BayesNetClassifier("nb", "map")
     (one,) = said_by(clf.partial_fit, X, y)
-    assert "1 of 4 columns is not used, since the 200 rows to begin with have no informative cut point" in str(one.message)
+    assert "1 of 4 columns is not used, since the 200 rows to begin with have no informative cut point" in str(
+        one.message
+    )
     assert "'noise'" in str(one.message)
     assert not said_by(clf.partial_fit, X, y)
 

@@ -100,9 +100,7 @@ def test_columns_are_told_apart_by_what_is_in_them(name):
         columns, order = rng.permutation(rows.shape[1]), rng.permutation(60)
         other = rows[order][:, columns]
         np.testing.assert_array_equal(keys(other, classes[order]), keys(rows, classes)[order])
-        np.testing.assert_array_equal(
-            keys(other, classes[order], weight[order]), keys(rows, classes, weight)[order]
-        )
+        np.testing.assert_array_equal(keys(other, classes[order], weight[order]), keys(rows, classes, weight)[order])
 
 
 def test_a_weight_of_two_is_the_row_twice():

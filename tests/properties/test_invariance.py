@@ -114,9 +114,7 @@ def with_other_column_names(table):
     table=tables(gaps=("none", "scattered"), **SMALL, weights=WEIGHTS, least_classes=24),
 )
 def test_the_names_of_columns_change_no_bit(name, parameters, calibrate, table):
-    clf = BayesNetClassifier(
-        structure_of(name), parameters, calibrate=calibrate, calibrate_folds=2, random_state=0
-    )
+    clf = BayesNetClassifier(structure_of(name), parameters, calibrate=calibrate, calibrate_folds=2, random_state=0)
     one, two = fit_or_refuse(clf, table, TYPED), fit_or_refuse(clf, with_other_column_names(table), TYPED)
     assert (one is None) == (two is None)
     if one is None:

@@ -367,7 +367,7 @@ def test_columns_say_what_was_done_with_them():
     assert "colour categorical 20" in text
     assert text.count(" yes") == 3
     assert text.count(" no ") == 1
-    assert "were a value of their own" in text
+    assert "A missing value is a value of its own" in text
     assert "is refused" in text
     assert "outermost interval" in text
 

@@ -185,7 +185,7 @@ def check_command(said: str, errors: Path, folder: Path) -> str:
         (folder / "out" / "model.json").unlink()
     if said == "0":
         return "exit 0, best so far" if any("interrupted" in line for line in lines) else "exit 0"
-    assert len([line for line in lines if "error" in line]) == 1, lines
+    assert len([line for line in lines if "discbayes: error:" in line]) == 1, lines
     return f"exit {said}{', model saved' if left else ''}"
 
 

@@ -57,7 +57,9 @@ def with_options(text: str) -> str:
 
 def _as_marks(found: re.Match[str]) -> str:
     """Python has missing values replaced; here an option names their marks, in CSV files."""
-    return f"numbers except {found[1]}: if these are missing values, name them with --na-values {_as_argument(found[1])}"
+    return (
+        f"numbers except {found[1]}: if these are missing values, name them with --na-values {_as_argument(found[1])}"
+    )
 
 
 def _as_drop(found: re.Match[str]) -> str:

@@ -138,7 +138,11 @@ def add_learning(parser: ArgumentParser) -> None:
     option("--parameters", "how the tables are learned", choices=list(PARAMETERS))
     _add_search(group)
     option("--discretizer", "how numbers become intervals; none takes them as labels", choices=list(DISCRETIZERS))
-    option("--missing", "what missing values are: value makes them a value, in predicting too", choices=["available", "value", "drop", "error"])
+    option(
+        "--missing",
+        "what missing values are: value makes them a value, in predicting too",
+        choices=["available", "value", "drop", "error"],
+    )
     option(
         "--calibrate",
         "make probabilities mean what they say, by rows that are held out in five folds; auto does it for hybrid",

@@ -146,9 +146,7 @@ class FrameEncoder:
         self.kept_rows_ = kept
         return data
 
-    def fit_selected(
-        self, table: Table, labels: np.ndarray, weight: np.ndarray | None, target: Any = None
-    ) -> Encoded:
+    def fit_selected(self, table: Table, labels: np.ndarray, weight: np.ndarray | None, target: Any = None) -> Encoded:
         """Learn the domain of rows that all count, by weights that are numbers of rows, and return their codes."""
         codes = self.learn(table, labels, weight, target)
         return Encoded(self.encode_fitted(table), self.domain_, codes, weight)

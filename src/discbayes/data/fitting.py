@@ -229,8 +229,8 @@ def warn_of_unused(domain: Domain, discretizer: Any) -> None:
     by_class = numbers and isinstance(resolve_discretizer(discretizer, None), MDLPDiscretizer)
     reason = "no cut point is informative, or there is one value only" if by_class else "one value only"
     way_out = (
-        '. discretizer="equal-frequency" uses all numbers that differ, and so does categorical=[…] for numbers that are '
-        "labels"
+        '. discretizer="equal-frequency" uses all numbers that differ, and so does categorical=[…] for numbers that '
+        "are labels"
     )
     said = f"{some_columns_are(len(unused), domain)} not used ({reason}): {shown}{way_out if by_class else ''}"
     warnings.warn(said, DataWarning, stacklevel=6)

@@ -140,7 +140,7 @@ def _warn_of_no_cuts(encoder: FrameEncoder, n_rows: int) -> None:
             f"informative cut point and those of later parts add none: {_listed(list(map(repr, unused)))}. Begin with "
             "more rows, or give domains",
             DataWarning,
-            stacklevel=4,
+            stacklevel=5,
         )
 
 

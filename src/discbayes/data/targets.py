@@ -22,7 +22,7 @@ _LIGHT = 0.1  # of the number of rows: weights that sum to less are probably sha
 
 
 class DataWarning(UserWarning):
-    """Warning about the rows of a fit: columns that are not used, text that looks like numbers, weights that are shares.
+    """Warning about the rows of a fit: columns that are not used, text that is probably numbers, odd weights.
 
     It is a ``UserWarning`` of its own so that it can be silenced alone:
     ``warnings.simplefilter("ignore", discbayes.DataWarning)``.

@@ -53,7 +53,9 @@ class Hidden:
         for name, pair in (("accuracy", self.accuracy), ("log loss", self.log_loss)):
             if pair is not None:
                 text += f", {name} {pair[0]:.4f} → {pair[1]:.4f}"
-        return text if self.accuracy is None else f"{text} (on these rows: optimistic if the model was learned from them)"
+        return (
+            text if self.accuracy is None else f"{text} (on these rows: optimistic if the model was learned from them)"
+        )
 
 
 @dataclass(frozen=True, eq=False, repr=False)

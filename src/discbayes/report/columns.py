@@ -63,7 +63,9 @@ def _values(variable: Variable) -> str:
     """The values, as many as there is room for, and what is odd about them."""
     odd = []
     if variable.missing_value:
-        odd.append("the last value is missing" if variable.reads_missing else "the last value is a gap in the training rows")
+        odd.append(
+            "the last value is missing" if variable.reads_missing else "the last value is a gap in the training rows"
+        )
     if variable.card == 1:
         what = "one interval" if variable.cuts is not None else "one value"
         odd.append(f"{what} only: the column is not used")
