@@ -9,13 +9,14 @@ import sys
 from argparse import ArgumentTypeError
 
 import numpy as np
+import pandas as pd
 import pyarrow as pa
 import pyarrow.csv
 import pyarrow.parquet
 import pytest
 from scipy.special import logsumexp
 
-from discbayes import load, load_dataset
+from discbayes import BayesNetClassifier, load, load_dataset
 from discbayes.cli import main
 from discbayes.cli.answers import choices, given_values, is_numbered, value_of
 from discbayes.cli.console import UserError
@@ -660,3 +661,24 @@ def test_the_program_takes_answers_from_a_pipe(folder):
     assert done.stdout.startswith("decision: versicolor (P = 0.841)\nended: sure enough (P ≥ 0.8)\n")
     assert done.stderr.startswith(INVITATION)
     assert "\n> " not in done.stderr
+
+
+# ---- missing as a value
+
+
+def test_missing_is_an_answer_where_it_is_a_value(run, tmp_path):
+    """A row that has it missing is asked for all the same: not known is something else than known to be missing."""
+    y = np.repeat([0, 1], 60)
+    cells = ["low" if label == 0 or at % 10 == 0 else None for at, label in enumerate(y)]
+    cells[:20] = ["high"] * 20
+    frame = pd.DataFrame({"marker": cells})
+    clf = BayesNetClassifier("nb", "map", missing="value").fit(frame, y)
+    clf.save(tmp_path / "model.json")
+    frame.to_csv(tmp_path / "rows.csv", index=False)
+    for asked in (["--know", "marker=(missing)"], [tmp_path / "rows.csv", "--row", 70]):
+        code, out, err = run("ask", tmp_path / "model.json", *asked, typed="(missing)\n")
+        assert code == 0
+        assert f"decision: 1 (P = {clf.predict_proba({'marker': None})[0, 1]:.3g})" in out
+        assert ("1) high   2) low   (missing)" in err) == ("--row" in asked)
+    clf.set_params(missing="available").fit(frame, y).save(tmp_path / "other.json")
+    assert "'(missing)' is no value" in run("ask", tmp_path / "other.json", "--know", "marker=(missing)")[2]
