@@ -13,6 +13,7 @@ from pathlib import Path
 
 ROOT = Path(__file__).parents[1]
 TESTED_BY = {
+    "_arrays": ("data",),
     "_files": ("faults", "io"),
     "_memory": ("faults",),
     "_temporary": ("streams", "blocks"),

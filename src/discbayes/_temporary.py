@@ -56,7 +56,11 @@ def _host() -> str:
 def _new_folder(parent: str | Path) -> tuple[Path, IO[bytes]]:
     """A folder, and the file in it that is locked as long as it is open."""
     path = Path(tempfile.mkdtemp(prefix=PREFIX, dir=parent))
-    owner = open(path / LOCK, "xb", buffering=0)  # noqa: SIM115 - open as long as the folder is in use
+    try:
+        owner = open(path / LOCK, "xb", buffering=0)  # noqa: SIM115 - open as long as the folder is in use
+    except OSError:
+        shutil.rmtree(path, ignore_errors=True)
+        raise
     lock_file(owner)
     with suppress(OSError):  # a full disk: whoever writes to the folder will say so
         owner.write(f"{_host()}\n{os.getpid()}\n".encode())  # from now on others look at the lock

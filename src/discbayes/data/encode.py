@@ -26,6 +26,7 @@ from discbayes.data.targets import (
 _MISSING = ("available", "value", "drop", "error")
 _UNKNOWN = ("marginalize", "error")
 EVERY_ROW = "every row has a gap, so that none is left to learn from; "
+_MAX_LETTERS = 1 << 22  # of an array of labels, in which every string has the width of the longest
 _FEW_ROWS = 10  # with fewer rows, nothing but new values in a column is no sign of a mistake
 
 
@@ -111,14 +112,10 @@ class FrameEncoder:
     ) -> FrameEncoder:
         """An encoder that is ready to `transform`, for a domain that was learned before.
 
-        ``classes`` are the classes in the type of the labels; without them, strings are objects, since an array of
-        strings takes the width of the longest for each.
+        ``classes`` are the classes in the type of the labels; without them, in that of their values.
         """
         encoder = cls(unknown=unknown, n_jobs=n_jobs)
-        if classes is None:
-            values = domain.target.values
-            classes = np.array(values, dtype=object if isinstance(values[0], str) else None)
-        encoder.use_domain(domain, classes)
+        encoder.use_domain(domain, _label_array(domain.target.values) if classes is None else classes)
         return encoder
 
     def use_domain(self, domain: Domain, classes: np.ndarray) -> None:
@@ -339,3 +336,9 @@ def refuse_gaps(names: list[str], counts: np.ndarray, reason: str = "") -> None:
         f"X has missing values (NaN): {reason}columns with gaps: {listed}. "
         'missing="available" learns from what is there'
     )
+
+
+def _label_array(values: Sequence[Any]) -> np.ndarray:
+    """The values of the class as an array; strings of very different lengths stay objects, which take no more room."""
+    letters = len(values) * max(map(len, values)) if isinstance(values[0], str) else 0
+    return np.array(values, dtype=object if letters > _MAX_LETTERS else None)
