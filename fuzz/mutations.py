@@ -39,7 +39,7 @@ CELLS = (
 )
 TEXTS = ("", "x", "nan", "inf", "\x00", "\x1b[31m\n", "\ud800", "ß" * 40, "x" * 300, "y" * 20_000, "class", "(missing)")
 DTYPES = ("|b1", "|i1", "<i2", "<i8", "|u1", "<u4", "<f2", "<f4", "<f8", "O", "U5", ">f8")
-MAX_COPIES = 3000
+MAX_POWER = 4.6  # as a power of ten: a set of so many numbers of one hash takes longer than the limit
 MAX_CELLS = 20_000
 
 
@@ -99,7 +99,7 @@ def other(value: Any, rng: np.random.Generator) -> Any:
 
 def other_list(value: list[Any], rng: np.random.Generator) -> list[Any]:
     """Longer, shorter, in another order, with members twice, nested, or with numbers of one hash."""
-    n = int(rng.integers(1, MAX_COPIES)) if rng.random() < 0.2 else int(rng.integers(1, 5))
+    n = int(10 ** rng.uniform(0, MAX_POWER)) if rng.random() < 0.2 else int(rng.integers(1, 5))
     return [
         lambda: value[: int(rng.integers(len(value) + 1))],
         lambda: value[::-1],
@@ -165,7 +165,7 @@ def other_array(value: dict[str, Any], rng: np.random.Generator) -> Any:
 
 def anything(model: dict[str, Any], rng: np.random.Generator) -> Any:
     """Something that stands elsewhere in the file, or a setting of any kind."""
-    n = int(rng.integers(1, MAX_COPIES)) if rng.random() < 0.3 else 3
+    n = int(10 ** rng.uniform(0, MAX_POWER)) if rng.random() < 0.3 else 3
     same_hash = [k * MODULUS for k in range(n)]
     return [
         lambda: copy.deepcopy(damage.at(model, descend(model, rng))),
@@ -188,7 +188,7 @@ def anything(model: dict[str, Any], rng: np.random.Generator) -> Any:
 
 def put_network(model: dict[str, Any], rng: np.random.Generator) -> None:
     """Another domain, structure and tables that fit each other, of sizes that differ by orders of magnitude."""
-    n_classes = int(10 ** rng.uniform(0, 3)) if rng.random() < 0.2 else int(rng.integers(1, 5))
+    n_classes = int(10 ** rng.uniform(0, 3.5)) if rng.random() < 0.2 else int(rng.integers(1, 5))
     n_features = int(10 ** rng.uniform(0, 2.7)) if rng.random() < 0.3 else int(rng.integers(1, 8))
     features = [variable(f"x{i}", rng) for i in range(n_features)]
     cards = [
@@ -242,7 +242,7 @@ def labels(n: int, rng: np.random.Generator) -> list[Any]:
     step = int(10 ** rng.uniform(0, 20))
     return [
         lambda: [f"v{k}" for k in range(n)],
-        lambda: [*(f"v{k}" for k in range(n - 1)), "x" * int(10 ** rng.uniform(0, 4.3))][:n],
+        lambda: [*(f"v{k}" for k in range(n - 1)), "x" * int(10 ** rng.uniform(1, 5.7))][:n],
         lambda: list(range(n)),
         lambda: [k * step for k in range(n)],
         lambda: [k * MODULUS for k in range(n)],

@@ -164,8 +164,8 @@ def test_look_up_tables_of_many_columns_are_short(cuts):
 
 
 def test_a_question_about_a_variable_of_many_values_among_many_columns(default, read):
-    classifier = read(network(default, [[f"v{i}" for i in range(40_000)], *[["u", "v"]] * 1000]))
-    with little_memory(150_000_000):  # 160 MB if all values were rows of codes at once, and as much for patterns
+    classifier = read(network(default, [[f"v{i}" for i in range(40_000)], *[["u", "v"]] * 2000]))
+    with little_memory(100_000_000):  # 160 MB and more if all values were rows of codes at once
         found = classifier.network_.query(["x0", "y"], {"x7": "u"})
     np.testing.assert_allclose(found.probabilities, np.full((40_000, 2), 1 / 80_000))
 
