@@ -170,7 +170,7 @@ def piped(monkeypatch, run):
         output = io.TextIOWrapper(io.BytesIO(), encoding="utf-8", write_through=True)
         errors = io.StringIO()
         with monkeypatch.context() as streams:
-            streams.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(content)))
+            streams.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(content), encoding="utf-8"))
             streams.setattr(sys, "stdout", output)
             streams.setattr(sys, "stderr", errors)
             from discbayes.cli import main
