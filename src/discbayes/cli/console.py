@@ -17,6 +17,7 @@ _CHOICE = re.compile(r"""\b(unknown|missing|discretizer)=["']([\w-]+)["']""")
 _WORD = re.compile(r"""(?<![\w'"/.-])(sample_weight|n_draws)(?![\w'"/.])""")
 _DECIMAL = 'pandas.read_csv(..., decimal=",")'
 _MARKS = re.compile(rf"numbers except ({_QUOTED}(?:, {_QUOTED})*): if these are missing values, replace them by None")
+_AS_MISSING = "cast it to numbers, with what is no number as missing"
 _DROPPED = re.compile(r"Drop it(?=, .*(--categorical .+)$)|\bdrop it$")
 _OPTIONS = {"sample_weight": "--weights", "n_draws": "--n-draws"}
 
@@ -44,10 +45,12 @@ def with_options(text: str) -> str:
     "Leave it out with --drop 'my id', or declare it with --categorical 'my id'"
     >>> with_options("all are numbers except '?', 'n. a.': if these are missing values, replace them by None")
     "all are numbers except '?', 'n. a.': if these are missing values, name them with --na-values '?,n. a.'"
+    >>> with_options("now holds the string '?': cast it to numbers, with what is no number as missing")
+    "now holds the string '?': if that marks a missing value, name it with --na-values"
     >>> with_options("split it into columns of numbers, or drop it")
     'split it into columns of numbers, or leave it out with --drop'
     """
-    text = _MARKS.sub(_as_marks, text)
+    text = _MARKS.sub(_as_marks, text).replace(_AS_MISSING, "if that marks a missing value, name it with --na-values")
     text = _LIST.sub(lambda found: f"--categorical {_as_argument(found[1])}", text)
     text = text.replace(_DECIMAL, "--decimal ,").replace("categorical=[…]", "--categorical LIST")
     text = _DROPPED.sub(_as_drop, text)
