@@ -69,7 +69,8 @@ def _new_folder(parent: str | Path) -> tuple[Path, IO[bytes]]:
 
 def _remove(folder: Path, owner: IO[bytes]) -> None:
     """Remove a folder; files that are still mapped, which Windows does not remove, go with the process."""
-    owner.close()
+    with suppress(OSError):  # what could not be written is removed with the rest
+        owner.close()
     shutil.rmtree(folder, ignore_errors=True)
     if folder.exists():
         atexit.register(shutil.rmtree, folder, ignore_errors=True)
