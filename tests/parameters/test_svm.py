@@ -265,7 +265,7 @@ def test_normalized_tables_off_c1_say_how_far_they_are_from_the_convex_optimum(s
 
 
 def test_normalized_tables_off_c1_warn_where_normalization_costs_more_than_the_tolerance():
-    data = drawn(27, 30 if UNCOMPILED else 80)
+    data = drawn(27, 80)
     with pytest.warns(
         ConvergenceWarning, match=r'tables kept normalized, which may cost .* solver="auto" does without'
     ):
