@@ -239,10 +239,10 @@ def test_the_report_shows_it(fitted):
 
 
 def test_a_plot_of_the_history_has_no_panel_for_it(fitted):
-    pytest.importorskip("matplotlib").use("Agg")
+    figure = pytest.importorskip("matplotlib.figure").Figure()
     from discbayes.plot import history
 
-    titles = [panel.get_title() for panel in history(fitted[0]).child_axes]
+    titles = [panel.get_title() for panel in history(fitted[0], figure.add_subplot()).child_axes]
     assert titles[0] == "4 edges"
     assert len(titles) == 2
 
