@@ -18,7 +18,6 @@ from discbayes.data.domain import Encoded
 from discbayes.engine import Context
 from discbayes.network import Structure
 from discbayes.search.constraints import Constraints
-from discbayes.search.table_sizes import MAX_EDGES_LISTED
 
 
 class SearchStopped(Exception):
@@ -96,10 +95,10 @@ class Search(SharedSettings):
 
     def _tell_what_was_left_out(self, run: Run, first_step: int) -> None:
         """Say once which edges had tables that were too large: in a warning, and in the trace before the search."""
-        edges, history = run.limits.sizes.edges, run.context.history
-        if edges:
-            reason = f"{type(self).__name__}: {run.limits.sizes.reason()}"
-            run.context.record(left_out=len(edges), reason=reason, edges=edges[:MAX_EDGES_LISTED])
+        sizes, history = run.limits.sizes, run.context.history
+        if sizes.n_left_out:
+            reason = f"{type(self).__name__}: {sizes.reason()}"
+            run.context.record(left_out=sizes.n_left_out, reason=reason, edges=sizes.edges())
             history.insert(first_step, history.pop())  # the last step of a search is the one with its result
             warnings.warn(reason, stacklevel=3)
 

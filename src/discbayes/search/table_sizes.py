@@ -132,16 +132,25 @@ class TableSizes:
     # ---- what is said about it
 
     @property
+    def _once(self) -> np.ndarray:
+        """The edges that were left out, where neither direction would do in one of them."""
+        return np.asarray(np.triu(self.left_out) | (self.left_out & ~self.left_out.T))
+
+    @property
+    def n_left_out(self) -> int:
+        """The number of edges that were left out."""
+        return int(np.count_nonzero(self._once))
+
     def edges(self) -> list[tuple[str, str]]:
-        """The edges (parent, child) that were left out; one where neither direction would do."""
-        once = np.triu(self.left_out) | (self.left_out & ~self.left_out.T)
-        return [(self.names[p], self.names[i]) for p, i in np.argwhere(once).tolist()]
+        """The first of the edges (parent, child) that were left out."""
+        first = np.argwhere(self._once)[:MAX_EDGES_LISTED].tolist()
+        return [(self.names[p], self.names[i]) for p, i in first]
 
     def reason(self) -> str:
         """Which columns the edges that were left out are between, why, and the way out."""
         touched = (self.left_out | self.left_out.T).sum(axis=0)
         columns = [self.names[i] for i in np.argsort(-touched, kind="stable") if touched[i]]
-        (largest, n_parents), n_edges = self.worst[0], len(self.edges)
+        largest, n_parents = self.worst[0]
         most, parents = f"{self.max_cells(n_parents):,} cells", count_of(n_parents, "parent")
         if self.given is not None:
             why, way_out = f"a table may have max_table_size={most}", "raise it, or group the values of these columns"
@@ -154,8 +163,8 @@ class TableSizes:
                 "table, which then is the only limit"
             )
         return (
-            f"{count_of(n_edges, 'edge')} between {named(columns)} left out: {why}, and the largest table would have "
-            f"{largest:,}. Way out: {way_out}"
+            f"{count_of(self.n_left_out, 'edge')} between {named(columns)} left out: {why}, and the largest table "
+            f"would have {largest:,}. Way out: {way_out}"
         )
 
 
