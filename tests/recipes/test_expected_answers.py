@@ -1,0 +1,31 @@
+"""Every recipe answers what it answered when `expected_answers.py` stored it."""
+
+from __future__ import annotations
+
+import json
+
+import numba
+import numpy as np
+import pytest
+
+from expected_answers import DATA_SETS, FILE, TAGS, answer
+
+EXPECTED = json.loads(FILE.read_text(encoding="utf-8"))
+
+
+def test_every_recipe_has_expected_answers():
+    assert sorted(EXPECTED) == TAGS
+
+
+@pytest.mark.skipif(bool(numba.config.DISABLE_JIT), reason="the same code, which takes minutes without the compiler")
+@pytest.mark.parametrize("tag", TAGS)
+def test_a_recipe_answers_as_before(tag):
+    for name in DATA_SETS:
+        found = answer(tag, name)
+        expected = EXPECTED[tag][name]
+        assert found["edges"] == expected["edges"], name
+        assert found["accuracy"] == expected["accuracy"], name
+        np.testing.assert_allclose(found["log_joint"], expected["log_joint"], rtol=1e-9, err_msg=name)
+        np.testing.assert_allclose(
+            found["probabilities"], expected["probabilities"], rtol=1e-8, atol=1e-12, err_msg=name
+        )
