@@ -42,7 +42,7 @@ class Example:
         """A classifier of the first half."""
         return BayesNetClassifier(structure, random_state=0, **options).fit(self.X, self.y)
 
-    def with_gaps(self) -> Any:
+    def with_missing(self) -> Any:
         """A row of the other half without some of its values."""
         row = self.X_test.iloc[[3]].astype(object)
         row.iloc[0, 2::5] = None
@@ -64,7 +64,7 @@ def pictures(example: Example) -> Iterator[tuple[str, Callable[[], Any]]]:
     yield "class-bars", lambda: plot.class_bars(clf, feature)
     yield "history", lambda: plot.history(clf)
     yield "history-search", lambda: plot.history(example.fit("ghc", parameters=DiscriminativeCCBN(penalty="cv")))
-    yield "waterfall", lambda: plot.waterfall(clf.explain(example.with_gaps()))
+    yield "waterfall", lambda: plot.waterfall(clf.explain(example.with_missing()))
     yield "relevance", lambda: plot.relevance(clf.relevance(example.X_test, example.y_test))
     yield "missing", lambda: plot.missing_curve_of(several(example), example.X_test, example.y_test)
     yield "margin-path", lambda: plot.margin_path(margin_path(example.X, example.y, [0, 0.25, 1, 4, 16, 64]))

@@ -12,7 +12,7 @@ import numpy as np
 from discbayes.io import BifError, read_bif, write_bif
 
 LONGEST_MESSAGE = 1000
-MOST_CELLS = 100_000
+MAX_CELLS = 100_000
 FOLDER = tempfile.TemporaryDirectory(prefix="discbayes-fuzz-")
 atexit.register(FOLDER.cleanup)
 READ, WRITTEN = Path(FOLDER.name) / "read.bif", Path(FOLDER.name) / "written.bif"
@@ -36,7 +36,7 @@ def check(data: bytes) -> None:
 def read(target: str | None) -> None:
     """What is read either works or is refused with its line."""
     try:
-        network = read_bif(READ, target, max_cells=MOST_CELLS)
+        network = read_bif(READ, target, max_cells=MAX_CELLS)
     except BifError as error:
         message = str(error)
         assert message.startswith(str(READ)), message
@@ -46,7 +46,7 @@ def read(target: str | None) -> None:
     assert network.parameters.is_normalized
     assert np.isclose(network.prior.sum(), 1)
     write_bif(network, WRITTEN)
-    again = read_bif(WRITTEN, max_cells=4 * MOST_CELLS)
+    again = read_bif(WRITTEN, max_cells=4 * MAX_CELLS)
     assert again.domain == network.domain
     assert again.structure == network.structure
     for ours, theirs in (

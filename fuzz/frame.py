@@ -11,7 +11,7 @@ import pandas as pd
 import polars as pl
 
 from discbayes.data import FrameEncoder
-from discbayes.data.reading import read_table
+from discbayes.data.table_reader import read_table
 from discbayes.io.domains import pack_domain, unpack_domain
 
 NUMBERS = (0.0, 1.0, -1.0, 0.5, math.nan, math.inf, -math.inf, 1e308, -1e308, 5e-324, -0.0, 2.0**53, 1e-300, 3.0)
@@ -33,7 +33,7 @@ ODD = (
     pd.NaT,
 )
 KINDS = ("numbers", "whole", "text", "bool", "odd", "gaps", "small", "few")
-MOST_ROWS, MOST_COLUMNS = 24, 5
+MAX_ROWS, MAX_COLUMNS = 24, 5
 
 
 class Draws:
@@ -99,8 +99,8 @@ def table(draws: Draws, columns: dict[str, list]):
 def check(data: bytes) -> None:
     """Learn from a table and read it again."""
     draws = Draws(data)
-    n_rows = 1 + draws.below(MOST_ROWS)
-    names = [draws.of(("a", "b", "class", "", "x0", "日", "a ")) for _ in range(1 + draws.below(MOST_COLUMNS))]
+    n_rows = 1 + draws.below(MAX_ROWS)
+    names = [draws.of(("a", "b", "class", "", "x0", "日", "a ")) for _ in range(1 + draws.below(MAX_COLUMNS))]
     X = table(draws, {name: column(draws, n_rows) for name in names})
     y = column(draws, n_rows)
     weight = (

@@ -18,7 +18,7 @@ import pytest
 import workers
 from browser import browser, open_page  # noqa: F401
 from discbayes.cli import main
-from discbayes.data import blocks, targets
+from discbayes.data import row_blocks, targets
 from discbayes.datasets import openml
 from discbayes.streams import limits
 
@@ -80,8 +80,8 @@ def run(capsys, monkeypatch):
 def small_blocks(request, monkeypatch):
     """Blocks of so few rows that small tables have several: 512, or as many as the tests of a file say."""
     n_rows = getattr(request.module, "BLOCK_ROWS", 512)
-    monkeypatch.setattr(blocks, "ROWS_OF_BLOCK", n_rows)
-    monkeypatch.setattr(limits, "MOST_ROWS", n_rows)
+    monkeypatch.setattr(row_blocks, "ROWS_OF_BLOCK", n_rows)
+    monkeypatch.setattr(limits, "MAX_ROWS", n_rows)
 
 
 @pytest.fixture

@@ -51,7 +51,7 @@ MUTATIONS = (
     ),
     Mutation(
         "the greatest score is taken off before exponentials are summed",
-        "inference/joint.py",
+        "inference/log_joints.py",
         "np.where(np.isfinite(top), top + np.log(",
         "np.where(np.isfinite(top), np.log(",
         "tests/inference",
@@ -73,7 +73,7 @@ MUTATIONS = (
     ),
     Mutation(
         "how strong smoothing is",
-        "parameters/frequency.py",
+        "parameters/generative.py",
         "return self.strength / among[self.prior]",
         "return 1.0 / among[self.prior]",
         "tests/parameters/test_parameters.py",
@@ -108,14 +108,14 @@ MUTATIONS = (
     ),
     Mutation(
         "a new prior keeps what was learned besides the shares of the classes",
-        "network/tables.py",
+        "network/cpts.py",
         "log_prior = log_prior + self.prior_offset",
         "log_prior = log_prior - self.prior_offset",
         "tests/network tests/classifier/test_classifier.py",
     ),
     Mutation(
         "the sign of the total in mutual information",
-        "counts/information.py",
+        "counts/entropy.py",
         "(joint + _x_log_x(total) - margins)",
         "(joint - _x_log_x(total) - margins)",
         "tests/counts",

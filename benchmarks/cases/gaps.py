@@ -5,8 +5,8 @@ from __future__ import annotations
 import numpy as np
 
 from discbayes import BayesNetClassifier
-from discbayes.inference import Effort, log_joint, posterior
-from suite.data import coded, with_gaps
+from discbayes.inference import InferenceOptions, log_joint, posterior
+from suite.data import coded, with_missing
 from suite.measure import N_JOBS, Row, at_most_times, of, race, repeats
 
 LIMITS = {"chess": 5, "letter": 15}
@@ -21,11 +21,11 @@ def run(smoke: bool) -> list[Row]:
 def _compare(name: str, limit: float, smoke: bool) -> list[Row]:
     """The estimator on floats with NaN, and inference alone on codes."""
     data, times = coded(name, smoke=smoke), repeats(smoke)
-    X, gappy = data.X.astype(np.float64), with_gaps(data.X, SHARE)
+    X, incomplete = data.X.astype(np.float64), with_missing(data.X, SHARE)
     model = LEARNERS["TAN"].fit(X[: data.n_train], data.y[: data.n_train])
-    tables, effort = model.network_.parameters, Effort(n_jobs=N_JOBS)
-    whole, holed = model.network_.encode(X), model.network_.encode(gappy)
-    estimator = race(lambda: model.predict_proba(gappy), lambda: model.predict_proba(X), times=times)
+    tables, effort = model.network_.parameters, InferenceOptions(n_jobs=N_JOBS)
+    whole, holed = model.network_.encode(X), model.network_.encode(incomplete)
+    estimator = race(lambda: model.predict_proba(incomplete), lambda: model.predict_proba(X), times=times)
 
     def shares(codes: np.ndarray) -> np.ndarray:
         return posterior(log_joint(tables, codes, effort), np.exp(tables.log_prior), N_JOBS)

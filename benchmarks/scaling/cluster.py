@@ -8,7 +8,7 @@ from operator import add
 from typing import Any
 
 from discbayes.counts import count
-from discbayes.data.blocks import Blocks, RowsInMemory, _class_rows
+from discbayes.data.row_blocks import RowBlocks, RowsInMemory, _class_rows
 from discbayes.engine import DaskEngine
 from discbayes.scores import edge_score_of
 from scaling.growth import BASE, LEARNERS, TINY, Rows, Shape
@@ -43,14 +43,14 @@ def run(results: Results, smoke: bool = False) -> Iterator[Line]:
 def _rounds(results: Results, client: Any, times: int) -> Iterator[Line]:
     rows = Rows(Shape(100_000, 2, 2, 2)).encoded
     for n_shards in (FEW, MANY):
-        blocks = Blocks(RowsInMemory(rows, size=200), DaskEngine(client, n_shards))
+        blocks = RowBlocks(RowsInMemory(rows, size=200), DaskEngine(client, n_shards))
         taken = best(lambda: blocks.map_reduce(_class_rows, add), times)  # noqa: B023
         yield results.add(Line(CASE, f"a round of {n_shards} tasks", rows.n_samples, seconds=taken, repeats=times))
 
 
 def _learners(results: Results, client: Any, shape: Shape) -> Iterator[Line]:
     rows = Rows(shape)
-    blocks = Blocks(RowsInMemory(rows.encoded), DaskEngine(client))
+    blocks = RowBlocks(RowsInMemory(rows.encoded), DaskEngine(client))
     counts = count(blocks)
     learner = LEARNERS[WEIGHTED]
     fit = learner._fit(learner._settings()[0][0], blocks, counts, rows.tree, None)

@@ -22,10 +22,10 @@ from functools import cache
 
 import numpy as np
 
-from discbayes.counts.tables import CELLS_OF_A_PASS, parts
+from discbayes.counts.contingency import CELLS_OF_A_PASS, parts
 from discbayes.engine.dask import SHARDS_EACH
 from discbayes.engine.shards import runs
-from discbayes.scores.scored import MOST_CACHED
+from discbayes.scores.counting_scorer import MAX_CACHED
 from scaling.model import NANO, Size, Work, terms_of
 
 ADD = NANO  # for a number
@@ -210,7 +210,7 @@ def greedy(name: str) -> Plan:
         steps, cells = size.features - 1, 2 * size.pair_cells
         portions = max(1, round(cells / CELLS_OF_A_PASS))
         n_edges = size.features * steps
-        counted = Round("candidates", 0.0, cells / portions, times=portions * (1 if cells <= MOST_CACHED else steps))
+        counted = Round("candidates", 0.0, cells / portions, times=portions * (1 if cells <= MAX_CACHED else steps))
         seconds = works[f"greedy step, {name}"].seconds(size) / portions / 2
         arguments = 8 * cells / portions / 2
         gains = Round(f"greedy step, {name}", seconds, n_edges / portions / 2, arguments, steps * portions)

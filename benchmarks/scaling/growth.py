@@ -18,13 +18,13 @@ from sklearn.base import clone
 
 from discbayes.counts import Counts, count, count_extensions, count_families, pair_information
 from discbayes.data import Domain, Encoded, Variable
-from discbayes.data.blocks import Blocks, RowsInMemory
+from discbayes.data.row_blocks import RowBlocks, RowsInMemory
 from discbayes.engine import Context
 from discbayes.network import Layout, Structure
 from discbayes.objectives import Margin
 from discbayes.parameters import BNSVM, DFE, MLBNSVM, DiscriminativeCCBN, ExtendedCCBN, MaxMargin, WeightedCCBN
 from discbayes.parameters import MaximumConditionalLikelihood as ConditionalLikelihood
-from discbayes.parameters.blockscores import scores_of
+from discbayes.parameters.block_scores import scores_of
 from discbayes.scores import edge_score_of
 from discbayes.search import GreedyEdges
 from scaling.results import Line, Results
@@ -76,7 +76,7 @@ class Rows:
         features = (Variable(f"x{i}", "categorical", names[: shape.values]) for i in range(shape.features))
         domain = Domain(tuple(features), Variable("y", "categorical", names[: shape.classes]))
         self.encoded = Encoded(np.ascontiguousarray(X.T.astype(np.uint8)), domain, y)
-        self.blocks = Blocks(RowsInMemory(self.encoded))
+        self.blocks = RowBlocks(RowsInMemory(self.encoded))
         self.counts: Counts = count(self.blocks)
         self.tree = chain(shape.features, 1)
 
@@ -118,7 +118,7 @@ def _evaluation(rows: Rows, learner: Any) -> Callable[[], Any]:
 
 def _step(rows: Rows, learner: GreedyEdges) -> Callable[[], Any]:
     """The first step of a greedy search; ``memory=1`` keeps the rows where they are, as if they were too many."""
-    blocks = Blocks(RowsInMemory(rows.encoded), memory=1)
+    blocks = RowBlocks(RowsInMemory(rows.encoded), memory=1)
     search = clone(learner).set_params(callback=lambda step: True)
 
     def one() -> None:

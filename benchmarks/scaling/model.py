@@ -29,7 +29,7 @@ import numpy as np
 from scipy.optimize import nnls
 
 from discbayes.counts.pairs import CELL_COST, ROW_COST, WORD_COST
-from discbayes.data.blocks import ROWS_OF_BLOCK
+from discbayes.data.row_blocks import ROWS_OF_BLOCK
 from discbayes.kernels.entries import stretch
 from scaling.results import Line
 

@@ -109,7 +109,7 @@ __all__ = [
 def __getattr__(name: str) -> Any:
     """Import the rooms that most programs never enter when they are first asked for."""
     if name in _LEAVES or name == "plot":
-        from discbayes._leaves import leaf
+        from discbayes._lazy_imports import leaf
 
         if name == "plot":
             return leaf("plot")

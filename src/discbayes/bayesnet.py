@@ -12,16 +12,17 @@ from typing import Any
 import numpy as np
 
 from discbayes import inference
-from discbayes._leaves import leaf
+from discbayes._deprecation import renamed_method
+from discbayes._lazy_imports import leaf
 from discbayes.data import Domain, FrameEncoder, Variable
-from discbayes.data.columns import is_gap
 from discbayes.data.frames import frame_like, free_name, make_frame, values_of, with_own_values
 from discbayes.data.mappings import mappings_of, read_mappings
-from discbayes.data.reading import read_table
+from discbayes.data.table import is_missing
+from discbayes.data.table_reader import read_table
 from discbayes.engine import row_blocks
-from discbayes.inference import Effort, FactorTooLargeError
+from discbayes.inference import FactorTooLargeError, InferenceOptions
 from discbayes.inference.completion import BATCH_CELLS, without_missing_values
-from discbayes.network import CLASS, Structure, Tables, normalize
+from discbayes.network import CLASS, CPTs, Structure, normalize
 
 
 @dataclass(frozen=True, eq=False)
@@ -58,7 +59,7 @@ class BayesNet:
     ----------
     domain : Domain
         The columns, and what their codes mean.
-    parameters : Tables
+    parameters : CPTs
         The structure and the numbers.
     max_factor_size : int
         Cells of the largest factor that exact inference may build.
@@ -78,7 +79,7 @@ class BayesNet:
     """
 
     domain: Domain
-    parameters: Tables
+    parameters: CPTs
     max_factor_size: int = inference.MAX_FACTOR_SIZE
     n_draws: int | None = None
     n_jobs: int | None = None
@@ -196,7 +197,7 @@ class BayesNet:
             inference.sample, self.parameters, int(n_draws), np.random.default_rng(random_state), self.effort
         )
         own = inference.log_marginal(self.log_joint_of(codes))
-        gaps = inference.group_by_gaps(codes, np.arange(codes.shape[1]), self.domain.cards)
+        gaps = inference.group_by_missing(codes, np.arange(codes.shape[1]), self.domain.cards)
         score = np.empty(own.size)
         cells = drawn.shape[1] * max(drawn.shape[0], 8 * self.domain.n_classes)
         for groups in row_blocks(gaps.n_groups, max(1, BATCH_CELLS // cells)):
@@ -342,12 +343,12 @@ class BayesNet:
         return FrameEncoder.from_domain(self.domain, n_jobs=self.n_jobs)
 
     @property
-    def effort(self) -> Effort:
+    def effort(self) -> InferenceOptions:
         """How far exact inference goes."""
-        return Effort(self.max_factor_size, self.n_draws, n_jobs=self.n_jobs)
+        return InferenceOptions(self.max_factor_size, self.n_draws, n_jobs=self.n_jobs)
 
     @cached_property
-    def _real_tables(self) -> Tables:
+    def _real_tables(self) -> CPTs:
         """The tables without the values that stand for "missing at fit"."""
         return without_missing_values(self.domain, self.parameters)
 
@@ -355,9 +356,11 @@ class BayesNet:
         """The log-joint of rows that are codes already."""
         return self._named(inference.log_joint, self.parameters, codes, self.effort)
 
-    def gap_posteriors_of(self, codes: np.ndarray) -> dict[int, np.ndarray]:
+    def missing_posteriors_of(self, codes: np.ndarray) -> dict[int, np.ndarray]:
         """P(value | what is observed, c) of every gap of one row of codes: a row for each value, by position."""
-        return self._named(inference.gap_posteriors, self.parameters, codes, self.effort)
+        return self._named(inference.missing_posteriors, self.parameters, codes, self.effort)
+
+    gap_posteriors_of = renamed_method("gap_posteriors_of", missing_posteriors_of)
 
     def _named(self, function: Any, *arguments: Any) -> Any:
         """Call an inference function; columns in its error have names."""
@@ -391,7 +394,7 @@ class BayesNet:
         codes = self.encode({name: value for name, value in evidence.items() if self._position(name) != CLASS})[:, 0]
         known = {p: int(codes[p]) for p in given if p != CLASS and codes[p] < self.domain.cards[p]}
         for position in sorted(given.keys() - known.keys() - {CLASS}):
-            if not is_gap(given[position]):
+            if not is_missing(given[position]):
                 variable = self.domain.features[position]
                 raise ValueError(
                     f"{given[position]!r} is no value of the column {variable.name!r}; give one of "

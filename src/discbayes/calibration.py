@@ -25,7 +25,7 @@ from sklearn.isotonic import IsotonicRegression
 
 from discbayes.inference import log_marginal
 
-LEAST_TEMPERATURE, MOST_TEMPERATURE = 1e-3, 1e3
+MIN_TEMPERATURE, MAX_TEMPERATURE = 1e-3, 1e3
 STRENGTH = 1.0  # virtual rows
 AUTO = "auto"
 ENOUGH_ROWS = {"temperature": 5_000.0}  # to hold out, by their weight: one number needs no more
@@ -81,8 +81,8 @@ class Temperature(Calibration):
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        if not LEAST_TEMPERATURE <= self.temperature <= MOST_TEMPERATURE:
-            raise ValueError(f"a temperature is from {LEAST_TEMPERATURE} to {MOST_TEMPERATURE}, not {self.temperature}")
+        if not MIN_TEMPERATURE <= self.temperature <= MAX_TEMPERATURE:
+            raise ValueError(f"a temperature is from {MIN_TEMPERATURE} to {MAX_TEMPERATURE}, not {self.temperature}")
 
     def _log_posterior(self, log_joint: np.ndarray) -> np.ndarray:
         return normalized(_below_best(log_joint) / self.temperature)
@@ -160,8 +160,8 @@ def learn_temperature(
 
     if not finite.any():
         return Temperature(class_shares, 1.0)
-    found = np.exp(-_falling_zero(slope, -np.log(MOST_TEMPERATURE), -np.log(LEAST_TEMPERATURE)))
-    return Temperature(class_shares, float(np.clip(found, LEAST_TEMPERATURE, MOST_TEMPERATURE)))
+    found = np.exp(-_falling_zero(slope, -np.log(MAX_TEMPERATURE), -np.log(MIN_TEMPERATURE)))
+    return Temperature(class_shares, float(np.clip(found, MIN_TEMPERATURE, MAX_TEMPERATURE)))
 
 
 def _falling_zero(function: Callable[[float], float], least: float, most: float) -> float:

@@ -9,10 +9,10 @@ from typing import Any
 import numpy as np
 from sklearn.base import clone
 
-from discbayes._leaves import leaf
+from discbayes._lazy_imports import leaf
 from discbayes.bayesnet import BayesNet
 from discbayes.classifier import BayesNetClassifier
-from discbayes.data.reading import read_table
+from discbayes.data.table_reader import read_table
 from discbayes.parameters import MLBNSVM
 from discbayes.parameters.svm import LAMS
 

@@ -17,7 +17,7 @@ from discbayes.bayesnet import BayesNet
 from discbayes.data.domain import Domain, Variable
 from discbayes.data.frames import make_frame
 from discbayes.inference import FactorTooLargeError, joint_posterior, log_joint, most_probable, sample
-from discbayes.network import CLASS, Layout, Structure, Tables
+from discbayes.network import CLASS, CPTs, Layout, Structure
 
 FEATURES = (
     Variable("colour", "categorical", ("blue", "red", "green")),
@@ -246,7 +246,7 @@ def test_questions_that_make_no_sense_are_refused(variables, evidence, error, me
 def test_impossible_evidence_is_refused():
     layout = Layout(Structure.naive(1), np.array([2]), 2)
     with np.errstate(divide="ignore"):
-        tables = Tables(layout, np.log([0.5, 0.5]), np.log(np.array([1.0, 1.0, 0.0, 0.0])))
+        tables = CPTs(layout, np.log([0.5, 0.5]), np.log(np.array([1.0, 1.0, 0.0, 0.0])))
     domain = Domain((Variable("a", "categorical", ("u", "v")),), Variable("y", "categorical", (0, 1)))
     for ask in (lambda net: net.query("y", {"a": "v"}), lambda net: net.most_probable({"a": "v"})):
         with pytest.raises(ValueError, match="the evidence has probability zero under this network"):
@@ -370,7 +370,7 @@ def test_gaps_are_never_filled_with_the_value_for_missing(parents):
         table = rng.gamma(1.0, size=layout.shapes[i])
         table[..., card - 1, :] += 20  # "missing" is by far the most probable
         layout.table(flat, i)[...] = np.log(table / table.sum(axis=-2, keepdims=True))
-    net = BayesNet(WITH_MISSING, Tables(layout, np.log([0.4, 0.6]), flat))
+    net = BayesNet(WITH_MISSING, CPTs(layout, np.log([0.4, 0.6]), flat))
     values = (("u", "v", None), (0.0, 2.0, None), ("s", "t", "w", None), (None,))
     X = pd.DataFrame(list(product(*values)), columns=WITH_MISSING.names)
     joint = oracle.full_joint(net.parameters)[:2, :2, :3, 0]
@@ -521,7 +521,7 @@ def test_novelty():
         tuple(Variable(f"x{i}", "categorical", ("u", "v")) for i in range(4)), Variable("y", "categorical", (0, 1))
     )
     layout = Layout(Structure.naive(4), np.array([2] * 4), 2)
-    tables = Tables(layout, np.log([0.5, 0.5]), np.log(np.tile([0.9, 0.9, 0.1, 0.1], 4)))
+    tables = CPTs(layout, np.log([0.5, 0.5]), np.log(np.tile([0.9, 0.9, 0.1, 0.1], 4)))
     net = BayesNet(domain, tables)
     rows = pd.DataFrame([["u"] * 4, ["v"] * 4, ["u", "u", "u", "v"], [None] * 4, [None, None, None, "v"]])
     rows.columns = domain.names
@@ -621,7 +621,7 @@ def test_tables_of_zeros_and_ones_on_a_forest():
     """A product of probabilities that are all 0 or 1 must still be taken to the log scale."""
     layout = Layout(Structure(((), (0,))), np.array([2, 2]), 1)
     with np.errstate(divide="ignore"):
-        tables = Tables(layout, np.zeros(1), np.log(np.array([1.0, 0.0, 1.0, 0.0, 0.0, 1.0])))
+        tables = CPTs(layout, np.zeros(1), np.log(np.array([1.0, 0.0, 1.0, 0.0, 0.0, 1.0])))
     got = log_joint(tables, np.array([[2, 2, 2], [0, 1, 2]], np.uint8))
     np.testing.assert_array_equal(got.ravel(), [0.0, -np.inf, 0.0])
 
@@ -638,7 +638,7 @@ def test_a_small_message_is_not_mixed_with_what_was_in_its_place(n_leaves):
         table[..., 0, :] = rng.random((*table.shape[:-2], 2))
         table[..., 0, 0] = 1e-6
         table[..., 1, :] = 1 - table[..., 0, :]
-    tables = Tables(layout, np.log([0.4, 0.6]), np.log(theta))
+    tables = CPTs(layout, np.log([0.4, 0.6]), np.log(theta))
     codes = rng.integers(2, size=(n_leaves + 2, 1)).astype(np.uint8)
     codes[:2] = 2
     parts = []

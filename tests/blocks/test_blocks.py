@@ -18,6 +18,7 @@ from sklearn.exceptions import ConvergenceWarning
 
 from block_rows import in_file, make_rows
 from discbayes._temporary import LOCK
+from discbayes.counts import contingency as counting
 from discbayes.counts import (
     count,
     count_extensions,
@@ -27,12 +28,11 @@ from discbayes.counts import (
     pair_information,
     visit_pairs,
 )
-from discbayes.counts import tables as counting
 from discbayes.data import FrameEncoder
-from discbayes.data import blocks as data_blocks
-from discbayes.data.blocks import Blocks, RowsInMemory
+from discbayes.data import row_blocks as data_blocks
+from discbayes.data.row_blocks import RowBlocks, RowsInMemory
 from discbayes.engine import Context, Threads
-from discbayes.engine.shards import BlockShard, KeptShard, Node, Tree, add_up, runs
+from discbayes.engine.shards import BlockShard, KeptShard, Node, ReductionTree, add_up, runs
 from discbayes.network import Layout, Structure
 from discbayes.objectives import ClassificationRate, ConditionalLikelihood, Margin
 from discbayes.parameters import (
@@ -47,10 +47,10 @@ from discbayes.parameters import (
     MaximumLikelihood,
     MaxMargin,
     WeightedCCBN,
-    blockscores,
+    block_scores,
 )
-from discbayes.parameters.blockscores import BlockScores
-from discbayes.parameters.logscores import LogScores
+from discbayes.parameters.block_scores import BlockScores
+from discbayes.parameters.log_scores import LogScores
 from discbayes.parameters.parameterization import Softmax
 from discbayes.parameters.problem import Problem
 from discbayes.scores import ConditionalInformation
@@ -107,7 +107,7 @@ def test_shards_may_arrive_in_any_order(n_blocks, order: random.Random):
     text = "".join(chr(97 + k) for k in range(n_blocks))
     shards = [BlockShard(Letters(text), a, b) for a, b in runs(n_blocks, order.randint(1, 9))]
     parts = [add_up(shard, letter, joined, ()) for shard in shards]
-    expected, tree = Tree(joined), Tree(joined)
+    expected, tree = ReductionTree(joined), ReductionTree(joined)
     for k, item in enumerate(text):
         expected.add(Node(0, k, item))
     nodes = [node for part in parts for node in part]
@@ -120,7 +120,7 @@ def test_shards_may_arrive_in_any_order(n_blocks, order: random.Random):
 
 def test_no_blocks_and_no_shards_are_refused():
     with pytest.raises(ValueError, match="no blocks"):
-        Tree(joined).result()
+        ReductionTree(joined).result()
     with pytest.raises(ValueError, match="n_shards=0"):
         Threads(0)
 
@@ -183,8 +183,8 @@ def test_a_copy_does_not_need_the_folder():
 def divisions(data, folder, size):
     """The same rows as blocks, in memory and in files, in several shards."""
     for n_shards in (1, 2):
-        yield Blocks(RowsInMemory(data, size=size), Threads(n_shards))
-    yield Blocks(in_file(data, folder, size), Threads(7))
+        yield RowBlocks(RowsInMemory(data, size=size), Threads(n_shards))
+    yield RowBlocks(in_file(data, folder, size), Threads(7))
 
 
 def same(mine, other):
@@ -207,7 +207,7 @@ def test_counts_of_small_blocks(n_rows, gaps, weighted, em, seed):
         patch.setattr(counting, "CELLS_OF_A_PASS", 50)
         expected = counts_of(data, em)
         for n_shards in (1, 3):
-            same(expected, counts_of(Blocks(RowsInMemory(data), Threads(n_shards)), em))
+            same(expected, counts_of(RowBlocks(RowsInMemory(data), Threads(n_shards)), em))
     plain = counts_of(data, em)  # in one go
     for a, b in zip(expected, plain, strict=True):
         np.testing.assert_allclose(a, b, rtol=1e-9, atol=1e-9)
@@ -279,14 +279,14 @@ def test_counting_learners_give_the_same_model(name, many_rows, tmp_path):
 
 
 def test_hill_climbing_takes_one_pass_for_a_step(monkeypatch):
-    data = Blocks(RowsInMemory(make_rows(4000), size=500))
-    passes, original = [], Blocks.map_reduce
+    data = RowBlocks(RowsInMemory(make_rows(4000), size=500))
+    passes, original = [], RowBlocks.map_reduce
 
     def counted(self, function, *arguments, **more):
         passes.append(function.__name__)
         return original(self, function, *arguments, **more)
 
-    monkeypatch.setattr(Blocks, "map_reduce", counted)
+    monkeypatch.setattr(RowBlocks, "map_reduce", counted)
     context, counts = Context(), count(data)
     HillClimb(score="fcll", max_parents=3).learn(data, counts, context)
     steps = len(context.history)
@@ -298,8 +298,8 @@ def test_hill_climbing_takes_one_pass_for_a_step(monkeypatch):
 def test_class_weights_as_in_memory(tmp_path):
     data, by_class = make_rows(N_ROWS), np.array([0.3, 1.0, 2.5])
     weighted = replace(data, weight=by_class[data.classes] * 1.0)
-    np.testing.assert_array_equal(Blocks(RowsInMemory(data)).class_rows, np.bincount(data.classes))
-    blocks = Blocks(in_file(data, tmp_path, 1 << 16)).with_class_weights(by_class)
+    np.testing.assert_array_equal(RowBlocks(RowsInMemory(data)).class_rows, np.bincount(data.classes))
+    blocks = RowBlocks(in_file(data, tmp_path, 1 << 16)).with_class_weights(by_class)
     assert_same_model(learn(weighted, *COUNTING["tan-fcll"]), learn(blocks, *COUNTING["tan-fcll"]))
 
 
@@ -307,12 +307,12 @@ def test_searches_that_need_rows_gather_them_or_say_why_not():
     data = make_rows(3000, 4, 2, gaps=0.1, weighted=True)
     source = RowsInMemory(data, size=500)
     search, counts = Annealing(random_state=0, max_tries=5, max_rejections=1), count(data)
-    found = search.learn(Blocks(source), counts, Context())
+    found = search.learn(RowBlocks(source), counts, Context())
     assert found == search.learn(data, counts, Context())
     with pytest.raises(ValueError, match=r"Annealing needs all rows in memory: .* 12,000 bytes, above .* 5,000"):
-        search.learn(Blocks(source, memory=5000), counts, Context())
+        search.learn(RowBlocks(source, memory=5000), counts, Context())
     with pytest.raises(ValueError, match=r'MaximumLikelihood\(gaps="em"\) needs all rows'):
-        learn(Blocks(source, memory=5000), SpanningTree(), MaximumLikelihood(gaps="em"))
+        learn(RowBlocks(source, memory=5000), SpanningTree(), MaximumLikelihood(gaps="em"))
 
 
 GREEDY = {
@@ -344,14 +344,14 @@ def test_searches_on_blocks_that_stay_where_they_are(name, weighted, monkeypatch
     search = {**GREEDY, **IN_ORDER}[name]
     expected, trace = climb(data, search)
     assert len(trace) > 1
-    blocks = Blocks(RowsInMemory(data, size=400), Threads(3), memory=data.codes.nbytes - 1)
-    passes, original = [], Blocks.map_reduce
+    blocks = RowBlocks(RowsInMemory(data, size=400), Threads(3), memory=data.codes.nbytes - 1)
+    passes, original = [], RowBlocks.map_reduce
 
     def counted(self, function, *arguments, **more):
         passes.append(function.__name__)
         return original(self, function, *arguments, **more)
 
-    monkeypatch.setattr(Blocks, "map_reduce", counted)
+    monkeypatch.setattr(RowBlocks, "map_reduce", counted)
     found, steps = climb(blocks, search)
     assert found == expected
     assert [step["edge"] for step in steps] == [step["edge"] for step in trace]
@@ -369,11 +369,11 @@ def test_searches_on_blocks_that_stay_where_they_are(name, weighted, monkeypatch
 def test_searches_that_need_more_than_sums_over_blocks(search):
     data = make_rows(300, 4, 2)
     with pytest.raises(ValueError, match=r"\w+ needs all rows in memory"):
-        search.learn(Blocks(RowsInMemory(data, size=100), memory=100), count(data), Context())
+        search.learn(RowBlocks(RowsInMemory(data, size=100), memory=100), count(data), Context())
 
 
 def test_a_block_that_cannot_be_read_is_named(tmp_path):
-    blocks = Blocks(in_file(make_rows(900), tmp_path / "codes", 300))
+    blocks = RowBlocks(in_file(make_rows(900), tmp_path / "codes", 300))
     (tmp_path / "codes" / "1.npz").unlink()
     with pytest.raises(OSError, match=r"block 1 of .*codes cannot be read: .*1\.npz"):
         count(blocks)
@@ -417,21 +417,21 @@ def test_fits_give_the_same_model(name, many_rows, tmp_path):
 
 @pytest.mark.parametrize("full", [False, True])
 def test_a_fit_in_little_memory(full, many_rows, monkeypatch):
-    made, original = [], blockscores.LogScores
+    made, original = [], block_scores.LogScores
 
     def make(*arguments):
         made.append(original(*arguments).nbytes)
         return original(*arguments)
 
     expected, trace = fit(many_rows, FITS["ccbn-w"])
-    monkeypatch.setattr(blockscores, "LogScores", make)
-    fit(Blocks(RowsInMemory(many_rows)), FITS["ccbn-w"])
+    monkeypatch.setattr(block_scores, "LogScores", make)
+    fit(RowBlocks(RowsInMemory(many_rows)), FITS["ccbn-w"])
     assert len(made) == N_BLOCKS
     memory = sum(made) // 2
     made.clear()
     if full:
         monkeypatch.setattr(pickle, "dump", full_disk)
-    found, steps = fit(Blocks(RowsInMemory(many_rows), memory=memory), FITS["ccbn-w"])
+    found, steps = fit(RowBlocks(RowsInMemory(many_rows), memory=memory), FITS["ccbn-w"])
     assert len(made) > 2 * N_BLOCKS if full else len(made) == N_BLOCKS
     assert steps == trace
     assert_same_model(expected, found)
@@ -451,7 +451,7 @@ def test_fits_of_small_blocks(n_rows, seed, gaps, name):
         patch.setattr(data_blocks, "ROWS_OF_BLOCK", 8)
         expected, trace = fit(data, FITS[name])
         for n_shards in (1, 3):
-            found, steps = fit(Blocks(RowsInMemory(data), Threads(n_shards)), FITS[name])
+            found, steps = fit(RowBlocks(RowsInMemory(data), Threads(n_shards)), FITS[name])
             assert steps == trace
             assert_same_model(expected, found)
     np.testing.assert_allclose(trace[:1], score[:1], rtol=1e-9)  # later steps may part where a search of a step does
@@ -461,7 +461,7 @@ def test_margins_off_c1_and_their_bound_are_those_of_all_rows(monkeypatch):
     data, found = make_rows(300, 4, 3, weighted=True), []
     fork = Structure(((), (), (0, 1), (2,)))  # the parents of feature 2 are not joined
     monkeypatch.setattr(data_blocks, "ROWS_OF_BLOCK", 64)
-    for rows in (data, Blocks(RowsInMemory(data)), Blocks(RowsInMemory(data), Threads(3))):
+    for rows in (data, RowBlocks(RowsInMemory(data)), RowBlocks(RowsInMemory(data), Threads(3))):
         context = Context(n_jobs=2)
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", ConvergenceWarning)
@@ -477,7 +477,7 @@ def test_what_a_block_sums_up_is_what_all_rows_do():
     data = make_rows(3000, 6, 3, gaps=0.05, weighted=True)
     layout = Layout(chain_of(data), data.cards, data.n_classes)
     whole = Problem(ConditionalLikelihood(), LogScores(data, layout, True), Softmax(layout))
-    blocks = BlockScores(Blocks(RowsInMemory(data, size=700)), layout, True)
+    blocks = BlockScores(RowBlocks(RowsInMemory(data, size=700)), layout, True)
     parted = Problem(ConditionalLikelihood(), blocks, Softmax(layout))
     free = np.random.default_rng(0).normal(size=whole.parameterization.size)
     value, gradient = whole.value_and_gradient(free)
@@ -501,12 +501,12 @@ def test_what_needs_all_rows_gathers_them_or_says_why_not(learner, monkeypatch):
     monkeypatch.setattr(data_blocks, "ROWS_OF_BLOCK", 500)
     data = make_rows(2000, 4, 2)
     expected, _ = fit(data, learner)
-    found, _ = fit(Blocks(RowsInMemory(data)), learner)
+    found, _ = fit(RowBlocks(RowsInMemory(data)), learner)
     assert_same_model(expected, found)
     with pytest.raises(
         ValueError, match=r"(penalty=\[1.0, 0.1\]|cross-tuning|shuffle=True).* needs all rows in memory"
     ):
-        fit(Blocks(RowsInMemory(data), memory=7999), learner)
+        fit(RowBlocks(RowsInMemory(data), memory=7999), learner)
 
 
 def test_codes_on_disk_are_blocks(tmp_path):
@@ -518,6 +518,6 @@ def test_codes_on_disk_are_blocks(tmp_path):
     halves = iter([frame[:30_000], frame[30_000:]])
     with encode_source(halves, FrameEncoder(), "y", "w", folder=tmp_path)[1] as spilled:
         for name in ("tan-fcll", "ghc"):
-            assert_same_model(learn(data, *COUNTING[name]), learn(Blocks(spilled), *COUNTING[name]))
+            assert_same_model(learn(data, *COUNTING[name]), learn(RowBlocks(spilled), *COUNTING[name]))
         expected, _ = fit(data, FITS["hybrid"])
-        assert_same_model(expected, fit(Blocks(spilled, memory=1), FITS["hybrid"])[0])
+        assert_same_model(expected, fit(RowBlocks(spilled, memory=1), FITS["hybrid"])[0])

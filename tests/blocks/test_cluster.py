@@ -23,8 +23,8 @@ from discbayes.io import ModelFileError
 from discbayes.io.document import open_document, seal
 from discbayes.parameters import MaximumAPosteriori, WeightedCCBN
 from discbayes.search import KDB
+from discbayes.streams import cluster_codes
 from discbayes.streams import limits as stream_limits
-from discbayes.streams import spread
 from shop import FEATURES, OwnParameters, assert_same, make_frame, parts_of, write_parts
 from workers import free_port, kill_a_worker, wait_for_workers
 
@@ -166,7 +166,7 @@ def test_columns_and_classes_that_come_late(client, tmp_path, shards):
 
 
 def test_summaries_do_not_depend_on_the_cluster(client, tmp_path, shards, monkeypatch):
-    monkeypatch.setattr(stream_limits, "_LEAST_MEMORY", 1000)
+    monkeypatch.setattr(stream_limits, "_MIN_MEMORY", 1000)
     rng = np.random.default_rng(0)
     x = rng.normal(size=6000)
     frame = pd.DataFrame({"x": x, "y": np.where(x + rng.normal(size=6000) > 0, "yes", "no")})
@@ -233,7 +233,7 @@ def test_learners_that_need_all_rows(client, frame, folder, monkeypatch):
         here = clone(clf).fit(frame[FEATURES], frame["bought"])
         for rows, target in ((folder, "bought"), (frame[FEATURES], frame["bought"])):
             assert_same(clone(clf).set_params(cluster=client).fit(rows, target), here)
-    monkeypatch.setattr(stream_limits, "_LEAST_MEMORY", 1000)
+    monkeypatch.setattr(stream_limits, "_MIN_MEMORY", 1000)
     with pytest.raises(ValueError, match=r"MaximumAPosteriori.gaps=\"em\". needs all rows in memory: .* 30,000 bytes"):
         BayesNetClassifier("nb", MaximumAPosteriori(gaps="em"), cluster=client, memory=20_000).fit(folder, "bought")
 
@@ -349,7 +349,7 @@ def test_what_workers_put_on_disk_goes_with_the_fit(client, folder, monkeypatch)
         seen.append(len(temporary_folders(client)))
 
     monkeypatch.setattr(Context, "record", look)
-    monkeypatch.setattr(stream_limits, "_LEAST_MEMORY", 1000)
+    monkeypatch.setattr(stream_limits, "_MIN_MEMORY", 1000)
     BayesNetClassifier("nb", WeightedCCBN(max_iter=2), cluster=client, memory=4000).fit(folder, "bought")
     assert max(seen) > 0
     wait_until(lambda: not temporary_folders(client))
@@ -357,14 +357,14 @@ def test_what_workers_put_on_disk_goes_with_the_fit(client, folder, monkeypatch)
 
 def test_files_that_change_between_the_passes(client, frame, tmp_path, monkeypatch):
     folder = write_parts(parts_of(frame, SIZES), tmp_path / "five")
-    second = spread._second_pass
+    second = cluster_codes._second_pass
 
     def change_first(*arguments):
         other = frame[:1100].assign(town="A")  # without gaps
         pq.write_table(pa.Table.from_pandas(other, preserve_index=False), folder / "0.parquet")
         return second(*arguments)
 
-    monkeypatch.setattr(spread, "_second_pass", change_first)
+    monkeypatch.setattr(cluster_codes, "_second_pass", change_first)
     with pytest.raises(RuntimeError, match=r"0\.parquet and 4 more files has changed between the"):
         BayesNetClassifier("nb", "map", cluster=client).fit(folder, "bought")
 

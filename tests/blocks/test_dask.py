@@ -14,7 +14,7 @@ from test_blocks import COUNTING, FITS, GREEDY, N_BLOCKS, N_ROWS, assert_same_mo
 import block_rows
 from block_rows import far, in_file, make_rows
 from discbayes.counts import count
-from discbayes.data.blocks import Blocks, RowsInMemory
+from discbayes.data.row_blocks import RowBlocks, RowsInMemory
 from discbayes.engine import Context, DaskEngine
 from discbayes.parameters import WeightedCCBN
 from discbayes.search import SuperParent
@@ -42,14 +42,14 @@ def on_disk(rows, tmp_path_factory):
 def test_counting_learners_give_the_same_model(name, client, rows, on_disk):
     expected = learn(rows, *COUNTING[name])
     for n_shards in (1, 2, 7) if name == "kdb" else (7,):
-        assert_same_model(expected, learn(Blocks(on_disk, DaskEngine(client, n_shards)), *COUNTING[name]))
+        assert_same_model(expected, learn(RowBlocks(on_disk, DaskEngine(client, n_shards)), *COUNTING[name]))
 
 
 @pytest.mark.parametrize("name", FITS)
 def test_fits_give_the_same_model(name, client, rows, on_disk):
     expected, trace = fit(rows, FITS[name])
     for n_shards, memory in ((1, None), (2, None), (7, 1 << 20)) if name == "ccbn-w" else ((2, None),):
-        found, steps = fit(Blocks(on_disk, DaskEngine(client, n_shards), memory), FITS[name])
+        found, steps = fit(RowBlocks(on_disk, DaskEngine(client, n_shards), memory), FITS[name])
         assert steps == trace
         assert_same_model(expected, found)
 
@@ -66,7 +66,7 @@ def test_arrays_that_are_sent_can_be_written_to(client, on_disk):
 
 def test_greedy_edges_ask_all_blocks_in_each_step(client, tmp_path):
     data = make_rows(3000, 6, 3, seed=3)
-    there = Blocks(in_file(data, tmp_path, 500), DaskEngine(client))
+    there = RowBlocks(in_file(data, tmp_path, 500), DaskEngine(client))
     for search in (GREEDY["cr"], GREEDY["mm"]):
         assert climb(there, search)[0] == climb(data, search)[0]
 
@@ -78,17 +78,17 @@ def test_super_parents_ask_all_blocks_in_each_round(search, client, tmp_path):
     assert expected.n_edges
     assert climb(data, search)[0] == expected
     for source, n_shards in [(in_file(data, tmp_path, 300), 7), (RowsInMemory(data, size=300), 2)]:
-        found, steps = climb(Blocks(source, DaskEngine(client, n_shards)), search)
+        found, steps = climb(RowBlocks(source, DaskEngine(client, n_shards)), search)
         assert found == expected
         assert [step["score"] for step in steps] == [step["score"] for step in trace]
 
 
 def test_rows_in_memory_are_sent_in_parts(client, rows):
-    blocks = Blocks(RowsInMemory(rows), DaskEngine(client))
+    blocks = RowBlocks(RowsInMemory(rows), DaskEngine(client))
     assert_same_model(learn(rows, *COUNTING["kdb"]), learn(blocks, *COUNTING["kdb"]))
     weighted, by_class = make_rows(N_ROWS), np.array([0.5, 1.0, 3.0])
-    here = learn(Blocks(RowsInMemory(weighted)).with_class_weights(by_class), *COUNTING["tan-fcll"])
-    there = Blocks(RowsInMemory(weighted), DaskEngine(client)).with_class_weights(by_class)
+    here = learn(RowBlocks(RowsInMemory(weighted)).with_class_weights(by_class), *COUNTING["tan-fcll"])
+    there = RowBlocks(RowsInMemory(weighted), DaskEngine(client)).with_class_weights(by_class)
     assert_same_model(here, learn(there, *COUNTING["tan-fcll"]))
 
 
@@ -96,7 +96,7 @@ def test_a_block_that_cannot_be_read_is_named(client, tmp_path):
     source = in_file(make_rows(900), tmp_path / "codes", 300)
     (tmp_path / "codes" / "1.npz").unlink()
     with pytest.raises(OSError, match=r"block 1 of .*codes cannot be read: .*1\.npz"):
-        count(Blocks(source, DaskEngine(client)))
+        count(RowBlocks(source, DaskEngine(client)))
 
 
 def test_a_worker_that_dies_in_the_middle_of_a_fit_is_made_up_for(client, rows, on_disk):
@@ -110,7 +110,7 @@ def test_a_worker_that_dies_in_the_middle_of_a_fit_is_made_up_for(client, rows, 
             if len(self.history) == 5:
                 killed.append(kill_a_worker(client))
 
-    context, blocks = Killing(), Blocks(on_disk, DaskEngine(client, 4))
+    context, blocks = Killing(), RowBlocks(on_disk, DaskEngine(client, 4))
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         found = learner.learn(blocks, count(blocks), chain_of(rows), context)

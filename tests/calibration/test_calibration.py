@@ -30,7 +30,7 @@ from discbayes.classifier import calibrating, estimator
 from discbayes.cli import main
 from discbayes.costs import cheapest, cost_matrix
 from discbayes.data import FrameEncoder
-from discbayes.data.dealing import Deal
+from discbayes.data.fold_assignment import FoldAssignment
 from discbayes.io import ModelFileError
 from discbayes.io.document import checksum
 from discbayes.search import Annealing
@@ -281,14 +281,14 @@ def test_temperature_changes_no_decision(structure, parameters):
 def test_all_answers_agree_also_with_gaps(kind):
     X, y = mixed()
     clf = BayesNetClassifier(KDB(k=2), calibrate=kind, random_state=0).fit(X, y)
-    gappy = X.mask(np.random.default_rng(0).random(X.shape) < 0.5)
-    gappy.iloc[0] = None
-    share = clf.predict_proba(gappy)
+    incomplete = X.mask(np.random.default_rng(0).random(X.shape) < 0.5)
+    incomplete.iloc[0] = None
+    share = clf.predict_proba(incomplete)
     np.testing.assert_allclose(share.sum(axis=1), 1, atol=1e-12)
-    np.testing.assert_allclose(np.exp(clf.predict_log_proba(gappy)), share, atol=1e-12)
-    np.testing.assert_array_equal(clf.classes_[share.argmax(axis=1)], clf.predict(gappy))
-    expected = clf.calibration_.log_posterior(clf.predict_joint_log_proba(gappy))
-    np.testing.assert_array_equal(clf.predict_log_proba(gappy), expected)
+    np.testing.assert_allclose(np.exp(clf.predict_log_proba(incomplete)), share, atol=1e-12)
+    np.testing.assert_array_equal(clf.classes_[share.argmax(axis=1)], clf.predict(incomplete))
+    expected = clf.calibration_.log_posterior(clf.predict_joint_log_proba(incomplete))
+    np.testing.assert_array_equal(clf.predict_log_proba(incomplete), expected)
 
 
 OPTIONS = {
@@ -321,7 +321,7 @@ def deal(portions, n_classes, n_folds, enough, room):
     held_out = dealt(weight, n_folds)
     folds, at = np.nonzero(held_out)
     sizes = np.bincount(rows.classes), np.bincount(rows.classes, weight)
-    return Deal(folds, at, rows.classes[at], held_out[folds, at], *sizes, np.zeros(n_classes, bool))
+    return FoldAssignment(folds, at, rows.classes[at], held_out[folds, at], *sizes, np.zeros(n_classes, bool))
 
 
 @pytest.mark.parametrize("case", OPTIONS)

@@ -11,10 +11,10 @@ from sklearn.base import clone
 
 from discbayes import KDB, BayesNetClassifier, load_dataset
 from discbayes.classifier import passes
-from discbayes.data import dealing
-from discbayes.data.distinct import RowKeys, table_keys
-from discbayes.data.reading import read_table
-from discbayes.streams import again
+from discbayes.data import fold_assignment
+from discbayes.data.row_keys import RowKeys, table_keys
+from discbayes.data.table_reader import read_table
+from discbayes.streams import rereading
 
 pa = pytest.importorskip("pyarrow")
 pq = pytest.importorskip("pyarrow.parquet")
@@ -91,7 +91,7 @@ def test_the_same_bits_from_files_and_iterators(name, weighted, settings, tmp_pa
 
 
 def test_more_rows_than_are_held_out(tmp_path, data_folder, monkeypatch):
-    monkeypatch.setattr(dealing, "MOST_ROWS", 1500)
+    monkeypatch.setattr(fold_assignment, "MAX_ROWS", 1500)
     seen, learn = [], BayesNetClassifier._learn_calibration
 
     def learn_and_see(self, name, dealt, *arguments):
@@ -188,6 +188,6 @@ def test_a_source_that_changes_before_a_fold(tmp_path, monkeypatch):
 
 def test_a_fit_that_fails_leaves_nothing(monkeypatch):
     frame = rows_of("iris", 140).drop(columns="w")
-    monkeypatch.setattr(again.KeyFile, "write", lambda *arguments: 1 / 0)
+    monkeypatch.setattr(rereading.KeyFile, "write", lambda *arguments: 1 / 0)
     with pytest.raises(ZeroDivisionError):
         BayesNetClassifier("nb").fit(in_batches(frame, 30), "answer")

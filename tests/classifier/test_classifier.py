@@ -385,9 +385,9 @@ def test_columns_with_many_values():
 
 def test_gaps_at_fit(mixed):
     X, y = mixed
-    gappy = X.isna().any(axis=1).to_numpy()
+    incomplete = X.isna().any(axis=1).to_numpy()
     dropped = BayesNetClassifier(missing="drop").fit(X, y)
-    complete = BayesNetClassifier().fit(X[~gappy], y[~gappy])
+    complete = BayesNetClassifier().fit(X[~incomplete], y[~incomplete])
     np.testing.assert_array_equal(dropped.predict_proba(X), complete.predict_proba(X))
     as_value = BayesNetClassifier(missing="value").fit(X, y)
     assert as_value.network_.domain.features[1].labels == ["Graz", "Linz", "Wien", "(missing)"]
@@ -443,10 +443,10 @@ def test_settings_changed_after_the_fit_count(mixed):
     clf = BayesNetClassifier(KDB(k=2)).fit(X, y)
     with pytest.raises(ValueError, match="Salzburg"):
         clf.set_params(unknown="error").predict(X.assign(city="Salzburg"))
-    gappy = X.assign(age=np.nan, city=None)
+    incomplete = X.assign(age=np.nan, city=None)
     with pytest.raises(FactorTooLargeError):
-        clf.set_params(max_factor_size=1).predict(gappy)
-    assert clf.set_params(n_draws=50).predict_proba(gappy).shape == (len(y), 2)
+        clf.set_params(max_factor_size=1).predict(incomplete)
+    assert clf.set_params(n_draws=50).predict_proba(incomplete).shape == (len(y), 2)
 
 
 def test_declared_domains(mixed):
@@ -460,22 +460,22 @@ def test_declared_domains(mixed):
 def test_prediction_holds_up_when_half_of_the_cells_are_missing():
     X, y = make_classification(2000 if not UNCOMPILED else 300, 20, n_informative=12, n_redundant=6, random_state=1)
     clf = BayesNetClassifier().fit(X[::2], y[::2])
-    gappy = np.where(np.random.default_rng(0).random(X.shape) < 0.5, np.nan, X)
-    assert clf.score(gappy[1::2], y[1::2]) > 0.7
+    incomplete = np.where(np.random.default_rng(0).random(X.shape) < 0.5, np.nan, X)
+    assert clf.score(incomplete[1::2], y[1::2]) > 0.7
 
 
 def test_dense_structures_name_the_columns_or_draw(mixed):
     X, y = mixed
     full = [(a, b) for i, b in enumerate(X.columns) for a in X.columns[:i]]
-    gappy = X.astype(object)
-    gappy.iloc[:, :4] = None
+    incomplete = X.astype(object)
+    incomplete.iloc[:, :4] = None
     strict = BayesNetClassifier(full, "map", max_factor_size=3).fit(X, y)
     with pytest.raises(FactorTooLargeError, match="age, city, smoker"):
-        strict.predict(gappy)
+        strict.predict(incomplete)
     drawn = BayesNetClassifier(full, "map", max_factor_size=3, n_draws=20_000 if not UNCOMPILED else 200).fit(X, y)
     exact = BayesNetClassifier(full, "map").fit(X, y)
-    shares, error = drawn.network_.posterior_with_error(gappy.iloc[:5])
-    assert (np.abs(shares - exact.predict_proba(gappy.iloc[:5])) < 5 * error + 1e-12).all()
+    shares, error = drawn.network_.posterior_with_error(incomplete.iloc[:5])
+    assert (np.abs(shares - exact.predict_proba(incomplete.iloc[:5])) < 5 * error + 1e-12).all()
 
 
 # ---- bad input: each is an error that says where and what to do, or has an answer

@@ -16,7 +16,7 @@ UNCOMPILED = bool(numba.config.DISABLE_JIT)
 RECIPE = "TAN-E-G+T"
 
 
-def rows_with_gaps(n=160, seed=0):
+def incomplete_rows(n=160, seed=0):
     """Numbers and text with gaps; two classes, and some rows are equal."""
     rng = np.random.default_rng(seed)
     y = rng.random(n) < 0.4
@@ -52,7 +52,7 @@ def assert_same(one, two, X):
 
 @pytest.mark.parametrize("data", ["gaps", "iris", "wine"])
 def test_the_default_is_the_recipe(data):
-    X, y = rows_with_gaps() if data == "gaps" else small(data)
+    X, y = incomplete_rows() if data == "gaps" else small(data)
     ours = BayesNetClassifier().fit(X, y)
     assert isinstance(ours.calibration_, Temperature)
     assert_same(ours, recipe(RECIPE).fit(X, y), X)
@@ -66,12 +66,12 @@ def test_the_default_is_the_recipe_on_real_data(name, data_folder):
 
 @pytest.mark.parametrize("parameters", [name for name in PARAMETERS if name != "hybrid"])
 def test_other_parameters_are_not_calibrated(parameters):
-    X, y = rows_with_gaps(60)
+    X, y = incomplete_rows(60)
     assert BayesNetClassifier("nb", parameters).fit(X, y).calibration_ is None
 
 
 def test_learners_are_not_calibrated_and_names_are_if_one_says_so():
-    X, y = rows_with_gaps(60)
+    X, y = incomplete_rows(60)
     same = ExtendedCCBN("generative", 3.0, "generative", MaximumAPosteriori("dirichlet", 1.0))
     plain, learner = (BayesNetClassifier("nb", p, calibrate=None).fit(X, y) for p in ("hybrid", same))
     np.testing.assert_array_equal(plain.predict_proba(X), learner.predict_proba(X))
@@ -82,7 +82,7 @@ def test_learners_are_not_calibrated_and_names_are_if_one_says_so():
 
 def test_settings_are_kept():
     assert (BayesNetClassifier().parameters, BayesNetClassifier().calibrate) == ("hybrid", "auto")
-    clf = BayesNetClassifier().fit(*rows_with_gaps(60))
+    clf = BayesNetClassifier().fit(*incomplete_rows(60))
     assert (clf.parameters, clf.calibrate, clone(clf).calibrate) == ("hybrid", "auto", "auto")
 
 
@@ -90,7 +90,7 @@ def test_settings_are_kept():
 
 
 def test_one_class():
-    X, _ = rows_with_gaps(40)
+    X, _ = incomplete_rows(40)
     with pytest.warns(UserWarning, match="one class only"):
         clf = BayesNetClassifier().fit(X, ["a"] * 40)
     assert clf.calibration_ is None
@@ -99,7 +99,7 @@ def test_one_class():
 
 @pytest.mark.parametrize("n_classes", [2, 3, 10])
 def test_one_row_of_each_class(n_classes):
-    X, _ = rows_with_gaps(n_classes)
+    X, _ = incomplete_rows(n_classes)
     clf = BayesNetClassifier().fit(X, np.arange(n_classes))
     assert clf.calibration_ is None
     np.testing.assert_allclose(clf.predict_proba(X).sum(axis=1), 1)
@@ -109,7 +109,7 @@ def test_one_row_of_each_class(n_classes):
 @pytest.mark.parametrize("sizes", [(2, 1), (2, 2), (30, 1), (3, 1, 1, 1)])
 def test_few_rows_of_some_classes(sizes):
     y = np.repeat(np.arange(len(sizes)), sizes)
-    X, _ = rows_with_gaps(y.size)
+    X, _ = incomplete_rows(y.size)
     clf = BayesNetClassifier().fit(X, y)
     assert clf.calibration_ is not None
     shares = clf.predict_proba(X)
@@ -122,7 +122,7 @@ def test_few_rows_of_some_classes(sizes):
 
 
 def test_seeds_threads_and_the_order_of_rows_and_columns():
-    X, y = rows_with_gaps()
+    X, y = incomplete_rows()
     one = BayesNetClassifier().fit(X, y)
     for settings in (
         {"random_state": 0},
@@ -160,7 +160,7 @@ def told_folds(capsys):
     ("temperature", 60, 1, 2), ("isotonic", 60, 1, 5),
 ])  # fmt: skip
 def test_folds_end_when_enough_rows_were_held_out(kind, enough, times, n_folds, monkeypatch, capsys):
-    X, y = rows_with_gaps(150)
+    X, y = incomplete_rows(150)
     monkeypatch.setitem(calibration.ENOUGH_ROWS, "temperature", enough)
     seen = {}
     name = "isotonic" if kind == "isotonic" else "temperature"
@@ -179,7 +179,7 @@ def test_folds_end_when_enough_rows_were_held_out(kind, enough, times, n_folds, 
 
 
 def test_same_bits_after_loading(tmp_path):
-    X, y = rows_with_gaps()
+    X, y = incomplete_rows()
     clf = BayesNetClassifier().fit(X, y)
     clf.save(tmp_path / "m.json")
     again = load(tmp_path / "m.json")
@@ -190,7 +190,7 @@ def test_same_bits_after_loading(tmp_path):
 
 @pytest.mark.parametrize("fold", [0, 3])
 def test_an_interrupted_fit_leaves_the_estimator_as_it_was(fold, monkeypatch):
-    X, y = rows_with_gaps()
+    X, y = incomplete_rows()
     clf = BayesNetClassifier().fit(X, y)
     before, said = dict(vars(clf)), clf.predict_proba(X)
     held_out = BayesNetClassifier._said_of_table

@@ -27,9 +27,9 @@ from discbayes import (
     load_dataset,
 )
 from discbayes.classifier import incremental
-from discbayes.counts import Tallies, tallies
+from discbayes.counts import SufficientStatistics, sufficient_statistics
 from discbayes.data import Domain, FrameEncoder, Variable
-from discbayes.data.blocks import Blocks, RowsInMemory
+from discbayes.data.row_blocks import RowBlocks, RowsInMemory
 from discbayes.io import ModelFileError
 from discbayes.io.document import seal
 from discbayes.scores import ConditionalInformation
@@ -275,11 +275,11 @@ def test_identifiers_are_found_while_they_come():
 def test_counts_have_a_limit(monkeypatch):
     X, y = table_of(np.random.default_rng(1), 60, gaps=0.0)
     clf = BayesNetClassifier("tan", "map").partial_fit(X[:50], y[:50])
-    monkeypatch.setattr(tallies, "MOST_CELLS", int(clf._tallies.pairs.cells.size))
+    monkeypatch.setattr(sufficient_statistics, "MAX_CELLS", int(clf._tallies.pairs.cells.size))
     more = X[:2].assign(b=["new", "newer"])
     with pytest.raises(ValueError, match=r"the counts to keep would have [\d,]+ cells, above .* 'b' \(6\).*'nb'"):
         clf.partial_fit(more, y[:2])
-    monkeypatch.setattr(tallies, "MOST_CELLS", 5)
+    monkeypatch.setattr(sufficient_statistics, "MAX_CELLS", 5)
     with pytest.raises(ValueError, match="the counts to keep would have"):
         BayesNetClassifier(EDGES, "map").partial_fit(X, y)
 
@@ -317,11 +317,11 @@ def test_other_learners_are_refused_by_name(options, words):
 
 
 def test_a_score_of_ones_own_is_refused():
-    class Own(ConditionalInformation):
+    class FreeCells(ConditionalInformation):
         pass
 
     with pytest.raises(AttributeError, match="has a score of your own, which may need rows"):
-        BayesNetClassifier(SpanningTree(score=Own()), "map").partial_fit([["x"]], [0])
+        BayesNetClassifier(SpanningTree(score=FreeCells()), "map").partial_fit([["x"]], [0])
 
 
 def test_a_structure_found_on_some_rows_can_be_fixed():
@@ -518,7 +518,10 @@ def test_tallies_of_blocks_are_those_of_the_table():
     X, y = table_of(np.random.default_rng(15), 100)
     for weight in (None, np.arange(100) % 4 + 1.0):
         data = FrameEncoder().fit_transform(X, y, weight)
-        one, two = Tallies.of_pairs(data), Tallies.of_pairs(Blocks(RowsInMemory(data, size=16)))
+        one, two = (
+            SufficientStatistics.of_pairs(data),
+            SufficientStatistics.of_pairs(RowBlocks(RowsInMemory(data, size=16))),
+        )
         assert np.array_equal(one.pairs.cells, two.pairs.cells)
         assert one.rows.tolist() == two.rows.tolist()
         assert one.weighted == two.weighted

@@ -12,7 +12,7 @@ import pytest
 
 from discbayes import BayesNetClassifier, load, read_bif
 from discbayes.data import FrameEncoder, Variable
-from discbayes.data.growing import difference
+from discbayes.data.growing_domain import difference
 from discbayes.io.document import checksum
 
 

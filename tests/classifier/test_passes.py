@@ -12,7 +12,7 @@ from sklearn.exceptions import NotFittedError
 import discbayes
 from discbayes import BayesNetClassifier, load_dataset
 from discbayes.classifier import passes
-from discbayes.data.blocks import Blocks
+from discbayes.data.row_blocks import RowBlocks
 from discbayes.parameters import PARAMETERS, MaximumAPosteriori, WeightedCCBN
 from discbayes.search import KDB, STRUCTURES, FixedStructure, SpanningTree
 from discbayes.streams import limits as stream_limits
@@ -160,7 +160,7 @@ def test_learners_that_need_all_rows(small_blocks, monkeypatch):
     frame = make_frame(1400).drop(columns="w")
     clf = BayesNetClassifier("nb", OwnParameters())
     assert_same(clone(clf).fit(iter([frame]), "bought"), clone(clf).fit(frame[FEATURES], frame["bought"]))
-    monkeypatch.setattr(stream_limits, "_LEAST_MEMORY", 1000)
+    monkeypatch.setattr(stream_limits, "_MIN_MEMORY", 1000)
     with pytest.raises(ValueError, match=r"OwnParameters needs all rows in memory: .* 7,000 bytes.*Raise the limit"):
         clone(clf).set_params(memory=5000).fit(iter([frame]), "bought")
     with pytest.raises(ValueError, match=r"MaximumAPosteriori.gaps=\"em\". needs all rows in memory"):
@@ -193,7 +193,7 @@ class DeclaredTree(ReadingTree):
     supports_blocks = True
 
     def learn(self, data, counts, context):
-        assert isinstance(data, Blocks)
+        assert isinstance(data, RowBlocks)
         return SpanningTree.learn(self, data, counts, context)
 
 
@@ -201,7 +201,7 @@ def test_a_subclass_learns_from_blocks_unless_it_has_its_own_way(small_blocks, m
     """Where a class was defined decided that, so that a subclass had to have all rows in memory."""
     frame = make_frame(1400).drop(columns="w")
     expected = BayesNetClassifier("tan", "map").fit(frame[FEATURES], frame["bought"])
-    monkeypatch.setattr(stream_limits, "_LEAST_MEMORY", 1000)
+    monkeypatch.setattr(stream_limits, "_MIN_MEMORY", 1000)
     for tree in (PlainTree(), DeclaredTree()):
         clf = BayesNetClassifier(tree, "map", memory=5000).fit(iter([frame]), "bought")
         assert_same_network(clf, expected)

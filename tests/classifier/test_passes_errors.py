@@ -12,7 +12,7 @@ import pyarrow.parquet as pq
 import pytest
 
 from discbayes import BayesNetClassifier
-from discbayes.streams import again
+from discbayes.streams import rereading
 
 pytestmark = pytest.mark.usefixtures("temporary")
 
@@ -78,8 +78,8 @@ def test_a_file_that_goes_while_folds_are_read(folder, monkeypatch):
         (folder / "part-4.parquet").unlink()
         return rest(*arguments)
 
-    rest = again.Rest.rows
-    monkeypatch.setattr(again.Rest, "rows", gone)
+    rest = rereading.WithoutHeldOut.rows
+    monkeypatch.setattr(rereading.WithoutHeldOut, "rows", gone)
     refused(OSError, r"cannot read .*part-4\.parquet", folder)
 
 

@@ -20,10 +20,10 @@ from discbayes.cli import main
 from discbayes.engine import Context, Progress
 from discbayes.engine.progress import duration, time_left
 from discbayes.parameters import DFE
-from discbayes.streams import Pace, pace
+from discbayes.streams import Throughput, throughput
 from discbayes.streams import limits as stream_limits
+from discbayes.streams.batch_sources import open_source
 from discbayes.streams.limits import Limits
-from discbayes.streams.sources import open_source
 
 
 class Clock:
@@ -40,8 +40,8 @@ class Clock:
 @pytest.fixture
 def slow(monkeypatch):
     """Every look at the clock takes eleven seconds, and batches have few rows."""
-    monkeypatch.setattr(pace, "time", Clock(11.0))
-    monkeypatch.setattr(stream_limits, "MOST_ROWS", 512)
+    monkeypatch.setattr(throughput, "time", Clock(11.0))
+    monkeypatch.setattr(stream_limits, "MAX_ROWS", 512)
 
 
 def make_table(n_rows=2000):
@@ -63,8 +63,8 @@ def test_durations_and_what_is_left():
 
 def said_of(known, shares, monkeypatch):
     clock, stream = Clock(0.0), io.StringIO()
-    monkeypatch.setattr(pace, "time", clock)
-    at = Pace("reading", Progress(1, stream), known)
+    monkeypatch.setattr(throughput, "time", clock)
+    at = Throughput("reading", Progress(1, stream), known)
     for share in shares:
         clock.now += 5.5
         at.add(100, share)
@@ -96,7 +96,7 @@ def assert_rising_to_one(shares, least=2):
 
 
 def test_shares_of_files(tmp_path, monkeypatch):
-    monkeypatch.setattr(stream_limits, "MOST_ROWS", 512)
+    monkeypatch.setattr(stream_limits, "MAX_ROWS", 512)
     table = make_table(4000)
     pa.parquet.write_table(table, tmp_path / "0.parquet", row_group_size=700)
     pa.parquet.write_table(table.slice(0, 1000), tmp_path / "1.parquet")

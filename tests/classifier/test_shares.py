@@ -12,7 +12,7 @@ from sklearn.model_selection import train_test_split
 
 from discbayes import BayesNetClassifier, DataWarning, MDLPDiscretizer
 from discbayes.data import targets
-from discbayes.data.encode import FrameEncoder
+from discbayes.data.frame_encoder import FrameEncoder
 from discbayes.data.targets import Shares
 from judging_fits import assert_same_network
 

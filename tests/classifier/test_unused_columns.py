@@ -30,7 +30,7 @@ def rows():
     return X, y
 
 
-def said_by(function, *arguments, **options):
+def held_out_log_joint(function, *arguments, **options):
     """The warnings of a call, under the usual filters of Python."""
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
@@ -46,7 +46,7 @@ def test_a_fit_names_them_once(rows, settings, tmp_path):
     clf = BayesNetClassifier(**settings, random_state=0)
     parts = (X.assign(y=y)[start::3] for start in range(3))
     for arguments in ((X, y), (tmp_path / "rows.parquet", "y"), (parts, "y")):
-        (one,) = said_by(clone(clf).fit, *arguments)
+        (one,) = held_out_log_joint(clone(clf).fit, *arguments)
         assert one.category is DataWarning
         assert one.filename == __file__
         assert str(one.message).startswith(NOT_USED)
@@ -55,23 +55,27 @@ def test_a_fit_names_them_once(rows, settings, tmp_path):
 
 def test_nothing_is_said_where_all_are_used(rows):
     X, y = rows
-    assert not said_by(BayesNetClassifier().fit, X[["size", "two"]], y)
-    assert not said_by(BayesNetClassifier(discretizer="equal-frequency").fit, X[["size", "noise", "two"]], y)
-    assert not said_by(BayesNetClassifier(missing="value").fit, X[["size"]].assign(t=[None, *["x"] * 199]), y)
-    assert not said_by(clone(BayesNetClassifier(domains=BayesNetClassifier().fit(X, y).network_.domain)).fit, X, y)
+    assert not held_out_log_joint(BayesNetClassifier().fit, X[["size", "two"]], y)
+    assert not held_out_log_joint(BayesNetClassifier(discretizer="equal-frequency").fit, X[["size", "noise", "two"]], y)
+    assert not held_out_log_joint(
+        BayesNetClassifier(missing="value").fit, X[["size"]].assign(t=[None, *["x"] * 199]), y
+    )
+    assert not held_out_log_joint(
+        clone(BayesNetClassifier(domains=BayesNetClassifier().fit(X, y).network_.domain)).fit, X, y
+    )
 
 
 def test_one_value_has_no_other_way_out(rows):
     X, y = rows
-    (one,) = said_by(BayesNetClassifier(discretizer="equal-frequency").fit, X, y)
+    (one,) = held_out_log_joint(BayesNetClassifier(discretizer="equal-frequency").fit, X, y)
     assert str(one.message) == "1 of 4 columns is not used (one value only): 'same'"
-    (one,) = said_by(BayesNetClassifier().fit, X[["noise"]], y)
+    (one,) = held_out_log_joint(BayesNetClassifier().fit, X[["noise"]], y)
     assert str(one.message).startswith("1 column is not used (no cut point")
 
 
 def test_of_one_class_it_is_said_that_there_is_one(rows):
     X, _ = rows
-    (one,) = said_by(BayesNetClassifier().fit, X, np.zeros(200, int))
+    (one,) = held_out_log_joint(BayesNetClassifier().fit, X, np.zeros(200, int))
     assert "y has one class only" in str(one.message)
 
 
@@ -93,15 +97,15 @@ def test_the_last_stage_of_a_fit_says_it(rows, capsys):
 
 def test_paths_and_parts_say_it(rows):
     X, y = rows
-    (one,) = said_by(margin_path, X, y, [0, 1])
+    (one,) = held_out_log_joint(margin_path, X, y, [0, 1])
     assert "not used" in str(one.message)
     clf = BayesNetClassifier("nb", "map")
-    (one,) = said_by(clf.partial_fit, X, y)
+    (one,) = held_out_log_joint(clf.partial_fit, X, y)
     assert "1 of 4 columns is not used, since the 200 rows to begin with have no informative cut point" in str(
         one.message
     )
     assert "'noise'" in str(one.message)
-    assert not said_by(clf.partial_fit, X, y)
+    assert not held_out_log_joint(clf.partial_fit, X, y)
 
 
 def test_the_command_line_says_it_once(rows, run, tmp_path):

@@ -19,7 +19,7 @@ from discbayes.cli import COMMANDS, main, training
 from discbayes.cli.console import describe, listed, with_options
 from discbayes.cli.scoring import accuracy_and_loss
 from discbayes.datasets import openml
-from discbayes.streams.files import ENDINGS
+from discbayes.streams.file_sources import ENDINGS
 
 
 @pytest.fixture

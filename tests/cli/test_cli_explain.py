@@ -21,7 +21,7 @@ from discbayes.cli import main
 from discbayes.cli.answers import choices, given_values, is_numbered, value_of
 from discbayes.cli.console import UserError
 from discbayes.cli.pricing import read_costs, read_prices
-from discbayes.cli.rows import row_numbers
+from discbayes.cli.row_selection import row_numbers
 from discbayes.data import Domain, Variable
 
 COLOUR = Variable("colour", "categorical", ("blue", "dark red", "Red", "stop"))

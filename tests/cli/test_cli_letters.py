@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 
 from discbayes.cli import main
-from discbayes.cli.letters import PLAIN, spelled_streams, write_utf8
+from discbayes.cli.console_encoding import PLAIN, spelled_streams, write_utf8
 
 
 @pytest.fixture(scope="module")

@@ -11,13 +11,13 @@ import pyarrow.parquet
 import pytest
 
 from discbayes import load
-from discbayes.cli import main, passes
+from discbayes.cli import batch_input, main
 from discbayes.streams import limits
 
 
 @pytest.fixture
 def small_batches(monkeypatch):
-    monkeypatch.setattr(limits, "MOST_ROWS", 512)
+    monkeypatch.setattr(limits, "MAX_ROWS", 512)
 
 
 def make_table(n_rows=1500, seed=0):
@@ -89,7 +89,7 @@ def test_fit_of_a_folder(run, tmp_path):
 def test_large_files_are_read_in_batches(run, tmp_path, monkeypatch):
     data = write(make_table(), tmp_path / "rows.parquet")
     assert "pass" not in run("fit", data, *FIT, "-o", tmp_path / "m.json")[2]
-    monkeypatch.setattr(passes, "LARGE", 1000)
+    monkeypatch.setattr(batch_input, "LARGE", 1000)
     assert "second pass (codes): 1,500 rows" in run("fit", data, *FIT, "-o", tmp_path / "m.json")[2]
     assert "predicting: 1,500 rows" in run("predict", tmp_path / "m.json", data)[2]
 

@@ -10,8 +10,8 @@ import polars as pl
 import pyarrow as pa
 import pytest
 
-from discbayes.data.distinct import RowKeys, table_keys
-from discbayes.data.reading import read_table
+from discbayes.data.row_keys import RowKeys, table_keys
+from discbayes.data.table_reader import read_table
 
 
 def keys(X, classes=None, weight=None):

@@ -21,8 +21,8 @@ from sklearn.utils.estimator_checks import parametrize_with_checks
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from discbayes.data import DataWarning, Domain, EqualFrequencyDiscretizer, FrameEncoder, MDLPDiscretizer, Variable
-from discbayes.data.columns import factorize
-from discbayes.data.reading import factorize_series, read_table
+from discbayes.data.table import factorize
+from discbayes.data.table_reader import factorize_series, read_table
 
 NO_COMPILER = bool(config.DISABLE_JIT)
 Y4 = ["a", "b", "a", "b"]
@@ -284,25 +284,25 @@ def test_a_transformer_is_cloned_and_gets_the_weights():
 # Gaps, unseen values, weights
 
 
-def gappy():
+def incomplete():
     return pd.DataFrame({"x": [1.0, np.nan, 3.0, 4.0], "k": ["a", "b", None, "a"], "z": [1, 2, 1, 2]})
 
 
 def test_gaps_as_a_value():
-    encoder, data = fit(gappy(), Y4, missing="value", categorical=["x", "z"])
+    encoder, data = fit(incomplete(), Y4, missing="value", categorical=["x", "z"])
     assert [feature.missing_value for feature in data.domain.features] == [True, True, False]
     assert data.cards.tolist() == [4, 3, 2]
     np.testing.assert_array_equal(data.codes, [[0, 3, 1, 2], [0, 1, 2, 0], [0, 1, 0, 1]])
-    np.testing.assert_array_equal(encoder.transform(gappy()), data.codes)
+    np.testing.assert_array_equal(encoder.transform(incomplete()), data.codes)
 
 
 def test_gaps_dropped():
-    encoder, data = fit(gappy(), Y4, [1.0, 1.0, 1.0, 2.0], missing="drop", categorical="all")
+    encoder, data = fit(incomplete(), Y4, [1.0, 1.0, 1.0, 2.0], missing="drop", categorical="all")
     assert data.n_samples == 2
     assert data.weight.tolist() == [1.0, 2.0]
     assert encoder.kept_rows_.tolist() == [True, False, False, True]
     assert data.domain.features[1].values == ("a",)
-    assert encoder.fit_transform(gappy(), Y4, [0, 1, 1, 1]).n_samples == 1
+    assert encoder.fit_transform(incomplete(), Y4, [0, 1, 1, 1]).n_samples == 1
     assert encoder.kept_rows_.tolist() == [False, False, False, True]
     refused(
         "'x' \\(3\\), 'k' \\(1\\)",
@@ -312,8 +312,8 @@ def test_gaps_dropped():
 
 
 def test_gaps_refused():
-    refused("'x' \\(1\\), 'k' \\(1\\)", gappy(), missing="error")
-    assert fit(gappy()[["z"]], missing="error")[1].n_samples == 4
+    refused("'x' \\(1\\), 'k' \\(1\\)", incomplete(), missing="error")
+    assert fit(incomplete()[["z"]], missing="error")[1].n_samples == 4
     with pytest.raises(ValueError, match="missing must be one of"):
         FrameEncoder(missing="ignore")
 

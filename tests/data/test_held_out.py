@@ -9,11 +9,11 @@ from math import ceil
 import numpy as np
 import pytest
 
-from discbayes.data import blocks, dealing
-from discbayes.data.dealing import deal, in_portions
+from discbayes.data import fold_assignment, row_blocks
+from discbayes.data.fold_assignment import deal, in_portions
 
 
-def held_out_weights(keys, classes, weight, n_folds, enough=np.inf, room=dealing.ROOM):
+def held_out_weights(keys, classes, weight, n_folds, enough=np.inf, room=fold_assignment.ROOM):
     """How much of each row is held out in each fold."""
     found = deal(lambda: in_portions(keys, classes, weight), int(classes.max()) + 1, n_folds, enough, room)
     held_out = np.zeros((n_folds, keys.size))
@@ -163,13 +163,13 @@ def test_portions_and_room_change_no_bit(kind, room, monkeypatch):
         weight = WEIGHTS[kind](np.random.default_rng(seed), keys.size)
         expected = held_out_weights(keys, classes, weight, 5)
         for size in (7, 60) if room < 10 else (1, 7):  # single keys by single rows would take seconds
-            monkeypatch.setattr(blocks, "ROWS_OF_BLOCK", size)
+            monkeypatch.setattr(row_blocks, "ROWS_OF_BLOCK", size)
             np.testing.assert_array_equal(held_out_weights(keys, classes, weight, 5, room=room), expected)
 
 
 @pytest.mark.parametrize("kind", WEIGHTS)
 def test_of_many_rows_some_are_held_out(kind, monkeypatch):
-    monkeypatch.setattr(dealing, "MOST_ROWS", 40)
+    monkeypatch.setattr(fold_assignment, "MAX_ROWS", 40)
     for seed in range(3):
         keys, classes = rows(200, seed, n_keys=[25, 3, 1000][seed])
         weight = WEIGHTS[kind](np.random.default_rng(seed), keys.size)
@@ -184,7 +184,7 @@ def test_of_many_rows_some_are_held_out(kind, monkeypatch):
 
 
 def test_the_order_of_many_rows_changes_nothing(monkeypatch):
-    monkeypatch.setattr(dealing, "MOST_ROWS", 50)
+    monkeypatch.setattr(fold_assignment, "MAX_ROWS", 50)
     keys, classes = rows(300, n_keys=40)
     one = held_out_weights(keys, classes, np.ones(300), 5)
     order = np.random.default_rng(1).permutation(300)

@@ -16,13 +16,13 @@ import pytest
 
 from discbayes import datasets
 from discbayes.data import frames
-from discbayes.datasets import files, generators, list_datasets, load_dataset, rules
+from discbayes.datasets import generators, list_datasets, load_dataset, manifest, rules
 from discbayes.datasets.embedded import EMBEDDED
 from discbayes.datasets.trees import random_trees
 
 DATA = Path(os.environ.get("DISCBAYES_DATA") or "no folder")
-HAS_DATA = (DATA / files.MANIFEST).is_file()
-MANIFEST = json.loads((DATA / files.MANIFEST).read_text(encoding="utf-8")) if HAS_DATA else []
+HAS_DATA = (DATA / manifest.MANIFEST).is_file()
+MANIFEST = json.loads((DATA / manifest.MANIFEST).read_text(encoding="utf-8")) if HAS_DATA else []
 
 needs_data = pytest.mark.skipif(not HAS_DATA, reason="DISCBAYES_DATA names no folder of data files")
 
@@ -366,7 +366,7 @@ def write_folder(folder: Path, text: str = MIXED, **changes) -> Path:
         "note": "Made for a test.",
     }
     entries = [entry | changes, {"name": "other", "alias_of": "mixed-set", "split": "cv5"}]
-    (folder / files.MANIFEST).write_text(json.dumps(entries))
+    (folder / manifest.MANIFEST).write_text(json.dumps(entries))
     return folder
 
 
@@ -493,7 +493,7 @@ def test_npz_must_fit_its_manifest(folder):
 
 
 def test_manifest_must_be_a_list(folder):
-    (folder / files.MANIFEST).write_text("{}")
+    (folder / manifest.MANIFEST).write_text("{}")
     with pytest.raises(ValueError, match="must be a list"):
         list_datasets("files")
 
@@ -561,4 +561,4 @@ def test_cache_folder_by_platform(monkeypatch, platform, variables, expected):
     monkeypatch.setattr(sys, "platform", platform)
     for name, value in variables.items():
         monkeypatch.setenv(name, value)
-    assert files.cache_folder() == expected
+    assert manifest.cache_folder() == expected

@@ -11,7 +11,7 @@ import urllib.error
 import pytest
 from conftest import no_network
 
-from discbayes.datasets import files, list_datasets, load_dataset, openml
+from discbayes.datasets import list_datasets, load_dataset, manifest, openml
 from discbayes.datasets.arff import read_arff, split_cells
 from discbayes.experiments.parts import load_any
 
@@ -215,7 +215,7 @@ def test_openml_bad_answers_leave_no_trace(monkeypatch, server, message):
     use(monkeypatch, server)
     with pytest.raises(ValueError, match=message):
         load_dataset("openml:toy")
-    assert not files.cache_folder().exists()
+    assert not manifest.cache_folder().exists()
 
 
 @pytest.mark.parametrize(
@@ -274,7 +274,7 @@ def test_half_written_files_never_appear(tmp_path):
         raise RuntimeError("disk full")
 
     with pytest.raises(RuntimeError):
-        files.write_atomically(path, fail)
+        manifest.write_atomically(path, fail)
     assert list(path.parent.iterdir()) == []
-    files.write_atomically(path, lambda stream: stream.write(b"whole"))
+    manifest.write_atomically(path, lambda stream: stream.write(b"whole"))
     assert path.read_bytes() == b"whole"

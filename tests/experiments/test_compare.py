@@ -20,9 +20,9 @@ import discbayes.experiments.comparison.running as running
 import discbayes.experiments.html as html
 from discbayes import compare
 from discbayes.data.folds import stratified_folds
-from discbayes.data.reading import read_table
+from discbayes.data.table_reader import read_table
 from discbayes.engine import Progress
-from discbayes.experiments.blocks import Picture, Table, Text
+from discbayes.experiments.blocks import Picture, ResultTable, Text
 from discbayes.experiments.comparison.cells import load_setup
 from discbayes.experiments.comparison.result import BEST, NEITHER, WORSE, Comparison
 from discbayes.experiments.comparison.running import make_setup
@@ -143,16 +143,16 @@ def test_gaps_are_the_same_for_all_methods(monkeypatch):
     assert np.mean([m.mean() for m in ours[2::3]]) == pytest.approx(0.6 + 0.4 * X.isna().to_numpy().mean(), abs=0.07)
 
 
-@pytest.mark.parametrize("with_gaps", [False, True])
-def test_before_the_clock_runs_searches_have_edges_to_try(monkeypatch, with_gaps):
+@pytest.mark.parametrize("with_missing", [False, True])
+def test_before_the_clock_runs_searches_have_edges_to_try(monkeypatch, with_missing):
     seen = []
     make = cells.estimator_of
     monkeypatch.setattr(cells, "estimator_of", lambda *method: seen.append(make(*method)) or seen[-1])
-    cells._warm_up.__wrapped__("NB-MAP", 0, with_gaps)
+    cells._warm_up.__wrapped__("NB-MAP", 0, with_missing)
     assert all(len(variable.labels) > 1 for variable in seen[0].network_.domain.features)
     monkeypatch.setattr(cells, "estimator_of", lambda *method: Mock(fit=lambda X, y: seen.append(X) or Mock()))
-    cells._warm_up.__wrapped__("NB-MAP", 0, with_gaps)
-    assert np.isnan(seen[-1]).any() == with_gaps
+    cells._warm_up.__wrapped__("NB-MAP", 0, with_missing)
+    assert np.isnan(seen[-1]).any() == with_missing
 
 
 def test_masks_differ_from_fold_to_fold_and_with_the_seed():
@@ -315,7 +315,7 @@ def test_notes_are_told_once():
 
 
 def test_samples_are_marked(monkeypatch):
-    monkeypatch.setitem(cells.estimator_of.__globals__["baseline"].__globals__["MOST_ROWS"], "knn", 20)
+    monkeypatch.setitem(cells.estimator_of.__globals__["baseline"].__globals__["MAX_ROWS"], "knn", 20)
     sampled = compare(X, Y, [], ["knn", "lr"], cv=2)
     assert [row[0] for row in sorted(sampled.tables()[0].rows)] == ["knn †", "lr"]
     assert "† learned from a sample" in sampled.tables()[0].note
@@ -399,9 +399,9 @@ def test_frames_and_tables(found, tmp_path, no_page):
     stored = pd.read_csv(tmp_path / "table.csv")
     assert stored.columns.tolist() == summary.columns
     assert stored["accuracy"].tolist() == summary["accuracy"].to_list()
-    table, with_gaps = found.tables()[:2]
+    table, with_missing = found.tables()[:2]
     assert table.header[0] == "method"
-    assert with_gaps.header == ["method", "complete", "30 %", "60 %"]
+    assert with_missing.header == ["method", "complete", "30 %", "60 %"]
     assert all(table.rows[at][place].endswith(BEST) for at, place in table.strong)
     assert found._repr_html_().startswith("<div")
 
@@ -436,7 +436,7 @@ def test_methods_are_told_in_words(found):
 
 
 def test_text_is_escaped_wherever_it_stands():
-    blocks = [Text(NASTY), Text(f"# {NASTY}"), Table(NASTY, [NASTY], [[NASTY]], NASTY, strong=[(0, 0)])]
+    blocks = [Text(NASTY), Text(f"# {NASTY}"), ResultTable(NASTY, [NASTY], [[NASTY]], NASTY, strong=[(0, 0)])]
     read = Reader(html.page(NASTY, blocks, NASTY))
     assert "script" not in read.tags
     assert "".join(read.texts).count("<script>alert('1')</script> & \"co\"") == 8

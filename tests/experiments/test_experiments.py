@@ -13,14 +13,22 @@ from sklearn.metrics import accuracy_score
 from sklearn.metrics import log_loss as sklearn_log_loss
 
 from discbayes import load_dataset
-from discbayes.data.reading import read_table
+from discbayes.data.table_reader import read_table
 from discbayes.engine import Progress
 from discbayes.experiments import tasks
-from discbayes.experiments.blocks import Picture, Table, Text, as_html, as_markdown, as_text
-from discbayes.experiments.judging import estimator_of, gap_masks, judge
+from discbayes.experiments.blocks import Picture, ResultTable, Text, as_html, as_markdown, as_text
+from discbayes.experiments.judging import estimator_of, judge, missing_masks
 from discbayes.experiments.learning import classify
 from discbayes.experiments.papers.figures import beside
-from discbayes.experiments.parts import Rows, five_folds, folds, make_part, published_splits, two_folds, with_gaps
+from discbayes.experiments.parts import (
+    SplitRows,
+    five_folds,
+    folds,
+    make_part,
+    published_splits,
+    two_folds,
+    with_missing,
+)
 from discbayes.experiments.store import Result, Store
 from discbayes.experiments.tasks import Task, run_tasks
 
@@ -139,7 +147,7 @@ class TestTasks:
 
 
 class TestParts:
-    ROWS = Rows("toy", np.arange(40.0).reshape(20, 2), np.array(["a", "b"] * 10), None)
+    ROWS = SplitRows("toy", np.arange(40.0).reshape(20, 2), np.array(["a", "b"] * 10), None)
 
     @pytest.mark.parametrize("splits, n", [(five_folds, 5), (two_folds, 2), (published_splits, 5)])
     def test_folds_are_a_partition_with_every_class_in_its_share(self, splits, n):
@@ -151,14 +159,14 @@ class TestParts:
             assert np.sum(self.ROWS.y[test] == "a") == len(test) / 2
 
     def test_rounds_and_names_are_cut_differently(self):
-        other = Rows("toy2", self.ROWS.X, self.ROWS.y, None)
+        other = SplitRows("toy2", self.ROWS.X, self.ROWS.y, None)
         first = folds(self.ROWS, 2, 0)[0][1]
         assert not np.array_equal(first, folds(self.ROWS, 2, 1)[0][1])
         assert not np.array_equal(first, folds(other, 2, 0)[0][1])
         assert np.array_equal(first, folds(self.ROWS, 2, 0)[0][1])
 
     def test_a_fixed_split_is_kept(self):
-        rows = Rows("toy", self.ROWS.X, self.ROWS.y, 12)
+        rows = SplitRows("toy", self.ROWS.X, self.ROWS.y, 12)
         ((train, test),) = published_splits(rows)
         assert (train.tolist(), test.tolist()) == (list(range(12)), list(range(12, 20)))
 
@@ -168,18 +176,18 @@ class TestParts:
         X = (y == "b")[:, None] + 0.1 * rng.standard_normal((100, 1))
         X[1::2] += 100.0  # the test rows live elsewhere
         train, test = np.arange(0, 100, 2), np.arange(1, 100, 2)
-        part = make_part(Rows("toy", X, y, None), (train, test))
+        part = make_part(SplitRows("toy", X, y, None), (train, test))
         assert part.data.cards.tolist() == [2]
         assert set(part.test_codes[0]) == {1}
 
     def test_an_unknown_class_is_minus_one(self):
-        rows = Rows("toy", self.ROWS.X, np.array(["a", "b"] * 9 + ["c", "c"]), None)
+        rows = SplitRows("toy", self.ROWS.X, np.array(["a", "b"] * 9 + ["c", "c"]), None)
         assert make_part(rows, (np.arange(18), np.arange(18, 20))).test_y.tolist() == [-1, -1]
 
     def test_gaps_are_nested_and_exact_in_number(self):
         iris = load_dataset("iris", as_frame=False)
-        part = make_part(Rows("iris", iris.X, iris.y, None), (np.arange(0, 150, 2), np.arange(1, 150, 2)))
-        masks = [codes == part.data.cards[:, None] for codes in with_gaps(part, [0, 1, 3, 4], 7)]
+        part = make_part(SplitRows("iris", iris.X, iris.y, None), (np.arange(0, 150, 2), np.arange(1, 150, 2)))
+        masks = [codes == part.data.cards[:, None] for codes in with_missing(part, [0, 1, 3, 4], 7)]
         for n, mask in zip([0, 1, 3, 4], masks, strict=True):
             assert np.all(mask.sum(axis=0) == n)
         assert np.all(masks[1] <= masks[2])
@@ -212,14 +220,14 @@ class TestJudging:
         mask = np.array([[True, False, False, False], [False, False, True, True], [False, True, False, False]])
         X = np.array(list(zip(*cells.values(), strict=True)), dtype=object) if make == "array" else make(cells)
         table = read_table(X)
-        masked = table.with_gaps(mask)
+        masked = table.with_missing(mask)
         np.testing.assert_array_equal(masked.gaps(), table.gaps() | mask.T)
         assert masked.cells(1, np.array([0])) == ["x"]
         assert masked.cells(2, np.array([2])) == [3]
         assert table.gaps().sum() == 1
 
     def test_masks_hold_one_another(self):
-        few, many = gap_masks(50, 7, [20, 60], np.random.default_rng(0))
+        few, many = missing_masks(50, 7, [20, 60], np.random.default_rng(0))
         assert np.all(few.sum(axis=1) == round(0.2 * 7))
         assert np.all(many.sum(axis=1) == round(0.6 * 7))
         assert np.all(few <= many)
@@ -229,7 +237,7 @@ class TestJudging:
         rows = np.arange(150)
         train, test = rows[rows % 3 > 0], rows[rows % 3 == 0]
         table = read_table(iris.X)
-        masked = {100: table.take(test).with_gaps(np.ones((50, 4), bool))}
+        masked = {100: table.take(test).with_missing(np.ones((50, 4), bool))}
         for method in ("TAN-LAPLACE", "NB-E-G penalty=2", "cnb"):
             with warnings.catch_warnings():
                 warnings.simplefilter("error")
@@ -249,7 +257,7 @@ class TestBlocks:
     BLOCKS = (
         Text("# Title"),
         Text("A **bold** word and `code` <script>"),
-        Table("Rates", ["data", "a|b"], [["iris", "0.5"], ["<b>", "0.25"]], "A note."),
+        ResultTable("Rates", ["data", "a|b"], [["iris", "0.5"], ["<b>", "0.25"]], "A note."),
         Picture("curve", "The curve", lambda: None),
     )
 

@@ -19,7 +19,7 @@ NAME = "c11-theorems"  # 27 lines in under a second, with a picture, and no time
 DRIVER = """
 import os, random, signal, sys, time
 from pathlib import Path
-from discbayes._leaves import need
+from discbayes._lazy_imports import need
 from discbayes.experiments.papers import reproduce
 
 need("matplotlib").use("agg")

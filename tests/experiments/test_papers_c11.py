@@ -10,7 +10,7 @@ from scipy.integrate import dblquad, quad
 from scipy.stats import norm
 
 from discbayes.data import FrameEncoder
-from discbayes.experiments.blocks import Picture, Table, as_text
+from discbayes.experiments.blocks import Picture, ResultTable, as_text
 from discbayes.experiments.papers import find, reproduce
 from discbayes.experiments.papers.c11 import fig4_5, table3, table4, theorems, times
 from discbayes.experiments.papers.c11 import others as _c11_others
@@ -185,7 +185,7 @@ class TestPages:
         assert "runs are there" not in as_text(find(name).page(filled))
 
     def test_z_is_that_of_the_test_over_sets(self, filled):
-        tables = [block for block in table3.page(filled) if isinstance(block, Table)]
+        tables = [block for block in table3.page(filled) if isinstance(block, ResultTable)]
         row = {row[0]: row[1:] for row in tables[0].rows}["TAN-fCLL-OFE – TAN-LL-OFE"]
         found = _c11.figures(filled)
         both = [[found[name, tag] for name in _c11.SETS] for tag in ("TAN-fCLL-OFE", "TAN-LL-OFE")]

@@ -7,7 +7,7 @@ import pytest
 from scipy import stats
 
 from discbayes.engine import Context
-from discbayes.experiments.blocks import Table, as_text
+from discbayes.experiments.blocks import ResultTable, as_text
 from discbayes.experiments.learning import METRICS
 from discbayes.experiments.papers import find, reproduce
 from discbayes.experiments.papers.p10 import table1 as p10_table1
@@ -121,7 +121,7 @@ def test_the_page_of_an_empty_store(tmp_path, name):
 def test_the_page_of_the_published_figures(tmp_path):
     store = published_store(tmp_path / "p10-table7.csv", RECIPES, p10_table7.PUBLISHED, search_seconds=60.0)
     blocks = p10_table7.page(store)
-    averages, claims, *_ = [block for block in blocks if isinstance(block, Table)]
+    averages, claims, *_ = [block for block in blocks if isinstance(block, ResultTable)]
     assert averages.rows[0] == ["NB", "81.50 (81.50)", "85.18 (85.18)"]
     assert len(averages.rows) == len(STRUCTURES)
     assert {row[-1] for row in claims.rows} == {"yes"}

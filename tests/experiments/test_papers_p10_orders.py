@@ -10,7 +10,7 @@ import pytest
 from discbayes.counts import count
 from discbayes.data import FrameEncoder
 from discbayes.engine import Context
-from discbayes.experiments.blocks import Picture, Table, as_text
+from discbayes.experiments.blocks import Picture, ResultTable, as_text
 from discbayes.experiments.learning import classify, learn_structure
 from discbayes.experiments.papers.figures import draw_curves
 from discbayes.experiments.papers.p10 import fig3 as p10_fig3
@@ -24,7 +24,7 @@ from discbayes.experiments.papers.p10 import table13 as p10_table13
 from discbayes.experiments.papers.p10.orders import Orders, random_orders
 from discbayes.experiments.papers.p10.shared import FRIEDMAN, TESTED, average
 from discbayes.experiments.papers.registry import find, reproduce
-from discbayes.experiments.parts import Part, Rows, load_part, make_part
+from discbayes.experiments.parts import Part, SplitRows, load_part, make_part
 from discbayes.experiments.store import Result, Store
 from discbayes.experiments.tasks import Task
 from discbayes.recipes import parse
@@ -90,7 +90,7 @@ def test_a_full_page_has_all_figures(module, tmp_path):
     assert "nan" not in text.lower()
     if module not in (p10_table11, p10_table13):  # OMI-CR comes from other stores
         assert "Stored" not in text
-        cells = [cell for block in blocks if isinstance(block, Table) for row in block.rows for cell in row]
+        cells = [cell for block in blocks if isinstance(block, ResultTable) for row in block.rows for cell in row]
         assert sum(cell == "–" for cell in cells) == (module is p10_table8)  # the mean of standard deviations
     assert any(isinstance(block, Picture) for block in blocks) == ("fig" in module.__name__)
 
@@ -99,7 +99,9 @@ def test_each_number_of_training_rows_has_its_own_figures(tmp_path):
     store = Store(tmp_path / "rows.csv", p10_fig3.METRICS)
     for place, size in enumerate(p10_fig3.SIZES[:-1]):
         store.add(Result(p10_fig3.name_of(size), 0, "NB-ML", 0, {"accuracy": 0.5 + place / 100, "std": place / 1000}))
-    (curves,) = (block for block in p10_fig3.page(store) if isinstance(block, Table) and "1,000 test" in block.title)
+    (curves,) = (
+        block for block in p10_fig3.page(store) if isinstance(block, ResultTable) and "1,000 test" in block.title
+    )
     assert list(curves.rows[0]) == [
         "NB-ML", "50.00 ± 0.00", "51.00 ± 0.10", "52.00 ± 0.20", "53.00 ± 0.30", "54.00 ± 0.40", "–"
     ]  # fmt: skip
@@ -152,7 +154,7 @@ def some_part(n_rows=60, seed=0):
     y = rng.integers(3, size=n_rows)
     X = np.column_stack([(y + rng.integers(2, size=n_rows)) % 3, rng.integers(3, size=(n_rows, 3)), np.zeros(n_rows)])
     X[:, 2] = (X[:, 1] + y) % 3
-    rows = Rows("some", X.astype(int), y, None)
+    rows = SplitRows("some", X.astype(int), y, None)
     return make_part(rows, (np.arange(n_rows // 2), np.arange(n_rows // 2, n_rows)), None)
 
 
@@ -181,7 +183,7 @@ def test_least_and_largest_are_by_the_rate_on_training_rows():
 
 
 def test_variants_have_the_same_cells():
-    rows = Rows("some", np.arange(12).reshape(4, 3), np.array([0, 1, 0, 1]), 2)
+    rows = SplitRows("some", np.arange(12).reshape(4, 3), np.array([0, 1, 0, 1]), 2)
     moved = p10_table8.varied(rows, p10_table8.MOVED, 1)
     assert sorted(map(tuple, moved.X.T)) == sorted(map(tuple, rows.X.T))
     drawn = p10_table8.varied(rows, p10_table8.DRAWN, 1)
@@ -265,7 +267,7 @@ def test_a_quick_run_writes_rows_and_a_page_and_goes_on_where_it_was(tmp_path):
     assert "TAN-OMI-CL" in (tmp_path / "quick" / "p10-fig9.md").read_text()
     rows.write_text("\n".join(lines[:-3]) + "\n")
     again = reproduce("p10-fig9", tmp_path, quick=True, n_jobs=1)
-    tables = [[block.rows for block in some if isinstance(block, Table)] for some in (blocks, again)]
+    tables = [[block.rows for block in some if isinstance(block, ResultTable)] for some in (blocks, again)]
     assert tables[0] == tables[1]
 
 

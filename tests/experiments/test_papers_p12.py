@@ -5,7 +5,7 @@ import math
 import numpy as np
 import pytest
 
-from discbayes.experiments.blocks import Picture, Table, as_text
+from discbayes.experiments.blocks import Picture, ResultTable, as_text
 from discbayes.experiments.metrics import binomial_error
 from discbayes.experiments.papers import find, reproduce
 from discbayes.experiments.papers.p12 import fig2_4 as p12_fig2_4
@@ -180,7 +180,9 @@ def test_pictures_of_runs_can_be_drawn(store):
     pytest.importorskip("matplotlib").use("agg")
     blocks = p12_fig2_4.page(store)
     assert [block.name for block in blocks if isinstance(block, Picture)] == ["fig2", "fig3", "fig4"]
-    assert any(isinstance(block, Table) and "20.0" in block.note for block in blocks)  # 4,000 over 200 evaluations
+    assert any(
+        isinstance(block, ResultTable) and "20.0" in block.note for block in blocks
+    )  # 4,000 over 200 evaluations
     for block in blocks:
         if isinstance(block, Picture):
             figure = block.draw()

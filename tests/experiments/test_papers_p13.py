@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 from sklearn.base import clone
 
-from discbayes.experiments.blocks import Picture, Table, as_text
+from discbayes.experiments.blocks import Picture, ResultTable, as_text
 from discbayes.experiments.judging import split_method
 from discbayes.experiments.learning import decisions, learn_structure, learn_tables
 from discbayes.experiments.papers import reproduce
@@ -19,7 +19,7 @@ from discbayes.experiments.papers.p13 import fig3 as p13_fig3
 from discbayes.experiments.papers.p13 import fig4 as p13_fig4
 from discbayes.experiments.papers.p13 import shared as _p13
 from discbayes.experiments.papers.p13 import table1 as p13_table1
-from discbayes.experiments.parts import Rows, load_part, make_part, thinned
+from discbayes.experiments.parts import SplitRows, load_part, make_part, thinned
 from discbayes.experiments.store import Result, Store
 from discbayes.experiments.tasks import Task
 from discbayes.inference import log_joint
@@ -38,7 +38,7 @@ def part():
 
 def small_rows(name, n=90, n_train=None):
     rng = np.random.default_rng(5)
-    return Rows(name, rng.integers(0, 3, (n, 4)).astype(str).astype(object), rng.integers(0, 3, n), n_train)
+    return SplitRows(name, rng.integers(0, 3, (n, 4)).astype(str).astype(object), rng.integers(0, 3, n), n_train)
 
 
 def empty_store(module, tmp_path):
@@ -208,7 +208,7 @@ def test_a_page_of_one_set_and_its_pictures(module, tmp_path):
     pyplot = pytest.importorskip("matplotlib.pyplot")
     pyplot.switch_backend("agg")
     blocks = module.page(filled_store(module, tmp_path))
-    assert [block for block in blocks if isinstance(block, Table)]
+    assert [block for block in blocks if isinstance(block, ResultTable)]
     for block in blocks:
         if isinstance(block, Picture):
             figure = block.draw()
@@ -223,7 +223,7 @@ def test_figures_stand_beside_the_published_ones(tmp_path):
         store.add(Result("vote", fold, "TAN-P13ML", 0, {"accuracy": rate, "train_log_likelihood": -9.0}))
         if fold < 4:  # not all splits: no figure
             store.add(Result("vote", fold, "TAN-MCL", 0, {"accuracy": rate, "train_log_likelihood": -18.0 - fold}))
-    first, second, *_ = [block for block in p13_table1.page(store) if isinstance(block, Table)]
+    first, second, *_ = [block for block in p13_table1.page(store) if isinstance(block, ResultTable)]
     line = next(row for row in first.rows if row[0] == "vote")
     assert line[1:4] == ["94.00 (94.37)", "– (94.15)", "– (96.01)"]
     assert second.rows[0] == ["ML", "1", "1", "1", "1", "-0.37"]

@@ -15,10 +15,10 @@ from sklearn.metrics import log_loss
 from sklearn.naive_bayes import CategoricalNB
 from sklearn.preprocessing import OneHotEncoder
 
-from discbayes._leaves import need
+from discbayes._lazy_imports import need
 from discbayes.counts import count_families
 from discbayes.engine import Context
-from discbayes.experiments.blocks import Picture, Table, as_text
+from discbayes.experiments.blocks import Picture, ResultTable, as_text
 from discbayes.experiments.papers import reproduce
 from discbayes.experiments.papers.registry import find
 from discbayes.experiments.papers.z17 import curves
@@ -26,7 +26,7 @@ from discbayes.experiments.papers.z17 import levels as z17_levels
 from discbayes.experiments.papers.z17 import shared as _z17
 from discbayes.experiments.papers.z17 import table4 as z17_table4
 from discbayes.experiments.papers.z17 import table5_6 as z17_table5_6
-from discbayes.experiments.parts import Rows, load_rows, two_folds
+from discbayes.experiments.parts import SplitRows, load_rows, two_folds
 from discbayes.experiments.statistics import sign_test
 from discbayes.experiments.store import Result, Store
 from discbayes.network import Structure
@@ -38,14 +38,14 @@ from discbayes.recipes import recipe
 NAMES = ("fig3", "table4", "table5-6", "scatter", "convergence", "times", "levels")
 
 
-def learned(rows: Rows, tag: str, max_iter: int = 30):
+def learned(rows: SplitRows, tag: str, max_iter: int = 30):
     """A part of some rows and the tables of a recipe on it."""
     part = _z17.value_part(rows, two_folds(rows, 0)[0])
     ((_, fit),) = _z17.learn_all(part, [tag], max_iter)
     return part, fit.tables
 
 
-def mixed_rows(n: int = 60, seed: int = 0) -> Rows:
+def mixed_rows(n: int = 60, seed: int = 0) -> SplitRows:
     """A numeric and two other columns, with gaps in two of them."""
     rng = np.random.default_rng(seed)
     y = rng.integers(0, 2, n)
@@ -55,7 +55,7 @@ def mixed_rows(n: int = 60, seed: int = 0) -> Rows:
     X[:, 2] = rng.choice(["u", "v", "w"], n)
     X[rng.random(n) < 0.2, 0] = None
     X[::7, 1] = None
-    return Rows("mixed", X, y, None)
+    return SplitRows("mixed", X, y, None)
 
 
 # ---- what is published
@@ -247,7 +247,9 @@ def test_pages_of_nothing_of_a_part_and_of_one_set(tmp_path, name):
     for place, names in enumerate([("iris",), ("iris", "zoo", "pima", "nursery", "mnist14")]):
         (tmp_path / str(place)).mkdir()
         blocks = experiment.page(synthetic(tmp_path / str(place), experiment, names))
-        assert all(len(row) == len(block.header) for block in blocks if isinstance(block, Table) for row in block.rows)
+        assert all(
+            len(row) == len(block.header) for block in blocks if isinstance(block, ResultTable) for row in block.rows
+        )
     need("matplotlib").use("agg")
     for block in (block for block in blocks if isinstance(block, Picture)):
         need("matplotlib.pyplot").close(block.draw())
@@ -267,7 +269,7 @@ def test_the_page_of_table_4_counts_distinct_sets_only(tmp_path):
 
 def test_the_conditioned_logistic_example_end_to_end(tmp_path):
     blocks = reproduce("z17-fig3", tmp_path, quick=True, n_jobs=1)
-    (table,) = (block for block in blocks if isinstance(block, Table))
+    (table,) = (block for block in blocks if isinstance(block, ResultTable))
     assert [row[0] for row in table.rows] == ["0"] * 3 + ["0.5"] * 3 + ["1"] * 3
     assert all(re.match(r"[\d.]+ \(\d+–\d+\)", cell) for row in table.rows for cell in row[2:])
     page = (tmp_path / "quick" / "z17-fig3.md").read_text(encoding="utf-8")

@@ -11,13 +11,13 @@ import pytest
 
 from believing import CALIBRATIONS, KINDS, believing, random_tables, some_rows
 from discbayes import KDB, BayesNetClassifier, load_dataset
-from discbayes.data.reading import read_table
+from discbayes.data.table_reader import read_table
 from discbayes.explanations import changes as search
 from discbayes.explanations import counterfactual
 from discbayes.explanations.changes import Changes, joined_features
-from discbayes.explanations.rows import one_row
+from discbayes.explanations.single_row import one_row
 from discbayes.inference import log_joint
-from discbayes.network import Layout, Structure, Tables
+from discbayes.network import CPTs, Layout, Structure
 
 
 def ask(beliefs, codes, **options):
@@ -121,7 +121,7 @@ def test_with_a_target_with_columns_that_stay_and_another_prior(kind):
 def test_sets_of_four_changes_are_found_and_proven():
     """Every one of seven copies speaks for the class with the same weight, so a majority has to change."""
     layout = Layout(Structure.naive(7), np.full(7, 2), 2)
-    beliefs = believing(Tables(layout, np.log([0.5, 0.5]), np.log(np.tile([0.8, 0.2, 0.2, 0.8], 7))))
+    beliefs = believing(CPTs(layout, np.log([0.5, 0.5]), np.log(np.tile([0.8, 0.2, 0.2, 0.8], 7))))
     codes = np.zeros((7, 1), np.uint8)
     result = ask(beliefs, codes)
     assert [name for name, _, _ in result.changes] == list("abcd")  # the first of equal ones
@@ -139,7 +139,7 @@ def test_sets_of_four_changes_are_found_and_proven():
 def test_exact_ties_are_decided_as_predict_does():
     """With six copies three changes make both classes equal, and predict then takes the first."""
     layout = Layout(Structure.naive(6), np.full(6, 2), 2)
-    beliefs = believing(Tables(layout, np.log([0.5, 0.5]), np.log(np.tile([0.8, 0.2, 0.2, 0.8], 6))))
+    beliefs = believing(CPTs(layout, np.log([0.5, 0.5]), np.log(np.tile([0.8, 0.2, 0.2, 0.8], 6))))
     for start in (0, 1):
         codes = np.full((6, 1), start, np.uint8)
         check(beliefs, codes, ask(beliefs, codes), brute(beliefs, codes))
@@ -149,8 +149,8 @@ def test_exact_ties_are_decided_as_predict_does():
 
 
 def limited(monkeypatch, pairs=10**9, sets=10**9):
-    monkeypatch.setattr(search, "MOST_PAIRS", pairs)
-    monkeypatch.setattr(search, "MOST_SETS", sets)
+    monkeypatch.setattr(search, "MAX_PAIRS", pairs)
+    monkeypatch.setattr(search, "MAX_SETS", sets)
 
 
 @pytest.mark.parametrize("pairs, sets", [(0, 0), (10**9, 0)])
@@ -200,7 +200,7 @@ def test_what_the_beam_does_not_find_is_not_proven_impossible(monkeypatch):
     """No value tells anything, and pairs are not all tried."""
     limited(monkeypatch, 0, 0)
     layout = Layout(Structure.naive(3), np.full(3, 2), 2)
-    beliefs = believing(Tables(layout, np.log([0.99, 0.01]), np.log(np.full(12, 0.5))))
+    beliefs = believing(CPTs(layout, np.log([0.99, 0.01]), np.log(np.full(12, 0.5))))
     result = ask(beliefs, np.zeros((3, 1), np.uint8))
     assert not result.found
     assert not result.proven
@@ -209,7 +209,7 @@ def test_what_the_beam_does_not_find_is_not_proven_impossible(monkeypatch):
 
 def test_changes_that_are_not_needed_are_removed():
     layout = Layout(Structure.naive(7), np.full(7, 2), 2)
-    beliefs = believing(Tables(layout, np.log([0.5, 0.5]), np.log(np.tile([0.8, 0.2, 0.2, 0.8], 7))))
+    beliefs = believing(CPTs(layout, np.log([0.5, 0.5]), np.log(np.tile([0.8, 0.2, 0.2, 0.8], 7))))
     one = Changes(beliefs, np.zeros((7, 1), np.uint8), 0, None, np.zeros(7, bool))
     reduced = one._reduced(np.array([[0, 1, 2, 3, 5, 6], [1, 2, 3, 4, 5, 6]]), 1)
     assert len(reduced) == 15 + 15 - 5  # four of each six, five of which they share
@@ -222,10 +222,10 @@ def test_much_work_is_left_to_the_beam(monkeypatch):
     beliefs = believing(tables)
     codes = some_rows(rng, tables.cards, 1, 0.3)
     one = Changes(beliefs, codes, 0, None, np.zeros(6, bool))
-    assert one._most_sets(2) == search.MOST_PAIRS
-    monkeypatch.setattr(search, "MOST_STEPS", 10.0)
+    assert one._most_sets(2) == search.MAX_PAIRS
+    monkeypatch.setattr(search, "MAX_STEPS", 10.0)
     assert one._most_sets(2) < one.n_sets(2)
-    assert one._width(3) == search._LEAST_WIDTH
+    assert one._width(3) == search._MIN_WIDTH
 
 
 # ---- the parts of the search
@@ -269,7 +269,7 @@ def test_rows_that_no_class_can_have_are_no_answer():
     layout = Layout(Structure.naive(2), np.array([2, 2]), 2)
     with np.errstate(divide="ignore"):
         theta = np.log(np.array([1.0, 1.0, 0.0, 0.0, 0.9, 0.1, 0.1, 0.9]))
-    beliefs = believing(Tables(layout, np.log([0.45, 0.55]), theta))
+    beliefs = believing(CPTs(layout, np.log([0.45, 0.55]), theta))
     codes = np.zeros((2, 1), np.uint8)
     assert beliefs.decisions(np.array([[0, 1], [0, 0]], np.uint8)).tolist() == [0, 1]
     assert [name for name, _, _ in ask(beliefs, codes).changes] == ["b"]
@@ -282,7 +282,7 @@ def test_pairs_that_no_class_can_have_are_no_answer(calibration):
     layout = Layout(Structure(((), (0,), ())), np.array([2, 2, 2]), 2)
     with np.errstate(divide="ignore"):
         theta = np.log(np.array([0.5, 0.5, 0.5, 0.5, 0.5, 0.5, 0.5, 0.5, 1, 1, 0, 0, 0.99, 0.01, 0.01, 0.99]))
-    beliefs = believing(Tables(layout, np.log([0.3, 0.7]), theta), calibration)
+    beliefs = believing(CPTs(layout, np.log([0.3, 0.7]), theta), calibration)
     assert beliefs.decisions(np.array([[0, 1, 0, 1], [0, 0, 1, 1], [0, 0, 0, 0]], np.uint8)).tolist() == [0, 0, 0, 1]
     result = ask(beliefs, np.zeros((3, 1), np.uint8), keep="c")
     assert not result.found
@@ -293,7 +293,7 @@ def test_nothing_changes_to_missing():
     """The last value of a stands for "missing at fit": it alone would change the decision."""
     layout = Layout(Structure.naive(1), np.array([3]), 2)
     theta = np.log(np.array([0.5, 0.2, 0.45, 0.2, 0.05, 0.6]))
-    tables = Tables(layout, np.log([0.5, 0.5]), theta)
+    tables = CPTs(layout, np.log([0.5, 0.5]), theta)
     codes = np.zeros((1, 1), np.uint8)
     assert ask(believing(tables), codes).changes == [("a", "a0", "a2")]
     assert not ask(believing(tables, missing_value=(0,)), codes).found
@@ -421,14 +421,14 @@ def test_on_real_rows_all_pairs_are_excluded_before_three(data_folder, structure
     for position in range(0, 60, 12):
         codes = clf._codes(data.X.iloc[[position]])
         result = clf.counterfactual(data.X.iloc[[position]])
-        one = Changes(clf._beliefs(), codes, 0, None, np.zeros(codes.shape[0], bool))
-        now = clf._beliefs().decisions(codes)[0]
+        one = Changes(clf.calibrated_posterior(), codes, 0, None, np.zeros(codes.shape[0], bool))
+        now = clf.calibrated_posterior().decisions(codes)[0]
         for size in range(1, min(len(result.changes), 3)):
             rows = np.concatenate([one.rows(sets) for sets in one.all_sets(size)], axis=1)
-            assert (clf._beliefs().decisions(rows) == now).all()
+            assert (clf.calibrated_posterior().decisions(rows) == now).all()
         size = len(result.changes)
         if size <= 2:
             rows = np.concatenate([one.rows(sets) for sets in one.all_sets(size)], axis=1)
-            decisions = clf._beliefs().decisions(rows)
-            chance = clf._beliefs().posterior(rows)[np.arange(decisions.size), decisions]
+            decisions = clf.calibrated_posterior().decisions(rows)
+            chance = clf.calibrated_posterior().posterior(rows)[np.arange(decisions.size), decisions]
             assert result.probability == pytest.approx(chance[decisions != now].max(), abs=1e-8)

@@ -9,12 +9,12 @@ from scipy.special import logit, logsumexp
 
 import oracle
 from discbayes import KDB, BayesNet, BayesNetClassifier, load_dataset
-from discbayes.beliefs import Beliefs
+from discbayes.calibrated_posterior import CalibratedPosterior
 from discbayes.calibration import Isotonic, Temperature
 from discbayes.data.domain import Domain, Variable
 from discbayes.explanations import explain, steps
 from discbayes.explanations.dependence import Dependence
-from discbayes.network import Layout, Structure, Tables
+from discbayes.network import CPTs, Layout, Structure
 
 KINDS = ["naive", "forest", "any"]
 
@@ -27,7 +27,7 @@ def network_of(tables, **options):
 
 def beliefs_of(tables, calibration=None, log_prior=None, **options):
     network = network_of(tables, **options)
-    return Beliefs(network, np.array(network.domain.target.values), calibration, log_prior)
+    return CalibratedPosterior(network, np.array(network.domain.target.values), calibration, log_prior)
 
 
 def make(seed, kind="any", normalized=True, zeros=False, n_classes=None):
@@ -130,7 +130,7 @@ def test_odds_are_exact_where_a_probability_is_one_to_the_last_digit():
     """Forty columns, each with the odds 1000 : 1, and P(c | x) that rounds to 1 after six of them."""
     structure = Structure.naive(40)
     theta = np.log(np.tile([[1000 / 1001, 1 / 1001], [1 / 1001, 1000 / 1001]], (40, 1)).ravel())
-    tables = Tables(Layout(structure, np.full(40, 2), 2), np.log([0.5, 0.5]), theta)
+    tables = CPTs(Layout(structure, np.full(40, 2), 2), np.log([0.5, 0.5]), theta)
     found = explain(beliefs_of(tables), np.zeros((40, 1), np.uint8))
     np.testing.assert_allclose(found.contributions[0, :, 0], np.log(1000), rtol=1e-12)
     np.testing.assert_allclose(found.log_odds[0], [40 * np.log(1000), -40 * np.log(1000)], rtol=1e-12)
@@ -200,7 +200,7 @@ def impossible_tables():
     x1 = np.array([[0.5, 1.0, 1.0], [0.5, 0.0, 0.0]])
     with np.errstate(divide="ignore"):
         theta = np.log(np.concatenate([x0.ravel(), x1.ravel()]))
-    return Tables(Layout(Structure.naive(2), np.array([3, 2]), 3), np.log([0.5, 0.3, 0.2]), theta)
+    return CPTs(Layout(Structure.naive(2), np.array([3, 2]), 3), np.log([0.5, 0.3, 0.2]), theta)
 
 
 @pytest.mark.parametrize("temperature", [None, 2.0])
@@ -283,7 +283,7 @@ def test_given_is_the_parents_where_all_is_known():
 # ---- classifiers on data
 
 
-def with_gaps(X, seed=0, share=0.2):
+def with_missing(X, seed=0, share=0.2):
     hidden = np.random.default_rng(seed).random(X.shape) < share
     return X.mask(hidden)
 
@@ -303,7 +303,7 @@ def with_gaps(X, seed=0, share=0.2):
 def test_sums_of_classifiers(options):
     wine = load_dataset("wine")
     clf = BayesNetClassifier(**options).fit(wine.X, wine.y)
-    for X in (wine.X, with_gaps(wine.X)):
+    for X in (wine.X, with_missing(wine.X)):
         for prior in (None, [0.6, 0.3, 0.1]):
             found, logs = clf.explain(X, class_prior=prior), clf.predict_log_proba(X, prior)
             expected = np.array([[against_rest(row, c) for c in range(3)] for row in logs])
@@ -398,7 +398,7 @@ def test_long_lists_of_unknown_columns_are_cut():
 @pytest.mark.parametrize("library", ["pandas", "polars", "pyarrow"])
 def test_frame(clinic, patients, library):
     pytest.importorskip(library)
-    X = with_gaps(patients[0].iloc[:20], 1)
+    X = with_missing(patients[0].iloc[:20], 1)
     found = clinic.explain(X)
     frame = found.to_frame(library)
     frame = frame if library == "pandas" else frame.to_pandas()

@@ -12,10 +12,10 @@ import pytest
 import oracle
 from believing import CALIBRATIONS, KINDS, believing, named, random_tables, some_rows
 from discbayes import KDB, BayesNetClassifier, FactorTooLargeError, load_dataset
-from discbayes.beliefs import Beliefs
+from discbayes.calibrated_posterior import CalibratedPosterior
 from discbayes.explanations import value_of_information
-from discbayes.inference import gap_posteriors, values
-from discbayes.network import Layout, Structure, Tables
+from discbayes.inference import missing_distributions, missing_posteriors
+from discbayes.network import CPTs, Layout, Structure
 
 
 def entropy(shares):
@@ -103,10 +103,10 @@ def test_without_calibration_the_gain_is_what_the_posteriors_of_the_filled_rows_
 def test_gaps_one_by_one_are_the_gaps_together(options, monkeypatch):
     tables, rng = random_tables(5, "any", n_features=7, **options)
     rows = some_rows(rng, tables.cards, 6, gaps=0.5).T[:, :, None]
-    together = [gap_posteriors(tables, codes) for codes in rows]
-    monkeypatch.setattr(values, "elimination_cells", lambda *arguments, **options: np.inf)
+    together = [missing_posteriors(tables, codes) for codes in rows]
+    monkeypatch.setattr(missing_distributions, "elimination_cells", lambda *arguments, **options: np.inf)
     for codes, expected in zip(rows, together, strict=True):
-        alone = gap_posteriors(tables, codes)
+        alone = missing_posteriors(tables, codes)
         assert list(alone) == list(expected) == np.flatnonzero(codes[:, 0] >= tables.cards).tolist()
         for i, shares in expected.items():
             np.testing.assert_allclose(shares.sum(axis=0), 1.0, rtol=1e-12)
@@ -115,7 +115,7 @@ def test_gaps_one_by_one_are_the_gaps_together(options, monkeypatch):
 
 def test_too_large_a_factor_names_the_columns():
     tables, _ = random_tables(5, "any", n_features=7, normalized=False)
-    beliefs = Beliefs(replace(named(tables), max_factor_size=4), np.arange(tables.n_classes))
+    beliefs = CalibratedPosterior(replace(named(tables), max_factor_size=4), np.arange(tables.n_classes))
     with pytest.raises(FactorTooLargeError, match=r"columns \([a-g]"):
         value_of_information(beliefs, tables.cards[:, None].astype(np.uint8))
 
@@ -170,7 +170,7 @@ def test_a_row_that_no_class_can_have_learns_nothing():
     layout = Layout(Structure.naive(2), np.array([2, 2]), 2)
     with np.errstate(divide="ignore"):
         theta = np.log(np.array([1.0, 1.0, 0.0, 0.0, 0.9, 0.1, 0.1, 0.9]))
-    beliefs = believing(Tables(layout, np.log([0.3, 0.7]), theta))
+    beliefs = believing(CPTs(layout, np.log([0.3, 0.7]), theta))
     info = value_of_information(beliefs, np.array([[1], [2]], np.uint8))
     np.testing.assert_allclose(info.posterior, [0.3, 0.7])
     assert info.gain.tolist() == [0.0]
@@ -193,9 +193,7 @@ def test_a_class_that_had_no_share_can_be_given_one():
 def test_tiny_probabilities_make_no_infinite_gain():
     layout = Layout(Structure.naive(2), np.array([2, 2]), 2)
     theta = np.array([-1e-300, -700.0, -700.0, -1e-300, np.log(0.5), np.log(0.5), np.log(0.5), np.log(0.5)])
-    info = value_of_information(
-        believing(Tables(layout, np.array([0.0, -700.0]), theta)), np.array([[2], [2]], np.uint8)
-    )
+    info = value_of_information(believing(CPTs(layout, np.array([0.0, -700.0]), theta)), np.array([[2], [2]], np.uint8))
     assert np.isfinite(info.gain).all()
     assert (info.gain >= 0).all()
 

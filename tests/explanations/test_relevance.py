@@ -15,8 +15,8 @@ from discbayes import BayesNetClassifier, FactorTooLargeError
 from discbayes.explanations import edge_strengths, explain, relevance
 from discbayes.explanations.relevance import relevance_of
 from discbayes.inference import sample
-from discbayes.inference.families import family_posteriors
-from discbayes.network import CLASS, Layout, Structure, Tables
+from discbayes.inference.family_posteriors import family_posteriors
+from discbayes.network import CLASS, CPTs, Layout, Structure
 
 
 @pytest.fixture(scope="module")
@@ -98,7 +98,7 @@ def test_relevance_refuses_what_makes_no_sense(patients):
     with pytest.raises(ValueError, match=r"tolerance=1\.5 must be a share"):
         clinic.relevance(X, tolerance=1.5)
     with pytest.raises(ValueError, match="X has no rows"):
-        relevance(clinic._beliefs(), np.empty((3, 0), np.uint8))
+        relevance(clinic.calibrated_posterior(), np.empty((3, 0), np.uint8))
     with pytest.raises(ValueError, match="X has 2000 rows and y has 1999"):
         clinic.relevance(X, y[1:])
     with pytest.raises(ValueError, match="classes that were not there at fit"):
@@ -204,7 +204,7 @@ def test_strengths_that_are_too_large_to_find_name_the_columns():
 def test_a_network_without_features_has_no_edges():
     assert (
         edge_strengths(
-            network_of(Tables(Layout(Structure(()), np.empty(0, np.int64), 2), np.log([0.5, 0.5]), np.empty(0)))
+            network_of(CPTs(Layout(Structure(()), np.empty(0, np.int64), 2), np.log([0.5, 0.5]), np.empty(0)))
         )
         == {}
     )

@@ -12,8 +12,8 @@ from scipy import stats
 import oracle
 from discbayes.data.domain import Domain, Variable
 from discbayes.inference import (
-    Effort,
     FactorTooLargeError,
+    InferenceOptions,
     completion,
     draw,
     feature_posterior,
@@ -30,7 +30,7 @@ from discbayes.inference import (
 )
 from discbayes.inference.completion import without_missing_values
 from discbayes.kernels import elimination, forest, joint
-from discbayes.network import CLASS, Layout, Structure, Tables
+from discbayes.network import CLASS, CPTs, Layout, Structure
 
 KINDS = ["naive", "forest", "any"]
 
@@ -67,7 +67,12 @@ def test_codes_in_any_order_need_no_kernels_of_their_own(kind):
 
 
 def count_compiled():
-    kernels = (joint.rows_with_gaps, joint.complete_log_joint, forest.sum_out_gaps, elimination.eliminate_groups)
+    kernels = (
+        joint.incomplete_rows,
+        joint.complete_log_joint,
+        forest.marginalize_missing,
+        elimination.eliminate_groups,
+    )
     return sum(len(kernel.signatures) for kernel in kernels)
 
 
@@ -97,7 +102,7 @@ def test_a_row_without_any_value_gets_the_class_prior():
 def test_impossible_rows_get_the_fallback():
     layout = Layout(Structure.naive(1), np.array([2]), 2)
     with np.errstate(divide="ignore"):
-        tables = Tables(layout, np.log([0.3, 0.7]), np.log(np.array([1.0, 1.0, 0.0, 0.0])))
+        tables = CPTs(layout, np.log([0.3, 0.7]), np.log(np.array([1.0, 1.0, 0.0, 0.0])))
     got = posterior(log_joint(tables, np.array([[1]], np.uint8)), np.array([0.3, 0.7]))
     np.testing.assert_allclose(got, [[0.3, 0.7]])
 
@@ -186,7 +191,7 @@ def test_marginal_modes_of_many_rows_do_not_depend_on_blocks_and_threads(seed, m
     codes = np.minimum((rng.random((5, 300)) * (tables.cards[:, None] + 1)), tables.cards[:, None]).astype(np.uint8)
     expected = most_probable_each(tables, codes)
     monkeypatch.setattr(completion, "BATCH_CELLS", 1)
-    np.testing.assert_array_equal(most_probable_each(tables, codes, Effort(n_jobs=2)), expected)
+    np.testing.assert_array_equal(most_probable_each(tables, codes, InferenceOptions(n_jobs=2)), expected)
 
 
 def test_trying_values_in_blocks_changes_nothing(monkeypatch):
@@ -328,7 +333,7 @@ def test_contradicting_evidence_beyond_the_range_of_a_double(mode):
         table = np.full(layout.shapes[i], 0.5)
         table[1, 0], table[1, 1] = 0.9e-4, 1 - 0.9e-4
         layout.table(log_theta, i)[...] = np.log(table)
-    tables = Tables(layout, np.log([0.3, 0.7]), log_theta)
+    tables = CPTs(layout, np.log([0.3, 0.7]), log_theta)
     codes = np.zeros((2 * n + 2, 1), np.uint8)
     codes[:2] = 2
     parts = {}
@@ -361,7 +366,7 @@ def test_a_factor_that_is_too_large_is_an_error_that_names_the_columns():
     codes = np.full((8, 1), 3, np.uint8)
     codes[-1] = 0
     with pytest.raises(FactorTooLargeError, match=r"4\.37e\+03 cells over 7 columns.*max_factor_size=1,000") as error:
-        log_joint(tables, codes, Effort(max_factor_size=1000))
+        log_joint(tables, codes, InferenceOptions(max_factor_size=1000))
     assert error.value.features == list(range(7))
 
 
@@ -370,13 +375,13 @@ def test_draws_stand_in_for_large_factors_with_an_honest_error():
     codes = np.full((5, 20), 3, np.uint8)
     codes[-1] = rng.integers(3, size=20)
     exact = posterior(log_joint(tables, codes), np.exp(tables.log_prior))
-    scores, relative = log_joint_and_error(tables, codes, Effort(max_factor_size=10, n_draws=2000, seed=3))
+    scores, relative = log_joint_and_error(tables, codes, InferenceOptions(max_factor_size=10, n_draws=2000, seed=3))
     assert relative is not None
     estimate = posterior(scores, np.exp(tables.log_prior))
     error = posterior_error(estimate, relative)
     assert (error > 0).all()
     assert np.abs((estimate - exact) / error).max() < 4.5
-    again = log_joint(tables, codes, Effort(max_factor_size=10, n_draws=2000, seed=3, n_jobs=2))
+    again = log_joint(tables, codes, InferenceOptions(max_factor_size=10, n_draws=2000, seed=3, n_jobs=2))
     np.testing.assert_array_equal(posterior(again, np.exp(tables.log_prior)), estimate)
 
 
@@ -386,7 +391,7 @@ def test_draws_need_normalised_tables():
     tables = oracle.random_tables(rng, structure, [3, 3, 3], 2, normalized=False)
     codes = np.array([[3], [3], [0]], np.uint8)
     with pytest.raises(ValueError, match="not normalised"):
-        log_joint(tables, codes, Effort(max_factor_size=2, n_draws=10))
+        log_joint(tables, codes, InferenceOptions(max_factor_size=2, n_draws=10))
 
 
 @pytest.mark.parametrize("kind", KINDS)
@@ -394,5 +399,5 @@ def test_threads_change_no_bit(kind):
     tables, _, rng = make(9, kind, n_features=6)
     codes = (rng.random((6, 30_000 if not _uncompiled() else 200)) * (tables.cards[:, None] + 1)).astype(np.uint8)
     codes = np.minimum(codes, tables.cards[:, None]).astype(np.uint8)
-    one, two = (log_joint(tables, codes, Effort(n_jobs=jobs)) for jobs in (1, 2))
+    one, two = (log_joint(tables, codes, InferenceOptions(n_jobs=jobs)) for jobs in (1, 2))
     np.testing.assert_array_equal(one, two)

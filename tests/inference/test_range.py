@@ -12,18 +12,18 @@ import oracle
 from discbayes.inference import (
     draw,
     feature_posterior,
-    gap_posteriors,
     joint_posterior,
     log_joint,
     log_marginal,
     log_partition,
+    missing_posteriors,
     most_probable,
     most_probable_each,
     posterior,
     sample,
 )
-from discbayes.inference.families import family_posteriors
-from discbayes.network import CLASS, Layout, Structure, Tables
+from discbayes.inference.family_posteriors import family_posteriors
+from discbayes.network import CLASS, CPTs, Layout, Structure
 
 KINDS = ["naive", "forest", "any"]
 RANGES = [100, 350, 700, 2000]  # of log θ, in both directions
@@ -53,7 +53,7 @@ def wide_tables(rng, kind, span):
             table = layout.table(flat, i)
             table[np.isneginf(table).all(axis=-2, keepdims=True) & np.ones(table.shape, bool)] = 0.0
             table -= logsumexp(table, axis=-2, keepdims=True)
-    return Tables(layout, prior, flat)
+    return CPTs(layout, prior, flat)
 
 
 def drawn_cases(kind, span):
@@ -145,7 +145,7 @@ def same_distribution(rng, kind, span=2000.0):
         else:
             table += moved.reshape(moved.shape[0], *[1] * (table.ndim - 2), near.n_classes)
             near.layout.table(flat, group[0])[...] -= moved
-    return near, Tables(near.layout, prior, flat)
+    return near, CPTs(near.layout, prior, flat)
 
 
 @pytest.mark.parametrize("seed", range(3))
@@ -164,7 +164,7 @@ def test_answers_do_not_depend_on_where_the_numbers_stand(kind, seed):
     np.testing.assert_array_equal(most_probable_each(far, codes), most_probable_each(near, codes))
     np.testing.assert_allclose(family_posteriors(far), family_posteriors(near), atol=1e-9)
     for row in codes.T:
-        found, expected = gap_posteriors(far, row[:, None]), gap_posteriors(near, row[:, None])
+        found, expected = missing_posteriors(far, row[:, None]), missing_posteriors(near, row[:, None])
         for i in expected:
             np.testing.assert_allclose(found[i], expected[i], atol=1e-9)
 
@@ -193,7 +193,7 @@ def test_long_chains_of_missing_values():
     n = 30 if numba.config.DISABLE_JIT else 1200
     structure = Structure(((), *((i,) for i in range(n - 1))))
     layout = Layout(structure, np.full(n, 2), 2)
-    growing = Tables(layout, np.zeros(2), np.zeros(layout.size))
+    growing = CPTs(layout, np.zeros(2), np.zeros(layout.size))
     codes = np.full((n, 1), 2, np.uint8)
     np.testing.assert_allclose(log_joint(growing, codes), np.full((1, 2), n * np.log(2)), rtol=1e-12)
     shrinking = np.zeros(layout.size)
@@ -203,7 +203,7 @@ def test_long_chains_of_missing_values():
         table[0, 0] = np.log1p(-np.exp(-50.0))
         layout.table(shrinking, i)[...] = table
     layout.table(shrinking, 0)[...] = np.array([0.0, -np.inf])[:, None]
-    tables = Tables(layout, np.log([0.5, 0.5]), shrinking)
+    tables = CPTs(layout, np.log([0.5, 0.5]), shrinking)
     codes[-1] = 1
     expected = np.log(0.5) - 50.0 + np.log(n - 1)  # it changed at one of the links
     np.testing.assert_allclose(log_joint(tables, codes), np.full((1, 2), expected), rtol=1e-12)
@@ -217,7 +217,7 @@ def test_children_that_rule_out_what_is_usual():
     layout.table(flat, 0)[...] = np.array([-np.inf, 0.0])[:, None]
     for i in range(1, n + 1):
         layout.table(flat, i)[1] = np.log([[1e-30] * 2, [1 - 1e-30] * 2])
-    tables = Tables(layout, np.log([0.3, 0.7]), flat)
+    tables = CPTs(layout, np.log([0.3, 0.7]), flat)
     codes = np.zeros((n + 1, 1), np.uint8)
     codes[0] = 2
     expected = tables.log_prior + n * np.log(1e-30)

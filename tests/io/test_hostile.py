@@ -18,8 +18,8 @@ from discbayes import BayesNetClassifier
 from discbayes.data import Domain, FrameEncoder, Variable
 from discbayes.io import ModelFileError, document, load, model, read_bif
 from discbayes.io.bif_notes import read_notes
-from discbayes.io.checks import MAX_EQUAL_HASHES
 from discbayes.io.domains import MAX_CLASS_BYTES
+from discbayes.io.validation import MAX_EQUAL_HASHES
 
 MODULUS = 2**61 - 1  # of the hash of a whole number
 EQUAL_HASHES = [k * MODULUS for k in range(1, 6001)]

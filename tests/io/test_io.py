@@ -33,7 +33,7 @@ from discbayes import (
 )
 from discbayes.io import ModelFileError, load, save
 from discbayes.io.document import checksum
-from discbayes.io.values import learners, pack, pack_or_describe, unpack
+from discbayes.io.setting_values import learners, pack, pack_or_describe, unpack
 from discbayes.parameters import PARAMETERS
 from discbayes.scores import DescriptionLength
 from discbayes.search import STRUCTURES

@@ -15,9 +15,9 @@ import discbayes
 from discbayes import BayesNetClassifier
 from discbayes.datasets import openml
 from discbayes.io import BifError, ModelFileError, bif_read, document, load, model, read_bif
-from discbayes.io.checks import MAX_DEPTH
 from discbayes.io.document import checksum
 from discbayes.io.model import MAX_DRAWS, MAX_FACTOR_SIZE
+from discbayes.io.validation import MAX_DEPTH
 
 PACKAGE = Path(discbayes.__file__).parent
 RUNS = {"eval", "exec", "compile", "__import__"}
@@ -27,7 +27,7 @@ OWN = {
     "engine/dask.py": "arguments on their way to the workers of a Dask cluster, which run code by design",
     "engine/shards.py": "what one process has put into its own temporary folder",
     "kernels/_cache.py": "compiled kernels in the cache of numba, which is code itself",
-    "scores/blockparts.py": "tables on their way to the workers of a Dask cluster",
+    "scores/block_parts.py": "tables on their way to the workers of a Dask cluster",
     "experiments/comparison/cells.py": "what the processes of one run share in a temporary folder of its own",
 }
 

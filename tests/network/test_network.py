@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 
 import oracle
-from discbayes.network import CLASS, Layout, Structure, Tables
+from discbayes.network import CLASS, CPTs, Layout, Structure
 
 # ---- validation
 
@@ -347,15 +347,15 @@ def test_tables_of_the_wrong_size_or_with_nonsense_are_refused():
     layout = Layout(Structure.naive(1), np.array([3]), 2)
     good = np.log(np.full(6, 1 / 3)), np.log([0.5, 0.5])
     with pytest.raises(ValueError, match="have 2 classes and 5 cells where the structure needs 2 and 6"):
-        Tables(layout, good[1], good[0][:5])
+        CPTs(layout, good[1], good[0][:5])
     with pytest.raises(ValueError, match="have 3 classes"):
-        Tables(layout, np.zeros(3), good[0])
+        CPTs(layout, np.zeros(3), good[0])
     for nonsense in (np.nan, np.inf):
         for at in (0, 1):
             values = [good[0].copy(), good[1].copy()]
             values[at][1] = nonsense
             with pytest.raises(ValueError, match="NaN or infinite"):
-                Tables(layout, values[1], values[0])
+                CPTs(layout, values[1], values[0])
 
 
 def test_number_of_parameters_by_hand():
@@ -374,15 +374,15 @@ def test_normalised_or_not():
     assert not oracle.random_tables(rng, structure, [2, 3, 1], 2, normalized=False).is_normalized
     changed = tables.log_theta.copy()
     changed[-1] += 1e-6
-    assert not Tables(tables.layout, tables.log_prior, changed).is_normalized
-    assert not Tables(tables.layout, tables.log_prior + 1e-6, tables.log_theta).is_normalized
-    assert not Tables(tables.layout, tables.log_prior, tables.log_theta + 800.0).is_normalized  # exp overflows
+    assert not CPTs(tables.layout, tables.log_prior, changed).is_normalized
+    assert not CPTs(tables.layout, tables.log_prior + 1e-6, tables.log_theta).is_normalized
+    assert not CPTs(tables.layout, tables.log_prior, tables.log_theta + 800.0).is_normalized  # exp overflows
 
 
 def test_theta_and_shifts_of_tables_far_from_one():
     rng = np.random.default_rng(1)
     tables = oracle.random_tables(rng, Structure(((), (0,))), [2, 3], 2, normalized=False)
-    far = Tables(tables.layout, tables.log_prior, tables.log_theta + 900.0)
+    far = CPTs(tables.layout, tables.log_prior, tables.log_theta + 900.0)
     assert np.isfinite(far.theta).all()
     assert far.theta.max() == 1.0
     back = np.log(far.theta) + np.repeat(far.shifts, np.diff(far.layout.offsets))
@@ -403,12 +403,12 @@ def test_tables_that_do_not_fit_into_the_range_of_a_double_have_no_smallest_entr
     log_theta = np.full(layout.size, np.log(0.5))
     layout.table(log_theta, 1)[:, 0] = -800.0
     layout.table(log_theta, 1)[:, 1] = 0.0
-    probabilities = Tables(layout, np.log([0.1, 0.9]), log_theta)
+    probabilities = CPTs(layout, np.log([0.1, 0.9]), log_theta)
     assert probabilities.is_normalized
     np.testing.assert_array_equal(probabilities.smallest, [0.5, 0.0])
     layout.table(log_theta, 1)[:, 1] = 0.5
-    free = Tables(layout, np.log([0.1, 0.9]), log_theta)
+    free = CPTs(layout, np.log([0.1, 0.9]), log_theta)
     assert not free.is_normalized
     np.testing.assert_array_equal(free.smallest, [1.0, 0.0])
     layout.table(log_theta, 1)[:, 0] = -np.inf  # impossible is another matter
-    np.testing.assert_array_equal(Tables(layout, np.log([0.1, 0.9]), log_theta).smallest, [1.0, 1.0])
+    np.testing.assert_array_equal(CPTs(layout, np.log([0.1, 0.9]), log_theta).smallest, [1.0, 1.0])

@@ -13,7 +13,7 @@ from discbayes import BayesNet, read_bif
 from discbayes.data import Domain, Variable
 from discbayes.inference import joint_posterior, log_joint, log_marginal, log_partition, posterior
 from discbayes.io import BifError
-from discbayes.network import CLASS, Layout, Structure, Tables, normalize
+from discbayes.network import CLASS, CPTs, Layout, Structure, normalize
 
 COLLIDER = ((), (), (0, 1))  # two parents that are not joined
 
@@ -90,10 +90,10 @@ def test_the_distribution_stays_and_the_tables_are_normalised(kind, seed):
     assert_columns_equal(found)
     codes = every_state(tables)
     np.testing.assert_allclose(shares(found, codes), shares(tables, codes), rtol=0, atol=1e-10)
-    gappy = oracle.every_pattern(np.random.default_rng(seed), tables.cards)
-    expected = log_joint(tables, gappy) - log_partition(tables)
-    np.testing.assert_allclose(log_joint(found, gappy), expected, rtol=0, atol=1e-10)
-    np.testing.assert_allclose(log_marginal(log_joint(found, gappy)), log_marginal(expected), rtol=0, atol=1e-10)
+    incomplete = oracle.every_pattern(np.random.default_rng(seed), tables.cards)
+    expected = log_joint(tables, incomplete) - log_partition(tables)
+    np.testing.assert_allclose(log_joint(found, incomplete), expected, rtol=0, atol=1e-10)
+    np.testing.assert_allclose(log_marginal(log_joint(found, incomplete)), log_marginal(expected), rtol=0, atol=1e-10)
 
 
 @pytest.mark.parametrize("seed", range(12))
@@ -144,9 +144,9 @@ def test_normalised_tables_stay_the_same_object_on_any_structure():
 
 
 def test_no_features_one_class_one_value():
-    nothing = Tables(Layout(Structure(()), np.empty(0, np.int64), 3), np.array([1.0, 2.0, 3.0]), np.empty(0))
+    nothing = CPTs(Layout(Structure(()), np.empty(0, np.int64), 3), np.array([1.0, 2.0, 3.0]), np.empty(0))
     np.testing.assert_allclose(np.exp(normalize(nothing).log_prior), np.exp([-2, -1, 0]) / np.exp([-2, -1, 0]).sum())
-    single = Tables(Layout(Structure(((), (0,))), np.array([1, 2]), 1), np.array([5.0]), np.array([7.0, 0.0, 0.0]))
+    single = CPTs(Layout(Structure(((), (0,))), np.array([1, 2]), 1), np.array([5.0]), np.array([7.0, 0.0, 0.0]))
     found = normalize(single)
     np.testing.assert_allclose(found.log_prior, [0])
     np.testing.assert_allclose(np.exp(found.log_theta), [1, 0.5, 0.5])
@@ -164,7 +164,7 @@ def test_numbers_far_outside_the_range_of_exp(kind, seed):
     for i, depends in enumerate(tables.structure.class_children):
         table = rng.uniform(-1e4, 1e4, tables.layout.shapes[i])
         tables.layout.table(flat, i)[...] = table if depends else table[..., :1]
-    wild = Tables(tables.layout, rng.uniform(-1e4, 1e4, tables.n_classes), flat)
+    wild = CPTs(tables.layout, rng.uniform(-1e4, 1e4, tables.n_classes), flat)
     found = normalize(wild)
     assert found.is_normalized
     codes = every_state(wild)
@@ -178,7 +178,7 @@ def test_constants_of_many_features_cost_no_digits():
     n = 400
     structure = Structure(((), *((i,) for i in range(n - 1))))
     plain = oracle.random_tables(rng, structure, [3] * n, 4, normalized=False)
-    moved = Tables(plain.layout, plain.log_prior - 3e4, plain.log_theta + 2.0**13)
+    moved = CPTs(plain.layout, plain.log_prior - 3e4, plain.log_theta + 2.0**13)
     codes = rng.integers(0, 3, (n, 50)).astype(np.uint8)
     found = normalize(moved)
     assert found.is_normalized
@@ -196,7 +196,7 @@ def with_impossible_rows(tables, rng, share):
         table = tables.layout.table(flat, i)
         rows = rng.random((*table.shape[:-2], 1, table.shape[-1] if depends else 1)) < share
         table[np.broadcast_to(rows, table.shape)] = -np.inf
-    return Tables(tables.layout, tables.log_prior, flat)
+    return CPTs(tables.layout, tables.log_prior, flat)
 
 
 @pytest.mark.parametrize("share", [0.0, 0.2])
@@ -222,7 +222,7 @@ def test_a_row_without_possible_values_becomes_uniform_and_its_parents_impossibl
     layout = Layout(Structure(((), (0,))), np.array([2, 2]), 2)
     flat = np.zeros(layout.size)
     layout.table(flat, 1)[0, :, 1] = -np.inf
-    found = normalize(Tables(layout, np.zeros(2), flat))
+    found = normalize(CPTs(layout, np.zeros(2), flat))
     np.testing.assert_allclose(np.exp(found.log_table(1)), 0.5)
     np.testing.assert_allclose(np.exp(found.log_table(0)), [[0.5, 0], [0.5, 1]])
     np.testing.assert_allclose(np.exp(found.log_prior), [2 / 3, 1 / 3])
@@ -230,7 +230,7 @@ def test_a_row_without_possible_values_becomes_uniform_and_its_parents_impossibl
 
 def test_a_class_without_possible_rows_gets_probability_zero():
     layout = Layout(Structure.naive(1), np.array([2]), 2)
-    found = normalize(Tables(layout, np.array([1.0, 2.0]), np.array([0.0, -np.inf, 1.0, -np.inf])))
+    found = normalize(CPTs(layout, np.array([1.0, 2.0]), np.array([0.0, -np.inf, 1.0, -np.inf])))
     np.testing.assert_array_equal(found.log_prior, [0, -np.inf])
     assert found.is_normalized
 
@@ -307,9 +307,9 @@ def test_equal_sums_need_no_covering_parent(flags):
     factors = np.array([1.0, -2.0, 0.5])
     tables.layout.table(flat, 2)[...] += factors if tables.structure.class_children[2] else factors[0]
     tables.layout.table(flat, 1)[...] += np.array([-1.0, 3.0, 0.2])
-    found = normalize(Tables(tables.layout, tables.log_prior + 1.0, flat))
+    found = normalize(CPTs(tables.layout, tables.log_prior + 1.0, flat))
     assert found.is_normalized
-    joint = oracle.full_joint(Tables(tables.layout, tables.log_prior, flat))
+    joint = oracle.full_joint(CPTs(tables.layout, tables.log_prior, flat))
     np.testing.assert_allclose(oracle.full_joint(found), joint / joint.sum(), rtol=1e-12)
 
 
@@ -317,12 +317,12 @@ def test_equal_sums_of_which_one_class_has_none():
     tables = collider(normalized=True)
     flat = tables.log_theta.copy()
     tables.layout.table(flat, 2)[..., 1] = -np.inf
-    found = normalize(Tables(tables.layout, tables.log_prior, flat))
+    found = normalize(CPTs(tables.layout, tables.log_prior, flat))
     assert found.log_prior[1] == -np.inf
     assert found.is_normalized
     tables.layout.table(flat, 2)[0, 0, :, 0] = -np.inf
     with pytest.raises(ValueError, match="feature 2 has no covering parent"):
-        normalize(Tables(tables.layout, tables.log_prior, flat))
+        normalize(CPTs(tables.layout, tables.log_prior, flat))
 
 
 def test_what_to_keep_is_checked():

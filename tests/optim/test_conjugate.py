@@ -16,7 +16,7 @@ from discbayes.engine import Context
 from discbayes.inference import log_joint
 from discbayes.objectives import Margin
 from discbayes.optim import conjugate_gradient, lbfgs
-from discbayes.optim.line import Place, search_line
+from discbayes.optim.line import Evaluation, search_line
 from discbayes.parameters import MaxMargin
 from discbayes.search import SpanningTree
 
@@ -66,7 +66,7 @@ def test_what_has_not_converged_says_so():
 @pytest.mark.parametrize("first", [1e-3, 1.9, 50.0])
 def test_a_strong_search_does_not_stop_far_beyond_the_minimum(first):
     """On a parabola from 1 to its minimum at 0; a step of 1.9 leads to −0.9, which is lower but as steep."""
-    here = Place.at(lambda x: (0.5 * float(x @ x), x), np.ones(1))
+    here = Evaluation.at(lambda x: (0.5 * float(x @ x), x), np.ones(1))
     there = search_line(lambda x: (0.5 * float(x @ x), x), here, -here.gradient, first, 0.1, strong=True)
     assert there is not None
     assert abs(there.gradient[0]) <= 0.1

@@ -51,7 +51,7 @@ def test_all_is_every_extra_for_users():
 
 
 def test_every_extra_that_code_asks_for_is_declared():
-    from discbayes._leaves import EXTRA_OF
+    from discbayes._lazy_imports import EXTRA_OF
 
     for package, extra in EXTRA_OF.items():
         assert any(re.match(rf"{package}\b", one) for one in PROJECT["optional-dependencies"][extra]), package

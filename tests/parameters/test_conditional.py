@@ -17,16 +17,16 @@ import oracle
 from coded import domain_of, encoded, rows_of
 from discbayes import BayesNetClassifier
 from discbayes.counts import count
-from discbayes.data.distinct import distinct_rows
 from discbayes.data.domain import Encoded
 from discbayes.data.folds import stratified_folds
+from discbayes.data.row_keys import distinct_rows
 from discbayes.engine import Context
 from discbayes.inference import log_joint
 from discbayes.network import Layout, Structure
 from discbayes.objectives import ClassificationRate, ConditionalLikelihood, Margin, NoGradientError
 from discbayes.optim import lbfgs
-from discbayes.parameters import MaximumConditionalLikelihood, MaximumLikelihood, logscores
-from discbayes.parameters.logscores import LogScores
+from discbayes.parameters import MaximumConditionalLikelihood, MaximumLikelihood, log_scores
+from discbayes.parameters.log_scores import LogScores
 from discbayes.parameters.parameterization import Numbers, Softmax
 from discbayes.parameters.problem import Problem
 
@@ -70,8 +70,8 @@ def test_scores_equal_enumeration_for_every_pattern_of_gaps(seed, normalized):
 
 
 def test_blocks_cover_all_rows_once_and_split_large_groups(monkeypatch):
-    monkeypatch.setattr(logscores, "BLOCK_ROWS", 7)
-    monkeypatch.setattr(logscores, "GAP_ROWS", 3)
+    monkeypatch.setattr(log_scores, "BLOCK_ROWS", 7)
+    monkeypatch.setattr(log_scores, "GAP_ROWS", 3)
     data = drawn(0, 60, gaps=0.3)
     scores = LogScores(data, Layout(TIED, data.cards, 3), True)
     spans = [(block.rows.start, block.rows.stop) for block in scores.blocks]
@@ -83,7 +83,7 @@ def test_blocks_cover_all_rows_once_and_split_large_groups(monkeypatch):
 
 
 def test_a_structure_too_dense_for_the_gaps_is_refused_with_names(monkeypatch):
-    monkeypatch.setattr(logscores, "MOST_CELLS", 20)
+    monkeypatch.setattr(log_scores, "MAX_CELLS", 20)
     data = encoded(np.random.default_rng(0), [3, 3, 3, 2], 2, 40)
     data.codes[:3, 5] = 3
     structure = Structure(((), (0,), (0, 1), (0, 1, 2)))
@@ -236,7 +236,7 @@ def test_a_weight_of_two_is_the_row_twice_and_order_does_not_matter(gaps):
 
 @pytest.mark.parametrize("stopping", ["convergence", "cross-tuning"])
 def test_threads_change_no_bit(stopping, monkeypatch):
-    monkeypatch.setattr(logscores, "BLOCK_ROWS", 16)
+    monkeypatch.setattr(log_scores, "BLOCK_ROWS", 16)
     monkeypatch.setattr("discbayes.engine.threads.THREAD_WORK", 0)
     data = drawn(8, 50 if UNCOMPILED else 300, gaps=0.1, weighted=True)
     learner = MaximumConditionalLikelihood(max_iter=10, tol=1e-2, stopping=stopping, n_folds=3)
@@ -364,7 +364,7 @@ def test_distinct_rows_sum_their_weights():
 
 
 def test_rows_with_equal_keys_are_still_compared(monkeypatch):
-    monkeypatch.setattr("discbayes.data.distinct._keys", lambda data: np.zeros(data.n_samples, np.uint64))
+    monkeypatch.setattr("discbayes.data.row_keys._keys", lambda data: np.zeros(data.n_samples, np.uint64))
     data = encoded(np.random.default_rng(0), [2, 2], 2, 60)
     found = distinct_rows(data)
     assert found.weight.sum() == 60

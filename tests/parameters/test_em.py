@@ -18,8 +18,8 @@ from discbayes.counts import FamilyCounts, count, count_families
 from discbayes.data.domain import Encoded
 from discbayes.engine import Context
 from discbayes.network import Layout, Structure
-from discbayes.parameters import MaximumAPosteriori, MaximumConditionalLikelihood, MaximumLikelihood, em, logscores
-from discbayes.parameters.em import GapRows
+from discbayes.parameters import MaximumAPosteriori, MaximumConditionalLikelihood, MaximumLikelihood, em, log_scores
+from discbayes.parameters.em import IncompleteRows
 from discbayes.scores.sample import SampleScore
 
 UNCOMPILED = bool(numba.config.DISABLE_JIT)
@@ -128,7 +128,7 @@ def test_expected_counts_equal_enumeration(name, weighted):
     data = drawn(0, 12 if UNCOMPILED else 60, weighted=weighted)
     tables = oracle.random_tables(np.random.default_rng(1), structure, CARDS, 3)
     families = count_families(data, tables.layout, count(data))
-    value, cells = GapRows(data, tables.layout).expected(tables)
+    value, cells = IncompleteRows(data, tables.layout).expected(tables)
     np.testing.assert_allclose(families.cells + cells, enumerated_counts(tables, data, every=False), atol=1e-12)
     assert em._log_likelihood(families, tables) + value == pytest.approx(log_likelihood(tables, data), rel=1e-12)
 
@@ -139,7 +139,7 @@ def test_expected_counts_on_random_structures(seed):
     data = drawn(seed, 10 if UNCOMPILED else 50, gaps=0.5, n_classes=1 + seed % 3, weighted=True)
     tables = oracle.random_tables(rng, oracle.random_structure(rng, 4), CARDS, data.n_classes)
     families = count_families(data, tables.layout, count(data))
-    value, cells = GapRows(data, tables.layout).expected(tables)
+    value, cells = IncompleteRows(data, tables.layout).expected(tables)
     np.testing.assert_allclose(families.cells + cells, enumerated_counts(tables, data, every=False), atol=1e-12)
     assert em._log_likelihood(families, tables) + value == pytest.approx(log_likelihood(tables, data), rel=1e-12)
 
@@ -150,7 +150,7 @@ def test_impossible_values_get_no_counts():
     possible = np.isfinite(oracle.log_joint(tables, data.codes)[np.arange(30), data.y])
     data = rows_of(data, np.flatnonzero(possible))
     families = count_families(data, tables.layout, count(data))
-    _, cells = GapRows(data, tables.layout).expected(tables)
+    _, cells = IncompleteRows(data, tables.layout).expected(tables)
     assert not cells[np.isneginf(tables.log_theta)].any()
     np.testing.assert_allclose(families.cells + cells, enumerated_counts(tables, data, every=False), atol=1e-12)
 
@@ -273,7 +273,7 @@ def test_gaps_that_depend_on_what_is_observed_do_not_mislead():
 
 @pytest.mark.parametrize("structure", [TREE, TIED], ids=["tan", "tied"])
 def test_threads_change_no_bit(structure, monkeypatch):
-    monkeypatch.setattr(logscores, "GAP_ROWS", 8)
+    monkeypatch.setattr(log_scores, "GAP_ROWS", 8)
     monkeypatch.setattr("discbayes.engine.threads.THREAD_WORK", 0)
     data = drawn(8, 40 if UNCOMPILED else 400, weighted=True)
     (one, first), (two, second) = (
@@ -295,12 +295,12 @@ def test_a_weight_of_two_is_the_row_twice_and_order_does_not_matter():
 
 def test_parts_are_limited_by_memory(monkeypatch):
     data = drawn(8, 60)
-    monkeypatch.setattr(logscores, "GAP_ROWS", 2)
+    monkeypatch.setattr(log_scores, "GAP_ROWS", 2)
     layout = Layout(TREE, data.cards, 3)
     tables = oracle.random_tables(np.random.default_rng(0), TREE, CARDS, 3)
-    many = GapRows(data, layout)
-    monkeypatch.setattr(logscores, "PART_CELLS", 0)
-    few = GapRows(data, layout)
+    many = IncompleteRows(data, layout)
+    monkeypatch.setattr(log_scores, "PART_CELLS", 0)
+    few = IncompleteRows(data, layout)
     assert len(few._parts) == 3 < len(many._parts) <= 24
     np.testing.assert_allclose(few.expected(tables)[1], many.expected(tables)[1], rtol=1e-12)
 
@@ -349,7 +349,7 @@ def test_wide_codes_and_many_classes():
 
 
 def test_a_structure_too_dense_for_the_gaps_is_refused_with_names(monkeypatch):
-    monkeypatch.setattr(logscores, "MOST_CELLS", 5)
+    monkeypatch.setattr(log_scores, "MAX_CELLS", 5)
     data = encoded(np.random.default_rng(0), [3, 3, 3, 2], 2, 40)
     data.codes[:3, 5] = 3
     with pytest.raises(ValueError, match="gaps in 'x0', 'x1', 'x2'"):

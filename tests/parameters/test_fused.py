@@ -13,14 +13,14 @@ from coded import encoded
 from discbayes.counts import count
 from discbayes.kernels import curvature, entries
 from discbayes.kernels._compile import kernel
-from discbayes.kernels.conditional import ROWS, add_likelihood
 from discbayes.kernels.exponential import exp_in_place
+from discbayes.kernels.likelihood_entries import ROWS, add_likelihood
 from discbayes.kernels.objective import likelihood_total
 from discbayes.network import Layout, Structure
 from discbayes.objectives import ConditionalLikelihood, Margin
 from discbayes.optim import lbfgs
 from discbayes.parameters import DiscriminativeCCBN, ExtendedCCBN, WeightedCCBN, scaling
-from discbayes.parameters.logscores import LogScores
+from discbayes.parameters.log_scores import LogScores
 from discbayes.parameters.problem import Problem
 
 CLASSES = (1, 2, 3, 4, 5, 8, 9, 12, 26)
@@ -244,7 +244,7 @@ def test_rare_classes_and_many_cells_are_left_to_the_plain_way(monkeypatch):
     assert not worthwhile(often, 2)
     assert worthwhile(encoded(rng, [2, 3], 2, 600), 2)
     assert not worthwhile(encoded(rng, [9] * 40, 3, 300), 40)
-    monkeypatch.setattr(scaling, "MOST_CELLS", 5)
+    monkeypatch.setattr(scaling, "MAX_CELLS", 5)
     assert not worthwhile(data, 2)
 
 

@@ -34,7 +34,7 @@ from discbayes.parameters import (
     WeightedCCBN,
 )
 from discbayes.parameters.fits import seen_cells
-from discbayes.parameters.logscores import LogScores
+from discbayes.parameters.log_scores import LogScores
 from discbayes.parameters.parameterization import Direct, Numbers, Plain, Softmax, Weights
 from discbayes.parameters.problem import Penalty, Problem
 
@@ -417,7 +417,7 @@ def test_every_learner_beats_its_start_on_its_own_ground(learner):
 
 @pytest.mark.parametrize("learner", LEARNERS, ids=repr)
 def test_threads_change_no_bit(learner, monkeypatch):
-    monkeypatch.setattr("discbayes.parameters.logscores.BLOCK_ROWS", 32)
+    monkeypatch.setattr("discbayes.parameters.log_scores.BLOCK_ROWS", 32)
     monkeypatch.setattr("discbayes.engine.threads.THREAD_WORK", 0)
     data = drawn(16, 150, gaps=0.1, weighted=True)
     few = clone(learner).set_params(max_iter=2 if UNCOMPILED else 6)
@@ -447,8 +447,8 @@ def test_names_in_the_estimator(name):
         warnings.simplefilter("ignore", ConvergenceWarning)
         clf.fit(iris.X, iris.y)
     assert clf.score(iris.X, iris.y) > 0.94
-    gappy = iris.X.astype(float).mask(np.random.default_rng(0).random(iris.X.shape) < 0.3)
-    np.testing.assert_allclose(clf.predict_proba(gappy).sum(axis=1), 1)
+    incomplete = iris.X.astype(float).mask(np.random.default_rng(0).random(iris.X.shape) < 0.3)
+    np.testing.assert_allclose(clf.predict_proba(incomplete).sum(axis=1), 1)
 
 
 def test_one_class_one_value_and_no_feature():

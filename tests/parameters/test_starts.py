@@ -7,7 +7,7 @@ import re
 import numpy as np
 import pytest
 
-from discbayes.network import Layout, Structure, Tables
+from discbayes.network import CPTs, Layout, Structure
 from discbayes.parameters.starts import start_tables
 from oracle import random_structure, random_tables
 
@@ -45,7 +45,7 @@ def test_no_columns_and_one_class():
     assert start_tables(given, Layout(Structure(()), np.empty(0, np.int64), 1), []) is given
 
 
-@pytest.mark.parametrize("given", ["generative", None, np.zeros(3), Tables])
+@pytest.mark.parametrize("given", ["generative", None, np.zeros(3), CPTs])
 def test_what_is_no_tables_is_refused(given):
     refused(given, " is neither the name of a start nor Tables, as clf.network_.parameters of a fitted", TypeError)
 
@@ -79,11 +79,11 @@ def test_zeros_are_refused_with_their_column_and_the_way_out():
     log_theta = given.log_theta.copy()
     LAYOUT.table(log_theta, 1)[0, 2, :] = -np.inf
     refused(
-        Tables(LAYOUT, given.log_prior, log_theta),
+        CPTs(LAYOUT, given.log_prior, log_theta),
         "the start gives 'job' a probability of zero (log θ = -inf, 2 times), and no gradient leads away from there: "
         "smooth it, as MaximumAPosteriori() does",
     )
-    refused(Tables(LAYOUT, np.array([0.0, -np.inf]), given.log_theta), "gives class number 1 a probability of zero")
+    refused(CPTs(LAYOUT, np.array([0.0, -np.inf]), given.log_theta), "gives class number 1 a probability of zero")
 
 
 @pytest.mark.parametrize("value", [np.nan, np.inf])
@@ -94,4 +94,4 @@ def test_other_numbers_that_are_not_finite_are_in_no_tables(value):
         (given.log_prior, np.full_like(given.log_theta, value)),
     ]:
         with pytest.raises(ValueError, match="the tables contain NaN or infinite probabilities"):
-            Tables(LAYOUT, prior, theta)
+            CPTs(LAYOUT, prior, theta)

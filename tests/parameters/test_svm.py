@@ -19,7 +19,7 @@ from discbayes.counts import count, count_families
 from discbayes.data import FrameEncoder
 from discbayes.engine import Context
 from discbayes.inference import log_joint
-from discbayes.network import Layout, Structure, Tables, normalize
+from discbayes.network import CPTs, Layout, Structure, normalize
 from discbayes.objectives import Slack
 from discbayes.optim import lbfgs
 from discbayes.parameters import MaximumAPosteriori
@@ -120,14 +120,14 @@ def test_no_point_nearby_is_better(lam, gamma, structure, options, n_classes):
         for i, depends in enumerate(layout.structure.class_children):
             if not depends:
                 layout.table(noise, i)[...] = layout.table(noise, i)[..., :1]
-        away = Tables(layout, found.log_prior + rng.normal(scale=size, size=n_classes), found.log_theta + noise)
+        away = CPTs(layout, found.log_prior + rng.normal(scale=size, size=n_classes), found.log_theta + noise)
         totals = layout.row_totals(np.exp(away.log_theta))
         shrunk = away.log_theta - np.maximum(0.0, np.log(totals)) - size * rng.random()
         prior = away.log_prior - max(0.0, logsumexp(away.log_prior))
         for i, depends in enumerate(layout.structure.class_children):
             if not depends:
                 layout.table(shrunk, i)[...] = layout.table(shrunk, i).min(axis=-1, keepdims=True)
-        assert problem_11(Tables(layout, prior, shrunk), data, lam, gamma) >= value - 1e-6 * abs(value)
+        assert problem_11(CPTs(layout, prior, shrunk), data, lam, gamma) >= value - 1e-6 * abs(value)
 
 
 @pytest.mark.parametrize("structure", C1)
@@ -362,7 +362,7 @@ def test_normalisation_keeps_the_posterior_and_raises_the_likelihood(structure):
     for _ in range(5):
         tables = oracle.random_tables(rng, structure, data.cards, data.n_classes, normalized=False)
         excess = np.maximum(0.0, np.log(tables.layout.row_totals(np.exp(tables.log_theta))))
-        below = Tables(
+        below = CPTs(
             tables.layout,
             tables.log_prior - max(0.0, logsumexp(tables.log_prior)) - rng.random(),
             tables.log_theta - excess - rng.random(),

@@ -12,14 +12,14 @@ from sklearn.exceptions import ConvergenceWarning
 
 from coded import domain_of
 from discbayes.counts import count, count_families
-from discbayes.data.blocks import Blocks, RowsInMemory
 from discbayes.data.domain import Encoded
+from discbayes.data.row_blocks import RowBlocks, RowsInMemory
 from discbayes.engine import Context, Threads
 from discbayes.network import Layout, Structure
 from discbayes.objectives import ConditionalLikelihood
 from discbayes.parameters import MaximumAPosteriori, WeightedCCBN
 from discbayes.parameters.fits import seen_cells
-from discbayes.parameters.logscores import LogScores
+from discbayes.parameters.log_scores import LogScores
 from discbayes.parameters.parameterization import Weights
 from discbayes.parameters.problem import Penalty, Problem
 
@@ -167,7 +167,7 @@ def test_gradients_equal_differences_where_cells_are_unseen(level):
 def test_weights_of_blocks_are_those_of_the_table(level):
     data = rows_with_unseen_cells()
     options = {"level": level, "penalty": 1.0, "towards": "generative", **TIGHT}
-    blocks = Blocks(RowsInMemory(data, size=17), Threads(3))
+    blocks = RowBlocks(RowsInMemory(data, size=17), Threads(3))
     np.testing.assert_allclose(learned(blocks, **options).log_theta, learned(data, **options).log_theta, atol=1e-7)
 
 

@@ -14,7 +14,7 @@ from sklearn.exceptions import NotFittedError
 import oracle
 from discbayes import MLBNSVM, BayesNet, BayesNetClassifier, Structure, load_dataset
 from discbayes.data import Domain, Variable
-from discbayes.experiments.judging import gap_masks
+from discbayes.experiments.judging import missing_masks
 from discbayes.parameters import DiscriminativeCCBN
 from discbayes.search import Annealing, GreedyEdges
 from discbayes.traces import stages
@@ -327,7 +327,7 @@ def test_missing_curves_of_classifiers(wine):
     values = data.X.to_numpy(copy=True)
     for line, classifier in zip(ax.lines, (clf, other), strict=True):
         expected = []
-        for mask in gap_masks(*values.shape, [0, 50, 100], np.random.default_rng(3)):
+        for mask in missing_masks(*values.shape, [0, 50, 100], np.random.default_rng(3)):
             rows = data.X.mask(mask)
             expected.append(100 * np.mean(classifier.predict(rows) == np.asarray(data.y)))
         np.testing.assert_allclose(line.get_ydata(), expected)

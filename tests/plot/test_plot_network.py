@@ -14,7 +14,7 @@ from sklearn.exceptions import NotFittedError
 import oracle
 from discbayes import BayesNet, BayesNetClassifier, Structure, load_dataset
 from discbayes.data import Domain, Variable
-from discbayes.explanations.strength import edge_strengths
+from discbayes.explanations.edge_strength import edge_strengths
 from discbayes.network import CLASS
 from discbayes.placement import place
 

@@ -16,10 +16,10 @@ from hypothesis import strategies as st
 
 from discbayes.counts import count, pair_information
 from discbayes.counts.pairs import _PairRun, pair_starts
-from discbayes.data.blocks import Blocks, RowsInMemory
+from discbayes.data.row_blocks import RowBlocks, RowsInMemory
 from discbayes.engine.shards import BlockShard, add_up, runs
 from discbayes.network import Layout
-from discbayes.parameters.blockscores import scores_of
+from discbayes.parameters.block_scores import scores_of
 
 pa = pytest.importorskip("pyarrow")
 pytest.importorskip("pandas")
@@ -85,16 +85,16 @@ def test_pairs_are_counted_in_the_way_that_the_model_has(values):
 
 
 def test_pairs_take_so_many_rounds(rows, monkeypatch):
-    monkeypatch.setattr("discbayes.counts.tables.CELLS_OF_A_PASS", 900)
+    monkeypatch.setattr("discbayes.counts.contingency.CELLS_OF_A_PASS", 900)
     monkeypatch.setattr("scaling.extrapolate.CELLS_OF_A_PASS", 900)
-    rounds, original = [], Blocks.map_reduce
+    rounds, original = [], RowBlocks.map_reduce
 
     def counted(self, function, *arguments, **more):
         rounds.append(function)
         return original(self, function, *arguments, **more)
 
-    monkeypatch.setattr(Blocks, "map_reduce", counted)
-    pair_information(Blocks(RowsInMemory(rows.encoded, size=1000)), rows.counts)
+    monkeypatch.setattr(RowBlocks, "map_reduce", counted)
+    pair_information(RowBlocks(RowsInMemory(rows.encoded, size=1000)), rows.counts)
     assert len(rounds) == pair_rounds(Size.even(3000, 9, 4, 5)) > 2
 
 

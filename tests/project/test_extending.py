@@ -9,7 +9,7 @@ import pytest
 
 import discbayes
 from discbayes import BayesNetClassifier, SpanningTree, load_dataset, scores
-from discbayes.io import values
+from discbayes.io import setting_values
 from discbayes.parameters import PARAMETERS
 from discbayes.scores import EDGE_SCORES
 from discbayes.search import STRUCTURES
@@ -20,8 +20,8 @@ PAGE = Path(__file__).parents[2] / "docs" / "developer" / "extending.md"
 @pytest.fixture
 def fresh_names():
     """The names that model files know are listed anew, before the test and after it."""
-    yield values.learners.cache_clear
-    values.learners.cache_clear()
+    yield setting_values.learners.cache_clear
+    setting_values.learners.cache_clear()
 
 
 @pytest.mark.parametrize("score", ["bdeu", "class"])
@@ -48,4 +48,6 @@ def test_a_score_that_follows_the_tutorial_comes_back_from_a_file(tmp_path, monk
 def test_every_learner_that_has_a_short_name_is_known_to_model_files():
     """Whoever forgets ``__all__`` learns it here."""
     made = [make() for make in (*STRUCTURES.values(), *PARAMETERS.values(), *EDGE_SCORES.values())]
-    assert not [type(one).__name__ for one in made if values.learners().get(type(one).__name__) is not type(one)]
+    assert not [
+        type(one).__name__ for one in made if setting_values.learners().get(type(one).__name__) is not type(one)
+    ]

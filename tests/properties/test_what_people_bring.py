@@ -16,8 +16,8 @@ import discbayes
 from discbayes import BayesNetClassifier
 from discbayes.data import FrameEncoder
 from discbayes.recipes import recipe
-from discbayes.recipes.structures import structure_tags
-from discbayes.recipes.tables import LEARNERS
+from discbayes.recipes.parameter_words import LEARNERS
+from discbayes.recipes.structure_words import structure_tags
 from drawn_tables import FRAMES, PLAIN_KINDS, Column, tables
 from judging_fits import assert_probabilities, assert_same_network, fit_or_refuse
 from properties import for_all

@@ -7,7 +7,6 @@ import json
 import numba
 import numpy as np
 import pytest
-
 from expected_answers import DATA_SETS, FILE, TAGS, answer
 
 EXPECTED = json.loads(FILE.read_text(encoding="utf-8"))

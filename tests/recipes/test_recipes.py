@@ -41,8 +41,8 @@ from discbayes import (
     recipes,
 )
 from discbayes.recipes import parse
-from discbayes.recipes.structures import structure_tags
-from discbayes.recipes.tables import LEARNERS
+from discbayes.recipes.parameter_words import LEARNERS
+from discbayes.recipes.structure_words import structure_tags
 
 UNCOMPILED = bool(numba.config.DISABLE_JIT)
 SCALES = (0.01, 0.02, 0.05, 0.1, 0.2, 0.5, 1.0)  # P12's λ

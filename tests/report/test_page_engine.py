@@ -14,12 +14,12 @@ from scipy.special import logsumexp, softmax
 
 import oracle
 from discbayes import KDB, BayesNet, BayesNetClassifier, OrderBased, Structure, load_dataset
-from discbayes.beliefs import Beliefs
+from discbayes.calibrated_posterior import CalibratedPosterior
 from discbayes.calibration import Isotonic, Temperature
 from discbayes.data import Domain, Variable
 from discbayes.explanations.contributions import explain
-from discbayes.explanations.information import value_of_information
-from discbayes.network import Layout, Tables
+from discbayes.explanations.value_of_information import value_of_information
+from discbayes.network import CPTs, Layout
 from discbayes.report.engine import engine_script
 from discbayes.report.payload import MAX_PAGE_FACTOR, network_payload, payload
 
@@ -100,7 +100,7 @@ def network_of(tables, **settings):
 
 
 def beliefs_of(tables, calibration=None):
-    return Beliefs(network_of(tables), np.arange(tables.n_classes), calibration)
+    return CalibratedPosterior(network_of(tables), np.arange(tables.n_classes), calibration)
 
 
 def case_of(beliefs, codes):
@@ -231,7 +231,7 @@ def chain_with_leaves(rng, n_leaves, spread):
         table = layout.table(flat, i)
         rare = -spread * (0.5 + rng.random(table[..., 1, :].shape))
         table[..., 1, :], table[..., 0, :] = rare, np.log1p(-np.exp(rare))
-    return Tables(layout, np.log([0.4, 0.6]), flat)
+    return CPTs(layout, np.log([0.4, 0.6]), flat)
 
 
 @pytest.mark.parametrize("spread", [12.0, 40.0])
@@ -252,7 +252,7 @@ def test_entries_that_are_too_small_for_a_double(ask):
     flat = np.zeros(layout.size)
     for i in range(3):
         layout.table(flat, i)[..., 1, :] = [-760.0 - i, -900.0]
-    beliefs = beliefs_of(Tables(layout, np.log([0.5, 0.5]), flat))
+    beliefs = beliefs_of(CPTs(layout, np.log([0.5, 0.5]), flat))
     codes = np.array(list(product(range(3), repeat=3)), np.uint8).T
     [result] = ask(case_of(beliefs, codes))
     check(beliefs, codes, result, tolerance=1e-9)
@@ -267,7 +267,7 @@ def wide_case(rng, kind):
         for i in range(tables.cards.size):
             layout.table(flat, i)[...] -= logsumexp(layout.table(flat, i), axis=-2, keepdims=True)
     prior = tables.log_prior - logsumexp(tables.log_prior)
-    return beliefs_of(Tables(layout, prior, flat)), codes
+    return beliefs_of(CPTs(layout, prior, flat)), codes
 
 
 @pytest.mark.parametrize("kind", ["naive", "forest", "any"])
@@ -320,12 +320,12 @@ def test_fitted_classifiers_with_random_gaps(name, ask):
     codes = clf._codes(dataset.X.iloc[rows])
     hidden = rng.random(codes.shape) < np.linspace(0, 1, rows.size)
     codes = np.where(hidden, clf.network_.domain.cards[:, None], codes).astype(codes.dtype)
-    case, names = case_of(clf._beliefs(), codes), clf.network_.domain.names
+    case, names = case_of(clf.calibrated_posterior(), codes), clf.network_.domain.names
     assert case["payload"] == payload(clf)
     [result] = ask(case)
-    check(clf._beliefs(), codes, result, tolerance=1e-10)
+    check(clf.calibrated_posterior(), codes, result, tolerance=1e-10)
     for row, answer in enumerate(result["answers"]):
-        expected = value_of_information(clf._beliefs(), codes[:, [row]])
+        expected = value_of_information(clf.calibrated_posterior(), codes[:, [row]])
         assert answer["information"]["entropy"] == pytest.approx(expected.entropy, abs=1e-12)
         gains = {names[item["feature"]]: item["gain"] for item in answer["information"]["items"]}
         assert gains == pytest.approx(dict(zip(expected.names, expected.gain, strict=True)), abs=1e-11)
@@ -336,14 +336,14 @@ def test_missing_as_a_value_is_a_value_like_others(ask):
     clf = BayesNetClassifier(missing="value", parameters="map").fit(X, [0, 1, 1, 0, 0, 1])
     assert payload(clf)["labels"][1] == ["x", "y", "(missing)"]
     codes = np.array(list(product(range(3), range(4))), np.uint8).T
-    [result] = ask(case_of(clf._beliefs(), codes))
-    check(clf._beliefs(), codes, result)
+    [result] = ask(case_of(clf.calibrated_posterior(), codes))
+    check(clf.calibrated_posterior(), codes, result)
 
 
 def test_one_class(ask):
     with pytest.warns(UserWarning, match="one class only"):
         clf = BayesNetClassifier().fit([["a", "x"], ["b", "y"]], ["yes", "yes"])
-    [result] = ask(case_of(clf._beliefs(), np.array([[0, 2], [1, 1]], np.uint8)))
+    [result] = ask(case_of(clf.calibrated_posterior(), np.array([[0, 2], [1, 1]], np.uint8)))
     for answer in result["answers"]:
         assert answer["posterior"] == ["1"]
         assert answer["contributions"]["log_odds"] == ["Infinity"]
@@ -366,7 +366,7 @@ def test_nothing_is_known_of_a_network_without_features_that_speak(ask):
 def test_networks_that_are_too_wide_say_so_and_answer_what_they_can(ask):
     rng = np.random.default_rng(0)
     tables = oracle.random_tables(rng, Structure(((), (), (), (0, 1, 2))), [4, 4, 4, 2], 2)
-    beliefs = Beliefs(network_of(tables, max_factor_size=50), np.arange(2))
+    beliefs = CalibratedPosterior(network_of(tables, max_factor_size=50), np.arange(2))
     codes = np.array([[4, 4, 4, 2], [4, 4, 4, 1], [1, 4, 4, 1], [1, 2, 4, 1], [1, 2, 3, 2]], np.uint8).T
     [result] = ask(case_of(beliefs, codes))
     assert result["model"]["tooWide"] == {"size": 256, "limit": 50, "features": [0, 1, 2, 3]}
@@ -380,7 +380,9 @@ def test_another_order_is_tried_where_that_of_all_features_is_too_wide(ask):
     parents = ((2,), (11,), (), (10, 7), (10, 0), (0,), (), (0,), (3, 4), (), (2,), ())
     rng = np.random.default_rng(1)
     tables = oracle.random_tables(rng, Structure(parents), [2] * 12, 2)
-    beliefs = Beliefs(network_of(tables, max_factor_size=20), np.arange(2))  # 32 cells in one order, 16 in the other
+    beliefs = CalibratedPosterior(
+        network_of(tables, max_factor_size=20), np.arange(2)
+    )  # 32 cells in one order, 16 in the other
     codes = rng.integers(0, 2, (12, 4)).astype(np.uint8)
     codes[[1, 2, 3, 4, 6, 7, 8, 10]] = 2
     [result] = ask(case_of(beliefs, codes))

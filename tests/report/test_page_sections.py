@@ -24,21 +24,21 @@ from sklearn.metrics import (
 from discbayes import BayesNetClassifier, Structure, load, load_dataset
 from discbayes.experiments.metrics import measures
 from discbayes.parameters import MLBNSVM, MaximumLikelihood
-from discbayes.report.columns import columns_html
+from discbayes.report.column_table import columns_html
 from discbayes.report.curves import (
-    MOST_POINTS,
-    gap_charts,
-    gap_curve,
+    MAX_POINTS,
     mean_curve,
+    missing_charts,
+    missing_curve,
     precision_curves,
     reliability_chart,
     roc_curves,
     thinned,
 )
 from discbayes.report.evaluation import class_codes, class_figures, confusion_counts, evaluation_html
-from discbayes.report.history import history_html
 from discbayes.report.markup import aligned, number, per_cent
 from discbayes.report.svg import Axis, Chart
+from discbayes.report.training_history import history_html
 from discbayes.search import KDB, Annealing, GreedyEdges, HillClimb, OrderBased, SuperParent
 from discbayes.traces import stages
 
@@ -290,7 +290,7 @@ def test_thinning_keeps_the_ends_and_the_shape(n_points, seed):
     rng = np.random.default_rng(seed)
     x, y = np.sort(rng.random(n_points)), np.sort(rng.random(n_points))
     kept_x, kept_y = thinned(x, y)
-    assert kept_x.size <= MOST_POINTS
+    assert kept_x.size <= MAX_POINTS
     assert (kept_x[0], kept_y[0], kept_x[-1], kept_y[-1]) == (x[0], y[0], x[-1], y[-1])
     if n_points > 1000:
         assert np.abs(np.interp(x, kept_x, kept_y) - y).max() < 0.03
@@ -309,7 +309,7 @@ def test_reliability_draws_a_dot_for_every_bin_with_rows():
 
 def test_the_gap_curve_is_what_the_classifier_says_of_rows_with_gaps(wine, fitted):
     codes = class_codes(fitted, wine.y, len(wine.y))
-    curve = gap_curve(fitted._beliefs(), fitted._codes(wine.X), codes)
+    curve = missing_curve(fitted.calibrated_posterior(), fitted._codes(wine.X), codes)
     assert curve.n_rows == len(wine.y)
     assert not curve.stopped
     found = measures(fitted.predict_proba(wine.X), codes)
@@ -318,14 +318,14 @@ def test_the_gap_curve_is_what_the_classifier_says_of_rows_with_gaps(wine, fitte
     assert curve.shares == sorted(set(curve.shares))
     assert curve.shares[-1] == 12 / 13
     assert curve.losses[-1] > 2 * curve.losses[0]
-    again = gap_curve(fitted._beliefs(), fitted._codes(wine.X), codes)
+    again = missing_curve(fitted.calibrated_posterior(), fitted._codes(wine.X), codes)
     assert again == curve
 
 
 def test_few_features_are_hidden_one_by_one():
     iris = load_dataset("iris")
     clf = BayesNetClassifier("nb", "map").fit(iris.X, iris.y)
-    curve = gap_curve(clf._beliefs(), clf._codes(iris.X), class_codes(clf, iris.y, 150))
+    curve = missing_curve(clf.calibrated_posterior(), clf._codes(iris.X), class_codes(clf, iris.y, 150))
     assert curve.shares == [0.0, 0.25, 0.5, 0.75, 1.0]
     assert curve.losses[-1] == pytest.approx(math.log(3), abs=0.05)
 
@@ -333,10 +333,10 @@ def test_few_features_are_hidden_one_by_one():
 def test_a_curve_that_takes_too_much_says_where_it_ends(wine):
     clf = BayesNetClassifier(KDB(k=3), "map", max_factor_size=40).fit(wine.X, wine.y)
     codes = class_codes(clf, wine.y, len(wine.y))
-    curve = gap_curve(clf._beliefs(), clf._codes(wine.X), codes)
+    curve = missing_curve(clf.calibrated_posterior(), clf._codes(wine.X), codes)
     assert 1 <= len(curve.shares) < 10
     assert "factor" in curve.stopped
-    assert "takes too much" in checked("".join(gap_charts(curve, 0.4, codes.size))).text
+    assert "takes too much" in checked("".join(missing_charts(curve, 0.4, codes.size))).text
 
 
 # ---- columns
@@ -350,7 +350,7 @@ def test_columns_say_what_was_done_with_them():
         {
             "number": y * 2.0 + rng.normal(size=n),
             "colour": rng.choice([f"shade {k:02d}" for k in range(20)], n),
-            "gappy": np.where(rng.random(n) < 0.2, None, rng.choice(["a", "b"], n)),
+            "incomplete": np.where(rng.random(n) < 0.2, None, rng.choice(["a", "b"], n)),
             "noise": rng.normal(size=n),
         }
     )
@@ -445,7 +445,7 @@ def test_steps_that_nobody_knows_do_no_harm(fitted, monkeypatch):
     ]
     for steps in (odd, odd[::-1], *([step] for step in odd), [{"iteration": k, "score": 1.0} for k in range(5)]):
         monkeypatch.setattr(fitted, "history_", steps)
-        monkeypatch.setattr("discbayes.report.history._MOST_STAGES", 50)
+        monkeypatch.setattr("discbayes.report.training_history._MAX_STAGES", 50)
         page = checked(history_html(fitted))
         assert "nan" not in page.text
 

@@ -11,7 +11,7 @@ import pytest
 from sklearn.base import clone
 
 from coded import domain_of, encoded
-from discbayes.counts import count, count_extensions, count_family, count_pairs, tables
+from discbayes.counts import contingency, count, count_extensions, count_family, count_pairs
 from discbayes.data.domain import Encoded
 from discbayes.network import Structure
 from discbayes.scores import EDGE_SCORES, ApproximateLikelihood, EdgeScore, FactorizedLikelihood, edge_score_of
@@ -107,7 +107,7 @@ def test_threads_and_parts_change_no_bit(name, monkeypatch):
     one = score.weights(data, counts, n_jobs=1)
     more = score.extensions(data, counts, 0, (1,), [2, 3, 4, 5, 6])
     monkeypatch.setattr("discbayes.engine.threads.THREAD_WORK", 0)
-    monkeypatch.setattr(tables, "CELLS_AT_ONCE", 40)
+    monkeypatch.setattr(contingency, "CELLS_AT_ONCE", 40)
     np.testing.assert_array_equal(score.weights(data, counts, n_jobs=2), one)
     assert score.extensions(data, counts, 0, (1,), [2, 3, 4, 5, 6]) == more
 
@@ -312,7 +312,7 @@ def test_acll_of_one_class_is_defined():
 def test_no_table_of_all_pairs_is_kept(monkeypatch):
     data = data_of(13, cards=[16] * 14, n_rows=30)
     whole = count_pairs(data, count(data)).cells.nbytes
-    monkeypatch.setattr(tables, "CELLS_AT_ONCE", 1_000)
+    monkeypatch.setattr(contingency, "CELLS_AT_ONCE", 1_000)
     counts = count(data)
     ApproximateLikelihood().weights(data, counts)  # loads the kernels
     tracemalloc.start()

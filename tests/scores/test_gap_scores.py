@@ -12,14 +12,14 @@ from coded import encoded
 from discbayes.counts import count
 from discbayes.engine import Context
 from discbayes.inference import log_joint
-from discbayes.network import Layout, Structure, Tables
+from discbayes.network import CPTs, Layout, Structure
 from discbayes.objectives import Margin
 from discbayes.parameters import MaximumAPosteriori
-from discbayes.scores import gap_view
-from discbayes.scores.gap_view import GapView
+from discbayes.scores import incomplete_scan_order
+from discbayes.scores.candidates import Candidates, SearchCost
+from discbayes.scores.counting_scorer import CountingScorer
+from discbayes.scores.incomplete_scan_order import IncompleteScanOrder
 from discbayes.scores.sample import SampleScore
-from discbayes.scores.scored import ScoredNetwork
-from discbayes.scores.tasks import Effort, Task
 from discbayes.search import GreedyEdges, OrderBased
 from slow_search import SlowScore, with_family
 
@@ -27,7 +27,11 @@ SCORES = {"cr": "cr", "cl": "cl", "mm": Margin(0.3)}
 EVALUATIONS = ["resubstitution", 3, "loo"]
 CARDS = (3, 2, 4, 3, 2, 3, 1, 2)
 CHAINS = ((), (0,), (1,), (1,), (), (4,), (), ())  # a chain that forks, another one, a constant, and one alone
-TASKS = [Task(0, np.array([4, 5, 7])), Task(4, np.array([0, 1, 2, 3, 7])), Task(7, np.array([0, 1, 2, 3, 4, 5]))]
+TASKS = [
+    Candidates(0, np.array([4, 5, 7])),
+    Candidates(4, np.array([0, 1, 2, 3, 7])),
+    Candidates(7, np.array([0, 1, 2, 3, 4, 5])),
+]
 
 
 def sample(seed, n_rows=60, n_classes=3, gaps=0.3, cards=CARDS, **options):
@@ -38,23 +42,23 @@ def sample(seed, n_rows=60, n_classes=3, gaps=0.3, cards=CARDS, **options):
 
 def scored(data, name, evaluation, parents=CHAINS, parameters="ml", n_jobs=None):
     score = SampleScore(SCORES[name], evaluation, parameters).checked()
-    return ScoredNetwork(data, score, Structure(tuple(parents)), np.random.default_rng(0), n_jobs)
+    return CountingScorer(data, score, Structure(tuple(parents)), np.random.default_rng(0), n_jobs)
 
 
 def gains_of(network, tasks=TASKS, bound=-np.inf):
     """The gains, and that they come from the view."""
     network._changed()
     found = network._scan_batch(tasks, bound)
-    assert isinstance(network._gap_view, GapView)
+    assert isinstance(network._incomplete_scan_order, IncompleteScanOrder)
     return found
 
 
 def gains_by_inference(network, tasks=TASKS):
     network._changed()
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(GapView, "possible", lambda *_: False)
+        patch.setattr(IncompleteScanOrder, "possible", lambda *_: False)
         found = network._scan_batch(tasks, -np.inf)
-        assert network._gap_view is None
+        assert network._incomplete_scan_order is None
     return found
 
 
@@ -135,29 +139,29 @@ def test_a_bound_changes_nothing_above_it(name, evaluation):
 @pytest.mark.parametrize("name", SCORES)
 def test_changes_are_noticed(name):
     network = scored(sample(5, n_rows=300), name, 3, parents=[()] * 8)
-    tasks = [Task(7, np.array([0, 1, 2])), Task(5, np.array([0, 2, 7]))]
-    network.best(tasks, -np.inf, Effort())
+    tasks = [Candidates(7, np.array([0, 1, 2])), Candidates(5, np.array([0, 2, 7]))]
+    network.best(tasks, -np.inf, SearchCost())
     for child, parents in [(1, (0,)), (2, (1,)), (1, (3,)), (2, ())]:
         network.set_parents(child, parents)
-        assert network._gap_view is None
+        assert network._incomplete_scan_order is None
         check(network, tasks=tasks)
     network.reset(Structure(CHAINS))
     check(network)
-    assert network.best(TASKS, -np.inf, Effort()) is not None
+    assert network.best(TASKS, -np.inf, SearchCost()) is not None
 
 
 def test_more_parents_and_memory_fall_back(monkeypatch):
     data = sample(6)
     network = scored(data, "cl", "resubstitution", parents=((), (0,), (0, 1), (), (), (), (), ()))
-    network._scan_batch([Task(7, np.array([0, 2]))], -np.inf)
-    assert network._gap_view is None
+    network._scan_batch([Candidates(7, np.array([0, 2]))], -np.inf)
+    assert network._incomplete_scan_order is None
     network = scored(data, "cl", "resubstitution")
     expected = gains_of(network)
-    monkeypatch.setattr(gap_view, "MOST_BYTES", 100)
+    monkeypatch.setattr(incomplete_scan_order, "MAX_BYTES", 100)
     network._changed()
     for (gains, _), (slow, _) in zip(expected, network._scan_batch(TASKS, -np.inf), strict=True):
         np.testing.assert_allclose(gains, slow, atol=1e-9)
-    assert network._gap_view is None
+    assert network._incomplete_scan_order is None
 
 
 @pytest.mark.parametrize("name", SCORES)
@@ -175,16 +179,19 @@ def test_nothing_underflows(name, shape):
     data.codes[rng.random(data.codes.shape) < 0.1] = 2
     data.codes[-1] = np.where(data.codes[-1] == 2, 0, data.codes[-1])
     parents = [(), *[(0,) if shape == "star" else (i - 1,) for i in range(1, n - 1)], ()]
-    check(scored(data, name, 3, parents), tasks=[Task(n - 1, np.array([0, 1, n // 2])), Task(0, np.array([n - 1]))])
+    check(
+        scored(data, name, 3, parents),
+        tasks=[Candidates(n - 1, np.array([0, 1, n // 2])), Candidates(0, np.array([n - 1]))],
+    )
 
 
 def test_beliefs_are_posteriors():
     data = sample(7, n_rows=30)
     network = scored(data, "cl", "resubstitution")
     gains_of(network)
-    view = network._gap_view
+    view = network._incomplete_scan_order
     tables = SampleScore("cl").checked().parameters.learn(data, count(data), Structure(CHAINS), Context())
-    tables = Tables(Layout(tables.structure, tables.cards, 3), np.zeros(3), tables.log_theta)
+    tables = CPTs(Layout(tables.structure, tables.cards, 3), np.zeros(3), tables.log_theta)
     codes, cards = view.rows.codes, view.rows.cards
     for i in range(len(CARDS)):
         rows = np.flatnonzero(codes[i] >= cards[i])
@@ -202,7 +209,7 @@ def test_searches_find_the_same(monkeypatch, name, evaluation):
         settings = {"score": SCORES[name], "evaluation": evaluation, "random_state": 1}
         fast = search(**settings).learn(data, count(data), Context())
         with monkeypatch.context() as patch:
-            patch.setattr(GapView, "possible", lambda *_: False)
+            patch.setattr(IncompleteScanOrder, "possible", lambda *_: False)
             assert search(**settings).learn(data, count(data), Context()) == fast
 
 

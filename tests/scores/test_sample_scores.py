@@ -8,16 +8,16 @@ import pytest
 from coded import encoded
 from discbayes.counts import count
 from discbayes.engine import Context
-from discbayes.kernels import families, scanning
+from discbayes.kernels import candidate_scan, family_theta
 from discbayes.network import Structure
 from discbayes.objectives import Margin
 from discbayes.parameters import MaximumAPosteriori, MaximumLikelihood
-from discbayes.scores import bits, views
-from discbayes.scores.families import FamilyMaker, Smoothing
-from discbayes.scores.rows import Rows
+from discbayes.scores import bit_sets, scan_orders
+from discbayes.scores.candidate_families import FamilyMaker, Smoothing
+from discbayes.scores.candidates import Candidates, SearchCost
+from discbayes.scores.counting_scorer import CountingScorer
 from discbayes.scores.sample import SampleScore
-from discbayes.scores.scored import ScoredNetwork
-from discbayes.scores.tasks import Effort, Task
+from discbayes.scores.scoring_rows import ScoringRows
 from slow_search import SlowScore, held_out_joint, subset, with_family, without
 
 SCORES = {"cr": "cr", "cl": "cl", "mm": Margin(0.3)}
@@ -30,7 +30,7 @@ def sample(seed, n_rows=700, n_classes=3, cards=(3, 2, 4, 3, 2), **options):
 
 def scored(data, name, evaluation, n_jobs=None):
     score = SampleScore(SCORES[name], evaluation).checked()
-    return ScoredNetwork(data, score, Structure(tuple(PARENTS)), np.random.default_rng(0), n_jobs)
+    return CountingScorer(data, score, Structure(tuple(PARENTS)), np.random.default_rng(0), n_jobs)
 
 
 def gains_from_scratch(data, name, evaluation, task):
@@ -40,10 +40,10 @@ def gains_from_scratch(data, name, evaluation, task):
 
 
 TASKS = [
-    Task(0, np.array([4])),
-    Task(3, np.array([0, 2, 4])),
-    Task(4, np.array([0, 1, 2, 3])),
-    Task(4, np.array([2, 3]), through=(0,)),
+    Candidates(0, np.array([4])),
+    Candidates(3, np.array([0, 2, 4])),
+    Candidates(4, np.array([0, 1, 2, 3])),
+    Candidates(4, np.array([2, 3]), through=(0,)),
 ]
 
 
@@ -52,8 +52,8 @@ TASKS = [
 @pytest.mark.parametrize("evaluation", ["resubstitution", 4, "loo"])
 @pytest.mark.parametrize("name", SCORES)
 def test_gains(monkeypatch, name, evaluation, near_rows, most_values):
-    monkeypatch.setattr(views, "LEAST_NEAR", near_rows)
-    monkeypatch.setattr(bits, "MOST_VALUES", most_values)
+    monkeypatch.setattr(scan_orders, "MIN_NEAR", near_rows)
+    monkeypatch.setattr(bit_sets, "MAX_VALUES", most_values)
     data = sample(0, n_rows=700 if evaluation != "loo" else 60)
     network = scored(data, name, evaluation)
     for task, (gains, exact) in zip(TASKS, network._scan_batch(TASKS, -np.inf), strict=True):
@@ -64,7 +64,7 @@ def test_gains(monkeypatch, name, evaluation, near_rows, most_values):
 @pytest.mark.parametrize("name", SCORES)
 @pytest.mark.parametrize("options", [{"weighted": True}, {"n_classes": 2}, {"cards": (9, 7, 70, 5, 3)}], ids=str)
 def test_gains_on_other_data(monkeypatch, name, options):
-    monkeypatch.setattr(views, "LEAST_NEAR", 16)
+    monkeypatch.setattr(scan_orders, "MIN_NEAR", 16)
     data = sample(1, **options)
     network = scored(data, name, 3)
     kept = SlowScore(data).data
@@ -74,7 +74,7 @@ def test_gains_on_other_data(monkeypatch, name, options):
 
 @pytest.mark.parametrize("name", SCORES)
 def test_a_bound_changes_nothing_above_it(monkeypatch, name):
-    monkeypatch.setattr(views, "LEAST_NEAR", 16)
+    monkeypatch.setattr(scan_orders, "MIN_NEAR", 16)
     network = scored(sample(2, n_rows=900), name, 3)
     free = network._scan_batch(TASKS, -np.inf)
     middle = float(np.median(np.concatenate([gains for gains, _ in free])))
@@ -105,11 +105,11 @@ def test_weighted_rows_are_rows_that_come_more_than_once(name):
 def test_changes_and_threads(name):
     data = sample(4, n_rows=3000)
     one, two = scored(data, name, 5), scored(data, name, 5, n_jobs=2)
-    tasks = [Task(i, np.array([p for p in range(5) if p != i])) for i in (0, 4)]
+    tasks = [Candidates(i, np.array([p for p in range(5) if p != i])) for i in (0, 4)]
     for network in (one, two):
         network.set_parents(2, ())
         network.set_parents(3, (2, 0))
-    effort, again = Effort(), Effort()
+    effort, again = SearchCost(), SearchCost()
     assert one.best(tasks, -np.inf, effort) == two.best(tasks, -np.inf, again)
     assert effort == again
     joint = held_out_joint(data, one.structure, 5, 0, one.score.parameters)
@@ -121,13 +121,13 @@ def test_changes_and_threads(name):
 @pytest.mark.parametrize("evaluation", ["resubstitution", 3, "loo"])
 def test_tables_of_counts_are_those_of_the_rows_that_may_be_learned_from(evaluation, learner):
     data, child, card = sample(6, n_rows=24), 3, 3
-    rows = Rows.of(data, evaluation, np.random.default_rng(0))
+    rows = ScoringRows.of(data, evaluation, np.random.default_rng(0))
     base, n_base = FamilyMaker(rows, Smoothing(learner)).cells(child, (1,))
     counts = np.zeros((rows.n_groups if evaluation == 3 else 1, n_base, 3))
     np.add.at(counts, (rows.group, base, rows.y), rows.weight)
     found, own = np.empty((2, rows.n_groups, n_base, 3))
     smoothing = Smoothing(learner)
-    families.tables_of_counts(
+    family_theta.tables_of_counts(
         counts.ravel(), n_base, card, 3, rows.scheme, rows.removed, smoothing.mode, smoothing.amount(n_base * 3, card),
         found.ravel(), own.ravel(),
     )  # fmt: skip
@@ -158,7 +158,7 @@ def test_the_score_says_what_is_wrong():
 
 def test_kinds_are_those_of_the_kernels():
     assert [SampleScore(s).checked().kind for s in SCORES.values()] == [
-        scanning.RATE,
-        scanning.LIKELIHOOD,
-        scanning.MARGIN,
+        candidate_scan.RATE,
+        candidate_scan.LIKELIHOOD,
+        candidate_scan.MARGIN,
     ]

@@ -13,19 +13,19 @@ from test_sample_scores import PARENTS, SCORES, TASKS, gains_from_scratch, sampl
 
 from block_rows import far, make_rows
 from discbayes import load_dataset
+from discbayes.counts import contingency as counting
 from discbayes.counts import count
-from discbayes.counts import tables as counting
 from discbayes.data import FrameEncoder
-from discbayes.data.blockfolds import BYTES_OF_A_ROW, BlockFolds
-from discbayes.data.blocks import Blocks, RowsInMemory
+from discbayes.data.block_folds import BYTES_OF_A_ROW, BlockFolds
 from discbayes.data.folds import stratified_folds
+from discbayes.data.row_blocks import RowBlocks, RowsInMemory
 from discbayes.engine import Context
 from discbayes.network import Structure
 from discbayes.parameters import MaximumAPosteriori
-from discbayes.scores.blocked import BlockNetwork
+from discbayes.scores.block_scorer import BlockScorer
+from discbayes.scores.candidates import Candidates, SearchCost
+from discbayes.scores.multi_child_moves import ParentMove
 from discbayes.scores.sample import SampleScore
-from discbayes.scores.tasks import Effort, Task
-from discbayes.scores.together import Move
 from discbayes.search import GreedyEdges, OrderBased, SuperParent, tuning
 from slow_search import SlowScore
 
@@ -50,7 +50,7 @@ def assert_same_search(search, data, blocks):
 def network_of(data, name, evaluation, size, parameters="ml"):
     score = SampleScore(SCORES[name], evaluation, parameters).checked()
     blocks = far(data, size)
-    return BlockNetwork(blocks, count(blocks), score, Structure(tuple(PARENTS)), np.random.default_rng(0))
+    return BlockScorer(blocks, count(blocks), score, Structure(tuple(PARENTS)), np.random.default_rng(0))
 
 
 def gains_of(network, tasks):
@@ -83,7 +83,7 @@ def test_gains_after_changes_and_with_other_smoothing(name, parameters):
     network.set_parents(2, ())
     groups = [(), (0,), (), (1, 4), ()]
     slow = SlowScore(data, SCORES[name], 3, learner=network.score.parameters)
-    found = gains_of(network, [Task(2, np.array([0, 1]))])
+    found = gains_of(network, [Candidates(2, np.array([0, 1]))])
     expected = [slow([*groups[:2], (p,), *groups[3:]]) - slow(groups) for p in (0, 1)]
     np.testing.assert_allclose(found, expected, atol=1e-8)
     assert network.total == pytest.approx(slow(groups))
@@ -98,9 +98,15 @@ def test_moves_change_several_families(name, kind, evaluation, monkeypatch):
     data = sample(7, n_rows=150, **KINDS[kind])
     slow = SlowScore(data, SCORES[name], evaluation)
     network = network_of(data, name, evaluation, size=40)
-    moves = [Move(0, (4,)), Move(4, (0, 2)), Move(4, (0, 2, 3)), Move(0, (3, 4)), Move(1, (4,))]
+    moves = [
+        ParentMove(0, (4,)),
+        ParentMove(4, (0, 2)),
+        ParentMove(4, (0, 2, 3)),
+        ParentMove(0, (3, 4)),
+        ParentMove(1, (4,)),
+    ]
     worth = [slow([(*g, m.parent) if i in m.children else g for i, g in enumerate(PARENTS)]) for m in moves]
-    effort = Effort()
+    effort = SearchCost()
     best = network.best_move(moves, -np.inf, effort)
     assert best == moves[int(np.argmax(np.array(worth) > max(worth) - slow.tolerance))]
     assert effort.evaluations == len(moves)
@@ -114,13 +120,13 @@ def test_moves_change_several_families(name, kind, evaluation, monkeypatch):
 def test_tables_beyond_the_cache_are_counted_again(monkeypatch):
     data = sample(8, n_rows=100)
     expected = gains_of(network_of(data, "cl", "resubstitution", 30), TASKS)
-    monkeypatch.setattr("discbayes.scores.blocked.MOST_CACHED", 30)
+    monkeypatch.setattr("discbayes.scores.block_scorer.MAX_CACHED", 30)
     network = network_of(data, "cl", "resubstitution", 30)
     for _ in range(2):
         np.testing.assert_array_equal(gains_of(network, TASKS), expected)
     assert len(network._known) < 8
-    with_memory = BlockNetwork(
-        Blocks(RowsInMemory(data), memory=160), count(data), SampleScore("cl").checked(), Structure(tuple(PARENTS)),
+    with_memory = BlockScorer(
+        RowBlocks(RowsInMemory(data), memory=160), count(data), SampleScore("cl").checked(), Structure(tuple(PARENTS)),
         np.random.default_rng(0),
     )  # fmt: skip
     np.testing.assert_allclose(gains_of(with_memory, TASKS), expected, atol=1e-9)
@@ -202,13 +208,13 @@ def test_real_data_with_gaps(data_folder):
 
 
 def test_a_round_of_super_parents_takes_a_pass_for_all_and_one_for_their_edges(monkeypatch):
-    passes, original = [], Blocks.map_reduce
+    passes, original = [], RowBlocks.map_reduce
 
     def counted(self, function, *arguments, **more):
         passes.append(function.__name__)
         return original(self, function, *arguments, **more)
 
-    monkeypatch.setattr(Blocks, "map_reduce", counted)
+    monkeypatch.setattr(RowBlocks, "map_reduce", counted)
     _, steps = found_by(SuperParent("cr"), far(make_rows(2000, 8), 300))
     assert len(steps) > 2
     assert passes.count("gains_in") <= 2 * len(steps)
@@ -237,7 +243,7 @@ def test_too_few_rows_and_too_little_memory_for_folds():
     data = make_rows(300, 60, 2)
     with pytest.raises(ValueError, match="400 folds cannot be made of 300 rows"):
         found_by(GreedyEdges("cr", 400), far(data, 100))
-    short = Blocks(RowsInMemory(data, size=100), memory=BYTES_OF_A_ROW * 300 - 1)
+    short = RowBlocks(RowsInMemory(data, size=100), memory=BYTES_OF_A_ROW * 300 - 1)
     assert short.nbytes > short.memory
     with pytest.raises(ValueError, match="GreedyEdges needs all rows in memory"):
         found_by(GreedyEdges("cr", 5), short)
@@ -255,4 +261,4 @@ def test_the_class_must_be_a_parent_everywhere():
     score = SampleScore("cr").checked()
     loose = Structure(((),) * 5, (True, True, False, True, True))
     with pytest.raises(ValueError, match="the class as a parent of every feature"):
-        BlockNetwork(blocks, count(blocks), score, loose, np.random.default_rng(0))
+        BlockScorer(blocks, count(blocks), score, loose, np.random.default_rng(0))

@@ -14,7 +14,7 @@ from sklearn.base import clone
 from coded import domain_of, encoded, rows_of
 from discbayes import BayesNetClassifier, load
 from discbayes.counts import class_information, count, count_extensions, count_family, pair_information, visit_pairs
-from discbayes.counts import tables as count_tables
+from discbayes.counts import contingency as count_tables
 from discbayes.data.domain import Encoded
 from discbayes.engine import Context
 from discbayes.kernels import saturated

@@ -119,8 +119,8 @@ def test_gaps_and_weights_and_another_start():
 @pytest.mark.parametrize("most", [1, 100])
 def test_tables_that_are_not_kept(monkeypatch, most, name, evaluation):
     """All tables of the proposals that are drawn do not fit into memory: they are made as they are needed."""
-    monkeypatch.setattr(annealing, "MOST_CACHED", 0)
-    monkeypatch.setattr(annealing, "MOST_DRAWN", most)
+    monkeypatch.setattr(annealing, "MAX_CACHED", 0)
+    monkeypatch.setattr(annealing, "MAX_DRAWN", most)
     data = sample(11, 12, 4)
     check(data, name, evaluation)
     check(data, name, evaluation, start=Structure(((), (0,), (), (1,))))

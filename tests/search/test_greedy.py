@@ -13,7 +13,7 @@ from discbayes.engine import Context
 from discbayes.network import Structure
 from discbayes.objectives import Margin
 from discbayes.parameters import MaximumAPosteriori, MaximumLikelihood
-from discbayes.scores import scored
+from discbayes.scores import counting_scorer
 from discbayes.search import GreedyEdges
 from discbayes.search.constraints import Constraints
 from slow_search import SlowScore, greedy_edges
@@ -145,8 +145,8 @@ def test_weights_when_single_rows_are_left_out(name):
 
 @pytest.mark.parametrize("evaluation", ["resubstitution", 3, "loo"])
 def test_tables_that_do_not_fit_into_memory_together_are_made_one_after_the_other(monkeypatch, evaluation):
-    monkeypatch.setattr(scored, "MOST_MADE", 30)
-    monkeypatch.setattr(scored, "MOST_CACHED", 200)
+    monkeypatch.setattr(counting_scorer, "MAX_MADE", 30)
+    monkeypatch.setattr(counting_scorer, "MAX_CACHED", 200)
     for score in SCORES.values():
         check(sample(10, n_features=4, n_rows=12), score, evaluation, k=2)
 

@@ -14,10 +14,10 @@ from discbayes.counts import count
 from discbayes.network import Structure
 from discbayes.objectives import Margin
 from discbayes.parameters import MaximumLikelihood
-from discbayes.scores import scored
+from discbayes.scores import counting_scorer
 from discbayes.search import OrderBased
 from discbayes.search.constraints import Constraints
-from discbayes.search.orders import order_features
+from discbayes.search.feature_orders import order_features
 from slow_search import SlowScore, order_based
 
 EVALUATIONS = ["resubstitution", 3, "loo"]
@@ -273,8 +273,8 @@ def test_tables_that_do_not_fit_into_memory_together_are_made_one_after_the_othe
     data = sample(10, 20, 5)
     settings = {"k": 2, "refine": True, "random_state": SEED}
     expected = [run(OrderBased("omi", score, evaluation, **settings), data)[0] for score in SCORES.values()]
-    monkeypatch.setattr(scored, "MOST_MADE", 30)
-    monkeypatch.setattr(scored, "MOST_CACHED", 200)
+    monkeypatch.setattr(counting_scorer, "MAX_MADE", 30)
+    monkeypatch.setattr(counting_scorer, "MAX_CACHED", 200)
     assert [run(OrderBased("omi", score, evaluation, **settings), data)[0] for score in SCORES.values()] == expected
 
 

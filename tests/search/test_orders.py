@@ -11,8 +11,8 @@ import pytest
 from coded import MIXED, WIDE, domain_of, encoded
 from discbayes.counts import count
 from discbayes.data.domain import Encoded
-from discbayes.search import orders
-from discbayes.search.orders import ORDERS, Order, order_features
+from discbayes.search import feature_orders
+from discbayes.search.feature_orders import ORDERS, Order, order_features
 
 MEASURED = ["omi", "min-mi", "omisp", "ocr"]
 CLOSE = 1e-9
@@ -184,7 +184,7 @@ def test_dropping_parts_of_one_class_changes_no_measure(gaps, weighted):
     data = encoded(np.random.default_rng(4), [3] * 7, 2, 60, gaps=gaps, weighted=weighted, linked=True)
     if gaps:
         data = Encoded(data.codes, domain_of([4] * 7, 2), data.y, data.weight)
-    everything = parts = orders._Partition.of(data)
+    everything = parts = feature_orders._Partition.of(data)
     class_entropy = information(table_of_class(data), 0, [])
     earlier = []
     for feature in [5, 0, 2, 6]:
@@ -229,7 +229,7 @@ def test_threads_change_nothing(monkeypatch, how, weighted):
 def test_pairs_with_tables_above_the_limit_are_measured_too(monkeypatch, seed, how):
     data = some_data(seed, linked=True, gaps=0.1 * (seed % 2), weighted=seed == 3)
     expected = ordered(data, how)
-    monkeypatch.setattr(orders, "MAX_TABLE_SIZE", 20)
+    monkeypatch.setattr(feature_orders, "MAX_TABLE_SIZE", 20)
     assert ordered(data, how) == expected
 
 

@@ -20,9 +20,9 @@ from coded import encoded
 from discbayes import BayesNetClassifier
 from discbayes.counts import count
 from discbayes.engine import Context
-from discbayes.kernels import annealing as annealing_kernels
+from discbayes.kernels import annealing_proposals as annealing_kernels
 from discbayes.kernels import counting
-from discbayes.kernels import families as family_kernels
+from discbayes.kernels import family_theta as family_kernels
 from discbayes.network import Structure
 from discbayes.search import STRUCTURES, tuning
 from discbayes.search import base as search_base

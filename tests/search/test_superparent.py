@@ -14,11 +14,11 @@ from coded import encoded
 from discbayes import BayesNetClassifier, load_dataset
 from discbayes.network import Structure
 from discbayes.parameters import MaximumAPosteriori, MaximumLikelihood
-from discbayes.scores import scored, together
+from discbayes.scores import counting_scorer, multi_child_moves
+from discbayes.scores.candidates import SearchCost
+from discbayes.scores.counting_scorer import CountingScorer
+from discbayes.scores.multi_child_moves import ParentMove, ParentMoves
 from discbayes.scores.sample import SampleScore
-from discbayes.scores.scored import ScoredNetwork
-from discbayes.scores.tasks import Effort
-from discbayes.scores.together import Move, Moves
 from discbayes.search import SuperParent
 from slow_search import SlowScore, super_parent
 
@@ -189,19 +189,25 @@ def test_published_accuracy(data_folder, name, k, published):
 def network(name, evaluation, n_rows=700 if not UNCOMPILED else 120, **options):
     data = encoded(np.random.default_rng(0), [3, 2, 4, 3, 2], 3, n_rows, linked=True, **options)
     score = SampleScore(SCORES[name], evaluation).checked()
-    return data, ScoredNetwork(data, score, Structure(((), (0,), (), (), ())), np.random.default_rng(0))
+    return data, CountingScorer(data, score, Structure(((), (0,), (), (), ())), np.random.default_rng(0))
 
 
-MOVES = [Move(0, (2,)), Move(0, (2, 3)), Move(0, (2, 3, 4)), Move(4, (0, 1)), Move(2, (3,))]
+MOVES = [
+    ParentMove(0, (2,)),
+    ParentMove(0, (2, 3)),
+    ParentMove(0, (2, 3, 4)),
+    ParentMove(4, (0, 1)),
+    ParentMove(2, (3,)),
+]
 
 
-@pytest.mark.parametrize("most", [together.MOST_TOGETHER, 0], ids=["blocks", "families"])
+@pytest.mark.parametrize("most", [multi_child_moves.MAX_TOGETHER, 0], ids=["blocks", "families"])
 @pytest.mark.parametrize("name, evaluation", list(product(SCORES, EVALUATIONS)))
 def test_gains_of_moves(monkeypatch, name, evaluation, most):
-    monkeypatch.setattr(together, "MOST_TOGETHER", most)
+    monkeypatch.setattr(multi_child_moves, "MAX_TOGETHER", most)
     data, net = network(name, evaluation, **({"n_rows": 30} if evaluation == "loo" else {}))
     slow, now = SlowScore(data, SCORES[name], evaluation), [(), (0,), (), (), ()]
-    gains, exact = Moves(net).scan(MOVES)
+    gains, exact = ParentMoves(net).scan(MOVES)
     assert exact.all()
     for move, gain in zip(MOVES, gains, strict=True):
         after = [(*group, move.parent) if i in move.children else group for i, group in enumerate(now)]
@@ -212,9 +218,9 @@ def test_gains_of_moves(monkeypatch, name, evaluation, most):
 @pytest.mark.parametrize("name", SCORES)
 def test_a_bound_changes_nothing_above_it(name, gaps):
     _, net = network(name, 3, gaps=gaps)
-    free, _ = Moves(net).scan(MOVES)
+    free, _ = ParentMoves(net).scan(MOVES)
     middle = float(np.median(free))
-    bounded, exact = Moves(net).scan(MOVES, middle)
+    bounded, exact = ParentMoves(net).scan(MOVES, middle)
     np.testing.assert_array_equal(exact, free >= middle)
     np.testing.assert_allclose(bounded[exact], free[exact], atol=1e-9)
     assert (bounded[~exact] >= free[~exact] - 1e-9).all()
@@ -224,16 +230,16 @@ def test_a_bound_changes_nothing_above_it(name, gaps):
 def test_without_memory_for_tables_the_same_is_found(monkeypatch):
     data = sample(17, n_features=5, n_rows=80)
     expected, _ = run(SuperParent("cl", 3, k=2), data)
-    monkeypatch.setattr(scored, "MOST_CACHED", 0)
-    monkeypatch.setattr(together, "MOST_TOGETHER", 0)
+    monkeypatch.setattr(counting_scorer, "MAX_CACHED", 0)
+    monkeypatch.setattr(multi_child_moves, "MAX_TOGETHER", 0)
     assert run(SuperParent("cl", 3, k=2), data)[0] == expected
 
 
 def test_promise_changes_the_way_and_not_the_answer():
     _, net = network("cl", 3)
-    moves = Moves(net)
+    moves = ParentMoves(net)
     answers = [
-        moves.best(MOVES, promise, -np.inf, Effort(), lambda: None)[0]
+        moves.best(MOVES, promise, -np.inf, SearchCost(), lambda: None)[0]
         for promise in (range(5), [-p for p in range(5)], [np.inf] * 5)
     ]
     assert answers[0] == answers[1] == answers[2]

@@ -18,8 +18,8 @@ from discbayes.counts import class_information, count, pair_information
 from discbayes.data import Encoded
 from discbayes.engine import Context
 from discbayes.kernels import counting
-from discbayes.report.history import history_html
 from discbayes.report.summary import summary_html
+from discbayes.report.training_history import history_html
 from discbayes.search import KDB, OrderBased, SpanningTree
 from discbayes.search.table_sizes import TableSizes, warn_of_sparse_columns
 

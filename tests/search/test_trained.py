@@ -15,10 +15,10 @@ from discbayes.engine import Context
 from discbayes.network import Structure
 from discbayes.objectives import Margin
 from discbayes.parameters import MaximumConditionalLikelihood, MaximumLikelihood
+from discbayes.scores.candidates import Candidates, SearchCost
+from discbayes.scores.counting_scorer import CountingScorer
+from discbayes.scores.refitting_scorer import RefittingScorer
 from discbayes.scores.sample import SampleScore
-from discbayes.scores.scored import ScoredNetwork
-from discbayes.scores.tasks import Effort, Task
-from discbayes.scores.trained import TrainedNetwork
 from discbayes.search import GreedyEdges, OrderBased
 from slow_search import SlowScore, greedy_edges, with_family
 
@@ -88,12 +88,16 @@ def test_threads_change_nothing_and_candidates_do_not_warn(learner):
 def test_with_a_learner_of_frequencies_it_is_the_scored_network(name, evaluation):
     data, start = sample(3, gaps=0.05), Structure(((), (), (1,), ()))
     score = SampleScore(SCORES[name], evaluation).checked()
-    slow, fast = (kind(data, score, start, np.random.default_rng(0)) for kind in (TrainedNetwork, ScoredNetwork))
+    slow, fast = (kind(data, score, start, np.random.default_rng(0)) for kind in (RefittingScorer, CountingScorer))
     assert slow.total == pytest.approx(fast.total, abs=1e-9)
     assert slow.tolerance == fast.tolerance
-    tasks = [Task(0, np.array([1, 2])), Task(3, np.array([0, 1, 2])), Task(3, np.array([1, 2]), through=(0,))]
+    tasks = [
+        Candidates(0, np.array([1, 2])),
+        Candidates(3, np.array([0, 1, 2])),
+        Candidates(3, np.array([1, 2]), through=(0,)),
+    ]
     for _ in range(2):
-        effort, found = Effort(), slow.best(tasks, -np.inf, Effort())
+        effort, found = SearchCost(), slow.best(tasks, -np.inf, SearchCost())
         other = fast.best(tasks, -np.inf, effort)
         assert (found.child, found.joining) == (other.child, other.joining)
         assert found.gain == pytest.approx(other.gain, abs=1e-8)
@@ -101,7 +105,7 @@ def test_with_a_learner_of_frequencies_it_is_the_scored_network(name, evaluation
             network.set_parents(3, (1,))
         assert slow.structure == fast.structure
         assert slow.reported() == pytest.approx(fast.reported(), abs=1e-9)
-        tasks = [Task(0, np.array([1, 2])), Task(3, np.array([0, 2]))]
+        tasks = [Candidates(0, np.array([1, 2])), Candidates(3, np.array([0, 2]))]
 
 
 def test_a_learner_of_your_own_and_each_structure_is_learned_once():
@@ -113,11 +117,11 @@ def test_a_learner_of_your_own_and_each_structure_is_learned_once():
             return super().learn(data, counts, structure, context)
 
     score = SampleScore("cl", parameters=Counting()).checked()
-    network = TrainedNetwork(sample(3), score, Structure.naive(4), np.random.default_rng(0))
+    network = RefittingScorer(sample(3), score, Structure.naive(4), np.random.default_rng(0))
     assert score.trained  # what a subclass makes of counts is not known
-    tasks = [Task(0, np.array([1, 2]))]
+    tasks = [Candidates(0, np.array([1, 2]))]
     for _ in range(2):
-        network.best(tasks, -np.inf, Effort())
+        network.best(tasks, -np.inf, SearchCost())
     assert Counting.calls == 3
 
 

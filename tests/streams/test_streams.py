@@ -19,10 +19,10 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from discbayes.data import EqualFrequencyDiscretizer, FrameEncoder
-from discbayes.data.blocks import ROWS_OF_BLOCK
+from discbayes.data.row_blocks import ROWS_OF_BLOCK
 from discbayes.datasets import load_dataset
 from discbayes.streams import batches_of, is_source
-from discbayes.streams.files import CsvFormat
+from discbayes.streams.file_sources import CsvFormat
 from encoding import encode_source
 
 
@@ -76,7 +76,7 @@ def mixed_frame(n=400, seed=0):
             "flag": rng.random(n) < 0.3,
             "colour": rng.choice(["red", "green", "blue"], n),
             "grade": pd.Categorical(rng.choice(["low", "high"], n), ["low", "middle", "high"]),
-            "gappy": np.where(rng.random(n) < 0.2, np.nan, rng.integers(0, 4, n)),
+            "incomplete": np.where(rng.random(n) < 0.2, np.nan, rng.integers(0, 4, n)),
             "empty": np.full(n, np.nan),
         }
     )
@@ -148,9 +148,9 @@ def test_options_of_columns():
     frame, y = mixed_frame()
     for options in (
         {"categorical": "all"},
-        {"categorical": ["count", "gappy"], "domains": {"colour": ["blue", "red", "green", "black"]}},
+        {"categorical": ["count", "incomplete"], "domains": {"colour": ["blue", "red", "green", "black"]}},
         {"discretizer": EqualFrequencyDiscretizer(n_bins=3)},
-        {"domains": {"gappy": [3, 2, 1, 0], "flag": [True, False]}},
+        {"domains": {"incomplete": [3, 2, 1, 0], "flag": [True, False]}},
     ):
         assert_same(in_passes(pairs(frame, y, 37), **options), in_memory(frame, y, **options))
 

@@ -20,8 +20,8 @@ from sklearn.preprocessing import KBinsDiscretizer
 
 from discbayes.data import FrameEncoder
 from discbayes.engine import Progress
-from discbayes.streams import spill as spill_module
-from discbayes.streams import spool as spool_module
+from discbayes.streams import disk_codes as spill_module
+from discbayes.streams import batch_cache as spool_module
 from discbayes.streams import workspace as workspace_module
 from encoding import encode_source
 

@@ -12,15 +12,15 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from discbayes.data import FrameEncoder
-from discbayes.data.histogram import Labels
-from discbayes.streams.files import FileSource
-from discbayes.streams.learning import gather
+from discbayes.data.histogram import ClassLabels
+from discbayes.streams.batch_rows import Reader
+from discbayes.streams.batch_sources import IteratorSource
+from discbayes.streams.column_summaries import n_numeric
+from discbayes.streams.file_sources import FileSource
+from discbayes.streams.learned_domain import gather
 from discbayes.streams.limits import Limits
-from discbayes.streams.passes import _own_discretizer
+from discbayes.streams.out_of_core import _own_discretizer
 from discbayes.streams.quantiles import Distribution
-from discbayes.streams.rows import Reader
-from discbayes.streams.sources import IteratorSource
-from discbayes.streams.summaries import n_numeric
 from shop import make_frame
 
 pa = pytest.importorskip("pyarrow")
@@ -72,7 +72,7 @@ def distribution(values, y, limit, block):
     found = Distribution(limit)
     for first in range(0, values.size, block):
         rows = slice(first, first + block)
-        found.add(values[rows], Labels(y[rows], np.ones(y[rows].size), 2))
+        found.add(values[rows], ClassLabels(y[rows], np.ones(y[rows].size), 2))
         if y[rows].size == block:
             found.close_block()
     return found

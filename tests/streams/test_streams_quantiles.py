@@ -10,7 +10,7 @@ from sklearn.metrics import mutual_info_score
 
 from discbayes.data import FrameEncoder, MDLPDiscretizer
 from discbayes.data.discretize import join_light
-from discbayes.data.histogram import Histogram, Labels
+from discbayes.data.histogram import ClassLabels, Histogram
 from discbayes.streams.quantiles import Distribution
 from encoding import encode_source
 
@@ -19,7 +19,7 @@ def fed(column, y, weight, limit, block, n_classes):
     distribution = Distribution(limit)
     for at in range(0, column.size, block):
         rows = slice(at, at + block)
-        distribution.add(column[rows], Labels(y[rows], weight[rows], n_classes))
+        distribution.add(column[rows], ClassLabels(y[rows], weight[rows], n_classes))
         distribution.close_block()
     return distribution
 
@@ -57,7 +57,7 @@ def test_ranks_are_within_the_bound(order, weighted):
     histogram = distribution.histogram()
     values = np.unique(x)
     order_of = np.argsort(x, kind="stable")
-    exact = Histogram.empty().added(x[order_of], Labels(y[order_of], weight[order_of], 3))
+    exact = Histogram.empty().added(x[order_of], ClassLabels(y[order_of], weight[order_of], 3))
     wrong = np.abs(below(histogram, values, 3) - below(exact, values, 3)).sum(axis=1).max()
     assert wrong <= distribution.rank_error
     doublings = np.ceil(np.log2(n / block)) + 1
@@ -75,7 +75,7 @@ def test_up_to_the_limit_everything_is_exact():
     rng = np.random.default_rng(0)
     x, y = rng.integers(0, 1000, 20_000) / 7, rng.integers(0, 2, 20_000)
     distribution = fed(x, y, np.ones(x.size), 1000, 512, 2)
-    exact = Histogram.empty().added(x, Labels(y, np.ones(x.size), 2))
+    exact = Histogram.empty().added(x, ClassLabels(y, np.ones(x.size), 2))
     got = distribution.histogram()
     assert distribution.exact
     assert distribution.rank_error == 0
@@ -93,11 +93,11 @@ def test_up_to_the_limit_everything_is_exact():
 def test_histograms_grow_to_the_same_bits(rows, size):
     x, y, weight = (np.array(part) for part in zip(*rows, strict=True))
     x = x / 4
-    at_once = Histogram.empty().added(x, Labels(y, weight, 5))
+    at_once = Histogram.empty().added(x, ClassLabels(y, weight, 5))
     grown = Histogram.empty()
     for at in range(0, x.size, size):
         part = slice(at, at + size)
-        grown = grown.added(x[part], Labels(y[part], weight[part], 5))
+        grown = grown.added(x[part], ClassLabels(y[part], weight[part], 5))
     for name in ("values", "starts", "classes", "weights"):
         np.testing.assert_array_equal(getattr(grown, name), getattr(at_once, name))
     sums = {}
@@ -172,7 +172,7 @@ def test_light_intervals_go_to_the_neighbour_that_they_are_like():
     histogram = Histogram.empty()
     for value, cells in enumerate(weights):
         y = np.repeat([0, 1], cells)
-        histogram = histogram.added(np.full(y.size, float(value)), Labels(y, np.ones(y.size), 2))
+        histogram = histogram.added(np.full(y.size, float(value)), ClassLabels(y, np.ones(y.size), 2))
     begins = np.array([False, True, True, True, True])
     assert join_light(histogram, begins, 2, 5.0).tolist() == [False, False, True, True, False]
     assert join_light(histogram, begins, 2, 2.0).tolist() == [False, True, True, True, False]

@@ -6,7 +6,7 @@ import numpy as np
 
 import oracle
 from discbayes.bayesnet import BayesNet
-from discbayes.beliefs import Beliefs
+from discbayes.calibrated_posterior import CalibratedPosterior
 from discbayes.calibration import Isotonic, Temperature
 from discbayes.data import Domain, Variable
 from discbayes.network import Structure
@@ -39,7 +39,7 @@ def believing(tables, calibration=None, log_prior=None, rng=None, missing_value=
     if calibration == "isotonic":
         odds = tuple(np.sort(rng.normal(0, 2, 5)) for _ in range(n))
         made = Isotonic(shares, odds, tuple(np.sort(rng.random(5)) for _ in range(n)))
-    return Beliefs(named(tables, missing_value), np.arange(n), made, log_prior)
+    return CalibratedPosterior(named(tables, missing_value), np.arange(n), made, log_prior)
 
 
 def random_tables(seed, kind, n_features=5, n_classes=None, **options):

@@ -8,7 +8,7 @@ from pathlib import Path
 import numpy as np
 
 from discbayes.data import Domain, Encoded, Variable
-from discbayes.data.blocks import Blocks, RowsInMemory
+from discbayes.data.row_blocks import RowBlocks, RowsInMemory
 from discbayes.engine import Threads
 
 
@@ -72,4 +72,4 @@ class FarThreads(Threads):
 
 
 def far(data, size, n_shards=3):
-    return Blocks(RowsInMemory(data, size=size), FarThreads(n_shards))
+    return RowBlocks(RowsInMemory(data, size=size), FarThreads(n_shards))

@@ -11,7 +11,7 @@ from discbayes.objectives import OBJECTIVES
 from discbayes.parameters import PARAMETERS
 from discbayes.scores import EDGE_SCORES
 from discbayes.search import STRUCTURES
-from discbayes.search.orders import ORDERS
+from discbayes.search.feature_orders import ORDERS
 
 BY_COUNTS = ("ml", "map")  # parameters that follow from counts, and take a fraction of the time of others
 # discriminative frequencies go through the rows in their order, and a row of weight two once: not as the row twice

@@ -7,7 +7,7 @@ from itertools import product
 import numpy as np
 from scipy.special import logsumexp
 
-from discbayes.network import Layout, Structure, Tables
+from discbayes.network import CPTs, Layout, Structure
 
 
 def random_structure(rng, n_features, max_parents=3, drop_class=True):
@@ -42,7 +42,7 @@ def random_tables(rng, structure, cards, n_classes, normalized=True, zeros=False
     prior = rng.gamma(2.0, size=n_classes)
     prior = prior / prior.sum() if normalized else prior
     with np.errstate(divide="ignore"):
-        return Tables(layout, np.log(prior), np.log(flat))
+        return CPTs(layout, np.log(prior), np.log(flat))
 
 
 def full_joint(tables):

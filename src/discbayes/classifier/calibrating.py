@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from discbayes.bayesnet import BayesNet
-from discbayes.beliefs import log_prior_of
+from discbayes.calibrated_posterior import log_prior_of
 from discbayes.calibration import (
     AUTO,
     CALIBRATIONS,
@@ -21,9 +21,9 @@ from discbayes.calibration import (
     possible_rows,
 )
 from discbayes.data import Domain, Encoded, FrameEncoder
-from discbayes.data.columns import Table
-from discbayes.data.dealing import ROOM, Deal, Portions, deal, in_portions
-from discbayes.data.distinct import table_keys
+from discbayes.data.fold_assignment import ROOM, FoldAssignment, Portions, deal, in_portions
+from discbayes.data.row_keys import table_keys
+from discbayes.data.table import Table
 from discbayes.engine import Context, Interrupts, Progress
 from discbayes.parameters import HYBRID
 
@@ -73,7 +73,7 @@ class Calibrating:
         return partial(self._learn_calibration, name, dealt, classes, say) if dealt.rows.size else not_at_all
 
     def _learn_calibration(
-        self, name: str, dealt: Deal, classes: np.ndarray, say: Say, context: Context
+        self, name: str, dealt: FoldAssignment, classes: np.ndarray, say: Say, context: Context
     ) -> Calibration:
         """The map to calibrated probabilities."""
         said = []
@@ -106,7 +106,7 @@ class Calibrating:
         counted = None if (weight[rest] == 1).all() else weight[rest]
         seen = encoder.fit_selected(table.take(rest), classes[data.classes[rest]], counted)
         network = self._learn(seen, encoder.classes_, context)
-        return said_by(network, encoder.transform(table.take(rows), "marginalize"))
+        return held_out_log_joint(network, encoder.transform(table.take(rows), "marginalize"))
 
     def _context_of_fold(self, rng: np.random.Generator, context: Context) -> Context:
         """What the network of a fold is learned with; an interrupt ends the whole run, as a part of it is no result."""
@@ -117,7 +117,7 @@ class Calibrating:
         """An encoder that takes nothing from all rows but the kinds of the columns."""
         return self._make_encoder([variable.kind == "categorical" for variable in domain.features])
 
-    def _calibration_weights(self, dealt: Deal, classes: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    def _calibration_weights(self, dealt: FoldAssignment, classes: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """What a row of each class counts in calibration, and the shares of the classes that follow.
 
         The classes have the shares that the network takes for their prior.
@@ -139,7 +139,7 @@ class Calibrating:
         return factors, total / total.sum()
 
 
-def said_by(network: BayesNet, codes: np.ndarray) -> np.ndarray:
+def held_out_log_joint(network: BayesNet, codes: np.ndarray) -> np.ndarray:
     """The log-joint of rows; where they are impossible, that of the prior."""
     return possible_rows(network.log_joint_of(codes), network.prior)
 

@@ -9,7 +9,7 @@ import numpy as np
 from sklearn.base import BaseEstimator
 from sklearn.utils.validation import validate_data
 
-from discbayes.data.reading import arrow_table
+from discbayes.data.table_reader import arrow_table
 
 COLUMNS = ("n_features_in_", "feature_names_in_")
 

@@ -13,9 +13,9 @@ from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.utils.validation import check_is_fitted
 
 from discbayes import inference
-from discbayes._leaves import leaf
+from discbayes._lazy_imports import leaf
 from discbayes.bayesnet import BayesNet
-from discbayes.beliefs import Beliefs, log_prior_of
+from discbayes.calibrated_posterior import CalibratedPosterior, log_prior_of
 from discbayes.calibration import AUTO, Calibration
 from discbayes.classifier.calibrating import Calibrating
 from discbayes.classifier.columns import COLUMNS, columns_of
@@ -23,13 +23,13 @@ from discbayes.classifier.incremental import Incremental
 from discbayes.classifier.learners import learner_of
 from discbayes.classifier.passes import Passes, over_batches
 from discbayes.costs import cheapest, cost_matrix
-from discbayes.counts import Counts, Tallies, count
+from discbayes.counts import Counts, SufficientStatistics, count
 from discbayes.data import Domain, Encoded, FrameEncoder
-from discbayes.data.blocks import Blocks
-from discbayes.data.reading import read_table
+from discbayes.data.row_blocks import RowBlocks
+from discbayes.data.table_reader import read_table
 from discbayes.engine import Context, DaskEngine, Progress, worker_count
 from discbayes.explanations.mixin import Explaining
-from discbayes.network import Layout, Structure, Tables
+from discbayes.network import CPTs, Layout, Structure
 from discbayes.parameters import HYBRID, PARAMETERS
 from discbayes.search import STRUCTURES
 from discbayes.search.base import Search
@@ -229,8 +229,8 @@ class BayesNetClassifier(Explaining, Calibrating, Incremental, Passes, Classifie
         return encoder, data
 
     def _learn_and_count(
-        self, data: Encoded | Blocks, classes: np.ndarray, context: Context
-    ) -> tuple[BayesNet, Tallies | None]:
+        self, data: Encoded | RowBlocks, classes: np.ndarray, context: Context
+    ) -> tuple[BayesNet, SufficientStatistics | None]:
         """The network of all rows, and their counts where it follows from those."""
         if data.n_classes == 1:
             warnings.warn(
@@ -266,7 +266,7 @@ class BayesNetClassifier(Explaining, Calibrating, Incremental, Passes, Classifie
         Layout(found, data.cards, data.n_classes).require(data.domain.names)
         return data, counts, found
 
-    def _network(self, data: Any, tables: Tables, class_weight: np.ndarray | None = None) -> BayesNet:
+    def _network(self, data: Any, tables: CPTs, class_weight: np.ndarray | None = None) -> BayesNet:
         """The network, with the prior that was asked for in the place of the shares of the rows."""
         if class_weight is not None and not getattr(self._learners()[1], "prior_is_shares", False):
             tables = tables.learned_with(class_weight)
@@ -279,7 +279,7 @@ class BayesNetClassifier(Explaining, Calibrating, Incremental, Passes, Classifie
         encoder: FrameEncoder,
         network: BayesNet,
         calibration: Calibration | None,
-        tallies: Tallies | None = None,
+        tallies: SufficientStatistics | None = None,
         history: Sequence[dict[str, Any]] = (),
         columns: Mapping[str, Any] | None = None,
     ) -> None:
@@ -296,7 +296,7 @@ class BayesNetClassifier(Explaining, Calibrating, Incremental, Passes, Classifie
         }
         self.__dict__ = {**kept, **(columns or {}), **learned}
 
-    def _accept(self, X: Any, encoder: FrameEncoder, data: Encoded, tables: Tables, history: list[Any]) -> None:
+    def _accept(self, X: Any, encoder: FrameEncoder, data: Encoded, tables: CPTs, history: list[Any]) -> None:
         """Become a classifier with tables that were learned elsewhere, from data of this encoder."""
         class_weight = np.bincount(data.classes, data.weight, data.n_classes)
         self._adopt(encoder, self._network(data, tables, class_weight), None, None, history, columns_of(X))
@@ -365,12 +365,12 @@ class BayesNetClassifier(Explaining, Calibrating, Incremental, Passes, Classifie
         ``class_prior`` replaces the prior of the fit, for data in which the classes have other shares. Calibrated
         probabilities are those of the shares of the fit; their odds then change as those of the shares do.
         """
-        return self._beliefs(class_prior).posterior(self._codes(X))
+        return self.calibrated_posterior(class_prior).posterior(self._codes(X))
 
     @over_batches
     def predict_log_proba(self, X: Any, class_prior: Sequence[float] | None = None) -> np.ndarray:
         """Log P(c | x observed), exact also where P is too small for a number."""
-        return self._beliefs(class_prior).log_posterior(self._codes(X))
+        return self.calibrated_posterior(class_prior).log_posterior(self._codes(X))
 
     @over_batches
     def predict(self, X: Any, class_prior: Sequence[float] | None = None, costs: Any = None) -> np.ndarray:
@@ -386,7 +386,7 @@ class BayesNetClassifier(Explaining, Calibrating, Incremental, Passes, Classifie
             ``costs[i][j]`` is what it costs to decide for class j where class i is true, in the order of ``classes_``;
             or ``{truth: {decision: cost}}``, where all else costs nothing.
         """
-        beliefs, codes = self._beliefs(class_prior), self._codes(X)
+        beliefs, codes = self.calibrated_posterior(class_prior), self._codes(X)
         if costs is None:
             return self.classes_[beliefs.decisions(codes)]
         return self.classes_[cheapest(beliefs.posterior(codes), cost_matrix(costs, self.classes_))]
@@ -397,14 +397,14 @@ class BayesNetClassifier(Explaining, Calibrating, Incremental, Passes, Classifie
 
         ``costs`` and ``class_prior`` are as in ``predict``.
         """
-        beliefs = self._beliefs(class_prior)
+        beliefs = self.calibrated_posterior(class_prior)
         return beliefs.posterior(self._codes(X)) @ cost_matrix(costs, self.classes_)
 
-    def _beliefs(self, class_prior: Sequence[float] | None = None) -> Beliefs:
+    def calibrated_posterior(self, class_prior: Sequence[float] | None = None) -> CalibratedPosterior:
         """What is believed under the settings in force now."""
         network = self._current_network()
         log_prior = None if class_prior is None else log_prior_of(class_prior, self.classes_.size)
-        return Beliefs(network, self.classes_, self.calibration_, log_prior)
+        return CalibratedPosterior(network, self.classes_, self.calibration_, log_prior)
 
     def _codes(self, X: Any) -> np.ndarray:
         return self._encoder.transform(self._known_table(X), self.unknown)

@@ -1,6 +1,6 @@
 """Learning from rows that come in parts, and from models that were learned in different places.
 
-Some learners need nothing but counts, and counts add up. Their classifier keeps them (``Tallies``), and learns its
+Some learners need nothing but counts, and counts add up. Their classifier keeps them (``SufficientStatistics``), and learns its
 network anew from the sums whenever there are more: the rows are not needed again.
 """
 
@@ -18,13 +18,13 @@ from sklearn.utils.validation import check_is_fitted
 
 from discbayes.bayesnet import BayesNet
 from discbayes.classifier.columns import COLUMNS, columns_named, columns_of
-from discbayes.counts import Tallies
-from discbayes.counts.tallies import pair_cells
+from discbayes.counts import SufficientStatistics
+from discbayes.counts.sufficient_statistics import pair_cells
 from discbayes.data import Domain, Encoded, FrameEncoder
-from discbayes.data.blocks import Blocks
-from discbayes.data.columns import Table
-from discbayes.data.growing import difference, first_rows, more_rows
-from discbayes.data.reading import read_table
+from discbayes.data.growing_domain import difference, first_rows, more_rows
+from discbayes.data.row_blocks import RowBlocks
+from discbayes.data.table import Table
+from discbayes.data.table_reader import read_table
 from discbayes.data.targets import classes_and_codes, label_array
 from discbayes.engine import Context
 from discbayes.network import Layout, Structure
@@ -64,7 +64,7 @@ class _WhereCountsDo:
 class _SoFar:
     """What was counted of the rows so far, and their classes in the type of the labels."""
 
-    tallies: Tallies
+    tallies: SufficientStatistics
     classes: np.ndarray
 
 
@@ -84,7 +84,7 @@ class Incremental:
     structure_: Structure
     history_: list[dict[str, Any]]
     _encoder: FrameEncoder
-    _tallies: Tallies | None
+    _tallies: SufficientStatistics | None
     _learners: Callable[[], tuple[Any, Any]]
     _context: Callable[[], Context]
     _make_encoder: Callable[[Any], FrameEncoder]
@@ -153,7 +153,7 @@ class Incremental:
         domain = None if so_far is None else so_far.tallies.domain
         rows = LabelledRows(X, y, sample_weight, bytes_of(self.memory), domain)
 
-        def add_up(batches: Iterator[Labelled]) -> tuple[FrameEncoder, Tallies]:
+        def add_up(batches: Iterator[Labelled]) -> tuple[FrameEncoder, SufficientStatistics]:
             known = so_far
             for batch in batches:
                 with located(batch.where):
@@ -169,7 +169,7 @@ class Incremental:
 
     def _with_rows(
         self, so_far: _SoFar | None, batch: Labelled, classes: Any, target: Any, context: Context
-    ) -> tuple[FrameEncoder, Tallies]:
+    ) -> tuple[FrameEncoder, SufficientStatistics]:
         """The counts with those of more rows, and the encoder of their domain."""
         encoder = self._make_encoder(self.categorical)
         if so_far is None:
@@ -226,7 +226,7 @@ class Incremental:
         merged._adopt(self._encoder, network, None, tallies, context.history, columns)
         return merged
 
-    def _counts_so_far(self) -> Tallies | None:
+    def _counts_so_far(self) -> SufficientStatistics | None:
         """What to go on from; None if this is the beginning."""
         tallies = getattr(self, "_tallies", None)
         if tallies is None and hasattr(self, "network_"):
@@ -243,14 +243,14 @@ class Incremental:
                 "declared at the first call, or come with the rows"
             )
 
-    def _tallies_of_fit(self, data: Encoded | Blocks, context: Context) -> Tallies | None:
+    def _tallies_of_fit(self, data: Encoded | RowBlocks, context: Context) -> SufficientStatistics | None:
         """The counts of all rows of a fit; None where they are not enough to learn from, or too many to keep."""
         learner = self._learners()[0]
         if why_not(self) is not None or _n_cells(data, learner) > KEPT_CELLS:
             return None
         return _tallies_of(data, learner, isinstance(self.domains, Domain), context)
 
-    def _learn_from(self, tallies: Tallies, classes: np.ndarray, context: Context) -> BayesNet:
+    def _learn_from(self, tallies: SufficientStatistics, classes: np.ndarray, context: Context) -> BayesNet:
         """The network that follows from counts."""
         structure, parameters = self._learners()
         if self.class_weight is not None:
@@ -262,19 +262,19 @@ class Incremental:
         return self._network(tallies, parameters.learn(tallies, tallies.counts, found, context))
 
 
-def _tallies_of(data: Encoded | Blocks, learner: Any, fixed_classes: bool, context: Context) -> Tallies:
+def _tallies_of(data: Encoded | RowBlocks, learner: Any, fixed_classes: bool, context: Context) -> SufficientStatistics:
     """What a structure learner needs to know of some rows."""
     if isinstance(learner, FixedStructure):
         structure = read_structure(data, learner.structure, "given")
-        tallies = Tallies.of_families(data, structure, context.n_jobs)
+        tallies = SufficientStatistics.of_families(data, structure, context.n_jobs)
     elif isinstance(learner, NaiveBayes):
-        tallies = Tallies.of_features(data, context.n_jobs)
+        tallies = SufficientStatistics.of_features(data, context.n_jobs)
     else:
-        tallies = Tallies.of_pairs(data, context.n_jobs)
+        tallies = SufficientStatistics.of_pairs(data, context.n_jobs)
     return replace(tallies, fixed_classes=fixed_classes)
 
 
-def _n_cells(data: Encoded | Blocks, learner: Any) -> int:
+def _n_cells(data: Encoded | RowBlocks, learner: Any) -> int:
     """How many counts that would be."""
     if isinstance(learner, FixedStructure):
         layout = Layout(read_structure(data, learner.structure, "given"), data.cards, data.n_classes)
@@ -283,7 +283,7 @@ def _n_cells(data: Encoded | Blocks, learner: Any) -> int:
     return 0 if isinstance(learner, NaiveBayes) else pair_cells(data.domain)
 
 
-def _tallies_to_merge(classifier: Any, which: str) -> Tallies:
+def _tallies_to_merge(classifier: Any, which: str) -> SufficientStatistics:
     if not isinstance(classifier, Incremental):
         raise TypeError(f"merge takes another BayesNetClassifier, not {type(classifier).__name__}")
     check_is_fitted(classifier)

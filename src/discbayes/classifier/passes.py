@@ -13,23 +13,23 @@ from sklearn.base import BaseEstimator
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from discbayes.bayesnet import BayesNet
-from discbayes.classifier.calibrating import Calibrate, not_at_all, said_by
+from discbayes.classifier.calibrating import Calibrate, held_out_log_joint, not_at_all
 from discbayes.classifier.columns import columns_named
 from discbayes.data import Domain, Encoded, FrameEncoder
-from discbayes.data.blocks import Blocks, RowsInMemory
-from discbayes.data.columns import Table
 from discbayes.data.mappings import mappings_of, read_mappings
-from discbayes.data.reading import arrow_table, read_table
+from discbayes.data.row_blocks import RowBlocks, RowsInMemory
+from discbayes.data.table import Table
+from discbayes.data.table_reader import arrow_table, read_table
 from discbayes.data.targets import label_array
 from discbayes.engine import Context, DaskEngine, active_client, is_client, reached
 from discbayes.streams import (
+    ClusterCodes,
+    DiskCodes,
     KeyFile,
     Labelled,
     LabelledRows,
-    Reading,
-    Rest,
-    Spilled,
-    SpreadRows,
+    RereadRows,
+    WithoutHeldOut,
     batches_of,
     bytes_of,
     encode_rows,
@@ -151,7 +151,7 @@ class Passes:
         if context.engine is None or not isinstance(data, Encoded) or _needing_all_rows(self._learners()):
             return data
         rows = RowsInMemory(data)
-        return Blocks(rows, context.engine) if len(rows) > 1 else data
+        return RowBlocks(rows, context.engine) if len(rows) > 1 else data
 
     def _fit_source(self, X: Any, y: Any, sample_weight: Any, engine: DaskEngine | None = None) -> Self:
         """Learn the network of rows that are read in two passes, and its calibration in two more for each fold."""
@@ -176,7 +176,7 @@ class Passes:
         encoder.warn_of_unused()
 
     def _calibration_of_source(
-        self, name: str | None, reading: Reading, keys: KeyFile | None, encoder: FrameEncoder
+        self, name: str | None, reading: RereadRows, keys: KeyFile | None, encoder: FrameEncoder
     ) -> Calibrate:
         """Deal out the rows that were read; what calibrates by them, once the network of all rows was learned."""
         domain, classes = encoder.domain_, encoder.classes_
@@ -188,10 +188,10 @@ class Passes:
         return self._calibration_of(name, keys.portions, domain, classes, say, room)
 
     def _said_of_source(
-        self, reading: Reading, domain: Domain, rows: np.ndarray, held_out: np.ndarray, context: Context
+        self, reading: RereadRows, domain: Domain, rows: np.ndarray, held_out: np.ndarray, context: Context
     ) -> np.ndarray:
         """What a network that is learned without so much of some rows of a source says of them."""
-        rest = Rest(reading, rows, held_out)
+        rest = WithoutHeldOut(reading, rows, held_out)
         encoder, codes = self._encoder_of_fold(domain), list[np.ndarray]()
 
         def look() -> None:
@@ -201,7 +201,7 @@ class Passes:
         with seen:
             data = _as_wanted(seen, self._learners(), bytes_of(self.memory), context.engine)
             network = self._learn(data, encoder.classes_, context)
-        return said_by(network, np.concatenate(codes, axis=1))
+        return held_out_log_joint(network, np.concatenate(codes, axis=1))
 
     def _known_table(self, X: Any) -> Table:
         """A table with the columns of the fit."""
@@ -241,15 +241,15 @@ class Passes:
 
 
 def _as_wanted(
-    rows: Spilled | SpreadRows, learners: tuple[Any, Any], memory: int, engine: DaskEngine | None
-) -> Encoded | Blocks:
+    rows: DiskCodes | ClusterCodes, learners: tuple[Any, Any], memory: int, engine: DaskEngine | None
+) -> Encoded | RowBlocks:
     """The rows as learners want them: in blocks, where there are several.
 
     A learner that supports blocks asks for all rows itself where it needs them; others get them here.
     """
     if len(rows) == 1:
         return rows.block(0)
-    blocks = Blocks(rows, engine, memory)
+    blocks = RowBlocks(rows, engine, memory)
     needing = _needing_all_rows(learners)
     return blocks.in_memory(type(needing[0]).__name__) if needing else blocks
 

@@ -16,9 +16,9 @@ from typing import NoReturn
 from discbayes._version import __version__
 from discbayes.cli import ask, compare, datasets, evaluate, explain, fit, options, predict, recipes, report, reproduce
 from discbayes.cli.console import PROGRAM, UserError, complain, describe, readable_warnings
-from discbayes.cli.letters import spelled_streams
+from discbayes.cli.console_encoding import spelled_streams
+from discbayes.cli.file_tables import STANDARD
 from discbayes.cli.signals import Terminated, ended_by_signals
-from discbayes.cli.tables import STANDARD
 
 COMMANDS = {
     "fit": fit,

@@ -9,10 +9,10 @@ from discbayes.classifier import BayesNetClassifier
 from discbayes.cli import options
 from discbayes.cli.answers import given_values
 from discbayes.cli.dialogue import Case, converse, outcome, say
+from discbayes.cli.input_tables import open_source
 from discbayes.cli.models import features_of, load_model, set_options, text_columns
 from discbayes.cli.pricing import read_costs, read_prices
-from discbayes.cli.rows import chosen_rows, known_values
-from discbayes.cli.sources import open_source
+from discbayes.cli.row_selection import chosen_rows, known_values
 from discbayes.engine import Progress
 
 SUMMARY = "ask for the most informative column, again and again, until the class is sure enough"

@@ -8,8 +8,8 @@ from pathlib import Path
 
 from discbayes.cli import options
 from discbayes.cli.console import UserError, complain, with_options
+from discbayes.cli.file_tables import STANDARD
 from discbayes.cli.outputs import check_output
-from discbayes.cli.tables import STANDARD
 from discbayes.cli.training import load_training, require_target
 from discbayes.experiments.blocks import as_text
 from discbayes.experiments.choices import BASELINES, DEFAULT_BASELINES, DEFAULT_RECIPES, PAGE, ROWS, SORTS, TABLE

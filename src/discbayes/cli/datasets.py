@@ -6,8 +6,8 @@ from argparse import ArgumentParser, Namespace
 
 from discbayes._text import text_table
 from discbayes.cli import options
+from discbayes.cli.input_tables import dataset_table, named_dataset
 from discbayes.cli.outputs import check_table, write_table
-from discbayes.cli.sources import dataset_table, named_dataset
 from discbayes.datasets import list_datasets
 
 SUMMARY = "list the data sets that are known by name, or write one of them to a file"

@@ -12,9 +12,9 @@ import numpy as np
 from discbayes.classifier import BayesNetClassifier
 from discbayes.cli import options
 from discbayes.cli.console import UserError, complain, listed
+from discbayes.cli.input_tables import InputTable, open_source
 from discbayes.cli.models import features_of, load_model, posterior, text_columns
 from discbayes.cli.scoring import Score, accuracy_and_loss, fold_table, model_table
-from discbayes.cli.sources import Source, open_source
 from discbayes.cli.spelling import as_text, matched
 from discbayes.cli.training import Training, load_training, read_weights, require_target
 from discbayes.data import DataWarning
@@ -148,7 +148,7 @@ def _score_model(args: Namespace, progress: Progress) -> str:
     )
 
 
-def _known_labels(source: Source, target: str, known: list[str]) -> np.ndarray:
+def _known_labels(source: InputTable, target: str, known: list[str]) -> np.ndarray:
     """The class of every row, in the spelling of the model."""
     column = as_text(source.table, [target]).column(target)
     return np.array(matched(column, known).to_pylist(), dtype=object)

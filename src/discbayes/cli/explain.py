@@ -10,13 +10,13 @@ from discbayes._text import nearest_first
 from discbayes.classifier import BayesNetClassifier
 from discbayes.cli import options
 from discbayes.cli.console import UserError, listed
-from discbayes.cli.explaining import Explained, joined, relevance_as
+from discbayes.cli.explain_output import Explained, joined, relevance_as
+from discbayes.cli.file_tables import has_known_ending
+from discbayes.cli.input_tables import InputTable, open_source
 from discbayes.cli.models import features_of, load_model, set_options, text_columns
 from discbayes.cli.outputs import check_output, check_table, is_standard, write_bytes, write_table
-from discbayes.cli.rows import ALL, chosen_rows, classes_of, note_unseen, row_numbers
-from discbayes.cli.sources import Source, open_source
+from discbayes.cli.row_selection import ALL, chosen_rows, classes_of, note_unseen, row_numbers
 from discbayes.cli.spelling import matcher
-from discbayes.cli.tables import has_known_ending
 from discbayes.engine import Progress
 
 SUMMARY = "say why a row has its class and what would change it, or which columns matter over a whole table"
@@ -31,7 +31,7 @@ Row 1 is the first row below the header. A number such as +1.3 is what a value a
 prior and all numbers add up to the log odds of the row. Without --row: the relevance of every column over all rows and,
 where the table has the classes, what leaving columns out would cost."""
 FORMATS = ("text", "csv", "json")
-MOST, MOST_RELEVANT = 10, 20
+MOST, MAX_RELEVANT = 10, 20
 BLOCK_ROWS = 1000
 
 
@@ -51,7 +51,7 @@ def configure(parser: ArgumentParser) -> None:
         "--most",
         type=options.at_least(1),
         metavar="K",
-        help=f"columns in a text (default: {MOST}, or {MOST_RELEVANT} without --row)",
+        help=f"columns in a text (default: {MOST}, or {MAX_RELEVANT} without --row)",
     )
     parser.add_argument("--format", choices=FORMATS, help="the form of the output (default: by its ending, or text)")
     parser.add_argument("-o", "--output", metavar="FILE", help="where it goes (default: stdout)")
@@ -119,7 +119,7 @@ def _class(model: BayesNetClassifier, option: str, text: str | None) -> Any:
 
 
 def _explained(
-    model: BayesNetClassifier, X: Any, source: Source, labels: dict[str, Any], args: Namespace, progress: Progress
+    model: BayesNetClassifier, X: Any, source: InputTable, labels: dict[str, Any], args: Namespace, progress: Progress
 ) -> Any:
     """Some rows, a block of them at a time, since contributions to all classes take memory."""
     numbers = list(range(1, X.num_rows + 1)) if args.row == ALL else args.row
@@ -147,13 +147,13 @@ def _kept(model: BayesNetClassifier, names: Sequence[str]) -> list[str]:
 
 
 def _relevance(
-    model: BayesNetClassifier, X: Any, source: Source, target: str, args: Namespace, progress: Progress
+    model: BayesNetClassifier, X: Any, source: InputTable, target: str, args: Namespace, progress: Progress
 ) -> Any:
     """Over all rows; classes count where the table has them, and must be there if --target names them."""
     has_classes = args.target is not None or target in source.table.column_names
     y = classes_of(model, source, target) if has_classes else None
     progress.stage(f"explaining {X.num_rows} rows")
-    return relevance_as(model.relevance(X, y), args.format, args.most or MOST_RELEVANT)
+    return relevance_as(model.relevance(X, y), args.format, args.most or MAX_RELEVANT)
 
 
 def _check_output(args: Namespace) -> None:

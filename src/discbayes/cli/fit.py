@@ -5,8 +5,8 @@ from __future__ import annotations
 from argparse import ArgumentParser, Namespace
 
 from discbayes.cli import options
+from discbayes.cli.batch_input import add_cluster, add_memory, fit_in_passes, in_passes
 from discbayes.cli.outputs import check_output, is_standard, write_bytes
-from discbayes.cli.passes import add_cluster, add_memory, fit_in_passes, in_passes
 from discbayes.cli.training import load_training, require_target
 from discbayes.io.model import pack
 

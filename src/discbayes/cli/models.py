@@ -11,9 +11,9 @@ import numpy as np
 
 from discbayes.classifier import BayesNetClassifier
 from discbayes.cli.console import UserError, listed
-from discbayes.cli.sources import Source
+from discbayes.cli.file_tables import STANDARD, STANDARD_INPUT, has_known_ending, standard_input
+from discbayes.cli.input_tables import InputTable
 from discbayes.cli.spelling import matched
-from discbayes.cli.tables import STANDARD, STANDARD_INPUT, has_known_ending, standard_input
 from discbayes.data import Domain
 from discbayes.engine import Progress
 from discbayes.io import ModelFileError, load
@@ -40,7 +40,7 @@ def text_columns(domain: Domain) -> set[str]:
     return {v.name for v in features if v.values and all(isinstance(value, str) for value in v.values)}
 
 
-def features_of(domain: Domain, source: Source, ignored: Collection[str], progress: Progress) -> Any:
+def features_of(domain: Domain, source: InputTable, ignored: Collection[str], progress: Progress) -> Any:
     """The columns of the model, in its order and with its spelling of labels, whatever else the table holds."""
     columns, wanted = source.table.column_names, domain.names
     lacking = [name for name in wanted if name not in set(columns)]

@@ -12,7 +12,7 @@ from typing import Any
 
 from discbayes.calibration import AUTO, CALIBRATIONS
 from discbayes.classifier import BayesNetClassifier
-from discbayes.cli.tables import Reading
+from discbayes.cli.file_tables import FileReading
 from discbayes.engine import Progress
 from discbayes.parameters import HYBRID, PARAMETERS
 from discbayes.recipes import parse, recipe
@@ -263,9 +263,9 @@ def _settings(name: str) -> dict[str, Any]:
     return _searcher(name).get_params()
 
 
-def reading(args: Namespace) -> Reading:
+def reading(args: Namespace) -> FileReading:
     """How to read CSV."""
-    return Reading(args.na_values, args.delimiter, args.decimal)
+    return FileReading(args.na_values, args.delimiter, args.decimal)
 
 
 def progress(args: Namespace) -> Progress:

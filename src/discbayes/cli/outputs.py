@@ -10,13 +10,13 @@ from itertools import chain
 from pathlib import Path
 from typing import IO, Any
 
-from discbayes._leaves import need
+from discbayes._lazy_imports import need
 from discbayes.cli.console import UserError
-from discbayes.cli.letters import write_utf8
-from discbayes.cli.tables import STANDARD
-from discbayes.datasets.files import cache_folder, data_folder
-from discbayes.io.files import write_atomically
-from discbayes.streams.files import delimiter_of, format_of
+from discbayes.cli.console_encoding import write_utf8
+from discbayes.cli.file_tables import STANDARD
+from discbayes.datasets.manifest import cache_folder, data_folder
+from discbayes.io.errors import write_atomically
+from discbayes.streams.file_sources import delimiter_of, format_of
 
 
 def is_standard(path: str | None) -> bool:

@@ -7,13 +7,13 @@ from typing import Any
 
 import numpy as np
 
-from discbayes._leaves import need
+from discbayes._lazy_imports import need
 from discbayes.classifier import BayesNetClassifier
 from discbayes.cli import options
+from discbayes.cli.batch_input import add_memory, in_passes, shares_of_batches
+from discbayes.cli.input_tables import open_source
 from discbayes.cli.models import features_of, load_model, posterior, set_options, text_columns
 from discbayes.cli.outputs import check_table, write_batches, write_table
-from discbayes.cli.passes import add_memory, in_passes, shares_of_batches
-from discbayes.cli.sources import open_source
 from discbayes.data.frames import refuse_lone_surrogates
 
 SUMMARY = "predict the class of every row of a table; missing values are summed out exactly"

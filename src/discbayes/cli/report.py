@@ -8,10 +8,10 @@ from typing import Any
 
 from discbayes.classifier import BayesNetClassifier
 from discbayes.cli import options
+from discbayes.cli.input_tables import open_source
 from discbayes.cli.models import features_of, load_model, set_options, text_columns
 from discbayes.cli.outputs import check_output, is_standard, write_bytes
-from discbayes.cli.rows import classes_of
-from discbayes.cli.sources import open_source
+from discbayes.cli.row_selection import classes_of
 from discbayes.engine import Progress
 
 SUMMARY = "write a page with the network, which answers in the browser, and with how good it is on a table"

@@ -11,9 +11,9 @@ import re
 from collections.abc import Callable, Collection, Sequence
 from typing import Any
 
-from discbayes._leaves import need
+from discbayes._lazy_imports import need
 from discbayes.cli.console import UserError
-from discbayes.streams.files import FALSE, TRUE
+from discbayes.streams.file_sources import FALSE, TRUE
 
 _BOOLEANS = {**dict.fromkeys(TRUE, "True"), **dict.fromkeys(FALSE, "False")}
 _DECIMAL = re.compile(r"-?(0|[1-9][0-9]*)\.[0-9]+")

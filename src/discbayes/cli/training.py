@@ -10,9 +10,9 @@ import numpy as np
 
 from discbayes.cli import options
 from discbayes.cli.console import UserError
-from discbayes.cli.sources import Labels, Source, is_read, named, open_source, text_labels
+from discbayes.cli.input_tables import InputTable, LabelSettings, is_read, named, open_source, text_labels
 from discbayes.cli.spelling import as_text
-from discbayes.data.columns import looks_numeric
+from discbayes.data.table import looks_numeric
 from discbayes.engine import Progress
 from discbayes.kernels._cache import is_kept
 from discbayes.kernels.counting import count_family
@@ -25,7 +25,7 @@ class Training:
     """Features as an arrow table, a label for every row, and weights where there are any."""
 
     X: Any
-    y: Labels
+    y: LabelSettings
     weight: np.ndarray | None
 
     def take(self, rows: np.ndarray) -> Training:
@@ -58,7 +58,7 @@ def load_training(args: Namespace, progress: Progress) -> Training:
     return Training(source.without(no_features), labels, weight)
 
 
-def _check_classes(labels: Labels) -> None:
+def _check_classes(labels: LabelSettings) -> None:
     """Refuse rows without a class, and columns that are no classes: numbers to predict, or names."""
     gaps = [number for number, label in enumerate(labels.values, 1) if label is None]
     if gaps:
@@ -80,7 +80,7 @@ def _has_decimals(label: str) -> bool:
     return "." in label and looks_numeric(label) and not float(label).is_integer()
 
 
-def read_weights(source: Source, column: str | None) -> np.ndarray | None:
+def read_weights(source: InputTable, column: str | None) -> np.ndarray | None:
     """The weights of the rows; None where no column is named."""
     if column is None:
         return None

@@ -1,8 +1,6 @@
 """Contingency tables that add up, and the information in them."""
 
-from discbayes.counts.information import class_information, entropy
-from discbayes.counts.pairs import PairCounts, PairInformation, count_pairs, pair_information, visit_pairs
-from discbayes.counts.tables import (
+from discbayes.counts.contingency import (
     Counts,
     FamilyCounts,
     Wanted,
@@ -12,14 +10,16 @@ from discbayes.counts.tables import (
     count_family,
     count_wanted,
 )
-from discbayes.counts.tallies import Tallies
+from discbayes.counts.entropy import class_information, entropy
+from discbayes.counts.pairs import PairCounts, PairInformation, count_pairs, pair_information, visit_pairs
+from discbayes.counts.sufficient_statistics import SufficientStatistics
 
 __all__ = [
     "Counts",
     "FamilyCounts",
     "PairCounts",
     "PairInformation",
-    "Tallies",
+    "SufficientStatistics",
     "Wanted",
     "class_information",
     "count",

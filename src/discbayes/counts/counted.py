@@ -11,8 +11,8 @@ import numpy as np
 from discbayes.network import Layout
 
 if TYPE_CHECKING:
+    from discbayes.counts.contingency import FamilyCounts
     from discbayes.counts.pairs import PairInformation
-    from discbayes.counts.tables import FamilyCounts
 
 Visit = Callable[[int, np.ndarray, np.ndarray, np.ndarray], None]
 

@@ -17,11 +17,11 @@ from typing import Any
 import numpy as np
 
 from discbayes._memory import require_memory
-from discbayes.counts import tables
+from discbayes.counts import contingency
+from discbayes.counts.contingency import Counts, _same, count, kernel_classes, kernel_weight, parts
 from discbayes.counts.counted import Counted, Visit
-from discbayes.counts.tables import Counts, _same, count, kernel_classes, kernel_weight, parts
-from discbayes.data.blocks import Blocks, in_blocks_if_weighted
 from discbayes.data.domain import Encoded
+from discbayes.data.row_blocks import RowBlocks, in_blocks_if_weighted
 from discbayes.engine import parallel_map
 from discbayes.kernels import counting, saturated
 
@@ -99,7 +99,9 @@ def pair_starts(cards: np.ndarray, n_classes: int, wanted: np.ndarray | None = N
     return np.concatenate([[0], np.cumsum(sizes if wanted is None else sizes * wanted[a, b])]).astype(np.int64)
 
 
-def count_pairs(data: Encoded | Blocks, counts: Counts, n_jobs: int | None = None, method: str = "auto") -> PairCounts:
+def count_pairs(
+    data: Encoded | RowBlocks, counts: Counts, n_jobs: int | None = None, method: str = "auto"
+) -> PairCounts:
     """Count every pair of features with the class (``method``: "auto", "bits" or "loop")."""
     run, starts = _run(data, counts, method), pair_starts(data.cards, data.n_classes)
     n_cells = int(starts[-1])
@@ -110,7 +112,7 @@ def count_pairs(data: Encoded | Blocks, counts: Counts, n_jobs: int | None = Non
 
 
 def pair_information(
-    data: Encoded | Blocks | Counted,
+    data: Encoded | RowBlocks | Counted,
     counts: Counts,
     n_jobs: int | None = None,
     method: str = "auto",
@@ -130,7 +132,7 @@ def pair_information(
 
 
 def visit_pairs(
-    data: Encoded | Blocks | Counted,
+    data: Encoded | RowBlocks | Counted,
     counts: Counts,
     visit: Visit,
     n_jobs: int | None = None,
@@ -167,16 +169,16 @@ def _class_positions(y: np.ndarray, n_classes: int) -> tuple[np.ndarray, np.ndar
 
 
 def _run(
-    data: Encoded | Blocks, counts: Counts, method: str, skip: np.ndarray | None = None, em: bool = False
+    data: Encoded | RowBlocks, counts: Counts, method: str, skip: np.ndarray | None = None, em: bool = False
 ) -> _Pairs:
     """A pass over all pairs of rows in memory, or of blocks."""
     if method not in ("auto", "bits", "loop"):
         raise ValueError(f"method is 'auto', 'bits' or 'loop', not {method!r}")
     rows = in_blocks_if_weighted(data)
-    weighted = rows.weighted if isinstance(rows, Blocks) else rows.weight is not None
+    weighted = rows.weighted if isinstance(rows, RowBlocks) else rows.weight is not None
     if method == "bits" and weighted:
         raise ValueError("bit sets count rows, so they cannot count weights; use method='loop' or 'auto'")
-    if isinstance(rows, Blocks):
+    if isinstance(rows, RowBlocks):
         return _BlockRun(rows, counts, method, skip, em)
     return _PairRun(rows, counts, method, skip, em)
 
@@ -188,7 +190,12 @@ class _Pairs(ABC):
     """
 
     def __init__(
-        self, data: Encoded | Blocks, weighted: bool, counts: Counts, skip: np.ndarray | None = None, em: bool = False
+        self,
+        data: Encoded | RowBlocks,
+        weighted: bool,
+        counts: Counts,
+        skip: np.ndarray | None = None,
+        em: bool = False,
     ):
         self.counts, self.cards, self.gaps = counts, data.cards, data.gaps
         self.n_features, self.n_classes = data.n_features, data.n_classes
@@ -259,7 +266,7 @@ class _Pairs(ABC):
         counts = self.counts
         saturated.complete_pairs(
             first, seconds, counts.value_start, counts.cells, counts.class_count, self.gaps, starts, cells,
-            tables.EM_MAX_ITER, tables.EM_TOL,
+            contingency.EM_MAX_ITER, contingency.EM_TOL,
         )  # fmt: skip
 
 
@@ -338,14 +345,14 @@ class _PairRun(_Pairs):
 class _BlockRun(_Pairs):
     """The pairs of blocks: as many tables as fit in memory are counted in one pass over the blocks."""
 
-    def __init__(self, data: Blocks, counts: Counts, method: str, skip: np.ndarray | None = None, em: bool = False):
+    def __init__(self, data: RowBlocks, counts: Counts, method: str, skip: np.ndarray | None = None, em: bool = False):
         super().__init__(data, data.weighted, counts, skip, em)
         self.data, self.method = data, method
 
     def _each(self, one: Callable[[int, np.ndarray, Callable[..., None]], None], n_jobs: int | None) -> None:
         wanted = np.triu(~self.skip, 1)
         sizes = np.where(wanted, np.outer(self.cards, self.cards), 0).sum(axis=1) * self.n_classes
-        for part in parts(sizes[:-1], tables.CELLS_OF_A_PASS):
+        for part in parts(sizes[:-1], contingency.CELLS_OF_A_PASS):
             now = np.zeros_like(wanted)
             now[part] = wanted[part]
             if now.any():

@@ -2,7 +2,7 @@
 
 from discbayes.data.discretize import EqualFrequencyDiscretizer, MDLPDiscretizer
 from discbayes.data.domain import Domain, Encoded, Variable, code_dtype
-from discbayes.data.encode import FrameEncoder
+from discbayes.data.frame_encoder import FrameEncoder
 from discbayes.data.targets import DataWarning
 
 __all__ = [

@@ -15,9 +15,9 @@ from typing import Any
 import numpy as np
 
 from discbayes._arrays import WithArrays
-from discbayes.data.columns import EXACT, Block, Levels, Table, kernel_array, looks_numeric
 from discbayes.data.domain import Variable, code_dtype
 from discbayes.data.histogram import refuse_infinite, table_offsets
+from discbayes.data.table import EXACT, CategoricalColumn, NumericColumns, Table, kernel_array, looks_numeric
 from discbayes.engine import parallel_map
 from discbayes.kernels.encoding import cut_codes, lookup_codes
 
@@ -32,7 +32,7 @@ class Codebook(WithArrays):
 
     Examples
     --------
-    >>> from discbayes.data.reading import read_table
+    >>> from discbayes.data.table_reader import read_table
     >>> size = Variable("size", "numeric", cuts=(1.5,))
     >>> colour = Variable("colour", "categorical", ("blue", "red"))
     >>> Codebook([size, colour]).encode(read_table([[1.0, "red"], [2.0, "green"], [None, "blue"]]))
@@ -69,11 +69,13 @@ class Codebook(WithArrays):
         out = np.empty((len(self.variables), table.n_rows), dtype=self.dtype)
         tasks: list[Callable[[], None]] = []
         for part in table.parts:
-            tasks += self._block_tasks(part, out) if isinstance(part, Block) else [self._levels_task(part, out)]
+            tasks += (
+                self._block_tasks(part, out) if isinstance(part, NumericColumns) else [self._levels_task(part, out)]
+            )
         parallel_map(lambda task: task(), tasks, n_jobs, work=4 * out.size)
         return out
 
-    def _block_tasks(self, block: Block, out: np.ndarray) -> list[Callable[[], None]]:
+    def _block_tasks(self, block: NumericColumns, out: np.ndarray) -> list[Callable[[], None]]:
         columns = np.arange(block.positions.size)
         at = block.positions
         table = self._has_table[at] & block.whole
@@ -86,7 +88,7 @@ class Codebook(WithArrays):
         ]
 
     def _encode_rows(
-        self, block: Block, by_table: np.ndarray, by_cut: np.ndarray, rows: slice, out: np.ndarray
+        self, block: NumericColumns, by_table: np.ndarray, by_cut: np.ndarray, rows: slice, out: np.ndarray
     ) -> None:
         """Code some rows of the columns that kernels can do."""
         data, start = block.data[rows], rows.start
@@ -102,7 +104,7 @@ class Codebook(WithArrays):
             if infinite >= 0:
                 refuse_infinite(floats[:, by_cut[infinite]], self.variables[at[infinite]].name)
 
-    def _encode_values(self, block: Block, j: int, out: np.ndarray) -> None:
+    def _encode_values(self, block: NumericColumns, j: int, out: np.ndarray) -> None:
         """Code one column by looking each value up among those of the variable."""
         at = block.positions[j]
         variable = self.variables[at]
@@ -115,7 +117,7 @@ class Codebook(WithArrays):
         place = np.minimum(np.searchsorted(keys, column), keys.size - 1)
         out[at] = np.where(keys[place] == column, codes[place], self.missing[at])
 
-    def _levels_task(self, part: Levels, out: np.ndarray) -> Callable[[], None]:
+    def _levels_task(self, part: CategoricalColumn, out: np.ndarray) -> Callable[[], None]:
         def run() -> None:
             missing = int(self.missing[part.position])
             of_level = [*self.codes_of(part.position, part.levels), missing]  # the last one serves place -1
@@ -148,7 +150,7 @@ class Codebook(WithArrays):
         if not odd.any():
             return []
         part, j = table.find(position)
-        if isinstance(part, Levels):
+        if isinstance(part, CategoricalColumn):
             places = part.places[odd]
             return [part.levels[place] for place in np.unique(places[places >= 0])[:5]]
         column = part.column(j)[odd]

@@ -14,9 +14,9 @@ from scipy.special import xlogy
 from sklearn.base import BaseEstimator, OneToOneFeatureMixin, TransformerMixin
 from sklearn.utils.validation import check_is_fitted, validate_data
 
-from discbayes.data.columns import default_names
-from discbayes.data.histogram import Histogram, Labels, Piece, fit_cuts, refuse_infinite
-from discbayes.data.reading import matrix_blocks
+from discbayes.data.histogram import ClassLabels, Histogram, Piece, fit_cuts, refuse_infinite
+from discbayes.data.table import default_names
+from discbayes.data.table_reader import matrix_blocks
 from discbayes.data.targets import check_weight, classes_and_codes, label_array, weights_of_all
 from discbayes.kernels.mdlp import mdlp_cuts
 
@@ -31,7 +31,7 @@ class CutPointDiscretizer(OneToOneFeatureMixin, TransformerMixin, BaseEstimator)
     def _begins(self, histogram: Histogram, n_classes: int) -> np.ndarray:
         """Which values of the histogram begin a new interval."""
 
-    def find_cuts(self, pieces: list[Piece], names: list[str], labels: Labels) -> dict[int, np.ndarray]:
+    def find_cuts(self, pieces: list[Piece], names: list[str], labels: ClassLabels) -> dict[int, np.ndarray]:
         """The cut points by column position, for columns and labels that have been checked."""
         return fit_cuts(pieces, names, labels, self.cut, self.n_jobs)
 
@@ -248,13 +248,13 @@ def _disorder(weight: np.ndarray) -> float:
     return float(xlogy(total, total) - xlogy(weight, weight).sum())
 
 
-def make_labels(y: np.ndarray | None, weight: np.ndarray | None, n_rows: int) -> Labels:
+def make_labels(y: np.ndarray | None, weight: np.ndarray | None, n_rows: int) -> ClassLabels:
     """Labels for the search of cut points; without a class, all rows are of one."""
     weights = np.ones(n_rows) if weight is None else weight
     if y is None:
-        return Labels(np.zeros(n_rows, dtype=np.int64), weights, 1)
+        return ClassLabels(np.zeros(n_rows, dtype=np.int64), weights, 1)
     classes, codes = classes_and_codes(label_array(y, n_rows))
-    return Labels(codes, weights, classes.size)
+    return ClassLabels(codes, weights, classes.size)
 
 
 def _nearest(rising: np.ndarray, targets: np.ndarray) -> np.ndarray:

@@ -10,8 +10,8 @@ from typing import Any
 import narwhals as nw
 import numpy as np
 
-from discbayes.data.columns import Table
 from discbayes.data.domain import Variable
+from discbayes.data.table import Table
 
 FeatureColumns = Mapping[str, np.ndarray]
 _SURROGATE = re.compile("[\ud800-\udfff]")

@@ -15,12 +15,12 @@ from typing import Any
 
 import numpy as np
 
-from discbayes.data.columns import EXACT, Block, kernel_array
+from discbayes.data.table import EXACT, NumericColumns, kernel_array
 from discbayes.engine import parallel_map
 from discbayes.kernels.encoding import class_histogram
 
 _GROUP_CELLS = 1 << 16  # the counts of the columns that are counted together stay in the second-level cache
-_LEAST_LIMIT = 1 << 12
+_MIN_LIMIT = 1 << 12
 _DENSE_CELLS = 1 << 22  # 32 MB: up to so many cells, ...
 _FEW_CELLS = 4  # ... and this many per entry, a table of all of them is quicker than sorting those that occur
 
@@ -48,7 +48,7 @@ class Histogram:
         """The weight of each value, over all classes."""
         return np.add.reduceat(self.weights, self.starts[:-1]) if self.values.size else np.zeros(0)
 
-    def added(self, column: np.ndarray, labels: Labels) -> Histogram:
+    def added(self, column: np.ndarray, labels: ClassLabels) -> Histogram:
         """The histogram with more rows, whose values are finite."""
         if not column.size:
             return self
@@ -141,7 +141,7 @@ def _union(first: np.ndarray, second: np.ndarray) -> np.ndarray:
 
 def _distinct(column: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     """The distinct numbers in rising order, and the place of each row among them; few whole numbers are not sorted."""
-    whole = _whole_places(column, max(_LEAST_LIMIT, _FEW_CELLS * column.size))
+    whole = _whole_places(column, max(_MIN_LIMIT, _FEW_CELLS * column.size))
     if whole is None:
         return np.unique(column, return_inverse=True)
     low, span, places = whole
@@ -164,16 +164,16 @@ def _whole_places(column: np.ndarray, most: float) -> tuple[Any, int, np.ndarray
 
 
 @dataclass(frozen=True)
-class Labels:
+class ClassLabels:
     """What a column is held against: class codes and weights of all rows (weights are positive)."""
 
     y: np.ndarray
     weight: np.ndarray
     n_classes: int
 
-    def take(self, rows: np.ndarray) -> Labels:
+    def take(self, rows: np.ndarray) -> ClassLabels:
         """The labels of some rows."""
-        return Labels(self.y[rows], self.weight[rows], self.n_classes)
+        return ClassLabels(self.y[rows], self.weight[rows], self.n_classes)
 
     @cached_property
     def whole(self) -> bool:
@@ -183,14 +183,14 @@ class Labels:
     @property
     def cell_limit(self) -> int:
         """Up to so many cells (value, class), counting beats sorting and takes little memory."""
-        return max(_LEAST_LIMIT, _FEW_CELLS * self.y.size)
+        return max(_MIN_LIMIT, _FEW_CELLS * self.y.size)
 
 
 CutRule = Callable[[Histogram, int], np.ndarray]
 """From a histogram and the number of classes to the cut points."""
 
 
-Piece = tuple[Block, np.ndarray]
+Piece = tuple[NumericColumns, np.ndarray]
 """A block, and those of its columns that are meant."""
 
 
@@ -198,13 +198,13 @@ Piece = tuple[Block, np.ndarray]
 class _Task:
     """Columns of a block that are counted together, with their ranges; or a single one to be sorted."""
 
-    block: Block
+    block: NumericColumns
     columns: np.ndarray
     low_high: np.ndarray | None = None
 
 
 def fit_cuts(
-    pieces: Sequence[Piece], names: Sequence[str], labels: Labels, rule: CutRule, n_jobs: int | None = None
+    pieces: Sequence[Piece], names: Sequence[str], labels: ClassLabels, rule: CutRule, n_jobs: int | None = None
 ) -> dict[int, np.ndarray]:
     """The cut points of each column of the pieces, by its position in the table."""
     tasks = [task for block, columns in pieces for task in _tasks(block, columns, labels)]
@@ -227,7 +227,7 @@ def fit_cuts(
     return found
 
 
-def _tasks(block: Block, columns: np.ndarray, labels: Labels) -> list[_Task]:
+def _tasks(block: NumericColumns, columns: np.ndarray, labels: ClassLabels) -> list[_Task]:
     if not block.whole:
         return [_Task(block, columns[j : j + 1]) for j in range(columns.size)]
     low_high = column_ranges(block)[:, columns]
@@ -242,7 +242,7 @@ def _tasks(block: Block, columns: np.ndarray, labels: Labels) -> list[_Task]:
     return counted + [_Task(block, columns[j : j + 1]) for j in large]
 
 
-def column_ranges(block: Block) -> np.ndarray:
+def column_ranges(block: NumericColumns) -> np.ndarray:
     """Least and greatest value of each column of a block of integers, as two rows."""
     if block.data.dtype == np.uint8:  # not worth a pass over the data
         return np.repeat(np.array([[0], [255]]), block.data.shape[1], axis=1)
@@ -256,7 +256,7 @@ def table_offsets(sizes: np.ndarray) -> np.ndarray:
     return np.asarray(np.cumsum(sizes) - sizes, dtype=np.int64)
 
 
-def _counted(block: Block, columns: np.ndarray, low_high: np.ndarray, labels: Labels) -> list[Histogram]:
+def _counted(block: NumericColumns, columns: np.ndarray, low_high: np.ndarray, labels: ClassLabels) -> list[Histogram]:
     low = low_high[0].astype(np.int64)
     sizes = low_high[1].astype(np.int64) - low + 1
     offset = table_offsets(sizes)
@@ -271,7 +271,7 @@ def _counted(block: Block, columns: np.ndarray, low_high: np.ndarray, labels: La
     ]
 
 
-def _column_histogram(block: Block, j: int, names: Sequence[str], labels: Labels) -> Histogram:
+def _column_histogram(block: NumericColumns, j: int, names: Sequence[str], labels: ClassLabels) -> Histogram:
     column = block.column(j).astype(np.float64, copy=False)
     refuse_infinite(column, names[block.positions[j]])
     present = ~np.isnan(column)
@@ -289,7 +289,7 @@ def refuse_infinite(column: np.ndarray, name: str) -> None:
         raise ValueError(f"column {name!r} contains infinity ({value}): replace inf by a number, or by NaN for a gap")
 
 
-def _integral_histogram(column: np.ndarray, labels: Labels) -> Histogram | None:
+def _integral_histogram(column: np.ndarray, labels: ClassLabels) -> Histogram | None:
     """Count floats that are whole numbers of a small range; None where they are not."""
     whole = _whole_places(column, labels.cell_limit / labels.n_classes)
     if whole is None:
@@ -298,7 +298,7 @@ def _integral_histogram(column: np.ndarray, labels: Labels) -> Histogram | None:
     return _from_cells(np.arange(span) + low, _cells(places, span, labels))
 
 
-def _sorted_histogram(column: np.ndarray, labels: Labels) -> Histogram:
+def _sorted_histogram(column: np.ndarray, labels: ClassLabels) -> Histogram:
     order = np.argsort(column, kind=None if labels.whole else "stable")
     rising = column[order]
     new = np.concatenate([[True], rising[1:] != rising[:-1]])
@@ -309,7 +309,7 @@ def _sorted_histogram(column: np.ndarray, labels: Labels) -> Histogram:
     return _summed(values, place * labels.n_classes + labels.y, labels.weight, labels.n_classes)
 
 
-def _cells(places: np.ndarray, n_values: int, labels: Labels) -> np.ndarray:
+def _cells(places: np.ndarray, n_values: int, labels: ClassLabels) -> np.ndarray:
     k = labels.n_classes
     return np.bincount(places * k + labels.y, labels.weight, n_values * k).reshape(n_values, k)
 

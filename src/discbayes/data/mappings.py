@@ -8,8 +8,8 @@ from typing import Any
 import numpy as np
 
 from discbayes._text import nearest_first
-from discbayes.data.columns import Table, default_names, find_column
-from discbayes.data.reading import read_objects
+from discbayes.data.table import Table, default_names, find_column
+from discbayes.data.table_reader import read_objects
 
 
 def mappings_of(X: Any) -> list[Mapping[Any, Any]] | None:

@@ -12,8 +12,8 @@ import numpy as np
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import column_or_1d
 
-from discbayes.data.columns import factorize, is_gap, plain, unmasked
 from discbayes.data.domain import Variable
+from discbayes.data.table import factorize, is_missing, plain, unmasked
 
 _HEAVIEST = 1e100  # of weights: products of a few sums of them are still numbers
 _SHARES = 1 + 1e-6  # up to rounding, the largest sum of weights that can only be shares of rows
@@ -191,7 +191,7 @@ def _from_objects(labels: np.ndarray) -> np.ndarray:
     strings = {issubclass(kind, str) for kind in set(map(type, values))}
     if strings == {True}:
         return labels if set(map(type, values)) == {str} else np.array([*map(plain, values)], dtype=object)
-    gaps = np.fromiter(map(is_gap, values), dtype=bool, count=len(values))
+    gaps = np.fromiter(map(is_missing, values), dtype=bool, count=len(values))
     if gaps.any():
         _refuse_gaps(gaps, "")
     if True in strings:

@@ -11,7 +11,7 @@ from discbayes.data.frames import build_table, choose_library
 from discbayes.datasets import openml
 from discbayes.datasets.dataset import Columns, Dataset, DatasetInfo
 from discbayes.datasets.embedded import EMBEDDED
-from discbayes.datasets.files import (
+from discbayes.datasets.manifest import (
     DATA_VARIABLE,
     FileEntry,
     cache_folder,

@@ -28,14 +28,14 @@ import numpy as np
 from discbayes._version import __version__
 from discbayes.datasets.arff import Attribute, read_arff
 from discbayes.datasets.dataset import Columns
-from discbayes.datasets.files import (
+from discbayes.datasets.manifest import (
     FileEntry,
     add_to_manifest,
     canonical,
     read_manifest,
     write_atomically,
 )
-from discbayes.datasets.reading import columns_from_rows, missing_cells
+from discbayes.datasets.text_tables import columns_from_rows, missing_cells
 
 API = "https://api.openml.org/api/v1/json/data"
 MAX_BYTES = 500_000_000

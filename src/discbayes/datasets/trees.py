@@ -16,7 +16,7 @@ from discbayes.datasets.checks import at_least
 
 
 @dataclass(frozen=True, eq=False)
-class Tree:
+class RandomTree:
     """A distribution of features of which each has one parent, but for the first in ``order``.
 
     ``tables[feature]`` has a row for each value of the parent; the root's rows are all the same.
@@ -41,7 +41,7 @@ class Tree:
         return np.log(self.tables[features, X[:, self.parents], X]).sum(axis=1)
 
 
-def random_tree(n_features: int, n_values: int, rng: np.random.Generator) -> Tree:
+def random_tree(n_features: int, n_values: int, rng: np.random.Generator) -> RandomTree:
     """A tree and its probabilities, drawn at random."""
     order = rng.permutation(n_features)
     parents = np.empty(n_features, dtype=np.int64)
@@ -49,7 +49,7 @@ def random_tree(n_features: int, n_values: int, rng: np.random.Generator) -> Tre
     parents[order[1:]] = order[rng.integers(np.arange(1, n_features))]
     tables = rng.random((n_features, n_values, n_values))
     tables[order[0]] = tables[order[0], 0]
-    return Tree(order, parents, tables / tables.sum(axis=2, keepdims=True))
+    return RandomTree(order, parents, tables / tables.sum(axis=2, keepdims=True))
 
 
 @dataclass(frozen=True, eq=False)
@@ -66,7 +66,7 @@ class RandomTrees:
     True
     """
 
-    trees: tuple[Tree, ...]
+    trees: tuple[RandomTree, ...]
 
     @property
     def n_classes(self) -> int:

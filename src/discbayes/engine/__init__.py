@@ -4,7 +4,7 @@ from discbayes.engine.clusters import active_client, is_client, reached
 from discbayes.engine.context import Context, Interrupts, interrupts_end_runs
 from discbayes.engine.dask import DaskEngine
 from discbayes.engine.progress import Progress
-from discbayes.engine.shards import Combine, Shard, Source
+from discbayes.engine.shards import Combine, Shard, ShardSource
 from discbayes.engine.threads import Threads, parallel_map, row_blocks, worker_count
 
 __all__ = [
@@ -14,7 +14,7 @@ __all__ = [
     "Interrupts",
     "Progress",
     "Shard",
-    "Source",
+    "ShardSource",
     "Threads",
     "active_client",
     "interrupts_end_runs",

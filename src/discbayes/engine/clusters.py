@@ -11,7 +11,7 @@ from contextlib import ExitStack, contextmanager
 from numbers import Integral
 from typing import Any
 
-from discbayes._leaves import need
+from discbayes._lazy_imports import need
 from discbayes._version import __version__
 
 _PATIENCE = 5.0  # seconds that a scheduler has to accept a connection, and to have workers

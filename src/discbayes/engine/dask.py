@@ -14,8 +14,18 @@ from pathlib import Path
 from typing import Any
 from uuid import uuid4
 
-from discbayes._leaves import need
-from discbayes.engine.shards import BlockShard, Combine, KeptShard, MappedShard, Node, Source, Tree, add_up, runs
+from discbayes._lazy_imports import need
+from discbayes.engine.shards import (
+    BlockShard,
+    Combine,
+    KeptShard,
+    MappedShard,
+    Node,
+    ReductionTree,
+    ShardSource,
+    add_up,
+    runs,
+)
 
 _DIED = (
     "the same rows have ended several workers of the cluster, one after the other, probably for lack of memory: lower "
@@ -48,7 +58,7 @@ class DaskEngine:
         self.memory = memory
         self._hosts: list[str] | None = None
 
-    def load(self, source: Source) -> list[Any]:
+    def load(self, source: ShardSource) -> list[Any]:
         """The shards of a source, as futures.
 
         A source may know how to load itself. Of others the workers read the file if all of them see it; else the
@@ -82,7 +92,7 @@ class DaskEngine:
         n_jobs: int | None = None,
     ) -> Any:
         """Combine ``function(item, 1, *arguments)`` of all items, as a tree over their numbers."""
-        tree = Tree(combine)
+        tree = ReductionTree(combine)
         for part in self.as_done(self._of_each(_add_up, shards, function, combine, tuple(arguments))):
             for node in part.result():
                 tree.add(node)
@@ -133,7 +143,7 @@ class DaskEngine:
         self._hosts = sorted({host_of(address) for address in said})
         return True
 
-    def _shares_file_of(self, source: Source) -> bool:
+    def _shares_file_of(self, source: ShardSource) -> bool:
         """Whether all workers see the very file of a source, and not another of that name: they find a token there."""
         path = getattr(source, "path", None)
         if path is None or not hasattr(source, "part"):

@@ -20,7 +20,7 @@ from discbayes._temporary import TemporaryFolder
 Combine = Callable[[Any, Any], Any]
 
 
-class Source(Protocol):
+class ShardSource(Protocol):
     """Where blocks come from: they have numbers from 0 on.
 
     One with ``tells_where`` says itself, in its errors, where they were met.
@@ -56,7 +56,7 @@ class Node(NamedTuple):
         return self.place << self.level
 
 
-class Tree:
+class ReductionTree:
     """Results of blocks on their way to one: each is combined with its neighbour as soon as both are there."""
 
     def __init__(self, combine: Combine):
@@ -95,7 +95,7 @@ class Tree:
 class BlockShard:
     """Consecutive blocks of a source."""
 
-    source: Source
+    source: ShardSource
     first: int
     last: int
 
@@ -119,7 +119,7 @@ class BlockShard:
         return self if part is None else BlockShard(part(self.first, self.last), self.first, self.last)
 
 
-def _name_of(source: Source) -> str:
+def _name_of(source: ShardSource) -> str:
     path = getattr(source, "path", None)
     return "the rows in memory" if path is None else str(path)
 
@@ -215,7 +215,7 @@ def add_up(
     shard: Shard, function: Callable[..., Any], combine: Combine, arguments: Sequence[Any], n_jobs: int | None = None
 ) -> list[Node]:
     """What ``function(item, n_jobs, *arguments)`` gives for the items of a shard, combined as far as it can be."""
-    tree = Tree(combine)
+    tree = ReductionTree(combine)
     for number in shard.numbers:
         tree.add(Node(0, number, function(shard.item(number), n_jobs, *arguments)))
     return tree.nodes()

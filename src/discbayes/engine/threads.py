@@ -17,13 +17,23 @@ from typing import Any, TypeVar
 
 import joblib
 
-from discbayes.engine.shards import BlockShard, Combine, KeptShard, MappedShard, Shard, Source, Tree, add_up, runs
+from discbayes.engine.shards import (
+    BlockShard,
+    Combine,
+    KeptShard,
+    MappedShard,
+    ReductionTree,
+    Shard,
+    ShardSource,
+    add_up,
+    runs,
+)
 
 Item = TypeVar("Item")
 Result = TypeVar("Result")
 
 THREAD_WORK = 3e5  # about a third of a millisecond: waking a thread up costs a tenth of that
-MOST_THREADS = 256  # of all maps of a process together
+MAX_THREADS = 256  # of all maps of a process together
 SHARDS_EACH = 4  # for each thread: with fewer, threads share the work within a block, so that none of them waits long
 BLOCK_ROWS = 8192  # a block of log-joint rows stays in the second-level cache
 
@@ -78,7 +88,7 @@ def parallel_map(
 @cache
 def _pool() -> ThreadPoolExecutor:
     """The threads of this process, which are started when they are first needed and stay."""
-    return ThreadPoolExecutor(MOST_THREADS, thread_name_prefix="discbayes")
+    return ThreadPoolExecutor(MAX_THREADS, thread_name_prefix="discbayes")
 
 
 if hasattr(os, "register_at_fork"):
@@ -101,7 +111,7 @@ class Threads:
             raise ValueError(f"n_shards={n_shards!r} must be at least 1")
         self.n_shards = n_shards
 
-    def load(self, source: Source) -> list[Shard]:
+    def load(self, source: ShardSource) -> list[Shard]:
         """The shards of a source."""
         return [BlockShard(source, *run) for run in runs(len(source), self.n_shards)]
 
@@ -125,7 +135,7 @@ class Threads:
         n_jobs: int | None = None,
     ) -> Any:
         """Combine ``function(item, n_jobs, *arguments)`` of all items, as a tree over their numbers."""
-        tree, workers = Tree(combine), worker_count(n_jobs)
+        tree, workers = ReductionTree(combine), worker_count(n_jobs)
         aside = workers > 1 and len(shards) >= SHARDS_EACH * workers
 
         def one(shard: Shard) -> None:

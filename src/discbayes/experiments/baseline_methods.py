@@ -19,7 +19,7 @@ from sklearn.preprocessing import OneHotEncoder, OrdinalEncoder, StandardScaler
 from sklearn.svm import SVC
 from sklearn.tree import DecisionTreeClassifier
 
-MOST_VALUES = 254  # of a category: what histogram gradient boosting can hold
+MAX_VALUES = 254  # of a category: what histogram gradient boosting can hold
 N_NEIGHBORS, LEAF_ROWS = 5, 5
 
 
@@ -28,7 +28,7 @@ class Facts:
     """What a method may depend on: which columns are numbers, with gaps, and categories; values, class sizes."""
 
     numbers: list[int]
-    with_gaps: list[int]
+    with_missing: list[int]
     categories: list[int]
     cards: list[int]
     class_sizes: np.ndarray
@@ -40,7 +40,7 @@ class Facts:
 
 
 def _one_hot() -> OneHotEncoder:
-    return OneHotEncoder(handle_unknown="ignore", max_categories=MOST_VALUES)
+    return OneHotEncoder(handle_unknown="ignore", max_categories=MAX_VALUES)
 
 
 def _scaled(facts: Facts) -> ColumnTransformer:
@@ -48,7 +48,7 @@ def _scaled(facts: Facts) -> ColumnTransformer:
     return ColumnTransformer(
         [
             ("numbers", scaled, facts.numbers),
-            ("gaps", MissingIndicator(features="all"), facts.with_gaps),
+            ("gaps", MissingIndicator(features="all"), facts.with_missing),
             ("categories", _one_hot(), facts.categories),
         ]
     )
@@ -64,7 +64,7 @@ def _native(facts: Facts) -> ColumnTransformer:
         handle_unknown="use_encoded_value",
         unknown_value=np.nan,
         encoded_missing_value=np.nan,
-        max_categories=MOST_VALUES,
+        max_categories=MAX_VALUES,
     )
     return ColumnTransformer([("numbers", "passthrough", facts.numbers), ("categories", codes, facts.categories)])
 

@@ -36,17 +36,17 @@ from threadpoolctl import ThreadpoolController  # type: ignore[import-untyped]
 
 from discbayes._text import nearest_first
 from discbayes.data import Encoded, FrameEncoder
-from discbayes.data.columns import Block, Levels, Table
-from discbayes.data.fitting import resolve
 from discbayes.data.folds import stratified_folds
-from discbayes.data.reading import read_table
+from discbayes.data.table import CategoricalColumn, NumericColumns, Table
+from discbayes.data.table_reader import read_table
 from discbayes.data.targets import classes_and_codes, label_array
+from discbayes.data.variables import resolve
 from discbayes.engine import worker_count
 from discbayes.experiments.baseline_methods import METHODS, Facts, Method, NoCuts
 from discbayes.experiments.choices import BASELINES
 from discbayes.experiments.parts import stratified_sample
 
-MOST_ROWS = {"svm": 10_000, "knn": 10_000}  # for the others there is no limit
+MAX_ROWS = {"svm": 10_000, "knn": 10_000}  # for the others there is no limit
 N_FOLDS = 5  # by which the probabilities of svm are calibrated, and settings chosen
 UNKNOWN = -1.0
 
@@ -139,10 +139,10 @@ class Baseline(ClassifierMixin, BaseEstimator):
         if METHODS[self.name].discretizer is not None:
             return self.categorical
         declared = resolve(self.categorical, None, table.names).categories
-        return [at in declared or isinstance(table.find(at)[0], Levels) for at in range(len(table.names))]
+        return [at in declared or isinstance(table.find(at)[0], CategoricalColumn) for at in range(len(table.names))]
 
     def _sample(self, table: Table, labels: np.ndarray) -> tuple[Table, np.ndarray]:
-        most = MOST_ROWS.get(self.name) if self.max_rows is None else self.max_rows
+        most = MAX_ROWS.get(self.name) if self.max_rows is None else self.max_rows
         if most is None or table.n_rows <= most:
             return table, labels
         rng = np.random.default_rng(self.random_state)
@@ -155,9 +155,9 @@ class Baseline(ClassifierMixin, BaseEstimator):
         gaps = np.isnan(matrix)
         known = ~gaps.all(axis=0)
         kinds = (known & numeric, known & numeric & gaps.any(axis=0), known & ~numeric)
-        numbers, with_gaps, categories = (np.flatnonzero(kind).tolist() for kind in kinds)
+        numbers, with_missing, categories = (np.flatnonzero(kind).tolist() for kind in kinds)
         cards, sizes = data.cards.tolist(), np.bincount(data.classes)
-        return Facts(numbers, with_gaps, categories, cards, sizes, self.random_state, worker_count(self.n_jobs))
+        return Facts(numbers, with_missing, categories, cards, sizes, self.random_state, worker_count(self.n_jobs))
 
     def _learn(self, method: Method, facts: Facts, matrix: np.ndarray, classes: np.ndarray) -> Pipeline:
         if facts.class_sizes.size == 1 or not (facts.numbers or facts.categories):
@@ -177,7 +177,7 @@ class Baseline(ClassifierMixin, BaseEstimator):
         for at, variable in enumerate(self._encoder.domain_.features):
             part, place = table.find(at)
             if variable.kind == "numeric":
-                matrix[:, at] = part.column(place) if isinstance(part, Block) else np.nan
+                matrix[:, at] = part.column(place) if isinstance(part, NumericColumns) else np.nan
             else:
                 unseen = np.where(gaps[at], np.nan, UNKNOWN)
                 matrix[:, at] = np.where(codes[at] == variable.card, unseen, codes[at])

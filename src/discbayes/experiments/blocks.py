@@ -21,7 +21,7 @@ class Text:
 
 
 @dataclass(frozen=True)
-class Table:
+class ResultTable:
     """Cells of text under headings; the first ``left`` columns are flush left.
 
     Cells in ``strong``, given by row and column, are bold where there is bold.
@@ -47,7 +47,7 @@ class Picture:
     draw: Callable[[], Any]
 
 
-Block = Text | Table | Picture
+Block = Text | ResultTable | Picture
 
 
 def as_text(blocks: Sequence[Block]) -> str:
@@ -80,7 +80,7 @@ def _block_markdown(block: Block, picture: Callable[[Picture], str]) -> str:
     return "\n\n".join(filter(None, [f"**{block.title}**" if block.title else "", table, block.note]))
 
 
-def _emphasized(block: Table, at: int, row: Row, form: str) -> Row:
+def _emphasized(block: ResultTable, at: int, row: Row, form: str) -> Row:
     """A row of a table with its strong cells in bold."""
     return [form.format(cell) if (at, place) in block.strong else cell for place, cell in enumerate(row)]
 

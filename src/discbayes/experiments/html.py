@@ -7,7 +7,7 @@ import re
 from collections.abc import Sequence
 from io import StringIO
 
-from discbayes._leaves import need
+from discbayes._lazy_imports import need
 from discbayes.experiments.blocks import Block, Picture, as_html
 
 INK = "#123456"  # drawn in this colour, and then in that of the text

@@ -10,8 +10,8 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from discbayes.data.columns import looks_numeric
 from discbayes.data.frames import take_rows
+from discbayes.data.table import looks_numeric
 from discbayes.experiments.baselines import BASELINES, baseline
 from discbayes.experiments.metrics import measures
 from discbayes.recipes import recipe
@@ -52,10 +52,12 @@ def _option(text: str, method: str) -> tuple[str, float]:
     return name, float(value)
 
 
-def gap_masks(n_rows: int, n_features: int, shares: Sequence[float], rng: np.random.Generator) -> Iterator[np.ndarray]:
+def missing_masks(
+    n_rows: int, n_features: int, shares: Sequence[float], rng: np.random.Generator
+) -> Iterator[np.ndarray]:
     """Which cells are missing: in each row so many per cent of the features; a larger share holds a smaller one.
 
-    >>> [int(mask.sum()) for mask in gap_masks(2, 10, [0, 30, 90], np.random.default_rng(0))]
+    >>> [int(mask.sum()) for mask in missing_masks(2, 10, [0, 30, 90], np.random.default_rng(0))]
     [0, 6, 18]
     """
     places = rng.permuted(np.tile(np.arange(n_features, dtype=np.int32), (n_rows, 1)), axis=1)
@@ -113,8 +115,8 @@ def judge(
         codes = np.array([place.get(label, -1) for label in y[test].tolist()])
         found = {name: value for name, value in measures(shares, codes).items() if name in FIGURES}
         for share, rows in masked.items():
-            with_gaps = measures(estimator.predict_proba(rows), codes[some])
-            found |= {f"{name}@{share}": with_gaps[name] for name in FIGURES[:2]}
+            with_missing = measures(estimator.predict_proba(rows), codes[some])
+            found |= {f"{name}@{share}": with_missing[name] for name in FIGURES[:2]}
     found |= {"n_test": len(test), "parameters": _size(estimator)}
     found |= {"fit_seconds": fitted - started, "predict_seconds": done - fitted}
     return Judged(found, "; ".join(distinct(str(warning.message) for warning in caught)), shares)

@@ -15,8 +15,8 @@ from discbayes.experiments.metrics import measures
 from discbayes.experiments.parts import Part, load_part
 from discbayes.experiments.store import Result
 from discbayes.experiments.tasks import Task
-from discbayes.inference import Effort, log_joint, posterior
-from discbayes.network import Structure, Tables
+from discbayes.inference import InferenceOptions, log_joint, posterior
+from discbayes.network import CPTs, Structure
 from discbayes.recipes import parse
 
 METRICS = (
@@ -26,7 +26,7 @@ METRICS = (
 
 
 @dataclass
-class Learned:
+class FittedParts:
     """A structure or tables, what was said on the way, and the seconds."""
 
     value: Any
@@ -38,7 +38,7 @@ class Learned:
 def classify(task: Task) -> Iterator[Result]:
     """The figures of each recipe; recipes of one structure find it once. Options are those of ``load_part``."""
     part = load_part(task.data, task.fold, task.seed, **task.options)
-    structures: dict[str, Learned] = {}
+    structures: dict[str, FittedParts] = {}
     for tag in task.recipes:
         recipe = parse(tag)
         if recipe.structure_tag not in structures:
@@ -48,17 +48,17 @@ def classify(task: Task) -> Iterator[Result]:
         yield task.result(tag, judged(part, found, tables), found.seconds + tables.seconds, tables.warned)
 
 
-def learn_structure(part: Part, learner: Any, seed: int = 0) -> Learned:
+def learn_structure(part: Part, learner: Any, seed: int = 0) -> FittedParts:
     """What a structure learner finds in the training rows."""
     return _timed(lambda context: learner.learn(part.data, part.counts, context), seed)
 
 
-def learn_tables(part: Part, structure: Structure, learner: Any, seed: int = 0) -> Learned:
+def learn_tables(part: Part, structure: Structure, learner: Any, seed: int = 0) -> FittedParts:
     """What a parameter learner makes of the training rows."""
     return _timed(lambda context: learner.learn(part.data, part.counts, structure, context), seed)
 
 
-def _timed(learn: Any, seed: int) -> Learned:
+def _timed(learn: Any, seed: int) -> FittedParts:
     context = Context(np.random.default_rng(seed), 1)
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
@@ -66,12 +66,12 @@ def _timed(learn: Any, seed: int) -> Learned:
         value = learn(context)
         seconds = perf_counter() - started
     said = dict.fromkeys(str(warning.message) for warning in caught)
-    return Learned(value, seconds, context.history, "; ".join(said))
+    return FittedParts(value, seconds, context.history, "; ".join(said))
 
 
-def judged(part: Part, found: Learned, learned: Learned) -> dict[str, float]:
+def judged(part: Part, found: FittedParts, learned: FittedParts) -> dict[str, float]:
     """What ``METRICS`` names, on the test rows."""
-    tables: Tables = learned.value
+    tables: CPTs = learned.value
     return measured(tables, part.test_codes, part.test_y) | {
         "n_test": part.n_test,
         "edges": found.value.n_edges,
@@ -83,18 +83,18 @@ def judged(part: Part, found: Learned, learned: Learned) -> dict[str, float]:
     }
 
 
-def measured(tables: Tables, codes: np.ndarray, y: np.ndarray) -> dict[str, float]:
+def measured(tables: CPTs, codes: np.ndarray, y: np.ndarray) -> dict[str, float]:
     """Accuracy, log loss and root mean squared error of the tables on some rows."""
     found = measures(shares(tables, codes), y)
     return {metric: found[metric] for metric in ("accuracy", "log_loss", "rmse")}
 
 
-def shares(tables: Tables, codes: np.ndarray) -> np.ndarray:
+def shares(tables: CPTs, codes: np.ndarray) -> np.ndarray:
     """P(c | x observed) of rows given as codes."""
     prior = np.exp(tables.log_prior - tables.log_prior.max())
-    return posterior(log_joint(tables, codes, Effort(n_jobs=1)), prior / prior.sum(), 1)
+    return posterior(log_joint(tables, codes, InferenceOptions(n_jobs=1)), prior / prior.sum(), 1)
 
 
-def decisions(tables: Tables) -> Callable[[np.ndarray], np.ndarray]:
+def decisions(tables: CPTs) -> Callable[[np.ndarray], np.ndarray]:
     """The most probable classes of rows given as codes; missing features are summed out."""
-    return lambda codes: log_joint(tables, codes, Effort(n_jobs=1)).argmax(axis=1)
+    return lambda codes: log_joint(tables, codes, InferenceOptions(n_jobs=1)).argmax(axis=1)

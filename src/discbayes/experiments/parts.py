@@ -23,7 +23,7 @@ DRAWN = {"segment": 1540, "spambase": 2301}
 
 
 @dataclass(frozen=True, eq=False)
-class Rows:
+class SplitRows:
     """The rows of a data set, features in columns; if that is fixed, how many of the first ones are for training."""
 
     name: str
@@ -42,7 +42,7 @@ class Rows:
 
 
 @lru_cache(maxsize=2)
-def load_rows(name: str, complete: bool = True) -> Rows:
+def load_rows(name: str, complete: bool = True) -> SplitRows:
     """A data set, without its rows with gaps if only complete ones are wanted.
 
     A column that has no value at all (TBG of hypothyroid and sick) is left out before rows are.
@@ -54,7 +54,7 @@ def load_rows(name: str, complete: bool = True) -> Rows:
     columns = ~gaps.all(axis=0)
     kept = ~np.asarray(gaps[:, columns].any(axis=1)) if complete else np.ones(data.n_rows, bool)
     n_train = None if data.split is None else int(kept[data.split[0]].sum())
-    return Rows(name, data.X[kept][:, columns], data.y[kept], n_train)
+    return SplitRows(name, data.X[kept][:, columns], data.y[kept], n_train)
 
 
 def load_any(name: str, as_frame: bool = True) -> Dataset:
@@ -73,7 +73,7 @@ def load_any(name: str, as_frame: bool = True) -> Dataset:
 # ---- splits: functions of rows and a seed
 
 
-def published_splits(rows: Rows, seed: int = 0) -> list[Split]:
+def published_splits(rows: SplitRows, seed: int = 0) -> list[Split]:
     """The published split, a drawn one of the published size, or five stratified folds (P10, C11)."""
     everything = np.arange(len(rows.y))
     if rows.n_train is not None:
@@ -84,17 +84,17 @@ def published_splits(rows: Rows, seed: int = 0) -> list[Split]:
     return five_folds(rows, seed)
 
 
-def five_folds(rows: Rows, seed: int = 0) -> list[Split]:
+def five_folds(rows: SplitRows, seed: int = 0) -> list[Split]:
     """Five stratified folds of all rows."""
     return folds(rows, N_FOLDS, seed)
 
 
-def two_folds(rows: Rows, seed: int = 0) -> list[Split]:
+def two_folds(rows: SplitRows, seed: int = 0) -> list[Split]:
     """Two stratified folds of all rows; every seed is another round (Z17)."""
     return folds(rows, 2, seed)
 
 
-def folds(rows: Rows, n_folds: int, seed: int) -> list[Split]:
+def folds(rows: SplitRows, n_folds: int, seed: int) -> list[Split]:
     """Stratified folds: each is the test part once."""
     fold = stratified_folds(rows.labels, n_folds, rows.generator(seed))
     return [(np.flatnonzero(fold != f), np.flatnonzero(fold == f)) for f in range(n_folds)]
@@ -132,7 +132,7 @@ def load_part(
     name: str,
     fold: int,
     seed: int = 0,
-    splits: Callable[[Rows, int], list[Split]] = published_splits,
+    splits: Callable[[SplitRows, int], list[Split]] = published_splits,
     discretizer: Any = "mdlp",
     missing: str = "drop",
 ) -> Part:
@@ -144,7 +144,7 @@ def load_part(
     return make_part(rows, splits(rows, seed)[fold], discretizer, missing)
 
 
-def make_part(rows: Rows, split: Split, discretizer: Any = "mdlp", missing: str = "drop") -> Part:
+def make_part(rows: SplitRows, split: Split, discretizer: Any = "mdlp", missing: str = "drop") -> Part:
     """The rows of a split, with cut points and values of the training rows."""
     train, test = split
     encoder = FrameEncoder(discretizer, missing=missing, n_jobs=1)
@@ -155,7 +155,7 @@ def make_part(rows: Rows, split: Split, discretizer: Any = "mdlp", missing: str 
     return Part(data, count(data, 1), codes, y)
 
 
-def with_gaps(part: Part, numbers: Sequence[int], draw: int) -> Iterator[np.ndarray]:
+def with_missing(part: Part, numbers: Sequence[int], draw: int) -> Iterator[np.ndarray]:
     """The test rows with so many features missing, drawn for each row; a larger number holds those of a smaller one."""
     n_features, n_rows = part.test_codes.shape
     places = np.tile(np.arange(n_features, dtype=np.int16)[:, None], n_rows)

@@ -2,9 +2,9 @@
 
 from discbayes.explanations.contributions import Explanation, explain
 from discbayes.explanations.counterfactuals import Counterfactual, counterfactual
-from discbayes.explanations.information import Information, value_of_information
+from discbayes.explanations.edge_strength import edge_strengths
 from discbayes.explanations.relevance import Relevance, relevance
-from discbayes.explanations.strength import edge_strengths
+from discbayes.explanations.value_of_information import Information, value_of_information
 
 __all__ = [
     "Counterfactual",

@@ -18,23 +18,23 @@ from itertools import combinations
 
 import numpy as np
 
-from discbayes.beliefs import Beliefs
-from discbayes.inference.values import elimination_cells
+from discbayes.calibrated_posterior import CalibratedPosterior
+from discbayes.inference.missing_distributions import elimination_cells
 from discbayes.network import Structure
 
-MOST_PAIRS = 20_000_000  # sets of two moves that are all tried
-MOST_SETS = 1_000_000  # sets of three moves or more that are all tried
-MOST_STEPS = 5e8  # of arithmetic that all sets of a size may take: seconds
+MAX_PAIRS = 20_000_000  # sets of two moves that are all tried
+MAX_SETS = 1_000_000  # sets of three moves or more that are all tried
+MAX_STEPS = 5e8  # of arithmetic that all sets of a size may take: seconds
 BEAM_SETS = 200_000  # that a step of the beam tries, about
 KEPT = 64  # of the sets that lead to the decision, the best
-_LEAST_WIDTH, _MOST_WIDTH = 4, 256
+_MIN_WIDTH, _MAX_WIDTH = 4, 256
 _CELL_STEPS = 10  # of arithmetic that a cell of an elimination takes
 _BLOCK_CELLS = 1 << 22
 _TIE = 1e-9
 
 
 @dataclass(frozen=True, eq=False)
-class Found:
+class FoundChanges:
     """Sets of moves of the same size that lead to the decision, the best first, each a row of places of moves.
 
     ``excluded`` is the largest size up to which every set was tried and none was enough.
@@ -60,7 +60,7 @@ class Changes:
         Features that stay as they are.
     """
 
-    beliefs: Beliefs
+    beliefs: CalibratedPosterior
     codes: np.ndarray
     now: int
     wanted: int | None
@@ -206,7 +206,7 @@ class Changes:
 
     # ---- the search
 
-    def search(self, max_changes: int) -> Found:
+    def search(self, max_changes: int) -> FoundChanges:
         """The smallest sets found that lead to the decision; none where there are none of this size."""
         excluded, tried_all = 0, True
         kept = np.empty((0, 0), dtype=np.int64)
@@ -214,18 +214,18 @@ class Changes:
             tried_all = tried_all and (size == 1 or self._most_sets(size) >= self.n_sets(size))
             hits, kept = self._try(self.all_sets(size) if tried_all else self._extended(kept), self._width(size + 1))
             if len(hits):
-                return Found(hits if tried_all else self._reduced(hits, excluded + 1), excluded)
+                return FoundChanges(hits if tried_all else self._reduced(hits, excluded + 1), excluded)
             excluded = size if tried_all else excluded
-        return Found(np.empty((0, 1), dtype=np.int64), max_changes if tried_all else excluded)
+        return FoundChanges(np.empty((0, 1), dtype=np.int64), max_changes if tried_all else excluded)
 
     def _most_sets(self, size: int) -> float:
         """How many sets of a size are worth trying."""
-        return min(MOST_PAIRS if size == 2 else MOST_SETS, MOST_STEPS / self._steps(size))
+        return min(MAX_PAIRS if size == 2 else MAX_SETS, MAX_STEPS / self._steps(size))
 
     def _width(self, size: int) -> int:
         """How many sets the beam keeps, to make sets of a size of them."""
-        most = min(BEAM_SETS, MOST_STEPS / 4 / self._steps(size))
-        return int(np.clip(most // self.n_moves, _LEAST_WIDTH, _MOST_WIDTH))
+        most = min(BEAM_SETS, MAX_STEPS / 4 / self._steps(size))
+        return int(np.clip(most // self.n_moves, _MIN_WIDTH, _MAX_WIDTH))
 
     def _steps(self, size: int) -> float:
         """What a set of a size takes on average, in steps of arithmetic: a sum, and for some of them a look-up."""

@@ -24,9 +24,9 @@ from typing import Any
 
 import numpy as np
 
-from discbayes._leaves import leaf
+from discbayes._lazy_imports import leaf
 from discbayes._text import count_of
-from discbayes.beliefs import Beliefs
+from discbayes.calibrated_posterior import CalibratedPosterior
 from discbayes.data import Domain
 from discbayes.data.frames import make_frame
 from discbayes.explanations.dependence import Dependence
@@ -40,7 +40,7 @@ from discbayes.explanations.wording import (
     values_in_words,
 )
 
-_MOST_NAMES = 20  # in one line
+_MAX_NAMES = 20  # in one line
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -72,7 +72,7 @@ class Explanation:
         Rows that cannot be in any class.
     """
 
-    beliefs: Beliefs
+    beliefs: CalibratedPosterior
     codes: np.ndarray
     against: int | None
     base: np.ndarray
@@ -223,8 +223,8 @@ class Explanation:
         unknown = [name for name, known in zip(self.names, self.known[row], strict=True) if not known]
         if not unknown:
             return []
-        more = f" and {len(unknown) - _MOST_NAMES} more" if len(unknown) > _MOST_NAMES else ""
-        return [f"unknown: {', '.join(unknown[:_MOST_NAMES])}{more}"]
+        more = f" and {len(unknown) - _MAX_NAMES} more" if len(unknown) > _MAX_NAMES else ""
+        return [f"unknown: {', '.join(unknown[:_MAX_NAMES])}{more}"]
 
     def plot(self, row: int = 0, label: Any = None, ax: Any = None) -> Any:
         """One row as a waterfall from the prior to the log odds (extra ``plot``)."""
@@ -242,7 +242,7 @@ class Explanation:
         return f"<Explanation: {self.n_rows} rows, {len(self.names)} features, {len(self.labels)} classes>"
 
 
-def explain(beliefs: Beliefs, codes: np.ndarray, against: int | None = None) -> Explanation:
+def explain(beliefs: CalibratedPosterior, codes: np.ndarray, against: int | None = None) -> Explanation:
     """The contributions of all known values of some rows, against the other classes or against one of them."""
     steps = Steps(beliefs, codes, against)
     n_features, n_rows = codes.shape

@@ -18,12 +18,12 @@ from typing import Any
 
 import numpy as np
 
-from discbayes.beliefs import Beliefs
+from discbayes.calibrated_posterior import CalibratedPosterior
 from discbayes.data import Variable
-from discbayes.data.columns import Table
 from discbayes.data.domain import cut_texts
 from discbayes.data.frames import make_frame
 from discbayes.data.mappings import positions
+from discbayes.data.table import Table
 from discbayes.explanations.changes import Changes
 from discbayes.explanations.wording import class_position, probability_in_words
 from discbayes.inference import log_joint_and_error
@@ -162,7 +162,12 @@ def _sign(text: str, number: tuple[float, str] | None) -> str:
 
 
 def counterfactual(
-    beliefs: Beliefs, codes: np.ndarray, row: Table, target: Any = None, keep: Any = (), max_changes: int = 5
+    beliefs: CalibratedPosterior,
+    codes: np.ndarray,
+    row: Table,
+    target: Any = None,
+    keep: Any = (),
+    max_changes: int = 5,
 ) -> Counterfactual:
     """The smallest change of one row, which is given as codes and as it was read."""
     if not isinstance(max_changes, (int, np.integer)) or isinstance(max_changes, bool) or max_changes < 1:
@@ -189,7 +194,7 @@ def _fixed(keep: Any, names: list[str]) -> np.ndarray:
     return fixed
 
 
-def _is_estimated(beliefs: Beliefs, codes: np.ndarray) -> bool:
+def _is_estimated(beliefs: CalibratedPosterior, codes: np.ndarray) -> bool:
     """Whether the row has too many gaps to be summed out exactly, so that ``n_draws`` draws stand for them."""
     network = beliefs.network
     return network.n_draws is not None and log_joint_and_error(network.parameters, codes, network.effort)[1] is not None

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 
-from discbayes.network import Tables
+from discbayes.network import CPTs
 
 
 class Dependence:
@@ -15,7 +15,7 @@ class Dependence:
     nobody asks about, and have the moral graph of all features. Sets of features are the bits of whole numbers here.
     """
 
-    def __init__(self, tables: Tables):
+    def __init__(self, tables: CPTs):
         structure = tables.structure
         self._order, self._children = structure.order, structure.children
         self._parents = [_bits(group) for group in structure.parents]

@@ -7,14 +7,14 @@ from typing import Any
 
 import numpy as np
 
-from discbayes.beliefs import Beliefs
+from discbayes.calibrated_posterior import CalibratedPosterior
 from discbayes.data import FrameEncoder
-from discbayes.data.columns import Table
+from discbayes.data.table import Table
 from discbayes.explanations.contributions import Explanation, explain
 from discbayes.explanations.counterfactuals import Counterfactual, counterfactual
-from discbayes.explanations.information import Information, value_of_information
 from discbayes.explanations.relevance import TOLERANCE, Relevance, relevance
-from discbayes.explanations.rows import one_row
+from discbayes.explanations.single_row import one_row
+from discbayes.explanations.value_of_information import Information, value_of_information
 from discbayes.explanations.wording import class_position
 
 
@@ -24,7 +24,7 @@ class Explaining:
     classes_: np.ndarray
     unknown: str
     _encoder: FrameEncoder
-    _beliefs: Callable[[Sequence[float] | None], Beliefs]
+    calibrated_posterior: Callable[[Sequence[float] | None], CalibratedPosterior]
     _codes: Callable[[Any], np.ndarray]
 
     def explain(self, X: Any, against: Any = None, class_prior: Sequence[float] | None = None) -> Explanation:
@@ -56,7 +56,7 @@ class Explaining:
         sepal width (cm) < 2.95: +0.43 for versicolor, given sepal length (cm) < 5.55
         sum: +2.5 for versicolor, which has the probability 0.921
         """
-        beliefs = self._beliefs(class_prior)
+        beliefs = self.calibrated_posterior(class_prior)
         place = None if against is None else class_position(self.classes_, against, "against")
         return explain(beliefs, self._codes(X), place)
 
@@ -94,7 +94,7 @@ class Explaining:
         11 other columns                           69.4%
         5 columns could go: proanthocyanins, total_phenols, ...; without them 0.00% of the decisions change
         """
-        beliefs, codes = self._beliefs(class_prior), self._codes(X)
+        beliefs, codes = self.calibrated_posterior(class_prior), self._codes(X)
         classes = None if y is None else beliefs.network._classes(y, codes.shape[1])
         return relevance(beliefs, codes, classes, tolerance)
 
@@ -140,7 +140,7 @@ class Explaining:
           sepal width (cm) to [2.95, 3.35), petal length (cm) to < 2.45: setosa with the probability 0.439
           sepal width (cm) to ≥ 3.35, petal length (cm) to ≥ 4.75: setosa with the probability 0.432
         """
-        beliefs, (row, codes) = self._beliefs(class_prior), self._one_row(x)
+        beliefs, (row, codes) = self.calibrated_posterior(class_prior), self._one_row(x)
         return counterfactual(beliefs, codes, row, target, keep, max_changes)
 
     def value_of_information(
@@ -174,7 +174,7 @@ class Explaining:
         >>> clf.value_of_information({"sepal length (cm)": 5.0}).best
         'petal width (cm)'
         """
-        beliefs, (_, codes) = self._beliefs(class_prior), self._one_row(x)
+        beliefs, (_, codes) = self.calibrated_posterior(class_prior), self._one_row(x)
         return value_of_information(beliefs, codes, costs, prices)
 
     def _one_row(self, x: Any) -> tuple[Table, np.ndarray]:

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from discbayes._text import count_of, text_table
-from discbayes.beliefs import Beliefs
+from discbayes.calibrated_posterior import CalibratedPosterior
 from discbayes.data.frames import make_frame
 from discbayes.explanations.steps import Steps
 from discbayes.explanations.wording import check_most
@@ -17,7 +17,7 @@ from discbayes.inference import FactorTooLargeError, blank_rows
 
 TOLERANCE = 0.01
 _MOST = 100.0  # of a contribution, so that one that is infinite has a mean
-_MOST_NAMES = 20  # in one line
+_MAX_NAMES = 20  # in one line
 _ROUNDING = 1e-12  # nats
 
 
@@ -46,8 +46,8 @@ class Hidden:
     def __repr__(self) -> str:
         if not self.columns:
             return "no column could go"
-        more = f" and {len(self.columns) - _MOST_NAMES} more" if len(self.columns) > _MOST_NAMES else ""
-        number, names = count_of(len(self.columns), "column"), ", ".join(self.columns[:_MOST_NAMES]) + more
+        more = f" and {len(self.columns) - _MAX_NAMES} more" if len(self.columns) > _MAX_NAMES else ""
+        number, names = count_of(len(self.columns), "column"), ", ".join(self.columns[:_MAX_NAMES]) + more
         without = "it" if len(self.columns) == 1 else "them"
         text = f"{number} could go: {names}; without {without} {self.changed:.2%} of the decisions change"
         for name, pair in (("accuracy", self.accuracy), ("log loss", self.log_loss)):
@@ -122,7 +122,7 @@ class Relevance:
 
 
 def relevance(
-    beliefs: Beliefs, codes: np.ndarray, classes: np.ndarray | None = None, tolerance: float = TOLERANCE
+    beliefs: CalibratedPosterior, codes: np.ndarray, classes: np.ndarray | None = None, tolerance: float = TOLERANCE
 ) -> Relevance:
     """The relevance of all columns in some rows; with their classes, also what hiding columns costs."""
     decisions, changes = beliefs.decisions(codes), np.zeros(codes.shape[0])
@@ -138,7 +138,7 @@ def changed_odds(contributions: np.ndarray, decisions: np.ndarray) -> np.ndarray
 
 
 def relevance_of(
-    beliefs: Beliefs, codes: np.ndarray, changes: np.ndarray, classes: np.ndarray | None, tolerance: float
+    beliefs: CalibratedPosterior, codes: np.ndarray, changes: np.ndarray, classes: np.ndarray | None, tolerance: float
 ) -> Relevance:
     """The relevance that follows from what each feature changes in all."""
     if not 0 <= tolerance <= 1:
@@ -156,7 +156,7 @@ def relevance_of(
 
 
 def _columns_that_could_go(
-    beliefs: Beliefs, codes: np.ndarray, changes: np.ndarray, classes: np.ndarray | None, tolerance: float
+    beliefs: CalibratedPosterior, codes: np.ndarray, changes: np.ndarray, classes: np.ndarray | None, tolerance: float
 ) -> Hidden:
     """The columns that say little together, and what becomes of the decisions without them."""
     before = beliefs.log_posterior(codes)
@@ -204,14 +204,14 @@ def _divergence(log_posterior: np.ndarray, other: np.ndarray) -> float:
         return float(np.where(share > 0, share * (log_posterior - other), 0.0).sum(axis=1).mean())
 
 
-def _without(beliefs: Beliefs, codes: np.ndarray, features: np.ndarray) -> np.ndarray:
+def _without(beliefs: CalibratedPosterior, codes: np.ndarray, features: np.ndarray) -> np.ndarray:
     """The rows with some features unknown."""
     hidden = codes.copy()
     hidden[features] = beliefs.network.domain.cards[features, None]
     return hidden
 
 
-def _quality(beliefs: Beliefs, codes: np.ndarray, classes: np.ndarray) -> tuple[float, float]:
+def _quality(beliefs: CalibratedPosterior, codes: np.ndarray, classes: np.ndarray) -> tuple[float, float]:
     """The accuracy and the log loss."""
     own = beliefs.log_posterior(codes)[np.arange(classes.size), classes]
     return float(np.mean(beliefs.decisions(codes) == classes)), -float(np.mean(own))

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 import numpy as np
 
-from discbayes.beliefs import Beliefs
+from discbayes.calibrated_posterior import CalibratedPosterior
 from discbayes.calibration import log_odds as finite_log_odds
 from discbayes.engine import row_blocks
 from discbayes.inference import blank_rows
@@ -20,7 +20,7 @@ class Steps:
     In others each step sums the gaps out anew.
     """
 
-    def __init__(self, beliefs: Beliefs, codes: np.ndarray, against: int | None):
+    def __init__(self, beliefs: CalibratedPosterior, codes: np.ndarray, against: int | None):
         self.beliefs, self.codes, self.against = beliefs, codes, against
         self.tables = beliefs.network.parameters
         self.order = np.array(self.tables.structure.order, dtype=np.intp)
@@ -117,7 +117,7 @@ def _log_odds(log_posterior: np.ndarray, against: int | None) -> np.ndarray:
     return odds
 
 
-def _impossible_rows(beliefs: Beliefs, codes: np.ndarray) -> np.ndarray:
+def _impossible_rows(beliefs: CalibratedPosterior, codes: np.ndarray) -> np.ndarray:
     """Which rows are impossible in every class that the prior in force allows."""
     network = beliefs.network
     if not np.isneginf(network.parameters.log_theta).any():

@@ -1,10 +1,10 @@
 """Exact answers from tables: log-joint, posterior, queries, completions and samples."""
 
 from discbayes.inference.completion import draw, feature_posterior, most_probable, most_probable_each, sample
-from discbayes.inference.joint import (
+from discbayes.inference.log_joints import (
     MAX_FACTOR_SIZE,
-    Effort,
     FactorTooLargeError,
+    InferenceOptions,
     log_joint,
     log_joint_and_error,
     log_marginal,
@@ -12,19 +12,19 @@ from discbayes.inference.joint import (
     posterior,
     posterior_error,
 )
-from discbayes.inference.patterns import blank_rows, group_by_gaps
+from discbayes.inference.missing_distributions import missing_posteriors
+from discbayes.inference.missing_patterns import blank_rows, group_by_missing
 from discbayes.inference.query import joint_posterior
-from discbayes.inference.values import gap_posteriors
 
 __all__ = [
     "MAX_FACTOR_SIZE",
-    "Effort",
+    "InferenceOptions",
     "FactorTooLargeError",
     "blank_rows",
     "draw",
     "feature_posterior",
-    "gap_posteriors",
-    "group_by_gaps",
+    "missing_posteriors",
+    "group_by_missing",
     "joint_posterior",
     "log_joint",
     "log_joint_and_error",

@@ -9,18 +9,18 @@ import numpy as np
 from discbayes._memory import require_memory
 from discbayes.data.domain import Domain
 from discbayes.engine import parallel_map, row_blocks
-from discbayes.inference.forest import forest_plan
-from discbayes.inference.joint import Effort, log_joint, log_marginal, posterior, run_elimination
-from discbayes.inference.patterns import blank_rows, group_by_gaps
+from discbayes.inference.forest_plan import forest_plan
+from discbayes.inference.log_joints import InferenceOptions, log_joint, log_marginal, posterior, run_elimination
+from discbayes.inference.missing_patterns import blank_rows, group_by_missing
 from discbayes.kernels import marginals
 from discbayes.kernels.elimination import DRAW, MAX
-from discbayes.network import Layout, Tables
+from discbayes.network import CPTs, Layout
 
 BATCH_CELLS = 1 << 25  # bytes, about, of codes and scores that are worked on at once
 
 
 def most_probable(
-    tables: Tables, codes: np.ndarray, classes: np.ndarray | None = None, effort: Effort | None = None
+    tables: CPTs, codes: np.ndarray, classes: np.ndarray | None = None, effort: InferenceOptions | None = None
 ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     """The jointly most probable values of all gaps, the class among them where it is not given.
 
@@ -30,30 +30,30 @@ def most_probable(
 
 
 def draw(
-    tables: Tables,
+    tables: CPTs,
     codes: np.ndarray,
     rng: np.random.Generator,
     classes: np.ndarray | None = None,
-    effort: Effort | None = None,
+    effort: InferenceOptions | None = None,
 ) -> tuple[np.ndarray, np.ndarray]:
     """Values for all gaps, and the class where it is not given, drawn from their distribution given the rest."""
     return _complete(tables, codes, classes, DRAW, rng, effort)[:2]
 
 
 def _complete(
-    tables: Tables,
+    tables: CPTs,
     codes: np.ndarray,
     classes: np.ndarray | None,
     mode: int,
     rng: np.random.Generator | None,
-    effort: Effort | None,
+    effort: InferenceOptions | None,
 ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     n_features, n_rows = codes.shape
-    gaps = group_by_gaps(codes, np.arange(n_rows), tables.cards)
+    gaps = group_by_missing(codes, np.arange(n_rows), tables.cards)
     shape = (n_rows, n_features + 1)
     uniforms = np.zeros(shape) if rng is None else rng.random(shape)[gaps.rows]
     known = None if classes is None else classes[gaps.rows]
-    result = run_elimination(tables, codes, gaps, mode, effort or Effort(), known, uniforms)
+    result = run_elimination(tables, codes, gaps, mode, effort or InferenceOptions(), known, uniforms)
     filled = codes.copy()
     by_row = result.filled.T
     filled[:, gaps.rows] = np.where(by_row >= 0, by_row, codes[:, gaps.rows])
@@ -64,7 +64,7 @@ def _complete(
     return filled, chosen, value
 
 
-def most_probable_each(tables: Tables, codes: np.ndarray, effort: Effort | None = None) -> np.ndarray:
+def most_probable_each(tables: CPTs, codes: np.ndarray, effort: InferenceOptions | None = None) -> np.ndarray:
     """Each gap filled with the value that is most probable by itself, given what is observed.
 
     Where features have at most one feature parent, all gaps of a row take one pass up and one down. Elsewhere every
@@ -73,7 +73,7 @@ def most_probable_each(tables: Tables, codes: np.ndarray, effort: Effort | None 
     """
     filled = codes.copy()
     if tables.structure.is_forest:
-        _fill_forest(tables, codes, effort or Effort(), filled)
+        _fill_forest(tables, codes, effort or InferenceOptions(), filled)
         return filled
     for i in range(codes.shape[0]):
         rows = np.flatnonzero(codes[i] >= tables.cards[i])
@@ -82,19 +82,21 @@ def most_probable_each(tables: Tables, codes: np.ndarray, effort: Effort | None 
     return filled
 
 
-def feature_posterior(tables: Tables, codes: np.ndarray, feature: int, effort: Effort | None = None) -> np.ndarray:
+def feature_posterior(
+    tables: CPTs, codes: np.ndarray, feature: int, effort: InferenceOptions | None = None
+) -> np.ndarray:
     """P(x_i | what else is observed) of every row; a value of the feature itself in the row is set aside.
 
     Rows whose other values are impossible get equal shares.
     """
-    effort = effort or Effort()
+    effort = effort or InferenceOptions()
     way = _forest_posterior if tables.structure.is_forest else _tried_posterior
     shares = way(tables, codes, feature, effort)
     total = shares.sum(axis=1, keepdims=True)
     return np.where(total > 0, shares / np.where(total > 0, total, 1.0), 1.0 / shares.shape[1])
 
 
-def _tried_posterior(tables: Tables, codes: np.ndarray, feature: int, effort: Effort) -> np.ndarray:
+def _tried_posterior(tables: CPTs, codes: np.ndarray, feature: int, effort: InferenceOptions) -> np.ndarray:
     """The shares of the values of a feature, all of them tried in one log-joint: they have the same gaps."""
     n_rows, card = codes.shape[1], int(tables.cards[feature])
     scores = np.empty((n_rows, card))
@@ -107,7 +109,7 @@ def _tried_posterior(tables: Tables, codes: np.ndarray, feature: int, effort: Ef
     return np.exp(scores - np.where(np.isfinite(top), top, 0.0))
 
 
-def _forest_posterior(tables: Tables, codes: np.ndarray, feature: int, effort: Effort) -> np.ndarray:
+def _forest_posterior(tables: CPTs, codes: np.ndarray, feature: int, effort: InferenceOptions) -> np.ndarray:
     """The shares of the values of a feature on a forest."""
     tried, card = codes.copy(), int(tables.cards[feature])
     tried[feature] = card
@@ -120,7 +122,7 @@ def _forest_posterior(tables: Tables, codes: np.ndarray, feature: int, effort: E
     return shares
 
 
-def _fill_forest(tables: Tables, codes: np.ndarray, effort: Effort, filled: np.ndarray) -> None:
+def _fill_forest(tables: CPTs, codes: np.ndarray, effort: InferenceOptions, filled: np.ndarray) -> None:
     """Write the most probable value of each gap by itself to ``filled``, on a forest."""
 
     def take(rows: np.ndarray, found: np.ndarray, places: np.ndarray) -> None:
@@ -132,7 +134,10 @@ def _fill_forest(tables: Tables, codes: np.ndarray, effort: Effort, filled: np.n
 
 
 def _forest_marginals(
-    tables: Tables, codes: np.ndarray, effort: Effort, take: Callable[[np.ndarray, np.ndarray, np.ndarray], None]
+    tables: CPTs,
+    codes: np.ndarray,
+    effort: InferenceOptions,
+    take: Callable[[np.ndarray, np.ndarray, np.ndarray], None],
 ) -> None:
     """Hand ``take`` the posteriors of the gaps, block by block: the rows, a row of shares for each, and where they are.
 
@@ -147,7 +152,7 @@ def _forest_marginals(
 
     def one(block: slice) -> None:
         found = np.empty((block.stop - block.start, int(places[-1])))
-        marginals.gap_marginals(
+        marginals.missing_marginals(
             codes, np.arange(block.start, block.stop), plan.downward, plan.parent, plan.child_start, plan.child_index,
             tables.cards, tables.layout.offsets, plan.starts, places, tables.log_theta, classes[block], found,
         )  # fmt: skip
@@ -157,7 +162,7 @@ def _forest_marginals(
     parallel_map(one, blocks, effort.n_jobs, work=rows.size * int(places[-1]) * tables.n_classes * 20)
 
 
-def without_missing_values(domain: Domain, tables: Tables) -> Tables:
+def without_missing_values(domain: Domain, tables: CPTs) -> CPTs:
     """The tables without the value "missing at fit": what is left if every feature has a real value.
 
     Features with ``missing_value`` lose their last value on every axis; nothing is normalised again. A feature that
@@ -170,11 +175,11 @@ def without_missing_values(domain: Domain, tables: Tables) -> Tables:
     parts = [
         tables.log_table(i)[tuple(slice(0, size) for size in shape)].ravel() for i, shape in enumerate(layout.shapes)
     ]
-    return Tables(layout, tables.log_prior, np.concatenate(parts))
+    return CPTs(layout, tables.log_prior, np.concatenate(parts))
 
 
 def sample(
-    tables: Tables, n_samples: int, rng: np.random.Generator, effort: Effort | None = None
+    tables: CPTs, n_samples: int, rng: np.random.Generator, effort: InferenceOptions | None = None
 ) -> tuple[np.ndarray, np.ndarray]:
     """Rows and classes drawn from the network: parents first, or by elimination where tables are not normalised."""
     require_memory(

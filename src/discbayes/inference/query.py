@@ -8,16 +8,16 @@ from collections.abc import Mapping, Sequence
 import numpy as np
 
 from discbayes.engine import row_blocks
-from discbayes.inference.joint import Effort, log_joint
-from discbayes.inference.patterns import blank_rows
-from discbayes.network import CLASS, Tables
+from discbayes.inference.log_joints import InferenceOptions, log_joint
+from discbayes.inference.missing_patterns import blank_rows
+from discbayes.network import CLASS, CPTs
 
 MAX_QUERY_CELLS = 1_000_000
 _BATCH_CODES = 1 << 24  # that are there at a time: a value of a variable is a row of all columns
 
 
 def joint_posterior(
-    tables: Tables, variables: Sequence[int], evidence: Mapping[int, int], effort: Effort | None = None
+    tables: CPTs, variables: Sequence[int], evidence: Mapping[int, int], effort: InferenceOptions | None = None
 ) -> np.ndarray:
     """P(variables | evidence), one axis per variable in the order given; ``CLASS`` stands for the class.
 

@@ -16,7 +16,7 @@ from urllib.parse import quote, unquote
 
 from discbayes.data import Variable
 from discbayes.io.domains import KINDS, check_cuts, check_values
-from discbayes.io.files import BifError
+from discbayes.io.errors import BifError
 
 _PREFIX = "discbayes_"
 _EMPTY = "%"  # no percent-encoded text is that

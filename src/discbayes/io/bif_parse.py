@@ -22,7 +22,7 @@ import re
 from dataclasses import dataclass, field
 from typing import NoReturn
 
-from discbayes.io.files import BifError, told
+from discbayes.io.errors import BifError, told
 
 # Every alternative begins with another character and none can give back what it took, so that matching is linear.
 _TOKEN = re.compile(

@@ -20,9 +20,9 @@ from discbayes.bayesnet import BayesNet
 from discbayes.data import Domain, Variable
 from discbayes.io.bif_notes import read_notes, restore_variable
 from discbayes.io.bif_parse import ProbabilityBlock, VariableBlock, parse_bif
-from discbayes.io.files import BifError, read_limited, told
-from discbayes.network import Layout, Structure, Tables
-from discbayes.network.tables import MOST_AXES, NORMALIZED_TOLERANCE
+from discbayes.io.errors import BifError, read_limited, told
+from discbayes.network import CPTs, Layout, Structure
+from discbayes.network.cpts import MAX_AXES, NORMALIZED_TOLERANCE
 
 MAX_BYTES = 100_000_000
 MAX_VALUES = 20_000_000  # words, numbers and signs
@@ -94,7 +94,7 @@ class _Reader:
         for i, name in enumerate(names):
             layout.table(flat, i)[...] = self._class_last(name, root)
         with np.errstate(divide="ignore"):
-            return BayesNet(domain, Tables(layout, np.log(self._cells(root)), np.log(flat, out=flat)))
+            return BayesNet(domain, CPTs(layout, np.log(self._cells(root)), np.log(flat, out=flat)))
 
     def _fail(self, line: int, message: str) -> NoReturn:
         raise BifError(f"{self.source}, line {line}: {told(message)}")
@@ -177,15 +177,15 @@ class _Reader:
         left = self.max_cells
         for i, group in enumerate(structure.parents):
             line = self._distributions[names[i]].line
-            if len(group) + 2 > MOST_AXES:
-                self._fail(line, f"{names[i]!r} has {len(group)} parents, and a table has room for {MOST_AXES - 2}")
+            if len(group) + 2 > MAX_AXES:
+                self._fail(line, f"{names[i]!r} has {len(group)} parents, and a table has room for {MAX_AXES - 2}")
             left -= math.prod(cards[p] for p in (i, *group)) * len(self._states[root])
             if left < 0:
                 limit = f"{self.max_cells} cells, the limit of max_cells"
                 self._fail(line, f"the tables up to that of {names[i]!r} have more than {limit}")
 
     def _class_last(self, name: str, root: str) -> np.ndarray:
-        """The table of a feature with the axes of `Tables`: parents, feature, class."""
+        """The table of a feature with the axes of `CPTs`: parents, feature, class."""
         cells, parents = self._cells(name), self._distributions[name].parents
         if root in parents:
             return np.moveaxis(cells, parents.index(root), -1)

@@ -18,7 +18,7 @@ import numpy as np
 from discbayes.bayesnet import BayesNet
 from discbayes.data import Variable
 from discbayes.io.bif_notes import property_lines
-from discbayes.io.files import BifError, write_atomically
+from discbayes.io.errors import BifError, write_atomically
 
 _RESERVED = {"network", "property", "type", "discrete", "default", "table"}
 _SIGNS = {">=": " ge ", "<=": " le ", "<": " lt ", ">": " gt "}

@@ -17,7 +17,7 @@ import re
 from typing import Any, NoReturn
 
 from discbayes._version import __version__
-from discbayes.io.checks import MAX_DEPTH, as_int, as_object, as_text, is_deeper, shown
+from discbayes.io.validation import MAX_DEPTH, as_int, as_object, as_text, is_deeper, shown
 
 FORMAT = "discbayes-model"
 VERSION = 1

@@ -9,9 +9,9 @@ import numpy as np
 
 from discbayes._memory import in_bytes
 from discbayes.data import Domain, Variable
-from discbayes.data.reading import check_levels, plain
-from discbayes.io.checks import as_bool, as_finite, as_list, as_object, as_text, check_hashes, naming, shown, wrong
-from discbayes.io.values import pack, unpack
+from discbayes.data.table_reader import check_levels, plain
+from discbayes.io.setting_values import pack, unpack
+from discbayes.io.validation import as_bool, as_finite, as_list, as_object, as_text, check_hashes, naming, shown, wrong
 
 KINDS = ("numeric", "categorical", "boolean")
 _FIELDS = ("name", "kind", "values", "cuts", "missing_value")

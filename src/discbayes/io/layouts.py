@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from discbayes.data import Domain
-from discbayes.io.checks import naming
+from discbayes.io.validation import naming
 from discbayes.network import Layout, Structure
 
 

@@ -19,7 +19,13 @@ from discbayes.bayesnet import BayesNet
 from discbayes.calibration import CALIBRATIONS, Calibration, Isotonic, Temperature
 from discbayes.classifier import BayesNetClassifier
 from discbayes.data import Domain, FrameEncoder
-from discbayes.io.checks import (
+from discbayes.io.document import MAX_VALUES, hint_of_version, open_document, seal
+from discbayes.io.domains import class_array, class_dtype, pack_domain, unpack_domain
+from discbayes.io.errors import ModelFileError, read_limited, told, write_atomically
+from discbayes.io.layouts import check_cells, layout_of
+from discbayes.io.packed_statistics import pack_statistics, unpack_statistics
+from discbayes.io.setting_values import pack_or_describe, pack_structure, unpack, unpack_structure
+from discbayes.io.validation import (
     FALSE_CONTENT,
     as_array,
     as_finite,
@@ -32,13 +38,7 @@ from discbayes.io.checks import (
     pack_array,
     shown,
 )
-from discbayes.io.document import MAX_VALUES, hint_of_version, open_document, seal
-from discbayes.io.domains import class_array, class_dtype, pack_domain, unpack_domain
-from discbayes.io.files import ModelFileError, read_limited, told, write_atomically
-from discbayes.io.layouts import check_cells, layout_of
-from discbayes.io.tallies import pack_tallies, unpack_tallies
-from discbayes.io.values import pack_or_describe, pack_structure, unpack, unpack_structure
-from discbayes.network import Structure, Tables
+from discbayes.network import CPTs, Structure
 from discbayes.parameters import PARAMETERS
 from discbayes.search import STRUCTURES, FixedStructure
 
@@ -99,7 +99,7 @@ def pack(classifier: BayesNetClassifier, counts: bool = True) -> bytes:
     model = _pack_model(classifier)
     tallies = getattr(classifier, "_tallies", None)
     if counts and tallies is not None:
-        model["tallies"] = pack_tallies(tallies)
+        model["tallies"] = pack_statistics(tallies)
     _restore(model)  # what is written can be read, or it is refused now
     return seal(model)
 
@@ -122,7 +122,7 @@ def _pack_model(classifier: BayesNetClassifier) -> dict[str, Any]:
     return model
 
 
-def _pack_tables(tables: Tables) -> dict[str, Any]:
+def _pack_tables(tables: CPTs) -> dict[str, Any]:
     offset = {} if tables.prior_offset is None else {"prior_offset": pack_array(tables.prior_offset)}
     return {"log_prior": pack_array(tables.log_prior), "log_theta": pack_array(tables.log_theta), **offset}
 
@@ -220,7 +220,7 @@ def _restore(model: dict[str, Any]) -> tuple[BayesNetClassifier, list[str]]:
     with naming("settings"):
         encoder = FrameEncoder.from_domain(domain, classifier.unknown, classifier.n_jobs, classes)
     calibration = _unpack_calibration(model["calibration"], domain) if "calibration" in model else None
-    tallies = unpack_tallies(model["tallies"], domain) if "tallies" in model else None
+    tallies = unpack_statistics(model["tallies"], domain) if "tallies" in model else None
     classifier._adopt(encoder, network, calibration, tallies)
     _restore_columns(classifier, model, domain)
     steps = as_list(model["history"], "history")
@@ -228,7 +228,7 @@ def _restore(model: dict[str, Any]) -> tuple[BayesNetClassifier, list[str]]:
     return classifier, notes
 
 
-def _unpack_tables(value: Any, domain: Domain, structure: Structure) -> Tables:
+def _unpack_tables(value: Any, domain: Domain, structure: Structure) -> CPTs:
     fields = as_object(value, "tables")
     as_object(value, "tables", ("log_prior", "log_theta", *(name for name in _OPTIONAL_TABLES if name in fields)))
     log_prior = as_array(fields["log_prior"], "tables.log_prior")
@@ -246,7 +246,7 @@ def _unpack_tables(value: Any, domain: Domain, structure: Structure) -> Tables:
         raise ValueError("tables.log_prior has no class that is possible")
     layout = layout_of(domain, structure, "tables")
     with naming("tables"):
-        return Tables(layout, log_prior, log_theta, offset)
+        return CPTs(layout, log_prior, log_theta, offset)
 
 
 def _unpack_calibration(value: Any, domain: Domain) -> Calibration:

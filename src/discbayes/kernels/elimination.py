@@ -20,7 +20,7 @@ LOW = 1e-100
 
 
 @kernel
-def relevant_gaps(missing, order, parent_start, parent_index, normalized, every):
+def relevant_missing(missing, order, parent_start, parent_index, normalized, every):
     """Positions of the missing features to eliminate: all of them, or only those with an observed descendant."""
     n_features = missing.size
     needed = np.zeros(n_features, np.bool_)
@@ -37,10 +37,10 @@ def relevant_gaps(missing, order, parent_start, parent_index, normalized, every)
 @helper
 def _interaction(missing, needed, parent_start, parent_index, local):
     """Which of the missing features share a family."""
-    n_gaps = 0
+    n_missing = 0
     for i in range(local.size):
-        n_gaps = max(n_gaps, local[i] + 1)
-    joined = np.zeros((n_gaps, n_gaps), np.bool_)
+        n_missing = max(n_missing, local[i] + 1)
+    joined = np.zeros((n_missing, n_missing), np.bool_)
     members = np.empty(missing.size, np.int64)
     for i in range(missing.size):
         if not needed[i]:
@@ -90,19 +90,19 @@ def _next_gap(joined, alive, fills, degrees, stale):
 @helper
 def elimination_order(joined):
     """An order by least fill-in; scopes of the steps as a list of neighbours of each."""
-    n_gaps = joined.shape[0]
-    alive = np.ones(n_gaps, np.bool_)
-    stale = np.ones(n_gaps, np.bool_)
-    fills, degrees = np.zeros(n_gaps, np.int64), np.zeros(n_gaps, np.int64)
-    steps = np.empty(n_gaps, np.int64)
-    scope_start = np.zeros(n_gaps + 1, np.int64)
-    scopes = np.empty(n_gaps * (n_gaps + 1), np.int64)
-    for step in range(n_gaps):
+    n_missing = joined.shape[0]
+    alive = np.ones(n_missing, np.bool_)
+    stale = np.ones(n_missing, np.bool_)
+    fills, degrees = np.zeros(n_missing, np.int64), np.zeros(n_missing, np.int64)
+    steps = np.empty(n_missing, np.int64)
+    scope_start = np.zeros(n_missing + 1, np.int64)
+    scopes = np.empty(n_missing * (n_missing + 1), np.int64)
+    for step in range(n_missing):
         v = _next_gap(joined, alive, fills, degrees, stale)
         steps[step] = v
         alive[v] = False
         at = scope_start[step]
-        for a in range(n_gaps):
+        for a in range(n_missing):
             if alive[a] and joined[v, a]:
                 scopes[at] = a
                 at += 1
@@ -110,80 +110,80 @@ def elimination_order(joined):
             a = scopes[k]
             for other in range(scope_start[step], k):
                 joined[a, scopes[other]] = joined[scopes[other], a] = True
-            for b in range(n_gaps):
+            for b in range(n_missing):
                 if joined[a, b]:
                     stale[b] = True
             stale[a] = True
         scopes[at] = v
         scope_start[step + 1] = at + 1
-    return steps, scope_start, scopes[: scope_start[n_gaps]].copy()
+    return steps, scope_start, scopes[: scope_start[n_missing]].copy()
 
 
 @kernel
-def bucket_sizes(scope_start, scopes, gap_cards, n_classes, sizes):
+def bucket_sizes(scope_start, scopes, missing_cards, n_classes, sizes):
     """The number of cells of each bucket, as floats, which cannot overflow."""
     for step in range(scope_start.size - 1):
         cells = float(n_classes)
         for k in range(scope_start[step], scope_start[step + 1]):
-            cells *= gap_cards[scopes[k]]
+            cells *= missing_cards[scopes[k]]
         sizes[step] = cells
 
 
 @helper
-def plan_factors(missing, needed, local, steps, scope_start, scopes, gap_cards, parent_start, parent_index,
+def plan_factors(missing, needed, local, steps, scope_start, scopes, missing_cards, parent_start, parent_index,
                  parent_stride, n_classes):  # fmt: skip
     """Which factors meet at each step, and their strides along the scope of the step.
 
     Factor ``f`` is the table of feature ``f`` for ``f < n_features``, else the message of step ``f − n_features``.
     """
-    n_features, n_gaps = missing.size, steps.size
-    place = np.empty(n_gaps, np.int64)
-    for step in range(n_gaps):
+    n_features, n_missing = missing.size, steps.size
+    place = np.empty(n_missing, np.int64)
+    for step in range(n_missing):
         place[steps[step]] = step
-    meets = np.full(n_features + n_gaps, -1, np.int64)
+    meets = np.full(n_features + n_missing, -1, np.int64)
     for i in range(n_features):
         if needed[i]:
-            first = place[local[i]] if missing[i] else n_gaps
+            first = place[local[i]] if missing[i] else n_missing
             for k in range(parent_start[i], parent_start[i + 1]):
                 if missing[parent_index[k]]:
                     first = min(first, place[local[parent_index[k]]])
-            if first < n_gaps:
+            if first < n_missing:
                 meets[i] = first
-    for step in range(n_gaps):
-        first = n_gaps
+    for step in range(n_missing):
+        first = n_missing
         for k in range(scope_start[step], scope_start[step + 1] - 1):
             first = min(first, place[scopes[k]])
-        if first < n_gaps:
+        if first < n_missing:
             meets[n_features + step] = first
-    input_start = np.zeros(n_gaps + 1, np.int64)
+    input_start = np.zeros(n_missing + 1, np.int64)
     for f in range(meets.size):
         if meets[f] >= 0:
             input_start[meets[f] + 1] += 1
-    for step in range(n_gaps):
+    for step in range(n_missing):
         input_start[step + 1] += input_start[step]
-    inputs = np.empty(input_start[n_gaps], np.int64)
+    inputs = np.empty(input_start[n_missing], np.int64)
     fill = input_start[:-1].copy()
     for f in range(meets.size):
         if meets[f] >= 0:
             inputs[fill[meets[f]]] = f
             fill[meets[f]] += 1
     stride_start = np.zeros(inputs.size + 1, np.int64)
-    for step in range(n_gaps):
+    for step in range(n_missing):
         for j in range(input_start[step], input_start[step + 1]):
             stride_start[j + 1] = stride_start[j] + scope_start[step + 1] - scope_start[step]
     strides = np.zeros(stride_start[-1], np.int64)
-    for step in range(n_gaps):
+    for step in range(n_missing):
         for j in range(input_start[step], input_start[step + 1]):
             for k in range(scope_start[step], scope_start[step + 1]):
                 strides[stride_start[j] + k - scope_start[step]] = _stride(
-                    inputs[j], scopes[k], missing, local, scope_start, scopes, gap_cards, parent_start, parent_index,
+                    inputs[j], scopes[k], missing, local, scope_start, scopes, missing_cards, parent_start, parent_index,
                     parent_stride, n_classes,
                 )  # fmt: skip
     return input_start, inputs, stride_start, strides
 
 
 @helper
-def _stride(f, gap, missing, local, scope_start, scopes, gap_cards, parent_start, parent_index, parent_stride,
+def _stride(f, gap, missing, local, scope_start, scopes, missing_cards, parent_start, parent_index, parent_stride,
             n_classes):  # fmt: skip
     """How far apart two neighbouring values of a gap stand in factor ``f``; zero if the factor does not have it."""
     n_features = missing.size
@@ -199,12 +199,12 @@ def _stride(f, gap, missing, local, scope_start, scopes, gap_cards, parent_start
     for k in range(scope_start[step + 1] - 2, scope_start[step] - 1, -1):
         if scopes[k] == gap:
             return stride
-        stride *= gap_cards[scopes[k]]
+        stride *= missing_cards[scopes[k]]
     return 0
 
 
 @helper
-def _multiply(bucket, factor, base, strides, scope, gap_cards, digits, n_classes, add):
+def _multiply(bucket, factor, base, strides, scope, missing_cards, digits, n_classes, add):
     """Multiply a factor into a bucket, or add it where both are logarithms, in the order of the bucket's cells."""
     size = scope.size
     for k in range(size):
@@ -221,7 +221,7 @@ def _multiply(bucket, factor, base, strides, scope, gap_cards, digits, n_classes
         while k >= 0:
             digits[k] += 1
             at += strides[k]
-            if digits[k] < gap_cards[scope[k]]:
+            if digits[k] < missing_cards[scope[k]]:
                 break
             at -= digits[k] * strides[k]
             digits[k] = 0
@@ -238,7 +238,7 @@ def _move_to_logs(bucket, logs, stored):
 
 @helper
 def _fill_bucket(bucket, logs, step, bases, log_theta, theta, smallest, messages, message_start, message_low, in_logs,
-                 input_start, inputs, stride_start, strides, scope, gap_cards, digits, n_features,
+                 input_start, inputs, stride_start, strides, scope, missing_cards, digits, n_features,
                  n_classes):  # fmt: skip
     """The product of the factors of one step; on the log scale where it would leave the range of a double.
 
@@ -259,16 +259,24 @@ def _fill_bucket(bucket, logs, step, bases, log_theta, theta, smallest, messages
             low, stored = 1.0, True
         low *= by
         if f < n_features and from_logs:
-            _multiply(logs, log_theta, bases[f], along, scope, gap_cards, digits, n_classes, from_logs)
+            _multiply(logs, log_theta, bases[f], along, scope, missing_cards, digits, n_classes, from_logs)
         elif f < n_features:
-            _multiply(bucket, theta, bases[f], along, scope, gap_cards, digits, n_classes, from_logs)
+            _multiply(bucket, theta, bases[f], along, scope, missing_cards, digits, n_classes, from_logs)
         elif from_logs:
             _multiply(
-                logs, messages, message_start[f - n_features], along, scope, gap_cards, digits, n_classes, from_logs
+                logs, messages, message_start[f - n_features], along, scope, missing_cards, digits, n_classes, from_logs
             )
         else:
             _multiply(
-                bucket, messages, message_start[f - n_features], along, scope, gap_cards, digits, n_classes, from_logs
+                bucket,
+                messages,
+                message_start[f - n_features],
+                along,
+                scope,
+                missing_cards,
+                digits,
+                n_classes,
+                from_logs,
             )
     if stored:
         for k in range(bucket.size):
@@ -360,27 +368,27 @@ def _choose_class(result, maximize, uniform):
 
 @helper
 def run_plan(codes, rows, missing, needed, smallest, steps, scope_start, scopes, sizes, input_start, inputs,
-             stride_start, strides, gap_cards, gap_features, offsets, parent_start, parent_index, parent_stride,
+             stride_start, strides, missing_cards, missing_features, offsets, parent_start, parent_index, parent_stride,
              log_prior, log_theta, theta, shifts, mode, uniforms, classes, filled, out):  # fmt: skip
     """Run a plan on every row of its pattern: the log-joint in ``out`` and, unless summing, values in ``filled``.
 
     ``classes`` holds the known class of each row, or −1; the chosen class is written there.
     """
-    n_features, n_classes, n_gaps = missing.size, log_prior.size, steps.size
-    bucket_start = np.zeros(n_gaps + 1, np.int64)
-    message_start = np.zeros(n_gaps + 1, np.int64)
+    n_features, n_classes, n_missing = missing.size, log_prior.size, steps.size
+    bucket_start = np.zeros(n_missing + 1, np.int64)
+    message_start = np.zeros(n_missing + 1, np.int64)
     largest = 0
-    for step in range(n_gaps):
+    for step in range(n_missing):
         cells = int(sizes[step])
         largest = max(largest, cells)
         bucket_start[step + 1] = 0 if mode == SUM else bucket_start[step] + cells
-        message_start[step + 1] = message_start[step] + cells // gap_cards[steps[step]]
-    buckets = np.empty(largest if mode == SUM else bucket_start[n_gaps])
-    logs, messages = np.empty(largest), np.empty(message_start[n_gaps])
-    message_low, in_logs = np.ones(n_gaps), np.zeros(n_gaps, np.bool_)
+        message_start[step + 1] = message_start[step] + cells // missing_cards[steps[step]]
+    buckets = np.empty(largest if mode == SUM else bucket_start[n_missing])
+    logs, messages = np.empty(largest), np.empty(message_start[n_missing])
+    message_low, in_logs = np.ones(n_missing), np.zeros(n_missing, np.bool_)
     bases = np.zeros(n_features, np.int64)
-    digits = np.zeros(n_gaps + 1, np.int64)
-    value = np.zeros(n_gaps, np.int64)
+    digits = np.zeros(n_missing + 1, np.int64)
+    value = np.zeros(n_missing, np.int64)
     for r in range(rows.size):
         result, row = out[r], rows[r]
         for c in range(n_classes):
@@ -399,15 +407,15 @@ def run_plan(codes, rows, missing, needed, smallest, steps, scope_start, scopes,
             shift = shifts[i] if smallest[i] > 0.0 else 0.0  # logarithms are read as they are
             for c in range(n_classes):
                 result[c] += shift if open_ else log_theta[base + c]
-        for step in range(n_gaps):
+        for step in range(n_missing):
             cells = int(sizes[step])
             bucket = buckets[bucket_start[step] : bucket_start[step] + cells]
             scope = scopes[scope_start[step] : scope_start[step + 1]]
             message = messages[message_start[step] : message_start[step + 1]]
             low = _fill_bucket(bucket, logs[:cells], step, bases, log_theta, theta, smallest, messages, message_start,
-                               message_low, in_logs, input_start, inputs, stride_start, strides, scope, gap_cards,
+                               message_low, in_logs, input_start, inputs, stride_start, strides, scope, missing_cards,
                                digits, n_features, n_classes)  # fmt: skip
-            card = gap_cards[steps[step]]
+            card = missing_cards[steps[step]]
             message_low[step], in_logs[step] = (low / card, False) if low > 0.0 else (1.0, True)
             _reduce(bucket, card, n_classes, mode == MAX, in_logs[step], message)
             if not in_logs[step]:
@@ -419,13 +427,13 @@ def run_plan(codes, rows, missing, needed, smallest, steps, scope_start, scopes,
             continue
         if classes[r] < 0:
             classes[r] = _choose_class(result, mode == MAX, uniforms[r, n_features])
-        for step in range(n_gaps - 1, -1, -1):
-            at, stride = bucket_start[step], n_classes * gap_cards[steps[step]]
+        for step in range(n_missing - 1, -1, -1):
+            at, stride = bucket_start[step], n_classes * missing_cards[steps[step]]
             for k in range(scope_start[step + 1] - 2, scope_start[step] - 1, -1):
                 at += value[scopes[k]] * stride
-                stride *= gap_cards[scopes[k]]
-            feature = gap_features[steps[step]]
-            card = gap_cards[steps[step]]
+                stride *= missing_cards[scopes[k]]
+            feature = missing_features[steps[step]]
+            card = missing_cards[steps[step]]
             chosen = _choose(buckets, at, card, n_classes, classes[r], in_logs[step], mode == MAX, uniforms[r, feature])
             value[steps[step]] = chosen
             filled[r, feature] = chosen
@@ -435,19 +443,19 @@ def run_plan(codes, rows, missing, needed, smallest, steps, scope_start, scopes,
 def make_plan(missing, needed, cards, parent_start, parent_index):
     """The gaps to eliminate, their order and the scope of each step."""
     local = np.full(missing.size, -1, np.int64)
-    n_gaps = 0
+    n_missing = 0
     for i in range(missing.size):
         if missing[i] and needed[i]:
-            local[i] = n_gaps
-            n_gaps += 1
-    gap_features, gap_cards = np.empty(n_gaps, np.int64), np.empty(n_gaps, np.int64)
+            local[i] = n_missing
+            n_missing += 1
+    missing_features, missing_cards = np.empty(n_missing, np.int64), np.empty(n_missing, np.int64)
     for i in range(missing.size):
         if local[i] >= 0:
-            gap_features[local[i]] = i
-            gap_cards[local[i]] = cards[i]
+            missing_features[local[i]] = i
+            missing_cards[local[i]] = cards[i]
     joined = _interaction(missing, needed, parent_start, parent_index, local)
     steps, scope_start, scopes = elimination_order(joined)
-    return local, gap_features, gap_cards, steps, scope_start, scopes
+    return local, missing_features, missing_cards, steps, scope_start, scopes
 
 
 @kernel
@@ -464,20 +472,20 @@ def eliminate_groups(codes, rows, group_start, groups, order, cards, offsets, pa
         first, last = group_start[g], group_start[g + 1]
         for i in range(n_features):
             missing[i] = codes[i, rows[first]] >= cards[i]
-        needed = relevant_gaps(missing, order, parent_start, parent_index, normalized, mode != SUM)
-        local, gap_features, gap_cards, steps, scope_start, scopes = make_plan(
+        needed = relevant_missing(missing, order, parent_start, parent_index, normalized, mode != SUM)
+        local, missing_features, missing_cards, steps, scope_start, scopes = make_plan(
             missing, needed, cards, parent_start, parent_index
         )
         sizes = np.empty(steps.size)
-        bucket_sizes(scope_start, scopes, gap_cards, n_classes, sizes)
+        bucket_sizes(scope_start, scopes, missing_cards, n_classes, sizes)
         if steps.size > 0 and sizes.max() > max_size:
             too_large[g] = sizes.max()
             continue
         input_start, inputs, stride_start, strides = plan_factors(
-            missing, needed, local, steps, scope_start, scopes, gap_cards, parent_start, parent_index, parent_stride,
+            missing, needed, local, steps, scope_start, scopes, missing_cards, parent_start, parent_index, parent_stride,
             n_classes,
         )  # fmt: skip
         run_plan(codes, rows[first:last], missing, needed, smallest, steps, scope_start, scopes, sizes, input_start,
-                 inputs, stride_start, strides, gap_cards, gap_features, offsets, parent_start, parent_index,
+                 inputs, stride_start, strides, missing_cards, missing_features, offsets, parent_start, parent_index,
                  parent_stride, log_prior, log_theta, theta, shifts, mode, uniforms[first:last], classes[first:last],
                  filled[first:last], out[first:last])  # fmt: skip

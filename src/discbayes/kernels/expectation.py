@@ -12,7 +12,7 @@ from __future__ import annotations
 import numpy as np
 
 from discbayes.kernels._compile import helper, kernel
-from discbayes.kernels.elimination import bucket_sizes, make_plan, plan_factors, relevant_gaps
+from discbayes.kernels.elimination import bucket_sizes, make_plan, plan_factors, relevant_missing
 
 
 @kernel
@@ -22,15 +22,15 @@ def plan_sizes(codes, group_start, order, cards, parent_start, parent_index, n_c
     for g in range(sizes.size):
         for i in range(codes.shape[0]):
             missing[i] = codes[i, group_start[g]] >= cards[i]
-        needed = relevant_gaps(missing, order, parent_start, parent_index, normalized, False)
-        _, _, gap_cards, steps, scope_start, scopes = make_plan(missing, needed, cards, parent_start, parent_index)
+        needed = relevant_missing(missing, order, parent_start, parent_index, normalized, False)
+        _, _, missing_cards, steps, scope_start, scopes = make_plan(missing, needed, cards, parent_start, parent_index)
         cells = np.empty(steps.size)
-        bucket_sizes(scope_start, scopes, gap_cards, n_classes, cells)
+        bucket_sizes(scope_start, scopes, missing_cards, n_classes, cells)
         sizes[g] = cells.sum()
 
 
 @helper
-def _walk(bucket, factor, base, strides, scope, gap_cards, digits, n_classes, back):
+def _walk(bucket, factor, base, strides, scope, missing_cards, digits, n_classes, back):
     """Add a factor to a bucket in the order of the bucket's cells or, going back, the bucket to the factor."""
     for k in range(scope.size):
         digits[k] = 0
@@ -46,7 +46,7 @@ def _walk(bucket, factor, base, strides, scope, gap_cards, digits, n_classes, ba
         while k >= 0:
             digits[k] += 1
             at += strides[k]
-            if digits[k] < gap_cards[scope[k]]:
+            if digits[k] < missing_cards[scope[k]]:
                 break
             at -= digits[k] * strides[k]
             digits[k] = 0
@@ -95,29 +95,29 @@ def _find_bases(codes, row, missing, needed, offsets, parent_start, parent_index
 
 @helper
 def _visit(bucket, step, table, told, bases, message_start, input_start, inputs, stride_start, strides, scope,
-           gap_cards, digits, n_features, n_classes, back):  # fmt: skip
+           missing_cards, digits, n_features, n_classes, back):  # fmt: skip
     """Walk over all factors of a step: cells of ``table``, and messages of earlier steps in ``told``."""
     for j in range(input_start[step], input_start[step + 1]):
         f, along = inputs[j], strides[stride_start[j] : stride_start[j + 1]]
         if f < n_features:
-            _walk(bucket, table, bases[f], along, scope, gap_cards, digits, n_classes, back)
+            _walk(bucket, table, bases[f], along, scope, missing_cards, digits, n_classes, back)
         else:
-            _walk(bucket, told, message_start[f - n_features], along, scope, gap_cards, digits, n_classes, back)
+            _walk(bucket, told, message_start[f - n_features], along, scope, missing_cards, digits, n_classes, back)
 
 
 @helper
-def _starts(sizes, gap_cards, steps):
+def _starts(sizes, missing_cards, steps):
     """Where the bucket and the message of each step stand in the scratch space."""
     buckets, messages = np.zeros(steps.size + 1, np.int64), np.zeros(steps.size + 1, np.int64)
     for step in range(steps.size):
         cells = int(sizes[step])
         buckets[step + 1] = buckets[step] + cells
-        messages[step + 1] = messages[step] + cells // gap_cards[steps[step]]
+        messages[step + 1] = messages[step] + cells // missing_cards[steps[step]]
     return buckets, messages
 
 
 @kernel
-def sum_gaps(codes, group_start, groups, order, cards, offsets, parent_start, parent_index, parent_stride, log_theta,
+def sum_missing(codes, group_start, groups, order, cards, offsets, parent_start, parent_index, parent_stride, log_theta,
              normalized, scores, residual, gradient):  # fmt: skip
     """Add what the families with gaps give to the log-joint of each row of the groups, in ``scores``.
 
@@ -131,15 +131,17 @@ def sum_gaps(codes, group_start, groups, order, cards, offsets, parent_start, pa
     for g in groups:
         for i in range(n_features):
             missing[i] = codes[i, group_start[g]] >= cards[i]
-        needed = relevant_gaps(missing, order, parent_start, parent_index, normalized, False)
-        local, _, gap_cards, steps, scope_start, scopes = make_plan(missing, needed, cards, parent_start, parent_index)
+        needed = relevant_missing(missing, order, parent_start, parent_index, normalized, False)
+        local, _, missing_cards, steps, scope_start, scopes = make_plan(
+            missing, needed, cards, parent_start, parent_index
+        )
         sizes = np.empty(steps.size)
-        bucket_sizes(scope_start, scopes, gap_cards, n_classes, sizes)
+        bucket_sizes(scope_start, scopes, missing_cards, n_classes, sizes)
         input_start, inputs, stride_start, strides = plan_factors(
-            missing, needed, local, steps, scope_start, scopes, gap_cards, parent_start, parent_index, parent_stride,
+            missing, needed, local, steps, scope_start, scopes, missing_cards, parent_start, parent_index, parent_stride,
             n_classes,
         )  # fmt: skip
-        bucket_start, message_start = _starts(sizes, gap_cards, steps)
+        bucket_start, message_start = _starts(sizes, missing_cards, steps)
         buckets, messages = np.empty(bucket_start[-1]), np.empty(message_start[-1])
         adjoints = np.empty(message_start[-1])
         digits = np.zeros(steps.size + 1, np.int64)
@@ -153,9 +155,9 @@ def sum_gaps(codes, group_start, groups, order, cards, offsets, parent_start, pa
                 bucket = buckets[bucket_start[step] : bucket_start[step + 1]]
                 scope = scopes[scope_start[step] : scope_start[step + 1]]
                 _visit(bucket, step, log_theta, messages, bases, message_start, input_start, inputs, stride_start,
-                       strides, scope, gap_cards, digits, n_features, n_classes, forth)  # fmt: skip
+                       strides, scope, missing_cards, digits, n_features, n_classes, forth)  # fmt: skip
                 message = messages[message_start[step] : message_start[step + 1]]
-                _log_sums(bucket, gap_cards[steps[step]], n_classes, message)
+                _log_sums(bucket, missing_cards[steps[step]], n_classes, message)
                 if scope.size == 1:  # nothing is left to pass it to
                     for c in range(n_classes):
                         scores[r, c] += message[c]
@@ -165,6 +167,6 @@ def sum_gaps(codes, group_start, groups, order, cards, offsets, parent_start, pa
                 bucket = buckets[bucket_start[step] : bucket_start[step + 1]]
                 scope = scopes[scope_start[step] : scope_start[step + 1]]
                 span = slice(message_start[step], message_start[step + 1])
-                _spread(bucket, gap_cards[steps[step]], n_classes, messages[span], adjoints[span])
+                _spread(bucket, missing_cards[steps[step]], n_classes, messages[span], adjoints[span])
                 _visit(bucket, step, gradient, adjoints, bases, message_start, input_start, inputs, stride_start,
-                       strides, scope, gap_cards, digits, n_features, n_classes, back)  # fmt: skip
+                       strides, scope, missing_cards, digits, n_features, n_classes, back)  # fmt: skip

@@ -98,7 +98,7 @@ def _least(numbers, first, last):
 
 
 @kernel
-def sum_out_gaps(
+def marginalize_missing(
     codes, rows, upward, parent, child_start, child_index, cards, offsets, starts, smallest, theta, shifts, normalized,
     out, beyond,
 ):  # fmt: skip
@@ -123,14 +123,14 @@ def sum_out_gaps(
     product, before = np.empty(n_classes), np.empty(n_classes)
     for r in range(rows.size):
         row = rows[r]
-        n_gaps = 0
+        n_missing = 0
         for a in range(upward.size):
-            gaps[n_gaps] = upward[a]
-            n_gaps += codes[upward[a], row] >= cards[upward[a]]
+            gaps[n_missing] = upward[a]
+            n_missing += codes[upward[a], row] >= cards[upward[a]]
         for c in range(n_classes):
             product[c], before[c] = 1.0, out[row, c]
         product_low, product_high, pending = 1.0, 1.0, False
-        for a in range(n_gaps):
+        for a in range(n_missing):
             i = gaps[a]
             cells = cards[i] * n_classes
             least, most = 1.0, 1.0

@@ -11,7 +11,7 @@ from discbayes.kernels._compile import helper, kernel
 
 
 @kernel
-def rows_with_gaps(codes, cards, flags):
+def incomplete_rows(codes, cards, flags):
     """Mark the rows in which some feature is missing."""
     for i in range(codes.shape[0]):
         row, card = codes[i], cards[i]

@@ -57,12 +57,12 @@ def _spread(log_theta, base, heard, n_classes, told, at, weight, belief):
 def _pass_up(codes, row, order, parent, child_start, child_index, cards, offsets, starts, places, log_theta, n_classes,
              gaps, heard, told):  # fmt: skip
     """What every gap of a row hears of its values and tells its parent; the gaps, parents first, and their number."""
-    n_gaps = 0
+    n_missing = 0
     for i in order:
         if codes[i, row] >= cards[i]:
-            gaps[n_gaps] = i
-            n_gaps += 1
-    for a in range(n_gaps - 1, -1, -1):
+            gaps[n_missing] = i
+            n_missing += 1
+    for a in range(n_missing - 1, -1, -1):
         i = gaps[a]
         p, cells = parent[i], cards[i] * n_classes
         mine = heard[places[i] * n_classes : places[i + 1] * n_classes]
@@ -73,7 +73,7 @@ def _pass_up(codes, row, order, parent, child_start, child_index, cards, offsets
         else:
             base = offsets[i] + (np.int64(codes[p, row]) * cells if p >= 0 else 0)
             _tell(log_theta, base, mine, n_classes, told, starts[i])
-    return n_gaps
+    return n_missing
 
 
 @kernel
@@ -88,9 +88,9 @@ def add_log_sums(
     heard, told = np.empty(places[-1] * n_classes), np.empty(starts[-1])
     gaps = np.empty(order.size, np.int64)
     for row in rows:
-        n_gaps = _pass_up(codes, row, order, parent, child_start, child_index, cards, offsets, starts, places,
+        n_missing = _pass_up(codes, row, order, parent, child_start, child_index, cards, offsets, starts, places,
                           log_theta, n_classes, gaps, heard, told)  # fmt: skip
-        for a in range(n_gaps):
+        for a in range(n_missing):
             i = gaps[a]
             if parent[i] < 0 or codes[parent[i], row] < cards[parent[i]]:
                 for c in range(n_classes):
@@ -98,7 +98,7 @@ def add_log_sums(
 
 
 @kernel
-def gap_marginals(
+def missing_marginals(
     codes, rows, order, parent, child_start, child_index, cards, offsets, starts, places, log_theta, class_shares, out
 ):
     """P(x_i = v | what is observed) of every gap of the given rows, in ``out[r, places[i] + v]``.
@@ -112,9 +112,9 @@ def gap_marginals(
     gaps = np.empty(order.size, np.int64)
     for r in range(rows.size):
         row = rows[r]
-        n_gaps = _pass_up(codes, row, order, parent, child_start, child_index, cards, offsets, starts, places,
+        n_missing = _pass_up(codes, row, order, parent, child_start, child_index, cards, offsets, starts, places,
                           log_theta, n_classes, gaps, heard, told)  # fmt: skip
-        for a in range(n_gaps):
+        for a in range(n_missing):
             i = gaps[a]
             p, cells = parent[i], cards[i] * n_classes
             first, last = places[i] * n_classes, places[i + 1] * n_classes

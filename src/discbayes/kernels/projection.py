@@ -16,7 +16,7 @@ HIGH = 100.0  # a row with a number above this does not leave the log scale befo
 NOTHING = 1e-310  # a share up to this stays as it is
 NEAR = 1e-6  # a sum this near to one is one, to rounding, after a last step of third order
 COARSE, FINE = 0.1, 1e-5  # relative steps of a share after which little is left, or nothing but rounding
-MOST_PASSES = 100  # through a row
+MAX_PASSES = 100  # through a row
 
 
 @small_helper
@@ -90,7 +90,7 @@ def _project_row(numbers, first, stop, stride, out):
             share = np.exp(-abs(numbers[k]))
             out[k] = 1.0 / (share + nu) if numbers[k] > 0.0 else share / (1.0 + nu * share)
     worst = 0.0
-    for _ in range(MOST_PASSES):
+    for _ in range(MAX_PASSES):
         if abs(total - 1.0) <= NEAR and worst <= FINE:
             break
         there = nu + further

@@ -114,7 +114,7 @@ def _fill_independent(shares, cards, c, total, out):
 
 
 @helper
-def _spread(counted, theta, independent, gap_cell, gap_mask, gap_count, n_gaps, starts, offsets, out):
+def _spread(counted, theta, independent, missing_cell, missing_mask, missing_count, n_missing, starts, offsets, out):
     """One iteration: to the counts come the gaps, in proportion to ``theta``, or if that is zero to ``independent``.
 
     Returns the log likelihood of ``theta``.
@@ -124,43 +124,45 @@ def _spread(counted, theta, independent, gap_cell, gap_mask, gap_count, n_gaps, 
         out[k] = counted[k]
         if counted[k] > 0.0:
             value += counted[k] * np.log(theta[k])
-    for g in range(n_gaps):
-        first, last = starts[gap_mask[g]], starts[gap_mask[g] + 1]
+    for g in range(n_missing):
+        first, last = starts[missing_mask[g]], starts[missing_mask[g] + 1]
         total = 0.0
         for k in range(first, last):
-            total += theta[gap_cell[g] + offsets[k]]
+            total += theta[missing_cell[g] + offsets[k]]
         source = theta
         if total > 0.0:
-            value += gap_count[g] * np.log(total)
+            value += missing_count[g] * np.log(total)
         else:
             source = independent
             for k in range(first, last):
-                total += independent[gap_cell[g] + offsets[k]]
-        share = gap_count[g] / total
+                total += independent[missing_cell[g] + offsets[k]]
+        share = missing_count[g] / total
         for k in range(first, last):
-            out[gap_cell[g] + offsets[k]] += source[gap_cell[g] + offsets[k]] * share
+            out[missing_cell[g] + offsets[k]] += source[missing_cell[g] + offsets[k]] * share
     return value
 
 
 @helper
 def _maximize(
-    counted, independent, gap_cell, gap_mask, gap_count, n_gaps, starts, offsets, total, max_iter, tol, theta, new
+    counted, independent, missing_cell, missing_mask, missing_count, n_missing, starts, offsets, total, max_iter, tol, theta, new
 ):  # fmt: skip
     """The table of one class, whose ``total`` is that of its counts and gaps; ``theta`` and ``new`` are scratch space.
 
     If all gaps are in the same features, one step from the counts is the end.
     """
     several, inside = False, 0.0
-    for g in range(n_gaps):
-        several = several or gap_mask[g] != gap_mask[0]
-        inside += gap_count[g]
+    for g in range(n_missing):
+        several = several or missing_mask[g] != missing_mask[0]
+        inside += missing_count[g]
     share = SHARE if several else 0.0
     scale = total / (total - inside + share * total) if several else 1.0
     for k in range(counted.size):
         theta[k] = (counted[k] + share * independent[k]) * scale
     before = -np.inf
     for _ in range(max_iter if several else 1):
-        value = _spread(counted, theta, independent, gap_cell, gap_mask, gap_count, n_gaps, starts, offsets, new)
+        value = _spread(
+            counted, theta, independent, missing_cell, missing_mask, missing_count, n_missing, starts, offsets, new
+        )
         value = value / total - np.log(total)
         theta, new = new, theta
         if value - before <= tol * max(abs(value), 1.0):
@@ -182,11 +184,15 @@ def complete_table(padded, sizes, cards, n_classes, max_iter, tol, out):
     starts, offsets = _list_offsets(sizes, cards)
     shares = _share_values(padded, sizes, cards, n_classes)
     everything = (1 << cards.size) - 1
-    gap_cell, gap_mask, gap_count = np.empty(n_padded, np.int64), np.empty(n_padded, np.int64), np.empty(n_padded)
+    missing_cell, missing_mask, missing_count = (
+        np.empty(n_padded, np.int64),
+        np.empty(n_padded, np.int64),
+        np.empty(n_padded),
+    )
     counted, independent = np.empty(n_cells), np.empty(n_cells)
     theta, new = np.empty(n_cells), np.empty(n_cells)
     for c in range(n_classes):
-        n_gaps, total, unknown = 0, 0.0, 0.0
+        n_missing, total, unknown = 0, 0.0, 0.0
         for k in range(n_padded):
             rows = padded[k * n_classes + c]
             if mask[k] == everything:
@@ -196,14 +202,14 @@ def complete_table(padded, sizes, cards, n_classes, max_iter, tol, out):
             if mask[k] == 0:
                 counted[cell[k]] = rows
             elif rows > 0.0:
-                gap_cell[n_gaps], gap_mask[n_gaps], gap_count[n_gaps] = cell[k], mask[k], rows
-                n_gaps += 1
+                missing_cell[n_missing], missing_mask[n_missing], missing_count[n_missing] = cell[k], mask[k], rows
+                n_missing += 1
         _fill_independent(shares, cards, c, total if total > 0.0 else unknown, independent)
         found, scale = independent, 1.0
         if total > 0.0:
             scale = (total + unknown) / total
             found = _maximize(
-                counted, independent, gap_cell, gap_mask, gap_count, n_gaps, starts, offsets, total, max_iter, tol,
+                counted, independent, missing_cell, missing_mask, missing_count, n_missing, starts, offsets, total, max_iter, tol,
                 theta, new,
             )  # fmt: skip
         for k in range(n_cells):

@@ -19,15 +19,15 @@ from collections.abc import Sequence
 
 import numpy as np
 
+from discbayes.network.cpts import CPTs
 from discbayes.network.graph import CLASS
 from discbayes.network.structure import Structure
-from discbayes.network.tables import Tables
 
 EQUAL_SUMS = 1e-12  # log-sums of rows that differ by no more than this, relative to their size, are the same
 SHOWN = 12
 
 
-def normalize(tables: Tables, keep: str = "joint", names: Sequence[str] | None = None) -> Tables:
+def normalize(tables: CPTs, keep: str = "joint", names: Sequence[str] | None = None) -> CPTs:
     """Normalised tables of the same structure that stand for the same distribution.
 
     Tables stand for p(c, x) ∝ exp(log-joint). Every value that is impossible (−inf) stays so. A row of a table without
@@ -36,7 +36,7 @@ def normalize(tables: Tables, keep: str = "joint", names: Sequence[str] | None =
 
     Parameters
     ----------
-    tables : Tables
+    tables : CPTs
         Any finite numbers, or −inf. Every feature needs a covering parent; one without is accepted where all rows of
         its table have the same sum in each class, as those of a normalised table have.
     keep : "joint" or "posterior"
@@ -55,7 +55,7 @@ def normalize(tables: Tables, keep: str = "joint", names: Sequence[str] | None =
     --------
     >>> from discbayes.network import Layout, Structure
     >>> layout = Layout(Structure.naive(1), np.array([2]), 2)
-    >>> found = normalize(Tables(layout, np.log([1.0, 1.0]), np.log([3.0, 1.0, 1.0, 1.0])))
+    >>> found = normalize(CPTs(layout, np.log([1.0, 1.0]), np.log([3.0, 1.0, 1.0, 1.0])))
     >>> np.exp(found.log_prior).round(3), np.exp(found.log_table(0)).round(3)
     (array([0.667, 0.333]), array([[0.75, 0.5 ],
            [0.25, 0.5 ]]))
@@ -85,7 +85,7 @@ def normalize(tables: Tables, keep: str = "joint", names: Sequence[str] | None =
     if offset is not None:  # what was taken into the prior is no share of a class
         possible = tables.log_prior > -np.inf
         offset = offset + np.subtract(log_prior, tables.log_prior, out=np.zeros_like(log_prior), where=possible)
-    return Tables(layout, log_prior, log_theta, offset)
+    return CPTs(layout, log_prior, log_theta, offset)
 
 
 def _take_sums(table: np.ndarray) -> np.ndarray:

@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from discbayes._leaves import leaf
+from discbayes._lazy_imports import leaf
 from discbayes.network.graph import CLASS, Graph, moral_graph, topological_order, treewidth
 
 Edge = tuple[Any, Any]

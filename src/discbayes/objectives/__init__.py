@@ -15,10 +15,10 @@ Structure searches use the value, parameter learners the value and the gradient.
 from typing import Any
 
 from discbayes.kernels.objective import TIE
-from discbayes.objectives.base import NoGradientError, Objective, require_gradient
-from discbayes.objectives.likelihood import ConditionalLikelihood
+from discbayes.objectives.classification_rate import ClassificationRate
+from discbayes.objectives.conditional_likelihood import ConditionalLikelihood
 from discbayes.objectives.margin import Margin
-from discbayes.objectives.rate import ClassificationRate
+from discbayes.objectives.objective import NoGradientError, Objective, require_gradient
 from discbayes.objectives.slack import Slack
 
 OBJECTIVES = {"cr": ClassificationRate, "cl": ConditionalLikelihood, "mm": Margin}

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from discbayes.kernels import objective as kernels
-from discbayes.objectives.base import Objective
+from discbayes.objectives.objective import Objective
 
 
 class Margin(Objective):

@@ -7,7 +7,7 @@ from collections import deque
 import numpy as np
 
 from discbayes.kernels import quasi_newton as kernels
-from discbayes.optim.line import Callback, Function, Outcome, Place, enough, search_line
+from discbayes.optim.line import Callback, Evaluation, Function, Outcome, enough, search_line
 
 CURVATURE = 0.1  # directions stay conjugate only if the line is searched well
 LONGEST = 10.0  # times the last step that the next one may try
@@ -22,7 +22,7 @@ def conjugate_gradient(
     A direction that would not lead down, or a factor β that would be negative, begins again with the gradient, and so
     does the first iteration after one that lowered the value by no more than that.
     """
-    here = Place.at(function, start)
+    here = Evaluation.at(function, start)
     direction, step, was_little = -here.gradient, 0.0, False
     values = deque([here.value], MEMORY)
     for iteration in range(max_iter):
@@ -54,7 +54,7 @@ def conjugate_gradient(
     return Outcome(here.point, here.value, max_iter, False)
 
 
-def _beta(here: Place, there: Place) -> float:
+def _beta(here: Evaluation, there: Evaluation) -> float:
     """The share of the last direction in the next one (Polak and Ribière), not below zero."""
     change = there.gradient - here.gradient
     return max(0.0, kernels.dot(there.gradient, change) / kernels.dot(here.gradient, here.gradient))

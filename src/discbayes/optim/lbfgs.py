@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from discbayes.kernels import quasi_newton as kernels
-from discbayes.optim.line import Callback, Function, Outcome, Place, enough, search_line
+from discbayes.optim.line import Callback, Evaluation, Function, Outcome, enough, search_line
 
 MEMORY, MEMORY_CELLS = (10, 40), 4_000_000  # steps from which the curvature is estimated: many if they are short
 CURVATURE = 0.9  # of the Wolfe conditions
@@ -18,7 +18,7 @@ def lbfgs(
 
     ``callback`` gets the point and the value after each iteration, and ends the run by returning True.
     """
-    here = Place.at(function, start)
+    here = Evaluation.at(function, start)
     memory = _Memory(start.size)
     for iteration in range(max_iter):
         if here.is_flat:

@@ -14,7 +14,7 @@ Callback = Callable[[np.ndarray, float], bool | None]
 
 FLAT = 1e-10  # a gradient with no entry above this is zero
 DECREASE = 1e-4  # of the Wolfe conditions
-MOST_TRIALS = 30  # steps that one line search may try, unless none of them led down
+MAX_TRIALS = 30  # steps that one line search may try, unless none of them led down
 ROUNDING = float(np.finfo(float).eps)  # of a value
 
 
@@ -30,7 +30,7 @@ class Outcome:
 
 
 @dataclass(frozen=True)
-class Place:
+class Evaluation:
     """A point, with the value and the gradient there."""
 
     point: np.ndarray
@@ -38,7 +38,7 @@ class Place:
     gradient: np.ndarray
 
     @classmethod
-    def at(cls, function: Function, point: np.ndarray) -> Place:
+    def at(cls, function: Function, point: np.ndarray) -> Evaluation:
         """Look at a point."""
         return cls(point, *function(point))
 
@@ -54,8 +54,8 @@ def enough(gain: float, value: float, tol: float) -> bool:
 
 
 def search_line(
-    function: Function, here: Place, direction: np.ndarray, step: float, curvature: float, strong: bool = False
-) -> Place | None:
+    function: Function, here: Evaluation, direction: np.ndarray, step: float, curvature: float, strong: bool = False
+) -> Evaluation | None:
     """A point along the direction with a sufficient decrease and a flatter slope; none if there is no decrease.
 
     The slope has to fall to ``curvature`` of what it is here (weak Wolfe conditions). With ``strong`` it
@@ -65,9 +65,9 @@ def search_line(
     if not slope < 0:
         return None
     low, high, best, trials = 0.0, np.inf, None, 0
-    while trials < MOST_TRIALS or (best is None and -step * slope > ROUNDING * max(abs(here.value), 1.0)):
+    while trials < MAX_TRIALS or (best is None and -step * slope > ROUNDING * max(abs(here.value), 1.0)):
         trials += 1
-        there = Place.at(function, here.point + step * direction)
+        there = Evaluation.at(function, here.point + step * direction)
         if not there.value <= here.value + DECREASE * step * slope:
             high = step
         elif (tilt := kernels.dot(direction, there.gradient)) < curvature * slope:

@@ -8,13 +8,13 @@ from collections.abc import Callable
 import numpy as np
 
 from discbayes.kernels.quasi_newton import dot
-from discbayes.optim.line import DECREASE, FLAT, MOST_TRIALS, Callback, Function, Outcome, Place, enough
+from discbayes.optim.line import DECREASE, FLAT, MAX_TRIALS, Callback, Evaluation, Function, Outcome, enough
 
 Project = Callable[[np.ndarray], np.ndarray]
 
 MEMORY = 10  # values of which the highest is to be undercut
 SHORTEST, LONGEST = 1e-30, 1e30  # steps
-LEAST_SHARE = 0.1  # of a way that was too long, to be tried next
+MIN_SHARE = 0.1  # of a way that was too long, to be tried next
 FLAT_GROWTH = 1e10  # of the step, where the gradient did not change
 
 
@@ -32,7 +32,7 @@ def projected_gradient(
     rise for a while. ``callback`` gets the best point so far and its value after each iteration, and ends the run by
     returning True; that point is the outcome, too.
     """
-    here = best = Place.at(function, project(start))
+    here = best = Evaluation.at(function, project(start))
     values = deque([here.value], MEMORY)
     step = _clipped(1.0 / max(_length(here.gradient), SHORTEST))
     for iteration in range(max_iter):
@@ -50,24 +50,26 @@ def projected_gradient(
     return Outcome(best.point, best.value, max_iter, False)
 
 
-def _on_the_way(function: Function, here: Place, target: np.ndarray, limit: float, flat: float) -> Place | None:
+def _on_the_way(
+    function: Function, here: Evaluation, target: np.ndarray, limit: float, flat: float
+) -> Evaluation | None:
     """The target, or a point on the way to it, that is lower than the limit; none if the way is flat."""
     direction = target - here.point
     slope = dot(direction, here.gradient)
     if not (slope < 0 and np.abs(direction).max() > flat):
         return None
     share, point = 1.0, target
-    for _ in range(MOST_TRIALS):
-        there = Place.at(function, point)
+    for _ in range(MAX_TRIALS):
+        there = Evaluation.at(function, point)
         if there.value <= limit + DECREASE * share * slope:
             return there
         lowest = 0.5 * share * slope / (share * slope + here.value - there.value)  # of the parabola through both
-        share *= max(LEAST_SHARE, lowest)
+        share *= max(MIN_SHARE, lowest)
         point = here.point + share * direction
     return None
 
 
-def _next_step(here: Place, there: Place, step: float) -> float:
+def _next_step(here: Evaluation, there: Evaluation, step: float) -> float:
     """The inverse of the curvature between two places (Barzilai and Borwein)."""
     moved = there.point - here.point
     square, bend = dot(moved, moved), dot(moved, there.gradient - here.gradient)

@@ -23,7 +23,7 @@ from typing import Protocol
 from discbayes.counts import Counts
 from discbayes.data.domain import Encoded
 from discbayes.engine import Context
-from discbayes.network import Structure, Tables
+from discbayes.network import CPTs, Structure
 from discbayes.parameters.conditional import (
     DiscriminativeCCBN,
     ExtendedCCBN,
@@ -31,15 +31,15 @@ from discbayes.parameters.conditional import (
     WeightedCCBN,
 )
 from discbayes.parameters.dfe import DFE
-from discbayes.parameters.frequency import MaximumAPosteriori, MaximumLikelihood
-from discbayes.parameters.margin import MaxMargin
+from discbayes.parameters.generative import MaximumAPosteriori, MaximumLikelihood
+from discbayes.parameters.max_margin import MaxMargin
 from discbayes.parameters.svm import BNSVM, MLBNSVM
 
 
 class ParameterLearner(Protocol):
     """What the classifier asks of a parameter learner."""
 
-    def learn(self, data: Encoded, counts: Counts, structure: Structure, context: Context) -> Tables:
+    def learn(self, data: Encoded, counts: Counts, structure: Structure, context: Context) -> CPTs:
         """Tables for the structure, learned from the data."""
         ...
 

@@ -11,17 +11,17 @@ from dataclasses import replace
 import numpy as np
 
 from discbayes.counts import FamilyCounts
-from discbayes.network import Layout, Structure, Tables
-from discbayes.parameters.frequency import MaximumAPosteriori, MaximumLikelihood
+from discbayes.network import CPTs, Layout, Structure
+from discbayes.parameters.generative import MaximumAPosteriori, MaximumLikelihood
 
 
 def back_off(
-    tables: Tables,
+    tables: CPTs,
     families: FamilyCounts,
     seen: np.ndarray,
     learner: MaximumLikelihood | MaximumAPosteriori,
     normalized: bool,
-) -> Tables:
+) -> CPTs:
     """Tables whose unseen cells say what the feature alone says; of normalised ones, rows that are unseen as a whole.
 
     ``seen`` marks the cells that were seen with some class.
@@ -42,7 +42,7 @@ def back_off(
     return replace(tables, log_theta=log_theta)
 
 
-def _by_feature(families: FamilyCounts, learner: MaximumLikelihood | MaximumAPosteriori, level: bool) -> Tables:
+def _by_feature(families: FamilyCounts, learner: MaximumLikelihood | MaximumAPosteriori, level: bool) -> CPTs:
     """P(feature | class) from the same counts; with ``level``, a value never seen is the same for all classes."""
     layout = families.layout
     structure = Structure(((),) * layout.structure.n_features, layout.structure.class_children)

@@ -20,9 +20,9 @@ from typing import Any
 
 import numpy as np
 
-from discbayes.network import Layout, Tables
+from discbayes.network import CPTs, Layout
 from discbayes.objectives import ConditionalLikelihood
-from discbayes.parameters.choosing import Setting, numbers_of
+from discbayes.parameters.cross_validated import Setting, numbers_of
 from discbayes.parameters.gradient import PENALTIES, GradientLearner
 from discbayes.parameters.parameterization import LEVELS, Parameterization, Weights
 from discbayes.parameters.problem import Problem
@@ -205,5 +205,5 @@ class WeightedCCBN(_CCBN):
             raise ValueError(f"level={self.level!r} is not one of 1, 2, 3 and 4")
         super()._check()
 
-    def _parameterized(self, layout: Layout, seen: np.ndarray, generative: Tables, around: Tables) -> Parameterization:
+    def _parameterized(self, layout: Layout, seen: np.ndarray, generative: CPTs, around: CPTs) -> Parameterization:
         return Weights(layout, seen, generative, around, self.level)

@@ -11,13 +11,13 @@ import numpy as np
 from sklearn.base import BaseEstimator
 
 from discbayes.counts import Counts, FamilyCounts
-from discbayes.counts.tables import kernel_classes, kernel_weight
-from discbayes.data.blocks import Blocks, all_rows, in_blocks
+from discbayes.counts.contingency import kernel_classes, kernel_weight
 from discbayes.data.domain import Encoded
+from discbayes.data.row_blocks import RowBlocks, all_rows, in_blocks
 from discbayes.engine import Context
 from discbayes.kernels.frequency_passes import frequency_pass
-from discbayes.network import Layout, Structure, Tables
-from discbayes.parameters.frequency import MaximumAPosteriori
+from discbayes.network import CPTs, Layout, Structure
+from discbayes.parameters.generative import MaximumAPosteriori
 
 STRENGTHS = (1e-100, 1e100)  # with room to the ends of a double for a table of any size
 BITS = 1000.0  # of the exponent of a product: a double has 1022
@@ -65,7 +65,7 @@ class DFE(BaseEstimator):
         self.strength = strength
         self.shuffle = shuffle
 
-    def learn(self, data: Encoded | Blocks, counts: Counts, structure: Structure, context: Context) -> Tables:
+    def learn(self, data: Encoded | RowBlocks, counts: Counts, structure: Structure, context: Context) -> CPTs:
         """Start with virtual observations alone, and go through the rows."""
         self._check()
         layout = Layout(structure, data.cards, data.n_classes)
@@ -81,7 +81,7 @@ class DFE(BaseEstimator):
             FamilyCounts(layout, smoothed.class_count - virtual.class_count, smoothed.cells - virtual.cells)
         )
 
-    def _go_through(self, data: Encoded | Blocks, smoothed: FamilyCounts, weight: float, context: Context) -> None:
+    def _go_through(self, data: Encoded | RowBlocks, smoothed: FamilyCounts, weight: float, context: Context) -> None:
         """Add the loss of each row to the counts, pass after pass."""
         layout = smoothed.layout
         depends = np.array(layout.structure.class_children, bool)
@@ -90,7 +90,7 @@ class DFE(BaseEstimator):
         rows = all_rows(data, "DFE(shuffle=True)") if self.shuffle else in_blocks(data)
         for k in range(self.passes):
             seen = 0.0
-            for portion in rows if isinstance(rows, Blocks) else [rows]:
+            for portion in rows if isinstance(rows, RowBlocks) else [rows]:
                 order = np.arange(portion.n_samples)
                 seen += frequency_pass(
                     np.ascontiguousarray(portion.codes.T), context.rng.permutation(order) if self.shuffle else order,

@@ -15,15 +15,15 @@ import numpy as np
 from sklearn.exceptions import ConvergenceWarning
 
 from discbayes.counts import FamilyCounts
-from discbayes.data.distinct import distinct_rows
 from discbayes.data.domain import Encoded
+from discbayes.data.row_keys import distinct_rows
 from discbayes.engine import Context, parallel_map
 from discbayes.kernels import expectation
-from discbayes.network import Layout, Tables
-from discbayes.parameters.logscores import Block, LogScores, in_parts
+from discbayes.network import CPTs, Layout
+from discbayes.parameters.log_scores import LogScores, RowChunk, in_parts
 
 
-class GapRows:
+class IncompleteRows:
     """The rows with gaps to sum out, and what they add to the counts of families.
 
     Parameters
@@ -48,12 +48,12 @@ class GapRows:
         """The number of different rows in which a gap has an observed descendant."""
         return sum(scores.codes.shape[1] for scores in self._rows.values())
 
-    def expected(self, tables: Tables, n_jobs: int | None = None) -> tuple[float, np.ndarray]:
+    def expected(self, tables: CPTs, n_jobs: int | None = None) -> tuple[float, np.ndarray]:
         """What families with gaps add to the log likelihood, and their expected counts."""
         n_classes, work = self.layout.n_classes, 150.0 * self.n_samples * self.layout.structure.n_features
         columns = tables.log_theta.reshape(-1, n_classes)
 
-        def one(part: tuple[int, list[Block]]) -> tuple[float, np.ndarray]:
+        def one(part: tuple[int, list[RowChunk]]) -> tuple[float, np.ndarray]:
             return self._expected(self._rows[part[0]], part[1], np.ascontiguousarray(columns[:, part[0]]))
 
         value, cells = 0.0, np.zeros_like(columns)
@@ -63,13 +63,13 @@ class GapRows:
             cells[:, c] += counts
         return value, cells.ravel()
 
-    def _expected(self, scores: LogScores, blocks: list[Block], log_theta: np.ndarray) -> tuple[float, np.ndarray]:
+    def _expected(self, scores: LogScores, blocks: list[RowChunk], log_theta: np.ndarray) -> tuple[float, np.ndarray]:
         """The same for some rows of one class, with the column of that class."""
         layout, value, counts = self._alone, 0.0, np.zeros(log_theta.size)
         for block in blocks:
             weight = scores.weight[block.rows]
             log_sums = np.zeros((weight.size, 1))
-            expectation.sum_gaps(
+            expectation.sum_missing(
                 scores.codes, scores.group_start, block.groups, self._order, layout.cards, layout.offsets,
                 layout.parent_start, layout.parent_index, layout.parent_stride, log_theta, True, log_sums,
                 weight[:, None], counts,
@@ -77,20 +77,20 @@ class GapRows:
             value += float(weight @ log_sums[:, 0])
         return value, counts
 
-    def _parts_of(self, scores: LogScores) -> list[list[Block]]:
+    def _parts_of(self, scores: LogScores) -> list[list[RowChunk]]:
         return in_parts([block for block in scores.blocks if block.groups.size], self.layout.size)
 
 
 def maximize(
-    rows: GapRows,
+    rows: IncompleteRows,
     families: FamilyCounts,
-    start: Tables,
-    step: Callable[[np.ndarray], Tables],
-    log_density: Callable[[Tables], float],
+    start: CPTs,
+    step: Callable[[np.ndarray], CPTs],
+    log_density: Callable[[CPTs], float],
     max_iter: int,
     tol: float,
     context: Context,
-) -> Tables:
+) -> CPTs:
     """Tables that maximise Σ w·log P(y, x observed) plus the log density of a prior.
 
     Parameters
@@ -99,7 +99,7 @@ def maximize(
         The rows with gaps.
     families : FamilyCounts
         The counts of families, each from the rows without a gap in it.
-    start : Tables
+    start : CPTs
         Where to start; what has a probability of zero there keeps it.
     step : callable
         From counts of gaps, which come on top of those of ``families``, to tables.
@@ -111,7 +111,7 @@ def maximize(
         Of the run; each iteration is recorded in it.
     """
 
-    def look(tables: Tables) -> tuple[float, np.ndarray]:
+    def look(tables: CPTs) -> tuple[float, np.ndarray]:
         gaps, expected = rows.expected(tables, context.n_jobs)
         return _log_likelihood(families, tables) + gaps + log_density(tables), expected
 
@@ -132,11 +132,11 @@ def maximize(
 
 def _with_gaps(data: Encoded) -> Encoded:
     """The rows with any gap, and a weight above zero."""
-    gappy = np.asarray((data.codes >= data.cards[:, None]).any(axis=0))
-    return data.take(gappy if data.weight is None else gappy & (data.weight > 0))
+    incomplete = np.asarray((data.codes >= data.cards[:, None]).any(axis=0))
+    return data.take(incomplete if data.weight is None else incomplete & (data.weight > 0))
 
 
-def _log_likelihood(families: FamilyCounts, tables: Tables) -> float:
+def _log_likelihood(families: FamilyCounts, tables: CPTs) -> float:
     """Σ count·log θ, over classes and families without a gap."""
     pairs = ((families.class_count, tables.log_prior), (families.cells, tables.log_theta))
     return float(sum((counts * np.where(counts > 0, logs, 0.0)).sum() for counts, logs in pairs))

@@ -8,12 +8,12 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from discbayes.counts import FamilyCounts
-from discbayes.data.blocks import Blocks
 from discbayes.data.domain import Encoded
-from discbayes.network import Tables
+from discbayes.data.row_blocks import RowBlocks
+from discbayes.network import CPTs
 from discbayes.parameters.backoff import back_off
-from discbayes.parameters.blockscores import scores_of
-from discbayes.parameters.frequency import MaximumAPosteriori, MaximumLikelihood
+from discbayes.parameters.block_scores import scores_of
+from discbayes.parameters.generative import MaximumAPosteriori, MaximumLikelihood
 from discbayes.parameters.problem import Problem
 
 PATIENCE = 20  # iterations without a better held-out value after which a fit is done
@@ -32,26 +32,26 @@ class Fit:
         scores = scores_of(test, known.layout, known.normalized)
         return replace(self.problem, scores=scores, penalty=None, counts=None, n_jobs=None)
 
-    def tables(self, free: np.ndarray) -> Tables:
+    def tables(self, free: np.ndarray) -> CPTs:
         """The tables of a solution."""
         return self.problem.parameterization.tables(free)
 
 
 @dataclass(frozen=True)
-class BackedFit(Fit):
+class FitWithBackoff(Fit):
     """A fit whose tables leave the word to others where families were never seen."""
 
     families: FamilyCounts
     seen: np.ndarray
     backing: MaximumLikelihood | MaximumAPosteriori
 
-    def tables(self, free: np.ndarray) -> Tables:
+    def tables(self, free: np.ndarray) -> CPTs:
         """The tables of a solution, backed off."""
         normalized = self.problem.parameterization.normalized
         return back_off(super().tables(free), self.families, self.seen, self.backing, normalized)
 
 
-class Watch:
+class EarlyStopping:
     """Looks at held-out rows after each iteration, and ends a fit that has not become better for a while."""
 
     def __init__(self, judge: Problem, start: np.ndarray, record: Callable[[np.ndarray, float], None] | None = None):
@@ -68,7 +68,7 @@ class Watch:
         return len(self.values) - int(np.argmax(self.values)) > PATIENCE
 
 
-def seen_cells(data: Encoded | Blocks, families: FamilyCounts) -> np.ndarray:
+def seen_cells(data: Encoded | RowBlocks, families: FamilyCounts) -> np.ndarray:
     """For each cell whether its values, of the feature and of its parents, were seen together with any class.
 
     A row with a gap in the family may be in any of its cells, and so tells of all of them.

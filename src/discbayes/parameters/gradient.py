@@ -16,15 +16,15 @@ from sklearn.base import clone
 from sklearn.exceptions import ConvergenceWarning
 
 from discbayes.counts import Counts, count, count_families
-from discbayes.data.blocks import Blocks
 from discbayes.data.domain import Encoded
+from discbayes.data.row_blocks import RowBlocks
 from discbayes.engine import Context, parallel_map
-from discbayes.network import Layout, Structure, Tables
+from discbayes.network import CPTs, Layout, Structure
 from discbayes.optim import SOLVERS, Callback, Outcome, lbfgs, until_interrupted
-from discbayes.parameters.blockscores import scores_of
-from discbayes.parameters.choosing import ChoosingLearner, Fold, Setting
-from discbayes.parameters.fits import BackedFit, Fit, Watch, seen_cells
-from discbayes.parameters.frequency import MaximumAPosteriori, MaximumLikelihood
+from discbayes.parameters.block_scores import scores_of
+from discbayes.parameters.cross_validated import CrossValidatedLearner, Fold, Setting
+from discbayes.parameters.fits import EarlyStopping, Fit, FitWithBackoff, seen_cells
+from discbayes.parameters.generative import MaximumAPosteriori, MaximumLikelihood
 from discbayes.parameters.parameterization import Direct, Parameterization, Softmax
 from discbayes.parameters.problem import Penalty, Problem
 from discbayes.parameters.scaling import minimize
@@ -41,7 +41,7 @@ GENERATIVE: dict[str, Callable[[], Any]] = {
 PENALTIES = tuple(float(10.0**k) for k in range(3, -4, -1))  # the grid of "cv", the strongest first
 
 
-class GradientLearner(ChoosingLearner):
+class GradientLearner(CrossValidatedLearner):
     """What all of these learners do; subclasses say what they climb and over which free numbers.
 
     The settings are described in ``MaximumConditionalLikelihood``.
@@ -74,7 +74,7 @@ class GradientLearner(ChoosingLearner):
 
     # ---- learning
 
-    def learn(self, data: Encoded | Blocks, counts: Counts, structure: Structure, context: Context) -> Tables:
+    def learn(self, data: Encoded | RowBlocks, counts: Counts, structure: Structure, context: Context) -> CPTs:
         """Start at the generative tables, or at zeros, and climb."""
         self._check()
         self._require_memory(data, structure)
@@ -98,13 +98,13 @@ class GradientLearner(ChoosingLearner):
 
         return record
 
-    def climb(self, data: Encoded | Blocks, counts: Counts, structure: Structure, n_jobs: int | None = None) -> Tables:
+    def climb(self, data: Encoded | RowBlocks, counts: Counts, structure: Structure, n_jobs: int | None = None) -> CPTs:
         """The same to convergence, without warnings and trace: for searches that learn tables again and again."""
         fit = self._fit(self._settings()[0][0], data, counts, structure, n_jobs)
         return fit.tables(self._climb(fit.problem, fit.start, self.max_iter).point)
 
     def _fit(
-        self, setting: Setting, data: Encoded | Blocks, counts: Counts, structure: Structure, n_jobs: int | None
+        self, setting: Setting, data: Encoded | RowBlocks, counts: Counts, structure: Structure, n_jobs: int | None
     ) -> Fit:
         """What is to be maximised, and where to start."""
         layout = Layout(structure, data.cards, data.n_classes)
@@ -122,9 +122,9 @@ class GradientLearner(ChoosingLearner):
         scores = scores_of(data, layout, parameterization.normalized, n_jobs)
         problem = Problem(setting.objective, scores, parameterization, n_jobs, penalty)
         start = parameterization.start(begin)
-        return BackedFit(problem, start, families, seen, counting) if self.backoff else Fit(problem, start)
+        return FitWithBackoff(problem, start, families, seen, counting) if self.backoff else Fit(problem, start)
 
-    def _parameterized(self, layout: Layout, seen: np.ndarray, generative: Tables, around: Tables) -> Parameterization:
+    def _parameterized(self, layout: Layout, seen: np.ndarray, generative: CPTs, around: CPTs) -> Parameterization:
         """The free numbers; what they leave open stays as in ``around``."""
         return Softmax(layout) if self.parameterization == "e" else Direct(layout, seen, around)
 
@@ -155,13 +155,13 @@ class GradientLearner(ChoosingLearner):
     # ---- when to stop
 
     def _tuned_iterations(
-        self, setting: Setting, data: Encoded | Blocks, structure: Structure, context: Context
+        self, setting: Setting, data: Encoded | RowBlocks, structure: Structure, context: Context
     ) -> int:
         """The number of iterations after which the held-out folds, all together, have the best value."""
 
         def one(fold: Fold) -> np.ndarray:
             fit = self._fit(setting, fold.rest, count(fold.rest), structure, None)
-            watch = Watch(fit.judge(fold.test), fit.start)
+            watch = EarlyStopping(fit.judge(fold.test), fit.start)
             self._climb(fit.problem, fit.start, self.max_iter, watch)
             return np.array(watch.values) * watch.judge.total_weight
 
@@ -171,14 +171,14 @@ class GradientLearner(ChoosingLearner):
         return int(np.argmax(total))
 
     def _learn_held_out(
-        self, setting: Setting, data: Encoded | Blocks, structure: Structure, context: Context
-    ) -> Tables:
+        self, setting: Setting, data: Encoded | RowBlocks, structure: Structure, context: Context
+    ) -> CPTs:
         """Learn from all folds but one, and take the point that does best on that one."""
         folds = self._folds(data, context)
         if not folds:
             raise ValueError(f'stopping="held-out" needs more than {data.n_samples} rows')
         fit = self._fit(setting, folds[0].rest, count(folds[0].rest), structure, context.n_jobs)
-        watch = Watch(fit.judge(folds[0].test), fit.start, self._recorder(fit.problem, self.max_iter, context))
+        watch = EarlyStopping(fit.judge(folds[0].test), fit.start, self._recorder(fit.problem, self.max_iter, context))
         outcome = self._climb_or_stop(fit, self.max_iter, watch, context)
         if not outcome.converged:
             self._warn_of_the_limit()
@@ -216,7 +216,7 @@ class GradientLearner(ChoosingLearner):
             stacklevel=3,
         )
 
-    def _warn_of_local_optima(self, data: Encoded | Blocks, structure: Structure) -> None:
+    def _warn_of_local_optima(self, data: Encoded | RowBlocks, structure: Structure) -> None:
         immoral = [data.domain.names[i] for i in structure.immoral_features]
         if immoral and self.parameterization == "e":
             shown = ", ".join(map(repr, immoral[:5])) + (", …" if len(immoral) > 5 else "")

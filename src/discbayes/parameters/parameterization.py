@@ -22,10 +22,10 @@ from typing import NamedTuple, Protocol
 
 import numpy as np
 
-from discbayes.kernels import gradient as kernels
 from discbayes.kernels import projection
+from discbayes.kernels import softmax_tables as kernels
 from discbayes.kernels.quasi_newton import dot
-from discbayes.network import Layout, Tables
+from discbayes.network import CPTs, Layout
 
 LEVELS = (1, 2, 3, 4)
 MIN_SLACK = 0.1  # of a row at the start: at zero the gradient with respect to it is zero, too
@@ -51,7 +51,7 @@ class Numbers(NamedTuple):
         self.cells[:] += other.cells
 
 
-class Own(NamedTuple):
+class FreeCells(NamedTuple):
     """Cells that have a free number of their own for each class, and these; of two classes there is one for both.
 
     Cell 0 is the class by itself; those of the tables follow, counted without the class.
@@ -69,9 +69,9 @@ class Parameterization(Protocol):
     size: int
     n_prior: int  # the first free numbers are those of the class
     repeats: float  # the table entries that each free number stands for, as a penalty counts them
-    own: Own | None  # cells with free numbers of their own, where free numbers are those in the tables
+    own: FreeCells | None  # cells with free numbers of their own, where free numbers are those in the tables
 
-    def start(self, tables: Tables) -> np.ndarray:
+    def start(self, tables: CPTs) -> np.ndarray:
         """The free numbers that give these tables, or come nearest."""
         ...
 
@@ -83,7 +83,7 @@ class Parameterization(Protocol):
         """The gradient with respect to the free numbers, at these and the ``numbers`` that they give."""
         ...
 
-    def tables(self, free: np.ndarray) -> Tables:
+    def tables(self, free: np.ndarray) -> CPTs:
         """The tables that the free numbers stand for."""
         ...
 
@@ -96,7 +96,7 @@ class Softmax:
     """
 
     normalized, repeats = True, 1.0
-    own: Own | None = None
+    own: FreeCells | None = None
 
     def __init__(self, layout: Layout):
         self.layout, self.n_prior = layout, layout.n_classes
@@ -107,7 +107,7 @@ class Softmax:
         )
         self.size = self._n_softmax
 
-    def start(self, tables: Tables) -> np.ndarray:
+    def start(self, tables: CPTs) -> np.ndarray:
         """The free numbers that give these tables, which must be finite."""
         if not (np.isfinite(tables.log_prior).all() and np.isfinite(tables.log_theta).all()):
             raise ValueError("the start has probabilities of zero, from which a gradient cannot lead away: smooth them")
@@ -141,9 +141,9 @@ class Softmax:
         every = np.concatenate(numbers)
         return every if self._slots is None else np.bincount(self._slots, every, self._n_softmax)
 
-    def tables(self, free: np.ndarray) -> Tables:
+    def tables(self, free: np.ndarray) -> CPTs:
         """The tables that the free numbers stand for."""
-        return Tables(self.layout, *self.numbers(free))
+        return CPTs(self.layout, *self.numbers(free))
 
 
 class Subnormalized(Softmax):
@@ -165,7 +165,7 @@ class Subnormalized(Softmax):
         self._row = rows[self._with_slack]
         self.size += self._n_slacks
 
-    def start(self, tables: Tables) -> np.ndarray:
+    def start(self, tables: CPTs) -> np.ndarray:
         """The parameters of these tables, which must be finite; slacks are at least ``MIN_SLACK``."""
         totals = np.ones(self._n_slacks)
         totals[self._row] = self.layout.row_totals(np.exp(tables.log_theta))[self._with_slack]
@@ -202,7 +202,7 @@ class _Affine:
     """Numbers that are offset + factor · free number; cells without a free number are their offset."""
 
     normalized, repeats = False, 1.0
-    own: Own | None = None
+    own: FreeCells | None = None
 
     def __init__(self, layout: Layout, offset: Numbers, factor: Numbers, slots: np.ndarray):
         self.layout = layout
@@ -228,14 +228,14 @@ class _Affine:
         every = np.concatenate(gradient) * self._factor
         return every if self._plain else np.bincount(self._taken, every[self._free], self.size)
 
-    def start(self, tables: Tables) -> np.ndarray:
+    def start(self, tables: CPTs) -> np.ndarray:
         """The free numbers that come nearest to the tables: exact where each cell has its own."""
         wanted = np.concatenate([tables.log_prior, tables.log_theta]) - self._offset
         return _nearest(wanted[self._free], self._factor[self._free], self._taken, self.size)
 
-    def tables(self, free: np.ndarray) -> Tables:
+    def tables(self, free: np.ndarray) -> CPTs:
         """The tables that the free numbers stand for."""
-        return Tables(self.layout, *self.numbers(free))
+        return CPTs(self.layout, *self.numbers(free))
 
 
 class Plain(_Affine):
@@ -264,7 +264,7 @@ class Direct(_Affine):
     from the other. What cancels, and the cells that were never seen, stay as in ``around``.
     """
 
-    def __init__(self, layout: Layout, seen: np.ndarray, around: Tables):
+    def __init__(self, layout: Layout, seen: np.ndarray, around: CPTs):
         slots = np.where(np.concatenate([np.ones(layout.n_classes, bool), seen]), own_slots(layout), -1)
         factor = np.ones(slots.size)
         if layout.n_classes == 2:
@@ -293,7 +293,7 @@ class Weights(_Affine):
     ``around``.
     """
 
-    def __init__(self, layout: Layout, seen: np.ndarray, generative: Tables, around: Tables, level: int = 4):
+    def __init__(self, layout: Layout, seen: np.ndarray, generative: CPTs, around: CPTs, level: int = 4):
         at, slots = layout.n_classes, _level_slots(layout, level)
         factor = np.concatenate([generative.log_prior, generative.log_theta])
         self._seen = np.concatenate([np.ones(at, bool), seen])
@@ -307,7 +307,7 @@ class Weights(_Affine):
             _packed(np.where(learned, slots, -1)),
         )
 
-    def start(self, tables: Tables) -> np.ndarray:
+    def start(self, tables: CPTs) -> np.ndarray:
         """The weights that come nearest to the tables in the cells that were seen: others may be backed off."""
         wanted = np.concatenate([tables.log_prior, tables.log_theta])[self._seen]
         return _nearest(wanted, self._factor[self._seen], self._slots[self._seen], self.size)
@@ -319,11 +319,11 @@ def _nearest(wanted: np.ndarray, factor: np.ndarray, slots: np.ndarray, size: in
     return share / np.maximum(np.bincount(slots, factor**2, size), np.finfo(float).tiny)
 
 
-def _own(slots: np.ndarray) -> Own:
+def _own(slots: np.ndarray) -> FreeCells:
     """The cells whose slots, by cell and class, are all different, or all the same where classes are two."""
     free = slots[:, :1] if slots.shape[1] == 2 else slots
     cells = np.flatnonzero((slots[:, 0] >= 0) & ((slots.shape[1] == 2) | (slots[:, 0] != slots[:, -1])))
-    return Own(cells, free[cells])
+    return FreeCells(cells, free[cells])
 
 
 def own_slots(layout: Layout) -> np.ndarray:

@@ -11,8 +11,8 @@ import numpy as np
 from discbayes.engine import parallel_map
 from discbayes.kernels.quasi_newton import dot
 from discbayes.objectives import ConditionalLikelihood, Objective, require_gradient
-from discbayes.parameters.blockscores import AnyScores
-from discbayes.parameters.logscores import Block, LogScores, Ready
+from discbayes.parameters.block_scores import AnyScores
+from discbayes.parameters.log_scores import LogScores, PaddedValues, RowChunk
 from discbayes.parameters.parameterization import Numbers, Parameterization
 
 MIN_WEIGHT = 1e-100  # of all rows: what is divided by less may overflow
@@ -104,7 +104,7 @@ class _Sum(NamedTuple):
 def _total(scores: LogScores, n_jobs: int | None, objective: Objective, numbers: Numbers) -> float:
     ready = scores.padded(numbers)
 
-    def one(block: Block) -> float:
+    def one(block: RowChunk) -> float:
         return objective.value(scores.forward(ready, block), *scores.truth(block))
 
     return sum(parallel_map(one, scores.blocks, n_jobs, scores.work / 2))
@@ -120,7 +120,7 @@ def _value_and_gradient(scores: LogScores, n_jobs: int | None, objective: Object
     return _Sum(value, scores.stripped(total))
 
 
-def _of_part(scores: LogScores, objective: Objective, ready: Ready, blocks: list[Block]) -> _Sum:
+def _of_part(scores: LogScores, objective: Objective, ready: PaddedValues, blocks: list[RowChunk]) -> _Sum:
     """The sum over some blocks, with its gradient; in the quick way if there is one, and numbers are finite."""
     if isinstance(objective, ConditionalLikelihood):
         quickly = _add_up(scores, objective, ready, blocks, quick=True)
@@ -129,7 +129,7 @@ def _of_part(scores: LogScores, objective: Objective, ready: Ready, blocks: list
     return _add_up(scores, objective, ready, blocks, quick=False)
 
 
-def _add_up(scores: LogScores, objective: Objective, ready: Ready, blocks: list[Block], quick: bool) -> _Sum:
+def _add_up(scores: LogScores, objective: Objective, ready: PaddedValues, blocks: list[RowChunk], quick: bool) -> _Sum:
     value, gradient = 0.0, scores.blank()
     for block in blocks:
         if quick and not block.groups.size:

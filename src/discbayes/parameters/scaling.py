@@ -15,10 +15,10 @@ import numpy as np
 from discbayes.kernels import curvature as kernels
 from discbayes.objectives import ConditionalLikelihood
 from discbayes.optim import Callback, Coordinates, Outcome, lbfgs, lbfgs_in
-from discbayes.parameters.parameterization import Own
+from discbayes.parameters.parameterization import FreeCells
 from discbayes.parameters.problem import Penalty, Problem
 
-MOST_CELLS = 3000  # whose matrix fits into memory several times
+MAX_CELLS = 3000  # whose matrix fits into memory several times
 FACTOR_COST, SOLVE_COST = 0.12, 0.35  # nanoseconds: of the factor for each of cells³, of equations for each number
 ITERATIONS = 50  # after which the factor has to have paid
 RARE = 0.25  # times its share among equals: a class with less is rare
@@ -58,12 +58,12 @@ def _width(free: np.ndarray) -> int:
     return -(-free.shape[1] // 4) * 4
 
 
-def _worthwhile(problem: Problem, own: Own, penalty: Penalty) -> bool:
+def _worthwhile(problem: Problem, own: FreeCells, penalty: Penalty) -> bool:
     """Whether such coordinates make sense, and are likely to save more time than they take."""
     n, scores = own.cells.size, problem.scores
     if not isinstance(problem.objective, ConditionalLikelihood) or scores.layout.n_classes < 2:
         return False
-    if not penalty.strength or n > MOST_CELLS or _has_rare_class(problem):
+    if not penalty.strength or n > MAX_CELLS or _has_rare_class(problem):
         return False
     once = FACTOR_COST * n**3 + scores.n_pairs
     return SOLVE_COST * n**2 * _width(own.free) + once / ITERATIONS <= scores.work
@@ -75,7 +75,7 @@ def _has_rare_class(problem: Problem) -> bool:
     return n_classes > 2 and bool(weights.min() < RARE * weights.mean())
 
 
-def _factor(problem: Problem, own: Own, penalty: Penalty) -> np.ndarray | None:
+def _factor(problem: Problem, own: FreeCells, penalty: Penalty) -> np.ndarray | None:
     """R of the cells with free numbers of their own; none where rounding does not leave one."""
     matrix = problem.scores.pair_weights(problem.n_jobs)[np.ix_(own.cells, own.cells)]
     matrix /= problem.scores.layout.n_classes

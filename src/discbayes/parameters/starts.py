@@ -8,43 +8,43 @@ from typing import Any
 
 import numpy as np
 
-from discbayes.network import Layout, Tables
+from discbayes.network import CPTs, Layout
 
 STARTS = ("generative", "zeros")
 
 
 def check_start(given: Any) -> None:
     """Refuse what is neither a name nor tables."""
-    if not isinstance(given, Tables) and given not in STARTS:
+    if not isinstance(given, CPTs) and given not in STARTS:
         raise ValueError(f"start={given!r} is not one of {', '.join(map(repr, STARTS))}")
 
 
-def begin_at(given: Any, generative: Tables, names: Sequence[str]) -> Tables:
+def begin_at(given: Any, generative: CPTs, names: Sequence[str]) -> CPTs:
     """The tables where a fit begins: the generative ones, zeros, or those that are given."""
     layout = generative.layout
-    if isinstance(given, Tables):
+    if isinstance(given, CPTs):
         return start_tables(given, layout, names)
     return generative if given == "generative" else zero_tables(layout)
 
 
-def zero_tables(layout: Layout) -> Tables:
+def zero_tables(layout: Layout) -> CPTs:
     """Zeros in the place of log P(c) and log θ."""
-    return Tables(layout, np.zeros(layout.n_classes), np.zeros(layout.size))
+    return CPTs(layout, np.zeros(layout.n_classes), np.zeros(layout.size))
 
 
-def start_tables(given: Any, layout: Layout, names: Sequence[str]) -> Tables:
+def start_tables(given: Any, layout: Layout, names: Sequence[str]) -> CPTs:
     """The given tables, refused with the first thing that differs if they are not of this layout.
 
     Parameters
     ----------
-    given : Tables
+    given : CPTs
         Where to start.
     layout : Layout
         That of the tables to be learned: structure, numbers of values and of classes.
     names : sequence of str
         The columns, for messages.
     """
-    if not isinstance(given, Tables):
+    if not isinstance(given, CPTs):
         raise TypeError(
             f"start={repr_short(given)} is neither the name of a start nor Tables, as clf.network_.parameters of a "
             "fitted classifier"
@@ -55,7 +55,7 @@ def start_tables(given: Any, layout: Layout, names: Sequence[str]) -> Tables:
     return given
 
 
-def _check_structure(given: Tables, layout: Layout, names: Sequence[str]) -> None:
+def _check_structure(given: CPTs, layout: Layout, names: Sequence[str]) -> None:
     mine, theirs = layout.structure, given.structure
     if theirs.n_features != mine.n_features:
         raise ValueError(f"the start has {theirs.n_features} columns and the data {mine.n_features}")
@@ -71,7 +71,7 @@ def _check_structure(given: Tables, layout: Layout, names: Sequence[str]) -> Non
             raise ValueError(f"the start is of another structure: {name!r} depends on the class {where}")
 
 
-def _check_sizes(given: Tables, layout: Layout, names: Sequence[str]) -> None:
+def _check_sizes(given: CPTs, layout: Layout, names: Sequence[str]) -> None:
     if given.n_classes != layout.n_classes:
         raise ValueError(f"the start has {given.n_classes} classes and the data {layout.n_classes}")
     for i in np.flatnonzero(given.cards != layout.cards).tolist():
@@ -81,7 +81,7 @@ def _check_sizes(given: Tables, layout: Layout, names: Sequence[str]) -> None:
         )
 
 
-def _check_finite(given: Tables, names: Sequence[str]) -> None:
+def _check_finite(given: CPTs, names: Sequence[str]) -> None:
     """NaN and +∞ are in no tables; −∞ is a probability of zero."""
     never = "and no gradient leads away from there: smooth it, as MaximumAPosteriori() does"
     for i, name in enumerate(names):

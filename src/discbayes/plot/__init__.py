@@ -2,13 +2,13 @@
 
 from discbayes.plot.bars import class_bars
 from discbayes.plot.comparison import critical_difference_diagram, missing_curves, reliability_diagram, scatter_losses
-from discbayes.plot.contributions import relevance, waterfall
+from discbayes.plot.contribution_bars import relevance, waterfall
+from discbayes.plot.cpt_heatmap import table
 from discbayes.plot.dots import fold_dots
-from discbayes.plot.gaps import missing_curve_of
-from discbayes.plot.history import history
+from discbayes.plot.margin_paths import margin_path
+from discbayes.plot.missing_shares import missing_curve_of
 from discbayes.plot.networks import network
-from discbayes.plot.paths import margin_path
-from discbayes.plot.tables import table
+from discbayes.plot.training_curves import history
 
 __all__ = [
     "class_bars",

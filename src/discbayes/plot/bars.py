@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from discbayes import inference
-from discbayes._leaves import need
+from discbayes._lazy_imports import need
 from discbayes.bayesnet import BayesNet
 from discbayes.data import Variable
 from discbayes.data.domain import MISSING_LABEL, cut_texts
@@ -17,7 +17,7 @@ from discbayes.plot.graphs import feature_position, network_of
 from discbayes.plot.style import COLOURS, GREY, keyed, new_axes, plain, size_in_inches, widest, words
 
 POINTS = 9.0
-LONGEST_TITLE, MOST_IN_A_COLUMN = 60, 12  # letters; entries of the legend
+LONGEST_TITLE, MAX_IN_A_COLUMN = 60, 12  # letters; entries of the legend
 
 
 def class_bars(thing: Any, feature: Any, ax: Any = None, *, classes: Sequence[Any] | None = None) -> Any:
@@ -56,7 +56,7 @@ def class_bars(thing: Any, feature: Any, ax: Any = None, *, classes: Sequence[An
     ax.set_ylabel("P(value | class)")
     ax.set_xlabel(words(variable.name, LONGEST_TITLE))
     title = words(network.domain.target.name)
-    columns = -(-len(places) // MOST_IN_A_COLUMN)
+    columns = -(-len(places) // MAX_IN_A_COLUMN)
     ax.legend(
         title=title,
         frameon=False,

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from discbayes._leaves import need
+from discbayes._lazy_imports import need
 from discbayes._text import shortened, width_of
 from discbayes.experiments.metrics import N_BINS, calibration_bins, expected_calibration_error
 from discbayes.experiments.statistics import critical_difference, groups_alike

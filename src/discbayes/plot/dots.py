@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 from scipy import stats
 
-from discbayes._leaves import need
+from discbayes._lazy_imports import need
 from discbayes.plot.style import BLUE, GREY, plain, words
 
 WIDE = 20.0  # largest over smallest figure from which on a scale is logarithmic

@@ -12,7 +12,7 @@ from sklearn.utils.validation import check_is_fitted
 from discbayes._text import nearest_first
 from discbayes.bayesnet import BayesNet
 from discbayes.classifier import BayesNetClassifier
-from discbayes.explanations.strength import edge_strengths
+from discbayes.explanations.edge_strength import edge_strengths
 from discbayes.inference import FactorTooLargeError
 from discbayes.network import CLASS, Structure
 

@@ -8,7 +8,7 @@ from functools import cached_property
 from itertools import pairwise
 from typing import Any
 
-from discbayes._leaves import need
+from discbayes._lazy_imports import need
 from discbayes.network import CLASS, Structure
 from discbayes.placement import Placement, place
 from discbayes.plot.graphs import ADDED, REMOVED, SAME, TURNED, Edge, Graph, differences, graph_of, spanning

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from typing import Any
 
-from discbayes._leaves import need
+from discbayes._lazy_imports import need
 from discbayes._text import LONGEST, printable, shortened, width_of
 
 COLOURS = ("#2f55b4", "#d28700", "#28805a", "#a3508f", "#4aa3ee", "#7d1d0d", "#2a2f3a")

@@ -10,8 +10,8 @@ from typing import Any, NoReturn
 
 from discbayes._text import nearest_first
 from discbayes.recipes.named import NAMED
-from discbayes.recipes.structures import StructureWords, find_structure, structure_tags
-from discbayes.recipes.tables import LEARNERS, find_parameters
+from discbayes.recipes.parameter_words import LEARNERS, find_parameters
+from discbayes.recipes.structure_words import StructureWords, find_structure, structure_tags
 
 CALIBRATIONS = {"T": "temperature", "ISO": "isotonic"}
 N_SHOWN = 5  # tags that are like an unknown one
@@ -47,7 +47,7 @@ def parse(tag: str) -> Recipe:
     Parameters
     ----------
     tag : str
-        Words of ``discbayes.recipes.structures``, of ``discbayes.recipes.tables`` or none of these, and "+T" or "+ISO"
+        Words of ``discbayes.recipes.structure_words``, of ``discbayes.recipes.parameter_words`` or none of these, and "+T" or "+ISO"
         for calibrated probabilities. Small and capital letters are the same, and so are "-", "_" and "^".
 
     Examples

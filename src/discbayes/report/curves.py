@@ -8,15 +8,15 @@ from dataclasses import dataclass
 import numpy as np
 from sklearn.metrics import auc, average_precision_score, precision_recall_curve, roc_curve
 
-from discbayes.beliefs import Beliefs
-from discbayes.experiments.judging import gap_masks
+from discbayes.calibrated_posterior import CalibratedPosterior
+from discbayes.experiments.judging import missing_masks
 from discbayes.experiments.metrics import accuracy, calibration_bins, expected_calibration_error, log_loss
 from discbayes.inference import FactorTooLargeError
 from discbayes.report.markup import chart_html, name_html, number, per_cent
 from discbayes.report.svg import N_SERIES, Axis, Chart
 from discbayes.report.text import count_of, escaped, shortened
 
-MOST_POINTS = 200  # of a curve
+MAX_POINTS = 200  # of a curve
 GAP_SHARES = tuple(range(0, 100, 10))
 _GRID = 101  # places at which curves are averaged
 _TREE_ROWS, _OTHER_ROWS = 2000, 200  # rows that gaps are made in: summing them out is slow beyond one parent
@@ -117,7 +117,7 @@ def _height_after(curve: Curve, grid: np.ndarray) -> np.ndarray:
     return heights
 
 
-def thinned(x: np.ndarray, y: np.ndarray, most: int = MOST_POINTS) -> tuple[np.ndarray, np.ndarray]:
+def thinned(x: np.ndarray, y: np.ndarray, most: int = MAX_POINTS) -> tuple[np.ndarray, np.ndarray]:
     """So many points of a curve at most, evenly along it; both ends stay.
 
     >>> thinned(np.arange(5.0), np.zeros(5), 3)[0]
@@ -175,7 +175,7 @@ def _curve_chart(title: str, curves: Sequence[Curve], x: Axis, y: Axis, steps: b
 
 
 @dataclass(frozen=True)
-class GapCurve:
+class MissingCurve:
     """Accuracy and log loss where so much of each row is hidden; ``stopped`` says why the curve ends early."""
 
     shares: list[float]
@@ -185,7 +185,7 @@ class GapCurve:
     stopped: str = ""
 
 
-def gap_curve(beliefs: Beliefs, cells: np.ndarray, codes: np.ndarray) -> GapCurve:
+def missing_curve(beliefs: CalibratedPosterior, cells: np.ndarray, codes: np.ndarray) -> MissingCurve:
     """Hide more and more cells of some rows, drawn with a fixed seed, and judge what is said of the rest."""
     rng = np.random.default_rng(0)
     cards, n_features = beliefs.network.domain.cards, cells.shape[0]
@@ -194,20 +194,20 @@ def gap_curve(beliefs: Beliefs, cells: np.ndarray, codes: np.ndarray) -> GapCurv
     cells, codes = cells[:, rows], codes[rows]
     wanted = {round(share / 100 * n_features): share for share in reversed(GAP_SHARES)}
     hidden = sorted(wanted.items())
-    masks = gap_masks(rows.size, n_features, [share for _, share in hidden], rng)
-    found = GapCurve([], [], [], rows.size)
+    masks = missing_masks(rows.size, n_features, [share for _, share in hidden], rng)
+    found = MissingCurve([], [], [], rows.size)
     for (count, _), mask in zip(hidden, masks, strict=True):
         try:
             said = beliefs.posterior(np.where(mask.T, cards[:, None], cells).astype(cells.dtype))
         except FactorTooLargeError as error:
-            return GapCurve(found.shares, found.accuracies, found.losses, rows.size, str(error))
+            return MissingCurve(found.shares, found.accuracies, found.losses, rows.size, str(error))
         found.shares.append(count / n_features)
         found.accuracies.append(accuracy(said, codes))
         found.losses.append(log_loss(said, codes))
     return found
 
 
-def gap_charts(curve: GapCurve, usual: float, n_given: int) -> list[str]:
+def missing_charts(curve: MissingCurve, usual: float, n_given: int) -> list[str]:
     """Accuracy, and log loss, against the share of features that are hidden; ``usual`` is the share of one class."""
     ended = f" The curve ends where that takes too much: {shortened(curve.stopped, 240)}." if curve.stopped else ""
     if len(curve.shares) < 2:

@@ -11,13 +11,13 @@ from sklearn.metrics import roc_auc_score
 from discbayes.classifier import BayesNetClassifier
 from discbayes.data.targets import label_array
 from discbayes.experiments.metrics import binomial_error, measures
-from discbayes.report.curves import gap_charts, gap_curve, precision_chart, reliability_chart, roc_chart
+from discbayes.report.curves import missing_charts, missing_curve, precision_chart, reliability_chart, roc_chart
 from discbayes.report.markup import charts_html, framed, name_html, number, per_cent, table_html
 from discbayes.report.text import count_of, escaped, shortened
 
-MOST_CLASSES = 30  # of a confusion matrix; with more, the most frequent confusions are listed
+MAX_CLASSES = 30  # of a confusion matrix; with more, the most frequent confusions are listed
 _ROOMY = 8  # classes up to which each cell of the matrix has its per cent too
-_MOST_CONFUSIONS = 30
+_MAX_CONFUSIONS = 30
 _SHADES = 8
 _STRANGE = "classes that the model has never seen"
 
@@ -30,11 +30,11 @@ def evaluation_html(clf: BayesNetClassifier, X: Any, y: Any) -> str:
     """
     cells = clf._codes(X)
     codes = class_codes(clf, y, cells.shape[1])
-    beliefs, names = clf._beliefs(), clf.network_.domain.target.labels
+    beliefs, names = clf.calibrated_posterior(), clf.network_.domain.target.labels
     shares = beliefs.posterior(cells)
     usual = np.bincount(codes + 1)[1:].max() / codes.size
     charts = [reliability_chart(shares, codes), roc_chart(shares, codes, names), precision_chart(shares, codes, names)]
-    charts += gap_charts(gap_curve(beliefs, cells, codes), usual, codes.size)
+    charts += missing_charts(missing_curve(beliefs, cells, codes), usual, codes.size)
     return "".join(
         (
             _words(codes, y, names),
@@ -124,7 +124,7 @@ def confusion_counts(shares: np.ndarray, codes: np.ndarray) -> np.ndarray:
 
 def _confusions(shares: np.ndarray, codes: np.ndarray, names: Sequence[str]) -> str:
     counts = confusion_counts(shares, codes)
-    if len(names) > MOST_CLASSES:
+    if len(names) > MAX_CLASSES:
         return _frequent_confusions(counts, names)
     rows = [_matrix_row(name, counts[place], place, len(names)) for place, name in enumerate(names)]
     if counts[-1].any():
@@ -161,7 +161,7 @@ def _frequent_confusions(counts: np.ndarray, names: Sequence[str]) -> str:
     wrong, totals = counts.copy(), counts.sum(axis=1)
     np.fill_diagonal(wrong, 0)
     known = [*names, _STRANGE]
-    order = np.argsort(-wrong, axis=None, kind="stable")[:_MOST_CONFUSIONS]
+    order = np.argsort(-wrong, axis=None, kind="stable")[:_MAX_CONFUSIONS]
     pairs = [divmod(int(place), len(names)) for place in order if wrong.flat[place]]
     if not pairs:
         return '<p class="note">Every decision is right, so that there are no confusions to list.</p>'

@@ -22,17 +22,17 @@ from discbayes._version import __version__
 from discbayes.bayesnet import BayesNet
 from discbayes.classifier import BayesNetClassifier
 from discbayes.data import Domain
-from discbayes.explanations.strength import edge_strengths
+from discbayes.explanations.edge_strength import edge_strengths
 from discbayes.inference import FactorTooLargeError
-from discbayes.report.columns import columns_html
+from discbayes.report.column_table import columns_html
 from discbayes.report.drawing import Strengths, network_caption, network_svg
 from discbayes.report.engine import engine_script
 from discbayes.report.evaluation import evaluation_html
-from discbayes.report.history import history_html
 from discbayes.report.markup import name_html
 from discbayes.report.payload import payload
 from discbayes.report.summary import summary_html
 from discbayes.report.text import escaped, shortened
+from discbayes.report.training_history import history_html
 
 _SCRIPTS = ("elements.js", "network.js", "page.js")  # in one function, after the engine
 _STYLES = ("page.css", "sections.css")

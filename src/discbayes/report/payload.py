@@ -1,7 +1,7 @@
 """A classifier as JSON, with all that a page needs to answer questions by itself (``report.engine`` reads it).
 
 Numbers that must arrive to the last bit, or may be −∞, are base64 of little-endian doubles. The table of a feature is
-in the layout of ``discbayes.network.tables``; where it does not depend on the class it has one column instead of one
+in the layout of ``discbayes.network.cpts``; where it does not depend on the class it has one column instead of one
 for each class.
 """
 
@@ -15,7 +15,7 @@ import numpy as np
 from discbayes.bayesnet import BayesNet
 from discbayes.calibration import Calibration, Isotonic, Temperature
 from discbayes.data import Variable
-from discbayes.network import Tables
+from discbayes.network import CPTs
 
 MAX_PAGE_FACTOR = 1 << 20  # cells: 8 MB, which a phone has too
 
@@ -29,7 +29,7 @@ def payload(clf: Any) -> dict[str, Any]:
     >>> made["target"], made["classes"], made["parents"]
     ('class', ['setosa', 'versicolor', 'virginica'], [[2], [0], [3], []])
     """
-    beliefs = clf._beliefs()
+    beliefs = clf.calibrated_posterior()
     return network_payload(beliefs.network, beliefs.calibration)
 
 
@@ -67,7 +67,7 @@ def _cuts(variable: Variable) -> list[float] | None:
     return None if variable.cuts is None else [float(cut) for cut in variable.cuts]
 
 
-def _table(tables: Tables, feature: int) -> str:
+def _table(tables: CPTs, feature: int) -> str:
     table = tables.log_table(feature)
     return packed(table if tables.structure.class_children[feature] else table[..., 0])
 

@@ -42,10 +42,10 @@ import numpy as np
 from sklearn.base import BaseEstimator
 
 from discbayes.counts import Counts, Wanted, count_extensions, count_family, count_wanted, pair_information, visit_pairs
-from discbayes.data.blocks import Blocks
 from discbayes.data.domain import Encoded
+from discbayes.data.row_blocks import RowBlocks
 from discbayes.kernels import acll
-from discbayes.parameters.frequency import GAPS
+from discbayes.parameters.generative import GAPS
 
 ALPHA, BETA, LAMBDA = (np.pi**2 + 6) / 24, (np.pi**2 - 18) / 24, np.pi**2 / 6
 ROUNDING = 1e-9  # of all rows: counts that differ by less are of the same rows
@@ -85,7 +85,7 @@ class EdgeScore(BaseEstimator):
 
     @abstractmethod
     def weights(
-        self, data: Encoded | Blocks, counts: Counts, n_jobs: int | None = None, skip: np.ndarray | None = None
+        self, data: Encoded | RowBlocks, counts: Counts, n_jobs: int | None = None, skip: np.ndarray | None = None
     ) -> np.ndarray:
         """What each edge ``[p, i]`` adds where the class is the only parent of i, by EM if ``self.em``.
 
@@ -97,7 +97,7 @@ class EdgeScore(BaseEstimator):
         """The score of a family from its counts, ``(parent values, card, n_classes)``; the data have ``n_rows``."""
 
     def family(
-        self, data: Encoded | Blocks, counts: Counts, child: int, parents: Sequence[int], class_parent: bool = True
+        self, data: Encoded | RowBlocks, counts: Counts, child: int, parents: Sequence[int], class_parent: bool = True
     ) -> float:
         """The score of a feature with any feature parents, with or without the class as one more."""
         if not len(parents):
@@ -107,7 +107,7 @@ class EdgeScore(BaseEstimator):
 
     def extensions(
         self,
-        data: Encoded | Blocks,
+        data: Encoded | RowBlocks,
         counts: Counts,
         child: int,
         parents: Sequence[int],
@@ -120,7 +120,7 @@ class EdgeScore(BaseEstimator):
 
     def of_blocks(
         self,
-        data: Blocks,
+        data: RowBlocks,
         counts: Counts,
         wanted: Sequence[Wanted],
         class_parent: Sequence[bool],
@@ -160,7 +160,7 @@ class _Information(EdgeScore):
     a, b = 1.0, 0.0
 
     def weights(
-        self, data: Encoded | Blocks, counts: Counts, n_jobs: int | None = None, skip: np.ndarray | None = None
+        self, data: Encoded | RowBlocks, counts: Counts, n_jobs: int | None = None, skip: np.ndarray | None = None
     ) -> np.ndarray:
         """What each edge adds, from the mutual information of the pairs."""
         pairs = pair_information(data, counts, n_jobs, skip=skip, em=self.em)
@@ -233,7 +233,7 @@ class DescriptionLength(_Information):
             )
 
     def weights(
-        self, data: Encoded | Blocks, counts: Counts, n_jobs: int | None = None, skip: np.ndarray | None = None
+        self, data: Encoded | RowBlocks, counts: Counts, n_jobs: int | None = None, skip: np.ndarray | None = None
     ) -> np.ndarray:
         """What each edge adds, less its parameters."""
         weights = super().weights(data, counts, n_jobs, skip)
@@ -273,7 +273,7 @@ class ApproximateLikelihood(EdgeScore):
         self.strength = strength
 
     def weights(
-        self, data: Encoded | Blocks, counts: Counts, n_jobs: int | None = None, skip: np.ndarray | None = None
+        self, data: Encoded | RowBlocks, counts: Counts, n_jobs: int | None = None, skip: np.ndarray | None = None
     ) -> np.ndarray:
         """What each edge adds, table by table: none of them is kept."""
         strength, cards = self._strength(), data.cards

@@ -6,7 +6,7 @@ A score is a point of a product:
 objective       "cr", "cl", "mm", or an object such as ``Margin(0.1)``
 evaluation      "resubstitution", a number of folds, "loo" (leave one out)
 parameters      frequencies with any smoothing: "ml" (ε floor), "map", or a learner;
-                or tables that are trained: "cl", or a learner (``scores/trained.py``)
+                or tables that are trained: "cl", or a learner (``scores/refitting_scorer.py``)
 ==============  ==================================================================
 """
 
@@ -19,18 +19,18 @@ from typing import Any
 import numpy as np
 from sklearn.base import BaseEstimator
 
-from discbayes.kernels import scanning
+from discbayes.kernels import candidate_scan
 from discbayes.objectives import ClassificationRate, ConditionalLikelihood, Margin, Objective, objective_of
 from discbayes.parameters import PARAMETERS, MaximumAPosteriori, MaximumLikelihood, ParameterLearner
-from discbayes.scores.families import Smoothing
-from discbayes.scores.rows import check_evaluation
+from discbayes.scores.candidate_families import Smoothing
+from discbayes.scores.scoring_rows import check_evaluation
 
 FREQUENCIES = (MaximumLikelihood, MaximumAPosteriori)  # learners whose tables follow from counts, family by family
 
 KINDS: dict[type, int] = {
-    ClassificationRate: scanning.RATE,
-    ConditionalLikelihood: scanning.LIKELIHOOD,
-    Margin: scanning.MARGIN,
+    ClassificationRate: candidate_scan.RATE,
+    ConditionalLikelihood: candidate_scan.LIKELIHOOD,
+    Margin: candidate_scan.MARGIN,
 }
 
 

@@ -8,16 +8,16 @@ from typing import Any
 import numpy as np
 
 from discbayes.engine import parallel_map, row_blocks
-from discbayes.kernels import annealing as kernels
-from discbayes.kernels import scanning
+from discbayes.kernels import annealing_proposals as kernels
+from discbayes.kernels import candidate_scan
 from discbayes.network import Structure
-from discbayes.scores.families import Family
-from discbayes.scores.scored import MOST_CACHED, ScoredNetwork
+from discbayes.scores.candidate_families import Family
+from discbayes.scores.counting_scorer import MAX_CACHED, CountingScorer
 from discbayes.search.base import Run
 from discbayes.search.sampled import SampleSearch
 
 DRAWS = 4096  # proposals that are drawn at a time
-MOST_DRAWN = 10_000_000  # cells of the tables that are made at a time, where not all of them are kept: 80 MB
+MAX_DRAWN = 10_000_000  # cells of the tables that are made at a time, where not all of them are kept: 80 MB
 LOST_DRAWS = 1000  # draws for each feature that may close a cycle, one after the other, before a chain gives up
 
 
@@ -99,7 +99,7 @@ class Annealing(SampleSearch):
             raise ValueError("Annealing goes over trees: the starting structure has a feature with several parents")
         allowed = run.limits.allowed(run.data, run.counts, run.n_jobs)
         network = self._by_frequencies(run)
-        assert isinstance(network, ScoredNetwork)
+        assert isinstance(network, CountingScorer)
         pool = _Pool(run, network, allowed)
         pool.row_jobs = run.n_jobs if self.restarts == 1 else 1  # either the runs share the threads, or their rows do
         schedule = self._schedule(pool)
@@ -117,7 +117,7 @@ class Annealing(SampleSearch):
             run.structure = _best_of(chains)
 
     def _schedule(self, pool: _Pool) -> _Schedule:
-        n, rate = max(1, pool.live.size), pool.kind == scanning.RATE
+        n, rate = max(1, pool.live.size), pool.kind == candidate_scan.RATE
         unit = self.temperature * (self.scale or (1.0 if rate else 100.0))
         return _Schedule(
             self.max_tries or 50 * n,
@@ -162,7 +162,7 @@ def _best_of(chains: list[_Chain]) -> Structure:
 class _Pool:
     """What the chains share: the rows, the tables of the edges, and the network that they start from."""
 
-    def __init__(self, run: Run, network: ScoredNetwork, allowed: np.ndarray):
+    def __init__(self, run: Run, network: CountingScorer, allowed: np.ndarray):
         self.network, self.rows = network, network._whole
         self.kind, self.scale = network.score.kind, network.score.scale
         self.live = np.flatnonzero(run.data.cards > 1)
@@ -171,7 +171,7 @@ class _Pool:
         self.start = run.structure
         self.row_jobs: int | None = 1
         self.alone = [network.maker.make(i, ()) for i in range(run.data.n_features)]
-        most = 0.0 if self.kind == scanning.LIKELIHOOD else network.total_weight
+        most = 0.0 if self.kind == candidate_scan.LIKELIHOOD else network.total_weight
         self.most = most - network.tolerance  # what no structure exceeds
         self._load(run.n_jobs)
 
@@ -185,7 +185,7 @@ class _Pool:
         for i, group in enumerate(self.start.parents):
             wanted[list(group), i] = True
         cells = np.outer(self.rows.cards, self.rows.cards)[wanted].sum(dtype=float) * self.per_cell
-        self.complete = bool(cells <= MOST_CACHED)
+        self.complete = bool(cells <= MAX_CACHED)
         if self.complete:
             children, parents = np.nonzero(wanted.T)
             pairs = list(zip(parents.tolist(), children.tolist(), strict=True))
@@ -227,7 +227,7 @@ class _Chain:
         self._edges = _EdgeTables(pool, self.parent)
         self.log_joint = network.log_joint.copy()
         self.families: list[Family] = list(network.families)
-        self.gap_joint = network.gaps.log_joint
+        self.incomplete_joint = network.gaps.log_joint
         self.total = self.best = network.total
         self._measure()
         self.stuck = not pool.allowed.any()
@@ -269,7 +269,7 @@ class _Chain:
     def advance(self, unit: float, max_tries: int) -> bool:
         """Go on to the next change that is accepted, and make it; or to the end of the draws, or of the tries."""
         pool, rows, tolerance = self.pool, self.pool.rows, self.pool.network.tolerance
-        hope = pool.network._gap_hope(self.gap_joint)
+        hope = pool.network._gap_hope(self.incomplete_joint)
         with np.errstate(divide="ignore"):
             least = unit * np.log(self._luck) - tolerance - hope
         at, gain = kernels.next_proposal(
@@ -309,20 +309,20 @@ class _Chain:
         """For how many of the proposals, at least one, the tables can be made at the same time."""
         pool, cards = self.pool, self.pool.rows.cards
         cells = np.cumsum(cards[parents] * cards[children] * pool.per_cell * pool.allowed[parents, children])
-        return max(1, int(np.searchsorted(cells, MOST_DRAWN, side="right")))
+        return max(1, int(np.searchsorted(cells, MAX_DRAWN, side="right")))
 
     def _decide(self, at: int, gain: float, least: float) -> bool:
         """Add what the rows with gaps gain; make the change if that is still enough."""
         network, child, parent = self.pool.network, int(self._children[at]), int(self._parents[at])
         if network.gaps.size:
             new = network.maker.make(child, (parent,))
-            more, joint = self._gap_gain(new, least - gain)
+            more, joint = self._incomplete_gain(new, least - gain)
             gain += more
             if gain < least:
                 self.counters[1] += 1
                 self.counters[3] = 0
                 return False
-            self.families[child], self.gap_joint = new, joint
+            self.families[child], self.incomplete_joint = new, joint
         if gain > network.tolerance:
             self.counters[1] = 0
         self.counters[3] = self.counters[3] + 1 if abs(gain) <= network.tolerance else 0
@@ -332,21 +332,21 @@ class _Chain:
             self.best, self.best_parent = self.total, self.parent.copy()
         return True
 
-    def _gap_gain(self, new: Family, least: float) -> tuple[float, np.ndarray]:
+    def _incomplete_gain(self, new: Family, least: float) -> tuple[float, np.ndarray]:
         """What the rows with gaps gain by a family, and their log-joint; a bound where that is below ``least`` already.
 
         Rows without a gap in the family tell most of it, and need no inference.
         """
         network, gaps = self.pool.network, self.pool.network.gaps
-        now = network._gap_value(self.gap_joint)
-        joint, affected = gaps.exchange(self.families[new.child], new, self.gap_joint)
+        now = network._incomplete_value(self.incomplete_joint)
+        joint, affected = gaps.exchange(self.families[new.child], new, self.incomplete_joint)
         values = network.score.rows(joint, gaps.rows.y)
-        values[affected] = 0.0 if self.pool.kind == scanning.LIKELIHOOD else 1.0
+        values[affected] = 0.0 if self.pool.kind == candidate_scan.LIKELIHOOD else 1.0
         most = float(values @ gaps.rows.weight) - now
         if most < least - network.tolerance:
             return most, joint
         gaps.infer(self.families, new, joint, affected)
-        return network._gap_value(joint) - now, joint
+        return network._incomplete_value(joint) - now, joint
 
     def _change(self, at: int, child: int, parent: int) -> None:
         """Make a change, in the log-joint of the rows without gaps."""
@@ -371,16 +371,16 @@ class _Chain:
         pool, n = self.pool, self.pool.rows.y.size
         self.other, self.margin = np.zeros(n, np.int32), np.zeros(n)
         self.slack, self.value = np.zeros(n), np.zeros(n)
-        if pool.kind == scanning.LIKELIHOOD:
+        if pool.kind == candidate_scan.LIKELIHOOD:
             self.value = pool.network.score.rows(self.log_joint, pool.rows.y)
         else:
-            scanning.margins(
+            candidate_scan.margins(
                 self.log_joint, pool.rows.y, pool.kind, pool.scale, self.other, self.margin, self.slack, self.value
             )
         self._find_linear()
 
     def _find_linear(self) -> None:
-        linear = self.pool.kind == scanning.MARGIN
+        linear = self.pool.kind == candidate_scan.MARGIN
         self.linear_rows = np.flatnonzero(self.value < 1.0) if linear else np.empty(0, np.int64)
 
 

@@ -13,8 +13,8 @@ import numpy as np
 
 from discbayes._settings import SharedSettings
 from discbayes.counts import Counts
-from discbayes.data.blocks import Blocks, all_rows
 from discbayes.data.domain import Encoded
+from discbayes.data.row_blocks import RowBlocks, all_rows
 from discbayes.engine import Context
 from discbayes.network import Structure
 from discbayes.search.constraints import Constraints
@@ -74,7 +74,7 @@ class Search(SharedSettings):
         self.max_time = max_time
         self.callback = callback
 
-    def learn(self, data: Encoded | Blocks, counts: Counts, context: Context) -> Structure:
+    def learn(self, data: Encoded | RowBlocks, counts: Counts, context: Context) -> Structure:
         """Search; when interrupted for the first time, return the best structure so far."""
         self._check()
         rows = data if self._takes(data) else all_rows(data, type(self).__name__)
@@ -102,7 +102,7 @@ class Search(SharedSettings):
             history.insert(first_step, history.pop())  # the last step of a search is the one with its result
             warnings.warn(reason, stacklevel=3)
 
-    def _takes(self, data: Encoded | Blocks) -> bool:
+    def _takes(self, data: Encoded | RowBlocks) -> bool:
         """Whether the search works on the data as they are; others are gathered in memory."""
         return self.works_on_blocks
 

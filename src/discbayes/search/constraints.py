@@ -9,9 +9,9 @@ from typing import Any
 import numpy as np
 
 from discbayes.counts import Counts, pair_information
-from discbayes.data.blocks import Blocks
-from discbayes.data.columns import find_column
 from discbayes.data.domain import Encoded
+from discbayes.data.row_blocks import RowBlocks
+from discbayes.data.table import find_column
 from discbayes.network import Structure
 from discbayes.network.graph import topological_order
 from discbayes.search.table_sizes import TableSizes
@@ -103,7 +103,7 @@ def _limit(name: str, value: Any) -> int:
     return int(value)
 
 
-def read_structure(data: Encoded | Blocks, given: Any, what: str) -> Structure:
+def read_structure(data: Encoded | RowBlocks, given: Any, what: str) -> Structure:
     """A structure over the columns of the data, from a ``Structure`` or from edges by names or positions."""
     structure = given
     if not isinstance(structure, Structure):

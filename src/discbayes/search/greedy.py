@@ -18,8 +18,8 @@ from typing import Any
 import numpy as np
 
 from discbayes.network.graph import descendants
-from discbayes.scores.blocked import AnyNetwork
-from discbayes.scores.tasks import Effort, Task
+from discbayes.scores.block_scorer import AnyNetwork
+from discbayes.scores.candidates import Candidates, SearchCost
 from discbayes.search.base import Run, check_k, check_start
 from discbayes.search.sampled import SampleSearch
 
@@ -72,7 +72,7 @@ class GreedyEdges(SampleSearch):
         network = self._scored(run)
         least = -np.inf if self.fill else network.tolerance
         while True:
-            effort = Effort()
+            effort = SearchCost()
             found = network.best(self._tasks(run, network, allowed), least, effort, run.check)
             if found is None:
                 if effort.evaluations:
@@ -84,7 +84,7 @@ class GreedyEdges(SampleSearch):
                 (found.joining[0], found.child), network.reported(), effort.evaluations, abandoned=effort.abandoned
             )
 
-    def _tasks(self, run: Run, network: AnyNetwork, allowed: np.ndarray) -> list[Task]:
+    def _tasks(self, run: Run, network: AnyNetwork, allowed: np.ndarray) -> list[Candidates]:
         """For every feature that may have one more parent, those that it may have."""
         below = descendants([network.parents(i) for i in range(run.data.n_features)])
         tasks = []
@@ -95,5 +95,5 @@ class GreedyEdges(SampleSearch):
                 free[list(group)] = False
                 free = run.limits.sizes.joining(child, group, free)
                 if free.any():
-                    tasks.append(Task(child, np.flatnonzero(free)))
+                    tasks.append(Candidates(child, np.flatnonzero(free)))
         return tasks

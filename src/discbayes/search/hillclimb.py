@@ -13,7 +13,7 @@ from discbayes.network.graph import CLASS
 from discbayes.scores import EdgeScore
 from discbayes.search.base import Run
 from discbayes.search.edgewise import EdgeSearch
-from discbayes.search.families import Family, FamilyScores
+from discbayes.search.family_scores import Family, FamilyScores
 
 TOLERANCE = 1e-9  # nats for each row: smaller differences are rounding
 NEVER, UNKNOWN = -np.inf, np.nan  # gains of moves that are not allowed, and of those not yet scored

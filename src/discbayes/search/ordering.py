@@ -22,13 +22,13 @@ from typing import Any
 
 import numpy as np
 
-from discbayes.data.blocks import Blocks
 from discbayes.data.domain import Encoded
+from discbayes.data.row_blocks import RowBlocks
 from discbayes.network import Structure
-from discbayes.scores.blocked import AnyNetwork
-from discbayes.scores.tasks import Effort, Found, Task
+from discbayes.scores.block_scorer import AnyNetwork
+from discbayes.scores.candidates import BestCandidate, Candidates, SearchCost
 from discbayes.search.base import Run, check_k, check_start
-from discbayes.search.orders import order_features
+from discbayes.search.feature_orders import order_features
 from discbayes.search.sampled import SampleSearch
 
 ORDERS_OF_COUNTS = ("omisp", "random")
@@ -92,7 +92,7 @@ class OrderBased(SampleSearch):
         super()._check()
         check_k(self.k)
 
-    def _takes(self, data: Encoded | Blocks) -> bool:
+    def _takes(self, data: Encoded | RowBlocks) -> bool:
         counts_do = not isinstance(self.order, str) or self.order in ORDERS_OF_COUNTS
         return counts_do and super()._takes(data)
 
@@ -124,7 +124,7 @@ class OrderBased(SampleSearch):
         least = -np.inf if self.listing else network.tolerance
         started = 2 if any(map(network.parents, order[:2])) else 1
         for place in range(started, len(order)):
-            effort = Effort()
+            effort = SearchCost()
             tasks = self._tasks(run, network, order[place], order[:place], allowed)
             found = network.best(tasks, least, effort, run.check)
             if found is not None:
@@ -136,7 +136,7 @@ class OrderBased(SampleSearch):
         """Choose the parents of every feature again; returns whether any has others than before."""
         changed = False
         for place in range(1, len(order)):
-            child, effort = order[place], Effort()
+            child, effort = order[place], SearchCost()
             old, value = network.parents(child), network.total
             kept = tuple(p for p in old if run.limits.required[p, child] or self._is_needed(network, p, child))
             if old != kept:
@@ -156,7 +156,9 @@ class OrderBased(SampleSearch):
         ends = {parent, child}
         return self.strict and any(ends.issubset(group) for group in network.structure.parents)
 
-    def _record(self, run: Run, network: AnyNetwork, child: int, found: Found | None, effort: Effort) -> None:
+    def _record(
+        self, run: Run, network: AnyNetwork, child: int, found: BestCandidate | None, effort: SearchCost
+    ) -> None:
         run.structure = network.structure
         edge = None if found is None else (found.joining[0], child)
         parents = [run.names[p] for p in network.parents(child)]
@@ -165,7 +167,9 @@ class OrderBased(SampleSearch):
             parents=parents,
         )  # fmt: skip
 
-    def _tasks(self, run: Run, network: AnyNetwork, child: int, earlier: list[int], allowed: np.ndarray) -> list[Task]:
+    def _tasks(
+        self, run: Run, network: AnyNetwork, child: int, earlier: list[int], allowed: np.ndarray
+    ) -> list[Candidates]:
         """The sets of earlier features that may join the parents of a child, by their lower members."""
         group, data = network.parents(child), run.data
         if data.cards[child] <= 1:
@@ -184,7 +188,7 @@ class OrderBased(SampleSearch):
                 ]] = True  # fmt: skip
                 parents = np.flatnonzero(run.limits.sizes.joining(child, [*through, *group], among))
                 if parents.size:
-                    tasks.append(Task(child, parents, through))
+                    tasks.append(Candidates(child, parents, through))
         return tasks
 
     @staticmethod

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from typing import Any
 
-from discbayes.data.blockfolds import BlockFolds
-from discbayes.data.blocks import Blocks
+from discbayes.data.block_folds import BlockFolds
 from discbayes.data.domain import Encoded
-from discbayes.scores.blocked import AnyNetwork, BlockNetwork
+from discbayes.data.row_blocks import RowBlocks
+from discbayes.scores.block_scorer import AnyNetwork, BlockScorer
+from discbayes.scores.counting_scorer import CountingScorer
+from discbayes.scores.refitting_scorer import RefittingScorer
 from discbayes.scores.sample import SampleScore
-from discbayes.scores.scored import ScoredNetwork
-from discbayes.scores.trained import TrainedNetwork
 from discbayes.search.base import Run, Search
 from discbayes.search.tuning import tuned_margin
 
@@ -70,9 +70,9 @@ class SampleSearch(Search):
                 "GreedyEdges and OrderBased can train each candidate"
             )
 
-    def _takes(self, data: Encoded | Blocks) -> bool:
+    def _takes(self, data: Encoded | RowBlocks) -> bool:
         """Blocks that are far away, or too many, if tables are frequencies and there is memory for folds."""
-        if not isinstance(data, Blocks) or not self.steps_on_blocks or data.gathers:
+        if not isinstance(data, RowBlocks) or not self.steps_on_blocks or data.gathers:
             return False
         score = self._score()
         in_folds = self.score == "mm" or not isinstance(score.evaluation, str)
@@ -81,13 +81,13 @@ class SampleSearch(Search):
     def _scored(self, run: Run) -> AnyNetwork:
         """The starting structure under the score, with λ chosen if it is not given: to be called once in a run."""
         score = self._score(tuned_margin(self, run) if self.score == "mm" else None)
-        if isinstance(run.data, Blocks):
-            return BlockNetwork(run.data, run.counts, score, run.structure, run.rng, run.n_jobs)
-        network: type[ScoredNetwork | TrainedNetwork] = TrainedNetwork if score.trained else ScoredNetwork
+        if isinstance(run.data, RowBlocks):
+            return BlockScorer(run.data, run.counts, score, run.structure, run.rng, run.n_jobs)
+        network: type[CountingScorer | RefittingScorer] = RefittingScorer if score.trained else CountingScorer
         return network(run.data, score, run.structure, run.rng, run.n_jobs)
 
-    def _by_frequencies(self, run: Run) -> ScoredNetwork | BlockNetwork:
+    def _by_frequencies(self, run: Run) -> CountingScorer | BlockScorer:
         """The same for searches that do not train."""
         network = self._scored(run)
-        assert not isinstance(network, TrainedNetwork)
+        assert not isinstance(network, RefittingScorer)
         return network

@@ -16,10 +16,10 @@ from typing import Any
 import numpy as np
 
 from discbayes.network.graph import descendants
-from discbayes.scores.blocked import BlockNetwork
-from discbayes.scores.scored import ScoredNetwork
-from discbayes.scores.tasks import Effort, Task
-from discbayes.scores.together import Move, Moves
+from discbayes.scores.block_scorer import BlockScorer
+from discbayes.scores.candidates import Candidates, SearchCost
+from discbayes.scores.counting_scorer import CountingScorer
+from discbayes.scores.multi_child_moves import ParentMove, ParentMoves
 from discbayes.search.base import Run, check_k, check_start
 from discbayes.search.sampled import SampleSearch
 
@@ -72,7 +72,7 @@ class SuperParent(SampleSearch):
         network = self._by_frequencies(run)
         last: dict[int, float] = {}
         while True:
-            effort = Effort()
+            effort = SearchCost()
             kept = self._round(run, network, allowed, last, effort)
             if kept is None:
                 if effort.evaluations:
@@ -90,43 +90,45 @@ class SuperParent(SampleSearch):
     def _round(
         self,
         run: Run,
-        network: ScoredNetwork | BlockNetwork,
+        network: CountingScorer | BlockScorer,
         allowed: np.ndarray,
         last: dict[int, float],
-        effort: Effort,
-    ) -> Move | None:
+        effort: SearchCost,
+    ) -> ParentMove | None:
         """The edges that are kept; ``last`` is what each super parent added in the last round."""
         can_join = self._can_join(run, network, allowed)
-        everywhere = [Move(p, tuple(np.flatnonzero(row).tolist())) for p, row in enumerate(can_join) if row.any()]
+        everywhere = [ParentMove(p, tuple(np.flatnonzero(row).tolist())) for p, row in enumerate(can_join) if row.any()]
         if not everywhere:
             return None
-        if isinstance(network, BlockNetwork):
+        if isinstance(network, BlockScorer):
             best = network.best_move(everywhere, network.tolerance, effort, run.check)
             return best and network.best_move(self._sets(best), network.tolerance, effort, run.check)
-        moves = Moves(network)
-        network.prepare([Task(i, np.flatnonzero(row)) for i, row in enumerate(can_join.T) if row.any()], run.check)
+        moves = ParentMoves(network)
+        network.prepare(
+            [Candidates(i, np.flatnonzero(row)) for i, row in enumerate(can_join.T) if row.any()], run.check
+        )
         promise = [last.get(move.parent, np.inf) for move in everywhere]
         chosen, gains = moves.best(everywhere, promise, network.tolerance, effort, run.check)
         last.update(zip((move.parent for move in everywhere), gains.tolist(), strict=True))
         return None if chosen is None else self._best_edges(run, moves, chosen, effort)
 
-    def _best_edges(self, run: Run, moves: Moves, chosen: Move, effort: Effort) -> Move | None:
+    def _best_edges(self, run: Run, moves: ParentMoves, chosen: ParentMove, effort: SearchCost) -> ParentMove | None:
         """The best set of edges of the super parent."""
         parent, sets = chosen.parent, self._sets(chosen)
         promise = [0.0] * len(sets)
         if len(sets[0].children) > 1:  # edges that are good alone often are together, and a high bound is soon found
-            alone, _ = moves.scan([Move(parent, (child,)) for child in chosen.children])
+            alone, _ = moves.scan([ParentMove(parent, (child,)) for child in chosen.children])
             worth = dict(zip(chosen.children, alone.tolist(), strict=True))
             effort.evaluations += len(chosen.children)
             promise = [sum(worth[child] for child in move.children) for move in sets]
         return moves.best(sets, promise, moves.network.tolerance, effort, run.check)[0]
 
-    def _sets(self, chosen: Move) -> list[Move]:
+    def _sets(self, chosen: ParentMove) -> list[ParentMove]:
         """All sets of edges of the super parent that could be kept."""
         size = min(self.k, len(chosen.children))
-        return [Move(chosen.parent, children) for children in combinations(chosen.children, size)]
+        return [ParentMove(chosen.parent, children) for children in combinations(chosen.children, size)]
 
-    def _can_join(self, run: Run, network: ScoredNetwork | BlockNetwork, allowed: np.ndarray) -> np.ndarray:
+    def _can_join(self, run: Run, network: CountingScorer | BlockScorer, allowed: np.ndarray) -> np.ndarray:
         """``[p, i]``: whether ``p`` may become one more parent of ``i``."""
         data, n = run.data, run.data.n_features
         groups = [network.parents(i) for i in range(n)]

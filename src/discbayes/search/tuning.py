@@ -11,15 +11,15 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from discbayes.counts import count
-from discbayes.data.blockfolds import BlockFolds, FoldAndClass, WithoutFold
-from discbayes.data.blocks import Blocks
+from discbayes.data.block_folds import BlockFolds, FoldAndClass, WithoutFold
 from discbayes.data.domain import Encoded
 from discbayes.data.folds import stratified_folds
+from discbayes.data.row_blocks import RowBlocks
 from discbayes.engine import Context, Interrupts, parallel_map
-from discbayes.inference import Effort, log_joint
-from discbayes.network import Tables
+from discbayes.inference import InferenceOptions, log_joint
+from discbayes.network import CPTs
 from discbayes.objectives import ClassificationRate, Margin
-from discbayes.scores.trained import quietly
+from discbayes.scores.refitting_scorer import quietly
 from discbayes.search.base import Run
 
 if TYPE_CHECKING:
@@ -71,9 +71,9 @@ def tuned_margin(search: SampleSearch, run: Run) -> Margin:
     return Margin(SCALES[chosen])
 
 
-def _class_rows(data: Encoded | Blocks, n_jobs: int | None) -> np.ndarray:
+def _class_rows(data: Encoded | RowBlocks, n_jobs: int | None) -> np.ndarray:
     """The number of rows of each class, those of weight zero left out."""
-    if isinstance(data, Blocks):
+    if isinstance(data, RowBlocks):
         counted: np.ndarray = data.map_reduce(_class_rows, add, n_jobs=n_jobs)
         return counted
     there = None if data.weight is None else (data.weight != 0).astype(float)
@@ -103,7 +103,7 @@ class _RowsAtHand:
         """The rows of all other folds."""
         return self.data.take(self.folds != fold)
 
-    def right(self, tables: Tables, fold: int, n_jobs: int | None) -> float:
+    def right(self, tables: CPTs, fold: int, n_jobs: int | None) -> float:
         """The weight of the rows of a fold that are classified right."""
         return _right(tables, self.data.take(self.folds == fold), n_jobs)
 
@@ -112,40 +112,40 @@ class _RowsAtHand:
 class _RowsInBlocks:
     """Rows in blocks and their folds."""
 
-    data: Blocks
+    data: RowBlocks
     folds: BlockFolds
 
     are_few = False
 
-    def rest(self, fold: int) -> Blocks:
+    def rest(self, fold: int) -> RowBlocks:
         """The rows of all other folds."""
         return self.data.changed(WithoutFold(self.folds, fold))
 
-    def right(self, tables: Tables, fold: int, n_jobs: int | None) -> float:
+    def right(self, tables: CPTs, fold: int, n_jobs: int | None) -> float:
         """The weight of the rows of a fold that are classified right."""
         return float(self._by_fold.map_reduce(_right_in, add, (tables, fold), n_jobs))
 
     @cached_property
-    def _by_fold(self) -> Blocks:
+    def _by_fold(self) -> RowBlocks:
         return self.data.changed(FoldAndClass(self.folds))
 
 
-def _dealt(data: Encoded | Blocks, rng: np.random.Generator, n_jobs: int | None) -> _RowsAtHand | _RowsInBlocks:
+def _dealt(data: Encoded | RowBlocks, rng: np.random.Generator, n_jobs: int | None) -> _RowsAtHand | _RowsInBlocks:
     """The rows that count, dealt out to folds."""
-    if isinstance(data, Blocks):
+    if isinstance(data, RowBlocks):
         return _RowsInBlocks(data, BlockFolds.draw(data, N_FOLDS, rng, n_jobs))
     kept = data if data.weight is None else data.take(data.weight != 0)
     return _RowsAtHand(kept, stratified_folds(kept.classes, N_FOLDS, rng))
 
 
-def _right_in(data: Encoded, n_jobs: int | None, tables: Tables, fold: int) -> float:
+def _right_in(data: Encoded, n_jobs: int | None, tables: CPTs, fold: int) -> float:
     """The same for a block, in which the class of a row tells its fold too."""
     its, y = np.divmod(data.classes, tables.n_classes)
     return _right(tables, replace(data, y=y).take(its == fold), n_jobs)
 
 
-def _right(tables: Tables, data: Encoded, n_jobs: int | None) -> float:
-    scores = log_joint(tables, data.codes, Effort(n_jobs=n_jobs))
+def _right(tables: CPTs, data: Encoded, n_jobs: int | None) -> float:
+    scores = log_joint(tables, data.codes, InferenceOptions(n_jobs=n_jobs))
     return ClassificationRate().value(scores, data.classes, data.weight)
 
 

@@ -4,25 +4,25 @@ The first pass learns the domain, the second one writes the codes. Both take the
 the size of the batches has no influence on anything that comes out.
 """
 
-from discbayes.streams.again import KeyFile, Reading, Rest
+from discbayes.streams.batch_rows import located
+from discbayes.streams.batch_sources import is_dask, is_source
+from discbayes.streams.cluster_codes import ClusterCodes
+from discbayes.streams.disk_codes import DiskCodes
 from discbayes.streams.labelled import Labelled, LabelledRows
 from discbayes.streams.limits import bytes_of
-from discbayes.streams.pace import Pace
-from discbayes.streams.passes import batches_of, csv_types, encode_rows, open_rows
-from discbayes.streams.rows import located
-from discbayes.streams.sources import is_dask, is_source
-from discbayes.streams.spill import Spilled
-from discbayes.streams.spread import SpreadRows
+from discbayes.streams.out_of_core import batches_of, csv_types, encode_rows, open_rows
+from discbayes.streams.rereading import KeyFile, RereadRows, WithoutHeldOut
+from discbayes.streams.throughput import Throughput
 
 __all__ = [
     "KeyFile",
     "Labelled",
     "LabelledRows",
-    "Pace",
-    "Reading",
-    "Rest",
-    "Spilled",
-    "SpreadRows",
+    "Throughput",
+    "RereadRows",
+    "WithoutHeldOut",
+    "DiskCodes",
+    "ClusterCodes",
     "batches_of",
     "bytes_of",
     "csv_types",

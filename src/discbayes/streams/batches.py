@@ -27,7 +27,7 @@ class Batch:
     share: float | None = None
 
 
-class Source(Protocol):
+class BatchSource(Protocol):
     """Rows in batches, in their order."""
 
     @property

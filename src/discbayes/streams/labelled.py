@@ -8,15 +8,15 @@ from typing import Any, TypeVar
 
 import numpy as np
 
-from discbayes.data.columns import Table
 from discbayes.data.domain import Domain
-from discbayes.data.encode import EVERY_ROW, refuse_gaps
+from discbayes.data.frame_encoder import EVERY_ROW, refuse_missing
+from discbayes.data.table import Table
 from discbayes.data.targets import refuse_zero_weights
+from discbayes.streams.batch_rows import Classes, WeightTotals
 from discbayes.streams.batches import TypesChanged
-from discbayes.streams.files import CsvFormat
+from discbayes.streams.file_sources import CsvFormat
 from discbayes.streams.limits import Limits
-from discbayes.streams.passes import csv_types, reader_of
-from discbayes.streams.rows import Classes, Weights
+from discbayes.streams.out_of_core import csv_types, reader_of
 
 Result = TypeVar("Result")
 
@@ -68,19 +68,19 @@ class LabelledRows:
                 continue
 
     def _batches(self, missing: str) -> Iterator[Labelled]:
-        classes, weights = Classes(), Weights()
+        classes, weights = Classes(), WeightTotals()
         n_rows, gaps = 0, np.zeros(0)
         for rows in self._reader.rows(classes, weights, missing):
             n_rows += rows.y.size
-            if rows.dropped_gaps is not None:
-                gaps = rows.dropped_gaps + (gaps if gaps.size else 0.0)
+            if rows.dropped_missing is not None:
+                gaps = rows.dropped_missing + (gaps if gaps.size else 0.0)
             if rows.y.size:
                 known, place = classes.settled()
                 yield Labelled(rows.table, known[place][rows.y], rows.weight, rows.where)
         if not weights.n_positive:
             refuse_zero_weights()
         if not n_rows:
-            refuse_gaps(self.names, gaps.astype(int), EVERY_ROW)
+            refuse_missing(self.names, gaps.astype(int), EVERY_ROW)
 
 
 def _types(domain: Domain, target: Any) -> dict[str, str]:

@@ -9,10 +9,10 @@ from typing import Any
 
 DEFAULT_MEMORY = 1 << 29
 DEFAULT_DISTINCT = 200_000
-MOST_ROWS = 1 << 16
-_LEAST_ROWS = 1 << 9
-_LEAST_DISTINCT = 1 << 10
-_LEAST_MEMORY = 1 << 24
+MAX_ROWS = 1 << 16
+_MIN_ROWS = 1 << 9
+_MIN_DISTINCT = 1 << 10
+_MIN_MEMORY = 1 << 24
 _CELL_BYTES = 32  # of a batch: as it was read, as numbers, as codes
 _VALUE_BYTES = 64  # of a distinct value with its classes and weights, and while two lists of them are put together
 _CSV_BYTES = 1 << 24
@@ -35,8 +35,8 @@ def bytes_of(memory: Any) -> int:
         if found is None or found[2].upper() not in _UNITS:
             raise ValueError(f'memory is a number of bytes, or text such as "500MB", "2GB" or "2GiB"; got {memory!r}')
         size = int(float(found[1]) * _UNITS[found[2].upper()])
-    if size < _LEAST_MEMORY:
-        raise ValueError(f"memory is at least {_LEAST_MEMORY} bytes (16 MiB); got {memory!r}")
+    if size < _MIN_MEMORY:
+        raise ValueError(f"memory is at least {_MIN_MEMORY} bytes (16 MiB); got {memory!r}")
     return size
 
 
@@ -46,11 +46,11 @@ class Limits:
 
     memory: int = DEFAULT_MEMORY
     max_distinct: int = DEFAULT_DISTINCT
-    most_rows: int = field(default_factory=lambda: MOST_ROWS)
+    most_rows: int = field(default_factory=lambda: MAX_ROWS)
 
     def __post_init__(self) -> None:
-        if not self.memory >= _LEAST_MEMORY:
-            raise ValueError(f"memory is a number of bytes, at least {_LEAST_MEMORY} (16 MB); got {self.memory!r}")
+        if not self.memory >= _MIN_MEMORY:
+            raise ValueError(f"memory is a number of bytes, at least {_MIN_MEMORY} (16 MB); got {self.memory!r}")
         if not self.max_distinct >= 2:
             raise ValueError(f"max_distinct is a number of values, at least 2; got {self.max_distinct!r}")
 
@@ -65,7 +65,7 @@ class Limits:
     def distinct(self, n_numeric: int) -> int:
         """The distinct values of a numeric column that are kept: half of the memory, for all of them together."""
         room = self.memory // 2 // (_VALUE_BYTES * max(1, n_numeric))
-        return min(self.max_distinct, max(_LEAST_DISTINCT, room))
+        return min(self.max_distinct, max(_MIN_DISTINCT, room))
 
     def buffer_rows(self, n_features: int, itemsize: int) -> int:
         """The rows of codes that are gathered before they are written: a quarter; the summaries are gone by then."""
@@ -84,4 +84,4 @@ class Limits:
     def _power_within(self, rows: int) -> int:
         """The largest power of two within a number of rows, within bounds."""
         power = 1 << max(0, int(rows).bit_length() - 1)
-        return max(_LEAST_ROWS, min(self.most_rows, power))
+        return max(_MIN_ROWS, min(self.most_rows, power))

@@ -24,7 +24,7 @@ from functools import reduce
 
 import numpy as np
 
-from discbayes.data.histogram import Histogram, Labels
+from discbayes.data.histogram import ClassLabels, Histogram
 
 _PARTS = 16  # so that all levels of the binary number have room within the limit
 
@@ -58,7 +58,7 @@ class Distribution:
         total = float(self._open.weights.sum()) + sum(float(h.weights.sum()) for h in self._levels if h is not None)
         return self.rank_error / total
 
-    def add(self, column: np.ndarray, labels: Labels) -> None:
+    def add(self, column: np.ndarray, labels: ClassLabels) -> None:
         """Add rows, whose values are finite."""
         self._open = self._open.added(column, labels)
 

@@ -19,7 +19,7 @@ import joblib
 import numpy as np
 
 from discbayes._files import replace_file
-from discbayes.data.columns import Table
+from discbayes.data.table import Table
 from discbayes.experiments.judging import Judged, estimator_of, judge
 from discbayes.experiments.store import Result
 from discbayes.experiments.tasks import Task
@@ -98,13 +98,13 @@ def _judged(setup: Setup, fold: int, method: str) -> tuple[Judged, np.ndarray, i
     _warm_up(method, setup.seed, bool(setup.table.gaps().any()))
     estimator = estimator_of(method, setup.seed).set_params(categorical=setup.categorical)
     rows = setup.table.take(test)
-    masked = {share: rows.with_gaps(mask) for share, mask in setup.gaps(fold).items()}
+    masked = {share: rows.with_missing(mask) for share, mask in setup.gaps(fold).items()}
     found = judge(estimator, setup.table, setup.y, train, test, masked)
     return found, estimator.classes_, getattr(estimator, "n_rows_", train.size)
 
 
 @cache
-def _warm_up(method: str, seed: int, with_gaps: bool) -> None:
+def _warm_up(method: str, seed: int, with_missing: bool) -> None:
     """Learn from a few rows before the clock runs, so that the first fold does not pay for compiling and loading code.
 
     All columns tell something of the class, so that a search has edges to try; rows with gaps have their own kernels.
@@ -115,7 +115,7 @@ def _warm_up(method: str, seed: int, with_gaps: bool) -> None:
     with warnings.catch_warnings(), suppress(Exception):  # what is wrong with the method, the folds will say
         warnings.simplefilter("ignore")
         gaps = np.where(rng.random(X.shape) < 0.3, np.nan, X)
-        estimator_of(method, seed).fit(gaps if with_gaps else X, y).predict_proba(gaps)
+        estimator_of(method, seed).fit(gaps if with_missing else X, y).predict_proba(gaps)
 
 
 def _keep_posterior(path: Path, setup: Setup, classes: np.ndarray, shares: np.ndarray) -> None:

@@ -7,14 +7,14 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from discbayes._leaves import leaf, need
+from discbayes._lazy_imports import leaf, need
 from discbayes.experiments.blocks import Picture
 
 if TYPE_CHECKING:
     from discbayes.experiments.comparison import Comparison
 
 ACROSS = 3  # diagrams side by side
-MOST_DIAGRAMS = 12
+MAX_DIAGRAMS = 12
 N_BINS = 10
 
 
@@ -66,7 +66,7 @@ def _posteriors(found: Comparison) -> dict[str, tuple[np.ndarray, np.ndarray]]:
         rows = ~np.isnan(found.posteriors[method][:, 0])
         if rows.any():
             kept[method] = (found.posteriors[method][rows].astype(np.float64), found.codes[rows])
-    return dict(list(kept.items())[:MOST_DIAGRAMS])
+    return dict(list(kept.items())[:MAX_DIAGRAMS])
 
 
 def _reliability(found: Comparison, kept: Mapping[str, tuple[np.ndarray, np.ndarray]]) -> Any:

@@ -14,8 +14,8 @@ import numpy as np
 
 from discbayes._files import replace_file
 from discbayes.data.frames import make_frame
-from discbayes.experiments.baselines import MOST_ROWS
-from discbayes.experiments.blocks import Block, Picture, Table, Text, as_html, as_text
+from discbayes.experiments.baselines import MAX_ROWS
+from discbayes.experiments.blocks import Block, Picture, ResultTable, Text, as_html, as_text
 from discbayes.experiments.choices import BASELINES, RECIPES, SORTS
 from discbayes.experiments.comparison.cells import FAILED
 from discbayes.experiments.comparison.pictures import pictures
@@ -37,8 +37,8 @@ SAME = 1e-12  # means that are no further apart are equal
 
 def metrics_of(missing: Sequence[int]) -> tuple[str, ...]:
     """What is measured in a cell, with these shares of gaps in per cent."""
-    with_gaps = [f"{metric}@{share}" for share in missing for metric in ("accuracy", "log_loss")]
-    return (*FIGURES, *with_gaps, *SIZES, "n_train")
+    with_missing = [f"{metric}@{share}" for share in missing for metric in ("accuracy", "log_loss")]
+    return (*FIGURES, *with_missing, *SIZES, "n_train")
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -177,13 +177,13 @@ class Comparison:
             found += [self._gap_table("accuracy"), self._gap_table("log_loss")]
         return [*found, *self._notes()]
 
-    def _notes(self) -> list[Table]:
+    def _notes(self) -> list[ResultTable]:
         """What was said, and by which methods."""
         by_note: dict[str, list[str]] = {}
         for method in self.ranked:
             by_note.setdefault(self.note(method), []).append(method)
         rows = [[", ".join(methods), note] for note, methods in by_note.items() if note]
-        return [Table("Notes", ["method", "note"], rows, left=2)] if rows else []
+        return [ResultTable("Notes", ["method", "note"], rows, left=2)] if rows else []
 
     def blocks(self) -> list[Block]:
         """The page: what was compared, tables and pictures."""
@@ -197,7 +197,7 @@ class Comparison:
             "learned from the training rows of a fold. Times are those of one thread."
         )
 
-    def _table(self) -> Table:
+    def _table(self) -> ResultTable:
         marks = {metric: self.marks(metric) for metric in FIGURES}
         rows = [
             [self._label(method), *(self._cell(m, method, marks.get(m, {}).get(method, "")) for m in TITLES)]
@@ -205,7 +205,7 @@ class Comparison:
         ]
         return _with_best("", ["method", *TITLES.values()], rows, self._legend())
 
-    def _gap_table(self, metric: str) -> Table:
+    def _gap_table(self, metric: str) -> ResultTable:
         """A figure with more and more cells of the test rows missing."""
         keys = [metric, *(f"{metric}@{share}" for share in self.missing)]
         marks = {key: self.marks(key) for key in keys}
@@ -234,7 +234,7 @@ class Comparison:
             f"one-sided, {ALPHA:.0%}, not corrected for the number of methods). ECE: expected calibration error."
         )
         if any(self._label(method) != method for method in self.methods):
-            text += f" {SAMPLED} learned from a sample of at most {max(MOST_ROWS.values()):,} training rows."
+            text += f" {SAMPLED} learned from a sample of at most {max(MAX_ROWS.values()):,} training rows."
         words = {**RECIPES, **BASELINES}
         told = "; ".join(f"{method}: {words[method]}" for method in self.methods if method in words)
         return f"{text}\nMethods. {told}." if told else text
@@ -264,9 +264,9 @@ def _is_loss(metric: str) -> bool:
     return not metric.startswith("accuracy")
 
 
-def _with_best(title: str, header: list[str], rows: list[list[str]], note: str) -> Table:
+def _with_best(title: str, header: list[str], rows: list[list[str]], note: str) -> ResultTable:
     best = {(at, place) for at, row in enumerate(rows) for place, cell in enumerate(row) if cell.endswith(BEST)}
-    return Table(title, header, rows, note, strong=frozenset(best))
+    return ResultTable(title, header, rows, note, strong=frozenset(best))
 
 
 def _short(metric: str, value: float) -> str:

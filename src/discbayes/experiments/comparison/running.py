@@ -17,9 +17,9 @@ import numpy as np
 from discbayes._files import replace_file
 from discbayes._temporary import TemporaryFolder
 from discbayes._version import __version__
-from discbayes.data.columns import Block
 from discbayes.data.folds import stratified_folds
-from discbayes.data.reading import read_table
+from discbayes.data.table import NumericColumns
+from discbayes.data.table_reader import read_table
 from discbayes.data.targets import classes_and_codes, label_array
 from discbayes.engine import Progress
 from discbayes.experiments.choices import (
@@ -179,8 +179,8 @@ def _fingerprint(setup: Setup) -> str:
     """A hash of all cells and classes."""
     found = hashlib.sha256(repr((setup.table.names, setup.classes.tolist())).encode())
     for part in setup.table.parts:
-        array = part.data if isinstance(part, Block) else part.places
-        kind = part.boolean if isinstance(part, Block) else part.levels
+        array = part.data if isinstance(part, NumericColumns) else part.places
+        kind = part.boolean if isinstance(part, NumericColumns) else part.levels
         found.update(repr((part.positions.tolist(), kind, array.dtype.str)).encode())
         found.update(array.tobytes())
     found.update(np.searchsorted(setup.classes, setup.y).astype("<i8").tobytes())

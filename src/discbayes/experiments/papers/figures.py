@@ -8,8 +8,8 @@ from typing import Any
 
 import numpy as np
 
-from discbayes._leaves import leaf, need
-from discbayes.experiments.blocks import Block, Table, Text
+from discbayes._lazy_imports import leaf, need
+from discbayes.experiments.blocks import Block, ResultTable, Text
 from discbayes.experiments.store import Store
 from discbayes.experiments.tasks import Task
 
@@ -52,7 +52,7 @@ def beside(
     digits: int = 2,
     larger_is_better: bool = True,
     corner: str = "",
-) -> Table:
+) -> ResultTable:
     """Our figures with the published ones in brackets; where ours is further off than the tolerance, a mark says how.
 
     The tolerance is one number, or one for each row.
@@ -76,7 +76,7 @@ def beside(
         f"Ours (published). {WORSE}: worse than the published figure by more than {limit}; {BETTER}: better by more "
         "than that."
     )
-    return Table(title, [corner, *columns], cells, note)
+    return ResultTable(title, [corner, *columns], cells, note)
 
 
 def _mark(difference: float, tolerance: float, larger_is_better: bool) -> str:

@@ -8,10 +8,10 @@ from io import BytesIO
 from pathlib import Path
 
 from discbayes._files import replace_file
-from discbayes._leaves import need
+from discbayes._lazy_imports import need
 from discbayes._text import nearest_first
 from discbayes.engine import Progress
-from discbayes.experiments.blocks import Block, Picture, Table, Text, as_markdown
+from discbayes.experiments.blocks import Block, Picture, ResultTable, Text, as_markdown
 from discbayes.experiments.machine import record_run, recorded_runs
 from discbayes.experiments.papers.spec import PAPERS, Experiment
 from discbayes.experiments.store import Result, Store
@@ -95,8 +95,8 @@ def write_index(folder: str | Path) -> None:
     blocks: list[Block] = [
         Text("# The papers' tables and figures, and ours"),
         Text("Made by `discbayes reproduce` from the stored rows; each page says what differs, and why."),
-        Table("", ["page", "source", "what it shows", "stored runs"], rows, left=3),
-        Table("Not to be had", ["table or figure", "data"], absent, left=2),
+        ResultTable("", ["page", "source", "what it shows", "stored runs"], rows, left=3),
+        ResultTable("Not to be had", ["table or figure", "data"], absent, left=2),
     ]
     write_page(folder / "README.md", blocks)
 

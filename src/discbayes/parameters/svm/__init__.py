@@ -15,8 +15,8 @@ the optimum into a path of normalised points on which the objective falls. Elsew
 less than one; a slack in the normalizer of each of these rows (``Subnormalized``) leaves it without constraints, too.
 """
 
-from discbayes.parameters.svm.base import GAMMAS, LAMS
 from discbayes.parameters.svm.bnsvm import BNSVM
+from discbayes.parameters.svm.margin_learner import GAMMAS, LAMS
 from discbayes.parameters.svm.mlbnsvm import MLBNSVM, PathPoint
 
 __all__ = ["BNSVM", "GAMMAS", "LAMS", "MLBNSVM", "PathPoint"]

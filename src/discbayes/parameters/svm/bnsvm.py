@@ -8,17 +8,17 @@ from typing import Any
 import numpy as np
 
 from discbayes.counts import Counts, count_families
-from discbayes.data.blocks import Blocks, all_rows
 from discbayes.data.domain import Encoded
+from discbayes.data.row_blocks import RowBlocks, all_rows
 from discbayes.network import Layout, Structure
-from discbayes.parameters.blockscores import scores_of
-from discbayes.parameters.choosing import Setting
+from discbayes.parameters.block_scores import scores_of
+from discbayes.parameters.cross_validated import Setting
 from discbayes.parameters.parameterization import Direct, Numbers
 from discbayes.parameters.problem import Penalty, Problem
 from discbayes.parameters.starts import zero_tables
-from discbayes.parameters.svm.base import LAMS, MarginLearner
 from discbayes.parameters.svm.descent import MarginFit, likelihood_counts
 from discbayes.parameters.svm.duality import Bound
+from discbayes.parameters.svm.margin_learner import LAMS, MarginLearner
 from discbayes.parameters.svm.reference import NORMS, Solution, solve_norm_margin
 
 
@@ -75,7 +75,7 @@ class BNSVM(MarginLearner):
             raise ValueError('norm="likelihood" needs solver="reference": its corners have no gradient')
 
     def _fit(
-        self, setting: Setting, data: Encoded | Blocks, counts: Counts, structure: Structure, n_jobs: int | None
+        self, setting: Setting, data: Encoded | RowBlocks, counts: Counts, structure: Structure, n_jobs: int | None
     ) -> MarginFit:
         layout = Layout(structure, data.cards, data.n_classes)
         families = count_families(data, layout, counts, n_jobs)

@@ -11,13 +11,13 @@ from typing import NamedTuple
 import numpy as np
 
 from discbayes.counts import FamilyCounts
-from discbayes.data.blocks import Blocks
 from discbayes.data.domain import Encoded
+from discbayes.data.row_blocks import RowBlocks
 from discbayes.engine import Interrupts
 from discbayes.objectives import Slack
 from discbayes.optim import Callback, Coordinates, Outcome, lbfgs, lbfgs_in, projected_gradient, until_interrupted
 from discbayes.parameters.fits import Fit
-from discbayes.parameters.frequency import MaximumAPosteriori
+from discbayes.parameters.generative import MaximumAPosteriori
 from discbayes.parameters.parameterization import Numbers, Plain, Subnormalized
 from discbayes.parameters.svm.duality import Bound
 
@@ -40,7 +40,7 @@ class Ending(NamedTuple):
 class MarginFit(Fit):
     """A fit that also has the rows and their counts, for the reference solver, and a scale of its free numbers."""
 
-    data: Encoded | Blocks
+    data: Encoded | RowBlocks
     families: FamilyCounts
     scale: np.ndarray | None = None
 

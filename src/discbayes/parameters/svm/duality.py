@@ -29,7 +29,7 @@ import numpy as np
 
 from discbayes.engine import parallel_map
 from discbayes.objectives import Slack
-from discbayes.parameters.logscores import Block, LogScores
+from discbayes.parameters.log_scores import LogScores, RowChunk
 from discbayes.parameters.parameterization import Numbers
 from discbayes.parameters.problem import Problem
 
@@ -145,7 +145,7 @@ class Bound:
 def _pass(scores: LogScores, n_jobs: int | None, slack: Slack, numbers: Numbers, factors: Numbers | None) -> _Pass:
     ready = scores.padded(numbers)
 
-    def one(blocks: list[Block]) -> tuple[float, Numbers, Numbers]:
+    def one(blocks: list[RowChunk]) -> tuple[float, Numbers, Numbers]:
         paid, taken, of_own = 0.0, scores.blank(), scores.blank()
         for block in blocks:
             least = np.empty((0, 0)) if factors is None else scores.least(*factors, block)

@@ -10,20 +10,20 @@ import numpy as np
 from sklearn.base import clone
 
 from discbayes.counts import Counts, count_families
-from discbayes.data.blocks import Blocks, all_rows
 from discbayes.data.domain import Encoded
+from discbayes.data.row_blocks import RowBlocks, all_rows
 from discbayes.engine import Context, Interrupts
-from discbayes.network import Layout, Structure, Tables
+from discbayes.network import CPTs, Layout, Structure
 from discbayes.objectives import ClassificationRate
-from discbayes.parameters.blockscores import scores_of
-from discbayes.parameters.choosing import Setting, numbers_of
-from discbayes.parameters.frequency import MaximumAPosteriori
+from discbayes.parameters.block_scores import scores_of
+from discbayes.parameters.cross_validated import Setting, numbers_of
+from discbayes.parameters.generative import MaximumAPosteriori
 from discbayes.parameters.parameterization import Numbers, Plain, Softmax, Subnormalized
 from discbayes.parameters.problem import Problem
 from discbayes.parameters.starts import begin_at, check_start
-from discbayes.parameters.svm.base import MarginLearner
 from discbayes.parameters.svm.descent import Ending, MarginFit, likelihood_counts, relative_gap
 from discbayes.parameters.svm.duality import Bound
+from discbayes.parameters.svm.margin_learner import MarginLearner
 from discbayes.parameters.svm.reference import Solution, solve_likelihood_margin
 
 SMOOTH = 0.1  # added to the counts that the free numbers are scaled by
@@ -40,7 +40,7 @@ class PathPoint(NamedTuple):
     """
 
     lam: float
-    tables: Tables
+    tables: CPTs
     log_likelihood: float
     slack: float
     rate: float
@@ -144,7 +144,7 @@ class MLBNSVM(MarginLearner):
             raise ValueError(f"alpha={self.alpha!r} must be a number above 0: a count of zero would have no optimum")
 
     def _fit(
-        self, setting: Setting, data: Encoded | Blocks, counts: Counts, structure: Structure, n_jobs: int | None
+        self, setting: Setting, data: Encoded | RowBlocks, counts: Counts, structure: Structure, n_jobs: int | None
     ) -> MarginFit:
         layout = Layout(structure, data.cards, data.n_classes)
         families = count_families(data, layout, counts, n_jobs)

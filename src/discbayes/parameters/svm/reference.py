@@ -35,10 +35,10 @@ import numpy as np
 from scipy import sparse
 from sklearn.exceptions import ConvergenceWarning
 
-from discbayes._leaves import need
-from discbayes.data.distinct import distinct_rows
+from discbayes._lazy_imports import need
 from discbayes.data.domain import Encoded
-from discbayes.network import Layout, Tables
+from discbayes.data.row_keys import distinct_rows
+from discbayes.network import CPTs, Layout
 from discbayes.parameters.parameterization import own_slots
 from discbayes.parameters.svm.refusals import SCALABLE, check_gaps, check_settings, check_size, check_structure
 
@@ -56,7 +56,7 @@ class Solution:
     "optimal" where value and bound are within 1e-6 of each other, relative to the value, and else "optimal_inaccurate".
     """
 
-    tables: Tables
+    tables: CPTs
     value: float
     slack: float
     bound: float
@@ -147,7 +147,7 @@ def _solve(data: Encoded, layout: Layout, n: np.ndarray, lam: float, gamma: floa
             stacklevel=3,
         )
     numbers = omega[slots]
-    tables = Tables(layout, numbers[: layout.n_classes], numbers[layout.n_classes :])
+    tables = CPTs(layout, numbers[: layout.n_classes], numbers[layout.n_classes :])
     return Solution(tables, value, slack, bound, "optimal_inaccurate" if gap > NEAR else "optimal")
 
 

@@ -7,7 +7,7 @@ import numpy as np
 from discbayes.data.domain import Encoded
 from discbayes.network import Layout
 
-MOST_NON_ZEROS, MOST_NUMBERS, MOST_COUPLED = 500_000, 30_000, 3_000  # about a minute and 300 MB, measured
+MAX_NON_ZEROS, MAX_NUMBERS, MAX_COUPLED = 500_000, 30_000, 3_000  # about a minute and 300 MB, measured
 SHOWN = 5
 SCALABLE = 'use the scalable solver, solver="auto"'
 
@@ -49,9 +49,9 @@ def check_structure(data: Encoded, layout: Layout) -> None:
 def check_size(n_margins: int, per_margin: int, n_numbers: int) -> None:
     """Refuse a program that would take more than about a minute."""
     sizes = (
-        (n_margins * per_margin, MOST_NON_ZEROS, "non-zeros"),
-        (n_numbers, MOST_NUMBERS, "free numbers"),
-        (min(n_margins, n_numbers), MOST_COUPLED, "in the smaller of its dimensions"),
+        (n_margins * per_margin, MAX_NON_ZEROS, "non-zeros"),
+        (n_numbers, MAX_NUMBERS, "free numbers"),
+        (min(n_margins, n_numbers), MAX_COUPLED, "in the smaller of its dimensions"),
     )
     for size, limit, of_what in sizes:
         if n_margins and size > limit:

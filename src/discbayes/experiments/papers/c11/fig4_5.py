@@ -6,8 +6,8 @@ from collections.abc import Sequence
 from functools import partial
 from typing import Any
 
-from discbayes._leaves import leaf, need
-from discbayes.experiments.blocks import Block, Picture, Table
+from discbayes._lazy_imports import leaf, need
+from discbayes.experiments.blocks import Block, Picture, ResultTable
 from discbayes.experiments.metrics import binomial_error
 from discbayes.experiments.papers.c11 import shared
 from discbayes.experiments.papers.spec import Experiment
@@ -41,14 +41,14 @@ def page(store: Store) -> list[Block]:
     return [*shared.state(store, RECIPES), *pictures, _counts(store), shared.accuracy_table(store, RECIPES)]
 
 
-def _counts(store: Store) -> Table:
+def _counts(store: Store) -> ResultTable:
     found = shared.figures(store)
     rows = []
     for tag in (*FIGURE_4, *FIGURE_5):
         pairs = [shared.columns(found, (up, tag)) for up in UPRIGHT]
         tests = [win_draw_loss(*both) if both[0] else None for both in pairs]
         rows.append([tag, *("–" if test is None else f"{test.wins}/{test.draws}/{test.losses}" for test in tests)])
-    return Table("Sets above, on and below the diagonal", ["against", *UPRIGHT], rows)
+    return ResultTable("Sets above, on and below the diagonal", ["against", *UPRIGHT], rows)
 
 
 def draw(store: Store, across: Sequence[str]) -> Any:

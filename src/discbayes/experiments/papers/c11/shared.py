@@ -15,12 +15,12 @@ import numpy as np
 
 from discbayes.counts import count
 from discbayes.data import FrameEncoder
-from discbayes.experiments.blocks import Block, Table, Text
+from discbayes.experiments.blocks import Block, ResultTable, Text
 from discbayes.experiments.learning import learn_structure, learn_tables, shares
 from discbayes.experiments.metrics import binomial_error
 from discbayes.experiments.papers.c11 import others
 from discbayes.experiments.papers.figures import beside
-from discbayes.experiments.parts import Part, Rows, Split, load_rows, make_part, published_splits
+from discbayes.experiments.parts import Part, Split, SplitRows, load_rows, make_part, published_splits
 from discbayes.experiments.statistics import Wilcoxon, wilcoxon, win_draw_loss
 from discbayes.experiments.store import Result, Store
 from discbayes.experiments.tasks import Task
@@ -130,7 +130,7 @@ def set_parts(name: str, seed: int, suffix: str = "") -> list[Part]:
     return [make(rows, split) for split in published_splits(rows, seed)]
 
 
-def cut_on_all_rows(rows: Rows, split: Split) -> Part:
+def cut_on_all_rows(rows: SplitRows, split: Split) -> Part:
     """A split in which the test rows have a say in the cut points."""
     train, test = split
     everything = FrameEncoder("mdlp", n_jobs=1).fit_transform(rows.X, rows.y)
@@ -187,7 +187,7 @@ def _signed_ranks(
     found: Mapping[tuple[str, str], float],
     published: Mapping[tuple[str, str], tuple[float, float]],
     tolerance: float,
-) -> Table:
+) -> ResultTable:
     """Z of each pair beside the published one, then both p, and how often the first is better, equal and worse."""
     tests = {pair: compare_pair(found, pair) for pair in published}
     ours = {(pair_name(pair), "Z"): test.z for pair, test in tests.items() if test is not None}
@@ -215,7 +215,7 @@ def _rest(found: Mapping[tuple[str, str], float], pair: Sequence[str], test: Wil
     return [f"{test.p:.3f}{theirs}", f"{counts.wins}/{counts.draws}/{counts.losses}"]
 
 
-def accuracy_table(store: Store, recipes: Sequence[str]) -> Table:
+def accuracy_table(store: Store, recipes: Sequence[str]) -> ResultTable:
     """Accuracies in per cent with the binomial standard error, and their mean over the sets that all recipes have."""
     found, rows = figures(store), figures(store, "n_test")
 
@@ -228,7 +228,7 @@ def accuracy_table(store: Store, recipes: Sequence[str]) -> Table:
     cells = [[name, *(cell(name, recipe) for recipe in recipes)] for name in SETS]
     full = [name for name in SETS if all((name, recipe) in found for recipe in recipes)]
     means = [f"{np.mean([100 * found[name, recipe] for name in full]):.2f}" if full else "–" for recipe in recipes]
-    return Table(
+    return ResultTable(
         "Accuracy, %", ["", *recipes], [*cells, [f"mean of {len(full)} sets", *means]], "± one binomial standard error."
     )
 

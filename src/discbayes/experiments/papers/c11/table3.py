@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from discbayes.experiments.blocks import Block, Table
+from discbayes.experiments.blocks import Block, ResultTable
 from discbayes.experiments.papers.c11 import shared
 from discbayes.experiments.papers.c11.shared import ALL_ROWS, NETWORKS, VARIANTS
 from discbayes.experiments.papers.spec import Experiment
@@ -54,14 +54,14 @@ def page(store: Store) -> list[Block]:
     ]
 
 
-def _draws(store: Store) -> Table:
+def _draws(store: Store) -> ResultTable:
     rows = [
         [suffix, shared.pair_name(pair), *_moved(store, pair, suffix)] for suffix in ("", ALL_ROWS) for pair in PAIRS
     ]
     named = [["all rows" if suffix else "training rows", *rest] for suffix, *rest in rows]
     note = "Z of means: the test on accuracies that are averaged over the draws."
     header = ["cut points of", "better – worse", "draws", "median Z", "least Z", "largest Z", "Z of means"]
-    return Table("Other draws of the folds", header, named, note, 2)
+    return ResultTable("Other draws of the folds", header, named, note, 2)
 
 
 def _moved(store: Store, pair: Sequence[str], suffix: str) -> list[str]:
@@ -76,7 +76,7 @@ def _moved(store: Store, pair: Sequence[str], suffix: str) -> list[str]:
     return [str(len(full)), *(f"{figure:.2f}" for figure in figures)]
 
 
-def _means(store: Store) -> Table:
+def _means(store: Store) -> ResultTable:
     """By set, the accuracies that are averaged over the draws, where fCLL and likelihood differ most first."""
     tags = ("TAN-fCLL-OFE", "TAN-LL-OFE", "GHC2-fCLL-OFE", "GHC2-LL-OFE")
     draws = [shared.figures(store, seed=seed) for seed in DRAWS]
@@ -87,7 +87,7 @@ def _means(store: Store) -> Table:
             mean = 100 * np.mean(runs, axis=0)
             rows.append([name, *(f"{value:.2f}" for value in mean), f"{mean[0] - mean[1]:+.2f}"])
     rows.sort(key=lambda row: float(row[-1]))
-    return Table("Accuracy, %, mean over the draws", ["", *tags, "TAN: fCLL less LL"], rows)
+    return ResultTable("Accuracy, %, mean over the draws", ["", *tags, "TAN: fCLL less LL"], rows)
 
 
 DEVIATIONS = (

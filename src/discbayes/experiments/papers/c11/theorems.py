@@ -11,8 +11,8 @@ from typing import Any
 import numpy as np
 from scipy.optimize import minimize
 
-from discbayes._leaves import need
-from discbayes.experiments.blocks import Block, Picture, Table
+from discbayes._lazy_imports import need
+from discbayes.experiments.blocks import Block, Picture, ResultTable
 from discbayes.experiments.papers.spec import Experiment
 from discbayes.experiments.store import Result, Store
 from discbayes.experiments.tasks import Task
@@ -199,7 +199,7 @@ def page(store: Store) -> list[Block]:
     """What was computed beside what is stated, and Figures 2 and 3."""
     rows = [_row(store, theorem, name) for theorem, stated in STATED.items() for name in stated]
     note = f"A figure that is stated to three digits agrees within {TOLERANCE:g}; ▼ marks one that does not."
-    table = Table("Computed and stated", ["", "quantity", "stated", "", "computed", "difference"], rows, note, 3)
+    table = ResultTable("Computed and stated", ["", "quantity", "stated", "", "computed", "difference"], rows, note, 3)
     title = "Figures 2 and 3: the error of f̂ with p = 0.05 (left), and g with its approximation ĝ (right)"
     return [table, Picture("figures", title, draw)]
 

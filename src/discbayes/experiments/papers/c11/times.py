@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 
 from discbayes.engine.progress import duration
-from discbayes.experiments.blocks import Block, Table
+from discbayes.experiments.blocks import Block, ResultTable
 from discbayes.experiments.papers.c11 import shared
 from discbayes.experiments.papers.spec import Experiment
 from discbayes.experiments.store import Store
@@ -45,7 +45,7 @@ def page(store: Store) -> list[Block]:
     header = ["", "seconds", "published", f"× {BASE}", "× published", "largest set"]
     largest = {tag: _largest(store, tag) for tag in found}
     rows = [[*row, largest.get(row[0], "–")] for row in rows]
-    return [*shared.state(store, RECIPES), Table("Total time on the 25 sets", header, rows)]
+    return [*shared.state(store, RECIPES), ResultTable("Total time on the 25 sets", header, rows)]
 
 
 def _cells(found: dict[str, float], tag: str) -> list[str]:

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from discbayes.experiments.blocks import Block, Table, Text
+from discbayes.experiments.blocks import Block, ResultTable, Text
 from discbayes.experiments.papers.ours import manifest
 from discbayes.experiments.papers.ours.manifest import MISSING, RECIPES
 from discbayes.experiments.papers.spec import Experiment
@@ -58,7 +58,7 @@ def _ranked(store: Store, names: Sequence[str]) -> list[Block]:
         "geometric mean; above 100 a recipe cannot become the default. Runs were made at different loads of the "
         "machine, so only its order of magnitude counts."
     )
-    return [Table("Recipes by their mean rank", header, rows, note)]
+    return [ResultTable("Recipes by their mean rank", header, rows, note)]
 
 
 def _left_out(store: Store, names: Sequence[str]) -> list[Block]:
@@ -78,7 +78,7 @@ def _left_out(store: Store, names: Sequence[str]) -> list[Block]:
     ]
 
 
-def _sets(store: Store, names: Sequence[str]) -> Table:
+def _sets(store: Store, names: Sequence[str]) -> ResultTable:
     """The winner beside what was the default, set by set."""
     winner = RECIPES[int(scores(store, names).mean(axis=0).argmin())]
     pair = (FIRST, winner)
@@ -87,7 +87,7 @@ def _sets(store: Store, names: Sequence[str]) -> Table:
         [name, *(f"{100 * value:.2f}" for value in accuracy[at]), *(f"{value:.4f}" for value in loss[at])]
         for at, name in enumerate(names)
     ]
-    return Table("Data set by data set", ["data", *(f"{tag}, {what}" for what in COMPLETE for tag in pair)], rows)
+    return ResultTable("Data set by data set", ["data", *(f"{tag}, {what}" for what in COMPLETE for tag in pair)], rows)
 
 
 EXPERIMENT = Experiment(

@@ -9,10 +9,10 @@ from typing import Any
 import numpy as np
 
 from discbayes.classifier import BayesNetClassifier
-from discbayes.data.columns import Table
-from discbayes.data.reading import read_table
-from discbayes.experiments.judging import ALL, FIGURES, SIZES, estimator_of, gap_masks, judge
-from discbayes.experiments.parts import N_FOLDS, Rows, folds, load_any
+from discbayes.data.table import Table
+from discbayes.data.table_reader import read_table
+from discbayes.experiments.judging import ALL, FIGURES, SIZES, estimator_of, judge, missing_masks
+from discbayes.experiments.parts import N_FOLDS, SplitRows, folds, load_any
 from discbayes.experiments.statistics import rank_table
 from discbayes.experiments.store import Result, Store
 from discbayes.experiments.tasks import Task
@@ -48,13 +48,13 @@ def tasks(methods: Sequence[str], quick: bool) -> list[Task]:
 def judged(task: Task) -> Iterator[Result]:
     """The figures of each method on one fold."""
     table, y = load_table(task.data)
-    rows = Rows(task.data, np.zeros(0), y, None)
+    rows = SplitRows(task.data, np.zeros(0), y, None)
     train, test = folds(rows, N_FOLDS, task.seed)[task.fold]
-    (mask,) = gap_masks(test.size, len(table.names), [MISSING], rows.generator(1 + task.fold))
+    (mask,) = missing_masks(test.size, len(table.names), [MISSING], rows.generator(1 + task.fold))
     few = np.sort(rows.generator(100 + task.fold).permutation(test.size)[: FEW.get(task.data)])
     for method in task.recipes:
         some = few if method.startswith("KDB2") else ALL
-        masked = {MISSING: table.take(test[some]).with_gaps(mask[some])}
+        masked = {MISSING: table.take(test[some]).with_missing(mask[some])}
         figures, warned, _ = judge(_patient(estimator_of(method)), table, y, train, test, masked, some)
         yield task.result(method, figures, figures["fit_seconds"] + figures["predict_seconds"], warned[:200])
 

@@ -7,8 +7,8 @@ from typing import Any
 
 import numpy as np
 
-from discbayes._leaves import leaf
-from discbayes.experiments.blocks import Block, Picture, Table, Text
+from discbayes._lazy_imports import leaf
+from discbayes.experiments.blocks import Block, Picture, ResultTable, Text
 from discbayes.experiments.papers.ours import manifest
 from discbayes.experiments.papers.ours.manifest import MISSING, PEERS
 from discbayes.experiments.papers.spec import Experiment
@@ -41,7 +41,7 @@ def _name(method: str) -> str:
     return LONG.get(method, method)
 
 
-def _means(store: Store, names: Sequence[str]) -> Table:
+def _means(store: Store, names: Sequence[str]) -> ResultTable:
     values = {metric: manifest.figures(store, metric, names, METHODS).mean(axis=0) for metric in TITLES}
     places = {metric: manifest.ranks(store, metric, names, METHODS).mean(axis=0) for metric in TITLES}
     calibration = manifest.figures(store, "ece", names, METHODS).mean(axis=0)
@@ -58,14 +58,14 @@ def _means(store: Store, names: Sequence[str]) -> Table:
         f"{manifest.lacking(names)} Fit: the median over the data sets, one thread. * learns from at most 10,000 of "
         "the training rows, the same for both."
     )
-    return Table("Ours and others", header, rows, note)
+    return ResultTable("Ours and others", header, rows, note)
 
 
 def _figure(metric: str, value: float) -> str:
     return f"{100 * value:.2f}" if metric.startswith("accuracy") else f"{value:.4f}"
 
 
-def _against(store: Store, names: Sequence[str]) -> Table:
+def _against(store: Store, names: Sequence[str]) -> ResultTable:
     """Wins, draws and losses of the default against the others."""
     rows = []
     for other in (method for method in METHODS if method != DEFAULT):
@@ -75,7 +75,9 @@ def _against(store: Store, names: Sequence[str]) -> Table:
             found = win_draw_loss(pair[:, 0], pair[:, 1], larger_is_better=metric.startswith("accuracy"))
             cells.append(f"{found.wins}/{found.draws}/{found.losses} ({found.p:.2g})")
         rows.append([_name(other), *cells])
-    return Table(f"{DEFAULT} against the others: wins/draws/losses (p of the sign test)", ["", *TITLES.values()], rows)
+    return ResultTable(
+        f"{DEFAULT} against the others: wins/draws/losses (p of the sign test)", ["", *TITLES.values()], rows
+    )
 
 
 def _diagram(store: Store, metric: str, names: Sequence[str]) -> Picture:
@@ -92,10 +94,10 @@ def _diagram(store: Store, metric: str, names: Sequence[str]) -> Picture:
     return Picture(metric.replace("@", "-"), title, draw)
 
 
-def _sets(store: Store, metric: str, names: Sequence[str]) -> Table:
+def _sets(store: Store, metric: str, names: Sequence[str]) -> ResultTable:
     table = manifest.figures(store, metric, names, METHODS)
     rows = [[name, *(_figure(metric, value) for value in table[at])] for at, name in enumerate(names)]
-    return Table(f"Data set by data set: {TITLES[metric]}", ["data", *map(_name, METHODS)], rows)
+    return ResultTable(f"Data set by data set: {TITLES[metric]}", ["data", *map(_name, METHODS)], rows)
 
 
 EXPERIMENT = Experiment(

@@ -8,12 +8,12 @@ from functools import lru_cache
 import numpy as np
 
 from discbayes.datasets.trees import RandomTrees, random_trees
-from discbayes.experiments.blocks import Block, Picture, Table
-from discbayes.experiments.learning import Learned, learn_structure, learn_tables
+from discbayes.experiments.blocks import Block, Picture, ResultTable
+from discbayes.experiments.learning import FittedParts, learn_structure, learn_tables
 from discbayes.experiments.papers.figures import draw_curves, figure_text, how_many
 from discbayes.experiments.papers.p10.orders import difference_text, n_right, sizes_of
 from discbayes.experiments.papers.spec import Experiment
-from discbayes.experiments.parts import Part, Rows, make_part
+from discbayes.experiments.parts import Part, SplitRows, make_part
 from discbayes.experiments.store import Result, Store
 from discbayes.experiments.tasks import Task
 from discbayes.recipes import parse
@@ -58,7 +58,7 @@ def work(task: Task) -> Iterator[Result]:
 def learned(task: Task, part: Part, tag: str) -> Result:
     """The line of a recipe."""
     recipe = parse(tag)
-    found: Learned = learn_structure(part, recipe.structure, task.seed)
+    found: FittedParts = learn_structure(part, recipe.structure, task.seed)
     tables = learn_tables(part, found.value, recipe.parameters, task.seed)
     figures = {
         "accuracy": n_right(tables.value, part.test_codes, part.test_y) / part.n_test, "n_test": part.n_test,
@@ -68,12 +68,12 @@ def learned(task: Task, part: Part, tag: str) -> Result:
 
 
 @lru_cache(maxsize=1)
-def draw(n_features: int, n_rows: int, seed: int) -> tuple[RandomTrees, Rows, Part]:
+def draw(n_features: int, n_rows: int, seed: int) -> tuple[RandomTrees, SplitRows, Part]:
     """Random trees, as many training as test rows from them, and the rows as codes."""
     rng = np.random.default_rng([seed, n_features])
     trees = random_trees(n_features, random_state=rng)
     samples = [trees.sample(n_rows, rng) for _ in range(2)]
-    rows = Rows(
+    rows = SplitRows(
         name_of(n_features), np.vstack([X for X, _ in samples]), np.concatenate([y for _, y in samples]), n_rows
     )
     split = np.arange(n_rows), np.arange(n_rows, 2 * n_rows)
@@ -109,22 +109,22 @@ def accuracies(store: Store, size: int, tag: str) -> dict[int, float]:
     return {one.seed: 100 * one["accuracy"] for one in store.where(data=name_of(size), recipe=tag)}
 
 
-def _table(found: Found, sizes: Sequence[int]) -> Table:
+def _table(found: Found, sizes: Sequence[int]) -> ResultTable:
     tags, rows = (TRUTH, *GENERATIVE), []
     for size in sizes:
         cells = [list(found[size, tag].values()) for tag in tags]
         spread = [(float(np.mean(cell)), float(np.std(cell))) if cell else None for cell in cells]
         texts = [f"{figure_text(pair[0])} ± {figure_text(pair[1])}" if pair else "–" for pair in spread]
         rows.append([str(size), str(len(cells[0])), *texts])
-    return Table("Accuracy (%), mean and standard deviation over runs", ("features", "runs", *tags), rows)
+    return ResultTable("Accuracy (%), mean and standard deviation over runs", ("features", "runs", *tags), rows)
 
 
-def differences_table(found: Found, sizes: Sequence[int]) -> Table:
+def differences_table(found: Found, sizes: Sequence[int]) -> ResultTable:
     """One-sided paired t-tests between discriminative structures and TAN-CMI, and between the two of them."""
     pairs = (("TAN-OMI-CR-ML", "TAN-CMI-ML"), ("TAN-CR-ML", "TAN-CMI-ML"), ("TAN-CR-ML", "TAN-OMI-CR-ML"))
     rows = [[str(size), *(_tested(found[size, a], found[size, b]) for a, b in pairs)] for size in sizes]
     head = ("features", *(f"{a.removesuffix('-ML')} − {b.removesuffix('-ML')}" for a, b in pairs))
-    return Table("Mean difference, and p of the one-sided paired t-test in its direction", head, rows)
+    return ResultTable("Mean difference, and p of the one-sided paired t-test in its direction", head, rows)
 
 
 def _tested(a: dict[int, float], b: dict[int, float]) -> str:
@@ -132,7 +132,7 @@ def _tested(a: dict[int, float], b: dict[int, float]) -> str:
     return difference_text([a[seed] for seed in both], [b[seed] for seed in both], 2)
 
 
-def gains_table(found: Found, sizes: Sequence[int]) -> Table:
+def gains_table(found: Found, sizes: Sequence[int]) -> ResultTable:
     """What discriminative parameters add, on the runs that have them."""
     rows = []
     for size in sizes:
@@ -140,7 +140,7 @@ def gains_table(found: Found, sizes: Sequence[int]) -> Table:
         gains = [[trained[seed] - plain[seed] for seed in trained if seed in plain] for plain, trained in both]
         rows.append([str(size), str(len(gains[0])), *(f"{np.mean(gain):+.2f}" if gain else "–" for gain in gains)])
     head = ("features", "runs", *STRUCTURES)
-    return Table("Accuracy of CL parameters less that of ML parameters, in points", head, rows)
+    return ResultTable("Accuracy of CL parameters less that of ML parameters, in points", head, rows)
 
 
 PROTOCOL = f"""Each run draws a random tree over the features, of ten values each, for each of five classes, then

@@ -9,16 +9,16 @@ from typing import Any
 
 import numpy as np
 
-from discbayes.experiments.blocks import Block, Picture, Table
+from discbayes.experiments.blocks import Block, Picture, ResultTable
 from discbayes.experiments.learning import learn_structure, learn_tables
 from discbayes.experiments.papers.figures import draw_curves, figure_text, how_many
 from discbayes.experiments.papers.p10.orders import n_right
 from discbayes.experiments.papers.p10.shared import QUICK
 from discbayes.experiments.papers.spec import Experiment
-from discbayes.experiments.parts import load_part, with_gaps
+from discbayes.experiments.parts import load_part, with_missing
 from discbayes.experiments.store import Result, Store
 from discbayes.experiments.tasks import Task
-from discbayes.network import Tables
+from discbayes.network import CPTs
 from discbayes.parameters import MaximumConditionalLikelihood
 from discbayes.recipes import parse
 
@@ -48,7 +48,7 @@ def lose_features(task: Task) -> Iterator[Result]:
     """The accuracy of each classifier with so many features missing, the same ones for all."""
     part = load_part(task.data, task.fold)
     numbers = [n * part.data.n_features // N_FEATURES for n in MISSING]
-    codes = list(with_gaps(part, numbers, task.seed))
+    codes = list(with_missing(part, numbers, task.seed))
     for tag in task.recipes:
         tables, started = fitted(task.data, tag), perf_counter()
         rates = [n_right(tables, some, part.test_y) / part.n_test for some in codes]
@@ -57,7 +57,7 @@ def lose_features(task: Task) -> Iterator[Result]:
 
 
 @lru_cache(maxsize=8)
-def fitted(data: str, tag: str) -> Tables:
+def fitted(data: str, tag: str) -> CPTs:
     """The tables of a recipe, learned once."""
     part = load_part(data, 0)
     recipe = parse(tag.partition(" ")[0])
@@ -86,7 +86,7 @@ def rates_of(store: Store, tag: str) -> np.ndarray:
     return 100 * np.array([[one[metric] for metric in METRICS[:-1]] for one in found])
 
 
-def _table(name: str, rates: Mapping[str, np.ndarray]) -> Table:
+def _table(name: str, rates: Mapping[str, np.ndarray]) -> ResultTable:
     rows = []
     for place, n in enumerate(MISSING):
         cells = (
@@ -96,7 +96,7 @@ def _table(name: str, rates: Mapping[str, np.ndarray]) -> Table:
         rows.append([str(n), *cells])
     draws = ", ".join(f"{tag} {len(found)}" for tag, found in rates.items())
     note = f"Mean and standard deviation over draws of missing features; draws: {draws}."
-    return Table(f"Accuracy (%), different {name}", ("missing features", *rates), rows, note)
+    return ResultTable(f"Accuracy (%), different {name}", ("missing features", *rates), rows, note)
 
 
 def _picture(name: str, title: str, rates: Mapping[str, np.ndarray]) -> Picture:

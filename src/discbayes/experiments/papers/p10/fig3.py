@@ -15,16 +15,16 @@ from discbayes.counts import count
 from discbayes.data import FrameEncoder
 from discbayes.datasets import make_three_feature
 from discbayes.datasets.generators import three_feature_joint
-from discbayes.experiments.blocks import Block, Picture, Table
+from discbayes.experiments.blocks import Block, Picture, ResultTable
 from discbayes.experiments.learning import learn_structure, learn_tables
 from discbayes.experiments.papers.figures import draw_curves, figure_text, how_many
 from discbayes.experiments.papers.p10.orders import n_right
 from discbayes.experiments.papers.spec import Experiment
-from discbayes.experiments.parts import Part, Rows, make_part
+from discbayes.experiments.parts import Part, SplitRows, make_part
 from discbayes.experiments.store import Result, Store
 from discbayes.experiments.tasks import Task
-from discbayes.inference import Effort, log_joint
-from discbayes.network import Structure, Tables
+from discbayes.inference import InferenceOptions, log_joint
+from discbayes.network import CPTs, Structure
 from discbayes.objectives import Margin
 from discbayes.parameters import MaximumLikelihood
 from discbayes.recipes import parse
@@ -99,7 +99,7 @@ def simulate(task: Task) -> Iterator[Result]:
 def draw(size: int, seed: int) -> Part:
     """So many training rows, and 1,000 test rows."""
     X, y = make_three_feature(size + N_TEST, random_state=np.random.default_rng([seed, size]))
-    return make_part(Rows(POPULATION, X, y, size), (np.arange(size), np.arange(size, len(y))), None)
+    return make_part(SplitRows(POPULATION, X, y, size), (np.arange(size), np.arange(size, len(y))), None)
 
 
 def simulated(part: Part, tag: str, seed: int) -> float:
@@ -124,15 +124,15 @@ def population() -> Part:
 
 
 @cache
-def possible(structure: Structure) -> Tables:
+def possible(structure: Structure) -> CPTs:
     """The tables of a structure that the population has."""
     return learn_tables(population(), structure, MaximumLikelihood()).value
 
 
-def accuracy_of(tables: Tables) -> float:
+def accuracy_of(tables: CPTs) -> float:
     """The share of the population that tables get right."""
     part = population()
-    right = log_joint(tables, part.test_codes, Effort(n_jobs=1)).argmax(axis=1) == part.test_y
+    right = log_joint(tables, part.test_codes, InferenceOptions(n_jobs=1)).argmax(axis=1) == part.test_y
     return float(JOINT[right].sum())
 
 
@@ -140,7 +140,7 @@ def in_population(task: Task) -> Iterator[Result]:
     """What the parameters of the population give for some structures: accuracy, and margins."""
     for name in task.recipes:
         tables = possible(Structure.from_edges(STRUCTURES[name][0], range(3)))
-        scores = log_joint(tables, population().test_codes, Effort(n_jobs=1))
+        scores = log_joint(tables, population().test_codes, InferenceOptions(n_jobs=1))
         margins = {f"margin_{lam:g}": Margin(lam).value(scores, CELLS[0], JOINT) for lam in (0.1, 1.0)}
         yield task.result(name, {"accuracy": accuracy_of(tables), **margins}, np.nan)
 
@@ -161,11 +161,11 @@ def search(task: Task) -> Iterator[Result]:
         yield task.result(name, figures, perf_counter() - started)
 
 
-def searched(name: str, seed: int) -> tuple[Structure, Tables]:
+def searched(name: str, seed: int) -> tuple[Structure, CPTs]:
     """A structure and its tables, learned from one draw of rows."""
     X, y = make_three_feature(N_ROWS, random_state=seed)
     everything = np.arange(N_ROWS)
-    part = make_part(Rows(POPULATION, X, y, None), (everything, everything), None)
+    part = make_part(SplitRows(POPULATION, X, y, None), (everything, everything), None)
     structure = learn_structure(part, LEARNERS[name], seed).value
     return structure, learn_tables(part, structure, MaximumLikelihood()).value
 
@@ -193,10 +193,10 @@ def _drawn(sizes: list[int], curves: dict[str, list[float]], labels: tuple[str, 
     return figure
 
 
-def _curves_table(store: Store) -> Table:
+def _curves_table(store: Store) -> ResultTable:
     rows = [[tag, *(_spread(store, name_of(size), tag) for size in SIZES)] for tag in RECIPES]
     head = ("training rows", *map(str, SIZES))
-    return Table("Accuracy (%) on 1,000 test rows, mean and standard deviation over simulations", head, rows)
+    return ResultTable("Accuracy (%) on 1,000 test rows, mean and standard deviation over simulations", head, rows)
 
 
 def _spread(store: Store, data: str, tag: str) -> str:
@@ -204,17 +204,17 @@ def _spread(store: Store, data: str, tag: str) -> str:
     return "–" if math.isnan(mean) else f"{figure_text(100 * mean)} ± {figure_text(100 * std)}"
 
 
-def _population_table(store: Store) -> Table:
+def _population_table(store: Store) -> ResultTable:
     rows = []
     for name, (_, expected) in STRUCTURES.items():
         values = [store.mean(metric, POPULATION, name) for metric in ("accuracy", "margin_0.1", "margin_1")]
         rates = (100 * values[0], expected)
         rows.append([name, *map(figure_text, rates), *(figure_text(value, 4) for value in values[1:])])
     head = ("edges", "accuracy (%)", "by hand (%)", "margin, λ = 0.1", "margin, λ = 1")
-    return Table("Structures with the parameters of the population", head, rows)
+    return ResultTable("Structures with the parameters of the population", head, rows)
 
 
-def _searches_table(store: Store) -> Table:
+def _searches_table(store: Store) -> ResultTable:
     rows = []
     for name in LEARNERS:
         metrics = ("accuracy", "possible", "with_x1_x3", "with_x2_x3", "repeats")
@@ -227,7 +227,7 @@ def _searches_table(store: Store) -> Table:
             ]
         )
     head = ("search", "accuracy (%)", "of the structures (%)", "with X1-X3", "with X2-X3", "draws")
-    return Table(f"Searches on {N_ROWS:,} rows: accuracy in the population", head, rows, SEARCHES_NOTE)
+    return ResultTable(f"Searches on {N_ROWS:,} rows: accuracy in the population", head, rows, SEARCHES_NOTE)
 
 
 SEARCHES_NOTE = """`of the structures` is the accuracy that the structures have with the parameters of the population;

@@ -8,8 +8,8 @@ from typing import Any
 
 import numpy as np
 
-from discbayes._leaves import leaf, need
-from discbayes.experiments.blocks import Block, Picture, Table, Text
+from discbayes._lazy_imports import leaf, need
+from discbayes.experiments.blocks import Block, Picture, ResultTable, Text
 from discbayes.experiments.learning import learn_structure
 from discbayes.experiments.papers.figures import how_many
 from discbayes.experiments.papers.p10.orders import Orders, parts_of, random_orders
@@ -84,7 +84,7 @@ def count_better(names: Sequence[str], found: dict[tuple[str, str], Result]) -> 
     )
 
 
-def _table(names: Sequence[str], found: dict[tuple[str, str], Result]) -> Table:
+def _table(names: Sequence[str], found: dict[tuple[str, str], Result]) -> ResultTable:
     rows = []
     for name in names:
         omi, least, drawn = (found[name, tag] for tag in RECIPES)
@@ -93,7 +93,7 @@ def _table(names: Sequence[str], found: dict[tuple[str, str], Result]) -> Table:
             "yes" if is_best(name, found) else "no",
         ])  # fmt: skip
     head = ("data set", "OMI", "random, mean", "random, std", "min-MI", "OMI above both")
-    return Table("Conditional log likelihood of a training row", head, rows)
+    return ResultTable("Conditional log likelihood of a training row", head, rows)
 
 
 def _text(value: float) -> str:

@@ -10,7 +10,7 @@ import numpy as np
 from discbayes.counts import count
 from discbayes.data import FrameEncoder
 from discbayes.datasets.generators import random_joint
-from discbayes.experiments.blocks import Block, Picture, Table
+from discbayes.experiments.blocks import Block, Picture, ResultTable
 from discbayes.experiments.learning import learn_structure, learn_tables
 from discbayes.experiments.papers.figures import draw_curves, figure_text, how_many
 from discbayes.experiments.papers.p10.orders import difference_text, sizes_of
@@ -18,7 +18,7 @@ from discbayes.experiments.papers.spec import Experiment
 from discbayes.experiments.parts import Part
 from discbayes.experiments.store import Result, Store
 from discbayes.experiments.tasks import Task
-from discbayes.inference import Effort, log_joint
+from discbayes.inference import InferenceOptions, log_joint
 from discbayes.objectives import ConditionalLikelihood
 from discbayes.recipes import parse
 
@@ -49,7 +49,7 @@ def work(task: Task) -> Iterator[Result]:
         found = learn_structure(part, recipe.structure, task.seed)
         tables = learn_tables(part, found.value, recipe.parameters).value
         value = ConditionalLikelihood().value(
-            log_joint(tables, part.data.codes, Effort(n_jobs=1)), part.data.classes, part.data.weight
+            log_joint(tables, part.data.codes, InferenceOptions(n_jobs=1)), part.data.classes, part.data.weight
         )
         figures = {
             "likelihood": value / task.options["n_rows"], "edges": found.value.n_edges, "search_seconds": found.seconds
@@ -92,21 +92,21 @@ def likelihoods(store: Store, size: int) -> np.ndarray:
     return np.array(full).reshape(-1, len(RECIPES))
 
 
-def _table(found: dict[int, np.ndarray]) -> Table:
+def _table(found: dict[int, np.ndarray]) -> ResultTable:
     rows = []
     for size, values in found.items():
         cells = values.mean(axis=0) if len(values) else np.full(len(RECIPES), np.nan)
         rows.append([str(size), str(len(values)), *(figure_text(cell, 5) for cell in cells)])
     head = ("features", "distributions", *(tag.removesuffix("-ML") for tag in RECIPES))
-    return Table("Conditional log likelihood of a training row, mean over distributions", head, rows)
+    return ResultTable("Conditional log likelihood of a training row, mean over distributions", head, rows)
 
 
-def differences_table(found: dict[int, np.ndarray]) -> Table:
+def differences_table(found: dict[int, np.ndarray]) -> ResultTable:
     """One-sided paired t-tests between each search and the next of the table."""
     names = [tag.removesuffix("-ML") for tag in RECIPES]
     rows = [[str(size), *(difference_text(a, b, 5) for a, b in pairwise(values.T))] for size, values in found.items()]
     head = ("features", *(f"{a} − {b}" for a, b in pairwise(names)))
-    return Table("Mean difference, and p of the one-sided paired t-test in its direction", head, rows)
+    return ResultTable("Mean difference, and p of the one-sided paired t-test in its direction", head, rows)
 
 
 PROTOCOL = f"""For each number of features {N_DISTRIBUTIONS} random distributions (P10: 1,000) and {N_ROWS:,} rows

@@ -10,12 +10,12 @@ from discbayes.experiments.papers.p10.shared import n_folds
 from discbayes.experiments.parts import Part, load_part
 from discbayes.experiments.statistics import p_text, paired_t
 from discbayes.experiments.store import Store
-from discbayes.inference import Effort, log_joint
-from discbayes.network import Structure, Tables
+from discbayes.inference import InferenceOptions, log_joint
+from discbayes.network import CPTs, Structure
+from discbayes.scores.candidates import Candidates as Candidates
+from discbayes.scores.candidates import SearchCost as Counted
+from discbayes.scores.counting_scorer import CountingScorer
 from discbayes.scores.sample import SampleScore
-from discbayes.scores.scored import ScoredNetwork
-from discbayes.scores.tasks import Effort as Counted
-from discbayes.scores.tasks import Task as Candidates
 
 
 class Orders:
@@ -35,7 +35,7 @@ class Orders:
         self._naive = Structure.naive(part.data.n_features)
         self._varying = part.data.cards > 1
         checked = SampleScore(score).checked()
-        self._network = ScoredNetwork(part.data, checked, self._naive, np.random.default_rng(0), 1)
+        self._network = CountingScorer(part.data, checked, self._naive, np.random.default_rng(0), 1)
         self._known: dict[tuple[int, ...], tuple[Structure, float]] = {}
 
     def run(self, order: np.ndarray) -> tuple[Structure, float]:
@@ -71,9 +71,9 @@ def parts_of(data: str) -> Iterator[Part]:
     return (load_part(data, fold) for fold in range(n_folds(data)))
 
 
-def n_right(tables: Tables, codes: np.ndarray, y: np.ndarray) -> int:
+def n_right(tables: CPTs, codes: np.ndarray, y: np.ndarray) -> int:
     """How many rows, given as codes, are put into their class; missing features are summed out."""
-    return int((log_joint(tables, codes, Effort(n_jobs=1)).argmax(axis=1) == y).sum())
+    return int((log_joint(tables, codes, InferenceOptions(n_jobs=1)).argmax(axis=1) == y).sum())
 
 
 # ---- pages

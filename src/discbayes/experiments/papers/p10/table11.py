@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 
-from discbayes.experiments.blocks import Block, Table, Text
+from discbayes.experiments.blocks import Block, ResultTable, Text
 from discbayes.experiments.metrics import binomial_error
 from discbayes.experiments.papers.figures import Figures, beside, figure_text, read_figures, runs_text
 from discbayes.experiments.papers.p10 import table13
@@ -47,7 +47,7 @@ def page(store: Store) -> list[Block]:
     ]
 
 
-def usps(found: Figures) -> Table:
+def usps(found: Figures) -> ResultTable:
     """Our version of USPS, and P10's figures of another."""
     rows = []
     for tag in RECIPES:
@@ -55,7 +55,7 @@ def usps(found: Figures) -> Table:
         error = math.nan if math.isnan(mine) else 100 * binomial_error(mine / 100, N_TEST["usps"])
         rows.append([tag, f"{figure_text(mine)} ± {figure_text(error)}", figure_text(OTHER_USPS[tag])])
     head = ("classifier", "9,298 samples (ours)", "11,000 samples (P10)")
-    return Table("USPS, two different data sets: accuracy (%)", head, rows)
+    return ResultTable("USPS, two different data sets: accuracy (%)", head, rows)
 
 
 PROTOCOL = f"""{table13.PROTOCOL} mnist14 and usps have their usual training and test rows. TIMIT and SurfInsp

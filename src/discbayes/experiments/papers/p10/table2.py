@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 
-from discbayes.experiments.blocks import Block, Table, Text
+from discbayes.experiments.blocks import Block, ResultTable, Text
 from discbayes.experiments.papers.figures import Figures, beside_store, read_figures
 from discbayes.experiments.papers.p10 import table7, table8
 from discbayes.experiments.papers.p10.shared import (
@@ -56,8 +56,8 @@ def page(store: Store) -> Sequence[Block]:
         Text(
             f"p of a one-sided paired t-test over the {len(FRIEDMAN)} sets, of the better classifier against the other."
         ),
-        Table("From our accuracies", ["", *COLUMNS], comparisons(ours), note),
-        Table(
+        ResultTable("From our accuracies", ["", *COLUMNS], comparisons(ours), note),
+        ResultTable(
             "From the published accuracies (as P10 prints it)",
             ["", *COLUMNS],
             comparisons(published_accuracies(), True),

@@ -6,7 +6,7 @@ import math
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
 
-from discbayes.experiments.blocks import Block, Table, Text
+from discbayes.experiments.blocks import Block, ResultTable, Text
 from discbayes.experiments.learning import learn_structure
 from discbayes.experiments.papers.figures import Figures, beside, beside_store, figure_text, read_figures, runs_text
 from discbayes.experiments.papers.p10.shared import BY_SIZE, FRIEDMAN, QUICK, n_folds, tasks_of
@@ -50,8 +50,8 @@ def page(store: Store) -> Sequence[Block]:
     return [
         Text(f"Stored: {runs_text(store, tasks(False))}. UCI: all folds of the 25 sets together."),
         beside(title, shares(seconds), PUBLISHED, groups, STRUCTURES, TOLERANCE, 3, False, "data"),
-        Table("Seconds", ["data", *STRUCTURES], rows),
-        Table("Scores that were evaluated", ["data", *STRUCTURES], done),
+        ResultTable("Seconds", ["data", *STRUCTURES], rows),
+        ResultTable("Scores that were evaluated", ["data", *STRUCTURES], done),
     ]
 
 

@@ -6,7 +6,7 @@ import math
 from collections.abc import Iterable, Sequence
 from statistics import fmean
 
-from discbayes.experiments.blocks import Block, Table, Text
+from discbayes.experiments.blocks import Block, ResultTable, Text
 from discbayes.experiments.metrics import binomial_error
 from discbayes.experiments.papers.figures import (
     BETTER,
@@ -141,7 +141,7 @@ def columns(store: Store, structures: Sequence[str]) -> list[Block]:
     return [averages(figures, structures), *cells(figures, structures), times(store, structures)]
 
 
-def averages(figures: Figures, structures: Sequence[str] = STRUCTURES) -> Table:
+def averages(figures: Figures, structures: Sequence[str] = STRUCTURES) -> ResultTable:
     """The last line of the table."""
     ours = {(s, tables): average(figures, f"{s}-{tables}") for s in structures for tables in PARAMETERS}
     published = {(s, tables): AVERAGES[tables, s] for s in structures for tables in PARAMETERS}
@@ -149,7 +149,7 @@ def averages(figures: Figures, structures: Sequence[str] = STRUCTURES) -> Table:
     return beside(title, ours, published, structures, PARAMETERS, TOLERANCE, corner="structure")
 
 
-def claims(figures: Figures) -> Table:
+def claims(figures: Figures) -> ResultTable:
     """What P10's averages say of pairs of columns, and whether ours say it too."""
     rows = []
     for worse, better in CLAIMS:
@@ -157,10 +157,10 @@ def claims(figures: Figures) -> Table:
         held = "–" if math.isnan(high - low) else "yes" if low <= high else "no"
         published = " ≤ ".join(f"{AVERAGES[tag[-2:], tag[:-3]]:.2f}" for tag in (worse, better))
         rows.append([f"{worse} ≤ {better}", published, f"{figure_text(low)}, {figure_text(high)}", held])
-    return Table("What the averages say", ["P10", "its averages", "ours", "holds"], rows)
+    return ResultTable("What the averages say", ["P10", "its averages", "ours", "holds"], rows)
 
 
-def cells(figures: Figures, structures: Sequence[str]) -> list[Table]:
+def cells(figures: Figures, structures: Sequence[str]) -> list[ResultTable]:
     """The figures of each set, one table for each way to learn parameters."""
     return [
         beside(
@@ -182,7 +182,7 @@ def allowed() -> dict[str, float]:
     return {data: ERRORS * 100 * binomial_error(rates[data] / 100, TESTED[data]) for data in FRIEDMAN}
 
 
-def draws(store: Store) -> Table:
+def draws(store: Store) -> ResultTable:
     """The range of the accuracy over draws of the folds, and where the published figure is."""
     figures = [accuracies(store, seed) for seed in range(DRAWS)]
 
@@ -198,10 +198,10 @@ def draws(store: Store) -> Table:
     rows = [[data, *(cell(data, f"{structure}-ML") for structure in DRAWN_STRUCTURES)] for data in crossed]
     note = f"Least and largest (published); {WORSE}: the published figure is above all draws; {BETTER}: below all."
     title = f"Accuracy (%) with ML parameters over {DRAWS} draws of the five folds"
-    return Table(title, ["data set", *DRAWN_STRUCTURES], rows, note)
+    return ResultTable(title, ["data set", *DRAWN_STRUCTURES], rows, note)
 
 
-def times(results: Iterable[Result], structures: Sequence[str] = STRUCTURES) -> Table:
+def times(results: Iterable[Result], structures: Sequence[str] = STRUCTURES) -> ResultTable:
     """Seconds of all sets and folds together: a search counts once, for both ways to learn parameters."""
     spent = dict.fromkeys(((s, what) for s in structures for what in ("search", *PARAMETERS)), 0.0)
     for result in results:
@@ -215,7 +215,7 @@ def times(results: Iterable[Result], structures: Sequence[str] = STRUCTURES) -> 
     note = f"In all {all_in_all / 60:.1f} minutes" + (
         f", {plain / 60:.1f} of them without {TRAINED}." if plain else "."
     )
-    return Table("Seconds of one thread for all sets and folds", ["structure", "search", *PARAMETERS], rows, note)
+    return ResultTable("Seconds of one thread for all sets and folds", ["structure", "search", *PARAMETERS], rows, note)
 
 
 PROTOCOL = """\

@@ -12,7 +12,7 @@ from sklearn.base import clone
 from discbayes.counts import Counts
 from discbayes.data import Encoded
 from discbayes.engine import Context
-from discbayes.experiments.blocks import Block, Table, Text
+from discbayes.experiments.blocks import Block, ResultTable, Text
 from discbayes.experiments.learning import judged, learn_structure, learn_tables
 from discbayes.experiments.papers.figures import beside_store, figure_text, runs_text
 from discbayes.experiments.papers.p10 import table7
@@ -31,7 +31,7 @@ from discbayes.experiments.papers.spec import Experiment
 from discbayes.experiments.parts import Part, load_part
 from discbayes.experiments.store import Result, Store
 from discbayes.experiments.tasks import Task
-from discbayes.network import Layout, Structure, Tables
+from discbayes.network import CPTs, Layout, Structure
 from discbayes.parameters import MaximumConditionalLikelihood, MaximumLikelihood
 from discbayes.recipes import parse
 
@@ -49,9 +49,9 @@ class WarmStarted:
     def __init__(self, learner: Any):
         self.learner = learner
         self._data: Encoded | None = None
-        self._known: dict[tuple[tuple[int, ...], ...], Tables] = {}
+        self._known: dict[tuple[tuple[int, ...], ...], CPTs] = {}
 
-    def learn(self, data: Encoded, counts: Counts, structure: Structure, context: Context) -> Tables:
+    def learn(self, data: Encoded, counts: Counts, structure: Structure, context: Context) -> CPTs:
         """The tables of the learner, from a start that it would have reached late."""
         if data is not self._data:
             self._data, self._known = data, {}
@@ -60,7 +60,7 @@ class WarmStarted:
         tables = self._known[structure.parents] = learner.learn(data, counts, structure, context)
         return tables
 
-    def _start(self, data: Encoded, structure: Structure) -> Tables | None:
+    def _start(self, data: Encoded, structure: Structure) -> CPTs | None:
         """The tables of a known network with one edge less, the same whatever the new parent is."""
         for child, group in enumerate(structure.parents):
             for place in range(len(group)):
@@ -72,11 +72,11 @@ class WarmStarted:
         return None
 
 
-def widened(tables: Tables, layout: Layout, child: int, place: int) -> Tables:
+def widened(tables: CPTs, layout: Layout, child: int, place: int) -> CPTs:
     """The same network with one more parent of a child, in that place among its parents, which changes nothing yet."""
     parts = [tables.log_table(i) for i in range(len(layout.cards))]
     parts[child] = np.broadcast_to(np.expand_dims(parts[child], place), layout.shapes[child])
-    return Tables(layout, tables.log_prior, np.concatenate([part.ravel() for part in parts]))
+    return CPTs(layout, tables.log_prior, np.concatenate([part.ravel() for part in parts]))
 
 
 def work(task: Task) -> Iterator[Result]:
@@ -131,7 +131,7 @@ def page(store: Store) -> Sequence[Block]:
     ]
 
 
-def by_iterations(store: Store) -> Table:
+def by_iterations(store: Store) -> ResultTable:
     """Averages by the number of iterations inside the search; without any it is OMI-CR."""
     figures = accuracies(beside_store(store, STORE)) | accuracies(store)
     tags = {"none: TAN-OMI-CR": [f"{WITHOUT}-{tables}" for tables in PARAMETERS]}
@@ -139,7 +139,7 @@ def by_iterations(store: Store) -> Table:
     tags |= {"to convergence": [f"{TRAINED}-{tables}" for tables in PARAMETERS]}
     rows = [[name, *(figure_text(average(figures, tag)) for tag in pair)] for name, pair in tags.items()]
     title = "Average accuracy (%) by the iterations with which the search trains each candidate"
-    return Table(title, ["iterations", *PARAMETERS], rows)
+    return ResultTable(title, ["iterations", *PARAMETERS], rows)
 
 
 PROTOCOL = """\

@@ -10,13 +10,13 @@ from typing import Any
 
 import numpy as np
 
-from discbayes.experiments.blocks import Block, Table, Text
+from discbayes.experiments.blocks import Block, ResultTable, Text
 from discbayes.experiments.learning import learn_structure, learn_tables
 from discbayes.experiments.papers.figures import Figures, beside, figure_text, how_many, read_figures
 from discbayes.experiments.papers.p10.orders import Orders, n_right, parts_of, random_orders
 from discbayes.experiments.papers.p10.shared import BY_SIZE, FRIEDMAN, QUICK, average
 from discbayes.experiments.papers.spec import Experiment
-from discbayes.experiments.parts import Part, Rows, load_rows, make_part, published_splits
+from discbayes.experiments.parts import Part, SplitRows, load_rows, make_part, published_splits
 from discbayes.experiments.store import Result, Store
 from discbayes.experiments.tasks import Task
 from discbayes.network import Structure
@@ -164,7 +164,7 @@ def with_variant(task: Task) -> Iterator[Result]:
         yield task.result(recipe, figures | {"train_rate": found.history[-1]["score"]}, found.seconds)
 
 
-def varied(rows: Rows, kind: str, seed: int) -> Rows:
+def varied(rows: SplitRows, kind: str, seed: int) -> SplitRows:
     """The same rows with the columns in another order, or in another order, so that others are for training."""
     rng = np.random.default_rng(seed)
     if kind == MOVED:
@@ -229,7 +229,7 @@ def above(figures: Figures, better: str, worse: str) -> str:
     return f"{sum(larger)} of {len(larger)}"
 
 
-def variants_table(store: Store) -> Table:
+def variants_table(store: Store) -> ResultTable:
     """Least, median and largest accuracy of each variant."""
     rows = []
     for name, tag in product(store.data(), VARIED):
@@ -239,7 +239,7 @@ def variants_table(store: Store) -> Table:
                 levels: Any = np.quantile(found, (0, 0.5, 1))
                 rows.append([name, tag, kind, str(len(found)), *map(figure_text, levels)])
     head = ("data set", "recipe", "variant", "runs", "least", "median", "largest")
-    return Table("What is left open in the paper moves: accuracy (%)", head, rows, left=3)
+    return ResultTable("What is left open in the paper moves: accuracy (%)", head, rows, left=3)
 
 
 PROTOCOL = f"""1,000 random orders, {N_ORDERS_OF["letter"]} for letter; the same ones in each fold. Accuracies are

@@ -9,8 +9,8 @@ from typing import Any
 
 import numpy as np
 
-from discbayes._leaves import need
-from discbayes.experiments.blocks import Block, Picture, Table
+from discbayes._lazy_imports import need
+from discbayes.experiments.blocks import Block, Picture, ResultTable
 from discbayes.experiments.papers.figures import figure_text, how_many
 from discbayes.experiments.papers.p12.shared import (
     ANNEALED,
@@ -80,7 +80,7 @@ def page(store: Store) -> Sequence[Block]:
 # ---- tables
 
 
-def _evaluations(store: Store, name: str) -> Table:
+def _evaluations(store: Store, name: str) -> ResultTable:
     rows = []
     for structure in FIGURE2:
         accuracy = runs_of(store, "accuracy", name, f"{structure}-ML", 100.0)
@@ -98,14 +98,14 @@ def _evaluations(store: Store, name: str) -> Table:
     head = ["", "accuracy, median", "least", "largest", "evaluations, median", "least", "largest", "seconds"]
     greedy, annealed = (runs_of(store, "evaluations", name, f"{s}-ML").median for s in ("TAN-HC-MM", "TAN-SA-MM"))
     note = f"Evaluations of HC-MM over those of SA-MM: {figure_text(greedy / annealed, 1)}."
-    return Table(f"Runs on {name}", head, rows, note)
+    return ResultTable(f"Runs on {name}", head, rows, note)
 
 
 def _count(value: float) -> str:
     return "–" if math.isnan(value) else f"{value:,.0f}"
 
 
-def _schedules(store: Store, name: str) -> Table:
+def _schedules(store: Store, name: str) -> ResultTable:
     rows = []
     for structure in ANNEALED:
         for factor in COOLING:
@@ -123,7 +123,7 @@ def _schedules(store: Store, name: str) -> Table:
                 ]
                 rows.append([structure, f"{factor:g}", *figures, str(len(accuracy))])
     head = ["structure", "D", "accuracy, median", "range", "score, median", "evaluations, median", "runs"]
-    return Table(f"Schedules on {name}, first split", head, rows)
+    return ResultTable(f"Schedules on {name}, first split", head, rows)
 
 
 def first_split(store: Store, metric: str, name: str, recipe: str) -> np.ndarray:

@@ -8,14 +8,14 @@ from time import perf_counter
 
 import numpy as np
 
-from discbayes.experiments.blocks import Block, Picture, Table
+from discbayes.experiments.blocks import Block, Picture, ResultTable
 from discbayes.experiments.learning import decisions, learn_structure, learn_tables
 from discbayes.experiments.papers.figures import draw_curves, how_many
 from discbayes.experiments.papers.p10.fig13 import METRICS, MISSING, N_FEATURES
 from discbayes.experiments.papers.p12.shared import EARLY, MNIST, QUICK, p12_part, table_learner, table_scale
 from discbayes.experiments.papers.p12.svm import SVM, SVM_PROTOCOL, fit_machine
 from discbayes.experiments.papers.spec import Experiment
-from discbayes.experiments.parts import with_gaps
+from discbayes.experiments.parts import with_missing
 from discbayes.experiments.store import Result, Store
 from discbayes.experiments.tasks import Task
 from discbayes.recipes import parse
@@ -36,7 +36,7 @@ def lose_features(task: Task) -> Iterator[Result]:
     """The accuracy of each classifier with so many features missing, the same ones for all."""
     part = p12_part(task.data, 0)
     numbers = [n * part.data.n_features // N_FEATURES for n in MISSING]
-    codes = list(with_gaps(part, numbers, task.seed))
+    codes = list(with_missing(part, numbers, task.seed))
     for recipe in task.recipes:
         judge, started = judge_of(task.data, recipe), perf_counter()
         rates = [float((judge(some) == part.test_y).mean()) for some in codes]
@@ -75,7 +75,7 @@ def page(store: Store) -> Sequence[Block]:
     draws = ", ".join(f"{recipe} {len(found)}" for recipe, found in rates.items())
     note = f"Mean and standard deviation over draws of missing features; draws: {draws}."
     blocks: list[Block] = [*how_many(store, tasks(False))]
-    blocks.append(Table("Accuracy in per cent on mnist14", ["missing features, of 196", *RECIPES], rows, note))
+    blocks.append(ResultTable("Accuracy in per cent on mnist14", ["missing features, of 196", *RECIPES], rows, note))
     shown = {recipe: found for recipe, found in rates.items() if len(found)}
     if shown:
         blocks.append(Picture("curves", "Accuracy with features missing at test", lambda: draw(shown)))

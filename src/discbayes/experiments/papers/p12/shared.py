@@ -16,17 +16,17 @@ from typing import Any
 import numpy as np
 
 from discbayes.counts import count
-from discbayes.experiments.blocks import Table
+from discbayes.experiments.blocks import ResultTable
 from discbayes.experiments.learning import METRICS as USUAL
-from discbayes.experiments.learning import Learned, judged, learn_structure, learn_tables
+from discbayes.experiments.learning import FittedParts, judged, learn_structure, learn_tables
 from discbayes.experiments.papers.figures import Figures, figure_text, read_figures
-from discbayes.experiments.parts import Part, Rows, Split, load_part, published_splits, thinned
+from discbayes.experiments.parts import Part, Split, SplitRows, load_part, published_splits, thinned
 from discbayes.experiments.store import Result, Store
 from discbayes.experiments.tasks import Task
 from discbayes.objectives import Margin
 from discbayes.recipes import Recipe, parse
+from discbayes.scores.counting_scorer import CountingScorer
 from discbayes.scores.sample import SampleScore
-from discbayes.scores.scored import ScoredNetwork
 from discbayes.search.tuning import SCALES
 
 STORE = "p12"
@@ -36,7 +36,7 @@ SETS, QUICK = (SPAM, MNIST, USPS), "wine"
 COLUMNS = (MNIST, SPAM)  # of Tables 1 and 2; the third is the set of 11,000 images, which cannot be had
 N_SPLITS = {SPAM: 5}
 N_RUNS = 10
-MOST_ROWS = {MNIST: 6000, USPS: 1500}  # by which λ is chosen; elsewhere all training rows do
+MAX_ROWS = {MNIST: 6000, USPS: 1500}  # by which λ is chosen; elsewhere all training rows do
 ANNEALED = ("TAN-SA-CR", "TAN-SA-MM")
 STRUCTURES = ("NB", "TAN-CMI", "TAN-HC-CR", "TAN-HC-MM", *ANNEALED)
 TOLERANCE = 1.0
@@ -70,7 +70,7 @@ def p12_figures(text: str) -> Figures:
 # ---- data
 
 
-def p12_splits(rows: Rows, seed: int = 0) -> list[Split]:
+def p12_splits(rows: SplitRows, seed: int = 0) -> list[Split]:
     """The published split, or several that are drawn in the published sizes."""
     return [published_splits(rows, draw)[0] for draw in range(N_SPLITS.get(rows.name, 1))]
 
@@ -119,7 +119,7 @@ def learn(task: Task) -> Iterator[Result]:
         yield task.result(label, figures, found.seconds + tables.seconds, note)
 
 
-def find_structure(task: Task, recipe: Recipe) -> tuple[Learned, float]:
+def find_structure(task: Task, recipe: Recipe) -> tuple[FittedParts, float]:
     """The structure of a recipe, and λ of its score; NaN if that is no margin."""
     learner, lam = recipe.structure, math.nan
     if recipe.structure_tag.endswith("-MM"):
@@ -129,7 +129,7 @@ def find_structure(task: Task, recipe: Recipe) -> tuple[Learned, float]:
     return learn_structure(p12_part(task.data, task.fold), learner, task.seed), lam
 
 
-def _score_of(found: Learned) -> float:
+def _score_of(found: FittedParts) -> float:
     """The score of the rows that a search ended with; NaN if it had none."""
     last = found.history[-1] if found.history else {}
     return last["score"] if "abandoned" in last or "temperature" in last else math.nan
@@ -149,7 +149,7 @@ def score_scale(name: str, fold: int) -> float:
     rate, rates = SampleScore("cr", evaluation=5).checked(), []
     for lam in SCALES:
         found = learn_structure(part, parse("TAN-HC-MM-ML").structure.set_params(score=Margin(lam)))
-        rates.append(ScoredNetwork(part.data, rate, found.value, np.random.default_rng(1), 1).reported())
+        rates.append(CountingScorer(part.data, rate, found.value, np.random.default_rng(1), 1).reported())
     return SCALES[int(np.argmax(rates))]
 
 
@@ -168,7 +168,7 @@ def table_scale(name: str, fold: int, structure_tag: str) -> float:
 def part_to_choose(name: str, fold: int) -> Part:
     """Training rows of a split, or a stratified part of them, by which λ is chosen."""
     data = p12_part(name, fold).data
-    data = thinned(data, MOST_ROWS.get(name, data.n_samples))
+    data = thinned(data, MAX_ROWS.get(name, data.n_samples))
     return Part(data, count(data, 1), data.codes[:, :0], data.classes[:0])
 
 
@@ -217,7 +217,7 @@ def best_accuracies(store: Store, parameters: str, names: Iterable[str] = SETS) 
     return {(structure, name): accuracy(store, name, f"{structure}-{parameters}").best for structure, name in cells}
 
 
-def annealing_table(store: Store, parameters: str, published: Figures) -> Table:
+def annealing_table(store: Store, parameters: str, published: Figures) -> ResultTable:
     """Best run, median and range of annealing, beside the published best run."""
     rows = []
     for name in store_sets(store):
@@ -227,7 +227,7 @@ def annealing_table(store: Store, parameters: str, published: Figures) -> Table:
             rows.append([name, structure, *map(figure_text, figures), f"{runs.n_runs} × {runs.n_splits}"])
     head = ["data", "structure", "best by score", "median", "least", "largest", "published best", "runs × splits"]
     note = "With several splits, means over them. The best run is that with the best score on the training rows."
-    return Table(f"Runs of annealing, {parameters} parameters, accuracy in per cent", head, rows, note, left=2)
+    return ResultTable(f"Runs of annealing, {parameters} parameters, accuracy in per cent", head, rows, note, left=2)
 
 
 def store_sets(store: Store) -> list[str]:
@@ -236,21 +236,21 @@ def store_sets(store: Store) -> list[str]:
     return [name for name in (*SETS, QUICK) if name in found] or list(SETS)
 
 
-def difference_table(store: Store, title: str, pairs: Mapping[str, tuple[str, str]], note: str = "") -> Table:
+def difference_table(store: Store, title: str, pairs: Mapping[str, tuple[str, str]], note: str = "") -> ResultTable:
     """What the first recipe of a pair has more than the second, medians of runs, in points, by data set."""
     names = store_sets(store)
     rows = []
     for text, (first, second) in pairs.items():
         gaps = [accuracy(store, name, first).median - accuracy(store, name, second).median for name in names]
         rows.append([text, *("–" if math.isnan(gap) else f"{gap:+.2f}" for gap in gaps)])
-    return Table(title, ["", *names], rows, note)
+    return ResultTable(title, ["", *names], rows, note)
 
 
-def other_usps(parameters: str, ours: Figures, p13: Figures, p12: Figures) -> Table:
+def other_usps(parameters: str, ours: Figures, p13: Figures, p12: Figures) -> ResultTable:
     """Our figures on usps, beside P13's on the same images, and P12's on others."""
     rows = []
     for structure in (row for row, name in ours if name == USPS):
         theirs = p13.get((structure, USPS), math.nan), p12.get((structure, OTHER_USPS), math.nan)
         rows.append([structure, *map(figure_text, (ours[structure, USPS], *theirs))])
     head = ["", "ours, 9,298 images", "P13, 9,298 images", "P12, 11,000 other images"]
-    return Table(f"usps with {parameters} parameters, accuracy in per cent", head, rows)
+    return ResultTable(f"usps with {parameters} parameters, accuracy in per cent", head, rows)

@@ -19,7 +19,7 @@ from discbayes.experiments.store import Result
 from discbayes.experiments.tasks import Task
 
 SVM = "SVM"
-MOST_TRAIN, MOST_CHOOSING, N_FOLDS = 10_000, 2_000, 3
+MAX_TRAIN, MAX_CHOOSING, N_FOLDS = 10_000, 2_000, 3
 GRID = {"svc__C": (1.0, 10.0), "svc__gamma": (0.005, 0.01, 0.02, 0.05)}  # P12 has C = 1 and γ of 0.005, 0.01 and 0.05
 SVM_PROTOCOL = """The SVM is scikit-learn's, with a Gaussian kernel. It sees the features as the networks do, the
 numbers of the intervals, standardised, and learns from at most 10,000 training rows, a stratified sample (mnist14 has
@@ -54,10 +54,10 @@ def support_vectors(task: Task) -> Iterator[Result]:
 def fit_machine(name: str, fold: int) -> Pipeline:
     """A scaler and a machine that take codes, with C and γ by cross-validation."""
     data = p12_part(name, fold).data
-    few, machine = _some(data, MOST_CHOOSING), make_pipeline(StandardScaler(), SVC())
+    few, machine = _some(data, MAX_CHOOSING), make_pipeline(StandardScaler(), SVC())
     folds = StratifiedKFold(N_FOLDS, shuffle=True, random_state=0)
     search = GridSearchCV(machine, GRID, cv=folds, refit=False).fit(few.codes.T, few.classes)
-    most = _some(data, MOST_TRAIN)
+    most = _some(data, MAX_TRAIN)
     return machine.set_params(**search.best_params_).fit(most.codes.T, most.classes)
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 
-from discbayes.experiments.blocks import Block, Table
+from discbayes.experiments.blocks import Block, ResultTable
 from discbayes.experiments.papers.figures import how_many, read_figures
 from discbayes.experiments.papers.p12.shared import (
     METRICS,
@@ -61,31 +61,31 @@ def ours_of(store: Store, name: str) -> dict[str, float]:
     }
 
 
-def _sizes(store: Store) -> Table:
+def _sizes(store: Store) -> ResultTable:
     rows = []
     for name in store_sets(store):
         ours, theirs = ours_of(store, name), OTHER_USPS if name == USPS else name
         rows.append([name, *(f"{_number(ours[c])} ({_number(PUBLISHED.get((theirs, c), math.nan))})" for c in COLUMNS)])
     note = "Ours (published). Of usps the published figures are those of the 11,000 other images."
-    return Table("Support vectors, and the number of parameters", ["", *COLUMNS], rows, note)
+    return ResultTable("Support vectors, and the number of parameters", ["", *COLUMNS], rows, note)
 
 
-def _ratios(store: Store) -> Table:
+def _ratios(store: Store) -> ResultTable:
     rows = []
     for name in store_sets(store):
         ours, theirs = ours_of(store, name), OTHER_USPS if name == USPS else name
         published = PUBLISHED.get((theirs, MACHINE), math.nan) / PUBLISHED.get((theirs, TREE), math.nan)
         rows.append([name, _number(ours[MACHINE] / ours[TREE]), _number(published)])
-    return Table("The parameters of the SVM over those of the network", ["", "ours", "published"], rows)
+    return ResultTable("The parameters of the SVM over those of the network", ["", "ours", "published"], rows)
 
 
-def _structures(store: Store) -> Table:
+def _structures(store: Store) -> ResultTable:
     names = store_sets(store)
     sizes = [
         [structure, *(_number(runs_of(store, "parameters", name, f"{structure}-ML").best) for name in names)]
         for structure in STRUCTURES
     ]
-    return Table("Parameters of each structure", ["", *names], sizes)
+    return ResultTable("Parameters of each structure", ["", *names], sizes)
 
 
 def _number(value: float) -> str:

@@ -8,14 +8,14 @@ from typing import Any
 
 import numpy as np
 
-from discbayes._leaves import leaf
+from discbayes._lazy_imports import leaf
 from discbayes.engine import Context
-from discbayes.experiments.blocks import Block, Picture, Table, Text
+from discbayes.experiments.blocks import Block, Picture, ResultTable, Text
 from discbayes.experiments.learning import learn_structure, measured
 from discbayes.experiments.papers.figures import figure_text, how_many
 from discbayes.experiments.papers.p13.shared import mean, p13_splits
 from discbayes.experiments.papers.spec import Experiment
-from discbayes.experiments.parts import N_FOLDS, Part, Rows, Split, load_part
+from discbayes.experiments.parts import N_FOLDS, Part, Split, SplitRows, load_part
 from discbayes.experiments.store import Result, Store
 from discbayes.experiments.tasks import Task
 from discbayes.parameters.svm import LAMS, MLBNSVM, PathPoint
@@ -41,7 +41,7 @@ def recipe_of(lam: float) -> str:
     return f"{TAG} lam={lam:g}"
 
 
-def splits(rows: Rows, seed: int = 0) -> list[Split]:
+def splits(rows: SplitRows, seed: int = 0) -> list[Split]:
     """P13's folds, and all rows for both."""
     everything = np.arange(len(rows.y))
     return [*p13_splits(rows, seed), (everything, everything)]
@@ -97,7 +97,7 @@ def held_out(store: Store, recipe: str) -> float:
     return mean([one["accuracy"] for one in store.where(recipe=recipe) if one.fold != ALL_ROWS])
 
 
-def _table(lams: Sequence[float], curves: dict[str, list[float]]) -> Table:
+def _table(lams: Sequence[float], curves: dict[str, list[float]]) -> ResultTable:
     rows = [
         [
             f"{lam:g}", *(figure_text(one, 4) for one in (slack, nll)),
@@ -109,7 +109,7 @@ def _table(lams: Sequence[float], curves: dict[str, list[float]]) -> Table:
         )
     ]  # fmt: skip
     head = ("λ", "slack", "−n·ω", "accuracy, all rows", "accuracy, five folds", "gap")
-    return Table("Slack and negative likelihood of a row, and accuracy in per cent", head, rows)
+    return ResultTable("Slack and negative likelihood of a row, and accuracy in per cent", head, rows)
 
 
 def direction(curves: dict[str, list[float]]) -> str:

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
-from discbayes._leaves import leaf
-from discbayes.experiments.blocks import Block, Picture, Table
+from discbayes._lazy_imports import leaf
+from discbayes.experiments.blocks import Block, Picture, ResultTable
 from discbayes.experiments.learning import decisions
 from discbayes.experiments.papers.figures import figure_text, how_many
 from discbayes.experiments.papers.p13.shared import (
@@ -56,7 +56,7 @@ def page(store: Store) -> list[Block]:
     ]
     blocks = [
         *how_many(store, tasks(quick=False)),
-        Table("Accuracy in per cent", ("missing features", *curves), rows),
+        ResultTable("Accuracy in per cent", ("missing features", *curves), rows),
     ]
     if len(store):
         blocks.append(Picture("curves", "Accuracy with features missing at test, for several λ.", lambda: draw(curves)))

@@ -6,8 +6,8 @@ import math
 from collections.abc import Sequence
 from typing import Any
 
-from discbayes._leaves import leaf, need
-from discbayes.experiments.blocks import Block, Picture, Table
+from discbayes._lazy_imports import leaf, need
+from discbayes.experiments.blocks import Block, Picture, ResultTable
 from discbayes.experiments.papers.figures import beside, figure_text, how_many
 from discbayes.experiments.papers.p13 import table1
 from discbayes.experiments.papers.p13.shared import METHODS, mean
@@ -54,7 +54,7 @@ def page(store: Store) -> list[Block]:
     return blocks
 
 
-def by_structure(store: Store) -> Table:
+def by_structure(store: Store) -> ResultTable:
     """The mean over splits, and over sets, each of which counts the same."""
     rows = []
     for title, structures in GROUPS.items():
@@ -66,15 +66,15 @@ def by_structure(store: Store) -> Table:
             rows.append([title, method, *counts, *map(figure_text, (*runs, *sets))])
     head = ("structure", "method", "sets", "splits", "training", "test", "training, by set", "test, by set")
     note = "By set: the mean over sets, each of which counts the same."
-    return Table("The same by structure", head, rows, note, left=2)
+    return ResultTable("The same by structure", head, rows, note, left=2)
 
 
-def by_set(store: Store) -> Table:
+def by_set(store: Store) -> ResultTable:
     """What is left on the training rows of each set."""
     cells = [(structure, method) for structure in STRUCTURES for method in PUBLISHED]
     kept = {cell: ratios(store, cell[1], cell[:1], "train_log_likelihood") for cell in cells}
     rows = [[name, *(figure_text(mean(kept[cell].get(name, [])), 1) for cell in cells)] for name in store.data()]
-    return Table(
+    return ResultTable(
         "By data set, training rows", ("data", *(f"{structure}, {method}" for structure, method in cells)), rows
     )
 

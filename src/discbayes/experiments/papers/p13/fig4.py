@@ -12,9 +12,9 @@ from sklearn.linear_model import LogisticRegression
 from sklearn.model_selection import GridSearchCV, StratifiedKFold
 from sklearn.svm import SVC
 
-from discbayes._leaves import leaf
+from discbayes._lazy_imports import leaf
 from discbayes.data import Encoded
-from discbayes.experiments.blocks import Block, Picture, Table
+from discbayes.experiments.blocks import Block, Picture, ResultTable
 from discbayes.experiments.learning import decisions
 from discbayes.experiments.papers.figures import figure_text, how_many
 from discbayes.experiments.papers.p13.shared import (
@@ -148,14 +148,14 @@ def page(store: Store) -> list[Block]:
     return blocks
 
 
-def _table(curves: dict[str, list[float]], n_sets: int) -> Table:
+def _table(curves: dict[str, list[float]], n_sets: int) -> ResultTable:
     rows = []
     for place, share in enumerate(SHARES):
         behind = max(curves[method][place] for method in NETWORKS) - curves["ML-BN-SVM"][place]
         rates = [rates[place] for rates in curves.values()]
         rows.append([f"{share} %", *(figure_text(100 * value) for value in (*rates, behind))])
     head = ("missing features", *curves, "ML-BN-SVM behind the best network")
-    return Table(f"Accuracy in per cent, the mean over {n_sets} data sets", head, rows)
+    return ResultTable(f"Accuracy in per cent, the mean over {n_sets} data sets", head, rows)
 
 
 def draw(curves: dict[str, list[float]]) -> Any:

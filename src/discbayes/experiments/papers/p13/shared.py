@@ -20,23 +20,23 @@ from sklearn.base import clone
 from discbayes.counts import count
 from discbayes.data import Encoded
 from discbayes.experiments.judging import split_method
-from discbayes.experiments.learning import Learned, learn_structure, learn_tables
+from discbayes.experiments.learning import FittedParts, learn_structure, learn_tables
 from discbayes.experiments.parts import (
     N_FOLDS,
     Part,
-    Rows,
     Split,
+    SplitRows,
     five_folds,
     folds,
     load_part,
     one_part,
     published_splits,
-    with_gaps,
+    with_missing,
 )
 from discbayes.experiments.store import Result, Store
 from discbayes.experiments.tasks import Task
 from discbayes.network import Structure
-from discbayes.parameters.choosing import ChoosingLearner
+from discbayes.parameters.cross_validated import CrossValidatedLearner
 from discbayes.parameters.svm import GAMMAS
 from discbayes.recipes import parse
 
@@ -80,7 +80,7 @@ def n_splits(name: str) -> int:
     return 1 if name in (*PUBLISHED_SPLIT, *THIRDS) else N_FOLDS
 
 
-def p13_splits(rows: Rows, seed: int = 0) -> list[Split]:
+def p13_splits(rows: SplitRows, seed: int = 0) -> list[Split]:
     """Five folds of all rows; the published split of letter; of the other large sets a third is for test."""
     if rows.name in PUBLISHED_SPLIT:
         return published_splits(rows, seed)
@@ -117,7 +117,7 @@ class Fitted:
 
     choice: Choice
     choosing_seconds: float
-    learned: Learned
+    learned: FittedParts
 
     @property
     def seconds(self) -> float:
@@ -162,7 +162,9 @@ def choose(name: str, fold: int, seed: int, tag: str, **grid: float) -> Choice:
     return Choice(_best(learner, names, data, structure), data.n_samples)
 
 
-def _best(learner: ChoosingLearner, names: Sequence[str], data: Encoded, structure: Structure) -> dict[str, float]:
+def _best(
+    learner: CrossValidatedLearner, names: Sequence[str], data: Encoded, structure: Structure
+) -> dict[str, float]:
     """One number for each of the lists of a learner; those of the first pair, if several are equal."""
     comparing = clone(learner).set_params(**CHOOSING)
     part = Part(data, count(data, 1), data.codes[:, :0], data.classes[:0])
@@ -185,7 +187,7 @@ def accuracy_with_gaps(
     found = {name: dict.fromkeys(WITH_GAPS, 0.0) for name in judges}
     numbers = [round(share / 100 * part.data.n_features) for share in SHARES]
     for draw in range(n_draws):
-        for metric, codes in zip(WITH_GAPS, with_gaps(part, numbers, draw), strict=True):
+        for metric, codes in zip(WITH_GAPS, with_missing(part, numbers, draw), strict=True):
             for name, judge in judges.items():
                 found[name][metric] += float((judge(codes) == part.test_y).mean()) / n_draws
     return found

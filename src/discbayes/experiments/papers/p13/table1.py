@@ -7,7 +7,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from itertools import product
 
-from discbayes.experiments.blocks import Block, Table
+from discbayes.experiments.blocks import Block, ResultTable
 from discbayes.experiments.metrics import accuracy
 from discbayes.experiments.papers.figures import beside, figure_text, how_many
 from discbayes.experiments.papers.p13.shared import (
@@ -27,8 +27,8 @@ from discbayes.experiments.papers.spec import Experiment
 from discbayes.experiments.parts import Part
 from discbayes.experiments.store import Result, Store
 from discbayes.experiments.tasks import Task
-from discbayes.inference import Effort, log_joint
-from discbayes.network import Tables
+from discbayes.inference import InferenceOptions, log_joint
+from discbayes.network import CPTs
 
 METRICS = (
     "accuracy", "train_accuracy", "log_likelihood", "train_log_likelihood", "n_test", "lam", "gamma", "iterations",
@@ -136,10 +136,10 @@ def figures(part: Part, fitted: Fitted) -> dict[str, float]:
     }  # fmt: skip
 
 
-def _judged(tables: Tables, part: Part, test: bool) -> tuple[float, float]:
+def _judged(tables: CPTs, part: Part, test: bool) -> tuple[float, float]:
     """Accuracy, and the mean of log P(y, x) over the rows whose class is known to the tables."""
     codes, y = (part.test_codes, part.test_y) if test else (part.data.codes, part.data.classes)
-    scores, known = log_joint(tables, codes, Effort(n_jobs=1)), y >= 0
+    scores, known = log_joint(tables, codes, InferenceOptions(n_jobs=1)), y >= 0
     return accuracy(scores, y), float(scores[known, y[known]].mean())
 
 
@@ -175,13 +175,13 @@ def page(store: Store) -> list[Block]:
     ]
 
 
-def agreement(ours: Figures) -> Table:
+def agreement(ours: Figures) -> ResultTable:
     """How many sets are near the published figures."""
     rows = [_agreement_row(method, [key for key in ours if key[1] == method], ours) for method in METHODS]
     rows.append(_agreement_row("all cells", list(ours), ours))
     head = ("", "sets", f"within {TOLERANCE:g}", f"at most {TOLERANCE:g} below", "in P13's interval", "mean difference")
     note = "P13's intervals are of 95 %, from its five folds or from the number of test rows."
-    return Table("How many agree with P13", head, rows, note)
+    return ResultTable("How many agree with P13", head, rows, note)
 
 
 def _agreement_row(title: str, keys: Sequence[tuple[str, str]], ours: Figures) -> list[str]:
@@ -208,8 +208,8 @@ def ended_earlier(store: Store) -> list[Block]:
     each = [_end_cells(name, at) for name in names]
     columns = ("data", *(title for method in ENDING for title in (f"{method} in P13", *ends(method))))
     return [
-        Table("MCL and MM with TAN that end earlier", head, rows, EARLIER, left=2),
-        Table("Accuracy in per cent of MCL and MM that end at these tolerances", columns, each),
+        ResultTable("MCL and MM with TAN that end earlier", head, rows, EARLIER, left=2),
+        ResultTable("Accuracy in per cent of MCL and MM that end at these tolerances", columns, each),
     ]
 
 

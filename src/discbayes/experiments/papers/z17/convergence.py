@@ -9,8 +9,8 @@ from typing import Any
 
 import numpy as np
 
-from discbayes._leaves import leaf, need
-from discbayes.experiments.blocks import Block, Picture, Table, Text
+from discbayes._lazy_imports import leaf, need
+from discbayes.experiments.blocks import Block, Picture, ResultTable, Text
 from discbayes.experiments.papers.spec import Experiment
 from discbayes.experiments.papers.z17 import curves, shared
 from discbayes.experiments.store import Store
@@ -44,7 +44,7 @@ def _reached(store: Store, structure: str, start: str, against: str, after: int)
     return {name: curves.iterations_to_reach(w, other, after) for name, (w, other) in found.items()}
 
 
-def _reach(store: Store) -> Table:
+def _reach(store: Store) -> ResultTable:
     rows = []
     for start, against, after, structure in product(curves.STARTS, PUBLISHED, REACH, shared.STRUCTURES):
         found = np.array(list(_reached(store, structure, start, against, after).values()))
@@ -56,7 +56,7 @@ def _reach(store: Store) -> Table:
         f"Where w is behind, the iterations are those of w, and negative. Fits were followed for {curves.N_ITER} "
         "iterations: what was not reached by then is `not seen`, and counts as one more than there were."
     )
-    return Table("Iterations that d and e need for what w has after 5 or 10", header, rows, note, left=4)
+    return ResultTable("Iterations that d and e need for what w has after 5 or 10", header, rows, note, left=4)
 
 
 def _summary(found: np.ndarray, most: int) -> list[str]:
@@ -72,10 +72,13 @@ def _big(store: Store) -> list[Block]:
         cells = [str(found[name]) if name in found else "–" for name in shared.BIG]
         rows.append([shared.STRUCTURES[structure], against, start, *cells])
     title = "The same for the big sets, after 5 iterations"
-    return [Table(title, header, rows, f"{curves.N_ITER - REACH[0] + 1} stands for more.", left=3), _values(store)]
+    return [
+        ResultTable(title, header, rows, f"{curves.N_ITER - REACH[0] + 1} stands for more.", left=3),
+        _values(store),
+    ]
 
 
-def _values(store: Store) -> Table:
+def _values(store: Store) -> ResultTable:
     rows = []
     for name, structure, start in product(shared.BIG, shared.STRUCTURES, curves.STARTS):
         tags = [f"{structure}-{letter}{curves.STARTS[start]}" for letter in curves.LETTERS.values()]
@@ -89,7 +92,7 @@ def _values(store: Store) -> Table:
         f"{p} ms" for p in curves.LETTERS
     )]  # fmt: skip
     note = "The last three columns are milliseconds of the processor for one iteration."
-    return Table("NLL for each row after 5, 10 and 50 iterations, big sets", header, rows, note, left=3)
+    return ResultTable("NLL for each row after 5, 10 and 50 iterations, big sets", header, rows, note, left=3)
 
 
 # ---- pictures

@@ -25,7 +25,7 @@ from discbayes.experiments.parts import Part, load_rows
 from discbayes.experiments.statistics import WinDrawLoss, win_draw_loss
 from discbayes.experiments.store import Result, Store
 from discbayes.experiments.tasks import Task
-from discbayes.inference import Effort, log_joint
+from discbayes.inference import InferenceOptions, log_joint
 from discbayes.network import Structure
 from discbayes.optim import Outcome
 from discbayes.recipes import parse
@@ -37,13 +37,13 @@ METRICS = ("n_rows", "iterations", "seconds_per_iteration", *CURVE)
 LETTERS = {"w": "W", "d": "D", "e": "E"}
 STARTS = {"zeros": "", "generative estimates": "-I"}
 SCIPY = " L-BFGS-B"
-MOST_ROWS = 60_000
+MAX_ROWS = 60_000
 DRAW = 1e-4  # nats for each row
 Pairs = dict[str, tuple[np.ndarray, np.ndarray]]  # curves of w and of another, by data set
 
 PROTOCOL = f"""\
 The mean of −log P(y | x) over the training rows after each of {N_ITER} iterations of L-BFGS, without a penalty.
-Training rows are those of the published split, otherwise all rows; of a set above {MOST_ROWS:,} rows (kddcup10) one of
+Training rows are those of the published split, otherwise all rows; of a set above {MAX_ROWS:,} rows (kddcup10) one of
 several stratified parts. A gap is a value of its own. Of sets that share their rows, one counts."""
 
 
@@ -83,9 +83,9 @@ def training_part(name: str) -> Part:
     """The training rows of a data set, which are also those that are tested."""
     rows = load_rows(name, complete=False)
     chosen = np.arange(rows.n_train or len(rows.y))
-    if chosen.size > MOST_ROWS:
+    if chosen.size > MAX_ROWS:
         labels = rows.labels[chosen]
-        fold = stratified_folds(labels, math.ceil(chosen.size / MOST_ROWS), np.random.default_rng(0))
+        fold = stratified_folds(labels, math.ceil(chosen.size / MAX_ROWS), np.random.default_rng(0))
         chosen = chosen[fold == 0]
     return as_part(FrameEncoder("mdlp", missing="value", n_jobs=1).fit_transform(rows.X[chosen], rows.y[chosen]))
 
@@ -115,7 +115,7 @@ def start_value(part: Part, structure: Structure, learner: Any) -> float:
     if learner.start == "zeros":
         return math.log(part.data.n_classes)
     tables = learn_tables(part, structure, parse("NB-M").parameters).value
-    joint = log_joint(tables, part.test_codes, Effort(n_jobs=1))
+    joint = log_joint(tables, part.test_codes, InferenceOptions(n_jobs=1))
     return float(np.mean(logsumexp(joint, axis=1) - joint[np.arange(part.n_test), part.test_y]))
 
 

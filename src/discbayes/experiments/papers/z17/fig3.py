@@ -7,10 +7,10 @@ from typing import Any
 
 import numpy as np
 
-from discbayes._leaves import leaf, need
+from discbayes._lazy_imports import leaf, need
 from discbayes.data import FrameEncoder
 from discbayes.datasets import make_conditioned_logistic
-from discbayes.experiments.blocks import Block, Picture, Table, Text
+from discbayes.experiments.blocks import Block, Picture, ResultTable, Text
 from discbayes.experiments.papers.spec import Experiment
 from discbayes.experiments.papers.z17 import curves
 from discbayes.experiments.store import Result, Store
@@ -60,7 +60,7 @@ def _curves(store: Store, alpha: float, tag: str) -> np.ndarray:
     return np.array([[result[metric] for metric in curves.CURVE] for result in found])
 
 
-def _table(store: Store) -> Table:
+def _table(store: Store) -> ResultTable:
     rows = []
     for alpha in ALPHAS:
         found = {name: _curves(store, alpha, tag) for name, tag in TAGS.items()}
@@ -69,7 +69,7 @@ def _table(store: Store) -> Table:
         lowest = np.min([values[:, -1] for values in found.values()], axis=0)
         rows += [[f"{alpha:g}", f"{near:g}", *_iterations(found, lowest + near)] for near in NEAR]
     note = "Median over the draws, with the smallest and the largest number."
-    return Table("Iterations until the optimum is so near", ["α", "nats for each row", *TAGS], rows, note, left=2)
+    return ResultTable("Iterations until the optimum is so near", ["α", "nats for each row", *TAGS], rows, note, left=2)
 
 
 def _iterations(found: dict[str, np.ndarray], targets: np.ndarray) -> list[str]:

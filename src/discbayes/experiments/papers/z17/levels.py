@@ -9,7 +9,7 @@ from itertools import product
 import numpy as np
 
 from discbayes.counts import count_families
-from discbayes.experiments.blocks import Block, Table, Text
+from discbayes.experiments.blocks import Block, ResultTable, Text
 from discbayes.experiments.papers.spec import Experiment
 from discbayes.experiments.papers.z17 import shared
 from discbayes.experiments.papers.z17.table4 import NAMES
@@ -73,7 +73,7 @@ def _figures(store: Store, metric: str, tags: Sequence[str], names: Sequence[str
     return np.array(list(shared.figures(store, metric, tags, shared.distinct(names)).values()))
 
 
-def _means(store: Store) -> Table:
+def _means(store: Store) -> ResultTable:
     rows = []
     for structure, (group, names), metric in product(shared.STRUCTURES, _GROUPS, ("error", "rmse")):
         tags = [f"{structure}-{letter}" for letter in ("M", *LEVELS)]
@@ -81,10 +81,10 @@ def _means(store: Store) -> Table:
         cells = [f"{100 * geometric_mean(column):.2f}" for column in found.T] if found.size else ["–"] * 5
         rows.append([shared.STRUCTURES[structure], group, NAMES[metric], str(len(found)), *cells])
     note = "Sets on which one of them has no error are left out."
-    return Table("Geometric means, %", ["", "sets", "", "n", "generative", *LEVELS.values()], rows, note, left=3)
+    return ResultTable("Geometric means, %", ["", "sets", "", "n", "generative", *LEVELS.values()], rows, note, left=3)
 
 
-def _ranks(store: Store) -> Table:
+def _ranks(store: Store) -> ResultTable:
     rows = []
     for structure, (group, names), metric in product(shared.STRUCTURES, _GROUPS, ("error", "rmse")):
         found = _figures(store, metric, [f"{structure}-{letter}" for letter in ("M", *LEVELS)], names)
@@ -95,10 +95,10 @@ def _ranks(store: Store) -> Table:
         difference = f"{critical_difference(len(ranks), test.n):.2f}"
         rows.append([shared.STRUCTURES[structure], group, NAMES[metric], *ranks, p_text(test.p), difference])
     header = ["", "sets", "", "generative", *LEVELS.values(), "p", "critical difference"]
-    return Table("Mean ranks, 1 being the best", header, rows, "p is that of Iman and Davenport.", left=3)
+    return ResultTable("Mean ranks, 1 being the best", header, rows, "p is that of Iman and Davenport.", left=3)
 
 
-def _against(store: Store) -> Table:
+def _against(store: Store) -> ResultTable:
     rows = []
     for structure, metric, (group, names) in product(shared.STRUCTURES, NAMES, _GROUPS):
         if group == "big" and metric in ("bias", "variance"):
@@ -112,10 +112,10 @@ def _against(store: Store) -> Table:
     pairs = [(a, b) for a, b in product("1234", ("generative", "level 4")) if (a, b) != ("4", "level 4")]
     header = ["", "sets", "", *(f"{a} against {b}" for a, b in pairs)]
     note = "In bold where the two-sided sign test has p of at most 0.05."
-    return Table("Wins/draws/losses of the levels", header, rows, note, left=3)
+    return ResultTable("Wins/draws/losses of the levels", header, rows, note, left=3)
 
 
-def _backing(store: Store) -> Table:
+def _backing(store: Store) -> ResultTable:
     rows = []
     for letter, structure, metric in product(FITTED, WITH_PARENTS, ("error", "rmse")):
         tag = f"{structure}-{letter}"
@@ -125,7 +125,7 @@ def _backing(store: Store) -> Table:
         rows.append([name, shared.STRUCTURES[structure], NAMES[metric], _counts(found), change])
     note = "Wins are those of backing off; the change is in points, negative where it is better."
     header = ["parameters", "", "", "backed off against not", "mean change"]
-    return Table("Backing off", header, rows, note, left=3)
+    return ResultTable("Backing off", header, rows, note, left=3)
 
 
 def _counts(found: np.ndarray) -> str:

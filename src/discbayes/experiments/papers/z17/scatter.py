@@ -8,8 +8,8 @@ from typing import Any
 
 import numpy as np
 
-from discbayes._leaves import leaf, need
-from discbayes.experiments.blocks import Block, Picture, Table, Text
+from discbayes._lazy_imports import leaf, need
+from discbayes.experiments.blocks import Block, Picture, ResultTable, Text
 from discbayes.experiments.papers.spec import Experiment
 from discbayes.experiments.papers.z17 import shared
 from discbayes.experiments.papers.z17.table4 import NAMES
@@ -38,7 +38,7 @@ def page(store: Store) -> list[Block]:
 # ---- tables
 
 
-def _means(store: Store) -> Table:
+def _means(store: Store) -> ResultTable:
     rows, letters = [], shared.present(store, LETTERS)
     for structure, (group, names), metric in product(shared.STRUCTURES, GROUPS.items(), ("error", "rmse")):
         tags = [f"{structure}-{letter}" for letter in ("M", *letters.values())]
@@ -51,10 +51,10 @@ def _means(store: Store) -> Table:
         rows.append([shared.STRUCTURES[structure], group, NAMES[metric], str(len(kept)), *cells])
     header = ["", "sets", "", "n", "generative", *letters]
     note = "Relative to the generative parameters. Sets on which one of them has no error are left out."
-    return Table("Geometric means (Figures 5, 8 and 11 of Z17)", header, rows, note, left=4)
+    return ResultTable("Geometric means (Figures 5, 8 and 11 of Z17)", header, rows, note, left=4)
 
 
-def _wins(store: Store) -> Table:
+def _wins(store: Store) -> ResultTable:
     rows, letters = [], shared.present(store, LETTERS)
     pairs = list(combinations(letters, 2))
     for structure, (group, names), metric in product(shared.STRUCTURES, GROUPS.items(), ("error", "rmse")):
@@ -70,7 +70,7 @@ def _wins(store: Store) -> Table:
                 cells += ["–"] * 3
         rows.append([shared.STRUCTURES[structure], group, NAMES[metric], *cells])
     header = ["", "sets", "", *(cell for a, b in pairs for cell in (f"{a} against {b}", "p", "largest, points"))]
-    return Table("Wins/draws/losses, and the largest difference on one set", header, rows, left=3)
+    return ResultTable("Wins/draws/losses, and the largest difference on one set", header, rows, left=3)
 
 
 # ---- pictures

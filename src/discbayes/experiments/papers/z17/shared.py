@@ -18,12 +18,12 @@ import numpy as np
 from discbayes.counts import count
 from discbayes.data import Encoded, FrameEncoder
 from discbayes.experiments.bias import bias_variance
-from discbayes.experiments.learning import Learned, learn_structure, learn_tables, shares
+from discbayes.experiments.learning import FittedParts, learn_structure, learn_tables, shares
 from discbayes.experiments.metrics import rmse
-from discbayes.experiments.parts import Part, Rows, Split, load_rows, two_folds
+from discbayes.experiments.parts import Part, Split, SplitRows, load_rows, two_folds
 from discbayes.experiments.store import Result, Store
 from discbayes.experiments.tasks import Task
-from discbayes.network import Tables
+from discbayes.network import CPTs
 from discbayes.recipes import parse
 
 STORE = "z17"
@@ -75,7 +75,7 @@ def distinct(names: Sequence[str]) -> list[str]:
 # ---- learning
 
 
-def value_part(rows: Rows, split: Split) -> Part:
+def value_part(rows: SplitRows, split: Split) -> Part:
     """A split where gaps, and values that the training rows do not have, are one more value of their column."""
     train, test = split
     encoder = FrameEncoder("mdlp", n_jobs=1)
@@ -93,7 +93,7 @@ def value_part(rows: Rows, split: Split) -> Part:
 class Fit(NamedTuple):
     """Tables, iterations, whether they ended at the limit, and seconds of the processor: counting, search, fit."""
 
-    tables: Tables
+    tables: CPTs
     iterations: int
     at_limit: bool
     seconds: tuple[float, float, float]
@@ -105,7 +105,7 @@ Learn = Callable[[Part, Sequence[str], int], Iterator[tuple[str, Fit]]]
 def learn_all(part: Part, tags: Sequence[str], max_iter: int) -> Iterator[tuple[str, Fit]]:
     """A fit for each recipe; those of one structure find it once."""
     counting, _ = timed(partial(count, part.data, 1))
-    found: dict[str, tuple[float, Learned]] = {}
+    found: dict[str, tuple[float, FittedParts]] = {}
     for tag in tags:
         recipe = parse(tag)
         if recipe.structure_tag not in found:

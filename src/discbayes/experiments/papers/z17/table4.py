@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from discbayes.experiments.blocks import Block, Table, Text
+from discbayes.experiments.blocks import Block, ResultTable, Text
 from discbayes.experiments.papers.figures import BETTER, WORSE
 from discbayes.experiments.papers.spec import Experiment
 from discbayes.experiments.papers.z17 import shared
@@ -63,7 +63,7 @@ def _counts(store: Store) -> list[Block]:
         "that of Z17 (a draw is half a win). p is that of the two-sided sign test without draws. "
         "A lower figure wins, in bias and variance too. Corrected bias stands beside the bias of Z17, see below."
     )
-    return [Table("w against generative parameters", header, rows, note, left=2)]
+    return [ResultTable("w against generative parameters", header, rows, note, left=2)]
 
 
 def compare(store: Store, group: str, metric: str, structure: str) -> WinDrawLoss | None:
@@ -101,7 +101,7 @@ def _share(counts: Sequence[int]) -> float:
     return (counts[0] + 0.5 * counts[1]) / sum(counts)
 
 
-def _figures(store: Store, metric: str, digits: int) -> Table:
+def _figures(store: Store, metric: str, digits: int) -> ResultTable:
     tags = [f"{structure}-{letter}" for structure in shared.STRUCTURES for letter in LETTERS]
     found = {tag: shared.figures(store, metric, [tag], shared.SETS) for tag in tags}
     rows = [
@@ -109,7 +109,7 @@ def _figures(store: Store, metric: str, digits: int) -> Table:
         for name in shared.SETS
     ]
     header = ["", *(f"{name}{mark}" for name in shared.STRUCTURES.values() for mark in ("", " w"))]
-    return Table(f"{NAMES[metric]}, %", header, rows)
+    return ResultTable(f"{NAMES[metric]}, %", header, rows)
 
 
 DEVIATIONS = """\

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from itertools import product
 
-from discbayes.experiments.blocks import Block, Table, Text
+from discbayes.experiments.blocks import Block, ResultTable, Text
 from discbayes.experiments.papers.figures import BETTER, WORSE
 from discbayes.experiments.papers.spec import Experiment
 from discbayes.experiments.papers.z17 import curves, shared
@@ -43,7 +43,7 @@ def page(store: Store) -> list[Block]:
     return [Text(curves.progress_note(store)), *tables, _by_scipy(store)]
 
 
-def _table(store: Store, against: str, start: str) -> Table:
+def _table(store: Store, against: str, start: str) -> ResultTable:
     rows = []
     for group, after in product(("all", "big"), AFTER):
         names = shared.distinct(shared.BIG if group == "big" else shared.SETS)
@@ -57,7 +57,7 @@ def _table(store: Store, against: str, start: str) -> Table:
         "after",
         *(f"{s} {part}" for s in shared.STRUCTURES.values() for part in ("w", "p", "all", "Z17")),
     ]
-    return Table(f"w against {against}, from {start} ({TABLES[against]})", header, rows, NOTE, left=2)
+    return ResultTable(f"w against {against}, from {start} ({TABLES[against]})", header, rows, NOTE, left=2)
 
 
 def _cells(found: curves.Pairs, after: int, published: Sequence[int]) -> list[str]:
@@ -69,7 +69,7 @@ def _counts(found: WinDrawLoss) -> str:
     return f"{found.wins}/{found.draws}/{found.losses}"
 
 
-def _by_scipy(store: Store) -> Table:
+def _by_scipy(store: Store) -> ResultTable:
     rows = []
     for start, against, after in product(curves.STARTS, TABLES, AFTER):
         found = [
@@ -80,7 +80,7 @@ def _by_scipy(store: Store) -> Table:
         cells = ["–" if one is None else _counts(one) for one in found]
         rows.append([start, against, str(after), *cells])
     header = ["start", "against", "after", *(f"{s}{x}" for s in shared.STRUCTURES.values() for x in ("", curves.SCIPY))]
-    return Table("Big sets: our solver and SciPy's L-BFGS-B, that of Z17", header, rows, left=2)
+    return ResultTable("Big sets: our solver and SciPy's L-BFGS-B, that of Z17", header, rows, left=2)
 
 
 DEVIATIONS = """\

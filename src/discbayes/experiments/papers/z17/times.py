@@ -8,8 +8,8 @@ from typing import Any
 
 import numpy as np
 
-from discbayes._leaves import leaf
-from discbayes.experiments.blocks import Block, Picture, Table, Text
+from discbayes._lazy_imports import leaf
+from discbayes.experiments.blocks import Block, Picture, ResultTable, Text
 from discbayes.experiments.papers.spec import Experiment
 from discbayes.experiments.papers.z17 import shared
 from discbayes.experiments.papers.z17.scatter import GROUPS, LETTERS, tasks
@@ -36,7 +36,7 @@ def _table(store: Store, measure: str, tags: list[str], group: str = "all") -> d
     return shared.figures(store, measure, tags, names)
 
 
-def _means(store: Store) -> Table:
+def _means(store: Store) -> ResultTable:
     rows, present = [], shared.present(store, LETTERS)
     for structure, group, measure in product(shared.STRUCTURES, GROUPS, MEASURES):
         timed = measure == "seconds"
@@ -57,7 +57,7 @@ def _means(store: Store) -> Table:
         "Seconds of the processor for one fit: counting, search and parameters. Z17 on time: d "
         f"{PUBLISHED['d']}, e {PUBLISHED['e']}."
     )
-    return Table("Geometric means (Figures 6, 9 and 12 of Z17)", header, rows, note, left=3)
+    return ResultTable("Geometric means (Figures 6, 9 and 12 of Z17)", header, rows, note, left=3)
 
 
 def _friedman(store: Store, structure: str, measure: str) -> Friedman | None:
@@ -66,7 +66,7 @@ def _friedman(store: Store, structure: str, measure: str) -> Friedman | None:
     return friedman(list(found.values()), larger_is_better=False) if len(found) > 1 and len(letters) > 1 else None
 
 
-def _ranks(store: Store) -> Table:
+def _ranks(store: Store) -> ResultTable:
     rows = []
     for structure, measure in product(shared.STRUCTURES, MEASURES):
         found = _friedman(store, structure, measure)
@@ -80,7 +80,9 @@ def _ranks(store: Store) -> Table:
         "Mean ranks, 1 being the quickest, with Friedman's χ²; ranks that are less than the critical difference apart "
         "do not differ (Nemenyi, 5 %)."
     )
-    return Table("Ranks", ["", "sets", *shared.present(store, LETTERS), "χ²", "p", "critical difference"], rows, note)
+    return ResultTable(
+        "Ranks", ["", "sets", *shared.present(store, LETTERS), "χ²", "p", "critical difference"], rows, note
+    )
 
 
 def _pictures(store: Store) -> list[Block]:

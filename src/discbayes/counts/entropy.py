@@ -1,0 +1,32 @@
+"""Entropies and mutual information with the class, in nats, from counts."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from discbayes.counts.contingency import Counts
+
+
+def entropy(counts: np.ndarray) -> float:
+    """The entropy of the distribution that the counts stand for; zero for no counts at all.
+
+    >>> round(entropy(np.array([1.0, 1.0])), 4)
+    0.6931
+    """
+    total = counts.sum()
+    share = counts[counts > 0] / total if total > 0 else np.empty(0)
+    return float(-(share * np.log(share)).sum())
+
+
+def class_information(counts: Counts) -> np.ndarray:
+    """I(Xi;C) of each feature, on the rows where the feature is observed."""
+    cells, starts = counts.cells.reshape(-1, counts.n_classes), counts.value_start[:-1]
+    per_class = np.add.reduceat(cells, starts)
+    total = per_class.sum(axis=1)
+    joint = np.add.reduceat(_x_log_x(cells).sum(axis=1), starts)
+    margins = np.add.reduceat(_x_log_x(cells.sum(axis=1)), starts) + _x_log_x(per_class).sum(axis=1)
+    return np.maximum(0.0, (joint + _x_log_x(total) - margins) / np.where(total > 0, total, 1.0))
+
+
+def _x_log_x(x: np.ndarray) -> np.ndarray:
+    return x * np.log(np.where(x > 0, x, 1.0))

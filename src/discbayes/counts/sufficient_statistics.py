@@ -1,0 +1,261 @@
+"""All counts that a learner needs, as one value: the rows are not needed any more.
+
+Tallies of different rows add up, and those of whole numbers of rows are exact whatever the order. So a model that
+follows from tallies alone is the same however the rows were dealt out.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from itertools import combinations
+
+import numpy as np
+
+from discbayes.counts.contingency import Counts, FamilyCounts, count, count_families
+from discbayes.counts.counted import Counted, Visit
+from discbayes.counts.pairs import MEASURES, PairCounts, PairInformation, _as_matrices, count_pairs, known_logs
+from discbayes.data.domain import Domain, Encoded, OfDomain
+from discbayes.data.growing_domain import difference, moved_codes
+from discbayes.data.row_blocks import RowBlocks
+from discbayes.engine import parallel_map
+from discbayes.kernels import saturated
+from discbayes.network import Layout, Structure
+
+MAX_CELLS = 100_000_000  # of all counts together: 800 MB
+
+
+@dataclass(frozen=True, eq=False)
+class SufficientStatistics(OfDomain, Counted):
+    """Counts of the class and of each feature, and of what else the structure asks for: all pairs, or its families.
+
+    Parameters
+    ----------
+    domain : Domain
+        What the counts are of.
+    rows : ndarray
+        The number of rows of each class, without weights.
+    counts : Counts
+        Of the class and of each feature with it.
+    pairs : PairCounts or None
+        For searches that weigh single edges.
+    families : FamilyCounts or None
+        For a structure that is known.
+    weighted : bool
+        Whether rows had weights: the counts need not be whole then.
+    fixed_classes : bool
+        Whether there will be no other classes.
+    """
+
+    domain: Domain
+    rows: np.ndarray
+    counts: Counts
+    pairs: PairCounts | None = None
+    families: FamilyCounts | None = None
+    weighted: bool = False
+    fixed_classes: bool = False
+
+    @classmethod
+    def of_pairs(cls, data: Encoded | RowBlocks, n_jobs: int | None = None) -> SufficientStatistics:
+        """Count every pair of features."""
+        _refuse_too_many(pair_cells(data.domain), data.domain)
+        features = cls.of_features(data, n_jobs)
+        return replace(features, pairs=count_pairs(data, features.counts, n_jobs))
+
+    @classmethod
+    def of_families(
+        cls, data: Encoded | RowBlocks, structure: Structure, n_jobs: int | None = None
+    ) -> SufficientStatistics:
+        """Count the families of a structure."""
+        layout = Layout(structure, data.cards, data.n_classes)
+        _refuse_too_many(layout.size, data.domain)
+        features = cls.of_features(data, n_jobs)
+        return replace(features, families=count_families(data, layout, features.counts, n_jobs))
+
+    @classmethod
+    def of_features(cls, data: Encoded | RowBlocks, n_jobs: int | None = None) -> SufficientStatistics:
+        """Count the features alone."""
+        return cls(data.domain, data.class_rows, count(data, n_jobs), weighted=data.weighted)
+
+    def with_rows(self, data: Encoded | RowBlocks, n_jobs: int | None = None) -> SufficientStatistics:
+        """The same counts of more rows; the domain of those may have grown."""
+        if self.pairs is not None:
+            new = self.of_pairs(data, n_jobs)
+        elif self.families is not None:
+            new = self.of_families(data, self.families.layout.structure, n_jobs)
+        else:
+            new = self.of_features(data, n_jobs)
+        return self.grown(data.domain) + replace(new, fixed_classes=self.fixed_classes)
+
+    # ---- as learners see data
+
+    @property
+    def n_samples(self) -> int:
+        """The number of rows that were counted."""
+        return int(self.rows.sum())
+
+    def families_of(self, layout: Layout) -> FamilyCounts:
+        """The counts of the families of a structure, from those of the same structure or from pairs."""
+        if self.families is not None and self.families.layout.structure == layout.structure:
+            return self.families
+        cells = np.empty(layout.size)
+        for i, group in enumerate(layout.structure.parents):
+            layout.table(cells, i)[...] = self._family(i, group)
+        return FamilyCounts(layout, self.counts.class_count, cells)
+
+    def _family(self, child: int, parents: tuple[int, ...]) -> np.ndarray:
+        if not parents:
+            return self.counts.feature(child)
+        if self.pairs is None or len(parents) > 1:
+            names = self.domain.names
+            raise ValueError(
+                f"there are no counts of {names[child]!r} with {', '.join(repr(names[p]) for p in parents)}: the "
+                "structure was another one when the rows were counted, so begin with a new classifier"
+            )
+        return self.pairs.table(parents[0], child)
+
+    def pair_information(self, n_jobs: int | None, skip: np.ndarray | None) -> PairInformation:
+        """Mutual information of every pair that is not to be skipped."""
+        pairs, n = self._all_pairs(), self.n_features
+        measured = np.zeros((n * (n - 1) // 2, MEASURES))
+        known = np.empty(0) if self.weighted else known_logs(self.n_samples)
+
+        def measure(first: int, seconds: np.ndarray, starts: np.ndarray, cells: np.ndarray) -> None:
+            found, whole = np.empty((seconds.size, MEASURES)), np.ones(seconds.size, np.bool_)
+            saturated.measure_pairs(
+                cells, starts, self.cards[first], self.cards[seconds], whole, self.n_classes, known, found
+            )
+            measured[pairs.places(first, seconds)] = found
+
+        self.visit_pairs(measure, n_jobs, skip)
+        return _as_matrices(measured, n)
+
+    def visit_pairs(self, visit: Visit, n_jobs: int | None, skip: np.ndarray | None) -> None:
+        """Show the tables of the pairs that are not to be skipped."""
+        pairs, n = self._all_pairs(), self.n_features
+        wanted = np.triu(np.ones((n, n), np.bool_) if skip is None else ~skip, 1)
+
+        def column(first: int) -> None:
+            seconds = np.flatnonzero(wanted[first])
+            if seconds.size:
+                visit(first, seconds, pairs.starts[pairs.places(first, seconds)], pairs.cells)
+
+        parallel_map(column, range(n - 1), n_jobs, work=10 * pairs.cells.size)
+
+    def _all_pairs(self) -> PairCounts:
+        if self.pairs is None:
+            raise ValueError(
+                "there are no counts of pairs of columns: the structure was another one when the rows were counted, so "
+                "begin with a new classifier"
+            )
+        return self.pairs
+
+    # ---- adding, growing, weighing
+
+    def __add__(self, other: SufficientStatistics) -> SufficientStatistics:
+        differs = difference(self.domain, other.domain)
+        if differs:
+            raise ValueError(f"the domains differ, so that counts cannot be added: {differs}")
+        if (self.pairs is None, self.families is None) != (other.pairs is None, other.families is None):
+            raise ValueError(f"these counts cannot be added: they are of {self._kind} here and of {other._kind} there")
+        return SufficientStatistics(
+            self.domain,
+            self.rows + other.rows,
+            self.counts + other.counts,
+            None if self.pairs is None or other.pairs is None else self.pairs + other.pairs,
+            None if self.families is None or other.families is None else self.families + other.families,
+            self.weighted or other.weighted,
+            self.fixed_classes and other.fixed_classes,
+        )
+
+    @property
+    def _kind(self) -> str:
+        if self.pairs is not None:
+            return "all pairs of columns"
+        return "single columns" if self.families is None else "the families of a given structure"
+
+    def grown(self, domain: Domain) -> SufficientStatistics:
+        """The same counts in a domain that has all values of this one, and maybe more."""
+        if difference(self.domain, domain) is None:
+            return self
+        moves = [moved_codes(old, new) for old, new in zip(self.domain.features, domain.features, strict=True)]
+        classes = moved_codes(self.domain.target, domain.target)
+        return replace(
+            self,
+            domain=domain,
+            rows=_spread(self.rows, [classes], (domain.n_classes,)),
+            counts=_grown_counts(self.counts, domain, moves, classes),
+            pairs=None if self.pairs is None else _grown_pairs(self.pairs, domain, moves, classes),
+            families=None if self.families is None else _grown_families(self.families, domain, moves, classes),
+        )
+
+    def weighted_by(self, by_class: np.ndarray) -> SufficientStatistics:
+        """The counts as if each row had the weight of its class, on top of its own."""
+        counts, pairs, families = self.counts, self.pairs, self.families
+        class_count = counts.class_count * by_class
+        return replace(
+            self,
+            counts=Counts(counts.cards, class_count, _times(counts.cells, by_class)),
+            pairs=None if pairs is None else replace(pairs, cells=_times(pairs.cells, by_class)),
+            families=None
+            if families is None
+            else FamilyCounts(families.layout, class_count, _times(families.cells, by_class)),
+            weighted=True,
+        )
+
+
+def _times(cells: np.ndarray, by_class: np.ndarray) -> np.ndarray:
+    """Cells, class innermost, times a number for each class."""
+    return (cells.reshape(-1, by_class.size) * by_class).ravel()
+
+
+def _spread(table: np.ndarray, moves: list[np.ndarray], shape: tuple[int, ...]) -> np.ndarray:
+    """A table in a larger one: along each axis the entries go where the moves say."""
+    larger = np.zeros(shape, table.dtype)
+    larger[np.ix_(*moves)] = table
+    return larger
+
+
+def _grown_counts(counts: Counts, domain: Domain, moves: list[np.ndarray], classes: np.ndarray) -> Counts:
+    n_classes = domain.n_classes
+    parts = [
+        _spread(counts.feature(i), [move, classes], (variable.card, n_classes)).ravel()
+        for i, (variable, move) in enumerate(zip(domain.features, moves, strict=True))
+    ]
+    return Counts(domain.cards, _spread(counts.class_count, [classes], (n_classes,)), np.concatenate(parts))
+
+
+def _grown_pairs(pairs: PairCounts, domain: Domain, moves: list[np.ndarray], classes: np.ndarray) -> PairCounts:
+    cards, n_classes = domain.cards, domain.n_classes
+    _refuse_too_many(pair_cells(domain), domain)
+    larger = PairCounts(cards, n_classes, np.zeros(pair_cells(domain)))
+    for a, b in combinations(range(cards.size), 2):
+        larger.table(a, b)[np.ix_(moves[a], moves[b], classes)] = pairs.table(a, b)
+    return larger
+
+
+def _grown_families(
+    families: FamilyCounts, domain: Domain, moves: list[np.ndarray], classes: np.ndarray
+) -> FamilyCounts:
+    layout = Layout(families.layout.structure, domain.cards, domain.n_classes)
+    _refuse_too_many(layout.size, domain)
+    cells = np.zeros(layout.size)
+    for i, group in enumerate(layout.structure.parents):
+        layout.table(cells, i)[np.ix_(*(moves[p] for p in group), moves[i], classes)] = families.table(i)
+    return FamilyCounts(layout, _spread(families.class_count, [classes], (domain.n_classes,)), cells)
+
+
+def pair_cells(domain: Domain) -> int:
+    """The number of cells of all pairs."""
+    cards = domain.cards.tolist()
+    return (sum(cards) ** 2 - sum(card**2 for card in cards)) // 2 * domain.n_classes
+
+
+def _refuse_too_many(n_cells: int, domain: Domain) -> None:
+    if n_cells <= MAX_CELLS:
+        return
+    widest = sorted(domain.features, key=lambda variable: -variable.card)[:3]
+    listed = ", ".join(f"{variable.name!r} ({variable.card:,})" for variable in widest)
+    raise ValueError(
+        f"the counts to keep would have {n_cells:,} cells, above the limit of {MAX_CELLS:,}; the widest columns "
+        f"are {listed}: group their values, leave columns out, or use 'nb', which counts no pairs"
+    )

@@ -1,0 +1,260 @@
+"""Tables of any number of rows, block by block: in memory, in files or on a cluster.
+
+The borders of blocks follow from the number of a row alone, and sums over blocks are added up as a tree over their
+numbers (`discbayes.engine.shards`). So what is learned does not depend on where the blocks are. A table in memory with
+more rows than one block is worked on in the same blocks wherever the order of a sum shows in its bits.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, field
+from functools import cached_property
+from math import inf
+from operator import add
+from typing import Any, Protocol
+
+import numpy as np
+
+from discbayes.data.domain import Domain, Encoded, OfDomain, code_dtype
+from discbayes.data.transformed_rows import Change, ChangedRows, WithClassWeights
+from discbayes.engine import Combine, Threads
+from discbayes.engine.shards import runs
+
+ROWS_OF_BLOCK = 1 << 16
+
+
+class RowSource(Protocol):
+    """Where blocks of rows come from: a table in memory, or codes on disk."""
+
+    @property
+    def domain(self) -> Domain:
+        """What the codes mean."""
+
+    @property
+    def n_rows(self) -> int:
+        """The number of rows."""
+
+    @property
+    def gaps(self) -> np.ndarray:
+        """The number of missing cells of each feature."""
+
+    def __len__(self) -> int: ...
+
+    def block(self, number: int) -> Encoded:
+        """A block of rows."""
+
+
+class Engine(Protocol):
+    """What works on the blocks: `Threads` or `DaskEngine`; ``near`` says that it works in this process."""
+
+    near: bool
+    n_shards: int
+
+    def load(self, source: Any) -> Sequence[Any]:
+        """The shards of a source."""
+
+    def keep(
+        self, shards: Sequence[Any], make: Callable[[Any], Any], memory: float = ..., n_jobs: int | None = ...
+    ) -> Sequence[Any]:
+        """Shards of what is made of each block."""
+
+    def mapped(self, shards: Sequence[Any], function: Callable[[Any, int], Any]) -> Sequence[Any]:
+        """Shards of what a function gives for each block and its number, when it is asked for."""
+
+    def map_reduce(
+        self,
+        function: Callable[..., Any],
+        shards: Sequence[Any],
+        combine: Combine,
+        arguments: Sequence[Any] = ...,
+        n_jobs: int | None = ...,
+    ) -> Any:
+        """Combine what a function gives for all blocks."""
+
+
+@dataclass(frozen=True)
+class RowsInMemory:
+    """A table in memory as a source of blocks, or a part of one that begins with block number ``first``."""
+
+    data: Encoded
+    first: int = 0
+    size: int = field(default_factory=lambda: ROWS_OF_BLOCK)
+
+    @property
+    def domain(self) -> Domain:
+        """What the codes mean."""
+        return self.data.domain
+
+    @property
+    def n_rows(self) -> int:
+        """The number of rows."""
+        return self.data.n_samples
+
+    @property
+    def gaps(self) -> np.ndarray:
+        """The number of missing cells of each feature."""
+        return self.data.gaps
+
+    def __len__(self) -> int:
+        return max(1, -(-self.n_rows // self.size))
+
+    def block(self, number: int) -> Encoded:
+        """A block of rows, as arrays of its own: kernels are quickest on those."""
+        return self._rows(number, number + 1)
+
+    def part(self, first: int, last: int) -> RowsInMemory:
+        """Some of the blocks, with their numbers."""
+        return RowsInMemory(self._rows(first, last), first, self.size)
+
+    def _rows(self, first: int, last: int) -> Encoded:
+        data, rows = self.data, slice((first - self.first) * self.size, (last - self.first) * self.size)
+        y, weight = (None if part is None else part[rows].copy() for part in (data.y, data.weight))
+        return Encoded(data.codes[:, rows].copy(), data.domain, y, weight)
+
+
+class RowBlocks(OfDomain):
+    """A table in codes, block by block; it stands where learners take an `Encoded`.
+
+    Parameters
+    ----------
+    source : RowSource
+        Where blocks come from: ``RowsInMemory``, or codes on disk (`discbayes.streams.Spilled`).
+    engine : Engine, optional
+        What works on them: threads, or a cluster (`discbayes.engine.DaskEngine`).
+    memory : int, optional
+        The bytes that learners may keep of the rows; what does not fit goes to a temporary folder.
+    """
+
+    def __init__(self, source: RowSource, engine: Engine | None = None, memory: int | None = None):
+        self.source, self.domain = source, source.domain
+        self.engine, self.memory = Threads() if engine is None else engine, memory
+
+    @property
+    def n_samples(self) -> int:
+        """The number of rows."""
+        return self.source.n_rows
+
+    @property
+    def gaps(self) -> np.ndarray:
+        """The number of missing cells of each feature."""
+        return self.source.gaps
+
+    @cached_property
+    def weighted(self) -> bool:
+        """Whether rows have weights."""
+        known = getattr(self.source, "weighted", None)
+        return self.source.block(0).weight is not None if known is None else bool(known)
+
+    @cached_property
+    def class_rows(self) -> np.ndarray:
+        """The number of rows of each class, without weights."""
+        rows: np.ndarray = self.map_reduce(_class_rows, add)
+        return rows
+
+    def __len__(self) -> int:
+        """The number of blocks."""
+        return len(self.source)
+
+    def __iter__(self) -> Iterator[Encoded]:
+        """The blocks one after the other; from a cluster, those of a shard at a time."""
+        if self.engine.near:
+            return map(self.source.block, range(len(self)))
+        gathered = (self.engine.map_reduce(_contents, [shard], add) for shard in self._shards)
+        return (Encoded(codes, self.domain, y, weight) for blocks in gathered for codes, y, weight in blocks)
+
+    @cached_property
+    def _shards(self) -> Sequence[Any]:
+        return self.engine.load(self.source)
+
+    def map_reduce(
+        self, function: Callable[..., Any], combine: Combine, arguments: Sequence[Any] = (), n_jobs: int | None = None
+    ) -> Any:
+        """Combine ``function(block, n_jobs, *arguments)`` of all blocks."""
+        return self.engine.map_reduce(function, self._shards, combine, arguments, n_jobs)
+
+    def keep(self, make: Callable[[Encoded], Any], n_jobs: int | None = None) -> Kept:
+        """Make something of each block, and keep it where the block is, as far as memory allows."""
+        memory = inf if self.memory is None else self.memory
+        return Kept(self.engine, self.engine.keep(self._shards, make, memory, n_jobs))
+
+    def with_class_weights(self, by_class: np.ndarray) -> RowBlocks:
+        """The same rows, each counted by the weight of its class too."""
+        return self.changed(WithClassWeights(by_class))
+
+    def changed(self, change: Change) -> RowBlocks:
+        """The rows after a change, which is made where they are, each time that a block is asked for."""
+        rows = RowBlocks(ChangedRows(self.source, change, change.weighted(self.weighted)), self.engine, self.memory)
+        shards = zip(self._shards, runs(len(self), self.engine.n_shards), strict=True)
+        rows._shards = [self.engine.mapped([shard], change.part(*span))[0] for shard, span in shards]
+        return rows
+
+    @cached_property
+    def nbytes(self) -> int:
+        """The bytes of all codes."""
+        return self.n_samples * self.n_features * np.dtype(code_dtype(int(self.cards.max()))).itemsize
+
+    @property
+    def gathers(self) -> bool:
+        """Whether it is well to have all rows in memory: they fit, and are not on a cluster."""
+        return self.engine.near and (self.memory is None or self.nbytes <= self.memory)
+
+    def in_memory(self, who: str) -> Encoded:
+        """All rows as one table, for those who need them so; refused where they do not fit."""
+        if self.memory is not None and self.nbytes > self.memory:
+            raise ValueError(
+                f"{who} needs all rows in memory: their codes take {self.nbytes:,} bytes, above the limit of "
+                f"{self.memory:,}. Raise the limit of memory, or learn from fewer rows"
+            )
+        if isinstance(self.source, RowsInMemory):
+            return self.source.data
+        codes: np.ndarray | None = None
+        y, weight = np.empty(self.n_samples, np.int64), np.empty(self.n_samples if self.weighted else 0)
+        first = 0
+        for block in self:
+            rows = slice(first, first := first + block.n_samples)
+            if codes is None:
+                codes = np.empty((self.n_features, self.n_samples), block.codes.dtype)
+            codes[:, rows], y[rows] = block.codes, block.classes
+            if block.weight is not None:
+                weight[rows] = block.weight
+        assert codes is not None
+        return Encoded(codes, self.domain, y, weight if self.weighted else None)
+
+
+@dataclass(frozen=True)
+class Kept:
+    """What was made of each block, where the block is."""
+
+    engine: Engine
+    shards: Sequence[Any]
+
+    def map_reduce(
+        self, function: Callable[..., Any], combine: Combine, arguments: Sequence[Any] = (), n_jobs: int | None = None
+    ) -> Any:
+        """Combine ``function(what was made, n_jobs, *arguments)`` of all blocks."""
+        return self.engine.map_reduce(function, self.shards, combine, arguments, n_jobs)
+
+
+def _class_rows(data: Encoded, n_jobs: int | None) -> np.ndarray:
+    return data.class_rows
+
+
+def _contents(data: Encoded, n_jobs: int | None) -> list[tuple[np.ndarray, np.ndarray, np.ndarray | None]]:
+    return [(data.codes, data.classes, data.weight)]
+
+
+def in_blocks(data: Encoded | RowBlocks) -> Encoded | RowBlocks:
+    """The data in blocks if there are several: a table in memory with more rows than one of them becomes blocks."""
+    many = isinstance(data, Encoded) and data.n_samples > ROWS_OF_BLOCK
+    return RowBlocks(RowsInMemory(data)) if isinstance(data, Encoded) and many else data
+
+
+def in_blocks_if_weighted(data: Encoded | RowBlocks) -> Encoded | RowBlocks:
+    """The same where rows have weights; counts of rows are whole numbers, and the same in any order."""
+    return data if isinstance(data, Encoded) and data.weight is None else in_blocks(data)
+
+
+def all_rows(data: Encoded | RowBlocks, who: str) -> Encoded:
+    """The data as one table in memory, for those who need it so."""
+    return data.in_memory(who) if isinstance(data, RowBlocks) else data

@@ -1,0 +1,276 @@
+"""The parts that a table falls into once it has been read.
+
+A table is a list of parts. A `Block` is a two-dimensional array of numbers that covers one or more columns:
+a numeric matrix is one block, each numeric column of a frame is a block of its own. A `CategoricalColumn` is one
+column of labels, held as places in a list of the labels that occur. Gaps are NaN in a block and place -1 in
+levels.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from itertools import repeat
+from typing import Any
+
+import numpy as np
+
+from discbayes.engine import row_blocks
+
+EXACT = 2.0**53  # floats hold every whole number up to this one
+_CHUNK_CELLS = 1 << 19  # work on so many cells at a time: large enough for threads, small enough to be converted
+
+# The few types that kernels are compiled for, and what the others are turned into, a chunk at a time.
+_KERNEL_TYPES = {
+    "u1": "u1",
+    "i4": "i4",
+    "i8": "i8",
+    "f8": "f8",
+    "i1": "i4",
+    "i2": "i4",
+    "u2": "i4",
+    "u4": "i8",
+}
+
+
+def kernel_array(array: np.ndarray) -> np.ndarray:
+    """The array as the kernels want it: one of four types, C order, and read-only.
+
+    A kernel is compiled again for an array that differs in writability alone, so all of them are made
+    read-only.
+    """
+    wanted = _KERNEL_TYPES.get(array.dtype.str[1:], "f8")
+    block = np.ascontiguousarray(array, dtype=np.dtype(wanted)).view()
+    block.flags.writeable = False
+    return block
+
+
+@dataclass(frozen=True)
+class NumericColumns:
+    """Columns of numbers: ``data[:, j]`` is column ``positions[j]`` of the table."""
+
+    data: np.ndarray
+    positions: np.ndarray
+    boolean: bool = False
+
+    @property
+    def whole(self) -> bool:
+        """Whether the numbers are stored as integers, so that there are no gaps."""
+        return self.data.dtype.kind in "iu"
+
+    def chunks(self) -> list[slice]:
+        """Ranges of rows to work on at a time."""
+        rows = max(1024, _CHUNK_CELLS // max(1, self.data.shape[1]) // 64 * 64)
+        return row_blocks(self.data.shape[0], rows)
+
+    def column(self, j: int) -> np.ndarray:
+        """Column ``j`` of the block, as contiguous integers or 64-bit floats."""
+        return np.ascontiguousarray(self.data[:, j], dtype=None if self.whole else np.float64)
+
+    def take(self, rows: np.ndarray) -> NumericColumns:
+        """The same columns of some rows."""
+        return replace(self, data=self.data[rows])
+
+    def with_missing(self, mask: np.ndarray) -> NumericColumns:
+        """The same columns with some more cells missing."""
+        return replace(self, data=np.where(mask, np.nan, self.data))
+
+    def missing_mask(self, rows: slice) -> np.ndarray:
+        """Which cells of a range of rows are missing."""
+        part = self.data[rows]
+        return np.zeros(part.shape, dtype=bool) if self.whole else np.isnan(part)
+
+
+@dataclass(frozen=True)
+class CategoricalColumn:
+    """One column of labels: cell ``m`` holds ``levels[places[m]]``; -1 is a gap.
+
+    ``declared`` says that the levels are a domain that the table itself states, in its order. ``text``
+    marks plain strings, which may turn out to be identifiers.
+    """
+
+    position: int
+    places: np.ndarray
+    levels: list[Any]
+    declared: bool = False
+    text: bool = False
+
+    @property
+    def positions(self) -> np.ndarray:
+        """The column of the table, as a block has it."""
+        return np.array([self.position])
+
+    def chunks(self) -> list[slice]:
+        """Ranges of rows to work on at a time."""
+        return row_blocks(self.places.size, _CHUNK_CELLS)
+
+    def take(self, rows: np.ndarray) -> CategoricalColumn:
+        """The same column of some rows; levels that are not declared and occur no more are forgotten."""
+        places = self.places[rows]
+        if self.declared:
+            return replace(self, places=places)
+        places, levels = only_used(places, self.levels)
+        return replace(self, places=places, levels=levels)
+
+    def with_missing(self, mask: np.ndarray) -> CategoricalColumn:
+        """The same column with some more cells missing."""
+        return replace(self, places=np.where(mask[:, 0], np.int32(-1), self.places))
+
+    def missing_mask(self, rows: slice) -> np.ndarray:
+        """Which cells of a range of rows are missing."""
+        return (self.places[rows] < 0)[:, None]
+
+
+Part = NumericColumns | CategoricalColumn
+
+
+@dataclass(frozen=True)
+class Table:
+    """The parts of a table, with the names of its columns (``x0``, ``x1`` ... where it has none)."""
+
+    names: list[str]
+    n_rows: int
+    parts: list[Part]
+    named: bool
+    unnamed: np.ndarray | None = None  # cells that rows do not name, feature-major: unknown, not missing
+
+    def take(self, rows: np.ndarray) -> Table:
+        """The table of some rows, given as a mask or by their positions."""
+        parts = [part.take(rows) for part in self.parts]
+        n_rows = np.count_nonzero(rows) if rows.dtype == bool else rows.size
+        unnamed = None if self.unnamed is None else self.unnamed[:, rows]
+        return replace(self, n_rows=int(n_rows), parts=parts, unnamed=unnamed)
+
+    def with_missing(self, mask: np.ndarray) -> Table:
+        """The table with some more cells missing; the mask has a row for each row and a column for each column."""
+        return replace(self, parts=[part.with_missing(mask[:, part.positions]) for part in self.parts])
+
+    def find(self, position: int) -> tuple[Part, int]:
+        """The part that holds a column, and the column's place in it."""
+        for part in self.parts:
+            place = np.flatnonzero(part.positions == position)
+            if place.size:
+                return part, int(place[0])
+        raise IndexError(f"the table has no column {position}")
+
+    def cells(self, position: int, rows: np.ndarray) -> list[Any]:
+        """The values of a column in some rows, as they were read."""
+        part, place = self.find(position)
+        if isinstance(part, CategoricalColumn):
+            return [part.levels[at] for at in part.places[rows]]
+        found = part.data[rows, place]
+        return (found.astype(bool) if part.boolean else found).tolist()
+
+    def gaps(self) -> np.ndarray:
+        """Which cells are missing, feature-major as codes are."""
+        gaps = np.zeros((len(self.names), self.n_rows), dtype=bool)
+        for part in self.parts:
+            for rows in part.chunks():
+                gaps[part.positions, rows] = part.missing_mask(rows).T
+        return gaps
+
+    def missing_counts(self) -> np.ndarray:
+        """The number of missing cells of each column."""
+        counts = np.zeros(len(self.names), dtype=np.int64)
+        for part in self.parts:
+            for rows in part.chunks():
+                counts[part.positions] += part.missing_mask(rows).sum(axis=0)
+        return counts
+
+    def complete_rows(self) -> np.ndarray:
+        """The mask of the rows without a gap."""
+        complete = np.ones(self.n_rows, dtype=bool)
+        for part in self.parts:
+            for rows in part.chunks():
+                complete[rows] &= ~part.missing_mask(rows).any(axis=1)
+        return complete
+
+
+def default_names(n_columns: int) -> list[str]:
+    """The names of the columns of a table that has none."""
+    return [f"x{position}" for position in range(n_columns)]
+
+
+def is_missing(value: Any) -> bool:
+    """Whether a value stands for "missing": None, NaN, pandas' NA and NaT (told by name, without pandas)."""
+    if value is None or type(value).__name__ in ("NAType", "NaTType"):
+        return True
+    return bool(isinstance(value, (float, np.floating)) and value != value)
+
+
+def unmasked(values: np.ma.MaskedArray[Any, Any], objects: bool = False) -> np.ndarray:
+    """A masked array as floats or as objects, with a gap where the mask hides something.
+
+    >>> unmasked(np.ma.masked_array([1, 2], [False, True]))
+    array([ 1., nan])
+    """
+    filled = values.data.astype(object if objects else np.float64)
+    filled[np.ma.getmaskarray(values)] = None if objects else np.nan
+    return filled
+
+
+def plain(value: Any) -> Any:
+    """A label as a plain Python scalar; a member of an enumeration is the string or number that it equals.
+
+    >>> from enum import Enum, IntEnum
+    >>> plain(Enum("Color", {"RED": "red"}, type=str).RED), plain(IntEnum("Size", {"SMALL": 1}).SMALL)
+    ('red', 1)
+    """
+    if isinstance(value, str):
+        return str.__str__(value)  # str(value) of a member would be "Color.RED"
+    if isinstance(value, np.generic):
+        return value.item()
+    number = next((kind for kind in (bool, int, float) if isinstance(value, kind)), None)
+    return value if number is None else number(value)
+
+
+def factorize(values: Sequence[Any]) -> tuple[np.ndarray, list[Any]]:
+    """Places into the list of distinct values, in order of appearance; gaps get place -1.
+
+    >>> factorize(["b", "a", None, "b"])
+    (array([ 0,  1, -1,  0], dtype=int32), ['b', 'a'])
+    """
+    levels = [value for value in dict.fromkeys(values) if type(value) is str or not is_missing(value)]
+    index = {value: place for place, value in enumerate(levels)}
+    places = np.fromiter(map(index.get, values, repeat(-1)), dtype=np.int32, count=len(values))
+    return places, levels
+
+
+def only_used(places: np.ndarray, levels: list[Any]) -> tuple[np.ndarray, list[Any]]:
+    """Places and levels without the levels that do not occur.
+
+    >>> only_used(np.array([2, -1, 0]), ["a", "b", "c"])
+    (array([ 1, -1,  0], dtype=int32), ['a', 'c'])
+    """
+    occurs = np.zeros(len(levels) + 1, dtype=bool)
+    occurs[places] = True  # the last entry serves place -1
+    occurs[-1] = False
+    renumber = np.where(occurs, np.cumsum(occurs) - 1, -1).astype(np.int32)
+    return renumber[places], [level for level, used in zip(levels, occurs, strict=False) if used]
+
+
+def find_column(column: Any, names: list[str]) -> int | None:
+    """The position of a column given by name or position; None if there is no such column.
+
+    A number is first taken for a name, since frames may have numbered columns.
+
+    >>> find_column("b", ["a", "b"]), find_column(1, ["a", "b"]), find_column(1, ["1", "0"]), find_column("c", ["a"])
+    (1, 1, 0, None)
+    """
+    whole = isinstance(column, (int, np.integer)) and not isinstance(column, bool)
+    if (whole or isinstance(column, str)) and str(column) in names:
+        return names.index(str(column))
+    return int(column) if whole and 0 <= column < len(names) else None
+
+
+def looks_numeric(text: str) -> bool:
+    """Whether a text can be read as a number.
+
+    >>> looks_numeric("-1.5e3"), looks_numeric("?")
+    (True, False)
+    """
+    try:
+        float(text)
+    except ValueError:
+        return False
+    return True

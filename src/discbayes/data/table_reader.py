@@ -1,0 +1,395 @@
+"""Tables of any make to parts: frames through narwhals, arrays and lists through numpy."""
+
+from __future__ import annotations
+
+import datetime
+import numbers
+import sys
+from collections import Counter
+from collections.abc import Mapping
+from decimal import Decimal
+from typing import Any, NoReturn
+
+import narwhals as nw
+import numpy as np
+from narwhals.exceptions import DuplicateError
+
+from discbayes.data.table import (
+    EXACT,
+    CategoricalColumn,
+    NumericColumns,
+    Part,
+    Table,
+    default_names,
+    factorize,
+    is_missing,
+    only_used,
+    plain,
+    unmasked,
+)
+
+_TEMPORAL = (datetime.date, datetime.time, datetime.timedelta, np.datetime64, np.timedelta64)
+_INT64_MAX = np.iinfo(np.int64).max
+
+
+def read_table(X: Any) -> Table:
+    """Read a frame, an array or a list of rows; a table that has been read already is returned as it is.
+
+    >>> table = read_table([["red", 1.5], ["blue", 2.0]])
+    >>> table.names, table.n_rows
+    (['x0', 'x1'], 2)
+    """
+    if isinstance(X, Table):
+        return X
+    if hasattr(X, "toarray") and hasattr(X, "nnz"):
+        raise TypeError("Sparse data was passed for X, but dense data is required: pass X.toarray()")
+    frame = as_frame(X)
+    table = _read_array(_as_array(X)) if frame is None else _read_frame(frame)
+    if not table.names:
+        _refuse_shape("0 feature(s)", (table.n_rows, 0))
+    if table.n_rows == 0:
+        _refuse_shape("0 sample(s)", (0, len(table.names)))
+    return table
+
+
+def _refuse_shape(what: str, shape: tuple[int, int]) -> NoReturn:
+    raise ValueError(f"Found array with {what} (shape={shape}) while a minimum of 1 is required.")
+
+
+# Frames
+
+
+def as_frame(X: Any) -> nw.DataFrame[Any] | None:
+    """The table as a narwhals frame; None where it is no frame."""
+    try:
+        frame = nw.from_native(arrow_table(X), pass_through=True, allow_series=True)
+    except DuplicateError:
+        _refuse_duplicates(X)
+    if isinstance(frame, nw.LazyFrame):
+        raise TypeError("X is a lazy frame, whose rows are not there yet: call collect() on it (compute() in Dask)")
+    return frame if isinstance(frame, nw.DataFrame) else None
+
+
+def arrow_table(X: Any) -> Any:
+    """A record batch of arrow as a table, which narwhals knows; anything else as it is."""
+    if type(X).__name__ == "RecordBatch" and type(X).__module__.startswith("pyarrow"):
+        return sys.modules["pyarrow"].Table.from_batches([X])
+    return X
+
+
+def _refuse_duplicates(X: Any) -> NoReturn:
+    names = getattr(X, "column_names", None) or list(X.columns)
+    twice = [str(name) for name, times in Counter(names).items() if times > 1]
+    raise ValueError(f"X has several columns with the same name: {', '.join(map(repr, twice))}; rename them")
+
+
+def _read_frame(frame: nw.DataFrame[Any]) -> Table:
+    names = [str(name) for name in frame.columns]
+    if len(set(names)) < len(names):
+        twice = [name for name, times in Counter(names).items() if times > 1]
+        raise ValueError(f"X has several columns with the same name: {', '.join(map(repr, twice))}; rename them")
+    parts = [_read_series(frame.get_column(key), at, names[at]) for at, key in enumerate(frame.columns)]
+    return Table(names=names, n_rows=len(frame), parts=parts, named=True)
+
+
+def _read_series(series: nw.Series[Any], position: int, name: str) -> Part:
+    dtype = series.dtype
+    if dtype.is_numeric():
+        return _numbers(_numeric_values(series), position, name)
+    if dtype == nw.Boolean:
+        gaps = series.null_count() > 0
+        data = series.cast(nw.Float64).to_numpy() if gaps else series.to_numpy().astype(bool)
+        return _numbers(data, position, name, boolean=True)
+    if dtype in (nw.Categorical, nw.Enum):
+        return _read_categories(series, position, name)
+    if dtype == nw.String and (text := _read_text(series, position)) is not None:
+        return text
+    if dtype in (nw.String, nw.Object):
+        return read_objects(series.to_list(), position, name)
+    if series.null_count() == len(series):  # a column of nulls has no type in arrow and polars
+        return _numbers(np.full(len(series), np.nan), position, name)
+    if dtype == nw.Unknown and (known := _known_series(series)) is not None:
+        return _read_series(known, position, name)
+    return _refuse_type(name, *_type_name(series))
+
+
+def _known_series(series: nw.Series[Any]) -> nw.Series[Any] | None:
+    """A column of a type that narwhals does not know, as one that it knows; None if there is none.
+
+    These are sparse columns and numbers of another byte order or length in pandas, and repeated values in arrow.
+    """
+    native = series.to_native()
+    if series.implementation.is_pyarrow() and str(native.type).startswith("run_end_encoded"):
+        decode = sys.modules["pyarrow"].compute.run_end_decode
+        return nw.from_native(sys.modules["pyarrow"].chunked_array(map(decode, native.chunks)), series_only=True)
+    if not series.implementation.is_pandas_like():
+        return None
+    if hasattr(native, "sparse"):
+        return nw.from_native(native.sparse.to_dense(), series_only=True)
+    if isinstance(native.dtype, np.dtype) and native.dtype.kind in "iuf":
+        to = np.float64 if native.dtype.char == "g" else native.dtype.newbyteorder("=")
+        return nw.from_native(native.astype(to), series_only=True)
+    return None
+
+
+def _type_name(series: nw.Series[Any]) -> tuple[str, bool]:
+    """What messages call the type of a column, and whether it is one of times."""
+    if series.dtype != nw.Unknown:
+        return str(series.dtype), series.dtype.is_temporal()
+    native = series.to_native()
+    name = str(getattr(native, "dtype", None) or native.type)
+    return name, name.startswith("period")
+
+
+def _read_text(series: nw.Series[Any], position: int) -> CategoricalColumn | None:
+    """A column of text; None if it is none, as narwhals guesses by the first rows where pandas has objects."""
+    try:
+        places, levels = factorize_series(series)
+    except TypeError:  # lists and the like cannot be numbered
+        return None
+    return (
+        CategoricalColumn(position, places, levels, text=True) if all(type(level) is str for level in levels) else None
+    )
+
+
+def _numeric_values(series: nw.Series[Any]) -> np.ndarray:
+    if series.dtype in (nw.Int128, nw.UInt128):
+        return _numeric_values(_narrowed(series))
+    exact = series.dtype.is_float() or series.dtype.is_integer()
+    values = series.to_numpy() if exact else series.cast(nw.Float64).to_numpy()
+    if values.dtype.kind in "iu" or not series.dtype.is_integer():
+        return values if values.dtype.kind in "iuf" else series.cast(nw.Float64).to_numpy()
+    floats = series.cast(nw.Float64).to_numpy()  # whole numbers with gaps
+    if np.nanmax(np.abs(floats), initial=0.0) > EXACT:
+        raise ValueError(
+            f"column {series.name!r} has gaps and whole numbers above 2^53, which would be rounded: cast it to str"
+        )
+    return floats
+
+
+def _narrowed(series: nw.Series[Any]) -> nw.Series[Any]:
+    """Whole numbers of 128 bits in 64."""
+    largest = np.nanmax(np.abs(series.cast(nw.Float64).to_numpy()), initial=0.0)
+    if largest >= 2.0**63:
+        raise ValueError(f"column {series.name!r} holds {largest:.6g}, too large for 64 bits: cast it to float or str")
+    return series.cast(nw.Int64)
+
+
+def _read_categories(series: nw.Series[Any], position: int, name: str) -> CategoricalColumn:
+    native = series.to_native()
+    if hasattr(native, "cat") and series.implementation.is_pandas_like():
+        levels = [plain(value) for value in native.cat.categories.tolist()]
+        check_levels(levels, name)
+        return CategoricalColumn(position, native.cat.codes.to_numpy().astype(np.int32), levels, declared=True)
+    places, seen = factorize_series(series)
+    if series.dtype != nw.Enum:
+        return CategoricalColumn(position, places, seen)
+    levels = list(series.dtype.categories)  # type: ignore[attr-defined]
+    index = {value: place for place, value in enumerate(levels)}
+    to_declared = np.array([index[value] for value in seen] + [-1], dtype=np.int32)
+    return CategoricalColumn(position, to_declared[places], levels, declared=True)
+
+
+def factorize_series(series: nw.Series[Any]) -> tuple[np.ndarray, list[Any]]:
+    """As `factorize`; arrow, pandas and polars number the values of a column themselves, many times as fast."""
+    if series.implementation.is_pyarrow():
+        return _factorize_arrow(series.to_native())
+    if series.implementation.is_pandas_like() and series.dtype == nw.Categorical:  # a dictionary of arrow in pandas
+        return _factorize_arrow(sys.modules["pyarrow"].chunked_array(series.to_arrow()))
+    if series.implementation.is_pandas() or series.implementation.is_polars():
+        number = _number_in_pandas if series.implementation.is_pandas() else _number_in_polars
+        places, levels = number(series.to_native())
+        if all(type(level) is str for level in levels):  # else pandas takes 1, 1.0 and True for the same
+            return places, levels
+    return factorize(series.to_list())
+
+
+def _factorize_arrow(native: Any) -> tuple[np.ndarray, list[Any]]:
+    coded = native.unify_dictionaries() if hasattr(native.type, "value_type") else native.dictionary_encode()
+    if not coded.num_chunks:
+        return factorize([])
+    numbers = [chunk.indices.cast("int32").fill_null(-1).to_numpy() for chunk in coded.chunks]
+    of_number, levels = factorize(coded.chunk(0).dictionary.to_pylist())
+    places = np.append(of_number, np.int32(-1))[np.concatenate(numbers)]
+    return only_used(places, levels)
+
+
+def _number_in_pandas(native: Any) -> tuple[np.ndarray, list[Any]]:
+    places, levels = native.factorize()
+    return places.astype(np.int32), levels.tolist()
+
+
+def _number_in_polars(native: Any) -> tuple[np.ndarray, list[Any]]:
+    polars = sys.modules["polars"]
+    text = native.cast(polars.String)
+    levels = text.drop_nulls().unique(maintain_order=True)
+    order = polars.Series(range(len(levels)), dtype=polars.Int32)
+    return text.replace_strict(levels, order, default=-1, return_dtype=polars.Int32).to_numpy(), levels.to_list()
+
+
+def _refuse_type(name: str, dtype: str, temporal: bool) -> NoReturn:
+    if dtype.startswith("complex"):
+        raise ValueError(f"Complex data not supported: column {name!r} holds {dtype}; split it into two columns")
+    if temporal:
+        way_out = "turn it into numbers (the age in days) or categories (the month) first, or drop it"
+    elif dtype.startswith("interval"):
+        way_out = "cast it to str, whose values are categories, or take the midpoints of its intervals"
+    elif dtype == "Binary":
+        way_out = "decode it to str, or drop it"
+    else:
+        way_out = "split it into columns of numbers or strings, or drop it"
+    raise ValueError(f"column {name!r} holds {dtype}, which is neither number, boolean nor category: {way_out}")
+
+
+# Arrays
+
+
+def _as_array(X: Any) -> np.ndarray:
+    array = _to_numpy(X)
+    if array.ndim == 2 and not hasattr(X, "__array__") and _holds_others(array, X):
+        array = np.array(X, dtype=object)
+    if array.ndim < 2 and (isinstance(X, Mapping) or (array.size and isinstance(array.flat[0], Mapping))):
+        raise ValueError("X holds mappings of names to values, which do not say what all columns are: pass a frame")
+    if array.ndim == 1:
+        in_frame = " One row of a frame is frame.iloc[[0]], or dict(frame.iloc[0])." if hasattr(X, "iloc") else ""
+        raise ValueError(
+            "Expected 2D array, got 1D array instead. Reshape your data either using array.reshape(-1, 1) if "
+            f"it has a single feature or array.reshape(1, -1) if it has a single sample.{in_frame}"
+        )
+    if array.ndim != 2:
+        raise ValueError(f"X must be a table with rows and columns; found {array.ndim} dimensions ({type(X).__name__})")
+    return array
+
+
+def _holds_others(array: np.ndarray, rows: Any) -> bool:
+    """Whether numpy has turned numbers among strings into strings, or booleans among numbers into numbers."""
+    if array.dtype.kind in "US":
+        return True
+    return array.dtype.kind in "iuf" and any(isinstance(value, (bool, np.bool_)) for row in rows for value in row)
+
+
+def _to_numpy(X: Any) -> np.ndarray:
+    if isinstance(X, np.ma.MaskedArray):
+        return unmasked(X, objects=X.dtype.kind not in "iuf")
+    try:
+        return np.asarray(X)
+    except ValueError as error:
+        raise ValueError(f"X is no table, its rows differ in length or nest lists: {error}") from error
+
+
+def _read_array(array: np.ndarray) -> Table:
+    n_rows, n_columns = array.shape
+    names = default_names(n_columns)
+    kind = array.dtype.kind
+    if kind == "c":
+        raise ValueError("Complex data not supported: split X into its real and imaginary parts")
+    if kind in "biuf":
+        parts: list[Part] = list(matrix_blocks(array)) if array.size else []
+    elif kind in "OUT":
+        parts = [read_objects(array[:, at].tolist(), at, name) for at, name in enumerate(names)]
+    else:
+        _refuse_type(names[0] if names else "x0", str(array.dtype), kind in "mM")
+    return Table(names=names, n_rows=n_rows, parts=parts, named=False)
+
+
+def matrix_blocks(array: np.ndarray) -> list[NumericColumns]:
+    """One block; in Fortran order one per column, which lie together there."""
+    positions = np.arange(array.shape[1])
+    boolean = array.dtype == bool
+    if boolean:
+        array = array.view(np.uint8)
+    elif array.dtype.str[1:] == "u8":
+        array = _signed(array, "a column")
+    if array.flags.f_contiguous and array.shape[1] > 1:
+        return [NumericColumns(array[:, at, None], positions[at : at + 1], boolean) for at in positions]
+    return [NumericColumns(array, positions, boolean)]
+
+
+def _numbers(values: np.ndarray, position: int, name: str, boolean: bool = False) -> NumericColumns:
+    """A block of one column."""
+    if values.dtype == bool:
+        values = values.view(np.uint8)
+    elif values.dtype.str[1:] == "u8":
+        values = _signed(values, f"column {name!r}")
+    return NumericColumns(values[:, None], np.array([position]), boolean)
+
+
+def _signed(values: np.ndarray, where: str) -> np.ndarray:
+    if values.size and int(values.max()) > _INT64_MAX:
+        raise ValueError(f"{where} holds {values.max()}, too large for 64 bits with a sign: cast it to float or str")
+    return values.astype(np.int64)
+
+
+# Columns of Python objects
+
+
+def read_objects(values: list[Any], position: int, name: str) -> Part:
+    """A column of Python objects: all strings, or all numbers and booleans, with gaps."""
+    kinds = {_type_kind(kind) for kind in set(map(type, values))}
+    if "other" in kinds:
+        _refuse_object(values, name)
+    if "text" in kinds:
+        places, levels = factorize(values)
+        levels = [plain(value) for value in levels]
+        check_levels(levels, name)
+        return CategoricalColumn(position, places, levels, text=True)
+    return _object_numbers(values, position, name, kinds)
+
+
+def _object_numbers(values: list[Any], position: int, name: str, kinds: set[str]) -> NumericColumns:
+    boolean = "boolean" in kinds and (
+        "number" not in kinds or all(isinstance(value, (bool, np.bool_)) or is_missing(value) for value in values)
+    )
+    if "gap" not in kinds:
+        array = np.array(values)
+        if array.dtype.kind in "biuf":
+            return _numbers(array, position, name, boolean)
+    floats = [np.nan if is_missing(value) else _float(value, name) for value in values]
+    return _numbers(np.array(floats), position, name, boolean)
+
+
+def _float(value: Any, name: str) -> float:
+    try:
+        return float(value)
+    except (OverflowError, ValueError) as error:  # a signalling NaN of decimals is the other case
+        raise ValueError(f"column {name!r} holds a number that is no float ({error}): cast it to str") from error
+
+
+def _type_kind(kind: type) -> str:
+    if issubclass(kind, str):
+        return "text"
+    if kind is type(None) or kind.__name__ in ("NAType", "NaTType"):
+        return "gap"
+    if issubclass(kind, (bool, np.bool_)):
+        return "boolean"
+    return "number" if issubclass(kind, (numbers.Real, Decimal)) and not issubclass(kind, _TEMPORAL) else "other"
+
+
+def _refuse_object(values: list[Any], name: str) -> NoReturn:
+    row, value = next((row, value) for row, value in enumerate(values) if _type_kind(type(value)) == "other")
+    if isinstance(value, (complex, np.complexfloating)):
+        raise ValueError(f"Complex data not supported: column {name!r} holds {value!r}; split it into two columns")
+    if isinstance(value, _TEMPORAL):
+        _refuse_type(name, type(value).__name__, temporal=True)
+    raise TypeError(
+        f"column {name!r}, row {row}: argument must be a string or a number, not {type(value).__name__!r}; "
+        "convert the column or drop it"
+    )
+
+
+def check_levels(levels: list[Any], name: str) -> None:
+    """Labels are all strings, or all numbers."""
+    strings = [value for value in levels if isinstance(value, str)]
+    others = [value for value in levels if not isinstance(value, str)]
+    if strings and others:
+        raise ValueError(
+            f"column {name!r} mixes strings and numbers, {strings[0]!r} and {others[0]!r} for example: "
+            "cast it to one of them, with astype(str) for example"
+        )
+    odd = next((value for value in others if not isinstance(value, (bool, int, float))), None)
+    if odd is not None:
+        raise ValueError(
+            f"column {name!r} has the category {odd!r} of type {type(odd).__name__}: cast it with astype(str)"
+        )
+    if any(abs(value) > sys.float_info.max for value in others if type(value) is int):
+        raise ValueError(f"column {name!r} has a whole number beyond the range of a float: cast it with astype(str)")

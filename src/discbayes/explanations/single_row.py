@@ -1,0 +1,44 @@
+"""One row, in whatever form it comes."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from typing import Any
+
+import numpy as np
+
+from discbayes.data.mappings import read_mappings
+from discbayes.data.table import Table
+from discbayes.data.table_reader import read_table
+
+_NESTED = (list, tuple, np.ndarray, Mapping)
+
+
+def one_row(x: Any, names: list[str]) -> Table:
+    """A row as a table: a frame or array of one row, a list of values, or a mapping (a series) of names to values.
+
+    What a mapping leaves out is unknown.
+
+    >>> one_row({"size": 3}, ["colour", "size"]).gaps().ravel()
+    array([ True, False])
+    """
+    if isinstance(x, Mapping) or (hasattr(x, "items") and getattr(x, "ndim", 0) == 1):
+        return read_mappings([dict(x.items())], names)
+    if isinstance(x, (list, tuple)) and x and not any(isinstance(cell, _NESTED) for cell in x):
+        x = _as_row(x)
+    elif getattr(x, "ndim", 0) == 1:
+        x = np.asarray(x)[None, :]
+    table = read_table(x)
+    if table.n_rows != 1:
+        raise ValueError(
+            f"x has {table.n_rows} rows, and this looks at one: pass X[3:4], X.iloc[[3]], a list of the values of a "
+            "row or a mapping of column names to values"
+        )
+    return table
+
+
+def _as_row(cells: Iterable[Any]) -> np.ndarray:
+    cells = list(cells)
+    row = np.empty((1, len(cells)), dtype=object)
+    row[0, :] = cells
+    return row

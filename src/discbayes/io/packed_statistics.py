@@ -1,0 +1,85 @@
+"""The counts of a classifier as JSON: whole numbers in the narrowest type that holds them."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from discbayes.counts import Counts, FamilyCounts, PairCounts, SufficientStatistics
+from discbayes.counts.sufficient_statistics import pair_cells
+from discbayes.data import Domain
+from discbayes.io.layouts import check_cells, layout_of
+from discbayes.io.setting_values import pack_structure, unpack_structure
+from discbayes.io.validation import FLOATS, as_array, as_bool, as_object, pack_array
+
+_WHOLE = ("|u1", "<u2", "<u4")
+_ROWS = "<i8"
+_MOST, _MAX_ROWS = 1e200, 2**53  # sums of counts stay finite, and sums of rows whole
+_FIELDS = ("rows", "class_count", "cells", "pairs", "families", "weighted", "fixed_classes")
+
+
+def pack_statistics(tallies: SufficientStatistics) -> dict[str, Any]:
+    """Counts as JSON; what they are of is said by the domain of the model."""
+    families = tallies.families
+    return {
+        "rows": pack_array(tallies.rows, _ROWS),
+        "class_count": pack_array(tallies.counts.class_count),
+        "cells": _pack_counts(tallies.counts.cells),
+        "pairs": None if tallies.pairs is None else _pack_counts(tallies.pairs.cells),
+        "families": None
+        if families is None
+        else {"structure": pack_structure(families.layout.structure), "cells": _pack_counts(families.cells)},
+        "weighted": tallies.weighted,
+        "fixed_classes": tallies.fixed_classes,
+    }
+
+
+def _pack_counts(cells: np.ndarray) -> dict[str, Any]:
+    whole = bool((cells == np.floor(cells)).all())
+    fitting = [dtype for dtype in _WHOLE if whole and cells.max(initial=0.0) <= np.iinfo(dtype).max]
+    return pack_array(cells, fitting[0] if fitting else FLOATS)
+
+
+def unpack_statistics(value: Any, domain: Domain) -> SufficientStatistics:
+    """Counts of a domain; they are refused if they are of another size, or not counts."""
+    fields = as_object(value, "tallies", _FIELDS)
+    rows = as_array(fields["rows"], "tallies.rows", (_ROWS,))
+    if rows.shape != (domain.n_classes,) or (rows < 0).any() or (rows > _MAX_ROWS).any():
+        raise ValueError(f"tallies.rows must be the rows of each of {domain.n_classes} classes")
+    class_count = _as_counts(fields["class_count"], domain.n_classes, "tallies.class_count")
+    n_cells = sum(domain.cards.tolist()) * domain.n_classes
+    counts = Counts(domain.cards, class_count, _as_counts(fields["cells"], n_cells, "tallies.cells"))
+    return SufficientStatistics(
+        domain,
+        rows,
+        counts,
+        None if fields["pairs"] is None else _unpack_pairs(fields["pairs"], domain),
+        None if fields["families"] is None else _unpack_families(fields["families"], domain, class_count),
+        as_bool(fields["weighted"], "tallies.weighted"),
+        as_bool(fields["fixed_classes"], "tallies.fixed_classes"),
+    )
+
+
+def _as_counts(value: Any, size: int | None, where: str) -> np.ndarray:
+    """Counts in one row; of any number where ``size`` is None."""
+    counts = as_array(value, where, (*_WHOLE, FLOATS)).astype(np.float64)
+    if counts.ndim != 1 or size not in (None, counts.size):
+        raise ValueError(f"{where} has {counts.size} cells where the domain asks for {size}")
+    if not ((counts >= 0) & (counts <= _MOST)).all():
+        raise ValueError(f"{where} holds numbers that are no counts")
+    return counts
+
+
+def _unpack_pairs(value: Any, domain: Domain) -> PairCounts:
+    return PairCounts(domain.cards, domain.n_classes, _as_counts(value, pair_cells(domain), "tallies.pairs"))
+
+
+def _unpack_families(value: Any, domain: Domain, class_count: np.ndarray) -> FamilyCounts:
+    fields = as_object(value, "tallies.families", ("structure", "cells"))
+    structure = unpack_structure(fields["structure"], "tallies.families.structure")
+    if structure.n_features != len(domain.features):
+        raise ValueError(f"tallies.families has {structure.n_features} features and the domain {len(domain.features)}")
+    cells = _as_counts(fields["cells"], None, "tallies.families.cells")
+    check_cells(domain, structure, cells.size, "tallies.families.cells")
+    return FamilyCounts(layout_of(domain, structure, "tallies.families"), class_count, cells)

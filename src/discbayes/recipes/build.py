@@ -1,0 +1,130 @@
+"""From a tag and options to an estimator; an option that would change nothing is refused."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+
+from discbayes._text import nearest_first
+from discbayes.classifier import BayesNetClassifier
+from discbayes.parameters.cross_validated import CrossValidatedLearner
+from discbayes.recipes.parsing import Recipe, parse
+
+PARTS = ("structure", "parameters")
+
+
+def recipe(tag: str, **options: Any) -> BayesNetClassifier:
+    """The classifier that a tag of the papers names, or any other cell of structures × parameters.
+
+    Parameters
+    ----------
+    tag : str
+        Such as "TAN-OMI-CR-CL"; ``recipes()`` lists those of the papers, and ``discbayes.recipes.parse`` says what else
+        there is.
+    **options
+        Those of ``BayesNetClassifier`` (``n_jobs``, ``random_state``, ``missing``, …) and those of the two learners by
+        their names (``max_time``, ``lam``); where both have one of that name, ``structure__start`` and
+        ``parameters__start`` say which. ``cv`` is the number of folds wherever the recipe has folds: of the score of a
+        search, of cross tuning, of the choice of λ and the like, and of calibration. The margin as the score of a
+        search chooses its λ by five folds in any case.
+
+    Examples
+    --------
+    >>> from discbayes import load_dataset, recipe
+    >>> iris = load_dataset("iris")
+    >>> clf = recipe("TAN-OMI-CR", random_state=0).fit(iris.X, iris.y)
+    >>> round(float(clf.score(iris.X, iris.y)), 2)
+    0.96
+    >>> recipe("NB-MM", cv=3, lam=[0.1, 0.5]).parameters
+    MaxMargin(lam=[0.1, 0.5], n_folds=3)
+    """
+    parsed = parse(tag)
+    made = BayesNetClassifier(parsed.structure, parsed.parameters, **{"calibrate": None, **parsed.options})
+    given = {name: value for name, value in options.items() if name != "cv"}
+    where = {name: _place(parsed, made, name) for name in given}
+    made.set_params(**{where[name]: value for name, value in given.items()})
+    if "cv" in options:
+        _set_folds(parsed, made, where, options["cv"])
+    idle = _idle(made)
+    for name, place in where.items():
+        if place in idle:
+            raise ValueError(f"{name}= changes nothing in {parsed.tag}: {idle[place]}")
+    return made
+
+
+def _place(parsed: Recipe, made: BayesNetClassifier, name: str) -> str:
+    """Which parameter of the estimator an option is."""
+    if name in parsed.options:
+        raise ValueError(f"{name}= is said by the tag {parsed.tag} already: leave out one of them")
+    own = [key for key in made.get_params(deep=False) if key not in PARTS]
+    if name in own:
+        return name
+    known = {part: list(getattr(made, part).get_params(deep=False)) for part in PARTS}
+    part, _, key = name.rpartition("__")
+    parts = [part] if part in PARTS else [] if part else list(PARTS)
+    found = [f"{part}__{key}" for part in parts if key in known[part]]
+    if name in PARTS or not found:
+        raise ValueError(_unknown(parsed, name, own, known))
+    if len(found) > 1:
+        raise ValueError(f"{name}= is an option of both learners of {parsed.tag}: say {' or '.join(found)}")
+    return found[0]
+
+
+def _unknown(parsed: Recipe, name: str, own: list[str], known: Mapping[str, list[str]]) -> str:
+    learners = {part: ", ".join(nearest_first(name, names)) or "nothing" for part, names in known.items()}
+    listed = "; ".join(f"{getattr(parsed, f'{part}_tag')} takes {names}" for part, names in learners.items())
+    return (
+        f"{name!r} is no option of {parsed.tag}: the classifier takes {', '.join(nearest_first(name, own))}; {listed}; "
+        "and cv is the number of folds, where there are some"
+    )
+
+
+# ---- folds
+
+
+def _set_folds(parsed: Recipe, made: BayesNetClassifier, where: Mapping[str, str], n_folds: Any) -> None:
+    """Put a number of folds wherever there are some."""
+    if not isinstance(n_folds, (int, np.integer)) or isinstance(n_folds, bool) or n_folds < 2:
+        raise ValueError(f"cv={n_folds!r} must be a whole number of at least 2")
+    places = _fold_places(made)
+    if not places:
+        raise ValueError(f"cv={n_folds!r}: nothing in {parsed.tag} is scored or chosen by folds; leave it out")
+    for name, place in where.items():
+        if place in places:
+            raise ValueError(f"cv= and {name}= both are the number of folds: give one of them")
+    made.set_params(**dict.fromkeys(places, n_folds))
+
+
+def _fold_places(made: BayesNetClassifier) -> list[str]:
+    """The parameters that are numbers of folds in use."""
+    evaluation = getattr(made.structure, "evaluation", None)
+    in_use = {
+        "structure__evaluation": evaluation is not None and not isinstance(evaluation, str),
+        "parameters__n_folds": _has_folds(made.parameters),
+        "calibrate_folds": made.calibrate is not None,
+    }
+    return [place for place, used in in_use.items() if used]
+
+
+def _has_folds(learner: Any) -> bool:
+    """Whether a learner of parameters tunes or chooses by folds."""
+    if not isinstance(learner, CrossValidatedLearner):
+        return False
+    tuned = getattr(learner, "stopping", "convergence") != "convergence"
+    return tuned or sum(map(len, learner._settings())) > 1
+
+
+def _idle(made: BayesNetClassifier) -> dict[str, str]:
+    """Parameters that have no effect beside the others, and why."""
+    idle, folds, learner = {}, _fold_places(made), made.parameters
+    if "parameters__n_folds" not in folds:
+        idle["parameters__n_folds"] = "its parameters are not tuned or chosen by folds"
+    if "calibrate_folds" not in folds:
+        idle["calibrate_folds"] = "its probabilities are not calibrated"
+    if getattr(learner, "gaps", None) == "available":
+        idle |= dict.fromkeys(("parameters__max_iter", "parameters__tol"), 'they are of EM, with gaps="em"')
+    if isinstance(penalty := getattr(learner, "penalty", None), (int, float)) and not penalty:
+        idle["parameters__towards"] = "there is no penalty"
+    return idle

@@ -1,0 +1,88 @@
+"""Scores of families, each computed once in a search."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from itertools import chain
+
+from discbayes.counts import Wanted
+from discbayes.data.domain import Encoded
+from discbayes.data.row_blocks import RowBlocks, in_blocks_if_weighted
+from discbayes.engine import parallel_map
+from discbayes.scores import EdgeScore
+from discbayes.search.base import Run
+
+AT_ONCE = 32  # candidate parents that are counted together
+Family = tuple[int, tuple[int, ...], bool]  # a feature, its feature parents in order, and whether the class is one too
+
+
+class FamilyScores:
+    """What families are worth, remembered; ``evaluations`` counts the scores that had to be computed."""
+
+    def __init__(self, run: Run, score: EdgeScore):
+        self.run, self.score = run, score
+        self.evaluations = 0
+        self._known: dict[Family, float] = {}
+
+    def of(self, families: Sequence[Family]) -> list[float]:
+        """The scores of some families."""
+        data, counts = self.run.data, self.run.counts
+        new = [family for family in dict.fromkeys(families) if family not in self._known]
+        work, rows = len(new) * data.n_samples, in_blocks_if_weighted(data)
+        self.run.check()
+        if isinstance(rows, RowBlocks):
+            found = self._of_blocks(rows, [(family, ()) for family in new])
+        else:
+            found = parallel_map(lambda f: self.score.family(rows, counts, *f), new, self.run.n_jobs, work)
+        self._add(new, found)
+        return [self._known[family] for family in families]
+
+    def extended(self, wanted: Sequence[tuple[Family, Sequence[int]]]) -> list[list[float]]:
+        """The scores of some families with each of several features as one more parent."""
+        data, missing = in_blocks_if_weighted(self.run.data), []
+        for family, more in wanted:
+            new = tuple(p for p in more if _with(family, p) not in self._known)
+            if new:
+                missing.append((family, new))
+        self.run.check()
+        if isinstance(data, RowBlocks):
+            found = self._of_blocks(data, missing)
+        else:
+            found = [score for family, new in missing for score in self._extensions(data, family, new)]
+        self._add([_with(family, p) for family, new in missing for p in new], found)
+        return [[self._known[_with(family, p)] for p in more] for family, more in wanted]
+
+    def _extensions(self, data: Encoded, family: Family, more: tuple[int, ...]) -> list[float]:
+        child, parents, with_class = family
+
+        def scores(part: tuple[int, ...]) -> list[float]:
+            return self.score.extensions(data, self.run.counts, child, parents, part, with_class)
+
+        portions = [more[k : k + AT_ONCE] for k in range(0, len(more), AT_ONCE)]
+        work = len(more) * data.n_samples
+        return list(chain.from_iterable(parallel_map(scores, portions, self.run.n_jobs, work)))
+
+    def _of_blocks(self, data: RowBlocks, wanted: Sequence[tuple[Family, tuple[int, ...]]]) -> list[float]:
+        """The scores of all that a step asks for, in one pass over the blocks as long as memory allows."""
+        portions = [
+            (Wanted(child, parents, more[k : k + AT_ONCE]), with_class)
+            for (child, parents, with_class), more in wanted
+            for k in range(0, max(1, len(more)), AT_ONCE)
+        ]
+        tables, with_class = [each[0] for each in portions], [each[1] for each in portions]
+        scores = self.score.of_blocks(data, self.run.counts, tables, with_class, self.run.n_jobs)
+        return list(chain.from_iterable(scores))
+
+    def _add(self, families: Sequence[Family], scores: Sequence[float]) -> None:
+        self._known.update(zip(families, scores, strict=True))
+        self.evaluations += len(families)
+
+    def take_evaluations(self) -> int:
+        """How many scores were computed since this was last asked."""
+        taken, self.evaluations = self.evaluations, 0
+        return taken
+
+
+def _with(family: Family, parent: int) -> Family:
+    child, parents, with_class = family
+    return child, tuple(sorted((*parents, parent))), with_class

@@ -1,0 +1,160 @@
+"""What can be read in batches: files, folders of files, pyarrow datasets, iterators of frames, Dask collections."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+from discbayes._lazy_imports import need
+from discbayes.data.table_reader import arrow_table
+from discbayes.streams.batches import Batch, BatchSource
+from discbayes.streams.file_sources import ENDINGS, CsvFormat, FileSource, tables_of
+from discbayes.streams.limits import Limits
+
+
+def is_source(X: Any) -> bool:
+    """Whether something is read in batches rather than being a table itself.
+
+    >>> is_source("rows.parquet"), is_source(iter([])), is_source([[1, 2]])
+    (True, True, False)
+    """
+    if isinstance(X, (str, os.PathLike, Iterator)):
+        return True
+    return _are_paths(X) or _is_dataset(X) or is_dask(X) or _is_opened(X)
+
+
+def open_source(X: Any, csv: CsvFormat | None = None, y: Any = None, weight: Any = None) -> BatchSource:
+    """The source behind what a user gave; `y` and `weight` are Dask collections where the rows are."""
+    if isinstance(X, (str, os.PathLike)):
+        return FileSource([Path(X)], csv)
+    if _are_paths(X):
+        return FileSource(list(X), csv)
+    if is_dask(X):
+        return DaskSource(X, y, weight)
+    if _is_dataset(X):
+        return DatasetSource(X)
+    if isinstance(X, Iterator):
+        return IteratorSource(X)
+    if _is_opened(X):
+        return X
+    raise TypeError(
+        f"{type(X).__name__} cannot be read in batches: pass a path, a list of paths, a pyarrow dataset, an iterator "
+        "of frames or a Dask collection"
+    )
+
+
+def _are_paths(X: Any) -> bool:
+    if not isinstance(X, (list, tuple)) or not X:
+        return False
+    return all(
+        isinstance(item, os.PathLike) or (isinstance(item, str) and item.lower().endswith(ENDINGS)) for item in X
+    )
+
+
+def _is_opened(X: Any) -> bool:
+    """Whether something is a `Source` already."""
+    return all(hasattr(type(X), name) for name in ("batches", "once"))
+
+
+def _is_dataset(X: Any) -> bool:
+    """Whether something is a dataset of pyarrow, without importing it."""
+    return type(X).__module__.startswith("pyarrow._dataset") and hasattr(X, "to_batches")
+
+
+def is_dask(X: Any) -> bool:
+    """Whether something is a Dask collection, without importing Dask."""
+    return type(X).__module__.split(".")[0] in ("dask", "dask_expr") and hasattr(X, "npartitions")
+
+
+class IteratorSource:
+    """An iterator of frames, or of pairs (X, y) or triples (X, y, weight), which can be read once."""
+
+    name = "the iterator"
+    once = True
+
+    def __init__(self, frames: Iterator[Any]):
+        self._frames = frames
+
+    def batches(self, limits: Limits) -> Iterator[Batch]:
+        """What the iterator gives."""
+        for number, item in enumerate(self._frames):
+            parts = item if isinstance(item, tuple) else (item,)
+            if not 1 <= len(parts) <= 3:
+                raise TypeError(f"batch {number} is a tuple of {len(parts)}: pass frames, (X, y) or (X, y, weight)")
+            yield Batch(arrow_table(parts[0]), f"batch {number}", 0, *parts[1:])
+
+
+class DatasetSource:
+    """A pyarrow dataset, file by file; one that is filtered, as a whole."""
+
+    name = "the dataset"
+    once = False
+
+    def __init__(self, dataset: Any):
+        self._dataset = dataset
+
+    def batches(self, limits: Limits) -> Iterator[Batch]:
+        """All rows in the order of the files."""
+        schema = self._dataset.schema
+        options = {"batch_size": limits.batch_rows(len(schema)), "batch_readahead": 2}
+        try:
+            fragments = list(self._dataset.get_fragments())
+        except ValueError:  # the pieces of a filtered dataset cannot be had
+            yield from self._scanned(self._dataset.to_batches(fragment_readahead=1, **options), self.name, None)
+            return
+        for number, fragment in enumerate(fragments):
+            where = getattr(fragment, "path", None) or f"part {number} of the dataset"
+            yield from self._scanned(fragment.to_batches(schema=schema, **options), where, number / len(fragments))
+
+    def _scanned(self, batches: Iterator[Any], where: str, share: float | None) -> Iterator[Batch]:
+        first_row = 0
+        for table in tables_of(where, batches):
+            yield Batch(table, where, first_row, share=share)
+            first_row += table.num_rows
+
+
+class DaskSource:
+    """A Dask DataFrame or Array, partition by partition, with classes and weights in partitions of the same rows."""
+
+    name = "the Dask collection"
+    once = False
+
+    def __init__(self, X: Any, y: Any = None, weight: Any = None):
+        need("dask")
+        self._parts = [_partitions(X), *(_partitions(part) for part in (y, weight) if part is not None)]
+        self.has_y = y is not None
+        counts = {len(parts) for parts in self._parts}
+        if len(counts) > 1:
+            raise ValueError(
+                f"X, y and the weights have different numbers of partitions ({', '.join(map(str, sorted(counts)))}): "
+                "repartition them alike"
+            )
+
+    def batches(self, limits: Limits) -> Iterator[Batch]:
+        """One partition after the other, each computed when its turn comes."""
+        compute = need("dask").compute
+        for number, parts in enumerate(self.partitions()):
+            batch = partition_batch(number, compute(*parts), self.has_y)
+            yield replace(batch, share=(number + 1) / len(self._parts[0]))
+
+    def partitions(self) -> list[tuple[Any, ...]]:
+        """For each partition its rows, its classes if there are any, and its weights if there are any."""
+        return list(zip(*self._parts, strict=True))
+
+
+def partition_batch(number: int, loaded: Sequence[Any], has_y: bool) -> Batch:
+    """A partition that was computed."""
+    frame, *others = loaded
+    y = others.pop(0) if has_y else None
+    return Batch(frame, f"partition {number}", 0, y, others[0] if others else None)
+
+
+def _partitions(X: Any) -> list[Any]:
+    if hasattr(X, "get_partition"):
+        return [X.get_partition(number) for number in range(X.npartitions)]
+    if X.ndim == 2 and X.numblocks[1] > 1:
+        X = X.rechunk({1: -1})
+    return [X.blocks[number] for number in range(X.numblocks[0])]

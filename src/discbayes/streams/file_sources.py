@@ -1,0 +1,401 @@
+"""Files and folders of files as sources: Parquet, CSV, and Arrow or Feather; the ending of a name tells which."""
+
+from __future__ import annotations
+
+import os
+import re
+import zlib
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, field, replace
+from itertools import accumulate
+from pathlib import Path
+from typing import Any
+
+from discbayes._lazy_imports import need
+from discbayes.streams.batches import Batch, TypesChanged
+from discbayes.streams.limits import Limits
+
+GAPS = ("", "NA", "N/A", "NaN", "nan", "null", "NULL", "None")
+TRUE = ("true", "True", "TRUE")
+FALSE = ("false", "False", "FALSE")
+_CONVERSION_ERROR = r"CSV column #(\d+): (?:Row #\d+: )?CSV conversion error.*: invalid value '(.*)'"  # of pyarrow
+_TOO_LONG = "straddling object"  # of pyarrow, of a row that does not fit in a block
+_BUFFER = 1 << 20
+_WIDER = {"null": "int64", "int64": "double", "bool": "string", "double": "string"}  # as arrow guesses types itself
+
+
+@dataclass(frozen=True)
+class CsvFormat:
+    """What a CSV file does not say of itself.
+
+    ``types`` are arrow types of columns by name, where they should not be guessed.
+    """
+
+    delimiter: str | None = None
+    gaps: Sequence[str] = GAPS
+    types: dict[str, str] = field(default_factory=dict)
+    decimal: str = "."
+
+
+def list_files(path: str | Path) -> list[Path]:
+    """The files behind a path: itself, or those of a folder in the order of their names."""
+    path = Path(path)
+    if not path.is_dir():
+        if not path.exists():
+            far = (
+                ": pass a pyarrow dataset for data that is elsewhere" if "://" in str(path) or ":/" in str(path) else ""
+            )
+            raise FileNotFoundError(f"there is no file or folder {str(path)!r}{far}")
+        return [path]
+    found = sorted(entry for entry in path.iterdir() if not entry.name.startswith((".", "_")))
+    for entry in found:
+        if entry.is_dir():
+            raise ValueError(
+                f"the folder {str(path)!r} holds a folder, {entry.name!r}: pass a list of files, or "
+                "pyarrow.dataset.dataset(folder) if the names of folders mean something"
+            )
+    if not found:
+        raise ValueError(f"the folder {str(path)!r} holds no files")
+    return found
+
+
+class FileSource:
+    """Files, one after the other."""
+
+    once = False
+
+    def __init__(self, paths: Sequence[str | Path], csv: CsvFormat | None = None):
+        self.paths = [file for path in paths for file in list_files(path)]
+        self._csv = csv or CsvFormat()
+        self._readers = [_reader_of(path) for path in self.paths]
+        self._types: dict[Path, dict[str, str]] = {}
+
+    @property
+    def name(self) -> str:
+        """The first file, and how many there are."""
+        more = f" and {len(self.paths) - 1} more files" if len(self.paths) > 1 else ""
+        return f"{self.paths[0]}{more}"
+
+    def batches(self, limits: Limits) -> Iterator[Batch]:
+        """All rows, file by file."""
+        need("pyarrow")
+        sizes = [path.stat().st_size if path.exists() else 0 for path in self.paths]
+        before, total = 0, max(1, sum(sizes))
+        for path, read, size in zip(self.paths, self._readers, sizes, strict=True):
+            for batch in self._file_batches(path, read, limits):
+                share = None if batch.share is None else (before + batch.share * size) / total
+                yield replace(batch, share=share)
+            before += size
+
+    def _file_batches(self, path: Path, read: Callable[..., Iterator[Batch]], limits: Limits) -> Iterator[Batch]:
+        """The rows of a file; their share is that of the file."""
+        if read is _csv_batches:
+            return _csv_batches(path, limits, self._csv, self._types.setdefault(path, dict(self._csv.types)))
+        return read(path, limits)
+
+    def lengths(self) -> list[int] | None:
+        """The number of rows of each file; None if there is one that does not say it."""
+        found = list[int]()
+        for path, read in zip(self.paths, self._readers, strict=True):
+            length = _LENGTHS[read](path) if read in _LENGTHS else None
+            if length is None:
+                return None
+            found.append(length)
+        return found
+
+    def part(self, lengths: list[int], first: int, last: int) -> FileRange:
+        """Some of the rows, where the lengths of the files are known."""
+        return FileRange(self.paths, lengths, first, last, self.name)
+
+
+@dataclass(frozen=True)
+class FileRange:
+    """Rows ``first`` up to, and without, ``last`` of Parquet and Arrow files; rows are numbered over all files."""
+
+    paths: list[Path]
+    lengths: list[int]
+    first: int
+    last: int
+    name: str
+    once = False
+
+    def batches(self, limits: Limits) -> Iterator[Batch]:
+        """The rows, file by file."""
+        need("pyarrow")
+        start = 0
+        for path, length in zip(self.paths, self.lengths, strict=True):
+            first, last = max(0, self.first - start), min(length, self.last - start)
+            if first < last:
+                yield from _between(_reader_of(path)(path, limits, first), first, last)
+            start += length
+
+
+def _between(batches: Iterator[Batch], first: int, last: int) -> Iterator[Batch]:
+    """Some rows of a file, of which batches are given."""
+    for batch in batches:
+        skipped = max(0, first - batch.first_row)
+        size = min(batch.frame.num_rows, last - batch.first_row) - skipped
+        if size > 0:
+            yield replace(batch, frame=batch.frame.slice(skipped, size), first_row=batch.first_row + skipped)
+        if batch.first_row + batch.frame.num_rows >= last:
+            return
+
+
+@contextmanager
+def _reading(where: str) -> Iterator[None]:
+    """While a file is read: an error names it."""
+    try:
+        yield
+    except (OSError, ValueError, EOFError, NotImplementedError, zlib.error) as error:  # arrow's own are kinds of these
+        reason = " ".join(str(error).split()).rstrip(".")
+        raise OSError(f"cannot read {where}: {reason}. If it was cut short, write it again, or leave it out") from error
+
+
+def tables_of(where: str, batches: Iterator[Any]) -> Iterator[Any]:
+    """The batches as tables; an error in between names the file."""
+    table_of = need("pyarrow").Table.from_batches
+    while True:
+        with _reading(where):
+            batch = next(batches, None)
+        if batch is None:
+            return
+        yield table_of([batch])
+
+
+def open_file(path: str | Path) -> Any:
+    """A file for pyarrow, unpacked on the way where its name says so; the name may be any that the system has.
+
+    By its text pyarrow would not open a name that is not UTF-8.
+    """
+    pa = need("pyarrow")
+    file = pa.OSFile(os.fsencode(path))
+    return pa.CompressedInputStream(file, "gzip") if str(path).lower().endswith(".gz") else file
+
+
+# ---- Parquet
+
+
+def _parquet_batches(path: Path, limits: Limits, begin: int = 0) -> Iterator[Batch]:
+    """Batches of a Parquet file, from the row group on that holds some row; small row groups are read together."""
+    parquet = need("pyarrow.parquet")
+    with _reading(str(path)):
+        with open_file(path) as opened, parquet.ParquetFile(opened) as plain:
+            metadata, text = plain.metadata, _text_columns(plain.schema_arrow)
+        opened = open_file(path)
+        file = parquet.ParquetFile(opened, metadata=metadata, read_dictionary=sorted(text), buffer_size=_BUFFER)
+    rows = limits.batch_rows(metadata.num_columns)
+    starts = [0, *accumulate(metadata.row_group(group).num_rows for group in range(metadata.num_row_groups))]
+    with opened, file:
+        for first, last in _row_groups(metadata, rows):
+            groups = f"row group {first}" if first == last else f"row groups {first} to {last}"
+            where = f"{path}, {groups}"
+            wanted = [group for group in range(first, last + 1) if starts[group + 1] > begin]
+            if not wanted:
+                continue
+            first_row = starts[wanted[0]]
+            for table in tables_of(where, file.iter_batches(batch_size=rows, row_groups=wanted)):
+                end = first_row + table.num_rows
+                yield Batch(table, where, first_row, text=text, share=end / metadata.num_rows)
+                first_row = end
+
+
+def _row_groups(metadata: Any, rows: int) -> Iterator[tuple[int, int]]:
+    """First and last row group of each stretch of at least so many rows."""
+    first, size = 0, 0
+    for group in range(metadata.num_row_groups):
+        size += metadata.row_group(group).num_rows
+        if size >= rows or group == metadata.num_row_groups - 1:
+            yield first, group
+            first, size = group + 1, 0
+
+
+def _parquet_length(path: Path) -> int:
+    with _reading(str(path)), open_file(path) as file:
+        return int(need("pyarrow.parquet").read_metadata(file).num_rows)
+
+
+def _text_columns(schema: Any) -> frozenset[str]:
+    types = need("pyarrow").types
+    return frozenset(field.name for field in schema if types.is_string(field.type) or types.is_large_string(field.type))
+
+
+# ---- Arrow
+
+
+def _arrow_batches(path: Path, limits: Limits, begin: int = 0) -> Iterator[Batch]:
+    """Batches of an Arrow or Feather file, or of a stream of Arrow batches; all of them, wherever the rows begin."""
+    pa, ipc = need("pyarrow"), need("pyarrow.ipc")
+    first_row = 0
+    with _reading(str(path)):
+        file = open_file(path)
+    with file:
+        with _reading(str(path)):
+            batches, n_batches = _arrow_stored(pa, ipc, file)
+        for number, table in enumerate(tables_of(str(path), batches)):
+            share = (number + 1) / n_batches if n_batches else file.tell() / max(1, file.size())
+            yield Batch(table, f"{path}, batch {number}", first_row, share=share)
+            first_row += table.num_rows
+
+
+def _arrow_stored(pa: Any, ipc: Any, file: Any) -> tuple[Iterator[Any], int | None]:
+    """The batches, and how many there are; a stream does not say it."""
+    try:
+        reader = ipc.open_file(file)
+    except pa.ArrowInvalid:
+        file.seek(0)
+        return iter(ipc.open_stream(file)), None
+    n_batches = reader.num_record_batches
+    return (reader.get_batch(number) for number in range(n_batches)), n_batches
+
+
+def read_arrow(path: str | Path) -> Any:
+    """An Arrow or Feather file, or a stream of Arrow batches, as one table."""
+    pa, ipc = need("pyarrow"), need("pyarrow.ipc")
+    with open_file(path) as file:
+        try:
+            return ipc.open_file(file).read_all()
+        except pa.ArrowInvalid:
+            file.seek(0)
+            return ipc.open_stream(file).read_all()
+
+
+def _arrow_length(path: Path) -> int | None:
+    """The rows of a file; a stream does not say how many it has."""
+    pa, ipc = need("pyarrow"), need("pyarrow.ipc")
+    with _reading(str(path)), pa.memory_map(os.fsencode(path)) as file:
+        try:
+            reader = ipc.open_file(file)
+        except pa.ArrowInvalid:
+            return None
+        return sum(reader.get_batch(number).num_rows for number in range(reader.num_record_batches))
+
+
+# ---- CSV
+
+
+def _csv_batches(path: Path, limits: Limits, csv: CsvFormat, types: dict[str, str]) -> Iterator[Batch]:
+    """Batches of a CSV file, whose types are guessed from its beginning and widened where they do not fit later on.
+
+    Then `types` is changed, and the rows that were read have to be read again.
+    """
+    first_row, n_bytes = 0, 0
+    reader, block, begin, seen = None, limits.csv_bytes, 0, dict[str, str]()
+    packed, size = path.name.lower().endswith(".gz"), path.stat().st_size
+    while True:
+        try:
+            if reader is None:
+                reader = _open_csv(path, block, csv, {**seen, **types}, begin)
+            batch = next(reader, None)
+        except (OSError, ValueError) as error:
+            if is_too_long(error) and block < limits.longest_row:  # read on from here, in larger blocks
+                seen = seen if reader is None else {field.name: str(field.type) for field in reader.schema}
+                reader, block, begin = None, limits.longest_row, first_row
+                continue
+            if reader is not None:
+                _widen(error, reader.schema, types, csv.types)
+            with _reading(f"{path}, after row {first_row}" if first_row else str(path)):
+                if is_too_long(error):
+                    raise ValueError(too_long(block, "set memory to more (--memory)")) from error
+                raise
+        if batch is None:
+            return
+        table = need("pyarrow").Table.from_batches([batch])
+        _check_text(path, table.schema)
+        n_bytes += block
+        share = None if packed else min(1.0, n_bytes / size)
+        yield Batch(table, str(path), first_row, text=_text_columns(table.schema), share=share)
+        first_row += table.num_rows
+
+
+def is_too_long(error: Exception) -> bool:
+    """Whether an error of pyarrow says that a row does not fit in the block that is parsed at a time."""
+    return _TOO_LONG in str(error)
+
+
+def too_long(block: int, way_out: str) -> str:
+    """What is said of a row that is too long to be read."""
+    return (
+        f"a row has more than {block:,} bytes, perhaps since a quotation mark is opened and never closed. If the row "
+        f"is right, {way_out}"
+    )
+
+
+def _open_csv(path: Path, block: int, csv: CsvFormat, types: dict[str, str], skipped: int) -> Any:
+    """A reader of the batches of a file, without so many rows at its beginning."""
+    pa, arrow_csv = need("pyarrow"), need("pyarrow.csv")
+    return arrow_csv.open_csv(
+        open_file(path),
+        read_options=arrow_csv.ReadOptions(block_size=block, skip_rows_after_names=skipped),
+        parse_options=arrow_csv.ParseOptions(delimiter=csv.delimiter or delimiter_of(path)),
+        convert_options=arrow_csv.ConvertOptions(
+            null_values=list(csv.gaps),
+            true_values=list(TRUE),
+            false_values=list(FALSE),
+            strings_can_be_null=True,
+            decimal_point=csv.decimal,
+            column_types={name: pa.type_for_alias(kind) for name, kind in types.items()},
+        ),
+    )
+
+
+def _widen(error: Exception, schema: Any, types: dict[str, str], given: dict[str, str]) -> None:
+    """Give the column that an error names the next wider type, and ask for the rows again."""
+    found = re.search(_CONVERSION_ERROR, str(error), re.DOTALL)
+    if found is None:
+        return
+    column = schema.field(int(found.group(1)))
+    wider = _WIDER.get(str(column.type))
+    if wider == "int64" and found.group(2) in (*TRUE, *FALSE):
+        wider = "bool"
+    if wider is not None and column.name not in given:
+        types[column.name] = wider
+        raise TypesChanged from error
+
+
+def _check_text(path: Path, schema: Any) -> None:
+    is_binary = need("pyarrow").types.is_binary
+    odd = [field.name for field in schema if is_binary(field.type)]
+    if odd:
+        raise ValueError(f"{path} is not UTF-8 text in column {odd[0]!r}: save it as UTF-8")
+
+
+FORMATS = {
+    ".parquet": "parquet",
+    ".pq": "parquet",
+    ".csv": "csv",
+    ".csv.gz": "csv",
+    ".tsv": "csv",
+    ".tsv.gz": "csv",
+    ".arrow": "arrow",
+    ".arrows": "arrow",
+    ".feather": "arrow",
+}
+ENDINGS = tuple(FORMATS)
+_READERS: dict[str, Callable[..., Iterator[Batch]]] = {
+    "parquet": _parquet_batches,
+    "csv": _csv_batches,
+    "arrow": _arrow_batches,
+}
+_LENGTHS: dict[Any, Callable[[Path], int | None]] = {
+    _parquet_batches: _parquet_length,
+    _arrow_batches: _arrow_length,
+}
+
+
+def format_of(path: str | Path) -> str:
+    """How a file is laid out, by its name: "parquet", "csv" or "arrow"."""
+    name = Path(path).name.lower()
+    found = next((kind for ending, kind in FORMATS.items() if name.endswith(ending)), None)
+    if found is None:
+        raise ValueError(f"{path}: unknown file ending; the endings are {', '.join(ENDINGS)}")
+    return found
+
+
+def delimiter_of(path: str | Path) -> str:
+    """What stands between the cells of a CSV file, by its name."""
+    return "\t" if Path(path).name.lower().endswith((".tsv", ".tsv.gz")) else ","
+
+
+def _reader_of(path: Path) -> Callable[..., Iterator[Batch]]:
+    return _READERS[format_of(path)]
