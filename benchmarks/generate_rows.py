@@ -1,10 +1,12 @@
-"""Rows for measurements of what does not fit in memory: Parquet files with numbers, categories and a class.
+"""Rows for measurements of what does not fit in memory: Parquet files with numbers, categories and
+a class.
 
-The 30 categories come from a network: the class is a parent of each of them, and so is, but for the first, one of the
-three columns before it. The 10 numbers are normal around a mean that depends on the class and on one category; some are
-rounded, some have gaps. The class makes a small difference to each column, so that no classifier is always right. A
-file depends on its number and the seed alone: the first million rows of ten million are the same as one million rows,
-and rows for a test are files with other numbers.
+The 30 categories come from a network: the class is a parent of each of them, and so is, but for the
+first, one of the three columns before it. The 10 numbers are normal around a mean that depends on
+the class and on one category; some are rounded, some have gaps. The class makes a small difference
+to each column, so that no classifier is always right. A file depends on its number and the seed
+alone: the first million rows of ten million are the same as one million rows, and rows for a test
+are files with other numbers.
 
     python benchmarks/generate_rows.py FOLDER --rows 1000000
 """
@@ -31,10 +33,13 @@ class Network:
         rng = np.random.default_rng(seed)
         self.prior = np.array([0.5, 0.3, 0.2])
         self.cards = rng.integers(2, 9, N_CATEGORIES)
-        self.parents = [-1] + [int(at - rng.integers(1, min(at, 3) + 1)) for at in range(1, N_CATEGORIES)]
+        self.parents = [-1] + [
+            int(at - rng.integers(1, min(at, 3) + 1)) for at in range(1, N_CATEGORIES)
+        ]
         parent_cards = [1 if parent < 0 else int(self.cards[parent]) for parent in self.parents]
         self.tables = [
-            _mixed(rng, above, int(card)).cumsum(axis=2) for card, above in zip(self.cards, parent_cards, strict=True)
+            _mixed(rng, above, int(card)).cumsum(axis=2)
+            for card, above in zip(self.cards, parent_cards, strict=True)
         ]
         self.leaders = rng.integers(0, N_CATEGORIES, N_NUMBERS)
         self.means = [
@@ -50,7 +55,10 @@ class Network:
             above = np.zeros(n_rows, dtype=int) if parent < 0 else codes[parent]
             drawn = (rng.random(n_rows)[:, None] > table[above, y]).sum(axis=1)
             codes.append(np.minimum(drawn, table.shape[2] - 1))
-        columns = {f"c{at:02d}": _categories(values, int(self.cards[at])) for at, values in enumerate(codes)}
+        columns = {
+            f"c{at:02d}": _categories(values, int(self.cards[at]))
+            for at, values in enumerate(codes)
+        }
         for at, (leader, means) in enumerate(zip(self.leaders, self.means, strict=True)):
             columns[f"n{at:02d}"] = _numbers(rng, means[codes[leader], y], at)
         columns["y"] = _categories(y, N_CLASSES, "class ")

@@ -1,4 +1,6 @@
-"""Measure discbayes side by side with its peers: ``python benchmarks/run.py [--only nb tan] [--smoke]``."""
+"""Measure discbayes side by side with its peers: ``python benchmarks/run.py [--only nb tan]
+[--smoke]``.
+"""
 
 from __future__ import annotations
 
@@ -23,16 +25,25 @@ RESULTS = Path(__file__).resolve().parent / "results"
 
 def main(arguments: list[str] | None = None) -> int:
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--only", nargs="+", choices=list(CASES), default=list(CASES), help="run these cases only")
-    parser.add_argument("--output", type=Path, default=RESULTS, metavar="FOLDER", help="where to write CASE.csv")
-    parser.add_argument("--smoke", action="store_true", help="few rows, everything once, nothing required or kept")
+    parser.add_argument(
+        "--only", nargs="+", choices=list(CASES), default=list(CASES), help="run these cases only"
+    )
+    parser.add_argument(
+        "--output", type=Path, default=RESULTS, metavar="FOLDER", help="where to write CASE.csv"
+    )
+    parser.add_argument(
+        "--smoke", action="store_true", help="few rows, everything once, nothing required or kept"
+    )
     args = parser.parse_args(arguments)
     print(f"{machine()}; {versions()}\n")
     with TemporaryDirectory() if args.smoke else nullcontext(args.output) as output:
         found = run_cases(args.only, Path(output), args.smoke)
     failed = [row.what for rows in found.values() for row in rows if row.ok is False]
     skipped = len(args.only) - len(found)
-    print(f"\n{len(failed)} not as required, {skipped} cases skipped" + "".join(f"\n  {what}" for what in failed))
+    print(
+        f"\n{len(failed)} not as required, {skipped} cases skipped"
+        + "".join(f"\n  {what}" for what in failed)
+    )
     return 1 if failed else 0
 
 

@@ -1,6 +1,8 @@
-"""Measure fits on more rows than memory holds, and how costs grow: ``python benchmarks/scale.py --folder FOLDER``.
+"""Measure fits on more rows than memory holds, and how costs grow: ``python benchmarks/scale.py
+--folder FOLDER``.
 
-Everything that is measured goes to one file, ``results/scale.csv``, and the page ``docs/scale.md`` is made of it.
+Everything that is measured goes to one file, ``results/scale.csv``, and the page ``docs/scale.md``
+is made of it.
 """
 
 from __future__ import annotations
@@ -29,14 +31,29 @@ CASES = ("files", "growth", "cluster")
 
 def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("--folder", type=Path, help="where rows are written and kept; by default they are removed")
+    parser.add_argument(
+        "--folder", type=Path, help="where rows are written and kept; by default they are removed"
+    )
     parser.add_argument("--rows", type=int, nargs="+", default=SIZES, help="rows of the files")
-    parser.add_argument("--repeats", type=int, default=files.REPEATS, help="fits of less than a minute are repeated")
-    parser.add_argument("--only", nargs="*", choices=CASES, default=CASES, help="measure these; none: only the page")
-    parser.add_argument("--results", type=Path, default=HERE / "results" / "scale.csv", help="where results are kept")
+    parser.add_argument(
+        "--repeats", type=int, default=files.REPEATS, help="fits of less than a minute are repeated"
+    )
+    parser.add_argument(
+        "--only", nargs="*", choices=CASES, default=CASES, help="measure these; none: only the page"
+    )
+    parser.add_argument(
+        "--results",
+        type=Path,
+        default=HERE / "results" / "scale.csv",
+        help="where results are kept",
+    )
     parser.add_argument("--fresh", action="store_true", help="forget the results that are there")
-    parser.add_argument("--page", type=Path, default=HERE.parent / "docs" / "scale.md", help="the page to write")
-    parser.add_argument("--smoke", action="store_true", help="few rows, everything once, nothing required or kept")
+    parser.add_argument(
+        "--page", type=Path, default=HERE.parent / "docs" / "scale.md", help="the page to write"
+    )
+    parser.add_argument(
+        "--smoke", action="store_true", help="few rows, everything once, nothing required or kept"
+    )
     args = parser.parse_args()
     print(f"{machine()}; {versions()}\n")
     if args.smoke:
@@ -45,7 +62,9 @@ def main() -> int:
         args.results.unlink(missing_ok=True)
     results = Results(args.results)
     with nullcontext(args.folder) if args.folder else TemporaryDirectory() as folder:
-        for line in _measure(results, args.only, files.Files(Path(folder)), args.rows, args.repeats):
+        for line in _measure(
+            results, args.only, files.Files(Path(folder)), args.rows, args.repeats
+        ):
             print(_shown(line), flush=True)
     rows = list(verdicts(results))
     print()
@@ -59,14 +78,21 @@ def _smoke(cases: list[str]) -> int:
     """Show that all of it runs, and that the page can be made of what it gives."""
     with TemporaryDirectory() as folder:
         results = Results(Path(folder) / "scale.csv")
-        for line in _measure(results, cases, files.Files(Path(folder), TINY), [TINY], 1, smoke=True):
+        for line in _measure(
+            results, cases, files.Files(Path(folder), TINY), [TINY], 1, smoke=True
+        ):
             print(_shown(line), flush=True)
         page.rendered(Results(results.path))
     return 0
 
 
 def _measure(
-    results: Results, cases: list[str], rows: files.Files, sizes: list[int], repeats: int, smoke: bool = False
+    results: Results,
+    cases: list[str],
+    rows: files.Files,
+    sizes: list[int],
+    repeats: int,
+    smoke: bool = False,
 ) -> Iterator[Line]:
     if "files" in cases:
         yield from files.run(results, rows, sizes, repeats, smoke)
@@ -80,10 +106,14 @@ def _measure(
 
 
 def _shown(line: Line) -> str:
-    shape = " x ".join(f"{size:,}" for size in (line.rows, line.features, line.values, line.classes) if size)
+    shape = " x ".join(
+        f"{size:,}" for size in (line.rows, line.features, line.values, line.classes) if size
+    )
     figures = [f"{line.time:10.4g} s", f"{line.rate:14,.0f} rows/s"]
     figures += [f"{line.peak_mb:8,.0f} MB"] if line.peak_mb else []
-    figures += [f"accuracy {line.accuracy:.4f}, log loss {line.log_loss:.4f}"] if line.accuracy else []
+    figures += (
+        [f"accuracy {line.accuracy:.4f}, log loss {line.log_loss:.4f}"] if line.accuracy else []
+    )
     return f"{line.case:9}{line.what:28}{shape:28}" + "".join(figures)
 
 

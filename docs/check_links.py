@@ -1,4 +1,5 @@
-"""Check the links within the built site: every page, file and anchor that a page names must be there.
+"""Check the links within the built site: every page, file and anchor that a page names must be
+there.
 
     python docs/check_links.py docs/_build/html
 
@@ -33,7 +34,8 @@ class Page(HTMLParser):
 
 def broken_links(folder: Path) -> list[str]:
     """A line for each link that leads nowhere."""
-    files = (file for file in sorted(folder.rglob("*.html")) if "_static" not in file.parts)  # those are templates
+    # those are templates
+    files = (file for file in sorted(folder.rglob("*.html")) if "_static" not in file.parts)
     pages = {file.resolve(): Page(file) for file in files}
     return [
         f"{file.relative_to(folder.resolve())}: {link}"

@@ -34,7 +34,14 @@ nitpicky = False
 
 # ---- Markdown
 
-myst_enable_extensions = ["attrs_block", "attrs_inline", "colon_fence", "deflist", "dollarmath", "fieldlist"]
+myst_enable_extensions = [
+    "attrs_block",
+    "attrs_inline",
+    "colon_fence",
+    "deflist",
+    "dollarmath",
+    "fieldlist",
+]
 myst_heading_anchors = 3
 html_math_renderer = "mathml"  # formulas need no script and nothing from elsewhere
 
@@ -86,5 +93,14 @@ html_theme_options = {
     "back_to_top_button": True,
 }
 html_context = {"default_mode": "auto"}
-_ALONE = ("index", "start", "overview", "performance", "faq", "security", "compatibility", "changes")
+_ALONE = (
+    "index",
+    "start",
+    "overview",
+    "performance",
+    "faq",
+    "security",
+    "compatibility",
+    "changes",
+)
 html_sidebars = {name: [] for name in (*_ALONE, "search", "genindex", "source/**")}

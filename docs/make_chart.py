@@ -1,8 +1,10 @@
-"""Draw the chart of ``docs/guide/choosing.md``: questions from top to bottom, with the way that a yes leads to.
+"""Draw the chart of ``docs/guide/choosing.md``: questions from top to bottom, with the way that a
+yes leads to.
 
     python docs/make_chart.py
 
-The drawing is narrow, so that it can be read on a telephone; its colours are those of the page (``_static/site.css``).
+The drawing is narrow, so that it can be read on a telephone; its colours are those of the page
+(``_static/site.css``).
 """
 
 from __future__ import annotations
@@ -37,34 +39,58 @@ STEPS = [
         "Logistic regression on the intervals: second in mean rank, weak where inputs are missing.",
     ),
 ]
-LAST = ("BayesNetClassifier()", "The default: the lowest log loss on complete rows of all that we measured.")
+LAST = (
+    "BayesNetClassifier()",
+    "The default: the lowest log loss on complete rows of all that we measured.",
+)
 
 
 def main() -> None:
     """Write the drawing."""
     parts, y = [], MARGIN
     for question, code, why in STEPS:
-        box, height = _box(MARGIN, y, WIDTH - 2 * MARGIN, "question", wrap(question, QUESTION_LETTERS))
+        box, height = _box(
+            MARGIN, y, WIDTH - 2 * MARGIN, "question", wrap(question, QUESTION_LETTERS)
+        )
         below = y + height
         answer, tall = _answer(below + 16, code, why)
-        parts += [box, answer, _arrow(40, below, 40, below + tall + 32), _text(16, below + 24, "no", "note")]
+        parts += [
+            box,
+            answer,
+            _arrow(40, below, 40, below + tall + 32),
+            _text(16, below + 24, "no", "note"),
+        ]
         middle = below + 16 + tall / 2
         parts += [_arrow(40, middle, INDENT, middle), _text(48, middle - 6, "yes", "note")]
         y = below + tall + 32
     box, height = _last(y)
     svg = f'<svg viewBox="0 0 {WIDTH} {y + height + MARGIN}" role="img" aria-label="How to choose a method">'
-    FILE.write_text("\n".join(['<div class="chart">', svg, *parts, box, "</svg>", "</div>", ""]), encoding="utf-8")
+    FILE.write_text(
+        "\n".join(['<div class="chart">', svg, *parts, box, "</svg>", "</div>", ""]),
+        encoding="utf-8",
+    )
 
 
 def _answer(y: float, code: str, why: str) -> tuple[str, float]:
-    return _box(INDENT, y, WIDTH - MARGIN - INDENT, "answer", [code, *wrap(why, ANSWER_LETTERS)], code=True)
+    return _box(
+        INDENT, y, WIDTH - MARGIN - INDENT, "answer", [code, *wrap(why, ANSWER_LETTERS)], code=True
+    )
 
 
 def _last(y: float) -> tuple[str, float]:
-    return _box(MARGIN, y, WIDTH - 2 * MARGIN, "answer", [LAST[0], *wrap(LAST[1], QUESTION_LETTERS)], code=True)
+    return _box(
+        MARGIN,
+        y,
+        WIDTH - 2 * MARGIN,
+        "answer",
+        [LAST[0], *wrap(LAST[1], QUESTION_LETTERS)],
+        code=True,
+    )
 
 
-def _box(x: float, y: float, width: float, kind: str, lines: list[str], code: bool = False) -> tuple[str, float]:
+def _box(
+    x: float, y: float, width: float, kind: str, lines: list[str], code: bool = False
+) -> tuple[str, float]:
     """A box with lines of text, and its height."""
     height = LINE * len(lines) + 2 * PAD - 5
     drawn = [f'<rect class="{kind}" x="{x}" y="{y}" width="{width}" height="{height}" rx="6"/>']

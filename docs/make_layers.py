@@ -1,9 +1,10 @@
-"""Draw the rooms of the library, their layers and what each of them imports: ``docs/developer/layers.svg``.
+"""Draw the rooms of the library, their layers and what each of them imports:
+``docs/developer/layers.svg``.
 
     python docs/make_layers.py
 
-The layers are those of the contract in ``pyproject.toml``, the dots are the imports in ``src``. A test compares the
-file with what this gives.
+The layers are those of the contract in ``pyproject.toml``, the dots are the imports in ``src``. A
+test compares the file with what this gives.
 """
 
 from __future__ import annotations
@@ -24,8 +25,13 @@ INK, PALE, BAND, DOT = "#1f2933", "#66727f", "#f1f4f7", "#0a7d91"
 def read_layers(root: Path = ROOT) -> list[list[str]]:
     """The rooms of each layer, the outermost layer first."""
     settings = tomllib.loads((root / "pyproject.toml").read_text(encoding="utf-8"))
-    contract = next(c for c in settings["tool"]["importlinter"]["contracts"] if c["type"] == "layers")
-    return [[name.strip().removeprefix(f"{PACKAGE}.") for name in layer.split("|")] for layer in contract["layers"]]
+    contract = next(
+        c for c in settings["tool"]["importlinter"]["contracts"] if c["type"] == "layers"
+    )
+    return [
+        [name.strip().removeprefix(f"{PACKAGE}.") for name in layer.split("|")]
+        for layer in contract["layers"]
+    ]
 
 
 def read_imports(rooms: Sequence[str], root: Path = ROOT) -> dict[str, set[str]]:
@@ -35,7 +41,11 @@ def read_imports(rooms: Sequence[str], root: Path = ROOT) -> dict[str, set[str]]
     for room in rooms:
         folder = package / room
         files = sorted(folder.rglob("*.py")) if folder.is_dir() else [folder.with_suffix(".py")]
-        names = {name for file in files for name in _imported(ast.parse(file.read_text(encoding="utf-8")))}
+        names = {
+            name
+            for file in files
+            for name in _imported(ast.parse(file.read_text(encoding="utf-8")))
+        }
         found[room] = {other for other in rooms if other in names and other != room}
     return found
 
@@ -53,7 +63,9 @@ def _imported(tree: ast.AST) -> Iterator[str]:
 
 
 def drawing(layers: Sequence[Sequence[str]], imports: dict[str, set[str]]) -> str:
-    """A matrix: a row and a column for each room, a dot where the room of the row imports that of the column."""
+    """A matrix: a row and a column for each room, a dot where the room of the row imports that of
+    the column.
+    """
     rooms = [room for layer in layers for room in layer]
     side = len(rooms) * CELL
     width, height = LEFT + side + EDGE + 24, TOP + side + EDGE

@@ -35,7 +35,9 @@ class Example:
     def __init__(self, name: str):
         data = load_dataset(name)
         self.name = name
-        self.X, self.X_test, self.y, self.y_test = train_test_split(data.X, data.y, test_size=0.5, random_state=0)
+        self.X, self.X_test, self.y, self.y_test = train_test_split(
+            data.X, data.y, test_size=0.5, random_state=0
+        )
         self.clf = self.fit()
 
     def fit(self, structure: Any = "tan", **options: Any) -> BayesNetClassifier:
@@ -58,17 +60,32 @@ def pictures(example: Example) -> Iterator[tuple[str, Callable[[], Any]]]:
     clf, feature = example.clf, FEATURES[example.name]
     yield "network", lambda: plot.network(clf)
     yield "network-kdb", lambda: plot.network(example.fit(KDB(k=2), parameters="map"))
-    yield "network-class", lambda: plot.network(example.fit("ghc", parameters="map"), show_class=True)
-    yield "network-compared", lambda: plot.network(clf, compare_to=example.fit("tan-fcll", parameters="map"))
+    yield (
+        "network-class",
+        lambda: plot.network(example.fit("ghc", parameters="map"), show_class=True),
+    )
+    yield (
+        "network-compared",
+        lambda: plot.network(clf, compare_to=example.fit("tan-fcll", parameters="map")),
+    )
     yield "table", lambda: plot.table(clf, feature)
     yield "class-bars", lambda: plot.class_bars(clf, feature)
     yield "history", lambda: plot.history(clf)
-    yield "history-search", lambda: plot.history(example.fit("ghc", parameters=DiscriminativeCCBN(penalty="cv")))
+    yield (
+        "history-search",
+        lambda: plot.history(example.fit("ghc", parameters=DiscriminativeCCBN(penalty="cv"))),
+    )
     yield "waterfall", lambda: plot.waterfall(clf.explain(example.with_missing()))
     yield "relevance", lambda: plot.relevance(clf.relevance(example.X_test, example.y_test))
     yield "missing", lambda: plot.missing_curve_of(several(example), example.X_test, example.y_test)
-    yield "margin-path", lambda: plot.margin_path(margin_path(example.X, example.y, [0, 0.25, 1, 4, 16, 64]))
-    yield "reliability", lambda: plot.reliability_diagram(clf.predict_proba(example.X_test), example.codes())
+    yield (
+        "margin-path",
+        lambda: plot.margin_path(margin_path(example.X, example.y, [0, 0.25, 1, 4, 16, 64])),
+    )
+    yield (
+        "reliability",
+        lambda: plot.reliability_diagram(clf.predict_proba(example.X_test), example.codes()),
+    )
     yield "scatter", lambda: scatter(example)
     yield "folds", lambda: folds(example)
 
@@ -85,14 +102,18 @@ def scatter(example: Example) -> Any:
         -clf.predict_log_proba(example.X_test.iloc[:200])[np.arange(codes.size), codes]
         for clf in (example.fit("nb"), example.clf)
     ]
-    return plot.scatter_losses(*losses, ("log loss of a row, naive Bayes", "log loss of a row, TAN"))
+    return plot.scatter_losses(
+        *losses, ("log loss of a row, naive Bayes", "log loss of a row, TAN")
+    )
 
 
 def folds(example: Example) -> Any:
     """Accuracy and log loss in five folds, of three structures."""
     X, y, found = example.X_test, example.y_test, {"accuracy, %": {}, "log loss": {}}
     for name, structure in {"naive Bayes": "nb", "TAN": "tan", "KDB-2": KDB(k=2)}.items():
-        scores = cross_validate(BayesNetClassifier(structure), X, y, scoring=("accuracy", "neg_log_loss"))
+        scores = cross_validate(
+            BayesNetClassifier(structure), X, y, scoring=("accuracy", "neg_log_loss")
+        )
         found["accuracy, %"][name] = 100 * scores["test_accuracy"]
         found["log loss"][name] = -scores["test_neg_log_loss"]
     return plot.fold_dots(found).axes[0]
@@ -100,7 +121,8 @@ def folds(example: Example) -> Any:
 
 def main(wanted: list[str]) -> None:
     FOLDER.mkdir(exist_ok=True)
-    warnings.simplefilter("ignore")  # of structures whose parents are not joined: the fits are good enough to look at
+    # of structures whose parents are not joined: the fits are good enough to look at
+    warnings.simplefilter("ignore")
     for name in FEATURES:
         example = Example(name)
         for what, draw in pictures(example):

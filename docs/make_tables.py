@@ -1,8 +1,10 @@
-"""Write the tables and figures of the README and of other pages, from stored measurements and the pages of the papers.
+"""Write the tables and figures of the README and of other pages, from stored measurements and the
+pages of the papers.
 
 python docs/make_tables.py
 
-A page has a comment where a table or a figure within a sentence begins, with its name, and one where it ends.
+A page has a comment where a table or a figure within a sentence begins, with its name, and one
+where it ends.
 """
 
 from __future__ import annotations
@@ -36,7 +38,9 @@ def table(case: str) -> str:
     for row in read(case):
         if row["what"].endswith(ending):
             what = row["what"].removesuffix(ending).replace(" x ", " × ")
-            lines.append(f"| {what} | {short(row['ours'])} | {short(row['peer'])} | {float(row['ratio']):.0f} |")
+            lines.append(
+                f"| {what} | {short(row['ours'])} | {short(row['peer'])} | {float(row['ratio']):.0f} |"
+            )
     return "\n".join(lines)
 
 
@@ -64,7 +68,9 @@ def short(number: float | str) -> str:
 
 def fill(text: str) -> str:
     """A page with the tables and figures of now."""
-    return MARK.sub(lambda found: f"<!-- {found['name']} -->{_filled(found['name'])}<!-- end -->", text)
+    return MARK.sub(
+        lambda found: f"<!-- {found['name']} -->{_filled(found['name'])}<!-- end -->", text
+    )
 
 
 def _filled(name: str) -> str:
@@ -78,7 +84,9 @@ def default() -> str:
     """The default beside LightGBM: seconds, accuracy and log loss."""
     measured = {"fit": {}, "accuracy": {}, "log loss": {}}
     for row in read("default"):
-        what, data = row["what"].removesuffix(", vs LightGBM").removeprefix("default ").split(", ", 1)
+        what, data = (
+            row["what"].removesuffix(", vs LightGBM").removeprefix("default ").split(", ", 1)
+        )
         measured[what][data] = float(row["ours"]), float(row["peer"])
     lines = [
         "| | fit, s | LightGBM, s | accuracy, % | LightGBM, % | log loss | LightGBM |",
@@ -98,7 +106,12 @@ def gaps() -> str:
     for row in read("gaps"):
         what, begin = row["what"].replace(" x ", " × "), "predict_proba, 30 % missing vs complete, "
         if what.startswith(begin):
-            cells = (what.removeprefix(begin), short(row["peer"]), short(row["ours"]), f"{float(row['ratio']):.1f}")
+            cells = (
+                what.removeprefix(begin),
+                short(row["peer"]),
+                short(row["ours"]),
+                f"{float(row['ratio']):.1f}",
+            )
             lines.append(f"| {' | '.join(cells)} |")
     return "\n".join(lines)
 
@@ -108,7 +121,9 @@ def gaps() -> str:
 
 @cache
 def made(page: str, title: str) -> dict[str, dict[str, str]]:
-    """A table of a page of results: its rows by their first cell, cells by the heads of their columns."""
+    """A table of a page of results: its rows by their first cell, cells by the heads of their
+    columns.
+    """
     text = (HERE / "results" / f"{page}.md").read_text(encoding="utf-8")
     lines = text[text.index(f"**{title}") :].split("\n\n")[1].splitlines()
     cells = [[cell.strip() for cell in line.strip("|").split("|")] for line in lines]
@@ -137,11 +152,16 @@ SHOWN = {
 def marked(rows: dict[str, dict[str, str]], columns: Sequence[str]) -> dict[str, list[str]]:
     """The cells of some columns, with the best of each in bold."""
     best = {
-        column: (max if column.startswith("accuracy") else min)(float(row[column]) for row in rows.values())
+        column: (max if column.startswith("accuracy") else min)(
+            float(row[column]) for row in rows.values()
+        )
         for column in columns
     }
     return {
-        name: [f"**{row[column]}**" if float(row[column]) == best[column] else row[column] for column in columns]
+        name: [
+            f"**{row[column]}**" if float(row[column]) == best[column] else row[column]
+            for column in columns
+        ]
         for name, row in rows.items()
     }
 
@@ -153,9 +173,13 @@ def peers() -> str:
         "| | accuracy, % | log loss | rank in log loss | accuracy, 30 % missing | log loss, 30 % missing |",
         "|:--|--:|--:|--:|--:|--:|",
     ]
-    for name, cells in marked({name: found[method] for name, method in SHOWN.items()}, COLUMNS).items():
+    for name, cells in marked(
+        {name: found[method] for name, method in SHOWN.items()}, COLUMNS
+    ).items():
         lines.append(f"| {name} | {' | '.join(cells)} |")
-    return "\n".join([*lines, "", f"Means over {n_sets()} data sets, five folds each; ranks among 13 methods."])
+    return "\n".join(
+        [*lines, "", f"Means over {n_sets()} data sets, five folds each; ranks among 13 methods."]
+    )
 
 
 MEASURED = ("accuracy", "log loss", "accuracy, 30 % missing", "log loss, 30 % missing")
@@ -167,7 +191,9 @@ CHOICES = {
 
 
 def choices() -> str:
-    """Some of our recipes, and the strongest of the others on the same data sets; what these rows say."""
+    """Some of our recipes, and the strongest of the others on the same data sets; what these rows
+    say.
+    """
     ours = made("default", "Recipes by their mean rank")
     rows = {name: ours[method] for name, method in CHOICES.items()}
     rows |= {name: others_on_sets_of_default(SHOWN[name]) for name in STRONGEST}
@@ -178,8 +204,12 @@ def choices() -> str:
     for name, cells in marked(rows, MEASURED).items():
         time = "100" if name == "HistGradientBoosting" else rows[name].get("time, %", "–")
         lines.append(f"| {name} | {' | '.join(cells)} | {time} |")
-    lack = re.search(r"Not run on ([^.]+)\.", (HERE / "results" / "default.md").read_text(encoding="utf-8"))
-    without = f", those on which all {len(ours)} recipes were run (without {lack[1]})" if lack else ""
+    lack = re.search(
+        r"Not run on ([^.]+)\.", (HERE / "results" / "default.md").read_text(encoding="utf-8")
+    )
+    without = (
+        f", those on which all {len(ours)} recipes were run (without {lack[1]})" if lack else ""
+    )
     gains = {
         "a tree over naive Bayes, frequencies": ("TAN-MAP", "NB-MAP"),
         "a tree over naive Bayes, conditional likelihood": ("TAN-D-R", "NB-D-R"),
@@ -244,16 +274,35 @@ def papers() -> str:
     tests = made("c11-table3", "Signed-rank tests over 25 sets, cut points of all rows")
     for tag in ("TAN-fCLL-OFE", "TAN-aCLL-OFE"):
         found = both(tests[f"{tag} – TAN-LL-OFE"]["Z"])
-        rows.append((f"TAN by {tag[4:8]}, frequencies", C11, tag, "Z against TAN by likelihood, 25 sets", *found))
+        rows.append(
+            (
+                f"TAN by {tag[4:8]}, frequencies",
+                C11,
+                tag,
+                "Z against TAN by likelihood, 25 sets",
+                *found,
+            )
+        )
     wins = wins_of_weights()
     for name, tag in {"NB": "NB-W", "TAN": "TAN-W"}.items():
         rows.append(
-            (f"{name} with weights (CCBN)", Z17, tag, "wins/draws/losses against frequencies, big sets", *wins[name])
+            (
+                f"{name} with weights (CCBN)",
+                Z17,
+                tag,
+                "wins/draws/losses against frequencies, big sets",
+                *wins[name],
+            )
         )
     ours, published = mean_of_margins()
     rows.append(("TAN, ML-BN-SVM", P13, "TAN-MLBNSVM", "accuracy, 26 sets", ours, published))
-    lines = ["| method | paper | recipe | measured | ours | published |", "|:--|:--|:--|:--|--:|--:|"]
-    return "\n".join([*lines, *(f"| {a} | {b} | `{c}` | {d} | {e} | {f} |" for a, b, c, d, e, f in rows)])
+    lines = [
+        "| method | paper | recipe | measured | ours | published |",
+        "|:--|:--|:--|:--|--:|--:|",
+    ]
+    return "\n".join(
+        [*lines, *(f"| {a} | {b} | `{c}` | {d} | {e} | {f} |" for a, b, c, d, e, f in rows)]
+    )
 
 
 def both(cell: str) -> tuple[str, str]:
@@ -265,7 +314,10 @@ def both(cell: str) -> tuple[str, str]:
 def wins_of_weights() -> dict[str, tuple[str, str]]:
     """The row of the 0-1 loss on the big sets, ours and that of Z17, for each structure."""
     text = (HERE / "results" / "z17-table4.md").read_text(encoding="utf-8")
-    cells = [cell.strip().split()[0] for cell in re.search(r"^\| big \| 0-1 loss \|(.*)\|$", text, re.M)[1].split("|")]
+    cells = [
+        cell.strip().split()[0]
+        for cell in re.search(r"^\| big \| 0-1 loss \|(.*)\|$", text, re.M)[1].split("|")
+    ]
     return {"NB": (cells[0], cells[2]), "TAN": (cells[4], cells[6])}
 
 
@@ -305,8 +357,12 @@ def times_as_long(recipe: str, other: str) -> str:
 FIGURES = {
     "nb-fit": lambda: span(ratios("nb", "NB fit")),
     "tan-fit": lambda: span(ratios("tan", "TAN fit")),
-    "gaps-chess": lambda: f"{ratios('gaps', 'predict_proba, 30 % missing vs complete, chess')[0]:.1f}",
-    "gaps-letter": lambda: f"{ratios('gaps', 'predict_proba, 30 % missing vs complete, letter')[0]:.1f}",
+    "gaps-chess": lambda: (
+        f"{ratios('gaps', 'predict_proba, 30 % missing vs complete, chess')[0]:.1f}"
+    ),
+    "gaps-letter": lambda: (
+        f"{ratios('gaps', 'predict_proba, 30 % missing vs complete, letter')[0]:.1f}"
+    ),
     "machine": lambda: read("tan")[0]["machine"],
     "compiling": partial(
         figure,

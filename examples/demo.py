@@ -1,4 +1,6 @@
-"""After the comparison: a network, what it answers, why, what to ask next, and its files. Run by ``make demo``."""
+"""After the comparison: a network, what it answers, why, what to ask next, and its files. Run by
+``make demo``.
+"""
 
 from __future__ import annotations
 
@@ -15,7 +17,9 @@ FOLDER = Path("demo")
 def main() -> None:
     """Print a few answers of the network, and leave it in ``demo/`` as a file and as a picture."""
     data = load_dataset("breast-cancer")
-    X, X_test, y, y_test = train_test_split(data.X, data.y, test_size=0.3, stratify=data.y, random_state=0)
+    X, X_test, y, y_test = train_test_split(
+        data.X, data.y, test_size=0.3, stratify=data.y, random_state=0
+    )
     clf = BayesNetClassifier(n_jobs=-1).fit(X, y)
     net = clf.network_
     print(f"\n{net!r}\nfirst edges: " + ", ".join(f"{a} -> {b}" for a, b in net.edges()[:3]))
@@ -29,9 +33,13 @@ def main() -> None:
 
     FOLDER.mkdir(exist_ok=True)
     clf.save(FOLDER / "model.json")
-    (FOLDER / "network.html").write_text(f"<!doctype html><meta charset=utf-8>{net._repr_html_()}", encoding="utf-8")
+    (FOLDER / "network.html").write_text(
+        f"<!doctype html><meta charset=utf-8>{net._repr_html_()}", encoding="utf-8"
+    )
     clf.report(FOLDER / "report.html", X_test, y_test)
-    same = np.array_equal(load(FOLDER / "model.json").predict_proba(data.X), clf.predict_proba(data.X))
+    same = np.array_equal(
+        load(FOLDER / "model.json").predict_proba(data.X), clf.predict_proba(data.X)
+    )
     print(f"\nsaved to {FOLDER / 'model.json'}; loaded again, it predicts the same bits: {same}")
     print(f"the network as a picture: {FOLDER / 'network.html'}")
     print(f"the network as a page that answers, with the test: {FOLDER / 'report.html'}")

@@ -1,4 +1,6 @@
-"""BIF files: `read_bif` gives a network that can be written and read again, or a `BifError` of one line."""
+"""BIF files: `read_bif` gives a network that can be written and read again, or a `BifError` of one
+line.
+"""
 
 from __future__ import annotations
 
@@ -57,7 +59,9 @@ def read(target: str | None) -> None:
 
 
 def change(data: bytes, seed: int) -> bytes | None:
-    """One to three words or signs removed, doubled, moved or replaced; None where there is no text."""
+    """One to three words or signs removed, doubled, moved or replaced; None where there is no
+    text.
+    """
     rng = np.random.default_rng(seed)
     tokens = TOKEN.findall(data.decode("utf-8", "replace"))
     if not tokens:
@@ -65,7 +69,9 @@ def change(data: bytes, seed: int) -> bytes | None:
     for _ in range(int(rng.integers(1, 4))):
         at, other = (int(rng.integers(len(tokens))) for _ in range(2))
         word = WORDS[int(rng.integers(len(WORDS)))]
-        new = [[], [tokens[at]] * 2, [word], [tokens[other]], [tokens[at], " ", word]][int(rng.integers(5))]
+        new = [[], [tokens[at]] * 2, [word], [tokens[other]], [tokens[at], " ", word]][
+            int(rng.integers(5))
+        ]
         tokens[at : at + 1] = new
         if not tokens:
             return None

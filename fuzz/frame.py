@@ -1,4 +1,6 @@
-"""Small tables of any kind, written as bytes: `FrameEncoder` gives codes that fit its domain, or says what is wrong."""
+"""Small tables of any kind, written as bytes: `FrameEncoder` gives codes that fit its domain, or
+says what is wrong.
+"""
 
 from __future__ import annotations
 
@@ -14,9 +16,56 @@ from discbayes.data import FrameEncoder
 from discbayes.data.table_reader import read_table
 from discbayes.io.domains import pack_domain, unpack_domain
 
-NUMBERS = (0.0, 1.0, -1.0, 0.5, math.nan, math.inf, -math.inf, 1e308, -1e308, 5e-324, -0.0, 2.0**53, 1e-300, 3.0)
-WHOLE = (0, 1, -1, 2, 127, 255, 2**31, -(2**31), 2**53 + 1, 2**63 - 1, -(2**63), 2**63, 2**64, 10**400)
-TEXTS = ("", " ", "a", "A", "b", "nan", "None", "1", "1.0", "é", "e\u0301", "日本", "\x00", "\ud800", "x" * 300, "?")
+NUMBERS = (
+    0.0,
+    1.0,
+    -1.0,
+    0.5,
+    math.nan,
+    math.inf,
+    -math.inf,
+    1e308,
+    -1e308,
+    5e-324,
+    -0.0,
+    2.0**53,
+    1e-300,
+    3.0,
+)
+WHOLE = (
+    0,
+    1,
+    -1,
+    2,
+    127,
+    255,
+    2**31,
+    -(2**31),
+    2**53 + 1,
+    2**63 - 1,
+    -(2**63),
+    2**63,
+    2**64,
+    10**400,
+)
+TEXTS = (
+    "",
+    " ",
+    "a",
+    "A",
+    "b",
+    "nan",
+    "None",
+    "1",
+    "1.0",
+    "é",
+    "e\u0301",
+    "日本",
+    "\x00",
+    "\ud800",
+    "x" * 300,
+    "?",
+)
 ODD = (
     None,
     True,
@@ -72,7 +121,9 @@ def column(draws: Draws, n_rows: int) -> list:
 
 
 def table(draws: Draws, columns: dict[str, list]):
-    """The columns as a frame, an array or a list of rows; None where the library itself refuses them."""
+    """The columns as a frame, an array or a list of rows; None where the library itself refuses
+    them.
+    """
     rows = [list(row) for row in zip(*columns.values(), strict=True)]
     kind = draws.of(("pandas", "polars", "objects", "rows", "array", "categorical", "nullable"))
     try:
@@ -100,7 +151,10 @@ def check(data: bytes) -> None:
     """Learn from a table and read it again."""
     draws = Draws(data)
     n_rows = 1 + draws.below(MAX_ROWS)
-    names = [draws.of(("a", "b", "class", "", "x0", "日", "a ")) for _ in range(1 + draws.below(MAX_COLUMNS))]
+    names = [
+        draws.of(("a", "b", "class", "", "x0", "日", "a "))
+        for _ in range(1 + draws.below(MAX_COLUMNS))
+    ]
     X = table(draws, {name: column(draws, n_rows) for name in names})
     y = column(draws, n_rows)
     weight = (
@@ -112,7 +166,16 @@ def check(data: bytes) -> None:
         "discretizer": draws.of(("mdlp", "equal-frequency", None, "other")),
         "categorical": draws.of(("auto", "all", ["a"], [0], [True], "a", [99], [None])),
         "domains": draws.of(
-            (None, None, None, {"a": ["a", "b"]}, {"a": [0, 1]}, {"a": []}, {"a": [math.nan]}, {"q": [1]})
+            (
+                None,
+                None,
+                None,
+                {"a": ["a", "b"]},
+                {"a": [0, 1]},
+                {"a": []},
+                {"a": [math.nan]},
+                {"q": [1]},
+            )
         ),
         "missing": draws.of(("available", "value", "drop", "error", "other")),
         "unknown": draws.of(("marginalize", "error")),
@@ -139,7 +202,9 @@ def check_message(error: Exception) -> None:
 
 
 def check_codes(encoder: FrameEncoder, data, X) -> None:
-    """Codes are within the domain, reading the same rows again gives them again, and the domain can be stored."""
+    """Codes are within the domain, reading the same rows again gives them again, and the domain can
+    be stored.
+    """
     domain = encoder.domain_
     for codes, variable in zip(data.codes, domain.features, strict=True):
         assert codes.max(initial=0) <= variable.card
@@ -147,7 +212,8 @@ def check_codes(encoder: FrameEncoder, data, X) -> None:
             assert codes.max(initial=0) < max(variable.card, 1) or not len(variable.labels)
     assert data.classes.max() < domain.n_classes
     table, kept = read_table(X), encoder.kept_rows_
-    again = encoder.transform(table if kept is None else table.take(np.flatnonzero(kept)))  # others may hold anything
+    # others may hold anything
+    again = encoder.transform(table if kept is None else table.take(np.flatnonzero(kept)))
     for codes, same, variable in zip(data.codes, again, domain.features, strict=True):
         gaps = variable.card - 1 if variable.missing_value else variable.card
         same = np.where((same == variable.card) & variable.missing_value, gaps, same)

@@ -1,4 +1,6 @@
-"""Model files: `load` gives a classifier that works, or a `ModelFileError` of one line, and nothing else."""
+"""Model files: `load` gives a classifier that works, or a `ModelFileError` of one line, and nothing
+else.
+"""
 
 from __future__ import annotations
 
@@ -30,7 +32,9 @@ def check(data: bytes) -> None:
 
 
 def resealed(data: bytes) -> bytes | None:
-    """The file with the right checksum; None if it is no JSON object, or one that no checksum can be taken of."""
+    """The file with the right checksum; None if it is no JSON object, or one that no checksum can
+    be taken of.
+    """
     try:
         document = json.loads(data)
         if not isinstance(document, dict):
@@ -60,9 +64,13 @@ def read(content: bytes) -> None:
 
 
 def check_predictions(classifier) -> None:
-    """Probabilities of rows with and without gaps; where they cannot be computed, a ``ValueError`` says why."""
+    """Probabilities of rows with and without gaps; where they cannot be computed, a ``ValueError``
+    says why.
+    """
     features = classifier.network_.domain.features
-    rows = np.array([[None] * len(features), [_some_value(variable) for variable in features]], dtype=object)
+    rows = np.array(
+        [[None] * len(features), [_some_value(variable) for variable in features]], dtype=object
+    )
     try:
         found = classifier.predict_proba(rows)
     except ValueError as error:
@@ -80,7 +88,9 @@ def _some_value(variable):
 
 
 def change(data: bytes, seed: int) -> bytes | None:
-    """One to three fields with another value, or without it; None where the file is no JSON object."""
+    """One to three fields with another value, or without it; None where the file is no JSON
+    object.
+    """
     try:
         document = json.loads(data)
         return damage.mixed(document, seed)

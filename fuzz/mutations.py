@@ -1,7 +1,9 @@
-"""Changes of model files by what they are made of: numbers, strings, lists, objects, arrays, and whole networks.
+"""Changes of model files by what they are made of: numbers, strings, lists, objects, arrays, and
+whole networks.
 
-A file is parsed, changed at random places and sealed again with a checksum that fits, so that nothing but the checks
-of single fields stands between a change and the classifier. Every file follows from a seed and its number.
+A file is parsed, changed at random places and sealed again with a checksum that fits, so that
+nothing but the checks of single fields stands between a change and the classifier. Every file
+follows from a seed and its number.
 """
 
 from __future__ import annotations
@@ -37,14 +39,30 @@ CELLS = (
     -np.inf,
     np.nan,
 )
-TEXTS = ("", "x", "nan", "inf", "\x00", "\x1b[31m\n", "\ud800", "ß" * 40, "x" * 300, "y" * 20_000, "class", "(missing)")
+TEXTS = (
+    "",
+    "x",
+    "nan",
+    "inf",
+    "\x00",
+    "\x1b[31m\n",
+    "\ud800",
+    "ß" * 40,
+    "x" * 300,
+    "y" * 20_000,
+    "class",
+    "(missing)",
+)
 DTYPES = ("|b1", "|i1", "<i2", "<i8", "|u1", "<u4", "<f2", "<f4", "<f8", "O", "U5", ">f8")
-MAX_POWER = 4.6  # as a power of ten: a set of so many numbers of one hash takes longer than the limit
+# as a power of ten: a set of so many numbers of one hash takes longer than the limit
+MAX_POWER = 4.6
 MAX_CELLS = 20_000
 
 
 def mutated(documents: list[dict[str, Any]], seed: int, number: int) -> bytes:
-    """The file of a seed and a number: a sound one, or another network in it, with up to four changes."""
+    """The file of a seed and a number: a sound one, or another network in it, with up to four
+    changes.
+    """
     rng = np.random.default_rng([seed, number])
     document = copy.deepcopy(documents[int(rng.integers(len(documents)))])
     if rng.random() < 0.5:
@@ -63,7 +81,9 @@ def pick(rng: np.random.Generator, items: Any) -> Any:
 
 
 def change(document: dict[str, Any], rng: np.random.Generator) -> None:
-    """Change what stands at a random place; half of them are reached from above, so that small fields have a say."""
+    """Change what stands at a random place; half of them are reached from above, so that small
+    fields have a say.
+    """
     if rng.random() < 0.5:
         place = pick(rng, list(damage.places(document["model"])))
     else:
@@ -79,7 +99,9 @@ def change(document: dict[str, Any], rng: np.random.Generator) -> None:
 
 
 def descend(value: Any, rng: np.random.Generator) -> tuple[Any, ...]:
-    """A place that is reached by going into a random member again and again, and stopping somewhere."""
+    """A place that is reached by going into a random member again and again, and stopping
+    somewhere.
+    """
     place: list[Any] = []
     while isinstance(value, (dict, list)) and value and (not place or rng.random() < 0.8):
         key = pick(rng, list(value)) if isinstance(value, dict) else int(rng.integers(len(value)))
@@ -91,14 +113,20 @@ def descend(value: Any, rng: np.random.Generator) -> tuple[Any, ...]:
 def other(value: Any, rng: np.random.Generator) -> Any:
     """Another value of the same kind."""
     if isinstance(value, dict):
-        return other_array(value, rng) if {"dtype", "data"} <= value.keys() else other_object(value, rng)
+        return (
+            other_array(value, rng)
+            if {"dtype", "data"} <= value.keys()
+            else other_object(value, rng)
+        )
     if isinstance(value, list):
         return other_list(value, rng)
     return pick(rng, TEXTS if isinstance(value, str) else NUMBERS)
 
 
 def other_list(value: list[Any], rng: np.random.Generator) -> list[Any]:
-    """Longer, shorter, in another order, with members twice, nested, or with numbers of one hash."""
+    """Longer, shorter, in another order, with members twice, nested, or with numbers of one
+    hash.
+    """
     n = int(10 ** rng.uniform(0, MAX_POWER)) if rng.random() < 0.2 else int(rng.integers(1, 5))
     return [
         lambda: value[: int(rng.integers(len(value) + 1))],
@@ -154,10 +182,14 @@ def other_array(value: dict[str, Any], rng: np.random.Generator) -> Any:
     if kind == 1:
         return {**value, "dtype": pick(rng, DTYPES)}
     if kind == 2:
-        return damage.packed(np.resize(cells, int(rng.integers(2 * cells.size + 2))), value["dtype"])
+        return damage.packed(
+            np.resize(cells, int(rng.integers(2 * cells.size + 2))), value["dtype"]
+        )
     if cells.dtype.kind == "f":
         chosen = rng.random(cells.size) < rng.random() ** 3
-        cells = np.where(chosen, pick(rng, CELLS), cells * (1.0 if kind == 3 else -(10.0 ** rng.integers(4))))
+        cells = np.where(
+            chosen, pick(rng, CELLS), cells * (1.0 if kind == 3 else -(10.0 ** rng.integers(4)))
+        )
     elif cells.size:
         cells[int(rng.integers(cells.size))] = 127
     return damage.packed(cells, value["dtype"])
@@ -175,7 +207,10 @@ def anything(model: dict[str, Any], rng: np.random.Generator) -> Any:
         lambda: {"labels": [pick(rng, TEXTS) for _ in range(n)]},
         lambda: {"array": damage.packed(rng.normal(size=n))},
         lambda: {"array": damage.packed([], shape=[pick(rng, NUMBERS[:14]), 0])},
-        lambda: {"learner": pick(rng, ("KDB", "HillClimb", "SpanningTree", "Nobody")), "params": {}},
+        lambda: {
+            "learner": pick(rng, ("KDB", "HillClimb", "SpanningTree", "Nobody")),
+            "params": {},
+        },
         lambda: {"structure": {"parents": [[] for _ in range(n)], "class_children": [True] * n}},
         lambda: {"opaque": pick(rng, TEXTS)},
         lambda: {"float": pick(rng, ("inf", "-inf", "nan", "1"))},
@@ -187,19 +222,28 @@ def anything(model: dict[str, Any], rng: np.random.Generator) -> Any:
 
 
 def put_network(model: dict[str, Any], rng: np.random.Generator) -> None:
-    """Another domain, structure and tables that fit each other, of sizes that differ by orders of magnitude."""
+    """Another domain, structure and tables that fit each other, of sizes that differ by orders of
+    magnitude.
+    """
     n_classes = int(10 ** rng.uniform(0, 3.5)) if rng.random() < 0.2 else int(rng.integers(1, 5))
     n_features = int(10 ** rng.uniform(0, 2.7)) if rng.random() < 0.3 else int(rng.integers(1, 8))
     features = [variable(f"x{i}", rng) for i in range(n_features)]
     cards = [
-        max(1, len(v["values"]) + v["missing_value"] if v["cuts"] is None else len(v["cuts"]) + 1) for v in features
+        max(1, len(v["values"]) + v["missing_value"] if v["cuts"] is None else len(v["cuts"]) + 1)
+        for v in features
     ]
     parents, sizes = _parents(cards, n_classes, rng)
     target = {"kind": "categorical", "cuts": None, "missing_value": False}
-    model["domain"] = {"features": features, "target": {"name": "y", "values": labels(n_classes, rng), **target}}
+    model["domain"] = {
+        "features": features,
+        "target": {"name": "y", "values": labels(n_classes, rng), **target},
+    }
     strings = all(isinstance(label, str) for label in model["domain"]["target"]["values"])
     model["class_dtype"] = pick(rng, ("str", "object")) if strings else "object"
-    model["structure"] = {"parents": parents, "class_children": [bool(rng.random() < 0.9) for _ in features]}
+    model["structure"] = {
+        "parents": parents,
+        "class_children": [bool(rng.random() < 0.9) for _ in features],
+    }
     model["n_features_in"], model["feature_names_in"] = n_features, None
     model["settings"] = {**model["settings"], "max_factor_size": 1 << 20}
     model["tables"] = {
@@ -210,8 +254,12 @@ def put_network(model: dict[str, Any], rng: np.random.Generator) -> None:
         model.pop(name, None)
 
 
-def _parents(cards: list[int], n_classes: int, rng: np.random.Generator) -> tuple[list[list[int]], list[int]]:
-    """Up to three parents of each feature among those before it, while all tables stay small; and their sizes."""
+def _parents(
+    cards: list[int], n_classes: int, rng: np.random.Generator
+) -> tuple[list[list[int]], list[int]]:
+    """Up to three parents of each feature among those before it, while all tables stay small; and
+    their sizes.
+    """
     most, left = int(rng.integers(4)), MAX_CELLS
     parents: list[list[int]] = []
     sizes: list[int] = []
@@ -231,14 +279,28 @@ def variable(name: str, rng: np.random.Generator) -> dict[str, Any]:
     n = int(10 ** rng.uniform(0, 3)) if rng.random() < 0.05 else int(rng.integers(0, 5))
     if rng.random() < 0.3:
         cuts = sorted({float(cut) for cut in rng.normal(size=n) * 10.0 ** rng.integers(-3, 12)})
-        return {"name": name, "kind": "numeric", "values": [], "cuts": cuts, "missing_value": bool(rng.random() < 0.2)}
+        return {
+            "name": name,
+            "kind": "numeric",
+            "values": [],
+            "cuts": cuts,
+            "missing_value": bool(rng.random() < 0.2),
+        }
     values = labels(n, rng)
     missing = bool(rng.random() < 0.2)
-    return {"name": name, "kind": "categorical", "values": values, "cuts": None, "missing_value": missing}
+    return {
+        "name": name,
+        "kind": "categorical",
+        "values": values,
+        "cuts": None,
+        "missing_value": missing,
+    }
 
 
 def labels(n: int, rng: np.random.Generator) -> list[Any]:
-    """Distinct labels of one kind: short and long strings, whole numbers near and far, of one hash, broken ones."""
+    """Distinct labels of one kind: short and long strings, whole numbers near and far, of one hash,
+    broken ones.
+    """
     step = int(10 ** rng.uniform(0, 20))
     return [
         lambda: [f"v{k}" for k in range(n)],
@@ -254,5 +316,7 @@ def cells(n: int, rng: np.random.Generator) -> np.ndarray:
     """Numbers on the log scale: of usual size, spread widely, or with some that are extreme."""
     found = rng.normal(size=n) * 10.0 ** rng.integers(-1, 4)
     if rng.random() < 0.4 and n:
-        found[rng.random(n) < rng.random() ** 2] = pick(rng, (-np.inf, -745.0, 710.0, 1e99, -1e99, 1e100, -1e100))
+        found[rng.random(n) < rng.random() ** 2] = pick(
+            rng, (-np.inf, -745.0, 710.0, 1e99, -1e99, 1e100, -1e100)
+        )
     return found

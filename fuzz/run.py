@@ -1,8 +1,8 @@
 """Feed a reader with files that a fuzzer invents, for some time or for a number of files.
 
-``python fuzz/run.py model_file --seconds 200`` goes on from the files in ``corpus/model_file`` and stops at the first
-one that breaks a promise, which it leaves in ``found/``. That needs atheris (extra ``fuzz``); without it, as on
-Windows, the kept files are read and no new ones are made.
+``python fuzz/run.py model_file --seconds 200`` goes on from the files in ``corpus/model_file`` and
+stops at the first one that breaks a promise, which it leaves in ``found/``. That needs atheris
+(extra ``fuzz``); without it, as on Windows, the kept files are read and no new ones are made.
 """
 
 from __future__ import annotations
@@ -45,7 +45,10 @@ def main() -> None:
     warnings.simplefilter("error", RuntimeWarning)
     warnings.simplefilter("ignore", UserWarning)
     if atheris is None:
-        print("atheris is not installed: the kept files are read, and no new ones are made", file=sys.stderr)
+        print(
+            "atheris is not installed: the kept files are read, and no new ones are made",
+            file=sys.stderr,
+        )
         for path in kept_files(asked.harness):
             harness.check(path.read_bytes())
     else:
@@ -56,7 +59,11 @@ def main() -> None:
 def load_harness(name: str) -> ModuleType:
     """Import a harness, with the rooms that it is about instrumented where that can be."""
     sys.path[:0] = [str(HERE), str(HERE.parent / "tests" / "support")]
-    with atheris.instrument_imports(include=["discbayes"], exclude=_others()) if atheris else nullcontext():
+    with (
+        atheris.instrument_imports(include=["discbayes"], exclude=_others())
+        if atheris
+        else nullcontext()
+    ):
         return importlib.import_module(name)
 
 
@@ -66,7 +73,9 @@ def kept_files(name: str) -> list[Path]:
 
 
 def fuzz(harness: ModuleType, asked: Namespace, fresh: str) -> None:
-    """Run until the time or the number of files is up; files that reach new code are put into a folder."""
+    """Run until the time or the number of files is up; files that reach new code are put into a
+    folder.
+    """
     found = HERE / "found"
     found.mkdir(exist_ok=True)
     options = {
@@ -88,11 +97,17 @@ def fuzz(harness: ModuleType, asked: Namespace, fresh: str) -> None:
 def _others() -> list[str]:
     """The modules of all rooms that are not instrumented."""
     modules = (path.relative_to(SOURCE).with_suffix("").parts for path in SOURCE.rglob("*.py"))
-    return [".".join(parts).removesuffix(".__init__") for parts in modules if parts[1] not in INSTRUMENTED]
+    return [
+        ".".join(parts).removesuffix(".__init__")
+        for parts in modules
+        if parts[1] not in INSTRUMENTED
+    ]
 
 
 def _mutator(harness: ModuleType) -> Callable[[bytes, int, int], bytes] | None:
-    """Changes by the harness, which knows what its files are made of, and changes of bytes, in turn."""
+    """Changes by the harness, which knows what its files are made of, and changes of bytes, in
+    turn.
+    """
     change = getattr(harness, "change", None)
     if change is None:
         return None

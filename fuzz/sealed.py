@@ -1,8 +1,9 @@
-"""Load model files that `mutations` invents, each within limits of memory and time, and ask what was loaded.
+"""Load model files that `mutations` invents, each within limits of memory and time, and ask what
+was loaded.
 
-``python fuzz/sealed.py --files 20000`` makes them in batches, each in a process of its own. A file is refused by a
-`ModelFileError`, or its classifier answers, in at most 200 MB and ten times its size, and in 5 seconds. Files that
-break this are left in ``found/``, and the exit code is 1.
+``python fuzz/sealed.py --files 20000`` makes them in batches, each in a process of its own. A file
+is refused by a `ModelFileError`, or its classifier answers, in at most 200 MB and ten times its
+size, and in 5 seconds. Files that break this are left in ``found/``, and the exit code is 1.
 """
 
 from __future__ import annotations
@@ -61,12 +62,16 @@ def check_message(error: ModelFileError, path: Path) -> None:
     message = str(error)
     if isinstance(error.__cause__, MemoryError):
         raise BrokenPromiseError("it takes too much memory") from error
-    if not (message.startswith(str(path)) and len(message) < LONGEST_MESSAGE and message.isprintable()):
+    if not (
+        message.startswith(str(path)) and len(message) < LONGEST_MESSAGE and message.isprintable()
+    ):
         raise BrokenPromiseError(f"a message that is no short line: {message[:2000]!r}")
 
 
 def check_answers(classifier: object) -> None:
-    """Probabilities of rows with and without missing values, decisions, and questions about columns and the class."""
+    """Probabilities of rows with and without missing values, decisions, and questions about columns
+    and the class.
+    """
     network = classifier.network_
     features = network.domain.features
     rows = np.array([[None] * len(features), [some_value(each) for each in features]], dtype=object)
@@ -74,7 +79,9 @@ def check_answers(classifier: object) -> None:
     answers = {
         "predict_proba": lambda: check_shares(classifier.predict_proba(rows).sum(axis=1)),
         "predict": lambda: classifier.predict(rows),
-        "class": lambda: check_shares(network.query([network.domain.target.name]).probabilities.sum()),
+        "class": lambda: check_shares(
+            network.query([network.domain.target.name]).probabilities.sum()
+        ),
         "column": lambda: check_shares(network.query([features[-1].name]).probabilities.sum()),
     }
     for answer in answers.values():
@@ -117,7 +124,9 @@ def limited(path: Path, size: int) -> str:
 
 
 def limit_memory(n_bytes: int | None, used: float) -> None:
-    """Let this process have so many bytes more than now, or any number; and kill it if it never comes back."""
+    """Let this process have so many bytes more than now, or any number; and kill it if it never
+    comes back.
+    """
     pages = Path("/proc/self/statm")
     if resource is None or not pages.exists():
         return
@@ -131,7 +140,9 @@ def limit_memory(n_bytes: int | None, used: float) -> None:
 # Batches
 
 
-def run_batch(documents: list[dict], seed: int, numbers: range, path: Path, found: Path | None) -> Counter[str]:
+def run_batch(
+    documents: list[dict], seed: int, numbers: range, path: Path, found: Path | None
+) -> Counter[str]:
     """What became of the files of some numbers; those that break a promise are kept and told of."""
     counts: Counter[str] = Counter()
     for number in numbers:
@@ -148,13 +159,17 @@ def run_batch(documents: list[dict], seed: int, numbers: range, path: Path, foun
 
 def keep(path: Path, found: Path | None, seed: int, number: int) -> None:
     """Put a file where it is found."""
-    print(f"file {number} of seed {seed}, {path.stat().st_size:,} bytes", file=sys.stderr, flush=True)
+    print(
+        f"file {number} of seed {seed}, {path.stat().st_size:,} bytes", file=sys.stderr, flush=True
+    )
     if found is not None:
         found.mkdir(exist_ok=True)
         shutil.copy(path, found / f"model_file-sealed-{seed}-{number}.json")
 
 
-def run_in_processes(documents: list[dict], seed: int, files: range, folder: Path, found: Path) -> Counter[str]:
+def run_in_processes(
+    documents: list[dict], seed: int, files: range, folder: Path, found: Path
+) -> Counter[str]:
     """All batches, each in a child of this process, where everything is imported already."""
     total: Counter[str] = Counter()
     for first in range(files.start, files.stop, BATCH):
@@ -171,14 +186,23 @@ def run_in_processes(documents: list[dict], seed: int, files: range, folder: Pat
             keep(path, found, seed, first)
             total["broken"] += 1
         else:
-            total.update({part.split("=")[0]: int(part.split("=")[1]) for part in told.read_text("ascii").split()})
+            total.update(
+                {
+                    part.split("=")[0]: int(part.split("=")[1])
+                    for part in told.read_text("ascii").split()
+                }
+            )
         print(f"{min(first + BATCH, files.stop) - files.start:,} files: {dict(total)}", flush=True)
     return total
 
 
 def sound_documents() -> list[dict]:
-    """The files that changes begin with: those of the corpus that can be loaded, and those of the tests."""
-    kept = [json.loads(path.read_bytes()) for path in sorted((HERE / "corpus" / "model_file").iterdir())]
+    """The files that changes begin with: those of the corpus that can be loaded, and those of the
+    tests.
+    """
+    kept = [
+        json.loads(path.read_bytes()) for path in sorted((HERE / "corpus" / "model_file").iterdir())
+    ]
     return [*kept, *damage.documents().values()]
 
 

@@ -1,7 +1,9 @@
-"""Print the tests of the rooms that a change touches: what is not committed, or all since a commit that is named.
+"""Print the tests of the rooms that a change touches: what is not committed, or all since a commit
+that is named.
 
-``make test-changed`` runs what this prints. A room without a folder of tests of its own is tested by the rooms in
-``TESTED_BY``; a change of what all tests share prints nothing but ``tests``, which is all of them.
+``make test-changed`` runs what this prints. A room without a folder of tests of its own is tested
+by the rooms in ``TESTED_BY``; a change of what all tests share prints nothing but ``tests``, which
+is all of them.
 """
 
 from __future__ import annotations
@@ -20,7 +22,16 @@ TESTED_BY = {
     "_deprecation": ("released",),
     "calibrated_posterior": ("explanations", "classifier"),
     "costs": ("calibration",),
-    "kernels": ("counts", "data", "inference", "network", "objectives", "parameters", "scores", "search"),
+    "kernels": (
+        "counts",
+        "data",
+        "inference",
+        "network",
+        "objectives",
+        "parameters",
+        "scores",
+        "search",
+    ),
     "paths": ("recipes",),
     "placement": ("report", "plot"),
     "streams": ("streams", "classifier"),
@@ -33,7 +44,10 @@ def changed_files(since: str) -> list[str]:
     git = ["git", "-C", str(ROOT)]
     told = [
         subprocess.run([*git, *command], capture_output=True, text=True, check=True).stdout
-        for command in (["diff", "--name-only", since], ["ls-files", "--others", "--exclude-standard"])
+        for command in (
+            ["diff", "--name-only", since],
+            ["ls-files", "--others", "--exclude-standard"],
+        )
     ]
     return "".join(told).splitlines()
 

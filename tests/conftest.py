@@ -1,6 +1,7 @@
 """Shared by all tests: a place without data, cache and network, small blocks, a cluster, a browser.
 
-Tests are in folders by the room of the library that they are about; what several of them need is in ``support/``.
+Tests are in folders by the room of the library that they are about; what several of them need is in
+``support/``.
 """
 
 from __future__ import annotations
@@ -22,15 +23,18 @@ from discbayes.data import row_blocks, targets
 from discbayes.datasets import openml
 from discbayes.streams import limits
 
-# The run without the compiler is there for the kernels: indices are checked in it, as compiled code does not do. What
-# stands far from them is tested with the compiler alone.
+# The run without the compiler is there for the kernels: indices are checked in it, as compiled code
+# does not do. What stands far from them is tested with the compiler alone.
 NEAR_KERNELS = {
     "bayesnet", "counts", "data", "engine", "inference", "network", "objectives", "optim", "parameters", "scores",
     "search", "support",
 }  # fmt: skip
-collect_ignore_glob = ["*/conftest.py"]  # as a module with examples, of which there can be one of each name
+# as a module with examples, of which there can be one of each name
+collect_ignore_glob = ["*/conftest.py"]
 if numba.config.DISABLE_JIT:
-    collect_ignore = [room.name for room in Path(__file__).parent.iterdir() if room.name not in NEAR_KERNELS]
+    collect_ignore = [
+        room.name for room in Path(__file__).parent.iterdir() if room.name not in NEAR_KERNELS
+    ]
 
 
 @pytest.fixture(autouse=True)
@@ -78,7 +82,9 @@ def run(capsys, monkeypatch):
 
 @pytest.fixture
 def small_blocks(request, monkeypatch):
-    """Blocks of so few rows that small tables have several: 512, or as many as the tests of a file say."""
+    """Blocks of so few rows that small tables have several: 512, or as many as the tests of a file
+    say.
+    """
     n_rows = getattr(request.module, "BLOCK_ROWS", 512)
     monkeypatch.setattr(row_blocks, "ROWS_OF_BLOCK", n_rows)
     monkeypatch.setattr(limits, "MAX_ROWS", n_rows)
@@ -96,6 +102,8 @@ def temporary(tmp_path, monkeypatch):
 
 @pytest.fixture(scope="session")
 def client():
-    """A client of a real cluster of two processes, which is started when the first test asks for it."""
+    """A client of a real cluster of two processes, which is started when the first test asks for
+    it.
+    """
     with workers.two_workers() as client:
         yield client

@@ -1,7 +1,8 @@
 """Print how many lines of each room the tests reach, from the measurements of ``make coverage``.
 
-Rooms are the folders of ``src/discbayes`` and its modules; what all of them share, the modules that begin with an
-underscore, is one room. The end is an error if a room is below ``LEAST``, and its missing lines are printed.
+Rooms are the folders of ``src/discbayes`` and its modules; what all of them share, the modules that
+begin with an underscore, is one room. The end is an error if a room is below ``LEAST``, and its
+missing lines are printed.
 """
 
 from __future__ import annotations
@@ -41,7 +42,9 @@ def room_of(path: Path) -> str:
 
 
 def measure(coverage: Coverage, folder: Path) -> dict[str, Room]:
-    """All rooms below a folder, in the order of their names; a file that no test imports counts with all its lines."""
+    """All rooms below a folder, in the order of their names; a file that no test imports counts
+    with all its lines.
+    """
     rooms: dict[str, Room] = {}
     for path in sorted(folder.rglob("*.py")):
         _, lines, _, missing, in_words = coverage.analysis2(str(path))
@@ -55,7 +58,9 @@ def measure(coverage: Coverage, folder: Path) -> dict[str, Room]:
 
 def table(rooms: dict[str, Room]) -> list[str]:
     """The rooms as a table in Markdown, with a line for all of them."""
-    total = Room(sum(room.n_lines for room in rooms.values()), sum(room.n_reached for room in rooms.values()))
+    total = Room(
+        sum(room.n_lines for room in rooms.values()), sum(room.n_reached for room in rooms.values())
+    )
     lines = ["| room | lines | reached |", "|---|---:|---:|"]
     for name, room in [*rooms.items(), ("all", total)]:
         lines.append(f"| {name} | {room.n_lines:,} | {room.share:.1f} % |")
@@ -63,7 +68,9 @@ def table(rooms: dict[str, Room]) -> list[str]:
 
 
 def main() -> int:
-    """Print the table, and the lines that no test reaches in rooms below the limit, or in all with ``--missing``."""
+    """Print the table, and the lines that no test reaches in rooms below the limit, or in all with
+    ``--missing``.
+    """
     coverage = Coverage()
     coverage.load()
     rooms = measure(coverage, Path(__file__).parents[1] / "src" / "discbayes")

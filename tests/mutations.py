@@ -1,8 +1,9 @@
 """Break critical lines one at a time, in a copy of the project, and say which test notices.
 
-``make mutants`` runs this. A line is named by its text, so that the list fails, and does not lie, when the code has
-changed. Kernels are broken with the compiler off: its cache does not see what changes in another file. All other
-lines are broken beside compiled kernels, which are copied with the code.
+``make mutants`` runs this. A line is named by its text, so that the list fails, and does not lie,
+when the code has changed. Kernels are broken with the compiler off: its cache does not see what
+changes in another file. All other lines are broken beside compiled kernels, which are copied with
+the code.
 """
 
 from __future__ import annotations
@@ -123,8 +124,8 @@ MUTATIONS = (
     Mutation(
         "a file is replaced in one step",
         "_files.py",
-        "            if fcntl is not None:  # before it is closed, so that nobody takes it for one that was left\n"
-        "                os.replace(draft, goal)",
+        "            if fcntl is not None:  # before it is closed, so that nobody takes it for one"
+        " that was left\n                os.replace(draft, goal)",
         "            if fcntl is not None:\n                shutil.copyfile(draft, goal)",
         "tests/io/test_io.py tests/faults",
     ),
@@ -139,10 +140,14 @@ MUTATIONS = (
 
 
 def copy_project(folder: Path) -> None:
-    """The code with its compiled kernels, whose times must stay as they are, the tests, and what they read."""
+    """The code with its compiled kernels, whose times must stay as they are, the tests, and what
+    they read.
+    """
     shutil.copytree(ROOT / "src", folder / "src")
     for name in ("tests", "fuzz", "docs"):
-        shutil.copytree(ROOT / name, folder / name, ignore=shutil.ignore_patterns("__pycache__", "_build"))
+        shutil.copytree(
+            ROOT / name, folder / name, ignore=shutil.ignore_patterns("__pycache__", "_build")
+        )
     shutil.copy(ROOT / "pyproject.toml", folder)
 
 
@@ -151,15 +156,30 @@ def run_tests(folder: Path, tests: list[str], compiled: bool) -> tuple[bool, str
     environment = os.environ | {"PYTHONPATH": str(folder / "src"), "PYTHONDONTWRITEBYTECODE": "1"}
     if not compiled:
         environment["NUMBA_DISABLE_JIT"] = "1"
-    command = [sys.executable, "-m", "pytest", "-x", "-q", "-rfE", "--tb=no", "-p", "no:cacheprovider", *tests]
+    command = [
+        sys.executable,
+        "-m",
+        "pytest",
+        "-x",
+        "-q",
+        "-rfE",
+        "--tb=no",
+        "-p",
+        "no:cacheprovider",
+        *tests,
+    ]
     done = subprocess.run(command, cwd=folder, env=environment, capture_output=True, text=True)
     if done.returncode not in (PASSED, FAILED):
-        raise RuntimeError(f"{' '.join(tests)} could not be run:\n{done.stdout[-2000:]}{done.stderr[-2000:]}")
+        raise RuntimeError(
+            f"{' '.join(tests)} could not be run:\n{done.stdout[-2000:]}{done.stderr[-2000:]}"
+        )
     return done.returncode == PASSED, done.stdout
 
 
 def try_mutation(mutation: Mutation, folder: Path) -> str | None:
-    """The first test that fails where the line is broken, and passes where it is not; None if all pass."""
+    """The first test that fails where the line is broken, and passes where it is not; None if all
+    pass.
+    """
     source = folder / "src" / "discbayes"
     whole = shutil.copy2(source / mutation.file, folder / "whole")
     mutation.apply(source)
@@ -176,17 +196,27 @@ def try_mutation(mutation: Mutation, folder: Path) -> str | None:
 
 
 def main(wanted: list[str]) -> int:
-    """Try all mutations, or those of files whose names contain a word, and print a table in Markdown."""
+    """Try all mutations, or those of files whose names contain a word, and print a table in
+    Markdown.
+    """
     chosen = [m for m in MUTATIONS if not wanted or any(word in m.file for word in wanted)]
     killed = 0
-    print("| what is broken | file | the first test that fails |", "|---|---|---|", sep="\n", flush=True)
+    print(
+        "| what is broken | file | the first test that fails |",
+        "|---|---|---|",
+        sep="\n",
+        flush=True,
+    )
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
         copy_project(folder)
         for mutation in chosen:
             test = try_mutation(mutation, folder)
             killed += test is not None
-            print(f"| {mutation.what} | `{mutation.file}` | {f'`{test}`' if test else 'survived'} |", flush=True)
+            print(
+                f"| {mutation.what} | `{mutation.file}` | {f'`{test}`' if test else 'survived'} |",
+                flush=True,
+            )
     print(f"{killed} of {len(chosen)} killed")
     return int(killed < len(chosen))
 

@@ -1,4 +1,5 @@
-"""The cases by name: modules with ``LEARNERS``, all that is measured, and ``run``, which gives rows of the table.
+"""The cases by name: modules with ``LEARNERS``, all that is measured, and ``run``, which gives rows
+of the table.
 
 ``run(smoke=True)`` only shows that a case runs: few rows, everything once.
 """

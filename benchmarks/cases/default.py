@@ -1,4 +1,6 @@
-"""What `BayesNetClassifier()` takes against LightGBM: raw frames, one thread each, and how good both are."""
+"""What `BayesNetClassifier()` takes against LightGBM: raw frames, one thread each, and how good
+both are.
+"""
 
 from __future__ import annotations
 
@@ -18,7 +20,10 @@ LEARNERS = {"default": BayesNetClassifier(n_jobs=1)}
 
 def run(smoke: bool) -> Iterator[Row]:
     for name in SETS:
-        yield from of("default", *_compare(name, raw(name, True, smoke, as_frame=True), repeats(smoke, REPEATS)))
+        yield from of(
+            "default",
+            *_compare(name, raw(name, True, smoke, as_frame=True), repeats(smoke, REPEATS)),
+        )
 
 
 def _compare(name: str, data: Parts, times: int) -> Iterator[Row]:
@@ -37,7 +42,9 @@ def _compare(name: str, data: Parts, times: int) -> Iterator[Row]:
 
 
 def _for_lightgbm(X: Any) -> Any:
-    """The frame with text as categories, and plain names: those of spambase have signs that LightGBM refuses."""
+    """The frame with text as categories, and plain names: those of spambase have signs that
+    LightGBM refuses.
+    """
     frame = X.astype(dict.fromkeys(X.select_dtypes(exclude="number"), "category"))
     return frame.set_axis([f"x{at}" for at in range(frame.shape[1])], axis=1)
 

@@ -1,4 +1,6 @@
-"""What missing values cost: TAN on rows with 30 % of their values gone against the same rows complete."""
+"""What missing values cost: TAN on rows with 30 % of their values gone against the same rows
+complete.
+"""
 
 from __future__ import annotations
 
@@ -25,7 +27,9 @@ def _compare(name: str, limit: float, smoke: bool) -> list[Row]:
     model = LEARNERS["TAN"].fit(X[: data.n_train], data.y[: data.n_train])
     tables, effort = model.network_.parameters, InferenceOptions(n_jobs=N_JOBS)
     whole, holed = model.network_.encode(X), model.network_.encode(incomplete)
-    estimator = race(lambda: model.predict_proba(incomplete), lambda: model.predict_proba(X), times=times)
+    estimator = race(
+        lambda: model.predict_proba(incomplete), lambda: model.predict_proba(X), times=times
+    )
 
     def shares(codes: np.ndarray) -> np.ndarray:
         return posterior(log_joint(tables, codes, effort), np.exp(tables.log_prior), N_JOBS)
@@ -35,5 +39,7 @@ def _compare(name: str, limit: float, smoke: bool) -> list[Row]:
     return of(
         "TAN",
         at_most_times(f"predict_proba, 30 % missing vs complete, {size}", *estimator, times=limit),
-        at_most_times(f"posterior on codes, 30 % missing vs complete, {size}", *inference, times=limit),
+        at_most_times(
+            f"posterior on codes, 30 % missing vs complete, {size}", *inference, times=limit
+        ),
     )

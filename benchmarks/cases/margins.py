@@ -1,4 +1,6 @@
-"""ML-BN-SVM with TAN on real data: the time to a gap of a thousandth of the objective, and its growth with the rows."""
+"""ML-BN-SVM with TAN on real data: the time to a gap of a thousandth of the objective, and its
+growth with the rows.
+"""
 
 from __future__ import annotations
 
@@ -15,7 +17,8 @@ from suite.data import coded
 from suite.measure import N_JOBS, Row, below, noted, of, repeats, seconds
 
 LIMITS = {"letter": 20.0, "usps": 30.0, "mnist14": 180.0}
-SETTINGS = ((1.0, 1.0), (1.0, 10.0), (4.0, 5.0))  # λ and γ: the defaults, what folds choose on letter, and more margin
+# λ and γ: the defaults, what folds choose on letter, and more margin
+SETTINGS = ((1.0, 1.0), (1.0, 10.0), (4.0, 5.0))
 HARD = (16.0, 10.0)  # where the bound needs several times the iterations that the objective does
 REPEATS = 3
 TOL = 1e-3
@@ -36,7 +39,10 @@ def run(smoke: bool) -> Iterator[Row]:
         data = coded(name, published=True, smoke=smoke).encoded
         for learner in LEARNERS:
             yield from of(
-                learner, *_rows(learner, f"{name} {data.n_samples:,} x {data.n_features}", data, limit, smoke)
+                learner,
+                *_rows(
+                    learner, f"{name} {data.n_samples:,} x {data.n_features}", data, limit, smoke
+                ),
             )
     yield from of(_named(1.0, 1.0), *_growth(coded("mnist14", smoke=smoke).encoded, smoke))
 
@@ -50,7 +56,9 @@ def _rows(learner: str, size: str, data: Encoded, limit: float, smoke: bool) -> 
 
 
 def _fit(name: str, data: Encoded, smoke: bool) -> tuple[float, float, int]:
-    """The shortest time of some fits, the gap, and the number of iterations; the structure is not timed."""
+    """The shortest time of some fits, the gap, and the number of iterations; the structure is not
+    timed.
+    """
     counts = count(data, N_JOBS)
     structure, learner = LEARNERS[name]
     tree = structure.learn(data, counts, Context(n_jobs=N_JOBS))
@@ -64,7 +72,9 @@ def _fit(name: str, data: Encoded, smoke: bool) -> tuple[float, float, int]:
 
 
 def _growth(data: Encoded, smoke: bool) -> Iterator[Row]:
-    """The time of an iteration for a quarter, a half and all of the rows: four times the rows, about four times."""
+    """The time of an iteration for a quarter, a half and all of the rows: four times the rows,
+    about four times.
+    """
     rows = np.random.default_rng(0).permutation(data.n_samples)
     base = 0.0
     for share in (0.25, 0.5, 1.0):

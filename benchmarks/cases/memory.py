@@ -23,7 +23,9 @@ def run(smoke: bool) -> list[Row]:
 
 
 def _largest_rise(smoke: bool) -> tuple[int, int]:
-    """The most bytes that a fit added at its peak, and three times the input plus the tables that it makes."""
+    """The most bytes that a fit added at its peak, and three times the input plus the tables that
+    it makes.
+    """
     X, y = coded("mnist14", smoke=smoke).train
     with tempfile.TemporaryDirectory() as folder:
         codes, classes = Path(folder) / "X.npy", Path(folder) / "y.npy"

@@ -17,8 +17,12 @@ def run(smoke: bool) -> list[Row]:
     X, y = sample_tan(n_train + n_test, 100, 5, 2, seed=1)
     train, classes, test = X[:n_train], y[:n_train], X[n_train:]
     ours, peer = LEARNERS["NB"], CategoricalNB(min_categories=5)
-    fit = race(lambda: ours.fit(train, classes), lambda: peer.fit(train, classes), times=repeats(smoke))
-    predict = race(lambda: ours.predict_proba(test), lambda: peer.predict_proba(test), times=repeats(smoke))
+    fit = race(
+        lambda: ours.fit(train, classes), lambda: peer.fit(train, classes), times=repeats(smoke)
+    )
+    predict = race(
+        lambda: ours.predict_proba(test), lambda: peer.predict_proba(test), times=repeats(smoke)
+    )
     return of(
         "NB",
         faster(f"NB fit, {n_train:,} x 100, vs CategoricalNB", *fit, times=1),

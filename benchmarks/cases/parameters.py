@@ -1,4 +1,6 @@
-"""Discriminative parameters on real data: against logistic regression on the same codes, and alone on mnist14."""
+"""Discriminative parameters on real data: against logistic regression on the same codes, and alone
+on mnist14.
+"""
 
 from __future__ import annotations
 
@@ -28,15 +30,22 @@ from suite.data import coded
 from suite.measure import N_JOBS, Row, below, faster, noted, of, repeats, seconds
 
 PAUSE = 0.3  # seconds until threads of a peer that wait for more work have gone to sleep
-PENALTIES = {"letter": 1.0, "adult": 2.0, "satimage": 1.0, "mnist14": 1.0}  # two classes: C = 1 of the peer is twice it
+# two classes: C = 1 of the peer is twice it
+PENALTIES = {"letter": 1.0, "adult": 2.0, "satimage": 1.0, "mnist14": 1.0}
 TAN = SpanningTree(score="cmi")
 EXACT = {"tol": 1e-12, "max_iter": 20_000, "start": "generative", "penalty": 0.1}
 TO_THE_END = (DiscriminativeCCBN(**EXACT), WeightedCCBN(**EXACT), ExtendedCCBN(**EXACT))
 LEARNERS: dict[str, Any] = {
-    **{f"NB-CL, L2, {name}": DiscriminativeCCBN(penalty=penalty) for name, penalty in PENALTIES.items()},
+    **{
+        f"NB-CL, L2, {name}": DiscriminativeCCBN(penalty=penalty)
+        for name, penalty in PENALTIES.items()
+    },
     "TAN-w, λ = 1": (TAN, WeightedCCBN(penalty=1.0)),
     "DFE, 4 passes": DFE(passes=4),
-    **{f"TAN, λ = 0.1, to 1e-12, {learner.parameterization}": (TAN, learner) for learner in TO_THE_END},
+    **{
+        f"TAN, λ = 0.1, to 1e-12, {learner.parameterization}": (TAN, learner)
+        for learner in TO_THE_END
+    },
 }
 
 
@@ -47,7 +56,9 @@ def run(smoke: bool) -> Iterator[Row]:
     counts, tree = count(data, N_JOBS), _tree(data)
     yield from of("TAN-w, λ = 1", *_weighted(data, tree))
     for what, structure in (("NB", Structure.naive(data.n_features)), ("TAN", tree)):
-        learn = partial(LEARNERS["DFE, 4 passes"].learn, data, counts, structure, Context(n_jobs=N_JOBS))
+        learn = partial(
+            LEARNERS["DFE, 4 passes"].learn, data, counts, structure, Context(n_jobs=N_JOBS)
+        )
         passes = min(seconds(learn) for _ in range(repeats(smoke)))
         yield from of("DFE, 4 passes", below(f"DFE, 4 passes, {what}, mnist14", passes, 3.0))
     yield from _full_precision("letter", smoke)
@@ -72,7 +83,10 @@ def _against_regression(name: str, smoke: bool) -> list[Row]:
         goal = _their_loss(model, X, y)
         time.sleep(PAUSE)
         ours.append(_time_to(learner, data, Structure.naive(data.n_features), goal))
-    what = f"NB-CL, L2, {name} {data.n_samples:,} x {data.n_features}, to the loss of LogisticRegression"
+    what = (
+        f"NB-CL, L2, {name} {data.n_samples:,} x {data.n_features}, to the loss of"
+        " LogisticRegression"
+    )
     return of(f"NB-CL, L2, {name}", faster(what, min(ours), min(theirs), times=3))
 
 
@@ -110,7 +124,9 @@ def _fit(learner: GradientLearner, data: Encoded, structure: Structure) -> Fit:
 
 @dataclass
 class _Rule:
-    """Ends a fit at a gradient of max-norm ≤ 1e-4 per row, or when the loss falls by less than 1e-9 twice."""
+    """Ends a fit at a gradient of max-norm ≤ 1e-4 per row, or when the loss falls by less than 1e-9
+    twice.
+    """
 
     loss: Callable[[np.ndarray], tuple[float, np.ndarray]]
     steepest: float = np.inf
@@ -146,7 +162,9 @@ def _weighted(data: Encoded, tree: Structure) -> Iterator[Row]:
 
 
 def _full_precision(name: str, smoke: bool) -> Iterator[Row]:
-    """How long the normalised tables take to a relative improvement of 1e-12, and the free numbers to the same."""
+    """How long the normalised tables take to a relative improvement of 1e-12, and the free numbers
+    to the same.
+    """
     data = coded(name, smoke=smoke).encoded
     counts, structure = count(data), _tree(data)
     for exact in TO_THE_END:

@@ -1,6 +1,7 @@
 """Structure searches on real data: how long they take, and how many scores their bounds save.
 
-R bnclassify's ``tan_hc`` was timed elsewhere, with its own 5-fold scoring on the same data: those seconds stand here.
+R bnclassify's ``tan_hc`` was timed elsewhere, with its own 5-fold scoring on the same data: those
+seconds stand here.
 """
 
 from __future__ import annotations
@@ -14,7 +15,19 @@ from discbayes.objectives import Margin
 from discbayes.search import Annealing, GreedyEdges, OrderBased, SpanningTree
 from suite import probe_search
 from suite.data import coded
-from suite.measure import N_JOBS, Row, at_most_times, below, best, faster, in_new_process, of, race, repeats, seconds
+from suite.measure import (
+    N_JOBS,
+    Row,
+    at_most_times,
+    below,
+    best,
+    faster,
+    in_new_process,
+    of,
+    race,
+    repeats,
+    seconds,
+)
 
 REPEATS, QUICK = 3, 1.0  # what takes more seconds is run once
 GREEDY = {"chess": 0.3, "satimage": 0.4, "letter": 0.5, "mnist14": 25.0}
@@ -47,7 +60,9 @@ def run(smoke: bool) -> Iterator[Row]:
         yield from _against_bnclassify(name, peer, smoke)
     yield from _tree_scores(smoke)
     for learner, limit in LONG.items():
-        yield from of(learner, below(f"{learner}, mnist14", _shortest(learner, "mnist14", smoke), limit))
+        yield from of(
+            learner, below(f"{learner}, mnist14", _shortest(learner, "mnist14", smoke), limit)
+        )
     peak = in_new_process("suite.probe_search", *(["smoke"] if smoke else []))["peak"]
     what = "TAN-CR, 5 folds, mnist14: memory of the process at its peak"
     yield from of("TAN-CR, 5 folds, memory", below(what, peak / 1e6, 1500.0, "MB"))
@@ -66,11 +81,17 @@ def _search(learner: str, name: str, smoke: bool) -> Callable[[], list[dict[str,
 
 
 def _shortest(learner: str, name: str, smoke: bool) -> float:
-    """The shortest time of some runs, or of one that takes long, after a try on few rows that loads all kernels."""
+    """The shortest time of some runs, or of one that takes long, after a try on few rows that loads
+    all kernels.
+    """
     _search(learner, name, smoke=True)()
     work = _search(learner, name, smoke)
     first = seconds(work)
-    return first if first > QUICK else min(first, *(seconds(work) for _ in range(repeats(smoke, REPEATS))))
+    return (
+        first
+        if first > QUICK
+        else min(first, *(seconds(work) for _ in range(repeats(smoke, REPEATS))))
+    )
 
 
 def _greedy(name: str, limit: float, smoke: bool) -> Iterator[Row]:
@@ -89,9 +110,15 @@ def _scores(what: str, history: list[dict[str, Any]]) -> Iterator[Row]:
 
 def _against_bnclassify(name: str, peer: float, smoke: bool) -> list[Row]:
     ours = best(_search("TAN-CR, 5 folds", name, smoke), repeats(smoke, REPEATS))
-    return of("TAN-CR, 5 folds", faster(f"TAN-CR, 5 folds, {name}, vs bnclassify tan_hc", ours, peer, times=50))
+    return of(
+        "TAN-CR, 5 folds",
+        faster(f"TAN-CR, 5 folds, {name}, vs bnclassify tan_hc", ours, peer, times=50),
+    )
 
 
 def _tree_scores(smoke: bool) -> list[Row]:
     works = (_search(learner, "mnist14", smoke) for learner in ("TAN-fCLL", "TAN-CMI"))
-    return of("TAN-fCLL", at_most_times("TAN-fCLL, mnist14, vs TAN-CMI", *race(*works, times=repeats(smoke)), 1.3))
+    return of(
+        "TAN-fCLL",
+        at_most_times("TAN-fCLL, mnist14, vs TAN-CMI", *race(*works, times=repeats(smoke)), 1.3),
+    )

@@ -1,4 +1,6 @@
-"""What a new process takes: the import, and the first fit with compiled kernels in the cache and without."""
+"""What a new process takes: the import, and the first fit with compiled kernels in the cache and
+without.
+"""
 
 from __future__ import annotations
 
@@ -14,7 +16,8 @@ LIMITS = {"TAN": (1.0, 10.0)}
 
 def run(smoke: bool) -> list[Row]:
     with tempfile.TemporaryDirectory() as bytecode:
-        # Installed packages come with bytecode: where the environment forbids writing it, it is kept for this run.
+        # Installed packages come with bytecode: where the environment forbids writing it, it is
+        # kept for this run.
         keep = {"PYTHONDONTWRITEBYTECODE": "", "PYTHONPYCACHEPREFIX": bytecode}
         found = {name: _started(name, smoke, keep) for name in LEARNERS}
     imports = min(_least(warm, "import") for warm, _ in found.values())
@@ -28,18 +31,25 @@ Probes = list[dict[str, float]]
 
 
 def _started(name: str, smoke: bool, keep: dict[str, str]) -> tuple[Probes, Probes]:
-    """What processes say that find compiled kernels, and what those say that do not; a try leaves out the latter."""
+    """What processes say that find compiled kernels, and what those say that do not; a try leaves
+    out the latter.
+    """
     if not smoke:
         in_new_process("suite.probe_start", name, **keep)  # fills both caches
     warm = [in_new_process("suite.probe_start", name, **keep) for _ in range(repeats(smoke))]
     if smoke:
         return warm, warm
-    return warm, [_without_kernels(name, keep) for _ in range(REPEATS if name in LIMITS else COMPILING)]
+    return warm, [
+        _without_kernels(name, keep) for _ in range(REPEATS if name in LIMITS else COMPILING)
+    ]
 
 
 def _rows(name: str, warm: Probes, cold: Probes) -> list[Row]:
     kinds = {"kernels cached": warm, "nothing cached": cold}
-    fits = {f"first {name} fit of a process, {kind}": _least(probes, "fit") for kind, probes in kinds.items()}
+    fits = {
+        f"first {name} fit of a process, {kind}": _least(probes, "fit")
+        for kind, probes in kinds.items()
+    }
     limits = LIMITS.get(name, (None, None))
     return [
         *(

@@ -28,11 +28,17 @@ def _compare(name: str, smoke: bool) -> list[Row]:
     ours = LEARNERS["TAN"]
     fit = race(lambda: ours.fit(X, y), lambda: pyagrum_tan().fit(X, y), times=repeats(smoke))
     peer = pyagrum_tan().fit(X, y)
-    predict = race(lambda: ours.predict_proba(test), lambda: peer.predict_proba(test), times=repeats(smoke))
+    predict = race(
+        lambda: ours.predict_proba(test), lambda: peer.predict_proba(test), times=repeats(smoke)
+    )
     return of(
         "TAN",
         faster(f"TAN fit, {name} {X.shape[0]:,} x {X.shape[1]}, vs pyAgrum", *fit, times=20),
-        faster(f"TAN predict_proba, {name} {len(test):,} x {X.shape[1]}, vs pyAgrum", *predict, times=100),
+        faster(
+            f"TAN predict_proba, {name} {len(test):,} x {X.shape[1]}, vs pyAgrum",
+            *predict,
+            times=100,
+        ),
     )
 
 
@@ -45,4 +51,6 @@ def pyagrum_tan() -> Any:
         raise Skip("pyagrum is not installed") from None
     pyagrum.setNumberOfThreads(N_JOBS)
     codes_are_labels = DiscreteTypeProcessor(discretizationThreshold=100_000)
-    return BNClassifier(type_processor=codes_are_labels, learningMethod="TAN", prior="Smoothing", priorWeight=1)
+    return BNClassifier(
+        type_processor=codes_are_labels, learningMethod="TAN", prior="Smoothing", priorWeight=1
+    )

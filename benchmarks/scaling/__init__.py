@@ -1,1 +1,3 @@
-"""More rows than memory: what is measured on files, how costs grow, and the page that says so (``scale.py``)."""
+"""More rows than memory: what is measured on files, how costs grow, and the page that says so
+(``scale.py``).
+"""

@@ -1,4 +1,6 @@
-"""A cluster of two processes on this machine: what a round and a task cost, and times to hold the model against."""
+"""A cluster of two processes on this machine: what a round and a task cost, and times to hold the
+model against.
+"""
 
 from __future__ import annotations
 
@@ -25,7 +27,9 @@ SETTINGS = {WEIGHTED: settings_of(LEARNERS[WEIGHTED], n_jobs=None)}
 
 
 def run(results: Results, smoke: bool = False) -> Iterator[Line]:
-    """Measure rounds that do next to nothing, and learners on a million rows, or try both on few."""
+    """Measure rounds that do next to nothing, and learners on a million rows, or try both on
+    few.
+    """
     try:
         import dask
         import distributed
@@ -33,7 +37,9 @@ def run(results: Results, smoke: bool = False) -> Iterator[Line]:
         raise Skip("dask and distributed are not installed (extra dask)") from None
     with (
         dask.config.set({"distributed.worker.memory.terminate": False}),
-        distributed.LocalCluster(WORKERS, threads_per_worker=1, dashboard_address=None, silence_logs=50) as cluster,
+        distributed.LocalCluster(
+            WORKERS, threads_per_worker=1, dashboard_address=None, silence_logs=50
+        ) as cluster,
         distributed.Client(cluster, set_as_default=False) as client,
     ):
         yield from _rounds(results, client, repeats(smoke, REPEATS))
@@ -45,7 +51,9 @@ def _rounds(results: Results, client: Any, times: int) -> Iterator[Line]:
     for n_shards in (FEW, MANY):
         blocks = RowBlocks(RowsInMemory(rows, size=200), DaskEngine(client, n_shards))
         taken = best(lambda: blocks.map_reduce(_class_rows, add), times)  # noqa: B023
-        yield results.add(Line(CASE, f"a round of {n_shards} tasks", rows.n_samples, seconds=taken, repeats=times))
+        yield results.add(
+            Line(CASE, f"a round of {n_shards} tasks", rows.n_samples, seconds=taken, repeats=times)
+        )
 
 
 def _learners(results: Results, client: Any, shape: Shape) -> Iterator[Line]:

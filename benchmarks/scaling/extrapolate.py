@@ -1,16 +1,18 @@
-"""From the time of a pass on one thread to a whole fit on a cluster, with all that is assumed on the way.
+"""From the time of a pass on one thread to a whole fit on a cluster, with all that is assumed on
+the way.
 
     seconds of a round = work / (W·T) + read / (W·D) + (up + down) / R + S·t + l + up / 8 · a
 
-- W workers with T threads each, which divide the work evenly and do not slow each other down; one of these threads is
-  as fast as one of the machine that was measured.
-- Half of the memory of a worker is for codes, half for what evaluations need of them. What does not fit is read from
-  its disk in each round, D bytes a second.
-- The machine that runs the fit has a network of R bytes a second, through which all results come (up) and all tables
-  go (down), one after the other. There are S shards, some for each thread; a shard sends the results of the largest
-  whole subtrees of its blocks, and gets the arguments of the round once.
-- A task costs t seconds of the scheduler, a round l seconds at least, and adding a number a seconds; t and l are those
-  of a cluster of two processes on the machine that was measured.
+- W workers with T threads each, which divide the work evenly and do not slow each other down; one
+  of these threads is as fast as one of the machine that was measured.
+- Half of the memory of a worker is for codes, half for what evaluations need of them. What does not
+  fit is read from its disk in each round, D bytes a second.
+- The machine that runs the fit has a network of R bytes a second, through which all results come
+  (up) and all tables go (down), one after the other. There are S shards, some for each thread; a
+  shard sends the results of the largest whole subtrees of its blocks, and gets the arguments of the
+  round once.
+- A task costs t seconds of the scheduler, a round l seconds at least, and adding a number a
+  seconds; t and l are those of a cluster of two processes on the machine that was measured.
 - Workers read the rows themselves, each as fast as the machine that was measured.
 """
 
@@ -52,7 +54,9 @@ class Cluster:
 
 @dataclass(frozen=True)
 class Round:
-    """Passes over the rows that are alike: seconds of one thread, numbers that a result has, bytes of arguments."""
+    """Passes over the rows that are alike: seconds of one thread, numbers that a result has, bytes
+    of arguments.
+    """
 
     what: str
     seconds: float
@@ -84,7 +88,9 @@ Plan = Callable[[Size, Works], list[Round]]
 
 @cache
 def results_of_shards(n_blocks: int, n_shards: int) -> int:
-    """How many results all shards send together: the fewest aligned runs, of 2^k blocks each, that make them up."""
+    """How many results all shards send together: the fewest aligned runs, of 2^k blocks each, that
+    make them up.
+    """
     return sum(_aligned_runs(first, last) for first, last in runs(n_blocks, n_shards))
 
 
@@ -131,7 +137,9 @@ def code_bytes(size: Size) -> float:
 
 
 def prepared_bytes(size: Size) -> float:
-    """What gradients need of the rows: a number for each cell that is not usual, class, weight and place of a row."""
+    """What gradients need of the rows: a number for each cell that is not usual, class, weight and
+    place of a row.
+    """
     each = 2 if size.cells(1) / size.classes < 65_535 else 4
     return size.rows * (size.features * size.unusual * each + 20)
 
@@ -177,7 +185,9 @@ def counting(score: str | None, k: int) -> Plan:
 def hill_climbing(size: Size, works: Works) -> list[Round]:
     """As many moves as features: all extensions of the feature that was changed, and its family."""
     numbers = size.cells(2)
-    move = Round("extensions", works["extensions"].seconds(size) / 2, numbers, times=2 * size.features)
+    move = Round(
+        "extensions", works["extensions"].seconds(size) / 2, numbers, times=2 * size.features
+    )
     return [_features(size, works), _pairs(size, works, "CMI"), move]
 
 
@@ -187,33 +197,45 @@ def climbing(name: str) -> Plan:
     def plan(size: Size, works: Works) -> list[Round]:
         numbers, work = size.cells(1), works[f"evaluation, {name}"]
         prepare = Round("preparing", works["preparing"].seconds(size), size.classes)
-        climb = Round(work.name, work.seconds(size), numbers, 8 * numbers, EVALUATIONS, on_codes=False)
+        climb = Round(
+            work.name, work.seconds(size), numbers, 8 * numbers, EVALUATIONS, on_codes=False
+        )
         return [*counting("fCLL", 1)(size, works), prepare, climb]
 
     return plan
 
 
 def one_by_one(size: Size, works: Works) -> list[Round]:
-    """DFE on a tree by fCLL: each row meets what the one before it has left, so one thread works, and sees all rows."""
+    """DFE on a tree by fCLL: each row meets what the one before it has left, so one thread works,
+    and sees all rows.
+    """
     passes = Round("DFE pass", works["DFE pass"].seconds(size), 0, times=PASSES, alone=True)
     return [*counting("fCLL", 1)(size, works), passes]
 
 
 def greedy(name: str) -> Plan:
-    """A tree by greedy steps, one for each feature but the first: in each a look at all edges to features without one.
+    """A tree by greedy steps, one for each feature but the first: in each a look at all edges to
+    features without one.
 
-    Over all steps that is half of the edges on average. Tables are counted once, if they can be remembered, and sent in
-    portions.
+    Over all steps that is half of the edges on average. Tables are counted once, if they can be
+    remembered, and sent in portions.
     """
 
     def plan(size: Size, works: Works) -> list[Round]:
         steps, cells = size.features - 1, 2 * size.pair_cells
         portions = max(1, round(cells / CELLS_OF_A_PASS))
         n_edges = size.features * steps
-        counted = Round("candidates", 0.0, cells / portions, times=portions * (1 if cells <= MAX_CACHED else steps))
+        counted = Round(
+            "candidates",
+            0.0,
+            cells / portions,
+            times=portions * (1 if cells <= MAX_CACHED else steps),
+        )
         seconds = works[f"greedy step, {name}"].seconds(size) / portions / 2
         arguments = 8 * cells / portions / 2
-        gains = Round(f"greedy step, {name}", seconds, n_edges / portions / 2, arguments, steps * portions)
+        gains = Round(
+            f"greedy step, {name}", seconds, n_edges / portions / 2, arguments, steps * portions
+        )
         return [_features(size, works), counted, gains]
 
     return plan

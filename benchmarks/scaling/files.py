@@ -1,4 +1,6 @@
-"""Fits and predictions on Parquet files of several sizes, ours and the peers', each in a process of its own."""
+"""Fits and predictions on Parquet files of several sizes, ours and the peers', each in a process of
+its own.
+"""
 
 from __future__ import annotations
 
@@ -46,7 +48,8 @@ FITS: dict[str, Choice] = {  # on which of the sizes, the smallest first
     "NB + CCBN-d": _ends,
     "TAN-fCLL + CCBN-w": _ends,
 }
-TRIED = ("NB + MAP", "NB + MAP, in memory", "TAN-fCLL + CCBN-w")  # where nothing is measured: processes start slowly
+# where nothing is measured: processes start slowly
+TRIED = ("NB + MAP", "NB + MAP, in memory", "TAN-fCLL + CCBN-w")
 ANSWERS = ("NB + MAP", "TAN-fCLL + MAP", "CategoricalNB", "SGDClassifier")
 SETTINGS = {name: settings_of(ours(name)) for name in FITS if name not in PEERS}
 
@@ -72,25 +75,36 @@ class Files:
         return folder
 
 
-def run(results: Results, files: Files, sizes: Sequence[int], repeats: int, smoke: bool = False) -> Iterator[Line]:
-    """Measure all fits, the small sizes first, then the predictions of the smallest; or try some of them."""
+def run(
+    results: Results, files: Files, sizes: Sequence[int], repeats: int, smoke: bool = False
+) -> Iterator[Line]:
+    """Measure all fits, the small sizes first, then the predictions of the smallest; or try some of
+    them.
+    """
     bins, sizes = {}, sorted(sizes)
     for n_rows in sizes:
         for name in TRIED if smoke else FITS:
             if n_rows in FITS[name](sizes):
                 found = _measured(repeats, "fit", name, files.rows(n_rows), files.test, bins)
-                bins = bins or found["bins"]  # the first is ours: its intervals are as many as the peers get
+                # the first is ours: its intervals are as many as the peers get
+                bins = bins or found["bins"]
                 yield from _lines(results, name, n_rows, found)
     for name in ANSWERS[:1] if smoke else ANSWERS:
         found = _measured(repeats, "predict", name, files.rows(sizes[0]), files.test, bins)
         yield results.add(_line(PREDICTING, name, sizes[0], found))
 
 
-def _measured(repeats: int, action: str, name: str, folder: Path, test: Path, bins: dict[str, int]) -> dict[str, Any]:
-    """The quickest of some runs, or of one where that takes long, with the largest memory of all of them."""
+def _measured(
+    repeats: int, action: str, name: str, folder: Path, test: Path, bins: dict[str, int]
+) -> dict[str, Any]:
+    """The quickest of some runs, or of one where that takes long, with the largest memory of all of
+    them.
+    """
     runs: list[dict[str, Any]] = []
     while not runs or (len(runs) < repeats and runs[0]["seconds"] < QUICK):
-        runs.append(in_new_process("scaling.probe", action, name, str(folder), str(test), json.dumps(bins)))
+        runs.append(
+            in_new_process("scaling.probe", action, name, str(folder), str(test), json.dumps(bins))
+        )
     most = max(run["peak"] for run in runs)
     return {**min(runs, key=lambda run: run["seconds"]), "peak": most, "repeats": len(runs)}
 

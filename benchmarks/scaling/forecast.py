@@ -1,4 +1,6 @@
-"""The model with its constants, held against measurements that it was not fitted to, and asked about larger data."""
+"""The model with its constants, held against measurements that it was not fitted to, and asked
+about larger data.
+"""
 
 from __future__ import annotations
 
@@ -43,7 +45,9 @@ def checks(results: Results) -> Iterator[tuple[str, float, float]]:
     yield from _checks_of_cluster(results, works)
 
 
-def _checks_of_files(results: Results, works: dict[str, Work]) -> Iterator[tuple[str, float, float]]:
+def _checks_of_files(
+    results: Results, works: dict[str, Work]
+) -> Iterator[tuple[str, float, float]]:
     reading = reading_of(results, works)
     for name in (TAN, WEIGHTED):
         line = results.get(files.CASE, name)
@@ -53,18 +57,24 @@ def _checks_of_files(results: Results, works: dict[str, Work]) -> Iterator[tuple
         work = sum(each.seconds * each.times for each in counting("fCLL", 1)(size, works))
         if name == WEIGHTED:
             evaluations = 1 + PER_ITERATION * ITERATIONS
-            work += works["preparing"].seconds(size) + evaluations * works["evaluation, CCBN-w"].seconds(size)
+            work += works["preparing"].seconds(size) + evaluations * works[
+                "evaluation, CCBN-w"
+            ].seconds(size)
         said = reading * size.rows * (size.features + 1) + work / N_JOBS
         yield f"{name} from files, {line.rows:,} rows, {N_JOBS} threads", line.time, said
 
 
 def reading_of(results: Results, works: dict[str, Work]) -> float | None:
-    """The seconds that reading takes for a cell: what counting leaves of naive Bayes on the fewest rows."""
+    """The seconds that reading takes for a cell: what counting leaves of naive Bayes on the fewest
+    rows.
+    """
     lines = results.of(files.CASE, "NB + MAP")
     if not lines or "features" not in works:
         return None
     size = size_of(lines[0])
-    return (lines[0].time - works["features"].seconds(size) / N_JOBS) / (size.rows * (size.features + 1))
+    return (lines[0].time - works["features"].seconds(size) / N_JOBS) / (
+        size.rows * (size.features + 1)
+    )
 
 
 def size_of(line: Line) -> Size:
@@ -72,13 +82,17 @@ def size_of(line: Line) -> Size:
     return Size(line.rows, tuple(map(int, line.cards.split())), line.classes or 0)
 
 
-def _checks_of_cluster(results: Results, works: dict[str, Work]) -> Iterator[tuple[str, float, float]]:
+def _checks_of_cluster(
+    results: Results, works: dict[str, Work]
+) -> Iterator[tuple[str, float, float]]:
     found = cluster.overheads(results)
     for name in ("pairs, fCLL", "evaluation, CCBN-w"):
         line = results.get(cluster.CASE, name)
         if found is None or line is None:
             continue
-        here = replace(Cluster(), workers=cluster.WORKERS, threads=1, latency=found[0], task=found[1])
+        here = replace(
+            Cluster(), workers=cluster.WORKERS, threads=1, latency=found[0], task=found[1]
+        )
         size = Size.even(line.rows, line.features or 0, line.values or 0, line.classes or 0)
         numbers = size.pair_cells if name.startswith("pairs") else size.cells(1)
         said = cost([Round(name, works[name].seconds(size), numbers, 8 * numbers)], size, here)

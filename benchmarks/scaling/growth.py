@@ -1,7 +1,8 @@
-"""How long one pass over the rows takes, for each kind of work that learners do, as sizes change one at a time.
+"""How long one pass over the rows takes, for each kind of work that learners do, as sizes change
+one at a time.
 
-Rows are in memory, in the blocks that files have too, and one thread works on them. It is processor time that is
-measured, which hardly depends on what else the machine does.
+Rows are in memory, in the blocks that files have too, and one thread works on them. It is processor
+time that is measured, which hardly depends on what else the machine does.
 """
 
 from __future__ import annotations
@@ -22,7 +23,15 @@ from discbayes.data.row_blocks import RowBlocks, RowsInMemory
 from discbayes.engine import Context
 from discbayes.network import Layout, Structure
 from discbayes.objectives import Margin
-from discbayes.parameters import BNSVM, DFE, MLBNSVM, DiscriminativeCCBN, ExtendedCCBN, MaxMargin, WeightedCCBN
+from discbayes.parameters import (
+    BNSVM,
+    DFE,
+    MLBNSVM,
+    DiscriminativeCCBN,
+    ExtendedCCBN,
+    MaxMargin,
+    WeightedCCBN,
+)
 from discbayes.parameters import MaximumConditionalLikelihood as ConditionalLikelihood
 from discbayes.parameters.block_scores import scores_of
 from discbayes.scores import edge_score_of
@@ -73,7 +82,9 @@ class Rows:
     def __init__(self, shape: Shape):
         X, y = sample_tan(shape.rows, shape.features, shape.values, shape.classes, seed=0)
         names = tuple(f"v{k}" for k in range(max(shape.values, shape.classes)))
-        features = (Variable(f"x{i}", "categorical", names[: shape.values]) for i in range(shape.features))
+        features = (
+            Variable(f"x{i}", "categorical", names[: shape.values]) for i in range(shape.features)
+        )
         domain = Domain(tuple(features), Variable("y", "categorical", names[: shape.classes]))
         self.encoded = Encoded(np.ascontiguousarray(X.T.astype(np.uint8)), domain, y)
         self.blocks = RowBlocks(RowsInMemory(self.encoded))
@@ -86,7 +97,9 @@ class Rows:
 
 def chain(n_features: int, k: int) -> Structure:
     """Each feature has the ``k`` before it as parents."""
-    return Structure(tuple(tuple(range(max(0, i - k), i)) for i in range(n_features)), (True,) * n_features)
+    return Structure(
+        tuple(tuple(range(max(0, i - k), i)) for i in range(n_features)), (True,) * n_features
+    )
 
 
 # ---- kinds of work: rows to a function without arguments that is timed
@@ -117,13 +130,16 @@ def _evaluation(rows: Rows, learner: Any) -> Callable[[], Any]:
 
 
 def _step(rows: Rows, learner: GreedyEdges) -> Callable[[], Any]:
-    """The first step of a greedy search; ``memory=1`` keeps the rows where they are, as if they were too many."""
+    """The first step of a greedy search; ``memory=1`` keeps the rows where they are, as if they
+    were too many.
+    """
     blocks = RowBlocks(RowsInMemory(rows.encoded), memory=1)
     search = clone(learner).set_params(callback=lambda step: True)
 
     def one() -> None:
         with warnings.catch_warnings():
-            warnings.simplefilter("ignore", UserWarning)  # it was stopped after a step, as it was meant to be
+            # it was stopped after a step, as it was meant to be
+            warnings.simplefilter("ignore", UserWarning)
             search.learn(blocks, rows.counts, Context())
 
     return one
@@ -142,7 +158,10 @@ STEPS: dict[str, Any] = {"CR": "cr", "CL": "cl", "MM": Margin(0.1)}
 LEARNERS: dict[str, Any] = {
     **{f"evaluation, {name}": learner() for name, learner in EVALUATIONS.items()},
     "DFE pass": DFE(passes=1),
-    **{f"greedy step, {name}": GreedyEdges(objective, fill=True) for name, objective in STEPS.items()},
+    **{
+        f"greedy step, {name}": GreedyEdges(objective, fill=True)
+        for name, objective in STEPS.items()
+    },
 }
 SETTINGS = {name: settings_of(learner, n_jobs=None) for name, learner in LEARNERS.items()}
 WORKS: dict[str, Work] = {
@@ -154,11 +173,19 @@ WORKS: dict[str, Work] = {
     "families, two parents": partial(_families, k=2),
     "extensions": _extensions,
     "preparing": lambda rows: lambda: scores_of(rows.blocks, rows.layout(rows.tree), False),
-    **{name: partial(_evaluation, learner=LEARNERS[name]) for name in LEARNERS if name.startswith("evaluation")},
-    "DFE pass": lambda rows: lambda: LEARNERS["DFE pass"].learn(rows.blocks, rows.counts, rows.tree, Context()),
+    **{
+        name: partial(_evaluation, learner=LEARNERS[name])
+        for name in LEARNERS
+        if name.startswith("evaluation")
+    },
+    "DFE pass": lambda rows: (
+        lambda: LEARNERS["DFE pass"].learn(rows.blocks, rows.counts, rows.tree, Context())
+    ),
 }
 SMALL_WORKS: dict[str, Work] = {
-    name: partial(_step, learner=LEARNERS[name]) for name in LEARNERS if name.startswith("greedy step")
+    name: partial(_step, learner=LEARNERS[name])
+    for name in LEARNERS
+    if name.startswith("greedy step")
 }
 
 
@@ -173,7 +200,16 @@ def _measure(results: Results, works: dict[str, Work], shapes: list[Shape]) -> I
         rows = Rows(shape)
         for name, work in works.items():
             taken = _least(work(rows))
-            line = Line(CASE, name, shape.rows, shape.features, shape.values, shape.classes, taken, repeats=REPEATS)
+            line = Line(
+                CASE,
+                name,
+                shape.rows,
+                shape.features,
+                shape.values,
+                shape.classes,
+                taken,
+                repeats=REPEATS,
+            )
             yield results.add(replace(line, settings=SETTINGS.get(name, "")))
 
 

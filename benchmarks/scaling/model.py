@@ -1,22 +1,29 @@
-"""A model of what a pass over the rows costs: terms that follow from the code, with constants fitted to measurements.
+"""A model of what a pass over the rows costs: terms that follow from the code, with constants
+fitted to measurements.
 
-Symbols: n rows in B blocks, N features of v values, C classes, and w, the numbers that C classes take up in a gradient
-(two, or a multiple of four). A term is a number of elementary steps, and its constant their time in nanoseconds.
+Symbols: n rows in B blocks, N features of v values, C classes, and w, the numbers that C classes
+take up in a gradient (two, or a multiple of four). A term is a number of elementary steps, and its
+constant their time in nanoseconds.
 
-=====================  =========================================================================================
-work                   steps
-=====================  =========================================================================================
-features               n·N: a cell of a table for each value of each row
-pairs                  n·N for bit sets; for each pair (v−1)²·n/64 words of two bit sets, or n rows of a loop where
-                       that is less (``counts/pairs.py`` chooses); and B times the cells of all pair tables
+=====================
+========================================================================================= work
+steps =====================
+========================================================================================= features
+n·N: a cell of a table for each value of each row pairs                  n·N for bit sets; for each
+pair (v−1)²·n/64 words of two bit sets, or n rows of a loop where
+                       that is less (``counts/pairs.py`` chooses); and B times the cells of all pair
+                       tables
 families               n·N·(1 + k) look-ups of a feature with its k parents; B times the cells
 extensions             n·N rows of a loop; B times the cells, of v³·C each
 preparing              n·N·(1 + k): cells of each row, equal rows joined, lists of unusual cells
-evaluation             n·N·u·s forth and back, u the share of cells that are not the usual ones of their features and s
-                       the stretches of eight numbers that w has; n·w exponentials; n; B times the cells
+evaluation             n·N·u·s forth and back, u the share of cells that are not the usual ones of
+their features and s
+                       the stretches of eight numbers that w has; n·w exponentials; n; B times the
+                       cells
 DFE pass               n·N·C products, n·C logarithms, n·N cells that change
-greedy step            n·C·K for K = N·(N − 1) candidates, n·K, and n·N·C: what the network so far says of each row
-=====================  =========================================================================================
+greedy step            n·C·K for K = N·(N − 1) candidates, n·K, and n·N·C: what the network so far
+says of each row =====================
+=========================================================================================
 """
 
 from __future__ import annotations
@@ -75,13 +82,17 @@ class Size:
 
     @property
     def unusual(self) -> float:
-        """About the share of cells, of a feature and its parent, that are not the most frequent one of its table."""
+        """About the share of cells, of a feature and its parent, that are not the most frequent one
+        of its table.
+        """
         cards = np.array(self.cards, float)
         return float(np.clip(1 - 2 / np.maximum(cards * np.roll(cards, 1), 2), 0, 1).mean())
 
     @cached_property
     def pair_steps(self) -> tuple[float, float]:
-        """The words of bit sets, and the rows of loops, over all pairs: for each pair what is expected to be less."""
+        """The words of bit sets, and the rows of loops, over all pairs: for each pair what is
+        expected to be less.
+        """
         cards = np.array(self.cards, float)
         kept, words = np.maximum(cards - 1, 1), self.rows / 64 + self.classes / 2 * self.blocks
         bits = np.outer(kept, kept)
@@ -115,7 +126,11 @@ def _evaluation(size: Size) -> Sequence[float]:
 
 
 def _dfe(size: Size) -> Sequence[float]:
-    return size.rows * size.features * size.classes, size.rows * size.classes, size.rows * size.features
+    return (
+        size.rows * size.features * size.classes,
+        size.rows * size.classes,
+        size.rows * size.features,
+    )
 
 
 def _greedy(size: Size) -> Sequence[float]:
@@ -158,7 +173,9 @@ NAMES: dict[str, tuple[str, ...]] = {
 
 @dataclass(frozen=True)
 class Work:
-    """One kind of work: its constants in nanoseconds, and how far off the model is where it was fitted."""
+    """One kind of work: its constants in nanoseconds, and how far off the model is where it was
+    fitted.
+    """
 
     name: str
     constants: tuple[float, ...]
@@ -176,7 +193,10 @@ class Work:
 
 def fitted(name: str, lines: Sequence[Line]) -> Work:
     """Constants, none below zero, for which the relative errors have the least squares."""
-    sizes = [Size.even(line.rows, line.features or 0, line.values or 0, line.classes or 0) for line in lines]
+    sizes = [
+        Size.even(line.rows, line.features or 0, line.values or 0, line.classes or 0)
+        for line in lines
+    ]
     taken = np.array([line.time for line in lines])
     steps = np.array([terms_of(name)(size) for size in sizes]) * NANO
     constants = nnls(steps / taken[:, None], np.ones(taken.size))[0]
@@ -185,6 +205,8 @@ def fitted(name: str, lines: Sequence[Line]) -> Work:
 
 
 def exponent(lines: Sequence[Line], by: str) -> float:
-    """The slope of log seconds over the log of one of the sizes, among lines that differ in that one only."""
+    """The slope of log seconds over the log of one of the sizes, among lines that differ in that
+    one only.
+    """
     x, y = [float(getattr(line, by)) for line in lines], [line.time for line in lines]
     return float(np.polyfit(np.log(x), np.log(y), 1)[0])

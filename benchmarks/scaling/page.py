@@ -1,4 +1,6 @@
-"""The page on large data, from the file of results alone: ``page.md`` with its marks replaced by tables and figures."""
+"""The page on large data, from the file of results alone: ``page.md`` with its marks replaced by
+tables and figures.
+"""
 
 from __future__ import annotations
 
@@ -7,7 +9,14 @@ from pathlib import Path
 
 from discbayes.engine.dask import SHARDS_EACH
 from scaling import cluster, files, growth
-from scaling.extrapolate import EVALUATIONS, Cluster, code_bytes, pair_rounds, prepared_bytes, results_of_shards
+from scaling.extrapolate import (
+    EVALUATIONS,
+    Cluster,
+    code_bytes,
+    pair_rounds,
+    prepared_bytes,
+    results_of_shards,
+)
 from scaling.forecast import SCENARIOS, checks, forecasts, model_of, reading_of, size_of
 from scaling.growth import AROUND, AROUND_SMALL, BASE, SMALL, Shape
 from scaling.model import Size, Work, exponent
@@ -17,8 +26,18 @@ from suite.report import VERDICTS
 
 TEXT = Path(__file__).with_name("page.md")
 NONE = "–"
-JUDGED = ("NB + MAP", "CategoricalNB", "TAN-fCLL + MAP", "SGDClassifier", "NB + CCBN-d", "TAN-fCLL + CCBN-w")
-MADE = "<!-- Made by benchmarks/scale.py from its results: change benchmarks/scaling/page.md instead. -->\n"
+JUDGED = (
+    "NB + MAP",
+    "CategoricalNB",
+    "TAN-fCLL + MAP",
+    "SGDClassifier",
+    "NB + CCBN-d",
+    "TAN-fCLL + CCBN-w",
+)
+MADE = (
+    "<!-- Made by benchmarks/scale.py from its results: change benchmarks/scaling/page.md instead."
+    " -->\n"
+)
 LONG = 30 * 86_400.0  # seconds, above which a fit is called out of reach
 
 
@@ -47,10 +66,16 @@ def rendered(results: Results) -> str:
 
 
 def table(header: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
-    """A table, its first column to the left and all others to the right; a dash if there are no rows."""
+    """A table, its first column to the left and all others to the right; a dash if there are no
+    rows.
+    """
     lines = [" | ".join(("", *row, "")).strip() for row in rows]
     rule = "|---|" + "--:|" * (len(header) - 1)
-    return "\n".join([" | ".join(("", *header, "")).strip(), rule, *lines]) if lines else "Not measured yet."
+    return (
+        "\n".join([" | ".join(("", *header, "")).strip(), rule, *lines])
+        if lines
+        else "Not measured yet."
+    )
 
 
 def _machine(results: Results) -> str:
@@ -58,9 +83,14 @@ def _machine(results: Results) -> str:
     lines = list(results)
     dates = sorted({line.date[:10] for line in lines})
     machines, packages = (
-        "; ".join(sorted({getattr(line, name) for line in lines})) for name in ("machine", "versions")
+        "; ".join(sorted({getattr(line, name) for line in lines}))
+        for name in ("machine", "versions")
     )
-    return f"{machines}; {' to '.join(dict.fromkeys((dates[0], dates[-1])))}; {packages}" if lines else "nothing yet"
+    return (
+        f"{machines}; {' to '.join(dict.fromkeys((dates[0], dates[-1])))}; {packages}"
+        if lines
+        else "nothing yet"
+    )
 
 
 def _sizes(results: Results) -> list[int]:
@@ -69,7 +99,13 @@ def _sizes(results: Results) -> list[int]:
 
 def _files(results: Results) -> str:
     sizes = _sizes(results)
-    header = ["rows per second", *map(millions, sizes), "time grows as", "largest memory", "best of"]
+    header = [
+        "rows per second",
+        *map(millions, sizes),
+        "time grows as",
+        "largest memory",
+        "best of",
+    ]
     rows = []
     for name in files.FITS:
         lines = results.of(files.CASE, name)
@@ -100,7 +136,15 @@ def _required(results: Results) -> str:
         ratio = NONE if row.ratio is None else f"{row.ratio:.2f}×"
         figure = f"{row.ours:,.3g} {row.unit}".strip()
         required = row.required.replace("x", "×").replace("<=", "≤") or NONE
-        rows.append([row.what, figure, ratio, required, NONE if row.ok is None else VERDICTS[row.ok].lower()])
+        rows.append(
+            [
+                row.what,
+                figure,
+                ratio,
+                required,
+                NONE if row.ok is None else VERDICTS[row.ok].lower(),
+            ]
+        )
     return table(["", "measured", "ratio", "required", "as required"], rows)
 
 
@@ -108,7 +152,10 @@ def _predict(results: Results) -> str:
     lines = results.of(files.PREDICTING)
     return table(
         ["`predict_proba`", "rows", "rows per second", "largest memory"],
-        [[line.what, millions(line.rows), f"{line.rate:,.0f}", f"{line.peak_mb:,.0f} MB"] for line in lines],
+        [
+            [line.what, millions(line.rows), f"{line.rate:,.0f}", f"{line.peak_mb:,.0f} MB"]
+            for line in lines
+        ],
     )
 
 
@@ -120,7 +167,9 @@ def _around(results: Results, work: str, by: str) -> list[Line]:
     base, around = (SMALL, AROUND_SMALL) if work in growth.SMALL_WORKS else (BASE, AROUND)
     others = [name for name in around if name != by]
     found = results.of(growth.CASE, work)
-    same = [line for line in found if all(getattr(line, name) == getattr(base, name) for name in others)]
+    same = [
+        line for line in found if all(getattr(line, name) == getattr(base, name) for name in others)
+    ]
     return sorted(same, key=lambda line: getattr(line, by))
 
 
@@ -132,9 +181,17 @@ def _exponents(results: Results) -> str:
             base = SMALL if work in growth.SMALL_WORKS else BASE
             at = next(line for line in lines["rows"] if line.rows == base.rows)
             rows.append(
-                [work, _shape(base), duration(at.time), *(f"{exponent(own, by):.2f}" for by, own in lines.items())]
+                [
+                    work,
+                    _shape(base),
+                    duration(at.time),
+                    *(f"{exponent(own, by):.2f}" for by, own in lines.items()),
+                ]
             )
-    return table(["one pass, one thread", "n × N × v × C", "time", "rows", "features", "values", "classes"], rows)
+    return table(
+        ["one pass, one thread", "n × N × v × C", "time", "rows", "features", "values", "classes"],
+        rows,
+    )
 
 
 def _shape(shape: Shape) -> str:
@@ -151,13 +208,18 @@ def _constants(results: Results) -> str:
 
 def _formula(work: Work) -> str:
     parts = [
-        f"{_two_digits(value)} · {term}" for value, term in zip(work.constants, work.terms, strict=True) if value > 0
+        f"{_two_digits(value)} · {term}"
+        for value, term in zip(work.constants, work.terms, strict=True)
+        if value > 0
     ]
     return " + ".join(parts)
 
 
 def _checks(results: Results) -> str:
-    rows = [[what, duration(taken), duration(said), f"{taken / said:.2f}"] for what, taken, said in checks(results)]
+    rows = [
+        [what, duration(taken), duration(said), f"{taken / said:.2f}"]
+        for what, taken, said in checks(results)
+    ]
     return table(["", "measured", "by the model", "ratio"], rows)
 
 
@@ -180,9 +242,9 @@ def _forecasts(results: Results) -> str:
     latency, task = found
     own = Cluster()
     said = (
-        f"W = {own.workers} workers of T = {own.threads} threads, R = {volume(own.network)} per second (10 Gbit/s), "
-        f"D = {volume(own.disk)} per second, {volume(own.memory)} of memory on each worker; measured: "
-        f"l = {duration(latency)}, t = {duration(task)}."
+        f"W = {own.workers} workers of T = {own.threads} threads, R = {volume(own.network)} per"
+        f" second (10 Gbit/s), D = {volume(own.disk)} per second, {volume(own.memory)} of memory on"
+        f" each worker; measured: l = {duration(latency)}, t = {duration(task)}."
     )
     return "\n\n".join([said, *parts])
 
@@ -205,8 +267,8 @@ def _reading(results: Results) -> str:
         took = duration(each * size.rows * (size.features + 1) / workers)
         times.append(f"{took} for {title.split(' ×')[0]} × {size.features:,} features")
     return (
-        f"{each * 1e9:.0f} ns for each value, both passes and the writing of codes, which makes {' and '.join(times)} "
-        f"if {workers} workers read at once"
+        f"{each * 1e9:.0f} ns for each value, both passes and the writing of codes, which makes"
+        f" {' and '.join(times)} if {workers} workers read at once"
     )
 
 
@@ -222,14 +284,25 @@ def _ends(results: Results) -> str:
     *_, (title, size) = SCENARIOS.items()
     n_pairs = size.features * (size.features - 1) // 2
     said = [
-        f"- All pairs of {size.features:,} features are {n_pairs:,} tables, {volume(8 * size.pair_cells)} for each "
-        f"result. They do not travel at once: they are counted in {pair_rounds(size)} rounds.",
-        f"- A worker has up to {volume(_waiting(size))} of such results of its shards until they are fetched.",
-        f"- The codes take {volume(code_bytes(size))}, what gradients need of them {volume(prepared_bytes(size))}.",
+        (
+            f"- All pairs of {size.features:,} features are {n_pairs:,} tables,"
+            f" {volume(8 * size.pair_cells)} for each result. They do not travel at once: they are"
+            f" counted in {pair_rounds(size)} rounds."
+        ),
+        (
+            f"- A worker has up to {volume(_waiting(size))} of such results of its shards until"
+            " they are fetched."
+        ),
+        (
+            f"- The codes take {volume(code_bytes(size))}, what gradients need of them"
+            f" {volume(prepared_bytes(size))}."
+        ),
     ]
     costs = dict(forecasts(results)).get(title, {})
     said += [
-        f"- {name}: {duration(cost.seconds)}, out of reach." for name, cost in costs.items() if cost.seconds > LONG
+        f"- {name}: {duration(cost.seconds)}, out of reach."
+        for name, cost in costs.items()
+        if cost.seconds > LONG
     ]
     return "\n".join(said)
 
@@ -247,7 +320,12 @@ def duration(seconds: float) -> str:
     >>> [duration(s) for s in (0.00034, 0.12, 75, 9000, 3e5, 1e9)]
     ['0.34 ms', '120 ms', '75 s', '2.5 h', '3.5 days', '32 years']
     """
-    for limit, unit, name in ((1, 1e-3, "ms"), (600, 1, "s"), (7200, 60, "min"), (2 * 86_400, 3600, "h")):
+    for limit, unit, name in (
+        (1, 1e-3, "ms"),
+        (600, 1, "s"),
+        (7200, 60, "min"),
+        (2 * 86_400, 3600, "h"),
+    ):
         if seconds < limit:
             return f"{_two_digits(seconds / unit)} {name}"
     days = seconds / 86_400

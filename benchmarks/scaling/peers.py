@@ -1,7 +1,8 @@
-"""What scikit-learn can do with rows that do not fit in memory: its learners of parts, with encoding written by hand.
+"""What scikit-learn can do with rows that do not fit in memory: its learners of parts, with
+encoding written by hand.
 
-Categories are numbered by a dictionary, and numbers are cut at quantiles, both as the first batch has them; gaps and
-values that it does not have are one more value of the column.
+Categories are numbered by a dictionary, and numbers are cut at quantiles, both as the first batch
+has them; gaps and values that it does not have are one more value of the column.
 """
 
 from __future__ import annotations
@@ -44,7 +45,9 @@ class Encoding:
         self._known: dict[str, Any] = {}
         for name in self.names:
             column = batch.column(name)
-            self._known[name] = _edges(column, bins[name]) if name in bins else pc.unique(column.drop_null())
+            self._known[name] = (
+                _edges(column, bins[name]) if name in bins else pc.unique(column.drop_null())
+            )
         self.cards = np.array([len(known) + (name in bins) for name, known in self._known.items()])
 
     def codes(self, batch: pa.RecordBatch) -> np.ndarray:
@@ -116,9 +119,9 @@ class NaiveBayes(Peer):
 class Regression(Peer):
     """Logistic regression by ``SGDClassifier.partial_fit`` on indicators of all values.
 
-    Of the settings that were tried on 300,000 rows (the default; α of 1e-4, 1e-5 and 1e-6; with averaging or without;
-    three rules for the steps) this has the best log loss on other rows, after one epoch as after five. From the second
-    epoch on codes are read from a file, as ours are.
+    Of the settings that were tried on 300,000 rows (the default; α of 1e-4, 1e-5 and 1e-6; with
+    averaging or without; three rules for the steps) this has the best log loss on other rows, after
+    one epoch as after five. From the second epoch on codes are read from a file, as ours are.
     """
 
     def __init__(self, epochs: int):

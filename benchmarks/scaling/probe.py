@@ -1,4 +1,5 @@
-"""A process of its own that learns from Parquet files, or predicts them, and prints seconds and its largest memory.
+"""A process of its own that learns from Parquet files, or predicts them, and prints seconds and its
+largest memory.
 
 python -m scaling.probe fit "TAN-fCLL + MAP" FOLDER TEST_FOLDER '{"n00": 12}'
 """
@@ -93,10 +94,17 @@ def _learner(name: str) -> Ours | Peer:
 def fit(name: str, folder: Path, test: Path, bins: dict[str, int]) -> dict[str, Any]:
     """Learn, after a try on a few rows that loads what is needed, and judge by other rows."""
     with TemporaryDirectory() as few:
-        pq.write_table(pq.read_table(next(folder.glob("*.parquet"))).slice(0, WARM_ROWS), f"{few}/rows.parquet")
+        pq.write_table(
+            pq.read_table(next(folder.glob("*.parquet"))).slice(0, WARM_ROWS), f"{few}/rows.parquet"
+        )
         _learner(name).fit(Path(few), bins)
     learner, taken, most = _timed(lambda: _learner(name).fit(folder, bins))
-    found = {"seconds": taken, "peak": most, "reading": getattr(learner, "reading", 0.0), **_judged(learner, test)}
+    found = {
+        "seconds": taken,
+        "peak": most,
+        "reading": getattr(learner, "reading", 0.0),
+        **_judged(learner, test),
+    }
     if isinstance(learner, Ours):
         features = learner.model.network_.domain.features
         found["bins"] = {f.name: f.card for f in features if f.kind == "numeric"}
@@ -124,14 +132,21 @@ def _timed(work: Callable[[], Any]) -> tuple[Any, float, int]:
 
 def _judged(learner: Ours | Peer, test: Path) -> dict[str, float]:
     shares = np.concatenate(list(learner.predict_batches(test)))
-    truth = np.searchsorted(learner.classes, pq.read_table(test, columns=[TARGET])[TARGET].to_pylist())
+    truth = np.searchsorted(
+        learner.classes, pq.read_table(test, columns=[TARGET])[TARGET].to_pylist()
+    )
     right = float((shares.argmax(axis=1) == truth).mean())
-    return {"accuracy": right, "log_loss": float(log_loss(truth, shares, labels=range(shares.shape[1])))}
+    return {
+        "accuracy": right,
+        "log_loss": float(log_loss(truth, shares, labels=range(shares.shape[1]))),
+    }
 
 
 def main(action: str, name: str, folder: str, test: str, bins: str) -> None:
     warnings.simplefilter("ignore", ConvergenceWarning)  # of a fixed number of iterations
-    found = {"fit": fit, "predict": predict}[action](name, Path(folder), Path(test), json.loads(bins))
+    found = {"fit": fit, "predict": predict}[action](
+        name, Path(folder), Path(test), json.loads(bins)
+    )
     print(json.dumps(found))
 
 

@@ -1,4 +1,6 @@
-"""The one file of results: a line for each measurement, which takes the place of an earlier one of the same."""
+"""The one file of results: a line for each measurement, which takes the place of an earlier one of
+the same.
+"""
 
 from __future__ import annotations
 
@@ -90,7 +92,9 @@ class Results:
         with self.path.open("w", newline="", encoding="utf-8") as file:
             writer = csv.DictWriter(file, FIELDS)
             writer.writeheader()
-            writer.writerows({name: _text(value) for name, value in asdict(line).items()} for line in self)
+            writer.writerows(
+                {name: _text(value) for name, value in asdict(line).items()} for line in self
+            )
 
 
 @cache
@@ -106,7 +110,10 @@ def _text(value: Any) -> str:
 
 def _read(path: Path) -> list[Line]:
     with path.open(newline="", encoding="utf-8") as file:
-        return [Line(**{name: _value(name, text) for name, text in row.items()}) for row in csv.DictReader(file)]
+        return [
+            Line(**{name: _value(name, text) for name, text in row.items()})
+            for row in csv.DictReader(file)
+        ]
 
 
 def _value(name: str, text: str) -> Any:

@@ -20,11 +20,15 @@ def verdicts(results: Results) -> Iterator[Row]:
     for name in (TAN, WEIGHTED):
         line = results.get(files.CASE, name)
         if line is not None and line.peak_mb is not None:
-            yield below(f"{name}, {line.rows:,} rows, largest memory", line.peak_mb / 1e3, LIMIT, "GB")
+            yield below(
+                f"{name}, {line.rows:,} rows, largest memory", line.peak_mb / 1e3, LIMIT, "GB"
+            )
     lines = results.of(files.CASE, TAN)
     if len(lines) > 1:
         slope = exponent(lines, "rows")
-        yield Row(f"{TAN}, exponent of the rows in the time", slope, "", f"<= {LINEAR:g}", slope <= LINEAR)
+        yield Row(
+            f"{TAN}, exponent of the rows in the time", slope, "", f"<= {LINEAR:g}", slope <= LINEAR
+        )
     for name in (TAN, "NB + MAP"):
         yield from _against_memory(results, name)
 
@@ -33,7 +37,9 @@ def _against_memory(results: Results, name: str) -> Iterator[Row]:
     inside = results.get(files.CASE, f"{name}, in memory")
     if inside is None:
         return
-    outside, reading = (results.get(files.CASE, what, inside.rows) for what in (name, files.READING))
+    outside, reading = (
+        results.get(files.CASE, what, inside.rows) for what in (name, files.READING)
+    )
     if outside is None or reading is None:
         return
     for text, base in (("", inside.time), (" without reading", inside.time - reading.time)):

@@ -1,4 +1,6 @@
-"""Data of the cases: drawn from a random network, or real and coded by our own discretiser on the training rows."""
+"""Data of the cases: drawn from a random network, or real and coded by our own discretiser on the
+training rows.
+"""
 
 from __future__ import annotations
 
@@ -17,7 +19,9 @@ FEW_ROWS, FEW_COLUMNS = 600, 12  # of a data set where a case is only tried
 
 @dataclass(frozen=True)
 class Coded:
-    """Codes in rows, training part first; ``encoded`` is the training part in the library's own layout."""
+    """Codes in rows, training part first; ``encoded`` is the training part in the library's own
+    layout.
+    """
 
     X: np.ndarray
     y: np.ndarray
@@ -33,7 +37,9 @@ class Coded:
         return self.X[self.n_train :]
 
 
-def sample_tan(n_rows: int, n_features: int, n_values: int, n_classes: int, seed: int) -> tuple[np.ndarray, np.ndarray]:
+def sample_tan(
+    n_rows: int, n_features: int, n_values: int, n_classes: int, seed: int
+) -> tuple[np.ndarray, np.ndarray]:
     """Rows of a random tree-augmented naive Bayes network, as C-ordered int32."""
     rng = np.random.default_rng(seed)
     y = rng.integers(n_classes, size=n_rows)
@@ -59,8 +65,12 @@ class Parts:
 
 
 @cache
-def coded(name: str, missing: str = "available", published: bool = False, smoke: bool = False) -> Coded:
-    """Codes of a data set, which are those of the training rows; what mnist14 is split by is what was published."""
+def coded(
+    name: str, missing: str = "available", published: bool = False, smoke: bool = False
+) -> Coded:
+    """Codes of a data set, which are those of the training rows; what mnist14 is split by is what
+    was published.
+    """
     parts = raw(name, published or name == "mnist14", smoke, as_frame=False)
     encoder = FrameEncoder("mdlp", missing=missing, n_jobs=-1)
     encoded = encoder.fit_transform(parts.X, parts.y)
@@ -70,7 +80,8 @@ def coded(name: str, missing: str = "available", published: bool = False, smoke:
 
 
 def raw(name: str, published: bool, smoke: bool, as_frame: bool) -> Parts:
-    """A data set of DISCBAYES_DATA: two thirds of every class are for training, or what the published split has.
+    """A data set of DISCBAYES_DATA: two thirds of every class are for training, or what the
+    published split has.
 
     There are few rows and columns of it where a case is only tried.
     """
@@ -82,7 +93,11 @@ def raw(name: str, published: bool, smoke: bool, as_frame: bool) -> Parts:
     if smoke:
         few = _stratified(y, FEW_ROWS / data.n_rows)
         columns = np.unique(np.linspace(0, X.shape[1] - 1, FEW_COLUMNS).astype(int))
-        X, y, published_rows = (X.iloc[few, columns] if as_frame else X[few][:, columns]), y[few], published_rows[few]
+        X, y, published_rows = (
+            (X.iloc[few, columns] if as_frame else X[few][:, columns]),
+            y[few],
+            published_rows[few],
+        )
     train = published_rows if published and data.split else _stratified(y, 2 / 3)
     return Parts(X[train], y[train], X[~train], y[~train])
 

@@ -86,7 +86,9 @@ def best(work: Callable[[], Any], times: int = REPEATS) -> float:
 
 
 def race(*works: Callable[[], Any], times: int = REPEATS) -> tuple[float, ...]:
-    """The shortest time of each, taking turns, so that what else the machine does hits all of them alike."""
+    """The shortest time of each, taking turns, so that what else the machine does hits all of them
+    alike.
+    """
     for work in works:
         work()
     rounds = [[seconds(work) for work in works] for _ in range(times)]

@@ -1,4 +1,6 @@
-"""A process of its own that fits TAN on codes from a file and prints by how much its memory peaked."""
+"""A process of its own that fits TAN on codes from a file and prints by how much its memory
+peaked.
+"""
 
 from __future__ import annotations
 
@@ -30,14 +32,16 @@ def forget_peak() -> None:
 def peak() -> int:
     """The largest memory in use so far, in bytes."""
     status = PROCESS / "status"
-    if status.exists():  # ru_maxrss would not do on Linux: it starts with the peak of the process that called us
+    # ru_maxrss would not do on Linux: it starts with the peak of the process that called us
+    if status.exists():
         return int(status.read_text().split("VmHWM:")[1].split()[0]) * 1024
     return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss  # bytes on macOS
 
 
 def main(codes: str, classes: str) -> None:
     X, y = np.load(codes), np.load(classes)
-    clone(TAN).fit(np.ascontiguousarray(X[:WARM_ROWS]), y[:WARM_ROWS])  # loads every kernel, for the same types
+    # loads every kernel, for the same types
+    clone(TAN).fit(np.ascontiguousarray(X[:WARM_ROWS]), y[:WARM_ROWS])
     gc.collect()
     forget_peak()
     before = psutil.Process().memory_info().rss

@@ -1,4 +1,6 @@
-"""A process of its own that runs the greedy search on mnist14 and prints the largest memory that it had."""
+"""A process of its own that runs the greedy search on mnist14 and prints the largest memory that it
+had.
+"""
 
 from __future__ import annotations
 

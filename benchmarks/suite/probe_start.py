@@ -11,7 +11,10 @@ from typing import Any
 def learners() -> dict[str, Any]:
     from discbayes import BayesNetClassifier
 
-    return {"TAN": BayesNetClassifier("tan", "map", n_jobs=2), "default": BayesNetClassifier(n_jobs=2)}
+    return {
+        "TAN": BayesNetClassifier("tan", "map", n_jobs=2),
+        "default": BayesNetClassifier(n_jobs=2),
+    }
 
 
 def main(name: str) -> None:

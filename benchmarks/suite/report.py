@@ -1,4 +1,6 @@
-"""The table on the screen, and the file of results with the machine and the versions beside every figure."""
+"""The table on the screen, and the file of results with the machine and the versions beside every
+figure.
+"""
 
 from __future__ import annotations
 
@@ -13,7 +15,16 @@ from typing import Any
 from suite.measure import Row
 from suite.settings import settings_of
 
-PACKAGES = ("discbayes", "numpy", "scikit-learn", "numba", "pyagrum", "lightgbm", "pyarrow", "distributed")
+PACKAGES = (
+    "discbayes",
+    "numpy",
+    "scikit-learn",
+    "numba",
+    "pyagrum",
+    "lightgbm",
+    "pyarrow",
+    "distributed",
+)
 VERDICTS = {True: "yes", False: "NO", None: "-"}
 FIELDS = (
     "case", "what", "ours", "unit", "peer", "ratio", "required", "ok", "learner", "settings", "date", "machine",
@@ -27,16 +38,32 @@ def print_rows(case: str, rows: list[Row], header: bool) -> None:
         print(f"{'case':12}{'what':66}{'ours':>11}{'peer':>12}{'ratio':>8}{'required':>12}  ok?")
     for row in rows:
         peer = "-" if row.peer is None else f"{row.peer:.4g} {row.unit}"
-        ratio = "-" if row.ratio is None else f"{row.ratio:.3g}x" if row.ratio < 100 else f"{row.ratio:,.0f}x"
+        ratio = (
+            "-"
+            if row.ratio is None
+            else f"{row.ratio:.3g}x"
+            if row.ratio < 100
+            else f"{row.ratio:,.0f}x"
+        )
         ours = f"{row.ours:.4g} {row.unit}"
         verdict = VERDICTS[row.ok]
-        print(f"{case:12}{row.what:66}{ours:>11}{peer:>12}{ratio:>8}{row.required or '-':>12}  {verdict}", flush=True)
+        print(
+            f"{case:12}{row.what:66}{ours:>11}{peer:>12}{ratio:>8}{row.required or '-':>12} "
+            f" {verdict}",
+            flush=True,
+        )
 
 
 def write_csv(path: Path, case: str, rows: list[Row], learners: dict[str, Any]) -> None:
-    """Write the rows of a case, each with all settings of its learner, in place of the file of an earlier run."""
+    """Write the rows of a case, each with all settings of its learner, in place of the file of an
+    earlier run.
+    """
     path.parent.mkdir(parents=True, exist_ok=True)
-    place = {"date": datetime.now(UTC).isoformat(timespec="seconds"), "machine": machine(), "versions": versions()}
+    place = {
+        "date": datetime.now(UTC).isoformat(timespec="seconds"),
+        "machine": machine(),
+        "versions": versions(),
+    }
     with path.open("w", newline="", encoding="utf-8") as file:
         writer = csv.DictWriter(file, FIELDS)
         writer.writeheader()

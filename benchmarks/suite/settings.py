@@ -1,4 +1,6 @@
-"""What was measured, in full: every setting of an estimator or a learner, names of learners resolved."""
+"""What was measured, in full: every setting of an estimator or a learner, names of learners
+resolved.
+"""
 
 from __future__ import annotations
 
@@ -11,8 +13,8 @@ from suite.measure import N_JOBS
 def settings_of(measured: Any, n_jobs: int | None = N_JOBS) -> str:
     """One line with all settings; lines are equal only if the same was measured.
 
-    ``measured`` is an estimator, which knows its threads, or a learner, a function or several of these that run one
-    after the other with ``n_jobs`` threads.
+    ``measured`` is an estimator, which knows its threads, or a learner, a function or several of
+    these that run one after the other with ``n_jobs`` threads.
     """
     if isinstance(measured, BayesNetClassifier):
         return _text(measured)
@@ -23,7 +25,11 @@ def settings_of(measured: Any, n_jobs: int | None = N_JOBS) -> str:
 def _text(value: Any) -> str:
     if isinstance(value, BayesNetClassifier):
         structure, parameters = value._learners()
-        resolved = {"structure": structure, "parameters": parameters, "calibrate": value._calibration_name()}
+        resolved = {
+            "structure": structure,
+            "parameters": parameters,
+            "calibrate": value._calibration_name(),
+        }
         return _call(value, value.get_params(deep=False) | resolved)
     if hasattr(value, "get_params"):
         return _call(value, value.get_params(deep=False))

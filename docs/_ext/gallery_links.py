@@ -1,11 +1,15 @@
-"""Links of pages to scripts of the gallery, which are files of the repository, lead to their pages in the site."""
+"""Links of pages to scripts of the gallery, which are files of the repository, lead to their pages
+in the site.
+"""
 
 from __future__ import annotations
 
 import re
 from typing import Any
 
-_LINK = re.compile(r"\]\((?P<up>(?:\.\./)*)\.\./examples/gallery/(?P<name>GALLERY_HEADER|plot_\w+)\.(?:rst|py)\)")
+_LINK = re.compile(
+    r"\]\((?P<up>(?:\.\./)*)\.\./examples/gallery/(?P<name>GALLERY_HEADER|plot_\w+)\.(?:rst|py)\)"
+)
 
 
 def to_site(text: str) -> str:

@@ -1,4 +1,6 @@
-"""Formulas as MathML, which browsers draw without any script; docutils knows how to make it from TeX."""
+"""Formulas as MathML, which browsers draw without any script; docutils knows how to make it from
+TeX.
+"""
 
 from __future__ import annotations
 
@@ -12,14 +14,21 @@ from docutils.utils.math.latex2mathml import tex2mathml
 from sphinx.util import logging
 
 _LOG = logging.getLogger(__name__)
-# A thin space belongs between a factor and the name of a function, and behind the name, unless there are brackets.
+# A thin space belongs between a factor and the name of a function, and behind the name, unless
+# there are brackets.
 _FACTOR = re.compile(r"(?<=[A-Za-z0-9})])\s*\\(log|exp|min|max)(?![A-Za-z])")
-_NAME = re.compile(r"\\(log|exp|min|max)(?=\s*(?:[A-Za-z]|\\(?:theta|beta|omega|lambda|sum|frac|pi)))")
+_NAME = re.compile(
+    r"\\(log|exp|min|max)(?=\s*(?:[A-Za-z]|\\(?:theta|beta|omega|lambda|sum|frac|pi)))"
+)
 
-# Bars open and close something here; what stands between two things is \mid. Their size, and that of braces,
-# is that of the line: a bar that grew with what is inside would not find its partner, which has the exponent.
+# Bars open and close something here; what stands between two things is \mid. Their size, and that
+# of braces, is that of the line: a bar that grew with what is inside would not find its partner,
+# which has the exponent.
 _SIGNS = (
-    (re.compile(r'<mo class="mathopen">([|‖])</mo>'), r'<mo form="prefix" stretchy="false">\1</mo>'),
+    (
+        re.compile(r'<mo class="mathopen">([|‖])</mo>'),
+        r'<mo form="prefix" stretchy="false">\1</mo>',
+    ),
     (re.compile(r"<mo>([|‖])</mo>"), r'<mo form="postfix" stretchy="false">\1</mo>'),
     (re.compile(r"<mo>([{}])</mo>"), r'<mo stretchy="false">\1</mo>'),
 )

@@ -1,4 +1,6 @@
-"""Files of the library that a page of theory or for developers names are links to their text, a part of the site."""
+"""Files of the library that a page of theory or for developers names are links to their text, a
+part of the site.
+"""
 
 from __future__ import annotations
 
@@ -31,14 +33,22 @@ def _link(app: Any, tree: nodes.document, page: str) -> None:
     for literal in list(tree.findall(nodes.literal)):
         target = _target(literal.astext())
         if target and not isinstance(literal.parent, nodes.reference):
-            link = nodes.reference("", "", literal.deepcopy(), refuri=app.builder.get_relative_uri(page, target))
+            link = nodes.reference(
+                "", "", literal.deepcopy(), refuri=app.builder.get_relative_uri(page, target)
+            )
             link["internal"] = True
             literal.replace_self(link)
 
 
 def _pages(app: Any) -> Iterator[tuple[str, dict[str, Any], str]]:
-    """A page for each file that is named, or is in a folder that is named, and one for each such folder."""
-    texts = (page.read_text(encoding="utf-8") for room in ROOMS for page in sorted((DOCS / room).glob("*.md")))
+    """A page for each file that is named, or is in a folder that is named, and one for each such
+    folder.
+    """
+    texts = (
+        page.read_text(encoding="utf-8")
+        for room in ROOMS
+        for page in sorted((DOCS / room).glob("*.md"))
+    )
     named = {name for text in texts for name in _NAME.findall(text) if _target(name)}
     folders = {ROOT / name for name in named if name.endswith("/")}
     files = {ROOT / name for name in named if name.endswith(".py")}
@@ -46,7 +56,9 @@ def _pages(app: Any) -> Iterator[tuple[str, dict[str, Any], str]]:
         inside = sorted(path for path in folder.glob("*.py") if path.name != "__init__.py")
         files |= {*inside, folder / "__init__.py"}
         yield _page(
-            f"{folder.relative_to(ROOT).as_posix()}/index", f"{folder.relative_to(ROOT).as_posix()}/", _list(inside)
+            f"{folder.relative_to(ROOT).as_posix()}/index",
+            f"{folder.relative_to(ROOT).as_posix()}/",
+            _list(inside),
         )
     for file in sorted(files):
         name = file.relative_to(ROOT).as_posix()
@@ -55,15 +67,23 @@ def _pages(app: Any) -> Iterator[tuple[str, dict[str, Any], str]]:
 
 
 def _page(name: str, title: str, body: str) -> tuple[str, dict[str, Any], str]:
-    return f"source/{name}", {"parents": [], "title": title, "body": f"<h1>{escape(title)}</h1>\n{body}"}, "page.html"
+    return (
+        f"source/{name}",
+        {"parents": [], "title": title, "body": f"<h1>{escape(title)}</h1>\n{body}"},
+        "page.html",
+    )
 
 
 def _list(files: list[Path]) -> str:
-    """The files of a folder with the first line of what they say of themselves; __init__ says what the folder is."""
+    """The files of a folder with the first line of what they say of themselves; __init__ says what
+    the folder is.
+    """
     rows = []
     for file in [files[0].with_name("__init__.py"), *files] if files else []:
         said = (ast.get_docstring(ast.parse(file.read_text(encoding="utf-8"))) or "").split("\n")[0]
-        rows.append(f'<li><a href="{file.stem}.html"><code>{file.name}</code></a> {escape(said)}</li>')
+        rows.append(
+            f'<li><a href="{file.stem}.html"><code>{file.name}</code></a> {escape(said)}</li>'
+        )
     return f"<ul>\n{chr(10).join(rows)}\n</ul>"
 
 

@@ -2,8 +2,9 @@
 A network at a glance
 =====================
 
-What thirteen measurements of wine have to do with each other, once the grower is known. Edges are as wide as
-what parent and child tell of each other; boxes are as dark as what the class tells of a column.
+What thirteen measurements of wine have to do with each other, once the grower is known. Edges are
+as wide as what parent and child tell of each other; boxes are as dark as what the class tells of a
+column.
 """
 
 from discbayes import BayesNetClassifier, load_dataset, plot

@@ -2,8 +2,8 @@
 The numbers behind a column
 ===========================
 
-A network is its tables. One of them as a picture: a row for each class and each value of the parent, a column
-for each value. Below it the same column in each class, with its parent summed out.
+A network is its tables. One of them as a picture: a row for each class and each value of the
+parent, a column for each value. Below it the same column in each class, with its parent summed out.
 """
 
 from discbayes import BayesNetClassifier, load_dataset, plot

@@ -2,8 +2,8 @@
 Where numbers are cut
 =====================
 
-Numbers become intervals on the training rows. The default puts cuts where the class changes, as long as each
-pays for its description; equal frequencies do not look at the class.
+Numbers become intervals on the training rows. The default puts cuts where the class changes, as
+long as each pays for its description; equal frequencies do not look at the class.
 """
 
 import numpy as np
@@ -31,7 +31,8 @@ axes[1].set_xlabel("flavanoids")
 plt.show()
 
 # %%
-# A column for which no cut pays becomes constant and plays no part: that is how columns without any use are left out.
+# A column for which no cut pays becomes constant and plays no part: that is how columns without any
+# use are left out.
 
 noise = np.random.default_rng(0).normal(size=(len(data.y), 1))
 print(MDLPDiscretizer().fit(noise, data.y).cut_points_)

@@ -2,9 +2,9 @@
 Watching a structure search
 ===========================
 
-Edges are added as long as they raise the share of training rows that are classified right. ``history_`` has
-every step, with the score and the number of structures that were looked at; the plot shows the stages of the
-fit.
+Edges are added as long as they raise the share of training rows that are classified right.
+``history_`` has every step, with the score and the number of structures that were looked at; the
+plot shows the stages of the fit.
 """
 
 from discbayes import BayesNetClassifier, GreedyEdges, load_dataset, plot
@@ -19,6 +19,7 @@ ax = plot.history(clf)
 print(clf.history_[0])
 
 # %%
-# What it found. Who has won is a matter of three fields in a row, so fields have much to do with each other.
+# What it found. Who has won is a matter of three fields in a row, so fields have much to do with
+# each other.
 
 ax = plot.network(clf)

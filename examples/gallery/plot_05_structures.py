@@ -2,9 +2,9 @@
 How stable is a structure?
 ==========================
 
-The best tree of two thirds of the rows against that of all of them. What is in both is grey, what only all rows
-have is green, and what only the part had is dashed. Edges that come and go say that two parents are about as good
-as each other.
+The best tree of two thirds of the rows against that of all of them. What is in both is grey, what
+only all rows have is green, and what only the part had is dashed. Edges that come and go say that
+two parents are about as good as each other.
 """
 
 from discbayes import BayesNetClassifier, load_dataset, plot

@@ -2,9 +2,9 @@
 Probabilities before and after calibration
 ==========================================
 
-Points on the dotted line are what you want: of all rows that are given a probability of about 0.8, eight in ten
-are right. Naive Bayes is far too sure; a tree with discriminative parameters is better, and one number, the
-temperature, does the rest.
+Points on the dotted line are what you want: of all rows that are given a probability of about 0.8,
+eight in ten are right. Naive Bayes is far too sure; a tree with discriminative parameters is
+better, and one number, the temperature, does the rest.
 """
 
 import numpy as np

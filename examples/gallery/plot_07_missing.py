@@ -2,8 +2,8 @@
 When inputs are missing
 =======================
 
-More and more values of the test rows are removed. A network sums them out, exactly; logistic regression sees
-what an imputer makes of them.
+More and more values of the test rows are removed. A network sums them out, exactly; logistic
+regression sees what an imputer makes of them.
 """
 
 import numpy as np
@@ -20,7 +20,9 @@ X, X_test, y, y_test = train_test_split(data.X, data.y, test_size=0.5, random_st
 models = {
     "tree (the default)": BayesNetClassifier(),
     "naive Bayes": BayesNetClassifier("nb", "map"),
-    "logistic regression, means imputed": make_pipeline(SimpleImputer(), StandardScaler(), LogisticRegression()),
+    "logistic regression, means imputed": make_pipeline(
+        SimpleImputer(), StandardScaler(), LogisticRegression()
+    ),
 }
 shares = np.arange(0, 1, 0.15)
 rng = np.random.default_rng(0)

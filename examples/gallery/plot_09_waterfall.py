@@ -2,8 +2,8 @@
 Why this class?
 ===============
 
-What each value adds to the log odds of the decision, from the prior to the sum. The bars add up exactly to the
-probability; what is missing adds nothing.
+What each value adds to the log odds of the decision, from the prior to the sum. The bars add up
+exactly to the probability; what is missing adds nothing.
 """
 
 from discbayes import BayesNetClassifier, load_dataset

@@ -2,8 +2,9 @@
 What to ask next
 ================
 
-Nothing is known of a tumour yet. At each step the column is asked for that is expected to take away most of the
-doubt, until a class has a probability of 95 %. A few of the thirty measurements are enough.
+Nothing is known of a tumour yet. At each step the column is asked for that is expected to take away
+most of the doubt, until a class has a probability of 95 %. A few of the thirty measurements are
+enough.
 """
 
 import numpy as np

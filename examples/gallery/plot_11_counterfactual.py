@@ -2,8 +2,8 @@
 What would change the decision?
 ===============================
 
-The fewest changes of a row that lead to another class. One and two changes are proven to be the fewest: all of
-them are tried.
+The fewest changes of a row that lead to another class. One and two changes are proven to be the
+fewest: all of them are tried.
 """
 
 import numpy as np

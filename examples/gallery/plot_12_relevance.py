@@ -2,8 +2,8 @@
 Which columns matter
 ====================
 
-How far each column moves the log odds of the decisions, given what the others have said already. Grey columns
-could go: they were hidden, all together, and the rows predicted again.
+How far each column moves the log odds of the decisions, given what the others have said already.
+Grey columns could go: they were hidden, all together, and the rows predicted again.
 """
 
 from sklearn.model_selection import train_test_split

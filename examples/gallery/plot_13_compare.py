@@ -2,8 +2,8 @@
 Recipes side by side
 ====================
 
-The same folds for all: three networks and logistic regression. Small dots are folds, large ones their mean, and
-lines an interval that takes into account that training rows are shared.
+The same folds for all: three networks and logistic regression. Small dots are folds, large ones
+their mean, and lines an interval that takes into account that training rows are shared.
 """
 
 from discbayes import compare, load_dataset, plot

@@ -2,9 +2,10 @@
 Few rows, many rows
 ===================
 
-Naive Bayes three times: with frequencies, with parameters that make the conditional likelihood large, and with
-the default, which pulls those towards the frequencies. Frequencies need few rows and stop getting better early;
-the discriminative ones need more rows, and the pull helps until there are enough.
+Naive Bayes three times: with frequencies, with parameters that make the conditional likelihood
+large, and with the default, which pulls those towards the frequencies. Frequencies need few rows
+and stop getting better early; the discriminative ones need more rows, and the pull helps until
+there are enough.
 """
 
 import numpy as np

@@ -2,8 +2,8 @@
 Rows that come in parts
 =======================
 
-``partial_fit`` adds the counts of each part. After every part the model is the same, to the bit, as one that
-was fitted to all rows so far with the same cut points; the rows are not needed again.
+``partial_fit`` adds the counts of each part. After every part the model is the same, to the bit, as
+one that was fitted to all rows so far with the same cut points; the rows are not needed again.
 """
 
 import numpy as np
@@ -29,5 +29,7 @@ plt.show()
 # %%
 # The same as one fit on all rows, with the cut points of the first part:
 
-whole = BayesNetClassifier("tan", "map", domains=clf.network_.domain).fit(data.X[:6000], data.y[:6000])
+whole = BayesNetClassifier("tan", "map", domains=clf.network_.domain).fit(
+    data.X[:6000], data.y[:6000]
+)
 print(np.array_equal(whole.predict_proba(X_test), clf.predict_proba(X_test)))

@@ -2,8 +2,8 @@
 Deciding by costs
 =================
 
-A missed tumour is worse than a false alarm, but how much worse? For each ratio the decisions of least expected
-cost, from one and the same model.
+A missed tumour is worse than a false alarm, but how much worse? For each ratio the decisions of
+least expected cost, from one and the same model.
 """
 
 import numpy as np

@@ -13,7 +13,13 @@ from discbayes._version import __version__
 from discbayes.bayesnet import BayesNet
 from discbayes.classifier import BayesNetClassifier
 from discbayes.data import DataWarning, EqualFrequencyDiscretizer, MDLPDiscretizer
-from discbayes.explanations import Counterfactual, Explanation, Information, Relevance, edge_strengths
+from discbayes.explanations import (
+    Counterfactual,
+    Explanation,
+    Information,
+    Relevance,
+    edge_strengths,
+)
 from discbayes.inference import FactorTooLargeError
 from discbayes.network import Structure
 from discbayes.objectives import ClassificationRate, ConditionalLikelihood, Margin, Slack

@@ -10,8 +10,9 @@ import numpy as np
 class WithArrays:
     """A value that copies its read-only arrays when it is unpickled.
 
-    joblib and Dask map the arrays of a pickle into memory, where they cannot be written. For numba that is another
-    type: every kernel would be compiled once more, and those that also write to arrays of the same kind not at all.
+    joblib and Dask map the arrays of a pickle into memory, where they cannot be written. For numba
+    that is another type: every kernel would be compiled once more, and those that also write to
+    arrays of the same kind not at all.
     """
 
     def __setstate__(self, state: dict[str, Any]) -> None:

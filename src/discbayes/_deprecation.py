@@ -33,7 +33,9 @@ def renamed_method(old: str, method: Callable[..., Any]) -> Callable[..., Any]:
 
 
 def renamed_parameters(**renamed: str) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
-    """Let a function accept old keyword names, with a warning: ``renamed_parameters(old="new")``."""
+    """Let a function accept old keyword names, with a warning:
+    ``renamed_parameters(old="new")``.
+    """
 
     def decorate(function: Callable[..., Any]) -> Callable[..., Any]:
         @functools.wraps(function)

@@ -27,10 +27,11 @@ _OLD = 3600.0  # seconds after which a draft is nobody's, where that cannot be a
 def replace_file(path: str | Path, write: Callable[[IO[bytes]], object]) -> None:
     """Let ``write`` fill a new file, force it to the disk and put it in the place of the old one.
 
-    Whatever goes wrong, the old file is still there and no other is left; errors name ``path`` and the way out. A
-    process that is killed leaves its draft, ``.NAME.XXXXXXXX.draft`` in the same folder, which the next one to write
-    that file removes. A link stays a link, and what it points to is replaced; the mode of a file stays as it is. What
-    is no file, such as ``/dev/stdout``, is written to as it is.
+    Whatever goes wrong, the old file is still there and no other is left; errors name ``path`` and
+    the way out. A process that is killed leaves its draft, ``.NAME.XXXXXXXX.draft`` in the same
+    folder, which the next one to write that file removes. A link stays a link, and what it points
+    to is replaced; the mode of a file stays as it is. What is no file, such as ``/dev/stdout``, is
+    written to as it is.
     """
     try:
         if _is_special(path):
@@ -56,7 +57,8 @@ def _replace(goal: str, write: Callable[[IO[bytes]], object]) -> None:
             write(file)
             file.flush()
             os.fsync(file.fileno())
-            if fcntl is not None:  # before it is closed, so that nobody takes it for one that was left
+            # before it is closed, so that nobody takes it for one that was left
+            if fcntl is not None:
                 os.replace(draft, goal)
         if fcntl is None:
             os.replace(draft, goal)
@@ -105,7 +107,9 @@ def _remove_drafts(goal: str) -> None:
 
 
 def _remove_if_left(draft: str) -> None:
-    """Remove a draft that nobody writes any more; while it is locked, so that nobody begins to in between."""
+    """Remove a draft that nobody writes any more; while it is locked, so that nobody begins to in
+    between.
+    """
     with open(draft, "rb") as file:
         free = lock_file(file)
         if free:
@@ -143,7 +147,9 @@ def _force_folder(folder: str) -> None:
 
 @contextmanager
 def naming_file(path: str | Path) -> Iterator[None]:
-    """Name a file in errors of the system that do not, as those of reading and writing what is open."""
+    """Name a file in errors of the system that do not, as those of reading and writing what is
+    open.
+    """
     try:
         yield
     except OSError as error:
@@ -153,7 +159,9 @@ def naming_file(path: str | Path) -> Iterator[None]:
 
 
 def _reason(path: str | Path, error: OSError) -> str:
-    """What kept a file from being written, in the words of the system where there are no plainer ones."""
+    """What kept a file from being written, in the words of the system where there are no plainer
+    ones.
+    """
     goal = os.path.realpath(path)
     folder = os.path.dirname(goal)
     if os.path.isdir(path):
@@ -181,4 +189,7 @@ def _no_room(path: str | Path, folder: str) -> str:
         return "cannot be written, since there is no room left"
     left = shutil.disk_usage(folder).free
     what = f"the disk is full: {folder} has {left / 1e6:,.1f} MB left"
-    return f"cannot be written, since {what}, or a limit of the system is reached. Make room, or choose another folder"
+    return (
+        f"cannot be written, since {what}, or a limit of the system is reached. Make room, or"
+        " choose another folder"
+    )

@@ -1,7 +1,8 @@
-"""The one door through which methods reach the leaves of the library (files, pages, pictures), when they are used.
+"""The one door through which methods reach the leaves of the library (files, pages, pictures), when
+they are used.
 
-Leaves stand below the classifier in the layers and may need an extra; they are imported at the first call, and a
-missing package is answered with what to install.
+Leaves stand below the classifier in the layers and may need an extra; they are imported at the
+first call, and a missing package is answered with what to install.
 """
 
 from __future__ import annotations
@@ -37,5 +38,7 @@ def need(module: str) -> ModuleType:
         if package not in EXTRA_OF:
             raise
         raise ModuleNotFoundError(
-            f"this needs {package}, which is not installed: pip install 'discbayes[{EXTRA_OF[package]}]'", name=package
+            f"this needs {package}, which is not installed: pip install"
+            f" 'discbayes[{EXTRA_OF[package]}]'",
+            name=package,
         ) from error

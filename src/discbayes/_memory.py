@@ -23,11 +23,16 @@ class TooLargeError(ValueError):
 def require_memory(n_bytes: float, what: str, way_out: str) -> None:
     """Refuse what takes more bytes than this process can ever have."""
     if n_bytes > _SMALL and n_bytes > (most := memory_limit()):
-        raise TooLargeError(f"{what} would take {in_bytes(n_bytes)}, and there are {in_bytes(most)} in all: {way_out}")
+        raise TooLargeError(
+            f"{what} would take {in_bytes(n_bytes)}, and there are {in_bytes(most)} in all:"
+            f" {way_out}"
+        )
 
 
 def memory_limit() -> float:
-    """The bytes that this process can have: those of the machine, of its container, or of its limit; the least."""
+    """The bytes that this process can have: those of the machine, of its container, or of its
+    limit; the least.
+    """
     own = inf if resource is None else resource.getrlimit(resource.RLIMIT_AS)[0]
     return min(_of_machine(), inf if own < 0 else own)
 

@@ -12,7 +12,9 @@ class SharedSettings(BaseEstimator):
     """A learner whose subclasses name their own settings and pass on the others by ``**shared``."""
 
     def __init_subclass__(cls, **options: Any) -> None:
-        """Give the constructor the whole list of settings, for scikit-learn and for readers of its signature."""
+        """Give the constructor the whole list of settings, for scikit-learn and for readers of its
+        signature.
+        """
         super().__init_subclass__(**options)
         if "__init__" in cls.__dict__:
             own, shared = _named(cls), _named(cls.__mro__[1])
@@ -23,4 +25,6 @@ class SharedSettings(BaseEstimator):
 def _named(cls: type) -> dict[str, inspect.Parameter]:
     """The parameters of a constructor that have a name of their own."""
     parameters = inspect.signature(cls.__init__).parameters  # type: ignore[misc]
-    return {name: p for name, p in parameters.items() if p.kind not in (p.VAR_POSITIONAL, p.VAR_KEYWORD)}
+    return {
+        name: p for name, p in parameters.items() if p.kind not in (p.VAR_POSITIONAL, p.VAR_KEYWORD)
+    }

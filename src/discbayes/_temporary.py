@@ -1,4 +1,6 @@
-"""Temporary folders that go with their process, even if it is killed: the next process removes what it left."""
+"""Temporary folders that go with their process, even if it is killed: the next process removes what
+it left.
+"""
 
 from __future__ import annotations
 
@@ -15,15 +17,16 @@ from typing import IO
 from discbayes._files import lock_file
 
 PREFIX = "discbayes-"
-LOCK = "owner"  # a file in the folder that its process holds locked; what it holds names the process
+# a file in the folder that its process holds locked; what it holds names the process
+LOCK = "owner"
 
 
 class TemporaryFolder:
     """A new folder that goes with all its files when it is closed or forgotten.
 
-    A process that is killed cannot do that. So each new folder removes those beside it whose process is gone: they are
-    of the same user, were made on the same host, and nobody holds the lock on their file ``owner``. A folder without
-    that file is left alone.
+    A process that is killed cannot do that. So each new folder removes those beside it whose
+    process is gone: they are of the same user, were made on the same host, and nobody holds the
+    lock on their file ``owner``. A folder without that file is left alone.
 
     >>> with TemporaryFolder() as folder:
     ...     _ = (folder.path / "codes").write_bytes(b"")
@@ -49,7 +52,9 @@ class TemporaryFolder:
 
 
 def _host() -> str:
-    """The name of this machine, without which the number of a process says nothing where folders are shared."""
+    """The name of this machine, without which the number of a process says nothing where folders
+    are shared.
+    """
     return socket.gethostname()
 
 
@@ -68,7 +73,9 @@ def _new_folder(parent: str | Path) -> tuple[Path, IO[bytes]]:
 
 
 def _remove(folder: Path, owner: IO[bytes]) -> None:
-    """Remove a folder; files that are still mapped, which Windows does not remove, go with the process."""
+    """Remove a folder; files that are still mapped, which Windows does not remove, go with the
+    process.
+    """
     with suppress(OSError):  # what could not be written is removed with the rest
         owner.close()
     shutil.rmtree(folder, ignore_errors=True)
@@ -88,7 +95,9 @@ def _remove_left(parent: Path) -> None:
 
 
 def _remove_if_left(folder: Path, user: int) -> None:
-    """Remove a folder of this user and host that no process holds; while it is locked, so that nobody else does."""
+    """Remove a folder of this user and host that no process holds; while it is locked, so that
+    nobody else does.
+    """
     who = getattr(os, "getuid", None)  # Windows has none
     if folder.is_symlink() or (who is not None and user != who()):
         return
@@ -97,6 +106,7 @@ def _remove_if_left(folder: Path, user: int) -> None:
         free = host == _host() and lock_file(owner)
         if free:
             shutil.rmtree(folder, ignore_errors=True)
-    if free is None and os.name == "nt":  # Windows does not remove a file that is open: where it does, nobody has it
+    # Windows does not remove a file that is open: where it does, nobody has it
+    if free is None and os.name == "nt":
         os.unlink(folder / LOCK)
         shutil.rmtree(folder, ignore_errors=True)

@@ -62,17 +62,22 @@ def _fitting(text: str, letters: int) -> str:
 
 
 def printable(text: str) -> str:
-    """The text with a mark in place of control characters and lone surrogates, which cannot be shown."""
+    """The text with a mark in place of control characters and lone surrogates, which cannot be
+    shown.
+    """
     return "".join(char if _allowed(char) else "\ufffd" for char in text)
 
 
 def _allowed(char: str) -> bool:
-    return char == "\n" or (unicodedata.category(char) not in ("Cc", "Cs") and char not in "\ufffe\uffff")
+    return char == "\n" or (
+        unicodedata.category(char) not in ("Cc", "Cs") and char not in "\ufffe\uffff"
+    )
 
 
 def visible(text: str) -> str:
-    """The text with escapes in place of what a terminal would obey or hide: control characters, and marks that turn
-    the direction of writing. Line feeds and tabs stay. A byte of a file name that is no text is shown as that byte.
+    """The text with escapes in place of what a terminal would obey or hide: control characters, and
+    marks that turn the direction of writing. Line feeds and tabs stay. A byte of a file name that
+    is no text is shown as that byte.
 
     >>> print(visible("a\x1b[31mb\u202ec"))
     a\\x1b[31mb\\u202ec
@@ -83,7 +88,9 @@ def visible(text: str) -> str:
 
 
 def _is_obeyed(char: str) -> bool:
-    return char not in "\n\t" and (unicodedata.category(char) in ("Cc", "Cs", "Zl", "Zp") or char in _TURNING)
+    return char not in "\n\t" and (
+        unicodedata.category(char) in ("Cc", "Cs", "Zl", "Zp") or char in _TURNING
+    )
 
 
 def _escaped(char: str) -> str:

@@ -1,15 +1,19 @@
-"""Maps from a log-joint to probabilities that mean what they say, learned on rows that were held out.
+"""Maps from a log-joint to probabilities that mean what they say, learned on rows that were held
+out.
 
-===========  ==========================================================================================
-name         P(c | x)
-===========  ==========================================================================================
+===========
+========================================================================================== name
+P(c | x) ===========
+==========================================================================================
 temperature  softmax of log-joint / T: one number, which never changes the order of the classes
-isotonic     a rising step-like function of the log-odds of each class against the rest, renormalised
-===========  ==========================================================================================
+isotonic     a rising step-like function of the log-odds of each class against the rest,
+renormalised ===========
+==========================================================================================
 
-Both have one virtual row: where W is the weight of the rows that were held out, each of them gives 1 / (W + 1) of its
-weight to all classes in equal parts. That keeps a probability from becoming 0 or 1 because no held-out row speaks
-against it, and T from becoming 0 where all of them are right. A class that is impossible stays impossible.
+Both have one virtual row: where W is the weight of the rows that were held out, each of them gives
+1 / (W + 1) of its weight to all classes in equal parts. That keeps a probability from becoming 0 or
+1 because no held-out row speaks against it, and T from becoming 0 where all of them are right. A
+class that is impossible stays impossible.
 """
 
 from __future__ import annotations
@@ -36,8 +40,8 @@ _FARTHEST = 1e9  # stands for infinite log-odds where numbers must be finite
 class Calibration(ABC):
     """What all maps share.
 
-    ``class_shares`` are the shares of the classes in the data that the map was learned on: the prior that its
-    probabilities have in them.
+    ``class_shares`` are the shares of the classes in the data that the map was learned on: the
+    prior that its probabilities have in them.
     """
 
     class_shares: np.ndarray
@@ -45,18 +49,26 @@ class Calibration(ABC):
 
     def __post_init__(self) -> None:
         shares = self.class_shares
-        if shares.ndim != 1 or not ((shares >= 0) & (shares <= 1.001)).all() or not np.isclose(shares.sum(), 1.0):
-            raise ValueError("the class shares of a calibration must be probabilities that sum to 1")
+        if (
+            shares.ndim != 1
+            or not ((shares >= 0) & (shares <= 1.001)).all()
+            or not np.isclose(shares.sum(), 1.0)
+        ):
+            raise ValueError(
+                "the class shares of a calibration must be probabilities that sum to 1"
+            )
 
     @abstractmethod
     def _log_posterior(self, log_joint: np.ndarray) -> np.ndarray:
         """Log P(c | x) where the classes have their shares."""
 
-    def log_posterior(self, log_joint: np.ndarray, log_prior: np.ndarray | None = None) -> np.ndarray:
+    def log_posterior(
+        self, log_joint: np.ndarray, log_prior: np.ndarray | None = None
+    ) -> np.ndarray:
         """Log P(c | x) of rows that are possible in one class at least.
 
-        Where the classes have other shares than they had in learning, ``log_prior``, the odds of the calibrated
-        probabilities change as those of the shares do.
+        Where the classes have other shares than they had in learning, ``log_prior``, the odds of
+        the calibrated probabilities change as those of the shares do.
         """
         posterior = self._log_posterior(log_joint)
         if log_prior is None:
@@ -69,7 +81,8 @@ class Calibration(ABC):
 
 @dataclass(frozen=True, eq=False)
 class Temperature(Calibration):
-    """P(c | x) = softmax(log-joint / T): above 1 for a network that is too sure of itself, below 1 for the other case.
+    """P(c | x) = softmax(log-joint / T): above 1 for a network that is too sure of itself, below 1
+    for the other case.
 
     >>> sharp = np.log([[0.99, 0.01]])
     >>> np.exp(Temperature(np.array([0.5, 0.5]), 2.0).log_posterior(sharp)).round(3)
@@ -82,7 +95,10 @@ class Temperature(Calibration):
     def __post_init__(self) -> None:
         super().__post_init__()
         if not MIN_TEMPERATURE <= self.temperature <= MAX_TEMPERATURE:
-            raise ValueError(f"a temperature is from {MIN_TEMPERATURE} to {MAX_TEMPERATURE}, not {self.temperature}")
+            raise ValueError(
+                f"a temperature is from {MIN_TEMPERATURE} to {MAX_TEMPERATURE}, not"
+                f" {self.temperature}"
+            )
 
     def _log_posterior(self, log_joint: np.ndarray) -> np.ndarray:
         return normalized(_below_best(log_joint) / self.temperature)
@@ -90,10 +106,12 @@ class Temperature(Calibration):
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Isotonic(Calibration):
-    """P(c | x) from the log-odds of each class against the rest: linear between thresholds, constant beyond them.
+    """P(c | x) from the log-odds of each class against the rest: linear between thresholds,
+    constant beyond them.
 
-    ``log_odds[c]`` and ``probabilities[c]`` are the thresholds of class c, both rising. The probabilities of a row are
-    divided by their sum; where all of them are zero the row keeps its probabilities.
+    ``log_odds[c]`` and ``probabilities[c]`` are the thresholds of class c, both rising. The
+    probabilities of a row are divided by their sum; where all of them are zero the row keeps its
+    probabilities.
     """
 
     log_odds: tuple[np.ndarray, ...]
@@ -105,13 +123,23 @@ class Isotonic(Calibration):
             raise ValueError("an isotonic calibration needs thresholds for every class")
         for odds, values in zip(self.log_odds, self.probabilities, strict=True):
             if odds.ndim != 1 or odds.shape != values.shape or not odds.size:
-                raise ValueError("the thresholds of an isotonic calibration are pairs of numbers, one pair at least")
+                raise ValueError(
+                    "the thresholds of an isotonic calibration are pairs of numbers, one pair at"
+                    " least"
+                )
             if not (np.abs(odds) <= _FARTHEST).all() or not (np.diff(odds) > 0).all():
                 raise ValueError(
-                    f"the log-odds of an isotonic calibration must be finite (at most ±{_FARTHEST:g}) and rise"
+                    "the log-odds of an isotonic calibration must be finite (at most"
+                    f" ±{_FARTHEST:g}) and rise"
                 )
-            if not (values >= 0).all() or not (values <= 1).all() or not (np.diff(values) >= 0).all():
-                raise ValueError("the values of an isotonic calibration must be probabilities that do not fall")
+            if (
+                not (values >= 0).all()
+                or not (values <= 1).all()
+                or not (np.diff(values) >= 0).all()
+            ):
+                raise ValueError(
+                    "the values of an isotonic calibration must be probabilities that do not fall"
+                )
 
     def _log_posterior(self, log_joint: np.ndarray) -> np.ndarray:
         shares = np.empty_like(log_joint)
@@ -142,8 +170,9 @@ def learn_temperature(
 ) -> Temperature:
     """The T of the largest Σ weight · log softmax(log-joint / T)[class], from 0.001 to 1000.
 
-    The sum is concave in 1/T, so that its slope has one zero. Rows whose class is impossible have no say. ``strength``
-    is the number of virtual rows; with 0 the sum has no maximum where every row is right, and T is 0.001.
+    The sum is concave in 1/T, so that its slope has one zero. Rows whose class is impossible have
+    no say. ``strength`` is the number of virtual rows; with 0 the sum has no maximum where every
+    row is right, and T is 0.001.
     """
     gap = _below_best(log_joint)
     own = gap[np.arange(classes.size), classes]
@@ -165,7 +194,9 @@ def learn_temperature(
 
 
 def _falling_zero(function: Callable[[float], float], least: float, most: float) -> float:
-    """Where a falling function is zero, looked for from 0 on; an end of the range if that is beyond it."""
+    """Where a falling function is zero, looked for from 0 on; an end of the range if that is beyond
+    it.
+    """
     sign = 1.0 if function(0.0) > 0 else -1.0
     near, end = 0.0, most if sign > 0 else least
     step = 0.5
@@ -184,7 +215,8 @@ def learn_isotonic(
     class_shares: np.ndarray,
     strength: float = STRENGTH,
 ) -> Isotonic:
-    """For each class the rising function of its log-odds that is nearest to the classes, by weighted squares.
+    """For each class the rising function of its log-odds that is nearest to the classes, by
+    weighted squares.
 
     ``strength`` is the number of virtual rows; with 0 the functions reach 0 and 1.
     """
@@ -192,11 +224,20 @@ def learn_isotonic(
     odds, classes, weight = log_odds(log_joint[used]), classes[used], weight[used]
     virtual = strength / (weight.sum() + strength)
     wanted = (1 - virtual) * np.eye(n_classes)[classes] + virtual / n_classes
-    fits = [IsotonicRegression(y_min=0.0, y_max=1.0).fit(odds[:, c], wanted[:, c], weight) for c in range(n_classes)]
-    return Isotonic(class_shares, *(tuple(getattr(f, a) for f in fits) for a in ("X_thresholds_", "y_thresholds_")))
+    fits = [
+        IsotonicRegression(y_min=0.0, y_max=1.0).fit(odds[:, c], wanted[:, c], weight)
+        for c in range(n_classes)
+    ]
+    return Isotonic(
+        class_shares,
+        *(tuple(getattr(f, a) for f in fits) for a in ("X_thresholds_", "y_thresholds_")),
+    )
 
 
-CALIBRATIONS: dict[str, Callable[..., Calibration]] = {"temperature": learn_temperature, "isotonic": learn_isotonic}
+CALIBRATIONS: dict[str, Callable[..., Calibration]] = {
+    "temperature": learn_temperature,
+    "isotonic": learn_isotonic,
+}
 
 
 def check_calibration(name: Any, n_folds: Any) -> None:
@@ -209,13 +250,16 @@ def check_calibration(name: Any, n_folds: Any) -> None:
 
 
 def check_alone(name: str, alone: np.ndarray, labels: list[Any]) -> None:
-    """Refuse classes of one row where each class is calibrated on its own; one class of two rows is always needed."""
+    """Refuse classes of one row where each class is calibrated on its own; one class of two rows is
+    always needed.
+    """
     places = np.flatnonzero(alone)
     if places.size and (name == "isotonic" or places.size == len(labels)):
         more = f" (and {places.size - 1} other classes)" if places.size > 1 else ""
         raise ValueError(
-            f"class {labels[places[0]]!r}{more} has 1 row, and calibrate={name!r} needs 2 rows of a class: one to hold "
-            "out, one to learn from. Add rows, leave the class out, join it with another one, or do not calibrate"
+            f"class {labels[places[0]]!r}{more} has 1 row, and calibrate={name!r} needs 2 rows of a"
+            " class: one to hold out, one to learn from. Add rows, leave the class out, join it"
+            " with another one, or do not calibrate"
         )
 
 
@@ -236,7 +280,8 @@ def possible_rows(log_joint: np.ndarray, prior: np.ndarray) -> np.ndarray:
 
 
 def log_odds(log_joint: np.ndarray) -> np.ndarray:
-    """Log P(c | x) / (1 − P(c | x)), exact also where P is 1 to the last digit; infinite ones become ±10⁹.
+    """Log P(c | x) / (1 − P(c | x)), exact also where P is 1 to the last digit; infinite ones
+    become ±10⁹.
 
     >>> log_odds(np.log([[0.75, 0.25]])).round(3)
     array([[ 1.099, -1.099]])

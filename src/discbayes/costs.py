@@ -11,22 +11,31 @@ _TIE = 1e-12  # costs that differ by less, relative to their parts, are equal
 
 
 def cost_matrix(costs: Any, classes: np.ndarray) -> np.ndarray:
-    """Costs as a matrix: a row for each true class, a column for each decision, in the order of the classes.
+    """Costs as a matrix: a row for each true class, a column for each decision, in the order of the
+    classes.
 
     >>> cost_matrix({"sick": {"well": 10}, "well": {"sick": 1}}, np.array(["sick", "well"]))
     array([[ 0., 10.],
            [ 1.,  0.]])
     """
     labels = classes.tolist()
-    if hasattr(costs, "index") and hasattr(costs, "columns"):  # a pandas frame, with classes as its labels
+    # a pandas frame, with classes as its labels
+    if hasattr(costs, "index") and hasattr(costs, "columns"):
         costs = costs.to_dict("index")
-    cells = _from_mapping(costs, labels) if isinstance(costs, Mapping) else np.array(costs, dtype=object)
+    cells = (
+        _from_mapping(costs, labels)
+        if isinstance(costs, Mapping)
+        else np.array(costs, dtype=object)
+    )
     if cells.shape != (len(labels), len(labels)):
         raise ValueError(
-            f"costs has the shape {cells.shape} for {len(labels)} classes: it needs a row for each true class and a "
-            "column for each decision, in the order of classes_, or {truth: {decision: cost}}"
+            f"costs has the shape {cells.shape} for {len(labels)} classes: it needs a row for each"
+            " true class and a column for each decision, in the order of classes_, or {truth:"
+            " {decision: cost}}"
         )
-    return np.array([[_number(cells[i, j], t, d) for j, d in enumerate(labels)] for i, t in enumerate(labels)])
+    return np.array(
+        [[_number(cells[i, j], t, d) for j, d in enumerate(labels)] for i, t in enumerate(labels)]
+    )
 
 
 def _from_mapping(costs: Mapping[Any, Any], labels: list[Any]) -> np.ndarray:
@@ -34,11 +43,16 @@ def _from_mapping(costs: Mapping[Any, Any], labels: list[Any]) -> np.ndarray:
     place = {label: k for k, label in enumerate(labels)}
     for truth, decisions in costs.items():
         if not isinstance(decisions, Mapping):
-            raise ValueError(f"costs[{truth!r}]={decisions!r} must be a mapping: write {{truth: {{decision: cost}}}}")
+            raise ValueError(
+                f"costs[{truth!r}]={decisions!r} must be a mapping: write {{truth: {{decision:"
+                " cost}}"
+            )
         strange = [label for label in (truth, *decisions) if label not in place]
         if strange:
             listed = ", ".join(map(repr, labels[:20])) + (", …" if len(labels) > 20 else "")
-            raise ValueError(f"costs names a class {strange[0]!r}, which is none of the classes {listed}")
+            raise ValueError(
+                f"costs names a class {strange[0]!r}, which is none of the classes {listed}"
+            )
         for decision, cost in decisions.items():
             cells[place[truth], place[decision]] = cost
     return cells
@@ -51,8 +65,8 @@ def _number(cost: Any, truth: Any, decision: Any) -> float:
         number = np.nan
     if not np.isfinite(number):
         raise ValueError(
-            f"costs says {cost!r} for deciding {decision!r} where {truth!r} is true: it must be a finite number, "
-            "a large one for what must not happen"
+            f"costs says {cost!r} for deciding {decision!r} where {truth!r} is true: it must be a"
+            " finite number, a large one for what must not happen"
         )
     return number
 

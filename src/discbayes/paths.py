@@ -1,4 +1,6 @@
-"""The dial from generative to discriminative: one network for each λ of ML-BN-SVM (P13 Figure 1)."""
+"""The dial from generative to discriminative: one network for each λ of ML-BN-SVM (P13 Figure
+1).
+"""
 
 from __future__ import annotations
 
@@ -28,8 +30,8 @@ class MarginPath:
     accuracy : ndarray
         The weighted share of training rows that are classified right.
     log_likelihood : ndarray
-        Log P(y, x) of the rows and of the virtual observations, divided by the weight of the rows. It never rises
-        with λ, but for the tolerance of the solver.
+        Log P(y, x) of the rows and of the virtual observations, divided by the weight of the rows.
+        It never rises with λ, but for the tolerance of the solver.
     slack : ndarray
         The sum of the slacks of the rows, divided by their weight. It never rises either.
     gap : ndarray
@@ -51,7 +53,9 @@ class MarginPath:
         return [classifier.network_ for classifier in self.classifiers]
 
     def plot(self, ax: Any = None) -> Any:
-        """Likelihood, slack and accuracy against λ, as P13 Figure 1 (extra ``plot``); returns the axes."""
+        """Likelihood, slack and accuracy against λ, as P13 Figure 1 (extra ``plot``); returns the
+        axes.
+        """
         return leaf("plot").margin_path(self, ax)
 
 
@@ -74,8 +78,8 @@ def margin_path(
     lams : sequence of float
         λ; P13's 0 and 2⁻² to 2¹⁰ by default. They are taken in rising order.
     estimator : BayesNetClassifier, optional
-        What is learned but for λ: its ``parameters`` must be "ml-bn-svm" or an ``MLBNSVM``, of which ``gamma``,
-        ``tol`` and the like count. TAN by default. It stays as it is.
+        What is learned but for λ: its ``parameters`` must be "ml-bn-svm" or an ``MLBNSVM``, of
+        which ``gamma``, ``tol`` and the like count. TAN by default. It stays as it is.
     sample_weight : sequence of float, optional
 
     Examples
@@ -89,9 +93,13 @@ def margin_path(
     estimator = BayesNetClassifier(parameters="ml-bn-svm") if estimator is None else estimator
     learner = estimator._learners()[1]
     if not isinstance(learner, MLBNSVM):
-        raise ValueError(f'a path over λ is one of "ml-bn-svm" or MLBNSVM(...), not of parameters={learner!r}')
+        raise ValueError(
+            f'a path over λ is one of "ml-bn-svm" or MLBNSVM(...), not of parameters={learner!r}'
+        )
     if estimator._calibration_name() is not None:
-        raise ValueError("a path has no held-out rows to calibrate by: fit the λ that you choose with calibrate=")
+        raise ValueError(
+            "a path has no held-out rows to calibrate by: fit the λ that you choose with calibrate="
+        )
     context = estimator._context()
     encoder, data = estimator._encode_training(read_table(X), y, sample_weight)
     data, counts, found = estimator._find_structure(data, encoder.classes_, context)
@@ -99,7 +107,9 @@ def margin_path(
     weight = data.n_samples if data.weight is None else data.weight.sum()
     fitted = []
     for point in points:
-        classifier = clone(estimator).set_params(parameters=clone(learner).set_params(lam=point.lam))
+        classifier = clone(estimator).set_params(
+            parameters=clone(learner).set_params(lam=point.lam)
+        )
         classifier._accept(X, encoder, data, point.tables, context.history)
         fitted.append(classifier)
     return MarginPath(

@@ -1,9 +1,10 @@
-"""Where the nodes of a structure stand when it is drawn: a layered layout on a grid of rows and columns.
+"""Where the nodes of a structure stand when it is drawn: a layered layout on a grid of rows and
+columns.
 
-A feature stands below all of its parents. Layers are ordered so that edges cross little (by the mean place of
-neighbours, swept down and up), wide layers are dealt out over several rows, and every feature is drawn towards the
-middle of its neighbours as far as the others in its row let it. Edges that pass a row go through its gaps, those of
-different parents side by side.
+A feature stands below all of its parents. Layers are ordered so that edges cross little (by the
+mean place of neighbours, swept down and up), wide layers are dealt out over several rows, and every
+feature is drawn towards the middle of its neighbours as far as the others in its row let it. Edges
+that pass a row go through its gaps, those of different parents side by side.
 """
 
 from __future__ import annotations
@@ -33,27 +34,40 @@ class Placement:
 
     @cached_property
     def _gaps(self) -> list[list[tuple[float, float]]]:
-        """For each row the ranges of columns that are free of boxes, each of which is a column wide."""
+        """For each row the ranges of columns that are free of boxes, each of which is a column
+        wide.
+        """
         rows: list[list[float]] = [[] for _ in range(self.n_rows)]
         for column, row in zip(self.columns, self.rows, strict=True):
             rows[row].append(column)
         left, right = -0.5, self.n_columns - 0.5
         found = []
         for row_columns in rows:
-            borders = [left, *(side for c in sorted(row_columns) for side in (c - 0.5, c + 0.5)), right]
+            borders = [
+                left,
+                *(side for c in sorted(row_columns) for side in (c - 0.5, c + 0.5)),
+                right,
+            ]
             found.append(list(zip(borders[::2], borders[1::2], strict=True)))
         return found
 
     def spot(self, node: int) -> tuple[float, int]:
-        """The column and the row of a feature; the class stands above the middle of the others, in row -1."""
-        return ((self.n_columns - 1) / 2, -1) if node == CLASS else (self.columns[node], self.rows[node])
+        """The column and the row of a feature; the class stands above the middle of the others, in
+        row -1.
+        """
+        return (
+            ((self.n_columns - 1) / 2, -1)
+            if node == CLASS
+            else (self.columns[node], self.rows[node])
+        )
 
     def routes(self, edges: Iterable[Edge], clear: float = 0.1) -> dict[Edge, list[float]]:
         """The columns at which edges pass the rows between their ends, outside of all boxes.
 
         Lines of different parents pass a gap side by side.
 
-        ``clear`` is the share of a column that no box takes up. The parent of an edge stands above its child here.
+        ``clear`` is the share of a column that no box takes up. The parent of an edge stands above
+        its child here.
 
         >>> place(Structure(((), (0,), (0, 1)))).routes([(0, 2)])
         {(0, 2): [-0.5]}
@@ -68,7 +82,9 @@ class Placement:
                     lines.setdefault(gap, {}).setdefault((column, edge[0]), []).append(edge)
             for gap, group in lines.items():
                 at.update(self._side_by_side(self._gaps[row][gap], group, at, clear))
-            for edge in (edge for group in lines.values() for line in group.values() for edge in line):
+            for edge in (
+                edge for group in lines.values() for line in group.values() for edge in line
+            ):
                 passed[edge].append(at[edge])
         return passed
 
@@ -89,11 +105,18 @@ class Placement:
         """A place for each line in a gap, near where it wants to be and apart from the others."""
         margin = 0.5 * clear * (1 - 1 / _LANES)
         low, high = gap[0] - margin, max(gap) + margin
-        goal = {line: sum(at[e] + self.columns[e[1]] for e in edges) / len(edges) for line, edges in lines.items()}
+        goal = {
+            line: sum(at[e] + self.columns[e[1]] for e in edges) / len(edges)
+            for line, edges in lines.items()
+        }
         order = sorted(lines, key=lambda line: (line[0], goal[line]))
         step = min(clear / _LANES, (high - low) / max(1, len(order) - 1))
         places = spaced([(column - low) / step for column, _ in order], (high - low) / step)
-        return {edge: low + place * step for line, place in zip(order, places, strict=True) for edge in lines[line]}
+        return {
+            edge: low + place * step
+            for line, place in zip(order, places, strict=True)
+            for edge in lines[line]
+        }
 
 
 def place(structure: Structure, max_columns: int = MAX_COLUMNS) -> Placement:
@@ -111,11 +134,15 @@ def place(structure: Structure, max_columns: int = MAX_COLUMNS) -> Placement:
     rows += lines
     row_of = {feature: number for number, row in enumerate(rows) for feature in row}
     order = range(structure.n_features)
-    return Placement(tuple(columns[i] for i in order), tuple(row_of[i] for i in order), n_columns, len(rows))
+    return Placement(
+        tuple(columns[i] for i in order), tuple(row_of[i] for i in order), n_columns, len(rows)
+    )
 
 
 def _layers(structure: Structure) -> tuple[list[list[int]], list[int]]:
-    """The features by the length of the longest path to them; those without any edge by themselves."""
+    """The features by the length of the longest path to them; those without any edge by
+    themselves.
+    """
     depth = [0] * structure.n_features
     for i in structure.order:
         depth[i] = max((depth[p] + 1 for p in structure.parents[i]), default=0)
@@ -144,13 +171,17 @@ def _mean(values: list[float], otherwise: float) -> float:
 
 
 def _deal(layer: list[int], max_columns: int) -> list[list[int]]:
-    """Split a layer into rows in turn, like cards, so that each row keeps the order and spans the width."""
+    """Split a layer into rows in turn, like cards, so that each row keeps the order and spans the
+    width.
+    """
     n_rows = math.ceil(len(layer) / max_columns)
     return [layer[start::n_rows] for start in range(n_rows)]
 
 
 def _columns(rows: list[list[int]], structure: Structure, n_columns: int) -> dict[int, float]:
-    """Spread each row evenly, then draw its features towards their parents, their children and their parents."""
+    """Spread each row evenly, then draw its features towards their parents, their children and
+    their parents.
+    """
     columns = {i: (k + 0.5) * n_columns / len(row) - 0.5 for row in rows for k, i in enumerate(row)}
     passes: list[tuple[list[list[int]], Neighbours]] = [
         (rows, structure.parents),
@@ -171,9 +202,11 @@ def _grid(lines: list[list[int]], n_columns: int) -> dict[int, float]:
 
 
 def spaced(wanted: Sequence[float], last: float) -> list[float]:
-    """The places from 0 to ``last``, in this order and at least 1 apart, that are nearest to the wanted ones.
+    """The places from 0 to ``last``, in this order and at least 1 apart, that are nearest to the
+    wanted ones.
 
-    Less its number in the row, each place may not fall: this is a monotone regression (pool adjacent violators).
+    Less its number in the row, each place may not fall: this is a monotone regression (pool
+    adjacent violators).
 
     >>> spaced([2.0, 2.0, 2.0], 4.0)
     [1.0, 2.0, 3.0]
@@ -181,7 +214,8 @@ def spaced(wanted: Sequence[float], last: float) -> list[float]:
     pools: list[tuple[float, int]] = []
     for k, goal in enumerate(wanted):
         total, size = goal - k, 1
-        while pools and pools[-1][0] * size > total * pools[-1][1]:  # its mean is above the mean of the new pool
+        # its mean is above the mean of the new pool
+        while pools and pools[-1][0] * size > total * pools[-1][1]:
             before, count = pools.pop()
             total, size = total + before, size + count
         pools.append((total, size))

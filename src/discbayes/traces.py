@@ -1,7 +1,8 @@
 """The trace of a fit in stages: what a page and a plot both show.
 
-A trace is a list of steps that say what they are by their keys: an optimiser counts iterations, a hill climber names
-its moves, annealing has a temperature. Steps of one kind that follow each other are a stage.
+A trace is a list of steps that say what they are by their keys: an optimiser counts iterations, a
+hill climber names its moves, annealing has a temperature. Steps of one kind that follow each other
+are a stage.
 """
 
 from __future__ import annotations
@@ -16,7 +17,18 @@ import numpy as np
 OTHER = "other"
 LEFT_OUT = "left_out"  # a step that says which edges the search has left out
 # The first of these keys that a step has says what kind it is of.
-_KINDS = (LEFT_OUT, "iteration", "setting", "rates", "temperature", "lam", "move", "order", "abandoned", "edge")
+_KINDS = (
+    LEFT_OUT,
+    "iteration",
+    "setting",
+    "rates",
+    "temperature",
+    "lam",
+    "move",
+    "order",
+    "abandoned",
+    "edge",
+)
 _LARGEST = 1e99  # of a score; more is as good as infinite
 
 Step = Mapping[str, Any]
@@ -48,7 +60,8 @@ class Stage:
 
 
 def stages(history: Sequence[Step]) -> list[Stage]:
-    """The trace in stages: a new one begins with another kind of step, and where iterations are counted anew.
+    """The trace in stages: a new one begins with another kind of step, and where iterations are
+    counted anew.
 
     >>> [(stage.kind, len(stage.steps)) for stage in stages([{"edge": ("a", "b")}, {"iteration": 1}, {"iteration": 2}])]
     [('edge', 1), ('iteration', 2)]
@@ -56,7 +69,8 @@ def stages(history: Sequence[Step]) -> list[Stage]:
     found: list[Stage] = []
     for step in history:
         kind = next((key for key in _KINDS if key in step), OTHER)
-        kind = "abandoned" if kind == "order" else kind  # the order is a step of the search along it
+        # the order is a step of the search along it
+        kind = "abandoned" if kind == "order" else kind
         if not found or found[-1].kind != kind or _starts_anew(found[-1].steps[-1], step):
             found.append(Stage(kind, []))
         found[-1].steps.append(step)

@@ -1,4 +1,6 @@
-"""The network with names and values: tables as frames, questions against enumeration, completions, samples, errors."""
+"""The network with names and values: tables as frames, questions against enumeration, completions,
+samples, errors.
+"""
 
 from __future__ import annotations
 
@@ -16,7 +18,13 @@ from discbayes import BayesNetClassifier, load
 from discbayes.bayesnet import BayesNet
 from discbayes.data.domain import Domain, Variable
 from discbayes.data.frames import make_frame
-from discbayes.inference import FactorTooLargeError, joint_posterior, log_joint, most_probable, sample
+from discbayes.inference import (
+    FactorTooLargeError,
+    joint_posterior,
+    log_joint,
+    most_probable,
+    sample,
+)
 from discbayes.network import CLASS, CPTs, Layout, Structure
 
 FEATURES = (
@@ -33,7 +41,9 @@ LIBRARIES = ["pandas", "polars", "pyarrow"]
 
 
 def network(seed=0, normalized=True, structure=STRUCTURE, **options):
-    tables = oracle.random_tables(np.random.default_rng(seed), structure, DOMAIN.cards, 3, normalized)
+    tables = oracle.random_tables(
+        np.random.default_rng(seed), structure, DOMAIN.cards, 3, normalized
+    )
     return BayesNet(DOMAIN, tables, **options)
 
 
@@ -70,16 +80,26 @@ def test_tables_hold_the_probabilities_under_readable_names(library):
     assert list(tables) == ["kind", *DOMAIN.names]
     assert type(tables["flag"]).__module__.split(".")[0] == library
     assert column(tables["kind"], "kind") == ["no", "yes", "maybe"]
-    np.testing.assert_allclose(column(tables["kind"], "probability"), np.exp(net.parameters.log_prior))
+    np.testing.assert_allclose(
+        column(tables["kind"], "probability"), np.exp(net.parameters.log_prior)
+    )
     flag = nw.from_native(tables["flag"], eager_only=True)
     assert flag.columns == ["kind", "colour", "size", "False", "True"]
     assert len(flag) == 27
     for kind, colour, size, no, yes in flag.iter_rows():
         given = FEATURES[0].labels.index(colour), FEATURES[1].labels.index(size)
         c = DOMAIN.target.labels.index(kind)
-        np.testing.assert_allclose([no, yes], np.exp(net.parameters.log_table(2)[(*given, slice(None), c)]))
+        np.testing.assert_allclose(
+            [no, yes], np.exp(net.parameters.log_table(2)[(*given, slice(None), c)])
+        )
         assert no + yes == pytest.approx(1.0)
-    assert nw.from_native(tables["size"], eager_only=True).columns == ["kind", "colour", "< 1.5", "[1.5, 4)", ">= 4"]
+    assert nw.from_native(tables["size"], eager_only=True).columns == [
+        "kind",
+        "colour",
+        "< 1.5",
+        "[1.5, 4)",
+        ">= 4",
+    ]
 
 
 def test_a_table_that_does_not_depend_on_the_class_does_not_show_it():
@@ -110,11 +130,19 @@ def test_names_that_collide_get_columns_of_their_own():
 
 def test_edges_and_text():
     net = network()
-    assert net.edges() == [("colour", "size"), ("colour", "flag"), ("size", "flag"), ("count", "never")]
+    assert net.edges() == [
+        ("colour", "size"),
+        ("colour", "flag"),
+        ("size", "flag"),
+        ("count", "never"),
+    ]
     assert ("kind", "colour") in net.edges(with_class=True)
     assert ("kind", "count") not in net.edges(with_class=True)
     assert net.n_parameters == 2 + 2 * 3 + 3 * 2 * 3 + 9 * 3 + 1 + 0
-    assert repr(net) == "<BayesNet: 5 features (1 not used), 3 classes, 4 edges between features, 54 parameters>"
+    assert (
+        repr(net)
+        == "<BayesNet: 5 features (1 not used), 3 classes, 4 edges between features, 54 parameters>"
+    )
 
 
 # ---- questions
@@ -136,18 +164,24 @@ def test_queries_equal_enumeration(normalized):
     np.testing.assert_allclose(got.probabilities, part / part.sum(), atol=1e-12)
 
 
-@pytest.mark.parametrize("value, code", [(-3, 0), (1.4999, 0), (1.5, 1), (3, 1), (4.0, 2), (1e9, 2)])
+@pytest.mark.parametrize(
+    "value, code", [(-3, 0), (1.4999, 0), (1.5, 1), (3, 1), (4.0, 2), (1e9, 2)]
+)
 def test_numeric_evidence_is_given_by_value(value, code):
     net = network(2)
     part = dense_joint(net)[:, code].sum(axis=(0, 1, 2, 3))
-    np.testing.assert_allclose(net.query("kind", {"size": value}).probabilities, part / part.sum(), atol=1e-12)
+    np.testing.assert_allclose(
+        net.query("kind", {"size": value}).probabilities, part / part.sum(), atol=1e-12
+    )
 
 
 def test_evidence_that_is_a_gap_is_no_evidence():
     net = network(2)
     free = net.query("kind").probabilities
     for gap in (None, np.nan):
-        np.testing.assert_array_equal(net.query("kind", {"size": gap, "colour": None}).probabilities, free)
+        np.testing.assert_array_equal(
+            net.query("kind", {"size": gap, "colour": None}).probabilities, free
+        )
 
 
 @pytest.mark.parametrize("library", LIBRARIES)
@@ -155,7 +189,9 @@ def test_rows_may_be_mappings_as_evidence_is(library):
     """`query` took them, and `fill` and the others refused them."""
     net = network(2)
     known = {"size": 3, "colour": "red"}
-    frame = make_frame({name: np.array([known.get(name)], dtype=object) for name in net.domain.names}, "pandas")
+    frame = make_frame(
+        {name: np.array([known.get(name)], dtype=object) for name in net.domain.names}, "pandas"
+    )
     for rows, table in ((known, frame), ([known], frame), ([known, {}], None)):
         found = net.posterior(rows)
         np.testing.assert_allclose(found[0], net.query("kind", known).probabilities, atol=1e-12)
@@ -173,7 +209,9 @@ def test_rows_may_be_mappings_as_evidence_is(library):
 @pytest.mark.parametrize("library", LIBRARIES)
 def test_texts_with_lone_surrogates_are_answered_or_refused_by_name(library, tmp_path):
     rng = np.random.default_rng(0)
-    X = np.column_stack([rng.choice(["x\ud800", "y"], 60), rng.choice(["p", "q"], 60)]).astype(object)
+    X = np.column_stack([rng.choice(["x\ud800", "y"], 60), rng.choice(["p", "q"], 60)]).astype(
+        object
+    )
     y = np.where(X[:, 0] == "y", "no", "yes\udc80").astype(object)
     clf = BayesNetClassifier("nb", "map").fit(X, y)
     clf.save(tmp_path / "model.json")
@@ -191,9 +229,14 @@ def test_texts_with_lone_surrogates_are_answered_or_refused_by_name(library, tmp
     for call in calls:
         if library == "pandas":
             frame = call()
-            assert {"x\ud800", "yes\udc80"} & {value for name in frame for value in [name, *frame[name]]}
+            assert {"x\ud800", "yes\udc80"} & {
+                value for name in frame for value in [name, *frame[name]]
+            }
         else:
-            with pytest.raises(ValueError, match=rf"column '.*' has the text '.*\\ud.*'.*: {library} cannot hold it"):
+            with pytest.raises(
+                ValueError,
+                match=rf"column '.*' has the text '.*\\ud.*'.*: {library} cannot hold it",
+            ):
                 call()
 
 
@@ -217,7 +260,10 @@ def test_a_posterior_as_a_frame_and_as_text():
             "age",
             {},
             KeyError,
-            "no feature is called 'age'; the features are colour, size.*; the target is named 'kind'",
+            (
+                "no feature is called 'age'; the features are colour, size.*; the target is named"
+                " 'kind'"
+            ),
         ),
         ("class", {}, KeyError, "no feature is called 'class'.*; the target is named 'kind'"),
         ("kind", {"size": datetime.date(2020, 1, 1)}, ValueError, "column 'size' holds date"),
@@ -229,9 +275,19 @@ def test_a_posterior_as_a_frame_and_as_text():
             ValueError,
             "'pink' is no value of the column 'colour'; give one of blue, red",
         ),
-        ("kind", {"count": 7}, ValueError, "7 is no value of the column 'count'; give one of 0, 1, or leave"),
+        (
+            "kind",
+            {"count": 7},
+            ValueError,
+            "7 is no value of the column 'count'; give one of 0, 1, or leave",
+        ),
         ("kind", {"size": "big"}, ValueError, "'size'.*'big'"),
-        ("size", {"kind": "perhaps"}, ValueError, "'perhaps'; the classes are 'no', 'yes', 'maybe'"),
+        (
+            "size",
+            {"kind": "perhaps"},
+            ValueError,
+            "'perhaps'; the classes are 'no', 'yes', 'maybe'",
+        ),
         ("kind", {"kind": "yes"}, ValueError, r"not for what is given: \['kind'\]"),
         (["size", "flag"], {"size": 3}, ValueError, r"not for what is given: \['size'\]"),
         (["size", "size"], {}, ValueError, r"ask for each variable once.*\['size'\]"),
@@ -247,26 +303,35 @@ def test_impossible_evidence_is_refused():
     layout = Layout(Structure.naive(1), np.array([2]), 2)
     with np.errstate(divide="ignore"):
         tables = CPTs(layout, np.log([0.5, 0.5]), np.log(np.array([1.0, 1.0, 0.0, 0.0])))
-    domain = Domain((Variable("a", "categorical", ("u", "v")),), Variable("y", "categorical", (0, 1)))
+    domain = Domain(
+        (Variable("a", "categorical", ("u", "v")),), Variable("y", "categorical", (0, 1))
+    )
     for ask in (lambda net: net.query("y", {"a": "v"}), lambda net: net.most_probable({"a": "v"})):
-        with pytest.raises(ValueError, match="the evidence has probability zero under this network"):
+        with pytest.raises(
+            ValueError, match="the evidence has probability zero under this network"
+        ):
             ask(BayesNet(domain, tables))
 
 
 def test_a_question_with_too_many_cells_is_refused():
     n = 70
     domain = Domain(
-        tuple(Variable(f"x{i}", "categorical", (0, 1)) for i in range(n)), Variable("y", "categorical", (0, 1))
+        tuple(Variable(f"x{i}", "categorical", (0, 1)) for i in range(n)),
+        Variable("y", "categorical", (0, 1)),
     )
     tables = oracle.random_tables(np.random.default_rng(0), Structure.naive(n), [2] * n, 2)
     net = BayesNet(domain, tables)
     for asked in (64, 70):  # 2 to the 64 is 0 in 64 bits
-        with pytest.raises(ValueError, match=rf"of {asked} variables needs .* cells .*ask for fewer"):
+        with pytest.raises(
+            ValueError, match=rf"of {asked} variables needs .* cells .*ask for fewer"
+        ):
             net.query(domain.names[:asked])
 
 
 @pytest.mark.parametrize("normalized", [True, False])
-@pytest.mark.parametrize("evidence", [{}, {"size": 2.0}, {"kind": "yes"}, {"flag": True, "kind": "no", "size": 9}])
+@pytest.mark.parametrize(
+    "evidence", [{}, {"size": 2.0}, {"kind": "yes"}, {"flag": True, "kind": "no", "size": 9}]
+)
 def test_most_probable_equals_enumeration(evidence, normalized):
     net = network(3, normalized)
     joint = dense_joint(net)
@@ -314,7 +379,10 @@ def test_fill_keeps_what_is_observed_and_leaves_no_gap(library, how):
 def test_filled_values_are_the_most_probable_ones():
     net, frame = network(4), gappy_frame(np.random.default_rng(0), rows=15)
     joint, codes = dense_joint(net), net.encode(frame)
-    each, together = net.fill(frame, "each", library="pandas"), net.fill(frame, "joint", library="pandas")
+    each, together = (
+        net.fill(frame, "each", library="pandas"),
+        net.fill(frame, "joint", library="pandas"),
+    )
     for m, row in enumerate(codes.T):
         part = oracle.selected(joint, DOMAIN.cards, row)
         gaps = [i for i in range(5) if row[i] >= DOMAIN.cards[i]]
@@ -332,7 +400,9 @@ def test_fill_given_the_class():
         expected, _, _ = most_probable(net.parameters, codes, np.full(20, k))
         got = net.fill(frame, "joint", y=[label] * 20, library="pandas")
         pd.testing.assert_frame_equal(got, net.decode(expected, "pandas"))
-    one, two = (net.fill(frame, "draw", y=["yes"] * 20, random_state=3, library="pandas") for _ in range(2))
+    one, two = (
+        net.fill(frame, "draw", y=["yes"] * 20, random_state=3, library="pandas") for _ in range(2)
+    )
     pd.testing.assert_frame_equal(one, two)
 
 
@@ -362,7 +432,9 @@ WITH_MISSING = Domain(
 )
 
 
-@pytest.mark.parametrize("parents", [((), (), (), ()), ((), (0,), (1,), (0,)), ((), (0,), (0, 1), ())])
+@pytest.mark.parametrize(
+    "parents", [((), (), (), ()), ((), (0,), (1,), (0,)), ((), (0,), (0, 1), ())]
+)
 def test_gaps_are_never_filled_with_the_value_for_missing(parents):
     layout = Layout(Structure(parents), WITH_MISSING.cards, 2)
     rng, flat = np.random.default_rng(2), np.empty(layout.size)
@@ -376,7 +448,9 @@ def test_gaps_are_never_filled_with_the_value_for_missing(parents):
     joint = oracle.full_joint(net.parameters)[:2, :2, :3, 0]
     filled = {how: net.fill(X, how, random_state=0) for how in ("each", "joint", "draw")}
     for how, frame in filled.items():
-        assert not (frame[["a", "b", "c"]].isna() | (frame == "(missing)")[["a", "b", "c"]]).any(axis=None), how
+        assert not (frame[["a", "b", "c"]].isna() | (frame == "(missing)")[["a", "b", "c"]]).any(
+            axis=None
+        ), how
         assert frame["d"].isna().all()
     codes = np.minimum(net.encode(X)[:3], np.array([[2], [2], [3]]))
     for m, row in enumerate(codes.T):
@@ -412,13 +486,19 @@ def test_fill_leaves_values_that_were_never_seen(library, how):
 
 
 def test_unseen_values_of_another_type_make_a_column_of_text():
-    X = pd.DataFrame({"colour": ["red"] * 2, "size": [1.0] * 2, "flag": [True] * 2, "count": ["many", None]})
+    X = pd.DataFrame(
+        {"colour": ["red"] * 2, "size": [1.0] * 2, "flag": [True] * 2, "count": ["many", None]}
+    )
     filled = network(4).fill(X.assign(never=None))
     assert filled["count"].tolist()[0] == "many"
     assert filled["count"].tolist()[1] in ("0", "1")
     domain = Domain((Variable("a", "boolean", (True,)),), Variable("y", "categorical", (0, 1)))
     tables = oracle.random_tables(np.random.default_rng(0), Structure.naive(1), [1], 2)
-    assert BayesNet(domain, tables).fill([[False], [True], [None]])["a"].tolist() == [False, True, True]
+    assert BayesNet(domain, tables).fill([[False], [True], [None]])["a"].tolist() == [
+        False,
+        True,
+        True,
+    ]
 
 
 def test_fill_answers_in_the_library_of_the_question():
@@ -430,9 +510,13 @@ def test_fill_answers_in_the_library_of_the_question():
     columns = {name: [None if value != value else value for value in frame[name]] for name in frame}
     for library in ("polars", "pyarrow"):
         module = pytest.importorskip(library)
-        filled = net.fill(module.DataFrame(columns) if library == "polars" else module.table(columns))
+        filled = net.fill(
+            module.DataFrame(columns) if library == "polars" else module.table(columns)
+        )
         assert type(filled).__module__.split(".")[0] == library
-        assert [column(filled, name) for name in columns] == [expected[name].tolist() for name in columns]
+        assert [column(filled, name) for name in columns] == [
+            expected[name].tolist() for name in columns
+        ]
         assert type(net.fill(frame, library=library)).__module__.split(".")[0] == library
 
 
@@ -468,7 +552,9 @@ def test_samples_repeat_with_the_seed():
 def test_labels_of_samples_have_the_type_of_the_classes():
     tables = oracle.random_tables(np.random.default_rng(0), Structure.naive(1), [2], 2)
     for values, kind in (((3, 7), "i"), ((False, True), "b"), (("a", "b"), "U")):
-        domain = Domain((Variable("x", "categorical", ("u", "v")),), Variable("y", "categorical", values))
+        domain = Domain(
+            (Variable("x", "categorical", ("u", "v")),), Variable("y", "categorical", values)
+        )
         _, y = BayesNet(domain, tables).sample(20, random_state=0)
         assert y.dtype.kind == kind
         assert set(y.tolist()) == set(values)
@@ -495,8 +581,12 @@ def test_log_joint_and_posterior_of_values():
     expected = oracle.log_joint(net.parameters, net.encode(frame))
     np.testing.assert_allclose(net.log_joint(frame), expected, atol=1e-10)
     shares = np.exp(expected)
-    np.testing.assert_allclose(net.posterior(frame), shares / shares.sum(axis=1, keepdims=True), atol=1e-10)
-    unseen = pd.DataFrame({"colour": ["pink"], "size": [2.0], "flag": [True], "count": [1], "never": [None]})
+    np.testing.assert_allclose(
+        net.posterior(frame), shares / shares.sum(axis=1, keepdims=True), atol=1e-10
+    )
+    unseen = pd.DataFrame(
+        {"colour": ["pink"], "size": [2.0], "flag": [True], "count": [1], "never": [None]}
+    )
     as_gap = unseen.assign(colour=None)
     np.testing.assert_array_equal(net.posterior(unseen), net.posterior(as_gap))
 
@@ -510,7 +600,9 @@ def test_exact_posteriors_have_no_error():
 
 def test_estimated_posteriors_have_an_error():
     net = network(8, max_factor_size=8, n_draws=500)
-    row = pd.DataFrame({"colour": [None], "size": [np.nan], "flag": [True], "count": [1], "never": [None]})
+    row = pd.DataFrame(
+        {"colour": [None], "size": [np.nan], "flag": [True], "count": [1], "never": [None]}
+    )
     shares, error = net.posterior_with_error(row)
     assert (error > 0).all()
     assert np.abs(shares - network(8).posterior(row)).max() < 5 * error.max()
@@ -518,12 +610,15 @@ def test_estimated_posteriors_have_an_error():
 
 def test_novelty():
     domain = Domain(
-        tuple(Variable(f"x{i}", "categorical", ("u", "v")) for i in range(4)), Variable("y", "categorical", (0, 1))
+        tuple(Variable(f"x{i}", "categorical", ("u", "v")) for i in range(4)),
+        Variable("y", "categorical", (0, 1)),
     )
     layout = Layout(Structure.naive(4), np.array([2] * 4), 2)
     tables = CPTs(layout, np.log([0.5, 0.5]), np.log(np.tile([0.9, 0.9, 0.1, 0.1], 4)))
     net = BayesNet(domain, tables)
-    rows = pd.DataFrame([["u"] * 4, ["v"] * 4, ["u", "u", "u", "v"], [None] * 4, [None, None, None, "v"]])
+    rows = pd.DataFrame(
+        [["u"] * 4, ["v"] * 4, ["u", "u", "u", "v"], [None] * 4, [None, None, None, "v"]]
+    )
     rows.columns = domain.names
     usual, odd, one_off, blank, masked = net.novelty(rows, n_draws=2000)
     assert usual == 0.0  # nothing is more probable
@@ -545,7 +640,9 @@ def test_novelty_in_batches_of_patterns(normalized, monkeypatch):
     drawn, _ = sample(net.parameters, 50, np.random.default_rng(0))
     for m, row in enumerate(net.encode(frame).T):
         hidden = (row >= DOMAIN.cards)[:, None]
-        rows = np.column_stack([row, np.where(hidden, DOMAIN.cards[:, None], drawn)]).astype(np.uint8)
+        rows = np.column_stack([row, np.where(hidden, DOMAIN.cards[:, None], drawn)]).astype(
+            np.uint8
+        )
         own, *others = np.logaddexp.reduce(oracle.log_joint(net.parameters, rows), axis=1)
         assert scores[m] == pytest.approx(np.mean(np.array(others) > own + 1e-9))
     monkeypatch.setattr("discbayes.bayesnet.BATCH_CELLS", 1)
@@ -563,7 +660,9 @@ def test_novelty_needs_draws(n_draws):
 
 def test_a_factor_that_is_too_large_names_the_columns():
     net = network(0, max_factor_size=8)
-    row = pd.DataFrame({"colour": [None], "size": [np.nan], "flag": [True], "count": [1], "never": [None]})
+    row = pd.DataFrame(
+        {"colour": [None], "size": [np.nan], "flag": [True], "count": [1], "never": [None]}
+    )
     blank = row.assign(flag=None)
     questions = [
         lambda: net.posterior(row),
@@ -574,9 +673,12 @@ def test_a_factor_that_is_too_large_names_the_columns():
         lambda: net.fill(row, "draw"),
     ]
     for ask in questions:
-        with pytest.raises(FactorTooLargeError, match=r"over 2 columns \(colour, size\), above max_factor_size=8"):
+        with pytest.raises(
+            FactorTooLargeError, match=r"over 2 columns \(colour, size\), above max_factor_size=8"
+        ):
             ask()
-    assert net.posterior(blank).sum() == pytest.approx(1.0)  # gaps without an observed child need no factor
+    # gaps without an observed child need no factor
+    assert net.posterior(blank).sum() == pytest.approx(1.0)
 
 
 def test_a_pickled_network_gives_the_same_answers():
@@ -591,9 +693,13 @@ def test_a_pickled_network_gives_the_same_answers():
 def test_tables_of_another_domain_are_refused():
     tables = network().parameters
     fewer = Domain(FEATURES[:4], DOMAIN.target)
-    other = Domain((Variable("colour", "categorical", ("blue", "red")), *FEATURES[1:]), DOMAIN.target)
+    other = Domain(
+        (Variable("colour", "categorical", ("blue", "red")), *FEATURES[1:]), DOMAIN.target
+    )
     for domain in (fewer, other):
-        with pytest.raises(ValueError, match="different numbers of values: they do not belong together"):
+        with pytest.raises(
+            ValueError, match="different numbers of values: they do not belong together"
+        ):
             BayesNet(domain, tables)
     with pytest.raises(ValueError, match="different numbers of classes"):
         BayesNet(Domain(FEATURES, Variable("kind", "categorical", ("no", "yes"))), tables)
@@ -607,7 +713,10 @@ def test_decode_leaves_gaps_and_turns_mixed_values_to_text():
         for i, name in enumerate(DOMAIN.names):
             assert frame[name].is_null().to_list() == (codes[i] >= DOMAIN.cards[i]).tolist()
         assert [frame[name].to_list()[1] for name in DOMAIN.names[:4]] == ["blue", ">= 4", True, 1]
-    mixed = Domain((Variable("m", "categorical", (0, 1), missing_value=True),), Variable("y", "categorical", (0, 1)))
+    mixed = Domain(
+        (Variable("m", "categorical", (0, 1), missing_value=True),),
+        Variable("y", "categorical", (0, 1)),
+    )
     tables = oracle.random_tables(np.random.default_rng(0), Structure.naive(1), [3], 2)
     for library in LIBRARIES:
         frame = BayesNet(mixed, tables).decode(np.array([[0, 1, 2]], np.uint8), library)
@@ -628,7 +737,9 @@ def test_tables_of_zeros_and_ones_on_a_forest():
 
 @pytest.mark.parametrize("n_leaves", range(13, 20))
 def test_a_small_message_is_not_mixed_with_what_was_in_its_place(n_leaves):
-    """Below a gap, a gap with so many children that its message lies near the end of the range of a double."""
+    """Below a gap, a gap with so many children that its message lies near the end of the range of a
+    double.
+    """
     rng = np.random.default_rng(n_leaves)
     structure = Structure(((), (0,), *((1,) for _ in range(n_leaves))))
     layout = Layout(structure, np.full(n_leaves + 2, 2), 2)
@@ -646,7 +757,9 @@ def test_a_small_message_is_not_mixed_with_what_was_in_its_place(n_leaves):
         complete = codes.copy()
         complete[:2, 0] = a, b
         parts.append(log_joint(tables, complete)[0])
-    np.testing.assert_allclose(log_joint(tables, codes)[0], np.logaddexp.reduce(parts, axis=0), rtol=1e-12)
+    np.testing.assert_allclose(
+        log_joint(tables, codes)[0], np.logaddexp.reduce(parts, axis=0), rtol=1e-12
+    )
 
 
 def test_codes_times_classes_beyond_a_byte():
@@ -674,4 +787,6 @@ def test_no_rows_at_all(normalized):
 def test_the_class_alone_can_be_asked_for():
     tables = network(1).parameters
     joint = oracle.full_joint(tables)
-    np.testing.assert_allclose(joint_posterior(tables, [CLASS], {}), joint.sum(axis=(0, 1, 2, 3, 4)), atol=1e-12)
+    np.testing.assert_allclose(
+        joint_posterior(tables, [CLASS], {}), joint.sum(axis=(0, 1, 2, 3, 4)), atol=1e-12
+    )

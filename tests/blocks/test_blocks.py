@@ -54,7 +54,15 @@ from discbayes.parameters.log_scores import LogScores
 from discbayes.parameters.parameterization import Softmax
 from discbayes.parameters.problem import Problem
 from discbayes.scores import ConditionalInformation
-from discbayes.search import KDB, Annealing, Branching, GreedyEdges, HillClimb, OrderBased, SpanningTree
+from discbayes.search import (
+    KDB,
+    Annealing,
+    Branching,
+    GreedyEdges,
+    HillClimb,
+    OrderBased,
+    SpanningTree,
+)
 from encoding import encode_source
 
 N_ROWS, N_BLOCKS = 140_000, 3
@@ -86,7 +94,12 @@ def letter(item, n_jobs):
 
 @pytest.mark.parametrize(
     "text, expected",
-    [("a", "a"), ("abc", "((ab)c)"), ("abcdefg", "((((ab)(cd))(ef))g)"), ("abcdefgh", "(((ab)(cd))((ef)(gh)))")],
+    [
+        ("a", "a"),
+        ("abc", "((ab)c)"),
+        ("abcdefg", "((((ab)(cd))(ef))g)"),
+        ("abcdefgh", "(((ab)(cd))((ef)(gh)))"),
+    ],
 )
 def test_blocks_are_combined_as_a_tree(text, expected):
     engine = Threads(1)
@@ -266,7 +279,11 @@ def assert_same_model(mine, other):
 
 @pytest.fixture(scope="module", params=["rows", "weights and gaps"])
 def many_rows(request):
-    return make_rows(N_ROWS) if request.param == "rows" else make_rows(N_ROWS, gaps=0.001, weighted=True)
+    return (
+        make_rows(N_ROWS)
+        if request.param == "rows"
+        else make_rows(N_ROWS, gaps=0.001, weighted=True)
+    )
 
 
 @pytest.mark.parametrize("name", COUNTING)
@@ -292,13 +309,16 @@ def test_hill_climbing_takes_one_pass_for_a_step(monkeypatch):
     steps = len(context.history)
     assert steps > 3
     assert passes.count("_count_some_pairs") == 1
-    assert passes.count("_count_wanted") <= 2 * steps  # what a move adds, and what is around its family
+    # what a move adds, and what is around its family
+    assert passes.count("_count_wanted") <= 2 * steps
 
 
 def test_class_weights_as_in_memory(tmp_path):
     data, by_class = make_rows(N_ROWS), np.array([0.3, 1.0, 2.5])
     weighted = replace(data, weight=by_class[data.classes] * 1.0)
-    np.testing.assert_array_equal(RowBlocks(RowsInMemory(data)).class_rows, np.bincount(data.classes))
+    np.testing.assert_array_equal(
+        RowBlocks(RowsInMemory(data)).class_rows, np.bincount(data.classes)
+    )
     blocks = RowBlocks(in_file(data, tmp_path, 1 << 16)).with_class_weights(by_class)
     assert_same_model(learn(weighted, *COUNTING["tan-fcll"]), learn(blocks, *COUNTING["tan-fcll"]))
 
@@ -309,7 +329,9 @@ def test_searches_that_need_rows_gather_them_or_say_why_not():
     search, counts = Annealing(random_state=0, max_tries=5, max_rejections=1), count(data)
     found = search.learn(RowBlocks(source), counts, Context())
     assert found == search.learn(data, counts, Context())
-    with pytest.raises(ValueError, match=r"Annealing needs all rows in memory: .* 12,000 bytes, above .* 5,000"):
+    with pytest.raises(
+        ValueError, match=r"Annealing needs all rows in memory: .* 12,000 bytes, above .* 5,000"
+    ):
         search.learn(RowBlocks(source, memory=5000), counts, Context())
     with pytest.raises(ValueError, match=r'MaximumLikelihood\(gaps="em"\) needs all rows'):
         learn(RowBlocks(source, memory=5000), SpanningTree(), MaximumLikelihood(gaps="em"))
@@ -320,7 +342,11 @@ GREEDY = {
     "cl": GreedyEdges("cl", parameters="map", k=2),
     "mm": GreedyEdges(Margin(0.2), parameters=MaximumAPosteriori("m", 2.0)),
     "cr, start": GreedyEdges(
-        "cr", parameters=MaximumLikelihood(1e-3), k=2, start=[("x0", "x3")], forbidden=[("x1", "x2")]
+        "cr",
+        parameters=MaximumLikelihood(1e-3),
+        k=2,
+        start=[("x0", "x3")],
+        forbidden=[("x1", "x2")],
     ),
 }
 
@@ -357,14 +383,20 @@ def test_searches_on_blocks_that_stay_where_they_are(name, weighted, monkeypatch
     assert [step["edge"] for step in steps] == [step["edge"] for step in trace]
     assert [step["score"] for step in steps] == pytest.approx([step["score"] for step in trace])
     assert [step["evaluations"] for step in steps] == [step["evaluations"] for step in trace]
-    most = 3 * len(steps) if name == "omisp" else len(steps) + 1  # the one that chooses parents again takes some away
+    # the one that chooses parents again takes some away
+    most = 3 * len(steps) if name == "omisp" else len(steps) + 1
     assert passes.count("gains_in") <= most
     assert passes.count("_count_wanted") <= (1 + 2 * (name == "omisp")) * len(steps) + 1
 
 
 @pytest.mark.parametrize(
     "search",
-    [GreedyEdges("cl", evaluation=3), GreedyEdges("mm"), GreedyEdges("cl", parameters="cl"), OrderBased("omi")],
+    [
+        GreedyEdges("cl", evaluation=3),
+        GreedyEdges("mm"),
+        GreedyEdges("cl", parameters="cl"),
+        OrderBased("omi"),
+    ],
 )
 def test_searches_that_need_more_than_sums_over_blocks(search):
     data = make_rows(300, 4, 2)
@@ -454,7 +486,8 @@ def test_fits_of_small_blocks(n_rows, seed, gaps, name):
             found, steps = fit(RowBlocks(RowsInMemory(data), Threads(n_shards)), FITS[name])
             assert steps == trace
             assert_same_model(expected, found)
-    np.testing.assert_allclose(trace[:1], score[:1], rtol=1e-9)  # later steps may part where a search of a step does
+    # later steps may part where a search of a step does
+    np.testing.assert_allclose(trace[:1], score[:1], rtol=1e-9)
 
 
 def test_margins_off_c1_and_their_bound_are_those_of_all_rows(monkeypatch):
@@ -465,7 +498,9 @@ def test_margins_off_c1_and_their_bound_are_those_of_all_rows(monkeypatch):
         context = Context(n_jobs=2)
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", ConvergenceWarning)
-            tables = MLBNSVM(64.0, 10.0, max_iter=80, tol=1e-9).learn(rows, count(rows), fork, context)
+            tables = MLBNSVM(64.0, 10.0, max_iter=80, tol=1e-9).learn(
+                rows, count(rows), fork, context
+            )
         found.append((tables, context.history[-1]["score"], context.history[-1]["gap"]))
     assert 0 < found[0][2] < 0.2
     for tables, score, gap in found[1:]:
@@ -484,7 +519,9 @@ def test_what_a_block_sums_up_is_what_all_rows_do():
     found, slope = parted.value_and_gradient(free)
     assert found == pytest.approx(value, rel=1e-12)
     np.testing.assert_allclose(slope, gradient, rtol=1e-9, atol=1e-12)
-    assert parted.total_of(ClassificationRate(), free) == pytest.approx(whole.total_of(ClassificationRate(), free))
+    assert parted.total_of(ClassificationRate(), free) == pytest.approx(
+        whole.total_of(ClassificationRate(), free)
+    )
     np.testing.assert_allclose(blocks.pair_weights(2), whole.scores.pair_weights(1), atol=1e-9)
     np.testing.assert_allclose(blocks.class_weights, whole.scores.class_weights)
 
@@ -504,20 +541,27 @@ def test_what_needs_all_rows_gathers_them_or_says_why_not(learner, monkeypatch):
     found, _ = fit(RowBlocks(RowsInMemory(data)), learner)
     assert_same_model(expected, found)
     with pytest.raises(
-        ValueError, match=r"(penalty=\[1.0, 0.1\]|cross-tuning|shuffle=True).* needs all rows in memory"
+        ValueError,
+        match=r"(penalty=\[1.0, 0.1\]|cross-tuning|shuffle=True).* needs all rows in memory",
     ):
         fit(RowBlocks(RowsInMemory(data), memory=7999), learner)
 
 
 def test_codes_on_disk_are_blocks(tmp_path):
     rows = make_rows(70_000, 5, 3, weighted=True)
-    frame = pd.DataFrame({v.name: v.decode(c) for v, c in zip(rows.domain.features, rows.codes, strict=True)})
+    frame = pd.DataFrame(
+        {v.name: v.decode(c) for v, c in zip(rows.domain.features, rows.codes, strict=True)}
+    )
     frame["y"], frame["w"] = rows.domain.target.decode(rows.classes), rows.weight
     encoder = FrameEncoder()
-    data = encoder.fit_transform(frame.drop(columns=["y", "w"]), frame["y"].to_numpy(), frame["w"].to_numpy())
+    data = encoder.fit_transform(
+        frame.drop(columns=["y", "w"]), frame["y"].to_numpy(), frame["w"].to_numpy()
+    )
     halves = iter([frame[:30_000], frame[30_000:]])
     with encode_source(halves, FrameEncoder(), "y", "w", folder=tmp_path)[1] as spilled:
         for name in ("tan-fcll", "ghc"):
-            assert_same_model(learn(data, *COUNTING[name]), learn(RowBlocks(spilled), *COUNTING[name]))
+            assert_same_model(
+                learn(data, *COUNTING[name]), learn(RowBlocks(spilled), *COUNTING[name])
+            )
         expected, _ = fit(data, FITS["hybrid"])
         assert_same_model(expected, fit(RowBlocks(spilled, memory=1), FITS["hybrid"])[0])

@@ -1,4 +1,6 @@
-"""Classifiers that learn on a real cluster of two processes: the same models and the same errors as in one process."""
+"""Classifiers that learn on a real cluster of two processes: the same models and the same errors as
+in one process.
+"""
 
 from __future__ import annotations
 
@@ -36,7 +38,8 @@ pq = pytest.importorskip("pyarrow.parquet")
 pa = pytest.importorskip("pyarrow")
 
 pytestmark = [
-    pytest.mark.filterwarnings("ignore"),  # of a cluster that comes and goes, and of fits with few iterations
+    # of a cluster that comes and goes, and of fits with few iterations
+    pytest.mark.filterwarnings("ignore"),
     pytest.mark.usefixtures("small_blocks"),
 ]
 
@@ -62,7 +65,9 @@ def folder(frame, tmp_path_factory):
 @pytest.fixture
 def shards(monkeypatch):
     """Set the number of shards."""
-    return lambda n: monkeypatch.setattr(classifier_passes, "DaskEngine", partial(DaskEngine, n_shards=n))
+    return lambda n: monkeypatch.setattr(
+        classifier_passes, "DaskEngine", partial(DaskEngine, n_shards=n)
+    )
 
 
 @pytest.fixture(scope="module")
@@ -100,22 +105,31 @@ def test_the_same_bits(name, n_shards, source, client, frame, folder, shards, ex
         clf.fit(rows, "bought")
     assert (THERE in capfd.readouterr().err) == (source in ("files", "dask"))
     assert_same(clf, one)
-    assert clf.predict_proba(frame[FEATURES]).tobytes() == one.predict_proba(frame[FEATURES]).tobytes()
+    assert (
+        clf.predict_proba(frame[FEATURES]).tobytes() == one.predict_proba(frame[FEATURES]).tobytes()
+    )
 
 
 def test_calibrated_fits_are_the_same_too(client, frame, folder):
-    clf = BayesNetClassifier("nb", WeightedCCBN(max_iter=2), calibrate="temperature", calibrate_folds=2)
+    clf = BayesNetClassifier(
+        "nb", WeightedCCBN(max_iter=2), calibrate="temperature", calibrate_folds=2
+    )
     here = clone(clf).fit(frame[FEATURES], frame["bought"])
     for rows, target in ((folder, "bought"), (frame[FEATURES], frame["bought"])):
         there = clone(clf).set_params(cluster=client).fit(rows, target)
         assert there.calibration_.temperature == here.calibration_.temperature
-        assert there.predict_proba(frame[FEATURES]).tobytes() == here.predict_proba(frame[FEATURES]).tobytes()
+        assert (
+            there.predict_proba(frame[FEATURES]).tobytes()
+            == here.predict_proba(frame[FEATURES]).tobytes()
+        )
 
 
 def test_weights_and_what_is_left_to_one_process(client, frame, tmp_path, capfd):
     rng = np.random.default_rng(1)
     weights = {"whole": rng.integers(1, 4, len(frame)), "broken": rng.random(len(frame)) + 0.5}
-    weights["late zero"] = np.where(np.arange(len(frame)) < 4000, 2.0, rng.integers(0, 3, len(frame)))
+    weights["late zero"] = np.where(
+        np.arange(len(frame)) < 4000, 2.0, rng.integers(0, 3, len(frame))
+    )
     clf = BayesNetClassifier("tan", "map", cluster=client, verbose=1)
     for name, weight in weights.items():
         folder = write_parts(parts_of(frame.assign(w=weight), SIZES), tmp_path / name)
@@ -153,16 +167,23 @@ def late_frame(n_rows=3000):
 def test_columns_and_classes_that_come_late(client, tmp_path, shards):
     frame = late_frame()
     shards(4)
-    files = write_parts(parts_of(frame[["y", *frame.columns[:-1]]], [1000, 600, 1400]), tmp_path / "late")
+    files = write_parts(
+        parts_of(frame[["y", *frame.columns[:-1]]], [1000, 600, 1400]), tmp_path / "late"
+    )
     swapped = frame[1000:1600][list(frame.columns)]  # columns in another order
     pq.write_table(pa.Table.from_pandas(swapped, preserve_index=False), files / "1.parquet")
     for settings in ({"missing": "value"}, {"categorical": ["code"]}):
         clf = BayesNetClassifier("nb", "map", **settings)
         here = clone(clf).fit(files, "y")
-        assert here.network_.domain == clone(clf).fit(frame.drop(columns="y"), frame["y"]).network_.domain
+        assert (
+            here.network_.domain
+            == clone(clf).fit(frame.drop(columns="y"), frame["y"]).network_.domain
+        )
         assert_same(clone(clf).set_params(cluster=client).fit(files, "y"), here)
         rows = dd.from_pandas(frame, npartitions=4)
-        assert_same(clone(clf).set_params(cluster=client).fit(rows, "y"), clone(clf).fit(iter([frame]), "y"))
+        assert_same(
+            clone(clf).set_params(cluster=client).fit(rows, "y"), clone(clf).fit(iter([frame]), "y")
+        )
 
 
 def test_summaries_do_not_depend_on_the_cluster(client, tmp_path, shards, monkeypatch):
@@ -215,7 +236,9 @@ def test_a_dask_collection_is_worked_on_where_it_is(client, frame, expected, cap
     assert THERE not in capfd.readouterr().err
 
 
-def test_blocks_are_sent_to_workers_that_do_not_see_the_file(client, frame, folder, expected, monkeypatch):
+def test_blocks_are_sent_to_workers_that_do_not_see_the_file(
+    client, frame, folder, expected, monkeypatch
+):
     asked = []
 
     def refuse(engine, question, *arguments):
@@ -223,7 +246,9 @@ def test_blocks_are_sent_to_workers_that_do_not_see_the_file(client, frame, fold
         return False
 
     monkeypatch.setattr(DaskEngine, "agrees", refuse)
-    assert_same(clone(LEARNERS["tan"]).set_params(cluster=client).fit(folder, "bought"), expected("tan"))
+    assert_same(
+        clone(LEARNERS["tan"]).set_params(cluster=client).fit(folder, "bought"), expected("tan")
+    )
     assert asked == ["_see", "_finds"]  # the files, and then the file of the codes
 
 
@@ -234,8 +259,13 @@ def test_learners_that_need_all_rows(client, frame, folder, monkeypatch):
         for rows, target in ((folder, "bought"), (frame[FEATURES], frame["bought"])):
             assert_same(clone(clf).set_params(cluster=client).fit(rows, target), here)
     monkeypatch.setattr(stream_limits, "_MIN_MEMORY", 1000)
-    with pytest.raises(ValueError, match=r"MaximumAPosteriori.gaps=\"em\". needs all rows in memory: .* 30,000 bytes"):
-        BayesNetClassifier("nb", MaximumAPosteriori(gaps="em"), cluster=client, memory=20_000).fit(folder, "bought")
+    with pytest.raises(
+        ValueError,
+        match=r"MaximumAPosteriori.gaps=\"em\". needs all rows in memory: .* 30,000 bytes",
+    ):
+        BayesNetClassifier("nb", MaximumAPosteriori(gaps="em"), cluster=client, memory=20_000).fit(
+            folder, "bought"
+        )
 
 
 # ---- what can go wrong
@@ -350,7 +380,9 @@ def test_what_workers_put_on_disk_goes_with_the_fit(client, folder, monkeypatch)
 
     monkeypatch.setattr(Context, "record", look)
     monkeypatch.setattr(stream_limits, "_MIN_MEMORY", 1000)
-    BayesNetClassifier("nb", WeightedCCBN(max_iter=2), cluster=client, memory=4000).fit(folder, "bought")
+    BayesNetClassifier("nb", WeightedCCBN(max_iter=2), cluster=client, memory=4000).fit(
+        folder, "bought"
+    )
     assert max(seen) > 0
     wait_until(lambda: not temporary_folders(client))
 
@@ -391,7 +423,9 @@ def test_the_setting_is_cloned_and_not_saved(client, frame, tmp_path):
         discbayes.load(tmp_path / "model.json")
 
 
-@pytest.mark.parametrize("cluster", [0, -1, True, 1.5, "here", "tcp://127.0.0.1", "http://there:1", object()])
+@pytest.mark.parametrize(
+    "cluster", [0, -1, True, 1.5, "here", "tcp://127.0.0.1", "http://there:1", object()]
+)
 def test_false_settings(cluster, frame):
     with pytest.raises(ValueError, match=r"cluster=.*tcp://10\.0\.0\.5:8786"):
         BayesNetClassifier("nb", "map", cluster=cluster).fit(frame[FEATURES], frame["bought"])
@@ -414,7 +448,9 @@ def test_a_server_that_is_no_scheduler_is_given_up_soon(frame, monkeypatch, answ
 
         threading.Thread(target=accept, daemon=True).start()
         address, start = f"tcp://127.0.0.1:{server.getsockname()[1]}", time.perf_counter()
-        with pytest.raises(ConnectionError, match=f"no Dask scheduler answers at {address} .*`dask scheduler`"):
+        with pytest.raises(
+            ConnectionError, match=f"no Dask scheduler answers at {address} .*`dask scheduler`"
+        ):
             BayesNetClassifier("nb", "map", cluster=address).fit(frame[FEATURES], frame["bought"])
         assert time.perf_counter() - start < 20
         server.shutdown(socket.SHUT_RDWR)
@@ -424,12 +460,18 @@ def test_a_server_that_is_no_scheduler_is_given_up_soon(frame, monkeypatch, answ
 
 def test_no_scheduler_and_no_workers(client, frame, monkeypatch):
     address = f"tcp://127.0.0.1:{free_port()}"
-    with pytest.raises(ConnectionError, match=f"no Dask scheduler answers at {address} .*`dask scheduler`"):
+    with pytest.raises(
+        ConnectionError, match=f"no Dask scheduler answers at {address} .*`dask scheduler`"
+    ):
         BayesNetClassifier("nb", "map", cluster=address).fit(frame[FEATURES], frame["bought"])
     monkeypatch.setattr(clusters, "_PATIENCE", 0.2)
     with distributed.LocalCluster(n_workers=0, dashboard_address=None, silence_logs=50) as empty:
-        with pytest.raises(ConnectionError, match="has no workers: start some with `dask worker tcp://"):
-            BayesNetClassifier("nb", "map", cluster=empty.scheduler_address).fit(frame[FEATURES], frame["bought"])
+        with pytest.raises(
+            ConnectionError, match="has no workers: start some with `dask worker tcp://"
+        ):
+            BayesNetClassifier("nb", "map", cluster=empty.scheduler_address).fit(
+                frame[FEATURES], frame["bought"]
+            )
         closed = distributed.Client(empty, set_as_default=False)
         closed.close()
     with pytest.raises(ValueError, match="a client that is closed"):
@@ -438,7 +480,10 @@ def test_no_scheduler_and_no_workers(client, frame, monkeypatch):
 
 def test_workers_must_have_the_same_version(client, frame, monkeypatch):
     monkeypatch.setattr(clusters, "__version__", "0.0.1")
-    message = rf"tcp://.* \(and 1 more\) has discbayes {discbayes.__version__}, this process 0\.0\.1: install"
+    message = (
+        rf"tcp://.* \(and 1 more\) has discbayes {discbayes.__version__}, this process 0\.0\.1:"
+        r" install"
+    )
     with pytest.raises(ImportError, match=message):
         BayesNetClassifier("nb", "map", cluster=client).fit(frame[FEATURES], frame["bought"])
     bare = SimpleNamespace(
@@ -446,11 +491,16 @@ def test_workers_must_have_the_same_version(client, frame, monkeypatch):
         wait_for_workers=lambda n_workers, timeout: None,
         run=lambda function: {"tcp://there:2": None},
     )
-    with pytest.raises(ImportError, match=r"the worker tcp://there:2 of the cluster does not have discbayes: install"):
+    with pytest.raises(
+        ImportError,
+        match=r"the worker tcp://there:2 of the cluster does not have discbayes: install",
+    ):
         clusters._check_workers(bare)
 
 
 def test_without_the_extra(frame, monkeypatch):
     monkeypatch.setitem(__import__("sys").modules, "distributed", None)
-    with pytest.raises(ModuleNotFoundError, match=r"needs distributed.*pip install 'discbayes\[dask\]'"):
+    with pytest.raises(
+        ModuleNotFoundError, match=r"needs distributed.*pip install 'discbayes\[dask\]'"
+    ):
         BayesNetClassifier("nb", "map", cluster=2).fit(frame[FEATURES], frame["bought"])

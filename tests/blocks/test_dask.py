@@ -1,4 +1,6 @@
-"""A real cluster of two processes gives the same models as threads do, also when one of them is killed."""
+"""A real cluster of two processes gives the same models as threads do, also when one of them is
+killed.
+"""
 
 from __future__ import annotations
 
@@ -9,7 +11,18 @@ from operator import add
 
 import numpy as np
 import pytest
-from test_blocks import COUNTING, FITS, GREEDY, N_BLOCKS, N_ROWS, assert_same_model, chain_of, climb, fit, learn
+from test_blocks import (
+    COUNTING,
+    FITS,
+    GREEDY,
+    N_BLOCKS,
+    N_ROWS,
+    assert_same_model,
+    chain_of,
+    climb,
+    fit,
+    learn,
+)
 
 import block_rows
 from block_rows import far, in_file, make_rows
@@ -42,13 +55,17 @@ def on_disk(rows, tmp_path_factory):
 def test_counting_learners_give_the_same_model(name, client, rows, on_disk):
     expected = learn(rows, *COUNTING[name])
     for n_shards in (1, 2, 7) if name == "kdb" else (7,):
-        assert_same_model(expected, learn(RowBlocks(on_disk, DaskEngine(client, n_shards)), *COUNTING[name]))
+        assert_same_model(
+            expected, learn(RowBlocks(on_disk, DaskEngine(client, n_shards)), *COUNTING[name])
+        )
 
 
 @pytest.mark.parametrize("name", FITS)
 def test_fits_give_the_same_model(name, client, rows, on_disk):
     expected, trace = fit(rows, FITS[name])
-    for n_shards, memory in ((1, None), (2, None), (7, 1 << 20)) if name == "ccbn-w" else ((2, None),):
+    for n_shards, memory in (
+        ((1, None), (2, None), (7, 1 << 20)) if name == "ccbn-w" else ((2, None),)
+    ):
         found, steps = fit(RowBlocks(on_disk, DaskEngine(client, n_shards), memory), FITS[name])
         assert steps == trace
         assert_same_model(expected, found)
@@ -61,7 +78,10 @@ def test_arrays_that_are_sent_can_be_written_to(client, on_disk):
         return [array.flags.writeable]
 
     engine = DaskEngine(client, 2)
-    assert engine.map_reduce(writable, engine.load(on_disk), add, (np.zeros(100_000),)) == [True] * N_BLOCKS
+    assert (
+        engine.map_reduce(writable, engine.load(on_disk), add, (np.zeros(100_000),))
+        == [True] * N_BLOCKS
+    )
 
 
 def test_greedy_edges_ask_all_blocks_in_each_step(client, tmp_path):
@@ -71,7 +91,9 @@ def test_greedy_edges_ask_all_blocks_in_each_step(client, tmp_path):
         assert climb(there, search)[0] == climb(data, search)[0]
 
 
-@pytest.mark.parametrize("search", [SuperParent("cr"), SuperParent("cl", 3, k=2, random_state=1)], ids=str)
+@pytest.mark.parametrize(
+    "search", [SuperParent("cr"), SuperParent("cl", 3, k=2, random_state=1)], ids=str
+)
 def test_super_parents_ask_all_blocks_in_each_round(search, client, tmp_path):
     data = make_rows(2000, 6, 3, seed=3, gaps=0.002, weighted=True)
     expected, trace = climb(far(data, 300), search)
@@ -87,7 +109,9 @@ def test_rows_in_memory_are_sent_in_parts(client, rows):
     blocks = RowBlocks(RowsInMemory(rows), DaskEngine(client))
     assert_same_model(learn(rows, *COUNTING["kdb"]), learn(blocks, *COUNTING["kdb"]))
     weighted, by_class = make_rows(N_ROWS), np.array([0.5, 1.0, 3.0])
-    here = learn(RowBlocks(RowsInMemory(weighted)).with_class_weights(by_class), *COUNTING["tan-fcll"])
+    here = learn(
+        RowBlocks(RowsInMemory(weighted)).with_class_weights(by_class), *COUNTING["tan-fcll"]
+    )
     there = RowBlocks(RowsInMemory(weighted), DaskEngine(client)).with_class_weights(by_class)
     assert_same_model(here, learn(there, *COUNTING["tan-fcll"]))
 
@@ -129,6 +153,12 @@ def test_shards_must_be_some(client):
 def test_importing_discbayes_imports_no_cluster():
     names = "'dask', 'distributed', 'pyarrow'"
     code = (
-        f"import sys; sys.modules['pandas'] = None; import discbayes; print([m for m in ({names}) if m in sys.modules])"
+        f"import sys; sys.modules['pandas'] = None; import discbayes; print([m for m in ({names})"
+        " if m in sys.modules])"
     )
-    assert subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout == "[]\n"
+    assert (
+        subprocess.run(
+            [sys.executable, "-c", code], capture_output=True, text=True, check=True
+        ).stdout
+        == "[]\n"
+    )

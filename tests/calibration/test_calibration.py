@@ -1,4 +1,6 @@
-"""Calibration and costs: known temperatures, brute force, what the folds see, gaps, weights, files, bad input."""
+"""Calibration and costs: known temperatures, brute force, what the folds see, gaps, weights, files,
+bad input.
+"""
 
 from __future__ import annotations
 
@@ -53,10 +55,14 @@ def even(n_classes):
 
 
 def copies(n=600, seed=0, n_copies=6):
-    """Three features, each there several times: naive Bayes takes every copy for news and is far too sure."""
+    """Three features, each there several times: naive Bayes takes every copy for news and is far
+    too sure.
+    """
     rng = np.random.default_rng(seed)
     y = rng.integers(0, 3, n)
-    features = np.column_stack([np.where(rng.random(n) < 0.5, y, rng.integers(0, 3, n)) for _ in range(3)])
+    features = np.column_stack(
+        [np.where(rng.random(n) < 0.5, y, rng.integers(0, 3, n)) for _ in range(3)]
+    )
     frame = pd.DataFrame(np.repeat(features, n_copies, axis=1).astype(float))
     frame.columns = [f"x{k}" for k in range(frame.shape[1])]
     return frame, np.array(["a", "b", "c"])[y]
@@ -93,7 +99,10 @@ def test_a_known_temperature_is_found(temperature, n_classes):
 def slow_value(log_joint, classes, weight, strength, beta):
     """The weighted log likelihood of the classes with the virtual rows."""
     log_share = beta * log_joint - np.logaddexp.reduce(beta * log_joint, axis=1, keepdims=True)
-    own, heard = log_share[np.arange(classes.size), classes], np.isfinite(log_joint[np.arange(classes.size), classes])
+    own, heard = (
+        log_share[np.arange(classes.size), classes],
+        np.isfinite(log_joint[np.arange(classes.size), classes]),
+    )
     mean = np.array([row[np.isfinite(row)].mean() for row in log_share])
     virtual = strength / (weight.sum() + strength)
     return (weight[heard] * ((1 - virtual) * own[heard] + virtual * mean[heard])).sum()
@@ -110,7 +119,9 @@ def test_the_temperature_of_a_fine_grid(seed, strength):
     betas = 1 / found * np.exp(np.linspace(-0.1, 0.1, 41))
     values = np.array([slow_value(log_joint, classes, weight, strength, beta) for beta in betas])
     assert values.argmax() == 20
-    wide = [slow_value(log_joint, classes, weight, strength, 1 / t) for t in np.geomspace(1e-3, 1e3, 61)]
+    wide = [
+        slow_value(log_joint, classes, weight, strength, 1 / t) for t in np.geomspace(1e-3, 1e3, 61)
+    ]
     assert values[20] >= max(wide) - 1e-12
 
 
@@ -120,7 +131,9 @@ def test_the_limits_of_the_temperature():
     assert learn_temperature(scores, right, ones, even(2), 0.0).temperature == pytest.approx(1e-3)
     # softmax(2 / T) is (W + 1/2) / (W + 1), as the virtual row has it
     expected = 2 / np.log((20 + 0.5) / 0.5)
-    assert learn_temperature(scores, right, ones, even(2)).temperature == pytest.approx(expected, rel=1e-8)
+    assert learn_temperature(scores, right, ones, even(2)).temperature == pytest.approx(
+        expected, rel=1e-8
+    )
     assert learn_temperature(scores, wrong, ones, even(2)).temperature == pytest.approx(1e3)
     assert learn_temperature(np.zeros((20, 2)), right, ones, even(2)).temperature == 1.0
     impossible = np.where(np.eye(2)[wrong] == 1, -1.0, -np.inf)
@@ -180,9 +193,13 @@ def test_isotonic_by_brute_force(strength):
         odds = log_odds(log_joint)[:, c]
         wanted = (1 - virtual) * (classes == c) + virtual / 3
         share[:, c] = slow_isotonic(odds, wanted, weight)
-        np.testing.assert_allclose(np.interp(odds, found.log_odds[c], found.probabilities[c]), share[:, c], atol=1e-9)
+        np.testing.assert_allclose(
+            np.interp(odds, found.log_odds[c], found.probabilities[c]), share[:, c], atol=1e-9
+        )
     total = share.sum(axis=1, keepdims=True)
-    expected = np.where(total > 0, share / np.where(total > 0, total, 1), np.exp(log_softmax(log_joint, axis=1)))
+    expected = np.where(
+        total > 0, share / np.where(total > 0, total, 1), np.exp(log_softmax(log_joint, axis=1))
+    )
     np.testing.assert_allclose(np.exp(found.log_posterior(log_joint)), expected, atol=1e-9)
 
 
@@ -209,7 +226,9 @@ def test_two_classes_are_mirrored():
 def test_rows_that_become_zero_keep_their_probabilities():
     found = Isotonic(even(3), (np.array([1.0, 2.0]),) * 3, (np.array([0.0, 1.0]),) * 3)
     scores = np.log([[0.2, 0.25, 0.2]])  # log-odds below 1, each of them
-    np.testing.assert_allclose(np.exp(found.log_posterior(scores)), np.exp(log_softmax(scores, axis=1)), atol=1e-12)
+    np.testing.assert_allclose(
+        np.exp(found.log_posterior(scores)), np.exp(log_softmax(scores, axis=1)), atol=1e-12
+    )
 
 
 @pytest.mark.parametrize("learn", [learn_temperature, learn_isotonic])
@@ -234,8 +253,14 @@ def test_what_is_impossible_stays_impossible(learn):
         (lambda: Isotonic(even(2), (np.zeros(0),) * 2, (np.zeros(0),) * 2), "pairs"),
         (lambda: Isotonic(even(2), (np.zeros(2),) * 2, (np.zeros(2),) * 2), "rise"),
         (lambda: Isotonic(even(2), (np.array([0, np.inf]),) * 2, (np.zeros(2),) * 2), "finite"),
-        (lambda: Isotonic(even(2), (np.arange(2.0),) * 2, (np.array([0.5, 0.4]),) * 2), "do not fall"),
-        (lambda: Isotonic(even(2), (np.arange(2.0),) * 2, (np.array([0.5, 1.4]),) * 2), "probabilities"),
+        (
+            lambda: Isotonic(even(2), (np.arange(2.0),) * 2, (np.array([0.5, 0.4]),) * 2),
+            "do not fall",
+        ),
+        (
+            lambda: Isotonic(even(2), (np.arange(2.0),) * 2, (np.array([0.5, 1.4]),) * 2),
+            "probabilities",
+        ),
     ],
 )
 def test_maps_that_are_none(make, message):
@@ -247,7 +272,9 @@ def test_maps_that_are_none(make, message):
 
 
 def test_probabilities_of_an_overconfident_network_get_better():
-    """Six copies of each feature: the temperature is 6, and the probabilities are those of one copy each."""
+    """Six copies of each feature: the temperature is 6, and the probabilities are those of one copy
+    each.
+    """
     n = 3000 if not UNCOMPILED else 400
     (X, y), (new, truth) = copies(n), copies(n, seed=1)
     loss = {}
@@ -264,7 +291,9 @@ def test_probabilities_of_an_overconfident_network_get_better():
 
 
 @pytest.mark.parametrize("parameters", ["hybrid", "map"])
-@pytest.mark.parametrize("structure", ["nb", "tan", KDB(k=2), FixedStructure(Structure.naive(4))], ids=str)
+@pytest.mark.parametrize(
+    "structure", ["nb", "tan", KDB(k=2), FixedStructure(Structure.naive(4))], ids=str
+)
 def test_temperature_changes_no_decision(structure, parameters):
     X, y = mixed()
     plain = BayesNetClassifier(structure, parameters, calibrate=None).fit(X, y)
@@ -272,7 +301,9 @@ def test_temperature_changes_no_decision(structure, parameters):
     new = mixed(seed=1)[0].copy()
     new.loc[::3, "age"], new.loc[::4, "town"] = np.nan, "Salzburg"
     np.testing.assert_array_equal(plain.predict(new), warm.predict(new))
-    np.testing.assert_array_equal(warm.classes_[warm.predict_proba(new).argmax(axis=1)], warm.predict(new))
+    np.testing.assert_array_equal(
+        warm.classes_[warm.predict_proba(new).argmax(axis=1)], warm.predict(new)
+    )
     assert warm.calibration_.temperature != 1.0
     assert plain.calibration_ is None
 
@@ -306,7 +337,9 @@ OPTIONS = {
 
 
 def dealt(weight, n_folds):
-    """Row m is held out in fold m and, where it has a weight of two, in fold m + 1, once in each."""
+    """Row m is held out in fold m and, where it has a weight of two, in fold m + 1, once in
+    each.
+    """
     held_out = np.zeros((n_folds, weight.size))
     for m, times in enumerate(weight):
         for k in range(int(times)):
@@ -321,17 +354,27 @@ def deal(portions, n_classes, n_folds, enough, room):
     held_out = dealt(weight, n_folds)
     folds, at = np.nonzero(held_out)
     sizes = np.bincount(rows.classes), np.bincount(rows.classes, weight)
-    return FoldAssignment(folds, at, rows.classes[at], held_out[folds, at], *sizes, np.zeros(n_classes, bool))
+    return FoldAssignment(
+        folds, at, rows.classes[at], held_out[folds, at], *sizes, np.zeros(n_classes, bool)
+    )
 
 
 @pytest.mark.parametrize("case", OPTIONS)
 @pytest.mark.parametrize("kind", KINDS)
 def test_each_fold_is_scored_by_a_fit_on_the_other_rows(kind, case, monkeypatch):
-    """The same map from the outside: fit on the rest, score the fold, learn from all scores together."""
+    """The same map from the outside: fit on the rest, score the fold, learn from all scores
+    together.
+    """
     X, y = mixed(120)
-    weight = np.random.default_rng(2).integers(0, 3, y.size).astype(float) if case == "weights" else np.ones(y.size)
+    weight = (
+        np.random.default_rng(2).integers(0, 3, y.size).astype(float)
+        if case == "weights"
+        else np.ones(y.size)
+    )
     seen = {}
-    monkeypatch.setitem(calibration.CALIBRATIONS, kind, lambda *given: seen.update(given=given) or learn(*given))
+    monkeypatch.setitem(
+        calibration.CALIBRATIONS, kind, lambda *given: seen.update(given=given) or learn(*given)
+    )
     learn = learn_temperature if kind == "temperature" else learn_isotonic
     monkeypatch.setattr(calibrating, "deal", deal)
     settings = {"parameters": "map", **OPTIONS[case]}
@@ -361,7 +404,9 @@ def test_each_fold_is_scored_by_a_fit_on_the_other_rows(kind, case, monkeypatch)
     np.testing.assert_array_equal(seen["given"][1], codes)
     np.testing.assert_allclose(seen["given"][2], size, rtol=1e-12)
     np.testing.assert_allclose(seen["given"][3], np.bincount(codes, size) / size.sum(), rtol=1e-12)
-    expected = learn(log_joint, codes, size, seen["given"][3]).log_posterior(clf.predict_joint_log_proba(X))
+    expected = learn(log_joint, codes, size, seen["given"][3]).log_posterior(
+        clf.predict_joint_log_proba(X)
+    )
     np.testing.assert_allclose(np.exp(clf.predict_log_proba(X)), np.exp(expected), atol=1e-9)
 
 
@@ -399,7 +444,9 @@ def test_calibration_changes_nothing_in_the_network():
         clf = BayesNetClassifier("order", "map", calibrate=kind, random_state=3).fit(X, y)
         assert clf.structure_ == plain.structure_
         assert len(clf.history_) == len(plain.history_)
-        np.testing.assert_array_equal(clf.network_.parameters.log_theta, plain.network_.parameters.log_theta)
+        np.testing.assert_array_equal(
+            clf.network_.parameters.log_theta, plain.network_.parameters.log_theta
+        )
 
 
 @pytest.mark.parametrize("parameters", ["hybrid", "map"])
@@ -407,7 +454,9 @@ def test_calibration_changes_nothing_in_the_network():
 def test_seeds_and_threads_change_no_bit(kind, parameters):
     X, y = mixed(240 if not UNCOMPILED else 80)
     one, *others = (
-        BayesNetClassifier("tan", parameters, calibrate=kind, random_state=seed, n_jobs=jobs).fit(X, y).predict_proba(X)
+        BayesNetClassifier("tan", parameters, calibrate=kind, random_state=seed, n_jobs=jobs)
+        .fit(X, y)
+        .predict_proba(X)
         for seed, jobs in [(1, 1), (1, 2), (2, 1), (np.random.RandomState(0), 1), (None, 1)]
     )
     for other in others:
@@ -437,14 +486,20 @@ def test_weights_are_repetitions_and_zeros_are_absence(kind, parameters):
     some, repeated = weight > 0, np.repeat(np.arange(len(y)), weight.astype(int))
     one, two, three = (
         BayesNetClassifier("tan", parameters, calibrate=kind).fit(*given)
-        for given in [(X, y, weight), (X[some], y[some], weight[some]), (X.iloc[repeated], y[repeated])]
+        for given in [
+            (X, y, weight),
+            (X[some], y[some], weight[some]),
+            (X.iloc[repeated], y[repeated]),
+        ]
     )
     np.testing.assert_array_equal(one.predict_proba(X), two.predict_proba(X))
     np.testing.assert_allclose(three.predict_proba(X), one.predict_proba(X), rtol=1e-9)
 
 
 def test_a_text_column_that_only_all_rows_show_to_be_a_category():
-    """60 values in 125 rows are categories; the 4/5 of them that a fold sees would be too few to say so."""
+    """60 values in 125 rows are categories; the 4/5 of them that a fold sees would be too few to
+    say so.
+    """
     rng = np.random.default_rng(0)
     town = np.array([f"t{k % 60}" for k in range(125)])
     y = rng.integers(0, 2, 125)
@@ -461,7 +516,8 @@ def test_a_class_of_one_row_is_never_held_out():
     np.testing.assert_allclose(clf.calibration_.class_shares[0], 0.01)
     assert (clf.predict_proba(X)[:, 0] > 0).all()
     with pytest.raises(
-        ValueError, match=r"class 'rare' has 1 row, and calibrate='isotonic' needs 2 .* leave the class"
+        ValueError,
+        match=r"class 'rare' has 1 row, and calibrate='isotonic' needs 2 .* leave the class",
     ):
         BayesNetClassifier(calibrate="isotonic").fit(X, y)
     with pytest.raises(ValueError, match=r"class 0 \(and 9 other classes\) has 1 row"):
@@ -487,7 +543,11 @@ def test_a_class_of_equal_rows_is_held_out_in_parts(kind):
 @pytest.mark.parametrize("as_weights", [False, True])
 def test_few_distinct_rows_are_calibrated_by_their_shares(kind, as_weights):
     """A network that is right already stays so: no fold takes all rows of a kind away."""
-    X, y, times = np.array([[0], [0], [1], [1]]), np.array([0, 1, 0, 1]), np.array([400, 100, 50, 450])
+    X, y, times = (
+        np.array([[0], [0], [1], [1]]),
+        np.array([0, 1, 0, 1]),
+        np.array([400, 100, 50, 450]),
+    )
     given = (X, y, times) if as_weights else (np.repeat(X, times, axis=0), np.repeat(y, times))
     clf = BayesNetClassifier("nb", discretizer=None, calibrate=kind).fit(*given)
     np.testing.assert_allclose(clf.predict_proba([[0], [1]]), [[0.8, 0.2], [0.1, 0.9]], atol=0.01)
@@ -514,15 +574,25 @@ def test_one_class_has_nothing_to_calibrate(kind):
     [
         (
             {"calibrate": "platt"},
-            "calibrate='platt' is not known; it is one of 'auto', 'temperature', 'isotonic', or None",
+            (
+                "calibrate='platt' is not known; it is one of 'auto', 'temperature', 'isotonic', or"
+                " None"
+            ),
         ),
         ({"calibrate": True}, "calibrate=True is not known"),
         ({"calibrate": ["isotonic"]}, "calibrate="),
-        ({"calibrate": "temperature", "calibrate_folds": 1}, "calibrate_folds=1 must be a whole number of at least 2"),
+        (
+            {"calibrate": "temperature", "calibrate_folds": 1},
+            "calibrate_folds=1 must be a whole number of at least 2",
+        ),
         ({"calibrate": "temperature", "calibrate_folds": 2.5}, "calibrate_folds=2.5"),
         ({"calibrate": "temperature", "calibrate_folds": True}, "calibrate_folds=True"),
         (
-            {"calibrate": "temperature", "class_prior": [0.0, 1.0], "class_weight": {"sick": 1, "well": 0}},
+            {
+                "calibrate": "temperature",
+                "class_prior": [0.0, 1.0],
+                "class_weight": {"sick": 1, "well": 0},
+            },
             "calibrate has no rows",
         ),
     ],
@@ -534,7 +604,9 @@ def test_settings_that_make_no_sense(settings, message):
 
 def test_the_folds_are_told_and_warn_of_nothing(capsys):
     X, y = mixed(100)
-    BayesNetClassifier(calibrate="temperature", calibrate_folds=3, verbose=1, random_state=0).fit(X, y)
+    BayesNetClassifier(calibrate="temperature", calibrate_folds=3, verbose=1, random_state=0).fit(
+        X, y
+    )
     shown = capsys.readouterr().err
     assert [f"fold {k} of 3" in shown for k in (1, 2, 3)] == [True] * 3
     assert shown.count("structure:") == 1
@@ -558,8 +630,12 @@ def test_a_prior_at_predict_changes_the_odds_as_the_shares_change(kind):
     shifted = clf.predict_proba(X, class_prior=[0.9, 0.1])
     np.testing.assert_allclose(shifted, expected, atol=1e-12)
     np.testing.assert_allclose(clf.predict_proba(X, class_prior=shares), share, atol=1e-12)
-    np.testing.assert_array_equal(clf.predict(X, class_prior=[0.9, 0.1]), clf.classes_[shifted.argmax(axis=1)])
-    np.testing.assert_array_equal(clf.predict_proba(X, class_prior=[0.0, 1.0]), np.tile([0.0, 1.0], (len(y), 1)))
+    np.testing.assert_array_equal(
+        clf.predict(X, class_prior=[0.9, 0.1]), clf.classes_[shifted.argmax(axis=1)]
+    )
+    np.testing.assert_array_equal(
+        clf.predict_proba(X, class_prior=[0.0, 1.0]), np.tile([0.0, 1.0], (len(y), 1))
+    )
     with pytest.raises(ValueError, match="class_prior"):
         clf.predict_proba(X, class_prior=[0.5, 0.6])
 
@@ -576,19 +652,26 @@ def test_a_class_without_a_prior_at_fit_cannot_get_one_later(kind):
     X, y = mixed()
     clf = BayesNetClassifier(class_prior=[0.0, 1.0], calibrate=kind, random_state=0).fit(X, y)
     np.testing.assert_array_equal(clf.predict_proba(X)[:, 0], 0)
-    with pytest.raises(ValueError, match="class 'sick', which had none in calibration: give class_prior at fit"):
+    with pytest.raises(
+        ValueError, match="class 'sick', which had none in calibration: give class_prior at fit"
+    ):
         clf.predict(X, class_prior=[0.5, 0.5])
 
 
 def test_calibrated_shifts_beat_plain_ones():
-    """Rows of one class in ten: an overconfident network hardly hears of the new prior, a calibrated one does."""
+    """Rows of one class in ten: an overconfident network hardly hears of the new prior, a
+    calibrated one does.
+    """
     X, y = copies(1500 if not UNCOMPILED else 400)
     new, truth = copies(3000 if not UNCOMPILED else 800, seed=1)
     keep = (truth != "c") | (np.arange(truth.size) % 10 == 0)
     prior = np.bincount(np.searchsorted(["a", "b", "c"], truth[keep])) / keep.sum()
     plain = BayesNetClassifier("nb", "map").fit(X, y)
     warm = BayesNetClassifier("nb", "map", calibrate="temperature").fit(X, y)
-    right = {clf: (clf.predict(new[keep], class_prior=prior) == truth[keep]).mean() for clf in (plain, warm)}
+    right = {
+        clf: (clf.predict(new[keep], class_prior=prior) == truth[keep]).mean()
+        for clf in (plain, warm)
+    }
     assert right[warm] > right[plain]
     assert log_loss(truth[keep], warm.predict_proba(new[keep], class_prior=prior)) < log_loss(
         truth[keep], warm.predict_proba(new[keep])
@@ -599,7 +682,9 @@ def test_rows_that_are_impossible_in_every_class():
     X = np.array([[0, 0], [0, 0], [1, 1], [1, 1]] * 10)
     y = np.array([0, 0, 1, 1] * 10)
     for kind in KINDS:
-        clf = BayesNetClassifier("nb", MaximumLikelihood(epsilon=0), discretizer=None, calibrate=kind)
+        clf = BayesNetClassifier(
+            "nb", MaximumLikelihood(epsilon=0), discretizer=None, calibrate=kind
+        )
         share = clf.fit(X, y).predict_proba([[0, 1], [0, 0]])
         assert clf.calibration_ is not None
         np.testing.assert_allclose(share.sum(axis=1), 1)
@@ -630,7 +715,9 @@ def test_the_cheapest_decision_by_brute_force(seed, n_classes):
 def test_equal_costs_go_to_the_first_class():
     costs = np.array([[0.0, 1.0, 1.0], [1.0, 0.0, 1.0], [1.0, 1.0, 0.0]])
     third = 1 / 3
-    posterior = np.array([[third, third, third], [0.1 + 0.2, 0.3, 0.4], [0.2, 0.4, 0.1 + 0.3], [0.0, 0.5, 0.5]])
+    posterior = np.array(
+        [[third, third, third], [0.1 + 0.2, 0.3, 0.4], [0.2, 0.4, 0.1 + 0.3], [0.0, 0.5, 0.5]]
+    )
     assert cheapest(posterior, costs).tolist() == [0, 2, 1, 1]
     assert cheapest(posterior + np.array([1e-15, 0, -1e-15]), 1e6 * costs).tolist() == [0, 2, 1, 1]
     assert cheapest(posterior, np.zeros((3, 3))).tolist() == [0] * 4
@@ -655,7 +742,9 @@ def test_decisions_and_expected_costs_of_the_estimator(kind):
     shifted_share = clf.predict_proba(X, class_prior=[0.01, 0.99])
     np.testing.assert_array_equal(shifted, clf.classes_[slow_decisions(shifted_share, costs)])
     np.testing.assert_allclose(
-        clf.expected_costs(X, costs, class_prior=[0.01, 0.99]), shifted_share @ np.array(costs), atol=1e-12
+        clf.expected_costs(X, costs, class_prior=[0.01, 0.99]),
+        shifted_share @ np.array(costs),
+        atol=1e-12,
     )
 
 
@@ -672,8 +761,12 @@ def test_costs_in_every_form():
     for costs in forms:
         np.testing.assert_array_equal(clf.predict(X, costs=costs), expected)
     numbered = np.array([3, 5, 9])
-    np.testing.assert_array_equal(cost_matrix({np.int64(9): {3: 7.5}}, numbered), [[0, 0, 0], [0, 0, 0], [7.5, 0, 0]])
-    np.testing.assert_array_equal(cost_matrix({False: {True: 2}}, np.array([False, True])), [[0, 2], [0, 0]])
+    np.testing.assert_array_equal(
+        cost_matrix({np.int64(9): {3: 7.5}}, numbered), [[0, 0, 0], [0, 0, 0], [7.5, 0, 0]]
+    )
+    np.testing.assert_array_equal(
+        cost_matrix({False: {True: 2}}, np.array([False, True])), [[0, 2], [0, 0]]
+    )
 
 
 @pytest.mark.parametrize(
@@ -683,7 +776,10 @@ def test_costs_in_every_form():
         ([0, 1], r"shape \(2,\) for 2 classes"),
         ([[0, 1], [1]], r"shape \(2,\) for 2 classes"),
         (3, r"shape \(\) for 2 classes"),
-        ([[0, 1], [np.nan, 0]], "costs says nan for deciding 'sick' where 'well' is true: it must be a finite number"),
+        (
+            [[0, 1], [np.nan, 0]],
+            "costs says nan for deciding 'sick' where 'well' is true: it must be a finite number",
+        ),
         ([[0, np.inf], [1, 0]], "costs says inf for deciding 'well' where 'sick' is true"),
         ([[0, "dear"], [1, 0]], "costs says 'dear' for deciding 'well' where 'sick' is true"),
         ([[0, None], [1, 0]], "costs says None"),
@@ -710,8 +806,12 @@ def test_costs_that_are_none(costs, message):
 @pytest.mark.skipif(UNCOMPILED, reason="scikit-learn's checks are for the compiled library")
 @pytest.mark.filterwarnings("ignore")
 def test_scikit_learn_checks_pass_without_exception():
-    results = check_estimator(BayesNetClassifier("nb", "map", calibrate="temperature"), on_fail=None)
-    assert not [(r["check_name"], r["exception"]) for r in results if r["status"] in ("failed", "xfail")]
+    results = check_estimator(
+        BayesNetClassifier("nb", "map", calibrate="temperature"), on_fail=None
+    )
+    assert not [
+        (r["check_name"], r["exception"]) for r in results if r["status"] in ("failed", "xfail")
+    ]
     assert len(results) > 50
 
 
@@ -721,7 +821,9 @@ def test_clone_pickle_and_settings(kind):
     clf = BayesNetClassifier(calibrate=kind, calibrate_folds=3, random_state=0).fit(X, y)
     assert (clf.get_params()["calibrate"], clf.get_params()["calibrate_folds"]) == (kind, 3)
     np.testing.assert_array_equal(clone(clf).fit(X, y).predict_proba(X), clf.predict_proba(X))
-    np.testing.assert_array_equal(pickle.loads(pickle.dumps(clf)).predict_proba(X), clf.predict_proba(X))
+    np.testing.assert_array_equal(
+        pickle.loads(pickle.dumps(clf)).predict_proba(X), clf.predict_proba(X)
+    )
     assert not hasattr(clone(clf), "calibration_")
     for answer in ("predict", "predict_proba", "predict_log_proba"):
         with pytest.raises(ValueError, match="not fitted"):
@@ -761,7 +863,9 @@ def test_same_bits_after_loading(kind, tmp_path):
     np.testing.assert_array_equal(again.predict_log_proba(X), clf.predict_log_proba(X))
     np.testing.assert_array_equal(again.predict(X), clf.predict(X))
     prior = [0.2, 0.3, 0.5]
-    np.testing.assert_array_equal(again.predict_proba(X, class_prior=prior), clf.predict_proba(X, class_prior=prior))
+    np.testing.assert_array_equal(
+        again.predict_proba(X, class_prior=prior), clf.predict_proba(X, class_prior=prior)
+    )
     again.save(tmp_path / "b.json")
     assert (tmp_path / "a.json").read_bytes() == (tmp_path / "b.json").read_bytes()
     np.testing.assert_array_equal(clone(again).fit(X, y).predict_proba(X), clf.predict_proba(X))
@@ -772,7 +876,8 @@ def test_files_without_calibration_have_no_word_of_it(tmp_path):
     BayesNetClassifier("nb", "map").fit(X, y).save(tmp_path / "m.json")
     document = json.loads((tmp_path / "m.json").read_text())
     assert "calibration" not in document["model"]
-    for setting in ("calibrate", "calibrate_folds"):  # as in files that were written before there was any
+    # as in files that were written before there was any
+    for setting in ("calibrate", "calibrate_folds"):
         del document["model"]["settings"][setting]
     document["sha256"] = checksum(document)
     (tmp_path / "m.json").write_text(json.dumps(document))
@@ -789,7 +894,12 @@ def test_a_change_in_a_file_is_refused_or_harmless(kind, tmp_path):
     good = json.loads((tmp_path / "m.json").read_text())
     own = {
         "temperature": [("temperature",)],
-        "isotonic": [("log_odds",), ("log_odds", 0), ("probabilities", 1, "data"), ("probabilities",)],
+        "isotonic": [
+            ("log_odds",),
+            ("log_odds", 0),
+            ("probabilities", 1, "data"),
+            ("probabilities",),
+        ],
     }[kind]
     for place in [(), ("kind",), ("class_shares",), ("class_shares", "shape"), ("more",), *own]:
         for odd in ODD:
@@ -811,11 +921,22 @@ def test_a_change_in_a_file_is_refused_or_harmless(kind, tmp_path):
 def test_calibration_on_the_command_line(tmp_path, capsys):
     X, y = mixed(100)
     X.assign(outcome=y).to_csv(tmp_path / "d.csv", index=False)
-    fit = ["fit", str(tmp_path / "d.csv"), "--target", "outcome", "-o", str(tmp_path / "m.json"), "--quiet"]
+    fit = [
+        "fit",
+        str(tmp_path / "d.csv"),
+        "--target",
+        "outcome",
+        "-o",
+        str(tmp_path / "m.json"),
+        "--quiet",
+    ]
     assert main([*fit, "--calibrate", "isotonic"]) == 0
     clf = load(tmp_path / "m.json")
     assert isinstance(clf.calibration_, Isotonic)
-    assert main(["predict", str(tmp_path / "m.json"), str(tmp_path / "d.csv"), "--proba", "--quiet"]) == 0
+    assert (
+        main(["predict", str(tmp_path / "m.json"), str(tmp_path / "d.csv"), "--proba", "--quiet"])
+        == 0
+    )
     printed = capsys.readouterr().out.splitlines()
     assert printed[0].replace('"', "") == "outcome,P(sick),P(well)"
     assert float(printed[1].split(",")[1]) == pytest.approx(clf.predict_proba(X[:1])[0, 0])

@@ -27,7 +27,10 @@ def in_five_files(frame, folder):
     folder.mkdir()
     ends = (len(frame) * np.array([0.01, 0.4, 0.41, 0.9, 1.0])).astype(int)
     for number, (start, end) in enumerate(zip([0, *ends[:-1]], ends, strict=True)):
-        pq.write_table(pa.Table.from_pandas(frame[start:end], preserve_index=False), folder / f"{number}.parquet")
+        pq.write_table(
+            pa.Table.from_pandas(frame[start:end], preserve_index=False),
+            folder / f"{number}.parquet",
+        )
     return folder
 
 
@@ -42,7 +45,9 @@ def assert_same(found, expected, X):
     if hasattr(one, "temperature"):
         assert one.temperature == two.temperature
     else:
-        for first, second in zip((*one.log_odds, *one.probabilities), (*two.log_odds, *two.probabilities), strict=True):
+        for first, second in zip(
+            (*one.log_odds, *one.probabilities), (*two.log_odds, *two.probabilities), strict=True
+        ):
             assert first.tobytes() == second.tobytes()
     assert np.array_equal(found.predict_proba(X), expected.predict_proba(X))
 
@@ -66,13 +71,40 @@ def rows_of(name, n_rows, seed=0):
 CASES = [
     ("adult", False, {"structure": "nb", "calibrate_folds": 2}),
     ("adult", False, {"parameters": "map", "calibrate": "isotonic", "calibrate_folds": 2}),
-    ("adult", True, {"structure": "nb", "parameters": "map", "calibrate": "isotonic", "missing": "drop"}),
-    ("adult", False, {"structure": KDB(k=2), "parameters": "map", "calibrate": "temperature", "missing": "value"}),
-    ("shuttle", True, {"structure": "tan-fcll", "parameters": "ml", "calibrate": "temperature", "calibrate_folds": 3}),
+    (
+        "adult",
+        True,
+        {"structure": "nb", "parameters": "map", "calibrate": "isotonic", "missing": "drop"},
+    ),
+    (
+        "adult",
+        False,
+        {
+            "structure": KDB(k=2),
+            "parameters": "map",
+            "calibrate": "temperature",
+            "missing": "value",
+        },
+    ),
+    (
+        "shuttle",
+        True,
+        {
+            "structure": "tan-fcll",
+            "parameters": "ml",
+            "calibrate": "temperature",
+            "calibrate_folds": 3,
+        },
+    ),
     (
         "shuttle",
         False,
-        {"structure": "nb", "parameters": "map", "calibrate": "temperature", "class_weight": "balanced"},
+        {
+            "structure": "nb",
+            "parameters": "map",
+            "calibrate": "temperature",
+            "class_weight": "balanced",
+        },
     ),
 ]
 
@@ -86,7 +118,9 @@ def test_the_same_bits_from_files_and_iterators(name, weighted, settings, tmp_pa
     clf = BayesNetClassifier(**settings, random_state=0)
     expected = clone(clf).fit(X, frame["answer"], None if weight is None else frame[weight])
     assert expected.calibration_ is not None
-    assert_same(clone(clf).fit(in_five_files(frame, tmp_path / "five"), "answer", weight), expected, X)
+    assert_same(
+        clone(clf).fit(in_five_files(frame, tmp_path / "five"), "answer", weight), expected, X
+    )
     assert_same(clone(clf).fit(in_batches(frame), "answer", weight), expected, X)
 
 
@@ -105,13 +139,18 @@ def test_more_rows_than_are_held_out(tmp_path, data_folder, monkeypatch):
     found = clone(clf).fit(in_five_files(frame, tmp_path / "five"), "answer")
     assert_same(found, expected, frame.drop(columns="answer"))
     for dealt in seen:
-        assert dealt.rows.size == pytest.approx(4000 * 2 / 6, abs=2)  # six folds, of which two are used
+        # six folds, of which two are used
+        assert dealt.rows.size == pytest.approx(4000 * 2 / 6, abs=2)
     assert np.array_equal(seen[0].rows, seen[1].rows)
 
 
 def test_columns_without_a_say(tmp_path):
     """A column that is constant has no part in which rows are held out, wherever that is known."""
-    frame = rows_of("iris", 140).drop(columns="w").assign(same="x", gap=np.nan, few=[None] * 139 + ["u"])
+    frame = (
+        rows_of("iris", 140)
+        .drop(columns="w")
+        .assign(same="x", gap=np.nan, few=[None] * 139 + ["u"])
+    )
     clf = BayesNetClassifier("nb", "map", calibrate="temperature")
     X = frame.drop(columns="answer")
     expected = clone(clf).fit(X, frame["answer"])
@@ -126,21 +165,33 @@ def test_columns_without_a_say(tmp_path):
     assert np.array_equal(found, table_keys(read_table(X.drop(columns=["same", "gap"])), zeros))
 
 
-@pytest.mark.parametrize("settings", [{}, {"structure": "nb", "parameters": "map", "calibrate": "isotonic"}])
+@pytest.mark.parametrize(
+    "settings", [{}, {"structure": "nb", "parameters": "map", "calibrate": "isotonic"}]
+)
 def test_neither_names_nor_the_order_of_columns_matter(settings, tmp_path, data_folder):
-    """What they are called and where they stand says nothing of rows; in memory, in files and in batches."""
+    """What they are called and where they stand says nothing of rows; in memory, in files and in
+    batches.
+    """
     frame = rows_of("letter", 1500)
     X, y, weight = frame.drop(columns=["answer", "w"]), frame["answer"], frame["w"]
-    clf = BayesNetClassifier(**{"structure": "nb", "calibrate_folds": 2, **settings}, random_state=0)
+    clf = BayesNetClassifier(
+        **{"structure": "nb", "calibrate_folds": 2, **settings}, random_state=0
+    )
     expected = clone(clf).fit(X, y, weight)
     names = {name: f"{name[::-1]} too" for name in X.columns}
     renamed = clone(clf).fit(X.rename(columns=names), y, weight)
     assert repr(renamed.calibration_) == repr(expected.calibration_)
-    assert renamed.network_.parameters.log_theta.tobytes() == expected.network_.parameters.log_theta.tobytes()
+    assert (
+        renamed.network_.parameters.log_theta.tobytes()
+        == expected.network_.parameters.log_theta.tobytes()
+    )
     assert np.array_equal(renamed.predict_proba(X.rename(columns=names)), expected.predict_proba(X))
     other = frame[frame.columns[::-1]].rename(columns=names)
     files = in_five_files(other, tmp_path / "five")
-    for found in (clone(clf).fit(files, "answer", "w"), clone(clf).fit(in_batches(other), "answer", "w")):
+    for found in (
+        clone(clf).fit(files, "answer", "w"),
+        clone(clf).fit(in_batches(other), "answer", "w"),
+    ):
         shares = found.predict_proba(other[found.feature_names_in_])
         np.testing.assert_allclose(shares, expected.predict_proba(X), atol=1e-5)
 
@@ -150,7 +201,9 @@ def test_columns_with_more_values_than_are_kept(monkeypatch):
     monkeypatch.setattr(passes, "open_rows", partial(passes.open_rows, max_distinct=300))
     rng = np.random.default_rng(0)
     y = rng.integers(0, 2, 4000)
-    frame = pd.DataFrame({"a": rng.normal(size=4000) + y, "b": rng.integers(0, 4, 4000), "answer": y})
+    frame = pd.DataFrame(
+        {"a": rng.normal(size=4000) + y, "b": rng.integers(0, 4, 4000), "answer": y}
+    )
     clf = BayesNetClassifier("nb", "map", calibrate="temperature")
     one = clone(clf).fit(in_batches(frame, 4000), "answer")
     two = clone(clf).fit(in_batches(frame, 333), "answer")
@@ -162,7 +215,10 @@ def test_what_cannot_be_calibrated():
     frame = rows_of("iris", 100).drop(columns="w")
     frame.loc[0, "answer"] = "alone"
     clf = BayesNetClassifier("nb", "map", calibrate="isotonic")
-    with pytest.raises(ValueError, match="class 'alone' has 1 row, and calibrate='isotonic' needs 2 rows of a class"):
+    with pytest.raises(
+        ValueError,
+        match="class 'alone' has 1 row, and calibrate='isotonic' needs 2 rows of a class",
+    ):
         clf.fit(in_batches(frame, 30), "answer")
     assert not hasattr(clf, "network_")
     one_class = frame.assign(answer="same")
@@ -182,7 +238,9 @@ def test_a_source_that_changes_before_a_fold(tmp_path, monkeypatch):
 
     learn_and_count = BayesNetClassifier._learn_and_count
     monkeypatch.setattr(BayesNetClassifier, "_learn_and_count", learn)
-    with pytest.raises(RuntimeError, match=r"0\.parquet and 4 more files has changed between the passes"):
+    with pytest.raises(
+        RuntimeError, match=r"0\.parquet and 4 more files has changed between the passes"
+    ):
         BayesNetClassifier("nb").fit(folder, "answer")
 
 

@@ -1,4 +1,6 @@
-"""The estimator: scikit-learn's own checks over the registry, data of every kind, weights, priors, gaps, bad input."""
+"""The estimator: scikit-learn's own checks over the registry, data of every kind, weights, priors,
+gaps, bad input.
+"""
 
 from __future__ import annotations
 
@@ -34,11 +36,13 @@ from discbayes.parameters import PARAMETERS
 from discbayes.search import STRUCTURES, Annealing
 
 UNCOMPILED = bool(numba.config.DISABLE_JIT)
-# annealing to its end takes seconds even on little data: here it is about what all learners have in common
+# annealing to its end takes seconds even on little data: here it is about what all learners have in
+# common
 SHORT_ANNEALING = Annealing(max_tries=20, max_successes=5, max_rejections=30)
 LEARNERS = [(s if s != "anneal" else SHORT_ANNEALING, "map") for s in STRUCTURES]
 LEARNERS += [("tan", p) for p in PARAMETERS] + [(KDB(k=2), "map")]
-# discriminative frequencies go through the rows in their order, and a row of weight two once: not as the row twice
+# discriminative frequencies go through the rows in their order, and a row of weight two once: not
+# as the row twice
 BY_ORDER = ("dfe",)
 
 
@@ -59,7 +63,9 @@ def mixed():
             "age": np.where(sick, rng.normal(60, 8, n), rng.normal(45, 12, n)).round(1),
             "city": rng.choice(["Graz", "Wien", "Linz"], n),
             "smoker": np.where(rng.random(n) < 0.7, sick, ~sick),
-            "grade": pd.Categorical(rng.choice(["low", "high"], n), categories=["low", "mid", "high"]),
+            "grade": pd.Categorical(
+                rng.choice(["low", "high"], n), categories=["low", "mid", "high"]
+            ),
             "visits": rng.integers(0, 6, n) + 3 * sick,
         }
     )
@@ -78,7 +84,9 @@ def test_scikit_learn_checks_pass_without_exception(structure, parameters):
     results = check_estimator(BayesNetClassifier(structure, parameters), on_fail=None)
     bad = [(r["check_name"], r["exception"]) for r in results if r["status"] in ("failed", "xfail")]
     if parameters in BY_ORDER:
-        bad = [(name, exception) for name, exception in bad if "sample_weight_equivalence" not in name]
+        bad = [
+            (name, exception) for name, exception in bad if "sample_weight_equivalence" not in name
+        ]
     assert not bad
     assert len(results) > 50
 
@@ -113,7 +121,9 @@ def test_fit_changes_nothing_that_the_user_gave(iris):
     X, y = iris
     learner = SpanningTree()
     before = X.copy()
-    BayesNetClassifier(learner, discretizer=KBinsDiscretizer(3, encode="ordinal", strategy="uniform")).fit(X, y)
+    BayesNetClassifier(
+        learner, discretizer=KBinsDiscretizer(3, encode="ordinal", strategy="uniform")
+    ).fit(X, y)
     assert vars(learner) == vars(SpanningTree())
     pd.testing.assert_frame_equal(X, before)
 
@@ -122,7 +132,11 @@ def test_metadata_routing_of_weights_and_prior(iris):
     X, y = iris
     weight = np.where(y == "setosa", 5.0, 1.0)
     with sklearn.config_context(enable_metadata_routing=True):
-        clf = BayesNetClassifier().set_fit_request(sample_weight=True).set_score_request(sample_weight=False)
+        clf = (
+            BayesNetClassifier()
+            .set_fit_request(sample_weight=True)
+            .set_score_request(sample_weight=False)
+        )
         grid = GridSearchCV(clf, {"structure": ["nb", "tan"]}, cv=3).fit(X, y, sample_weight=weight)
     expected = BayesNetClassifier(grid.best_params_["structure"]).fit(X, y, sample_weight=weight)
     np.testing.assert_array_equal(grid.predict_proba(X), expected.predict_proba(X))
@@ -131,7 +145,11 @@ def test_metadata_routing_of_weights_and_prior(iris):
 def test_html_shows_the_network(iris):
     assert "petal width" not in BayesNetClassifier()._repr_mimebundle_()["text/html"]
     fitted = BayesNetClassifier().fit(*iris)
-    for page in (fitted._repr_html_(), fitted._repr_mimebundle_()["text/html"], fitted.network_._repr_html_()):
+    for page in (
+        fitted._repr_html_(),
+        fitted._repr_mimebundle_()["text/html"],
+        fitted.network_._repr_html_(),
+    ):
         assert "petal width" in page
         assert "<svg" in page
 
@@ -139,13 +157,17 @@ def test_html_shows_the_network(iris):
 # ---- learning
 
 
-@pytest.mark.parametrize("structure, parameters", [pair for pair in LEARNERS if pair[1] not in BY_ORDER], ids=str)
+@pytest.mark.parametrize(
+    "structure, parameters", [pair for pair in LEARNERS if pair[1] not in BY_ORDER], ids=str
+)
 def test_weights_are_repetitions_and_zeros_are_absence(mixed, structure, parameters):
     X, y = mixed
     weight = np.random.default_rng(1).integers(0, 3, len(y))
     repeated = np.repeat(np.arange(len(y)), weight)
     one = BayesNetClassifier(structure, parameters, random_state=0).fit(X, y, sample_weight=weight)
-    two = BayesNetClassifier(structure, parameters, random_state=0).fit(X.iloc[repeated], y[repeated])
+    two = BayesNetClassifier(structure, parameters, random_state=0).fit(
+        X.iloc[repeated], y[repeated]
+    )
     assert one.network_.domain == two.network_.domain
     assert one.structure_ == two.structure_
     np.testing.assert_allclose(one.predict_proba(X), two.predict_proba(X), atol=1e-12)
@@ -163,9 +185,14 @@ def test_threads_change_no_bit(structure, parameters):
     learner = PARAMETERS[parameters]()
     if "max_iter" in learner.get_params():
         learner.set_params(max_iter=15)
-    one, two = (BayesNetClassifier(structure, learner, n_jobs=jobs, random_state=0).fit(X, y) for jobs in (1, 2))
+    one, two = (
+        BayesNetClassifier(structure, learner, n_jobs=jobs, random_state=0).fit(X, y)
+        for jobs in (1, 2)
+    )
     assert one.structure_ == two.structure_
-    np.testing.assert_array_equal(one.network_.parameters.log_theta, two.network_.parameters.log_theta)
+    np.testing.assert_array_equal(
+        one.network_.parameters.log_theta, two.network_.parameters.log_theta
+    )
     np.testing.assert_array_equal(one.predict_proba(X), two.predict_proba(X))
 
 
@@ -184,9 +211,13 @@ def test_class_weight_moves_the_prior_and_not_the_cuts(mixed, parameters):
     plain = BayesNetClassifier("tan", parameters).fit(X, y)
     balanced = BayesNetClassifier("tan", parameters, class_weight="balanced").fit(X, y)
     if parameters == "map":  # the prior of the other is a parameter like all others
-        np.testing.assert_allclose(np.exp(balanced.network_.parameters.log_prior), [0.5, 0.5], atol=1e-3)
+        np.testing.assert_allclose(
+            np.exp(balanced.network_.parameters.log_prior), [0.5, 0.5], atol=1e-3
+        )
     assert plain.network_.domain == balanced.network_.domain
-    dictionary = BayesNetClassifier("tan", parameters, class_weight={"sick": 3, "well": 1}).fit(X, y)
+    dictionary = BayesNetClassifier("tan", parameters, class_weight={"sick": 3, "well": 1}).fit(
+        X, y
+    )
     assert (dictionary.predict(X) == "sick").sum() > (plain.predict(X) == "sick").sum()
     with pytest.raises(ValueError, match="negative"):
         BayesNetClassifier(class_weight={"sick": -1, "well": 1}).fit(X, y)
@@ -197,7 +228,9 @@ def test_given_prior_and_prior_shift(mixed):
     fixed = BayesNetClassifier("tan", "map", class_prior=[0.9, 0.1]).fit(X, y)
     np.testing.assert_allclose(np.exp(fixed.network_.parameters.log_prior), [0.9, 0.1])
     plain = BayesNetClassifier("tan", "map").fit(X, y)
-    np.testing.assert_allclose(plain.predict_proba(X, class_prior=[0.9, 0.1]), fixed.predict_proba(X), atol=1e-12)
+    np.testing.assert_allclose(
+        plain.predict_proba(X, class_prior=[0.9, 0.1]), fixed.predict_proba(X), atol=1e-12
+    )
     np.testing.assert_array_equal(plain.predict(X, class_prior=[0.9, 0.1]), fixed.predict(X))
     only = plain.predict_proba(X, class_prior=[1.0, 0.0])
     np.testing.assert_array_equal(only, np.tile([1.0, 0.0], (len(y), 1)))
@@ -210,7 +243,9 @@ def test_given_prior_and_prior_shift(mixed):
 def test_a_learned_prior_changes_as_the_shares_do(mixed, parameters, tmp_path):
     X, y = mixed
     weight = np.where(np.arange(len(y)) % 3 == 0, 2.0, 1.0)
-    shares = np.array([weight[np.asarray(y) == label].sum() for label in np.unique(y)]) / weight.sum()
+    shares = (
+        np.array([weight[np.asarray(y) == label].sum() for label in np.unique(y)]) / weight.sum()
+    )
     settings = {"structure": "tan", "parameters": parameters, "calibrate": None, "random_state": 0}
     plain = BayesNetClassifier(**settings).fit(X, y, weight)
     same = BayesNetClassifier(**settings, class_prior=shares.tolist()).fit(X, y, weight)
@@ -242,7 +277,9 @@ def test_a_prior_of_zero_at_fit_can_be_replaced(mixed):
     X, y = mixed
     zero = BayesNetClassifier("tan", "map", class_prior=[0, 1]).fit(X, y)
     even = BayesNetClassifier("tan", "map", class_prior=[0.5, 0.5]).fit(X, y)
-    np.testing.assert_allclose(zero.predict_proba(X, class_prior=[0.5, 0.5]), even.predict_proba(X), atol=1e-12)
+    np.testing.assert_allclose(
+        zero.predict_proba(X, class_prior=[0.5, 0.5]), even.predict_proba(X), atol=1e-12
+    )
     np.testing.assert_array_equal(zero.predict_proba(X)[:, 0], 0)
 
 
@@ -254,9 +291,13 @@ def test_the_structure_does_not_depend_on_the_scale_of_weights(scale):
     one = BayesNetClassifier("tan", "map", discretizer=None).fit(X, y)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
-        two = BayesNetClassifier("tan", "map", discretizer=None).fit(X, y, sample_weight=np.full(300, scale))
+        two = BayesNetClassifier("tan", "map", discretizer=None).fit(
+            X, y, sample_weight=np.full(300, scale)
+        )
     assert one.structure_ == two.structure_
-    np.testing.assert_allclose([s["score"] for s in one.history_], [s["score"] for s in two.history_], rtol=1e-9)
+    np.testing.assert_allclose(
+        [s["score"] for s in one.history_], [s["score"] for s in two.history_], rtol=1e-9
+    )
 
 
 def test_light_weights_are_spoken_of(iris):
@@ -267,11 +308,15 @@ def test_light_weights_are_spoken_of(iris):
 
 
 def test_two_numbers_are_two_values_as_two_booleans_are(tmp_path):
-    """However little they say of the class: in memory, in files, in batches, and in the folds of a calibration."""
+    """However little they say of the class: in memory, in files, in batches, and in the folds of a
+    calibration.
+    """
     rng = np.random.default_rng(0)
     y = np.repeat([0, 1], 300)
     flag = rng.random(600) < np.where(y == 1, 0.14, 0.06)
-    expected = BayesNetClassifier("nb", "map", calibrate="isotonic").fit(pd.DataFrame({"a": flag}), y)
+    expected = BayesNetClassifier("nb", "map", calibrate="isotonic").fit(
+        pd.DataFrame({"a": flag}), y
+    )
     assert np.ptp(expected.predict_proba({"a": True}) - expected.predict_proba({"a": False})) > 0.1
     for low, high in ((0, 1), (-2.5, 7.25)):
         frame = pd.DataFrame({"a": np.where(flag, high, low)})
@@ -282,7 +327,9 @@ def test_two_numbers_are_two_values_as_two_booleans_are(tmp_path):
             assert clf.network_.domain.features[0].cuts == ((low + high) / 2,)
             np.testing.assert_allclose(clf.predict_proba(frame)[:, 1].mean(), 0.5, atol=0.05)
             uncalibrated = clf.network_.posterior(frame)
-            np.testing.assert_array_equal(uncalibrated, expected.network_.posterior(pd.DataFrame({"a": flag})))
+            np.testing.assert_array_equal(
+                uncalibrated, expected.network_.posterior(pd.DataFrame({"a": flag}))
+            )
 
 
 def test_numbered_columns_are_meant_by_name():
@@ -291,7 +338,12 @@ def test_numbered_columns_are_meant_by_name():
     y = rng.integers(0, 2, 200)
     clf = BayesNetClassifier([(3, 2)], categorical=[3, 2]).fit(frame, y)
     assert clf.network_.edges() == [("3", "2")]
-    assert [v.kind for v in clf.network_.domain.features] == ["categorical", "categorical", "numeric", "numeric"]
+    assert [v.kind for v in clf.network_.domain.features] == [
+        "categorical",
+        "categorical",
+        "numeric",
+        "numeric",
+    ]
     rooted = BayesNetClassifier(SpanningTree(root=3), discretizer=None).fit(frame, y)
     assert rooted.structure_.parents[0] == ()
 
@@ -311,7 +363,9 @@ def test_log_probabilities_agree_with_probabilities(mixed):
     clf = BayesNetClassifier(KDB(k=2)).fit(X, y)
     np.testing.assert_allclose(np.exp(clf.predict_log_proba(X)), clf.predict_proba(X), atol=1e-12)
     joint = clf.predict_joint_log_proba(X)
-    np.testing.assert_allclose(np.logaddexp.reduce(joint, axis=1), clf.network_.log_likelihood(X), atol=1e-9)
+    np.testing.assert_allclose(
+        np.logaddexp.reduce(joint, axis=1), clf.network_.log_likelihood(X), atol=1e-9
+    )
     assert log_loss(y, clf.predict_proba(X)) < 0.6
 
 
@@ -347,7 +401,11 @@ def test_frames_of_every_kind_give_the_same_model(mixed):
     for frame in (pl.from_pandas(plain), pa.Table.from_pandas(plain), plain.to_numpy(dtype=object)):
         clf = BayesNetClassifier(KDB(k=2), "map").fit(frame, y)
         np.testing.assert_array_equal(clf.predict_proba(frame), reference.predict_proba(plain))
-    for frame in (pl.from_pandas(unnamed), pa.Table.from_pandas(unnamed), plain.to_numpy(dtype=object)):
+    for frame in (
+        pl.from_pandas(unnamed),
+        pa.Table.from_pandas(unnamed),
+        plain.to_numpy(dtype=object),
+    ):
         reference, clf = (BayesNetClassifier(KDB(k=2)).fit(given, y) for given in (unnamed, frame))
         np.testing.assert_array_equal(clf.predict_proba(frame), reference.predict_proba(unnamed))
 
@@ -410,7 +468,9 @@ def test_a_row_with_every_feature_missing_gets_the_class_prior(mixed):
     nothing.loc[:, :] = None
     for structure in ("nb", "tan", KDB(k=2)):
         clf = BayesNetClassifier(structure, "map").fit(X, y)
-        np.testing.assert_allclose(clf.predict_proba(nothing)[0], np.exp(clf.network_.parameters.log_prior), atol=1e-12)
+        np.testing.assert_allclose(
+            clf.predict_proba(nothing)[0], np.exp(clf.network_.parameters.log_prior), atol=1e-12
+        )
 
 
 def test_values_never_seen_are_summed_out_or_refused(mixed):
@@ -429,7 +489,8 @@ def test_a_column_whose_type_has_changed_is_spoken_of(mixed):
     clf = BayesNetClassifier().fit(coded, y)
     with pytest.warns(UserWarning, match="no value of column 'code' was seen at fit"):
         clf.predict(coded.assign(code=np.arange(len(y)) % 3))
-    clf.predict(coded.assign(code=np.arange(len(y)) % 3).iloc[:5])  # a few new values are nothing special
+    # a few new values are nothing special
+    clf.predict(coded.assign(code=np.arange(len(y)) % 3).iloc[:5])
 
 
 def test_a_numeric_column_with_a_word_for_gaps_is_spoken_of():
@@ -458,7 +519,9 @@ def test_declared_domains(mixed):
 
 
 def test_prediction_holds_up_when_half_of_the_cells_are_missing():
-    X, y = make_classification(2000 if not UNCOMPILED else 300, 20, n_informative=12, n_redundant=6, random_state=1)
+    X, y = make_classification(
+        2000 if not UNCOMPILED else 300, 20, n_informative=12, n_redundant=6, random_state=1
+    )
     clf = BayesNetClassifier().fit(X[::2], y[::2])
     incomplete = np.where(np.random.default_rng(0).random(X.shape) < 0.5, np.nan, X)
     assert clf.score(incomplete[1::2], y[1::2]) > 0.7
@@ -472,7 +535,9 @@ def test_dense_structures_name_the_columns_or_draw(mixed):
     strict = BayesNetClassifier(full, "map", max_factor_size=3).fit(X, y)
     with pytest.raises(FactorTooLargeError, match="age, city, smoker"):
         strict.predict(incomplete)
-    drawn = BayesNetClassifier(full, "map", max_factor_size=3, n_draws=20_000 if not UNCOMPILED else 200).fit(X, y)
+    drawn = BayesNetClassifier(
+        full, "map", max_factor_size=3, n_draws=20_000 if not UNCOMPILED else 200
+    ).fit(X, y)
     exact = BayesNetClassifier(full, "map").fit(X, y)
     shares, error = drawn.network_.posterior_with_error(incomplete.iloc[:5])
     assert (np.abs(shares - exact.predict_proba(incomplete.iloc[:5])) < 5 * error + 1e-12).all()
@@ -484,7 +549,10 @@ def test_dense_structures_name_the_columns_or_draw(mixed):
 @pytest.mark.parametrize(
     "change, message",
     [
-        ({"structure": "tann"}, "structure='tann' is not known; it is one of 'nb', 'tan', 'tan-fcll'"),
+        (
+            {"structure": "tann"},
+            "structure='tann' is not known; it is one of 'nb', 'tan', 'tan-fcll'",
+        ),
         ({"parameters": "mapp"}, "parameters='mapp' is not known"),
         ({"structure": 3}, "neither a name"),
         ({"structure": KDB}, r"is a class: pass an object, KDB\(...\)"),
@@ -549,7 +617,11 @@ def test_bad_tables(case):
 
 def test_bad_weights(iris):
     X, y = iris
-    for weight, message in [(-np.ones(150), "negative"), (np.full(150, np.nan), "NaN"), (np.zeros(150), "zero")]:
+    for weight, message in [
+        (-np.ones(150), "negative"),
+        (np.full(150, np.nan), "NaN"),
+        (np.zeros(150), "zero"),
+    ]:
         with pytest.raises(ValueError, match=message):
             BayesNetClassifier().fit(X, y, sample_weight=weight)
 
@@ -600,7 +672,11 @@ def test_a_column_of_ten_thousand_values_does_not_eat_the_memory():
     rng = np.random.default_rng(0)
     n = 20_000 if not UNCOMPILED else 300
     frame = pd.DataFrame(
-        {"zip": rng.integers(0, 10_000, n), "other": rng.integers(0, 10_000, n), "x": rng.integers(0, 3, n)}
+        {
+            "zip": rng.integers(0, 10_000, n),
+            "other": rng.integers(0, 10_000, n),
+            "x": rng.integers(0, 3, n),
+        }
     )
     y = rng.integers(0, 2, n)
     for structure in (SpanningTree(max_table_size=1_000_000), KDB(k=2, max_table_size=1_000_000)):
@@ -618,8 +694,12 @@ def test_naive_bayes_equals_scikit_learn():
 
     rng = np.random.default_rng(0)
     X, y = rng.integers(0, 4, (500, 8)), rng.integers(0, 3, 500)
-    ours = BayesNetClassifier("nb", MaximumAPosteriori("dirichlet", 1.0), discretizer=None).fit(X, y)
-    theirs = CategoricalNB(alpha=1.0, class_prior=np.exp(ours.network_.parameters.log_prior)).fit(X, y)
+    ours = BayesNetClassifier("nb", MaximumAPosteriori("dirichlet", 1.0), discretizer=None).fit(
+        X, y
+    )
+    theirs = CategoricalNB(alpha=1.0, class_prior=np.exp(ours.network_.parameters.log_prior)).fit(
+        X, y
+    )
     np.testing.assert_allclose(ours.predict_proba(X), theirs.predict_proba(X), atol=1e-12)
 
 

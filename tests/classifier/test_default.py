@@ -1,4 +1,6 @@
-"""What the classifier does with no arguments: the recipe behind it, when it calibrates, what it does not depend on."""
+"""What the classifier does with no arguments: the recipe behind it, when it calibrates, what it
+does not depend on.
+"""
 
 from __future__ import annotations
 
@@ -8,7 +10,15 @@ import pandas as pd
 import pytest
 from sklearn.base import clone
 
-from discbayes import BayesNetClassifier, ExtendedCCBN, MaximumAPosteriori, calibration, load, load_dataset, recipe
+from discbayes import (
+    BayesNetClassifier,
+    ExtendedCCBN,
+    MaximumAPosteriori,
+    calibration,
+    load,
+    load_dataset,
+    recipe,
+)
 from discbayes.calibration import Temperature
 from discbayes.parameters import PARAMETERS
 
@@ -41,8 +51,12 @@ def small(name):
 def assert_same(one, two, X):
     """The same network and calibration, to the bit."""
     assert one.structure_ == two.structure_
-    np.testing.assert_array_equal(one.network_.parameters.log_theta, two.network_.parameters.log_theta)
-    np.testing.assert_array_equal(one.network_.parameters.log_prior, two.network_.parameters.log_prior)
+    np.testing.assert_array_equal(
+        one.network_.parameters.log_theta, two.network_.parameters.log_theta
+    )
+    np.testing.assert_array_equal(
+        one.network_.parameters.log_prior, two.network_.parameters.log_prior
+    )
     assert one.calibration_.temperature == two.calibration_.temperature
     np.testing.assert_array_equal(one.predict_log_proba(X), two.predict_log_proba(X))
 
@@ -73,10 +87,14 @@ def test_other_parameters_are_not_calibrated(parameters):
 def test_learners_are_not_calibrated_and_names_are_if_one_says_so():
     X, y = incomplete_rows(60)
     same = ExtendedCCBN("generative", 3.0, "generative", MaximumAPosteriori("dirichlet", 1.0))
-    plain, learner = (BayesNetClassifier("nb", p, calibrate=None).fit(X, y) for p in ("hybrid", same))
+    plain, learner = (
+        BayesNetClassifier("nb", p, calibrate=None).fit(X, y) for p in ("hybrid", same)
+    )
     np.testing.assert_array_equal(plain.predict_proba(X), learner.predict_proba(X))
     assert BayesNetClassifier("nb", same).fit(X, y).calibration_ is None
-    assert BayesNetClassifier("nb", "map", calibrate="temperature").fit(X, y).calibration_ is not None
+    assert (
+        BayesNetClassifier("nb", "map", calibrate="temperature").fit(X, y).calibration_ is not None
+    )
     assert plain.calibration_ is None
 
 
@@ -103,7 +121,9 @@ def test_one_row_of_each_class(n_classes):
     clf = BayesNetClassifier().fit(X, np.arange(n_classes))
     assert clf.calibration_ is None
     np.testing.assert_allclose(clf.predict_proba(X).sum(axis=1), 1)
-    np.testing.assert_array_equal(clf.predict_proba(X), recipe("TAN-E-G").fit(X, np.arange(n_classes)).predict_proba(X))
+    np.testing.assert_array_equal(
+        clf.predict_proba(X), recipe("TAN-E-G").fit(X, np.arange(n_classes)).predict_proba(X)
+    )
 
 
 @pytest.mark.parametrize("sizes", [(2, 1), (2, 2), (30, 1), (3, 1, 1, 1)])
@@ -159,13 +179,17 @@ def told_folds(capsys):
     ("auto", 60, 1, 2), ("auto", 59.5, 1, 2), ("auto", 61, 1, 3), ("auto", 60, 3, 1), ("auto", 5000, 1, 5),
     ("temperature", 60, 1, 2), ("isotonic", 60, 1, 5),
 ])  # fmt: skip
-def test_folds_end_when_enough_rows_were_held_out(kind, enough, times, n_folds, monkeypatch, capsys):
+def test_folds_end_when_enough_rows_were_held_out(
+    kind, enough, times, n_folds, monkeypatch, capsys
+):
     X, y = incomplete_rows(150)
     monkeypatch.setitem(calibration.ENOUGH_ROWS, "temperature", enough)
     seen = {}
     name = "isotonic" if kind == "isotonic" else "temperature"
     learn = calibration.CALIBRATIONS[name]
-    monkeypatch.setitem(calibration.CALIBRATIONS, name, lambda *given: seen.update(given=given) or learn(*given))
+    monkeypatch.setitem(
+        calibration.CALIBRATIONS, name, lambda *given: seen.update(given=given) or learn(*given)
+    )
     weight = None if times == 1 else np.full(150, times)
     clf = BayesNetClassifier("nb", calibrate=kind, verbose=1).fit(X, y, weight)
     assert told_folds(capsys) == n_folds

@@ -35,7 +35,15 @@ from discbayes.io.document import seal
 from discbayes.scores import ConditionalInformation
 
 EDGES = [("a", "b"), ("a", "c"), ("b", "c"), ("c", "d")]  # c has two parents
-STRUCTURES = ["nb", "tan", "tan-fcll", "tan-acll", "kdb", EDGES, SpanningTree(score="mdl", min_weight=0.0)]
+STRUCTURES = [
+    "nb",
+    "tan",
+    "tan-fcll",
+    "tan-acll",
+    "kdb",
+    EDGES,
+    SpanningTree(score="mdl", min_weight=0.0),
+]
 COLUMNS = ["a", "b", "c", "d"]
 
 
@@ -46,7 +54,12 @@ def table_of(rng, n_rows, gaps=0.15):
     b = (a + rng.integers(0, 2, n_rows)) % 4
     c = np.where(rng.random(n_rows) < 0.1, 7, b * y % 3)
     d = (c + y + rng.integers(0, 2, n_rows)) % 6
-    frame = pd.DataFrame({name: [f"v{x}" for x in column] for name, column in zip(COLUMNS, (a, b, c, d), strict=True)})
+    frame = pd.DataFrame(
+        {
+            name: [f"v{x}" for x in column]
+            for name, column in zip(COLUMNS, (a, b, c, d), strict=True)
+        }
+    )
     return frame.mask(rng.random(frame.shape) < gaps), np.array(["n", "o", "p"])[y]
 
 
@@ -94,7 +107,9 @@ def test_parts_in_any_order_are_the_whole(structure, seed, n_parts, n_rows):
     whole = by_rows(clf, X, y)
     same(with_parts, whole)
     assert np.array_equal(with_parts.predict_proba(X), whole.predict_proba(X))
-    assert [step["score"] for step in with_parts.history_] == [step["score"] for step in whole.history_]
+    assert [step["score"] for step in with_parts.history_] == [
+        step["score"] for step in whole.history_
+    ]
 
 
 def test_the_counts_are_those_of_counting_row_by_row():
@@ -117,7 +132,9 @@ def test_what_fit_keeps_changes_nothing(structure):
     same(kept, bare)
     assert kept._tallies is not None
     assert bare._tallies is None
-    with pytest.raises(ValueError, match=r"has no counts that others could be added to.*partial_fit, on a new"):
+    with pytest.raises(
+        ValueError, match=r"has no counts that others could be added to.*partial_fit, on a new"
+    ):
         bare.partial_fit(X, y)
     with pytest.raises(ValueError, match="the other classifier has no counts"):
         kept.merge(bare)
@@ -143,7 +160,9 @@ def test_weights_of_rows_and_classes():
         for part in rows:
             parts.partial_fit(X.iloc[part], y[part], sample_weight=weight[part])
         same(parts, whole, exact=False)
-    twice = by_rows(BayesNetClassifier("tan", "map"), X.iloc[np.repeat(np.arange(150), 2)], np.repeat(y, 2))
+    twice = by_rows(
+        BayesNetClassifier("tan", "map"), X.iloc[np.repeat(np.arange(150), 2)], np.repeat(y, 2)
+    )
     same(BayesNetClassifier("tan", "map").partial_fit(X, y, sample_weight=np.full(150, 2.0)), twice)
 
 
@@ -156,7 +175,9 @@ def test_numbers_are_cut_where_the_first_rows_say():
     assert cuts == [v.cuts for v in BayesNetClassifier("nb", "map").fit(X.iloc[first[:100]], y[first[:100]])
                     .network_.domain.features]  # fmt: skip
     same(clf, BayesNetClassifier("tan", "map", domains=clf.network_.domain).fit(X, y))
-    assert cuts != [v.cuts for v in BayesNetClassifier("nb", "map").fit(X, y).network_.domain.features]
+    assert cuts != [
+        v.cuts for v in BayesNetClassifier("nb", "map").fit(X, y).network_.domain.features
+    ]
 
 
 def test_the_network_can_be_learned_otherwise_from_the_same_counts():
@@ -167,7 +188,9 @@ def test_the_network_can_be_learned_otherwise_from_the_same_counts():
     tree = BayesNetClassifier("tan", "map").fit(X, y).structure_
     clf.set_params(structure=tree).partial_fit(X, y)
     same(clf, by_rows(clf, pd.concat([X, X]), np.concatenate([y, y])))
-    with pytest.raises(ValueError, match=r"no counts of 'c' with 'a', 'b': the structure was another one"):
+    with pytest.raises(
+        ValueError, match=r"no counts of 'c' with 'a', 'b': the structure was another one"
+    ):
         clf.set_params(structure=EDGES).partial_fit(X, y)
     naive = BayesNetClassifier("nb", "map").partial_fit(X, y).set_params(structure="tan")
     with pytest.raises(ValueError, match="no counts of pairs of columns"):
@@ -178,14 +201,21 @@ def test_the_network_can_be_learned_otherwise_from_the_same_counts():
 
 
 def test_new_values_and_classes_get_their_place():
-    X1 = pd.DataFrame({"text": ["b", "d"], "size": pd.Categorical(["L", "S"], categories=["S", "L"]), "n": [3, 5]})
+    X1 = pd.DataFrame(
+        {"text": ["b", "d"], "size": pd.Categorical(["L", "S"], categories=["S", "L"]), "n": [3, 5]}
+    )
     X2 = pd.DataFrame({"text": ["c", None], "size": ["M", "XL"], "n": [4, 5]})
     clf = BayesNetClassifier("tan", "map", categorical=["n"]).partial_fit(X1, ["no", "yes"])
     clf.partial_fit(X2, ["maybe", "no"])
-    assert [v.values for v in clf.network_.domain.features] == [("b", "c", "d"), ("S", "L", "M", "XL"), (3, 4, 5)]
+    assert [v.values for v in clf.network_.domain.features] == [
+        ("b", "c", "d"),
+        ("S", "L", "M", "XL"),
+        (3, 4, 5),
+    ]
     assert clf.classes_.tolist() == ["maybe", "no", "yes"]
     assert clf._tallies.counts.feature(0).tolist() == [[0, 1, 0], [1, 0, 0], [0, 0, 1]]
-    assert clf._tallies.pairs.table(1, 2)[1].tolist() == [[0, 1, 0], [0, 0, 0], [0, 0, 0]]  # L with 3, 4, 5
+    # L with 3, 4, 5
+    assert clf._tallies.pairs.table(1, 2)[1].tolist() == [[0, 1, 0], [0, 0, 0], [0, 0, 0]]
     assert clf.predict(pd.DataFrame({"text": ["c"], "size": ["M"], "n": [4]})).tolist() == ["maybe"]
 
 
@@ -194,31 +224,45 @@ def test_columns_that_had_no_value_or_no_gap_before():
     X2 = pd.DataFrame({"late": ["u", None], "full": [None, "y"]})
     both = pd.concat([X1, X2])
     for missing in ("available", "value"):
-        clf = BayesNetClassifier("tan", "map", missing=missing).partial_fit(X1, [0, 1]).partial_fit(X2, [1, 0])
+        clf = (
+            BayesNetClassifier("tan", "map", missing=missing)
+            .partial_fit(X1, [0, 1])
+            .partial_fit(X2, [1, 0])
+        )
         same(clf, BayesNetClassifier("tan", "map", missing=missing).fit(both, [0, 1, 1, 0]))
-    assert [v.labels for v in clf.network_.domain.features] == [["u", "(missing)"], ["x", "y", "(missing)"]]
+    assert [v.labels for v in clf.network_.domain.features] == [
+        ["u", "(missing)"],
+        ["x", "y", "(missing)"],
+    ]
 
 
 @pytest.mark.parametrize(
-    "labels", [[0, 1], [False, True], np.array([0.0, 1.0]), ["a", "b"], np.array(["a", "b"], object)]
+    "labels",
+    [[0, 1], [False, True], np.array([0.0, 1.0]), ["a", "b"], np.array(["a", "b"], object)],
 )
 def test_classes_keep_their_type(labels):
     X = pd.DataFrame({"a": ["x", "y"]})
     clf = BayesNetClassifier("nb", "map").partial_fit(X, labels).partial_fit(X, labels[::-1])
     whole = BayesNetClassifier("nb", "map").fit(pd.concat([X, X]), [*labels, *labels[::-1]])
     assert clf.classes_.tolist() == whole.classes_.tolist()
-    assert clf.predict(X).dtype.kind == BayesNetClassifier("nb", "map").fit(X, labels).predict(X).dtype.kind
+    assert (
+        clf.predict(X).dtype.kind
+        == BayesNetClassifier("nb", "map").fit(X, labels).predict(X).dtype.kind
+    )
     with pytest.raises(ValueError, match="y mixes strings and numbers"):
         clf.partial_fit(X, [1, 2] if isinstance(labels[0], str) else ["a", "b"])
 
 
 def test_declared_classes_stay():
     X = pd.DataFrame({"a": ["x", "y", "x"]})
-    clf = BayesNetClassifier("nb", "map").partial_fit(X, ["no", "yes", "no"], classes=["yes", "no", "never"])
+    clf = BayesNetClassifier("nb", "map").partial_fit(
+        X, ["no", "yes", "no"], classes=["yes", "no", "never"]
+    )
     assert clf.classes_.tolist() == ["never", "no", "yes"]
     assert 0 < clf.predict_proba(X)[0, 0] < 0.15
     with pytest.raises(
-        ValueError, match=r"classes that were not declared: 'new'; the classes are 'never', 'no', 'yes'"
+        ValueError,
+        match=r"classes that were not declared: 'new'; the classes are 'never', 'no', 'yes'",
     ):
         clf.partial_fit(X, ["no", "yes", "new"])
     with pytest.raises(ValueError, match="is not the same as on last call to partial_fit"):
@@ -235,24 +279,34 @@ def test_declared_columns_stay():
     assert lenient.network_.domain.features[0].values == ("y", "x", "w")
     assert lenient._tallies.counts.feature(0).tolist() == [[0, 3], [6, 0], [0, 0]]
     strict = clf.set_params(unknown="error").partial_fit(X, [0, 1] * 3)
-    with pytest.raises(ValueError, match=r"column 'a' holds 'z', which is none of its known values.*marginalize"):
+    with pytest.raises(
+        ValueError, match=r"column 'a' holds 'z', which is none of its known values.*marginalize"
+    ):
         strict.partial_fit(odd, [0, 1] * 3)
 
 
 def test_an_unknown_value_is_no_gap():
     X = pd.DataFrame({"a": ["x", None, "z", "x"]})
-    clf = BayesNetClassifier("nb", "map", domains={"a": ["x", "y"]}, missing="value").partial_fit(X, [0, 0, 0, 1])
+    clf = BayesNetClassifier("nb", "map", domains={"a": ["x", "y"]}, missing="value").partial_fit(
+        X, [0, 0, 0, 1]
+    )
     assert clf._tallies.counts.feature(0).tolist() == [[1, 1], [0, 0], [1, 0]]
 
 
 def test_columns_that_change_their_type_are_refused():
     clf = BayesNetClassifier("nb", "map")
-    with pytest.warns(UserWarning, match="not used, since the 2 rows to begin with.*: .n.. Begin with more rows"):
+    with pytest.warns(
+        UserWarning, match="not used, since the 2 rows to begin with.*: .n.. Begin with more rows"
+    ):
         clf.partial_fit(pd.DataFrame({"t": ["x", "y"], "n": [1.0, 1.0]}), [0, 1])
     before = clf.network_
-    with pytest.raises(ValueError, match="column 't' mixes strings and numbers, 'x' and 1 for example"):
+    with pytest.raises(
+        ValueError, match="column 't' mixes strings and numbers, 'x' and 1 for example"
+    ):
         clf.partial_fit(pd.DataFrame({"t": [1, 2], "n": [1.0, 2.0]}), [0, 1])
-    with pytest.raises(ValueError, match=r"column 'n' was numeric at fit and now holds the string 'q'"):
+    with pytest.raises(
+        ValueError, match=r"column 'n' was numeric at fit and now holds the string 'q'"
+    ):
         clf.partial_fit(pd.DataFrame({"t": ["x", "y"], "n": ["q", "r"]}), [0, 1])
     with pytest.raises(ValueError, match=r"feature names should match"):
         clf.partial_fit(pd.DataFrame({"t": ["x"], "other": [1.0]}), [0])
@@ -264,11 +318,16 @@ def test_identifiers_are_found_while_they_come():
     rows = pd.DataFrame({"id": [f"person {k}" for k in range(120)], "a": ["x", "y"] * 60})
     clf = BayesNetClassifier("tan", "map").partial_fit(rows[:40], [0, 1] * 20)
     with pytest.raises(
-        ValueError, match=r"column 'id' looks like free text or an identifier: 80 distinct strings in 80"
+        ValueError,
+        match=r"column 'id' looks like free text or an identifier: 80 distinct strings in 80",
     ):
         clf.partial_fit(rows[40:80], [0, 1] * 20)
-    listed = BayesNetClassifier("tan", "map", categorical=["id"]).partial_fit(rows[:40], [0, 1] * 20)
-    with pytest.warns(UserWarning, match=r"more cells than rows \(120\) .* of 'id', with up to 120 values"):
+    listed = BayesNetClassifier("tan", "map", categorical=["id"]).partial_fit(
+        rows[:40], [0, 1] * 20
+    )
+    with pytest.warns(
+        UserWarning, match=r"more cells than rows \(120\) .* of 'id', with up to 120 values"
+    ):
         assert listed.partial_fit(rows[40:], [0, 1] * 40).network_.domain.cards.tolist() == [120, 2]
 
 
@@ -277,7 +336,9 @@ def test_counts_have_a_limit(monkeypatch):
     clf = BayesNetClassifier("tan", "map").partial_fit(X[:50], y[:50])
     monkeypatch.setattr(sufficient_statistics, "MAX_CELLS", int(clf._tallies.pairs.cells.size))
     more = X[:2].assign(b=["new", "newer"])
-    with pytest.raises(ValueError, match=r"the counts to keep would have [\d,]+ cells, above .* 'b' \(6\).*'nb'"):
+    with pytest.raises(
+        ValueError, match=r"the counts to keep would have [\d,]+ cells, above .* 'b' \(6\).*'nb'"
+    ):
         clf.partial_fit(more, y[:2])
     monkeypatch.setattr(sufficient_statistics, "MAX_CELLS", 5)
     with pytest.raises(ValueError, match="the counts to keep would have"):
@@ -292,11 +353,23 @@ def test_counts_have_a_limit(monkeypatch):
     [
         ({}, r"parameters='hybrid' needs all rows at once: use parameters='map' or 'ml'"),
         ({"parameters": "cl"}, r"parameters='cl' needs all rows at once"),
-        ({"parameters": MaximumAPosteriori(gaps="em")}, r"EM needs all rows at once: use gaps='available'"),
-        ({"parameters": "map", "structure": "ghc"}, r"structure='ghc' needs all rows .*structure=clf\.structure_"),
-        ({"parameters": "map", "structure": KDB(k=2)}, r"KDB\(k=2\) needs counts of families .* use k=1"),
         (
-            {"parameters": "map", "structure": SpanningTree(score=ConditionalInformation(gaps="em"))},
+            {"parameters": MaximumAPosteriori(gaps="em")},
+            r"EM needs all rows at once: use gaps='available'",
+        ),
+        (
+            {"parameters": "map", "structure": "ghc"},
+            r"structure='ghc' needs all rows .*structure=clf\.structure_",
+        ),
+        (
+            {"parameters": "map", "structure": KDB(k=2)},
+            r"KDB\(k=2\) needs counts of families .* use k=1",
+        ),
+        (
+            {
+                "parameters": "map",
+                "structure": SpanningTree(score=ConditionalInformation(gaps="em")),
+            },
             r"EM needs all rows at once: use gaps='available'",
         ),
         (
@@ -384,17 +457,25 @@ def test_different_domains_are_refused_by_the_first_column_that_differs():
         with pytest.raises(ValueError, match=words):
             clf.merge(clone(clf).fit(other, y))
 
-    refused(few, r"different domains: column 'b' has 'v0' here only\. Learn both with domains=clf\.network_\.domain")
+    refused(
+        few,
+        r"different domains: column 'b' has 'v0' here only\. Learn both with"
+        r" domains=clf\.network_\.domain",
+    )
     refused(X.rename(columns={"c": "e"}), r"column 2 is 'c' here and 'e' there")
     refused(X[["a", "b"]], r"there are 5 columns here and 2 there")
     refused(X.assign(n=X["n"] + 5), r"column 'n' is cut at 0\.\d+.* here and at 5\.\d+.* there")
-    refused(X.assign(n="x"), r"column 'n' is cut into intervals here and a column of categories there")
+    refused(
+        X.assign(n="x"), r"column 'n' is cut into intervals here and a column of categories there"
+    )
     one_class = clone(clf).fit(X[y != "p"], y[y != "p"])
     renamed = np.where(y == "p", "q", y)
     with pytest.raises(ValueError, match=r"the class has 'p' here only"):
         clf.merge(clone(clf).set_params(domains=None).fit(X, renamed))
     assert one_class.classes_.tolist() == ["n", "o"]
-    with pytest.raises(ValueError, match=r"they are of all pairs of columns here and of single columns there"):
+    with pytest.raises(
+        ValueError, match=r"they are of all pairs of columns here and of single columns there"
+    ):
         clf.merge(clone(clf).set_params(structure="nb").fit(X, y))
     with pytest.raises(TypeError, match="another BayesNetClassifier, not str"):
         clf.merge("model.json")
@@ -406,7 +487,9 @@ def test_different_domains_are_refused_by_the_first_column_that_differs():
 def test_a_given_domain_is_kept_by_fit_too():
     wine = load_dataset("wine")
     whole = BayesNetClassifier("tan", "map").fit(wine.X, wine.y)
-    again = BayesNetClassifier("tan", "map", domains=whole.network_.domain, discretizer="equal-frequency")
+    again = BayesNetClassifier(
+        "tan", "map", domains=whole.network_.domain, discretizer="equal-frequency"
+    )
     same(again.fit(wine.X, wine.y), whole)
     assert again.fit(wine.X[:90], wine.y[:90]).network_.domain == whole.network_.domain
     assert again.classes_.size == 3  # of which those rows have two
@@ -419,7 +502,10 @@ def test_a_given_domain_is_kept_by_fit_too():
 
 
 def test_a_domain_by_hand():
-    size, colour = Variable("size", "numeric", cuts=(2.0, 4.0)), Variable("colour", "categorical", ("red", "blue"))
+    size, colour = (
+        Variable("size", "numeric", cuts=(2.0, 4.0)),
+        Variable("colour", "categorical", ("red", "blue")),
+    )
     domain = Domain((size, colour), Variable("sold", "categorical", ("no", "yes")))
     clf = BayesNetClassifier("nb", "map", domains=domain)
     X = pd.DataFrame({"size": [1.0, 3.0, 5.0], "colour": ["blue", "red", "blue"]})
@@ -427,12 +513,16 @@ def test_a_domain_by_hand():
     assert clf._tallies.counts.feature(0).tolist() == [[0, 1], [0, 1], [0, 1]]
     assert clf._tallies.counts.feature(1).tolist() == [[0, 1], [0, 2]]
     assert clf.predict(X).tolist() == ["yes"] * 3
-    with pytest.raises(ValueError, match=r"column 'colour' holds 'green', which is none of its known values"):
+    with pytest.raises(
+        ValueError, match=r"column 'colour' holds 'green', which is none of its known values"
+    ):
         clf.fit(X.assign(colour="green"), ["yes", "yes", "no"])
 
 
 def test_domains_of_another_kind_are_refused():
-    with pytest.raises(TypeError, match="domains='a' must be a mapping of column names to values, or a Domain"):
+    with pytest.raises(
+        TypeError, match="domains='a' must be a mapping of column names to values, or a Domain"
+    ):
         BayesNetClassifier("nb", "map", domains="a").fit([["x"]], [0])
 
 
@@ -464,7 +554,9 @@ def test_a_file_goes_on_where_it_was(structure, weighted, tmp_path):
     rng = np.random.default_rng(13)
     X, y = table_of(rng, 120)
     weight = rng.random(120) if weighted else np.ones(120)
-    clf = BayesNetClassifier(structure, "map", domains={"d": [f"v{k}" for k in range(9)]}, missing="value")
+    clf = BayesNetClassifier(
+        structure, "map", domains={"d": [f"v{k}" for k in range(9)]}, missing="value"
+    )
     clf.partial_fit(X[:60], y[:60], classes=list("nopq"), sample_weight=weight[:60])
     clf.save(tmp_path / "model.json")
     clf.save(tmp_path / "small.json", counts=False)
@@ -490,17 +582,36 @@ def test_a_file_holds_a_given_domain(tmp_path):
     clf.save(tmp_path / "model.json")
     again = discbayes.load(tmp_path / "model.json")
     assert again.domains == domain
-    same(again.partial_fit(wine.X[100:], wine.y[100:]), BayesNetClassifier("tan", "map").fit(wine.X, wine.y))
+    same(
+        again.partial_fit(wine.X[100:], wine.y[100:]),
+        BayesNetClassifier("tan", "map").fit(wine.X, wine.y),
+    )
 
 
 @pytest.mark.parametrize(
     "field, value, words",
     [
-        ("rows", {"dtype": "<i8", "shape": [1], "data": "AQAAAAAAAAA="}, "must be the rows of each of 3 classes"),
-        ("pairs", {"dtype": "|u1", "shape": [1], "data": "AQ=="}, "tallies.pairs has 1 cells where the domain asks"),
-        ("class_count", {"dtype": "<f8", "shape": [3], "data": "AAAAAAAA+H8AAAAAAAAAAAAAAAAAAAAA"}, "no counts"),
+        (
+            "rows",
+            {"dtype": "<i8", "shape": [1], "data": "AQAAAAAAAAA="},
+            "must be the rows of each of 3 classes",
+        ),
+        (
+            "pairs",
+            {"dtype": "|u1", "shape": [1], "data": "AQ=="},
+            "tallies.pairs has 1 cells where the domain asks",
+        ),
+        (
+            "class_count",
+            {"dtype": "<f8", "shape": [3], "data": "AAAAAAAA+H8AAAAAAAAAAAAAAAAAAAAA"},
+            "no counts",
+        ),
         ("weighted", 1, "tallies.weighted must be true or false"),
-        ("families", {"structure": {"parents": [[]], "class_children": [True]}, "cells": None}, "has 1 features"),
+        (
+            "families",
+            {"structure": {"parents": [[]], "class_children": [True]}, "cells": None},
+            "has 1 features",
+        ),
     ],
 )
 def test_false_counts_in_a_file_are_refused(field, value, words, tmp_path):

@@ -56,12 +56,18 @@ def test_score(tmp_path, ending):
     clf = BayesNetClassifier("nb", "map").fit(frame[FEATURES], frame["outcome"])
     folder = files_of(frame, tmp_path / "rows", ending)
     assert clf.score(folder, "outcome") == clf.score(frame[FEATURES], frame["outcome"])
-    assert clf.score(iter([frame[:700], frame[700:]]), "outcome") == clf.score(frame[FEATURES], frame["outcome"])
-    assert clf.score(iter([(frame[FEATURES], frame["outcome"])])) == clf.score(frame[FEATURES], frame["outcome"])
+    assert clf.score(iter([frame[:700], frame[700:]]), "outcome") == clf.score(
+        frame[FEATURES], frame["outcome"]
+    )
+    assert clf.score(iter([(frame[FEATURES], frame["outcome"])])) == clf.score(
+        frame[FEATURES], frame["outcome"]
+    )
     expected = clf.score(frame[FEATURES], frame["outcome"], frame["w"])
     assert expected != clf.score(frame[FEATURES], frame["outcome"])
     assert clf.score(folder, "outcome", "w") == pytest.approx(expected, rel=1e-12)
-    assert clf.score(folder, frame["outcome"], frame["w"].tolist()) == pytest.approx(expected, rel=1e-12)
+    assert clf.score(folder, frame["outcome"], frame["w"].tolist()) == pytest.approx(
+        expected, rel=1e-12
+    )
 
 
 def test_score_of_labels_that_the_fit_did_not_have():
@@ -69,7 +75,9 @@ def test_score_of_labels_that_the_fit_did_not_have():
     clf = BayesNetClassifier("nb", "map").fit(frame[FEATURES], frame["outcome"])
     odd = frame.assign(outcome=["other"] * 300 + frame["outcome"].tolist()[300:])
     assert clf.score(iter([odd]), "outcome") == clf.score(odd[FEATURES], odd["outcome"])
-    with pytest.raises(ValueError, match="the classes of the fit are strings, those of y are numbers: cast y"):
+    with pytest.raises(
+        ValueError, match="the classes of the fit are strings, those of y are numbers: cast y"
+    ):
         clf.score(iter([frame.assign(outcome=1)]), "outcome")
     with pytest.raises(ValueError, match=r"there is no column 'Outcome' .the target."):
         clf.score(iter([frame]), "Outcome")
@@ -83,10 +91,15 @@ def test_score_of_labels_that_the_fit_did_not_have():
 def assert_same(found, expected, frame):
     assert found.network_.domain == expected.network_.domain
     assert found.structure_ == expected.structure_
-    assert found.network_.parameters.log_theta.tobytes() == expected.network_.parameters.log_theta.tobytes()
+    assert (
+        found.network_.parameters.log_theta.tobytes()
+        == expected.network_.parameters.log_theta.tobytes()
+    )
     assert found.classes_.tolist() == expected.classes_.tolist()
     assert found.feature_names_in_.tolist() == expected.feature_names_in_.tolist()
-    assert np.array_equal(found.predict_proba(frame[FEATURES]), expected.predict_proba(frame[FEATURES]))
+    assert np.array_equal(
+        found.predict_proba(frame[FEATURES]), expected.predict_proba(frame[FEATURES])
+    )
 
 
 @pytest.mark.parametrize(
@@ -118,16 +131,24 @@ def test_partial_fit_with_a_domain_is_fit():
     frame = make_frame()
     domain = BayesNetClassifier("nb", "map").fit(frame[FEATURES], frame["outcome"]).network_.domain
     clf = BayesNetClassifier("tan", "map", domains=domain)
-    batches = ((frame[FEATURES][k : k + 300], frame["outcome"][k : k + 300]) for k in range(0, 2000, 300))
-    assert_same(clone(clf).partial_fit(batches), clone(clf).fit(frame[FEATURES], frame["outcome"]), frame)
+    batches = (
+        (frame[FEATURES][k : k + 300], frame["outcome"][k : k + 300]) for k in range(0, 2000, 300)
+    )
+    assert_same(
+        clone(clf).partial_fit(batches), clone(clf).fit(frame[FEATURES], frame["outcome"]), frame
+    )
 
 
 def test_classes_that_are_declared():
     frame = make_frame(600)
     clf = BayesNetClassifier("nb", "map")
-    clf.partial_fit(iter([frame[:100].drop(columns="w")]), "outcome", classes=["9", "10", "11", "12", "13"])
+    clf.partial_fit(
+        iter([frame[:100].drop(columns="w")]), "outcome", classes=["9", "10", "11", "12", "13"]
+    )
     assert clf.classes_.tolist() == ["10", "11", "12", "13", "9"]
-    with pytest.raises(ValueError, match=r"batch 0, from row 0 on: y holds classes that were not declared: 'new'"):
+    with pytest.raises(
+        ValueError, match=r"batch 0, from row 0 on: y holds classes that were not declared: 'new'"
+    ):
         clf.partial_fit(iter([frame[100:].drop(columns="w").assign(outcome="new")]), "outcome")
     with pytest.raises(ValueError, match="is not the same as on last call to partial_fit"):
         clf.partial_fit(iter([frame]), "outcome", classes=["9"])
@@ -140,7 +161,9 @@ def test_a_bad_batch_changes_nothing():
     bad = frame[600:].assign(size=np.inf)
     with pytest.raises(ValueError, match=r"batch 1, .*'size'"):
         clf.partial_fit(iter([frame[300:600], bad]), "outcome")
-    with pytest.raises(ValueError, match="there is no column 'ward', which the model was learned from"):
+    with pytest.raises(
+        ValueError, match="there is no column 'ward', which the model was learned from"
+    ):
         clf.partial_fit(iter([frame.drop(columns="ward")]), "outcome")
     assert np.array_equal(clf.predict_proba(frame[FEATURES]), before)
 

@@ -10,7 +10,12 @@ from sklearn.exceptions import NotFittedError
 from discbayes import BayesNetClassifier
 from shop import FEATURES, make_frame
 
-KNOWN = [{"age": 31.0, "town": "B"}, {}, {"old": True, "colour": "red", "size": 0.5}, {"colour": "purple", "age": None}]
+KNOWN = [
+    {"age": 31.0, "town": "B"},
+    {},
+    {"old": True, "colour": "red", "size": 0.5},
+    {"colour": "purple", "age": None},
+]
 
 
 @pytest.fixture(scope="module")
@@ -24,7 +29,9 @@ def as_frame(rows):
     return pd.DataFrame(cells).astype({"age": float, "size": float, "old": "boolean"})
 
 
-@pytest.mark.parametrize("method", ["predict", "predict_proba", "predict_log_proba", "predict_joint_log_proba"])
+@pytest.mark.parametrize(
+    "method", ["predict", "predict_proba", "predict_log_proba", "predict_joint_log_proba"]
+)
 def test_what_is_not_named_is_missing(clf, method):
     answer = getattr(clf, method)
     expected = answer(as_frame(KNOWN))
@@ -34,7 +41,9 @@ def test_what_is_not_named_is_missing(clf, method):
 
 
 def test_explanations_take_them_too(clf):
-    np.testing.assert_array_equal(clf.explain(KNOWN).contributions, clf.explain(as_frame(KNOWN)).contributions)
+    np.testing.assert_array_equal(
+        clf.explain(KNOWN).contributions, clf.explain(as_frame(KNOWN)).contributions
+    )
 
 
 def test_columns_without_names_go_by_number():
@@ -51,7 +60,13 @@ def test_columns_without_names_go_by_number():
     [
         ({"aged": 3}, r"x has a value for 'aged', which is no column; the nearest are 'age'"),
         ([{}, {"aged": 3}], r"row 1 has a value for 'aged', which is no column"),
-        ({"age": [3, 4]}, r"column 'age' has several values in a mapping, which is one row: pass a list of mappings"),
+        (
+            {"age": [3, 4]},
+            (
+                r"column 'age' has several values in a mapping, which is one row: pass a list of"
+                r" mappings"
+            ),
+        ),
         ({"age": pd.Series([3, 4])}, r"column 'age' has several values in a mapping"),
         ({"age": "three"}, r"'age'.*'three'"),
         ({"age": np.datetime64("2024-01-01")}, r"column 'age' holds datetime64"),
@@ -65,7 +80,9 @@ def test_false_names_and_values(clf, rows, message):
 
 
 def test_a_value_in_an_array_without_axes_is_one(clf):
-    np.testing.assert_array_equal(clf.predict_proba({"age": np.array(31.0)}), clf.predict_proba({"age": 31.0}))
+    np.testing.assert_array_equal(
+        clf.predict_proba({"age": np.array(31.0)}), clf.predict_proba({"age": 31.0})
+    )
 
 
 def test_before_and_at_the_fit():

@@ -1,4 +1,6 @@
-"""With missing="value" a missing value is a value of its column: at fit and at predict, wherever rows come from."""
+"""With missing="value" a missing value is a value of its column: at fit and at predict, wherever
+rows come from.
+"""
 
 from __future__ import annotations
 
@@ -17,7 +19,9 @@ from discbayes.io.document import checksum
 
 
 def rows(n=400, seed=0):
-    """The marker is missing in 90 % of class 1 and never in class 0; the town is missing now and then."""
+    """The marker is missing in 90 % of class 1 and never in class 0; the town is missing now and
+    then.
+    """
     rng = np.random.default_rng(seed)
     y = np.repeat([0, 1], n // 2)
     marker = rng.integers(0, 2, n).astype(object)
@@ -25,12 +29,16 @@ def rows(n=400, seed=0):
     town = np.where(rng.random(n) < 0.6, y, 1 - y).astype(object)
     town = np.array(["Graz", "Linz"], object)[town.astype(int)]
     town[rng.random(n) < 0.1] = None
-    frame = pd.DataFrame({"marker": pd.Series(marker, dtype=object).map({0: "low", 1: "high"}), "town": town})
+    frame = pd.DataFrame(
+        {"marker": pd.Series(marker, dtype=object).map({0: "low", 1: "high"}), "town": town}
+    )
     return frame.astype(object).where(frame.notna(), None), y
 
 
 def share_of_one(X, y, known):
-    """P(class 1 | known) of naive Bayes with one virtual row over each table, by counting; missing is a value."""
+    """P(class 1 | known) of naive Bayes with one virtual row over each table, by counting; missing
+    is a value.
+    """
     odds = 1.0
     for name, value in known.items():
         column = X[name].fillna("(missing)")
@@ -39,7 +47,9 @@ def share_of_one(X, y, known):
         at = [((column == value) & (y == c)).sum() for c in (0, 1)]
         of = [(y == c).sum() for c in (0, 1)]
         virtual = 1 / (2 * n_values)
-        odds *= ((at[1] + virtual) / (of[1] + n_values * virtual)) / ((at[0] + virtual) / (of[0] + n_values * virtual))
+        odds *= ((at[1] + virtual) / (of[1] + n_values * virtual)) / (
+            (at[0] + virtual) / (of[0] + n_values * virtual)
+        )
     return odds / (1 + odds)
 
 
@@ -50,7 +60,13 @@ def fitted():
 
 
 UNKNOWN_MARKER = pd.DataFrame({"marker": [None], "town": ["Graz"]})
-CASES = [{"marker": None}, {"marker": "low"}, {"marker": None, "town": "Graz"}, {"marker": "high", "town": None}, {}]
+CASES = [
+    {"marker": None},
+    {"marker": "low"},
+    {"marker": None, "town": "Graz"},
+    {"marker": "high", "town": None},
+    {},
+]
 
 
 @pytest.mark.parametrize("known", CASES)
@@ -86,12 +102,16 @@ def test_files_and_batches(fitted, tmp_path):
 def test_others_marginalize_missing_values(missing):
     X, y = rows()
     clf = BayesNetClassifier("nb", "map", missing=missing).fit(X, y)
-    np.testing.assert_array_equal(clf.predict_proba(UNKNOWN_MARKER), clf.predict_proba({"town": "Graz"}))
+    np.testing.assert_array_equal(
+        clf.predict_proba(UNKNOWN_MARKER), clf.predict_proba({"town": "Graz"})
+    )
 
 
 def test_a_column_without_missing_values_at_fit_marginalizes_them():
     X, y = rows()
-    clf = BayesNetClassifier("nb", "map", missing="value").fit(X.assign(town=X["town"].fillna("Wels")), y)
+    clf = BayesNetClassifier("nb", "map", missing="value").fit(
+        X.assign(town=X["town"].fillna("Wels")), y
+    )
     known = clf.predict_proba({"marker": "low"})
     np.testing.assert_array_equal(clf.predict_proba({"marker": "low", "town": None}), known)
     np.testing.assert_array_equal(clf.predict_proba({"marker": "low", "town": "Bregenz"}), known)
@@ -108,7 +128,9 @@ def test_numbers(fitted):
     _, X, y = fitted
     numbers = X.assign(marker=X["marker"].map({"low": 1.0, "high": 2.0}))
     clf = BayesNetClassifier("nb", "map", missing="value").fit(numbers, y)
-    assert clf.predict_proba({"marker": np.nan})[0, 1] == pytest.approx(share_of_one(X, y, {"marker": None}))
+    assert clf.predict_proba({"marker": np.nan})[0, 1] == pytest.approx(
+        share_of_one(X, y, {"marker": None})
+    )
 
 
 def test_held_out_rows_are_read_as_rows_to_predict(monkeypatch):
@@ -116,8 +138,12 @@ def test_held_out_rows_are_read_as_rows_to_predict(monkeypatch):
     X, y = rows()
     seen = []
     transform = FrameEncoder.transform
-    monkeypatch.setattr(FrameEncoder, "transform", lambda *given: seen.append(transform(*given)) or seen[-1])
-    clf = BayesNetClassifier("nb", "map", missing="value", calibrate="temperature", calibrate_folds=2).fit(X, y)
+    monkeypatch.setattr(
+        FrameEncoder, "transform", lambda *given: seen.append(transform(*given)) or seen[-1]
+    )
+    clf = BayesNetClassifier(
+        "nb", "map", missing="value", calibrate="temperature", calibrate_folds=2
+    ).fit(X, y)
     assert len(seen) == 2
     cards = clf.network_.domain.cards[:, None]
     assert sum((codes == cards - 1).sum() for codes in seen) == X.isna().to_numpy().sum()
@@ -146,7 +172,11 @@ def test_filling_keeps_to_real_values(fitted):
 
 def test_parts(fitted):
     clf, X, y = fitted
-    parts = BayesNetClassifier("nb", "map", missing="value").partial_fit(X[::2], y[::2]).partial_fit(X[1::2], y[1::2])
+    parts = (
+        BayesNetClassifier("nb", "map", missing="value")
+        .partial_fit(X[::2], y[::2])
+        .partial_fit(X[1::2], y[1::2])
+    )
     np.testing.assert_allclose(parts.predict_proba(X), clf.predict_proba(X), atol=1e-12)
 
 
@@ -176,14 +206,21 @@ def test_files_of_version_0_1_0_marginalize_as_they_did(fitted, tmp_path):
     path.write_text(json.dumps(document))
     old = load(path)
     assert all(variable.marginalized for variable in old.network_.domain.features)
-    np.testing.assert_array_equal(old.predict_proba(UNKNOWN_MARKER), old.predict_proba({"town": "Graz"}))
+    np.testing.assert_array_equal(
+        old.predict_proba(UNKNOWN_MARKER), old.predict_proba({"town": "Graz"})
+    )
     old.save(tmp_path / "again.json")
     assert load(tmp_path / "again.json").network_.domain == old.network_.domain
-    assert "that prediction marginalizes there only" in difference(clf.network_.domain, old.network_.domain)
-    np.testing.assert_array_equal(old.fit(X, y).predict_proba(X), clf.predict_proba(X))  # a new fit reads them
+    assert "that prediction marginalizes there only" in difference(
+        clf.network_.domain, old.network_.domain
+    )
+    # a new fit reads them
+    np.testing.assert_array_equal(old.fit(X, y).predict_proba(X), clf.predict_proba(X))
 
 
 def test_the_variable_knows():
     assert Variable("a", "categorical", ("u",), missing_value=True).reads_missing
-    assert not Variable("a", "categorical", ("u",), missing_value=True, marginalized=True).reads_missing
+    assert not Variable(
+        "a", "categorical", ("u",), missing_value=True, marginalized=True
+    ).reads_missing
     assert not Variable("a", "categorical", ("u",)).reads_missing

@@ -1,4 +1,6 @@
-"""Classifiers that learn from and predict rows in files, iterators and Dask collections: the same as from a table."""
+"""Classifiers that learn from and predict rows in files, iterators and Dask collections: the same
+as from a table.
+"""
 
 from __future__ import annotations
 
@@ -75,7 +77,9 @@ def test_the_same_bits_from_dask(frame):
 
 @pytest.mark.parametrize("memory", [None, "16MiB"])
 def test_gradients_over_blocks(frame, folder, memory):
-    clf = BayesNetClassifier("nb", WeightedCCBN(max_iter=3), memory=memory, domains={"town": ["A", "B", "C", "D"]})
+    clf = BayesNetClassifier(
+        "nb", WeightedCCBN(max_iter=3), memory=memory, domains={"town": ["A", "B", "C", "D"]}
+    )
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # three iterations are few
         expected = clone(clf).fit(frame[[*FEATURES, "w"]], frame["bought"])
@@ -105,7 +109,9 @@ def check_on_small_blocks(clf):
 def test_real_data(data_folder, tmp_path):
     adult = load_dataset("adult")
     table = adult.X.assign(**{"class": adult.y})
-    folder = write_parts(parts_of(table, [20_000, 10_000, 10_000, 8_000, len(table) - 48_000]), tmp_path / "adult")
+    folder = write_parts(
+        parts_of(table, [20_000, 10_000, 10_000, 8_000, len(table) - 48_000]), tmp_path / "adult"
+    )
     clf = BayesNetClassifier("tan", "map")
     expected = clone(clf).fit(adult.X, adult.y)
     found = clone(clf).fit(folder, "class")
@@ -117,9 +123,15 @@ def test_a_fit_from_files_goes_on_with_more_rows(tmp_path):
     frame = make_frame(2000)
     some, rest = frame[:1500], frame[1500:]
     folder = write_parts(parts_of(some.drop(columns="w"), [1000, 500]), tmp_path / "some")
-    clf = BayesNetClassifier("tan", "map").fit(folder, "bought").partial_fit(rest[FEATURES], rest["bought"])
+    clf = (
+        BayesNetClassifier("tan", "map")
+        .fit(folder, "bought")
+        .partial_fit(rest[FEATURES], rest["bought"])
+    )
     domains = clf.network_.domain
-    expected = BayesNetClassifier("tan", "map", domains=domains).fit(frame[FEATURES], frame["bought"])
+    expected = BayesNetClassifier("tan", "map", domains=domains).fit(
+        frame[FEATURES], frame["bought"]
+    )
     assert_same(clf, expected)
 
 
@@ -159,20 +171,36 @@ def test_one_class_is_said(tmp_path):
 def test_learners_that_need_all_rows(small_blocks, monkeypatch):
     frame = make_frame(1400).drop(columns="w")
     clf = BayesNetClassifier("nb", OwnParameters())
-    assert_same(clone(clf).fit(iter([frame]), "bought"), clone(clf).fit(frame[FEATURES], frame["bought"]))
+    assert_same(
+        clone(clf).fit(iter([frame]), "bought"), clone(clf).fit(frame[FEATURES], frame["bought"])
+    )
     monkeypatch.setattr(stream_limits, "_MIN_MEMORY", 1000)
-    with pytest.raises(ValueError, match=r"OwnParameters needs all rows in memory: .* 7,000 bytes.*Raise the limit"):
+    with pytest.raises(
+        ValueError, match=r"OwnParameters needs all rows in memory: .* 7,000 bytes.*Raise the limit"
+    ):
         clone(clf).set_params(memory=5000).fit(iter([frame]), "bought")
-    with pytest.raises(ValueError, match=r"MaximumAPosteriori.gaps=\"em\". needs all rows in memory"):
-        BayesNetClassifier("nb", MaximumAPosteriori(gaps="em"), memory=5000).fit(iter([frame]), "bought")
-    assert BayesNetClassifier(SpanningTree(), "map", memory=5000).fit(iter([frame]), "bought").structure_.n_edges == 4
+    with pytest.raises(
+        ValueError, match=r"MaximumAPosteriori.gaps=\"em\". needs all rows in memory"
+    ):
+        BayesNetClassifier("nb", MaximumAPosteriori(gaps="em"), memory=5000).fit(
+            iter([frame]), "bought"
+        )
+    assert (
+        BayesNetClassifier(SpanningTree(), "map", memory=5000)
+        .fit(iter([frame]), "bought")
+        .structure_.n_edges
+        == 4
+    )
 
 
 def assert_same_network(found, expected):
     """The same bits; counts to go on from are kept for the classes of the library alone."""
     assert found.network_.domain == expected.network_.domain
     assert found.structure_ == expected.structure_
-    assert found.network_.parameters.log_theta.tobytes() == expected.network_.parameters.log_theta.tobytes()
+    assert (
+        found.network_.parameters.log_theta.tobytes()
+        == expected.network_.parameters.log_theta.tobytes()
+    )
 
 
 class PlainTree(SpanningTree):
@@ -205,12 +233,16 @@ def test_a_subclass_learns_from_blocks_unless_it_has_its_own_way(small_blocks, m
     for tree in (PlainTree(), DeclaredTree()):
         clf = BayesNetClassifier(tree, "map", memory=5000).fit(iter([frame]), "bought")
         assert_same_network(clf, expected)
-    assert_same_network(BayesNetClassifier(ReadingTree(), "map").fit(iter([frame]), "bought"), expected)
+    assert_same_network(
+        BayesNetClassifier(ReadingTree(), "map").fit(iter([frame]), "bought"), expected
+    )
     with pytest.raises(ValueError, match="ReadingTree needs all rows in memory"):
         BayesNetClassifier(ReadingTree(), "map", memory=5000).fit(iter([frame]), "bought")
 
 
-@pytest.mark.parametrize("learner", [*STRUCTURES.values(), *PARAMETERS.values(), lambda: FixedStructure([])])
+@pytest.mark.parametrize(
+    "learner", [*STRUCTURES.values(), *PARAMETERS.values(), lambda: FixedStructure([])]
+)
 def test_all_learners_of_the_library_support_blocks(learner):
     assert not passes._needing_all_rows((learner(),))
 
@@ -241,7 +273,9 @@ def test_false_sources(tmp_path):
     clf = BayesNetClassifier("nb", "map")
     with pytest.raises(FileNotFoundError, match=r"there is no file or folder .*nowhere\.parquet"):
         clf.fit(tmp_path / "nowhere.parquet", "bought")
-    with pytest.raises(ValueError, match=r"there is no column 'Bought' .the target.; the columns are 'bought'"):
+    with pytest.raises(
+        ValueError, match=r"there is no column 'Bought' .the target.; the columns are 'bought'"
+    ):
         clf.fit(iter([make_frame(50)]), "Bought")
     with pytest.raises(ValueError, match=r"there are no classes: name the column of the target"):
         clf.fit(iter([make_frame(50)]))
@@ -258,7 +292,9 @@ def model(frame):
     return BayesNetClassifier("tan", "map").fit(frame[FEATURES], frame["bought"])
 
 
-@pytest.mark.parametrize("method", ["predict", "predict_proba", "predict_log_proba", "predict_joint_log_proba"])
+@pytest.mark.parametrize(
+    "method", ["predict", "predict_proba", "predict_log_proba", "predict_joint_log_proba"]
+)
 def test_predicting_files(frame, folder, model, method):
     expected = getattr(model, method)(frame[FEATURES])
     found = getattr(model, method)(folder)
@@ -273,8 +309,12 @@ def test_predicting_with_options(frame, model):
     some, prior = frame[:3000], [0.2, 0.2, 0.6]
     parts = parts_of(some, [1000, 2000])
     costs = {"yes": {"no": 5.0}, "no": {"yes": 1.0, "maybe": 1.0}}
-    assert np.array_equal(model.predict_proba(iter(parts), prior), model.predict_proba(some[FEATURES], prior))
-    assert np.array_equal(model.predict(iter(parts), costs=costs), model.predict(some[FEATURES], costs=costs))
+    assert np.array_equal(
+        model.predict_proba(iter(parts), prior), model.predict_proba(some[FEATURES], prior)
+    )
+    assert np.array_equal(
+        model.predict(iter(parts), costs=costs), model.predict(some[FEATURES], costs=costs)
+    )
     expected = model.expected_costs(some[FEATURES], costs)
     assert np.array_equal(model.expected_costs(iter(parts), costs), expected)
     batches = model.predict_batches(iter(parts), "expected_costs", costs=costs)
@@ -301,7 +341,8 @@ def test_predicting_csv_files(tmp_path):
     expected = BayesNetClassifier("tan", "map").fit(frame[[*FEATURES, "w"]], frame["bought"])
     assert_same(clf, expected)
     assert np.array_equal(
-        clf.predict_proba(str(tmp_path / "rows.csv")), expected.predict_proba(frame[[*FEATURES, "w"]])
+        clf.predict_proba(str(tmp_path / "rows.csv")),
+        expected.predict_proba(frame[[*FEATURES, "w"]]),
     )
 
 
@@ -312,7 +353,9 @@ def test_what_cannot_be_predicted(frame, folder, model):
         BayesNetClassifier().predict_batches(folder)
     with pytest.raises(ValueError, match="method='score' is none of 'predict'"):
         model.predict_batches(folder, "score")
-    with pytest.raises(ValueError, match="there is no column 'town', which the model was learned from"):
+    with pytest.raises(
+        ValueError, match="there is no column 'town', which the model was learned from"
+    ):
         model.predict(iter([frame.drop(columns="town")]))
     with pytest.raises(ValueError, match=r"holds 'lilac'.*unknown="):
         strict_model().predict(iter([frame[:5].assign(colour="lilac")]))
@@ -336,4 +379,6 @@ def test_model_files_know_the_setting(tmp_path):
 def test_a_given_structure(small_blocks):
     frame = make_frame(1400).drop(columns="w")
     clf = BayesNetClassifier(FixedStructure([("age", "old"), ("bought", "age")]), "ml")
-    assert_same(clone(clf).fit(iter([frame]), "bought"), clone(clf).fit(frame[FEATURES], frame["bought"]))
+    assert_same(
+        clone(clf).fit(iter([frame]), "bought"), clone(clf).fit(frame[FEATURES], frame["bought"])
+    )

@@ -61,10 +61,18 @@ def test_a_file_that_cannot_be_read(folder):
     path = folder / "part-3.parquet"
     content = bytearray(path.read_bytes())
     path.write_bytes(content[:4000])
-    refused(OSError, r"cannot read .*part-3\.parquet: .* If it was cut short, write it again, or leave it out", folder)
+    refused(
+        OSError,
+        r"cannot read .*part-3\.parquet: .* If it was cut short, write it again, or leave it out",
+        folder,
+    )
     content[1500:1900] = b"\xff" * 400
     path.write_bytes(content)
-    refused(OSError, r"cannot read .*part-3\.parquet, row group 0: .* write it again, or leave it out", folder)
+    refused(
+        OSError,
+        r"cannot read .*part-3\.parquet, row group 0: .* write it again, or leave it out",
+        folder,
+    )
 
 
 @pytest.mark.parametrize("column", ["x7", "y"])
@@ -85,13 +93,21 @@ def test_a_file_that_goes_while_folds_are_read(folder, monkeypatch):
 
 def test_a_disk_without_room_for_the_codes(folder, temporary):
     refused(
-        OSError, rf"the disk is full: the codes need 0\.1 MB in {temporary}, which has .* choose another", folder, 9000
+        OSError,
+        rf"the disk is full: the codes need 0\.1 MB in {temporary}, which has .* choose another",
+        folder,
+        9000,
     )
 
 
 def test_a_disk_without_room_for_the_rows_of_an_iterator(temporary):
     batches = (make_frame(500) for _ in range(10))
-    refused(OSError, f"the disk is full: the rows of the iterator need .* MB in {temporary}", batches, 200_000)
+    refused(
+        OSError,
+        f"the disk is full: the rows of the iterator need .* MB in {temporary}",
+        batches,
+        200_000,
+    )
 
 
 def test_a_disk_without_room_for_the_keys(tmp_path, temporary):

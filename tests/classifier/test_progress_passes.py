@@ -161,7 +161,9 @@ def test_predict_says_how_long_it_will_take(tmp_path, capsys, slow, ending):
     table, data = make_table(), tmp_path / f"rows{ending}"
     (pa.csv.write_csv if ending == ".csv" else pa.parquet.write_table)(table, data)
     model, answers = tmp_path / "model.json", tmp_path / "answers.csv"
-    BayesNetClassifier("nb", "map").fit(table.drop_columns(["y"]).to_pandas(), np.asarray(table["y"])).save(model)
+    BayesNetClassifier("nb", "map").fit(
+        table.drop_columns(["y"]).to_pandas(), np.asarray(table["y"])
+    ).save(model)
     assert main(["predict", str(model), str(data), "--memory", "100MB", "-o", str(answers)]) == 0
     lines = lines_of(capsys.readouterr().err, "predicting")
     assert len(lines) == 5
@@ -177,7 +179,10 @@ def test_iterations_are_shown_with_their_limit():
     context = Context(progress=Progress(2, stream))
     context.record(most=20, iteration=3, score=-1.5)
     context.record(edge="a", gain=2)
-    assert stream.getvalue() == ("[discbayes]   iteration 3 of at most 20, score -1.5\n[discbayes]   edge a, gain 2\n")
+    assert (
+        stream.getvalue()
+        == "[discbayes]   iteration 3 of at most 20, score -1.5\n[discbayes]   edge a, gain 2\n"
+    )
     assert context.history[0].keys() == {"iteration", "score", "seconds"}
 
 

@@ -1,4 +1,6 @@
-"""Weights that sum to one: shares of rows, which boosting gives, count as many rows as there are."""
+"""Weights that sum to one: shares of rows, which boosting gives, count as many rows as there
+are.
+"""
 
 from __future__ import annotations
 
@@ -16,7 +18,9 @@ from discbayes.data.frame_encoder import FrameEncoder
 from discbayes.data.targets import Shares
 from judging_fits import assert_same_network
 
-SCALED = pytest.warns(DataWarning, match="sample_weight sums to 1 or less over several rows.*scaled to a mean of 1")
+SCALED = pytest.warns(
+    DataWarning, match="sample_weight sums to 1 or less over several rows.*scaled to a mean of 1"
+)
 
 
 @pytest.fixture
@@ -25,7 +29,11 @@ def rows():
     rng = np.random.default_rng(0)
     y = rng.integers(0, 2, 400)
     X = pd.DataFrame(
-        {"a": rng.normal(size=400) + 2 * y, "b": rng.choice(["u", "v"], 400), "c": rng.normal(size=400) - y}
+        {
+            "a": rng.normal(size=400) + 2 * y,
+            "b": rng.choice(["u", "v"], 400),
+            "c": rng.normal(size=400) - y,
+        }
     )
     X.loc[rng.random(400) < 0.1, "c"] = np.nan
     weight = rng.gamma(2.0, size=400)
@@ -40,14 +48,20 @@ def test_boosting_is_no_worse_than_what_it_boosts(recwarn):
         train, test, classes, truth = train_test_split(X, y, random_state=seed, stratify=y)
         clf = BayesNetClassifier("nb", "map", n_jobs=2)
         single.append(clone(clf).fit(train, classes).score(test, truth))
-        boosted.append(AdaBoostClassifier(clf, n_estimators=20, random_state=0).fit(train, classes).score(test, truth))
+        boosted.append(
+            AdaBoostClassifier(clf, n_estimators=20, random_state=0)
+            .fit(train, classes)
+            .score(test, truth)
+        )
     (said,) = [w for w in recwarn.list if "scaled to a mean of 1" in str(w.message)]
     assert said.category is DataWarning
     assert np.mean(boosted) >= np.mean(single) > 0.9
 
 
 @pytest.mark.parametrize("total", [1.0, 1 + 1e-12, 0.37, 1e-300])
-@pytest.mark.parametrize("settings", [{"structure": "nb", "parameters": "map"}, {"structure": "tan"}])
+@pytest.mark.parametrize(
+    "settings", [{"structure": "nb", "parameters": "map"}, {"structure": "tan"}]
+)
 def test_shares_are_weights_of_mean_one(rows, settings, total):
     X, y, weight = rows
     clf = BayesNetClassifier(**settings, calibrate=None)
@@ -79,7 +93,12 @@ def test_weights_of_more_than_one_row_are_counts(rows, recwarn):
 def test_the_order_of_adding_does_not_matter():
     weight = np.random.default_rng(1).gamma(0.1, size=1000)
     weight /= weight.sum()
-    sums = {float(weight.sum()), sum(weight.tolist()), float(np.sum(weight[::-1])), float(weight.reshape(10, -1).sum())}
+    sums = {
+        float(weight.sum()),
+        sum(weight.tolist()),
+        float(np.sum(weight[::-1])),
+        float(weight.reshape(10, -1).sum()),
+    }
     scaled = [Shares(total, 1000).scaled(weight) for total in sums]
     assert all(other.tobytes() == scaled[0].tobytes() for other in scaled)
     assert scaled[0].mean() == pytest.approx(1, rel=1e-6)
@@ -95,7 +114,8 @@ def test_the_same_bits_from_batches(rows, settings, tmp_path):
     frame = X.assign(y=y, w=shares)
     frame.to_parquet(tmp_path / "rows.parquet")
     parts = [frame[start : start + 90] for start in range(0, 400, 90)]
-    assert_same_network(clone(clf).fit(tmp_path / "rows.parquet", "y", "w"), expected)  # it was said before
+    # it was said before
+    assert_same_network(clone(clf).fit(tmp_path / "rows.parquet", "y", "w"), expected)
     targets._said.clear()
     with SCALED as caught:
         assert_same_network(clone(clf).fit(iter(parts), "y", "w"), expected)
@@ -114,7 +134,9 @@ def test_folds_take_weights_as_they_are(rows, monkeypatch):
 
     monkeypatch.setattr("discbayes.classifier.estimator.FrameEncoder", Spy)
     weight = np.full(10, 0.15)
-    BayesNetClassifier("nb", "map", calibrate="temperature", calibrate_folds=2).fit(X[:10], y[:10], weight)
+    BayesNetClassifier("nb", "map", calibrate="temperature", calibrate_folds=2).fit(
+        X[:10], y[:10], weight
+    )
     assert len(learned) == 3
     assert all(part.sum() <= 1 for part in learned[1:])
     assert all(part.max() <= 0.15 for part in learned)
@@ -133,9 +155,13 @@ def test_parts_take_weights_as_they_are(rows):
 def test_cut_points_of_shares(rows):
     X, y, weight = rows
     kept = weight > 0
-    expected = MDLPDiscretizer().fit(X[["a", "c"]][kept], y[kept], sample_weight=weight[kept]).cut_points_
+    expected = (
+        MDLPDiscretizer().fit(X[["a", "c"]][kept], y[kept], sample_weight=weight[kept]).cut_points_
+    )
     with SCALED:
-        found = MDLPDiscretizer().fit(X[["a", "c"]], y, sample_weight=weight / weight.sum()).cut_points_
+        found = (
+            MDLPDiscretizer().fit(X[["a", "c"]], y, sample_weight=weight / weight.sum()).cut_points_
+        )
     assert sum(cuts.size for cuts in expected) > 1
     for one, two in zip(found, expected, strict=True):
         np.testing.assert_array_equal(one, two)

@@ -1,4 +1,6 @@
-"""Columns that are not used are named, once for each fit: those without a cut point, and those of one value."""
+"""Columns that are not used are named, once for each fit: those without a cut point, and those of
+one value.
+"""
 
 from __future__ import annotations
 
@@ -12,7 +14,10 @@ from sklearn.base import clone
 from discbayes import BayesNetClassifier, DataWarning, margin_path
 from discbayes.report import make_report
 
-NOT_USED = "2 of 4 columns are not used (no cut point is informative, or there is one value only): 'noise', 'same'. "
+NOT_USED = (
+    "2 of 4 columns are not used (no cut point is informative, or there is one value only):"
+    " 'noise', 'same'. "
+)
 
 
 @pytest.fixture
@@ -38,7 +43,9 @@ def held_out_log_joint(function, *arguments, **options):
     return caught
 
 
-@pytest.mark.parametrize("settings", [{}, {"structure": "nb", "parameters": "map"}, {"calibrate": "isotonic"}])
+@pytest.mark.parametrize(
+    "settings", [{}, {"structure": "nb", "parameters": "map"}, {"calibrate": "isotonic"}]
+)
 def test_a_fit_names_them_once(rows, settings, tmp_path):
     """Also where calibration learns from folds, and from files and batches."""
     X, y = rows
@@ -56,7 +63,9 @@ def test_a_fit_names_them_once(rows, settings, tmp_path):
 def test_nothing_is_said_where_all_are_used(rows):
     X, y = rows
     assert not held_out_log_joint(BayesNetClassifier().fit, X[["size", "two"]], y)
-    assert not held_out_log_joint(BayesNetClassifier(discretizer="equal-frequency").fit, X[["size", "noise", "two"]], y)
+    assert not held_out_log_joint(
+        BayesNetClassifier(discretizer="equal-frequency").fit, X[["size", "noise", "two"]], y
+    )
     assert not held_out_log_joint(
         BayesNetClassifier(missing="value").fit, X[["size"]].assign(t=[None, *["x"] * 199]), y
     )
@@ -101,8 +110,9 @@ def test_paths_and_parts_say_it(rows):
     assert "not used" in str(one.message)
     clf = BayesNetClassifier("nb", "map")
     (one,) = held_out_log_joint(clf.partial_fit, X, y)
-    assert "1 of 4 columns is not used, since the 200 rows to begin with have no informative cut point" in str(
-        one.message
+    assert (
+        "1 of 4 columns is not used, since the 200 rows to begin with have no informative cut point"
+        in str(one.message)
     )
     assert "'noise'" in str(one.message)
     assert not held_out_log_joint(clf.partial_fit, X, y)

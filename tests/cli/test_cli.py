@@ -51,7 +51,9 @@ def write_rows(path, n_rows=60, seed=0):
     for row, label in enumerate(y):
         size = "" if row % 7 == 3 else f"{rng.normal(3 * label):.3f}"
         colour = ("red", "blue")[label if rng.random() < 0.9 else 1 - label]
-        lines.append(f"{size},{colour},0{rng.integers(3)},{('true', 'false')[row % 3 == 0]},{label}")
+        lines.append(
+            f"{size},{colour},0{rng.integers(3)},{('true', 'false')[row % 3 == 0]},{label}"
+        )
     path.write_text("\n".join(lines) + "\n")
     return path
 
@@ -64,7 +66,17 @@ def table(tmp_path):
 @pytest.fixture
 def model(table, tmp_path):
     path = tmp_path / "model.json"
-    arguments = ["fit", table, "--target", "outcome", "--categorical", "ward", "--quiet", "-o", path]
+    arguments = [
+        "fit",
+        table,
+        "--target",
+        "outcome",
+        "--categorical",
+        "ward",
+        "--quiet",
+        "-o",
+        path,
+    ]
     assert main(list(map(str, arguments))) == 0
     return path
 
@@ -80,22 +92,43 @@ def test_fit_writes_a_model_and_tells_its_stages(run, table, tmp_path):
     assert "model saved in" in err
     domain = load(path).network_.domain
     assert domain.names == ["size", "colour", "ward", "smoker"]
-    assert [variable.kind for variable in domain.features] == ["numeric", "categorical", "categorical", "boolean"]
+    assert [variable.kind for variable in domain.features] == [
+        "numeric",
+        "categorical",
+        "categorical",
+        "boolean",
+    ]
     assert domain.features[2].values == ("00", "01", "02")
     assert (domain.target.name, domain.target.values) == ("outcome", ("0", "1"))
 
 
 def test_fit_is_silent_if_asked_to(run, table, tmp_path):
-    quietly = ["--categorical", "ward", "--quiet"]  # as numbers they would not be used, which is said all the same
-    assert run("fit", table, "--target", "outcome", *quietly, "-o", tmp_path / "m.json") == (0, "", "")
+    # as numbers they would not be used, which is said all the same
+    quietly = ["--categorical", "ward", "--quiet"]
+    assert run("fit", table, "--target", "outcome", *quietly, "-o", tmp_path / "m.json") == (
+        0,
+        "",
+        "",
+    )
 
 
 def test_fit_passes_every_option_on(run, table, tmp_path):
     path = tmp_path / "m.json"
-    options = "--structure kdb --k 2 --parameters ml --discretizer equal-frequency --missing value --drop ward --seed 7"
-    assert run("fit", table, "--target", "outcome", *options.split(), "--n-jobs", 1, "-o", path)[0] == 0
+    options = (
+        "--structure kdb --k 2 --parameters ml --discretizer equal-frequency --missing value --drop"
+        " ward --seed 7"
+    )
+    assert (
+        run("fit", table, "--target", "outcome", *options.split(), "--n-jobs", 1, "-o", path)[0]
+        == 0
+    )
     clf = load(path)
-    assert (clf.structure.k, clf.parameters, clf.discretizer, clf.missing) == (2, "ml", "equal-frequency", "value")
+    assert (clf.structure.k, clf.parameters, clf.discretizer, clf.missing) == (
+        2,
+        "ml",
+        "equal-frequency",
+        "value",
+    )
     assert (clf.random_state, clf.n_jobs, clf.verbose) == (7, 1, 0)
     assert clf.network_.domain.names == ["size", "colour", "smoker"]
 
@@ -118,7 +151,11 @@ def test_fit_calibrates_the_default_and_what_it_is_told_to(
 ):
     path = tmp_path / "m.json"
     quietly = ["--categorical", "ward", "--quiet"]
-    assert run("fit", table, "--target", "outcome", *quietly, *options.split(), "-o", path) == (0, "", "")
+    assert run("fit", table, "--target", "outcome", *quietly, *options.split(), "-o", path) == (
+        0,
+        "",
+        "",
+    )
     clf = load(path)
     assert clf.calibrate == calibrate
     assert parameters is None or clf.parameters == parameters
@@ -128,11 +165,18 @@ def test_fit_calibrates_the_default_and_what_it_is_told_to(
 def test_fit_without_options_is_the_recipe(run, table, tmp_path):
     models = []
     for options in ([], ["--recipe", "TAN-E-G+T"]):
-        assert run("fit", table, "--target", "outcome", "--quiet", *options, "-o", tmp_path / "m.json")[0] == 0
+        assert (
+            run(
+                "fit", table, "--target", "outcome", "--quiet", *options, "-o", tmp_path / "m.json"
+            )[0]
+            == 0
+        )
         models.append(load(tmp_path / "m.json"))
     one, two = models
     assert one.structure_ == two.structure_
-    np.testing.assert_array_equal(one.network_.parameters.log_theta, two.network_.parameters.log_theta)
+    np.testing.assert_array_equal(
+        one.network_.parameters.log_theta, two.network_.parameters.log_theta
+    )
     assert one.calibration_.temperature == two.calibration_.temperature
 
 
@@ -146,7 +190,12 @@ def test_fit_without_discretizer_takes_numbers_as_labels(run, tmp_path):
 def test_weights_count_rows(run, tmp_path):
     rows = ["a,w,y", "x,1,n", "z,2,p", "z,0,n"]
     (tmp_path / "w.csv").write_text("\n".join(rows))
-    assert run("fit", tmp_path / "w.csv", "--target", "y", "--weights", "w", "-o", tmp_path / "m.json")[0] == 0
+    assert (
+        run(
+            "fit", tmp_path / "w.csv", "--target", "y", "--weights", "w", "-o", tmp_path / "m.json"
+        )[0]
+        == 0
+    )
     net = load(tmp_path / "m.json").network_
     assert net.domain.names == ["a"]
     expected = BayesNetClassifier().fit([["x"], ["z"], ["z"]], ["n", "p", "p"]).network_
@@ -155,7 +204,9 @@ def test_weights_count_rows(run, tmp_path):
 
 def test_weights_must_be_numbers(run, tmp_path):
     (tmp_path / "w.csv").write_text("a,w,y\nx,1,n\nz,heavy,p\n")
-    code, _, err = run("fit", tmp_path / "w.csv", "--target", "y", "--weights", "w", "-o", tmp_path / "m.json")
+    code, _, err = run(
+        "fit", tmp_path / "w.csv", "--target", "y", "--weights", "w", "-o", tmp_path / "m.json"
+    )
     assert code == 1
     assert "column 'w' must hold numbers" in err
 
@@ -163,7 +214,10 @@ def test_weights_must_be_numbers(run, tmp_path):
 def test_further_marks_of_gaps_and_another_delimiter(run, tmp_path):
     data, path = tmp_path / "d.csv", tmp_path / "m.json"
     data.write_text("a;b;y\n1;?;n\n2;u;p\nNA;v;n\n9;v;p\n")
-    assert run("fit", data, "--target", "y", "--delimiter", ";", "--na-values", "?,u", "-o", path)[0] == 0
+    assert (
+        run("fit", data, "--target", "y", "--delimiter", ";", "--na-values", "?,u", "-o", path)[0]
+        == 0
+    )
     domain = load(path).network_.domain
     assert domain.features[0].kind == "numeric"
     assert domain.features[1].values == ("v",)
@@ -173,7 +227,9 @@ def write_marks(path, decimal="."):
     """Numbers with marks of missing values, and a class that follows from them."""
     cells = [f"{at % 30}.5".replace(".", decimal) for at in range(120)]
     cells[5:8] = ["?", "n. a.", "-"]
-    path.write_text("a;y\n" + "\n".join(f"{cell};{at % 30 > 14}" for at, cell in enumerate(cells)) + "\n")
+    path.write_text(
+        "a;y\n" + "\n".join(f"{cell};{at % 30 > 14}" for at, cell in enumerate(cells)) + "\n"
+    )
     return path
 
 
@@ -184,7 +240,8 @@ def test_marks_of_missing_values_and_the_option_for_them(run, tmp_path, decimal)
     for command in (["evaluate", data, *how], ["fit", data, *how, "-o", tmp_path / "model.json"]):
         code, _, err = run(*command)
         assert code == 0
-        (line,) = [line for line in err.splitlines() if "warning" in line]  # once, not in every fold
+        # once, not in every fold
+        (line,) = [line for line in err.splitlines() if "warning" in line]
         assert "numbers except '-', '?', 'n. a.'" in line
         assert "name them with --na-values '-,?,n. a.'" in line
         assert "None" not in line
@@ -199,8 +256,8 @@ def test_decimal_commas(run, tmp_path, more):
     data.write_text("a;y\n" + "".join(f"{k},5;{'np'[k > 9]}\n" for k in range(20)))
     fit = ["fit", data, "--target", "y", "--delimiter", ";", "-o", path, *more]
     assert (
-        "'a' is text that looks like numbers with a comma, '0,5' for example: read it as numbers, with --decimal ,"
-        in (fails(run, *fit))
+        "'a' is text that looks like numbers with a comma, '0,5' for example: read it as numbers,"
+        " with --decimal ," in (fails(run, *fit))
     )
     assert run(*fit, "--decimal", ",")[0] == 0
     assert load(path).network_.domain.features[0].cuts == (10.0,)
@@ -210,7 +267,9 @@ def test_decimal_commas(run, tmp_path, more):
 
 @pytest.mark.parametrize("ending", [".csv", ".csv.gz", ".tsv", ".tsv.gz", ".parquet"])
 def test_every_kind_of_file_gives_the_same_model(run, table, model, tmp_path, ending):
-    content = pa.csv.read_csv(table, convert_options=pa.csv.ConvertOptions(column_types={"ward": pa.string()}))
+    content = pa.csv.read_csv(
+        table, convert_options=pa.csv.ConvertOptions(column_types={"ward": pa.string()})
+    )
     copy, path = tmp_path / f"copy{ending}", tmp_path / "again.json"
     if ending == ".parquet":
         pa.parquet.write_table(content, copy)
@@ -236,12 +295,16 @@ def test_data_by_name(run, tmp_path):
     assert "using Dataset(" in err
     iris = load_dataset("iris")
     expected = BayesNetClassifier().fit(iris.X, iris.y)
-    np.testing.assert_array_equal(load(tmp_path / "iris.json").predict_proba(iris.X), expected.predict_proba(iris.X))
+    np.testing.assert_array_equal(
+        load(tmp_path / "iris.json").predict_proba(iris.X), expected.predict_proba(iris.X)
+    )
 
 
 def test_one_class_is_a_warning(run, tmp_path):
     (tmp_path / "d.csv").write_text("a,y\n1,n\n2,n\n")
-    code, _, err = run("fit", tmp_path / "d.csv", "--target", "y", "--quiet", "-o", tmp_path / "m.json")
+    code, _, err = run(
+        "fit", tmp_path / "d.csv", "--target", "y", "--quiet", "-o", tmp_path / "m.json"
+    )
     assert code == 0
     assert err.startswith("discbayes: warning: y has one class only")
 
@@ -308,8 +371,9 @@ def test_missing_columns_are_named(run, model, tmp_path):
     (tmp_path / "few.csv").write_text("size,smoker\n1,true\n")
     code, out, err = run("predict", model, tmp_path / "few.csv", "--quiet")
     assert (code, out) == (1, "")
-    assert err == f"discbayes: error: {tmp_path / 'few.csv'} lacks 2 of the model's columns: 'colour', 'ward'; " + (
-        "what is not known may be left empty, but its column must be there\n"
+    assert (
+        err == f"discbayes: error: {tmp_path / 'few.csv'} lacks 2 of the model's columns: 'colour',"
+        " 'ward'; " + "what is not known may be left empty, but its column must be there\n"
     )
 
 
@@ -322,7 +386,8 @@ def test_rows_with_gaps_and_unknown_values(run, model, tmp_path):
     assert lines[2] == lines[3]  # an unknown colour is a missing one
     shares = np.array(lines[1].split(",")[1:], dtype=float)
     clf = load(model)
-    prior = clf.network_.parameters.log_prior  # of a row without anything, to be calibrated as any other
+    # of a row without anything, to be calibrated as any other
+    prior = clf.network_.parameters.log_prior
     np.testing.assert_allclose(shares, np.exp(clf.calibration_.log_posterior(prior[None]))[0])
     code, _, err = run("predict", model, new, "--unknown", "error")
     assert code == 1
@@ -334,7 +399,10 @@ def test_the_command_line_overrules_what_the_model_says_of_unknown_values(run, t
     clf.save(tmp_path / "m.json")
     (tmp_path / "new.csv").write_text("a\nother\n")
     assert run("predict", tmp_path / "m.json", tmp_path / "new.csv")[0] == 1
-    assert run("predict", tmp_path / "m.json", tmp_path / "new.csv", "--unknown", "marginalize")[0] == 0
+    assert (
+        run("predict", tmp_path / "m.json", tmp_path / "new.csv", "--unknown", "marginalize")[0]
+        == 0
+    )
 
 
 def test_draws_where_exact_answers_are_too_large(run, tmp_path):
@@ -391,7 +459,10 @@ def test_evaluate_by_name(run):
 
 
 def test_a_rare_class_is_a_warning_and_counts_as_wrong(run, tmp_path):
-    rows = [f"{value},{label}" for value, label in zip(range(21), ["n", "p"] * 10 + ["rare"], strict=True)]
+    rows = [
+        f"{value},{label}"
+        for value, label in zip(range(21), ["n", "p"] * 10 + ["rare"], strict=True)
+    ]
     (tmp_path / "d.csv").write_text("\n".join(["a,y", *rows]))
     code, out, err = run("evaluate", tmp_path / "d.csv", "--target", "y", "--cv", 3, "--quiet")
     assert code == 0
@@ -440,7 +511,9 @@ def test_weighted_figures():
 
 def test_weights_of_zero_cannot_be_scored_on(run, model, table, tmp_path):
     lines = table.read_text().splitlines()
-    (tmp_path / "w.csv").write_text("\n".join([f"{lines[0]},w", *(f"{line},0" for line in lines[1:])]))
+    (tmp_path / "w.csv").write_text(
+        "\n".join([f"{lines[0]},w", *(f"{line},0" for line in lines[1:])])
+    )
     code, _, err = run("evaluate", tmp_path / "w.csv", "--model", model, "--weights", "w")
     assert code == 1
     assert "sum to zero" in err
@@ -463,18 +536,26 @@ def twins(request, tmp_path):
     """The same rows as CSV, in the spelling of some program, and as Parquet."""
     yes, no, number = SPELLINGS[request.param]
     rows = [
-        f"{yes if flag else no},{number(code)},{yes if flag else no}" for flag, code in zip(FLAGS, CODES, strict=True)
+        f"{yes if flag else no},{number(code)},{yes if flag else no}"
+        for flag, code in zip(FLAGS, CODES, strict=True)
     ]
     (tmp_path / "b.csv").write_text("\n".join(["flag,code,t", *rows]))
-    pa.parquet.write_table(pa.table({"flag": FLAGS, "code": CODES, "t": FLAGS}), tmp_path / "b.parquet")
+    pa.parquet.write_table(
+        pa.table({"flag": FLAGS, "code": CODES, "t": FLAGS}), tmp_path / "b.parquet"
+    )
     return tmp_path / "b.csv", tmp_path / "b.parquet"
 
 
 @pytest.mark.parametrize("turn", [1, -1])
 def test_a_model_of_one_kind_of_file_reads_the_other(run, twins, tmp_path, turn):
     model = tmp_path / "c.json"
-    assert run("fit", twins[::turn][0], "--target", "t", "--categorical", "flag,code", "-o", model)[0] == 0
-    answers = [run("predict", model, data, "--proba", "--unknown", "error", "--quiet") for data in twins]
+    assert (
+        run("fit", twins[::turn][0], "--target", "t", "--categorical", "flag,code", "-o", model)[0]
+        == 0
+    )
+    answers = [
+        run("predict", model, data, "--proba", "--unknown", "error", "--quiet") for data in twins
+    ]
     assert answers[0] == answers[1]
     assert answers[0][0] == 0
     for data in twins:
@@ -483,7 +564,9 @@ def test_a_model_of_one_kind_of_file_reads_the_other(run, twins, tmp_path, turn)
         assert out.splitlines()[1].split()[1] == "1.0000"
 
 
-@pytest.mark.parametrize("kind, stored", [(bool, bool), (int, int), (int, float), (float, int), (float, float)])
+@pytest.mark.parametrize(
+    "kind, stored", [(bool, bool), (int, int), (int, float), (float, int), (float, float)]
+)
 def test_a_model_of_python_knows_its_classes_in_every_file(run, tmp_path, kind, stored):
     x, y = ["x", "z"] * 6, [0, 1] * 6
     BayesNetClassifier().fit(pa.table({"a": x}), list(map(kind, y))).save(tmp_path / "m.json")
@@ -498,16 +581,37 @@ def test_a_model_of_python_knows_its_classes_in_every_file(run, tmp_path, kind, 
 
 
 def test_text_values_of_a_model_of_python(run, tmp_path):
-    clf = BayesNetClassifier(unknown="error").fit(pa.table({"a": ["1.0", "1", "01"] * 4}), ["n", "p", "q"] * 4)
+    clf = BayesNetClassifier(unknown="error").fit(
+        pa.table({"a": ["1.0", "1", "01"] * 4}), ["n", "p", "q"] * 4
+    )
     clf.save(tmp_path / "m.json")
     (tmp_path / "d.csv").write_text("a\n1\n1.0\n01\n1.00\n")
-    assert run("predict", tmp_path / "m.json", tmp_path / "d.csv")[1].split()[1:] == ["p", "n", "q", "p"]
+    assert run("predict", tmp_path / "m.json", tmp_path / "d.csv")[1].split()[1:] == [
+        "p",
+        "n",
+        "q",
+        "p",
+    ]
 
 
 def test_columns_that_are_no_labels(run, tmp_path):
-    table = pa.table({"a": pa.array([[1], [2]]), "f": pa.array([0.5, np.nan], from_pandas=False), "y": ["n", "p"]})
+    table = pa.table(
+        {
+            "a": pa.array([[1], [2]]),
+            "f": pa.array([0.5, np.nan], from_pandas=False),
+            "y": ["n", "p"],
+        }
+    )
     pa.parquet.write_table(table, tmp_path / "d.parquet")
-    arguments = ("fit", tmp_path / "d.parquet", "--target", "y", "-o", tmp_path / "m.json", "--categorical")
+    arguments = (
+        "fit",
+        tmp_path / "d.parquet",
+        "--target",
+        "y",
+        "-o",
+        tmp_path / "m.json",
+        "--categorical",
+    )
     assert "column 'a' holds list" in fails(run, *arguments, "a")
     assert run(*arguments, "f", "--drop", "a")[0] == 0
     assert load(tmp_path / "m.json").network_.domain.features[0].values == ("0.5",)
@@ -538,9 +642,9 @@ def test_an_unknown_dataset(run, offline):
     assert "corral" in err
     code, _, err = run("evaluate", "corall", "--target", "y")
     assert code == 1
-    assert err == (
-        "discbayes: error: 'corall' is neither a file nor an embedded data set; did you mean 'corral'? "
-        "(openml:NAME downloads one of OpenML)\n"
+    assert (
+        err == "discbayes: error: 'corall' is neither a file nor an embedded data set; did you mean"
+        " 'corral'? (openml:NAME downloads one of OpenML)\n"
     )
 
 
@@ -591,7 +695,10 @@ def test_an_unknown_ending(run, table, model, tmp_path):
         (b"a;b;y\n1;2;n\n1,5;3;p\n", "its header holds more ';' than ',': try --delimiter ';'"),
         (b"a\tb\ty\n1\t2\tn\n1\t3\tp\n", "try --delimiter '\\t'"),
         (b"y\nn\np\n", "no columns left to learn from"),
-        (b"day,y\n2020-01-01,n\n2020-01-02,p\n", "categories (the month) first, or leave it out with --drop"),
+        (
+            b"day,y\n2020-01-01,n\n2020-01-02,p\n",
+            "categories (the month) first, or leave it out with --drop",
+        ),
         (
             b"id,y\n" + b"".join(b"n%d,p\n" % k for k in range(60)),
             "Leave it out with --drop id, group its values, or declare it with --categorical id",
@@ -599,9 +706,15 @@ def test_an_unknown_ending(run, table, model, tmp_path):
         (b"a,y\n1,\n2,p\n", "column 'y' (the target) is empty in 1 of 2 rows (row 1; "),
         (
             b"a,y\n" + b"".join(b"1,%d.5\n" % k for k in range(60)),
-            "column 'y' (the target) holds 60 different values in 60 rows, '0.5' for example: these are no classes",
+            (
+                "column 'y' (the target) holds 60 different values in 60 rows, '0.5' for example:"
+                " these are no classes"
+            ),
         ),
-        (b"a,y\n" + b"".join(b"1,%d.5\n" % (k % 51) for k in range(900)), "holds 51 different values in 900 rows"),
+        (
+            b"a,y\n" + b"".join(b"1,%d.5\n" % (k % 51) for k in range(900)),
+            "holds 51 different values in 900 rows",
+        ),
     ],
 )
 def test_files_that_cannot_be_learned_from(run, tmp_path, content, message):
@@ -625,7 +738,9 @@ def test_damaged_files(run, tmp_path):
 
 def test_a_target_with_gaps_cannot_be_evaluated(run, tmp_path):
     (tmp_path / "d.csv").write_text("a,y\n1,n\n2,\n3,p\n")
-    assert "is empty in 1 of 3 rows (row 2; " in fails(run, "evaluate", tmp_path / "d.csv", "--target", "y", "--cv", 2)
+    assert "is empty in 1 of 3 rows (row 2; " in fails(
+        run, "evaluate", tmp_path / "d.csv", "--target", "y", "--cv", 2
+    )
     (tmp_path / "d.csv").write_text("a,y\n1,n\n2,p\n3,p\n")
     assert "--cv 3 can" in fails(run, "evaluate", tmp_path / "d.csv", "--target", "y")
 
@@ -642,7 +757,9 @@ def test_another_delimiter_is_suggested_for_every_error_of_columns(run, model, t
     (tmp_path / "d.csv.gz").write_bytes(gzip.compress(b"size;colour;ward;smoker\n1;red;00;true\n"))
     assert fails(run, "predict", model, tmp_path / "d.csv.gz").endswith("try --delimiter ';'")
     (tmp_path / "d.tsv").write_bytes(b"a,b,y\n1,2,n\n")
-    assert fails(run, "evaluate", tmp_path / "d.tsv", "--target", "y").endswith("try --delimiter ','")
+    assert fails(run, "evaluate", tmp_path / "d.tsv", "--target", "y").endswith(
+        "try --delimiter ','"
+    )
     pa.parquet.write_table(pa.table({"a;b": [1]}), tmp_path / "d.parquet")
     assert "--delimiter" not in fails(run, "evaluate", tmp_path / "d.parquet", "--target", "y")
 
@@ -652,11 +769,17 @@ def test_errors_of_the_library_name_options(run, tmp_path):
     (tmp_path / "d.csv").write_text("\n".join(["id,a,w,y", *rows, ",1,1,n"]))
     arguments = ("fit", tmp_path / "d.csv", "--target", "y", "-o", tmp_path / "m.json")
     assert fails(run, *arguments).endswith("declare it with --categorical id")
-    assert "error: --weights is negative" in fails(run, *arguments, "--weights", "w", "--drop", "id")
-    assert "--missing available learns" in fails(run, *arguments, "--missing", "error", "--categorical", "id")
+    assert "error: --weights is negative" in fails(
+        run, *arguments, "--weights", "w", "--drop", "id"
+    )
+    assert "--missing available learns" in fails(
+        run, *arguments, "--missing", "error", "--categorical", "id"
+    )
     assert run(*arguments, "--categorical", "id,y")[0] == 0  # the target is a category anyway
     (tmp_path / "new.csv").write_text("id,a,w,y\nother,1,1,n\n")
-    line = fails(run, "evaluate", tmp_path / "new.csv", "--model", tmp_path / "m.json", "--unknown", "error")
+    line = fails(
+        run, "evaluate", tmp_path / "new.csv", "--model", tmp_path / "m.json", "--unknown", "error"
+    )
     assert "use --unknown marginalize to" in line
 
 
@@ -680,7 +803,9 @@ def test_broken_model_files(run, table, model, tmp_path):
     broken.write_text(model.read_text()[:-50])
     assert "broken.json cannot be loaded" in fails(run, "predict", broken, table)
     broken.write_text("{}")
-    assert "no model file" in fails(run, "evaluate", table, "--model", broken, "--target", "outcome")
+    assert "no model file" in fails(
+        run, "evaluate", table, "--model", broken, "--target", "outcome"
+    )
 
 
 def test_a_missing_package_says_what_to_install(run, table, monkeypatch):
@@ -716,7 +841,10 @@ def test_debug_shows_the_traceback(run, table):
         ("fit iris -o m.json --delimiter ab", "not one character"),
         ("fit iris -o m.json --drop=", "expected names"),
         ("evaluate iris --cv 1", "not a whole number of at least 2"),
-        ("evaluate iris --model m.json --structure nb --cv 3", "--structure, --cv: a saved model is not learned again"),
+        (
+            "evaluate iris --model m.json --structure nb --cv 3",
+            "--structure, --cv: a saved model is not learned again",
+        ),
         ("datasets -o iris.csv", "-o needs the NAME"),
     ],
 )
@@ -770,7 +898,9 @@ def test_the_script(table, tmp_path):
     fit = [*command, "fit", "data.csv", "--target", "outcome", "-o", "m.json"]
     done = subprocess.run(fit, cwd=tmp_path, capture_output=True, text=True)
     assert (done.returncode, done.stdout) == (0, "")
-    done = subprocess.run([*command, "predict", "m.json", "data.csv"], cwd=tmp_path, capture_output=True, text=True)
+    done = subprocess.run(
+        [*command, "predict", "m.json", "data.csv"], cwd=tmp_path, capture_output=True, text=True
+    )
     assert (done.returncode, len(done.stdout.splitlines())) == (0, 61)
 
 
@@ -790,7 +920,10 @@ def test_words():
     assert describe(FileNotFoundError(2, "No such file", "x.csv")) == "x.csv: No such file"
     assert describe(ValueError("two\nlines")) == "two lines"
     assert describe(ValueError()) == "ValueError"
-    assert with_options("column 'sample_weight' of n_draws.csv") == "column 'sample_weight' of n_draws.csv"
+    assert (
+        with_options("column 'sample_weight' of n_draws.csv")
+        == "column 'sample_weight' of n_draws.csv"
+    )
     assert with_options("set n_draws to estimate") == "set --n-draws to estimate"
     assert with_options("""categorical=['a, b', "it's"]""") == """--categorical '"a, b",it'"'"'s'"""
     assert listed(list("abc"), most=2) == "'a', 'b', … (3 in all)"

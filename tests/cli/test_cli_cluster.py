@@ -66,7 +66,9 @@ def test_false_usage(run, rows, tmp_path):
 
 def test_nobody_at_the_address(run, rows, tmp_path):
     address = f"tcp://127.0.0.1:{free_port()}"
-    code, out, err = run("fit", rows, *FIT, "--cluster", address, "--quiet", "-o", tmp_path / "model.json")
+    code, out, err = run(
+        "fit", rows, *FIT, "--cluster", address, "--quiet", "-o", tmp_path / "model.json"
+    )
     assert (code, out, err.count("\n")) == (1, "", 1)
     assert f"discbayes: error: no Dask scheduler answers at {address}" in err
     assert not (tmp_path / "model.json").exists()

@@ -1,4 +1,6 @@
-"""``discbayes compare``: what it prints and leaves behind, how it goes on, and what it says of mistakes."""
+"""``discbayes compare``: what it prints and leaves behind, how it goes on, and what it says of
+mistakes.
+"""
 
 from __future__ import annotations
 
@@ -26,7 +28,11 @@ def place(tmp_path, monkeypatch, isolated):
     rng = np.random.default_rng(0)
     ill = rng.random(80) < 0.5
     frame = pd.DataFrame(
-        {"age": rng.normal(50 + 20 * ill, 10).round(1), "city": np.where(ill, "A", "B"), "id": range(80)}
+        {
+            "age": rng.normal(50 + 20 * ill, 10).round(1),
+            "city": np.where(ill, "A", "B"),
+            "id": range(80),
+        }
     )
     frame.loc[::9, "city"] = "?"
     frame.assign(ill=np.where(ill, "yes", "no")).to_csv(tmp_path / "patients.csv", index=False)
@@ -40,14 +46,27 @@ def run(*words: str) -> int:
 
 
 def test_a_table_and_where_the_rest_is(place, capsys):
-    code = run("patients.csv", "--target", "ill", "--drop", "id", "--na-values", "?", "--missing", "0,50", *FAST)
+    code = run(
+        "patients.csv",
+        "--target",
+        "ill",
+        "--drop",
+        "id",
+        "--na-values",
+        "?",
+        "--missing",
+        "0,50",
+        *FAST,
+    )
     out, err = capsys.readouterr()
     assert code == 0
     assert "method" in out.splitlines()[0]
     assert "accuracy % with cells of the test rows missing at random" in out
     last = out.splitlines()[-3:]
     files = [line.split(": ")[1] for line in last]
-    assert files == [f"compare-patients/{name}" for name in ("compare.html", "table.csv", "rows.csv")]
+    assert files == [
+        f"compare-patients/{name}" for name in ("compare.html", "table.csv", "rows.csv")
+    ]
     assert (place / files[0]).read_text() == "page of patients.csv: methods side by side"
     rows = pd.read_csv(files[2])
     assert rows["recipe"].tolist() == ["NB-MAP", "tree"] * 2
@@ -63,7 +82,9 @@ def test_it_goes_on_and_is_refused_where_it_cannot(place, capsys):
     assert capsys.readouterr() == (first.out, "")
     assert run(*words, "--drop", "id") == 1
     error = capsys.readouterr().err.splitlines()[-1]
-    assert error.startswith("discbayes: error: here holds a comparison that is another one (columns 3, not 2)")
+    assert error.startswith(
+        "discbayes: error: here holds a comparison that is another one (columns 3, not 2)"
+    )
     assert run(*words, "--drop", "id", "--fresh", "--sort", "accuracy") == 0
     assert "sorted by accuracy" in capsys.readouterr().out
 
@@ -75,13 +96,40 @@ def test_an_interrupt_says_how_to_go_on(place, capsys, monkeypatch):
     monkeypatch.setattr(module, "run_tasks", interrupted)
     assert run("patients.csv", "--target", "ill", *FAST) == 130
     err = capsys.readouterr().err
-    assert "what was run is kept in compare-patients: the same command, without --fresh, goes on from there" in err
+    assert (
+        "what was run is kept in compare-patients: the same command, without --fresh, goes on from"
+        " there" in err
+    )
 
 
 def test_a_data_set_by_its_name_and_labels_that_are_numbers(place, capsys):
-    assert run("iris", "--recipes", "none", "--baselines", "tree", "--cv", "2", "--n-jobs", "1", "--quiet") == 0
+    assert (
+        run(
+            "iris",
+            "--recipes",
+            "none",
+            "--baselines",
+            "tree",
+            "--cv",
+            "2",
+            "--n-jobs",
+            "1",
+            "--quiet",
+        )
+        == 0
+    )
     assert "compare-iris/rows.csv" in capsys.readouterr().out
-    words = ("patients.csv", "--target", "ill", "--categorical", "id", "--baselines", "none", "--recipes", "NB-MAP")
+    words = (
+        "patients.csv",
+        "--target",
+        "ill",
+        "--categorical",
+        "id",
+        "--baselines",
+        "none",
+        "--recipes",
+        "NB-MAP",
+    )
     assert run(*words, "--cv", "2", "--n-jobs", "1", "--quiet") == 0
     assert "failed" not in capsys.readouterr().out
 
@@ -90,7 +138,10 @@ def test_a_data_set_by_its_name_and_labels_that_are_numbers(place, capsys):
     ("words", "message"),
     [
         (["--recipes", "TAM"], "'TAM' is not a recipe; the nearest are TAN"),
-        (["--baselines", "lr,rf"], "there is no baseline 'rf'; they are lr, svm, hgb, tree, knn, cnb"),
+        (
+            ["--baselines", "lr,rf"],
+            "there is no baseline 'rf'; they are lr, svm, hgb, tree, knn, cnb",
+        ),
         (["--baselines", "none", "--recipes", "none"], "there is nothing to compare"),
         (["--missing", "0,x"], "'x' is not a whole number of per cent, from 0 to 100"),
         (["--missing", "0,...,90"], "dots go between"),
@@ -116,9 +167,18 @@ def test_the_target_is_asked_for(place, capsys):
     ("words", "message"),
     [
         (["absent.csv", "--target", "ill"], "absent.csv: no such file"),
-        (["patients.csv", "--target", "il"], "patients.csv has no column 'il' (the target); its columns are 'ill'"),
-        (["patients.csv", "--target", "ill", "--cv", "81"], "80 rows cannot be parted into 81 folds; --cv 80 can"),
-        (["patients.csv", "--target", "ill", "--folder", "patients.csv"], "patients.csv: File exists"),
+        (
+            ["patients.csv", "--target", "il"],
+            "patients.csv has no column 'il' (the target); its columns are 'ill'",
+        ),
+        (
+            ["patients.csv", "--target", "ill", "--cv", "81"],
+            "80 rows cannot be parted into 81 folds; --cv 80 can",
+        ),
+        (
+            ["patients.csv", "--target", "ill", "--folder", "patients.csv"],
+            "patients.csv: File exists",
+        ),
     ],
 )
 def test_errors_in_one_line(place, capsys, words, message):

@@ -33,7 +33,9 @@ NASTY = "<b>\x1b[31m\"x\"='1'</b>"
 
 @pytest.fixture(scope="module")
 def folder(tmp_path_factory):
-    """Models of iris, of breast cancer and of a table with all kinds of columns, with their tables."""
+    """Models of iris, of breast cancer and of a table with all kinds of columns, with their
+    tables.
+    """
     folder = tmp_path_factory.mktemp("models")
     for name in ("iris", "breast-cancer"):
         assert main(["fit", name, "--quiet", "-o", str(folder / f"{name}.json")]) == 0
@@ -129,10 +131,17 @@ def test_missing_and_never_observed_cannot_be_chosen():
 
 
 def test_what_is_known_is_given_by_column():
-    domain = Domain((COLOUR, SIZE, Variable("size=x", "categorical", ("3", "4"))), Variable("y", "categorical", ("a",)))
+    domain = Domain(
+        (COLOUR, SIZE, Variable("size=x", "categorical", ("3", "4"))),
+        Variable("y", "categorical", ("a",)),
+    )
     known = given_values(domain, ["colour=blue", "size=3", "size=x=4"])
     assert known == {"colour": "blue", "size": 3.0, "size=x": "4"}
-    for text, said in (("colour", "column=value"), ("color=1", "its columns are 'colour'"), ("colour=2", "no value")):
+    for text, said in (
+        ("colour", "column=value"),
+        ("color=1", "its columns are 'colour'"),
+        ("colour=2", "no value"),
+    ):
         with pytest.raises(UserError, match=said):
             given_values(domain, [text])
     with pytest.raises(UserError, match="two things"):
@@ -217,7 +226,20 @@ def test_most_class_and_against_are_passed_on(run, folder):
 
 def test_contributions_of_all_rows_as_a_table_add_up(run, folder, tmp_path):
     path = tmp_path / "all.csv"
-    assert run("explain", folder / "iris.json", "iris", "--row", "all", "--class", "virginica", "-o", path)[0] == 0
+    assert (
+        run(
+            "explain",
+            folder / "iris.json",
+            "iris",
+            "--row",
+            "all",
+            "--class",
+            "virginica",
+            "-o",
+            path,
+        )[0]
+        == 0
+    )
     table = pa.csv.read_csv(path)
     iris, clf = load_dataset("iris"), load(folder / "iris.json")
     log_shares = clf.predict_log_proba(iris.X)
@@ -242,7 +264,9 @@ def test_a_table_has_the_decision_of_each_row(run, folder):
 
 
 def test_json_has_gaps_given_and_everything_that_adds_up(run, folder):
-    _, out, _ = run("explain", folder / "rows.json", folder / "rows.csv", "--row", 5, "--format", "json")
+    _, out, _ = run(
+        "explain", folder / "rows.json", folder / "rows.csv", "--row", 5, "--format", "json"
+    )
     [found] = json.loads(out)
     assert (found["row"], found["unknown"], found["against"]) == (5, ["size"], None)
     parts = {item["column"]: item for item in found["contributions"]}
@@ -268,14 +292,20 @@ def test_values_never_seen_are_said_to_count_as_missing(run, folder, tmp_path):
     "options, said",
     [
         (["--row", "151"], "iris has 150 rows, so there is no row 151 (the first is 1)"),
-        (["--row", "1", "--class", "virginia"], "--class 'virginia' is none of the classes 'virginica'"),
+        (
+            ["--row", "1", "--class", "virginia"],
+            "--class 'virginia' is none of the classes 'virginica'",
+        ),
         (["--row", "1", "--against", "x"], "--against 'x' is none of"),
         (["--row", "1", "--counterfactual", "--wanted", "x"], "--wanted 'x' is none of"),
         (
             ["--row", "1", "--counterfactual", "--keep", "petal"],
             "--keep 'petal' is none of the model's columns 'petal width (cm)'",
         ),
-        (["--row", "1", "--class", "setosa", "--against", "setosa"], "are the same class, 'setosa'"),
+        (
+            ["--row", "1", "--class", "setosa", "--against", "setosa"],
+            "are the same class, 'setosa'",
+        ),
         (["--target", "species"], "no column 'species' (the target)"),
     ],
 )
@@ -296,7 +326,10 @@ def test_what_cannot_be_explained_is_an_error_of_one_line(run, folder, options, 
         (["--row", "1", "--keep", "a"], "--keep goes with --counterfactual"),
         (["--row", "1", "--wanted", "a"], "--wanted goes with --counterfactual"),
         (["--row", "1", "--most", "3", "--format", "csv"], "--most goes with --format text"),
-        (["--row", "1", "--counterfactual", "--class", "setosa", "-o", "x.csv"], "not in a table of changes"),
+        (
+            ["--row", "1", "--counterfactual", "--class", "setosa", "-o", "x.csv"],
+            "not in a table of changes",
+        ),
         (["--row", "0"], "the first row is 1"),
     ],
 )
@@ -308,17 +341,32 @@ def test_options_without_effect_are_wrong_usage(run, folder, options, said):
 
 def test_the_ending_of_the_output_is_its_format(run, folder, tmp_path):
     for name in ("a.txt", "a.json", "a.csv", "a.parquet"):
-        assert run("explain", folder / "iris.json", "iris", "--row", 2, "--quiet", "-o", tmp_path / name) == (0, "", "")
+        assert run(
+            "explain", folder / "iris.json", "iris", "--row", 2, "--quiet", "-o", tmp_path / name
+        ) == (0, "", "")
     assert (tmp_path / "a.txt").read_text().startswith("row 2: class = setosa")
     assert json.loads((tmp_path / "a.json").read_text())[0]["row"] == 2
-    assert pa.parquet.read_table(tmp_path / "a.parquet").num_rows == pa.csv.read_csv(tmp_path / "a.csv").num_rows == 4
-    code, _, err = run("explain", folder / "iris.json", "iris", "--row", 2, "-o", tmp_path / "none" / "a.txt")
+    assert (
+        pa.parquet.read_table(tmp_path / "a.parquet").num_rows
+        == pa.csv.read_csv(tmp_path / "a.csv").num_rows
+        == 4
+    )
+    code, _, err = run(
+        "explain", folder / "iris.json", "iris", "--row", 2, "-o", tmp_path / "none" / "a.txt"
+    )
     assert code == 1
     assert "there is no folder" in err
 
 
 def test_changes_are_found_and_columns_kept(run, folder):
-    command = ["explain", folder / "rows.json", folder / "rows.csv", "--row", "1", "--counterfactual"]
+    command = [
+        "explain",
+        folder / "rows.json",
+        folder / "rows.csv",
+        "--row",
+        "1",
+        "--counterfactual",
+    ]
     clf, X = (
         load(folder / "rows.json"),
         pa.csv.read_csv(folder / "rows.csv").select(["size", "colour", "grade", "smoker"]),
@@ -331,7 +379,9 @@ def test_changes_are_found_and_columns_kept(run, folder):
     first = found["choices"][0]
     assert (found["found"], found["proven"], first["decision"]) == (True, True, "yes")
     assert [change["column"] for change in first["changes"]] == ["size"]
-    kept = json.loads(run(*command, "--keep", "size", "--wanted", "yes", "--format", "json")[1])[0]["counterfactual"]
+    kept = json.loads(run(*command, "--keep", "size", "--wanted", "yes", "--format", "json")[1])[0][
+        "counterfactual"
+    ]
     assert all(change["column"] != "size" for one in kept["choices"] for change in one["changes"])
     table = pa.csv.read_csv(io.BytesIO(run(*command, "--format", "csv")[1].encode()))
     assert table.column_names[:4] == ["row", "choice", "column", "from"]
@@ -343,17 +393,32 @@ def test_changes_are_found_and_columns_kept(run, folder):
 
 def test_without_a_row_it_is_the_relevance_of_all_columns(run, folder):
     data, clf = load_dataset("breast-cancer"), load(folder / "breast-cancer.json")
-    code, out, _ = run("explain", folder / "breast-cancer.json", "breast-cancer", "--quiet", "--most", 3)
+    code, out, _ = run(
+        "explain", folder / "breast-cancer.json", "breast-cancer", "--quiet", "--most", 3
+    )
     assert code == 0
     assert out == clf.relevance(data.X, data.y).text(3) + "\n"
     assert "could go" in out
     assert "accuracy" in out
     assert "optimistic if the model was learned from them" in out
     assert (
-        run("explain", folder / "breast-cancer.json", "breast-cancer", "--relevance", "--quiet", "--most", 3)[1] == out
+        run(
+            "explain",
+            folder / "breast-cancer.json",
+            "breast-cancer",
+            "--relevance",
+            "--quiet",
+            "--most",
+            3,
+        )[1]
+        == out
     )
     table = pa.csv.read_csv(
-        io.BytesIO(run("explain", folder / "breast-cancer.json", "breast-cancer", "--format", "csv")[1].encode())
+        io.BytesIO(
+            run("explain", folder / "breast-cancer.json", "breast-cancer", "--format", "csv")[
+                1
+            ].encode()
+        )
     )
     assert table["column"].to_pylist()[0] == out.splitlines()[1].split("  ")[0]
     assert sum(table["share"].to_pylist()) == pytest.approx(1)
@@ -386,14 +451,16 @@ def test_a_class_that_the_model_does_not_know_is_named_with_its_row(run, folder,
 # ---- ask
 
 
-INVITATION = "Answer with a value or its number; nothing or ? if you do not know it; back, why or stop.\n"
+INVITATION = (
+    "Answer with a value or its number; nothing or ? if you do not know it; back, why or stop.\n"
+)
 
 
 def test_iris_is_asked_for_petals(run, folder):
     code, out, err = run("ask", folder / "iris.json", "--sure", "0.85", typed="1.4\n4.2\n")
     assert code == 0
-    assert err == (
-        f"{INVITATION}"
+    assert (
+        err == f"{INVITATION}"
         "class: versicolor 34.6%, virginica 33.4%, setosa 31.9%\n"
         "\n"
         "1. petal width (cm): a number (would take 74% of the doubt)\n"
@@ -428,7 +495,8 @@ def test_every_form_of_an_answer(run, folder):
     values = {"size": 2.0, "colour": "stop", "grade": "2", "smoker": True}
     typed = {"size": "2", "colour": "3", "grade": "2", "smoker": "yes"}
     shown = []
-    for _ in values:  # answer one question more each time: the order of the questions is the model's
+    # answer one question more each time: the order of the questions is the model's
+    for _ in values:
         lines = "".join(f"{typed[name]}\n" for name in shown)
         err = run("ask", folder / "rows.json", "--sure", "1", typed=lines)[2]
         question = [line for line in err.splitlines() if line[:3] == f"{len(shown) + 1}. "]
@@ -448,7 +516,9 @@ def test_every_form_of_an_answer(run, folder):
 
 def test_what_is_not_known_is_not_asked_again(run, folder):
     code, out, err = run("ask", folder / "rows.json", typed="?\n\n?\n\n")
-    asked = [line[3:].split(" (")[0].split(":")[0] for line in err.splitlines() if line[1:3] == ". "]
+    asked = [
+        line[3:].split(" (")[0].split(":")[0] for line in err.splitlines() if line[1:3] == ". "
+    ]
     assert len(asked) == len(set(asked)) >= 2
     assert len(set(shares_of(err))) == 1
     assert code == 0
@@ -466,7 +536,9 @@ def test_wrong_answers_are_asked_again_with_the_reason(run, folder):
 
 
 def test_back_takes_answers_back_one_by_one(run, folder):
-    _, out, err = run("ask", folder / "iris.json", "--sure", "1", typed="1.4\n?\nback\nback\nback\n0.2\nstop\n")
+    _, out, err = run(
+        "ask", folder / "iris.json", "--sure", "1", typed="1.4\n?\nback\nback\nback\n0.2\nstop\n"
+    )
     assert "taken back: petal length (cm)\n" in err
     assert "taken back: petal width (cm)\n" in err
     assert "there is no answer to take back\n" in err
@@ -487,9 +559,21 @@ def test_what_is_known_before_is_not_asked_for(run, folder):
     assert code == 0
     assert "1. " not in err
     assert out.splitlines()[0].startswith("decision: setosa")
-    code, out, err = run("ask", folder / "rows.json", folder / "rows.csv", "--row", 5, "--sure", "1", "--quiet")
+    code, out, err = run(
+        "ask", folder / "rows.json", folder / "rows.csv", "--row", 5, "--sure", "1", "--quiet"
+    )
     assert "\n1. size: a number" in err
-    known = run("ask", folder / "rows.json", folder / "rows.csv", "--row", 5, "--know", "size=9", "--sure", "1")[2]
+    known = run(
+        "ask",
+        folder / "rows.json",
+        folder / "rows.csv",
+        "--row",
+        5,
+        "--know",
+        "size=9",
+        "--sure",
+        "1",
+    )[2]
     assert "1. " not in known
 
 
@@ -500,9 +584,19 @@ def test_what_is_known_before_is_not_asked_for(run, folder):
         (["--most", "2", "--sure", "1"], "2 questions were asked"),
         (["--sure", "0.3"], "sure enough (P ≥ 0.3)"),
         (["--costs", '{"setosa": {"virginica": 0}}'], "no question alone would save anything"),
-        (["--costs", "[[0,1,1],[1,0,1],[1,1,0]]", "--prices", "PRICES"], "no question is worth its price"),
         (
-            ["--costs", "[[0,1,1],[1,0,1],[1,1,0]]", "--prices", '{"petal width (cm)": 9}', "--most", "1"],
+            ["--costs", "[[0,1,1],[1,0,1],[1,1,0]]", "--prices", "PRICES"],
+            "no question is worth its price",
+        ),
+        (
+            [
+                "--costs",
+                "[[0,1,1],[1,0,1],[1,1,0]]",
+                "--prices",
+                '{"petal width (cm)": 9}',
+                "--most",
+                "1",
+            ],
             "one question",
         ),
         (["--sure", "1"], "the answers have ended"),
@@ -556,7 +650,11 @@ def test_wrong_usage_of_ask(run, folder, options, said):
 def test_what_is_known_must_be_a_value_of_a_column(run, folder):
     code, out, err = run("ask", folder / "rows.json", "--know", "colour=green")
     assert (code, out) == (1, "")
-    assert err == "discbayes: error: 'green' is no value of 'colour'; its values are 'red', 'dark blue', 'stop'\n"
+    assert (
+        err
+        == "discbayes: error: 'green' is no value of 'colour'; its values are 'red', 'dark blue',"
+        " 'stop'\n"
+    )
 
 
 def test_an_interrupt_leaves_with_what_is_known(run, folder, monkeypatch, capsys):
@@ -590,7 +688,9 @@ def test_one_class_has_nothing_to_ask(run, tmp_path):
     code, out, _ = run("ask", tmp_path / "one.json")
     assert code == 0
     assert out.startswith("decision: no (P = 1)\nended: sure enough")
-    code, out, _ = run("explain", tmp_path / "one.json", tmp_path / "one.csv", "--row", 1, "--counterfactual")
+    code, out, _ = run(
+        "explain", tmp_path / "one.json", tmp_path / "one.csv", "--row", 1, "--counterfactual"
+    )
     assert code == 0
     assert "row 1: y = no (P = 1)" in out
     assert "no set of up to 5 changes of known values leads to another decision" in out
@@ -609,10 +709,16 @@ def test_hostile_names_and_values_are_shown_as_text(run, tmp_path):
     )
     pa.parquet.write_table(table, tmp_path / "t.parquet")
     model = tmp_path / "m.json"
-    assert run("fit", tmp_path / "t.parquet", "--target", "target\x07", "--quiet", "-o", model)[0] == 0
-    answers = [run("ask", model, typed="1\nwhy\nback\nnonsense\n?\n"), run("ask", model, "--know", f"{NASTY}=1")]
+    assert (
+        run("fit", tmp_path / "t.parquet", "--target", "target\x07", "--quiet", "-o", model)[0] == 0
+    )
+    answers = [
+        run("ask", model, typed="1\nwhy\nback\nnonsense\n?\n"),
+        run("ask", model, "--know", f"{NASTY}=1"),
+    ]
     answers += [
-        run("explain", model, tmp_path / "t.parquet", "--row", "1", *more) for more in ([], ["--counterfactual"])
+        run("explain", model, tmp_path / "t.parquet", "--row", "1", *more)
+        for more in ([], ["--counterfactual"])
     ]
     answers += [
         run("explain", model, tmp_path / "t.parquet"),
@@ -655,10 +761,22 @@ def test_wrong_usage_of_report(run, folder, tmp_path):
 
 
 def test_the_program_takes_answers_from_a_pipe(folder):
-    command = [sys.executable, "-W", "error", "-m", "discbayes", "ask", str(folder / "iris.json"), "--sure", "0.8"]
+    command = [
+        sys.executable,
+        "-W",
+        "error",
+        "-m",
+        "discbayes",
+        "ask",
+        str(folder / "iris.json"),
+        "--sure",
+        "0.8",
+    ]
     done = subprocess.run(command, input="x\n1.4\n", capture_output=True, text=True, check=False)
     assert done.returncode == 0
-    assert done.stdout.startswith("decision: versicolor (P = 0.841)\nended: sure enough (P ≥ 0.8)\n")
+    assert done.stdout.startswith(
+        "decision: versicolor (P = 0.841)\nended: sure enough (P ≥ 0.8)\n"
+    )
     assert done.stderr.startswith(INVITATION)
     assert "\n> " not in done.stderr
 
@@ -667,7 +785,9 @@ def test_the_program_takes_answers_from_a_pipe(folder):
 
 
 def test_missing_is_an_answer_where_it_is_a_value(run, tmp_path):
-    """A row that has it missing is asked for all the same: not known is something else than known to be missing."""
+    """A row that has it missing is asked for all the same: not known is something else than known
+    to be missing.
+    """
     y = np.repeat([0, 1], 60)
     cells = ["low" if label == 0 or at % 10 == 0 else None for at, label in enumerate(y)]
     cells[:20] = ["high"] * 20
@@ -681,4 +801,7 @@ def test_missing_is_an_answer_where_it_is_a_value(run, tmp_path):
         assert f"decision: 1 (P = {clf.predict_proba({'marker': None})[0, 1]:.3g})" in out
         assert ("1) high   2) low   (missing)" in err) == ("--row" in asked)
     clf.set_params(missing="available").fit(frame, y).save(tmp_path / "other.json")
-    assert "'(missing)' is no value" in run("ask", tmp_path / "other.json", "--know", "marker=(missing)")[2]
+    assert (
+        "'(missing)' is no value"
+        in run("ask", tmp_path / "other.json", "--know", "marker=(missing)")[2]
+    )

@@ -1,4 +1,6 @@
-"""What goes in and what comes out: inputs are never overwritten, no name leaves the machine, ``-`` is a stream."""
+"""What goes in and what comes out: inputs are never overwritten, no name leaves the machine, ``-``
+is a stream.
+"""
 
 from __future__ import annotations
 
@@ -25,7 +27,9 @@ def rows(n_rows=40):
     rng = np.random.default_rng(0)
     y = np.arange(n_rows) % 2
     size, colour = rng.normal(3.0 * y), np.array(["red", "blue"])[y ^ (rng.random(n_rows) < 0.1)]
-    return pa.table({"size": size, "colour": colour.tolist(), "label": np.array(["no", "yes"])[y].tolist()})
+    return pa.table(
+        {"size": size, "colour": colour.tolist(), "label": np.array(["no", "yes"])[y].tolist()}
+    )
 
 
 @pytest.fixture
@@ -57,7 +61,13 @@ def names_of(path, tmp_path):
     symbolic, hard = tmp_path / "symbolic.csv", tmp_path / "hard.csv"
     symbolic.symlink_to(path)
     os.link(path, hard)
-    return [path, symbolic, hard, tmp_path / "." / path.name, tmp_path / ".." / tmp_path.name / path.name]
+    return [
+        path,
+        symbolic,
+        hard,
+        tmp_path / "." / path.name,
+        tmp_path / ".." / tmp_path.name / path.name,
+    ]
 
 
 def test_fit_never_replaces_its_table(run, table, tmp_path):
@@ -69,7 +79,13 @@ def test_fit_never_replaces_its_table(run, table, tmp_path):
 
 @pytest.mark.parametrize(
     "command",
-    [("predict",), ("predict", "--memory", "64MB"), ("explain",), ("explain", "--row", "1"), ("report",)],
+    [
+        ("predict",),
+        ("predict", "--memory", "64MB"),
+        ("explain",),
+        ("explain", "--row", "1"),
+        ("report",),
+    ],
     ids=" ".join,
 )
 def test_no_command_replaces_what_it_reads(run, table, model, tmp_path, command):
@@ -82,7 +98,9 @@ def test_no_command_replaces_what_it_reads(run, table, model, tmp_path, command)
     assert (table.read_bytes(), renamed.read_bytes()) == before
 
 
-def test_names_that_differ_in_case_only_are_the_system_s_to_judge(run, table, tmp_path, monkeypatch):
+def test_names_that_differ_in_case_only_are_the_system_s_to_judge(
+    run, table, tmp_path, monkeypatch
+):
     """On a file system that takes them for the same, so does the command; here it does not."""
     other = tmp_path / "PATIENTS.CSV"
     if other.exists():
@@ -101,14 +119,27 @@ def test_nothing_is_written_among_the_rows_of_a_folder(run, table, model, tmp_pa
     link.symlink_to(folder / "b.csv")
     for output in (folder / "a.csv", folder / "new.csv", link):
         assert "where the rows are read" in refused(run, "predict", model, folder, "-o", output)
-    assert "where the rows are read" in refused(run, "fit", folder, *FIT, "-o", folder / "model.json")
+    assert "where the rows are read" in refused(
+        run, "fit", folder, *FIT, "-o", folder / "model.json"
+    )
     assert [path.name for path in folder.iterdir()] == ["a.csv"]
     assert run("predict", model, folder, "-o", tmp_path / "out.csv")[0] == 0
 
 
 def test_compare_never_replaces_its_table(run, table, tmp_path):
     folder = tmp_path / "results"
-    command = ("--target", "label", "--recipes", "NB-MAP", "--baselines", "none", "--cv", "2", "--folder", folder)
+    command = (
+        "--target",
+        "label",
+        "--recipes",
+        "NB-MAP",
+        "--baselines",
+        "none",
+        "--cv",
+        "2",
+        "--folder",
+        folder,
+    )
     assert run("compare", table, *command)[0] == 0
     assert "it is the input" in refused(
         run, "compare", folder / "table.csv", "--target", "method", *command[2:], "--fresh"
@@ -120,14 +151,20 @@ def test_a_data_set_is_not_written_over_its_own_file(run, tmp_path, monkeypatch)
     folder.mkdir()
     (folder / "MANIFEST.json").write_text("[]")
     monkeypatch.setenv("DISCBAYES_DATA", str(folder))
-    assert "where the rows are read" in refused(run, "datasets", "iris", "-o", folder / "iris.csv.gz")
+    assert "where the rows are read" in refused(
+        run, "datasets", "iris", "-o", folder / "iris.csv.gz"
+    )
 
 
 # ---- names
 
 
-@pytest.mark.parametrize("command", ["fit", "predict", "explain", "evaluate", "compare", "report", "ask", "datasets"])
-def test_a_mistyped_name_never_leaves_the_machine(run, table, model, tmp_path, monkeypatch, command):
+@pytest.mark.parametrize(
+    "command", ["fit", "predict", "explain", "evaluate", "compare", "report", "ask", "datasets"]
+)
+def test_a_mistyped_name_never_leaves_the_machine(
+    run, table, model, tmp_path, monkeypatch, command
+):
     asked = []
     monkeypatch.setattr(openml, "open_url", asked.append)
     monkeypatch.chdir(tmp_path)
@@ -138,10 +175,16 @@ def test_a_mistyped_name_never_leaves_the_machine(run, table, model, tmp_path, m
         "ask": (model, "patiets", "--row", "1"),
         "datasets": ("patiets",),
     }.get(command, (model, "patiets"))
-    assert "'patiets' is neither a file nor an embedded data set" in refused(run, command, *arguments)
+    assert "'patiets' is neither a file nor an embedded data set" in refused(
+        run, command, *arguments
+    )
     if command != "datasets":
-        with_ending = ["patiets.csv" if argument == "patiets" else argument for argument in arguments]
-        assert "patiets.csv: no such file; did you mean 'patients.csv'?" in refused(run, command, *with_ending)
+        with_ending = [
+            "patiets.csv" if argument == "patiets" else argument for argument in arguments
+        ]
+        assert "patiets.csv: no such file; did you mean 'patients.csv'?" in refused(
+            run, command, *with_ending
+        )
     assert not asked
 
 
@@ -164,7 +207,9 @@ def test_openml_is_asked_for_by_its_name(run, monkeypatch):
 
 @pytest.fixture
 def piped(monkeypatch, run):
-    """Run the command line with bytes on the standard input: the exit code, the standard output as bytes, stderr."""
+    """Run the command line with bytes on the standard input: the exit code, the standard output as
+    bytes, stderr.
+    """
 
     def call(content, *arguments):
         output = io.TextIOWrapper(io.BytesIO(), encoding="utf-8", write_through=True)
@@ -195,7 +240,9 @@ def test_a_dash_is_a_stream(run, piped, table, model, tmp_path):
     assert not (tmp_path / "-").exists()
 
 
-@pytest.mark.parametrize("command", ["evaluate", "explain", "explain --format csv", "explain --format json -o -"])
+@pytest.mark.parametrize(
+    "command", ["evaluate", "explain", "explain --format csv", "explain --format json -o -"]
+)
 def test_rows_of_the_standard_input_are_those_of_the_file(piped, run, table, model, command):
     name, *options = command.split()
     before = ("--model", model, "--target", "label") if name == "evaluate" else ()
@@ -216,7 +263,9 @@ def test_compare_reads_the_standard_input(piped, table, tmp_path, monkeypatch):
 
 
 def test_what_a_stream_cannot_do_is_refused(run, model, table):
-    assert "--memory: rows are read twice" in refused(run, "predict", model, "-", "--memory", "64MB")
+    assert "--memory: rows are read twice" in refused(
+        run, "predict", model, "-", "--memory", "64MB"
+    )
     assert "cannot both come from the standard input" in run("predict", "-", "-")[2]
     assert "answers come from the standard input" in run("ask", "-")[2]
     assert "--target is needed: which column of the standard input" in run("fit", "-", "-o", "-")[2]
@@ -251,7 +300,9 @@ def test_a_file_is_read_the_same_way_in_memory_and_in_batches(run, model, tmp_pa
         assert run("fit", path, *FIT, *memory, "-o", tmp_path / f"{number}.json")[0] == 0
         models.append((tmp_path / f"{number}.json").read_bytes())
     assert models[0] == models[1] == model.read_bytes()
-    answers = [run("predict", model, path, "--proba", *memory)[1] for memory in ((), ("--memory", "64MB"))]
+    answers = [
+        run("predict", model, path, "--proba", *memory)[1] for memory in ((), ("--memory", "64MB"))
+    ]
     assert answers[0] == answers[1]
 
 
@@ -260,7 +311,21 @@ def test_a_file_is_read_the_same_way_in_memory_and_in_batches(run, model, tmp_pa
 def test_what_is_written_can_be_read(run, model, table, tmp_path, ending, memory):
     path = tmp_path / f"out{ending}"
     assert run("predict", model, table, "--proba", *memory, "-o", path)[0] == 0
-    assert run("evaluate", path, "--target", "label", "--cv", "2", "--structure", "nb", "--parameters", "map")[0] == 0
+    assert (
+        run(
+            "evaluate",
+            path,
+            "--target",
+            "label",
+            "--cv",
+            "2",
+            "--structure",
+            "nb",
+            "--parameters",
+            "map",
+        )[0]
+        == 0
+    )
 
 
 def test_the_saved_model_answers_as_before(model):

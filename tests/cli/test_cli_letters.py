@@ -20,16 +20,31 @@ def files(tmp_path_factory):
     folder = tmp_path_factory.mktemp("letters")
     rng = np.random.default_rng(0)
     y = rng.integers(0, 2, 60)
-    rows = [(f"{x:.2f}", "naïve" if c else "куб", ("yes", "ω")[c]) for x, c in zip(rng.normal(y, 1), y, strict=True)]
+    rows = [
+        (f"{x:.2f}", "naïve" if c else "куб", ("yes", "ω")[c])
+        for x, c in zip(rng.normal(y, 1), y, strict=True)
+    ]
     lines = ["size,größe,label", *(",".join(row) for row in rows)]
     (folder / "table.csv").write_text("\n".join(lines) + "\n", encoding="utf-8")
-    main(["fit", str(folder / "table.csv"), "--target", "label", "-o", str(folder / "model.json"), "--quiet"])
+    main(
+        [
+            "fit",
+            str(folder / "table.csv"),
+            "--target",
+            "label",
+            "-o",
+            str(folder / "model.json"),
+            "--quiet",
+        ]
+    )
     return folder
 
 
 def said(monkeypatch, encoding, *arguments, typed=""):
     """The exit code, and both streams as bytes, of a console with some encoding."""
-    streams = [io.TextIOWrapper(io.BytesIO(), encoding=encoding, write_through=True) for _ in range(2)]
+    streams = [
+        io.TextIOWrapper(io.BytesIO(), encoding=encoding, write_through=True) for _ in range(2)
+    ]
     monkeypatch.setattr(sys, "stdout", streams[0])
     monkeypatch.setattr(sys, "stderr", streams[1])
     monkeypatch.setattr(sys, "stdin", io.StringIO(typed))
@@ -48,7 +63,18 @@ def test_commands_end_well_whatever_the_console_knows(files, monkeypatch, encodi
         ("explain", model, table, "--row", "1"),
         ("explain", model, table),
         ("explain", model, table, "--row", "1", "--counterfactual"),
-        ("evaluate", table, "--target", "label", "--cv", "2", "--structure", "nb", "--parameters", "ml"),
+        (
+            "evaluate",
+            table,
+            "--target",
+            "label",
+            "--cv",
+            "2",
+            "--structure",
+            "nb",
+            "--parameters",
+            "ml",
+        ),
         ("ask", model),
         ("recipes",),
         ("fit", "--help"),
@@ -63,13 +89,17 @@ def test_signs_are_spelled_and_letters_are_numbered(files, monkeypatch):
     command = ("explain", files / "model.json", files / "table.csv", "--row", "1", "--quiet")
     _, ascii_output, _ = said(monkeypatch, "ascii", *command)
     _, whole, _ = said(monkeypatch, "utf-8", *command)
-    expected = "".join(PLAIN.get(one) or one.encode("ascii", "backslashreplace").decode() for one in whole.decode())
+    expected = "".join(
+        PLAIN.get(one) or one.encode("ascii", "backslashreplace").decode() for one in whole.decode()
+    )
     assert ascii_output.decode("ascii") == expected
     assert expected != whole.decode()
 
 
 def test_an_error_is_told_too(files, monkeypatch):
-    code, _, errors = said(monkeypatch, "ascii", "fit", files / "größe.csv", "--target", "ω", "-o", files / "x.json")
+    code, _, errors = said(
+        monkeypatch, "ascii", "fit", files / "größe.csv", "--target", "ω", "-o", files / "x.json"
+    )
     assert code == 1
     assert b"gr\\xf6\\xdfe.csv" in errors
 
@@ -99,15 +129,20 @@ BUFFERED = {name: value for name, value in os.environ.items() if name != "PYTHON
 
 
 @pytest.mark.parametrize(
-    "arguments", [("recipes", "NB-ML", "--quiet"), ("recipes", "--quiet"), ("--version",), ("fit", "--help")]
+    "arguments",
+    [("recipes", "NB-ML", "--quiet"), ("recipes", "--quiet"), ("--version",), ("fit", "--help")],
 )
 def test_output_that_is_held_back_until_the_end(arguments):
     command = [sys.executable, "-m", "discbayes.cli", *arguments]
-    with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, env=BUFFERED) as process:
+    with subprocess.Popen(
+        command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, env=BUFFERED
+    ) as process:
         process.stdout.close()  # the reader has gone
         assert (process.stderr.read(), process.wait()) == (b"", 141)
     if os.path.exists("/dev/full"):
         with open("/dev/full", "wb") as full:
-            done = subprocess.run(command, stdout=full, stderr=subprocess.PIPE, text=True, env=BUFFERED)
+            done = subprocess.run(
+                command, stdout=full, stderr=subprocess.PIPE, text=True, env=BUFFERED
+            )
         reason = "the standard output cannot be written: No space left on device"
         assert (done.returncode, done.stderr) == (1, f"discbayes: error: {reason}\n")

@@ -1,4 +1,6 @@
-"""The command line on files that are read in batches: the same models and answers as on files that are read at once."""
+"""The command line on files that are read in batches: the same models and answers as on files that
+are read at once.
+"""
 
 from __future__ import annotations
 
@@ -21,7 +23,9 @@ def small_batches(monkeypatch):
 
 
 def make_table(n_rows=1500, seed=0):
-    """Numbers, text, codes with leading zeros, booleans, gaps, weights, and classes that are numbers."""
+    """Numbers, text, codes with leading zeros, booleans, gaps, weights, and classes that are
+    numbers.
+    """
     rng = np.random.default_rng(seed)
     y = rng.integers(0, 3, n_rows)
     colours = np.array(["red", "green", None, "blue"])[(y + rng.integers(0, 2, n_rows)) % 4]
@@ -44,7 +48,18 @@ def write(table, path):
     return path
 
 
-FIT = ["--target", "outcome", "--categorical", "ward", "--drop", "id", "--parameters", "map", "--weights", "w"]
+FIT = [
+    "--target",
+    "outcome",
+    "--categorical",
+    "ward",
+    "--drop",
+    "id",
+    "--parameters",
+    "map",
+    "--weights",
+    "w",
+]
 
 
 def content(path):
@@ -126,16 +141,25 @@ def test_predict_writes_the_same_table(run, model, tmp_path, small_batches, sour
     data = write(make_table(1700, seed=1), tmp_path / f"new{source}")
     one, two = tmp_path / f"one{ending}", tmp_path / f"two{ending}"
     assert run("predict", model, data, "--proba", "-o", one, "--quiet") == (0, "", "")
-    assert run("predict", model, data, "--proba", "-o", two, "--memory", "1GB", "--quiet") == (0, "", "")
+    assert run("predict", model, data, "--proba", "-o", two, "--memory", "1GB", "--quiet") == (
+        0,
+        "",
+        "",
+    )
     if ending == ".parquet":
         assert pa.parquet.read_table(two).equals(pa.parquet.read_table(one))
         assert pa.parquet.ParquetFile(two).num_row_groups > 2
     elif ending == ".csv":
         assert two.read_bytes() == one.read_bytes()
     else:
-        read = [pa.csv.read_csv(path, parse_options=pa.csv.ParseOptions(delimiter="\t")) for path in (one, two)]
+        read = [
+            pa.csv.read_csv(path, parse_options=pa.csv.ParseOptions(delimiter="\t"))
+            for path in (one, two)
+        ]
         assert read[0].equals(read[1])
-    assert sorted(path.name for path in tmp_path.iterdir()) == sorted([data.name, one.name, two.name])
+    assert sorted(path.name for path in tmp_path.iterdir()) == sorted(
+        [data.name, one.name, two.name]
+    )
 
 
 def test_predict_matches_columns_and_spelling(run, model, tmp_path, small_batches):
@@ -150,8 +174,13 @@ def test_predict_matches_columns_and_spelling(run, model, tmp_path, small_batche
 
 
 def test_answers_with_commas(run, tmp_path, small_batches):
-    data = write(pa.table({"a": ["x", "z"] * 600, "class": ["no, never", "yes"] * 600}), tmp_path / "d.csv")
-    assert run("fit", data, "--target", "class", "--parameters", "map", "-o", tmp_path / "m.json")[0] == 0
+    data = write(
+        pa.table({"a": ["x", "z"] * 600, "class": ["no, never", "yes"] * 600}), tmp_path / "d.csv"
+    )
+    assert (
+        run("fit", data, "--target", "class", "--parameters", "map", "-o", tmp_path / "m.json")[0]
+        == 0
+    )
     plain = run("predict", tmp_path / "m.json", data)[1]
     assert run("predict", tmp_path / "m.json", data, "--memory", "1GB")[1] == plain
     assert plain.count('"no, never"\n') == 600
@@ -186,7 +215,19 @@ def fails(run, *arguments):
 def test_calibration(run, tmp_path, small_batches, kind):
     data = write(make_table(1200), tmp_path / "rows.csv")
     one, two = tmp_path / "one.json", tmp_path / "two.json"
-    common = ["fit", data, "--target", "outcome", "--structure", "nb", "--drop", "id,w", "--calibrate", kind, "--quiet"]
+    common = [
+        "fit",
+        data,
+        "--target",
+        "outcome",
+        "--structure",
+        "nb",
+        "--drop",
+        "id,w",
+        "--calibrate",
+        kind,
+        "--quiet",
+    ]
     common += ["--categorical", "ward"]
     assert run(*common, "-o", one) == (0, "", "")
     assert run(*common, "-o", two, "--memory", "1GB") == (0, "", "")
@@ -200,17 +241,27 @@ def test_false_input(run, model, tmp_path):
     assert "has no column 'Outcome' (the target); its columns are 'outcome'" in fails(
         run, "fit", data, "--target", "Outcome", *more
     )
-    assert "has no column 'no' (--drop)" in fails(run, "fit", data, "--target", "outcome", "--drop", "no", *more)
-    assert "has no column 'v' (--weights)" in fails(run, "fit", data, "--target", "outcome", "--weights", "v", *more)
+    assert "has no column 'no' (--drop)" in fails(
+        run, "fit", data, "--target", "outcome", "--drop", "no", *more
+    )
+    assert "has no column 'v' (--weights)" in fails(
+        run, "fit", data, "--target", "outcome", "--weights", "v", *more
+    )
     assert "weights are numbers" in fails(
         run, "fit", data, "--target", "outcome", "--parameters", "map", "--weights", "colour", *more
     )
-    assert "try --delimiter ';'" in fails(run, "fit", semicolons(tmp_path), "--target", "outcome", *more)
+    assert "try --delimiter ';'" in fails(
+        run, "fit", semicolons(tmp_path), "--target", "outcome", *more
+    )
     assert "--memory is for files" in fails(run, "fit", "iris", *more)
     assert "--memory is for files" in fails(run, "predict", model, "iris", "--memory", "1GB")
     lacking = write(make_table(300).drop_columns("size"), tmp_path / "few.csv")
-    assert "lacks 1 of the model's columns: 'size'" in fails(run, "predict", model, lacking, "--memory", "1GB")
-    code, _, error = run("fit", data, "--target", "outcome", "--memory", "much", "-o", tmp_path / "m.json")
+    assert "lacks 1 of the model's columns: 'size'" in fails(
+        run, "predict", model, lacking, "--memory", "1GB"
+    )
+    code, _, error = run(
+        "fit", data, "--target", "outcome", "--memory", "much", "-o", tmp_path / "m.json"
+    )
     assert code == 2
     assert "memory is a number of bytes" in error
 

@@ -34,7 +34,12 @@ def test_fit_with_a_recipe(run, isolated, tmp_path):
     clf = load(path)
     assert isinstance(clf.structure, GreedyEdges)
     assert (clf.structure.evaluation, clf.structure.fill, clf.parameters.strength) == (3, True, 0.5)
-    assert (clf.calibrate, clf.missing, clf.random_state, clf.n_jobs) == ("temperature", "drop", 7, 1)
+    assert (clf.calibrate, clf.missing, clf.random_state, clf.n_jobs) == (
+        "temperature",
+        "drop",
+        7,
+        1,
+    )
 
 
 def test_evaluate_with_a_recipe(run, isolated):
@@ -47,7 +52,10 @@ def test_evaluate_with_a_recipe(run, isolated):
     "options, message",
     [
         ("--recipe NB-ML --structure nb", "--structure: --recipe says this already"),
-        ("--recipe NB-ML --structure nb --parameters ml", "--structure and --parameters: --recipe says this already"),
+        (
+            "--recipe NB-ML --structure nb --parameters ml",
+            "--structure and --parameters: --recipe says this already",
+        ),
         ("--recipe NB-ML+T --calibrate none", "--calibrate: --recipe NB-ML+T says this already"),
         ("--recipe NB-MX", "the nearest are NB-M"),
         ("--recipe NB-MX", "`discbayes recipes` lists those of the papers"),

@@ -1,4 +1,6 @@
-"""Terminals, closed streams, and texts that are no text: nothing that a table holds is obeyed, and nothing is lost."""
+"""Terminals, closed streams, and texts that are no text: nothing that a table holds is obeyed, and
+nothing is lost.
+"""
 
 from __future__ import annotations
 
@@ -25,7 +27,10 @@ def write(path, *lines):
 @pytest.fixture
 def table(tmp_path):
     """A table whose header, cells and classes hold control characters."""
-    lines = [f"{number},{'pq'[number % 2]}{ESCAPE},{['no', 'yes'][number % 2]}\u202e" for number in range(20)]
+    lines = [
+        f"{number},{'pq'[number % 2]}{ESCAPE},{['no', 'yes'][number % 2]}\u202e"
+        for number in range(20)
+    ]
     return write(tmp_path / "rows.csv", f"size,col{ESCAPE}our,lab\x9bel", *lines)
 
 
@@ -59,10 +64,27 @@ def test_errors_show_control_characters(run, tmp_path, lines, options):
 
 def test_results_show_control_characters(run, table, tmp_path):
     model = tmp_path / "model.json"
-    fit = ("fit", table, "--target", "lab\x9bel", "--structure", "nb", "--parameters", "map", "-o", model)
+    fit = (
+        "fit",
+        table,
+        "--target",
+        "lab\x9bel",
+        "--structure",
+        "nb",
+        "--parameters",
+        "map",
+        "-o",
+        model,
+    )
     shown = [run(*fit)]
-    shown += [run("explain", model, table, *options) for options in ((), ("--row", "1"), ("--row", "1", "--debug"))]
-    shown += [run("evaluate", table, "--model", model), run("ask", model, typed=f"{ESCAPE}\n\x1b\n")]
+    shown += [
+        run("explain", model, table, *options)
+        for options in ((), ("--row", "1"), ("--row", "1", "--debug"))
+    ]
+    shown += [
+        run("evaluate", table, "--model", model),
+        run("ask", model, typed=f"{ESCAPE}\n\x1b\n"),
+    ]
     shown += [run("predict", model, f"{ESCAPE}.csv"), run("fit", ESCAPE, f"--{ESCAPE}")]
     assert [code for code, *_ in shown] == [0] * 6 + [1, 2]
     for _, out, err in shown:
@@ -74,7 +96,18 @@ def test_a_terminal_gets_escapes_and_a_file_the_bytes(run, table, tmp_path):
     import pty
 
     model = tmp_path / "model.json"
-    fit = ("fit", table, "--target", f"col{ESCAPE}our", "--structure", "nb", "--parameters", "map", "-o", model)
+    fit = (
+        "fit",
+        table,
+        "--target",
+        f"col{ESCAPE}our",
+        "--structure",
+        "nb",
+        "--parameters",
+        "map",
+        "-o",
+        model,
+    )
     assert run(*fit)[0] == 0
     command = [*COMMAND, "predict", str(model), str(table), "--quiet"]
     piped = subprocess.run(command, capture_output=True, check=True).stdout
@@ -98,9 +131,13 @@ def test_a_terminal_gets_escapes_and_a_file_the_bytes(run, table, tmp_path):
 
 
 def closed(*arguments, streams):
-    """Run the command line in a shell with some of its streams closed: the exit code, stdout and stderr."""
+    """Run the command line in a shell with some of its streams closed: the exit code, stdout and
+    stderr.
+    """
     words = " ".join(f"'{word}'" for word in [*COMMAND, *map(str, arguments)])
-    done = subprocess.run(["sh", "-c", f"exec {words} {streams}"], capture_output=True, text=True, timeout=120)
+    done = subprocess.run(
+        ["sh", "-c", f"exec {words} {streams}"], capture_output=True, text=True, timeout=120
+    )
     return done.returncode, done.stdout, done.stderr
 
 
@@ -110,14 +147,35 @@ def test_a_closed_standard_output_is_told_and_messages_without_a_stream_are_drop
         code, _, err = closed(*command, streams=">&-")
         assert (code, err) == (1, "discbayes: error: the standard output: it is closed\n")
     assert closed("datasets", streams=">&- 2>&-") == (1, "", "")
-    assert closed("datasets", "iris", "-o", tmp_path / "iris.csv", streams=">&- 2>&-") == (0, "", "")
+    assert closed("datasets", "iris", "-o", tmp_path / "iris.csv", streams=">&- 2>&-") == (
+        0,
+        "",
+        "",
+    )
     assert (tmp_path / "iris.csv").stat().st_size > 2000
-    assert closed("predict", "-", "iris", streams="<&-")[2] == "discbayes: error: the standard input is closed\n"
+    assert (
+        closed("predict", "-", "iris", streams="<&-")[2]
+        == "discbayes: error: the standard input is closed\n"
+    )
 
 
 def test_no_answers_where_the_standard_input_is_closed(run, table, tmp_path, monkeypatch):
     model = tmp_path / "model.json"
-    assert run("fit", table, "--target", "size", "--structure", "nb", "--parameters", "map", "-o", model)[0] == 0
+    assert (
+        run(
+            "fit",
+            table,
+            "--target",
+            "size",
+            "--structure",
+            "nb",
+            "--parameters",
+            "map",
+            "-o",
+            model,
+        )[0]
+        == 0
+    )
     monkeypatch.setattr("io.StringIO", lambda typed: None)  # the standard input of `run`
     code, out, _ = run("ask", model)
     assert code == 0
@@ -142,7 +200,10 @@ def test_a_file_name_need_not_be_text(run, tmp_path, ending, memory):
         assert code == 0, err
         found.append((model.read_bytes(), run("predict", model, path, *memory)[1]))
     assert found[0] == found[1]
-    assert rf"caf\xe9{ending} has no column" in run("fit", odd, "--target", "x", *memory, "-o", tmp_path / "m")[2]
+    assert (
+        rf"caf\xe9{ending} has no column"
+        in run("fit", odd, "--target", "x", *memory, "-o", tmp_path / "m")[2]
+    )
 
 
 def test_a_row_of_thirty_megabytes_is_read(run, tmp_path):
@@ -164,5 +225,8 @@ def test_a_row_that_is_too_long_is_told(run, tmp_path):
     code, _, err = run("fit", path, "--target", "y", "--memory", "16MiB", "-o", tmp_path / "m.json")
     assert code == 1
     assert "long.csv, after row " in err
-    assert "a row has more than 4,194,304 bytes, perhaps since a quotation mark is opened and never closed" in err
+    assert (
+        "a row has more than 4,194,304 bytes, perhaps since a quotation mark is opened and never"
+        " closed" in err
+    )
     assert "(--memory)" in err

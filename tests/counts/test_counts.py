@@ -1,4 +1,6 @@
-"""Counts against groupby, both pair kernels against each other, and mutual information against its definition."""
+"""Counts against groupby, both pair kernels against each other, and mutual information against its
+definition.
+"""
 
 from __future__ import annotations
 
@@ -48,7 +50,9 @@ def test_counts_equal_a_groupby(seed, gaps, weighted):
         np.testing.assert_allclose(counts.feature(i), grouped(data, [i]), rtol=0, atol=1e-12)
         for j in range(data.n_features):
             if i != j:
-                np.testing.assert_allclose(pairs.table(i, j), grouped(data, [i, j]), rtol=0, atol=1e-12)
+                np.testing.assert_allclose(
+                    pairs.table(i, j), grouped(data, [i, j]), rtol=0, atol=1e-12
+                )
 
 
 @pytest.mark.parametrize("weighted", [False, True])
@@ -78,7 +82,10 @@ def one_row_and_empty_classes(rng):
 @pytest.mark.parametrize("gaps", [0.0, 0.3])
 def test_bit_sets_and_loop_agree_to_the_bit(n_rows, gaps):
     rng = np.random.default_rng(n_rows)
-    for data in (encoded(rng, MIXED, 3, n_rows, gaps), encoded(rng, [12, 300, 1, 2], 2, n_rows, gaps)):
+    for data in (
+        encoded(rng, MIXED, 3, n_rows, gaps),
+        encoded(rng, [12, 300, 1, 2], 2, n_rows, gaps),
+    ):
         counts = count(data)
         bits, loop = (count_pairs(data, counts, method=method).cells for method in ("bits", "loop"))
         np.testing.assert_array_equal(bits, loop)
@@ -110,13 +117,17 @@ def test_halves_add_up_to_the_whole(weighted):
     merged = count_pairs(halves[0], first) + count_pairs(halves[1], second)
     np.testing.assert_allclose(merged.cells, count_pairs(data, whole).cells, rtol=0, atol=1e-12)
     merged = count_families(halves[0], layout, first) + count_families(halves[1], layout, second)
-    np.testing.assert_allclose(merged.cells, count_families(data, layout, whole).cells, rtol=0, atol=1e-12)
+    np.testing.assert_allclose(
+        merged.cells, count_families(data, layout, whole).cells, rtol=0, atol=1e-12
+    )
     np.testing.assert_allclose(merged.class_count, whole.class_count, rtol=0, atol=1e-12)
 
 
 def test_counts_that_do_not_belong_together_are_refused():
     rng = np.random.default_rng(2)
-    base, cards, classes = (encoded(rng, c, k, 10) for c, k in (([2, 3], 2), ([2, 4], 2), ([2, 3], 3)))
+    base, cards, classes = (
+        encoded(rng, c, k, 10) for c, k in (([2, 3], 2), ([2, 4], 2), ([2, 3], 3))
+    )
     structure = Structure(((), (0,)))
     for other, message in (
         (cards, "different domains.*2, 3.*2, 4"),
@@ -159,7 +170,9 @@ def information(table):
 
 
 def test_entropy_by_its_definition():
-    assert entropy(np.array([3.0, 1.0])) == pytest.approx(-0.75 * np.log(0.75) - 0.25 * np.log(0.25), abs=1e-15)
+    assert entropy(np.array([3.0, 1.0])) == pytest.approx(
+        -0.75 * np.log(0.75) - 0.25 * np.log(0.25), abs=1e-15
+    )
     assert entropy(np.full(8, 2.0)) == pytest.approx(np.log(8), abs=1e-14)
     assert entropy(np.array([0.0, 5.0])) == 0.0
     assert entropy(np.zeros(3)) == 0.0
@@ -167,7 +180,9 @@ def test_entropy_by_its_definition():
 
 @pytest.mark.parametrize("weighted", [False, True])
 @pytest.mark.parametrize("gaps", [0.0, 0.3])
-@pytest.mark.parametrize("cards, n_classes", [(MIXED, 2), (MIXED, 3), (WIDE, 3), (MIXED, 40), ([3, 4], 1)])
+@pytest.mark.parametrize(
+    "cards, n_classes", [(MIXED, 2), (MIXED, 3), (WIDE, 3), (MIXED, 40), ([3, 4], 1)]
+)
 def test_mutual_information_equals_its_definition(cards, n_classes, gaps, weighted):
     data = encoded(np.random.default_rng(5), cards, n_classes, 150, gaps, weighted, linked=True)
     counts = count(data)
@@ -183,7 +198,9 @@ def test_mutual_information_equals_its_definition(cards, n_classes, gaps, weight
                 slices = [share[c] * information(table[..., c]) for c in np.flatnonzero(share)]
                 assert got.conditional[i, j] == pytest.approx(sum(slices), abs=1e-12)
                 assert got.plain[i, j] == pytest.approx(information(table.sum(axis=2)), abs=1e-12)
-                assert got.joint[i, j] == pytest.approx(information(table.reshape(-1, n_classes)), abs=1e-12)
+                assert got.joint[i, j] == pytest.approx(
+                    information(table.reshape(-1, n_classes)), abs=1e-12
+                )
     if n_classes > 1 and cards is MIXED:
         assert got.conditional.max() > 0.01  # the comparison is not one of zeros
         assert relevance.max() > 0.01
@@ -274,7 +291,9 @@ def test_a_column_that_is_missing_everywhere():
 
 
 def test_no_bit_sets_for_columns_of_many_values(monkeypatch):
-    """A constant column must not make bit sets of its wide neighbours look cheap: they would fill the memory."""
+    """A constant column must not make bit sets of its wide neighbours look cheap: they would fill
+    the memory.
+    """
     from discbayes.counts import pairs
 
     built = []

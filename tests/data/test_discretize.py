@@ -23,7 +23,9 @@ def entropy(y, w):
 
 
 def reference_cuts(x, y, w=None):
-    """Fayyad and Irani's recursion over all midpoints, as written down; two values are two intervals."""
+    """Fayyad and Irani's recursion over all midpoints, as written down; two values are two
+    intervals.
+    """
     w = np.ones(x.size) if w is None else w
     keep = ~np.isnan(x.astype(float)) & (w > 0)
     values = np.unique(x[keep].astype(float))
@@ -39,7 +41,9 @@ def _split(x, y, w):
     best, cut = np.inf, None
     for low, high in pairwise(values):
         left = x <= low
-        mean = (w[left].sum() * entropy(y[left], w[left]) + w[~left].sum() * entropy(y[~left], w[~left])) / n
+        mean = (
+            w[left].sum() * entropy(y[left], w[left]) + w[~left].sum() * entropy(y[~left], w[~left])
+        ) / n
         if mean < best - 1e-10:
             best, cut = mean, (low + high) / 2
     if cut is None:
@@ -115,7 +119,11 @@ def test_gaps_are_left_out_column_by_column():
 @pytest.mark.parametrize("dtype", [np.uint8, np.int8, np.int64, np.uint16, np.uint64, np.float32])
 def test_types_do_not_overflow(dtype):
     y = np.repeat([0, 1], 20)
-    high = np.iinfo(dtype).max if np.dtype(dtype).kind in "iu" and np.dtype(dtype).itemsize < 8 else 200
+    high = (
+        np.iinfo(dtype).max
+        if np.dtype(dtype).kind in "iu" and np.dtype(dtype).itemsize < 8
+        else 200
+    )
     x = np.where(y == 0, high - 10, high).astype(dtype)
     cuts = MDLPDiscretizer().fit(x[:, None], y).cut_points_[0]
     np.testing.assert_array_equal(cuts, [high - 5.0])
@@ -226,7 +234,9 @@ def test_continuous_classes_are_refused():
 
 def test_equal_frequency_cuts_at_quantiles():
     x = np.arange(100.0)[:, None]
-    np.testing.assert_array_equal(EqualFrequencyDiscretizer(4).fit(x).cut_points_[0], [24.5, 49.5, 74.5])
+    np.testing.assert_array_equal(
+        EqualFrequencyDiscretizer(4).fit(x).cut_points_[0], [24.5, 49.5, 74.5]
+    )
     counts = np.bincount(EqualFrequencyDiscretizer(7).fit_transform(x).ravel().astype(int))
     assert counts.min() >= 14
     assert counts.max() <= 15
@@ -255,14 +265,18 @@ def test_equal_frequency_refuses_odd_numbers_of_bins(n_bins):
         EqualFrequencyDiscretizer(n_bins).fit([[1.0], [2.0]])
 
 
-@pytest.mark.skipif(NO_COMPILER, reason="scikit-learn's checks are about the interface, and slow without the compiler")
+@pytest.mark.skipif(
+    NO_COMPILER,
+    reason="scikit-learn's checks are about the interface, and slow without the compiler",
+)
 @pytest.mark.filterwarnings("ignore")
 @parametrize_with_checks([MDLPDiscretizer(), EqualFrequencyDiscretizer()])
 def test_scikit_learn_checks(estimator, check):
     check(estimator)
 
 
-@pytest.mark.parametrize("total", [1.01, 1.5, 1.999])  # below, weights are shares: tests/classifier/test_shares.py
+# below, weights are shares: tests/classifier/test_shares.py
+@pytest.mark.parametrize("total", [1.01, 1.5, 1.999])
 def test_weights_of_less_than_two_rows_pay_for_no_cut(total):
     rng = np.random.default_rng(0)
     y = rng.integers(0, 2, 200)

@@ -1,4 +1,6 @@
-"""Keys of rows: equal for equal rows and for no others, whatever the table, its order and its types."""
+"""Keys of rows: equal for equal rows and for no others, whatever the table, its order and its
+types.
+"""
 
 from __future__ import annotations
 
@@ -26,7 +28,9 @@ def mixed(n=200, seed=0):
         {
             "size": rng.integers(0, 3, n) / 2 - 0.5,
             "town": rng.choice(np.array(["Graz", "Wien", "?"], object), n),
-            "grade": pd.Categorical(rng.choice(["low", "high"], n), categories=["low", "mid", "high"]),
+            "grade": pd.Categorical(
+                rng.choice(["low", "high"], n), categories=["low", "mid", "high"]
+            ),
             "smoker": rng.random(n) < 0.5,
         }
     )
@@ -43,7 +47,10 @@ def same_partition(one, two):
 
 def test_equal_rows_have_equal_keys_and_others_have_others():
     frame = mixed()
-    rows = [tuple("gap" if cell is None or cell != cell else cell for cell in row) for row in frame.to_numpy(object)]
+    rows = [
+        tuple("gap" if cell is None or cell != cell else cell for cell in row)
+        for row in frame.to_numpy(object)
+    ]
     assert 20 < len(set(rows)) < len(rows)
     assert same_partition(rows, keys(frame).tolist())
 
@@ -73,7 +80,9 @@ def test_different_rows_have_different_keys(name):
 def test_words_have_different_keys():
     rng = np.random.default_rng(0)
     words = np.array([f"w{k}" for k in range(300)], object)
-    frame = pd.DataFrame({"a": words[rng.integers(0, 300, 100_000)], "b": words[rng.integers(0, 300, 100_000)]})
+    frame = pd.DataFrame(
+        {"a": words[rng.integers(0, 300, 100_000)], "b": words[rng.integers(0, 300, 100_000)]}
+    )
     assert np.unique(keys(frame)).size == len(frame.drop_duplicates()) > 50_000
 
 
@@ -92,7 +101,9 @@ def test_the_order_of_rows_and_columns_and_the_names_of_columns_change_nothing()
 
 @pytest.mark.parametrize("name", ["bits", "digits", "rounded", "gaps", "normal"])
 def test_columns_are_told_apart_by_what_is_in_them(name):
-    """Columns of the same values, in any order: few rows, so that sums over rows are often equal."""
+    """Columns of the same values, in any order: few rows, so that sums over rows are often
+    equal.
+    """
     for seed in range(20):
         rng = np.random.default_rng(seed)
         rows = TABLES[name](rng, 60)
@@ -100,17 +111,26 @@ def test_columns_are_told_apart_by_what_is_in_them(name):
         columns, order = rng.permutation(rows.shape[1]), rng.permutation(60)
         other = rows[order][:, columns]
         np.testing.assert_array_equal(keys(other, classes[order]), keys(rows, classes)[order])
-        np.testing.assert_array_equal(keys(other, classes[order], weight[order]), keys(rows, classes, weight)[order])
+        np.testing.assert_array_equal(
+            keys(other, classes[order], weight[order]), keys(rows, classes, weight)[order]
+        )
 
 
 def test_a_weight_of_two_is_the_row_twice():
     """Also of weights whose sums would be rounded, and of a row in parts."""
     frame, rng = mixed(), np.random.default_rng(2)
-    classes, weight = rng.integers(0, 3, len(frame)), rng.random(len(frame)) * 10.0 ** rng.integers(-9, 9, len(frame))
+    classes, weight = (
+        rng.integers(0, 3, len(frame)),
+        rng.random(len(frame)) * 10.0 ** rng.integers(-9, 9, len(frame)),
+    )
     twice, both = pd.concat([frame, frame]), np.concatenate([classes, classes])
     expected = keys(frame, classes, 2 * weight)
-    np.testing.assert_array_equal(keys(twice, both, np.concatenate([weight, weight])), np.tile(expected, 2))
-    np.testing.assert_array_equal(keys(twice, both), np.tile(keys(frame, classes, np.full(len(frame), 2.0)), 2))
+    np.testing.assert_array_equal(
+        keys(twice, both, np.concatenate([weight, weight])), np.tile(expected, 2)
+    )
+    np.testing.assert_array_equal(
+        keys(twice, both), np.tile(keys(frame, classes, np.full(len(frame), 2.0)), 2)
+    )
     parts = np.concatenate([np.full(len(frame), 0.25), np.full(len(frame), 0.75)])
     np.testing.assert_array_equal(keys(twice, both, parts), np.tile(keys(frame, classes), 2))
 
@@ -167,7 +187,12 @@ def test_zeros_and_gaps_are_one_each():
     assert first[0] == first[1]
     assert first[2] == first[3]
     assert np.unique(first).size == 3
-    for column in ([1.0, None, np.nan], [1, pd.NA, None], [True, None, np.nan], ["a", None, np.nan]):
+    for column in (
+        [1.0, None, np.nan],
+        [1, pd.NA, None],
+        [True, None, np.nan],
+        ["a", None, np.nan],
+    ):
         found = keys(pd.DataFrame({"a": pd.Series(column, dtype=object)}))
         assert found[1] == found[2] != found[0]
 

@@ -1,4 +1,6 @@
-"""Columns of every type that pandas, polars and arrow have: an answer, or an error with the way out."""
+"""Columns of every type that pandas, polars and arrow have: an answer, or an error with the way
+out.
+"""
 
 from __future__ import annotations
 
@@ -82,8 +84,14 @@ NULL_TEXT_COLUMNS = {
 }
 NUMBER_COLUMNS = {
     "pandas": in_pandas(NUMBERS),
-    **{f"pandas {dtype}": in_pandas(np.array(NUMBERS, dtype)) for dtype in (">f8", ">i4", "<u2", "f2", "f4", "g")},
-    **{f"pandas {dtype}": in_pandas(NUMBERS, dtype) for dtype in ("Int64", "UInt8", "Float32", "int64[pyarrow]")},
+    **{
+        f"pandas {dtype}": in_pandas(np.array(NUMBERS, dtype))
+        for dtype in (">f8", ">i4", "<u2", "f2", "f4", "g")
+    },
+    **{
+        f"pandas {dtype}": in_pandas(NUMBERS, dtype)
+        for dtype in ("Int64", "UInt8", "Float32", "int64[pyarrow]")
+    },
     "pandas decimal of arrow": in_pandas(DECIMALS, pd.ArrowDtype(pa.decimal128(5, 2))),
     "pandas sparse": in_pandas(pd.arrays.SparseArray(np.array(NUMBERS, float))),
     "pandas sparse whole": in_pandas(pd.arrays.SparseArray(NUMBERS)),
@@ -114,9 +122,18 @@ REFUSED = {
     "pandas datetime": (in_pandas(pd.date_range("2020", periods=60)), TIMES),
     "pandas datetime with zone": (in_pandas(pd.date_range("2020", periods=60, tz="UTC")), TIMES),
     "pandas timedelta": (in_pandas(pd.to_timedelta(NUMBERS, unit="D")), TIMES),
-    "pandas interval": (in_pandas(pd.IntervalIndex.from_breaks([0, 1, 2, 3])[PLACES]), "cast it to str"),
-    "pandas category of intervals": (pd.DataFrame({"k": pd.cut(pd.Series(NUMBERS), 3)}), r"astype\(str\)"),
-    "pandas category of dates": (in_pandas(pd.to_datetime(DATES)).astype("category"), r"astype\(str\)"),
+    "pandas interval": (
+        in_pandas(pd.IntervalIndex.from_breaks([0, 1, 2, 3])[PLACES]),
+        "cast it to str",
+    ),
+    "pandas category of intervals": (
+        pd.DataFrame({"k": pd.cut(pd.Series(NUMBERS), 3)}),
+        r"astype\(str\)",
+    ),
+    "pandas category of dates": (
+        in_pandas(pd.to_datetime(DATES)).astype("category"),
+        r"astype\(str\)",
+    ),
     "pandas complex": (in_pandas(np.array(NUMBERS, complex)), SPLIT),
     "pandas bytes": (in_pandas([b"a"] * 60), "convert the column"),
     "pandas list": (in_pandas([[1]] * 60), "convert the column"),
@@ -148,7 +165,11 @@ def classifier() -> BayesNetClassifier:
 
 def halves(frame):
     """Two batches, the first of them with all values."""
-    return (frame[:40], frame[40:]) if not hasattr(frame, "slice") else (frame.slice(0, 40), frame.slice(40))
+    return (
+        (frame[:40], frame[40:])
+        if not hasattr(frame, "slice")
+        else (frame.slice(0, 40), frame.slice(40))
+    )
 
 
 @pytest.mark.parametrize("frame, plain", ANSWERED)
@@ -190,7 +211,9 @@ def test_columns_of_a_record_batch_are_found_by_name():
 
 
 @pytest.mark.parametrize("kind", [list, lambda y: np.array(y, dtype=object), pd.Series])
-@pytest.mark.parametrize("members", [Letter, Number, enum.StrEnum("Color", ["RED", "GREEN", "BLUE"])])
+@pytest.mark.parametrize(
+    "members", [Letter, Number, enum.StrEnum("Color", ["RED", "GREEN", "BLUE"])]
+)
 def test_members_of_enumerations_are_the_labels_that_they_equal(members, kind, tmp_path):
     labels = kind([list(members)[place] for place in NUMBERS])
     fitted = classifier().fit(in_pandas(TEXT), labels)
@@ -205,7 +228,9 @@ def test_members_of_enumerations_and_their_strings_are_the_same_values():
     fitted = classifier().fit(in_pandas(LETTERS, object), LABELS)
     expected = fitted.predict_proba(in_pandas(TEXT))
     np.testing.assert_array_equal(fitted.predict_proba(in_pandas(LETTERS, object)), expected)
-    np.testing.assert_array_equal(fitted.predict_proba([{"k": letter} for letter in LETTERS]), expected)
+    np.testing.assert_array_equal(
+        fitted.predict_proba([{"k": letter} for letter in LETTERS]), expected
+    )
     query = fitted.network_.query
     np.testing.assert_array_equal(
         query("class", {"k": Letter.A}).probabilities, query("class", {"k": "a"}).probabilities

@@ -20,7 +20,14 @@ from sklearn.preprocessing import KBinsDiscretizer, StandardScaler
 from sklearn.utils.estimator_checks import parametrize_with_checks
 from sklearn.utils.validation import check_is_fitted, validate_data
 
-from discbayes.data import DataWarning, Domain, EqualFrequencyDiscretizer, FrameEncoder, MDLPDiscretizer, Variable
+from discbayes.data import (
+    DataWarning,
+    Domain,
+    EqualFrequencyDiscretizer,
+    FrameEncoder,
+    MDLPDiscretizer,
+    Variable,
+)
 from discbayes.data.table import factorize
 from discbayes.data.table_reader import factorize_series, read_table
 
@@ -66,7 +73,9 @@ def test_a_frame_of_all_kinds():
     assert (count.kind, count.cuts) == ("numeric", (5.0,))
     assert (flag.kind, flag.values) == ("boolean", (False, True))
     assert (colour.kind, colour.values) == ("categorical", ("blue", "red"))
-    np.testing.assert_array_equal(data.codes[:, :4], [[0, 0, 1, 2], [0, 0, 1, 1], [1, 0, 1, 1], [1, 0, 2, 1]])
+    np.testing.assert_array_equal(
+        data.codes[:, :4], [[0, 0, 1, 2], [0, 0, 1, 1], [1, 0, 1, 1], [1, 0, 2, 1]]
+    )
     assert data.codes.flags.c_contiguous
     assert data.codes.dtype == np.uint8
     assert data.domain.target.values == ("no", "yes")
@@ -98,7 +107,8 @@ def test_every_make_of_table_gives_the_same_codes():
 
 
 @pytest.mark.parametrize(
-    "dtype", ["i1", "i2", "i4", "i8", "u1", "u2", "u4", "u8", "f4", "f8", ">i4", "f2", "bool", object]
+    "dtype",
+    ["i1", "i2", "i4", "i8", "u1", "u2", "u4", "u8", "f4", "f8", ">i4", "f2", "bool", object],
 )
 @pytest.mark.parametrize("order", ["C", "F"])
 @pytest.mark.parametrize("discretizer", [None, "mdlp"])
@@ -126,7 +136,9 @@ def test_strided_readonly_and_wrapped_arrays():
             return np.asarray(view, dtype=dtype)
 
     encoder = FrameEncoder(discretizer=None)
-    np.testing.assert_array_equal(encoder.fit_transform(Wrapped(), np.arange(30) % 2).codes, expected)
+    np.testing.assert_array_equal(
+        encoder.fit_transform(Wrapped(), np.arange(30) % 2).codes, expected
+    )
 
 
 def test_masked_cells_are_gaps():
@@ -137,7 +149,10 @@ def test_masked_cells_are_gaps():
 def test_string_arrays():
     assert variable(np.array([["b"], ["a"], ["b"]])).values == ("a", "b")
     if hasattr(np.dtypes, "StringDType"):  # from NumPy 2 on
-        assert variable(np.array([["b"], ["a"], ["b"]], dtype=np.dtypes.StringDType())).values == ("a", "b")
+        assert variable(np.array([["b"], ["a"], ["b"]], dtype=np.dtypes.StringDType())).values == (
+            "a",
+            "b",
+        )
 
 
 def test_values_are_plain_python_scalars():
@@ -149,7 +164,11 @@ def test_values_are_plain_python_scalars():
         }
     )
     features = fit(frame, np.array([1, 0, 1, 0], np.int8), discretizer=None)[1].domain.features
-    assert [list(map(type, feature.values)) for feature in features] == [[int] * 2, [float] * 2, [bool] * 2]
+    assert [list(map(type, feature.values)) for feature in features] == [
+        [int] * 2,
+        [float] * 2,
+        [bool] * 2,
+    ]
     domain = fit(frame, np.array([1, 0, 1, 0], np.int8))[1].domain
     assert [type(value) for value in domain.target.values] == [int, int]
     assert all(type(cut) is float for cut in domain.features[0].cuts)
@@ -173,7 +192,9 @@ def test_categories_of_numbers():
     frame = pd.DataFrame({"grade": pd.Categorical([3, 1, 3, 1], categories=[3, 2, 1])})
     encoder, data = fit(frame)
     assert data.domain.features[0].values == (3, 2, 1)
-    np.testing.assert_array_equal(encoder.transform(pd.DataFrame({"grade": [1.0, 2.0, 3.0, 9.0]})), [[2, 1, 0, 3]])
+    np.testing.assert_array_equal(
+        encoder.transform(pd.DataFrame({"grade": [1.0, 2.0, 3.0, 9.0]})), [[2, 1, 0, 3]]
+    )
 
 
 def test_numeric_columns_declared_as_categories():
@@ -285,7 +306,9 @@ def test_a_transformer_is_cloned_and_gets_the_weights():
 
 
 def incomplete():
-    return pd.DataFrame({"x": [1.0, np.nan, 3.0, 4.0], "k": ["a", "b", None, "a"], "z": [1, 2, 1, 2]})
+    return pd.DataFrame(
+        {"x": [1.0, np.nan, 3.0, 4.0], "k": ["a", "b", None, "a"], "z": [1, 2, 1, 2]}
+    )
 
 
 def test_gaps_as_a_value():
@@ -338,7 +361,9 @@ def test_unseen_values():
 
 def test_numbers_match_by_value_whatever_their_type():
     whole, _ = fit(np.array([[1], [2], [5], [1]]), discretizer=None)
-    np.testing.assert_array_equal(whole.transform(np.array([[1.0], [np.nan], [5.0], [1.5]])), [[0, 3, 2, 3]])
+    np.testing.assert_array_equal(
+        whole.transform(np.array([[1.0], [np.nan], [5.0], [1.5]])), [[0, 3, 2, 3]]
+    )
     np.testing.assert_array_equal(whole.transform([["1"], ["2"]]), [[3, 3]])
     np.testing.assert_array_equal(whole.transform(np.array([[True], [False]])), [[0, 3]])
     broken, _ = fit(np.array([[1.0], [np.nan], [5.0], [2.5]]), discretizer=None)
@@ -362,7 +387,9 @@ def test_whole_numbers_far_apart_and_large():
     encoder, data = fit(X, discretizer=None)
     np.testing.assert_array_equal(data.codes, [[1, 2, 0, 1], [0, 1, 0, 1]])
     assert data.domain.features[1].values == (far, far + 1)
-    np.testing.assert_array_equal(encoder.transform([[7, far], [0, -(2**63)], [2**63 - 1, 5]]), [[3, 1, 3], [0, 2, 2]])
+    np.testing.assert_array_equal(
+        encoder.transform([[7, far], [0, -(2**63)], [2**63 - 1, 5]]), [[3, 1, 3], [0, 2, 2]]
+    )
     cut, data = fit(np.array([[-(10**12)], [10**12]] * 10), np.arange(20) % 2)
     np.testing.assert_array_equal(data.codes[0], np.arange(20) % 2)
     np.testing.assert_array_equal(cut.transform([[-1], [0], [1]]), [[0, 1, 1]])
@@ -371,11 +398,17 @@ def test_whole_numbers_far_apart_and_large():
 def test_whole_numbers_beyond_the_cuts():
     X = np.array([[2], [7]] * 20)
     encoder, _ = fit(X, X[:, 0])
-    np.testing.assert_array_equal(encoder.transform(np.array([[-900], [4], [5], [9000]])), [[0, 0, 1, 1]])
-    np.testing.assert_array_equal(encoder.transform(np.array([[-900], [4], [5], [9000]], np.int16)), [[0, 0, 1, 1]])
+    np.testing.assert_array_equal(
+        encoder.transform(np.array([[-900], [4], [5], [9000]])), [[0, 0, 1, 1]]
+    )
+    np.testing.assert_array_equal(
+        encoder.transform(np.array([[-900], [4], [5], [9000]], np.int16)), [[0, 0, 1, 1]]
+    )
 
 
-@pytest.mark.parametrize("n_values, dtype", [(255, np.uint8), (300, np.uint16), (70_000, np.uint32)])
+@pytest.mark.parametrize(
+    "n_values, dtype", [(255, np.uint8), (300, np.uint16), (70_000, np.uint32)]
+)
 def test_many_categories(n_values, dtype):
     if NO_COMPILER:
         n_values = min(n_values, 66_000)
@@ -426,7 +459,9 @@ def test_weights_of_one_are_no_weights():
 
 def test_shapes_refused():
     refused(r"0 sample\(s\) \(shape=\(0, 3\)\)", np.empty((0, 3)), [])
-    refused(r"0 feature\(s\) \(shape=\(12, 0\)\) while a minimum of 1 is required", np.empty((12, 0)))
+    refused(
+        r"0 feature\(s\) \(shape=\(12, 0\)\) while a minimum of 1 is required", np.empty((12, 0))
+    )
     refused(r"0 sample\(s\)", pd.DataFrame({"a": []}), [])
     refused(r"0 feature\(s\)", pd.DataFrame(index=range(3)))
     refused("Reshape your data", np.arange(4), Y4)
@@ -479,7 +514,11 @@ def test_other_things_refused():
     refused("Sparse", sparse.csr_array(np.eye(4)), Y4, error=TypeError)
     refused("Complex data not supported", np.eye(4) * 1j, Y4)
     refused("Complex data not supported: column 'x0'", np.array([[1j], [2]], dtype=object))
-    refused("column 'x0', row 1: argument must be a string or a number", [[1], [{"a": 1}]], error=TypeError)
+    refused(
+        "column 'x0', row 1: argument must be a string or a number",
+        [[1], [{"a": 1}]],
+        error=TypeError,
+    )
     refused("column 'x0' holds datetime64", np.array([["2020-01-01"]], dtype="M8[D]"), [0])
     refused("column 'x0' holds", np.array([[b"a"]]), [0])
     refused("mixes strings and numbers, 'a' and 1", np.array([["a"], [1]], dtype=object))
@@ -508,7 +547,9 @@ def test_other_columns_at_transform():
 
 
 def test_the_name_of_a_column_is_no_target_of_a_frame():
-    with pytest.raises(ValueError, match=r"y is the text 'k', not a label for each row.*X\['k'\], and X without it"):
+    with pytest.raises(
+        ValueError, match=r"y is the text 'k', not a label for each row.*X\['k'\], and X without it"
+    ):
         FrameEncoder().fit_transform(pd.DataFrame({"a": [1, 2], "k": ["p", "q"]}), "k")
 
 
@@ -519,7 +560,11 @@ def test_a_row_of_a_frame_is_no_table():
 
 def test_numbers_with_a_comma_refused():
     prices = pd.DataFrame({"price": [f"{k},5" for k in range(12)], "k": ["a", "b"] * 6})
-    refused(r"'price' is text that looks like numbers with a comma, '0,5'.*decimal=.*categorical=\['price'\]", prices)
+    refused(
+        r"'price' is text that looks like numbers with a comma,"
+        r" '0,5'.*decimal=.*categorical=\['price'\]",
+        prices,
+    )
     assert variable(prices, categorical=["price"]).card == 12
     assert variable(prices.assign(price=[f"{k},5;" for k in range(12)])).card == 12
 
@@ -530,13 +575,20 @@ def with_marks(marks, n=200, decimal="."):
     return pd.DataFrame({"a": [*marks, *cells]})
 
 
-@pytest.mark.parametrize("marks", [["?"], ["?", "-"], ["?", "-", "none"], ["?", "-", "n. a.", "nan", "x"]])
+@pytest.mark.parametrize(
+    "marks", [["?"], ["?", "-"], ["?", "-", "none"], ["?", "-", "n. a.", "nan", "x"]]
+)
 @pytest.mark.parametrize("decimal", [".", ","])
 def test_a_few_words_among_numbers_are_spoken_of(marks, decimal):
-    with pytest.warns(DataWarning, match="column 'a' is text.*all of them are numbers except") as caught:
+    with pytest.warns(
+        DataWarning, match="column 'a' is text.*all of them are numbers except"
+    ) as caught:
         fit(with_marks(marks, decimal=decimal))
     (said,) = [str(w.message) for w in caught]
-    assert f"numbers except {', '.join(map(repr, sorted(marks)))}: if these are missing values, replace them" in said
+    assert (
+        f"numbers except {', '.join(map(repr, sorted(marks)))}: if these are missing values,"
+        " replace them" in said
+    )
     assert ('pandas.read_csv(..., decimal=",")' in said) == (decimal == ",")
 
 
@@ -648,7 +700,9 @@ def test_from_a_domain_written_by_hand():
         Variable("k", "categorical", ("lo", "hi"), missing_value=True),
     )
     encoder = FrameEncoder.from_domain(Domain(features, Variable("class", "categorical", (0, 1))))
-    np.testing.assert_array_equal(encoder.transform([[1, "hi"], [2, None], [0, "lo"]]), [[1, 2, 0], [1, 2, 0]])
+    np.testing.assert_array_equal(
+        encoder.transform([[1, "hi"], [2, None], [0, "lo"]]), [[1, 2, 0], [1, 2, 0]]
+    )
 
 
 def test_the_number_of_threads_does_not_matter():
@@ -671,7 +725,8 @@ class TinyNaiveBayes(ClassifierMixin, BaseEstimator):
         self.classes_ = self.encoder_.classes_
         self.prior_ = np.log(np.bincount(data.y, weight))
         self.tables_ = [
-            self._table(row, data.y, weight, card) for row, card in zip(data.codes, data.cards, strict=True)
+            self._table(row, data.y, weight, card)
+            for row, card in zip(data.codes, data.cards, strict=True)
         ]
         return self
 
@@ -687,7 +742,9 @@ class TinyNaiveBayes(ClassifierMixin, BaseEstimator):
         table = read_table(X)  # first, since it says what to do about one dimension
         validate_data(self, X, skip_check_array=True, reset=False)
         codes = self.encoder_.transform(table)
-        scores = self.prior_ + sum(table[row] for table, row in zip(self.tables_, codes, strict=True))
+        scores = self.prior_ + sum(
+            table[row] for table, row in zip(self.tables_, codes, strict=True)
+        )
         share = np.exp(scores - scores.max(axis=1, keepdims=True))
         return share / share.sum(axis=1, keepdims=True)
 
@@ -701,7 +758,10 @@ class TinyNaiveBayes(ClassifierMixin, BaseEstimator):
         return tags
 
 
-@pytest.mark.skipif(NO_COMPILER, reason="scikit-learn's checks are about the interface, and slow without the compiler")
+@pytest.mark.skipif(
+    NO_COMPILER,
+    reason="scikit-learn's checks are about the interface, and slow without the compiler",
+)
 @pytest.mark.filterwarnings("ignore")
 @parametrize_with_checks([TinyNaiveBayes()])
 def test_scikit_learn_checks_of_a_classifier_on_the_encoder(estimator, check):
@@ -756,10 +816,19 @@ def test_numbers_of_text_are_those_of_a_list(values):
     columns = [pd.Series(values, dtype=object)]
     if all(value is None or type(value) is str for value in values):
         columns += [pd.Series(values, dtype="string"), pl.Series(values, dtype=pl.String)]
-        columns += [pl.Series(values, dtype=pl.Categorical), pa.chunked_array([pa.array(values, pa.string())])]
-        columns += [pl.Series(values, dtype=pl.String).filter(pl.Series([True] * len(values), dtype=pl.Boolean))]
+        columns += [
+            pl.Series(values, dtype=pl.Categorical),
+            pa.chunked_array([pa.array(values, pa.string())]),
+        ]
+        columns += [
+            pl.Series(values, dtype=pl.String).filter(
+                pl.Series([True] * len(values), dtype=pl.Boolean)
+            )
+        ]
     for column in columns:
         places, levels = factorize_series(nw.from_native(column, series_only=True))
         assert places.dtype == np.int32
         assert places.tolist() == expected[0].tolist()
-        assert [(type(level), level) for level in levels] == [(type(level), level) for level in expected[1]]
+        assert [(type(level), level) for level in levels] == [
+            (type(level), level) for level in expected[1]
+        ]

@@ -1,4 +1,6 @@
-"""What is held out to calibrate by: brute force, equal rows, classes of one row, weights of any size, enough rows."""
+"""What is held out to calibrate by: brute force, equal rows, classes of one row, weights of any
+size, enough rows.
+"""
 
 from __future__ import annotations
 
@@ -15,7 +17,9 @@ from discbayes.data.fold_assignment import deal, in_portions
 
 def held_out_weights(keys, classes, weight, n_folds, enough=np.inf, room=fold_assignment.ROOM):
     """How much of each row is held out in each fold."""
-    found = deal(lambda: in_portions(keys, classes, weight), int(classes.max()) + 1, n_folds, enough, room)
+    found = deal(
+        lambda: in_portions(keys, classes, weight), int(classes.max()) + 1, n_folds, enough, room
+    )
     held_out = np.zeros((n_folds, keys.size))
     held_out[found.folds, found.rows] = found.weight
     assert np.array_equal(found.classes, classes[found.rows])
@@ -73,7 +77,9 @@ def test_by_brute_force(kind, n_folds):
         keys, classes = rows(seed=seed)
         weight = WEIGHTS[kind](np.random.default_rng(seed), keys.size)
         found = held_out_weights(keys, classes, weight, n_folds)
-        np.testing.assert_allclose(found, slow_deal(keys.tolist(), classes.tolist(), weight, n_folds), atol=1e-9)
+        np.testing.assert_allclose(
+            found, slow_deal(keys.tolist(), classes.tolist(), weight, n_folds), atol=1e-9
+        )
         assert (found.sum(axis=0) <= weight * (1 + 1e-12)).all()
 
 
@@ -89,7 +95,10 @@ def test_every_row_is_held_out_as_often_as_it_counts(kind):
 
 
 def test_rows_that_differ_are_never_divided():
-    keys, classes = np.random.default_rng(0).permutation(97).astype(np.uint64) << np.uint64(32), np.arange(97) % 3
+    keys, classes = (
+        np.random.default_rng(0).permutation(97).astype(np.uint64) << np.uint64(32),
+        np.arange(97) % 3,
+    )
     for weight in (np.ones(97), np.full(97, 0.3), np.random.default_rng(0).random(97)):
         found = held_out_weights(keys, classes, weight, 5)
         assert (np.count_nonzero(found, axis=0) == 1).all()
@@ -100,7 +109,10 @@ def test_rows_that_differ_are_never_divided():
 
 
 def test_the_only_row_of_a_class_is_never_held_out():
-    keys, classes = np.array([4, 4, 9, 5, 5, 6, 7], np.uint64) << np.uint64(32), np.array([0, 0, 1, 2, 2, 3, 3])
+    keys, classes = (
+        np.array([4, 4, 9, 5, 5, 6, 7], np.uint64) << np.uint64(32),
+        np.array([0, 0, 1, 2, 2, 3, 3]),
+    )
     found = held_out_weights(keys, classes, np.array([1, 1, 1, 0.5, 0.5, 1, 1.0]), 2)
     assert (found > 0).any(axis=0).tolist() == [True, True, False, False, False, True, True]
     assert not held_out_weights(keys[:3], np.arange(3), np.ones(3), 5).any()
@@ -111,7 +123,9 @@ def test_the_only_row_of_a_class_is_never_held_out():
 
 def by_row(keys, classes, found):
     """What is held out of all rows that are equal, in the order of the keys."""
-    _, group = np.unique(np.column_stack([classes, keys.astype(np.int64)]), axis=0, return_inverse=True)
+    _, group = np.unique(
+        np.column_stack([classes, keys.astype(np.int64)]), axis=0, return_inverse=True
+    )
     return np.array([np.bincount(group, fold) for fold in found])
 
 
@@ -124,8 +138,12 @@ def test_weights_are_repetitions_and_the_order_changes_nothing(kind):
     two = held_out_weights(keys[order], classes[order], weight[order], 5)
     again = np.repeat(order, weight[order].astype(int))
     three = held_out_weights(keys[again], classes[again], np.ones(again.size), 5)
-    np.testing.assert_allclose(by_row(keys[order], classes[order], two), by_row(keys, classes, one), atol=1e-12)
-    np.testing.assert_allclose(by_row(keys[again], classes[again], three), by_row(keys, classes, one), atol=1e-12)
+    np.testing.assert_allclose(
+        by_row(keys[order], classes[order], two), by_row(keys, classes, one), atol=1e-12
+    )
+    np.testing.assert_allclose(
+        by_row(keys[again], classes[again], three), by_row(keys, classes, one), atol=1e-12
+    )
 
 
 @pytest.mark.parametrize("scale", [1e-12, 1e9, 1e18])
@@ -145,11 +163,23 @@ def test_no_more_folds_than_are_enough():
     keys, classes = rows(100, n_keys=10**6)
     everything = held_out_weights(keys, classes, np.ones(100), 5)
     sizes = np.cumsum(everything.sum(axis=1))
-    for enough, n_used in [(0.5, 1), (19, 1), (21, 2), (sizes[1], 2), (sizes[1] + 0.5, 3), (95, 5), (1000, 5)]:
+    for enough, n_used in [
+        (0.5, 1),
+        (19, 1),
+        (21, 2),
+        (sizes[1], 2),
+        (sizes[1] + 0.5, 3),
+        (95, 5),
+        (1000, 5),
+    ]:
         found = held_out_weights(keys, classes, np.ones(100), 5, enough)
         np.testing.assert_array_equal(found[:n_used], everything[:n_used])
         assert not found[n_used:].any()
-    assert held_out_weights(keys, classes, np.full(100, 3.0), 5, 61).any(axis=1).tolist() == [True, True, *[False] * 3]
+    assert held_out_weights(keys, classes, np.full(100, 3.0), 5, 61).any(axis=1).tolist() == [
+        True,
+        True,
+        *[False] * 3,
+    ]
 
 
 # In bounded memory, and of many rows
@@ -162,9 +192,12 @@ def test_portions_and_room_change_no_bit(kind, room, monkeypatch):
         keys, classes = rows(seed=seed, n_keys=[25, 5, 1000][seed])
         weight = WEIGHTS[kind](np.random.default_rng(seed), keys.size)
         expected = held_out_weights(keys, classes, weight, 5)
-        for size in (7, 60) if room < 10 else (1, 7):  # single keys by single rows would take seconds
+        # single keys by single rows would take seconds
+        for size in (7, 60) if room < 10 else (1, 7):
             monkeypatch.setattr(row_blocks, "ROWS_OF_BLOCK", size)
-            np.testing.assert_array_equal(held_out_weights(keys, classes, weight, 5, room=room), expected)
+            np.testing.assert_array_equal(
+                held_out_weights(keys, classes, weight, 5, room=room), expected
+            )
 
 
 @pytest.mark.parametrize("kind", WEIGHTS)
@@ -175,12 +208,16 @@ def test_of_many_rows_some_are_held_out(kind, monkeypatch):
         weight = WEIGHTS[kind](np.random.default_rng(seed), keys.size)
         found = held_out_weights(keys, classes, weight, 5, room=7)
         n_dealt = ceil(5 * max(200, weight.sum()) / 40)
-        np.testing.assert_allclose(found, slow_deal(keys.tolist(), classes.tolist(), weight, 5, n_dealt), atol=1e-9)
+        np.testing.assert_allclose(
+            found, slow_deal(keys.tolist(), classes.tolist(), weight, 5, n_dealt), atol=1e-9
+        )
         assert found.sum() <= 2 * 40
         if kind in ("ones", "whole", "large"):
             assert abs(found.sum() - 40) <= 5
     few = held_out_weights(keys[:40], classes[:40], weight[:40], 5)
-    np.testing.assert_allclose(few, slow_deal(keys[:40].tolist(), classes[:40].tolist(), weight[:40], 5), atol=1e-9)
+    np.testing.assert_allclose(
+        few, slow_deal(keys[:40].tolist(), classes[:40].tolist(), weight[:40], 5), atol=1e-9
+    )
 
 
 def test_the_order_of_many_rows_changes_nothing(monkeypatch):
@@ -189,5 +226,7 @@ def test_the_order_of_many_rows_changes_nothing(monkeypatch):
     one = held_out_weights(keys, classes, np.ones(300), 5)
     order = np.random.default_rng(1).permutation(300)
     two = held_out_weights(keys[order], classes[order], np.ones(300), 5)
-    np.testing.assert_array_equal(by_row(keys[order], classes[order], two), by_row(keys, classes, one))
+    np.testing.assert_array_equal(
+        by_row(keys[order], classes[order], two), by_row(keys, classes, one)
+    )
     assert one.sum() == 50

@@ -1,4 +1,6 @@
-"""Cells and labels that the fuzzer found: each is read exactly, or refused by the name of its column."""
+"""Cells and labels that the fuzzer found: each is read exactly, or refused by the name of its
+column.
+"""
 
 from __future__ import annotations
 
@@ -17,17 +19,24 @@ HUGE = 10**400
 Y = ["no", "yes", "no", "yes"]
 
 
-@pytest.mark.parametrize("value", [HUGE, -HUGE, Fraction(HUGE), Decimal("sNaN")], ids=lambda value: repr(value)[:12])
+@pytest.mark.parametrize(
+    "value", [HUGE, -HUGE, Fraction(HUGE), Decimal("sNaN")], ids=lambda value: repr(value)[:12]
+)
 @pytest.mark.parametrize("gap", [None, 1])
 def test_numbers_that_are_no_floats(value, gap):
-    with pytest.raises(ValueError, match=r"column 'a' holds a number that is no float .*: cast it to str"):
+    with pytest.raises(
+        ValueError, match=r"column 'a' holds a number that is no float .*: cast it to str"
+    ):
         FrameEncoder().fit_transform(pd.DataFrame({"a": [value, 1, 2, gap]}, dtype=object), Y)
 
 
 def test_categories_beyond_floats():
-    frame = pd.DataFrame({"a": pd.Categorical.from_codes([0, 1, 0, 1], pd.Index([HUGE, 1], dtype=object))})
+    frame = pd.DataFrame(
+        {"a": pd.Categorical.from_codes([0, 1, 0, 1], pd.Index([HUGE, 1], dtype=object))}
+    )
     with pytest.raises(
-        ValueError, match="column 'a' has a whole number beyond the range of a float: cast it with astype"
+        ValueError,
+        match="column 'a' has a whole number beyond the range of a float: cast it with astype",
     ):
         FrameEncoder().fit_transform(frame, Y)
     with pytest.raises(ValueError, match="beyond the range of a float"):
@@ -40,13 +49,16 @@ def test_whole_numbers_of_128_bits():
     encoder = FrameEncoder(discretizer=None)
     wide = polars.DataFrame({"a": polars.Series(values, dtype=polars.Int128)})
     same = encoder.fit_transform(polars.DataFrame({"a": values}), Y)
-    np.testing.assert_array_equal(FrameEncoder(discretizer=None).fit_transform(wide, Y).codes, same.codes)
+    np.testing.assert_array_equal(
+        FrameEncoder(discretizer=None).fit_transform(wide, Y).codes, same.codes
+    )
     np.testing.assert_array_equal(encoder.transform(wide), same.codes)
     gaps = polars.DataFrame({"a": polars.Series([1, None, 3, 1], dtype=polars.Int128)})
     assert encoder.fit_transform(gaps, Y).codes.tolist() == [[0, 2, 1, 0]]
     beyond = polars.DataFrame({"a": polars.Series([2**70, 1, 2, 3], dtype=polars.Int128)})
     with pytest.raises(
-        ValueError, match=r"column 'a' holds 1.18059e\+21, too large for 64 bits: cast it to float or str"
+        ValueError,
+        match=r"column 'a' holds 1.18059e\+21, too large for 64 bits: cast it to float or str",
     ):
         encoder.fit_transform(beyond, Y)
 
@@ -64,12 +76,18 @@ def test_whole_numbers_of_128_bits():
 def test_labels_that_no_file_could_hold(labels, kind):
     """They were learned, and refused when the model was saved."""
     frame = pd.DataFrame({"a": [0.0, 1.0, 0.0, 1.0]})
-    with pytest.raises(ValueError, match=f"y holds {kind}; labels are strings, numbers or booleans: cast it to str"):
+    with pytest.raises(
+        ValueError, match=f"y holds {kind}; labels are strings, numbers or booleans: cast it to str"
+    ):
         BayesNetClassifier().fit(frame, np.array(labels, dtype=object))
 
 
-@pytest.mark.parametrize("labels", [[2**63, 2**63 + 1, -1], [2**53, 2**53 + 1, 0.0]], ids=["signs", "floats"])
-@pytest.mark.parametrize("form", [list, lambda labels: np.array(labels, dtype=object)], ids=["list", "array"])
+@pytest.mark.parametrize(
+    "labels", [[2**63, 2**63 + 1, -1], [2**53, 2**53 + 1, 0.0]], ids=["signs", "floats"]
+)
+@pytest.mark.parametrize(
+    "form", [list, lambda labels: np.array(labels, dtype=object)], ids=["list", "array"]
+)
 def test_labels_that_rounding_would_join_are_refused(labels, form):
     """Three classes were read as two."""
     with pytest.raises(ValueError, match=r"y mixes whole numbers with others .* cast it to str"):
@@ -85,7 +103,9 @@ def test_labels_of_mixed_types_that_nothing_rounds():
 @pytest.mark.parametrize("kind", [np.int64, np.int32, np.uint32, np.int8])
 @pytest.mark.parametrize("sign", [1, -1])
 def test_the_largest_whole_numbers_of_each_type(kind, sign):
-    """A sum one beyond the largest overflowed; neighbours that are one float had a cut that cut nothing."""
+    """A sum one beyond the largest overflowed; neighbours that are one float had a cut that cut
+    nothing.
+    """
     most = int(np.iinfo(kind).max) if sign > 0 else int(np.iinfo(kind).min)
     near = most - sign
     for values in ([most] * 4, [near, most, near, most] * 5, [0, most, 0, most] * 5):
@@ -97,7 +117,9 @@ def test_the_largest_whole_numbers_of_each_type(kind, sign):
 
 
 def test_whole_numbers_beyond_a_sign():
-    with pytest.raises(ValueError, match="a column holds 18446744073709551615, too large for 64 bits with a sign"):
+    with pytest.raises(
+        ValueError, match="a column holds 18446744073709551615, too large for 64 bits with a sign"
+    ):
         FrameEncoder().fit_transform(np.full((4, 1), 2**64 - 1, dtype=np.uint64), Y)
 
 
@@ -109,6 +131,8 @@ def test_times_in_nanoseconds_are_cut_as_other_numbers(base):
     times = base + y * (base // 4) + rng.integers(0, base // 10, 90)
     whole, floats = FrameEncoder(), FrameEncoder()
     codes = whole.fit_transform(pd.DataFrame({"time": times}), y).codes
-    np.testing.assert_array_equal(codes, floats.fit_transform(pd.DataFrame({"time": times.astype(float)}), y).codes)
+    np.testing.assert_array_equal(
+        codes, floats.fit_transform(pd.DataFrame({"time": times.astype(float)}), y).codes
+    )
     np.testing.assert_array_equal(codes[0], y)
     assert whole.domain_.features[0].cuts == floats.domain_.features[0].cuts

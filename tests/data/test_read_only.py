@@ -1,4 +1,6 @@
-"""Arrays that cannot be written, as joblib maps them into memory: no kernel is compiled for them once more."""
+"""Arrays that cannot be written, as joblib maps them into memory: no kernel is compiled for them
+once more.
+"""
 
 from __future__ import annotations
 
@@ -35,7 +37,11 @@ def signatures() -> set[tuple[str, str]]:
     names = [module.name for module in pkgutil.iter_modules(discbayes.kernels.__path__)]
     modules = [importlib.import_module(f"discbayes.kernels.{name}") for name in names]
     kernels = [(name, found) for module in modules for name, found in vars(module).items()]
-    return {(name, str(types)) for name, kernel in kernels for types in getattr(kernel, "signatures", ())}
+    return {
+        (name, str(types))
+        for name, kernel in kernels
+        for types in getattr(kernel, "signatures", ())
+    }
 
 
 def use(model, X):
@@ -43,7 +49,11 @@ def use(model, X):
     model.predict_proba(X)
     model.explain(X[:2])
     model.value_of_information({"x0": 1.0})
-    return network.log_likelihood(X), network.query("class", {"x0": 1.0}), network.sample(5, random_state=0)
+    return (
+        network.log_likelihood(X),
+        network.query("class", {"x0": 1.0}),
+        network.sample(5, random_state=0),
+    )
 
 
 def learn(data: Encoded):
@@ -54,7 +64,9 @@ def learn(data: Encoded):
 pytestmark = pytest.mark.skipif(bool(numba.config.DISABLE_JIT), reason="nothing is compiled")
 
 
-@pytest.mark.parametrize("structure, parameters", [("nb", "map"), ("tan", "hybrid"), (KDB(k=2), "mm")])
+@pytest.mark.parametrize(
+    "structure, parameters", [("nb", "map"), ("tan", "hybrid"), (KDB(k=2), "mm")]
+)
 def test_a_model_that_joblib_maps_into_memory(structure, parameters, tmp_path):
     model = BayesNetClassifier(structure, parameters).fit(VALUES, LABELS)
     for X in (VALUES, WITH_MISSING):

@@ -50,10 +50,13 @@ def test_all_is_sorted_and_complete():
 def test_import_brings_no_frame_library():
     heavy = "{'pandas', 'polars', 'pyarrow', 'matplotlib'}"
     code = (
-        "import sys, sklearn.base; before = set(sys.modules); import discbayes.datasets; "  # which has pandas
+        # which has pandas
+        "import sys, sklearn.base; before = set(sys.modules); import discbayes.datasets; "
         f"print(sorted({heavy} & (set(sys.modules) - before)))"
     )
-    result = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    result = subprocess.run(
+        [sys.executable, "-c", code], capture_output=True, text=True, check=True
+    )
     assert result.stdout.strip() == "[]"
 
 
@@ -77,7 +80,9 @@ def test_embedded_set_is_as_listed(name):
 @needs_data
 @pytest.mark.parametrize("name", ["corral", "balance-scale"])
 def test_rule_reproduces_the_file_row_by_row(name, data_files):
-    made, read = (load_dataset(name, source=source, as_frame=False) for source in ("embedded", "files"))
+    made, read = (
+        load_dataset(name, source=source, as_frame=False) for source in ("embedded", "files")
+    )
     assert made.feature_names == read.feature_names
     assert made.categorical == read.categorical
     assert rows_of(made) == rows_of(read)
@@ -85,7 +90,10 @@ def test_rule_reproduces_the_file_row_by_row(name, data_files):
 
 @needs_data
 def test_mofn_test_part_equals_the_file(data_files):
-    made, read = (load_dataset("mofn-3-7-10", source=source, as_frame=False) for source in ("embedded", "files"))
+    made, read = (
+        load_dataset("mofn-3-7-10", source=source, as_frame=False)
+        for source in ("embedded", "files")
+    )
     assert made.feature_names == read.feature_names
     pairs = [sorted(map(str, np.column_stack([d.X_test, d.y_test]).tolist())) for d in (made, read)]
     assert pairs[0] == pairs[1]
@@ -93,14 +101,18 @@ def test_mofn_test_part_equals_the_file(data_files):
 
 @needs_data
 def test_wine_equals_the_file_but_for_class_names(data_files):
-    made, read = (load_dataset("wine", source=source, as_frame=False) for source in ("embedded", "files"))
+    made, read = (
+        load_dataset("wine", source=source, as_frame=False) for source in ("embedded", "files")
+    )
     np.testing.assert_array_equal(made.X, read.X)
     assert [f"class_{int(label) - 1}" for label in read.y] == made.y.tolist()
 
 
 @needs_data
 def test_iris_differs_from_the_file_in_the_three_known_cells(data_files):
-    made, read = (load_dataset("iris", source=source, as_frame=False) for source in ("embedded", "files"))
+    made, read = (
+        load_dataset("iris", source=source, as_frame=False) for source in ("embedded", "files")
+    )
     assert np.argwhere(made.X != read.X).tolist() == [[34, 3], [37, 1], [37, 2]]
     assert [f"Iris-{label}" for label in made.y] == read.y.tolist()
 
@@ -147,7 +159,9 @@ def test_tic_tac_toe_equals_playing_all_games():
 def family(joint: np.ndarray, child: int, parents: tuple[int, ...]) -> np.ndarray:
     """P(child | class, parents) in a shape that multiplies with the joint."""
     kept = {0, child, *parents}
-    table = joint.sum(axis=tuple(axis for axis in range(joint.ndim) if axis not in kept), keepdims=True)
+    table = joint.sum(
+        axis=tuple(axis for axis in range(joint.ndim) if axis not in kept), keepdims=True
+    )
     return table / table.sum(axis=child, keepdims=True)
 
 
@@ -245,7 +259,9 @@ def test_conditioned_logistic_follows_its_formula(alpha):
 def test_led_bayes_rate_is_74_percent():
     every = rules.combinations(*[2] * 7)
     wrong = (every[:, None] != generators.LED_PATTERNS).sum(axis=2)
-    assert (0.1**wrong * 0.9 ** (7 - wrong)).max(axis=1).sum() / 10 == pytest.approx(0.74, abs=0.001)
+    assert (0.1**wrong * 0.9 ** (7 - wrong)).max(axis=1).sum() / 10 == pytest.approx(
+        0.74, abs=0.001
+    )
 
 
 def test_led_noise_and_irrelevant_features():
@@ -312,7 +328,9 @@ def test_file_is_as_its_manifest_says(entry, data_files):
     pytest.importorskip("pyarrow")
     data = load_dataset(entry["name"], source="files", as_frame="pyarrow")
     assert data.X.shape == (entry["n_rows"], entry["n_features"])
-    assert sorted(data.feature_names) == sorted(entry["numeric_features"] + entry["categorical_features"])
+    assert sorted(data.feature_names) == sorted(
+        entry["numeric_features"] + entry["categorical_features"]
+    )
     assert set(data.categorical) == set(entry["categorical_features"])
     assert sum(column.null_count for column in data.X.columns) == entry["missing_cells"]
     assert Counter(data.y.tolist()) == entry["class_counts"]
@@ -480,7 +498,12 @@ def test_missing_file_and_missing_manifest(folder, monkeypatch, tmp_path):
 
 
 def test_npz_must_fit_its_manifest(folder):
-    parts = {"X_train": np.eye(3, 2, dtype=np.uint8), "y_train": [0, 1, 0], "X_test": [[5, 6]], "y_test": [1]}
+    parts = {
+        "X_train": np.eye(3, 2, dtype=np.uint8),
+        "y_train": [0, 1, 0],
+        "X_test": [[5, 6]],
+        "y_test": [1],
+    }
     np.savez(folder / "mixed.npz", **parts)
     pixels = {"file": "mixed.npz", "numeric_features": ["p0", "p1"], "categorical_features": []}
     write_folder(folder, **pixels)
@@ -511,9 +534,13 @@ def test_list_has_every_source_in_order(folder):
 
 
 def test_wrong_choices_are_named():
-    with pytest.raises(ValueError, match="source must be one of auto, embedded, files, cache, openml; got 'web'"):
+    with pytest.raises(
+        ValueError, match="source must be one of auto, embedded, files, cache, openml; got 'web'"
+    ):
         load_dataset("iris", source="web")
-    with pytest.raises(ValueError, match="source must be one of embedded, files, cache; got 'openml'"):
+    with pytest.raises(
+        ValueError, match="source must be one of embedded, files, cache; got 'openml'"
+    ):
         list_datasets("openml")
     with pytest.raises(ValueError, match="as_frame must be one of"):
         load_dataset("iris", as_frame="dask")
@@ -527,9 +554,13 @@ def test_no_fixed_split_says_what_to_do():
 def test_options_reach_the_generator_and_wrong_ones_are_refused(folder):
     assert load_dataset("led-24", n_samples=10, noise=0.0).n_rows == 10
     assert load_dataset("random-tree", n_samples=100, n_features=4).X_train.shape == (50, 4)
-    first, second = (load_dataset("mofn-3-7-10", as_frame=False, random_state=s).X_train for s in (0, 1))
+    first, second = (
+        load_dataset("mofn-3-7-10", as_frame=False, random_state=s).X_train for s in (0, 1)
+    )
     assert (first != second).any()
-    with pytest.raises(TypeError, match=r"'led' has no option n_irrelevant \(its options: n_samples, noise"):
+    with pytest.raises(
+        TypeError, match=r"'led' has no option n_irrelevant \(its options: n_samples, noise"
+    ):
         load_dataset("led", n_irrelevant=3)
     with pytest.raises(TypeError, match=r"'corral' has no option seed \(its options: none\)"):
         load_dataset("corral", seed=1)

@@ -54,7 +54,9 @@ def test_arff_errors(text, message):
         list(read_arff(text)[1])
 
 
-@pytest.mark.parametrize("line", ["'q',a" + " " * 10**6 + "b", "'" + r"\'" * 10**6, "'a'" + " " * 10**6 + "b"])
+@pytest.mark.parametrize(
+    "line", ["'q',a" + " " * 10**6 + "b", "'" + r"\'" * 10**6, "'a'" + " " * 10**6 + "b"]
+)
 def test_arff_lines_take_no_more_time_than_their_length(line):
     """With a pattern that goes back and forth, each of them would take hours."""
     with contextlib.suppress(ValueError):
@@ -96,13 +98,15 @@ class FakeOpenML:
         found = [{"did": 9, "version": 3}, {"did": 7, "version": 2}]
         self.asked: list[str] = []
         self.replies = {
-            f"{openml.API}/list/data_name/toy/status/active": json.dumps({"data": {"dataset": found}}).encode(),
+            f"{openml.API}/list/data_name/toy/status/active": (
+                json.dumps({"data": {"dataset": found}}).encode()
+            ),
             f"{openml.API}/7": json.dumps({"data_set_description": about | changes}).encode(),
             address.replace("http:", "https:"): content,
         }
-        self.replies[f"{openml.API}/list/data_name/toy/status/active/data_version/2"] = self.replies[
-            f"{openml.API}/list/data_name/toy/status/active"
-        ]
+        self.replies[f"{openml.API}/list/data_name/toy/status/active/data_version/2"] = (
+            self.replies[f"{openml.API}/list/data_name/toy/status/active"]
+        )
 
     def __call__(self, address: str) -> bytes:
         self.asked.append(address)
@@ -154,13 +158,17 @@ def test_openml_can_be_forced(monkeypatch):
 
 def test_openml_unknown_name(monkeypatch):
     use(monkeypatch, FakeOpenML())
-    message = "no data set 'iriss' here, and OpenML has no active data set 'iriss'; nearest names: iris"
+    message = (
+        "no data set 'iriss' here, and OpenML has no active data set 'iriss'; nearest names: iris"
+    )
     with pytest.raises(LookupError, match=message):
         load_dataset("openml:iriss")
 
 
 def test_offline():
-    with pytest.raises(ConnectionError, match=r"'iriss' here, and OpenML cannot be reached .*nearest names: iris"):
+    with pytest.raises(
+        ConnectionError, match=r"'iriss' here, and OpenML cannot be reached .*nearest names: iris"
+    ):
         load_dataset("openml:iriss")
 
 
@@ -168,7 +176,9 @@ def test_offline():
 def test_no_name_leaves_the_machine_unless_it_says_so(monkeypatch, name):
     """A mistyped file name of a list of patients was sent to OpenML."""
     server = use(monkeypatch, FakeOpenML())
-    with pytest.raises(LookupError, match=re.escape(f"no data set {name!r} in embedded, files, cache")) as error:
+    with pytest.raises(
+        LookupError, match=re.escape(f"no data set {name!r} in embedded, files, cache")
+    ) as error:
         load_dataset(name)
     assert f"load_dataset('openml:{name}') looks at OpenML" in str(error.value)
     assert not server.asked
@@ -207,9 +217,21 @@ def test_openml_server_error(monkeypatch):
         (FakeOpenML(url="file:///etc/hostname"), "not an address of openml.org"),
         (FakeOpenML(url="https://openml.org.example.com/x"), "not an address of openml.org"),
         (FakeOpenML(default_target_attribute="a,b"), "does not have one class column"),
-        (FakeOpenML(default_target_attribute="how big"), "the class 'how big' is of kind 'numeric'"),
+        (
+            FakeOpenML(default_target_attribute="how big"),
+            "the class 'how big' is of kind 'numeric'",
+        ),
     ],
-    ids=["damaged", "no-checksum", "sparse", "no-text", "local-file", "other-host", "two-targets", "regression"],
+    ids=[
+        "damaged",
+        "no-checksum",
+        "sparse",
+        "no-text",
+        "local-file",
+        "other-host",
+        "two-targets",
+        "regression",
+    ],
 )
 def test_openml_bad_answers_leave_no_trace(monkeypatch, server, message):
     use(monkeypatch, server)

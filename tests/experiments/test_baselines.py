@@ -36,7 +36,9 @@ def mixed_rows(n: int = 200, seed: int = 0) -> tuple[pd.DataFrame, np.ndarray]:
             "open": rng.random(n) < 0.5,
         }
     )
-    y = np.where(X["size"] + (X["colour"] == "red") + X["open"] + rng.normal(0, 0.5, n) > 1, "yes", "no")
+    y = np.where(
+        X["size"] + (X["colour"] == "red") + X["open"] + rng.normal(0, 0.5, n) > 1, "yes", "no"
+    )
     X.loc[::7, "size"] = np.nan
     X.loc[::5, "colour"] = None
     return X, y
@@ -55,7 +57,10 @@ def one_hot(train: pd.DataFrame, X: pd.DataFrame) -> np.ndarray:
     """A column for each value of the training rows, gaps included."""
     parts = []
     for name in ("colour", "kind", "open"):
-        known = [*sorted(train[name].dropna().unique()), *([None] if train[name].isna().any() else [])]
+        known = [
+            *sorted(train[name].dropna().unique()),
+            *([None] if train[name].isna().any() else []),
+        ]
         parts += [X[name].isna() if value is None else X[name] == value for value in known]
     return np.column_stack(parts).astype(float)
 
@@ -94,11 +99,15 @@ def test_as_a_pipeline_made_by_hand(name, rows):
 def test_boosting_as_with_pandas_categories(rows):
     train, y, test = rows
     categories = ["colour", "kind", "open"]
-    native = {name: pd.CategoricalDtype(sorted(train[name].dropna().unique())) for name in categories}
+    native = {
+        name: pd.CategoricalDtype(sorted(train[name].dropna().unique())) for name in categories
+    }
     with threadpool_limits(1):  # it takes all cores otherwise, and waits for them
         by_hand = HistGradientBoostingClassifier(random_state=0).fit(train.astype(native), y)
         expected = by_hand.predict_proba(test.astype(native))
-    np.testing.assert_allclose(baseline("hgb").fit(train, y).predict_proba(test), expected, atol=1e-12)
+    np.testing.assert_allclose(
+        baseline("hgb").fit(train, y).predict_proba(test), expected, atol=1e-12
+    )
 
 
 def test_categorical_nb_after_our_cuts(rows):
@@ -117,7 +126,9 @@ def test_categorical_nb_after_our_cuts(rows):
 
     sizes = [len(cuts[0]) + 2, len(cuts[1]) + 2, 4, 3, 3]
     expected = CategoricalNB(min_categories=sizes).fit(codes(train), y).predict_proba(codes(test))
-    np.testing.assert_allclose(baseline("cnb").fit(train, y).predict_proba(test), expected, atol=1e-12)
+    np.testing.assert_allclose(
+        baseline("cnb").fit(train, y).predict_proba(test), expected, atol=1e-12
+    )
 
 
 # ---- tables of any make
@@ -134,7 +145,9 @@ def test_frames_of_all_makes_give_the_same(name, rows):
 
 @pytest.mark.parametrize("name", BASELINES)
 def test_what_test_rows_hold_changes_nothing_for_the_others(name, rows):
-    """Neither values that are new nor gaps where there were none; and a row is answered alone as with others."""
+    """Neither values that are new nor gaps where there were none; and a row is answered alone as
+    with others.
+    """
     train, y, test = rows
     fitted = baseline(name).fit(train, y)
     odd = test.astype(object)

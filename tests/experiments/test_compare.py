@@ -1,4 +1,6 @@
-"""Methods side by side: the right rows in each fold, the same gaps for all, runs that go on, failures, pages."""
+"""Methods side by side: the right rows in each fold, the same gaps for all, runs that go on,
+failures, pages.
+"""
 
 from __future__ import annotations
 
@@ -41,7 +43,9 @@ def folds_of(y: np.ndarray, n_folds: int = N_FOLDS, seed: int = 0) -> np.ndarray
 
 
 def make_rows() -> tuple[pd.DataFrame, np.ndarray]:
-    """A column whose values depend on the fold: cuts or scales that saw the test rows would be others."""
+    """A column whose values depend on the fold: cuts or scales that saw the test rows would be
+    others.
+    """
     rng = np.random.default_rng(1)
     y = rng.choice(["a", "b", "c"], N_ROWS, p=[0.5, 0.3, 0.2])
     place = np.unique(y, return_inverse=True)[1]
@@ -63,7 +67,8 @@ X, Y = make_rows()
 def figures(found: Comparison) -> dict[tuple[int, str], dict[str, float]]:
     """All that does not depend on the clock."""
     return {
-        (r.fold, r.recipe): {k: v for k, v in r.measured.items() if not k.endswith("seconds")} for r in found.results
+        (r.fold, r.recipe): {k: v for k, v in r.measured.items() if not k.endswith("seconds")}
+        for r in found.results
     }
 
 
@@ -93,7 +98,9 @@ def folder(tmp_path_factory):
 
 @pytest.mark.parametrize("method", METHODS)
 def test_a_fold_is_learned_from_its_training_rows_alone(found, method):
-    """A fit by hand that never sees the test rows says the same of them, to the last bit that is kept."""
+    """A fit by hand that never sees the test rows says the same of them, to the last bit that is
+    kept.
+    """
     folds = folds_of(Y)
     for fold in range(N_FOLDS):
         train, test = folds != fold, folds == fold
@@ -101,8 +108,12 @@ def test_a_fold_is_learned_from_its_training_rows_alone(found, method):
         np.testing.assert_array_equal(found.posteriors[method][test], by_hand.astype(np.float32))
         row = figures(found)[fold, method]
         classes = np.array(["a", "b", "c"])
-        assert row["accuracy"] == pytest.approx(accuracy_score(Y[test], classes[by_hand.argmax(axis=1)]))
-        assert row["log_loss"] == pytest.approx(log_loss(Y[test], by_hand, labels=classes), rel=1e-6)
+        assert row["accuracy"] == pytest.approx(
+            accuracy_score(Y[test], classes[by_hand.argmax(axis=1)])
+        )
+        assert row["log_loss"] == pytest.approx(
+            log_loss(Y[test], by_hand, labels=classes), rel=1e-6
+        )
         assert (row["n_train"], row["n_test"]) == (train.sum(), test.sum())
 
 
@@ -140,28 +151,40 @@ def test_gaps_are_the_same_for_all_methods(monkeypatch):
         np.testing.assert_array_equal(complete, X[folds_of(Y) == fold].isna().to_numpy())
         assert (complete <= some).all()
         assert (some <= more).all()
-    assert np.mean([m.mean() for m in ours[2::3]]) == pytest.approx(0.6 + 0.4 * X.isna().to_numpy().mean(), abs=0.07)
+    assert np.mean([m.mean() for m in ours[2::3]]) == pytest.approx(
+        0.6 + 0.4 * X.isna().to_numpy().mean(), abs=0.07
+    )
 
 
 @pytest.mark.parametrize("with_missing", [False, True])
 def test_before_the_clock_runs_searches_have_edges_to_try(monkeypatch, with_missing):
     seen = []
     make = cells.estimator_of
-    monkeypatch.setattr(cells, "estimator_of", lambda *method: seen.append(make(*method)) or seen[-1])
+    monkeypatch.setattr(
+        cells, "estimator_of", lambda *method: seen.append(make(*method)) or seen[-1]
+    )
     cells._warm_up.__wrapped__("NB-MAP", 0, with_missing)
     assert all(len(variable.labels) > 1 for variable in seen[0].network_.domain.features)
-    monkeypatch.setattr(cells, "estimator_of", lambda *method: Mock(fit=lambda X, y: seen.append(X) or Mock()))
+    monkeypatch.setattr(
+        cells, "estimator_of", lambda *method: Mock(fit=lambda X, y: seen.append(X) or Mock())
+    )
     cells._warm_up.__wrapped__("NB-MAP", 0, with_missing)
     assert np.isnan(seen[-1]).any() == with_missing
 
 
 def test_masks_differ_from_fold_to_fold_and_with_the_seed():
-    masks = [make_setup(X, Y, N_FOLDS, [50], seed=seed).gaps(fold)[50] for seed in (0, 1) for fold in (0, 1)]
+    masks = [
+        make_setup(X, Y, N_FOLDS, [50], seed=seed).gaps(fold)[50]
+        for seed in (0, 1)
+        for fold in (0, 1)
+    ]
     assert len({mask.tobytes() for mask in masks}) == 4
 
 
 def test_cells_find_their_rows_in_another_process(found, monkeypatch):
-    """What goes to another process is small, and says all; processes themselves have their test elsewhere."""
+    """What goes to another process is small, and says all; processes themselves have their test
+    elsewhere.
+    """
 
     def run(tasks, store, *rest):
         sent = [pickle.dumps(task) for task in tasks]
@@ -171,7 +194,9 @@ def test_cells_find_their_rows_in_another_process(found, monkeypatch):
             store.add(result)
 
     monkeypatch.setattr(running, "run_tasks", run)
-    assert figures(compare(X, Y, RECIPES, BASELINES, cv=N_FOLDS, missing=SHARES, name="rows")) == figures(found)
+    assert figures(
+        compare(X, Y, RECIPES, BASELINES, cv=N_FOLDS, missing=SHARES, name="rows")
+    ) == figures(found)
 
 
 def test_arrays_lists_and_columns_that_are_categories():
@@ -219,13 +244,16 @@ def test_an_interrupted_run_goes_on_to_the_same_table(tmp_path, found, no_page):
         assert not [path for path in tmp_path.iterdir() if path.name.startswith(".data-")]
     lines = (tmp_path / "rows.csv").read_text()
     assert lines.count("\n") == 1 + 5
-    (tmp_path / "rows.csv").write_text(lines + "rows,1,TAN")  # as if it had been killed within a line
+    # as if it had been killed within a line
+    (tmp_path / "rows.csv").write_text(lines + "rows,1,TAN")
     whole = compare(X, Y, RECIPES, BASELINES, **again)
     assert (tmp_path / "rows.csv").read_text().startswith(lines)
     for key, row in figures(found).items():
         assert figures(whole)[key] == pytest.approx(row, rel=1e-6)  # seven digits are stored
     assert whole.ranked == found.ranked
-    assert [table.rows for table in whole.tables()[1:3]] == [table.rows for table in found.tables()[1:3]]
+    assert [table.rows for table in whole.tables()[1:3]] == [
+        table.rows for table in found.tables()[1:3]
+    ]
     for method in METHODS:
         np.testing.assert_array_equal(whole.posteriors[method], found.posteriors[method])
 
@@ -236,7 +264,9 @@ def test_nothing_is_run_twice_and_methods_can_be_added(folder, monkeypatch, no_p
     same = compare(X, Y, RECIPES, BASELINES, cv=N_FOLDS, missing=SHARES, folder=folder, name="rows")
     assert not ran
     assert same.methods == METHODS
-    more = compare(X, Y, ["NB-MAP"], ["tree"], cv=N_FOLDS, missing=SHARES, folder=folder, name="rows")
+    more = compare(
+        X, Y, ["NB-MAP"], ["tree"], cv=N_FOLDS, missing=SHARES, folder=folder, name="rows"
+    )
     assert len(ran) == N_FOLDS
     assert more.methods == ("NB-MAP", "tree")
     assert more.failed == ["tree"]
@@ -300,22 +330,30 @@ def test_what_fails_is_shown_and_the_others_go_on():
 
 
 def test_warnings_become_notes():
-    short = X.assign(code=[["1", "2", "3", "?"][i % 4] if i % 4 == 3 else str(i % 30) for i in range(N_ROWS)])
+    short = X.assign(
+        code=[["1", "2", "3", "?"][i % 4] if i % 4 == 3 else str(i % 30) for i in range(N_ROWS)]
+    )
     noted = compare(short, Y, ["NB-MAP"], [], cv=2)
     assert "all of them are numbers except '?'" in noted.note("NB-MAP")
     assert not noted.failed
 
 
 def test_notes_are_told_once():
-    """Messages that differ in numbers and values only are one; methods that say the same share a line."""
+    """Messages that differ in numbers and values only are one; methods that say the same share a
+    line.
+    """
     said = ["column 'a' has 3 gaps", "column 'b' has 4 gaps", ""]
-    results = [Result("d", f, m, 0, {"accuracy": 1.0}, note=said[f]) for m in ("x", "y") for f in range(3)]
+    results = [
+        Result("d", f, m, 0, {"accuracy": 1.0}, note=said[f]) for m in ("x", "y") for f in range(3)
+    ]
     one = replace(made({"x": [1.0] * 3, "y": [1.0] * 3}), results=tuple(results))
     assert one.tables()[-1].rows == [["x, y", "column 'a' has 3 gaps (2 of 3 folds)"]]
 
 
 def test_samples_are_marked(monkeypatch):
-    monkeypatch.setitem(cells.estimator_of.__globals__["baseline"].__globals__["MAX_ROWS"], "knn", 20)
+    monkeypatch.setitem(
+        cells.estimator_of.__globals__["baseline"].__globals__["MAX_ROWS"], "knn", 20
+    )
     sampled = compare(X, Y, [], ["knn", "lr"], cv=2)
     assert [row[0] for row in sorted(sampled.tables()[0].rows)] == ["knn †", "lr"]
     assert "† learned from a sample" in sampled.tables()[0].note
@@ -361,24 +399,56 @@ def made(accuracies: dict[str, list[float]], **more: object) -> Comparison:
     n_folds = len(next(iter(accuracies.values())))
     empty = {method: np.full((4, 2), np.nan) for method in accuracies}
     return Comparison(
-        "d", tuple(accuracies), tuple(results), empty, np.zeros(4, int), np.arange(2), 3, n_folds, (), 0, **more
+        "d",
+        tuple(accuracies),
+        tuple(results),
+        empty,
+        np.zeros(4, int),
+        np.arange(2),
+        3,
+        n_folds,
+        (),
+        0,
+        **more,
     )
 
 
 def test_marks_are_those_of_the_corrected_t_test():
-    best, near, far = [0.90, 0.92, 0.91, 0.93, 0.94], [0.89, 0.93, 0.90, 0.93, 0.92], [0.80, 0.83, 0.82, 0.83, 0.85]
-    one = made({"near": near, "best": best, "far": far, "same": best[::-1], "partly": [math.nan, *far[1:]]})
-    assert one.marks("accuracy") == {"near": NEITHER, "best": BEST, "far": WORSE, "same": BEST, "partly": WORSE}
+    best, near, far = (
+        [0.90, 0.92, 0.91, 0.93, 0.94],
+        [0.89, 0.93, 0.90, 0.93, 0.92],
+        [0.80, 0.83, 0.82, 0.83, 0.85],
+    )
+    one = made(
+        {"near": near, "best": best, "far": far, "same": best[::-1], "partly": [math.nan, *far[1:]]}
+    )
+    assert one.marks("accuracy") == {
+        "near": NEITHER,
+        "best": BEST,
+        "far": WORSE,
+        "same": BEST,
+        "partly": WORSE,
+    }
     assert one.marks("log_loss") == one.marks("accuracy")
-    assert paired_t(best, near, test_train_ratio=1 / 4).p > 0.05 > paired_t(best, far, test_train_ratio=1 / 4).p
+    assert (
+        paired_t(best, near, test_train_ratio=1 / 4).p
+        > 0.05
+        > paired_t(best, far, test_train_ratio=1 / 4).p
+    )
     borderline = made({"best": best, "other": [0.88, 0.918, 0.90, 0.92, 0.94]})
     plain = paired_t(best, borderline.figures("accuracy", "other")).p
     assert plain < 0.05
-    assert borderline.marks("accuracy")["other"] == NEITHER  # only without the correction is it worse
+    # only without the correction is it worse
+    assert borderline.marks("accuracy")["other"] == NEITHER
 
 
 def test_sorting_and_means():
-    values = {"b": [0.8, 0.9], "a": [0.9, 1.0], "lost": [math.nan, math.nan], "half": [1.0, math.nan]}
+    values = {
+        "b": [0.8, 0.9],
+        "a": [0.9, 1.0],
+        "lost": [math.nan, math.nan],
+        "half": [1.0, math.nan],
+    }
     assert made(values).ranked == ["a", "b", "half", "lost"]
     assert made(values, sort="accuracy").ranked == ["a", "b", "half", "lost"]
     assert made(values).mean("accuracy", "half") == 1.0
@@ -419,7 +489,11 @@ class Reader(HTMLParser):
 
     def handle_starttag(self, tag, attributes):
         self.tags.append(tag)
-        self.links += [value for name, value in attributes if name in ("src", "href") and not value.startswith("#")]
+        self.links += [
+            value
+            for name, value in attributes
+            if name in ("src", "href") and not value.startswith("#")
+        ]
 
     def handle_data(self, data):
         self.texts.append(data)
@@ -436,7 +510,11 @@ def test_methods_are_told_in_words(found):
 
 
 def test_text_is_escaped_wherever_it_stands():
-    blocks = [Text(NASTY), Text(f"# {NASTY}"), ResultTable(NASTY, [NASTY], [[NASTY]], NASTY, strong=[(0, 0)])]
+    blocks = [
+        Text(NASTY),
+        Text(f"# {NASTY}"),
+        ResultTable(NASTY, [NASTY], [[NASTY]], NASTY, strong=[(0, 0)]),
+    ]
     read = Reader(html.page(NASTY, blocks, NASTY))
     assert "script" not in read.tags
     assert "".join(read.texts).count("<script>alert('1')</script> & \"co\"") == 8

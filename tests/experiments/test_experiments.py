@@ -129,7 +129,10 @@ class TestTasks:
         monkeypatch.setattr(tasks, "time", SimpleNamespace(perf_counter=lambda: next(ticks)))
         stream = io.StringIO()
         run_tasks(self.TASKS, Store(tmp_path / "a.csv", ["accuracy"]), progress=Progress(1, stream))
-        told = [line.removeprefix("[discbayes] ").split(": ")[0] for line in stream.getvalue().splitlines()]
+        told = [
+            line.removeprefix("[discbayes] ").split(": ")[0]
+            for line in stream.getvalue().splitlines()
+        ]
         left = [f"{3 + k} of 6, about {3.0 - k} s left" for k in range(4)]
         assert told == ["1 of 6", "2 of 6", *left]
 
@@ -186,7 +189,9 @@ class TestParts:
 
     def test_gaps_are_nested_and_exact_in_number(self):
         iris = load_dataset("iris", as_frame=False)
-        part = make_part(SplitRows("iris", iris.X, iris.y, None), (np.arange(0, 150, 2), np.arange(1, 150, 2)))
+        part = make_part(
+            SplitRows("iris", iris.X, iris.y, None), (np.arange(0, 150, 2), np.arange(1, 150, 2))
+        )
         masks = [codes == part.data.cards[:, None] for codes in with_missing(part, [0, 1, 3, 4], 7)]
         for n, mask in zip([0, 1, 3, 4], masks, strict=True):
             assert np.all(mask.sum(axis=0) == n)
@@ -198,16 +203,22 @@ class TestLearning:
         from discbayes import recipe
         from discbayes.experiments.parts import load_part, load_rows
 
-        task = Task("iris", 1, ("NB-ML", "TAN-CMI-ML", "TAN-CMI-CL"), 0, classify, {"splits": five_folds})
+        task = Task(
+            "iris", 1, ("NB-ML", "TAN-CMI-ML", "TAN-CMI-CL"), 0, classify, {"splits": five_folds}
+        )
         found = {one.recipe: one for one in classify(task)}
         rows = load_rows("iris")
         train, test = five_folds(rows, 0)[1]
         for tag, one in found.items():
             clf = recipe(tag, random_state=0).fit(rows.X[train], rows.y[train])
             shares = clf.predict_proba(rows.X[test])
-            assert one["accuracy"] == pytest.approx(accuracy_score(rows.y[test], clf.predict(rows.X[test])))
+            assert one["accuracy"] == pytest.approx(
+                accuracy_score(rows.y[test], clf.predict(rows.X[test]))
+            )
             if not tag.endswith("CL"):  # cross tuning draws folds
-                assert one["log_loss"] == pytest.approx(sklearn_log_loss(rows.y[test], shares), rel=1e-6)
+                assert one["log_loss"] == pytest.approx(
+                    sklearn_log_loss(rows.y[test], shares), rel=1e-6
+                )
             assert one["n_test"] == len(test)
             assert one["parameters"] == clf.network_.n_parameters
         assert load_part("iris", 1, 0, five_folds) is load_part("iris", 1, 0, five_folds)
@@ -216,9 +227,20 @@ class TestLearning:
 class TestJudging:
     @pytest.mark.parametrize("make", [pd.DataFrame, pa.table, "array"])
     def test_masked_cells_are_missing_and_no_others(self, make):
-        cells = {"a": [1.0, 2.0, 3.0], "b": ["x", None, "z"], "c": [1, 2, 3], "d": [True, False, True]}
-        mask = np.array([[True, False, False, False], [False, False, True, True], [False, True, False, False]])
-        X = np.array(list(zip(*cells.values(), strict=True)), dtype=object) if make == "array" else make(cells)
+        cells = {
+            "a": [1.0, 2.0, 3.0],
+            "b": ["x", None, "z"],
+            "c": [1, 2, 3],
+            "d": [True, False, True],
+        }
+        mask = np.array(
+            [[True, False, False, False], [False, False, True, True], [False, True, False, False]]
+        )
+        X = (
+            np.array(list(zip(*cells.values(), strict=True)), dtype=object)
+            if make == "array"
+            else make(cells)
+        )
         table = read_table(X)
         masked = table.with_missing(mask)
         np.testing.assert_array_equal(masked.gaps(), table.gaps() | mask.T)
@@ -243,7 +265,9 @@ class TestJudging:
                 warnings.simplefilter("error")
                 found, warned, _ = judge(estimator_of(method), table, iris.y, train, test, masked)
             assert found["accuracy"] > 0.9
-            assert found["accuracy@100"] == pytest.approx(np.mean(iris.y[test] == "setosa"), abs=0.05)
+            assert found["accuracy@100"] == pytest.approx(
+                np.mean(iris.y[test] == "setosa"), abs=0.05
+            )
             assert found["n_test"] == 50
             assert found["fit_seconds"] > 0
             assert warned == ""
@@ -284,5 +308,7 @@ class TestBlocks:
         theirs = {("a", "x"): 2.5, ("a", "y"): 1.5, ("b", "x"): 2.4, ("b", "y"): 1.0}
         table = beside("t", ours, theirs, ["a", "b"], ["x", "y"], tolerance=0.5, digits=1)
         assert table.rows == [["a", "1.0 (2.5) ▼", "3.0 (1.5) ▲"], ["b", "2.0 (2.4)", "– (1.0)"]]
-        less = beside("t", ours, theirs, ["a"], ["x", "y"], tolerance=0.5, digits=1, larger_is_better=False)
+        less = beside(
+            "t", ours, theirs, ["a"], ["x", "y"], tolerance=0.5, digits=1, larger_is_better=False
+        )
         assert less.rows == [["a", "1.0 (2.5) ▲", "3.0 (1.5) ▼"]]

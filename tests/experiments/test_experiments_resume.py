@@ -14,8 +14,8 @@ from discbayes.experiments.tasks import Task, unfinished
 
 NAME = "c11-theorems"  # 27 lines in under a second, with a picture, and no times on its page
 
-# A process that has everything imported starts runs as its children, so that a start takes no time, and kills them:
-# soon after a run has written a line, or at any moment. The last one is left alone.
+# A process that has everything imported starts runs as its children, so that a start takes no time,
+# and kills them: soon after a run has written a line, or at any moment. The last one is left alone.
 DRIVER = """
 import os, random, signal, sys, time
 from pathlib import Path
@@ -69,7 +69,9 @@ print(sum(kills), 0 < partly < size(alone))
 
 @pytest.fixture(scope="module")
 def folders(tmp_path_factory):
-    """The folder of a run that was left alone, of one that was killed, and of one in two processes that was killed."""
+    """The folder of a run that was left alone, of one that was killed, and of one in two processes
+    that was killed.
+    """
     if not hasattr(os, "fork"):
         pytest.skip("runs are killed on systems with fork only")
     names = [tmp_path_factory.mktemp(name) for name in ("whole", "alone", "together")]
@@ -77,7 +79,10 @@ def folders(tmp_path_factory):
     with said.open("w") as out:  # a file: workers whose run was killed would keep a pipe open
         command = [sys.executable, "-c", f"NAME = {NAME!r}\n{DRIVER}", *map(str, names)]
         run = subprocess.Popen(
-            command, stdout=out, start_new_session=True, env=os.environ | {"OPENBLAS_NUM_THREADS": "1"}
+            command,
+            stdout=out,
+            start_new_session=True,
+            env=os.environ | {"OPENBLAS_NUM_THREADS": "1"},
         )
     try:
         run.wait(timeout=600)

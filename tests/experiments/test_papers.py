@@ -1,7 +1,8 @@
-"""Published accuracies under the papers' protocol, on the real data sets and on the example of P10 section 3.
+"""Published accuracies under the papers' protocol, on the real data sets and on the example of P10
+section 3.
 
-The second number is what a plain reference implementation gives on these files (METHODS 6): where the split is the
-papers' own they agree to the digit, on letter the split is not quite theirs.
+The second number is what a plain reference implementation gives on these files (METHODS 6): where
+the split is the papers' own they agree to the digit, on letter the split is not quite theirs.
 """
 
 from __future__ import annotations
@@ -20,7 +21,9 @@ from discbayes.datasets.generators import three_feature_joint
 from discbayes.objectives import Margin
 from discbayes.search import Annealing, GreedyEdges, OrderBased, SpanningTree, SuperParent
 
-pytestmark = pytest.mark.skipif(bool(numba.config.DISABLE_JIT), reason="too large without the compiler")
+pytestmark = pytest.mark.skipif(
+    bool(numba.config.DISABLE_JIT), reason="too large without the compiler"
+)
 FILES = pytest.mark.skipif(
     not (Path(os.environ.get("DISCBAYES_DATA", "")) / "MANIFEST.json").is_file(),
     reason="DISCBAYES_DATA does not point to the data sets",
@@ -75,7 +78,8 @@ def test_available_cases_beat_dropping_rows_where_gaps_are_many():
     assert kept.score(data.X, data.y) > 0.9
 
 
-# P10 Table 7, ML parameters; the searches that gain a family at a time are in docs/results with the rest.
+# P10 Table 7, ML parameters; the searches that gain a family at a time are in docs/results with the
+# rest.
 SEARCHED = [
     ("chess", GreedyEdges("cr"), 96.06),
     ("chess", OrderBased("omi", "cr"), 94.93),
@@ -97,14 +101,18 @@ def test_discriminative_structures_reach_the_published_accuracy(name, search, pu
 
 @on_real_data
 def test_greedy_rate_on_mofn_depends_on_which_of_equal_edges_comes_first():
-    """With 300 rows of ten bits many edges gain equally: P10's 91.02 is one of the outcomes, 89.94 another."""
+    """With 300 rows of ten bits many edges gain equally: P10's 91.02 is one of the outcomes, 89.94
+    another.
+    """
     data = load_dataset("mofn-3-7-10", source="files")
     for columns, accuracy in (
         (data.feature_names, 89.94),
         (np.random.default_rng(17).permutation(data.feature_names).tolist(), 91.02),
     ):
         clf = BayesNetClassifier(GreedyEdges("cr"), "ml").fit(data.X_train[columns], data.y_train)
-        assert 100 * clf.score(data.X_test[columns], data.y_test) == pytest.approx(accuracy, abs=0.01)
+        assert 100 * clf.score(data.X_test[columns], data.y_test) == pytest.approx(
+            accuracy, abs=0.01
+        )
 
 
 CELLS = np.indices((2, 2, 2, 2)).reshape(4, -1).T  # class, X1, X2, X3

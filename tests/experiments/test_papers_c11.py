@@ -54,7 +54,9 @@ class TestPublished:
         assert set(times.PUBLISHED) == set(CLASSIFIERS)
 
     def test_the_sets_are_those_of_the_files(self, data_folder):
-        files = {one["name"]: one for one in json.loads((data_folder / "MANIFEST.json").read_text())}
+        files = {
+            one["name"]: one for one in json.loads((data_folder / "MANIFEST.json").read_text())
+        }
         for name, (n_columns, n_classes, n_test) in _c11.TABLE_1.items():
             file = files[name]
             assert file["n_features"] == n_columns - 1
@@ -75,14 +77,18 @@ class TestTheorems:
         (log_w, _), g, weight = theorems.odds()
         square, _ = quad(lambda w: math.log2(w / (1 - w)) ** 2, 0, 1)
         assert np.sum(weight * g**2) == pytest.approx(square, abs=1e-7)
-        assert np.sum(weight * g * log_w) == pytest.approx(math.pi**2 / 6 / math.log(2) ** 2, abs=1e-7)
+        assert np.sum(weight * g * log_w) == pytest.approx(
+            math.pi**2 / 6 / math.log(2) ** 2, abs=1e-7
+        )
 
     @pytest.mark.parametrize("theorem", theorems.STATED)
     def test_what_is_stated_is_found(self, theorem):
         stated = theorems.STATED[theorem]
         found = dict(zip(stated, theorems.FOUND[theorem](), strict=True))
         for name, (formula, value) in stated.items():
-            assert found[name] == pytest.approx(value, abs=theorems.TOLERANCE if "≈" in formula else 1e-9), name
+            assert found[name] == pytest.approx(
+                value, abs=theorems.TOLERANCE if "≈" in formula else 1e-9
+            ), name
 
     def test_the_score_has_these_constants(self):
         alpha, beta, _ = theorems.least_squares(*theorems.ratio(theorems.P))[0]
@@ -118,7 +124,9 @@ class TestOthers:
 
     @pytest.mark.parametrize("name", ["CART", "SVM2", "LogR"])
     def test_what_needs_pairs_of_features(self, name):
-        """Corral is (a0 and a1) or (b0 and b1): no sum of single features tells it, products of two do."""
+        """Corral is (a0 and a1) or (b0 and b1): no sum of single features tells it, products of two
+        do.
+        """
         parts = _c11.set_parts("corral", 0)[:2]
         rate = np.mean([np.mean(_c11.answers(name, part) == part.test_y) for part in parts])
         assert rate == 1.0 if name == "SVM2" else rate > 0.8
@@ -142,7 +150,10 @@ class TestRuns:
         found = list(_c11.run_set(Task("iris", 0, tags, 0, _c11.run_set, {"suffix": ""})))
         assert [one.recipe for one in found] == list(tags)
         for one in found:
-            right = sum((_c11.answers(one.recipe, part) == part.test_y).sum() for part in _c11.set_parts("iris", 0))
+            right = sum(
+                (_c11.answers(one.recipe, part) == part.test_y).sum()
+                for part in _c11.set_parts("iris", 0)
+            )
             assert one.measured == {"accuracy": right / 150, "n_test": 150}
 
     def test_cut_points_of_all_rows(self):
@@ -156,12 +167,17 @@ class TestRuns:
 
     def test_a_published_split_is_one_draw(self):
         tasks = _c11.tasks_of(["iris", "chess"], ["1-NN"], range(3), ("", _c11.ALL_ROWS))
-        assert [(task.data, task.seed) for task in tasks] == [("iris", s // 2) for s in range(6)] + [("chess", 0)] * 2
+        assert [(task.data, task.seed) for task in tasks] == [
+            ("iris", s // 2) for s in range(6)
+        ] + [("chess", 0)] * 2
         assert {recipe for task in tasks for recipe in task.recipes} == {"1-NN", "1-NN@all"}
 
     @pytest.mark.parametrize("name", NAMES)
     def test_quick_is_a_part(self, name):
-        full, quick = ({(t.data, t.seed, t.recipes) for t in find(name).tasks(quick)} for quick in (False, True))
+        full, quick = (
+            {(t.data, t.seed, t.recipes) for t in find(name).tasks(quick)}
+            for quick in (False, True)
+        )
         assert quick <= full
 
     def test_from_the_start_to_the_page(self, tmp_path):
@@ -199,25 +215,34 @@ class TestPages:
                     filled.results[(name, 0, f"{tag}@all", seed)] = Result(
                         name, 0, f"{tag}@all", seed, {"accuracy": 0.5 + 0.1 * place, "n_test": 10}
                     )
-        rows = next(block for block in table3.page(filled) if block.title == "Other draws of the folds").rows
+        rows = next(
+            block for block in table3.page(filled) if block.title == "Other draws of the folds"
+        ).rows
         counts = {(row[0], row[1]): row[2] for row in rows}
         assert counts["training rows", "TAN-fCLL-OFE – TAN-LL-OFE"] == "1"
         assert counts["all rows", "TAN-fCLL-OFE – TAN-LL-OFE"] == "2"
 
     def test_equal_differences_stay_equal(self, tmp_path):
-        """Accuracies are stored with seven digits, and ranks need to know which differences are the same."""
+        """Accuracies are stored with seven digits, and ranks need to know which differences are the
+        same.
+        """
         store = Store(tmp_path / "a.csv", _c11.METRICS)
         for name, right in (("diabetes", (500, 501)), ("pima", (571, 572))):
             for tag, n in zip(("TAN-LL-OFE", "TAN-LL-ELR"), right, strict=True):
                 store.add(Result(name, 0, tag, 0, {"accuracy": n / 768, "n_test": 768}))
-        first, second = _c11.columns(_c11.figures(Store(store.path, _c11.METRICS)), ("TAN-LL-ELR", "TAN-LL-OFE"))
+        first, second = _c11.columns(
+            _c11.figures(Store(store.path, _c11.METRICS)), ("TAN-LL-ELR", "TAN-LL-OFE")
+        )
         assert first[0] - second[0] == pytest.approx(first[1] - second[1], abs=1e-15)
 
     def test_errors_are_binomial(self, filled):
         table = _c11.accuracy_table(filled, ["TAN-fCLL-OFE"])
         right = round(690 * (0.9 - 0.001 * len("australian")))
         share = right / 690
-        assert table.rows[0][1] == f"{100 * share:.2f} ± {100 * math.sqrt(share * (1 - share) / 690):.2f}"
+        assert (
+            table.rows[0][1]
+            == f"{100 * share:.2f} ± {100 * math.sqrt(share * (1 - share) / 690):.2f}"
+        )
 
     def test_times_are_totals_of_25_sets(self, filled):
         assert times.totals(filled)["TAN-fCLL-OFE"] == 25.0

@@ -1,4 +1,6 @@
-"""P10's main tables: the published figures agree with each other, pages cope with any store, runs go through."""
+"""P10's main tables: the published figures agree with each other, pages cope with any store, runs
+go through.
+"""
 
 import math
 
@@ -47,7 +49,11 @@ def published_store(path, recipes, figures, **also):
     for data in FRIEDMAN:
         for fold in range(n_folds(data)):
             for tag in recipes:
-                measured = {"accuracy": figures[data, tag] / 100, "n_test": TESTED[data] / n_folds(data), **also}
+                measured = {
+                    "accuracy": figures[data, tag] / 100,
+                    "n_test": TESTED[data] / n_folds(data),
+                    **also,
+                }
                 result = Result(data, fold, tag, 0, measured, 1.0)
                 store.results[result.key] = result
     return store
@@ -69,7 +75,9 @@ def test_the_sets_are_those_of_the_paper():
 def test_the_published_averages_come_out_of_the_published_table(tag):
     structure, tables = tag[:-3], tag[-2:]
     assert len([key for key in p10_table7.PUBLISHED if key[1] == tag]) == 25
-    assert average(p10_table7.PUBLISHED, tag) == pytest.approx(p10_table7.AVERAGES[tables, structure], abs=0.0051)
+    assert average(p10_table7.PUBLISHED, tag) == pytest.approx(
+        p10_table7.AVERAGES[tables, structure], abs=0.0051
+    )
     assert p10_table1.PUBLISHED[tag, "UCI"] == p10_table7.AVERAGES[tables, structure]
     assert parse(tag).tag == tag
 
@@ -97,7 +105,9 @@ def test_the_significances_of_table_2_are_half_the_density_of_t():
 def test_the_arrows_of_table_2_are_those_of_the_weighted_averages():
     figures = p10_table2.published_accuracies()
     for (row, column), figure in p10_table2.PUBLISHED.items():
-        assert math.copysign(1, figure) * (average(figures, column) - average(figures, row)) > -0.005
+        assert (
+            math.copysign(1, figure) * (average(figures, column) - average(figures, row)) > -0.005
+        )
 
 
 def test_a_comparison_is_the_test_of_scipy():
@@ -119,7 +129,9 @@ def test_the_page_of_an_empty_store(tmp_path, name):
 
 
 def test_the_page_of_the_published_figures(tmp_path):
-    store = published_store(tmp_path / "p10-table7.csv", RECIPES, p10_table7.PUBLISHED, search_seconds=60.0)
+    store = published_store(
+        tmp_path / "p10-table7.csv", RECIPES, p10_table7.PUBLISHED, search_seconds=60.0
+    )
     blocks = p10_table7.page(store)
     averages, claims, *_ = [block for block in blocks if isinstance(block, ResultTable)]
     assert averages.rows[0] == ["NB", "81.50 (81.50)", "85.18 (85.18)"]
@@ -140,7 +152,11 @@ def test_a_set_counts_when_all_folds_are_there(tmp_path):
 
 def test_times_count_a_search_once(tmp_path):
     store = published_store(
-        tmp_path / "rows.csv", ["NB-ML", "NB-CL"], p10_table7.PUBLISHED, search_seconds=2.0, fit_seconds=1.0
+        tmp_path / "rows.csv",
+        ["NB-ML", "NB-CL"],
+        p10_table7.PUBLISHED,
+        search_seconds=2.0,
+        fit_seconds=1.0,
     )
     table = p10_table7.times(store, ["NB"])
     runs = sum(map(n_folds, FRIEDMAN))
@@ -150,11 +166,17 @@ def test_times_count_a_search_once(tmp_path):
 
 def test_shares_of_the_search_time(tmp_path):
     recipes = [f"{structure}-ML" for structure in p10_table4.STRUCTURES]
-    store = published_store(tmp_path / "rows.csv", recipes, p10_table7.PUBLISHED, search_seconds=3.0)
+    store = published_store(
+        tmp_path / "rows.csv", recipes, p10_table7.PUBLISHED, search_seconds=3.0
+    )
     for result in store.where(recipe="TAN-CMI-ML"):
         result.measured["search_seconds"] = 1.5
     sums = p10_table4.totals(store, "search_seconds")
-    assert p10_table4.shares(sums) == {("UCI", "TAN-CMI"): 50, ("UCI", "TAN-OMI-CR"): 100, ("UCI", "TAN-CR"): 100}
+    assert p10_table4.shares(sums) == {
+        ("UCI", "TAN-CMI"): 50,
+        ("UCI", "TAN-OMI-CR"): 100,
+        ("UCI", "TAN-CR"): 100,
+    }
 
 
 # ---- runs
@@ -162,7 +184,13 @@ def test_shares_of_the_search_time(tmp_path):
 
 def test_tasks_cover_the_table():
     tasks = [*p10_table7.tasks(False), *p10_table7_crcl.tasks(False)]
-    first = {(task.data, tag) for task in tasks if task.seed == 0 for tag in task.recipes if "," not in tag}
+    first = {
+        (task.data, tag)
+        for task in tasks
+        if task.seed == 0
+        for tag in task.recipes
+        if "," not in tag
+    }
     assert first == set(p10_table7.PUBLISHED)
     assert {task.fold for task in tasks if task.data in FIXED} == {0}
     assert not any(task.data in FIXED for task in tasks if task.seed)
@@ -222,12 +250,16 @@ def test_warm_starts_forget_other_rows(part):
         warm.learn(part.data, part.counts, Structure.naive(4), Context(np.random.default_rng(0), 1))
     assert warm._start(part.data, Structure(((), (0,), (), ()))) is not None
     with pytest.warns(UserWarning, match="max_iter=2"):
-        warm.learn(other, part.counts, Structure(((), (0,), (), ())), Context(np.random.default_rng(0), 1))
+        warm.learn(
+            other, part.counts, Structure(((), (0,), (), ())), Context(np.random.default_rng(0), 1)
+        )
     assert len(warm._known) == 1
 
 
 def test_crcl_finds_a_tree():
-    full, short, _, tuned = [task for task in p10_table7_crcl.tasks(True) if (task.data, task.fold) == ("iris", 0)]
+    full, short, _, tuned = [
+        task for task in p10_table7_crcl.tasks(True) if (task.data, task.fold) == ("iris", 0)
+    ]
     ml, cl = p10_table7_crcl.work(full)
     assert (ml.recipe, cl.recipe) == (f"{TRAINED}-ML", f"{TRAINED}-CL")
     assert 1 <= ml["edges"] <= 3

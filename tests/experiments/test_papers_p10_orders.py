@@ -1,4 +1,6 @@
-"""P10's tables of orders, and its figures: what is stored, what pages say, and the work behind them."""
+"""P10's tables of orders, and its figures: what is stored, what pages say, and the work behind
+them.
+"""
 
 from __future__ import annotations
 
@@ -39,7 +41,9 @@ def full_store(experiment, path):
     store, rng = Store(path, experiment.metrics), np.random.default_rng(0)
     for task in experiment.tasks(False):
         for recipe in task.recipes:
-            figures = dict(zip(experiment.metrics, rng.random(len(experiment.metrics)), strict=True))
+            figures = dict(
+                zip(experiment.metrics, rng.random(len(experiment.metrics)), strict=True)
+            )
             key = task.data, task.fold, recipe, task.seed
             store.results[key] = Result(*key, figures | {"n_test": TESTED.get(task.data, 100)})
     return store
@@ -50,7 +54,9 @@ def test_the_registry_has_it_and_every_run_is_there_once(name, module):
     assert find(f"p10-{name}") is module.EXPERIMENT
     for quick in (True, False):
         tasks = module.tasks(quick)
-        keys = [(task.data, task.fold, recipe, task.seed) for task in tasks for recipe in task.recipes]
+        keys = [
+            (task.data, task.fold, recipe, task.seed) for task in tasks for recipe in task.recipes
+        ]
         assert len(set(keys)) == len(keys) > 0
 
 
@@ -61,7 +67,9 @@ def test_the_registry_has_it_and_every_run_is_there_once(name, module):
 def test_published_averages_follow_from_the_published_figures(module):
     columns = {column for _, column in module.PUBLISHED}
     for column in columns - {"RO-CR std"}:
-        assert average(module.PUBLISHED, column) == pytest.approx(module.PUBLISHED["average", column], abs=0.04)
+        assert average(module.PUBLISHED, column) == pytest.approx(
+            module.PUBLISHED["average", column], abs=0.04
+        )
     assert {name for name, _ in module.PUBLISHED} == {*FRIEDMAN, "average"}
 
 
@@ -90,17 +98,34 @@ def test_a_full_page_has_all_figures(module, tmp_path):
     assert "nan" not in text.lower()
     if module not in (p10_table11, p10_table13):  # OMI-CR comes from other stores
         assert "Stored" not in text
-        cells = [cell for block in blocks if isinstance(block, ResultTable) for row in block.rows for cell in row]
-        assert sum(cell == "–" for cell in cells) == (module is p10_table8)  # the mean of standard deviations
+        cells = [
+            cell
+            for block in blocks
+            if isinstance(block, ResultTable)
+            for row in block.rows
+            for cell in row
+        ]
+        # the mean of standard deviations
+        assert sum(cell == "–" for cell in cells) == (module is p10_table8)
     assert any(isinstance(block, Picture) for block in blocks) == ("fig" in module.__name__)
 
 
 def test_each_number_of_training_rows_has_its_own_figures(tmp_path):
     store = Store(tmp_path / "rows.csv", p10_fig3.METRICS)
     for place, size in enumerate(p10_fig3.SIZES[:-1]):
-        store.add(Result(p10_fig3.name_of(size), 0, "NB-ML", 0, {"accuracy": 0.5 + place / 100, "std": place / 1000}))
+        store.add(
+            Result(
+                p10_fig3.name_of(size),
+                0,
+                "NB-ML",
+                0,
+                {"accuracy": 0.5 + place / 100, "std": place / 1000},
+            )
+        )
     (curves,) = (
-        block for block in p10_fig3.page(store) if isinstance(block, ResultTable) and "1,000 test" in block.title
+        block
+        for block in p10_fig3.page(store)
+        if isinstance(block, ResultTable) and "1,000 test" in block.title
     )
     assert list(curves.rows[0]) == [
         "NB-ML", "50.00 ± 0.00", "51.00 ± 0.10", "52.00 ± 0.20", "53.00 ± 0.30", "54.00 ± 0.40", "–"
@@ -129,7 +154,11 @@ def test_names_that_differ_in_their_parameters_have_one_colour():
 
 
 def test_other_orders_are_compared_with_omi():
-    ours = {(name, tag): value for (name, tag), value in p10_table13.PUBLISHED.items() if name != "average"}
+    ours = {
+        (name, tag): value
+        for (name, tag), value in p10_table13.PUBLISHED.items()
+        if name != "average"
+    }
     text = p10_table13.compared(ours, "TAN-OMISP-CR-ML")
     ours_said, theirs_said = text.partition(": ")[2].split("; ")
     assert ours_said.removesuffix(" in our figures") == theirs_said.split(" in P10's figures")[0]
@@ -152,7 +181,13 @@ def test_omi_is_best_where_it_is_above_both():
 def some_part(n_rows=60, seed=0):
     rng = np.random.default_rng(seed)
     y = rng.integers(3, size=n_rows)
-    X = np.column_stack([(y + rng.integers(2, size=n_rows)) % 3, rng.integers(3, size=(n_rows, 3)), np.zeros(n_rows)])
+    X = np.column_stack(
+        [
+            (y + rng.integers(2, size=n_rows)) % 3,
+            rng.integers(3, size=(n_rows, 3)),
+            np.zeros(n_rows),
+        ]
+    )
     X[:, 2] = (X[:, 1] + y) % 3
     rows = SplitRows("some", X.astype(int), y, None)
     return make_part(rows, (np.arange(n_rows // 2), np.arange(n_rows // 2, n_rows)), None)
@@ -176,8 +211,15 @@ def test_least_and_largest_are_by_the_rate_on_training_rows():
         p10_table8.Tried(np.array([1, 2, 3]), np.array([0.5, 0.6, 0.4]), 10),
     ]
     found = p10_table8.summary(tried)
-    assert (found["at_least"], found["at_largest"]) == (pytest.approx((6 + 3) / 20), pytest.approx((5 + 2) / 20))
-    assert (found["accuracy"], found["median"], found["orders"]) == (pytest.approx(0.4), pytest.approx(0.4), 3)
+    assert (found["at_least"], found["at_largest"]) == (
+        pytest.approx((6 + 3) / 20),
+        pytest.approx((5 + 2) / 20),
+    )
+    assert (found["accuracy"], found["median"], found["orders"]) == (
+        pytest.approx(0.4),
+        pytest.approx(0.4),
+        3,
+    )
     assert found["std"] == pytest.approx(np.std([0.3, 0.4, 0.5]))
     assert found["train_rate"] == pytest.approx(0.65)
 
@@ -228,7 +270,9 @@ def test_likelihoods_are_those_of_the_search_and_pairs_are_complete(tmp_path):
     results = {result.recipe: result for result in task.work(task)}
     found = learn_structure(p10_fig9.draw_part(4, 500, 0), parse("TAN-CL-ML").structure)
     assert 500 * results["TAN-CL-ML"]["likelihood"] == pytest.approx(found.history[-1]["score"])
-    assert results["NB-ML"]["likelihood"] == min(result["likelihood"] for result in results.values())
+    assert results["NB-ML"]["likelihood"] == min(
+        result["likelihood"] for result in results.values()
+    )
     store = Store(tmp_path / "rows.csv", p10_fig9.METRICS)
     for result in results.values():
         store.add(result)
@@ -240,7 +284,9 @@ def test_rows_of_trees_have_the_shares_of_the_paper_and_no_recipe_beats_the_trut
     trees, rows, part = p10_fig10.draw(4, 600, 0)
     assert np.bincount(rows.y[:600]).tolist() == [200, 100, 100, 100, 100]
     assert part.n_test == 600
-    task = Task("trees-4", 0, (p10_fig10.TRUTH, "NB-ML", "TAN-CMI-ML"), 0, p10_fig10.work, {"n_rows": 600})
+    task = Task(
+        "trees-4", 0, (p10_fig10.TRUTH, "NB-ML", "TAN-CMI-ML"), 0, p10_fig10.work, {"n_rows": 600}
+    )
     truth, *others = task.work(task)
     expected = (trees.log_joint(rows.X[600:]).argmax(axis=1) == rows.y[600:]).mean()
     assert truth["accuracy"] == pytest.approx(expected)
@@ -250,7 +296,10 @@ def test_rows_of_trees_have_the_shares_of_the_paper_and_no_recipe_beats_the_trut
 def test_with_nothing_missing_the_accuracy_is_the_usual_one():
     tags = ("NB-ML", "TAN-CMI-ML")
     task = Task("corral", 0, tags, 0, p10_fig13.lose_features)
-    usual = {result.recipe: result["accuracy"] for result in classify(Task("corral", 0, tags, 0, classify))}
+    usual = {
+        result.recipe: result["accuracy"]
+        for result in classify(Task("corral", 0, tags, 0, classify))
+    }
     part = load_part("corral", 0)
     for result in task.work(task):
         assert result["missing_0"] == pytest.approx(usual[result.recipe])
@@ -267,7 +316,9 @@ def test_a_quick_run_writes_rows_and_a_page_and_goes_on_where_it_was(tmp_path):
     assert "TAN-OMI-CL" in (tmp_path / "quick" / "p10-fig9.md").read_text()
     rows.write_text("\n".join(lines[:-3]) + "\n")
     again = reproduce("p10-fig9", tmp_path, quick=True, n_jobs=1)
-    tables = [[block.rows for block in some if isinstance(block, ResultTable)] for some in (blocks, again)]
+    tables = [
+        [block.rows for block in some if isinstance(block, ResultTable)] for some in (blocks, again)
+    ]
     assert tables[0] == tables[1]
 
 

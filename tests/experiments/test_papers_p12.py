@@ -26,7 +26,9 @@ N_TEST = {"mnist14": 10_000, "spambase": 2300, "usps-11000": 3000}
 
 
 # The paper prints 96.40 ± 0.35, where √(p (1 − p) / n) is 0.340.
-@pytest.mark.parametrize(("table", "known"), [(p12_table1, set()), (p12_table2, {("TAN-SA-MM", "usps-11000")})])
+@pytest.mark.parametrize(
+    ("table", "known"), [(p12_table1, set()), (p12_table2, {("TAN-SA-MM", "usps-11000")})]
+)
 def test_published_deviations_are_those_of_the_rates_on_so_many_rows(table, known):
     # A slip in copying one of the two would show.
     assert table.PUBLISHED.keys() == table.ERRORS.keys()
@@ -45,15 +47,25 @@ def test_published_figures_have_a_row_for_every_structure():
 
 def test_published_sizes_are_numbers_of_free_parameters():
     for name, n_features in p12_table3.N_FEATURES.items():
-        size, n_classes = {c: p12_table3.PUBLISHED[name, c] for c in p12_table3.COLUMNS}, p12_table3.N_CLASSES[name]
+        size, n_classes = (
+            {c: p12_table3.PUBLISHED[name, c] for c in p12_table3.COLUMNS},
+            p12_table3.N_CLASSES[name],
+        )
         assert size[p12_table3.MACHINE] == size[p12_table3.VECTORS] * n_features
         for network in (p12_table3.BAYES, p12_table3.TREE):  # C − 1, and C times whole tables
             assert (size[network] - (n_classes - 1)) % n_classes == 0
 
 
 def test_published_ratios_are_those_of_the_text():
-    ratios = {name: p12_table3.PUBLISHED[name, "SVM"] / p12_table3.PUBLISHED[name, "best TAN"] for name in N_TEST}
-    assert {name: round(ratio) for name, ratio in ratios.items()} == {"mnist14": 107, "spambase": 57, "usps-11000": 44}
+    ratios = {
+        name: p12_table3.PUBLISHED[name, "SVM"] / p12_table3.PUBLISHED[name, "best TAN"]
+        for name in N_TEST
+    }
+    assert {name: round(ratio) for name, ratio in ratios.items()} == {
+        "mnist14": 107,
+        "spambase": 57,
+        "usps-11000": 44,
+    }
 
 
 # ---- runs
@@ -65,19 +77,38 @@ def store(tmp_path):
     store = Store(tmp_path / "p12.csv", p12.METRICS)
     for fold in (0, 1):
         for run, (rate, score) in enumerate(((0.90, 3.0), (0.94, 5.0), (0.97, 4.0))):
-            figures = {"accuracy": rate + fold / 100, "score": score, "evaluations": 100 * (run + 1), "parameters": 500}
+            figures = {
+                "accuracy": rate + fold / 100,
+                "score": score,
+                "evaluations": 100 * (run + 1),
+                "parameters": 500,
+            }
             for structure in p12.ANNEALED:
                 for parameters in ("ML", "MM"):
                     store.add(Result("spambase", fold, f"{structure}-{parameters}", run, figures))
-        for recipe in ("NB-ML", "NB-MM", "TAN-CMI-ML", "TAN-HC-CR-ML", "TAN-HC-MM-ML", "TAN-HC-MM-MM"):
-            figures = {"accuracy": 0.91, "evaluations": 4000, "parameters": 150, "search_seconds": 1.0}
+        for recipe in (
+            "NB-ML",
+            "NB-MM",
+            "TAN-CMI-ML",
+            "TAN-HC-CR-ML",
+            "TAN-HC-MM-ML",
+            "TAN-HC-MM-MM",
+        ):
+            figures = {
+                "accuracy": 0.91,
+                "evaluations": 4000,
+                "parameters": 150,
+                "search_seconds": 1.0,
+            }
             store.add(Result("spambase", fold, recipe, 0, figures))
         svm = {"accuracy": 0.95, "support_vectors": 500, "parameters": 28_500}
         store.add(Result("spambase", fold, "SVM", 0, svm))
     for factor in p12_fig2_4.COOLING:
         label = p12_fig2_4.label_of("TAN-SA-MM", factor)
         if factor != p12_fig2_4.USUAL:
-            store.add(Result("spambase", 0, label, 0, {"accuracy": 0.9, "score": 1.0, "evaluations": 50}))
+            store.add(
+                Result("spambase", 0, label, 0, {"accuracy": 0.9, "score": 1.0, "evaluations": 50})
+            )
     return store
 
 
@@ -101,7 +132,9 @@ def test_runs_of_unequal_number_count_by_the_least(store):
 
 def test_tasks_learn_both_kinds_of_parameters_of_ten_runs():
     tasks = p12.p12_tasks(False)
-    assert all({recipe.split()[0][-2:] for recipe in task.recipes} == {"ML", "MM"} for task in tasks)
+    assert all(
+        {recipe.split()[0][-2:] for recipe in task.recipes} == {"ML", "MM"} for task in tasks
+    )
     keys = [(task.data, task.fold, recipe, task.seed) for task in tasks for recipe in task.recipes]
     assert len(keys) == len(set(keys))
     mnist = [task for task in tasks if task.data == "mnist14"]
@@ -164,7 +197,10 @@ def test_a_page_of_nothing_says_so(name, tmp_path):
 
 
 def test_tables_show_ours_beside_the_published(store):
-    shown = {p12_table1: ["91.00 (89.87) ▲", "94.50 (93.26) ▲", "3 × 2"], p12_table2: ["95.00 (94.57)"]}
+    shown = {
+        p12_table1: ["91.00 (89.87) ▲", "94.50 (93.26) ▲", "3 × 2"],
+        p12_table2: ["95.00 (94.57)"],
+    }
     shown[p12_table3] = ["500 (517)", "28,500 (29,469)", "150 (161)"]
     for table, cells in shown.items():
         text = as_text(table.page(store))
@@ -179,7 +215,11 @@ def test_gains_are_differences_of_medians(store):
 def test_pictures_of_runs_can_be_drawn(store):
     pytest.importorskip("matplotlib").use("agg")
     blocks = p12_fig2_4.page(store)
-    assert [block.name for block in blocks if isinstance(block, Picture)] == ["fig2", "fig3", "fig4"]
+    assert [block.name for block in blocks if isinstance(block, Picture)] == [
+        "fig2",
+        "fig3",
+        "fig4",
+    ]
     assert any(
         isinstance(block, ResultTable) and "20.0" in block.note for block in blocks
     )  # 4,000 over 200 evaluations

@@ -1,4 +1,6 @@
-"""The experiments of P13: published figures, splits, the choice of numbers, gaps at test, and pages of any store."""
+"""The experiments of P13: published figures, splits, the choice of numbers, gaps at test, and pages
+of any store.
+"""
 
 from __future__ import annotations
 
@@ -38,7 +40,9 @@ def part():
 
 def small_rows(name, n=90, n_train=None):
     rng = np.random.default_rng(5)
-    return SplitRows(name, rng.integers(0, 3, (n, 4)).astype(str).astype(object), rng.integers(0, 3, n), n_train)
+    return SplitRows(
+        name, rng.integers(0, 3, (n, 4)).astype(str).astype(object), rng.integers(0, 3, n), n_train
+    )
 
 
 def empty_store(module, tmp_path):
@@ -52,8 +56,14 @@ def test_the_published_table_is_complete_and_says_what_the_text_says():
     names = {name for name, _ in p13_table1.PUBLISHED}
     assert names == {*_p13.SETS, "TIMIT"}
     assert len(names) == 27
-    assert set(p13_table1.PUBLISHED) == set(p13_table1.WIDTHS) == {(n, c) for n in names for c in p13_table1.COLUMNS}
-    better = sum(p13_table1.PUBLISHED[name, "ML-BN-SVM"] > p13_table1.PUBLISHED[name, "MM"] for name in names)
+    assert (
+        set(p13_table1.PUBLISHED)
+        == set(p13_table1.WIDTHS)
+        == {(n, c) for n in names for c in p13_table1.COLUMNS}
+    )
+    better = sum(
+        p13_table1.PUBLISHED[name, "ML-BN-SVM"] > p13_table1.PUBLISHED[name, "MM"] for name in names
+    )
     assert better == 17  # "ML-BN-SVM performs better than MM in 17 out of 27 datasets" (5.3)
 
 
@@ -66,7 +76,10 @@ def test_recipes_are_tags_that_can_be_parsed(module):
     for quick in (True, False):
         for task in module.tasks(quick):
             for recipe in task.recipes:
-                assert recipe in p13_fig4.GRIDS or parse(split_method(recipe)[0]).structure_tag in ("NB", "TAN-CMI")
+                assert recipe in p13_fig4.GRIDS or parse(split_method(recipe)[0]).structure_tag in (
+                    "NB",
+                    "TAN-CMI",
+                )
 
 
 def test_tasks_are_of_the_splits_that_there_are():
@@ -80,7 +93,9 @@ def test_tasks_are_of_the_splits_that_there_are():
 # ---- splits
 
 
-@pytest.mark.parametrize(("name", "sizes"), [("vote", [18] * 5), ("nursery", [30]), ("letter", [40])])
+@pytest.mark.parametrize(
+    ("name", "sizes"), [("vote", [18] * 5), ("nursery", [30]), ("letter", [40])]
+)
 def test_splits(name, sizes):
     rows = small_rows(name, n_train=50 if name == "letter" else None)
     splits = _p13.p13_splits(rows)
@@ -112,7 +127,9 @@ def test_what_is_set_in_a_recipe_is_not_chosen(part):
 
 @pytest.mark.parametrize("tag", ["NB-MM13", "NB-MLBNSVM"])
 def test_the_choice_is_that_of_the_learner(part, tag, monkeypatch):
-    """A learner that chooses for itself by the same folds ends with the tables of the chosen numbers."""
+    """A learner that chooses for itself by the same folds ends with the tables of the chosen
+    numbers.
+    """
     grids = {"MM13": {"lam": (1.0, 0.1)}, "MLBNSVM": {"lam": (0.0, 4.0), "gamma": (0.1, 5.0)}}
     for words, grid in grids.items():
         monkeypatch.setitem(_p13.GRIDS, words, {**_p13.GRIDS[words], **grid})
@@ -132,7 +149,9 @@ def test_the_choice_is_that_of_the_learner(part, tag, monkeypatch):
 
 
 def test_accuracy_with_gaps_begins_at_the_accuracy_and_draws_the_same_for_all(part):
-    tables = learn_tables(part, learn_structure(part, parse("TAN").structure).value, MaximumAPosteriori()).value
+    tables = learn_tables(
+        part, learn_structure(part, parse("TAN").structure).value, MaximumAPosteriori()
+    ).value
     seen = {"a": [], "b": []}
 
     def judge(name):
@@ -198,7 +217,9 @@ def filled_store(module, tmp_path):
     for task in module.tasks(quick=True):
         for place, recipe in enumerate(task.recipes):
             figures = dict.fromkeys(module.METRICS, 0.5 + place / 100)
-            figures |= {name: -10.0 - place for name in module.METRICS if name.endswith("log_likelihood")}
+            figures |= {
+                name: -10.0 - place for name in module.METRICS if name.endswith("log_likelihood")
+            }
             store.add(Result(task.data, task.fold, recipe, 0, figures, 1.0))
     return store
 
@@ -220,10 +241,22 @@ def test_a_page_of_one_set_and_its_pictures(module, tmp_path):
 def test_figures_stand_beside_the_published_ones(tmp_path):
     store = empty_store(p13_table1, tmp_path)
     for fold, rate in enumerate((0.9, 0.92, 0.94, 0.96, 0.98)):  # the mean is 94
-        store.add(Result("vote", fold, "TAN-P13ML", 0, {"accuracy": rate, "train_log_likelihood": -9.0}))
+        store.add(
+            Result("vote", fold, "TAN-P13ML", 0, {"accuracy": rate, "train_log_likelihood": -9.0})
+        )
         if fold < 4:  # not all splits: no figure
-            store.add(Result("vote", fold, "TAN-MCL", 0, {"accuracy": rate, "train_log_likelihood": -18.0 - fold}))
-    first, second, *_ = [block for block in p13_table1.page(store) if isinstance(block, ResultTable)]
+            store.add(
+                Result(
+                    "vote",
+                    fold,
+                    "TAN-MCL",
+                    0,
+                    {"accuracy": rate, "train_log_likelihood": -18.0 - fold},
+                )
+            )
+    first, second, *_ = [
+        block for block in p13_table1.page(store) if isinstance(block, ResultTable)
+    ]
     line = next(row for row in first.rows if row[0] == "vote")
     assert line[1:4] == ["94.00 (94.37)", "– (94.15)", "– (96.01)"]
     assert second.rows[0] == ["ML", "1", "1", "1", "1", "-0.37"]
@@ -258,7 +291,9 @@ def test_a_quick_run_from_end_to_end(tmp_path, monkeypatch):
         whole, learn_structure(whole, parse("NB").structure).value, MaximumAPosteriori("ess", 1)
     ).value
     scores = log_joint(tables, whole.data.codes)
-    assert generative["train_accuracy"] == pytest.approx((scores.argmax(axis=1) == whole.data.classes).mean(), abs=1e-6)
+    assert generative["train_accuracy"] == pytest.approx(
+        (scores.argmax(axis=1) == whole.data.classes).mean(), abs=1e-6
+    )
     assert generative["accuracy"] == generative["train_accuracy"]
     before = (folder / "rows" / "p13-fig1.csv").read_bytes()
     reproduce("p13-fig1", tmp_path, quick=True, n_jobs=1)
@@ -272,4 +307,5 @@ def test_learning_and_testing_gives_every_figure():
     assert ml["iterations"] == 0
     assert mcl["iterations"] > 1
     assert math.isnan(ml["chosen_on"])
-    assert mcl["train_log_likelihood"] < ml["train_log_likelihood"] < 0  # ML has the largest likelihood
+    # ML has the largest likelihood
+    assert mcl["train_log_likelihood"] < ml["train_log_likelihood"] < 0

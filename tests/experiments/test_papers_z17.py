@@ -1,4 +1,6 @@
-"""The experiments of Z17: published figures, the splits with gaps as values, the measures, and the pages."""
+"""The experiments of Z17: published figures, the splits with gaps as values, the measures, and the
+pages.
+"""
 
 from __future__ import annotations
 
@@ -63,7 +65,9 @@ def mixed_rows(n: int = 60, seed: int = 0) -> SplitRows:
 
 @pytest.mark.parametrize(("group", "n"), [("all", 72), ("big", 12)])
 def test_the_counts_of_table_4_are_of_all_sets(group, n):
-    found = [counts for (sets, _), row in z17_table4.PUBLISHED.items() if sets == group for counts in row]
+    found = [
+        counts for (sets, _), row in z17_table4.PUBLISHED.items() if sets == group for counts in row
+    ]
     assert {sum(counts) for counts in found} == {n}
 
 
@@ -74,14 +78,21 @@ def test_the_p_values_of_table_4_are_those_of_the_sign_test_but_for_four():
             p = sign_test(counts[0], counts[2])[0]
             agrees = p < 0.001 if printed == "<0.001" else abs(p - float(printed)) <= 0.0015
             slips += [] if agrees else [(*key, place)]
-    one_loss = [("big", "error", 2), *(("big", "rmse", place) for place in range(3))]  # 11/0/1 has p = 0.006
+    # 11/0/1 has p = 0.006
+    one_loss = [("big", "error", 2), *(("big", "rmse", place) for place in range(3))]
     assert slips == [("all", "variance", 1), *one_loss]
 
 
 def test_the_counts_of_tables_5_and_6_are_of_71_sets():
-    sums = {(group, sum(counts)) for (_, group, _), row in z17_table5_6.PUBLISHED.items() for counts in row}
+    sums = {
+        (group, sum(counts))
+        for (_, group, _), row in z17_table5_6.PUBLISHED.items()
+        for counts in row
+    }
     assert sums == {("all", 71), ("big", 12)}
-    assert all(sign_test(c[0], c[2])[0] < 0.001 for row in z17_table5_6.PUBLISHED.values() for c in row)
+    assert all(
+        sign_test(c[0], c[2])[0] < 0.001 for row in z17_table5_6.PUBLISHED.values() for c in row
+    )
 
 
 def test_the_sets_that_count():
@@ -102,8 +113,12 @@ def test_gaps_are_a_value_in_training_and_in_test():
     assert (part.test_codes < part.data.cards[:, None]).all()
     for column in (0, 1):
         gap = np.array([value is None for value in rows.X[:, column]])
-        assert (part.test_codes[column] == part.data.cards[column] - 1).tolist() == gap[test].tolist()
-        assert (part.data.codes[column] == part.data.cards[column] - 1).tolist() == gap[train].tolist()
+        assert (part.test_codes[column] == part.data.cards[column] - 1).tolist() == gap[
+            test
+        ].tolist()
+        assert (part.data.codes[column] == part.data.cards[column] - 1).tolist() == gap[
+            train
+        ].tolist()
     assert part.data.cards[2] == 3
 
 
@@ -151,7 +166,11 @@ def test_rounds_of_naive_bayes_agree_with_another_package():
 
 
 def test_one_round_has_no_bias_and_no_variance():
-    task = replace(_z17.round_tasks(("M",), quick=True)[0], recipes=("NB-M",), options={"rounds": 1, "max_iter": 5})
+    task = replace(
+        _z17.round_tasks(("M",), quick=True)[0],
+        recipes=("NB-M",),
+        options={"rounds": 1, "max_iter": 5},
+    )
     (result,) = task.work(task)
     assert math.isnan(result["bias"])
     assert math.isnan(result["variance"])
@@ -165,10 +184,16 @@ def test_one_round_has_no_bias_and_no_variance():
 def test_shared_weights_reach_the_cells_without_rows(letter, level):
     part, tables = learned(mixed_rows(40), f"TAN-{letter}")
     families = count_families(part.data, tables.layout, part.counts, 1)
-    seen, generative = seen_cells(part.data, families), MaximumAPosteriori("m", 1.0).tables(families)
+    seen, generative = (
+        seen_cells(part.data, families),
+        MaximumAPosteriori("m", 1.0).tables(families),
+    )
     assert not seen.all()
-    every = Weights(tables.layout, np.ones_like(seen), generative, generative, level)  # a weight is of all its cells
-    np.testing.assert_allclose(every.tables(every.start(tables)).log_theta, tables.log_theta, atol=1e-8)
+    # a weight is of all its cells
+    every = Weights(tables.layout, np.ones_like(seen), generative, generative, level)
+    np.testing.assert_allclose(
+        every.tables(every.start(tables)).log_theta, tables.log_theta, atol=1e-8
+    )
 
 
 @pytest.mark.parametrize("tag", ["TAN-W", "KDB1-W1", "TAN-W2", "TAN-W3", "TAN-D"])
@@ -185,7 +210,9 @@ def test_a_recipe_gives_what_the_experiment_shows(tag):
 
 def test_backing_off_changes_only_families_without_rows():
     part = _z17.value_part(mixed_rows(40), two_folds(mixed_rows(40), 0)[0])
-    (_, plain), (_, backed) = z17_levels.learn_levels(part, ["TAN-W", f"TAN-W{z17_levels.BACKED}"], 20)
+    (_, plain), (_, backed) = z17_levels.learn_levels(
+        part, ["TAN-W", f"TAN-W{z17_levels.BACKED}"], 20
+    )
     seen = seen_cells(part.data, count_families(part.data, plain.tables.layout, part.counts, 1))
     np.testing.assert_array_equal(plain.tables.log_theta[seen], backed.tables.log_theta[seen])
     assert not np.array_equal(plain.tables.log_theta, backed.tables.log_theta)
@@ -234,7 +261,9 @@ def synthetic(path, experiment, names) -> Store:
             for tag in task.recipes:
                 figures = {metric: float(rng.uniform(0.1, 0.9)) for metric in experiment.metrics}
                 if task.data in _z17.ONE_ROUND:
-                    figures = {metric: value for metric, value in figures.items() if metric != "bias"}
+                    figures = {
+                        metric: value for metric, value in figures.items() if metric != "bias"
+                    }
                 result = Result(task.data, task.fold, tag, task.seed, figures, 0.1)
                 store.results[result.key] = result
     return store
@@ -248,7 +277,10 @@ def test_pages_of_nothing_of_a_part_and_of_one_set(tmp_path, name):
         (tmp_path / str(place)).mkdir()
         blocks = experiment.page(synthetic(tmp_path / str(place), experiment, names))
         assert all(
-            len(row) == len(block.header) for block in blocks if isinstance(block, ResultTable) for row in block.rows
+            len(row) == len(block.header)
+            for block in blocks
+            if isinstance(block, ResultTable)
+            for row in block.rows
         )
     need("matplotlib").use("agg")
     for block in (block for block in blocks if isinstance(block, Picture)):

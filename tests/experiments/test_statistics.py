@@ -1,4 +1,5 @@
-"""Metrics, tests of significance, bias and variance: against published examples, scipy and scikit-learn.
+"""Metrics, tests of significance, bias and variance: against published examples, scipy and
+scikit-learn.
 
 Demšar: "Statistical Comparisons of Classifiers over Multiple Data Sets", JMLR 7 (2006) 1-30.
 """
@@ -29,7 +30,8 @@ from discbayes.experiments.statistics import (
 
 METHODS = ("C4.5", "C4.5+m", "C4.5+cf", "C4.5+m+cf")
 
-# Demšar Table 6: AUC of four versions of C4.5. In the row of voting the paper ranks 0.975 and 0.975 as 2 and 3.
+# Demšar Table 6: AUC of four versions of C4.5. In the row of voting the paper ranks 0.975 and 0.975
+# as 2 and 3.
 AUC = np.array(
     [
         [0.763, 0.768, 0.771, 0.798],
@@ -49,7 +51,8 @@ AUC = np.array(
     ]
 )
 
-# P10 Table 7: classification rates of NB-ML, TAN-CMI-ML, TAN-OMI-CR-ML and TAN-CR-ML, and the number of test rows.
+# P10 Table 7: classification rates of NB-ML, TAN-CMI-ML, TAN-OMI-CR-ML and TAN-CR-ML, and the
+# number of test rows.
 P10 = np.array(
     [
         [86.50, 82.30, 82.04, 84.33, 690],
@@ -81,7 +84,9 @@ P10 = np.array(
 )
 
 
-def drawn(n_rows: int = 200, n_classes: int = 4, seed: int = 0) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+def drawn(
+    n_rows: int = 200, n_classes: int = 4, seed: int = 0
+) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     rng = np.random.default_rng(seed)
     return (
         rng.dirichlet(np.ones(n_classes), n_rows),
@@ -100,7 +105,9 @@ def test_metrics_are_those_of_scikit_learn(weighted, n_classes):
     weight = weight if weighted else None
     found = metrics.measures(shares, codes, weight)
     options = {"sample_weight": weight, "labels": np.arange(n_classes)}
-    assert found["accuracy"] == pytest.approx(accuracy_score(codes, shares.argmax(axis=1), sample_weight=weight))
+    assert found["accuracy"] == pytest.approx(
+        accuracy_score(codes, shares.argmax(axis=1), sample_weight=weight)
+    )
     assert found["log_loss"] == pytest.approx(sklearn_log_loss(codes, shares, **options))
     assert found["rmse"] == pytest.approx(
         math.sqrt(np.average((1 - shares[np.arange(codes.size), codes]) ** 2, weights=weight))
@@ -129,7 +136,9 @@ def test_expected_calibration_error_bin_by_bin(weighted):
     for bin_ in range(15):
         rows = (top > bin_ / 15) & (top <= (bin_ + 1) / 15)
         if weight[rows].sum() > 0:
-            gap = np.average(right[rows], weights=weight[rows]) - np.average(top[rows], weights=weight[rows])
+            gap = np.average(right[rows], weights=weight[rows]) - np.average(
+                top[rows], weights=weight[rows]
+            )
             expected += weight[rows].sum() / weight.sum() * abs(gap)
     given = weight if weighted else None
     assert metrics.expected_calibration_error(shares, codes, given) == pytest.approx(expected)
@@ -156,7 +165,9 @@ def test_a_class_that_the_model_does_not_know():
     more = np.column_stack([shares, np.zeros(100)])
     unknown = np.random.default_rng(1).random(100) < 0.3
     with_column = metrics.measures(more, np.where(unknown, 3, codes), weight)
-    assert metrics.measures(shares, np.where(unknown, -1, codes), weight) == pytest.approx(with_column)
+    assert metrics.measures(shares, np.where(unknown, -1, codes), weight) == pytest.approx(
+        with_column
+    )
 
 
 def test_rows_of_weight_zero_do_not_count():
@@ -185,7 +196,9 @@ def test_what_cannot_be_scored(shares, codes, weight, message):
 
 def test_binomial_error():
     """P10 Table 1 on the 10,000 test rows of MNIST: 83.73 ± 0.37, 93.94 ± 0.24."""
-    np.testing.assert_allclose(metrics.binomial_error([0.8373, 0.9394], 10_000), [0.0037, 0.0024], atol=5e-5)
+    np.testing.assert_allclose(
+        metrics.binomial_error([0.8373, 0.9394], 10_000), [0.0037, 0.0024], atol=5e-5
+    )
     assert metrics.binomial_error(1.0, 1024) == 0.0
     with pytest.raises(ValueError, match="not per cent"):
         metrics.binomial_error(83.73, 10_000)
@@ -215,17 +228,22 @@ def test_weights_that_give_no_mean():
     [(2, 0, 0.0242), (3, 0, 0.0154), (2, 1, 0.0154), (3, 1, 0.0141), (3, 2, 0.190)],
 )
 def test_t_of_p10_table_2(better, worse, published):
-    """The figures of Table 2 are half the density of t, not p: with 24 degrees of freedom none could be above 0.198."""
+    """The figures of Table 2 are half the density of t, not p: with 24 degrees of freedom none
+    could be above 0.198.
+    """
     found = paired_t(P10[:, better], P10[:, worse])
     assert stats.t.pdf(found.t, found.df) / 2 == pytest.approx(published, abs=6e-4)
-    assert found.p == pytest.approx(stats.ttest_rel(P10[:, better], P10[:, worse], alternative="greater").pvalue)
+    assert found.p == pytest.approx(
+        stats.ttest_rel(P10[:, better], P10[:, worse], alternative="greater").pvalue
+    )
 
 
 def test_corrected_t_of_the_scikit_learn_guide():
-    """Its "Statistical comparison of models using grid search" has t = 0.750, p = 0.227, and 2.611, 0.005 uncorrected.
+    """Its "Statistical comparison of models using grid search" has t = 0.750, p = 0.227, and 2.611,
+    0.005 uncorrected.
 
-    These are the AUC of its best model less those of the second in ten times ten folds, in 25ths: a test part has
-    five rows of each class.
+    These are the AUC of its best model less those of the second in ten times ten folds, in 25ths: a
+    test part has five rows of each class.
     """
     differences = np.repeat([-3, -2, -1, 0, 1, 2, 5], [1, 2, 10, 53, 29, 4, 1]) / 25
     corrected = paired_t(differences, np.zeros(100), test_train_ratio=1 / 9)
@@ -243,7 +261,9 @@ def test_t_without_spread():
 
 
 def test_wilcoxon_of_demsar():
-    """Section 3.1.3: rank sums 93 and 12 of 14 data sets, the zeros halved; z = −2.54 without regard to ties."""
+    """Section 3.1.3: rank sums 93 and 12 of 14 data sets, the zeros halved; z = −2.54 without
+    regard to ties.
+    """
     found = wilcoxon(AUC[:, 1], AUC[:, 0])
     ties = 2 * (2**3 - 2)  # two zeros, and 0.005 twice
     z = (93 - 14 * 15 / 4) / math.sqrt(14 * 15 * 29 / 24 - ties / 48)
@@ -254,7 +274,9 @@ def test_wilcoxon_of_demsar():
 
 
 def test_p_is_the_one_sided_one_of_z():
-    """As in C11 Table 3, which has (1.44, 0.07), (2.13, 0.02), (2.26, 0.01): 0.07 is the upper tail of 1.44."""
+    """As in C11 Table 3, which has (1.44, 0.07), (2.13, 0.02), (2.26, 0.01): 0.07 is the upper tail
+    of 1.44.
+    """
     for better, worse in [(1, 0), (2, 1), (3, 1), (0, 3)]:
         found = wilcoxon(P10[:, better], P10[:, worse])
         assert found.p == pytest.approx(stats.norm.sf(found.z))
@@ -262,7 +284,9 @@ def test_p_is_the_one_sided_one_of_z():
 
 
 def test_wilcoxon_by_all_signs():
-    """Where differences have no ties, mean and variance of the rank sum are those over all signs."""
+    """Where differences have no ties, mean and variance of the rank sum are those over all
+    signs.
+    """
     rng = np.random.default_rng(2)
     a, b = rng.random(10), rng.random(10)
     ranks = stats.rankdata(np.abs(a - b))
@@ -327,7 +351,9 @@ def test_rounding_makes_no_winner():
 @pytest.mark.parametrize("test", [paired_t, wilcoxon])
 def test_smaller_is_better(test):
     losses = 1 - AUC
-    assert test(losses[:, 1], losses[:, 0], larger_is_better=False).p == pytest.approx(test(AUC[:, 1], AUC[:, 0]).p)
+    assert test(losses[:, 1], losses[:, 0], larger_is_better=False).p == pytest.approx(
+        test(AUC[:, 1], AUC[:, 0]).p
+    )
     assert test(AUC[:, 0], AUC[:, 1]).p == pytest.approx(1 - test(AUC[:, 1], AUC[:, 0]).p)
 
 
@@ -404,7 +430,9 @@ def test_critical_values_of_demsar_table_5(alpha, published):
 
 
 def test_critical_difference_of_demsar():
-    """Section 3.2.2: 1.25 at 0.05; at 0.10 it is 1.12, and then C4.5 differs from the two methods with m."""
+    """Section 3.2.2: 1.25 at 0.05; at 0.10 it is 1.12, and then C4.5 differs from the two methods
+    with m.
+    """
     assert critical_difference(4, 14) == pytest.approx(1.25, abs=5e-3)
     assert critical_difference(4, 14, 0.10) == pytest.approx(1.12, abs=5e-3)
     ranks = dict(zip(METHODS, friedman(AUC).ranks, strict=True))
@@ -419,14 +447,22 @@ def test_critical_difference_of_demsar():
 def test_groups_by_brute_force(seed):
     """A group is a largest set in which no two methods differ."""
     rng = np.random.default_rng(seed)
-    ranks = dict(zip("abcdefg", rng.permutation(np.round(rng.uniform(1, 7, 7), 1)).tolist(), strict=True))
+    ranks = dict(
+        zip("abcdefg", rng.permutation(np.round(rng.uniform(1, 7, 7), 1)).tolist(), strict=True)
+    )
     names = sorted(ranks)
-    sets = [{name for place, name in enumerate(names) if mask >> place & 1} for mask in range(1, 2**7)]
-    sets = [s for s in sets if max(map(ranks.get, s)) - min(map(ranks.get, s)) < 1.55 and len(s) > 1]
+    sets = [
+        {name for place, name in enumerate(names) if mask >> place & 1} for mask in range(1, 2**7)
+    ]
+    sets = [
+        s for s in sets if max(map(ranks.get, s)) - min(map(ranks.get, s)) < 1.55 and len(s) > 1
+    ]
     largest = {frozenset(s) for s in sets if not any(s < other for other in sets)}
     found = groups_alike(ranks, 1.55)
     assert {frozenset(group) for group in found} == largest
-    assert all([ranks[name] for name in group] == sorted(ranks[name] for name in group) for group in found)
+    assert all(
+        [ranks[name] for name in group] == sorted(ranks[name] for name in group) for group in found
+    )
 
 
 def test_geometric_mean():
@@ -441,7 +477,9 @@ def test_geometric_mean():
 # ---- bias and variance
 
 
-def slow_bias_variance(predictions: np.ndarray, y: np.ndarray, unbiased: bool) -> tuple[float, float]:
+def slow_bias_variance(
+    predictions: np.ndarray, y: np.ndarray, unbiased: bool
+) -> tuple[float, float]:
     """Row by row and class by class, as Kohavi and Wolpert write it."""
     n_rounds, n_rows = predictions.shape
     bias = variance = 0.0
@@ -460,13 +498,17 @@ def test_bias_and_variance_by_brute_force(unbiased):
     y = rng.integers(4, size=60)
     predictions = np.where(rng.random((5, 60)) < 0.6, y, rng.integers(4, size=(5, 60)))
     found = bias_variance(predictions, y, unbiased=unbiased)
-    assert (found.bias, found.variance) == pytest.approx(slow_bias_variance(predictions, y, unbiased))
+    assert (found.bias, found.variance) == pytest.approx(
+        slow_bias_variance(predictions, y, unbiased)
+    )
     assert found.error == pytest.approx(np.mean(predictions != y))
     assert found.bias + found.variance == pytest.approx(found.error)
 
 
 def test_bias_and_variance_by_hand():
-    """One row right in 4 of 5 rounds, one always wrong in the same way, one in two ways (3 and 2 of 5)."""
+    """One row right in 4 of 5 rounds, one always wrong in the same way, one in two ways (3 and 2 of
+    5).
+    """
     predictions = np.array([[0, 0, 0, 0, 1], [2, 2, 2, 2, 2], [1, 1, 1, 2, 2]]).T
     bias, variance, error = bias_variance(predictions, np.array([0, 0, 0]))
     assert bias == pytest.approx((0.04 + 1.0 + 0.5 * (1 + 0.36 + 0.16)) / 3)

@@ -1,4 +1,6 @@
-"""Counterfactuals against brute force over all rows that can be reached; the beam, gaps, what must stay, bad input."""
+"""Counterfactuals against brute force over all rows that can be reached; the beam, gaps, what must
+stay, bad input.
+"""
 
 from __future__ import annotations
 
@@ -24,7 +26,8 @@ def ask(beliefs, codes, **options):
     """The counterfactual of one row of codes."""
     domain = beliefs.network.domain
     row = one_row(
-        {v.name: v.decode(code)[0] for v, code in zip(domain.features, codes[:, :1], strict=True)}, domain.names
+        {v.name: v.decode(code)[0] for v, code in zip(domain.features, codes[:, :1], strict=True)},
+        domain.names,
     )
     return counterfactual(beliefs, codes, row, **options)
 
@@ -36,14 +39,18 @@ def reachable(beliefs, codes, keep=()):
     for variable, code in zip(domain.features, codes[:, 0].tolist(), strict=True):
         free = code < variable.card and variable.name not in keep
         ways.append(
-            [code, *(v for v in range(variable.card - variable.missing_value) if v != code)] if free else [code]
+            [code, *(v for v in range(variable.card - variable.missing_value) if v != code)]
+            if free
+            else [code]
         )
     rows = np.array(list(product(*ways)), dtype=codes.dtype).T
     return rows, (rows != codes).sum(axis=0)
 
 
 def brute(beliefs, codes, target=None, keep=()):
-    """The smallest number of changes and the largest probability of the decision; None where nothing leads there."""
+    """The smallest number of changes and the largest probability of the decision; None where
+    nothing leads there.
+    """
     rows, sizes = reachable(beliefs, codes, keep)
     now = beliefs.decisions(codes)[0]
     decisions, posterior = beliefs.decisions(rows), beliefs.posterior(rows)
@@ -69,7 +76,9 @@ def changed(beliefs, codes, result):
 
 
 def check(beliefs, codes, result, expected):
-    """A result has the size and the probability that brute force found, and the classifier agrees."""
+    """A result has the size and the probability that brute force found, and the classifier
+    agrees.
+    """
     if expected is None:
         assert not result.found
         assert result.proven
@@ -111,7 +120,12 @@ def test_with_a_target_with_columns_that_stay_and_another_prior(kind):
         for codes in some_rows(rng, tables.cards, 4, 0.2).T[:, :, None]:
             now = int(beliefs.decisions(codes)[0])
             for target in {0, 1, 2} - {now}:
-                check(beliefs, codes, ask(beliefs, codes, target=target), brute(beliefs, codes, target))
+                check(
+                    beliefs,
+                    codes,
+                    ask(beliefs, codes, target=target),
+                    brute(beliefs, codes, target),
+                )
             keep = ["a", "d"]
             result = ask(beliefs, codes, keep=keep)
             assert not {name for name, _, _ in result.changes} & set(keep)
@@ -119,18 +133,25 @@ def test_with_a_target_with_columns_that_stay_and_another_prior(kind):
 
 
 def test_sets_of_four_changes_are_found_and_proven():
-    """Every one of seven copies speaks for the class with the same weight, so a majority has to change."""
+    """Every one of seven copies speaks for the class with the same weight, so a majority has to
+    change.
+    """
     layout = Layout(Structure.naive(7), np.full(7, 2), 2)
     beliefs = believing(CPTs(layout, np.log([0.5, 0.5]), np.log(np.tile([0.8, 0.2, 0.2, 0.8], 7))))
     codes = np.zeros((7, 1), np.uint8)
     result = ask(beliefs, codes)
     assert [name for name, _, _ in result.changes] == list("abcd")  # the first of equal ones
-    assert [[c[0] for c in other.changes] for other in result.alternatives[:2]] == [list("abce"), list("abcf")]
+    assert [[c[0] for c in other.changes] for other in result.alternatives[:2]] == [
+        list("abce"),
+        list("abcf"),
+    ]
     check(beliefs, codes, result, brute(beliefs, codes))
     short = ask(beliefs, codes, max_changes=3)
     assert not short.found
     assert short.proven
-    assert short.text().endswith("no set of up to 3 changes of known values leads to another decision")
+    assert short.text().endswith(
+        "no set of up to 3 changes of known values leads to another decision"
+    )
     assert short.posterior_after is None
     assert np.isnan(short.probability)
     assert len(short.to_frame("pandas")) == 0
@@ -234,12 +255,16 @@ def test_much_work_is_left_to_the_beam(monkeypatch):
 def test_all_sets_are_all_sets_once_in_order(monkeypatch):
     monkeypatch.setattr(search, "_BLOCK_CELLS", 1)
     tables, rng = random_tables(1, "naive", n_features=5)
-    one = Changes(believing(tables), some_rows(rng, tables.cards, 1, 0.2), 0, None, np.zeros(5, bool))
+    one = Changes(
+        believing(tables), some_rows(rng, tables.cards, 1, 0.2), 0, None, np.zeros(5, bool)
+    )
     one.__dict__["_block"] = 7
     features = one.moves[0]
     for size in (1, 2, 3, 4):
         found = [tuple(s) for block in one.all_sets(size) for s in block.tolist()]
-        expected = [s for s in combinations(range(one.n_moves), size) if len(set(features[list(s)])) == size]
+        expected = [
+            s for s in combinations(range(one.n_moves), size) if len(set(features[list(s)])) == size
+        ]
         assert found == expected
         assert one.n_sets(size) == len(expected)
 
@@ -265,7 +290,9 @@ def test_features_that_do_not_meet_add_up(seed, normalized):
 
 
 def test_rows_that_no_class_can_have_are_no_answer():
-    """The other value of a is impossible in both classes; the prior, which would then count, has another decision."""
+    """The other value of a is impossible in both classes; the prior, which would then count, has
+    another decision.
+    """
     layout = Layout(Structure.naive(2), np.array([2, 2]), 2)
     with np.errstate(divide="ignore"):
         theta = np.log(np.array([1.0, 1.0, 0.0, 0.0, 0.9, 0.1, 0.1, 0.9]))
@@ -278,12 +305,18 @@ def test_rows_that_no_class_can_have_are_no_answer():
 
 @pytest.mark.parametrize("calibration", [None, "temperature"])
 def test_pairs_that_no_class_can_have_are_no_answer(calibration):
-    """a1 and b1 exclude each other; c, which stays, speaks against the class that the prior is for."""
+    """a1 and b1 exclude each other; c, which stays, speaks against the class that the prior is
+    for.
+    """
     layout = Layout(Structure(((), (0,), ())), np.array([2, 2, 2]), 2)
     with np.errstate(divide="ignore"):
-        theta = np.log(np.array([0.5, 0.5, 0.5, 0.5, 0.5, 0.5, 0.5, 0.5, 1, 1, 0, 0, 0.99, 0.01, 0.01, 0.99]))
+        theta = np.log(
+            np.array([0.5, 0.5, 0.5, 0.5, 0.5, 0.5, 0.5, 0.5, 1, 1, 0, 0, 0.99, 0.01, 0.01, 0.99])
+        )
     beliefs = believing(CPTs(layout, np.log([0.3, 0.7]), theta), calibration)
-    assert beliefs.decisions(np.array([[0, 1, 0, 1], [0, 0, 1, 1], [0, 0, 0, 0]], np.uint8)).tolist() == [0, 0, 0, 1]
+    assert beliefs.decisions(
+        np.array([[0, 1, 0, 1], [0, 0, 1, 1], [0, 0, 0, 0]], np.uint8)
+    ).tolist() == [0, 0, 0, 1]
     result = ask(beliefs, np.zeros((3, 1), np.uint8), keep="c")
     assert not result.found
     assert result.proven
@@ -302,7 +335,9 @@ def test_nothing_changes_to_missing():
 @pytest.mark.parametrize("n_classes", [1, 2])
 def test_without_known_values_or_other_classes_nothing_can_change(n_classes):
     tables, rng = random_tables(0, "forest", n_classes=n_classes)
-    rows = [tables.cards[:, None].astype(np.uint8)] + ([some_rows(rng, tables.cards, 1, 0)] if n_classes == 1 else [])
+    rows = [tables.cards[:, None].astype(np.uint8)] + (
+        [some_rows(rng, tables.cards, 1, 0)] if n_classes == 1 else []
+    )
     for codes in rows:
         result = ask(believing(tables), codes)
         assert not result.found
@@ -349,14 +384,26 @@ def test_text_and_frame(iris):
     result = clf.counterfactual(data.X.iloc[60], keep=["petal width (cm)"])
     lines = result.text().splitlines()
     assert lines[0].startswith("now: versicolor with the probability 0.9")
-    assert lines[1].startswith("2 changes, the fewest possible, lead to setosa with the probability ")
+    assert lines[1].startswith(
+        "2 changes, the fewest possible, lead to setosa with the probability "
+    )
     assert lines[2] == "  sepal width (cm) from < 2.95 to ≥ 3.35 (now 2, then 3.35 or more)"
     assert lines[4] == "others of that size:"
     assert len(lines) == 5 + len(result.alternatives)
     assert repr(result) == result.text()
     frame = result.to_frame("pandas")
-    assert frame.columns.tolist() == ["choice", "column", "from", "to", "nearest", "decision", "probability"]
-    assert frame["choice"].tolist() == np.repeat(np.arange(1 + len(result.alternatives)), 2).tolist()
+    assert frame.columns.tolist() == [
+        "choice",
+        "column",
+        "from",
+        "to",
+        "nearest",
+        "decision",
+        "probability",
+    ]
+    assert (
+        frame["choice"].tolist() == np.repeat(np.arange(1 + len(result.alternatives)), 2).tolist()
+    )
     assert frame.loc[0, ["column", "from", "to", "nearest"]].tolist() == [
         "sepal width (cm)", "< 2.95", ">= 3.35", "3.35 or more",
     ]  # fmt: skip
@@ -417,7 +464,9 @@ def test_a_row_is_read_as_a_table_is(iris):
 def test_on_real_rows_all_pairs_are_excluded_before_three(data_folder, structure, calibrate):
     """All pairs by plain prediction, on a data set of many columns."""
     data = load_dataset("vote")
-    clf = BayesNetClassifier(structure=structure, parameters="map", calibrate=calibrate).fit(data.X, data.y)
+    clf = BayesNetClassifier(structure=structure, parameters="map", calibrate=calibrate).fit(
+        data.X, data.y
+    )
     for position in range(0, 60, 12):
         codes = clf._codes(data.X.iloc[[position]])
         result = clf.counterfactual(data.X.iloc[[position]])
@@ -430,5 +479,7 @@ def test_on_real_rows_all_pairs_are_excluded_before_three(data_folder, structure
         if size <= 2:
             rows = np.concatenate([one.rows(sets) for sets in one.all_sets(size)], axis=1)
             decisions = clf.calibrated_posterior().decisions(rows)
-            chance = clf.calibrated_posterior().posterior(rows)[np.arange(decisions.size), decisions]
+            chance = clf.calibrated_posterior().posterior(rows)[
+                np.arange(decisions.size), decisions
+            ]
             assert result.probability == pytest.approx(chance[decisions != now].max(), abs=1e-8)

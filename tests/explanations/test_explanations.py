@@ -20,14 +20,19 @@ KINDS = ["naive", "forest", "any"]
 
 
 def network_of(tables, **options):
-    features = [Variable(f"x{i}", "categorical", tuple(f"v{k}" for k in range(c))) for i, c in enumerate(tables.cards)]
+    features = [
+        Variable(f"x{i}", "categorical", tuple(f"v{k}" for k in range(c)))
+        for i, c in enumerate(tables.cards)
+    ]
     classes = Variable("y", "categorical", tuple(f"c{k}" for k in range(tables.n_classes)))
     return BayesNet(Domain(tuple(features), classes), tables, **options)
 
 
 def beliefs_of(tables, calibration=None, log_prior=None, **options):
     network = network_of(tables, **options)
-    return CalibratedPosterior(network, np.array(network.domain.target.values), calibration, log_prior)
+    return CalibratedPosterior(
+        network, np.array(network.domain.target.values), calibration, log_prior
+    )
 
 
 def make(seed, kind="any", normalized=True, zeros=False, n_classes=None):
@@ -40,7 +45,9 @@ def make(seed, kind="any", normalized=True, zeros=False, n_classes=None):
         "any": lambda n: oracle.random_structure(rng, n),
     }[kind](n)
     n_classes = int(rng.integers(2, 5)) if n_classes is None else n_classes
-    return oracle.random_tables(rng, structure, cards, n_classes, normalized, zeros), oracle.every_pattern(rng, cards)
+    return oracle.random_tables(
+        rng, structure, cards, n_classes, normalized, zeros
+    ), oracle.every_pattern(rng, cards)
 
 
 def against_rest(scores, c):
@@ -48,11 +55,15 @@ def against_rest(scores, c):
 
 
 def enumerated(tables, row, against=None):
-    """The log odds before anything is known, and what each known feature adds, straight from the definition."""
+    """The log odds before anything is known, and what each known feature adds, straight from the
+    definition.
+    """
     joint, n_classes = oracle.full_joint(tables), tables.n_classes
 
     def odds(known):
-        scores = np.log(oracle.selected(joint, tables.cards, known).reshape(-1, n_classes).sum(axis=0))
+        scores = np.log(
+            oracle.selected(joint, tables.cards, known).reshape(-1, n_classes).sum(axis=0)
+        )
         if against is not None:
             return scores - scores[against]
         return np.array([against_rest(scores, c) for c in range(n_classes)])
@@ -90,12 +101,16 @@ def test_contributions_equal_enumeration_on_every_pattern_of_gaps(kind, normaliz
 
 
 def test_without_calibration_a_contribution_is_the_log_ratio_of_the_value():
-    """log P(x_i | known earlier, c) − log P(x_i | known earlier, not c), for the last of two features."""
+    """log P(x_i | known earlier, c) − log P(x_i | known earlier, not c), for the last of two
+    features.
+    """
     tables = oracle.random_tables(np.random.default_rng(1), Structure(((), (0,))), [3, 3], 3)
     joint, row = oracle.full_joint(tables), [2, 1]
     found = explain(beliefs_of(tables), np.array([row], np.uint8).T)
     own = joint[2, 1] / joint[2].sum(axis=0)
-    others = [np.delete(joint[2, 1], c).sum() / np.delete(joint[2], c, axis=1).sum() for c in range(3)]
+    others = [
+        np.delete(joint[2, 1], c).sum() / np.delete(joint[2], c, axis=1).sum() for c in range(3)
+    ]
     np.testing.assert_allclose(found.contributions[0, 1], np.log(own) - np.log(others), atol=1e-12)
 
 
@@ -103,7 +118,12 @@ def calibrations(rng, n_classes):
     shares = rng.dirichlet(np.full(n_classes, 3.0))
     odds = tuple(np.sort(rng.normal(0, 3, 6)) for _ in range(n_classes))
     probabilities = tuple(np.sort(rng.uniform(0.01, 0.99, 6)) for _ in range(n_classes))
-    return [None, Temperature(shares, 2.5), Temperature(shares, 0.3), Isotonic(shares, odds, probabilities)]
+    return [
+        None,
+        Temperature(shares, 2.5),
+        Temperature(shares, 0.3),
+        Isotonic(shares, odds, probabilities),
+    ]
 
 
 @pytest.mark.parametrize("prior", [False, True])
@@ -117,23 +137,31 @@ def test_contributions_add_up_to_the_log_odds_of_the_posterior(normalized, seed,
         beliefs = beliefs_of(tables, calibration, log_prior)
         found = explain(beliefs, codes)
         logs = beliefs.log_posterior(codes)
-        expected = np.array([[against_rest(row, c) for c in range(tables.n_classes)] for row in logs])
+        expected = np.array(
+            [[against_rest(row, c) for c in range(tables.n_classes)] for row in logs]
+        )
         np.testing.assert_allclose(total(found), expected, rtol=0, atol=1e-10)
         np.testing.assert_allclose(total(found), found.log_odds, rtol=0, atol=1e-10)
         np.testing.assert_allclose(found.posterior, beliefs.posterior(codes), rtol=0, atol=1e-12)
         against = explain(beliefs, codes, 0)
         np.testing.assert_allclose(total(against), logs - logs[:, :1], rtol=0, atol=1e-10)
-        np.testing.assert_array_equal(np.isnan(found.contributions[:, :, 0]), tables.cards <= codes.T)
+        np.testing.assert_array_equal(
+            np.isnan(found.contributions[:, :, 0]), tables.cards <= codes.T
+        )
 
 
 def test_odds_are_exact_where_a_probability_is_one_to_the_last_digit():
-    """Forty columns, each with the odds 1000 : 1, and P(c | x) that rounds to 1 after six of them."""
+    """Forty columns, each with the odds 1000 : 1, and P(c | x) that rounds to 1 after six of
+    them.
+    """
     structure = Structure.naive(40)
     theta = np.log(np.tile([[1000 / 1001, 1 / 1001], [1 / 1001, 1000 / 1001]], (40, 1)).ravel())
     tables = CPTs(Layout(structure, np.full(40, 2), 2), np.log([0.5, 0.5]), theta)
     found = explain(beliefs_of(tables), np.zeros((40, 1), np.uint8))
     np.testing.assert_allclose(found.contributions[0, :, 0], np.log(1000), rtol=1e-12)
-    np.testing.assert_allclose(found.log_odds[0], [40 * np.log(1000), -40 * np.log(1000)], rtol=1e-12)
+    np.testing.assert_allclose(
+        found.log_odds[0], [40 * np.log(1000), -40 * np.log(1000)], rtol=1e-12
+    )
     assert found.posterior[0, 0] == 1.0
     assert found.text().endswith("for c0, which has the probability 1 − 1e-120")
 
@@ -142,7 +170,9 @@ def test_two_classes_mirror_each_other():
     for seed in range(5):
         tables, codes = make(seed, n_classes=2)
         found = explain(beliefs_of(tables, Temperature(np.array([0.3, 0.7]), 1.7)), codes)
-        np.testing.assert_allclose(found.contributions[..., 0], -found.contributions[..., 1], rtol=0, atol=1e-12)
+        np.testing.assert_allclose(
+            found.contributions[..., 0], -found.contributions[..., 1], rtol=0, atol=1e-12
+        )
         np.testing.assert_allclose(found.base[0], -found.base[1])
 
 
@@ -152,7 +182,11 @@ def test_one_class_is_certain_and_nothing_moves_it():
     assert (found.base == np.inf).all()
     assert (found.log_odds == np.inf).all()
     assert np.nansum(np.abs(found.contributions)) == 0
-    assert found.text().splitlines()[-1 - (codes[:, 0] >= tables.cards).any()].endswith("which has the probability 1")
+    assert (
+        found.text()
+        .splitlines()[-1 - (codes[:, 0] >= tables.cards).any()]
+        .endswith("which has the probability 1")
+    )
 
 
 def test_a_row_without_values_has_the_base_and_nothing_else():
@@ -188,7 +222,9 @@ def test_estimates_by_draws_add_up_to_the_same_estimate():
     tables = oracle.random_tables(rng, structure, np.full(6, 3), 3)
     beliefs = beliefs_of(tables, max_factor_size=1, n_draws=50)
     codes = oracle.every_pattern(rng, tables.cards)
-    np.testing.assert_allclose(total(explain(beliefs, codes)), logit(beliefs.posterior(codes)), rtol=0, atol=1e-10)
+    np.testing.assert_allclose(
+        total(explain(beliefs, codes)), logit(beliefs.posterior(codes)), rtol=0, atol=1e-10
+    )
 
 
 # ---- infinite odds
@@ -205,7 +241,9 @@ def impossible_tables():
 
 @pytest.mark.parametrize("temperature", [None, 2.0])
 def test_values_that_rule_classes_out(temperature):
-    calibration = None if temperature is None else Temperature(np.array([0.5, 0.3, 0.2]), temperature)
+    calibration = (
+        None if temperature is None else Temperature(np.array([0.5, 0.3, 0.2]), temperature)
+    )
     beliefs = beliefs_of(impossible_tables(), calibration)
     found = explain(beliefs, np.array([[1, 0], [0, 1], [1, 1], [2, 0]], np.uint8).T)
     assert found.contributions[0, :, 0].tolist() == [-np.inf, 0.0]  # class 0 is out, and stays out
@@ -215,7 +253,9 @@ def test_values_that_rule_classes_out(temperature):
     assert not found.contributions[2].any()  # possible in no class: nothing but the prior counts
     np.testing.assert_allclose(found.log_odds[2], found.base)
     np.testing.assert_allclose(total(found), found.log_odds, atol=1e-12)
-    np.testing.assert_allclose(found.posterior, beliefs.posterior(np.array([[1, 0, 1, 2], [0, 1, 1, 0]], np.uint8)))
+    np.testing.assert_allclose(
+        found.posterior, beliefs.posterior(np.array([[1, 0, 1, 2], [0, 1, 1, 0]], np.uint8))
+    )
     assert "x1 = v1: +∞ for c0" in found.text(1)
     assert "no class can have these values together" in found.text(2)
     assert "x0" not in found.text(2)
@@ -237,10 +277,14 @@ def test_no_known_value_has_an_undefined_contribution(seed):
     for beliefs in (beliefs_of(tables), beliefs_of(tables, log_prior=log_prior)):
         for against in (None, 0, 1):
             found = explain(beliefs, codes, against)
-            np.testing.assert_array_equal(np.isnan(found.contributions).any(axis=2), tables.cards <= codes.T)
+            np.testing.assert_array_equal(
+                np.isnan(found.contributions).any(axis=2), tables.cards <= codes.T
+            )
             assert not np.isnan(found.log_odds).any()
             np.testing.assert_allclose(total(found), found.log_odds, atol=1e-10)
-        joint = oracle.log_joint(tables, codes) + (0 if beliefs.log_prior is None else beliefs.log_prior)
+        joint = oracle.log_joint(tables, codes) + (
+            0 if beliefs.log_prior is None else beliefs.log_prior
+        )
         np.testing.assert_array_equal(found.impossible, (joint == -np.inf).all(axis=1))
 
 
@@ -308,7 +352,9 @@ def test_sums_of_classifiers(options):
             found, logs = clf.explain(X, class_prior=prior), clf.predict_log_proba(X, prior)
             expected = np.array([[against_rest(row, c) for c in range(3)] for row in logs])
             np.testing.assert_allclose(total(found), expected, rtol=0, atol=1e-10)
-            np.testing.assert_allclose(found.posterior, clf.predict_proba(X, prior), rtol=0, atol=1e-12)
+            np.testing.assert_allclose(
+                found.posterior, clf.predict_proba(X, prior), rtol=0, atol=1e-12
+            )
             against = clf.explain(X, clf.classes_[1], prior)
             np.testing.assert_allclose(total(against), logs - logs[:, [1]], rtol=0, atol=1e-10)
 
@@ -320,7 +366,9 @@ def draw_patients():
     sick = rng.random(n) < 0.4
     old = np.where(rng.random(n) < 0.5 + 0.3 * sick, "yes", "no")
     glucose = rng.normal(110 + 40 * sick + 20 * (old == "yes"), 15)
-    X = pd.DataFrame({"old": old, "glucose": glucose.round(), "smell": rng.choice(["foul", "none"], n)})
+    X = pd.DataFrame(
+        {"old": old, "glucose": glucose.round(), "smell": rng.choice(["foul", "none"], n)}
+    )
     return X, np.where(sick, "diabetic", "healthy")
 
 
@@ -338,7 +386,9 @@ def clinic(patients):
 
 def test_text_says_what_counts(clinic):
     cuts = clinic.network_.domain.features[1].cuts
-    X = pd.DataFrame({"old": ["yes", None], "glucose": [cuts[0], 500.0], "smell": ["foul", "green"]})
+    X = pd.DataFrame(
+        {"old": ["yes", None], "glucose": [cuts[0], 500.0], "smell": ["foul", "green"]}
+    )
     found = clinic.explain(X)
     lines = found.text(0, "diabetic").splitlines()
     assert lines[0].startswith("prior: −0.")
@@ -347,7 +397,9 @@ def test_text_says_what_counts(clinic):
     assert glucose.endswith(" for diabetic, given old = yes")
     assert any(line.startswith("smell = foul: ") and "given" not in line for line in lines)
     assert lines[-1].startswith("sum: ")
-    assert lines[-1].endswith(f"for diabetic, which has the probability {found.posterior[0, 0]:.3g}")
+    assert lines[-1].endswith(
+        f"for diabetic, which has the probability {found.posterior[0, 0]:.3g}"
+    )
     second = found.text(1).splitlines()
     assert f"glucose ≥ {cuts[-1]:g}: +" in second[1]
     assert second[-1] == "unknown: old, smell"  # a gap, and a value that was never seen
@@ -362,7 +414,9 @@ def test_text_joins_the_smaller_contributions(clinic, patients):
     lines = found.text(most=1).splitlines()
     assert len(lines) == 4
     assert lines[2].startswith("2 other columns: ")
-    rest = found.contributions[0, :, place][np.abs(found.contributions[0, :, place]) < ranked[-1]].sum()
+    rest = found.contributions[0, :, place][
+        np.abs(found.contributions[0, :, place]) < ranked[-1]
+    ].sum()
     assert abs(float(lines[2].split(": ")[1].replace("−", "-")) - rest) <= 0.05
     assert "1 other column: " in found.text(most=2)
     assert found.text(most=0).splitlines()[1].startswith("3 other columns: ")
@@ -374,11 +428,15 @@ def test_text_against_one_class():
     found = clf.explain(iris.X.iloc[[0, 60]], against="setosa")
     assert "for versicolor over setosa; versicolor has the probability 0." in found.text(1)
     assert found.class_of(0) != 0  # the decision is what all else is compared with
-    with pytest.raises(ValueError, match="'setosa' is the class that all others were compared with"):
+    with pytest.raises(
+        ValueError, match="'setosa' is the class that all others were compared with"
+    ):
         found.text(0, "setosa")
     with pytest.raises(ValueError, match="explain without `against`"):
         found.relevance()
-    with pytest.raises(ValueError, match="label='rose' is none of the classes 'setosa', 'versicolor'"):
+    with pytest.raises(
+        ValueError, match="label='rose' is none of the classes 'setosa', 'versicolor'"
+    ):
         found.text(0, "rose")
     with pytest.raises(ValueError, match="against='rose' is none of the classes"):
         clf.explain(iris.X, against="rose")
@@ -410,7 +468,9 @@ def test_frame(clinic, patients, library):
     assert len(unknown) == 2 * X.isna().to_numpy().sum()
     assert unknown["contribution"].isna().all()
     assert unknown["given"].isna().all()
-    both = frame[(frame["feature"] == "glucose") & frame["row"].isin(np.flatnonzero(X.notna().all(axis=1)))]
+    both = frame[
+        (frame["feature"] == "glucose") & frame["row"].isin(np.flatnonzero(X.notna().all(axis=1)))
+    ]
     assert (both["given"] == ["old = " + X["old"].iloc[row] for row in both["row"]]).all()
     row = frame[(frame["row"] == 0) & (frame["class"] == "healthy")]
     assert row["feature"].tolist() == [found.names[i] for i in found.order]
@@ -420,5 +480,10 @@ def test_frame(clinic, patients, library):
 def test_classes_that_are_numbers_stay_numbers_in_the_frame():
     wine = load_dataset("wine")
     y = np.unique(wine.y, return_inverse=True)[1] + 5
-    frame = BayesNetClassifier(parameters="map").fit(wine.X, y).explain(wine.X.iloc[:2]).to_frame("pandas")
+    frame = (
+        BayesNetClassifier(parameters="map")
+        .fit(wine.X, y)
+        .explain(wine.X.iloc[:2])
+        .to_frame("pandas")
+    )
     assert frame["class"].unique().tolist() == [5, 6, 7]

@@ -1,4 +1,6 @@
-"""The value of information against enumeration: gains, costs and prices, zero gains, rows of every make, bad input."""
+"""The value of information against enumeration: gains, costs and prices, zero gains, rows of every
+make, bad input.
+"""
 
 from __future__ import annotations
 
@@ -23,14 +25,20 @@ def entropy(shares):
 
 
 def brute_joints(tables, joint, posterior, row):
-    """P(v, c) of every gap by enumeration: p(c) of the classifier times P(v | x, c) of the whole joint."""
+    """P(v, c) of every gap by enumeration: p(c) of the classifier times P(v | x, c) of the whole
+    joint.
+    """
     found = {}
     for i in np.flatnonzero(row >= tables.cards):
         table = np.empty((int(tables.cards[i]), tables.n_classes))
         for v in range(len(table)):
             tried = row.copy()
             tried[i] = v
-            table[v] = oracle.selected(joint, tables.cards, tried).reshape(-1, tables.n_classes).sum(axis=0)
+            table[v] = (
+                oracle.selected(joint, tables.cards, tried)
+                .reshape(-1, tables.n_classes)
+                .sum(axis=0)
+            )
         total = table.sum(axis=0)
         shares = np.where(total > 0, table / np.where(total > 0, total, 1), 1 / len(table))
         found[int(i)] = posterior * shares
@@ -45,7 +53,9 @@ def brute_gain(posterior, joint):
 def brute_saved(posterior, joint, costs):
     n = costs.shape[1]
     now = min(sum(posterior[c] * costs[c, d] for c in range(n)) for d in range(n))
-    return now - sum(min(sum(cells[c] * costs[c, d] for c in range(n)) for d in range(n)) for cells in joint)
+    return now - sum(
+        min(sum(cells[c] * costs[c, d] for c in range(n)) for d in range(n)) for cells in joint
+    )
 
 
 def by_name(info, values):
@@ -72,7 +82,9 @@ def test_gains_and_savings_equal_enumeration(kind, options, seed):
             assert sorted(info.names) == sorted(names)
             np.testing.assert_allclose(info.posterior, posterior, rtol=0, atol=1e-15)
             assert info.entropy == pytest.approx(entropy(posterior), abs=1e-12)
-            gains, saved, net = (by_name(info, part) for part in (info.gain, info.cost_gain, info.net_gain))
+            gains, saved, net = (
+                by_name(info, part) for part in (info.gain, info.cost_gain, info.net_gain)
+            )
             for name, joint in zip(names, joints.values(), strict=True):
                 assert gains[name] == pytest.approx(brute_gain(posterior, joint), abs=1e-10)
                 assert saved[name] == pytest.approx(brute_saved(posterior, joint, costs), abs=1e-10)
@@ -94,8 +106,12 @@ def test_without_calibration_the_gain_is_what_the_posteriors_of_the_filled_rows_
         filled = np.repeat(codes, variable.card, axis=1)
         filled[beliefs.network.domain.position(variable.name)] = np.arange(variable.card)
         after = beliefs.posterior(filled)
-        np.testing.assert_allclose(joint / joint.sum(axis=1, keepdims=True), after, rtol=0, atol=1e-12)
-        expected = entropy(info.posterior) - sum(p * entropy(q) for p, q in zip(joint.sum(axis=1), after, strict=True))
+        np.testing.assert_allclose(
+            joint / joint.sum(axis=1, keepdims=True), after, rtol=0, atol=1e-12
+        )
+        expected = entropy(info.posterior) - sum(
+            p * entropy(q) for p, q in zip(joint.sum(axis=1), after, strict=True)
+        )
         assert gain == pytest.approx(expected, abs=1e-12)
 
 
@@ -104,7 +120,9 @@ def test_gaps_one_by_one_are_the_gaps_together(options, monkeypatch):
     tables, rng = random_tables(5, "any", n_features=7, **options)
     rows = some_rows(rng, tables.cards, 6, gaps=0.5).T[:, :, None]
     together = [missing_posteriors(tables, codes) for codes in rows]
-    monkeypatch.setattr(missing_distributions, "elimination_cells", lambda *arguments, **options: np.inf)
+    monkeypatch.setattr(
+        missing_distributions, "elimination_cells", lambda *arguments, **options: np.inf
+    )
     for codes, expected in zip(rows, together, strict=True):
         alone = missing_posteriors(tables, codes)
         assert list(alone) == list(expected) == np.flatnonzero(codes[:, 0] >= tables.cards).tolist()
@@ -115,7 +133,9 @@ def test_gaps_one_by_one_are_the_gaps_together(options, monkeypatch):
 
 def test_too_large_a_factor_names_the_columns():
     tables, _ = random_tables(5, "any", n_features=7, normalized=False)
-    beliefs = CalibratedPosterior(replace(named(tables), max_factor_size=4), np.arange(tables.n_classes))
+    beliefs = CalibratedPosterior(
+        replace(named(tables), max_factor_size=4), np.arange(tables.n_classes)
+    )
     with pytest.raises(FactorTooLargeError, match=r"columns \([a-g]"):
         value_of_information(beliefs, tables.cards[:, None].astype(np.uint8))
 
@@ -134,7 +154,8 @@ def gains(tables, row):
 
 
 def test_columns_that_are_separated_from_the_class_have_no_gain():
-    tables = structure_tables(((), (0,), (), (0, 2)), (True, False, False, True))  # y → a → b, c → d ← a, y → d
+    # y → a → b, c → d ← a, y → d
+    tables = structure_tables(((), (0,), (), (0, 2)), (True, False, False, True))
     unknown = gains(tables, [3, 3, 3, 3])
     assert unknown["b"] > 1e-3
     assert unknown["c"] == 0.0
@@ -147,7 +168,9 @@ def test_columns_that_are_separated_from_the_class_have_no_gain():
 
 def test_a_row_without_gaps_has_nothing_to_ask():
     tables, rng = random_tables(0, "any")
-    info = value_of_information(believing(tables), some_rows(rng, tables.cards, 1, gaps=0), np.eye(tables.n_classes))
+    info = value_of_information(
+        believing(tables), some_rows(rng, tables.cards, 1, gaps=0), np.eye(tables.n_classes)
+    )
     assert info.names == []
     assert info.best is None
     assert info.gain.size == info.net_gain.size == 0
@@ -192,8 +215,12 @@ def test_a_class_that_had_no_share_can_be_given_one():
 
 def test_tiny_probabilities_make_no_infinite_gain():
     layout = Layout(Structure.naive(2), np.array([2, 2]), 2)
-    theta = np.array([-1e-300, -700.0, -700.0, -1e-300, np.log(0.5), np.log(0.5), np.log(0.5), np.log(0.5)])
-    info = value_of_information(believing(CPTs(layout, np.array([0.0, -700.0]), theta)), np.array([[2], [2]], np.uint8))
+    theta = np.array(
+        [-1e-300, -700.0, -700.0, -1e-300, np.log(0.5), np.log(0.5), np.log(0.5), np.log(0.5)]
+    )
+    info = value_of_information(
+        believing(CPTs(layout, np.array([0.0, -700.0]), theta)), np.array([[2], [2]], np.uint8)
+    )
     assert np.isfinite(info.gain).all()
     assert (info.gain >= 0).all()
 
@@ -247,16 +274,21 @@ def test_costs_and_prices_decide_what_is_worth_asking(iris):
     assert dear.price.tolist() == [0.9 if name == free.best else 0.0 for name in dear.names]
     assert dear.names[-1] == free.best
     assert dear.net_gain[-1] < 0
-    some = clf.value_of_information({"petal width (cm)": 0.2, "petal length (cm)": 1.4}, costs=1 - np.eye(3))
+    some = clf.value_of_information(
+        {"petal width (cm)": 0.2, "petal length (cm)": 1.4}, costs=1 - np.eye(3)
+    )
     assert some.best is None
     assert "no column alone would save anything" in some.text()
     with pytest.raises(ValueError, match="most=-1 is a number of lines"):
         some.text(most=-1)
-    all_dear = clf.value_of_information(row, costs=1 - np.eye(3), prices=dict.fromkeys(free.names, 2.0))
+    all_dear = clf.value_of_information(
+        row, costs=1 - np.eye(3), prices=dict.fromkeys(free.names, 2.0)
+    )
     assert all_dear.best is None
     assert "no column is worth its price" in all_dear.text()
     assert {"cost_gain", "price", "net_gain"} <= set(all_dear.to_frame("pandas").columns)
-    known = clf.value_of_information(row, costs=1 - np.eye(3), prices={"sepal length (cm)": 5})  # known already
+    # known already
+    known = clf.value_of_information(row, costs=1 - np.eye(3), prices={"sepal length (cm)": 5})
     assert known.best == free.best
     named_costs = {"setosa": {"virginica": 5.0}}
     cost = clf.value_of_information(row, costs=named_costs).cost
@@ -299,9 +331,18 @@ def test_columns_of_arrays_go_by_their_numbers_too():
         ({"x": [5.0, 3.0]}, "X has 2 features"),
         ({"x": {}, "prices": {"petal width (cm)": 1}}, "in the unit of costs, and there are none"),
         ({"x": {}, "costs": [[0, 1], [1, 0]]}, "costs has the shape"),
-        ({"x": {}, "costs": np.eye(3), "prices": {"petal": 1}}, "prices names 'petal', which is no column"),
-        ({"x": {}, "costs": np.eye(3), "prices": {"petal width (cm)": -1}}, "prices says -1 for 'petal width"),
-        ({"x": {}, "costs": np.eye(3), "prices": {"petal width (cm)": "cheap"}}, "prices says 'cheap'"),
+        (
+            {"x": {}, "costs": np.eye(3), "prices": {"petal": 1}},
+            "prices names 'petal', which is no column",
+        ),
+        (
+            {"x": {}, "costs": np.eye(3), "prices": {"petal width (cm)": -1}},
+            "prices says -1 for 'petal width",
+        ),
+        (
+            {"x": {}, "costs": np.eye(3), "prices": {"petal width (cm)": "cheap"}},
+            "prices says 'cheap'",
+        ),
         ({"x": {}, "costs": np.eye(3), "prices": [1, 2]}, "must be a mapping of column names"),
         ({"x": {}, "class_prior": [0.5, 0.5]}, "class_prior has 2 entries for 3 classes"),
     ],
@@ -326,7 +367,9 @@ def test_missing_as_a_value_is_one_of_the_answers_and_unseen_values_are_missing(
 
 
 @pytest.mark.parametrize("structure", ["tan", KDB(k=2)])
-def test_on_real_data_with_a_hundred_values_the_gains_are_those_of_single_queries(data_folder, structure):
+def test_on_real_data_with_a_hundred_values_the_gains_are_those_of_single_queries(
+    data_folder, structure
+):
     data = load_dataset("chess")
     clf = BayesNetClassifier(structure=structure, parameters="map").fit(data.X, data.y)
     row = data.X.iloc[[7]].copy()

@@ -1,4 +1,6 @@
-"""Relevance of columns and strengths of edges, against enumeration over all states and against hiding columns."""
+"""Relevance of columns and strengths of edges, against enumeration over all states and against
+hiding columns.
+"""
 
 from __future__ import annotations
 
@@ -47,7 +49,10 @@ def noisy(patients):
     """Patients with a column of noise and a copy of a column."""
     X, y = patients
     rng = np.random.default_rng(5)
-    return X.assign(noise=rng.choice(list("abc"), len(X)), copy=np.where(X["old"] == "yes", "J", "N")), y
+    return (
+        X.assign(noise=rng.choice(list("abc"), len(X)), copy=np.where(X["old"] == "yes", "J", "N")),
+        y,
+    )
 
 
 def test_advice_names_noise_and_copies_and_is_true(noisy):
@@ -67,7 +72,10 @@ def test_advice_names_noise_and_copies_and_is_true(noisy):
     losses = [log_loss(y, clf.predict_proba(rows), labels=clf.classes_) for rows in (X, rest)]
     assert found.hidden.log_loss == pytest.approx(losses)
     assert 0 < found.hidden.lost <= 0.01
-    shares, others = clf.predict_proba(X), [clf.predict_proba(rows) for rows in (rest, X.iloc[:1].mask(X.notna()))]
+    shares, others = (
+        clf.predict_proba(X),
+        [clf.predict_proba(rows) for rows in (rest, X.iloc[:1].mask(X.notna()))],
+    )
     lost, said = ((shares * np.log(shares / other)).sum(axis=1).mean() for other in others)
     assert found.hidden.lost == pytest.approx(lost / said)
     text = found.text(most=2)
@@ -83,7 +91,9 @@ def test_advice_names_noise_and_copies_and_is_true(noisy):
 
 
 def test_a_rare_class_is_not_given_up():
-    """Four rows of a thousand are of the second class: hiding all columns would change few decisions."""
+    """Four rows of a thousand are of the second class: hiding all columns would change few
+    decisions.
+    """
     rng = np.random.default_rng(0)
     y = np.arange(1000) < 4
     X = pd.DataFrame({"signal": np.where(y, "on", "off"), "noise": rng.choice(["a", "b"], 1000)})
@@ -195,8 +205,12 @@ def test_strengths_of_many_features():
 def test_strengths_that_are_too_large_to_find_name_the_columns():
     rng = np.random.default_rng(4)
     structure = Structure(((), (0,), (0, 1), (0, 1, 2)))
-    network = network_of(oracle.random_tables(rng, structure, np.full(4, 3), 2), max_factor_size=100)
-    with pytest.raises(FactorTooLargeError, match="4 columns \\(x0, x1, x2, x3\\), above max_factor_size=100"):
+    network = network_of(
+        oracle.random_tables(rng, structure, np.full(4, 3), 2), max_factor_size=100
+    )
+    with pytest.raises(
+        FactorTooLargeError, match="4 columns \\(x0, x1, x2, x3\\), above max_factor_size=100"
+    ):
         edge_strengths(network)
     assert len(edge_strengths(replace(network, max_factor_size=200))) == 10
 
@@ -204,7 +218,11 @@ def test_strengths_that_are_too_large_to_find_name_the_columns():
 def test_a_network_without_features_has_no_edges():
     assert (
         edge_strengths(
-            network_of(CPTs(Layout(Structure(()), np.empty(0, np.int64), 2), np.log([0.5, 0.5]), np.empty(0)))
+            network_of(
+                CPTs(
+                    Layout(Structure(()), np.empty(0, np.int64), 2), np.log([0.5, 0.5]), np.empty(0)
+                )
+            )
         )
         == {}
     )

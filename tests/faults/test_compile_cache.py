@@ -1,4 +1,6 @@
-"""The cache of compiled kernels may be read-only, missing, broken or shared: the results are the same."""
+"""The cache of compiled kernels may be read-only, missing, broken or shared: the results are the
+same.
+"""
 
 from __future__ import annotations
 
@@ -46,7 +48,9 @@ def started(code, **environment):
     settings = {**os.environ, "PYTHONDONTWRITEBYTECODE": "1", **environment}
     kept = {name: value for name, value in settings.items() if value is not None}
     pipes = {"stdout": subprocess.PIPE, "stderr": subprocess.PIPE, "text": True}
-    return subprocess.Popen([sys.executable, "-W", "error", "-c", code], env=kept, cwd=os.sep, **pipes)
+    return subprocess.Popen(
+        [sys.executable, "-W", "error", "-c", code], env=kept, cwd=os.sep, **pipes
+    )
 
 
 def said(process):
@@ -60,8 +64,11 @@ def said(process):
 
 def test_the_library_works_where_no_cache_can_be_written(tmp_path, times):
     package = tmp_path / "discbayes"
-    shutil.copytree(Path(discbayes.__file__).parent, package, ignore=shutil.ignore_patterns("__pycache__"))
-    (package / "kernels" / "__pycache__").write_text("no folder")  # as little of one as where writing is forbidden
+    shutil.copytree(
+        Path(discbayes.__file__).parent, package, ignore=shutil.ignore_patterns("__pycache__")
+    )
+    # as little of one as where writing is forbidden
+    (package / "kernels" / "__pycache__").write_text("no folder")
     nowhere = os.path.join(os.devnull, "none")
     places = dict.fromkeys(("HOME", "XDG_CACHE_HOME", "LOCALAPPDATA", "NUMBA_CACHE_DIR"), nowhere)
     told = f"import discbayes\nprint(discbayes.__file__)\n{USE}" + (FIT if times > 1 else "")
@@ -85,7 +92,9 @@ def test_processes_that_compile_at_once(tmp_path, times):
 
 @pytest.fixture
 def tiny(tmp_path, monkeypatch):
-    """Import a module with one kernel, as a new process would, whose compiled code is kept beside it."""
+    """Import a module with one kernel, as a new process would, whose compiled code is kept beside
+    it.
+    """
     monkeypatch.setattr(numba.config, "CACHE_DIR", "")
     source = tmp_path / "tiny.py"
     source.write_text(TINY)

@@ -1,5 +1,6 @@
-"""Every open, read, write, force, rename and close fails once, and every check of sizes: the old file or the new one
-stays, nothing else is left, and errors are those of the contract and name the file."""
+"""Every open, read, write, force, rename and close fails once, and every check of sizes: the old
+file or the new one stays, nothing else is left, and errors are those of the contract and name the
+file."""
 
 from __future__ import annotations
 
@@ -19,7 +20,9 @@ from discbayes import BayesNetClassifier, _memory, load, read_bif
 from discbayes.io import ModelFileError
 from faulty import each_fault
 
-pytestmark = pytest.mark.skipif(not os.path.exists("/proc/self/fd"), reason="open files have their names in /proc")
+pytestmark = pytest.mark.skipif(
+    not os.path.exists("/proc/self/fd"), reason="open files have their names in /proc"
+)
 WRITERS = {
     "model.json": lambda model, path: model.save(path),
     "network.bif": lambda model, path: model.network_.to_bif(path),
@@ -52,7 +55,8 @@ def test_writing(name, there, model, times, tmp_path):
                 assert found == whole, what
             else:
                 assert found in (whole, b"old" if there else None), what
-                assert found != whole or what == "close"  # only what comes after the rename can leave the new file
+                # only what comes after the rename can leave the new file
+                assert found != whole or what == "close"
                 assert os.fspath(error.filename) == str(path), what
                 assert "\n" not in str(error)
             assert [entry.name for entry in tmp_path.iterdir()] == [name] * path.exists(), what
@@ -90,8 +94,12 @@ def temporary(tmp_path, monkeypatch):
 @pytest.mark.parametrize("calibrate", [None, "temperature"])
 def test_codes_on_disk(calibrate, times, temporary):
     rng = np.random.default_rng(0)
-    frame = pd.DataFrame({"a": rng.integers(0, 4, 90), "b": rng.normal(size=90), "y": rng.integers(0, 2, 90)})
-    expected = BayesNetClassifier("nb", "map", calibrate=calibrate).fit(frame[["a", "b"]], frame["y"])
+    frame = pd.DataFrame(
+        {"a": rng.integers(0, 4, 90), "b": rng.normal(size=90), "y": rng.integers(0, 2, 90)}
+    )
+    expected = BayesNetClassifier("nb", "map", calibrate=calibrate).fit(
+        frame[["a", "b"]], frame["y"]
+    )
 
     def fit():
         parts = iter([frame[:40], frame[40:]])
@@ -114,7 +122,9 @@ def test_codes_on_disk(calibrate, times, temporary):
 
 
 def each_check(monkeypatch, operation):
-    """Run an operation again and again, with a MemoryError at its first check of sizes, its second, and so on."""
+    """Run an operation again and again, with a MemoryError at its first check of sizes, its second,
+    and so on.
+    """
     at = calls = 0
     limit = _memory.memory_limit
 
@@ -173,7 +183,9 @@ def test_memory_that_is_short_while_a_page_is_written(model, monkeypatch, tmp_pa
 def test_memory_that_is_short_while_rows_are_read_in_passes(monkeypatch, temporary):
     frame = pd.DataFrame({"a": np.arange(60) % 4, "y": np.arange(60) % 2})
     n_checks = 0
-    for error in each_check(monkeypatch, lambda: BayesNetClassifier("nb", "map").fit(iter([frame]), "y")):
+    for error in each_check(
+        monkeypatch, lambda: BayesNetClassifier("nb", "map").fit(iter([frame]), "y")
+    ):
         n_checks += 1
         assert isinstance(error, MemoryError)
         gc.collect()

@@ -1,4 +1,6 @@
-"""Interrupts: a classifier is as it was or as it will be, Ctrl-C keeps the best so far once, commands tidy up."""
+"""Interrupts: a classifier is as it was or as it will be, Ctrl-C keeps the best so far once,
+commands tidy up.
+"""
 
 from __future__ import annotations
 
@@ -13,7 +15,14 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from discbayes import BNSVM, BayesNetClassifier, GreedyEdges, HillClimb, MaximumConditionalLikelihood, load_dataset
+from discbayes import (
+    BNSVM,
+    BayesNetClassifier,
+    GreedyEdges,
+    HillClimb,
+    MaximumConditionalLikelihood,
+    load_dataset,
+)
 from discbayes.classifier import estimator
 from discbayes.cli import fit, main
 from discbayes.engine import Context, Interrupts
@@ -37,7 +46,12 @@ def test_signals_at_random_moments(times):
     assert any("as before" in ends for ends in found["fit"].values())
     for name, ends in found["command"].items():
         code = 130 if name.endswith("SIGINT") else 143
-        assert set(ends) <= {"exit 0", "exit 0, best so far", f"exit {code}", f"exit {code}, model saved"}
+        assert set(ends) <= {
+            "exit 0",
+            "exit 0, best so far",
+            f"exit {code}",
+            f"exit {code}, model saved",
+        }
         assert name.endswith("SIGINT") or "exit 0, best so far" not in ends
     print(found)
 
@@ -62,7 +76,9 @@ class AtLine:
 
 
 def interrupted_everywhere(make, learn, check):
-    """Learn again and again, each time interrupted one line later; how often it was not the best so far."""
+    """Learn again and again, each time interrupted one line later; how often it was not the best so
+    far.
+    """
     number, raised = 0, 0
     old = sys.gettrace()
     while True:
@@ -77,7 +93,9 @@ def interrupted_everywhere(make, learn, check):
                 raised += 1
             finally:
                 sys.settrace(old)
-        whole = vars(clf).keys() == before.keys() and all(vars(clf)[name] is before[name] for name in before)
+        whole = vars(clf).keys() == before.keys() and all(
+            vars(clf)[name] is before[name] for name in before
+        )
         check(clf, whole)
         if tracer.left > 0:
             assert not whole
@@ -91,7 +109,9 @@ def test_a_refit_is_all_or_nothing(iris):
 
     def make():
         clf = BayesNetClassifier("tan", "map")
-        clf.__dict__.update({name: value for name, value in vars(first).items() if name.endswith("_")})
+        clf.__dict__.update(
+            {name: value for name, value in vars(first).items() if name.endswith("_")}
+        )
         return clf
 
     def check(clf, whole):
@@ -99,7 +119,9 @@ def test_a_refit_is_all_or_nothing(iris):
         assert clf.n_features_in_ == X.shape[1] == clf.network_.structure.n_features
         assert clf.feature_names_in_.tolist() == list(X.columns)
         assert clf.structure_ is clf.network_.structure
-        assert (clf._tallies if hasattr(clf, "_tallies") else None) is None or clf._tallies.n_samples == len(X)
+        assert (
+            clf._tallies if hasattr(clf, "_tallies") else None
+        ) is None or clf._tallies.n_samples == len(X)
 
     assert interrupted_everywhere(make, lambda clf: clf.fit(new, wine.y), check) > 20
 
@@ -109,7 +131,9 @@ def test_counts_are_those_before_or_after(iris):
     domain = BayesNetClassifier("nb", "map").fit(iris.X, iris.y).network_.domain
 
     def begin(rows):
-        return BayesNetClassifier("nb", "map", domains=domain).partial_fit(iris.X[rows], iris.y[rows])
+        return BayesNetClassifier("nb", "map", domains=domain).partial_fit(
+            iris.X[rows], iris.y[rows]
+        )
 
     said = {75: begin(~new).predict_proba(iris.X), 150: begin(new | ~new).predict_proba(iris.X)}
 
@@ -162,11 +186,16 @@ def stop(step):
 def test_the_first_interrupt_keeps_the_best_so_far_and_the_second_ends_the_fit(iris, monkeypatch):
     seen = again_and_again(monkeypatch)
     clf = BayesNetClassifier("tan", "cl")
-    with pytest.warns(UserWarning, match="interrupted after 1 iterations: the tables are the best so far"):
+    with pytest.warns(
+        UserWarning, match="interrupted after 1 iterations: the tables are the best so far"
+    ):
         clf.fit(iris.X, iris.y)
     assert len(seen) == 1
     clf = BayesNetClassifier(GreedyEdges(callback=stop), "cl")
-    with pytest.warns(UserWarning, match="interrupted; the best structure so far"), pytest.raises(KeyboardInterrupt):
+    with (
+        pytest.warns(UserWarning, match="interrupted; the best structure so far"),
+        pytest.raises(KeyboardInterrupt),
+    ):
         clf.fit(iris.X, iris.y)
     assert not hasattr(clf, "network_")
 
@@ -203,8 +232,12 @@ def test_an_interrupt_in_a_fold_that_chooses_a_number_ends_the_fit(iris, monkeyp
 def test_an_interrupt_while_a_candidate_is_trained_ends_the_search(iris, monkeypatch):
     seen = again_and_again(monkeypatch)
     learner = MaximumConditionalLikelihood(max_iter=5)
-    with pytest.warns(UserWarning, match="GreedyEdges: interrupted; the best structure so far, with 0 edges"):
-        clf = BayesNetClassifier(GreedyEdges(score="cl", parameters=learner), "map").fit(iris.X, iris.y)
+    with pytest.warns(
+        UserWarning, match="GreedyEdges: interrupted; the best structure so far, with 0 edges"
+    ):
+        clf = BayesNetClassifier(GreedyEdges(score="cl", parameters=learner), "map").fit(
+            iris.X, iris.y
+        )
     assert len(seen) == 1
     assert clf.structure_.n_edges == 0
 
@@ -228,12 +261,19 @@ def signalled(monkeypatch, number):
 
 
 @posix
-@pytest.mark.parametrize("name, code, said", [("SIGTERM", 143, "ended by SIGTERM"), ("SIGINT", 130, "interrupted")])
+@pytest.mark.parametrize(
+    "name, code, said", [("SIGTERM", 143, "ended by SIGTERM"), ("SIGINT", 130, "interrupted")]
+)
 def test_a_command_that_is_told_to_end(name, code, said, run, monkeypatch, tmp_path):
     signalled(monkeypatch, getattr(signal, name))
-    old = signal.signal(signal.SIGINT, signal.default_int_handler)  # processes in the background may ignore it
+    # processes in the background may ignore it
+    old = signal.signal(signal.SIGINT, signal.default_int_handler)
     try:
-        assert run("fit", "iris", "-o", tmp_path / "model.json") == (code, "", f"discbayes: error: {said}\n")
+        assert run("fit", "iris", "-o", tmp_path / "model.json") == (
+            code,
+            "",
+            f"discbayes: error: {said}\n",
+        )
     finally:
         signal.signal(signal.SIGINT, old)
     assert signal.getsignal(signal.SIGTERM) == signal.SIG_DFL
@@ -255,9 +295,15 @@ def test_a_second_signal_does_not_end_the_tidying_up(run, monkeypatch):
     monkeypatch.setattr(fit, "run", run_and_tidy)
     old = signal.signal(signal.SIGHUP, signal.SIG_DFL)
     try:
-        assert run("fit", "iris", "-o", "model.json") == (129, "", "discbayes: error: ended by SIGHUP\n")
+        assert run("fit", "iris", "-o", "model.json") == (
+            129,
+            "",
+            "discbayes: error: ended by SIGHUP\n",
+        )
         assert tidied == [True]
-        assert [signal.getsignal(each) for each in (signal.SIGHUP, signal.SIGTERM)] == [signal.SIG_DFL] * 2
+        assert [signal.getsignal(each) for each in (signal.SIGHUP, signal.SIGTERM)] == [
+            signal.SIG_DFL
+        ] * 2
     finally:
         signal.signal(signal.SIGHUP, old)
 
@@ -267,7 +313,12 @@ def test_a_command_under_nohup_goes_on(run, monkeypatch, tmp_path):
     old = signal.signal(signal.SIGHUP, signal.SIG_IGN)
     try:
         signalled(monkeypatch, signal.SIGHUP)
-        assert run("fit", "iris", "--structure", "nb", "--parameters", "map", "-o", tmp_path / "m.json")[0] == 0
+        assert (
+            run(
+                "fit", "iris", "--structure", "nb", "--parameters", "map", "-o", tmp_path / "m.json"
+            )[0]
+            == 0
+        )
     finally:
         signal.signal(signal.SIGHUP, old)
 
@@ -276,7 +327,17 @@ def test_a_command_in_another_thread_leaves_signals_alone(tmp_path):
     from threading import Thread
 
     codes = []
-    call = ["fit", "iris", "--structure", "nb", "--parameters", "map", "--quiet", "-o", str(tmp_path / "model.json")]
+    call = [
+        "fit",
+        "iris",
+        "--structure",
+        "nb",
+        "--parameters",
+        "map",
+        "--quiet",
+        "-o",
+        str(tmp_path / "model.json"),
+    ]
     thread = Thread(target=lambda: codes.append(main(call)))
     thread.start()
     thread.join()
@@ -300,7 +361,9 @@ def test_hill_climbing_on_the_command_line_saves_the_best_so_far(run, monkeypatc
     assert (code, len(seen)) == (0, 1)
     not_used, interrupted = err.splitlines()
     assert "3 of 30 columns are not used" in not_used
-    assert interrupted.startswith("discbayes: warning: HillClimb: interrupted; the best structure so far, with")
+    assert interrupted.startswith(
+        "discbayes: warning: HillClimb: interrupted; the best structure so far, with"
+    )
     assert HillClimb.__name__ in err
 
 
@@ -328,6 +391,8 @@ def test_an_interrupt_ends_a_run_of_many_fits_and_keeps_no_part_of_one(monkeypat
 
 def test_an_interrupt_ends_a_cross_validation(run, monkeypatch):
     seen = again_and_again(monkeypatch)
-    found = run("evaluate", "iris", "--structure", "tan", "--parameters", "cl", "--cv", "2", "--quiet")
+    found = run(
+        "evaluate", "iris", "--structure", "tan", "--parameters", "cl", "--cv", "2", "--quiet"
+    )
     assert found == (130, "", "discbayes: error: interrupted\n")
     assert len(seen) == 1

@@ -1,4 +1,6 @@
-"""What cannot be held is refused beforehand, with its size and a way out, and not by the system in the middle."""
+"""What cannot be held is refused beforehand, with its size and a way out, and not by the system in
+the middle.
+"""
 
 from __future__ import annotations
 
@@ -20,7 +22,9 @@ from discbayes.parameters import gradient
 def wide(n_columns=4, card=200, n_classes=2, n_rows=400):
     """Rows with columns of many values each."""
     rng = np.random.default_rng(0)
-    X = pd.DataFrame({f"c{k}": rng.permutation(np.arange(n_rows) % card).astype(str) for k in range(n_columns)})
+    X = pd.DataFrame(
+        {f"c{k}": rng.permutation(np.arange(n_rows) % card).astype(str) for k in range(n_columns)}
+    )
     return X, np.arange(n_rows) % n_classes
 
 
@@ -31,11 +35,14 @@ def noise(card, n_columns=20, n_rows=24_000):
 
 
 def signal(card, n_columns=20):
-    """Values that lean to one of the classes in every second column, and are nearly copied into the next one."""
+    """Values that lean to one of the classes in every second column, and are nearly copied into the
+    next one.
+    """
     X, y = noise(card, n_columns)
     rng = np.random.default_rng(1)
     for j in range(0, n_columns, 2):
-        lean = np.where(rng.random(card) < 0.5, 0.3, 0.7)  # the share of class 1 among the rows of a value
+        # the share of class 1 among the rows of a value
+        lean = np.where(rng.random(card) < 0.5, 0.3, 0.7)
         moved = rng.random(len(y)) > np.where(y == 1, lean[X[:, j]], 1 - lean[X[:, j]])
         X[moved, j] = rng.integers(card, size=moved.sum())
         X[:, j + 1] = (X[:, j] + rng.integers(card // 20, size=len(y))) % card
@@ -58,36 +65,54 @@ PARENTS = [("c0", "c3"), ("c1", "c3"), ("c2", "c3")]
 @pytest.mark.parametrize("parameters", ["map", "ml", "cl", "mm", "dfe", "bn-svm"])
 def test_a_table_of_many_parents(short, parameters):
     clf = classifier(PARENTS, parameters)
-    with pytest.raises(TooLargeError, match=r"'c3' has 3,200,000,000 \(200 values, 3 parents, 2 classes\)") as caught:
+    with pytest.raises(
+        TooLargeError, match=r"'c3' has 3,200,000,000 \(200 values, 3 parents, 2 classes\)"
+    ) as caught:
         clf.fit(*wide())
-    assert "would take 153.6 GB, and there are 100.0 MB in all: use a structure of fewer parents" in str(caught.value)
+    assert (
+        "would take 153.6 GB, and there are 100.0 MB in all: use a structure of fewer parents"
+        in str(caught.value)
+    )
     assert not hasattr(clf, "network_")
 
 
 def test_a_search_that_may_make_large_tables(short):
     with pytest.raises(TooLargeError, match=r"tables of [\d,]+ cells, of which that of 'c\d' has"):
         classifier(KDB(k=2, max_table_size=10_000_000)).fit(*wide(card=150))
-    with pytest.warns(UserWarning, match=r"3 edges .* left out: a table may have max_table_size=100,000 cells"):
+    with pytest.warns(
+        UserWarning, match=r"3 edges .* left out: a table may have max_table_size=100,000 cells"
+    ):
         classifier(KDB(k=2, max_table_size=100_000)).fit(*wide(card=150))
 
 
 @pytest.mark.filterwarnings("ignore:.* left out:UserWarning")
-@pytest.mark.parametrize("parameters, per_cell", [("hybrid", 256), ("cl", 256), ("mm", 256), ("ml-bn-svm", 352)])
-def test_what_an_optimizer_keeps_is_asked_for_before_anything_is_counted(short, parameters, per_cell, monkeypatch):
+@pytest.mark.parametrize(
+    "parameters, per_cell", [("hybrid", 256), ("cl", 256), ("mm", 256), ("ml-bn-svm", 352)]
+)
+def test_what_an_optimizer_keeps_is_asked_for_before_anything_is_counted(
+    short, parameters, per_cell, monkeypatch
+):
     """Three tables of one parent, 400 · 400 · 2 cells, and one of none."""
     monkeypatch.setattr(gradient, "count_families", lambda *_: pytest.fail("counted"))
     total = (3 * 400**2 + 400) * 2
     size = in_bytes(per_cell * total)
     assert 48 * total < 1e8 < per_cell * total
-    with pytest.raises(TooLargeError, match=rf"tables of {total:,} cells.* would take {size}, and there are 100.0 MB"):
+    with pytest.raises(
+        TooLargeError,
+        match=rf"tables of {total:,} cells.* would take {size}, and there are 100.0 MB",
+    ):
         classifier(KDB(k=3, max_table_size=10**6), parameters).fit(*wide(4, 400, n_rows=1000))
 
 
 @pytest.mark.parametrize(
-    "structure", [HillClimb(max_parents=4, max_table_size=10**9), SpanningTree(max_table_size=10**9)]
+    "structure",
+    [HillClimb(max_parents=4, max_table_size=10**9), SpanningTree(max_table_size=10**9)],
 )
 def test_no_search_measures_a_table_that_cannot_be_held(short, structure):
-    with pytest.raises(TooLargeError, match=r"tables of .* cells, of which that of 'c\d' has 4,500,000 .*216\.\d MB"):
+    with pytest.raises(
+        TooLargeError,
+        match=r"tables of .* cells, of which that of 'c\d' has 4,500,000 .*216\.\d MB",
+    ):
         classifier(structure).fit(*wide(3, 1500, n_rows=3000))
 
 
@@ -97,7 +122,9 @@ def test_counts_that_partial_fit_would_keep(short):
 
 
 def test_families_that_a_search_could_not_number():
-    with pytest.raises(ValueError, match=r"max_table_size=2147483648 must be at most 2,147,483,647"):
+    with pytest.raises(
+        ValueError, match=r"max_table_size=2147483648 must be at most 2,147,483,647"
+    ):
         classifier(KDB(k=2, max_table_size=2**31)).fit(*wide(2, 3))
 
 
@@ -110,25 +137,34 @@ def test_many_classes_and_columns(short, learn):
 def test_many_columns_that_are_compared_with_each_other(monkeypatch):
     monkeypatch.setattr(_memory, "_SMALL", 1e5)
     monkeypatch.setattr(_memory, "memory_limit", lambda: 2e6)
-    with pytest.raises(TooLargeError, match=r"what 300 columns say of each other would take .*use structure='nb'"):
+    with pytest.raises(
+        TooLargeError, match=r"what 300 columns say of each other would take .*use structure='nb'"
+    ):
         classifier("tan").fit(*wide(300, 2))
     classifier("nb").fit(*wide(300, 2))
 
 
 def test_predictions_and_samples(short):
     clf = classifier("nb").fit(*wide(3, 3))
-    with pytest.raises(TooLargeError, match=r"10,000,000,000 rows of 3 columns would take 330\.0 GB.*draw fewer"):
+    with pytest.raises(
+        TooLargeError, match=r"10,000,000,000 rows of 3 columns would take 330\.0 GB.*draw fewer"
+    ):
         clf.network_.sample(10**10)
     clf = classifier("nb").fit(*wide(1, 3, 400))
     rows = pd.DataFrame({"c0": ["1"] * 20_000})
-    with pytest.raises(TooLargeError, match=r"20,000 rows and 400 classes would take 128\.0 MB.*predict_batches"):
+    with pytest.raises(
+        TooLargeError, match=r"20,000 rows and 400 classes would take 128\.0 MB.*predict_batches"
+    ):
         clf.predict_proba(rows)
     assert clf.predict(rows[:100]).shape == (100,)
 
 
 def test_a_layout_alone_knows_no_names(short):
     layout = Layout(Structure([(1,), ()], [True, True]), np.array([3000, 3000]), 2)
-    with pytest.raises(TooLargeError, match=r"that of feature 0 has 18,000,000 \(3,000 values, 1 parent, 2 classes\)"):
+    with pytest.raises(
+        TooLargeError,
+        match=r"that of feature 0 has 18,000,000 \(3,000 values, 1 parent, 2 classes\)",
+    ):
         layout.size  # noqa: B018
 
 
@@ -160,7 +196,9 @@ def test_the_command_line_says_in_a_line_what_could_not_be_foreseen(run, monkeyp
     monkeypatch.setattr(fit, "run", fail)
     code, out, err = run("fit", "iris", "-o", tmp_path / "model.json")
     assert (code, out) == (1, "")
-    assert err.startswith("discbayes: error: there is not enough memory: Unable to allocate 256. PiB")
+    assert err.startswith(
+        "discbayes: error: there is not enough memory: Unable to allocate 256. PiB"
+    )
     assert len(err.splitlines()) == 1
 
 
@@ -194,8 +232,15 @@ def test_under_a_limit_of_the_system(times):
     if times == 1:
         pytest.skip("another process: make faults")
     code = REFUSED.format(folder=str(Path(__file__).parent))
-    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=300, check=True)
-    assert done.stdout.split() == ["TooLargeError"] * 3 + ["ValueError", "TooLargeError", "done", "TooLargeError"]
+    done = subprocess.run(
+        [sys.executable, "-c", code], capture_output=True, text=True, timeout=300, check=True
+    )
+    assert done.stdout.split() == ["TooLargeError"] * 3 + [
+        "ValueError",
+        "TooLargeError",
+        "done",
+        "TooLargeError",
+    ]
 
 
 DEFAULT = """
@@ -222,7 +267,9 @@ def test_the_default_on_many_columns_of_many_values(times, rows, card):
     if times == 1 or not Path("/proc/self/status").exists():
         pytest.skip("another process: make faults")
     code = DEFAULT.format(folder=str(Path(__file__).parent), rows=rows, card=card)
-    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=300, check=True)
+    done = subprocess.run(
+        [sys.executable, "-c", code], capture_output=True, text=True, timeout=300, check=True
+    )
     peak, tan, naive = map(float, done.stdout.split())
     assert peak < 1e9
     assert tan <= naive + 1e-9

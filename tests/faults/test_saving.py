@@ -1,4 +1,6 @@
-"""Files are whole, the old one or the new one: after kills, on full disks, and where writing is not permitted."""
+"""Files are whole, the old one or the new one: after kills, on full disks, and where writing is not
+permitted.
+"""
 
 from __future__ import annotations
 
@@ -87,7 +89,9 @@ def test_a_draft_that_is_being_written_is_left_alone(model, tmp_path):
 
 
 @pytest.mark.parametrize("age, stays", [(60.0, True), (7200.0, False)])
-def test_where_files_cannot_be_locked_old_drafts_are_removed(age, stays, model, tmp_path, monkeypatch):
+def test_where_files_cannot_be_locked_old_drafts_are_removed(
+    age, stays, model, tmp_path, monkeypatch
+):
     monkeypatch.setattr(_files, "fcntl", None)
     draft = leave_draft(tmp_path, age)
     model.save(tmp_path / "model.json")
@@ -97,7 +101,9 @@ def test_where_files_cannot_be_locked_old_drafts_are_removed(age, stays, model, 
 
 def test_both_the_file_and_its_folder_are_forced_to_the_disk(model, tmp_path, monkeypatch):
     forced, fsync = [], os.fsync
-    monkeypatch.setattr(os, "fsync", lambda number: forced.append(os.fstat(number).st_mode) or fsync(number))
+    monkeypatch.setattr(
+        os, "fsync", lambda number: forced.append(os.fstat(number).st_mode) or fsync(number)
+    )
     model.save(tmp_path / "model.json")
     assert [stat.S_ISREG(forced[0]), stat.S_ISDIR(forced[1])] == [True, True]
 
@@ -117,7 +123,11 @@ def test_what_is_no_file_is_written_to_and_stays(model, tmp_path):
     before = os.stat(os.devnull)
     model.save(os.devnull)
     after = os.stat(os.devnull)
-    assert (before.st_mode, before.st_ino, before.st_rdev) == (after.st_mode, after.st_ino, after.st_rdev)
+    assert (before.st_mode, before.st_ino, before.st_rdev) == (
+        after.st_mode,
+        after.st_ino,
+        after.st_rdev,
+    )
     assert not stat.S_ISREG(after.st_mode)
 
 
@@ -215,7 +225,9 @@ def test_a_device_without_room(model):
 def test_the_command_line_says_so_in_one_line(model, run, tmp_path):
     path = tmp_path / "iris.json"
     with no_file_above(1000):
-        code, out, err = run("fit", "iris", "--structure", "tan", "--parameters", "map", "-o", path, "--quiet")
+        code, out, err = run(
+            "fit", "iris", "--structure", "tan", "--parameters", "map", "-o", path, "--quiet"
+        )
     assert (code, out) == (1, "")
     assert err.startswith(f"discbayes: error: {path}: cannot be written, since the disk is full")
     assert len(err.splitlines()) == 1

@@ -1,4 +1,6 @@
-"""One model in eight threads, models in many processes: the same bits, and nobody waits for ever."""
+"""One model in eight threads, models in many processes: the same bits, and nobody waits for
+ever.
+"""
 
 from __future__ import annotations
 
@@ -30,7 +32,9 @@ def heart():
 
 
 def at_once(work, items):
-    """What a function gives for each item, all of them begun at the same moment in a thread each."""
+    """What a function gives for each item, all of them begun at the same moment in a thread
+    each.
+    """
     gate = Barrier(len(items))
 
     def one(item):
@@ -64,7 +68,8 @@ def answers(model, X):
 def test_eight_threads_ask_one_model(heart, n_jobs, monkeypatch):
     monkeypatch.setattr(threads, "THREAD_WORK", 0)
     model, X, _ = heart
-    fresh = pickle.dumps(model.set_params(n_jobs=n_jobs))  # nothing that is made at first use has been made
+    # nothing that is made at first use has been made
+    fresh = pickle.dumps(model.set_params(n_jobs=n_jobs))
     alone = answers(pickle.loads(fresh), X)
     shared = pickle.loads(fresh)
     assert at_once(lambda _: answers(shared, X), range(N)) == [alone] * N
@@ -119,7 +124,10 @@ def test_a_fork_while_other_threads_work(heart, times):
     context = multiprocessing.get_context("fork")
     here = model.predict_proba(X).tobytes()
     with ThreadPoolExecutor(4) as pool:
-        busy = [pool.submit(BayesNetClassifier("tan", "cl", n_jobs=2).fit, X, y) for _ in range(4 * times)]
+        busy = [
+            pool.submit(BayesNetClassifier("tan", "cl", n_jobs=2).fit, X, y)
+            for _ in range(4 * times)
+        ]
         for _ in range(4 * times):
             with context.Pool(1) as child:
                 assert child.apply_async(said_by_child, (model, X)).get(PATIENCE)[0] == here
@@ -132,6 +140,8 @@ def test_a_grid_search_in_processes(heart, times):
         pytest.skip("two more processes; tests/classifier has one: make faults")
     _, X, y = heart
     grid = {"structure": ["nb", "tan"], "parameters": ["map", "hybrid"]}
-    searches = [GridSearchCV(BayesNetClassifier(), grid, cv=3, n_jobs=n_jobs).fit(X, y) for n_jobs in (1, 2)]
+    searches = [
+        GridSearchCV(BayesNetClassifier(), grid, cv=3, n_jobs=n_jobs).fit(X, y) for n_jobs in (1, 2)
+    ]
     one, two = (search.cv_results_["mean_test_score"].tobytes() for search in searches)
     assert one == two

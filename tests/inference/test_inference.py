@@ -1,4 +1,6 @@
-"""Inference against enumeration over all states: posterior, likelihood, most probable completion, draws, queries."""
+"""Inference against enumeration over all states: posterior, likelihood, most probable completion,
+draws, queries.
+"""
 
 from __future__ import annotations
 
@@ -53,7 +55,9 @@ def make(seed, kind, normalized=True, zeros=False, n_features=None):
 @pytest.mark.parametrize("kind", KINDS)
 def test_log_joint_equals_enumeration_on_every_pattern(kind, normalized, seed):
     tables, codes, _ = make(seed, kind, normalized)
-    np.testing.assert_allclose(log_joint(tables, codes), oracle.log_joint(tables, codes), rtol=0, atol=1e-10)
+    np.testing.assert_allclose(
+        log_joint(tables, codes), oracle.log_joint(tables, codes), rtol=0, atol=1e-10
+    )
 
 
 @pytest.mark.skipif(numba.config.DISABLE_JIT, reason="nothing is compiled")
@@ -80,7 +84,9 @@ def count_compiled():
 @pytest.mark.parametrize("kind", KINDS)
 def test_log_joint_with_impossible_values(kind, seed):
     tables, codes, _ = make(seed, kind, zeros=True)
-    np.testing.assert_allclose(log_joint(tables, codes), oracle.log_joint(tables, codes), rtol=0, atol=1e-10)
+    np.testing.assert_allclose(
+        log_joint(tables, codes), oracle.log_joint(tables, codes), rtol=0, atol=1e-10
+    )
 
 
 @pytest.mark.parametrize("kind", KINDS)
@@ -89,7 +95,9 @@ def test_posterior_and_likelihood(kind):
     expected = np.exp(oracle.log_joint(tables, codes))
     got = posterior(log_joint(tables, codes), np.exp(tables.log_prior))
     np.testing.assert_allclose(got, expected / expected.sum(axis=1, keepdims=True), atol=1e-10)
-    np.testing.assert_allclose(log_marginal(log_joint(tables, codes)), np.log(expected.sum(axis=1)), atol=1e-10)
+    np.testing.assert_allclose(
+        log_marginal(log_joint(tables, codes)), np.log(expected.sum(axis=1)), atol=1e-10
+    )
 
 
 def test_a_row_without_any_value_gets_the_class_prior():
@@ -110,7 +118,9 @@ def test_impossible_rows_get_the_fallback():
 @pytest.mark.parametrize("kind", KINDS)
 def test_partition_function_of_tables_that_are_not_normalised(kind):
     tables, _, _ = make(2, kind, normalized=False)
-    assert log_partition(tables) == pytest.approx(np.log(oracle.full_joint(tables).sum()), abs=1e-10)
+    assert log_partition(tables) == pytest.approx(
+        np.log(oracle.full_joint(tables).sum()), abs=1e-10
+    )
     assert log_partition(make(2, kind)[0]) == 0.0
 
 
@@ -188,10 +198,14 @@ def test_marginals_do_not_underflow_with_many_features(chain):
 @pytest.mark.parametrize("seed", range(4))
 def test_marginal_modes_of_many_rows_do_not_depend_on_blocks_and_threads(seed, monkeypatch):
     tables, _, rng = make(seed, "forest", n_features=5)
-    codes = np.minimum((rng.random((5, 300)) * (tables.cards[:, None] + 1)), tables.cards[:, None]).astype(np.uint8)
+    codes = np.minimum(
+        (rng.random((5, 300)) * (tables.cards[:, None] + 1)), tables.cards[:, None]
+    ).astype(np.uint8)
     expected = most_probable_each(tables, codes)
     monkeypatch.setattr(completion, "BATCH_CELLS", 1)
-    np.testing.assert_array_equal(most_probable_each(tables, codes, InferenceOptions(n_jobs=2)), expected)
+    np.testing.assert_array_equal(
+        most_probable_each(tables, codes, InferenceOptions(n_jobs=2)), expected
+    )
 
 
 def test_trying_values_in_blocks_changes_nothing(monkeypatch):
@@ -218,7 +232,9 @@ def test_tables_without_the_value_for_missing(kind):
     tables = oracle.random_tables(np.random.default_rng(0), structure, domain.cards, 2)
     real = without_missing_values(domain, tables)
     assert real.cards.tolist() == [2, 2, 3, 1]
-    np.testing.assert_allclose(oracle.full_joint(real), oracle.full_joint(tables)[:2, :, :3], rtol=1e-12)
+    np.testing.assert_allclose(
+        oracle.full_joint(real), oracle.full_joint(tables)[:2, :, :3], rtol=1e-12
+    )
     plain = Domain(tuple(replace(v, missing_value=False) for v in domain.features), domain.target)
     assert without_missing_values(plain, real) is real
 
@@ -262,13 +278,19 @@ def test_queries_equal_enumeration(seed):
     joint = oracle.full_joint(tables)
     joint /= joint.sum()
     np.testing.assert_allclose(
-        joint_posterior(tables, [2, CLASS, 0], {}), joint.sum(axis=(1, 3)).transpose(1, 2, 0), atol=1e-12
+        joint_posterior(tables, [2, CLASS, 0], {}),
+        joint.sum(axis=(1, 3)).transpose(1, 2, 0),
+        atol=1e-12,
     )
     part = joint[:, :, 0, :]
-    np.testing.assert_allclose(joint_posterior(tables, [3], {2: 0}), part.sum(axis=(0, 1, 3)) / part.sum(), atol=1e-12)
+    np.testing.assert_allclose(
+        joint_posterior(tables, [3], {2: 0}), part.sum(axis=(0, 1, 3)) / part.sum(), atol=1e-12
+    )
     part = joint[..., -1]
     np.testing.assert_allclose(
-        joint_posterior(tables, [1, 0], {CLASS: tables.n_classes - 1}), part.sum(axis=(2, 3)).T / part.sum(), atol=1e-12
+        joint_posterior(tables, [1, 0], {CLASS: tables.n_classes - 1}),
+        part.sum(axis=(2, 3)).T / part.sum(),
+        atol=1e-12,
     )
 
 
@@ -276,7 +298,10 @@ def star(n_children, n_classes=2, chain=False):
     """One feature with very many children, or a long chain."""
     parents = [()] + [((i,) if chain else (0,)) for i in range(n_children)]
     rng = np.random.default_rng(0)
-    return oracle.random_tables(rng, Structure(tuple(parents)), [3] * (n_children + 1), n_classes), rng
+    return (
+        oracle.random_tables(rng, Structure(tuple(parents)), [3] * (n_children + 1), n_classes),
+        rng,
+    )
 
 
 @pytest.mark.parametrize("chain", [False, True])
@@ -315,12 +340,16 @@ def test_elimination_does_not_underflow_either():
             complete = codes.copy()
             complete[:2, 0] = a, b
             parts.append(log_joint(tables, complete)[0])
-    np.testing.assert_allclose(log_joint(tables, codes)[0], np.logaddexp.reduce(parts, axis=0), rtol=1e-12)
+    np.testing.assert_allclose(
+        log_joint(tables, codes)[0], np.logaddexp.reduce(parts, axis=0), rtol=1e-12
+    )
 
 
 @pytest.mark.parametrize("mode", ["sum", "max", "draw"])
 def test_contradicting_evidence_beyond_the_range_of_a_double(mode):
-    """Hundreds of children of two gaps say one thing, hundreds of children of one of the gaps the opposite."""
+    """Hundreds of children of two gaps say one thing, hundreds of children of one of the gaps the
+    opposite.
+    """
     n = 700 if not _uncompiled() else 150
     structure = Structure(((), (), *[(0, 1)] * n, *[(1,)] * n))
     layout = Layout(structure, np.full(2 * n + 2, 2), 2)
@@ -343,7 +372,9 @@ def test_contradicting_evidence_beyond_the_range_of_a_double(mode):
             complete[:2, 0] = a, b
             parts[a, b] = log_joint(tables, complete)[0]
     if mode == "sum":
-        np.testing.assert_allclose(log_joint(tables, codes)[0], np.logaddexp.reduce(list(parts.values())), rtol=1e-12)
+        np.testing.assert_allclose(
+            log_joint(tables, codes)[0], np.logaddexp.reduce(list(parts.values())), rtol=1e-12
+        )
     elif mode == "max":
         filled, chosen, value = most_probable(tables, codes)
         assert value[0] == pytest.approx(max(max(part) for part in parts.values()), rel=1e-12)
@@ -365,7 +396,9 @@ def test_a_factor_that_is_too_large_is_an_error_that_names_the_columns():
     tables, _ = dense()
     codes = np.full((8, 1), 3, np.uint8)
     codes[-1] = 0
-    with pytest.raises(FactorTooLargeError, match=r"4\.37e\+03 cells over 7 columns.*max_factor_size=1,000") as error:
+    with pytest.raises(
+        FactorTooLargeError, match=r"4\.37e\+03 cells over 7 columns.*max_factor_size=1,000"
+    ) as error:
         log_joint(tables, codes, InferenceOptions(max_factor_size=1000))
     assert error.value.features == list(range(7))
 
@@ -375,13 +408,17 @@ def test_draws_stand_in_for_large_factors_with_an_honest_error():
     codes = np.full((5, 20), 3, np.uint8)
     codes[-1] = rng.integers(3, size=20)
     exact = posterior(log_joint(tables, codes), np.exp(tables.log_prior))
-    scores, relative = log_joint_and_error(tables, codes, InferenceOptions(max_factor_size=10, n_draws=2000, seed=3))
+    scores, relative = log_joint_and_error(
+        tables, codes, InferenceOptions(max_factor_size=10, n_draws=2000, seed=3)
+    )
     assert relative is not None
     estimate = posterior(scores, np.exp(tables.log_prior))
     error = posterior_error(estimate, relative)
     assert (error > 0).all()
     assert np.abs((estimate - exact) / error).max() < 4.5
-    again = log_joint(tables, codes, InferenceOptions(max_factor_size=10, n_draws=2000, seed=3, n_jobs=2))
+    again = log_joint(
+        tables, codes, InferenceOptions(max_factor_size=10, n_draws=2000, seed=3, n_jobs=2)
+    )
     np.testing.assert_array_equal(posterior(again, np.exp(tables.log_prior)), estimate)
 
 
@@ -397,7 +434,9 @@ def test_draws_need_normalised_tables():
 @pytest.mark.parametrize("kind", KINDS)
 def test_threads_change_no_bit(kind):
     tables, _, rng = make(9, kind, n_features=6)
-    codes = (rng.random((6, 30_000 if not _uncompiled() else 200)) * (tables.cards[:, None] + 1)).astype(np.uint8)
+    codes = (
+        rng.random((6, 30_000 if not _uncompiled() else 200)) * (tables.cards[:, None] + 1)
+    ).astype(np.uint8)
     codes = np.minimum(codes, tables.cards[:, None]).astype(np.uint8)
     one, two = (log_joint(tables, codes, InferenceOptions(n_jobs=jobs)) for jobs in (1, 2))
     np.testing.assert_array_equal(one, two)

@@ -1,4 +1,6 @@
-"""Tables of any numerical range: answers are those of enumeration on the log scale, or of tables near one."""
+"""Tables of any numerical range: answers are those of enumeration on the log scale, or of tables
+near one.
+"""
 
 from __future__ import annotations
 
@@ -36,7 +38,9 @@ def structure_of(rng, kind, n):
 
 
 def wide_tables(rng, kind, span):
-    """Tables with log θ uniform in ±span, or mostly near zero; some have zeros, some are normalized."""
+    """Tables with log θ uniform in ±span, or mostly near zero; some have zeros, some are
+    normalized.
+    """
     n = int(rng.integers(1, 7))
     structure, cards = structure_of(rng, kind, n), rng.integers(1, 4, n)
     n_classes = int(rng.integers(1, 6))
@@ -97,7 +101,9 @@ def test_values_of_single_features_and_questions(kind, span):
     for tables, every in drawn_cases(kind, span):
         joint, codes = oracle.full_log_joint(tables), every[:, ::5]
         total = logsumexp(joint)
-        assert_same_logs(np.array(log_partition(tables)), np.array(0.0 if tables.is_normalized else total))
+        assert_same_logs(
+            np.array(log_partition(tables)), np.array(0.0 if tables.is_normalized else total)
+        )
         if total == -np.inf:
             continue
         filled = most_probable_each(tables, codes)
@@ -106,7 +112,9 @@ def test_values_of_single_features_and_questions(kind, span):
         expected = np.exp(logsumexp(joint, axis=others) - total)
         np.testing.assert_allclose(joint_posterior(tables, [0, CLASS], {}), expected, atol=1e-10)
         for i in range(n):
-            hidden = np.where(np.arange(n)[:, None] == i, tables.cards[:, None], codes).astype(np.uint8)
+            hidden = np.where(np.arange(n)[:, None] == i, tables.cards[:, None], codes).astype(
+                np.uint8
+            )
             found = feature_posterior(tables, codes, i)
             for m, row in enumerate(hidden.T):
                 expected = value_shares(tables, joint, row, i)
@@ -128,7 +136,9 @@ def value_shares(tables, joint, row, feature):
 
 
 def same_distribution(rng, kind, span=2000.0):
-    """Tables of a random network, and others with the same joint: what a parent says moves from child to parent."""
+    """Tables of a random network, and others with the same joint: what a parent says moves from
+    child to parent.
+    """
     structure = {
         "naive": Structure.naive(3),
         "forest": Structure(((), (0,), (1,))),
@@ -137,7 +147,9 @@ def same_distribution(rng, kind, span=2000.0):
     near = oracle.random_tables(rng, structure, [2, 3, 2], 2, normalized=kind != "naive")
     flat, prior = near.log_theta.copy(), near.log_prior.copy()
     for i, group in enumerate(structure.parents):
-        moved = rng.uniform(-span, span, (int(near.cards[group[0]]) if group else 1, near.n_classes))
+        moved = rng.uniform(
+            -span, span, (int(near.cards[group[0]]) if group else 1, near.n_classes)
+        )
         table = near.layout.table(flat, i)
         if not group:
             table += moved
@@ -158,13 +170,20 @@ def test_answers_do_not_depend_on_where_the_numbers_stand(kind, seed):
     np.testing.assert_allclose(log_joint(far, codes), log_joint(near, codes), atol=1e-9)
     fallback = np.zeros(2)
     np.testing.assert_allclose(
-        posterior(log_joint(far, codes), fallback), posterior(log_joint(near, codes), fallback), atol=1e-9
+        posterior(log_joint(far, codes), fallback),
+        posterior(log_joint(near, codes), fallback),
+        atol=1e-9,
     )
-    np.testing.assert_allclose(log_marginal(log_joint(far, codes)), log_marginal(log_joint(near, codes)), atol=1e-9)
+    np.testing.assert_allclose(
+        log_marginal(log_joint(far, codes)), log_marginal(log_joint(near, codes)), atol=1e-9
+    )
     np.testing.assert_array_equal(most_probable_each(far, codes), most_probable_each(near, codes))
     np.testing.assert_allclose(family_posteriors(far), family_posteriors(near), atol=1e-9)
     for row in codes.T:
-        found, expected = missing_posteriors(far, row[:, None]), missing_posteriors(near, row[:, None])
+        found, expected = (
+            missing_posteriors(far, row[:, None]),
+            missing_posteriors(near, row[:, None]),
+        )
         for i in expected:
             np.testing.assert_allclose(found[i], expected[i], atol=1e-9)
 
@@ -189,15 +208,20 @@ def test_samples_and_draws(kind):
 
 
 def test_long_chains_of_missing_values():
-    """Sums along a chain shrink, or grow, by much at every link: no table is wide, the products are."""
+    """Sums along a chain shrink, or grow, by much at every link: no table is wide, the products
+    are.
+    """
     n = 30 if numba.config.DISABLE_JIT else 1200
     structure = Structure(((), *((i,) for i in range(n - 1))))
     layout = Layout(structure, np.full(n, 2), 2)
     growing = CPTs(layout, np.zeros(2), np.zeros(layout.size))
     codes = np.full((n, 1), 2, np.uint8)
-    np.testing.assert_allclose(log_joint(growing, codes), np.full((1, 2), n * np.log(2)), rtol=1e-12)
+    np.testing.assert_allclose(
+        log_joint(growing, codes), np.full((1, 2), n * np.log(2)), rtol=1e-12
+    )
     shrinking = np.zeros(layout.size)
-    for i in range(1, n):  # a value is kept, or changes with a very small probability; never both ways
+    # a value is kept, or changes with a very small probability; never both ways
+    for i in range(1, n):
         table = np.full(layout.shapes[i], -np.inf)
         table[0, 1], table[1, 1] = -50.0, 0.0
         table[0, 0] = np.log1p(-np.exp(-50.0))
@@ -210,7 +234,9 @@ def test_long_chains_of_missing_values():
 
 
 def test_children_that_rule_out_what_is_usual():
-    """Hundreds of children speak for a value that is impossible; what is left of the others decides."""
+    """Hundreds of children speak for a value that is impossible; what is left of the others
+    decides.
+    """
     n = 40 if numba.config.DISABLE_JIT else 400
     layout = Layout(Structure(((), *[(0,)] * n)), np.full(n + 1, 2), 2)
     flat = np.log(np.full(layout.size, 0.5))

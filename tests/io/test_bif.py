@@ -1,4 +1,6 @@
-"""BIF files: our own come back as they were, pyAgrum reads them, and wrong ones are refused with the line."""
+"""BIF files: our own come back as they were, pyAgrum reads them, and wrong ones are refused with
+the line.
+"""
 
 from __future__ import annotations
 
@@ -49,9 +51,15 @@ def make_network(seed, zeros=False):
     n = int(rng.integers(1, 7))
     structure = oracle.random_structure(rng, n)
     cards, n_classes = rng.integers(1, 5, size=n), int(rng.integers(1, 5))
-    features = tuple(Variable(f"x{i}", "categorical", tuple(f"v{k}" for k in range(c))) for i, c in enumerate(cards))
+    features = tuple(
+        Variable(f"x{i}", "categorical", tuple(f"v{k}" for k in range(c)))
+        for i, c in enumerate(cards)
+    )
     target = Variable("y", "categorical", tuple(range(n_classes)))
-    return BayesNet(Domain(features, target), oracle.random_tables(rng, structure, cards, n_classes, zeros=zeros))
+    return BayesNet(
+        Domain(features, target),
+        oracle.random_tables(rng, structure, cards, n_classes, zeros=zeros),
+    )
 
 
 def written(network, tmp_path):
@@ -68,8 +76,12 @@ def from_text(text, tmp_path, **options):
 def assert_same(first, second, tolerance=1e-14):
     assert first.domain == second.domain
     assert first.structure == second.structure
-    np.testing.assert_allclose(np.exp(first.parameters.log_prior), np.exp(second.parameters.log_prior), atol=tolerance)
-    np.testing.assert_allclose(np.exp(first.parameters.log_theta), np.exp(second.parameters.log_theta), atol=tolerance)
+    np.testing.assert_allclose(
+        np.exp(first.parameters.log_prior), np.exp(second.parameters.log_prior), atol=tolerance
+    )
+    np.testing.assert_allclose(
+        np.exp(first.parameters.log_theta), np.exp(second.parameters.log_theta), atol=tolerance
+    )
 
 
 # Round trips
@@ -80,10 +92,14 @@ def test_round_trip(seed, tmp_path):
     network = make_network(seed, zeros=seed % 2 == 1)
     again = read_bif(written(network, tmp_path))
     assert_same(network, again)
-    assert list(map(type, again.domain.target.values)) == list(map(type, network.domain.target.values))
+    assert list(map(type, again.domain.target.values)) == list(
+        map(type, network.domain.target.values)
+    )
 
 
-@pytest.mark.parametrize("structure, parameters", [("nb", "hybrid"), ("tan", "hybrid"), (KDB(k=2), "map")])
+@pytest.mark.parametrize(
+    "structure, parameters", [("nb", "hybrid"), ("tan", "hybrid"), (KDB(k=2), "map")]
+)
 def test_fitted_networks_round_trip(structure, parameters, tmp_path):
     wine = load_dataset("wine")
     network = BayesNetClassifier(structure, parameters).fit(wine.X, wine.y).network_
@@ -96,7 +112,12 @@ def test_fitted_networks_round_trip(structure, parameters, tmp_path):
 
 def odd_network():
     features = (
-        Variable('petal width (cm); // = "x"', "numeric", cuts=(-0.1, 0.30000000000000004, 1e300), missing_value=True),
+        Variable(
+            'petal width (cm); // = "x"',
+            "numeric",
+            cuts=(-0.1, 0.30000000000000004, 1e300),
+            missing_value=True,
+        ),
         Variable("variable probability", "categorical", ("", "a,b", "日本", "😀", "none", "%")),
         Variable("", "boolean", (False, True)),
         Variable("table", "categorical", (1, 2.5, 10**17)),
@@ -104,7 +125,9 @@ def odd_network():
         Variable("never", "categorical", ()),
         Variable("e" * 3000, "categorical", ("x" * 70, "x" * 70 + "y"), missing_value=True),
     )
-    structure = Structure(((), (0,), (0, 1), (), (), (3,), (2,)), (True, False, True, True, True, False, True))
+    structure = Structure(
+        ((), (0,), (0, 1), (), (), (3,), (2,)), (True, False, True, True, True, False, True)
+    )
     rng = np.random.default_rng(5)
     tables = oracle.random_tables(rng, structure, [v.card for v in features], 2)
     return BayesNet(Domain(features, Variable("class", "boolean", (False, True))), tables)
@@ -125,7 +148,8 @@ def test_files_are_plain_identifiers(tmp_path):
         if not line.lstrip().startswith("property"):
             assert re.fullmatch(r"[A-Za-z0-9_ .,(){}|;\[\]+-]*", line)
         assert len(line) < 600 or not line.lstrip().startswith("property")
-    assert len(re.findall("variable", text)) == len(re.findall(r"^variable ", text, re.M))  # as pgmpy counts them
+    # as pgmpy counts them
+    assert len(re.findall("variable", text)) == len(re.findall(r"^variable ", text, re.M))
 
 
 def test_a_column_of_one_value_gets_an_impossible_second_one(tmp_path):
@@ -143,7 +167,9 @@ def test_a_column_of_one_value_gets_an_impossible_second_one(tmp_path):
 
 
 def test_legal_names_are_unique_identifiers():
-    names = legal_names(["a b", "a_b", "A-B", "a_b_2", "1", "type", "", "é", "ü", "日", "本", "x" * 500, "x" * 501])
+    names = legal_names(
+        ["a b", "a_b", "A-B", "a_b_2", "1", "type", "", "é", "ü", "日", "本", "x" * 500, "x" * 501]
+    )
     assert len({name.lower() for name in names}) == len(names)
     assert all(re.fullmatch(r"[A-Za-z][A-Za-z0-9_]*", name) and len(name) < 70 for name in names)
     assert len(set(legal_names(["日"] * 5000))) == 5000
@@ -163,11 +189,16 @@ def test_pyagrum_reads_the_same_tables(seed, tmp_path):
     np.testing.assert_allclose(other.cpt("y").toarray()[: prior.size], prior, atol=1e-12)
     for i, group in enumerate(structure.parents):
         cpt, table = other.cpt(f"x{i}"), np.exp(network.parameters.log_table(i))
-        parents = ["y", *(f"x{p}" for p in group)] if structure.class_children[i] else [f"x{p}" for p in group]
+        parents = (
+            ["y", *(f"x{p}" for p in group)]
+            if structure.class_children[i]
+            else [f"x{p}" for p in group]
+        )
         assert set(cpt.names) == {f"x{i}", *parents}
         ours = np.moveaxis(table, -1, 0) if structure.class_children[i] else table[..., 0]
         order = [[*parents, f"x{i}"].index(name) for name in reversed(cpt.names)]
-        known = tuple(slice(size) for size in ours.transpose(order).shape)  # without impossible second values
+        # without impossible second values
+        known = tuple(slice(size) for size in ours.transpose(order).shape)
         np.testing.assert_allclose(cpt.toarray()[known], ours.transpose(order), atol=1e-12)
 
 
@@ -181,14 +212,27 @@ def test_pyagrum_gives_the_same_posterior(tmp_path):
     for row in rows:
         engine = gum.LazyPropagation(other)
         names = legal_names([network.domain.target.name, *network.domain.names])
-        engine.setEvidence({name: int(code) for name, code in zip(names[1:], codes[:, row], strict=True) if row != 70})
+        engine.setEvidence(
+            {
+                name: int(code)
+                for name, code in zip(names[1:], codes[:, row], strict=True)
+                if row != 70
+            }
+        )
         if row == 70:  # half of the columns only
-            engine.setEvidence({name: int(code) for name, code in list(zip(names[1:], codes[:, row], strict=True))[:6]})
+            engine.setEvidence(
+                {
+                    name: int(code)
+                    for name, code in list(zip(names[1:], codes[:, row], strict=True))[:6]
+                }
+            )
         engine.makeInference()
         known = wine.X.iloc[[row]].copy()
         if row == 70:
             known.iloc[:, 6:] = np.nan
-        np.testing.assert_allclose(engine.posterior(names[0]).toarray(), network.posterior(known)[0], atol=1e-9)
+        np.testing.assert_allclose(
+            engine.posterior(names[0]).toarray(), network.posterior(known)[0], atol=1e-9
+        )
 
 
 def test_pyagrum_reads_odd_names(tmp_path):
@@ -199,8 +243,8 @@ def test_pyagrum_reads_odd_names(tmp_path):
 
 def test_the_order_of_a_table_is_that_of_pyagrum(tmp_path):
     gum = pytest.importorskip("pyagrum")
-    text = SMALL + (
-        "variable z { type discrete [ 2 ] { s, t }; }\n"
+    text = (
+        SMALL + "variable z { type discrete [ 2 ] { s, t }; }\n"
         "probability ( z | c, x ) { table 0.1, 0.2, 0.3, 0.4, 0.9, 0.8, 0.7, 0.6; }\n"
     )
     network = from_text(text, tmp_path, target="c")
@@ -226,7 +270,9 @@ def test_a_foreign_file(tmp_path):
 
 def test_a_feature_that_does_not_depend_on_the_class(tmp_path):
     text = (
-        SMALL + "variable w { type discrete [ 2 ] { s, t }; }\nprobability ( w | x ) { (a) 0.5, 0.5; (b) 0.2, 0.8; }\n"
+        SMALL
+        + "variable w { type discrete [ 2 ] { s, t }; }\nprobability ( w | x ) { (a) 0.5, 0.5; (b)"
+        " 0.2, 0.8; }\n"
     )
     network = from_text(text, tmp_path, target="c")
     assert network.structure.class_children == (True, False)
@@ -263,35 +309,123 @@ WRONG = {
     "no target": (SMALL, r"line 1: .*which variable is the class.*target= one of 'c', 'x'", None),
     "unknown target": (SMALL, r"target='q' is no single variable: one of 'c', 'x'", "q"),
     "class with parents": (SMALL, r"line 5: the class 'x' has the parents \['c'\]", "x"),
-    "missing row": (SMALL.replace("  (v) 0.1, 0.9;\n", ""), r"line 5: the row \(v\) of 'x' is missing", "c"),
-    "row twice": (SMALL.replace("(v) 0.1", "(u) 0.1"), r"line 7: the row \(u\) of 'x' is there twice", "c"),
-    "sum": (SMALL.replace("0.1, 0.9", "0.1, 0.8"), r"line 7: the row \(v\) of 'x' sums to 0.9 and not to 1", "c"),
-    "sum of prior": (SMALL.replace("0.25, 0.75", "0.25, 0.7"), r"line 4: the row \(\) of 'c' sums to 0.95", "c"),
-    "negative": (SMALL.replace("0.1, 0.9", "-0.1, 1.1"), r"line 7: a probability is expected here, not '-0.1'", "c"),
+    "missing row": (
+        SMALL.replace("  (v) 0.1, 0.9;\n", ""),
+        r"line 5: the row \(v\) of 'x' is missing",
+        "c",
+    ),
+    "row twice": (
+        SMALL.replace("(v) 0.1", "(u) 0.1"),
+        r"line 7: the row \(u\) of 'x' is there twice",
+        "c",
+    ),
+    "sum": (
+        SMALL.replace("0.1, 0.9", "0.1, 0.8"),
+        r"line 7: the row \(v\) of 'x' sums to 0.9 and not to 1",
+        "c",
+    ),
+    "sum of prior": (
+        SMALL.replace("0.25, 0.75", "0.25, 0.7"),
+        r"line 4: the row \(\) of 'c' sums to 0.95",
+        "c",
+    ),
+    "negative": (
+        SMALL.replace("0.1, 0.9", "-0.1, 1.1"),
+        r"line 7: a probability is expected here, not '-0.1'",
+        "c",
+    ),
     "nan": (SMALL.replace("0.1, 0.9", "nan, 0.9"), r"line 7: a probability is expected", "c"),
     "inf": (SMALL.replace("0.1, 0.9", "1e999, 0.9"), r"line 7: a probability is expected", "c"),
-    "word for number": (SMALL.replace("0.1, 0.9", "zero, 0.9"), r"line 7: a probability is expected.*'zero'", "c"),
-    "python number": (SMALL.replace("0.1, 0.9", "0.1_0, 0.9"), r"line 7: a probability is expected", "c"),
-    "long row": (SMALL.replace("0.1, 0.9", "0.1, 0.8, 0.1"), r"line 7: a row of 'x' has 3 numbers for 2", "c"),
-    "short table": (SMALL.replace("0.25, 0.75", "1"), r"line 4: the table of 'c' must have 2 numbers", "c"),
+    "word for number": (
+        SMALL.replace("0.1, 0.9", "zero, 0.9"),
+        r"line 7: a probability is expected.*'zero'",
+        "c",
+    ),
+    "python number": (
+        SMALL.replace("0.1, 0.9", "0.1_0, 0.9"),
+        r"line 7: a probability is expected",
+        "c",
+    ),
+    "long row": (
+        SMALL.replace("0.1, 0.9", "0.1, 0.8, 0.1"),
+        r"line 7: a row of 'x' has 3 numbers for 2",
+        "c",
+    ),
+    "short table": (
+        SMALL.replace("0.25, 0.75", "1"),
+        r"line 4: the table of 'c' must have 2 numbers",
+        "c",
+    ),
     "unknown state": (SMALL.replace("(v)", "(w)"), r"line 7: 'c' has no value 'w'", "c"),
-    "too many states": (SMALL.replace("(v)", "(v, v)"), r"line 7: \(v, v\) does not give each parent", "c"),
-    "unknown parent": (SMALL.replace("x | c", "x | d"), r"line 5: variable 'd' is not declared", "c"),
+    "too many states": (
+        SMALL.replace("(v)", "(v, v)"),
+        r"line 7: \(v, v\) does not give each parent",
+        "c",
+    ),
+    "unknown parent": (
+        SMALL.replace("x | c", "x | d"),
+        r"line 5: variable 'd' is not declared",
+        "c",
+    ),
     "parent twice": (SMALL.replace("x | c", "x | c, c"), r"line 5: .* names a variable twice", "c"),
     "own parent": (SMALL.replace("x | c", "x | x"), r"line 5: .* names a variable twice", "c"),
-    "declared twice": (SMALL.replace("variable x", "variable c"), r"line 3: variable 'c' is declared twice", "c"),
-    "no distribution": (SMALL[: SMALL.index("probability ( x")], r"line 3: variable 'x' has no distribution", "c"),
-    "two distributions": (SMALL + "probability ( c ) { table 1, 0; }", r"line 9: .*'c' has two distributions", "c"),
-    "value twice": (SMALL.replace("a, b", "a, a"), r"line 3: variable 'x' lists a value twice", "c"),
-    "wrong count": (SMALL.replace("[ 2 ] { a", "[ 3 ] { a"), r"line 3: .* said to have 3 values and lists 2", "c"),
-    "no values": (SMALL.replace("[ 2 ] { a, b }", "[ 0 ] { }"), r"line 3: variable 'x' has no values", "c"),
-    "no type": (SMALL.replace("type discrete [ 2 ] { a, b };", ""), r"line 3: variable 'x' has no type", "c"),
-    "two tables": (SMALL.replace("0.75;", "0.75; table 1, 0;"), r"line 4: 'c' has a second table", "c"),
-    "continuous": (SMALL.replace("type discrete", "type continuous"), r"line 2: 'discrete' is expected", "c"),
+    "declared twice": (
+        SMALL.replace("variable x", "variable c"),
+        r"line 3: variable 'c' is declared twice",
+        "c",
+    ),
+    "no distribution": (
+        SMALL[: SMALL.index("probability ( x")],
+        r"line 3: variable 'x' has no distribution",
+        "c",
+    ),
+    "two distributions": (
+        SMALL + "probability ( c ) { table 1, 0; }",
+        r"line 9: .*'c' has two distributions",
+        "c",
+    ),
+    "value twice": (
+        SMALL.replace("a, b", "a, a"),
+        r"line 3: variable 'x' lists a value twice",
+        "c",
+    ),
+    "wrong count": (
+        SMALL.replace("[ 2 ] { a", "[ 3 ] { a"),
+        r"line 3: .* said to have 3 values and lists 2",
+        "c",
+    ),
+    "no values": (
+        SMALL.replace("[ 2 ] { a, b }", "[ 0 ] { }"),
+        r"line 3: variable 'x' has no values",
+        "c",
+    ),
+    "no type": (
+        SMALL.replace("type discrete [ 2 ] { a, b };", ""),
+        r"line 3: variable 'x' has no type",
+        "c",
+    ),
+    "two tables": (
+        SMALL.replace("0.75;", "0.75; table 1, 0;"),
+        r"line 4: 'c' has a second table",
+        "c",
+    ),
+    "continuous": (
+        SMALL.replace("type discrete", "type continuous"),
+        r"line 2: 'discrete' is expected",
+        "c",
+    ),
     "open comment": (SMALL + "/* x", r"line 9: a quotation mark or comment is not closed", "c"),
     "open string": (SMALL + '"x', r"line 9: a quotation mark or comment is not closed", "c"),
-    "open property": (SMALL.replace("n { }", "n { property x }").replace(";", ""), r"line 1: a property has no", "c"),
-    "not BIF": ("<?xml version='1.0'?>", r"line 1: network, variable or probability is expected", "c"),
+    "open property": (
+        SMALL.replace("n { }", "n { property x }").replace(";", ""),
+        r"line 1: a property has no",
+        "c",
+    ),
+    "not BIF": (
+        "<?xml version='1.0'?>",
+        r"line 1: network, variable or probability is expected",
+        "c",
+    ),
     "empty": ("", r"line 1: target='c' is no single variable", "c"),
     "class alone": (
         SMALL[: SMALL.index("variable x")] + "probability ( c ) { table 1, 0; }",
@@ -310,8 +444,9 @@ def test_errors_name_the_line(case, tmp_path):
 
 
 def test_a_cycle_is_named(tmp_path):
-    text = SMALL + (
-        "variable s { type discrete [ 1 ] { k }; }\nvariable t { type discrete [ 1 ] { k }; }\n"
+    text = (
+        SMALL
+        + "variable s { type discrete [ 1 ] { k }; }\nvariable t { type discrete [ 1 ] { k }; }\n"
         "probability ( s | t ) { (k) 1; }\nprobability ( t | s ) { (k) 1; }\n"
     )
     with pytest.raises(BifError, match=r"line 11: the parents form a cycle among 's', 't'"):
@@ -405,11 +540,17 @@ def test_large_files_are_read_in_time(tmp_path):
 
 @pytest.mark.parametrize("lost", ["name", "kind", "values"])
 def test_notes_that_are_not_complete_are_refused(lost, tmp_path):
-    """Without its name a variable was taken for one of another program, with the table of another number of values."""
+    """Without its name a variable was taken for one of another program, with the table of another
+    number of values.
+    """
     frame = pd.DataFrame({"flat": ["a"] * 6, "other": list("xyxyxy")})
     path = tmp_path / "net.bif"
     BayesNetClassifier("nb", "map").fit(frame, list("nynyny")).network_.to_bif(path)
     head, _, rest = path.read_text(encoding="utf-8").partition("variable flat")
-    path.write_text(f"{head}variable flat{rest.replace(f'discbayes_{lost}', 'lost', 1)}", encoding="utf-8")
-    with pytest.raises(BifError, match=f"the properties of 'flat' are damaged: discbayes_{lost} is not among them"):
+    path.write_text(
+        f"{head}variable flat{rest.replace(f'discbayes_{lost}', 'lost', 1)}", encoding="utf-8"
+    )
+    with pytest.raises(
+        BifError, match=f"the properties of 'flat' are damaged: discbayes_{lost} is not among them"
+    ):
         read_bif(path)

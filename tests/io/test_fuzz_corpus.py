@@ -1,4 +1,6 @@
-"""The kept files of the fuzzer, read by its harnesses: on every platform, and without the fuzzer."""
+"""The kept files of the fuzzer, read by its harnesses: on every platform, and without the
+fuzzer.
+"""
 
 from __future__ import annotations
 
@@ -30,17 +32,23 @@ def checks():
 
 
 @pytest.mark.filterwarnings("ignore::UserWarning")
-@pytest.mark.parametrize("name, path", KEPT, ids=lambda value: value.name if isinstance(value, Path) else value)
+@pytest.mark.parametrize(
+    "name, path", KEPT, ids=lambda value: value.name if isinstance(value, Path) else value
+)
 def test_kept_files_keep_the_promises(name, path, checks):
     checks[name](path.read_bytes())
 
 
 def test_files_that_are_changed_and_sealed_again_keep_the_promises():
-    """The first files of a seed, in a process of their own, where limits of memory hold: ``make fuzz`` has 20,000."""
+    """The first files of a seed, in a process of their own, where limits of memory hold: ``make
+    fuzz`` has 20,000.
+    """
     command = [sys.executable, str(FUZZ / "sealed.py"), "--files", "200", "--seed", "1"]
     done = subprocess.run(command, capture_output=True, text=True, timeout=300, check=False)
     assert done.returncode == 0, done.stderr[-4000:]
-    answered, refused = (int(re.search(rf"'{word}': (\d+)", done.stdout)[1]) for word in ("answered", "refused"))
+    answered, refused = (
+        int(re.search(rf"'{word}': (\d+)", done.stdout)[1]) for word in ("answered", "refused")
+    )
     assert answered + refused == 200
     assert min(answered, refused) > 20
 

@@ -1,4 +1,6 @@
-"""Small files that ask for much: sizes that follow from others, values that share a hash, numbers of any size."""
+"""Small files that ask for much: sizes that follow from others, values that share a hash, numbers
+of any size.
+"""
 
 from __future__ import annotations
 
@@ -78,14 +80,23 @@ def network(document, features, classes=("a", "b"), parents=None, log_theta=None
     inner.pop("calibration", None)
     no_cuts = {"cuts": None, "missing_value": False}
     inner["domain"]["features"] = [
-        {"name": f"x{i}", "kind": "categorical", "values": list(values), **no_cuts} for i, values in enumerate(features)
+        {"name": f"x{i}", "kind": "categorical", "values": list(values), **no_cuts}
+        for i, values in enumerate(features)
     ]
-    inner["domain"]["target"] = {"name": "y", "kind": "categorical", "values": list(classes), **no_cuts}
+    inner["domain"]["target"] = {
+        "name": "y",
+        "kind": "categorical",
+        "values": list(classes),
+        **no_cuts,
+    }
     inner["class_dtype"] = "str" if isinstance(classes[0], str) else "object"
     parents = parents or [[] for _ in features]
     inner["structure"] = {"parents": parents, "class_children": [True] * len(features)}
     inner["n_features_in"], inner["feature_names_in"] = len(features), None
-    sizes = [len(v) * int(np.prod([len(features[p]) for p in g])) for v, g in zip(features, parents, strict=True)]
+    sizes = [
+        len(v) * int(np.prod([len(features[p]) for p in g]))
+        for v, g in zip(features, parents, strict=True)
+    ]
     cards = [len(values) for values in features]
     if log_theta is None:
         log_theta = -np.log(np.repeat(cards, np.multiply(sizes, len(classes))))
@@ -118,7 +129,10 @@ def test_one_long_class_label_among_many_is_refused_before_the_array_is_made(def
     classes = ["x" * 5000, *(f"c{i}" for i in range(5000))]  # 100 MB as an array of strings
     content = network(default, [["u"]], classes)
     with little_memory(20_000_000):
-        assert "5,001 class labels, of which the longest has 5,000 letters, takes 100.0 MB" in refuse(content)
+        assert (
+            "5,001 class labels, of which the longest has 5,000 letters, takes 100.0 MB"
+            in refuse(content)
+        )
 
 
 def test_long_class_labels_are_read_as_objects(default, read):
@@ -150,9 +164,13 @@ def test_a_bif_file_with_one_long_class_label(tmp_path):
 
 @pytest.mark.parametrize("cuts", [None, (0.0, 900.0)])
 def test_look_up_tables_of_many_columns_are_short(cuts):
-    """Whole numbers are looked up in tables, whose length follows from the values: few columns may have long ones."""
+    """Whole numbers are looked up in tables, whose length follows from the values: few columns may
+    have long ones.
+    """
     values = () if cuts else (0, 900)
-    features = tuple(Variable(f"x{i}", "numeric" if cuts else "categorical", values, cuts) for i in range(20_000))
+    features = tuple(
+        Variable(f"x{i}", "numeric" if cuts else "categorical", values, cuts) for i in range(20_000)
+    )
     domain = Domain(features, Variable("y", "categorical", ("a", "b")))
     with little_memory(60_000_000):  # 160 MB and more with a thousand entries for each column
         encoder = FrameEncoder.from_domain(domain)
@@ -172,8 +190,12 @@ def test_a_question_about_a_variable_of_many_values_among_many_columns(default, 
 
 def test_products_of_many_values_are_not_computed_to_the_end(default, refuse):
     n = 60_000
-    content = with_families(default, [["u", "v"]] * n, [[] for _ in range(n - 1)] + [list(range(n - 1))])
-    assert "tallies.families.cells has 4 cells, too few for the domain and structure" in refuse(content)
+    content = with_families(
+        default, [["u", "v"]] * n, [[] for _ in range(n - 1)] + [list(range(n - 1))]
+    )
+    assert "tallies.families.cells has 4 cells, too few for the domain and structure" in refuse(
+        content
+    )
 
 
 def test_counts_of_families_with_more_parents_than_an_array_has_axes(default, refuse):
@@ -219,7 +241,10 @@ def test_too_little_memory_is_an_error_of_the_file(default, refuse, monkeypatch)
 )
 def test_values_of_one_hash_are_refused(place, value, default, refuse):
     content = damage.changed(default, ("model", *place), value)
-    assert "6000 entries have the same hash, so that looking them up would take long: use strings" in refuse(content)
+    assert (
+        "6000 entries have the same hash, so that looking them up would take long: use strings"
+        in refuse(content)
+    )
 
 
 def test_parents_of_one_hash_are_refused_before_they_are_compared(default, refuse):
@@ -232,10 +257,10 @@ def test_bif_notes_of_one_hash_are_refused(tmp_path):
     notes = ",".join(f"i:{k}" for k in EQUAL_HASHES)
     even = ", ".join([repr(1 / 6000)] * 6000)
     (tmp_path / "net.bif").write_text(
-        f"variable x {{ type discrete [ 6000 ] {{ {', '.join(f'v{k}' for k in range(6000))} }};\n"
-        "property discbayes_name = x ;\nproperty discbayes_kind = categorical ;\n"
-        f"property discbayes_values = {notes} ; }}\nvariable c {{ type discrete [ 2 ] {{ a, b }}; }}\n"
-        f"probability ( c ) {{ table 0.5, 0.5; }}\nprobability ( x ) {{ table {even}; }}\n"
+        f"variable x {{ type discrete [ 6000 ] {{ {', '.join(f'v{k}' for k in range(6000))}"
+        " };\nproperty discbayes_name = x ;\nproperty discbayes_kind = categorical ;\nproperty"
+        f" discbayes_values = {notes} ; }}\nvariable c {{ type discrete [ 2 ] {{ a, b }};"
+        f" }}\nprobability ( c ) {{ table 0.5, 0.5; }}\nprobability ( x ) {{ table {even}; }}\n"
     )
     with pytest.raises(ValueError, match="6000 entries have the same hash"):
         read_bif(tmp_path / "net.bif", "c")
@@ -260,7 +285,9 @@ def test_large_whole_numbers_of_other_hashes_are_read_and_answer(default, read):
 # Numbers of any size
 
 
-@pytest.mark.parametrize("parents", [[[], [], []], [[], [0], [1]], [[], [0], [0, 1]]], ids=["nb", "chain", "kdb"])
+@pytest.mark.parametrize(
+    "parents", [[[], [], []], [[], [0], [1]], [[], [0], [0, 1]]], ids=["nb", "chain", "kdb"]
+)
 @pytest.mark.parametrize("number", [1e99, -1e99, 1e100, -1e100, 800.0, -np.inf])
 def test_finite_numbers_of_any_size_answer(number, parents, default, read):
     sizes = [2 * 2 ** (len(group) + 1) for group in parents]
@@ -268,12 +295,16 @@ def test_finite_numbers_of_any_size_answer(number, parents, default, read):
     log_theta = rng.normal(size=sum(sizes))
     log_theta[2] = number  # x0 = 1 in class a
     classifier = read(network(default, [["u", "v"]] * 3, parents=parents, log_theta=log_theta))
-    rows = np.array([[None] * 3, ["v", None, "u"], ["u", None, None], ["v", "u", "v"]], dtype=object)
+    rows = np.array(
+        [[None] * 3, ["v", None, "u"], ["u", None, None], ["v", "u", "v"]], dtype=object
+    )
     shares = classifier.predict_proba(rows)
     assert np.isfinite(shares).all()
     np.testing.assert_allclose(shares.sum(axis=1), 1)
     expected = {1.0: [1.0, 0.0], -1.0: [0.0, 1.0]}[np.sign(number)]
-    np.testing.assert_allclose(shares[[1, 3]], [expected] * 2, atol=1e-200 if abs(number) > 1000 else 1e-300)
+    np.testing.assert_allclose(
+        shares[[1, 3]], [expected] * 2, atol=1e-200 if abs(number) > 1000 else 1e-300
+    )
     assert np.isfinite(classifier.network_.query(["x1", "y"], {"x0": "v"}).probabilities).all()
 
 
@@ -294,7 +325,10 @@ def test_thresholds_that_no_log_odds_reach_are_refused(odds, refuse):
     calibration = content["model"]["calibration"]
     calibration["log_odds"][0] = damage.packed(odds)
     calibration["probabilities"][0] = damage.packed([0.25, 0.75])
-    assert "calibration: the log-odds of an isotonic calibration must be finite (at most ±1e+09)" in refuse(content)
+    assert (
+        "calibration: the log-odds of an isotonic calibration must be finite (at most ±1e+09)"
+        in refuse(content)
+    )
 
 
 # The same bytes
@@ -306,7 +340,10 @@ def test_a_file_has_no_time_of_day(tmp_path):
     assert all("seconds" in step for step in classifier.history_)
     classifier.save(tmp_path / "model.json")
     history = json.loads((tmp_path / "model.json").read_bytes())["model"]["history"]
-    kept = [{key: value for key, value in step.items() if key != "seconds"} for step in classifier.history_]
+    kept = [
+        {key: value for key, value in step.items() if key != "seconds"}
+        for step in classifier.history_
+    ]
     assert load(tmp_path / "model.json").history_ == kept
     assert len(history) == len(kept) > 0
     assert not any("seconds" in step for step in history)
@@ -317,12 +354,16 @@ def test_files_of_earlier_versions_keep_their_seconds(default, read):
     assert read(default).history_ == [{"iteration": 1, "score": -2.5, "seconds": 0.25}]
 
 
-@pytest.mark.parametrize("structure, parameters", [("tan", "cl"), ("kdb", "map"), ("ghc", "map"), ("nb", "mm")])
+@pytest.mark.parametrize(
+    "structure, parameters", [("tan", "cl"), ("kdb", "map"), ("ghc", "map"), ("nb", "mm")]
+)
 def test_threads_do_not_show_in_a_file(structure, parameters, tmp_path):
     X, y = damage.shop_rows(200)
     contents = []
     for n_jobs in (1, 2):
-        classifier = BayesNetClassifier(structure, parameters, random_state=1, n_jobs=n_jobs).fit(X, y)
+        classifier = BayesNetClassifier(structure, parameters, random_state=1, n_jobs=n_jobs).fit(
+            X, y
+        )
         classifier.set_params(n_jobs=None).save(tmp_path / "model.json")
         contents.append((tmp_path / "model.json").read_bytes())
     assert contents[0] == contents[1]
@@ -352,8 +393,17 @@ def test_the_same_fit_in_another_process_gives_the_same_bytes(tmp_path):
     for seed in ("1", "2"):
         folder = tmp_path / seed
         folder.mkdir()
-        environment = {**os.environ, "PYTHONHASHSEED": seed, "PYTHONPATH": os.pathsep.join(sys.path)}
-        subprocess.run([sys.executable, "-c", FITTED, f"{folder}{os.sep}"], env=environment, check=True, timeout=300)
+        environment = {
+            **os.environ,
+            "PYTHONHASHSEED": seed,
+            "PYTHONPATH": os.pathsep.join(sys.path),
+        }
+        subprocess.run(
+            [sys.executable, "-c", FITTED, f"{folder}{os.sep}"],
+            env=environment,
+            check=True,
+            timeout=300,
+        )
         found.append({path.name: path.read_bytes() for path in folder.iterdir()})
     assert len(found[0]) == 5
     assert [name for name in found[0] if found[0][name] != found[1][name]] == []

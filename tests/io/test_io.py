@@ -1,4 +1,6 @@
-"""Model files: the same bits after loading, only `ModelFileError` from a bad file, all or nothing when saving."""
+"""Model files: the same bits after loading, only `ModelFileError` from a bad file, all or nothing
+when saving.
+"""
 
 from __future__ import annotations
 
@@ -46,9 +48,14 @@ def mixed_frame(n=80, seed=0):
     frame = pd.DataFrame(
         {
             "size (cm)": np.where(rng.random(n) < 0.1, np.nan, y + rng.normal(size=n)),
-            "colour": [None if r < 0.1 else "blué <b>"[: 2 + k] for r, k in zip(rng.random(n), y, strict=True)],
+            "colour": [
+                None if r < 0.1 else "blué <b>"[: 2 + k]
+                for r, k in zip(rng.random(n), y, strict=True)
+            ],
             "flag": rng.random(n) < 0.3 + 0.2 * y,
-            "grade": pd.Categorical(rng.choice(["lo", "mid", "hi"], n), categories=["lo", "mid", "hi", "never"]),
+            "grade": pd.Categorical(
+                rng.choice(["lo", "mid", "hi"], n), categories=["lo", "mid", "hi", "never"]
+            ),
             "count": rng.integers(0, 4, n) + y,
             "empty": np.full(n, np.nan),
             "日本": rng.choice([1.5, 2.5], n),
@@ -63,7 +70,9 @@ def round_trip(classifier, tmp_path):
 
 
 def assert_same(first, second, X):
-    np.testing.assert_array_equal(first.predict_joint_log_proba(X), second.predict_joint_log_proba(X))
+    np.testing.assert_array_equal(
+        first.predict_joint_log_proba(X), second.predict_joint_log_proba(X)
+    )
     np.testing.assert_array_equal(first.predict_proba(X), second.predict_proba(X))
     before, after = first.predict(X), second.predict(X)
     np.testing.assert_array_equal(before, after)
@@ -74,22 +83,31 @@ def assert_same(first, second, X):
     for a, b in zip(first.network_.domain.features, second.network_.domain.features, strict=True):
         assert list(map(type, a.values)) == list(map(type, b.values))
     assert first.n_features_in_ == second.n_features_in_
-    assert list(getattr(first, "feature_names_in_", [])) == list(getattr(second, "feature_names_in_", []))
-    steps = [{key: value for key, value in step.items() if key != "seconds"} for step in first.history_]
+    assert list(getattr(first, "feature_names_in_", [])) == list(
+        getattr(second, "feature_names_in_", [])
+    )
+    steps = [
+        {key: value for key, value in step.items() if key != "seconds"} for step in first.history_
+    ]
     assert second.history_ == steps
 
 
 # Round trips
 
 EDGES = [("size (cm)", "count"), ("colour", "count"), ("flag", "grade")]
-STRUCTURE = Structure(((), (0,), (0, 1), (), (2,), (), (5,)), (True, False, True, True, False, True, True))
+STRUCTURE = Structure(
+    ((), (0,), (0, 1), (), (2,), (), (5,)), (True, False, True, True, False, True, True)
+)
 
 
 @pytest.mark.parametrize("missing", ["available", "value"])
 @pytest.mark.parametrize(
     "structure, parameters",
     [
-        *[(structure, "map") for structure in ("nb", "tan", KDB(k=2), EDGES, STRUCTURE, FixedStructure(EDGES))],
+        *[
+            (structure, "map")
+            for structure in ("nb", "tan", KDB(k=2), EDGES, STRUCTURE, FixedStructure(EDGES))
+        ],
         *[(structure, "hybrid") for structure in ("nb", "tan", KDB(k=1))],
     ],
     ids=repr,
@@ -148,11 +166,17 @@ def test_other_tables(rows, tmp_path):
 
 def test_zeros_stay_minus_infinity(tmp_path):
     X, y = mixed_frame()
-    classifier = BayesNetClassifier("nb", MaximumLikelihood(epsilon=0), class_prior=[0.0, 0.5, 0.5]).fit(X, y)
+    classifier = BayesNetClassifier(
+        "nb", MaximumLikelihood(epsilon=0), class_prior=[0.0, 0.5, 0.5]
+    ).fit(X, y)
     assert np.isneginf(classifier.network_.parameters.log_theta).any()
     again = round_trip(classifier, tmp_path)
-    np.testing.assert_array_equal(again.network_.parameters.log_theta, classifier.network_.parameters.log_theta)
-    np.testing.assert_array_equal(again.network_.parameters.log_prior, classifier.network_.parameters.log_prior)
+    np.testing.assert_array_equal(
+        again.network_.parameters.log_theta, classifier.network_.parameters.log_theta
+    )
+    np.testing.assert_array_equal(
+        again.network_.parameters.log_prior, classifier.network_.parameters.log_prior
+    )
     assert_same(classifier, again, X)
 
 
@@ -202,7 +226,8 @@ def test_settings_come_back_and_refit_gives_the_same(tmp_path):
     np.testing.assert_array_equal(refitted.predict_proba(X), classifier.predict_proba(X))
 
 
-@pytest.mark.filterwarnings("ignore:more cells than rows")  # without a discretizer, nearly each row has a value
+# without a discretizer, nearly each row has a value
+@pytest.mark.filterwarnings("ignore:more cells than rows")
 def test_discretizers_come_back(tmp_path):
     X, y = mixed_frame()
     for discretizer in ("mdlp", "equal-frequency", None, MDLPDiscretizer(n_jobs=1)):
@@ -304,7 +329,9 @@ def test_values_round_trip(value):
 
 def test_every_public_learner_is_known():
     exported = {name for name in discbayes.__all__ if isinstance(getattr(discbayes, name), type)}
-    wanted = {n for n in exported if issubclass(getattr(discbayes, n), BaseEstimator)} - {"BayesNetClassifier"}
+    wanted = {n for n in exported if issubclass(getattr(discbayes, n), BaseEstimator)} - {
+        "BayesNetClassifier"
+    }
     assert wanted <= set(learners())
     named = [make() for make in (*STRUCTURES.values(), *PARAMETERS.values())]
     assert {type(learner).__name__ for learner in named} <= set(learners())
@@ -312,7 +339,9 @@ def test_every_public_learner_is_known():
 
 def test_a_callback_is_left_out_of_a_learner_and_nothing_else_is(tmp_path):
     X, y = mixed_frame()
-    learner = HillClimb(DescriptionLength(), 3, start=Structure.naive(X.shape[1]), max_time=60, callback=print)
+    learner = HillClimb(
+        DescriptionLength(), 3, start=Structure.naive(X.shape[1]), max_time=60, callback=print
+    )
     again = unpack(pack(learner), "here")
     assert again.callback is None
     assert repr(again) == repr(learner.set_params(callback=None))
@@ -443,9 +472,11 @@ def test_a_changed_byte(seed, good, tmp_path):
     rng = np.random.default_rng(seed)
     at = int(rng.integers(len(good) - 1))
     changed = bytearray(good)
-    changed[at] ^= 1 << int(rng.integers(0, 5))  # not the bit of the case, which "\u00E9" does not care about
+    # not the bit of the case, which "\u00E9" does not care about
+    changed[at] ^= 1 << int(rng.integers(0, 5))
     with contextlib.suppress(ValueError):
-        if json.loads(changed) == json.loads(good):  # the last of 17 digits: another text, the same number
+        # the last of 17 digits: another text, the same number
+        if json.loads(changed) == json.loads(good):
             return
     refuse(bytes(changed), tmp_path)
 
@@ -460,7 +491,10 @@ def test_a_changed_byte(seed, good, tmp_path):
         (b"null", "no model file"),
         (b'{"format": "discbayes-model"}', "version must be a whole number"),
         (b'{"format": "discbayes-model", "version": 1}', "missing 'library'"),
-        (b'{"format": "discbayes-model", "version": 2, "library": "9.9"}', "written by a newer discbayes .9.9"),
+        (
+            b'{"format": "discbayes-model", "version": 2, "library": "9.9"}',
+            "written by a newer discbayes .9.9",
+        ),
         (b'{"format": "discbayes-model", "version": 0}', "version must be at least 1"),
         (b'{"format": "discbayes-model", "version": true}', "version must be"),
         (b'{"format": "a", "format": "a"}', "field twice"),
@@ -600,7 +634,10 @@ FIELDS = [
     (("model", "settings", "structure"), {"learner": "KDB", "params": []}),
     (("model", "settings", "structure"), {"learner": "KDB"}),
     (("model", "settings", "structure"), {"learner": "FixedStructure", "params": {}}),
-    (("model", "settings", "structure"), {"structure": {"parents": [[1], [0]], "class_children": [True, True]}}),
+    (
+        ("model", "settings", "structure"),
+        {"structure": {"parents": [[1], [0]], "class_children": [True, True]}},
+    ),
     (("model", "settings", "structure"), {"unknown": 1}),
     (("model", "settings", "structure"), {"tuple": 1, "set": 2}),
     (("model", "settings", "structure"), {}),
@@ -633,12 +670,16 @@ ODD = [None, True, 0, -1, 10**30, 0.5, "", "x", [], {}, [[]], {"tuple": []}, ["a
 
 @pytest.mark.parametrize("seed", range(150))
 def test_a_random_change_is_refused_or_harmless(seed, good, tmp_path):
-    """Whatever stands in a file with a right checksum: it is refused, or the classifier can be used."""
+    """Whatever stands in a file with a right checksum: it is refused, or the classifier can be
+    used.
+    """
     rng = np.random.default_rng(seed)
     document = json.loads(good)
     inside = [place for place in places(document["model"]) if place and "history" not in place]
     place = inside[int(rng.integers(len(inside)))]
-    (tmp_path / "model.json").write_bytes(sealed(change(document, ("model", *place), ODD[int(rng.integers(len(ODD)))])))
+    (tmp_path / "model.json").write_bytes(
+        sealed(change(document, ("model", *place), ODD[int(rng.integers(len(ODD)))]))
+    )
     try:
         classifier = load(tmp_path / "model.json")
     except ModelFileError:
@@ -673,7 +714,9 @@ def test_deep_nesting_within_a_field(good, tmp_path):
 
 
 def test_sizes_that_wrap_around_are_refused(good, tmp_path):
-    """2**64 cells are 0 cells in 64 bits: a structure whose table would wrap to the size of an empty array."""
+    """2**64 cells are 0 cells in 64 bits: a structure whose table would wrap to the size of an
+    empty array.
+    """
     document = json.loads(good)
     binary = {"kind": "boolean", "values": [False, True], "cuts": None, "missing_value": False}
     model = document["model"]
@@ -692,7 +735,9 @@ def test_the_limit_of_the_file_size(fitted, tmp_path):
 
 
 def test_a_right_checksum_over_right_content_loads(good, tmp_path):
-    """The battery above fails for the reasons it means to: resealing alone does not break a file."""
+    """The battery above fails for the reasons it means to: resealing alone does not break a
+    file.
+    """
     (tmp_path / "again.json").write_bytes(sealed(json.loads(good)))
     assert load(tmp_path / "again.json").n_features_in_ == 7
 
@@ -703,7 +748,9 @@ def test_nothing_is_opened_or_run_while_loading(good, tmp_path, monkeypatch):
     load(path)  # imports are done
     opened = []
     real = builtins.open
-    monkeypatch.setattr(builtins, "open", lambda file, *a, **k: opened.append(str(file)) or real(file, *a, **k))
+    monkeypatch.setattr(
+        builtins, "open", lambda file, *a, **k: opened.append(str(file)) or real(file, *a, **k)
+    )
     for name in ("eval", "exec", "compile"):
         monkeypatch.setattr(builtins, name, None)
     load(path)

@@ -1,4 +1,6 @@
-"""A thousand malformed model files give a thousand errors of one line, in little memory; BIF files do likewise."""
+"""A thousand malformed model files give a thousand errors of one line, in little memory; BIF files
+do likewise.
+"""
 
 from __future__ import annotations
 
@@ -15,7 +17,8 @@ import damage
 from discbayes import BayesNetClassifier
 from discbayes.io import BifError, ModelFileError, load, read_bif
 
-EVERY = {  # so many files of a kind are made that a part of them is enough for each run of the tests
+# so many files of a kind are made that a part of them is enough for each run of the tests
+EVERY = {
     "a field is lost": 2,
     "a field is surplus": 2,
     "another type": 6,
@@ -29,10 +32,12 @@ EVERY = {  # so many files of a kind are made that a part of them is enough for 
     "bits and bytes": 6,
 }
 FIELDS = (
-    "JSON|nested too deeply|checksum|newer discbayes|version|library|sha256|the file|model|settings|domain|structure"
+    "JSON|nested too deeply|checksum|newer discbayes|version|library|sha256|the"
+    " file|model|settings|domain|structure"
     "|tables|class_dtype|n_features_in|feature_names_in|history|calibration|tallies"
 )
-CLAIMS = {"another length", "false numbers", "false structures", "deep nesting"}  # files that ask for memory
+# files that ask for memory
+CLAIMS = {"another length", "false numbers", "false structures", "deep nesting"}
 LONGEST = 1000  # letters of a message
 MAX_SECONDS = 20  # of one file, on a machine that does much else
 
@@ -76,7 +81,9 @@ def read(reader, path, content, mistake, memory=True):
 
 
 def check_sound(classifier, path):
-    """A change that a file can have: the classifier works, and has the same bits when it is saved and loaded again."""
+    """A change that a file can have: the classifier works, and has the same bits when it is saved
+    and loaded again.
+    """
     columns = classifier.network_.domain.names
     rows = np.full((3, len(columns)), None, dtype=object)
     rows[1, 0] = rows[2, 0] = 0.5
@@ -87,7 +94,8 @@ def check_sound(classifier, path):
     np.testing.assert_array_equal(load(path).predict_proba(rows), found)
 
 
-@pytest.mark.filterwarnings("ignore::UserWarning")  # settings that a file could not hold, rows without names
+# settings that a file could not hold, rows without names
+@pytest.mark.filterwarnings("ignore::UserWarning")
 def test_a_thousand_malformed_files_give_a_thousand_errors(tmp_path, monkeypatch):
     monkeypatch.setattr(os, "fsync", lambda file: None)  # which the disk may take its time for
     refused = dict.fromkeys(EVERY, 0)
@@ -108,7 +116,9 @@ def test_a_thousand_malformed_files_give_a_thousand_errors(tmp_path, monkeypatch
     print(f"{sum(refused.values())} refused, {sum(sound.values())} sound: {refused}, {sound}")
     assert sum(refused.values()) >= 1000
     assert all(refused.values())
-    assert not any(sound[kind] for kind in ("false structures", "false heads", "deep nesting", "cut short"))
+    assert not any(
+        sound[kind] for kind in ("false structures", "false heads", "deep nesting", "cut short")
+    )
 
 
 def test_good_files_are_good(tmp_path):
@@ -117,8 +127,18 @@ def test_good_files_are_good(tmp_path):
     for name, document in damage.documents().items():
         (tmp_path / name).write_bytes(damage.sealed(document))
         assert load(tmp_path / name).score(X, y) > 0.6
-    fields = {place[-1] for document in damage.documents().values() for place in damage.places(document)}
-    assert {"tallies", "pairs", "families", "calibration", "temperature", "log_odds", "prior_offset"} <= fields
+    fields = {
+        place[-1] for document in damage.documents().values() for place in damage.places(document)
+    }
+    assert {
+        "tallies",
+        "pairs",
+        "families",
+        "calibration",
+        "temperature",
+        "log_odds",
+        "prior_offset",
+    } <= fields
 
 
 # BIF
@@ -132,7 +152,23 @@ probability ( sick ) { table 0.25, 0.75; }
 probability ( "light-on" | sick ) { (yes) 0.6, 0.4; (no) 0.05 0.95; }
 probability ( out | light-on, sick ) { default 0.2, 0.3, 0.5; (true, no) 1, 0, 0; }
 """
-ODD_WORDS = ["", "{", "}", ";", ",", '"', "-1", "nan", "1e999", "7", "sick", "\x1b[31m", "table", "x" * 3000, "/*"]
+ODD_WORDS = [
+    "",
+    "{",
+    "}",
+    ";",
+    ",",
+    '"',
+    "-1",
+    "nan",
+    "1e999",
+    "7",
+    "sick",
+    "\x1b[31m",
+    "table",
+    "x" * 3000,
+    "/*",
+]
 
 
 def own_file(tmp_path):
@@ -148,19 +184,31 @@ def damaged_bif(text, every):
     tokens = re.findall(r'"[^"]*"|[\w.%:<>=/+-]+|\s+|.', text)
     for turn, at in enumerate(range(0, len(tokens), every)):
         if tokens[at].strip():
-            for new in ("", tokens[at] * 2, ODD_WORDS[turn % len(ODD_WORDS)], ODD_WORDS[(turn + 7) % len(ODD_WORDS)]):
+            for new in (
+                "",
+                tokens[at] * 2,
+                ODD_WORDS[turn % len(ODD_WORDS)],
+                ODD_WORDS[(turn + 7) % len(ODD_WORDS)],
+            ):
                 yield "".join([*tokens[:at], new, *tokens[at + 1 :]])
     yield from (text[:stop] for stop in range(0, len(text) - 2, every * 10))
 
 
 def wide_bif(n_parents, values):
-    """A small file whose last variable has a table of ``values ** n_parents`` rows, by one default."""
+    """A small file whose last variable has a table of ``values ** n_parents`` rows, by one
+    default.
+    """
     names = [f"p{i}" for i in range(n_parents)]
     states = ", ".join(f"v{k}" for k in range(values))
-    variables = [f"variable {n} {{ type discrete [ {values} ] {{ {states} }}; }}" for n in ["c", *names, "last"]]
+    variables = [
+        f"variable {n} {{ type discrete [ {values} ] {{ {states} }}; }}"
+        for n in ["c", *names, "last"]
+    ]
     even = ", ".join([repr(1 / values)] * values)
     tables = [f"probability ( {n} ) {{ table {even}; }}" for n in ["c", *names]]
-    return "\n".join([*variables, *tables, f"probability ( last | {', '.join(names)} ) {{ default {even}; }}"])
+    return "\n".join(
+        [*variables, *tables, f"probability ( last | {', '.join(names)} ) {{ default {even}; }}"]
+    )
 
 
 def test_hundreds_of_malformed_bif_files_give_errors_with_their_line(tmp_path):
@@ -170,7 +218,11 @@ def test_hundreds_of_malformed_bif_files_give_errors_with_their_line(tmp_path):
         for number, text in enumerate(texts):
             path = tmp_path / f"{number}.bif"
             found = read(
-                lambda path, target=target: read_bif(path, target), path, text.encode(), BifError, memory=False
+                lambda path, target=target: read_bif(path, target),
+                path,
+                text.encode(),
+                BifError,
+                memory=False,
             )
             if isinstance(found, BifError):
                 message = str(found)
@@ -188,11 +240,20 @@ def test_hundreds_of_malformed_bif_files_give_errors_with_their_line(tmp_path):
 
 @pytest.mark.parametrize(
     "n_parents, values, message",
-    [(24, 2, "more than 10000000 cells"), (12, 10, "more than 10000000 cells"), (70, 1, "has room for")],
+    [
+        (24, 2, "more than 10000000 cells"),
+        (12, 10, "more than 10000000 cells"),
+        (70, 1, "has room for"),
+    ],
 )
-def test_small_bif_files_that_claim_large_tables_are_refused_before_any_is_made(n_parents, values, message, tmp_path):
+def test_small_bif_files_that_claim_large_tables_are_refused_before_any_is_made(
+    n_parents, values, message, tmp_path
+):
     found = read(
-        lambda path: read_bif(path, "c"), tmp_path / "wide.bif", wide_bif(n_parents, values).encode(), BifError
+        lambda path: read_bif(path, "c"),
+        tmp_path / "wide.bif",
+        wide_bif(n_parents, values).encode(),
+        BifError,
     )
     assert isinstance(found, BifError)
     assert message in str(found)
@@ -204,5 +265,7 @@ def test_the_limits_of_a_bif_file_can_be_moved(tmp_path):
     assert read_bif(path, "c").parameters.log_theta.size == (2 * 6 + 2**7) * 2
     with pytest.raises(BifError, match="more than 100 cells, the limit of max_cells"):
         read_bif(path, "c", max_cells=100)
-    with pytest.raises(BifError, match=r"line 4: .*more than 50 words, numbers and signs, the limit of max_values"):
+    with pytest.raises(
+        BifError, match=r"line 4: .*more than 50 words, numbers and signs, the limit of max_values"
+    ):
         read_bif(path, "c", max_values=50)

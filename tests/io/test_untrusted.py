@@ -1,4 +1,6 @@
-"""What `docs/security.md` says: nothing in a file is run, limits hold before memory is taken, messages stay short."""
+"""What `docs/security.md` says: nothing in a file is run, limits hold before memory is taken,
+messages stay short.
+"""
 
 from __future__ import annotations
 
@@ -24,11 +26,15 @@ RUNS = {"eval", "exec", "compile", "__import__"}
 UNPICKLES = {"load", "loads", "Unpickler", "read_pickle"}
 MODULES = {"pickle", "cPickle", "dill", "cloudpickle", "marshal", "shelve", "joblib", "yaml"}
 OWN = {
-    "engine/dask.py": "arguments on their way to the workers of a Dask cluster, which run code by design",
+    "engine/dask.py": (
+        "arguments on their way to the workers of a Dask cluster, which run code by design"
+    ),
     "engine/shards.py": "what one process has put into its own temporary folder",
     "kernels/_cache.py": "compiled kernels in the cache of numba, which is code itself",
     "scores/block_parts.py": "tables on their way to the workers of a Dask cluster",
-    "experiments/comparison/cells.py": "what the processes of one run share in a temporary folder of its own",
+    "experiments/comparison/cells.py": (
+        "what the processes of one run share in a temporary folder of its own"
+    ),
 }
 
 
@@ -39,13 +45,21 @@ def calls(path):
     """The calls in a file as dotted names, with their keywords."""
     for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
         if isinstance(node, ast.Call):
-            yield ast.unparse(node.func), {word.arg: ast.unparse(word.value) for word in node.keywords}
+            yield (
+                ast.unparse(node.func),
+                {word.arg: ast.unparse(word.value) for word in node.keywords},
+            )
 
 
 def runs_content(name, keywords):
     """Whether a call may run what it reads."""
     room, _, last = name.rpartition(".")
-    if name in RUNS or (room in MODULES and last in UNPICKLES) or last == "read_pickle" or name == "os.system":
+    if (
+        name in RUNS
+        or (room in MODULES and last in UNPICKLES)
+        or last == "read_pickle"
+        or name == "os.system"
+    ):
         return True
     return name in ("np.load", "numpy.load") and keywords.get("allow_pickle") != "False"
 
@@ -62,7 +76,14 @@ def test_no_reader_runs_what_it_reads():
 
 @pytest.mark.parametrize(
     "code",
-    ["eval(x)", "pickle.loads(x)", "joblib.load(x)", "np.load(x)", "np.load(x, allow_pickle=True)", "yaml.load(x)"],
+    [
+        "eval(x)",
+        "pickle.loads(x)",
+        "joblib.load(x)",
+        "np.load(x)",
+        "np.load(x, allow_pickle=True)",
+        "yaml.load(x)",
+    ],
 )
 def test_the_check_above_finds_what_it_looks_for(code, tmp_path):
     (tmp_path / "code.py").write_text(f"y = {code}\n")
@@ -75,7 +96,11 @@ def test_readers_import_nothing_that_unpickles(room):
         for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
             names = [alias.name for alias in node.names] if isinstance(node, ast.Import) else []
             names += [node.module or ""] if isinstance(node, ast.ImportFrom) else []
-            assert not {name.split(".")[0] for name in names} & {*MODULES, "subprocess", "importlib"}, path
+            assert not {name.split(".")[0] for name in names} & {
+                *MODULES,
+                "subprocess",
+                "importlib",
+            }, path
 
 
 # Limits
@@ -99,10 +124,21 @@ def refuse(tmp_path):
 
 def test_the_page_names_the_limits_that_hold():
     page = (Path(__file__).parents[2] / "docs" / "security.md").read_text(encoding="utf-8")
-    assert (model.MAX_BYTES, bif_read.MAX_BYTES, openml.MAX_BYTES) == (1 << 30, 100_000_000, 500_000_000)
+    assert (model.MAX_BYTES, bif_read.MAX_BYTES, openml.MAX_BYTES) == (
+        1 << 30,
+        100_000_000,
+        500_000_000,
+    )
     for text in ("1 GiB", "100 MB", "500 MB"):
         assert text in page
-    for limit in (MAX_DEPTH, MAX_FACTOR_SIZE, MAX_DRAWS, document.MAX_VALUES, bif_read.MAX_VALUES, bif_read.MAX_CELLS):
+    for limit in (
+        MAX_DEPTH,
+        MAX_FACTOR_SIZE,
+        MAX_DRAWS,
+        document.MAX_VALUES,
+        bif_read.MAX_VALUES,
+        bif_read.MAX_CELLS,
+    ):
         assert f"| {limit:,}" in page
 
 
@@ -120,7 +156,9 @@ def test_the_memory_of_a_small_file_is_small(tmp_path):
 def test_the_number_of_values_is_looked_at_before_they_are_made(refuse):
     content = b'{"format": "discbayes-model", "model": [' + b"[]," * 2_000_000 + b"[]]}"
     tracemalloc.start()
-    assert "more than 1000000 values, the limit of max_values" in refuse(content, max_values=1_000_000)
+    assert "more than 1000000 values, the limit of max_values" in refuse(
+        content, max_values=1_000_000
+    )
     peak = tracemalloc.get_traced_memory()[1]
     tracemalloc.stop()
     assert peak < 3 * len(content)
@@ -157,13 +195,17 @@ def _nested(levels):
 
 def test_what_is_nested_too_deeply_to_be_read_is_not_written(tmp_path):
     X, y = damage.shop_rows()
-    classifier = BayesNetClassifier("nb", "map").fit(X, y).set_params(class_prior=_nested(MAX_DEPTH))
+    classifier = (
+        BayesNetClassifier("nb", "map").fit(X, y).set_params(class_prior=_nested(MAX_DEPTH))
+    )
     classifier.save(tmp_path / "model.json")
     with pytest.warns(UserWarning, match="class_prior was .*which a model file cannot hold"):
         assert load(tmp_path / "model.json").class_prior is None
 
 
-@pytest.mark.parametrize("name, most", [("max_factor_size", MAX_FACTOR_SIZE), ("n_draws", MAX_DRAWS)])
+@pytest.mark.parametrize(
+    "name, most", [("max_factor_size", MAX_FACTOR_SIZE), ("n_draws", MAX_DRAWS)]
+)
 def test_what_a_file_may_let_a_prediction_take(name, most, refuse, tmp_path):
     document = json.loads(damage.good_files()["default"])
     document["model"]["settings"][name] = most
@@ -242,7 +284,9 @@ def test_a_note_about_a_setting_is_one_line_without_control_characters(tmp_path)
 def test_messages_of_bif_files_are_short(tmp_path):
     path = tmp_path / "in.bif"
     names = [f"{LONG[:100_000]}{i}" for i in range(20)]
-    path.write_text("".join(f"variable {name} {{ type discrete [ 2 ] {{ a, b }}; }}\n" for name in names))
+    path.write_text(
+        "".join(f"variable {name} {{ type discrete [ 2 ] {{ a, b }}; }}\n" for name in names)
+    )
     with pytest.raises(BifError) as caught:
         read_bif(path)
     assert len(str(caught.value)) < 1000
@@ -252,9 +296,13 @@ def test_messages_of_bif_files_are_short(tmp_path):
     assert str(caught.value).isprintable()
 
 
-@pytest.mark.parametrize("part", ["/*", "/", " ", '"', "\n", "a ", "/ /", "//\n", "{", "property ", "network a { } "])
+@pytest.mark.parametrize(
+    "part", ["/*", "/", " ", '"', "\n", "a ", "/ /", "//\n", "{", "property ", "network a { } "]
+)
 def test_bif_files_take_no_more_time_than_their_length(part, tmp_path):
-    """With a pattern that goes back and forth, or lines counted anew at each token, some would take hours."""
+    """With a pattern that goes back and forth, or lines counted anew at each token, some would take
+    hours.
+    """
     path = tmp_path / "in.bif"
     path.write_text(part * (400_000 // len(part)))
     with pytest.raises(BifError):
@@ -278,7 +326,8 @@ def test_a_newer_release_with_the_same_format_is_read(tmp_path):
 
 
 @pytest.mark.parametrize(
-    "library, told", [("99.1.0", True), (discbayes.__version__, False), ("0.0.1", False), ("", False)]
+    "library, told",
+    [("99.1.0", True), (discbayes.__version__, False), ("0.0.1", False), ("", False)],
 )
 def test_a_setting_of_a_newer_release_says_what_to_do(library, told, refuse):
     message = refuse(of_version(library, invented=1))

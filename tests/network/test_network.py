@@ -1,4 +1,6 @@
-"""Structures against direct definitions: order, moral graph, treewidth, Condition 1; tables and their layout."""
+"""Structures against direct definitions: order, moral graph, treewidth, Condition 1; tables and
+their layout.
+"""
 
 from __future__ import annotations
 
@@ -86,7 +88,9 @@ def test_edge_lists_and_networkx_graphs_come_back(seed):
 
 
 def test_edges_by_position_and_without_the_class():
-    structure = Structure.from_edges([(0, "c"), ("a", 1), (np.int64(1), np.int64(2)), ("a", "b")], ["a", "b", "c"])
+    structure = Structure.from_edges(
+        [(0, "c"), ("a", 1), (np.int64(1), np.int64(2)), ("a", "b")], ["a", "b", "c"]
+    )
     assert structure.parents == ((), (0,), (0, 1))
     assert structure.class_children == (True, True, True)
     assert structure.edges() == [(0, 1), (0, 2), (1, 2)]
@@ -107,7 +111,11 @@ def test_class_edges_say_whose_parent_the_class_is():
         ([("a", "y")], ["a", "b"], "the class 'y' cannot have a parent, but the edges give it 'a'"),
         ([], ["a", "a"], "two features have the same name"),
         ([], ["a", "y"], "'y' is the name of a feature and of the class"),
-        ([("a", "b", "c")], ["a", "b", "c"], r"edges are pairs \(parent, child\), not \('a', 'b', 'c'\)"),
+        (
+            [("a", "b", "c")],
+            ["a", "b", "c"],
+            r"edges are pairs \(parent, child\), not \('a', 'b', 'c'\)",
+        ),
         (["ab"], ["a", "b"], r"edges are pairs \(parent, child\), not 'ab'"),
         ([("a", "b"), ("b", "c"), ("c", "a")], ["a", "b", "c"], "cycle: a -> b -> c -> a"),
     ],
@@ -226,7 +234,9 @@ def test_a_star_of_thousands_is_quick():
 
 @pytest.mark.parametrize("k", [2, 3])
 def test_k_trees_have_treewidth_k(k):
-    """Each new node joins the nodes of a clique that is there: treewidth k, whatever the number of nodes."""
+    """Each new node joins the nodes of a clique that is there: treewidth k, whatever the number of
+    nodes.
+    """
     rng = np.random.default_rng(k)
     parents, cliques = [tuple(range(i)) for i in range(k + 1)], list(combinations(range(k + 1), k))
     for node in range(k + 1, 60):
@@ -238,10 +248,17 @@ def test_k_trees_have_treewidth_k(k):
 
 def test_a_large_dense_structure_raises_with_bounds():
     rng = np.random.default_rng(0)
-    parents = [tuple(sorted(rng.choice(i, size=min(i, 3), replace=False).tolist())) if i else () for i in range(60)]
-    with pytest.raises(ValueError, match=r"lies between (\d+) and (\d+); finding it exactly") as error:
+    parents = [
+        tuple(sorted(rng.choice(i, size=min(i, 3), replace=False).tolist())) if i else ()
+        for i in range(60)
+    ]
+    with pytest.raises(
+        ValueError, match=r"lies between (\d+) and (\d+); finding it exactly"
+    ) as error:
         Structure(tuple(parents)).treewidth()
-    lower, upper = (int(word) for word in str(error.value).replace(";", "").split() if word.isdigit())
+    lower, upper = (
+        int(word) for word in str(error.value).replace(";", "").split() if word.isdigit()
+    )
     assert 3 <= lower < upper < 60
 
 
@@ -268,12 +285,18 @@ def test_condition_1_covering_parents_and_morality_by_definition(seed):
         assert (found is None) == (not covers)
         assert found is None or found in covers
         covered.append(bool(covers))
-    assert structure.is_c1 == all(ok for ok, group in zip(covered, above, strict=True) if CLASS in group)
+    assert structure.is_c1 == all(
+        ok for ok, group in zip(covered, above, strict=True) if CLASS in group
+    )
 
     def joined(a, b):
         return any(x != CLASS and y in above[x] for x, y in ((a, b), (b, a)))
 
-    immoral = [i for i, group in enumerate(above) if not all(joined(a, b) for a, b in combinations(group, 2))]
+    immoral = [
+        i
+        for i, group in enumerate(above)
+        if not all(joined(a, b) for a, b in combinations(group, 2))
+    ]
     assert structure.immoral_features == tuple(immoral)
     assert structure.is_moral == (not immoral)
 
@@ -312,7 +335,9 @@ def test_layout_is_the_order_of_numpy(seed):
         cell = tuple(rng.integers(shape))
         at = layout.offsets[i] + cell[-2] * 3 + cell[-1]
         strides = layout.parent_stride[layout.parent_start[i] : layout.parent_start[i + 1]]
-        assert layout.parent_index[layout.parent_start[i] : layout.parent_start[i + 1]].tolist() == list(group)
+        assert layout.parent_index[
+            layout.parent_start[i] : layout.parent_start[i + 1]
+        ].tolist() == list(group)
         at += sum(code * stride for code, stride in zip(cell[:-2], strides, strict=True))
         assert at - start == np.ravel_multi_index(cell, shape)
         flat = np.arange(layout.size)
@@ -329,7 +354,9 @@ def test_row_totals(seed):
     totals = layout.row_totals(flat)
     for i in range(4):
         expected = layout.table(flat, i).sum(axis=-2, keepdims=True)
-        np.testing.assert_allclose(layout.table(totals, i), np.broadcast_to(expected, layout.shapes[i]), rtol=1e-13)
+        np.testing.assert_allclose(
+            layout.table(totals, i), np.broadcast_to(expected, layout.shapes[i]), rtol=1e-13
+        )
 
 
 def test_a_layout_of_the_wrong_size_is_refused():
@@ -339,14 +366,18 @@ def test_a_layout_of_the_wrong_size_is_refused():
 
 def test_a_table_that_no_memory_holds_is_refused_by_name():
     layout = Layout(Structure((*((),) * 70, tuple(range(70)))), np.full(71, 2), 2)
-    with pytest.raises(ValueError, match=r"table of feature 70 would have 4\.72e\+21 cells, as it has 70 parents"):
+    with pytest.raises(
+        ValueError, match=r"table of feature 70 would have 4\.72e\+21 cells, as it has 70 parents"
+    ):
         _ = layout.size
 
 
 def test_tables_of_the_wrong_size_or_with_nonsense_are_refused():
     layout = Layout(Structure.naive(1), np.array([3]), 2)
     good = np.log(np.full(6, 1 / 3)), np.log([0.5, 0.5])
-    with pytest.raises(ValueError, match="have 2 classes and 5 cells where the structure needs 2 and 6"):
+    with pytest.raises(
+        ValueError, match="have 2 classes and 5 cells where the structure needs 2 and 6"
+    ):
         CPTs(layout, good[1], good[0][:5])
     with pytest.raises(ValueError, match="have 3 classes"):
         CPTs(layout, np.zeros(3), good[0])
@@ -376,7 +407,8 @@ def test_normalised_or_not():
     changed[-1] += 1e-6
     assert not CPTs(tables.layout, tables.log_prior, changed).is_normalized
     assert not CPTs(tables.layout, tables.log_prior + 1e-6, tables.log_theta).is_normalized
-    assert not CPTs(tables.layout, tables.log_prior, tables.log_theta + 800.0).is_normalized  # exp overflows
+    # exp overflows
+    assert not CPTs(tables.layout, tables.log_prior, tables.log_theta + 800.0).is_normalized
 
 
 def test_theta_and_shifts_of_tables_far_from_one():

@@ -1,4 +1,6 @@
-"""Normalisation against enumeration: the same distribution, extreme and impossible numbers, refusals."""
+"""Normalisation against enumeration: the same distribution, extreme and impossible numbers,
+refusals.
+"""
 
 from __future__ import annotations
 
@@ -40,7 +42,8 @@ def make(kind, rng, n_features=5):
         order = [int(i) for i in rng.permutation(n_features)]
         above = {i: (order[int(rng.integers(k))],) if k else () for k, i in enumerate(order)}
         return Structure(tuple(above[i] for i in range(n_features)))
-    if kind == "kdb-1":  # in KDB every feature that is not the first has a parent; a limit may leave some without
+    # in KDB every feature that is not the first has a parent; a limit may leave some without
+    if kind == "kdb-1":
         return oracle.random_structure(rng, n_features, max_parents=1, drop_class=False)
     return random_covered(rng, n_features, drop_class=kind == "without class")
 
@@ -52,7 +55,9 @@ def case(kind, seed, **options):
     rng = np.random.default_rng(seed)
     structure = make(kind, rng)
     cards = rng.integers(1, 4, structure.n_features)
-    return oracle.random_tables(rng, structure, cards, int(rng.integers(1, 4)), normalized=False, **options)
+    return oracle.random_tables(
+        rng, structure, cards, int(rng.integers(1, 4)), normalized=False, **options
+    )
 
 
 def every_state(tables):
@@ -70,7 +75,9 @@ def assert_columns_equal(tables):
     for i, depends in enumerate(tables.structure.class_children):
         if not depends:
             table = tables.log_table(i)
-            np.testing.assert_allclose(table, np.broadcast_to(table[..., :1], table.shape), rtol=1e-14)
+            np.testing.assert_allclose(
+                table, np.broadcast_to(table[..., :1], table.shape), rtol=1e-14
+            )
 
 
 # ---- the same distribution
@@ -93,7 +100,9 @@ def test_the_distribution_stays_and_the_tables_are_normalised(kind, seed):
     incomplete = oracle.every_pattern(np.random.default_rng(seed), tables.cards)
     expected = log_joint(tables, incomplete) - log_partition(tables)
     np.testing.assert_allclose(log_joint(found, incomplete), expected, rtol=0, atol=1e-10)
-    np.testing.assert_allclose(log_marginal(log_joint(found, incomplete)), log_marginal(expected), rtol=0, atol=1e-10)
+    np.testing.assert_allclose(
+        log_marginal(log_joint(found, incomplete)), log_marginal(expected), rtol=0, atol=1e-10
+    )
 
 
 @pytest.mark.parametrize("seed", range(12))
@@ -104,7 +113,9 @@ def test_every_table_is_the_conditional_distribution_of_the_joint(kind, seed):
     joint = oracle.full_joint(tables)
     joint /= joint.sum()
     n = tables.structure.n_features
-    np.testing.assert_allclose(np.exp(found.log_prior), joint.reshape(-1, tables.n_classes).sum(axis=0), atol=1e-12)
+    np.testing.assert_allclose(
+        np.exp(found.log_prior), joint.reshape(-1, tables.n_classes).sum(axis=0), atol=1e-12
+    )
     for i, group in enumerate(tables.structure.parents):
         family = (*group, i, n)
         left = sorted(family)
@@ -112,7 +123,9 @@ def test_every_table_is_the_conditional_distribution_of_the_joint(kind, seed):
         part = part.transpose([left.index(k) for k in family])
         if not tables.structure.class_children[i]:
             part = np.broadcast_to(part.sum(axis=-1, keepdims=True), part.shape)
-        np.testing.assert_allclose(np.exp(found.log_table(i)), part / part.sum(axis=-2, keepdims=True), atol=1e-12)
+        np.testing.assert_allclose(
+            np.exp(found.log_table(i)), part / part.sum(axis=-2, keepdims=True), atol=1e-12
+        )
 
 
 @pytest.mark.parametrize("seed", range(4))
@@ -125,11 +138,17 @@ def test_marginals_by_elimination_are_the_same(kind, seed):
         given = {node: 0 for node in nodes[:2] if node not in asked}
         for evidence in ({}, given):
             expected = joint_posterior(tables, asked, evidence)
-            np.testing.assert_allclose(joint_posterior(found, asked, evidence), expected, rtol=0, atol=1e-10)
+            np.testing.assert_allclose(
+                joint_posterior(found, asked, evidence), expected, rtol=0, atol=1e-10
+            )
 
 
 def test_random_structures_of_the_tests_have_several_parents_and_features_without_the_class():
-    found = [make(kind, np.random.default_rng(seed)) for kind in ("c1", "without class") for seed in range(12)]
+    found = [
+        make(kind, np.random.default_rng(seed))
+        for kind in ("c1", "without class")
+        for seed in range(12)
+    ]
     assert {s.max_parents for s in found} >= {1, 2, 3}
     assert all(s.is_moral and s.is_c1 for s in found)
     assert sum(not all(s.class_children) for s in found) >= 6
@@ -144,9 +163,17 @@ def test_normalised_tables_stay_the_same_object_on_any_structure():
 
 
 def test_no_features_one_class_one_value():
-    nothing = CPTs(Layout(Structure(()), np.empty(0, np.int64), 3), np.array([1.0, 2.0, 3.0]), np.empty(0))
-    np.testing.assert_allclose(np.exp(normalize(nothing).log_prior), np.exp([-2, -1, 0]) / np.exp([-2, -1, 0]).sum())
-    single = CPTs(Layout(Structure(((), (0,))), np.array([1, 2]), 1), np.array([5.0]), np.array([7.0, 0.0, 0.0]))
+    nothing = CPTs(
+        Layout(Structure(()), np.empty(0, np.int64), 3), np.array([1.0, 2.0, 3.0]), np.empty(0)
+    )
+    np.testing.assert_allclose(
+        np.exp(normalize(nothing).log_prior), np.exp([-2, -1, 0]) / np.exp([-2, -1, 0]).sum()
+    )
+    single = CPTs(
+        Layout(Structure(((), (0,))), np.array([1, 2]), 1),
+        np.array([5.0]),
+        np.array([7.0, 0.0, 0.0]),
+    )
     found = normalize(single)
     np.testing.assert_allclose(found.log_prior, [0])
     np.testing.assert_allclose(np.exp(found.log_theta), [1, 0.5, 0.5])
@@ -182,7 +209,9 @@ def test_constants_of_many_features_cost_no_digits():
     codes = rng.integers(0, 3, (n, 50)).astype(np.uint8)
     found = normalize(moved)
     assert found.is_normalized
-    np.testing.assert_allclose(log_joint(found, codes), log_joint(normalize(plain), codes), rtol=0, atol=1e-9)
+    np.testing.assert_allclose(
+        log_joint(found, codes), log_joint(normalize(plain), codes), rtol=0, atol=1e-9
+    )
     np.testing.assert_allclose(shares(found, codes), shares(plain, codes), rtol=0, atol=1e-9)
 
 
@@ -212,7 +241,9 @@ def test_what_is_impossible_stays_so(kind, seed, share):
     found = normalize(tables)
     assert found.is_normalized
     assert_columns_equal(found)
-    np.testing.assert_allclose(oracle.full_joint(found), joint / joint.sum(), rtol=1e-12, atol=1e-14)
+    np.testing.assert_allclose(
+        oracle.full_joint(found), joint / joint.sum(), rtol=1e-12, atol=1e-14
+    )
     np.testing.assert_array_equal(oracle.full_joint(found) == 0, joint == 0)
     codes = every_state(tables)[:, joint.sum(axis=-1).ravel() > 0]
     np.testing.assert_allclose(shares(found, codes), shares(tables, codes), rtol=0, atol=1e-10)
@@ -254,17 +285,23 @@ def collider(flags=(), seed=0, normalized=False):
 def test_structures_without_covering_parents_are_refused(parents, flags, message):
     structure = Structure(parents, flags)
     assert not structure.is_c1
-    tables = oracle.random_tables(np.random.default_rng(0), structure, [2] * len(parents), 2, normalized=False)
+    tables = oracle.random_tables(
+        np.random.default_rng(0), structure, [2] * len(parents), 2, normalized=False
+    )
     for keep in ("joint", "posterior"):
         with pytest.raises(ValueError, match=message) as caught:
             normalize(tables, keep)
-        assert "Use the tables as they are: they stand for p(c, x) ∝ exp(log-joint)" in str(caught.value)
+        assert "Use the tables as they are: they stand for p(c, x) ∝ exp(log-joint)" in str(
+            caught.value
+        )
         assert "keep=" not in str(caught.value)
 
 
 def test_long_lists_of_features_are_cut():
     structure = Structure((*((),) * 2, *((0, 1),) * 20))
-    tables = oracle.random_tables(np.random.default_rng(0), structure, [2] * 22, 2, normalized=False)
+    tables = oracle.random_tables(
+        np.random.default_rng(0), structure, [2] * 22, 2, normalized=False
+    )
     with pytest.raises(ValueError, match=r"feature 13, … have no covering parent"):
         normalize(tables)
 
@@ -273,13 +310,17 @@ def test_the_posterior_can_be_kept_where_the_joint_cannot():
     tables = collider((True, True, False))
     assert tables.structure.is_c1
     assert not tables.structure.is_moral
-    with pytest.raises(ValueError, match=r'feature 2 has no .* With keep="posterior" there is a network'):
+    with pytest.raises(
+        ValueError, match=r'feature 2 has no .* With keep="posterior" there is a network'
+    ):
         normalize(tables)
     found = normalize(tables, keep="posterior")
     assert found.is_normalized
     codes = every_state(tables)
     np.testing.assert_allclose(shares(found, codes), shares(tables, codes), rtol=0, atol=1e-12)
-    assert not np.allclose(joint_posterior(found, [0], {}), joint_posterior(tables, [0], {}), atol=1e-3)
+    assert not np.allclose(
+        joint_posterior(found, [0], {}), joint_posterior(tables, [0], {}), atol=1e-3
+    )
 
 
 @pytest.mark.parametrize("seed", range(20))
@@ -297,7 +338,9 @@ def test_keeping_the_posterior_works_on_every_c1_structure(seed):
 @pytest.mark.parametrize("kind", KINDS)
 def test_both_ways_are_the_same_where_every_feature_is_covered(kind):
     tables = case(kind, 3)
-    np.testing.assert_array_equal(normalize(tables).log_theta, normalize(tables, "posterior").log_theta)
+    np.testing.assert_array_equal(
+        normalize(tables).log_theta, normalize(tables, "posterior").log_theta
+    )
 
 
 @pytest.mark.parametrize("flags", [(), (True, True, False), (False, True, True)])
@@ -305,7 +348,9 @@ def test_equal_sums_need_no_covering_parent(flags):
     tables = collider(flags, normalized=True)
     flat = tables.log_theta.copy()
     factors = np.array([1.0, -2.0, 0.5])
-    tables.layout.table(flat, 2)[...] += factors if tables.structure.class_children[2] else factors[0]
+    tables.layout.table(flat, 2)[...] += (
+        factors if tables.structure.class_children[2] else factors[0]
+    )
     tables.layout.table(flat, 1)[...] += np.array([-1.0, 3.0, 0.2])
     found = normalize(CPTs(tables.layout, tables.log_prior + 1.0, flat))
     assert found.is_normalized
@@ -336,7 +381,8 @@ def test_what_to_keep_is_checked():
 def network(structure, normalized=False, **options):
     cards = (2, 3, 2)
     features = tuple(
-        Variable(name, "categorical", tuple("uvw"[:card])) for name, card in zip("abd", cards, strict=True)
+        Variable(name, "categorical", tuple("uvw"[:card]))
+        for name, card in zip("abd", cards, strict=True)
     )
     domain = Domain(features, Variable("kind", "categorical", ("no", "yes")))
     tables = oracle.random_tables(np.random.default_rng(1), structure, cards, 2, normalized)
@@ -352,12 +398,22 @@ def test_a_network_can_be_normalised():
     assert found.normalized() is found
     rows = [["u", "w", "v"], ["v", None, "u"], [None, None, "v"], [None, None, None]]
     np.testing.assert_allclose(found.posterior(rows), net.posterior(rows), rtol=0, atol=1e-12)
-    np.testing.assert_allclose(found.log_likelihood(rows), net.log_likelihood(rows), rtol=0, atol=1e-12)
+    np.testing.assert_allclose(
+        found.log_likelihood(rows), net.log_likelihood(rows), rtol=0, atol=1e-12
+    )
     labels = ["no", "yes", "yes", "no"]
-    np.testing.assert_allclose(found.log_likelihood(rows, labels), net.log_likelihood(rows, labels), rtol=0, atol=1e-12)
-    for asked, given in ((["kind"], {"b": "w"}), (["a", "d"], {"kind": "yes"}), (["b", "kind", "a"], {})):
+    np.testing.assert_allclose(
+        found.log_likelihood(rows, labels), net.log_likelihood(rows, labels), rtol=0, atol=1e-12
+    )
+    for asked, given in (
+        (["kind"], {"b": "w"}),
+        (["a", "d"], {"kind": "yes"}),
+        (["b", "kind", "a"], {}),
+    ):
         expected = net.query(asked, given).probabilities
-        np.testing.assert_allclose(found.query(asked, given).probabilities, expected, rtol=0, atol=1e-12)
+        np.testing.assert_allclose(
+            found.query(asked, given).probabilities, expected, rtol=0, atol=1e-12
+        )
     assert found.most_probable()[0] == net.most_probable()[0]
 
 
@@ -368,7 +424,9 @@ def test_refusals_of_a_network_name_its_columns():
     with pytest.raises(ValueError, match=r'With keep="posterior"'):
         kept.normalized()
     rows = [["u", "w", "v"], ["v", "u", "u"]]
-    np.testing.assert_allclose(kept.normalized("posterior").posterior(rows), kept.posterior(rows), atol=1e-12)
+    np.testing.assert_allclose(
+        kept.normalized("posterior").posterior(rows), kept.posterior(rows), atol=1e-12
+    )
     fine = network(Structure(COLLIDER), normalized=True)
     assert fine.normalized() is fine
 

@@ -1,4 +1,6 @@
-"""The projection of rows onto {ω : Σ exp ω ≤ 1}: against generic solvers, and by what makes a projection one."""
+"""The projection of rows onto {ω : Σ exp ω ≤ 1}: against generic solvers, and by what makes a
+projection one.
+"""
 
 from __future__ import annotations
 
@@ -37,15 +39,21 @@ def drawn_table(rng, length):
     """Rows around the border at many scales, some with ties, in the layout of a table."""
     shape = (N_PARENTS, length, N_CLASSES)
     scale = rng.choice(SCALES, size=(N_PARENTS, 1, N_CLASSES))
-    table = np.log(rng.dirichlet(np.full(length, 0.5), size=(N_PARENTS, N_CLASSES)) + 1e-12).transpose(0, 2, 1)
-    table = table + scale * (rng.normal(size=shape) + rng.choice([-1.0, 0.0, 1.0], size=scale.shape))
+    table = np.log(
+        rng.dirichlet(np.full(length, 0.5), size=(N_PARENTS, N_CLASSES)) + 1e-12
+    ).transpose(0, 2, 1)
+    table = table + scale * (
+        rng.normal(size=shape) + rng.choice([-1.0, 0.0, 1.0], size=scale.shape)
+    )
     table[0, length // 2 :] = table[0, :1]
     return table
 
 
 @pytest.fixture(scope="module")
 def drawn():
-    """10,000 rows of length 1 to 200, as one layout of tables; before and after one call of the kernel."""
+    """10,000 rows of length 1 to 200, as one layout of tables; before and after one call of the
+    kernel.
+    """
     rng = np.random.default_rng(0)
     tables = [drawn_table(rng, length) for length in LENGTHS]
     offsets = np.cumsum([0, *(table.size for table in tables)])
@@ -60,7 +68,9 @@ def drawn():
 
 
 def by_bisection(table):
-    """ν by bisection on a bracket that is shown to be one, the numbers by the ω function of Wright."""
+    """ν by bisection on a bracket that is shown to be one, the numbers by the ω function of
+    Wright.
+    """
     total = logsumexp(table, axis=-2, keepdims=True)
     outside = total > 0
     low = np.log(np.where(outside, total, 1.0))
@@ -134,7 +144,9 @@ def test_no_other_point_of_the_set_is_nearer(drawn):
 def test_points_come_no_further_apart(drawn):
     for after, table in zip(drawn.after, drawn.tables, strict=True):
         before = np.sqrt(((table[0] - table[1]) ** 2).sum(axis=0))
-        assert (np.sqrt(((after[0] - after[1]) ** 2).sum(axis=0)) <= before * (1 + 1e-12) + 1e-12).all()
+        assert (
+            np.sqrt(((after[0] - after[1]) ** 2).sum(axis=0)) <= before * (1 + 1e-12) + 1e-12
+        ).all()
 
 
 @pytest.mark.parametrize("seed", range(6))
@@ -149,7 +161,9 @@ def test_equals_a_solver_of_nonlinear_programs(seed):
     np.testing.assert_allclose(projected(row), found.x, rtol=0, atol=1e-6)
 
 
-@pytest.mark.parametrize("number", [-1e300, -1e3, -0.5, -0.0, 0.0, 1e-300, 0.5, 1e3, 1e300, -np.inf])
+@pytest.mark.parametrize(
+    "number", [-1e300, -1e3, -0.5, -0.0, 0.0, 1e-300, 0.5, 1e3, 1e300, -np.inf]
+)
 def test_a_single_number_goes_below_zero(number):
     assert projected([number]) == [min(number, 0.0)]
 
@@ -168,7 +182,9 @@ def test_equal_numbers_stay_equal(number):
 )  # fmt: skip
 def test_far_numbers(row):
     found = projected(row)
-    np.testing.assert_allclose(found, by_bisection(np.array(row)[:, None])[:, 0], rtol=1e-14, atol=1e-12)
+    np.testing.assert_allclose(
+        found, by_bisection(np.array(row)[:, None])[:, 0], rtol=1e-14, atol=1e-12
+    )
     np.testing.assert_array_equal(projected(found), found)
     assert np.exp(found).sum() <= 1 + 1e-15 * len(row)
 
@@ -187,7 +203,9 @@ def test_impossible_values_stay_so():
     found = projected([-np.inf, 3.0, 2.0, -np.inf])
     np.testing.assert_array_equal(found[[0, 3]], -np.inf)
     np.testing.assert_allclose(found[1:3], projected([3.0, 2.0]), rtol=1e-15)
-    np.testing.assert_allclose(projected([-np.inf, 1e3, 2e3])[1:], projected([1e3, 2e3]), rtol=1e-15)
+    np.testing.assert_allclose(
+        projected([-np.inf, 1e3, 2e3])[1:], projected([1e3, 2e3]), rtol=1e-15
+    )
 
 
 def test_not_a_number_does_not_spread():
@@ -215,7 +233,8 @@ def test_rows_are_those_of_the_layout():
         before, after = layout.table(numbers, i), layout.table(out, i)
         for at in np.ndindex(*before.shape[:-2], 3):
             np.testing.assert_array_equal(
-                after[(*at[:-1], slice(None), at[-1])], projected(before[(*at[:-1], slice(None), at[-1])])
+                after[(*at[:-1], slice(None), at[-1])],
+                projected(before[(*at[:-1], slice(None), at[-1])]),
             )
 
 

@@ -19,15 +19,30 @@ from discbayes.objectives import (
     require_gradient,
 )
 
-MARGINS = [Margin(), Margin(0.5), Margin(0.5, eta=10.0), Margin(0.3, kappa=0.5), Margin(1.0, eta=2.0, kappa=0.4)]
-SLACKS = [Slack(), Slack(3.0, 0.5, eta=10.0), Slack(0.4, radius=0.4), Slack(5.0, 2.0, eta=3.0, radius=1.0)]
+MARGINS = [
+    Margin(),
+    Margin(0.5),
+    Margin(0.5, eta=10.0),
+    Margin(0.3, kappa=0.5),
+    Margin(1.0, eta=2.0, kappa=0.4),
+]
+SLACKS = [
+    Slack(),
+    Slack(3.0, 0.5, eta=10.0),
+    Slack(0.4, radius=0.4),
+    Slack(5.0, 2.0, eta=3.0, radius=1.0),
+]
 SMOOTH = [ConditionalLikelihood(), *MARGINS, *SLACKS]
 ALL = [ClassificationRate(), *SMOOTH]
 
 
 def random_rows(seed, n_classes, n_rows=60, spread=3.0):
     rng = np.random.default_rng(seed)
-    return rng.normal(-5, spread, (n_rows, n_classes)), rng.integers(0, n_classes, n_rows), rng.random(n_rows) * 3
+    return (
+        rng.normal(-5, spread, (n_rows, n_classes)),
+        rng.integers(0, n_classes, n_rows),
+        rng.random(n_rows) * 3,
+    )
 
 
 def plain(objective, row, y):
@@ -40,7 +55,11 @@ def plain(objective, row, y):
         return row[y] - np.logaddexp.reduce(row)
     if others.size == 0:
         return 0.0 if isinstance(objective, Slack) else 1.0
-    rival = others.max() if objective.eta is None else np.logaddexp.reduce(objective.eta * others) / objective.eta
+    rival = (
+        others.max()
+        if objective.eta is None
+        else np.logaddexp.reduce(objective.eta * others) / objective.eta
+    )
     if isinstance(objective, Slack):
         return -objective.lam * hinge_of_p13(objective.gamma - (row[y] - rival), objective.radius)
     x, kappa = objective.lam * (row[y] - rival), objective.kappa
@@ -54,7 +73,9 @@ def hinge_of_p13(zeta, radius):
     mu = radius * (1 - np.sqrt(2))
     if zeta < mu or (zeta < 0 and not radius):
         return 0.0
-    return zeta if zeta > mu + radius / np.sqrt(2) else radius - np.sqrt(radius**2 - (zeta - mu) ** 2)
+    return (
+        zeta if zeta > mu + radius / np.sqrt(2) else radius - np.sqrt(radius**2 - (zeta - mu) ** 2)
+    )
 
 
 @pytest.mark.parametrize("objective", ALL, ids=repr)
@@ -87,11 +108,14 @@ def test_the_gradient_without_weights_has_weights_of_one(objective):
     again, same = objective.value_and_gradient(log_joint, y, np.ones(y.size))
     assert value == again
     np.testing.assert_array_equal(gradient, same)
-    np.testing.assert_allclose(gradient.sum(axis=1), 0, atol=1e-12)  # a constant for all classes changes nothing
+    # a constant for all classes changes nothing
+    np.testing.assert_allclose(gradient.sum(axis=1), 0, atol=1e-12)
 
 
 def test_ties_go_to_the_first_class_and_survive_rounding():
-    log_joint = np.array([[0.0, 0.0, -1.0], [0.0, 1e-12, -1.0], [1e-12, 0.0, -1.0], [0.0, 1e-8, -1.0]])
+    log_joint = np.array(
+        [[0.0, 0.0, -1.0], [0.0, 1e-12, -1.0], [1e-12, 0.0, -1.0], [0.0, 1e-8, -1.0]]
+    )
     rate = ClassificationRate()
     for c, right in enumerate([[1, 1, 1, 0], [0, 0, 0, 1], [0, 0, 0, 0]]):
         np.testing.assert_array_equal(rate.rows(log_joint, np.full(4, c)), right)
@@ -103,13 +127,21 @@ def test_ties_go_to_the_first_class_and_survive_rounding():
 def test_extreme_scores_give_numbers(objective):
     low = -np.inf
     log_joint = np.array(
-        [[-1e5, -2e5, -3e5], [-2e5, -1e5, -3e5], [-1.0, low, low], [low, -1.0, -2.0], [low, low, low], [low, low, -1e5]]
+        [
+            [-1e5, -2e5, -3e5],
+            [-2e5, -1e5, -3e5],
+            [-1.0, low, low],
+            [low, -1.0, -2.0],
+            [low, low, low],
+            [low, low, -1e5],
+        ]
     )
     y = np.array([0, 0, 0, 0, 1, 2])
     values = objective.rows(log_joint, y)
     assert not np.isnan(values).any()
     assert objective.value(log_joint[:3], y[:3], [1.0, 1.0, 1.0]) > low
-    weight = np.array([1.0, 1.0, 1.0, 0.0, 1.0, 1.0])  # the one row of minus infinity does not count
+    # the one row of minus infinity does not count
+    weight = np.array([1.0, 1.0, 1.0, 0.0, 1.0, 1.0])
     assert np.isfinite(objective.value(log_joint, y, weight))
     if objective.differentiable:
         assert np.isfinite(objective.value_and_gradient(log_joint, y, weight)[1]).all()
@@ -135,10 +167,14 @@ def test_one_class_is_always_right_and_no_rows_are_worth_nothing(objective):
 @pytest.mark.parametrize("objective", ALL, ids=repr)
 def test_threads_change_no_bit_and_weight_two_is_a_row_twice(objective):
     log_joint, y, weight = random_rows(0, 2, 2 * BLOCK_ROWS + 5)
-    assert objective.value(log_joint, y, weight, n_jobs=1) == objective.value(log_joint, y, weight, n_jobs=2)
+    assert objective.value(log_joint, y, weight, n_jobs=1) == objective.value(
+        log_joint, y, weight, n_jobs=2
+    )
     few = slice(0, 50)
     double = objective.value(log_joint[few], y[few], np.full(50, 2.0))
-    assert double == pytest.approx(objective.value(np.tile(log_joint[few], (2, 1)), np.tile(y[few], 2)), rel=1e-12)
+    assert double == pytest.approx(
+        objective.value(np.tile(log_joint[few], (2, 1)), np.tile(y[few], 2)), rel=1e-12
+    )
 
 
 def test_the_rounded_hinge_meets_the_sharp_one_smoothly():
@@ -147,7 +183,10 @@ def test_the_rounded_hinge_meets_the_sharp_one_smoothly():
     objective = Margin(1.0, kappa=kappa)
     at = np.array([1 - kappa - step, 1 - kappa + step, 1 + kappa - step, 1 + kappa + step])
     log_joint = np.column_stack([at, np.zeros(4)])
-    values, gradient = objective.rows(log_joint, np.zeros(4)), objective.value_and_gradient(log_joint, np.zeros(4))[1]
+    values, gradient = (
+        objective.rows(log_joint, np.zeros(4)),
+        objective.value_and_gradient(log_joint, np.zeros(4))[1],
+    )
     np.testing.assert_allclose(values, [0.5, 0.5, 1, 1], atol=1e-6)
     np.testing.assert_allclose(gradient[:, 0], [1, 1, 0, 0], atol=1e-6)
 
@@ -163,7 +202,9 @@ def test_the_soft_maximum_is_above_the_hard_one_and_tends_to_it():
 def test_the_soft_slack_is_above_the_sharp_one_and_tends_to_it():
     log_joint, y, _ = random_rows(6, 4, spread=1.0)
     sharp = Slack(2.0).rows(log_joint, y)
-    gaps = [np.max(sharp - Slack(2.0, eta=1 / r, radius=r).rows(log_joint, y)) for r in (1.0, 0.1, 1e-5)]
+    gaps = [
+        np.max(sharp - Slack(2.0, eta=1 / r, radius=r).rows(log_joint, y)) for r in (1.0, 0.1, 1e-5)
+    ]
     assert gaps[0] > gaps[1] > gaps[2] >= 0
     assert gaps[2] < 1e-4
 
@@ -175,9 +216,13 @@ def test_the_conjugate_of_the_slack_bounds_it_from_below(objective, n_classes):
     log_joint, y, weight = random_rows(7, n_classes, spread=2.0)
     elsewhere = log_joint + np.random.default_rng(8).normal(size=log_joint.shape)
     paid, residual = objective.conjugate(log_joint, y.astype(np.int32), weight, np.empty((0, 0)))
-    assert -objective.value(log_joint, y, weight) == pytest.approx((residual * log_joint).sum() - paid, abs=1e-9)
+    assert -objective.value(log_joint, y, weight) == pytest.approx(
+        (residual * log_joint).sum() - paid, abs=1e-9
+    )
     assert -objective.value(elsewhere, y, weight) >= (residual * elsewhere).sum() - paid - 1e-9
-    np.testing.assert_allclose(residual, -objective.value_and_gradient(log_joint, y, weight)[1], atol=1e-12)
+    np.testing.assert_allclose(
+        residual, -objective.value_and_gradient(log_joint, y, weight)[1], atol=1e-12
+    )
     factors = np.random.default_rng(9).random(log_joint.shape)
     paid, smaller = objective.conjugate(log_joint, y.astype(np.int32), weight, factors)
     for point in (log_joint, elsewhere):

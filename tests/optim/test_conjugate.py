@@ -1,4 +1,6 @@
-"""Conjugate gradients: one poor iteration is no convergence; what the line search accepts, and when it gives up."""
+"""Conjugate gradients: one poor iteration is no convergence; what the line search accepts, and when
+it gives up.
+"""
 
 from __future__ import annotations
 
@@ -65,9 +67,13 @@ def test_what_has_not_converged_says_so():
 
 @pytest.mark.parametrize("first", [1e-3, 1.9, 50.0])
 def test_a_strong_search_does_not_stop_far_beyond_the_minimum(first):
-    """On a parabola from 1 to its minimum at 0; a step of 1.9 leads to −0.9, which is lower but as steep."""
+    """On a parabola from 1 to its minimum at 0; a step of 1.9 leads to −0.9, which is lower but as
+    steep.
+    """
     here = Evaluation.at(lambda x: (0.5 * float(x @ x), x), np.ones(1))
-    there = search_line(lambda x: (0.5 * float(x @ x), x), here, -here.gradient, first, 0.1, strong=True)
+    there = search_line(
+        lambda x: (0.5 * float(x @ x), x), here, -here.gradient, first, 0.1, strong=True
+    )
     assert there is not None
     assert abs(there.gradient[0]) <= 0.1
 
@@ -76,7 +82,9 @@ def test_a_strong_search_does_not_stop_far_beyond_the_minimum(first):
 def test_a_line_search_goes_on_until_rounding_hides_the_descent(solver):
     """The only way down is some 1e-10 long at first."""
     scale = np.array([1e12, 1.0])
-    outcome = solver(lambda x: (0.5 * float(scale @ x**2), scale * x), np.array([1e-10, 1.0]), 1000, 0.0)
+    outcome = solver(
+        lambda x: (0.5 * float(scale @ x**2), scale * x), np.array([1e-10, 1.0]), 1000, 0.0
+    )
     assert outcome.converged
     assert outcome.value < 1e-15
 
@@ -90,7 +98,9 @@ def test_where_no_step_leads_down_a_solver_ends(solver):
 
 @pytest.mark.skipif(UNCOMPILED, reason="takes thousands of passes over the data")
 def test_margins_of_waveform_are_not_called_converged_on_the_way(data_folder):
-    """A single iteration with a gain of 1e-9 ended this fit without a word, 0.02 below the maximum."""
+    """A single iteration with a gain of 1e-9 ended this fit without a word, 0.02 below the
+    maximum.
+    """
     waveform = load_dataset("waveform-21")
     data = FrameEncoder("mdlp").fit_transform(waveform.X, waveform.y)
     counts = count(data)

@@ -1,4 +1,6 @@
-"""Projected gradients: known answers on boxes, balls and rows of tables, and the optimum that L-BFGS finds."""
+"""Projected gradients: known answers on boxes, balls and rows of tables, and the optimum that
+L-BFGS finds.
+"""
 
 from __future__ import annotations
 
@@ -70,7 +72,9 @@ def test_rotated_quadratic_in_a_box(condition):
     rng = np.random.default_rng(1)
     function = quadratic(rotated(rng, np.geomspace(1.0, condition, 12)), 0.5 + rng.normal(size=12))
     found = projected_gradient(function, into_box, np.full(12, 0.5), MANY, 0.0)
-    known = minimize(function, np.full(12, 0.5), jac=True, method="L-BFGS-B", bounds=[(0, 1)] * 12, tol=1e-14)
+    known = minimize(
+        function, np.full(12, 0.5), jac=True, method="L-BFGS-B", bounds=[(0, 1)] * 12, tol=1e-14
+    )
     np.testing.assert_allclose(found.value, known.fun, rtol=1e-9)
     assert (found.point >= 0).all()
     assert (found.point <= 1).all()
@@ -83,7 +87,9 @@ def test_rotated_quadratic_in_a_ball():
     np.testing.assert_allclose(found.point @ found.point, 1, rtol=1e-12)
     # on the border the gradient points straight in
     slope = matrix @ (found.point - centre)
-    np.testing.assert_allclose(slope, (slope @ found.point) * found.point, atol=1e-5 * np.abs(slope).max())
+    np.testing.assert_allclose(
+        slope, (slope @ found.point) * found.point, atol=1e-5 * np.abs(slope).max()
+    )
     assert slope @ found.point < 0
 
 
@@ -95,7 +101,9 @@ def test_an_optimum_inside_is_the_free_one():
 
 def test_a_linear_function_takes_few_steps():
     weight = np.array([3.0, -2.0, 0.5])
-    found = projected_gradient(lambda x: (float(weight @ x), weight), into_ball, np.zeros(3), MANY, 0.0)
+    found = projected_gradient(
+        lambda x: (float(weight @ x), weight), into_ball, np.zeros(3), MANY, 0.0
+    )
     np.testing.assert_allclose(found.point, -weight / np.linalg.norm(weight), atol=1e-9)
     assert found.n_iter <= 5
 
@@ -109,7 +117,9 @@ def test_it_is_not_among_the_solvers_without_constraints():
 
 def test_it_asks_only_for_points_of_the_set():
     asked = []
-    inner = quadratic(rotated(np.random.default_rng(4), np.geomspace(1.0, 1e3, 10)), np.linspace(-3, 3, 10))
+    inner = quadratic(
+        rotated(np.random.default_rng(4), np.geomspace(1.0, 1e3, 10)), np.linspace(-3, 3, 10)
+    )
 
     def function(x):
         asked.append(x.copy())
@@ -121,10 +131,17 @@ def test_it_asks_only_for_points_of_the_set():
 
 
 def test_callbacks_see_the_best_point_so_far():
-    function = quadratic(rotated(np.random.default_rng(5), np.geomspace(1.0, 1e5, 15)), np.linspace(-1, 2, 15))
+    function = quadratic(
+        rotated(np.random.default_rng(5), np.geomspace(1.0, 1e5, 15)), np.linspace(-1, 2, 15)
+    )
     seen = []
     found = projected_gradient(
-        function, into_box, np.zeros(15), 300, 0.0, lambda point, value: seen.append((point.copy(), value))
+        function,
+        into_box,
+        np.zeros(15),
+        300,
+        0.0,
+        lambda point, value: seen.append((point.copy(), value)),
     )
     values = [value for _, value in seen]
     assert len(seen) == found.n_iter
@@ -158,15 +175,22 @@ def test_max_iter(max_iter):
 
 
 def test_looser_tolerances_end_sooner():
-    function = quadratic(rotated(np.random.default_rng(6), np.geomspace(1.0, 1e6, 30)), np.linspace(-1, 2, 30))
-    found = [projected_gradient(function, into_box, np.zeros(30), MANY, tol) for tol in (1e-1, 1e-3, 1e-12)]
+    function = quadratic(
+        rotated(np.random.default_rng(6), np.geomspace(1.0, 1e6, 30)), np.linspace(-1, 2, 30)
+    )
+    found = [
+        projected_gradient(function, into_box, np.zeros(30), MANY, tol)
+        for tol in (1e-1, 1e-3, 1e-12)
+    ]
     assert all(outcome.converged for outcome in found)
     assert found[0].n_iter < found[1].n_iter < found[2].n_iter
     assert found[0].value > found[1].value > found[2].value
 
 
 def test_nothing_to_do():
-    at_optimum = projected_gradient(quadratic(np.eye(2), np.full(2, 5.0)), into_box, np.ones(2), MANY, 0.0)
+    at_optimum = projected_gradient(
+        quadratic(np.eye(2), np.full(2, 5.0)), into_box, np.ones(2), MANY, 0.0
+    )
     np.testing.assert_array_equal(at_optimum.point, np.ones(2))
     assert (at_optimum.n_iter, at_optimum.converged) == (0, True)
     constant = projected_gradient(lambda x: (1.0, np.zeros(2)), into_box, np.zeros(2), MANY, 0.0)
@@ -177,7 +201,11 @@ def test_nothing_to_do():
 
 def test_a_function_that_is_not_finite_everywhere_is_left_behind():
     def function(x):
-        return (float(-np.log(x).sum() + 10 * x.sum()), 10 - 1 / x) if (x > 0).all() else (np.inf, np.zeros(2))
+        return (
+            (float(-np.log(x).sum() + 10 * x.sum()), 10 - 1 / x)
+            if (x > 0).all()
+            else (np.inf, np.zeros(2))
+        )
 
     found = projected_gradient(function, into_box, np.array([0.9, 1e-3]), MANY, 0.0)
     np.testing.assert_allclose(found.point, 0.1, rtol=1e-6)
@@ -199,9 +227,13 @@ class MarginProblem:
                 self.features[m, c, c] = 1
                 for i, group in enumerate(structure.parents):
                     places = self.layout.table(np.arange(self.layout.size), i)
-                    self.features[m, c, n_classes + places[(*(row[p] for p in group), row[i], c)]] = 1
+                    self.features[
+                        m, c, n_classes + places[(*(row[p] for p in group), row[i], c)]
+                    ] = 1
         sizes = np.array([n_classes, *np.diff(self.layout.offsets)])
-        self.counts = self.features[np.arange(self.y.size), self.y].sum(axis=0) + 1.0 / np.repeat(sizes, sizes)
+        self.counts = self.features[np.arange(self.y.size), self.y].sum(axis=0) + 1.0 / np.repeat(
+            sizes, sizes
+        )
 
     def __call__(self, numbers):
         scores = self.features @ numbers
@@ -222,7 +254,11 @@ class MarginProblem:
         return float(value), np.tensordot(pull, self.features, 2) - self.counts
 
     def project(self, numbers):
-        alone, layout, n_classes = Layout.of_class(self.layout.n_classes), self.layout, self.layout.n_classes
+        alone, layout, n_classes = (
+            Layout.of_class(self.layout.n_classes),
+            self.layout,
+            self.layout.n_classes,
+        )
         out = np.empty_like(numbers)
         project_rows(numbers[:n_classes], alone.offsets, alone.cards, 1, out[:n_classes])
         project_rows(numbers[n_classes:], layout.offsets, layout.cards, n_classes, out[n_classes:])
@@ -241,7 +277,9 @@ class MarginProblem:
         def function(free):
             numbers = softmax.numbers(free)
             value, slope = self(np.concatenate(numbers))
-            return value, softmax.pull_back(free, numbers, Numbers(slope[:n_classes], slope[n_classes:]))
+            return value, softmax.pull_back(
+                free, numbers, Numbers(slope[:n_classes], slope[n_classes:])
+            )
 
         found = lbfgs(function, self.generative, MANY, 0.0)
         return found.value, np.concatenate(softmax.numbers(found.point))
@@ -258,7 +296,10 @@ NB, TAN, NOT_C1 = Structure.naive(3), Structure(((), (0,), (1,))), Structure((()
 def test_the_gradient_of_the_margin_problem():
     problem = margin_problem(TAN, 2.0, 1.0)
     rng = np.random.default_rng(8)
-    at, along = problem.generative + rng.normal(size=problem.counts.size), rng.normal(size=problem.counts.size)
+    at, along = (
+        problem.generative + rng.normal(size=problem.counts.size),
+        rng.normal(size=problem.counts.size),
+    )
     slope = (problem(at + 1e-6 * along)[0] - problem(at - 1e-6 * along)[0]) / 2e-6
     np.testing.assert_allclose(problem(at)[1] @ along, slope, rtol=1e-6)
 
@@ -274,7 +315,9 @@ def test_without_margins_relative_frequencies_are_the_optimum(structure):
 @pytest.mark.parametrize(("lam", "gamma"), [(0.25, 1.0), (4.0, 1.0), (1.0, 5.0)])
 def test_margins_have_the_same_optimum_as_among_normalised_tables(structure, lam, gamma):
     problem = margin_problem(structure, lam, gamma)
-    found = projected_gradient(problem, problem.project, problem.generative, 2000 if UNCOMPILED else 20_000, 0.0)
+    found = projected_gradient(
+        problem, problem.project, problem.generative, 2000 if UNCOMPILED else 20_000, 0.0
+    )
     value, numbers = problem.by_lbfgs()
     assert found.value < problem(problem.generative)[0]
     np.testing.assert_allclose(found.value, value, rtol=1e-6)
@@ -283,5 +326,7 @@ def test_margins_have_the_same_optimum_as_among_normalised_tables(structure, lam
 
 def test_elsewhere_the_optimum_may_be_lower_than_any_normalised_one():
     problem = margin_problem(NOT_C1, 4.0, 1.0)
-    found = projected_gradient(problem, problem.project, problem.generative, 2000 if UNCOMPILED else 20_000, 1e-12)
+    found = projected_gradient(
+        problem, problem.project, problem.generative, 2000 if UNCOMPILED else 20_000, 1e-12
+    )
     assert found.value < problem.by_lbfgs()[0] * (1 - 1e-6)

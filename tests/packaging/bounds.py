@@ -1,6 +1,8 @@
-"""The oldest versions that are supported: the lower bounds of ``pyproject.toml`` as a file that pip can install from.
+"""The oldest versions that are supported: the lower bounds of ``pyproject.toml`` as a file that pip
+can install from.
 
-``python tests/packaging/bounds.py`` writes ``requirements/oldest.txt``; ``make test-oldest`` runs the tests with it.
+``python tests/packaging/bounds.py`` writes ``requirements/oldest.txt``; ``make test-oldest`` runs
+the tests with it.
 """
 
 from __future__ import annotations
@@ -13,7 +15,8 @@ ROOT = Path(__file__).parents[2]
 FILE = ROOT / "requirements" / "oldest.txt"
 EXTRAS = ("plot", "cli", "solver", "dask", "test")
 HEADER = (
-    "# The lower bounds of pyproject.toml, by tests/packaging/bounds.py; make test-oldest runs the tests with them.\n"
+    "# The lower bounds of pyproject.toml, by tests/packaging/bounds.py; make test-oldest runs the"
+    " tests with them.\n"
 )
 _REQUIREMENT = re.compile(r"(?P<name>[A-Za-z0-9._-]+)(?:\[[a-z,]+\])?>=(?P<version>[0-9.]+)")
 
@@ -21,7 +24,10 @@ _REQUIREMENT = re.compile(r"(?P<name>[A-Za-z0-9._-]+)(?:\[[a-z,]+\])?>=(?P<versi
 def requirements() -> list[str]:
     """All that the library and the extras of its users and tests ask for."""
     project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
-    return [*project["dependencies"], *(one for extra in EXTRAS for one in project["optional-dependencies"][extra])]
+    return [
+        *project["dependencies"],
+        *(one for extra in EXTRAS for one in project["optional-dependencies"][extra]),
+    ]
 
 
 def lower_bounds() -> dict[str, str]:
@@ -40,7 +46,9 @@ def lower_bounds() -> dict[str, str]:
 
 def text() -> str:
     """What the file holds."""
-    return HEADER + "".join(f"{name}=={version}\n" for name, version in sorted(lower_bounds().items()))
+    return HEADER + "".join(
+        f"{name}=={version}\n" for name, version in sorted(lower_bounds().items())
+    )
 
 
 if __name__ == "__main__":

@@ -1,4 +1,6 @@
-"""What the wheel and the source archive hold, and how large they are: ``python tests/packaging/contents.py dist``."""
+"""What the wheel and the source archive hold, and how large they are: ``python
+tests/packaging/contents.py dist``.
+"""
 
 from __future__ import annotations
 
@@ -8,14 +10,27 @@ import zipfile
 from collections.abc import Iterable
 from pathlib import Path, PurePosixPath
 
-IN_WHEEL = ("discbayes/py.typed", "discbayes/report/assets/page.js", "discbayes/report/assets/page.css")
+IN_WHEEL = (
+    "discbayes/py.typed",
+    "discbayes/report/assets/page.js",
+    "discbayes/report/assets/page.css",
+)
 IN_SOURCE = (
     "pyproject.toml", "Makefile", "LICENSE", "README.md", "CHANGELOG.md", "SECURITY.md", "src/discbayes/py.typed",
     "tests/conftest.py", "tests/support/oracle.py", "requirements/oldest.txt", "requirements/lock.txt",
     "examples/demo.py", "docs/conf.py",
 )  # fmt: skip
 KINDS_IN_WHEEL = {".py", ".js", ".css", ".typed"}
-CACHES = {"__pycache__", ".venv", ".git", "_build", ".hypothesis", ".mypy_cache", ".ruff_cache", ".pytest_cache"}
+CACHES = {
+    "__pycache__",
+    ".venv",
+    ".git",
+    "_build",
+    ".hypothesis",
+    ".mypy_cache",
+    ".ruff_cache",
+    ".pytest_cache",
+}
 LARGEST = {".whl": 2_000_000, ".gz": 12_000_000}  # bytes
 
 
@@ -23,13 +38,17 @@ def wheel_faults(names: Iterable[str]) -> list[str]:
     """What should not be in a wheel, and what is missing from it."""
     code = [name for name in names if not name.split("/")[0].endswith(".dist-info")]
     odd = [
-        name for name in code if not name.startswith("discbayes/") or PurePosixPath(name).suffix not in KINDS_IN_WHEEL
+        name
+        for name in code
+        if not name.startswith("discbayes/") or PurePosixPath(name).suffix not in KINDS_IN_WHEEL
     ]
     return [*(f"unexpected: {name}" for name in odd), *_missing(IN_WHEEL, code), *_cached(code)]
 
 
 def source_faults(names: Iterable[str]) -> list[str]:
-    """What should not be in a source archive, and what is missing from it; names without the outermost folder."""
+    """What should not be in a source archive, and what is missing from it; names without the
+    outermost folder.
+    """
     names = list(names)
     return [*_missing(IN_SOURCE, names), *_cached(names)]
 
@@ -40,7 +59,9 @@ def _missing(wanted: Iterable[str], names: Iterable[str]) -> list[str]:
 
 def _cached(names: Iterable[str]) -> list[str]:
     kept = (".pyc", ".nbi", ".nbc")
-    return [f"a cache: {name}" for name in names if CACHES & set(name.split("/")) or name.endswith(kept)]
+    return [
+        f"a cache: {name}" for name in names if CACHES & set(name.split("/")) or name.endswith(kept)
+    ]
 
 
 def check(folder: Path) -> None:

@@ -1,4 +1,6 @@
-"""One use of the library and of each extra, without any other package: ``python features.py core``."""
+"""One use of the library and of each extra, without any other package: ``python features.py
+core``.
+"""
 
 from __future__ import annotations
 
@@ -36,7 +38,9 @@ def plot(folder: Path) -> None:
     """A picture."""
     from discbayes import BayesNetClassifier, plot
 
-    plot.network(BayesNetClassifier("tan", "map").fit(*table())).figure.savefig(folder / "network.png")
+    plot.network(BayesNetClassifier("tan", "map").fit(*table())).figure.savefig(
+        folder / "network.png"
+    )
     assert (folder / "network.png").stat().st_size > 1000
 
 
@@ -60,7 +64,9 @@ def solver(folder: Path) -> None:
     from discbayes import BNSVM, BayesNetClassifier
 
     X, y = table()
-    clf = BayesNetClassifier("nb", BNSVM(lam=1.0, solver="reference"), missing="drop").fit(X[:60], y[:60])
+    clf = BayesNetClassifier("nb", BNSVM(lam=1.0, solver="reference"), missing="drop").fit(
+        X[:60], y[:60]
+    )
     assert clf.score(X, y) > 0.7
 
 
@@ -70,7 +76,9 @@ def dask(folder: Path) -> None:
 
     X, y = table()
     clf = BayesNetClassifier("tan", "map", cluster=2).fit(X, y)
-    assert np.array_equal(clf.predict_proba(X), BayesNetClassifier("tan", "map").fit(X, y).predict_proba(X))
+    assert np.array_equal(
+        clf.predict_proba(X), BayesNetClassifier("tan", "map").fit(X, y).predict_proba(X)
+    )
 
 
 if __name__ == "__main__":

@@ -1,8 +1,9 @@
-"""Try the wheel where nothing of the source is: ``python tests/packaging/installed.py dist``, after ``make dist``.
+"""Try the wheel where nothing of the source is: ``python tests/packaging/installed.py dist``, after
+``make dist``.
 
-Three environments, each in a temporary folder: the wheel alone; the wheel with all extras, for the examples of the
-README and every feature; the same with what the tests need, for types and for some of the tests, which come from the
-source archive without its ``src``.
+Three environments, each in a temporary folder: the wheel alone; the wheel with all extras, for the
+examples of the README and every feature; the same with what the tests need, for types and for some
+of the tests, which come from the source archive without its ``src``.
 """
 
 from __future__ import annotations
@@ -48,12 +49,24 @@ class Environment:
         return self._run(self.bin / "discbayes", *arguments, code=code)
 
     def _run(self, *command: str | Path, code: int) -> str:
-        hidden = {key: value for key, value in os.environ.items() if key not in ("PYTHONPATH", "VIRTUAL_ENV")}
+        hidden = {
+            key: value
+            for key, value in os.environ.items()
+            if key not in ("PYTHONPATH", "VIRTUAL_ENV")
+        }
         done = subprocess.run(
-            [*map(str, command)], cwd=self.work, env=hidden, capture_output=True, text=True, encoding="utf-8"
+            [*map(str, command)],
+            cwd=self.work,
+            env=hidden,
+            capture_output=True,
+            text=True,
+            encoding="utf-8",
         )
         if done.returncode != code:
-            sys.exit(f"{' '.join(map(str, command))}\nended with {done.returncode}:\n{done.stdout}\n{done.stderr}")
+            sys.exit(
+                f"{' '.join(map(str, command))}\nended with"
+                f" {done.returncode}:\n{done.stdout}\n{done.stderr}"
+            )
         return done.stdout + done.stderr
 
 
@@ -68,7 +81,9 @@ def try_alone(folder: Path, wheel: Path) -> None:
     where = plain.python("-c", "import discbayes; print(discbayes.__file__)").strip()
     if not Path(where).is_relative_to(plain.home):
         sys.exit(f"discbayes was imported from {where}")
-    seconds, packages = (_import_seconds(plain, name) for name in ("discbayes", "sklearn.base, numba"))
+    seconds, packages = (
+        _import_seconds(plain, name) for name in ("discbayes", "sklearn.base, numba")
+    )
     say(f"import discbayes: {seconds:.2f} s, of which {packages:.2f} s for scikit-learn and numba")
     plain.python(HERE / "features.py", "core")
     told = plain.python(HERE / "features.py", "plot", code=1)
@@ -80,7 +95,9 @@ def try_alone(folder: Path, wheel: Path) -> None:
 
 def _import_seconds(environment: Environment, modules: str) -> float:
     """The quickest of three tries."""
-    program = f"import time; t = time.perf_counter(); import {modules}; print(time.perf_counter() - t)"
+    program = (
+        f"import time; t = time.perf_counter(); import {modules}; print(time.perf_counter() - t)"
+    )
     return min(float(environment.python("-c", program)) for _ in range(3))
 
 
@@ -121,7 +138,10 @@ def try_types(full: Environment) -> None:
     found = {(int(line), kind) for line, kind in FOUND.findall(told)}
     if found != expected:
         sys.exit(f"expected errors {sorted(expected)}, found:\n{told}")
-    say(f"types: a program of a user is clean under mypy --strict, and {len(found)} wrong uses are found")
+    say(
+        f"types: a program of a user is clean under mypy --strict, and {len(found)} wrong uses are"
+        " found"
+    )
 
 
 def try_tests(full: Environment, source: Path) -> None:
@@ -135,7 +155,9 @@ def try_tests(full: Environment, source: Path) -> None:
         file.extractall(full.work, members=wanted, filter="data")
     tree = next(path for path in full.work.iterdir() if (path / "pyproject.toml").exists())
     rooms = [str(tree / "tests" / room) for room in ROOMS]
-    told = full.python("-m", "pytest", "-p", "no:cacheprovider", "-c", tree / "pyproject.toml", *rooms)
+    told = full.python(
+        "-m", "pytest", "-p", "no:cacheprovider", "-c", tree / "pyproject.toml", *rooms
+    )
     say(f"tests of {', '.join(ROOMS)}: {told.strip().splitlines()[-1]}")
 
 
@@ -145,7 +167,9 @@ def main(folder: Path) -> None:
     started = time.perf_counter()
     with tempfile.TemporaryDirectory(ignore_cleanup_errors=True) as temporary:
         try_alone(Path(temporary), wheel)
-        full = try_all(Path(temporary), wheel, (HERE.parents[1] / "README.md").read_text(encoding="utf-8"))
+        full = try_all(
+            Path(temporary), wheel, (HERE.parents[1] / "README.md").read_text(encoding="utf-8")
+        )
         full.install(f"{wheel}[all,test]")
         try_types(full)
         try_tests(full, source)

@@ -1,4 +1,6 @@
-"""The check of wheels and source archives finds what is wrong with them; ``make dist`` runs it on real ones."""
+"""The check of wheels and source archives finds what is wrong with them; ``make dist`` runs it on
+real ones.
+"""
 
 from __future__ import annotations
 
@@ -19,13 +21,17 @@ def test_a_good_wheel_and_a_good_source_archive_have_no_faults():
 def test_faults_of_a_wheel():
     assert contents.wheel_faults(WHEEL[:1] + WHEEL[2:]) == ["missing: discbayes/py.typed"]
     assert contents.wheel_faults([*WHEEL, "tests/conftest.py"]) == ["unexpected: tests/conftest.py"]
-    assert contents.wheel_faults([*WHEEL, "discbayes/rows.csv"]) == ["unexpected: discbayes/rows.csv"]
+    assert contents.wheel_faults([*WHEEL, "discbayes/rows.csv"]) == [
+        "unexpected: discbayes/rows.csv"
+    ]
     cached = "discbayes/__pycache__/a.py"
     assert contents.wheel_faults([*WHEEL, cached]) == [f"a cache: {cached}"]
 
 
 def test_faults_of_a_source_archive():
-    assert contents.source_faults([*contents.IN_SOURCE, "docs/_build/a.html"]) == ["a cache: docs/_build/a.html"]
+    assert contents.source_faults([*contents.IN_SOURCE, "docs/_build/a.html"]) == [
+        "a cache: docs/_build/a.html"
+    ]
     assert contents.source_faults(contents.IN_SOURCE[1:]) == ["missing: pyproject.toml"]
 
 
@@ -33,8 +39,12 @@ def test_what_must_be_in_them_is_there(request):
     root = request.config.rootpath
     assert [name for name in contents.IN_SOURCE if not (root / name).is_file()] == []
     assert [name for name in contents.IN_WHEEL if not (root / "src" / name).is_file()] == []
-    included = tomllib.loads((root / "pyproject.toml").read_text(encoding="utf-8"))["tool"]["hatch"]["build"]["targets"]
-    assert {name.split("/")[0] for name in contents.IN_SOURCE} - {"pyproject.toml"} <= set(included["sdist"]["include"])
+    included = tomllib.loads((root / "pyproject.toml").read_text(encoding="utf-8"))["tool"][
+        "hatch"
+    ]["build"]["targets"]
+    assert {name.split("/")[0] for name in contents.IN_SOURCE} - {"pyproject.toml"} <= set(
+        included["sdist"]["include"]
+    )
 
 
 def test_vulnerabilities_can_be_reported():
@@ -42,6 +52,11 @@ def test_vulnerabilities_can_be_reported():
     root = Path(__file__).parents[2]
     policy = (root / "SECURITY.md").read_text(encoding="utf-8")
     headings = re.findall(r"^## (.*)$", policy, re.M)
-    assert headings == ["Reporting a vulnerability", "What to expect", "Supported versions", "What counts"]
+    assert headings == [
+        "Reporting a vulnerability",
+        "What to expect",
+        "Supported versions",
+        "What counts",
+    ]
     assert "**Report a vulnerability**" in policy
     assert "SECURITY.md" in (root / "docs" / "security.md").read_text(encoding="utf-8")

@@ -1,4 +1,6 @@
-"""Nothing ties the library to Linux: what other systems lack or do in another way is taken away or imitated here."""
+"""Nothing ties the library to Linux: what other systems lack or do in another way is taken away or
+imitated here.
+"""
 
 from __future__ import annotations
 
@@ -49,19 +51,30 @@ print("ends well")
 
 
 def test_without_what_windows_lacks_and_in_a_plain_locale(tmp_path):
-    """No module, function or signal of Unix alone; no UTF-8 mode; every file is opened with an encoding."""
-    plain = {"LC_ALL": "C", "PYTHONUTF8": "0", "PYTHONCOERCECLOCALE": "0", "PYTHONIOENCODING": "cp1252"}
+    """No module, function or signal of Unix alone; no UTF-8 mode; every file is opened with an
+    encoding.
+    """
+    plain = {
+        "LC_ALL": "C",
+        "PYTHONUTF8": "0",
+        "PYTHONCOERCECLOCALE": "0",
+        "PYTHONIOENCODING": "cp1252",
+    }
     program = tmp_path / "program.py"  # as an argument it would be read in that locale
     program.write_text(PROGRAM, encoding="utf-8")
     command = [sys.executable, "-X", "warn_default_encoding", str(program)]
-    done = subprocess.run(command, cwd=tmp_path, env={**os.environ, **plain}, capture_output=True, check=False)
+    done = subprocess.run(
+        command, cwd=tmp_path, env={**os.environ, **plain}, capture_output=True, check=False
+    )
     assert done.returncode == 0, done.stderr.decode("cp1252")
     assert done.stdout.decode("cp1252").endswith("ends well" + os.linesep)
 
 
 def imported(tree: ast.Module) -> set[str]:
     """The modules that the top of a file imports, outside of any ``try``."""
-    found = {alias.name for node in tree.body if isinstance(node, ast.Import) for alias in node.names}
+    found = {
+        alias.name for node in tree.body if isinstance(node, ast.Import) for alias in node.names
+    }
     return found | {node.module or "" for node in tree.body if isinstance(node, ast.ImportFrom)}
 
 
@@ -78,7 +91,9 @@ def test_signals_and_functions_of_unix_are_asked_for():
     for path in SOURCE.rglob("*.py"):
         for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
             if isinstance(node, ast.Attribute) and isinstance(node.value, ast.Name):
-                assert node.value.id != "signal" or node.attr in known, f"{path}, line {node.lineno}"
+                assert node.value.id != "signal" or node.attr in known, (
+                    f"{path}, line {node.lineno}"
+                )
                 assert node.value.id != "os" or node.attr not in unix, f"{path}, line {node.lineno}"
     assert known <= set(dir(signal))
 
@@ -86,15 +101,23 @@ def test_signals_and_functions_of_unix_are_asked_for():
 def test_names_of_files_differ_by_more_than_case():
     """On macOS and Windows two names that differ by case alone are one file."""
     root = SOURCE.parents[1]
-    listed = subprocess.run(["git", "-C", str(root), "ls-files"], capture_output=True, text=True, check=False)
-    names = listed.stdout.splitlines() if listed.returncode == 0 else [str(path) for path in SOURCE.rglob("*")]
+    listed = subprocess.run(
+        ["git", "-C", str(root), "ls-files"], capture_output=True, text=True, check=False
+    )
+    names = (
+        listed.stdout.splitlines()
+        if listed.returncode == 0
+        else [str(path) for path in SOURCE.rglob("*")]
+    )
     lower = [name.lower() for name in names]
     assert len(set(lower)) == len(lower)
     assert not [name for name in names if re.search(r'[<>:"|?*\\]|[ .]$', name)]
 
 
 def test_a_folder_whose_files_are_mapped_goes_in_the_end(tmp_path, monkeypatch):
-    """Windows does not remove a file that is mapped: what is left is removed when the process ends."""
+    """Windows does not remove a file that is mapped: what is left is removed when the process
+    ends.
+    """
     left = []
     monkeypatch.setattr(atexit, "register", lambda *call, **options: left.append((call, options)))
     space = workspace.Workspace(tmp_path)
@@ -102,7 +125,7 @@ def test_a_folder_whose_files_are_mapped_goes_in_the_end(tmp_path, monkeypatch):
         refusing.setattr(workspace.shutil, "rmtree", lambda *folder, **options: None)
         space.close()
     assert space.path.exists()
-    ((remove, *arguments), options) = left[0]
+    (remove, *arguments), options = left[0]
     del remove
     workspace.shutil.rmtree(*arguments, **options)
     assert not space.path.exists()
@@ -117,12 +140,18 @@ def test_a_folder_that_was_removed_is_not_remembered(tmp_path, monkeypatch):
 
 @pytest.mark.parametrize("kind", [np.int32, np.int16, np.uint8, np.float32])
 def test_narrow_numbers_give_the_same_model(kind, tmp_path):
-    """Whole numbers of 32 bits, as other systems have had them by default, are as good as those of 64."""
+    """Whole numbers of 32 bits, as other systems have had them by default, are as good as those of
+    64.
+    """
     rng = np.random.default_rng(1)
     y = rng.integers(0, 3, 120)
     X = rng.integers(0, 5, (120, 3)) + y[:, None]
     wide = BayesNetClassifier("tan", "map", categorical=[0, 1, 2]).fit(X, y)
-    narrow = BayesNetClassifier("tan", "map", categorical=[0, 1, 2]).fit(X.astype(kind), y.astype(np.int32))
+    narrow = BayesNetClassifier("tan", "map", categorical=[0, 1, 2]).fit(
+        X.astype(kind), y.astype(np.int32)
+    )
     np.testing.assert_array_equal(narrow.predict_proba(X.astype(kind)), wide.predict_proba(X))
     narrow.save(tmp_path / "model.json")
-    np.testing.assert_array_equal(load(tmp_path / "model.json").predict_proba(X), wide.predict_proba(X))
+    np.testing.assert_array_equal(
+        load(tmp_path / "model.json").predict_proba(X), wide.predict_proba(X)
+    )

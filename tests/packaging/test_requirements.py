@@ -32,7 +32,9 @@ def test_what_developers_need_is_locked_as_well():
     for extra in ("docs", "bench", "test", "fuzz"):
         for one in PROJECT["optional-dependencies"][extra]:
             name, lowest = re.match(r"([A-Za-z0-9.-]+)>=([0-9.]+)", one).groups()
-            versions = [version for locked, version in LOCKED.findall(LOCK) if locked == name.lower()]
+            versions = [
+                version for locked, version in LOCKED.findall(LOCK) if locked == name.lower()
+            ]
             assert versions, f"{name} is not locked: run make lock"
             assert all(numbers(version) >= numbers(lowest) for version in versions), name
 
@@ -54,7 +56,9 @@ def test_every_extra_that_code_asks_for_is_declared():
     from discbayes._lazy_imports import EXTRA_OF
 
     for package, extra in EXTRA_OF.items():
-        assert any(re.match(rf"{package}\b", one) for one in PROJECT["optional-dependencies"][extra]), package
+        assert any(
+            re.match(rf"{package}\b", one) for one in PROJECT["optional-dependencies"][extra]
+        ), package
 
 
 def test_versions_of_python_agree():

@@ -1,4 +1,6 @@
-"""Wrong uses that a type checker must find: exactly in the lines, and of the kinds, that the comments name."""
+"""Wrong uses that a type checker must find: exactly in the lines, and of the kinds, that the
+comments name.
+"""
 
 from __future__ import annotations
 

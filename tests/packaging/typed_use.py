@@ -1,4 +1,5 @@
-"""A program as users write it, for the type checker: the main calls have types of their own, not Any.
+"""A program as users write it, for the type checker: the main calls have types of their own, not
+Any.
 
 ``make test-dist`` checks it with ``mypy --strict`` against the installed package, and runs it.
 """

@@ -1,4 +1,6 @@
-"""Conditional-likelihood parameters: every link of the chain against an oracle, then the whole against others."""
+"""Conditional-likelihood parameters: every link of the chain against an oracle, then the whole
+against others.
+"""
 
 from __future__ import annotations
 
@@ -32,22 +34,29 @@ from discbayes.parameters.problem import Problem
 
 UNCOMPILED = bool(numba.config.DISABLE_JIT)
 TREE = Structure(((), (0,), (0,), (2,)))
-TIED = Structure(((), (0,), (0, 1), (2,)), (True, False, True, True))  # two parents; x1 does not depend on the class
+# two parents; x1 does not depend on the class
+TIED = Structure(((), (0,), (0, 1), (2,)), (True, False, True, True))
 UNJOINED = Structure(((), (0,), (1, 3), ()), (False, True, True, True))
 
 
 def learned(data, structure, learner=None, n_jobs=None):
     context = Context(n_jobs=n_jobs)
-    return (learner or MaximumConditionalLikelihood()).learn(data, count(data), structure, context), context
+    return (learner or MaximumConditionalLikelihood()).learn(
+        data, count(data), structure, context
+    ), context
 
 
 def mean_log_posterior(tables, data):
     weight = np.ones(data.n_samples) if data.weight is None else data.weight
-    return ConditionalLikelihood().value(log_joint(tables, data.codes), data.y, weight) / weight.sum()
+    return (
+        ConditionalLikelihood().value(log_joint(tables, data.codes), data.y, weight) / weight.sum()
+    )
 
 
 def drawn(seed, n_rows, cards=(2, 3, 2, 3), n_classes=3, **options):
-    return encoded(np.random.default_rng(seed), list(cards), n_classes, n_rows, linked=True, **options)
+    return encoded(
+        np.random.default_rng(seed), list(cards), n_classes, n_rows, linked=True, **options
+    )
 
 
 # ---- the log-joint, forth
@@ -66,7 +75,9 @@ def test_scores_equal_enumeration_for_every_pattern_of_gaps(seed, normalized):
     scores = LogScores(data, tables.layout, normalized)
     numbers = scores.padded(Numbers(tables.log_prior, tables.log_theta))
     found = np.concatenate([scores.forward(numbers, block) for block in scores.blocks])
-    np.testing.assert_allclose(found, oracle.log_joint(tables, codes)[scores.y], rtol=1e-10, atol=1e-10)
+    np.testing.assert_allclose(
+        found, oracle.log_joint(tables, codes)[scores.y], rtol=1e-10, atol=1e-10
+    )
 
 
 def test_blocks_cover_all_rows_once_and_split_large_groups(monkeypatch):
@@ -87,7 +98,9 @@ def test_a_structure_too_dense_for_the_gaps_is_refused_with_names(monkeypatch):
     data = encoded(np.random.default_rng(0), [3, 3, 3, 2], 2, 40)
     data.codes[:3, 5] = 3
     structure = Structure(((), (0,), (0, 1), (0, 1, 2)))
-    with pytest.raises(ValueError, match=r"gaps in 'x0', 'x1', 'x2'; .*missing=\"drop\" or missing=\"value\""):
+    with pytest.raises(
+        ValueError, match=r"gaps in 'x0', 'x1', 'x2'; .*missing=\"drop\" or missing=\"value\""
+    ):
         learned(data, structure)
 
 
@@ -110,7 +123,9 @@ def check_gradient(problem, free, rng):
         assert gradient @ way == pytest.approx(rise, rel=1e-6, abs=1e-8)
 
 
-@pytest.mark.parametrize("objective", [ConditionalLikelihood(), Margin(0.5, eta=10.0, kappa=0.5)], ids=repr)
+@pytest.mark.parametrize(
+    "objective", [ConditionalLikelihood(), Margin(0.5, eta=10.0, kappa=0.5)], ids=repr
+)
 @pytest.mark.parametrize("gaps", [0.0, 0.3])
 @pytest.mark.parametrize("seed", range(3))
 def test_gradients_equal_differences_on_random_structures(seed, gaps, objective):
@@ -133,7 +148,9 @@ def test_every_entry_of_the_gradient(structure):
 
 
 def test_a_gap_counts_by_its_posterior():
-    """The derivative with respect to log θ of a cell is its expected count, here in a chain with a gap at its head."""
+    """The derivative with respect to log θ of a cell is its expected count, here in a chain with a
+    gap at its head.
+    """
     rng = np.random.default_rng(0)
     structure = Structure(((), (0,)))
     tables = oracle.random_tables(rng, structure, [3, 2], 2)
@@ -143,8 +160,12 @@ def test_a_gap_counts_by_its_posterior():
     scores.pull_back(numbers, scores.blocks[0], np.array([[1.0, 0.0]]), into)
     joint = oracle.full_joint(tables)[:, 1, 0]
     expected = scores.stripped(into).cells
-    np.testing.assert_allclose(tables.layout.table(expected, 0)[:, 0], joint / joint.sum(), rtol=1e-12)
-    np.testing.assert_allclose(tables.layout.table(expected, 1)[:, 1, 0], joint / joint.sum(), rtol=1e-12)
+    np.testing.assert_allclose(
+        tables.layout.table(expected, 0)[:, 0], joint / joint.sum(), rtol=1e-12
+    )
+    np.testing.assert_allclose(
+        tables.layout.table(expected, 1)[:, 1, 0], joint / joint.sum(), rtol=1e-12
+    )
     assert tables.layout.table(expected, 1)[:, 0].sum() == 0
 
 
@@ -180,7 +201,9 @@ def test_the_minimiser_finds_what_scipy_finds():
 
     start = np.array([-1.2, 1.0, 0.7, 2.0, -0.3])
     ours = lbfgs(function, start, 500, 1e-14)
-    theirs = minimize(rosen, start, jac=rosen_der, method="L-BFGS-B", options={"ftol": 1e-14, "maxiter": 500})
+    theirs = minimize(
+        rosen, start, jac=rosen_der, method="L-BFGS-B", options={"ftol": 1e-14, "maxiter": 500}
+    )
     assert ours.converged
     assert ours.n_iter < 2 * theirs.nit
     np.testing.assert_allclose(ours.point, theirs.x, atol=1e-5)
@@ -205,7 +228,9 @@ def test_the_conditional_likelihood_rises_above_that_of_frequencies(structure, g
     assert tables.is_normalized
     assert mean_log_posterior(tables, data) > mean_log_posterior(start, data) + 1e-3
     assert values == sorted(values)
-    assert values[-1] == pytest.approx(mean_log_posterior(tables, data) * data.weight.sum(), rel=1e-9)
+    assert values[-1] == pytest.approx(
+        mean_log_posterior(tables, data) * data.weight.sum(), rel=1e-9
+    )
     assert [step["iteration"] for step in context.history] == list(range(1, len(values) + 1))
 
 
@@ -214,11 +239,18 @@ def test_naive_bayes_is_logistic_regression(n_classes):
     rng = np.random.default_rng(0)
     n = 80 if UNCOMPILED else 400
     data = drawn(5, n, (2, 3, 4), n_classes)
-    data = replace(data, y=np.where(rng.random(n) < 0.3, rng.integers(0, n_classes, n), data.y).astype(np.int32))
-    tables, _ = learned(data, Structure.naive(3), MaximumConditionalLikelihood(tol=1e-9, max_iter=2000))
+    data = replace(
+        data,
+        y=np.where(rng.random(n) < 0.3, rng.integers(0, n_classes, n), data.y).astype(np.int32),
+    )
+    tables, _ = learned(
+        data, Structure.naive(3), MaximumConditionalLikelihood(tol=1e-9, max_iter=2000)
+    )
     X = OneHotEncoder().fit_transform(data.codes.T)
     theirs = LogisticRegression(C=1e8, tol=1e-10, max_iter=5000).fit(X, data.y)
-    assert -mean_log_posterior(tables, data) == pytest.approx(log_loss(data.y, theirs.predict_proba(X)), abs=1e-5)
+    assert -mean_log_posterior(tables, data) == pytest.approx(
+        log_loss(data.y, theirs.predict_proba(X)), abs=1e-5
+    )
 
 
 @pytest.mark.parametrize("gaps", [0.0, 0.2])
@@ -228,7 +260,9 @@ def test_a_weight_of_two_is_the_row_twice_and_order_does_not_matter(gaps):
     weight = rng.integers(0, 3, 30)
     repeated = rng.permutation(np.repeat(np.arange(30), weight))
     learner = MaximumConditionalLikelihood(tol=1e-3)
-    one, _ = learned(rows_of(replace(data, weight=weight.astype(float)), np.flatnonzero(weight)), TREE, learner)
+    one, _ = learned(
+        rows_of(replace(data, weight=weight.astype(float)), np.flatnonzero(weight)), TREE, learner
+    )
     two, _ = learned(rows_of(data, repeated), TREE, learner)
     np.testing.assert_array_equal(one.log_theta, two.log_theta)
     np.testing.assert_array_equal(one.log_prior, two.log_prior)
@@ -251,7 +285,9 @@ def test_cross_tuning_stops_where_held_out_rows_say():
     structure = Structure.naive(6)
     data = encoded(rng, [8] * 6, 2, n)
     test = encoded(rng, [8] * 6, 2, n)
-    tuned, short = learned(data, structure, MaximumConditionalLikelihood(stopping="cross-tuning", max_iter=40))
+    tuned, short = learned(
+        data, structure, MaximumConditionalLikelihood(stopping="cross-tuning", max_iter=40)
+    )
     full, long = learned(data, structure, MaximumConditionalLikelihood(tol=1e-4))
     assert len(short.history) < min(5, len(long.history))
     assert mean_log_posterior(tuned, test) > mean_log_posterior(full, test)
@@ -265,9 +301,14 @@ def test_cross_tuning_is_the_plain_loop_over_folds():
     total = np.zeros(7)
     for fold in range(3):
         for n_iter in range(7):
-            rest, test = rows_of(data, np.flatnonzero(folds != fold)), rows_of(data, np.flatnonzero(folds == fold))
+            rest, test = (
+                rows_of(data, np.flatnonzero(folds != fold)),
+                rows_of(data, np.flatnonzero(folds == fold)),
+            )
             with pytest.warns(ConvergenceWarning):
-                tables, _ = learned(rest, TREE, MaximumConditionalLikelihood(max_iter=n_iter, tol=0))
+                tables, _ = learned(
+                    rest, TREE, MaximumConditionalLikelihood(max_iter=n_iter, tol=0)
+                )
             total[n_iter] += mean_log_posterior(tables, test) * test.n_samples
     _, context = learned(data, TREE, learner)
     assert len(context.history) == total.argmax()
@@ -299,7 +340,14 @@ def test_weights_of_zero_everywhere_and_features_without_any_row():
 
 
 def test_wide_codes_and_a_hundred_classes():
-    data = encoded(np.random.default_rng(0), [300, 2], 100 if not UNCOMPILED else 20, 200, gaps=0.1, linked=True)
+    data = encoded(
+        np.random.default_rng(0),
+        [300, 2],
+        100 if not UNCOMPILED else 20,
+        200,
+        gaps=0.1,
+        linked=True,
+    )
     with pytest.warns(ConvergenceWarning, match="still rising after max_iter=2 .* raise max_iter"):
         tables, _ = learned(data, Structure(((), (0,))), MaximumConditionalLikelihood(max_iter=2))
     assert tables.is_normalized
@@ -340,7 +388,8 @@ def test_the_name_in_the_estimator_beats_frequencies_on_its_own_ground():
     rng = np.random.default_rng(0)
     n = 100 if UNCOMPILED else 1000
     first = rng.integers(0, 2, n)
-    copies = np.column_stack([first] * 4 + [rng.integers(0, 2, n)])  # naive Bayes counts the same evidence four times
+    # naive Bayes counts the same evidence four times
+    copies = np.column_stack([first] * 4 + [rng.integers(0, 2, n)])
     y = np.where(rng.random(n) < 0.7, first, copies[:, 4])
     ours = BayesNetClassifier("nb", "cl", discretizer=None).fit(copies, y)
     plain = BayesNetClassifier("nb", "ml", discretizer=None).fit(copies, y)
@@ -356,7 +405,10 @@ def test_distinct_rows_sum_their_weights():
     table = {}
     for row, c, w in zip(data.codes.T.tolist(), data.y.tolist(), data.weight, strict=True):
         table[(*row, c)] = table.get((*row, c), 0.0) + w
-    again = {(*r, c): w for r, c, w in zip(found.codes.T.tolist(), found.y.tolist(), found.weight, strict=True)}
+    again = {
+        (*r, c): w
+        for r, c, w in zip(found.codes.T.tolist(), found.y.tolist(), found.weight, strict=True)
+    }
     assert again.keys() == table.keys()
     assert found.n_samples == len(table)
     for key, weight in table.items():
@@ -364,7 +416,9 @@ def test_distinct_rows_sum_their_weights():
 
 
 def test_rows_with_equal_keys_are_still_compared(monkeypatch):
-    monkeypatch.setattr("discbayes.data.row_keys._keys", lambda data: np.zeros(data.n_samples, np.uint64))
+    monkeypatch.setattr(
+        "discbayes.data.row_keys._keys", lambda data: np.zeros(data.n_samples, np.uint64)
+    )
     data = encoded(np.random.default_rng(0), [2, 2], 2, 60)
     found = distinct_rows(data)
     assert found.weight.sum() == 60

@@ -1,4 +1,6 @@
-"""Discriminative frequency estimates against a loop that learns all tables from scratch for every row."""
+"""Discriminative frequency estimates against a loop that learns all tables from scratch for every
+row.
+"""
 
 from __future__ import annotations
 
@@ -25,13 +27,16 @@ from discbayes.parameters import PARAMETERS
 UNCOMPILED = bool(numba.config.DISABLE_JIT)
 NB = Structure.naive(4)
 TREE = Structure(((), (0,), (0,), (2,)))
-TIED = Structure(((), (0,), (0, 1), (2,)), (True, False, True, True))  # two parents; x1 does not depend on the class
+# two parents; x1 does not depend on the class
+TIED = Structure(((), (0,), (0, 1), (2,)), (True, False, True, True))
 ALOOF = Structure(((1,), (), (1, 3), ()), (False,) * 4)  # no feature depends on the class
 PRIORS = [("dirichlet", 1.0), ("dirichlet", 0.01), ("ess", 1.0), ("ess", 20.0), ("m", 1.0)]
 
 
 def drawn(seed, n_rows=40, cards=(2, 3, 2, 3), n_classes=3, **options):
-    return encoded(np.random.default_rng(seed), list(cards), n_classes, n_rows, linked=True, **options)
+    return encoded(
+        np.random.default_rng(seed), list(cards), n_classes, n_rows, linked=True, **options
+    )
 
 
 def learned(data, structure, learner=None, rng=0):
@@ -42,7 +47,11 @@ def learned(data, structure, learner=None, rng=0):
 def cells_of(row, structure, cards):
     """The cell of each family without a gap in the table of its feature, without the class."""
     families = [(i, (*structure.parents[i], i)) for i in range(len(cards))]
-    return [(i, tuple(int(row[k]) for k in group)) for i, group in families if all(row[k] < cards[k] for k in group)]
+    return [
+        (i, tuple(int(row[k]) for k in group))
+        for i, group in families
+        if all(row[k] < cards[k] for k in group)
+    ]
 
 
 def reference(data, structure, learner, orders=None):
@@ -59,7 +68,8 @@ def reference(data, structure, learner, orders=None):
             log_scores = tables.log_prior + sum(tables.log_table(i)[cell] for i, cell in cells)
             log_posterior = log_scores - logsumexp(log_scores)
             scores[-1] += weight[m] * log_posterior[y]
-            loss = weight[m] * np.exp(np.delete(log_posterior, y)).sum()  # 1 − P, and not zero where it is tiny
+            # 1 − P, and not zero where it is tiny
+            loss = weight[m] * np.exp(np.delete(log_posterior, y)).sum()
             pseudo.class_count[y] += loss
             for i, cell in cells:
                 pseudo.table(i)[(*cell, y)] += loss
@@ -72,7 +82,9 @@ def check(data, structure, learner, **options):
     np.testing.assert_allclose(tables.log_prior, expected.log_prior, rtol=1e-10, atol=1e-10)
     np.testing.assert_allclose(tables.log_theta, expected.log_theta, rtol=1e-10, atol=1e-10)
     assert [step["iteration"] for step in context.history] == [*range(1, learner.passes + 1)]
-    np.testing.assert_allclose([step["score"] for step in context.history], scores, rtol=1e-9, atol=1e-9)
+    np.testing.assert_allclose(
+        [step["score"] for step in context.history], scores, rtol=1e-9, atol=1e-9
+    )
     return tables, context
 
 
@@ -104,27 +116,39 @@ def test_shuffled_rows_come_in_an_order_for_each_pass():
     check(data, TREE, DFE(3, shuffle=True), orders=orders)
     one, other = (learned(data, TREE, DFE(shuffle=True), seed)[0].log_theta for seed in (0, 1))
     assert np.abs(one - other).max() > 1e-3
-    np.testing.assert_array_equal(learned(data, TREE, rng=0)[0].log_theta, learned(data, TREE, rng=1)[0].log_theta)
+    np.testing.assert_array_equal(
+        learned(data, TREE, rng=0)[0].log_theta, learned(data, TREE, rng=1)[0].log_theta
+    )
 
 
 def two_rows(weight=None):
-    return Encoded(np.array([[0, 1]], np.uint8), domain_of([2], 2), np.array([0, 1], np.int32), weight)
+    return Encoded(
+        np.array([[0, 1]], np.uint8), domain_of([2], 2), np.array([0, 1], np.int32), weight
+    )
 
 
 def test_two_rows_by_hand():
-    """Laplace: the first row meets 1/2 and adds 1/2; the second meets 3/2·2/5 against 1·1/2 and adds 6/11."""
+    """Laplace: the first row meets 1/2 and adds 1/2; the second meets 3/2·2/5 against 1·1/2 and
+    adds 6/11.
+    """
     tables, context = learned(two_rows(), Structure.naive(1), DFE(passes=1))
     np.testing.assert_allclose(np.exp(tables.log_prior), np.array([33, 34]) / 67, rtol=1e-14)
-    np.testing.assert_allclose(np.exp(tables.log_table(0)), [[3 / 5, 11 / 28], [2 / 5, 17 / 28]], rtol=1e-14)
+    np.testing.assert_allclose(
+        np.exp(tables.log_table(0)), [[3 / 5, 11 / 28], [2 / 5, 17 / 28]], rtol=1e-14
+    )
     assert context.history[0]["score"] == pytest.approx(np.log(1 / 2) + np.log(5 / 11), rel=1e-14)
 
 
 def test_a_weight_of_two_is_not_the_row_twice():
-    """At once the row adds 2·1/2. Twice, it adds 1/2 and then 1 − 9/14, as 3/2·3/5 stands against 1·1/2."""
+    """At once the row adds 2·1/2. Twice, it adds 1/2 and then 1 − 9/14, as 3/2·3/5 stands against
+    1·1/2.
+    """
     once, _ = learned(two_rows(np.array([2.0, 0.0])), Structure.naive(1), DFE(passes=1))
     twice, _ = learned(rows_of(two_rows(), np.array([0, 0])), Structure.naive(1), DFE(passes=1))
     assert np.exp(once.log_table(0))[0, 0] == pytest.approx(2 / 3, rel=1e-14)
-    assert np.exp(twice.log_table(0))[0, 0] == pytest.approx((1.5 + 5 / 14) / (2.5 + 5 / 14), rel=1e-14)
+    assert np.exp(twice.log_table(0))[0, 0] == pytest.approx(
+        (1.5 + 5 / 14) / (2.5 + 5 / 14), rel=1e-14
+    )
 
 
 @pytest.mark.parametrize("structure", [TREE, TIED])
@@ -139,11 +163,15 @@ def test_a_weight_of_zero_is_absence(structure):
 def test_weights_of_one_are_no_weights():
     data = drawn(3)
     weighted = replace(data, weight=np.ones(data.n_samples))
-    np.testing.assert_array_equal(learned(data, TREE)[0].log_theta, learned(weighted, TREE)[0].log_theta)
+    np.testing.assert_array_equal(
+        learned(data, TREE)[0].log_theta, learned(weighted, TREE)[0].log_theta
+    )
 
 
 def test_rows_that_are_classified_well_hardly_count():
-    """Two columns that tell the class: after a pass all is right, and each further pass finds less to add."""
+    """Two columns that tell the class: after a pass all is right, and each further pass finds less
+    to add.
+    """
     y = np.arange(60, dtype=np.int32) % 3
     data = Encoded(np.array([y, y], np.uint8), domain_of([3, 3], 3), y)
     tables, _ = learned(data, Structure.naive(2), DFE(passes=1))
@@ -151,13 +179,22 @@ def test_rows_that_are_classified_well_hardly_count():
     tables, context = learned(data, Structure.naive(2), DFE(passes=6))
     scores = [step["score"] for step in context.history]
     assert (np.diff(scores) > 0).all()
-    assert np.log(posterior(log_joint(tables, data.codes), np.full(3, 1 / 3))[np.arange(60), y]).sum() > scores[-1]
+    assert (
+        np.log(posterior(log_joint(tables, data.codes), np.full(3, 1 / 3))[np.arange(60), y]).sum()
+        > scores[-1]
+    )
 
 
 def test_what_was_learned_from_is_left_alone():
     data, structure = drawn(4, gaps=0.1, weighted=True), TIED
     counts = count(data)
-    kept = [data.codes.copy(), data.y.copy(), data.weight.copy(), counts.cells.copy(), counts.class_count.copy()]
+    kept = [
+        data.codes.copy(),
+        data.y.copy(),
+        data.weight.copy(),
+        counts.cells.copy(),
+        counts.class_count.copy(),
+    ]
     DFE(shuffle=True).learn(data, counts, structure, Context())
     now = [data.codes, data.y, data.weight, counts.cells, counts.class_count]
     assert all((a == b).all() for a, b in zip(kept, now, strict=True))
@@ -231,7 +268,10 @@ def test_wide_codes_and_many_classes():
         ({"prior": "laplace"}, "prior='laplace' is not one of 'ess', 'dirichlet', 'm'"),
         ({"strength": -1}, "strength=-1 must be a number that is at least 0"),
         ({"strength": float("nan")}, "strength=nan"),
-        ({"strength": 0}, r"strength=0 must be between 1e-100 and 1e\+100: the passes start with nothing else"),
+        (
+            {"strength": 0},
+            r"strength=0 must be between 1e-100 and 1e\+100: the passes start with nothing else",
+        ),
         ({"strength": 1e200}, r"strength=1e\+200 must be between"),
         ({"shuffle": "yes"}, "shuffle='yes' must be True or False"),
     ],
@@ -275,7 +315,10 @@ def test_history_and_tables_through_the_estimator(tmp_path):
 
 def test_the_seed_of_the_estimator_decides_the_order():
     iris = load_dataset("iris")
-    fits = [BayesNetClassifier("nb", DFE(shuffle=True), random_state=seed).fit(iris.X, iris.y) for seed in (0, 0, 1)]
+    fits = [
+        BayesNetClassifier("nb", DFE(shuffle=True), random_state=seed).fit(iris.X, iris.y)
+        for seed in (0, 0, 1)
+    ]
     first, same, other = (clf.predict_proba(iris.X) for clf in fits)
     np.testing.assert_array_equal(first, same)
     assert np.abs(first - other).max() > 1e-6
@@ -291,11 +334,15 @@ def test_gaps_and_class_weights_through_the_estimator():
 def test_a_search_can_train_its_candidates_by_it():
     data = drawn(9, 60, n_classes=2)
     search = GreedyEdges("cr", parameters=DFE(passes=2, shuffle=True), random_state=0)
-    assert search.learn(data, count(data), Context()) == clone(search).learn(data, count(data), Context())
+    assert search.learn(data, count(data), Context()) == clone(search).learn(
+        data, count(data), Context()
+    )
 
 
 @pytest.mark.skipif(UNCOMPILED, reason="five folds of real data are for the compiled library")
-@pytest.mark.parametrize("name, structure", [("digits", "nb"), ("breast-cancer", "nb"), ("breast-cancer", "tan")])
+@pytest.mark.parametrize(
+    "name, structure", [("digits", "nb"), ("breast-cancer", "nb"), ("breast-cancer", "tan")]
+)
 def test_held_out_rows_find_it_better_than_frequencies(name, structure):
     data, folds = load_dataset(name), StratifiedKFold(5, shuffle=True, random_state=0)
     ours, theirs = (

@@ -18,7 +18,13 @@ from discbayes.counts import FamilyCounts, count, count_families
 from discbayes.data.domain import Encoded
 from discbayes.engine import Context
 from discbayes.network import Layout, Structure
-from discbayes.parameters import MaximumAPosteriori, MaximumConditionalLikelihood, MaximumLikelihood, em, log_scores
+from discbayes.parameters import (
+    MaximumAPosteriori,
+    MaximumConditionalLikelihood,
+    MaximumLikelihood,
+    em,
+    log_scores,
+)
 from discbayes.parameters.em import IncompleteRows
 from discbayes.scores.sample import SampleScore
 
@@ -27,7 +33,8 @@ CARDS = (2, 3, 2, 3)
 NAIVE = Structure.naive(4)
 TREE = Structure(((), (0,), (0,), (2,)))
 TWO = Structure(((), (0,), (0, 1), (1, 2)))
-TIED = Structure(((), (0,), (0, 1), (2,)), (True, False, True, False))  # x1 and x3 do not depend on the class
+# x1 and x3 do not depend on the class
+TIED = Structure(((), (0,), (0, 1), (2,)), (True, False, True, False))
 UNJOINED = Structure(((), (0,), (1, 3), ()), (False, True, True, True))
 STRUCTURES = {"nb": NAIVE, "tan": TREE, "two": TWO, "tied": TIED, "unjoined": UNJOINED}
 EXACT = [  # learners whose smoothing is an exact M-step
@@ -40,7 +47,9 @@ EXACT = [  # learners whose smoothing is an exact M-step
 
 
 def drawn(seed, n_rows, gaps=0.3, n_classes=3, **options):
-    return encoded(np.random.default_rng(seed), list(CARDS), n_classes, n_rows, gaps, linked=True, **options)
+    return encoded(
+        np.random.default_rng(seed), list(CARDS), n_classes, n_rows, gaps, linked=True, **options
+    )
 
 
 def learned(learner, data, structure, n_jobs=None):
@@ -67,15 +76,30 @@ def enumerated_counts(tables, data, every):
 
     Families of gaps without observed descendants count too if ``every``.
     """
-    joint, parents, cells = oracle.full_joint(tables), tables.structure.parents, np.zeros(tables.layout.size)
+    joint, parents, cells = (
+        oracle.full_joint(tables),
+        tables.structure.parents,
+        np.zeros(tables.layout.size),
+    )
     for row, c, weight in zip(data.codes.T, data.y, weight_of(data), strict=True):
         missing = row >= data.cards
-        counted = np.ones(missing.size, bool) if every else with_descendants(tables.structure, missing)
-        states = list(product(*(range(n) if gap else [int(x)] for x, n, gap in zip(row, CARDS, missing, strict=True))))
+        counted = (
+            np.ones(missing.size, bool) if every else with_descendants(tables.structure, missing)
+        )
+        states = list(
+            product(
+                *(
+                    range(n) if gap else [int(x)]
+                    for x, n, gap in zip(row, CARDS, missing, strict=True)
+                )
+            )
+        )
         share = np.array([joint[(*state, c)] for state in states])
         for state, part in zip(states, share / share.sum(), strict=True):
             for i in np.flatnonzero(counted):
-                tables.layout.table(cells, i)[(*(state[p] for p in parents[i]), state[i], c)] += weight * part
+                tables.layout.table(cells, i)[(*(state[p] for p in parents[i]), state[i], c)] += (
+                    weight * part
+                )
     return cells
 
 
@@ -95,7 +119,11 @@ def log_density(learner, tables):
         table = tables.log_table(i) if depends else tables.log_table(i)[..., :1]
         alone.append((table, int(CARDS[i])))
     for table, card in alone:
-        total += learner.strength / {"ess": table.size, "dirichlet": 1, "m": card}[learner.prior] * table.sum()
+        total += (
+            learner.strength
+            / {"ess": table.size, "dirichlet": 1, "m": card}[learner.prior]
+            * table.sum()
+        )
     return float(total)
 
 
@@ -104,7 +132,9 @@ def step_of(learner, data, tables, every=False):
     plain = clone(learner).set_params(gaps="available")
     cells = enumerated_counts(tables, data, every)
     if isinstance(learner, MaximumLikelihood):
-        drop_below_the_floor(cells, count_families(data, tables.layout, count(data)), learner.epsilon)
+        drop_below_the_floor(
+            cells, count_families(data, tables.layout, count(data)), learner.epsilon
+        )
     return plain.tables(FamilyCounts(tables.layout, count(data).class_count, cells))
 
 
@@ -129,8 +159,12 @@ def test_expected_counts_equal_enumeration(name, weighted):
     tables = oracle.random_tables(np.random.default_rng(1), structure, CARDS, 3)
     families = count_families(data, tables.layout, count(data))
     value, cells = IncompleteRows(data, tables.layout).expected(tables)
-    np.testing.assert_allclose(families.cells + cells, enumerated_counts(tables, data, every=False), atol=1e-12)
-    assert em._log_likelihood(families, tables) + value == pytest.approx(log_likelihood(tables, data), rel=1e-12)
+    np.testing.assert_allclose(
+        families.cells + cells, enumerated_counts(tables, data, every=False), atol=1e-12
+    )
+    assert em._log_likelihood(families, tables) + value == pytest.approx(
+        log_likelihood(tables, data), rel=1e-12
+    )
 
 
 @pytest.mark.parametrize("seed", range(2 if UNCOMPILED else 8))
@@ -140,8 +174,12 @@ def test_expected_counts_on_random_structures(seed):
     tables = oracle.random_tables(rng, oracle.random_structure(rng, 4), CARDS, data.n_classes)
     families = count_families(data, tables.layout, count(data))
     value, cells = IncompleteRows(data, tables.layout).expected(tables)
-    np.testing.assert_allclose(families.cells + cells, enumerated_counts(tables, data, every=False), atol=1e-12)
-    assert em._log_likelihood(families, tables) + value == pytest.approx(log_likelihood(tables, data), rel=1e-12)
+    np.testing.assert_allclose(
+        families.cells + cells, enumerated_counts(tables, data, every=False), atol=1e-12
+    )
+    assert em._log_likelihood(families, tables) + value == pytest.approx(
+        log_likelihood(tables, data), rel=1e-12
+    )
 
 
 def test_impossible_values_get_no_counts():
@@ -152,12 +190,16 @@ def test_impossible_values_get_no_counts():
     families = count_families(data, tables.layout, count(data))
     _, cells = IncompleteRows(data, tables.layout).expected(tables)
     assert not cells[np.isneginf(tables.log_theta)].any()
-    np.testing.assert_allclose(families.cells + cells, enumerated_counts(tables, data, every=False), atol=1e-12)
+    np.testing.assert_allclose(
+        families.cells + cells, enumerated_counts(tables, data, every=False), atol=1e-12
+    )
 
 
 @pytest.mark.parametrize("name", ["nb", "tan", "tied", "unjoined"])
 def test_gaps_that_nothing_depends_on_change_the_way_and_not_the_end(name):
-    """With their expected counts too, as EM is often written, the iterations end at the same tables, only later."""
+    """With their expected counts too, as EM is often written, the iterations end at the same
+    tables, only later.
+    """
     learner = MaximumAPosteriori("dirichlet", 0.5, gaps="em", tol=1e-13, max_iter=2000)
     data = drawn(3, 15 if UNCOMPILED else 40)
     ours, history = learned(learner, data, STRUCTURES[name])
@@ -185,7 +227,9 @@ def test_iterations_are_those_of_enumeration(learner):
         wanted, _ = learned(MaximumAPosteriori("m", 1.0), data, TIED)
     for n_iter in (1, 2, 3):
         wanted = step_of(learner, data, wanted)
-        with pytest.warns(ConvergenceWarning, match=f"still rising after max_iter={n_iter} iterations of EM"):
+        with pytest.warns(
+            ConvergenceWarning, match=f"still rising after max_iter={n_iter} iterations of EM"
+        ):
             tables, history = learned(clone(learner).set_params(max_iter=n_iter, tol=0), data, TIED)
         np.testing.assert_allclose(np.exp(tables.log_theta), np.exp(wanted.log_theta), atol=1e-12)
         assert [step["iteration"] for step in history] == list(range(1, n_iter + 1))
@@ -198,7 +242,13 @@ def test_iterations_are_those_of_enumeration(learner):
 def test_the_likelihood_never_falls(seed, learner):
     rng = np.random.default_rng(seed)
     structure = oracle.random_structure(rng, 4) if seed else TIED
-    data = drawn(seed, 20 if UNCOMPILED else 80, gaps=0.2 + 0.1 * seed, n_classes=1 + seed % 3, weighted=seed % 2 == 0)
+    data = drawn(
+        seed,
+        20 if UNCOMPILED else 80,
+        gaps=0.2 + 0.1 * seed,
+        n_classes=1 + seed % 3,
+        weighted=seed % 2 == 0,
+    )
     tables, history = learned(clone(learner).set_params(tol=1e-9, max_iter=5000), data, structure)
     scores = np.array([step["score"] for step in history])
     assert (np.diff(scores) >= -1e-9 * np.abs(scores[1:])).all()
@@ -236,7 +286,9 @@ def test_a_floor_holds_for_what_is_hardly_expected():
 
 
 @pytest.mark.parametrize("learner", [*EXACT, MaximumLikelihood(gaps="em")], ids=repr)
-@pytest.mark.parametrize("gaps, structure", [(0.0, TWO), (0.0, TIED), (0.4, NAIVE)], ids=["two", "tied", "nb"])
+@pytest.mark.parametrize(
+    "gaps, structure", [(0.0, TWO), (0.0, TIED), (0.4, NAIVE)], ids=["two", "tied", "nb"]
+)
 def test_without_gaps_that_matter_it_is_counting(gaps, structure, learner):
     data = drawn(4, 40, gaps=gaps, weighted=True)
     tables, history = learned(learner, data, structure)
@@ -247,7 +299,9 @@ def test_without_gaps_that_matter_it_is_counting(gaps, structure, learner):
 
 
 def test_gaps_that_depend_on_what_is_observed_do_not_mislead():
-    """x0 is missing more often where its child x1, always observed, is 1: rows without gaps tell too little of that."""
+    """x0 is missing more often where its child x1, always observed, is 1: rows without gaps tell
+    too little of that.
+    """
     rng = np.random.default_rng(0)
     n = 3000 if UNCOMPILED else 40_000
     y = rng.integers(0, 2, n)
@@ -277,7 +331,8 @@ def test_threads_change_no_bit(structure, monkeypatch):
     monkeypatch.setattr("discbayes.engine.threads.THREAD_WORK", 0)
     data = drawn(8, 40 if UNCOMPILED else 400, weighted=True)
     (one, first), (two, second) = (
-        learned(MaximumAPosteriori(gaps="em", tol=1e-4), data, structure, n_jobs) for n_jobs in (1, 2)
+        learned(MaximumAPosteriori(gaps="em", tol=1e-4), data, structure, n_jobs)
+        for n_jobs in (1, 2)
     )
     np.testing.assert_array_equal(one.log_theta, two.log_theta)
     assert [step["score"] for step in first] == [step["score"] for step in second]
@@ -310,13 +365,18 @@ def test_parts_are_limited_by_memory(monkeypatch):
 
 def test_a_start_that_makes_a_row_impossible_is_left():
     """x1 = 1 is seen with x0 missing only: counts say that it never happens."""
-    data = Encoded(np.array([[0, 1, 0, 2, 2], [0, 0, 0, 1, 1]], np.uint8), domain_of([2, 2], 1), np.zeros(5, int))
+    data = Encoded(
+        np.array([[0, 1, 0, 2, 2], [0, 0, 0, 1, 1]], np.uint8),
+        domain_of([2, 2], 1),
+        np.zeros(5, int),
+    )
     chain = Structure(((), (0,)))
     for learner in (MaximumLikelihood(0), MaximumAPosteriori("m", 0.0)):
         plain, _ = learned(learner, data, chain)
         assert log_likelihood(plain, data) == -np.inf
         tables, _ = learned(learner.set_params(gaps="em", tol=1e-12), data, chain)
-        assert log_likelihood(tables, data) == pytest.approx(4 * np.log(0.4) + np.log(0.2))  # shares of what is seen
+        # shares of what is seen
+        assert log_likelihood(tables, data) == pytest.approx(4 * np.log(0.4) + np.log(0.2))
 
 
 def test_features_never_observed_and_features_with_one_value():
@@ -379,14 +439,18 @@ def test_where_there_are_counts_only_em_is_refused():
     counts = FamilyCounts(layout, np.ones(2), np.ones(layout.size))
     with pytest.raises(ValueError, match=r"EM needs rows, .*use gaps=\"available\""):
         MaximumLikelihood(gaps="em").tables(counts)
-    with pytest.raises(ValueError, match=r"MaximumLikelihood\(gaps='em'\): a search counts families one by one"):
+    with pytest.raises(
+        ValueError, match=r"MaximumLikelihood\(gaps='em'\): a search counts families one by one"
+    ):
         SampleScore("cl", parameters=MaximumLikelihood(gaps="em")).checked()
 
 
 def test_gradient_learners_start_from_em():
     data, by_em = drawn(0, 40, gaps=0.3), MaximumAPosteriori(gaps="em")
     with pytest.warns(ConvergenceWarning, match="max_iter=0"):
-        start, _ = learned(MaximumConditionalLikelihood(max_iter=0, generative=by_em, backoff=False), data, TREE)
+        start, _ = learned(
+            MaximumConditionalLikelihood(max_iter=0, generative=by_em, backoff=False), data, TREE
+        )
     np.testing.assert_allclose(start.log_theta, learned(by_em, data, TREE)[0].log_theta, atol=1e-12)
 
 
@@ -397,7 +461,9 @@ def frame_with_gaps(n):
     rng = np.random.default_rng(0)
     y = rng.integers(0, 2, n)
     first = np.where(rng.random(n) < 0.8, y, rng.integers(0, 3, n))
-    X = np.column_stack([first, (first + rng.integers(0, 2, n)) % 3, rng.integers(0, 2, n)]).astype(float)
+    X = np.column_stack([first, (first + rng.integers(0, 2, n)) % 3, rng.integers(0, 2, n)]).astype(
+        float
+    )
     X[rng.random(X.shape) < 0.25] = np.nan
     return X, y
 

@@ -1,4 +1,6 @@
-"""The quick ways of conditional likelihood: vectors of four, one pass over entries, coordinates of even curvature."""
+"""The quick ways of conditional likelihood: vectors of four, one pass over entries, coordinates of
+even curvature.
+"""
 
 from __future__ import annotations
 
@@ -52,7 +54,10 @@ def rows_of_entries(rng, n_rows, n_cells, n_classes):
     starts = np.concatenate([[0], np.cumsum(inside.sum(axis=1))])
     width = entries.stretch(n_classes)
     base, table = np.zeros(width), np.zeros((n_cells, width))
-    base[:n_classes], table[:, :n_classes] = rng.normal(size=n_classes), rng.normal(size=(n_cells, n_classes))
+    base[:n_classes], table[:, :n_classes] = (
+        rng.normal(size=n_classes),
+        rng.normal(size=(n_cells, n_classes)),
+    )
     return np.nonzero(inside)[1].astype(np.uint32), starts, base, table, inside.astype(float)
 
 
@@ -79,7 +84,9 @@ def test_one_pass_is_forth_objective_and_back(n_classes, weighted):
     weight = rng.choice([0.0, 1.0, 1.5, 3.0], n_rows) if weighted else np.ones(n_rows)
     total, sums = np.zeros(n_classes), np.zeros(table.size)
     first = 3
-    value = add_likelihood(listed, starts, first, n_rows, y, weight, base, table.ravel(), total, sums)
+    value = add_likelihood(
+        listed, starts, first, n_rows, y, weight, base, table.ravel(), total, sums
+    )
     scores = (base + inside @ table)[:, :n_classes]
     log_posterior = scores - logsumexp(scores, axis=1, keepdims=True)
     own = np.arange(n_classes) == y[:, None]
@@ -114,11 +121,18 @@ def test_rows_that_are_impossible_are_left_to_the_careful_way():
     free[3:6] = [-np.inf, 0.0, 0.0]  # a cell of the first feature
     free[9:12] = -np.inf
     with np.errstate(invalid="ignore"):
-        value = Problem(ConditionalLikelihood(), scores, parameterization).value_and_gradient(free)[0]
+        value = Problem(ConditionalLikelihood(), scores, parameterization).value_and_gradient(free)[
+            0
+        ]
         log_joint = np.concatenate(
-            [scores.forward(scores.padded(parameterization.numbers(free)), block) for block in scores.blocks]
+            [
+                scores.forward(scores.padded(parameterization.numbers(free)), block)
+                for block in scores.blocks
+            ]
         )
-    assert value * 60 == pytest.approx(ConditionalLikelihood().value(log_joint, scores.y), nan_ok=True)
+    assert value * 60 == pytest.approx(
+        ConditionalLikelihood().value(log_joint, scores.y), nan_ok=True
+    )
 
 
 # ---- coordinates
@@ -175,7 +189,9 @@ def eager(monkeypatch):
 
 @pytest.mark.parametrize("n_classes", [2, 3])
 def test_the_factor_is_that_of_the_curvature_at_equal_posteriors(n_classes):
-    """Against differences of the gradient around zero; there, classes differ by the matrix of one class."""
+    """Against differences of the gradient around zero; there, classes differ by the matrix of one
+    class.
+    """
     data = drawn(4, 30, n_classes=n_classes, weighted=True)
     problem, start = fitted(data, NB, DiscriminativeCCBN(penalty=0.7))
     own = problem.parameterization.own
@@ -191,14 +207,25 @@ def test_the_factor_is_that_of_the_curvature_at_equal_posteriors(n_classes):
 @pytest.mark.parametrize("structure", ["nb", "tan", "tied"])
 @pytest.mark.parametrize("n_classes", [2, 3])
 def test_scaled_and_plain_ways_end_at_the_same_point(n_classes, structure, towards, eager):
-    data = drawn(5, 25 if UNCOMPILED else 200, n_classes=n_classes, gaps=0.0 if UNCOMPILED else 0.1, weighted=True)
-    problem, start = fitted(data, STRUCTURES[structure], DiscriminativeCCBN(penalty=2.0, towards=towards))
+    data = drawn(
+        5,
+        25 if UNCOMPILED else 200,
+        n_classes=n_classes,
+        gaps=0.0 if UNCOMPILED else 0.1,
+        weighted=True,
+    )
+    problem, start = fitted(
+        data, STRUCTURES[structure], DiscriminativeCCBN(penalty=2.0, towards=towards)
+    )
     plain = lbfgs(problem.loss, start, 1000, 1e-15)
     values = []
-    scaled = scaling.minimize(problem, start, 1000, 1e-15, lambda point, value: values.append((point, value)))
+    scaled = scaling.minimize(
+        problem, start, 1000, 1e-15, lambda point, value: values.append((point, value))
+    )
     assert scaled.value == pytest.approx(plain.value, rel=1e-9)
     apart = scaled.point - plain.point
-    if towards == "zero" and n_classes > 2:  # what is added to all classes alike cancels, and is not penalised
+    # what is added to all classes alike cancels, and is not penalised
+    if towards == "zero" and n_classes > 2:
         apart[:n_classes] -= apart[:n_classes].mean()
     np.testing.assert_allclose(apart, 0.0, atol=1e-4)
     assert (len(values), scaled.converged) == (scaled.n_iter, True)
@@ -211,7 +238,10 @@ def test_scaled_and_plain_ways_end_at_the_same_point(n_classes, structure, towar
 def test_the_number_of_threads_changes_no_bit(eager):
     data = encoded(np.random.default_rng(6), [3, 4, 2], 3, 60 if UNCOMPILED else 9000, linked=True)
     learner = DiscriminativeCCBN(penalty=1.0, tol=1e-8)
-    points = [scaling.minimize(*fitted(data, Structure.naive(3), learner, n), 30, 1e-8).point for n in (1, 2, None)]
+    points = [
+        scaling.minimize(*fitted(data, Structure.naive(3), learner, n), 30, 1e-8).point
+        for n in (1, 2, None)
+    ]
     assert all((points[0] == point).all() for point in points[1:])
 
 
@@ -223,7 +253,9 @@ def test_a_callback_ends_the_run(eager):
 
 @pytest.mark.parametrize("objective", [ConditionalLikelihood(), Margin()], ids=repr)
 @pytest.mark.parametrize(
-    "learner", [DiscriminativeCCBN(), ExtendedCCBN(penalty=1.0), WeightedCCBN(penalty=1.0)], ids=repr
+    "learner",
+    [DiscriminativeCCBN(), ExtendedCCBN(penalty=1.0), WeightedCCBN(penalty=1.0)],
+    ids=repr,
 )
 def test_where_there_are_no_such_coordinates_the_way_is_the_plain_one(learner, objective):
     problem, start = fitted(drawn(7, 30), NB, learner)
@@ -234,7 +266,9 @@ def test_where_there_are_no_such_coordinates_the_way_is_the_plain_one(learner, o
 
 def test_rare_classes_and_many_cells_are_left_to_the_plain_way(monkeypatch):
     def worthwhile(data, n_features, **options):
-        problem, _ = fitted(data, Structure.naive(n_features), DiscriminativeCCBN(penalty=1.0, **options))
+        problem, _ = fitted(
+            data, Structure.naive(n_features), DiscriminativeCCBN(penalty=1.0, **options)
+        )
         return scaling._worthwhile(problem, problem.parameterization.own, problem.penalty)
 
     rng = np.random.default_rng(8)
@@ -252,5 +286,7 @@ def test_ways_that_end_early_are_the_plain_ones(eager):
     """Cross tuning counts iterations, so that these have to be those of the papers."""
     data = drawn(9, 30 if UNCOMPILED else 80)
     options = {"penalty": 1.0, "stopping": "cross-tuning", "n_folds": 2, "max_iter": 10}
-    auto, plain = (learned(data, TAN, DiscriminativeCCBN(solver=s, **options))[0] for s in ("auto", "lbfgs"))
+    auto, plain = (
+        learned(data, TAN, DiscriminativeCCBN(solver=s, **options))[0] for s in ("auto", "lbfgs")
+    )
     assert (auto.log_theta == plain.log_theta).all()

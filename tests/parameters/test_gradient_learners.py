@@ -1,4 +1,6 @@
-"""Discriminative parameters over every parameterisation: gradients, optima that others know, penalties, choices."""
+"""Discriminative parameters over every parameterisation: gradients, optima that others know,
+penalties, choices.
+"""
 
 from __future__ import annotations
 
@@ -61,7 +63,9 @@ LEARNERS = [
 
 
 def drawn(seed, n_rows, cards=(2, 3, 2, 3), n_classes=3, **options):
-    return encoded(np.random.default_rng(seed), list(cards), n_classes, n_rows, linked=True, **options)
+    return encoded(
+        np.random.default_rng(seed), list(cards), n_classes, n_rows, linked=True, **options
+    )
 
 
 def learned(data, structure, learner, n_jobs=None):
@@ -92,7 +96,9 @@ def parameterized(kind, data, structure):
     return Weights(layout, seen_cells(data, families), generative, generative, int(kind[1]))
 
 
-@pytest.mark.parametrize("options", [{}, {"weighted": True}, {"gaps": 0.25, "weighted": True}], ids=str)
+@pytest.mark.parametrize(
+    "options", [{}, {"weighted": True}, {"gaps": 0.25, "weighted": True}], ids=str
+)
 @pytest.mark.parametrize("objective", OBJECTIVES, ids=repr)
 @pytest.mark.parametrize("kind", ["e", "d", "plain", "w1", "w2", "w3", "w4"])
 @pytest.mark.parametrize("structure", STRUCTURES)
@@ -103,7 +109,9 @@ def test_gradients_equal_differences(n_classes, structure, kind, objective, opti
     parameterization = parameterized(kind, data, STRUCTURES[structure])
     scores = LogScores(data, parameterization.layout, parameterization.normalized)
     free = rng.normal(size=parameterization.size)
-    penalty = Penalty(0.7, rng.normal(size=free.size), parameterization.repeats, parameterization.n_prior)
+    penalty = Penalty(
+        0.7, rng.normal(size=free.size), parameterization.repeats, parameterization.n_prior
+    )
     counts = Numbers(rng.random(data.n_classes), rng.random(parameterization.layout.size))
     problem = Problem(objective, scores, parameterization, penalty=penalty, counts=counts)
     gradient = problem.loss(free)[1]
@@ -143,10 +151,16 @@ def test_weights_by_level_multiply_what_they_should():
         for i in range(4):
             factor = tables.log_table(i) / generative.log_table(i)
             same = {1: (0, 1, 2), 2: (0, 2), 3: (0,), 4: ()}[level]
-            axes = tuple(k for k in same if k < factor.ndim) if factor.ndim == 3 else tuple(k - 1 for k in same if k)
+            axes = (
+                tuple(k for k in same if k < factor.ndim)
+                if factor.ndim == 3
+                else tuple(k - 1 for k in same if k)
+            )
             spread = np.ptp(factor, axis=axes) if axes else np.zeros(1)
             np.testing.assert_allclose(spread, 0, atol=1e-9)
-    np.testing.assert_allclose(weights.tables(np.ones(weights.size)).log_theta, generative.log_theta)
+    np.testing.assert_allclose(
+        weights.tables(np.ones(weights.size)).log_theta, generative.log_theta
+    )
 
 
 def test_two_classes_need_one_number_for_both():
@@ -157,7 +171,9 @@ def test_two_classes_need_one_number_for_both():
     tables = oracle.random_tables(np.random.default_rng(0), TAN, data.cards.tolist(), 2)
     again = parameterization.tables(parameterization.start(tables))
     np.testing.assert_allclose(
-        posterior(log_joint(again, data.codes)), posterior(log_joint(tables, data.codes)), atol=1e-12
+        posterior(log_joint(again, data.codes)),
+        posterior(log_joint(tables, data.codes)),
+        atol=1e-12,
     )
 
 
@@ -165,7 +181,9 @@ def test_two_classes_need_one_number_for_both():
 
 
 def one_hot(data):
-    return OneHotEncoder(categories=[range(int(card)) for card in data.cards]).fit_transform(data.codes.T)
+    return OneHotEncoder(categories=[range(int(card)) for card in data.cards]).fit_transform(
+        data.codes.T
+    )
 
 
 @pytest.mark.skipif(UNCOMPILED, reason="takes hundreds of passes over the data")
@@ -190,7 +208,9 @@ def test_naive_bayes_is_penalised_logistic_regression(n_classes, penalty):
 @pytest.mark.parametrize("start", ["zeros", "generative"])
 @pytest.mark.parametrize("structure", ["nb", "tan", "kdb1"])
 def test_d_e_and_w_reach_the_same_optimum(structure, start):
-    """On data in which every cell of every family is seen with every class, so that the optimum is finite."""
+    """On data in which every cell of every family is seen with every class, so that the optimum is
+    finite.
+    """
     structure = {"nb": NB, "tan": TAN, "kdb1": Structure(((), (0,), (1,), (0,)))}[structure]
     data = drawn(6, 3000, cards=(2, 3, 2, 3))
     layout = Layout(structure, data.cards, 3)
@@ -219,7 +239,9 @@ def test_a_strong_pull_towards_the_generative_model_gives_it(learner):
     tables, _ = learned(data, TAN, strong)
     generative = MaximumAPosteriori().learn(data, count(data), TAN, Context())
     np.testing.assert_allclose(
-        posterior(log_joint(tables, data.codes)), posterior(log_joint(generative, data.codes)), atol=1e-3
+        posterior(log_joint(tables, data.codes)),
+        posterior(log_joint(generative, data.codes)),
+        atol=1e-3,
     )
 
 
@@ -246,7 +268,9 @@ def test_cells_that_were_never_seen_keep_their_start_or_go_to_the_centre():
 
 
 @pytest.mark.parametrize(
-    "learner", [DiscriminativeCCBN(max_iter=3, backoff=True), MaximumConditionalLikelihood(max_iter=3)], ids=repr
+    "learner",
+    [DiscriminativeCCBN(max_iter=3, backoff=True), MaximumConditionalLikelihood(max_iter=3)],
+    ids=repr,
 )
 def test_unseen_cells_back_off_to_the_feature_alone(learner):
     data = drawn(10, 14, cards=(3, 4, 2, 3))
@@ -265,11 +289,15 @@ def test_unseen_cells_back_off_to_the_feature_alone(learner):
         if learner.parameterization == "e" and group:
             cells = np.broadcast_to(cells.all(axis=-2, keepdims=True), cells.shape)
         cells = cells & bool(group)
-        seen_alone = layout.table(families.cells, i).reshape(-1, layout.cards[i], 3).sum(axis=(0, 2)) > 0
+        seen_alone = (
+            layout.table(families.cells, i).reshape(-1, layout.cards[i], 3).sum(axis=(0, 2)) > 0
+        )
         known = cells & seen_alone[:, None]
         some += known.sum()
         np.testing.assert_allclose(
-            tables.log_table(i)[known], np.broadcast_to(alone.log_table(i), known.shape)[known], atol=1e-12
+            tables.log_table(i)[known],
+            np.broadcast_to(alone.log_table(i), known.shape)[known],
+            atol=1e-12,
         )
         np.testing.assert_array_equal(tables.log_table(i)[~cells], plain.log_table(i)[~cells])
         never = cells & ~seen_alone[:, None]
@@ -291,7 +319,9 @@ def test_conjugate_gradients_find_what_scipy_finds():
     matrix = rng.normal(size=(30, 12))
     square = matrix.T @ matrix + np.eye(12)
     goal = rng.normal(size=12)
-    found = conjugate_gradient(lambda x: (0.5 * x @ square @ x - goal @ x, square @ x - goal), np.zeros(12), 200, 0.0)
+    found = conjugate_gradient(
+        lambda x: (0.5 * x @ square @ x - goal @ x, square @ x - goal), np.zeros(12), 200, 0.0
+    )
     np.testing.assert_allclose(found.point, np.linalg.solve(square, goal), atol=1e-6)
 
 
@@ -315,7 +345,12 @@ def test_solvers_stop_when_told_and_say_when_they_ran_out(solver):
 def test_all_solvers_end_at_the_same_value():
     data = drawn(11, 400)
     values = [
-        total_cll(learned(data, TAN, DiscriminativeCCBN(penalty=0.5, solver=solver, tol=1e-12, max_iter=5000))[0], data)
+        total_cll(
+            learned(
+                data, TAN, DiscriminativeCCBN(penalty=0.5, solver=solver, tol=1e-12, max_iter=5000)
+            )[0],
+            data,
+        )
         for solver in ("auto", "lbfgs", "cg")
     ]
     assert values[1:] == pytest.approx(values[:1] * 2, rel=1e-5)
@@ -334,7 +369,9 @@ def test_cross_validation_is_the_plain_loop_over_folds_and_settings():
     for fold in range(3):
         rest, test = data.take(folds != fold), data.take(folds == fold)
         for k, penalty in enumerate(grid):
-            merits[k] += total_cll(learned(rest, NB, DiscriminativeCCBN(penalty=penalty, tol=1e-10))[0], test)
+            merits[k] += total_cll(
+                learned(rest, NB, DiscriminativeCCBN(penalty=penalty, tol=1e-10))[0], test
+            )
     recorded = [step["score"] for step in context.history if "setting" in step]
     np.testing.assert_allclose(recorded, merits, rtol=1e-4)
     best = learned(data, NB, DiscriminativeCCBN(penalty=grid[int(merits.argmax())], tol=1e-10))[0]
@@ -354,7 +391,8 @@ def test_the_margin_chooses_lambda_and_kappa_by_decisions():
     assert len(MaxMargin(lam="cv", kappa="cv")._settings()) == 10
     for path in MaxMargin(lam="cv", kappa="cv")._settings():
         lams = [setting.objective.lam for setting in path]
-        assert lams == sorted(lams, reverse=True)  # a fit for a small λ would leave a larger one nothing to do
+        # a fit for a small λ would leave a larger one nothing to do
+        assert lams == sorted(lams, reverse=True)
         assert len(lams) == 10
 
 
@@ -370,7 +408,11 @@ def test_held_out_stopping_keeps_the_best_point():
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", ConvergenceWarning)
         for n in range(8):
-            assert value >= total_cll(learned(rest, TAN, DiscriminativeCCBN(max_iter=n, tol=0.0))[0], test) - 1e-9
+            assert (
+                value
+                >= total_cll(learned(rest, TAN, DiscriminativeCCBN(max_iter=n, tol=0.0))[0], test)
+                - 1e-9
+            )
 
 
 @pytest.mark.parametrize("stopping", ["convergence", "held-out"])
@@ -388,8 +430,16 @@ def test_interrupted_it_keeps_the_best_so_far(monkeypatch, stopping):
         patch.setattr(Problem, "loss", interrupted)
         with pytest.warns(UserWarning, match="interrupted after [1-9] iterations"):
             tables, context = learned(data, TAN, learner)
-    judged = data.take(stratified_folds(data.classes, 5, Context().rng) == 0) if stopping == "held-out" else data
-    learned_from = data.take(stratified_folds(data.classes, 5, Context().rng) != 0) if stopping == "held-out" else data
+    judged = (
+        data.take(stratified_folds(data.classes, 5, Context().rng) == 0)
+        if stopping == "held-out"
+        else data
+    )
+    learned_from = (
+        data.take(stratified_folds(data.classes, 5, Context().rng) != 0)
+        if stopping == "held-out"
+        else data
+    )
     generative = learner._generative().learn(learned_from, count(learned_from), TAN, Context())
     assert total_cll(tables, judged) >= total_cll(generative, judged) - 1e-9
     assert 0 < len(context.history) < 10
@@ -409,7 +459,9 @@ def test_every_learner_beats_its_start_on_its_own_ground(learner):
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", ConvergenceWarning)
         tables, _ = learned(data, TAN, clone(learner).set_params(max_iter=3 if UNCOMPILED else 200))
-    objective = Margin(0.1, 10.0, 0.5) if isinstance(learner, MaxMargin) else ConditionalLikelihood()
+    objective = (
+        Margin(0.1, 10.0, 0.5) if isinstance(learner, MaxMargin) else ConditionalLikelihood()
+    )
     start = learner._generative().learn(data, count(data), TAN, Context())
     ours, theirs = (objective.value(log_joint(t, data.codes), data.y) for t in (tables, start))
     assert ours > theirs if not UNCOMPILED else np.isfinite(ours)
@@ -427,7 +479,9 @@ def test_threads_change_no_bit(learner, monkeypatch):
     np.testing.assert_array_equal(one.log_theta, two.log_theta)
 
 
-@pytest.mark.parametrize("learner", [DiscriminativeCCBN(max_iter=8), WeightedCCBN(level=3, max_iter=8)], ids=repr)
+@pytest.mark.parametrize(
+    "learner", [DiscriminativeCCBN(max_iter=8), WeightedCCBN(level=3, max_iter=8)], ids=repr
+)
 def test_a_weight_of_two_is_the_row_twice(learner):
     data = drawn(17, 50, gaps=0.2)
     twice = data.take(np.r_[np.arange(50), np.arange(50)])
@@ -495,7 +549,11 @@ def test_only_normalised_tables_have_local_optima():
     data = drawn(20, 60)
     for learner in (MaxMargin(), ExtendedCCBN()):
         with pytest.warns(UserWarning, match="'x2' are not joined by edges"):
-            learned(data, unjoined, clone(learner).set_params(max_iter=2, stopping="cross-tuning", n_folds=2))
+            learned(
+                data,
+                unjoined,
+                clone(learner).set_params(max_iter=2, stopping="cross-tuning", n_folds=2),
+            )
     with warnings.catch_warnings():
         warnings.simplefilter("error")
         warnings.simplefilter("ignore", ConvergenceWarning)
@@ -530,7 +588,9 @@ def test_a_start_at_the_optimum_saves_iterations(learner):
 def test_starts_of_other_networks_or_with_zeros_are_refused():
     data = drawn(32, 60)
     best, _ = learned(data, TAN, MaximumAPosteriori())
-    with pytest.raises(ValueError, match="the start is of another structure: there the parents of 'x1' are"):
+    with pytest.raises(
+        ValueError, match="the start is of another structure: there the parents of 'x1' are"
+    ):
         learned(data, NB, MaximumConditionalLikelihood(start=best))
     zero, _ = learned(data, NB, MaximumLikelihood(0.0))
     zero.log_theta[0] = -np.inf
@@ -541,7 +601,9 @@ def test_starts_of_other_networks_or_with_zeros_are_refused():
 
 
 def test_tables_of_separable_rows_answer_about_gaps():
-    """Numbers that run away towards −∞ are held in sums over gaps, and count in full where nothing is missing."""
+    """Numbers that run away towards −∞ are held in sums over gaps, and count in full where nothing
+    is missing.
+    """
     layout = Layout(TAN, np.array([2, 3, 2, 3]), 3)
     free = np.random.default_rng(33).normal(scale=800.0, size=Softmax(layout).size)
     tables = Softmax(layout).tables(free)
@@ -551,7 +613,12 @@ def test_tables_of_separable_rows_answer_about_gaps():
     assert np.isfinite(log_joint(tables, codes)).all()
     complete = np.array([[0, 1], [2, 1], [1, 0], [1, 2]], np.uint8)
     expected = tables.log_prior + sum(
-        np.array([tables.log_table(i)[(*complete[list(TAN.parents[i]), m], complete[i, m])] for m in range(2)])
+        np.array(
+            [
+                tables.log_table(i)[(*complete[list(TAN.parents[i]), m], complete[i, m])]
+                for m in range(2)
+            ]
+        )
         for i in range(4)
     )
     np.testing.assert_allclose(log_joint(tables, complete), expected, rtol=1e-12)

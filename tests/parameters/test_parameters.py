@@ -1,4 +1,6 @@
-"""Smoothed frequencies against the formulas of METHODS section 3, worked out by hand or written out plainly."""
+"""Smoothed frequencies against the formulas of METHODS section 3, worked out by hand or written out
+plainly.
+"""
 
 from __future__ import annotations
 
@@ -28,11 +30,16 @@ LEARNERS = [
 
 
 def worked_example():
-    """Two binary features, a -> b, two classes; weights of 2, 1 and 0.5; (a = 1, no) never occurs."""
+    """Two binary features, a -> b, two classes; weights of 2, 1 and 0.5; (a = 1, no) never
+    occurs.
+    """
     codes = np.array([[0, 0, 0, 1, 1, 0], [0, 0, 1, 2, 0, 2]], np.uint8)
     y = np.array([0, 0, 0, 1, 1, 1])
     weight = np.array([2.0, 1.0, 1.0, 0.5, 2.0, 1.0])
-    features = Variable("a", "categorical", ("u", "v")), Variable("b", "categorical", ("p", "q", "r"))
+    features = (
+        Variable("a", "categorical", ("u", "v")),
+        Variable("b", "categorical", ("p", "q", "r")),
+    )
     return Encoded(codes, Domain(features, Variable("y", "categorical", ("no", "yes"))), y, weight)
 
 
@@ -46,7 +53,8 @@ def test_maximum_likelihood_by_hand():
     tables = learned(MaximumLikelihood(epsilon=0.01))
     np.testing.assert_allclose(np.exp(tables.log_prior), [4 / 7.5, 3.5 / 7.5], atol=1e-14)
     a = np.exp(tables.log_table(0))
-    np.testing.assert_allclose(a[:, 0], [1 / 1.01, 0.01 / 1.01], atol=1e-14)  # zero becomes ε, then sum 1
+    # zero becomes ε, then sum 1
+    np.testing.assert_allclose(a[:, 0], [1 / 1.01, 0.01 / 1.01], atol=1e-14)
     np.testing.assert_allclose(a[:, 1], [1 / 3.5, 2.5 / 3.5], atol=1e-14)
     b = np.exp(tables.log_table(1))
     np.testing.assert_allclose(b[0, :, 0], np.array([0.75, 0.25, 0.01]) / 1.01, atol=1e-14)
@@ -91,10 +99,15 @@ def test_equivalent_sample_size_by_hand():
     """Eq. 4 of P13: α/(r · number of parent configurations), the class among the parents."""
     tables = learned(MaximumAPosteriori("ess", 2.0))
     np.testing.assert_allclose(np.exp(tables.log_prior), [5 / 9.5, 4.5 / 9.5], atol=1e-14)
-    np.testing.assert_allclose(np.exp(tables.log_table(0))[:, 0], [4.5 / 5, 0.5 / 5], atol=1e-14)  # 2/(2·2)
+    # 2/(2·2)
+    np.testing.assert_allclose(np.exp(tables.log_table(0))[:, 0], [4.5 / 5, 0.5 / 5], atol=1e-14)
     b = np.exp(tables.log_table(1))  # 2/(3·4) = 1/6
-    np.testing.assert_allclose(b[0, :, 0], np.array([3 + 1 / 6, 1 + 1 / 6, 1 / 6]) / 4.5, atol=1e-14)
-    np.testing.assert_allclose(b[1, :, 1], np.array([2 + 1 / 6, 1 / 6, 0.5 + 1 / 6]) / 3, atol=1e-14)
+    np.testing.assert_allclose(
+        b[0, :, 0], np.array([3 + 1 / 6, 1 + 1 / 6, 1 / 6]) / 4.5, atol=1e-14
+    )
+    np.testing.assert_allclose(
+        b[1, :, 1], np.array([2 + 1 / 6, 1 / 6, 0.5 + 1 / 6]) / 3, atol=1e-14
+    )
 
 
 def test_m_estimate_by_hand():
@@ -102,16 +115,23 @@ def test_m_estimate_by_hand():
     np.testing.assert_allclose(np.exp(tables.log_prior), [4.5 / 8.5, 4 / 8.5], atol=1e-14)
     b = np.exp(tables.log_table(1))
     np.testing.assert_allclose(b[0, :, 0], np.array([3 + 1 / 3, 1 + 1 / 3, 1 / 3]) / 5, atol=1e-14)
-    np.testing.assert_allclose(b[1, :, 1], np.array([2 + 1 / 3, 1 / 3, 0.5 + 1 / 3]) / 3.5, atol=1e-14)
+    np.testing.assert_allclose(
+        b[1, :, 1], np.array([2 + 1 / 3, 1 / 3, 0.5 + 1 / 3]) / 3.5, atol=1e-14
+    )
 
 
 @pytest.mark.parametrize(
     "learner, first, second",
     [
         (MaximumLikelihood(epsilon=0.01), [0.6, 0.2, 0.2], np.array([0.8, 0.01, 0.2]) / 1.01),
-        (MaximumAPosteriori("ess", 2.0), np.array([10, 4, 4]) / 18, np.array([14, 2, 5]) / 21),  # 2/(3·2): no class
+        # 2/(3·2): no class
+        (MaximumAPosteriori("ess", 2.0), np.array([10, 4, 4]) / 18, np.array([14, 2, 5]) / 21),
         (MaximumAPosteriori("m", 1.0), np.array([10, 4, 4]) / 18, np.array([14, 2, 5]) / 21),
-        (MaximumAPosteriori("dirichlet", 1.0), np.array([4, 2, 2]) / 8, np.array([3, 1, 1.5]) / 5.5),
+        (
+            MaximumAPosteriori("dirichlet", 1.0),
+            np.array([4, 2, 2]) / 8,
+            np.array([3, 1, 1.5]) / 5.5,
+        ),
     ],
 )
 def test_features_that_do_not_depend_on_the_class_pool_it(learner, first, second):
@@ -134,7 +154,9 @@ def test_every_distribution_sums_to_one(seed, learner):
     assert tables.is_normalized
     assert np.exp(tables.log_prior).sum() == pytest.approx(1.0, abs=1e-12)
     for i in range(5):
-        np.testing.assert_allclose(np.exp(tables.log_table(i)).sum(axis=-2), 1.0, rtol=0, atol=1e-12)
+        np.testing.assert_allclose(
+            np.exp(tables.log_table(i)).sum(axis=-2), 1.0, rtol=0, atol=1e-12
+        )
         if not tables.structure.class_children[i]:
             spread = np.ptp(np.exp(tables.log_table(i)), axis=-1)
             assert not spread.any()
@@ -142,7 +164,9 @@ def test_every_distribution_sums_to_one(seed, learner):
 
 
 def plain_formula(learner, counts, depends):
-    """The table that a learner gives, from the counts of one family, written out for one row at a time."""
+    """The table that a learner gives, from the counts of one family, written out for one row at a
+    time.
+    """
     if not depends:
         counts = np.repeat(counts.sum(axis=-1, keepdims=True), counts.shape[-1], axis=-1)
     out = np.empty(counts.shape)
@@ -155,7 +179,11 @@ def plain_formula(learner, counts, depends):
             share = np.where(share == 0, learner.epsilon, share)
             value = share / share.sum()
         else:
-            a = {"ess": learner.strength / (r * rows), "dirichlet": learner.strength, "m": learner.strength / r}
+            a = {
+                "ess": learner.strength / (r * rows),
+                "dirichlet": learner.strength,
+                "m": learner.strength / r,
+            }
             value = (n + a[learner.prior]) / (n.sum() + r * a[learner.prior])
         out[(*row[:-1], slice(None), row[-1])] = value
     return out
@@ -176,7 +204,9 @@ def test_tables_equal_the_formulas_row_by_row(seed, learner):
 
 @pytest.mark.parametrize("alpha", [0.5, 1.0, 7.0])
 def test_equivalent_sample_sizes_are_consistent(alpha):
-    """Eq. 7 of P13: the smoothed joint of a family, summed over the child, is the smoothed joint of its parents."""
+    """Eq. 7 of P13: the smoothed joint of a family, summed over the child, is the smoothed joint of
+    its parents.
+    """
     rng = np.random.default_rng(3)
     data = encoded(rng, [2, 3, 4], 3, 60)
     structure = Structure(((), (0,), (0, 1)))
@@ -189,13 +219,16 @@ def test_equivalent_sample_sizes_are_consistent(alpha):
 
     np.testing.assert_allclose(smoothed(2).sum(axis=2), smoothed(1), rtol=1e-13)
     np.testing.assert_allclose(smoothed(1).sum(axis=1), smoothed(0), rtol=1e-13)
-    np.testing.assert_allclose(smoothed(0).sum(axis=0), families.class_count + alpha / 3, rtol=1e-13)
+    np.testing.assert_allclose(
+        smoothed(0).sum(axis=0), families.class_count + alpha / 3, rtol=1e-13
+    )
     total = len(data.y) + alpha
     joint = np.exp(tables.log_prior)
     joint = np.exp(tables.log_table(0)) * joint
     joint = np.exp(tables.log_table(1)) * joint[:, None]
     joint = np.exp(tables.log_table(2)) * joint[:, :, None]
-    np.testing.assert_allclose(joint * total, smoothed(2), rtol=1e-12)  # so the network has the counts as expectations
+    # so the network has the counts as expectations
+    np.testing.assert_allclose(joint * total, smoothed(2), rtol=1e-12)
 
 
 @pytest.mark.parametrize(
@@ -228,7 +261,11 @@ def test_learning_leaves_the_counts_alone():
 def test_no_data_at_all_gives_uniform_tables():
     layout = Layout(Structure(((), (0,))), np.array([2, 3]), 2)
     empty = FamilyCounts(layout, np.zeros(2), np.zeros(layout.size))
-    for learner in (MaximumLikelihood(), MaximumAPosteriori(), MaximumAPosteriori("dirichlet", 0.0)):
+    for learner in (
+        MaximumLikelihood(),
+        MaximumAPosteriori(),
+        MaximumAPosteriori("dirichlet", 0.0),
+    ):
         tables = learner.tables(empty)
         np.testing.assert_allclose(np.exp(tables.log_prior), 0.5, atol=1e-14)
         np.testing.assert_allclose(np.exp(tables.log_table(1)), 1 / 3, atol=1e-14)

@@ -1,4 +1,6 @@
-"""The reference solver against closed forms, grids, linear programs, support vector machines and its own optimality."""
+"""The reference solver against closed forms, grids, linear programs, support vector machines and
+its own optimality.
+"""
 
 from __future__ import annotations
 
@@ -30,7 +32,9 @@ IMMORAL = Structure(((), (), (0, 1), ()))
 
 
 def drawn(seed, n_rows=40, cards=(2, 3, 2, 3), n_classes=3, **options):
-    return encoded(np.random.default_rng(seed), list(cards), n_classes, n_rows, linked=True, **options)
+    return encoded(
+        np.random.default_rng(seed), list(cards), n_classes, n_rows, linked=True, **options
+    )
 
 
 def set_up(data, structure, alpha=1.0):
@@ -57,7 +61,9 @@ def chosen(layout, row, c):
     found[c] = 1.0
     for i, group in enumerate(layout.structure.parents):
         cell = (*(row[p] for p in group), row[i], c)
-        found[layout.n_classes + layout.offsets[i] + np.ravel_multi_index(cell, layout.shapes[i])] = 1.0
+        found[
+            layout.n_classes + layout.offsets[i] + np.ravel_multi_index(cell, layout.shapes[i])
+        ] = 1.0
     return found
 
 
@@ -82,7 +88,9 @@ def likelihood_value(tables, counts, data, lam, gamma):
 
 
 def sums_of(tables):
-    return np.concatenate([[np.exp(tables.log_prior).sum()], tables.layout.row_totals(np.exp(tables.log_theta))])
+    return np.concatenate(
+        [[np.exp(tables.log_prior).sum()], tables.layout.row_totals(np.exp(tables.log_theta))]
+    )
 
 
 # ---- problem (10)
@@ -94,7 +102,9 @@ def test_without_a_price_of_slacks_it_is_the_relative_frequencies(structure, n_c
     data = drawn(1, n_classes=n_classes, weighted=True)
     layout, counts, frequencies = set_up(data, STRUCTURES[structure])
     found = solve_likelihood_margin(data, layout, *counts, lam=0.0)
-    np.testing.assert_allclose(np.exp(numbers_of(found.tables)), np.exp(numbers_of(frequencies)), atol=1e-6)
+    np.testing.assert_allclose(
+        np.exp(numbers_of(found.tables)), np.exp(numbers_of(frequencies)), atol=1e-6
+    )
     assert found.slack == pytest.approx(slack_of(frequencies, data, 1.0), abs=1e-4)
     assert found.status == "optimal"
 
@@ -107,7 +117,9 @@ def test_a_solution_keeps_the_constraints_and_has_the_value_that_it_says(structu
     found = solve_likelihood_margin(data, layout, *counts, lam, gamma)
     assert sums_of(found.tables).max() <= 1 + 1e-12
     assert found.slack == pytest.approx(slack_of(found.tables, data, gamma), rel=1e-9, abs=1e-9)
-    assert found.value == pytest.approx(likelihood_value(found.tables, counts, data, lam, gamma), rel=1e-12)
+    assert found.value == pytest.approx(
+        likelihood_value(found.tables, counts, data, lam, gamma), rel=1e-12
+    )
     assert -1e-12 <= (found.value - found.bound) / found.value < 1e-7
     assert found.status == "optimal"
     for i, depends in enumerate(layout.structure.class_children):
@@ -126,7 +138,11 @@ def test_no_change_that_keeps_the_constraints_lowers_the_value(structure, lam, g
     for size in (1e-4, 1e-2, 0.3, 2.0):
         for _ in range(20):
             way = rng.normal(scale=size, size=layout.size)
-            way = np.where(shared, way, way.reshape(-1, layout.n_classes)[:, :1].repeat(layout.n_classes, 1).ravel())
+            way = np.where(
+                shared,
+                way,
+                way.reshape(-1, layout.n_classes)[:, :1].repeat(layout.n_classes, 1).ravel(),
+            )
             prior = found.tables.log_prior + rng.normal(scale=size, size=layout.n_classes)
             cells = found.tables.log_theta + way
             prior -= max(0.0, np.log(np.exp(prior).sum()))
@@ -139,7 +155,9 @@ def test_no_change_that_keeps_the_constraints_lowers_the_value(structure, lam, g
 @pytest.mark.parametrize("n_classes, lam, gamma", [(2, 2.0, 1.0), (3, 1.0, 1.0), (3, 16.0, 5.0)])
 @pytest.mark.parametrize("structure", ["nb", "tan", "2-tree"])
 def test_there_are_multipliers_that_prove_the_optimum(structure, n_classes, lam, gamma):
-    """Karush, Kuhn and Tucker: n + Aᵀμ = V·exp ω, μ at its limit where there is slack, and 0 where there is room."""
+    """Karush, Kuhn and Tucker: n + Aᵀμ = V·exp ω, μ at its limit where there is slack, and 0 where
+    there is room.
+    """
     data = drawn(5, 30, n_classes=n_classes, weighted=True)
     layout, counts, _ = set_up(data, STRUCTURES[structure])
     found = solve_likelihood_margin(data, layout, *counts, lam, gamma)
@@ -150,9 +168,11 @@ def test_there_are_multipliers_that_prove_the_optimum(structure, n_classes, lam,
     np.maximum.at(slack, row, short)
     idle = short < slack[row] - 1e-5
     price = lam * weights(data)
-    same = np.array([row == m for m in range(data.n_samples)], float)  # adds up the multipliers of each row
+    # adds up the multipliers of each row
+    same = np.array([row == m for m in range(data.n_samples)], float)
     totals = row_sums(layout)
-    # unknowns: μ of the margins, V of the rows of tables, and the largest error, which is to be least
+    # unknowns: μ of the margins, V of the rows of tables, and the largest error, which is to be
+    # least
     n_margins, n_totals = row.size, totals.shape[0]
     equations = np.hstack([ahead.T, -(totals * np.exp(omega)).T])
     error = np.ones((n.size, 1))
@@ -189,7 +209,8 @@ def test_the_class_alone_against_a_fine_grid():
     data = Encoded(np.empty((0, 5), np.uint8), domain_of([], 2), np.array([0, 0, 0, 1, 1]), None)
     layout = Layout(Structure.naive(0), data.cards, 2)
     for lam, gamma in ((0.0, 1.0), (0.2, 1.0), (5.0, 0.5), (5.0, 4.0)):
-        odds = np.linspace(-2 * gamma, 2 * gamma, 100_001)  # log odds, with those of the corners among them
+        # log odds, with those of the corners among them
+        odds = np.linspace(-2 * gamma, 2 * gamma, 100_001)
         p = 1 / (1 + np.exp(-odds))
         values = -3.5 * np.log(p) - 2.5 * np.log1p(-p)
         values += lam * (3 * np.maximum(0, gamma - odds) + 2 * np.maximum(0, gamma + odds))
@@ -200,7 +221,9 @@ def test_the_class_alone_against_a_fine_grid():
 
 @pytest.mark.parametrize("lam, gamma", [(0.5, 1.0), (3.0, 2.0)])
 def test_one_feature_against_grids_of_networks(lam, gamma):
-    """The optimum is a normalised network (Theorem 2), so that ever finer grids over three log odds come near it."""
+    """The optimum is a normalised network (Theorem 2), so that ever finer grids over three log odds
+    come near it.
+    """
     codes, y = np.array([[0, 0, 0, 1, 1, 1, 1, 0]], np.uint8), np.array([0, 0, 0, 1, 1, 1, 0, 1])
     data = Encoded(codes, domain_of([2], 2), y, np.array([1.0, 1.0, 2.0, 1.0, 1.0, 1.0, 0.5, 0.25]))
     layout, counts, _ = set_up(data, Structure.naive(1))
@@ -216,7 +239,9 @@ def test_one_feature_against_grids_of_networks(lam, gamma):
         assert values.min() >= found.bound
         centre = odds[:, values.argmin()]
     assert values.min() == pytest.approx(found.value, rel=1e-5)
-    np.testing.assert_allclose(np.exp(numbers[:, values.argmin()]), np.exp(numbers_of(found.tables)), atol=2e-3)
+    np.testing.assert_allclose(
+        np.exp(numbers[:, values.argmin()]), np.exp(numbers_of(found.tables)), atol=2e-3
+    )
     np.testing.assert_allclose(sums_of(found.tables), 1.0, atol=1e-6)
 
 
@@ -230,7 +255,9 @@ def test_every_attempt_finds_the_same(kind, monkeypatch):
     monkeypatch.setattr(reference._Likelihood, "attempts", (attempts[kind],))
     again = solve_likelihood_margin(data, layout, *counts, 4.0, 2.0)
     assert again.value == pytest.approx(best.value, rel=1e-7)
-    np.testing.assert_allclose(np.exp(numbers_of(again.tables)), np.exp(numbers_of(best.tables)), atol=1e-3)
+    np.testing.assert_allclose(
+        np.exp(numbers_of(again.tables)), np.exp(numbers_of(best.tables)), atol=1e-3
+    )
 
 
 # ---- problem (9)
@@ -239,7 +266,9 @@ def test_every_attempt_finds_the_same(kind, monkeypatch):
 @pytest.mark.parametrize("lam, gamma", [(0.3, 1.0), (2.0, 1.0), (2.0, 3.0)])
 @pytest.mark.parametrize("structure", ["nb", "tan"])
 def test_squares_with_two_classes_are_a_support_vector_machine(structure, lam, gamma):
-    """With d = ω₁ − ω₀ the least ½‖ω‖² is ¼‖d‖²: a machine over one-hot cells and a constant, with C = 2λ/γ."""
+    """With d = ω₁ − ω₀ the least ½‖ω‖² is ¼‖d‖²: a machine over one-hot cells and a constant, with
+    C = 2λ/γ.
+    """
     data = drawn(7, 60, n_classes=2, weighted=True)
     data = data.take(data.weight > 0)
     layout = Layout(STRUCTURES[structure], data.cards, 2)
@@ -247,7 +276,12 @@ def test_squares_with_two_classes_are_a_support_vector_machine(structure, lam, g
     rows = [data.codes[:, m].astype(int) for m in range(data.n_samples)]
     features = np.array([chosen(layout, row, 1)[1::2] for row in rows])
     machine = LinearSVC(
-        loss="hinge", C=2 * lam / gamma, fit_intercept=False, tol=1e-10, max_iter=1_000_000, random_state=0
+        loss="hinge",
+        C=2 * lam / gamma,
+        fit_intercept=False,
+        tol=1e-10,
+        max_iter=1_000_000,
+        random_state=0,
     )
     machine.fit(features, data.y, sample_weight=data.weight)
     d = gamma * machine.coef_[0]
@@ -275,7 +309,9 @@ def test_the_likelihood_norm_is_a_linear_program(structure, lam, gamma):
         b_ub=np.full(row.size, -gamma),
     )
     assert found.value == pytest.approx(result.fun, rel=1e-7)
-    assert found.value == pytest.approx(n @ np.abs(numbers_of(found.tables)) + lam * found.slack, rel=1e-12)
+    assert found.value == pytest.approx(
+        n @ np.abs(numbers_of(found.tables)) + lam * found.slack, rel=1e-12
+    )
     assert found.slack == pytest.approx(slack_of(found.tables, data, gamma), rel=1e-9, abs=1e-9)
 
 
@@ -371,7 +407,9 @@ def refusal(data, structure, lam=1.0, gamma=1.0, solve=solve_likelihood_margin, 
 
 @pytest.mark.parametrize("solve", [solve_likelihood_margin, solve_norm_margin])
 def test_settings_and_rows_that_are_refused(solve):
-    assert "lam=-1.0 must be a number that is at least 0" in refusal(drawn(0), NB, -1.0, solve=solve)
+    assert "lam=-1.0 must be a number that is at least 0" in refusal(
+        drawn(0), NB, -1.0, solve=solve
+    )
     assert "lam=nan" in refusal(drawn(0), NB, np.nan, solve=solve)
     assert "gamma=0.0 must be a number above 0" in refusal(drawn(0), NB, gamma=0.0, solve=solve)
     data = drawn(0)
@@ -396,7 +434,9 @@ def test_structures_that_are_not_c1_are_sent_to_the_scalable_solver():
 def test_norms_that_are_refused():
     data = drawn(0)
     layout, _, _ = set_up(data, NB)
-    assert "norm='l1' is not one of 'l2', 'likelihood'" in refusal(data, NB, solve=solve_norm_margin, norm="l1")
+    assert "norm='l1' is not one of 'l2', 'likelihood'" in refusal(
+        data, NB, solve=solve_norm_margin, norm="l1"
+    )
     with pytest.raises(ValueError, match='norm="likelihood" needs the counts'):
         solve_norm_margin(data, layout, None, None, 1.0, norm="likelihood")
 
@@ -410,9 +450,13 @@ def test_counts_that_are_refused():
         solve_likelihood_margin(data, layout, np.array([1.0, 0.0, 1.0]), cells, 1.0)
     cells[layout.offsets[2]] = 0.0
     cells[layout.offsets[3] + 1] = np.nan
-    for solve, options in ((solve_likelihood_margin, {}), (solve_norm_margin, {"norm": "likelihood"})):
+    for solve, options in (
+        (solve_likelihood_margin, {}),
+        (solve_norm_margin, {"norm": "likelihood"}),
+    ):
         with pytest.raises(
-            ValueError, match="2 of the counts are not above zero, the first of them in the table of 'x2'"
+            ValueError,
+            match="2 of the counts are not above zero, the first of them in the table of 'x2'",
         ):
             solve(data, layout, prior, cells, 1.0, **options)
     assert solve_norm_margin(data, layout, prior, cells, 1.0).status == "optimal"
@@ -427,7 +471,9 @@ def test_problems_that_are_too_large_are_refused():
     wide = encoded(rng, [60, 60, 2], 10, 50)
     assert "and so 36,630 free numbers; above 30,000" in refusal(wide, Structure(((), (0,), ())))
     both = encoded(rng, [30, 30, 2], 4, 1100)
-    assert "and so 3,033 in the smaller of its dimensions; above 3,000" in refusal(both, Structure(((), (0,), ())))
+    assert "and so 3,033 in the smaller of its dimensions; above 3,000" in refusal(
+        both, Structure(((), (0,), ()))
+    )
 
 
 def test_a_missing_extra_is_named(monkeypatch):
@@ -436,7 +482,9 @@ def test_a_missing_extra_is_named(monkeypatch):
     for module in ("cvxpy", "clarabel"):
         with monkeypatch.context() as patch:
             patch.setitem(sys.modules, module, None)
-            with pytest.raises(ModuleNotFoundError, match=rf"{module}.*pip install 'discbayes\[solver\]'"):
+            with pytest.raises(
+                ModuleNotFoundError, match=rf"{module}.*pip install 'discbayes\[solver\]'"
+            ):
                 solve_likelihood_margin(data, layout, *counts, 1.0)
 
 
@@ -454,7 +502,9 @@ def test_an_inaccurate_solution_warns_and_says_how_far_it_is(monkeypatch):
     best = solve_likelihood_margin(data, layout, *counts, 16.0, 5.0)
     for name in ("tol_gap_abs", "tol_gap_rel", "tol_feas"):
         monkeypatch.setitem(reference.SETTINGS, name, 0.1)
-    with pytest.warns(ConvergenceWarning, match=r"may be above the optimum by a share of \d\.\de-0\d"):
+    with pytest.warns(
+        ConvergenceWarning, match=r"may be above the optimum by a share of \d\.\de-0\d"
+    ):
         found = solve_likelihood_margin(data, layout, *counts, 16.0, 5.0)
     assert found.status == "optimal_inaccurate"
     assert found.bound <= best.value

@@ -47,7 +47,11 @@ def test_no_columns_and_one_class():
 
 @pytest.mark.parametrize("given", ["generative", None, np.zeros(3), CPTs])
 def test_what_is_no_tables_is_refused(given):
-    refused(given, " is neither the name of a start nor Tables, as clf.network_.parameters of a fitted", TypeError)
+    refused(
+        given,
+        " is neither the name of a start nor Tables, as clf.network_.parameters of a fitted",
+        TypeError,
+    )
 
 
 @pytest.mark.parametrize(
@@ -55,13 +59,22 @@ def test_what_is_no_tables_is_refused(given):
     [
         (Structure.naive(4), "the start has 4 columns and the data 3"),
         (Structure.naive(3), "the parents of 'job' are none but the class, here 'age'"),
-        (Structure(((), (0,), (0,)), TREE.class_children), "the parents of 'sex' are 'age', here 'job', 'age'"),
+        (
+            Structure(((), (0,), (0,)), TREE.class_children),
+            "the parents of 'sex' are 'age', here 'job', 'age'",
+        ),
         (
             Structure(((), (0,), (0, 1)), TREE.class_children),
             "the parents of 'sex' are 'age', 'job', here 'job', 'age', and the order counts",
         ),
-        (Structure(TREE.parents), "another structure: 'sex' depends on the class there, but not here"),
-        (Structure(TREE.parents, (False, True, False)), "'age' depends on the class here, but not there"),
+        (
+            Structure(TREE.parents),
+            "another structure: 'sex' depends on the class there, but not here",
+        ),
+        (
+            Structure(TREE.parents, (False, True, False)),
+            "'age' depends on the class here, but not there",
+        ),
     ],
 )
 def test_another_structure_is_refused_by_what_differs(structure, message):
@@ -70,7 +83,10 @@ def test_another_structure_is_refused_by_what_differs(structure, message):
 
 
 def test_other_values_and_classes_are_refused():
-    refused(tables_of(cards=[2, 4, 2]), "the start has 4 values of 'job' and the data 3: it must come from data with")
+    refused(
+        tables_of(cards=[2, 4, 2]),
+        "the start has 4 values of 'job' and the data 3: it must come from data with",
+    )
     refused(tables_of(n_classes=3), "the start has 3 classes and the data 2")
 
 
@@ -80,10 +96,13 @@ def test_zeros_are_refused_with_their_column_and_the_way_out():
     LAYOUT.table(log_theta, 1)[0, 2, :] = -np.inf
     refused(
         CPTs(LAYOUT, given.log_prior, log_theta),
-        "the start gives 'job' a probability of zero (log θ = -inf, 2 times), and no gradient leads away from there: "
-        "smooth it, as MaximumAPosteriori() does",
+        "the start gives 'job' a probability of zero (log θ = -inf, 2 times), and no gradient leads"
+        " away from there: smooth it, as MaximumAPosteriori() does",
     )
-    refused(CPTs(LAYOUT, np.array([0.0, -np.inf]), given.log_theta), "gives class number 1 a probability of zero")
+    refused(
+        CPTs(LAYOUT, np.array([0.0, -np.inf]), given.log_theta),
+        "gives class number 1 a probability of zero",
+    )
 
 
 @pytest.mark.parametrize("value", [np.nan, np.inf])

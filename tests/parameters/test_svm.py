@@ -1,4 +1,6 @@
-"""BN-SVM and ML-BN-SVM: optima that others know, bounds, paths, and what the theorems of P13 say."""
+"""BN-SVM and ML-BN-SVM: optima that others know, bounds, paths, and what the theorems of P13
+say.
+"""
 
 from __future__ import annotations
 
@@ -39,7 +41,9 @@ SMALL = ("vote", "car", "iris", "glass2", "corral", "balance-scale")
 
 
 def drawn(seed, n_rows=60, cards=(2, 3, 2, 3), n_classes=3, **options):
-    return encoded(np.random.default_rng(seed), list(cards), n_classes, n_rows, linked=True, **options)
+    return encoded(
+        np.random.default_rng(seed), list(cards), n_classes, n_rows, linked=True, **options
+    )
 
 
 def learned(data, structure, learner, n_jobs=None):
@@ -90,7 +94,9 @@ def columns_of(tables, numbers):
 @pytest.mark.parametrize("options", [{}, {"weighted": True}], ids=str)
 @pytest.mark.parametrize("structure", C1)
 @pytest.mark.parametrize("solver", ["lbfgs", "projected"])
-def test_without_margins_the_tables_are_relative_frequencies_from_any_start(solver, structure, options):
+def test_without_margins_the_tables_are_relative_frequencies_from_any_start(
+    solver, structure, options
+):
     data = drawn(1, **options)
     learner = MLBNSVM(0.0, start="zeros", solver=solver, tol=0.0, max_iter=20_000)
     with warnings.catch_warnings():
@@ -120,20 +126,29 @@ def test_no_point_nearby_is_better(lam, gamma, structure, options, n_classes):
         for i, depends in enumerate(layout.structure.class_children):
             if not depends:
                 layout.table(noise, i)[...] = layout.table(noise, i)[..., :1]
-        away = CPTs(layout, found.log_prior + rng.normal(scale=size, size=n_classes), found.log_theta + noise)
+        away = CPTs(
+            layout,
+            found.log_prior + rng.normal(scale=size, size=n_classes),
+            found.log_theta + noise,
+        )
         totals = layout.row_totals(np.exp(away.log_theta))
         shrunk = away.log_theta - np.maximum(0.0, np.log(totals)) - size * rng.random()
         prior = away.log_prior - max(0.0, logsumexp(away.log_prior))
         for i, depends in enumerate(layout.structure.class_children):
             if not depends:
                 layout.table(shrunk, i)[...] = layout.table(shrunk, i).min(axis=-1, keepdims=True)
-        assert problem_11(CPTs(layout, prior, shrunk), data, lam, gamma) >= value - 1e-6 * abs(value)
+        assert problem_11(CPTs(layout, prior, shrunk), data, lam, gamma) >= value - 1e-6 * abs(
+            value
+        )
 
 
 @pytest.mark.parametrize("structure", C1)
 def test_bounds_are_below_the_optimum_and_reach_it(structure):
     data = drawn(4, 30 if UNCOMPILED else 80, weighted=True)
-    for learner in (MLBNSVM(3.0, 4.0, tol=1e-6, max_iter=20_000), BNSVM(3.0, 2.0, tol=1e-6, max_iter=20_000)):
+    for learner in (
+        MLBNSVM(3.0, 4.0, tol=1e-6, max_iter=20_000),
+        BNSVM(3.0, 2.0, tol=1e-6, max_iter=20_000),
+    ):
         fit = fitted(data, C1[structure], learner)
         ending = learner._minimize(fit, fit.start, learner.tol, learner.max_iter)
         best = ending.outcome.value * fit.problem.total_weight
@@ -163,11 +178,15 @@ def test_projected_gradients_find_the_same_optimum(structure):
 @pytest.mark.parametrize("solver", ["auto", "subnormalized", "projected"])
 def test_structures_that_are_not_c1_keep_the_convex_problem(solver):
     data = drawn(7, 30 if UNCOMPILED else 80)
-    found, context = learned(data, FORK, MLBNSVM(2.0, 2.0, tol=1e-4, max_iter=20_000, solver=solver))
+    found, context = learned(
+        data, FORK, MLBNSVM(2.0, 2.0, tol=1e-4, max_iter=20_000, solver=solver)
+    )
     assert context.history[-1]["gap"] <= 1e-4
     totals = found.layout.row_totals(np.exp(found.log_theta))
     assert (totals <= 1 + 1e-9).all()
-    assert problem_11(found, data, 2.0, 2.0) == pytest.approx(-context.history[-1]["score"], rel=1e-9)
+    assert problem_11(found, data, 2.0, 2.0) == pytest.approx(
+        -context.history[-1]["score"], rel=1e-9
+    )
 
 
 # ---- off C1: sub-normalized tables without constraints, and normalized ones
@@ -197,7 +216,8 @@ def test_a_slack_gives_back_the_tables_that_it_is_started_from():
     known = Subnormalized(Layout(TWO_FORKS, data.cards, data.n_classes))
     tables = known.tables(rng.normal(size=known.size))
     again = known.tables(known.start(tables))
-    np.testing.assert_allclose(again.log_theta, tables.log_theta, atol=0.006)  # rows with less than MIN_SLACK
+    # rows with less than MIN_SLACK
+    np.testing.assert_allclose(again.log_theta, tables.log_theta, atol=0.006)
     totals = known.layout.row_totals(np.exp(tables.log_theta))
     far = totals < 0.99
     assert far.any()
@@ -210,10 +230,15 @@ def test_a_slack_gives_back_the_tables_that_it_is_started_from():
 @pytest.mark.parametrize("lam, gamma", [(1.0, 1.0), (16.0, 5.0), (1024.0, 20.0)])
 @pytest.mark.parametrize("structure", OFF_C1)
 def test_off_c1_the_optimum_is_that_of_a_convex_solver(structure, lam, gamma):
-    """Problem (10) by an exponential-cone solver is never above (11), and nearly the same with sharp corners."""
+    """Problem (10) by an exponential-cone solver is never above (11), and nearly the same with
+    sharp corners.
+    """
     pytest.importorskip("cvxpy", reason="the reference solver is the extra `solver`")
     data, graph = drawn(24, weighted=True), OFF_C1[structure]
-    layout, counts = Layout(graph, data.cards, data.n_classes), np.concatenate(counts_of(data, graph))
+    layout, counts = (
+        Layout(graph, data.cards, data.n_classes),
+        np.concatenate(counts_of(data, graph)),
+    )
     exact = reference._solve(data, layout, counts, lam, gamma, reference._Likelihood)
     found, context = learned(data, graph, MLBNSVM(lam, gamma, max_iter=20_000))
     value, gap = problem_11(found, data, lam, gamma), context.history[-1]["gap"]
@@ -222,20 +247,28 @@ def test_off_c1_the_optimum_is_that_of_a_convex_solver(structure, lam, gamma):
     assert exact.bound <= value
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", ConvergenceWarning)
-        sharp, _ = learned(data, graph, MLBNSVM(lam, gamma, eta=1000.0, radius=1e-3, tol=1e-4, max_iter=10_000))
-    assert problem_11(sharp, data, lam, gamma, eta=None, radius=0.0) == pytest.approx(exact.value, rel=5e-3)
+        sharp, _ = learned(
+            data, graph, MLBNSVM(lam, gamma, eta=1000.0, radius=1e-3, tol=1e-4, max_iter=10_000)
+        )
+    assert problem_11(sharp, data, lam, gamma, eta=None, radius=0.0) == pytest.approx(
+        exact.value, rel=5e-3
+    )
 
 
 @pytest.mark.skipif(UNCOMPILED, reason="the compiled run does this")
 @pytest.mark.parametrize("structure", OFF_C1)
 def test_off_c1_no_start_finds_another_optimum(structure):
-    """As proven for the optimum of a convex problem; projected gradients agree, and so do all starts."""
+    """As proven for the optimum of a convex problem; projected gradients agree, and so do all
+    starts.
+    """
     data, rng = drawn(25), np.random.default_rng(26)
     learner = MLBNSVM(8.0, 4.0, tol=1e-6, max_iter=20_000)
     fit = fitted(data, OFF_C1[structure], learner)
     values = []
     for spread in (0.0, 0.5, 2.0, 5.0):
-        ending = learner._minimize(fit, fit.start + rng.normal(scale=spread, size=fit.start.size), 1e-6, 20_000)
+        ending = learner._minimize(
+            fit, fit.start + rng.normal(scale=spread, size=fit.start.size), 1e-6, 20_000
+        )
         assert 0 <= ending.gap <= 1e-6
         values.append(ending.outcome.value)
     assert max(values) <= min(values) * (1 + 1e-6)
@@ -250,7 +283,8 @@ def test_normalized_tables_off_c1_say_how_far_they_are_from_the_convex_optimum(s
     """P13, section 2: arbitrary structures by a transformation that maintains normalization."""
     data, graph = drawn(27, 30 if UNCOMPILED else 80), OFF_C1[structure]
     with warnings.catch_warnings():
-        warnings.simplefilter("ignore", ConvergenceWarning)  # normalization may cost more than the tolerance
+        # normalization may cost more than the tolerance
+        warnings.simplefilter("ignore", ConvergenceWarning)
         found, context = learned(data, graph, MLBNSVM(16.0, 5.0, solver="lbfgs"))
     assert found.is_normalized
     value, gap = problem_11(found, data, 16.0, 5.0), context.history[-1]["gap"]
@@ -261,13 +295,16 @@ def test_normalized_tables_off_c1_say_how_far_they_are_from_the_convex_optimum(s
     rng, fit = np.random.default_rng(28), fitted(data, graph, MLBNSVM(16.0, 5.0, solver="lbfgs"))
     for _ in range(1 if UNCOMPILED else 10):
         begin = rng.normal(scale=2.0, size=fit.start.size)
-        assert lbfgs(fit.problem.loss, begin, 3000, 1e-9).value * fit.problem.total_weight >= value * (1 - gap)
+        assert lbfgs(
+            fit.problem.loss, begin, 3000, 1e-9
+        ).value * fit.problem.total_weight >= value * (1 - gap)
 
 
 def test_normalized_tables_off_c1_warn_where_normalization_costs_more_than_the_tolerance():
     data = drawn(27, 80)
     with pytest.warns(
-        ConvergenceWarning, match=r'tables kept normalized, which may cost .* solver="auto" does without'
+        ConvergenceWarning,
+        match=r'tables kept normalized, which may cost .* solver="auto" does without',
     ):
         learned(data, FORK, MLBNSVM(16.0, 5.0, solver="lbfgs", tol=1e-6))
 
@@ -278,15 +315,20 @@ def test_normalized_tables_off_c1_warn_where_normalization_costs_more_than_the_t
 @pytest.mark.skipif(UNCOMPILED, reason="the compiled run does this")
 @pytest.mark.parametrize("kind", ["nb", "tan", "kdb"])
 def test_the_corner_of_the_grid_of_p13_has_a_bound_of_use(kind, data_folder):
-    """λ = 1024, γ = 20: 0.34 for naive Bayes before, where problem (10) by a convex solver says 0.0021 at most."""
+    """λ = 1024, γ = 20: 0.34 for naive Bayes before, where problem (10) by a convex solver says
+    0.0021 at most.
+    """
     loaded = load_dataset("vehicle")
     data = FrameEncoder().fit_transform(loaded.X, loaded.y)
     learner = {"nb": NaiveBayes(), "tan": SpanningTree(), "kdb": KDB(k=2)}[kind]
     structure = learner.learn(data, count(data), Context())
     assert structure.is_c1 == (kind != "kdb")
-    found, context = learned(data, structure, MLBNSVM(1024.0, 20.0))  # no warning: it is within the tolerance
+    # no warning: it is within the tolerance
+    found, context = learned(data, structure, MLBNSVM(1024.0, 20.0))
     assert 0 < context.history[-1]["gap"] <= 1e-3
-    assert problem_11(found, data, 1024.0, 20.0) == pytest.approx(-context.history[-1]["score"], rel=1e-9)
+    assert problem_11(found, data, 1024.0, 20.0) == pytest.approx(
+        -context.history[-1]["score"], rel=1e-9
+    )
 
 
 @pytest.mark.parametrize("structure", {**C1, **OFF_C1})
@@ -308,7 +350,9 @@ def test_an_interrupt_of_the_bound_keeps_the_fit(monkeypatch):
     monkeypatch.setattr(Bound, "by_lowering", interrupted)
     with pytest.warns(ConvergenceWarning, match="max_iter=20 iterations, at most"):
         found = MLBNSVM(64.0, 10.0, tol=1e-9, max_iter=20).learn(data, count(data), TAN, context)
-    assert problem_11(found, data, 64.0, 10.0) == pytest.approx(-context.history[-1]["score"], rel=1e-9)
+    assert problem_11(found, data, 64.0, 10.0) == pytest.approx(
+        -context.history[-1]["score"], rel=1e-9
+    )
 
 
 def interrupted(*_):
@@ -323,7 +367,9 @@ def test_a_weight_of_two_is_the_row_twice_and_threads_change_nothing(learner):
     doubled = data.take(rows)
     one, two = (learned(d, TAN, learner)[0] for d in (twice, doubled))
     np.testing.assert_allclose(one.log_theta, two.log_theta, atol=1e-3)
-    np.testing.assert_array_equal(one.log_theta, learned(twice, TAN, learner, n_jobs=2)[0].log_theta)
+    np.testing.assert_array_equal(
+        one.log_theta, learned(twice, TAN, learner, n_jobs=2)[0].log_theta
+    )
 
 
 def test_one_class_and_no_feature():
@@ -332,7 +378,9 @@ def test_one_class_and_no_feature():
         found, _ = learned(data, NB, learner)
         assert found.is_normalized
         np.testing.assert_allclose(found.log_prior, 0.0)
-    empty = replace(drawn(9, cards=(2,)), codes=np.empty((0, 60), np.uint8), domain=domain_of([], 3))
+    empty = replace(
+        drawn(9, cards=(2,)), codes=np.empty((0, 60), np.uint8), domain=domain_of([], 3)
+    )
     found, _ = learned(empty, Structure.naive(0), MLBNSVM(tol=1e-9))
     assert np.exp(found.log_prior).sum() == pytest.approx(1.0)
 
@@ -373,7 +421,9 @@ def test_normalisation_keeps_the_posterior_and_raises_the_likelihood(structure):
         before, after = (counts.dot(Numbers(t.log_prior, t.log_theta)) for t in (below, proper))
         assert after >= before
         np.testing.assert_allclose(
-            softmax(log_joint(below, data.codes), axis=1), softmax(log_joint(proper, data.codes), axis=1), atol=1e-10
+            softmax(log_joint(below, data.codes), axis=1),
+            softmax(log_joint(proper, data.codes), axis=1),
+            atol=1e-10,
         )
 
 
@@ -392,14 +442,18 @@ def test_along_lambda_slack_never_rises_and_likelihood_never_rises(name, structu
     assert (np.diff(path.log_likelihood) <= room).all()
     assert (path.gap <= 1e-5).all()
     frequencies = BayesNetClassifier(structure, MaximumAPosteriori("ess", 1.0)).fit(data.X, data.y)
-    np.testing.assert_allclose(path.classifiers[0].predict_proba(data.X), frequencies.predict_proba(data.X), atol=1e-6)
+    np.testing.assert_allclose(
+        path.classifiers[0].predict_proba(data.X), frequencies.predict_proba(data.X), atol=1e-6
+    )
     assert path.accuracy[-1] == pytest.approx(path.classifiers[-1].score(data.X, data.y))
 
 
 @pytest.mark.skipif(UNCOMPILED, reason="the compiled run does this")
 @pytest.mark.parametrize("name", SMALL)
 def test_the_sharp_limit_is_that_of_the_reference_solver(name, request):
-    """As R → 0 and η → ∞ problem (11) becomes (10); with them it is never below what the scalable solver finds."""
+    """As R → 0 and η → ∞ problem (11) becomes (10); with them it is never below what the scalable
+    solver finds.
+    """
     pytest.importorskip("cvxpy", reason="the reference solver is the extra `solver`")
     if name != "iris":
         request.getfixturevalue("data_folder")
@@ -412,8 +466,12 @@ def test_the_sharp_limit_is_that_of_the_reference_solver(name, request):
     best = problem_11(exact, data, lam, gamma, eta=None, radius=0.0)
     smooth, _ = learned(data, structure, MLBNSVM(lam, gamma, tol=1e-5, max_iter=20_000))
     assert problem_11(exact, data, lam, gamma) >= problem_11(smooth, data, lam, gamma) * (1 - 1e-5)
-    sharp, _ = learned(data, structure, MLBNSVM(lam, gamma, eta=3000.0, radius=1e-3, tol=3e-4, max_iter=20_000))
-    assert problem_11(sharp, data, lam, gamma, eta=None, radius=0.0) == pytest.approx(best, rel=1e-3)
+    sharp, _ = learned(
+        data, structure, MLBNSVM(lam, gamma, eta=3000.0, radius=1e-3, tol=3e-4, max_iter=20_000)
+    )
+    assert problem_11(sharp, data, lam, gamma, eta=None, radius=0.0) == pytest.approx(
+        best, rel=1e-3
+    )
 
 
 def test_bnsvm_is_the_minimum_of_norm_and_slack():
@@ -451,11 +509,16 @@ def test_the_reference_solver_of_the_norm_is_near_the_scalable_one():
     assert context.history[-1]["gap"] <= 1e-6
     sharp, _ = learned(data, TAN, BNSVM(2.0, eta=3000.0, radius=1e-3, tol=1e-4, max_iter=20_000))
     np.testing.assert_allclose(
-        softmax(log_joint(exact, data.codes), axis=1), softmax(log_joint(sharp, data.codes), axis=1), atol=0.02
+        softmax(log_joint(exact, data.codes), axis=1),
+        softmax(log_joint(sharp, data.codes), axis=1),
+        atol=0.02,
     )
     weighted, _ = learned(data, TAN, BNSVM(2.0, solver="reference", norm="likelihood"))
     assert weighted.is_normalized
-    for learner in (MLBNSVM(solver="reference"), MLBNSVM(lam=[0.5, 2.0], n_folds=2, solver="reference")):
+    for learner in (
+        MLBNSVM(solver="reference"),
+        MLBNSVM(lam=[0.5, 2.0], n_folds=2, solver="reference"),
+    ):
         assert learned(data, TAN, learner)[0].is_normalized
     with pytest.raises(ValueError, match="scalable solver"):
         learned(data, FORK, MLBNSVM(solver="reference"))
@@ -502,8 +565,14 @@ def test_cv_has_the_grids_of_p13():
         (MLBNSVM(eta=None), "the hard maximum, has no gradient everywhere: use a large number"),
         (MLBNSVM(eta=0), "eta=0 must be a number above 0"),
         (MLBNSVM(radius=-1), "radius=-1 must be a number that is at least 0"),
-        (MLBNSVM(solver="cvx"), "solver='cvx' is not one of 'auto', 'lbfgs', 'projected', 'reference'"),
-        (BNSVM(solver="projected"), "solver='projected' is not one of 'auto', 'lbfgs', 'reference'"),
+        (
+            MLBNSVM(solver="cvx"),
+            "solver='cvx' is not one of 'auto', 'lbfgs', 'projected', 'reference'",
+        ),
+        (
+            BNSVM(solver="projected"),
+            "solver='projected' is not one of 'auto', 'lbfgs', 'reference'",
+        ),
         (MLBNSVM(start="ml"), "start='ml' is not one of 'generative', 'zeros'"),
         (BNSVM(norm="l1"), "norm='l1' is not one of 'l2', 'likelihood'"),
         (BNSVM(norm="likelihood"), 'needs solver="reference": its corners have no gradient'),
@@ -518,7 +587,9 @@ def test_settings_that_make_no_sense(learner, message):
 
 
 def test_the_iteration_limit_warns_and_says_how_far_it_is():
-    with pytest.warns(ConvergenceWarning, match=r"max_iter=3 iterations, at most 0\.\d+ of the objective above"):
+    with pytest.warns(
+        ConvergenceWarning, match=r"max_iter=3 iterations, at most 0\.\d+ of the objective above"
+    ):
         learned(drawn(16), TAN, MLBNSVM(64.0, 10.0, tol=1e-9, max_iter=3))
     with warnings.catch_warnings():
         warnings.simplefilter("error")
@@ -536,9 +607,13 @@ def test_an_interrupted_fit_keeps_what_it_has():
                 raise KeyboardInterrupt
 
     context = Impatient()
-    with pytest.warns(UserWarning, match="interrupted after 4 iterations: the tables are the best so far"):
+    with pytest.warns(
+        UserWarning, match="interrupted after 4 iterations: the tables are the best so far"
+    ):
         found = learner.learn(data, count(data), TAN, context)
-    assert problem_11(found, data, 16.0, 5.0) == pytest.approx(-context.history[-1]["score"], rel=1e-9)
+    assert problem_11(found, data, 16.0, 5.0) == pytest.approx(
+        -context.history[-1]["score"], rel=1e-9
+    )
 
 
 def test_the_estimator_knows_the_names():
@@ -547,7 +622,9 @@ def test_the_estimator_knows_the_names():
         clf = BayesNetClassifier("tan", name).fit(wine.X, wine.y)
         assert clf.network_.tables_.is_normalized if hasattr(clf.network_, "tables_") else True
         assert clf.score(wine.X, wine.y) > 0.97
-        assert isinstance(BayesNetClassifier("tan", kind(2.0)).get_params()["parameters__lam"], float)
+        assert isinstance(
+            BayesNetClassifier("tan", kind(2.0)).get_params()["parameters__lam"], float
+        )
     assert repr(clone(MLBNSVM(2.0, solver="projected"))) == "MLBNSVM(lam=2.0, solver='projected')"
 
 
@@ -559,7 +636,11 @@ def test_a_path_refuses_what_has_no_lambda():
     with pytest.raises(ValueError, match='is one of "ml-bn-svm" or MLBNSVM'):
         margin_path(iris.X, iris.y, estimator=BayesNetClassifier(parameters="map"))
     with pytest.raises(ValueError, match="no held-out rows to calibrate by"):
-        margin_path(iris.X, iris.y, estimator=BayesNetClassifier(parameters="ml-bn-svm", calibrate="isotonic"))
+        margin_path(
+            iris.X,
+            iris.y,
+            estimator=BayesNetClassifier(parameters="ml-bn-svm", calibrate="isotonic"),
+        )
     with pytest.raises(ValueError, match="a path over λ needs one γ"):
         margin_path(iris.X, iris.y, estimator=BayesNetClassifier(parameters=MLBNSVM(gamma="cv")))
     with pytest.raises(ValueError, match=r"lams=-1\.0 must be a finite number"):
@@ -570,12 +651,16 @@ def test_a_path_refuses_what_has_no_lambda():
 
 def test_each_step_of_a_path_is_the_fit_of_its_lambda():
     iris = load_dataset("iris")
-    estimator = BayesNetClassifier("tan", MLBNSVM(gamma=2.0, tol=1e-7, max_iter=5000), random_state=0)
+    estimator = BayesNetClassifier(
+        "tan", MLBNSVM(gamma=2.0, tol=1e-7, max_iter=5000), random_state=0
+    )
     path = margin_path(iris.X, iris.y, [4, 0.5], estimator=estimator)
     assert path.lams.tolist() == [0.5, 4.0]
     for lam, classifier in zip(path.lams, path.classifiers, strict=True):
         alone = clone(estimator).set_params(parameters__lam=float(lam)).fit(iris.X, iris.y)
-        np.testing.assert_allclose(classifier.predict_proba(iris.X), alone.predict_proba(iris.X), atol=5e-3)
+        np.testing.assert_allclose(
+            classifier.predict_proba(iris.X), alone.predict_proba(iris.X), atol=5e-3
+        )
         assert classifier.get_params()["parameters__lam"] == lam
         assert classifier.structure_ == alone.structure_
     assert [network.domain.n_classes for network in path.networks] == [3, 3]
@@ -611,7 +696,9 @@ def test_the_scale_of_free_numbers_saves_iterations():
 
 @pytest.mark.parametrize("structure", OFF_C1)
 def test_a_path_off_c1_leaves_normalized_tables_behind(structure):
-    """At λ = 0 no row has a slack, and a slack of zero has no gradient: each fit begins with a little of it."""
+    """At λ = 0 no row has a slack, and a slack of zero has no gradient: each fit begins with a
+    little of it.
+    """
     data, graph = drawn(31, 30 if UNCOMPILED else 80), OFF_C1[structure]
     learner = MLBNSVM(gamma=5.0, tol=1e-5, max_iter=600)
     points = list(learner.path(data, count(data), graph, [0.0, 64.0], Context()))

@@ -1,4 +1,6 @@
-"""Weights on generative log θ (Z17 5.4, Eq. 15-21) with cells unseen in training, against the formula."""
+"""Weights on generative log θ (Z17 5.4, Eq. 15-21) with cells unseen in training, against the
+formula.
+"""
 
 from __future__ import annotations
 
@@ -46,7 +48,9 @@ def learned(data, **settings):
 
 
 class Formula:
-    """Z17 Eq. 15, a cell at a time: log θ by m-estimates, and which weight each cell has by its level."""
+    """Z17 Eq. 15, a cell at a time: log θ by m-estimates, and which weight each cell has by its
+    level.
+    """
 
     def __init__(self, data: Encoded, level: int):
         self.codes, self.y = data.codes.T.astype(int), data.y
@@ -54,7 +58,9 @@ class Formula:
         self.cells = [*product(["class"], range(N_CLASSES))]
         for i, parents in enumerate(CHAIN.parents):
             values = [range(CARDS[p]) for p in parents]
-            self.cells += [(i, *cell) for cell in product(*values, range(CARDS[i]), range(N_CLASSES))]
+            self.cells += [
+                (i, *cell) for cell in product(*values, range(CARDS[i]), range(N_CLASSES))
+            ]
         self.keys = list(dict.fromkeys(map(self.key, self.cells)))
         self.design = np.zeros((len(self.y), N_CLASSES, len(self.keys)))
         for m, c in product(range(len(self.y)), range(N_CLASSES)):
@@ -69,7 +75,9 @@ class Formula:
         return {1: (name,), 2: (name, *rest[-2:-1]), 3: (name, *rest[-2:]), 4: cell}[self.level]
 
     def cells_of(self, codes, c):
-        families = [(i, *(codes[p] for p in group), codes[i], c) for i, group in enumerate(CHAIN.parents)]
+        families = [
+            (i, *(codes[p] for p in group), codes[i], c) for i, group in enumerate(CHAIN.parents)
+        ]
         return [("class", c), *families]
 
     def log_theta(self, cell):
@@ -100,19 +108,25 @@ class Formula:
             return value, (expected - picked).sum(axis=0) + strength * (w - centre)
 
         begin = np.full(len(self.keys), 1.0 if start == "generative" else 0.0)
-        found = minimize(loss, begin, jac=True, method="BFGS", options={"gtol": 1e-9, "maxiter": 5000})
+        found = minimize(
+            loss, begin, jac=True, method="BFGS", options={"gtol": 1e-9, "maxiter": 5000}
+        )
         assert np.abs(loss(found.x)[1]).max() < 1e-6
         return found.x
 
     def log_tables(self, w):
         """Log P(c) and log θ to the power of their weights, in the order of the cells."""
-        return np.array([w[self.keys.index(self.key(cell))] * self.log_theta(cell) for cell in self.cells])
+        return np.array(
+            [w[self.keys.index(self.key(cell))] * self.log_theta(cell) for cell in self.cells]
+        )
 
     def posterior(self, numbers):
         """P(c | x) for every combination of values, seen or not."""
         place = {cell: numbers[k] for k, cell in enumerate(self.cells)}
         every = list(product(*map(range, CARDS)))
-        scores = np.array([[sum(map(place.get, self.cells_of(x, c))) for c in range(N_CLASSES)] for x in every])
+        scores = np.array(
+            [[sum(map(place.get, self.cells_of(x, c))) for c in range(N_CLASSES)] for x in every]
+        )
         return np.exp(scores - logsumexp(scores, axis=1, keepdims=True))
 
 
@@ -133,7 +147,9 @@ def test_weights_are_those_of_the_formula_for_seen_and_unseen_cells(level, start
 @pytest.mark.parametrize("options", PENALTIES, ids=str)
 @pytest.mark.parametrize("start", STARTS)
 @pytest.mark.parametrize("level", LEVELS)
-def test_an_unseen_cell_has_the_weight_it_shares_or_that_of_the_start_or_the_centre(level, start, options):
+def test_an_unseen_cell_has_the_weight_it_shares_or_that_of_the_start_or_the_centre(
+    level, start, options
+):
     data = rows_with_unseen_cells()
     tables = learned(data, level=level, start=start, **options, **TIGHT)
     formula = Formula(data, level)
@@ -145,7 +161,9 @@ def test_an_unseen_cell_has_the_weight_it_shares_or_that_of_the_start_or_the_cen
         never, seen = weight[1, 1, 0, c], weight[1, 0, 0, c]  # P(b = 0 | a, c) for a = 1 and a = 0
         assert never == pytest.approx(seen if level < 4 else untouched, abs=1e-12)
         for b in range(2):  # no row has the third value of the last column
-            assert weight[2, b, 2, c] == pytest.approx(weight[2, b, 0, c] if level == 1 else untouched, abs=1e-12)
+            assert weight[2, b, 2, c] == pytest.approx(
+                weight[2, b, 0, c] if level == 1 else untouched, abs=1e-12
+            )
 
 
 @pytest.mark.parametrize("level", LEVELS)
@@ -157,7 +175,9 @@ def test_gradients_equal_differences_where_cells_are_unseen(level):
     weights = Weights(families.layout, seen, generative, generative, level)
     free = rng.normal(size=weights.size)
     penalty = Penalty(0.7, rng.normal(size=free.size), weights.repeats, weights.n_prior)
-    problem = Problem(ConditionalLikelihood(), LogScores(data, families.layout, False), weights, penalty=penalty)
+    problem = Problem(
+        ConditionalLikelihood(), LogScores(data, families.layout, False), weights, penalty=penalty
+    )
     steps = 1e-5 * np.eye(weights.size)
     rises = [(problem.loss(free + step)[0] - problem.loss(free - step)[0]) / 2e-5 for step in steps]
     np.testing.assert_allclose(problem.loss(free)[1], rises, rtol=1e-6, atol=1e-8)
@@ -168,7 +188,9 @@ def test_weights_of_blocks_are_those_of_the_table(level):
     data = rows_with_unseen_cells()
     options = {"level": level, "penalty": 1.0, "towards": "generative", **TIGHT}
     blocks = RowBlocks(RowsInMemory(data, size=17), Threads(3))
-    np.testing.assert_allclose(learned(blocks, **options).log_theta, learned(data, **options).log_theta, atol=1e-7)
+    np.testing.assert_allclose(
+        learned(blocks, **options).log_theta, learned(data, **options).log_theta, atol=1e-7
+    )
 
 
 @pytest.mark.parametrize("level", LEVELS)

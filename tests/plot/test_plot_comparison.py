@@ -49,25 +49,34 @@ def bars_of(ax) -> list[tuple[float, float, float]]:
     return [(*line.get_xdata(), line.get_ydata()[0]) for line in thick]
 
 
-@pytest.mark.parametrize("n_methods, spread", [(2, 1.0), (5, 1.0), (14, 0.0), (14, 1.0), (20, 1.0), (20, 4.0)])
+@pytest.mark.parametrize(
+    "n_methods, spread", [(2, 1.0), (5, 1.0), (14, 0.0), (14, 1.0), (20, 1.0), (20, 4.0)]
+)
 def test_names_do_not_overlap(n_methods, spread):
     ax = critical_difference_diagram(mean_ranks(n_methods, spread=spread), 36)
     ax.figure.canvas.draw()
     boxes = [text.get_window_extent() for text in ax.texts]
     assert not any(a.overlaps(b) for a, b in combinations(boxes, 2))
     page = ax.figure.bbox
-    assert all(box.x0 >= 0 and box.y0 >= 0 and box.x1 <= page.x1 and box.y1 <= page.y1 for box in boxes)
+    assert all(
+        box.x0 >= 0 and box.y0 >= 0 and box.x1 <= page.x1 and box.y1 <= page.y1 for box in boxes
+    )
 
 
 def test_critical_difference_diagram():
     ranks = mean_ranks(14)
     ax = critical_difference_diagram(ranks, 36, 0.1)
     texts = [text.get_text() for text in ax.texts]
-    assert all(any(name in text and f"{rank:.2f}" in text for text in texts) for name, rank in ranks.items())
+    assert all(
+        any(name in text and f"{rank:.2f}" in text for text in texts)
+        for name, rank in ranks.items()
+    )
     difference = critical_difference(14, 36, 0.1)
     assert f"critical difference {difference:.2f} (36 data sets, α = 0.1)" in texts
     groups = groups_alike(ranks, difference)
-    assert [bar[:2] for bar in bars_of(ax)] == [(ranks[group[0]], ranks[group[-1]]) for group in groups]
+    assert [bar[:2] for bar in bars_of(ax)] == [
+        (ranks[group[0]], ranks[group[-1]]) for group in groups
+    ]
 
 
 def test_bars_do_not_touch():
@@ -107,7 +116,9 @@ def test_reliability_diagram():
     lefts = np.array([bar.get_x() for bar in ax.patches])
     assert np.all((lefts <= confidence) & (confidence <= lefts + 0.1))
     error = expected_calibration_error(shares, codes, n_bins=10)
-    assert f"calibration error {error:.3f}" in [text.get_text() for text in ax.get_legend().get_texts()]
+    assert f"calibration error {error:.3f}" in [
+        text.get_text() for text in ax.get_legend().get_texts()
+    ]
 
 
 @pytest.mark.parametrize("log", [False, True])

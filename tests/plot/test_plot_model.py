@@ -1,4 +1,6 @@
-"""Pictures of tables, classes, histories, explanations and gaps: that they show the right numbers, legibly."""
+"""Pictures of tables, classes, histories, explanations and gaps: that they show the right numbers,
+legibly.
+"""
 
 from __future__ import annotations
 
@@ -40,7 +42,9 @@ def wine():
 
 
 def make_network(structure, cards, n_classes=3, seed=0, labels=None, **options):
-    tables = oracle.random_tables(np.random.default_rng(seed), structure, cards, n_classes, **options)
+    tables = oracle.random_tables(
+        np.random.default_rng(seed), structure, cards, n_classes, **options
+    )
     features = tuple(
         Variable(f"x{i}", "categorical", tuple(labels or (f"v{k}" for k in range(card))))
         for i, card in enumerate(cards)
@@ -96,7 +100,11 @@ def test_tables_are_conditional_probabilities(feature, normalized):
 def test_rows_and_values_are_labelled():
     network = make_network(STRUCTURE, [2, 3, 2, 4])
     ax = plot.table(network, "x2")
-    assert [label.get_text() for label in ax.get_yticklabels()][:3] == ["0, v0, v0", "0, v0, v1", "0, v0, v2"]
+    assert [label.get_text() for label in ax.get_yticklabels()][:3] == [
+        "0, v0, v0",
+        "0, v0, v1",
+        "0, v0, v2",
+    ]
     assert ax.get_ylabel() == "y, x0, x1"
     assert [label.get_text() for label in ax.get_xticklabels()] == ["v0", "v1"]
     assert plot.table(network, 3).get_ylabel() == "x2"
@@ -108,7 +116,10 @@ def test_impossible_parents_are_blank():
     log_theta[0] = -np.inf
     network = replace(network, parameters=replace(network.parameters, log_theta=log_theta))
     shown = plot.table(network, 1).images[0].get_array()
-    assert np.ma.getmaskarray(np.ma.masked_invalid(shown)).tolist() == [[True, True], [False, False]]
+    assert np.ma.getmaskarray(np.ma.masked_invalid(shown)).tolist() == [
+        [True, True],
+        [False, False],
+    ]
 
 
 @pytest.mark.parametrize("cards", [[2, 60], [60, 2], [4, 4, 5, 12], [1, 1]])
@@ -151,9 +162,13 @@ def test_bars_do_not_overlap_and_intervals_have_their_cuts(wine):
     _, clf = wine
     variable = clf.network_.domain.features[0]
     ax = plot.class_bars(clf, variable.name)
-    spans = sorted((bar.get_x(), bar.get_x() + bar.get_width()) for group in ax.containers for bar in group)
+    spans = sorted(
+        (bar.get_x(), bar.get_x() + bar.get_width()) for group in ax.containers for bar in group
+    )
     assert all(before[1] <= after[0] + 1e-9 for before, after in pairwise(spans))
-    assert [float(label.get_text()) for label in ax.get_xticklabels()] == pytest.approx(variable.cuts)
+    assert [float(label.get_text()) for label in ax.get_xticklabels()] == pytest.approx(
+        variable.cuts
+    )
     assert ax.get_xticks().tolist() == [k + 0.5 for k in range(len(variable.cuts))]
     for cut, label in zip(variable.cuts, ax.get_xticklabels(), strict=True):
         inside = [start for start, end in spans if start < ax.get_xticks()[0] < end]
@@ -200,7 +215,9 @@ FITS = [
 ]
 
 
-@pytest.mark.parametrize("structure, parameters, expected", FITS, ids=[f"{s}-{p}"[:30] for s, p, _ in FITS])
+@pytest.mark.parametrize(
+    "structure, parameters, expected", FITS, ids=[f"{s}-{p}"[:30] for s, p, _ in FITS]
+)
 def test_histories_of_all_kinds_of_fits(structure, parameters, expected):
     data = load_dataset("wine")
     clf = BayesNetClassifier(structure, parameters, random_state=0).fit(data.X.iloc[:, :6], data.y)
@@ -217,7 +234,9 @@ def test_histories_of_all_kinds_of_fits(structure, parameters, expected):
         elif kind in ("iteration", "move", "abandoned"):
             np.testing.assert_allclose(panel.lines[0].get_ydata(), scores)
         elif kind == "setting":
-            np.testing.assert_allclose(panel.lines[1].get_ydata(), max(step["held_out"] for step in stage.steps))
+            np.testing.assert_allclose(
+                panel.lines[1].get_ydata(), max(step["held_out"] for step in stage.steps)
+            )
     check_inside(ax)
     titles = [panel.title.get_window_extent() for panel in shown]
     labels = [panel.xaxis.label.get_window_extent() for panel in shown]
@@ -262,7 +281,9 @@ def test_a_waterfall_runs_from_the_prior_to_the_sum(wine):
             bars = [(bar.get_x(), bar.get_x() + bar.get_width()) for bar in ax.patches]
             assert bars[0] == pytest.approx((0, explanation.base[place]))
             assert bars[-1] == pytest.approx((0, explanation.log_odds[row, place]))
-            assert all(before[1] == pytest.approx(after[0]) for before, after in pairwise(bars[:-1]))
+            assert all(
+                before[1] == pytest.approx(after[0]) for before, after in pairwise(bars[:-1])
+            )
             assert bars[-2][1] == pytest.approx(bars[-1][1])
         check_inside(ax)
         check_tick_labels(ax)
@@ -308,8 +329,12 @@ def test_relevance(wine):
     data, clf = wine
     found = clf.relevance(data.X, data.y)
     ax = plot.relevance(found, most=5)
-    np.testing.assert_allclose([bar.get_width() for bar in ax.patches], 100 * np.sort(found.share)[::-1][:5])
-    assert [label.get_text() for label in ax.get_yticklabels()] == [found.names[i] for i in found.ranking[:5]]
+    np.testing.assert_allclose(
+        [bar.get_width() for bar in ax.patches], 100 * np.sort(found.share)[::-1][:5]
+    )
+    assert [label.get_text() for label in ax.get_yticklabels()] == [
+        found.names[i] for i in found.ranking[:5]
+    ]
     assert "8 other columns" in ax.get_xlabel()
     check_inside(ax)
     grey = [bar.get_facecolor() for bar in plot.relevance(found, most=13).patches]
@@ -323,7 +348,9 @@ def test_relevance(wine):
 def test_missing_curves_of_classifiers(wine):
     data, clf = wine
     other = BayesNetClassifier("nb").fit(data.X, data.y)
-    ax = plot.missing_curve_of({"TAN": clf, "NB": other}, data.X, data.y, [0, 0.5, 1], random_state=3)
+    ax = plot.missing_curve_of(
+        {"TAN": clf, "NB": other}, data.X, data.y, [0, 0.5, 1], random_state=3
+    )
     values = data.X.to_numpy(copy=True)
     for line, classifier in zip(ax.lines, (clf, other), strict=True):
         expected = []

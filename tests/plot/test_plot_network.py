@@ -44,7 +44,9 @@ def closed():
 
 def make_network(structure, names=None, seed=0):
     names = names or [f"feature {i}" for i in range(structure.n_features)]
-    tables = oracle.random_tables(np.random.default_rng(seed), structure, [3] * structure.n_features, 2)
+    tables = oracle.random_tables(
+        np.random.default_rng(seed), structure, [3] * structure.n_features, 2
+    )
     features = tuple(Variable(name, "categorical", ("a", "b", "c")) for name in names)
     return BayesNet(Domain(features, Variable("outcome", "categorical", ("no", "yes"))), tables)
 
@@ -69,7 +71,12 @@ def ends(ax):
 
 def box_at(ax, name_of, point):
     for box in boxes(ax):
-        x0, y0, x1, y1 = box.get_x(), box.get_y(), box.get_x() + box.get_width(), box.get_y() + box.get_height()
+        x0, y0, x1, y1 = (
+            box.get_x(),
+            box.get_y(),
+            box.get_x() + box.get_width(),
+            box.get_y() + box.get_height(),
+        )
         if x0 <= point[0] <= x1 and min(abs(point[1] - y0), abs(point[1] - y1)) < 1e-9:
             return next(name for (x, y), name in name_of.items() if x0 < x < x1 and y0 < y < y1)
     raise AssertionError(f"an arrow has its end at {point}, where there is no box")
@@ -83,9 +90,15 @@ def check_legible(ax, least_points):
     labels = [text.get_window_extent() for text in ax.texts if text.get_text()]
     for group in (shapes, labels):
         assert not any(a.overlaps(b) for a, b in combinations(group, 2))
-        assert all(frame.x0 <= b.x0 and b.x1 <= frame.x1 and frame.y0 <= b.y0 and b.y1 <= frame.y1 for b in group)
+        assert all(
+            frame.x0 <= b.x0 and b.x1 <= frame.x1 and frame.y0 <= b.y0 and b.y1 <= frame.y1
+            for b in group
+        )
     for label in labels:
-        assert any(s.x0 <= label.x0 and label.x1 <= s.x1 and s.y0 <= label.y0 and label.y1 <= s.y1 for s in shapes)
+        assert any(
+            s.x0 <= label.x0 and label.x1 <= s.x1 and s.y0 <= label.y0 and label.y1 <= s.y1
+            for s in shapes
+        )
     legend = ax.get_legend()
     if legend is not None:
         box = legend.get_window_extent()
@@ -119,7 +132,8 @@ def test_long_names_do_not_overlap():
 
 
 @pytest.mark.parametrize(
-    "size, n_features, points", [((5, 4), 20, 3), ((12, 3), 20, 3), ((3, 9), 20, 3), ((10, 8), 60, 3)]
+    "size, n_features, points",
+    [((5, 4), 20, 3), ((12, 3), 20, 3), ((3, 9), 20, 3), ((10, 8), 60, 3)],
 )
 def test_given_axes_hold_all_of_it(size, n_features, points):
     _, ax = plt.subplots(figsize=size)
@@ -149,7 +163,10 @@ def test_arrows_join_the_right_boxes():
 def test_arrows_pass_between_the_boxes(kind):
     ax = network(structures()[kind](45), show_class=True)
     shapes = np.array(
-        [[b.get_x(), b.get_y(), b.get_x() + b.get_width(), b.get_y() + b.get_height()] for b in boxes(ax)]
+        [
+            [b.get_x(), b.get_y(), b.get_x() + b.get_width(), b.get_y() + b.get_height()]
+            for b in boxes(ax)
+        ]
     )
     for arrow in arrows(ax):
         (points,) = arrow._path_original.to_polygons(closed_only=False)
@@ -189,12 +206,22 @@ def test_widths_follow_strengths():
     texts = [text.get_text() for text in ax.get_legend().get_texts()]
     strongest = max(value for (parent, _), value in strengths.items() if parent != CLASS)
     assert f"{strongest:.2g} nats between parent and child" in texts
-    assert len({arrow.get_linewidth() for arrow in arrows(network(net, strengths=False, show_class=False))}) == 1
+    assert (
+        len(
+            {
+                arrow.get_linewidth()
+                for arrow in arrows(network(net, strengths=False, show_class=False))
+            }
+        )
+        == 1
+    )
 
 
 def test_what_rounding_leaves_over_is_no_strength():
     rows = [[a, b, 0] for a in (0, 1) for b in (0, 1)] * 20
-    clf = BayesNetClassifier(parameters="map", categorical="all").fit(rows, [a ^ b for a, b, _ in rows])
+    clf = BayesNetClassifier(parameters="map", categorical="all").fit(
+        rows, [a ^ b for a, b, _ in rows]
+    )
     texts = [text.get_text() for text in network(clf, show_class=False).get_legend().get_texts()]
     assert "0 nats between parent and child" in texts
     assert not [text for text in texts if "e-" in text]
@@ -204,7 +231,9 @@ def test_boxes_are_as_dark_as_what_the_class_adds():
     net = make_network(Structure.naive(6))
     strengths = edge_strengths(net)
     shades = [np.mean(box.get_facecolor()[:3]) for box in boxes(network(net))]
-    assert np.argsort(shades).tolist() == np.argsort([-strengths[CLASS, i] for i in range(6)]).tolist()
+    assert (
+        np.argsort(shades).tolist() == np.argsort([-strengths[CLASS, i] for i in range(6)]).tolist()
+    )
 
 
 def test_strengths_may_be_given():
@@ -235,7 +264,9 @@ def test_the_class_is_shown_where_it_matters():
     assert ends(network(every, show_class=True)) == [("class", "0"), ("class", "1"), ("0", "1")]
     without = network(some, show_class=False)
     assert [box.get_linestyle() for box in boxes(without)] == ["-", "--"]
-    assert "does not depend on class" in [text.get_text() for text in without.get_legend().get_texts()]
+    assert "does not depend on class" in [
+        text.get_text() for text in without.get_legend().get_texts()
+    ]
 
 
 # ---- two structures
@@ -252,7 +283,9 @@ def test_differences(seed, n_features):
     assert {edge for edge, kind in found.items() if kind == SAME} == new & old
     assert {edge for edge, kind in found.items() if kind == TURNED} == new & turned
     assert {edge for edge, kind in found.items() if kind == ADDED} == new - old - turned
-    assert {edge for edge, kind in found.items() if kind == REMOVED} == old - new - {(b, a) for a, b in new}
+    assert {edge for edge, kind in found.items() if kind == REMOVED} == old - new - {
+        (b, a) for a, b in new
+    }
 
 
 @pytest.mark.parametrize("seed", range(4))
@@ -264,7 +297,9 @@ def test_two_structures_in_one_picture(seed):
     kinds = differences(graph_of(now), graph_of(before))
     names = [*map(str, range(20)), "class"]
     assert sorted(ends(ax)) == sorted((names[a], names[b]) for a, b in kinds)
-    colours = {pair: arrow.get_edgecolor() for pair, arrow in zip(ends(ax), arrows(ax), strict=True)}
+    colours = {
+        pair: arrow.get_edgecolor() for pair, arrow in zip(ends(ax), arrows(ax), strict=True)
+    }
     for (a, b), kind in kinds.items():
         if a != CLASS:
             assert colours[names[a], names[b]][:3] == matplotlib.colors.to_rgb(LOOKS[kind][0])
@@ -277,9 +312,14 @@ def test_structures_are_compared_by_name():
     now = make_network(Structure(((1,), (2,), ())), ["c", "b", "a"])
     ax = network(now, compare_to=before)
     assert ax.get_legend().get_texts()[0].get_text() == SAME
-    assert {arrow.get_edgecolor()[:3] for arrow in arrows(ax)} == {matplotlib.colors.to_rgb(LOOKS[SAME][0])}
+    assert {arrow.get_edgecolor()[:3] for arrow in arrows(ax)} == {
+        matplotlib.colors.to_rgb(LOOKS[SAME][0])
+    }
     with pytest.raises(ValueError, match=r"d, feature 0, .* is not in both"):
-        network(make_network(Structure.naive(3)), compare_to=make_network(Structure.naive(3), ["b", "c", "d"]))
+        network(
+            make_network(Structure.naive(3)),
+            compare_to=make_network(Structure.naive(3), ["b", "c", "d"]),
+        )
 
 
 # ---- names, errors, colours
@@ -287,7 +327,9 @@ def test_structures_are_compared_by_name():
 
 @pytest.mark.filterwarnings("ignore:.*Glyph:UserWarning", "ignore:.*font:UserWarning")
 def test_names_are_text_whatever_they_hold():
-    ax = network(make_network(Structure(((), *(((0,),) * (len(NASTY) - 1)))), NASTY), show_class=True)
+    ax = network(
+        make_network(Structure(((), *(((0,),) * (len(NASTY) - 1)))), NASTY), show_class=True
+    )
     check_legible(ax, 9)
     shown = [text.get_text() for text in ax.texts]
     assert shown[0] == r"\$x_1\$ and \$…c{1}{0}\$"
@@ -312,15 +354,30 @@ def test_what_cannot_be_drawn():
 def test_a_fitted_classifier_is_drawn():
     wine = load_dataset("wine")
     clf = BayesNetClassifier().fit(wine.X, wine.y)
-    assert sorted(ends(network(clf))) == sorted((style.words(a), style.words(b)) for a, b in clf.network_.edges())
+    assert sorted(ends(network(clf))) == sorted(
+        (style.words(a), style.words(b)) for a, b in clf.network_.edges()
+    )
 
 
-# Machado, Oliveira and Fernandes (2009), severity 1: how colours look without one kind of cones, in linear RGB.
+# Machado, Oliveira and Fernandes (2009), severity 1: how colours look without one kind of cones, in
+# linear RGB.
 SEEN = {
     "all": np.eye(3),
-    "no red": [[0.152286, 1.052583, -0.204868], [0.114503, 0.786281, 0.099216], [-0.003882, -0.048116, 1.051998]],
-    "no green": [[0.367322, 0.860646, -0.227968], [0.280085, 0.672501, 0.047413], [-0.011820, 0.042940, 0.968881]],
-    "no blue": [[1.255528, -0.076749, -0.178779], [-0.078411, 0.930809, 0.147602], [0.004733, 0.691367, 0.303900]],
+    "no red": [
+        [0.152286, 1.052583, -0.204868],
+        [0.114503, 0.786281, 0.099216],
+        [-0.003882, -0.048116, 1.051998],
+    ],
+    "no green": [
+        [0.367322, 0.860646, -0.227968],
+        [0.280085, 0.672501, 0.047413],
+        [-0.011820, 0.042940, 0.968881],
+    ],
+    "no blue": [
+        [1.255528, -0.076749, -0.178779],
+        [-0.078411, 0.930809, 0.147602],
+        [0.004733, 0.691367, 0.303900],
+    ],
 }
 
 
@@ -330,7 +387,9 @@ def linear(colour):
 
 
 def lab(rgb):
-    xyz = np.array([[0.4125, 0.3576, 0.1804], [0.2127, 0.7152, 0.0722], [0.0193, 0.1192, 0.9503]]) @ np.clip(rgb, 0, 1)
+    xyz = np.array(
+        [[0.4125, 0.3576, 0.1804], [0.2127, 0.7152, 0.0722], [0.0193, 0.1192, 0.9503]]
+    ) @ np.clip(rgb, 0, 1)
     xyz = xyz / [0.9505, 1, 1.0888]
     x, y, z = np.where(xyz > 0.008856, np.cbrt(xyz), 7.787 * xyz + 16 / 116)
     return np.array([116 * y - 16, 500 * (x - y), 200 * (y - z)])
@@ -340,5 +399,8 @@ def lab(rgb):
 def test_colours_can_be_told_apart(eyes):
     seen = [lab(np.array(SEEN[eyes]) @ linear(colour)) for colour in style.COLOURS]
     assert min(np.linalg.norm(a - b) for a, b in combinations(seen, 2)) > 18
-    on_white = [1.05 / (np.array([0.2126, 0.7152, 0.0722]) @ linear(colour) + 0.05) for colour in style.COLOURS]
+    on_white = [
+        1.05 / (np.array([0.2126, 0.7152, 0.0722]) @ linear(colour) + 0.05)
+        for colour in style.COLOURS
+    ]
     assert min(on_white) > 2.5

@@ -1,4 +1,6 @@
-"""The benchmarks: what is stored was measured with the settings that the code has now, and every case can be tried."""
+"""The benchmarks: what is stored was measured with the settings that the code has now, and every
+case can be tried.
+"""
 
 # ruff: noqa: E402
 
@@ -22,13 +24,19 @@ from cases import CASES
 from suite import data as suite_data
 from suite.settings import settings_of
 
-MEASURED = [(case, name, learner) for case, module in CASES.items() for name, learner in module.LEARNERS.items()]
+MEASURED = [
+    (case, name, learner)
+    for case, module in CASES.items()
+    for name, learner in module.LEARNERS.items()
+]
 OWN_TO_A_RUN = ("n_jobs", "verbose", "random_state")
 AGAIN = "measure again: python benchmarks/run.py --only {0}, or benchmarks/scale.py for large data"
 
 
 def stored(case):
-    with (ROOT / "benchmarks" / "results" / f"{case}.csv").open(encoding="utf-8", newline="") as file:
+    with (ROOT / "benchmarks" / "results" / f"{case}.csv").open(
+        encoding="utf-8", newline=""
+    ) as file:
         return list(csv.DictReader(file))
 
 
@@ -37,7 +45,9 @@ def stored(case):
 
 def test_settings_say_what_names_and_defaults_stand_for():
     named = settings_of(BayesNetClassifier("tan", "map"))
-    assert named == settings_of(BayesNetClassifier(SpanningTree(), MaximumAPosteriori(), calibrate=None))
+    assert named == settings_of(
+        BayesNetClassifier(SpanningTree(), MaximumAPosteriori(), calibrate=None)
+    )
     assert "calibrate=None" in named
     assert "structure=SpanningTree(" in named
     assert "score='cmi'" in named
@@ -69,13 +79,21 @@ def test_other_settings_are_other_lines(other):
 
 def test_learners_of_a_case_are_told_apart_by_their_settings():
     for case, module in CASES.items():
-        lines = [settings_of(learner) for name, learner in module.LEARNERS.items() if name[:6] != "NB-CL,"]
+        lines = [
+            settings_of(learner)
+            for name, learner in module.LEARNERS.items()
+            if name[:6] != "NB-CL,"
+        ]
         assert len(lines) == len(set(lines)), case
 
 
-@pytest.mark.parametrize("case, name, learner", MEASURED, ids=lambda part: part if isinstance(part, str) else "")
+@pytest.mark.parametrize(
+    "case, name, learner", MEASURED, ids=lambda part: part if isinstance(part, str) else ""
+)
 def test_only_what_is_called_default_leaves_out_its_parameters(case, name, learner):
-    """A case that leaves them out measures another classifier as soon as the default is another one."""
+    """A case that leaves them out measures another classifier as soon as the default is another
+    one.
+    """
     if not isinstance(learner, BayesNetClassifier):
         return
     default = BayesNetClassifier().get_params()
@@ -96,12 +114,16 @@ def test_results_were_measured_with_the_settings_of_now(case):
     now = {name: settings_of(learner) for name, learner in CASES[case].LEARNERS.items()}
     rows = [row for row in stored(case) if row["what"] != "import beyond sklearn and numba"]
     for row in rows:
-        assert row.get("settings") == now.get(row.get("learner"), ""), f"{row['what']}: {AGAIN.format(case)}"
+        assert row.get("settings") == now.get(row.get("learner"), ""), (
+            f"{row['what']}: {AGAIN.format(case)}"
+        )
     assert {row["learner"] for row in rows} == measured_in(case)
 
 
 def measured_in(case):
-    """The learners that have rows of their own; the tree that another one is held against has none."""
+    """The learners that have rows of their own; the tree that another one is held against has
+    none.
+    """
     return set(CASES[case].LEARNERS) - {"TAN-CMI"}
 
 
@@ -114,7 +136,9 @@ def test_results_of_large_data_were_measured_with_the_settings_of_now():
     now |= {growth.CASE: growth.SETTINGS, cluster.CASE: cluster.SETTINGS}
     lines = list(Results(ROOT / "benchmarks" / "results" / "scale.csv"))
     for line in lines:
-        assert line.settings == now[line.case].get(line.what, ""), f"{line.what}: {AGAIN.format('')}"
+        assert line.settings == now[line.case].get(line.what, ""), (
+            f"{line.what}: {AGAIN.format('')}"
+        )
     for case, settings in now.items():
         without = {line.what for line in lines if line.case == case and not line.settings}
         assert not without & set(settings), case
@@ -126,7 +150,9 @@ def test_the_page_of_large_data_is_made_of_its_results():
     from scaling.results import Results
 
     text = page.rendered(Results(ROOT / "benchmarks" / "results" / "scale.csv"))
-    assert (ROOT / "docs" / "scale.md").read_text(encoding="utf-8") == text, "run benchmarks/scale.py --only"
+    assert (ROOT / "docs" / "scale.md").read_text(encoding="utf-8") == text, (
+        "run benchmarks/scale.py --only"
+    )
 
 
 # ---- tries
@@ -134,7 +160,8 @@ def test_the_page_of_large_data_is_made_of_its_results():
 
 @pytest.fixture
 def main(monkeypatch):
-    monkeypatch.setenv("OMP_WAIT_POLICY", "PASSIVE")  # which the module sets, and nothing else should keep
+    # which the module sets, and nothing else should keep
+    monkeypatch.setenv("OMP_WAIT_POLICY", "PASSIVE")
     monkeypatch.delenv("DISCBAYES_DATA", raising=False)
     import run
 
@@ -164,7 +191,9 @@ def test_results_of_a_run_have_their_settings(main, monkeypatch, tmp_path):
 @pytest.mark.usefixtures("data_folder")
 @pytest.mark.parametrize("published", [False, True])
 def test_a_try_has_few_rows_of_all_classes(published):
-    whole, few = (suite_data.raw("letter", published, smoke, as_frame=True) for smoke in (False, True))
+    whole, few = (
+        suite_data.raw("letter", published, smoke, as_frame=True) for smoke in (False, True)
+    )
     assert (len(whole.X), len(whole.X_test)) == ((15_000, 5_000) if published else (13_333, 6_667))
     assert 500 < len(few.X) + len(few.X_test) < 700
     assert few.X.shape[1] == suite_data.FEW_COLUMNS

@@ -1,4 +1,6 @@
-"""The benchmark of large data: its cost model says what the code does, and its page what the results are."""
+"""The benchmark of large data: its cost model says what the code does, and its page what the
+results are.
+"""
 
 # ruff: noqa: E402
 
@@ -111,7 +113,9 @@ def test_every_kind_of_work_has_terms():
 
 def lines_of(name, seconds):
     shapes = growth.sizes(growth.BASE, growth.AROUND)
-    return [Line("growth", name, s.rows, s.features, s.values, s.classes, seconds(s)) for s in shapes]
+    return [
+        Line("growth", name, s.rows, s.features, s.values, s.classes, seconds(s)) for s in shapes
+    ]
 
 
 def test_constants_are_found_again():
@@ -122,7 +126,11 @@ def test_constants_are_found_again():
     work = fitted("evaluation, CL", lines_of("evaluation, CL", seconds))
     assert work.constants == pytest.approx((0.5, 30.0, 9.0, 2.0), rel=1e-6)
     assert work.error < 1e-9
-    by_rows = [line for line in lines_of("x", lambda s: 3e-6 * s.rows**1.5) if line.features == 40 and line.values == 5]
+    by_rows = [
+        line
+        for line in lines_of("x", lambda s: 3e-6 * s.rows**1.5)
+        if line.features == 40 and line.values == 5
+    ]
     assert exponent([line for line in by_rows if line.classes == 3], "rows") == pytest.approx(1.5)
 
 
@@ -145,11 +153,15 @@ def test_a_round_by_hand():
 
 def batch(columns):
     """A batch of lists, which pyarrow 14 does not take."""
-    return pa.RecordBatch.from_arrays([pa.array(cells) for cells in columns.values()], list(columns))
+    return pa.RecordBatch.from_arrays(
+        [pa.array(cells) for cells in columns.values()], list(columns)
+    )
 
 
 def test_encoding_written_by_hand():
-    first = batch({"n": [1.0, 2.0, 3.0, 4.0, None], "c": ["b", "a", "b", "a", "a"], "y": list("ppqqp")})
+    first = batch(
+        {"n": [1.0, 2.0, 3.0, 4.0, None], "c": ["b", "a", "b", "a", "a"], "y": list("ppqqp")}
+    )
     more = batch({"n": [0.0, 9.0, None], "c": ["z", "b", None], "y": list("qpp")})
     encoding = Encoding(first, {"n": 2})
     assert encoding.cards.tolist() == [2, 2]
@@ -190,13 +202,19 @@ def test_probes_learn_and_judge(folder):
     assert len(ours["cards"]) == 40
     parts = probe.fit("NB + MAP, partial_fit", folder / "train", folder / "test", {})
     assert abs(parts["accuracy"] - ours["accuracy"]) < 0.02  # cut on the rows of the first file
-    peers = {name: probe.fit(name, folder / "train", folder / "test", ours["bins"]) for name in probe.PEERS}
+    peers = {
+        name: probe.fit(name, folder / "train", folder / "test", ours["bins"])
+        for name in probe.PEERS
+    }
     assert abs(peers["CategoricalNB"]["accuracy"] - ours["accuracy"]) < 0.03
     for found in (ours, *peers.values()):
         assert 0.55 < found["accuracy"] < 0.95
         assert found["log_loss"] < 1.0  # of three classes by their shares
         assert found["peak"] > 1e8
-    assert probe.predict("CategoricalNB", folder / "train", folder / "test", ours["bins"])["seconds"] > 0
+    assert (
+        probe.predict("CategoricalNB", folder / "train", folder / "test", ours["bins"])["seconds"]
+        > 0
+    )
 
 
 # ---- results and page
@@ -205,11 +223,16 @@ def test_probes_learn_and_judge(folder):
 def test_results_are_kept_and_replaced(tmp_path):
     path = tmp_path / "scale.csv"
     results = Results(path)
-    results.add(Line("files", "NB + MAP", 100, 40, seconds=2.0, peak_mb=300.0, repeats=3, cards="2 3"))
+    results.add(
+        Line("files", "NB + MAP", 100, 40, seconds=2.0, peak_mb=300.0, repeats=3, cards="2 3")
+    )
     results.add(Line("files", "NB + MAP", 300, 40, seconds=5.0))
     results.add(Line("files", "NB + MAP", 100, 40, seconds=1.5))
     again = Results(path)
-    assert [(line.rows, line.seconds) for line in again.of("files", "NB + MAP")] == [(100, 1.5), (300, 5.0)]
+    assert [(line.rows, line.seconds) for line in again.of("files", "NB + MAP")] == [
+        (100, 1.5),
+        (300, 5.0),
+    ]
     assert list(again) == list(results)
     assert again.get("files", "NB + MAP").rows == 300
     assert again.get("files", "NB + MAP", 7) is None
@@ -245,7 +268,9 @@ def test_verdicts_and_forecasts(all_measured):
     found = {row.what: row for row in verdicts(all_measured)}
     assert all(row.ok is not False for row in found.values())
     assert found["TAN-fCLL + MAP, exponent of the rows in the time"].ours == pytest.approx(1.0)
-    assert found["NB + MAP, 1,000 rows, from files against memory without reading"].ratio == pytest.approx(2.0)
+    assert found[
+        "NB + MAP, 1,000 rows, from files against memory without reading"
+    ].ratio == pytest.approx(2.0)
     assert cluster.overheads(all_measured) == pytest.approx((0.1, 0.001))
     assert len(list(checks(all_measured))) == 4
     small, large = dict(forecasts(all_measured)).values()
@@ -253,7 +278,10 @@ def test_verdicts_and_forecasts(all_measured):
         assert 0 < small[name].seconds < large[name].seconds
         assert small[name].moved < large[name].moved
     all_measured.add(Line("files", "TAN-fCLL + MAP", 20_000, seconds=20.0, peak_mb=1600.0))
-    assert [row.ok for row in verdicts(all_measured) if "largest memory" in row.what] == [False, True]
+    assert [row.ok for row in verdicts(all_measured) if "largest memory" in row.what] == [
+        False,
+        True,
+    ]
     trees = large["TAN-fCLL + ML or MAP"]
     assert trees.rounds == 2 + pair_rounds(SCENARIOS[list(SCENARIOS)[-1]])
 

@@ -1,4 +1,6 @@
-"""Which tests belong to a change: every room of the code has some, and shared things ask for all."""
+"""Which tests belong to a change: every room of the code has some, and shared things ask for
+all.
+"""
 
 from __future__ import annotations
 
@@ -10,7 +12,8 @@ import pytest
 import discbayes
 
 TESTS = Path(__file__).parents[1]
-ALONE = {"__init__", "__main__", "_lazy_imports", "_settings", "_text", "_version"}  # no tests but their examples
+# no tests but their examples
+ALONE = {"__init__", "__main__", "_lazy_imports", "_settings", "_text", "_version"}
 
 
 @pytest.fixture(scope="module")
@@ -22,7 +25,11 @@ def tests_of():
 
 
 def test_every_room_of_the_code_has_tests(tests_of):
-    rooms = [path for path in Path(discbayes.__file__).parent.iterdir() if path.is_dir() or path.suffix == ".py"]
+    rooms = [
+        path
+        for path in Path(discbayes.__file__).parent.iterdir()
+        if path.is_dir() or path.suffix == ".py"
+    ]
     for room in rooms:
         if room.stem not in ALONE and not room.name.startswith("__py"):
             found = tests_of([f"src/discbayes/{room.name}"])

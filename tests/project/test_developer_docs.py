@@ -1,4 +1,6 @@
-"""The pages about the code say what the code is: layers as drawn, names of the interface, methods of the theory."""
+"""The pages about the code say what the code is: layers as drawn, names of the interface, methods
+of the theory.
+"""
 
 from __future__ import annotations
 
@@ -35,15 +37,21 @@ def listed() -> list[str]:
 
 
 def test_the_drawing_is_that_of_the_code(maker):
-    assert maker.DRAWING.read_text(encoding="utf-8") == maker.current(), "run: python docs/make_layers.py"
+    assert maker.DRAWING.read_text(encoding="utf-8") == maker.current(), (
+        "run: python docs/make_layers.py"
+    )
 
 
 def test_imports_are_read_in_all_their_forms(maker, tmp_path):
     package = tmp_path / "src" / "discbayes"
     (package / "top").mkdir(parents=True)
     (package / "top" / "__init__.py").write_text("import numpy\nfrom discbayes import middle\n")
-    (package / "top" / "more.py").write_text("def late():\n    import discbayes.low.deep\n    from . import top\n")
-    (package / "middle.py").write_text("from discbayes.low import x\nfrom discbayes.middle import y\n")
+    (package / "top" / "more.py").write_text(
+        "def late():\n    import discbayes.low.deep\n    from . import top\n"
+    )
+    (package / "middle.py").write_text(
+        "from discbayes.low import x\nfrom discbayes.middle import y\n"
+    )
     (package / "low.py").write_text("from lower import z\nimport discbayesian.top\n")
     found = maker.read_imports(["top", "middle", "low"], tmp_path)
     assert found == {"top": {"middle", "low"}, "middle": {"low"}, "low": set()}
@@ -54,7 +62,12 @@ def test_no_dot_is_below_the_diagonal(maker):
     rooms = [room for layer in layers for room in layer]
     assert len(rooms) == len(set(rooms))
     depth = {room: k for k, layer in enumerate(layers) for room in layer}
-    wrong = [(a, b) for a, others in maker.read_imports(rooms).items() for b in others if depth[b] <= depth[a]]
+    wrong = [
+        (a, b)
+        for a, others in maker.read_imports(rooms).items()
+        for b in others
+        if depth[b] <= depth[a]
+    ]
     assert not wrong
 
 
@@ -71,7 +84,9 @@ def test_every_room_has_a_line_in_the_table(maker):
 
 def test_all_that_is_exported_has_a_page():
     plots = importlib.import_module("discbayes.plot")
-    wanted = {name for name in discbayes.__all__ if name != "__version__"} | {f"plot.{name}" for name in plots.__all__}
+    wanted = {name for name in discbayes.__all__ if name != "__version__"} | {
+        f"plot.{name}" for name in plots.__all__
+    }
     assert wanted - set(listed()) == set()
 
 
@@ -92,7 +107,10 @@ def test_names_of_the_interface_are_there_and_there_once():
     [
         ("scores", [f'"{name}"' for name in (*EDGE_SCORES, *OBJECTIVES)]),
         ("scores", [kind.__name__ for kind in {*EDGE_SCORES.values(), *OBJECTIVES.values()}]),
-        ("searches", sorted({type(make()).__name__ for make in STRUCTURES.values()} - {"NaiveBayes"})),
+        (
+            "searches",
+            sorted({type(make()).__name__ for make in STRUCTURES.values()} - {"NaiveBayes"}),
+        ),
     ],
 )
 def test_the_theory_leaves_nothing_out(page, names):

@@ -1,4 +1,6 @@
-"""How many examples the properties were tried on, at the end of a run, and a folder for files of any example."""
+"""How many examples the properties were tried on, at the end of a run, and a folder for files of
+any example.
+"""
 
 from __future__ import annotations
 
@@ -13,7 +15,8 @@ def folder(tmp_path_factory):
 
 
 def pytest_sessionfinish(session):
-    if hasattr(session.config, "workeroutput"):  # one of several processes, which tells the first one
+    # one of several processes, which tells the first one
+    if hasattr(session.config, "workeroutput"):
         session.config.workeroutput["tried"] = dict(tried)
 
 

@@ -1,4 +1,6 @@
-"""Everything that a fitted classifier can be asked, of any table: the answers are there and fit together."""
+"""Everything that a fitted classifier can be asked, of any table: the answers are there and fit
+together.
+"""
 
 from __future__ import annotations
 
@@ -23,17 +25,25 @@ SMALL = {"most_rows": 40, "most_columns": 4}
 
 def log_odds(logs):
     """Log P(c) − log Σ of the others, by the log probabilities of all classes."""
-    others = np.array([np.logaddexp.reduce(np.delete(logs, c, axis=1), axis=1) for c in range(logs.shape[1])]).T
+    others = np.array(
+        [np.logaddexp.reduce(np.delete(logs, c, axis=1), axis=1) for c in range(logs.shape[1])]
+    ).T
     return logs - others
 
 
 def row_of(table, at, known):
     """The values of one row by name, some of them left out."""
     cells = {column.name: column.cells[at] for column in table.columns}
-    return {name: value for (name, value), keep in zip(cells.items(), known, strict=True) if keep and value is not None}
+    return {
+        name: value
+        for (name, value), keep in zip(cells.items(), known, strict=True)
+        if keep and value is not None
+    }
 
 
-@for_all(25, clf=classifiers(), table=tables(**SMALL), missing=st.sampled_from(["available", "value"]))
+@for_all(
+    25, clf=classifiers(), table=tables(**SMALL), missing=st.sampled_from(["available", "value"])
+)
 def test_contributions_add_up_to_the_log_odds(clf, table, missing):
     fitted = fit_or_refuse(clf.set_params(missing=missing), table, "objects")
     if fitted is None or fitted.classes_.size < 2:
@@ -93,7 +103,9 @@ def test_questions_to_the_network_agree_with_one_another(structure, table, seed)
     row = row_of(table, rng.choice(counted), rng.random(len(table.columns)) < 0.5)
     found = net.query([target], row)
     whole = [[row.get(name) for name in table.names]]
-    np.testing.assert_allclose(found.probabilities, net.posterior(np.array(whole, dtype=object))[0], atol=1e-9)
+    np.testing.assert_allclose(
+        found.probabilities, net.posterior(np.array(whole, dtype=object))[0], atol=1e-9
+    )
     hidden = [name for name in table.names if name not in row]
     if hidden:
         joint = net.query([hidden[0], target], row)
@@ -110,9 +122,14 @@ def test_questions_to_the_network_agree_with_one_another(structure, table, seed)
     filled = net.fill(table.frame(), how=["each", "joint", "draw"][seed % 3], random_state=0)
     assert filled.shape == (table.n_rows, len(table.columns))
     for column in table.columns:
-        pairs = [(value, full) for value, full in zip(column.cells, filled[column.name], strict=True)]
+        pairs = [
+            (value, full) for value, full in zip(column.cells, filled[column.name], strict=True)
+        ]
         if column.kind == "text" and any(column.cells[m] is not None for m in counted):
-            assert all(full == value if value is not None else full in column.cells for value, full in pairs)
+            assert all(
+                full == value if value is not None else full in column.cells
+                for value, full in pairs
+            )
     unusual = net.novelty(table.frame(), n_draws=20)
     assert ((unusual >= 0) & (unusual <= 1)).all()
     strengths = edge_strengths(net)
@@ -127,7 +144,9 @@ def test_questions_to_the_network_agree_with_one_another(structure, table, seed)
     seed=st.integers(0, 999),
 )
 def test_gaps_are_the_sum_over_what_they_hide(structure, parameters, table, seed):
-    fitted = fit_or_refuse(BayesNetClassifier(structure, parameters, random_state=0), table, "objects")
+    fitted = fit_or_refuse(
+        BayesNetClassifier(structure, parameters, random_state=0), table, "objects"
+    )
     if fitted is None or np.prod(fitted.network_.domain.cards) > 500:
         return
     mask = np.random.default_rng(seed).random((table.n_rows, len(table.columns))) < 0.4
@@ -137,7 +156,10 @@ def test_gaps_are_the_sum_over_what_they_hide(structure, parameters, table, seed
     try:
         found = fitted.predict_joint_log_proba(rows)
     except ValueError as error:  # free numbers without a penalty have no bounds
-        if "below the range" not in str(error) or np.ptp(fitted.network_.parameters.log_theta) < 700:
+        if (
+            "below the range" not in str(error)
+            or np.ptp(fitted.network_.parameters.log_theta) < 700
+        ):
             raise
         return
     np.testing.assert_allclose(found, expected, rtol=1e-9, atol=1e-9)

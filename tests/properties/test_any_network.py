@@ -1,4 +1,6 @@
-"""Any network, whatever its tables came from: sums over gaps, questions, draws and files against enumeration."""
+"""Any network, whatever its tables came from: sums over gaps, questions, draws and files against
+enumeration.
+"""
 
 from __future__ import annotations
 
@@ -48,7 +50,12 @@ def test_a_question_is_a_sum_over_the_joint_distribution(n_asked, n_known, **dra
     state = {at: int(rng.integers(joint.shape[at])) for at in known}
     variables = [*net.domain.features, net.domain.target]
     evidence = {names[at]: variables[at].values[code] for at, code in state.items()}
-    part = joint[tuple(slice(state[at], state[at] + 1) if at in state else slice(None) for at in range(joint.ndim))]
+    part = joint[
+        tuple(
+            slice(state[at], state[at] + 1) if at in state else slice(None)
+            for at in range(joint.ndim)
+        )
+    ]
     expected = part.sum(axis=tuple(at for at in range(joint.ndim) if at not in asked))
     order = np.argsort(np.argsort(asked))
     if part.sum() == 0:
@@ -66,4 +73,6 @@ def test_a_network_in_a_file_is_the_same_network(folder, **drawn):
     read = discbayes.read_bif(folder / "any.bif", target="y")
     assert read.structure == net.structure
     codes = believing.some_rows(rng, net.domain.cards, 4)
-    np.testing.assert_allclose(read.log_joint_of(codes), net.log_joint_of(codes), rtol=1e-9, atol=1e-9)
+    np.testing.assert_allclose(
+        read.log_joint_of(codes), net.log_joint_of(codes), rtol=1e-9, atol=1e-9
+    )

@@ -1,4 +1,6 @@
-"""Any table, any learner, any setting: a classifier that answers every row, or an error that says what is wrong."""
+"""Any table, any learner, any setting: a classifier that answers every row, or an error that says
+what is wrong.
+"""
 
 from __future__ import annotations
 
@@ -14,13 +16,16 @@ from drawn_tables import FRAMES, tables
 from judging_fits import assert_probabilities, fit_or_refuse
 from properties import for_all
 
-pytestmark = pytest.mark.filterwarnings("ignore::UserWarning")  # of one class, of light weights, of lost columns
+# of one class, of light weights, of lost columns
+pytestmark = pytest.mark.filterwarnings("ignore::UserWarning")
 
 
 def answers_everything(clf, table, how):
     """Rows as they are, with more gaps, with values that were never seen, and without any value."""
     n_rows, n_classes = table.n_rows, clf.classes_.size
-    odd = table.changed(lambda value: value + "?", ("text",)).changed(lambda value: value / 3 + 1, ("float", "number"))
+    odd = table.changed(lambda value: value + "?", ("text",)).changed(
+        lambda value: value / 3 + 1, ("float", "number")
+    )
     without = table.hidden(np.ones((n_rows, len(table.columns)), bool))
     for rows in (table, odd, without):
         X = rows.frame(how)

@@ -1,7 +1,8 @@
-"""Whatever the structure, the parameters, the number of classes and the weights: a fit that ends answers every row.
+"""Whatever the structure, the parameters, the number of classes and the weights: a fit that ends
+answers every row.
 
-In the usual run each structure, parameter learner and number of classes has weights of one kind; ``make answers`` tries
-all kinds of them.
+In the usual run each structure, parameter learner and number of classes has weights of one kind;
+``make answers`` tries all kinds of them.
 """
 
 from __future__ import annotations
@@ -26,8 +27,14 @@ HUGE, SUBNORMAL = 1e100, 5e-324  # the largest weight that is accepted, and the 
 
 
 def cases():
-    for (s, structure), (p, parameters), (c, n_classes) in product(*map(enumerate, (STRUCTURES, PARAMETERS, CLASSES))):
-        chosen = WEIGHTS if os.environ.get("DISCBAYES_ANSWERS") else [WEIGHTS[(s + p + 3 * c) % len(WEIGHTS)]]
+    for (s, structure), (p, parameters), (c, n_classes) in product(
+        *map(enumerate, (STRUCTURES, PARAMETERS, CLASSES))
+    ):
+        chosen = (
+            WEIGHTS
+            if os.environ.get("DISCBAYES_ANSWERS")
+            else [WEIGHTS[(s + p + 3 * c) % len(WEIGHTS)]]
+        )
         for kind in chosen:
             yield structure, parameters, n_classes, kind
 
@@ -35,7 +42,9 @@ def cases():
 def sample(n_classes, n_rows, cards, rng):
     """Columns that tell the classes apart."""
     y = np.concatenate([np.arange(n_classes), rng.integers(n_classes, size=n_rows - n_classes)])
-    codes = [(y * (k + 3) // 7 + rng.integers(3, size=n_rows)) % card for k, card in enumerate(cards)]
+    codes = [
+        (y * (k + 3) // 7 + rng.integers(3, size=n_rows)) % card for k, card in enumerate(cards)
+    ]
     return np.array(["u", "v", "w", "x", "y"], dtype=object)[np.array(codes).T], y
 
 
@@ -75,7 +84,12 @@ def rows_to_answer(X, rng):
     missing, new = complete.copy(), complete.copy()
     missing[rng.random(missing.shape) < 0.4] = None
     new[::2, 0], new[15:, 2] = "never seen", "nor this"
-    return {"complete": complete, "missing": missing, "nothing": np.full((2, 4), None, dtype=object), "new": new}
+    return {
+        "complete": complete,
+        "missing": missing,
+        "nothing": np.full((2, 4), None, dtype=object),
+        "new": new,
+    }
 
 
 @pytest.mark.parametrize("structure, parameters, n_classes, kind", list(cases()))
@@ -96,7 +110,9 @@ def test_every_fit_answers(structure, parameters, n_classes, kind):
 
 
 def check_network(net, rows):
-    """Sums over missing values are those over complete rows; questions, samples and filled rows are there too."""
+    """Sums over missing values are those over complete rows; questions, samples and filled rows are
+    there too.
+    """
     codes = net.encode(rows["complete"][:5])
     shape = tuple(int(card) for card in net.domain.cards[:2])
     hidden = codes.copy()
@@ -104,7 +120,9 @@ def check_network(net, rows):
     tried = np.repeat(codes, np.prod(shape), axis=1)
     tried[:2] = np.tile(np.indices(shape).reshape(2, -1), codes.shape[1])
     parts = net.log_joint_of(tried).reshape(codes.shape[1], -1, net.domain.n_classes)
-    np.testing.assert_allclose(net.log_joint_of(hidden), logsumexp(parts, axis=1), rtol=1e-10, atol=1e-8)
+    np.testing.assert_allclose(
+        net.log_joint_of(hidden), logsumexp(parts, axis=1), rtol=1e-10, atol=1e-8
+    )
     assert np.isfinite(net.log_likelihood(rows["missing"])).all()
     assert net.query([net.domain.names[0]], {}).probabilities.sum() == pytest.approx(1)
     assert net.sample(3, random_state=0) is not None
@@ -113,10 +131,13 @@ def check_network(net, rows):
 
 
 @pytest.mark.parametrize(
-    "structure, parameters", [("tan", "ccbn-d"), ("tan", "ccbn-w"), ("tan", "mm"), ("kdb2", "ccbn-w")]
+    "structure, parameters",
+    [("tan", "ccbn-d"), ("tan", "ccbn-w"), ("tan", "mm"), ("kdb2", "ccbn-w")],
 )
 def test_fits_that_go_far(structure, parameters):
-    """Fifty classes that six columns tell apart: without a penalty, tables exceed the range of a double."""
+    """Fifty classes that six columns tell apart: without a penalty, tables exceed the range of a
+    double.
+    """
     rng = np.random.default_rng(2)
     X, y = sample(50, 1000, (5,) * 6, rng)
     net = fitted(structure, parameters, X, y).network_

@@ -63,12 +63,22 @@ def test_what_a_mask_hides_is_a_gap():
     with pytest.raises(ValueError, match=r"y contains NaN or None in 1 of 2 rows \(row 1\)"):
         BayesNetClassifier("nb", "map").fit([[1], [2]], np.ma.masked_array([1, 2], [False, True]))
     with pytest.raises(ValueError, match="sample_weight contains NaN or infinity, nan in row 0"):
-        BayesNetClassifier("nb", "map").fit([[1], [2]], ["no", "yes"], np.ma.masked_array([1, 2], [True, False]))
+        BayesNetClassifier("nb", "map").fit(
+            [[1], [2]], ["no", "yes"], np.ma.masked_array([1, 2], [True, False])
+        )
 
 
 @pytest.mark.parametrize(
     "weight",
-    [["a", "b"], [[1], [1, 2]], [1j, 1], {0: 1, 1: 1}, [10**400, 1], np.array(["2026", "2027"], "M8[Y]"), [1e308, 1.0]],
+    [
+        ["a", "b"],
+        [[1], [1, 2]],
+        [1j, 1],
+        {0: 1, 1: 1},
+        [10**400, 1],
+        np.array(["2026", "2027"], "M8[Y]"),
+        [1e308, 1.0],
+    ],
 )
 def test_weights_that_are_none_are_refused_by_their_name(weight):
     with pytest.raises(ValueError, match="sample_weight"):
@@ -80,7 +90,9 @@ def test_class_weights_of_labels_that_look_like_numbers():
     clf = BayesNetClassifier("nb", "map", class_weight={"0": 2.0, "1": 1.0})
     shares = clf.fit([[0], [1]] * 4, ["0", "1"] * 4).network_.prior
     np.testing.assert_allclose(shares, [0.65, 0.35], atol=0.02)
-    with pytest.raises(ValueError, match="class_weight names 0, which is no class, and not '0', which is one"):
+    with pytest.raises(
+        ValueError, match="class_weight names 0, which is no class, and not '0', which is one"
+    ):
         clf.set_params(class_weight={0: 2.0}).fit([[0], [1]], ["0", "1"])
     with pytest.raises(ValueError, match=r"class_weight=.* must hold numbers: could not convert"):
         clf.set_params(class_weight={"0": "two"}).fit([[0], [1]], ["0", "1"])
@@ -88,23 +100,33 @@ def test_class_weights_of_labels_that_look_like_numbers():
 
 def test_booleans_among_numbers_in_lists_are_booleans():
     rows = [[False, 0.5], [True, 1.5]] * 4
-    kinds = [variable.kind for variable in FrameEncoder().fit_transform(rows, ["no", "yes"] * 4).domain.features]
+    kinds = [
+        variable.kind
+        for variable in FrameEncoder().fit_transform(rows, ["no", "yes"] * 4).domain.features
+    ]
     assert kinds == ["boolean", "numeric"]
 
 
 def test_a_list_far_down_in_a_column_of_objects_is_refused_by_the_name_of_the_column():
     frame = pd.DataFrame({"wrong": [None] * 300 + [[1, 2]]}, dtype=object)
-    with pytest.raises(TypeError, match="column 'wrong', row 300: argument must be a string or a number, not 'list'"):
+    with pytest.raises(
+        TypeError,
+        match="column 'wrong', row 300: argument must be a string or a number, not 'list'",
+    ):
         BayesNetClassifier("nb", "map").fit(frame, ["no", "yes", "no"] * 100 + ["yes"])
 
 
 @pytest.mark.parametrize("structure", ["tan", "kdb"])
 def test_ties_do_not_depend_on_the_order_of_sums(structure):
-    """Information that is equal but for rounding: the lower column is taken, whatever the classes are called."""
+    """Information that is equal but for rounding: the lower column is taken, whatever the classes
+    are called.
+    """
     rng = np.random.default_rng(1)
     y = rng.integers(0, 3, 60)
     first = (y + rng.integers(0, 2, 60)) % 3
-    X = np.stack([first, (first + 1) % 3, (2 * first) % 3, rng.integers(0, 2, 60), (first + 2) % 3], axis=1)
+    X = np.stack(
+        [first, (first + 1) % 3, (2 * first) % 3, rng.integers(0, 2, 60), (first + 2) % 3], axis=1
+    )
     clf = BayesNetClassifier(structure, "map", discretizer=None)
     found = clf.fit(X, y).structure_
     for names in ([2, 1, 0], [1, 2, 0], [0, 2, 1]):
@@ -112,12 +134,15 @@ def test_ties_do_not_depend_on_the_order_of_sums(structure):
 
 
 def test_noise_alone_makes_no_edge_better_than_another():
-    """The second column says nothing that the first does not, and the third nothing: no edge is worth anything."""
+    """The second column says nothing that the first does not, and the third nothing: no edge is
+    worth anything.
+    """
     y = np.array(list("nyynnnnnnyyyyyyy"))
     first, second = (y == "n").astype(float), (y == "n").astype(float)
     second[[4, 8, 11]] = [1.0, 1.0, 1.0]
     X = np.stack([first, second, np.zeros(16)], axis=1)
     structures = {
-        BayesNetClassifier("tan", "ml").fit(X, names).structure_ for names in (y, np.where(y == "n", "z", "y"))
+        BayesNetClassifier("tan", "ml").fit(X, names).structure_
+        for names in (y, np.where(y == "n", "z", "y"))
     }
     assert structures == {Structure([(), (0,), (0,)], [True] * 3)}

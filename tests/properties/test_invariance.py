@@ -1,8 +1,10 @@
-"""What must not matter: the order of rows and columns, what values and classes are called, rows twice or of weight two.
+"""What must not matter: the order of rows and columns, what values and classes are called, rows
+twice or of weight two.
 
-Where it cannot be so is written down in ``docs/developer/robustness.md``: folds and draws follow the order of the rows
-and the seed, equal candidates of a search go to the first column, DFE goes through the rows in their order, ties
-between classes go to the first one, and sums of numbers that are not whole have other last digits in another order.
+Where it cannot be so is written down in ``docs/developer/robustness.md``: folds and draws follow
+the order of the rows and the seed, equal candidates of a search go to the first column, DFE goes
+through the rows in their order, ties between classes go to the first one, and sums of numbers that
+are not whole have other last digits in another order.
 """
 
 from __future__ import annotations
@@ -23,8 +25,10 @@ from judging_fits import assert_same_network, fit_or_refuse
 from properties import for_all
 
 pytestmark = pytest.mark.filterwarnings("ignore::UserWarning")
-CERTAIN = tuple(name for name in STRUCTURES if name not in BY_SEED)  # by the name alone they have no folds either
-OPTIMAL = ("tan", "tan-fcll", "tan-acll")  # no structure of the kind has a larger score, whichever comes first
+# by the name alone they have no folds either
+CERTAIN = tuple(name for name in STRUCTURES if name not in BY_SEED)
+# no structure of the kind has a larger score, whichever comes first
+OPTIMAL = ("tan", "tan-fcll", "tan-acll")
 CONCAVE = ("hybrid",)  # one optimum, which a fit reaches to its tolerance from wherever it comes
 SMALL = {"most_rows": 40, "most_columns": 4}
 HOW = "objects"  # what is read fastest
@@ -58,19 +62,27 @@ def fitted_on(clf, table, how=HOW):
     table=tables(**SMALL, weights=WEIGHTS),
     seed=st.integers(0, 999),
 )
-def test_the_order_of_rows_changes_no_bit_of_what_is_counted(name, parameters, discretizer, table, seed):
-    clf = BayesNetClassifier(structure_of(name), parameters, discretizer=discretizer, random_state=0)
+def test_the_order_of_rows_changes_no_bit_of_what_is_counted(
+    name, parameters, discretizer, table, seed
+):
+    clf = BayesNetClassifier(
+        structure_of(name), parameters, discretizer=discretizer, random_state=0
+    )
     rows = np.random.default_rng(seed).permutation(table.n_rows)
     assert_same_network(fitted_on(clf, table.take(rows)), fitted_on(clf, table))
 
 
 @for_all(10, parameters=st.sampled_from(CONCAVE), table=tables(**SMALL), seed=st.integers(0, 999))
-def test_the_order_of_rows_changes_a_fit_by_gradients_as_little_as_its_tolerance(parameters, table, seed):
+def test_the_order_of_rows_changes_a_fit_by_gradients_as_little_as_its_tolerance(
+    parameters, table, seed
+):
     clf = BayesNetClassifier("tan", parameters, calibrate_folds=2)
     rows = np.random.default_rng(seed).permutation(table.n_rows)
     one, two = fitted_on(clf, table), fitted_on(clf, table.take(rows))
     assert one.structure_ == two.structure_
-    np.testing.assert_allclose(two.predict_proba(table.frame(HOW)), one.predict_proba(table.frame(HOW)), atol=1e-4)
+    np.testing.assert_allclose(
+        two.predict_proba(table.frame(HOW)), one.predict_proba(table.frame(HOW)), atol=1e-4
+    )
 
 
 @for_all(
@@ -82,7 +94,9 @@ def test_the_order_of_rows_changes_a_fit_by_gradients_as_little_as_its_tolerance
 def test_the_order_of_columns_changes_nothing_where_the_structure_is_given(parameters, table, seed):
     rng, names = np.random.default_rng(seed), table.names
     order = rng.permutation(len(names))
-    edges = [(names[order[rng.integers(place)]], names[order[place]]) for place in range(1, len(names))]
+    edges = [
+        (names[order[rng.integers(place)]], names[order[place]]) for place in range(1, len(names))
+    ]
     clf = BayesNetClassifier(edges, parameters, calibrate=None)
     other = table.reorder(rng.permutation(len(names)))
     one, two = fitted_on(clf, table, TYPED), fitted_on(clf, other, TYPED)
@@ -93,16 +107,26 @@ def test_the_order_of_columns_changes_nothing_where_the_structure_is_given(param
     )
 
 
-@for_all(25, name=st.sampled_from(OPTIMAL), table=tables(**SMALL, weights=WEIGHTS), seed=st.integers(0, 999))
+@for_all(
+    25,
+    name=st.sampled_from(OPTIMAL),
+    table=tables(**SMALL, weights=WEIGHTS),
+    seed=st.integers(0, 999),
+)
 def test_the_order_of_columns_changes_no_score_of_an_optimal_search(name, table, seed):
     clf = BayesNetClassifier(name, "map")
     other = table.reorder(np.random.default_rng(seed).permutation(len(table.names)))
-    one, two = (sum(step["score"] for step in fitted_on(clf, columns).history_) for columns in (table, other))
+    one, two = (
+        sum(step["score"] for step in fitted_on(clf, columns).history_)
+        for columns in (table, other)
+    )
     assert one == pytest.approx(two, rel=1e-9, abs=1e-9)
 
 
 def with_other_column_names(table):
-    columns = tuple(replace(column, name=f"{9 - at} of {at}") for at, column in enumerate(table.columns))
+    columns = tuple(
+        replace(column, name=f"{9 - at} of {at}") for at, column in enumerate(table.columns)
+    )
     return replace(table, columns=columns)
 
 
@@ -114,13 +138,20 @@ def with_other_column_names(table):
     table=tables(gaps=("none", "scattered"), **SMALL, weights=WEIGHTS, least_classes=24),
 )
 def test_the_names_of_columns_change_no_bit(name, parameters, calibrate, table):
-    clf = BayesNetClassifier(structure_of(name), parameters, calibrate=calibrate, calibrate_folds=2, random_state=0)
-    one, two = fit_or_refuse(clf, table, TYPED), fit_or_refuse(clf, with_other_column_names(table), TYPED)
+    clf = BayesNetClassifier(
+        structure_of(name), parameters, calibrate=calibrate, calibrate_folds=2, random_state=0
+    )
+    one, two = (
+        fit_or_refuse(clf, table, TYPED),
+        fit_or_refuse(clf, with_other_column_names(table), TYPED),
+    )
     assert (one is None) == (two is None)
     if one is None:
         return
     assert one.structure_ == two.structure_
-    assert one.network_.parameters.log_theta.tobytes() == two.network_.parameters.log_theta.tobytes()
+    assert (
+        one.network_.parameters.log_theta.tobytes() == two.network_.parameters.log_theta.tobytes()
+    )
     assert repr(one.calibration_) == repr(two.calibration_)
 
 
@@ -140,18 +171,26 @@ def test_the_order_of_columns_changes_no_calibration(parameters, table, seed):
     assert two.calibration_.temperature == pytest.approx(one.calibration_.temperature, rel=1e-6)
 
 
-@for_all(25, clf=classifiers(calibrate=None), table=tables(**SMALL))  # what is in a row says which fold it is in
+# what is in a row says which fold it is in
+@for_all(25, clf=classifiers(calibrate=None), table=tables(**SMALL))
 def test_names_in_the_same_order_change_no_bit(clf, table):
     one = fit_or_refuse(clf, table, HOW)
-    other = table.changed(lambda value: "v" + value, ("text",)).changed(lambda value: 2 * value, ("number",))
+    other = table.changed(lambda value: "v" + value, ("text",)).changed(
+        lambda value: 2 * value, ("number",)
+    )
     other = renamed_classes(other, by_rank(other.y, lambda rank: f"c{rank}"))
     two = fit_or_refuse(clf, other, HOW)
     assert (one is None) == (two is None)
     if one is None:
         return
     assert one.structure_ == two.structure_
-    assert one.network_.parameters.log_theta.tobytes() == two.network_.parameters.log_theta.tobytes()
-    assert one.predict_proba(table.frame(HOW)).tobytes() == two.predict_proba(other.frame(HOW)).tobytes()
+    assert (
+        one.network_.parameters.log_theta.tobytes() == two.network_.parameters.log_theta.tobytes()
+    )
+    assert (
+        one.predict_proba(table.frame(HOW)).tobytes()
+        == two.predict_proba(other.frame(HOW)).tobytes()
+    )
 
 
 @for_all(
@@ -171,10 +210,14 @@ def test_names_in_another_order_change_no_probability(name, parameters, table, m
     np.testing.assert_allclose(shares, one.predict_proba(table.frame(HOW)), atol=1e-9)
 
 
-@pytest.mark.parametrize("parameters", [name for name in PARAMETERS if name not in (*BY_ORDER, *BY_COUNTS)])
+@pytest.mark.parametrize(
+    "parameters", [name for name in PARAMETERS if name not in (*BY_ORDER, *BY_COUNTS)]
+)
 @for_all(2, table=tables(**SMALL, weights=("whole", "zeros")))
 def test_a_row_of_weight_two_is_the_row_twice_for_all_parameters(parameters, table):
-    twice_is_weight_two(BayesNetClassifier("tan", parameters, calibrate_folds=2, random_state=0), table)
+    twice_is_weight_two(
+        BayesNetClassifier("tan", parameters, calibrate_folds=2, random_state=0), table
+    )
 
 
 @for_all(
@@ -186,7 +229,9 @@ def test_a_row_of_weight_two_is_the_row_twice_for_all_parameters(parameters, tab
 )
 def test_a_row_of_weight_two_is_the_row_twice(name, parameters, calibrate, table):
     twice_is_weight_two(
-        BayesNetClassifier(structure_of(name), parameters, calibrate=calibrate, calibrate_folds=2, random_state=0),
+        BayesNetClassifier(
+            structure_of(name), parameters, calibrate=calibrate, calibrate_folds=2, random_state=0
+        ),
         table,
     )
 
@@ -199,4 +244,6 @@ def twice_is_weight_two(clf, table):
         return
     assert one.network_.domain == two.network_.domain
     assert one.structure_ == two.structure_
-    np.testing.assert_allclose(two.predict_proba(table.frame(TYPED)), one.predict_proba(table.frame(TYPED)), atol=1e-9)
+    np.testing.assert_allclose(
+        two.predict_proba(table.frame(TYPED)), one.predict_proba(table.frame(TYPED)), atol=1e-9
+    )

@@ -1,4 +1,6 @@
-"""What goes out comes back: files, pickles, clones, BIF, frames of every make, some of the rows, the same fit again."""
+"""What goes out comes back: files, pickles, clones, BIF, frames of every make, some of the rows,
+the same fit again.
+"""
 
 from __future__ import annotations
 
@@ -83,7 +85,8 @@ def has_values(table):
     hows=st.permutations(FRAMES),
 )
 def test_frames_of_every_make_give_the_same_model(clf, table, hows):
-    if table.names != [f"x{k}" for k in range(len(table.columns))]:  # folds of calibration know names, arrays have none
+    # folds of calibration know names, arrays have none
+    if table.names != [f"x{k}" for k in range(len(table.columns))]:
         clf.set_params(calibrate=None)
     models = [fit_or_refuse(clf, table, how) for how in hows[:3]]
     assert len({model is None for model in models}) == 1
@@ -112,7 +115,9 @@ def test_threads_change_no_bit(clf, table):
             )
 
 
-@for_all(25, structure=structures(), table=tables(), missing=st.sampled_from(["available", "value"]))
+@for_all(
+    25, structure=structures(), table=tables(), missing=st.sampled_from(["available", "value"])
+)
 def test_a_network_written_as_bif_and_read_again_says_the_same(folder, structure, table, missing):
     clf = BayesNetClassifier(structure, "map", missing=missing, random_state=0)
     fitted = fit_or_refuse(clf, table, "pyarrow")
@@ -143,11 +148,15 @@ def test_rows_in_parts_are_the_same_as_all_at_once(name, parameters, table, cuts
     borders = [0, *sorted({cut for cut in cuts if cut < table.n_rows}), table.n_rows]
     for start, end in pairwise(borders):
         part = table.take(range(start, end))
-        clf.partial_fit(part.frame("pyarrow"), part.labels, classes=table.labels, sample_weight=part.weight)
+        clf.partial_fit(
+            part.frame("pyarrow"), part.labels, classes=table.labels, sample_weight=part.weight
+        )
     assert clf.classes_.tolist() == whole.classes_.tolist()
     assert clf.structure_ == whole.structure_
     np.testing.assert_allclose(
-        clf.predict_proba(table.frame("pyarrow")), whole.predict_proba(table.frame("pyarrow")), atol=1e-12
+        clf.predict_proba(table.frame("pyarrow")),
+        whole.predict_proba(table.frame("pyarrow")),
+        atol=1e-12,
     )
 
 
@@ -165,7 +174,9 @@ def test_rows_in_a_file_are_the_same_as_in_memory(folder, clf, table, rows):
         file = file.append_column(weight, pa.array(table.weight))
     pq.write_table(file, folder / "rows.parquet", row_group_size=rows)
     try:
-        read = clone(clf).fit(folder / "rows.parquet", target, None if table.weight is None else weight)
+        read = clone(clf).fit(
+            folder / "rows.parquet", target, None if table.weight is None else weight
+        )
     except ValueError:
         assert whole is None
         return
@@ -173,6 +184,9 @@ def test_rows_in_a_file_are_the_same_as_in_memory(folder, clf, table, rows):
         v.values or v.cuts for v in whole.network_.domain.features
     ]
     assert read.structure_ == whole.structure_
-    assert read.network_.parameters.log_theta.tobytes() == whole.network_.parameters.log_theta.tobytes()
+    assert (
+        read.network_.parameters.log_theta.tobytes()
+        == whole.network_.parameters.log_theta.tobytes()
+    )
     X = table.frame("pyarrow")
     assert read.predict_proba(X).tobytes() == whole.predict_proba(X).tobytes()

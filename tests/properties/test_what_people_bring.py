@@ -1,4 +1,6 @@
-"""Labels, names, values and settings as people bring them: taken as what they are, or refused by name."""
+"""Labels, names, values and settings as people bring them: taken as what they are, or refused by
+name.
+"""
 
 from __future__ import annotations
 
@@ -24,7 +26,13 @@ from properties import for_all
 
 pytestmark = pytest.mark.filterwarnings("ignore::UserWarning")
 BY_FOLDS = ("CL", "MM", "MM13", "BNSVM", "MLBNSVM")  # fits for each setting and fold take seconds
-TAGS = [f"{tree}-{tag}" for tree in structure_tags() if "-SA-" not in tree for tag in LEARNERS if tag not in BY_FOLDS]
+TAGS = [
+    f"{tree}-{tag}"
+    for tree in structure_tags()
+    if "-SA-" not in tree
+    for tag in LEARNERS
+    if tag not in BY_FOLDS
+]
 BAD_CELLS = (
     np.inf,
     -np.inf,
@@ -52,7 +60,10 @@ LABELS = {
 @for_all(20, table=tables(PLAIN_KINDS, most_columns=2), hows=st.permutations(list(LABELS)))
 def test_labels_of_every_make_are_the_same_classes(table, hows):
     X = table.frame()
-    models = [BayesNetClassifier("nb", "map").fit(X, LABELS[how](list(table.y)), table.weight) for how in hows[:3]]
+    models = [
+        BayesNetClassifier("nb", "map").fit(X, LABELS[how](list(table.y)), table.weight)
+        for how in hows[:3]
+    ]
     weight = table.weight or [1] * table.n_rows
     expected = sorted({label for label, counted in zip(table.y, weight, strict=True) if counted})
     for model in models:
@@ -62,7 +73,10 @@ def test_labels_of_every_make_are_the_same_classes(table, hows):
 
 
 @for_all(
-    80, table=tables(), how=st.sampled_from(FRAMES), discretizer=st.sampled_from(["mdlp", "equal-frequency", None])
+    80,
+    table=tables(),
+    how=st.sampled_from(FRAMES),
+    discretizer=st.sampled_from(["mdlp", "equal-frequency", None]),
 )
 def test_rows_of_the_fit_have_the_same_codes_when_they_come_again(table, how, discretizer):
     encoder, X = FrameEncoder(discretizer), table.frame(how)
@@ -70,25 +84,40 @@ def test_rows_of_the_fit_have_the_same_codes_when_they_come_again(table, how, di
     np.testing.assert_array_equal(encoder.transform(X, unknown="error"), codes)
     for column, variable, found in zip(table.columns, encoder.domain_.features, codes, strict=True):
         assert (found == variable.card).tolist() == [value is None for value in column.cells]
-        known = [(value, int(code)) for value, code in zip(column.cells, found, strict=True) if value is not None]
+        known = [
+            (value, int(code))
+            for value, code in zip(column.cells, found, strict=True)
+            if value is not None
+        ]
         if variable.cuts is None:
             assert all(variable.values[code] in (value, str(value)) for value, code in known)
         else:
             assert all(code == sum(cut <= value for cut in variable.cuts) for value, code in known)
 
 
-@for_all(15, table=tables(surrogates=True, most_rows=40), how=st.sampled_from(["pandas", "objects", "lists"]))
+@for_all(
+    15,
+    table=tables(surrogates=True, most_rows=40),
+    how=st.sampled_from(["pandas", "objects", "lists"]),
+)
 def test_broken_unicode_is_a_value_like_others(folder, table, how):
     X = table.frame(how)
     clf = BayesNetClassifier("nb", "map").fit(X, table.labels)
     clf.save(folder / "broken.json")
-    assert discbayes.load(folder / "broken.json").predict_proba(X).tobytes() == clf.predict_proba(X).tobytes()
+    assert (
+        discbayes.load(folder / "broken.json").predict_proba(X).tobytes()
+        == clf.predict_proba(X).tobytes()
+    )
     clf.report(folder / "broken.html")
     clf.network_.to_bif(folder / "broken.bif")
     assert discbayes.read_bif(folder / "broken.bif").domain == clf.network_.domain
 
 
-@for_all(15, table=tables(PLAIN_KINDS, most_rows=40), names=st.permutations([0, 1, 2, 3, 4, 5, -1, 10**20]))
+@for_all(
+    15,
+    table=tables(PLAIN_KINDS, most_rows=40),
+    names=st.permutations([0, 1, 2, 3, 4, 5, -1, 10**20]),
+)
 def test_numbers_are_names_of_columns(table, names):
     X = table.frame()
     X.columns = names[: len(table.columns)]
@@ -109,16 +138,25 @@ def test_what_is_no_value_is_refused_with_the_name_of_its_column(table, cell, se
     if len({column.name for column in columns}) < len(columns):
         return
     with pytest.raises((ValueError, TypeError), match=r"wrong 'one'"):
-        BayesNetClassifier("nb", "map").fit(replace(table, columns=tuple(columns)).frame(), table.labels)
+        BayesNetClassifier("nb", "map").fit(
+            replace(table, columns=tuple(columns)).frame(), table.labels
+        )
 
 
-@for_all(30, table=tables(most_rows=40), seed=st.integers(0, 999), discretizer=st.sampled_from(["mdlp", None]))
+@for_all(
+    30,
+    table=tables(most_rows=40),
+    seed=st.integers(0, 999),
+    discretizer=st.sampled_from(["mdlp", None]),
+)
 def test_priors_weights_and_domains_that_are_given(table, seed, discretizer):
     rng, X = np.random.default_rng(seed), table.frame()
     first = BayesNetClassifier("tan", "map", discretizer=discretizer).fit(X, table.labels)
     prior = rng.dirichlet(np.ones(first.classes_.size))
     settings = {"class_weight": dict.fromkeys(first.classes_.tolist(), 1.0), "unknown": "error"}
-    clf = BayesNetClassifier("tan", "map", class_prior=prior, domains=first.network_.domain, **settings)
+    clf = BayesNetClassifier(
+        "tan", "map", class_prior=prior, domains=first.network_.domain, **settings
+    )
     shares = clf.fit(X, table.labels).predict_proba(X)
     assert clf.network_.domain == first.network_.domain
     assert clf.structure_ == first.structure_
@@ -147,7 +185,9 @@ def test_numbers_are_the_same_in_arrays_of_any_type_and_order(seed, dtype, order
     clf = BayesNetClassifier("tan", "map", discretizer=None)
     expected = clf.fit(numbers.astype(float), y).predict_proba(numbers.astype(float))
     np.testing.assert_allclose(clf.predict_proba(X), expected, atol=1e-12)
-    np.testing.assert_allclose(clf.fit(X, y).predict_proba(X), expected, atol=1e-12 if dtype != "?" else 0.2)
+    np.testing.assert_allclose(
+        clf.fit(X, y).predict_proba(X), expected, atol=1e-12 if dtype != "?" else 0.2
+    )
 
 
 @for_all(15, table=tables(PLAIN_KINDS, most_rows=40), seed=st.integers(0, 999))
@@ -155,7 +195,11 @@ def test_the_index_of_a_frame_says_nothing(table, seed):
     rng, X = np.random.default_rng(seed), table.frame()
     odd = X.set_axis(rng.integers(0, 3, table.n_rows), axis=0)
     y = pd.Series(table.labels, index=rng.permutation(table.n_rows))
-    weight = None if table.weight is None else pd.Series(table.weight, index=rng.permutation(table.n_rows))
+    weight = (
+        None
+        if table.weight is None
+        else pd.Series(table.weight, index=rng.permutation(table.n_rows))
+    )
     one = BayesNetClassifier("nb", "map").fit(X, table.labels, table.weight)
     two = BayesNetClassifier("nb", "map").fit(odd, y, weight)
     assert_same_network(one, two)
@@ -166,4 +210,6 @@ def test_the_index_of_a_frame_says_nothing(table, seed):
 def test_every_recipe_answers_or_says_what_is_wrong(tag, table):
     fitted = fit_or_refuse(recipe(tag, random_state=0), table, "objects")
     if fitted is not None:
-        assert_probabilities(fitted.predict_proba(table.frame("objects")), table.n_rows, fitted.classes_.size)
+        assert_probabilities(
+            fitted.predict_proba(table.frame("objects")), table.n_rows, fitted.classes_.size
+        )

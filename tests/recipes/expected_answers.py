@@ -1,7 +1,8 @@
 """What every recipe answers on five small data sets: structures, probabilities and scores.
 
-``python tests/recipes/expected_answers.py`` prints nothing and writes ``expected_answers.json`` anew. Do so only in
-a commit that changes a method, with the reason in its message: `test_expected_answers.py` holds everything else to it.
+``python tests/recipes/expected_answers.py`` prints nothing and writes ``expected_answers.json``
+anew. Do so only in a commit that changes a method, with the reason in its message:
+`test_expected_answers.py` holds everything else to it.
 """
 
 from __future__ import annotations
@@ -20,7 +21,8 @@ from discbayes import load_dataset, recipe, recipes
 
 FILE = Path(__file__).with_suffix(".json")
 N_SHOWN = 6  # rows whose probabilities are stored, the last two with missing values
-SUBSETS = {"iris": (2, 4), "wine": (3, 5), "breast-cancer": (9, 5), "monks-1": (7, 6)}  # every k-th row, columns
+# every k-th row, columns
+SUBSETS = {"iris": (2, 4), "wine": (3, 5), "breast-cancer": (9, 5), "monks-1": (7, 6)}
 DATA_SETS = [*SUBSETS, "mixed"]
 TAGS = sorted({known.tag for known in recipes()})
 
@@ -41,7 +43,9 @@ def _mixed_table() -> tuple[pd.DataFrame, np.ndarray]:
     y = rng.choice(["high", "low", "mid"], 66, p=[0.3, 0.4, 0.3])
     size = rng.normal(size=66) + (y == "high") * 1.5
     color = np.where(rng.random(66) < 0.6, y, rng.choice(["red", "blue"], 66)).astype(object)
-    frame = pd.DataFrame({"size": size, "color": color, "old": rng.random(66) < 0.3 + 0.4 * (y == "low")})
+    frame = pd.DataFrame(
+        {"size": size, "color": color, "old": rng.random(66) < 0.3 + 0.4 * (y == "low")}
+    )
     frame["level"] = rng.integers(0, 4, 66) + (y == "mid")
     frame.loc[::11, "size"] = np.nan
     frame.loc[::13, "color"] = None
@@ -49,7 +53,9 @@ def _mixed_table() -> tuple[pd.DataFrame, np.ndarray]:
 
 
 def answer(tag: str, name: str) -> dict[str, Any]:
-    """The edges of a recipe's structure on a data set, some probabilities, and sums over all of them."""
+    """The edges of a recipe's structure on a data set, some probabilities, and sums over all of
+    them.
+    """
     X, y = small_table(name)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")

@@ -16,7 +16,9 @@ def test_every_recipe_has_expected_answers():
     assert sorted(EXPECTED) == TAGS
 
 
-@pytest.mark.skipif(bool(numba.config.DISABLE_JIT), reason="the same code, which takes minutes without the compiler")
+@pytest.mark.skipif(
+    bool(numba.config.DISABLE_JIT), reason="the same code, which takes minutes without the compiler"
+)
 @pytest.mark.parametrize("tag", TAGS)
 def test_a_recipe_answers_as_before(tag):
     for name in DATA_SETS:
@@ -24,7 +26,9 @@ def test_a_recipe_answers_as_before(tag):
         expected = EXPECTED[tag][name]
         assert found["edges"] == expected["edges"], name
         assert found["accuracy"] == expected["accuracy"], name
-        np.testing.assert_allclose(found["log_joint"], expected["log_joint"], rtol=1e-9, err_msg=name)
+        np.testing.assert_allclose(
+            found["log_joint"], expected["log_joint"], rtol=1e-9, err_msg=name
+        )
         np.testing.assert_allclose(
             found["probabilities"], expected["probabilities"], rtol=1e-8, atol=1e-12, err_msg=name
         )

@@ -1,4 +1,6 @@
-"""Tags to classifiers: the learners of each paper, spellings, every cell of the product, and options."""
+"""Tags to classifiers: the learners of each paper, spellings, every cell of the product, and
+options.
+"""
 
 from __future__ import annotations
 
@@ -48,13 +50,19 @@ UNCOMPILED = bool(numba.config.DISABLE_JIT)
 SCALES = (0.01, 0.02, 0.05, 0.1, 0.2, 0.5, 1.0)  # P12's λ
 ML, OFE, M = MaximumLikelihood(), MaximumAPosteriori("dirichlet", 0.5), MaximumAPosteriori("m", 1.0)
 CL = MaximumConditionalLikelihood(stopping="cross-tuning")
-FEW = {"MM": {"lam": [0.1, 1.0]}, "MM13": {"lam": [0.1], "kappa": [0.1, 0.5]}, "BNSVM": {"lam": [1, 4]}}
+FEW = {
+    "MM": {"lam": [0.1, 1.0]},
+    "MM13": {"lam": [0.1], "kappa": [0.1, 0.5]},
+    "BNSVM": {"lam": [1, 4]},
+}
 FEW["MLBNSVM"] = {"lam": [0, 1], "gamma": 1.0}
 
 
 def settings(estimator):
     """All settings, learners by their class."""
-    return {key: type(v) if hasattr(v, "get_params") else v for key, v in estimator.get_params().items()}
+    return {
+        key: type(v) if hasattr(v, "get_params") else v for key, v in estimator.get_params().items()
+    }
 
 
 def small(tag):
@@ -76,7 +84,9 @@ def rows():
 
 
 def distinct_named():
-    """One of each recipe that several papers have; without the compiler, one of each structure and of each learner."""
+    """One of each recipe that several papers have; without the compiler, one of each structure and
+    of each learner.
+    """
     by_tag = {parse(one.tag).tag: one.tag for one in recipes()}
     if not UNCOMPILED:
         return list(by_tag.values())
@@ -126,26 +136,34 @@ BY_HAND = [
 @pytest.mark.parametrize("tag, structure, parameters", BY_HAND)
 def test_a_recipe_is_the_estimator_made_by_hand(tag, structure, parameters):
     made = recipe(tag, random_state=3)
-    assert settings(made) == settings(BayesNetClassifier(structure, parameters, calibrate=None, random_state=3))
+    assert settings(made) == settings(
+        BayesNetClassifier(structure, parameters, calibrate=None, random_state=3)
+    )
 
 
 @pytest.mark.parametrize("tag", distinct_named())
 def test_every_recipe_of_the_papers_learns_and_predicts(tag, rows):
     X, y = rows
     with warnings.catch_warnings():
-        warnings.simplefilter("ignore", UserWarning)  # of parents that are not joined; of limits, on few rows
+        # of parents that are not joined; of limits, on few rows
+        warnings.simplefilter("ignore", UserWarning)
         clf = clone(recipe(tag, random_state=0, **small(tag))).fit(X, y)
     assert clf.score(X, y) > 0.8
     assert clf.structure_.n_features == X.shape[1]
 
 
 def test_the_trees_of_likelihood_and_of_information_are_one(rows):
-    trees = [BayesNetClassifier(SpanningTree(score=score)).fit(*rows).structure_ for score in ("ll", "cmi")]
+    trees = [
+        BayesNetClassifier(SpanningTree(score=score)).fit(*rows).structure_
+        for score in ("ll", "cmi")
+    ]
     assert trees[0] == trees[1] == recipe("TAN-LL").fit(*rows).structure_
 
 
 def test_p12_fills_the_tree_and_p10_stops(rows):
-    n_edges = [recipe(tag, random_state=0).fit(*rows).structure_.n_edges for tag in ("TAN-HC-CR", "TAN-CR")]
+    n_edges = [
+        recipe(tag, random_state=0).fit(*rows).structure_.n_edges for tag in ("TAN-HC-CR", "TAN-CR")
+    ]
     assert n_edges[0] == rows[0].shape[1] - 1 > n_edges[1]
 
 
@@ -154,14 +172,18 @@ def test_a_recipe_is_saved_and_loaded(tag, rows, tmp_path):
     X, y = rows
     clf = recipe(tag, random_state=0, **small(tag)).fit(X, y)
     clf.save(tmp_path / "model.json")
-    np.testing.assert_array_equal(load(tmp_path / "model.json").predict_proba(X), clf.predict_proba(X))
+    np.testing.assert_array_equal(
+        load(tmp_path / "model.json").predict_proba(X), clf.predict_proba(X)
+    )
 
 
 # ---- tags
 
 
 def test_every_cell_is_read_back_as_it_is():
-    """A canonical tag is its own, and its parts are those it was made of: no two cells share a tag."""
+    """A canonical tag is its own, and its parts are those it was made of: no two cells share a
+    tag.
+    """
     for structure, parameters in product(structure_tags(), LEARNERS):
         found = parse(f"{structure}-{parameters}")
         assert (found.structure_tag, found.parameters_tag) == (structure, parameters)
@@ -246,12 +268,20 @@ def test_calibration_is_part_of_a_tag(word, name):
 def test_unknown_tags_show_the_nearest(tag, near):
     with pytest.raises(ValueError, match="is not a recipe") as refused:
         parse(tag)
-    shown = str(refused.value).partition("the nearest are ")[2].split("; recipes()")[0].split(". What")[0]
+    shown = (
+        str(refused.value)
+        .partition("the nearest are ")[2]
+        .split("; recipes()")[0]
+        .split(". What")[0]
+    )
     assert near in shown.split(", ")
 
 
 def test_what_follows_a_structure_is_listed():
-    with pytest.raises(ValueError, match=r"can follow the structure TAN-OMI-CR are parameters \(ML, MAP.*\+T, \+ISO"):
+    with pytest.raises(
+        ValueError,
+        match=r"can follow the structure TAN-OMI-CR are parameters \(ML, MAP.*\+T, \+ISO",
+    ):
         recipe("TAN-OMI-CR-XYZ")
     with pytest.raises(TypeError, match="a tag is text"):
         parse(5)
@@ -261,7 +291,9 @@ def test_what_follows_a_structure_is_listed():
 
 
 def test_options_find_their_place():
-    made = recipe("TAN-HC-MM-MM", cv=4, random_state=0, max_time=9.0, lam=[0.1, 0.2], missing="drop")
+    made = recipe(
+        "TAN-HC-MM-MM", cv=4, random_state=0, max_time=9.0, lam=[0.1, 0.2], missing="drop"
+    )
     assert (made.random_state, made.missing) == (0, "drop")
     assert (made.structure.evaluation, made.structure.max_time) == (4, 9.0)
     assert (made.parameters.n_folds, made.parameters.lam) == (4, [0.1, 0.2])
@@ -285,7 +317,11 @@ def test_an_option_of_both_learners_is_said_in_full():
 @pytest.mark.parametrize(
     "tag, options, message",
     [
-        ("NB-ML", {"lamda": 1}, "'lamda' is no option of NB-ML: the classifier takes .*NB takes nothing; ML takes"),
+        (
+            "NB-ML",
+            {"lamda": 1},
+            "'lamda' is no option of NB-ML: the classifier takes .*NB takes nothing; ML takes",
+        ),
         ("NB-ML", {"max_time": 1}, "'max_time' is no option of NB-ML"),
         ("NB-ML", {"structure": "tan"}, "'structure' is no option"),
         ("TAN-CR", {"parameters": "map"}, "'parameters' is no option"),
@@ -301,7 +337,11 @@ def test_an_option_of_both_learners_is_said_in_full():
         ("TAN-MCL", {"n_folds": 3}, "n_folds= changes nothing in TAN-CMI-MCL"),
         ("NB-ML", {"calibrate_folds": 3}, "calibrate_folds= changes nothing"),
         ("NB-ML", {"max_iter": 3}, "max_iter= changes nothing"),
-        ("NB-D", {"towards": "generative"}, "towards= changes nothing in NB-D: there is no penalty"),
+        (
+            "NB-D",
+            {"towards": "generative"},
+            "towards= changes nothing in NB-D: there is no penalty",
+        ),
     ],
 )
 def test_options_without_use_are_refused(tag, options, message):

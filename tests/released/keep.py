@@ -1,8 +1,9 @@
-"""Keep what a release promises: model files with their answers, BIF files, names with their settings.
+"""Keep what a release promises: model files with their answers, BIF files, names with their
+settings.
 
-``make keep-release`` writes the folder of the version that is in ``src/discbayes/_version.py``, once. After that it is
-never written again: `test_released.py` reads the folders of all releases and says what a change has broken. Until a
-version is released, ``--again`` writes its folder anew.
+``make keep-release`` writes the folder of the version that is in ``src/discbayes/_version.py``,
+once. After that it is never written again: `test_released.py` reads the folders of all releases and
+says what a change has broken. Until a version is released, ``--again`` writes its folder anew.
 """
 
 from __future__ import annotations
@@ -26,18 +27,25 @@ from discbayes.search import STRUCTURES
 
 FOLDER = Path(__file__).parent
 INTERFACE = FOLDER.parents[1] / "docs" / "api" / "index.md"
-NOT_PROMISED = "## For those who extend it"  # which may change with any minor version, and comes last
+# which may change with any minor version, and comes last
+NOT_PROMISED = "## For those who extend it"
 
 
 def models() -> dict[str, BayesNetClassifier]:
-    """A classifier for each structure and each learner that has a name, and for what else a file can hold."""
+    """A classifier for each structure and each learner that has a name, and for what else a file
+    can hold.
+    """
     quick: dict[str, Any] = {"calibrate": None, "random_state": 0}
     known = {"anneal": {"structure__max_tries": 2}}
     structures = {
-        f"structure-{name}": BayesNetClassifier(STRUCTURES[name](), "map", **quick).set_params(**known.get(name, {}))
+        f"structure-{name}": (
+            BayesNetClassifier(STRUCTURES[name](), "map", **quick).set_params(**known.get(name, {}))
+        )
         for name in STRUCTURES
     }
-    parameters = {f"parameters-{name}": BayesNetClassifier("tan", name, **quick) for name in PARAMETERS}
+    parameters = {
+        f"parameters-{name}": BayesNetClassifier("tan", name, **quick) for name in PARAMETERS
+    }
     return structures | parameters | {
         "default": BayesNetClassifier(),
         "isotonic": BayesNetClassifier(KDB(k=2), "map", calibrate="isotonic", missing="value"),
@@ -52,7 +60,10 @@ def keep(folder: Path) -> None:
     """Write all files of this version."""
     folder.mkdir(parents=True, exist_ok=True)
     X, y = shop_rows()
-    rows = [[None if value != value else value for value in row] for row in X.astype(object).to_numpy().tolist()]
+    rows = [
+        [None if value != value else value for value in row]
+        for row in X.astype(object).to_numpy().tolist()
+    ]
     answers: dict[str, Any] = {"columns": list(X.columns), "rows": rows, "proba": {}}
     for name, model in models().items():
         with warnings.catch_warnings():
@@ -72,7 +83,9 @@ def _a_line_each(names: dict[str, list[str]]) -> str:
 
 
 def promised_names() -> dict[str, list[str]]:
-    """The names of the page of the interface, each with the parameters that it and its methods take by name."""
+    """The names of the page of the interface, each with the parameters that it and its methods take
+    by name.
+    """
     found = {}
     for name in public_names():
         thing = named(name)
@@ -104,7 +117,9 @@ def parameters_of(thing: Any) -> list[str]:
         parameters = inspect.signature(thing).parameters.values()
     except ValueError:  # compiled, without a signature
         return []
-    return [one.name for one in parameters if one.kind in (one.POSITIONAL_OR_KEYWORD, one.KEYWORD_ONLY)]
+    return [
+        one.name for one in parameters if one.kind in (one.POSITIONAL_OR_KEYWORD, one.KEYWORD_ONLY)
+    ]
 
 
 def rows_and_answers(folder: Path) -> tuple[Any, dict[str, np.ndarray]]:

@@ -14,9 +14,16 @@ import discbayes
 from discbayes import load, read_bif
 
 HERE = Path(__file__).parent
-RELEASES = sorted(path for path in HERE.iterdir() if path.is_dir() and not path.name.startswith("_"))
+RELEASES = sorted(
+    path for path in HERE.iterdir() if path.is_dir() and not path.name.startswith("_")
+)
 REMOVED: set[str] = set()  # names, and settings as "name(setting)"
-FILES = [path for release in RELEASES for path in sorted(release.iterdir()) if path.stem not in ("answers", "names")]
+FILES = [
+    path
+    for release in RELEASES
+    for path in sorted(release.iterdir())
+    if path.stem not in ("answers", "names")
+]
 
 
 @pytest.fixture(scope="module")
@@ -30,7 +37,9 @@ def keep():
 def test_there_are_files_of_this_version():
     assert discbayes.__version__ in [release.name for release in RELEASES]
     assert len(FILES) > 25
-    assert sum(path.stat().st_size for release in RELEASES for path in release.iterdir()) < 400_000 * len(RELEASES)
+    assert sum(
+        path.stat().st_size for release in RELEASES for path in release.iterdir()
+    ) < 400_000 * len(RELEASES)
 
 
 @pytest.mark.parametrize("path", FILES, ids=lambda path: f"{path.parent.name}-{path.name}")
@@ -45,22 +54,35 @@ def test_files_of_a_release_answer_as_they_did(path, keep):
     np.testing.assert_allclose(shares, expected, rtol=0, atol=1e-12)
 
 
-@pytest.mark.parametrize("path", [path for path in FILES if path.suffix == ".json"], ids=lambda path: path.stem)
+@pytest.mark.parametrize(
+    "path", [path for path in FILES if path.suffix == ".json"], ids=lambda path: path.stem
+)
 def test_a_model_of_a_release_can_be_saved_and_learned_again(path, keep, tmp_path):
     """With the settings that it was learned with, and, where it was counted, from its counts on."""
     model = load(path)
     model.save(tmp_path / "model.json")
     X, answers = keep.rows_and_answers(path.parent)
     again = load(tmp_path / "model.json")
-    np.testing.assert_allclose(again.predict_proba(pd.DataFrame(X)), answers[path.stem], rtol=0, atol=1e-12)
+    np.testing.assert_allclose(
+        again.predict_proba(pd.DataFrame(X)), answers[path.stem], rtol=0, atol=1e-12
+    )
     assert repr(again.get_params()) == repr(model.get_params())
 
 
 @pytest.mark.parametrize("release", RELEASES, ids=lambda release: release.name)
 def test_names_and_settings_of_a_release_are_there(release, keep):
     """What is taken away has warned for a minor version before, and is in ``REMOVED`` then."""
-    now, kept = keep.promised_names(), json.loads((release / "names.json").read_text(encoding="utf-8"))
+    now, kept = (
+        keep.promised_names(),
+        json.loads((release / "names.json").read_text(encoding="utf-8")),
+    )
     assert len(kept) > 100
     gone = [name for name in kept if name not in now]
-    lost = [f"{name}({one})" for name in kept if name in now for one in kept[name] if one not in now[name]]
+    lost = [
+        f"{name}({one})"
+        for name in kept
+        if name in now
+        for one in kept[name]
+        if one not in now[name]
+    ]
     assert set(gone + lost) == REMOVED & {*gone, *lost}

@@ -1,4 +1,6 @@
-"""The page of a classifier in a real browser: it says what the library says, and runs nothing but its own script."""
+"""The page of a classifier in a real browser: it says what the library says, and runs nothing but
+its own script.
+"""
 
 from __future__ import annotations
 
@@ -67,7 +69,8 @@ def iris():
 
 
 class Walker:
-    """Someone who sets features of a page at random, mostly by keys; ``seen`` is what the page then shows.
+    """Someone who sets features of a page at random, mostly by keys; ``seen`` is what the page then
+    shows.
 
     What is not asked is hidden, since drawing it takes most of the time.
     """
@@ -97,7 +100,9 @@ class Walker:
         self.seen = self.page.evaluate("window.seen")
 
     def _pick(self, feature):
-        self.page.select_option(f"#value-{feature}", str(self.rng.integers(-1, self.features[feature].card)))
+        self.page.select_option(
+            f"#value-{feature}", str(self.rng.integers(-1, self.features[feature].card))
+        )
 
     def _press(self, feature):
         """Three keys, each of which changes the value."""
@@ -121,7 +126,9 @@ class Walker:
             self.page.keyboard.insert_text(repr(number))
 
     def rows(self):
-        """What stands in the fields, as rows for the library: the number where there is one, else the chosen value."""
+        """What stands in the fields, as rows for the library: the number where there is one, else
+        the chosen value.
+        """
         columns = {}
         for i, variable in enumerate(self.features):
             states = [(state["numbers"][i], state["codes"][i]) for state in self.seen]
@@ -152,7 +159,8 @@ STRUCTURES = {
 }
 
 
-LONG_WALKS = {"wine": "2-tree", "crx": "tan", "chess": "kdb2"}  # 200 changes; the other pairs have fewer
+# 200 changes; the other pairs have fewer
+LONG_WALKS = {"wine": "2-tree", "crx": "tan", "chess": "kdb2"}
 
 
 @pytest.mark.filterwarnings("ignore:the parents of")  # are not joined: local optima are fine here
@@ -163,12 +171,18 @@ def test_the_posterior_is_that_of_predict_proba(open_page, name, structure, requ
         request.getfixturevalue("data_folder")
     data = load_dataset(name)
     rows = np.random.default_rng(0).permutation(len(data.y))[:300]
-    classifier = BayesNetClassifier(STRUCTURES[structure], random_state=0).fit(data.X.iloc[rows], data.y[rows])
+    classifier = BayesNetClassifier(STRUCTURES[structure], random_state=0).fit(
+        data.X.iloc[rows], data.y[rows]
+    )
     walker = Walker(open_page(classifier.report()), classifier, seed=len(structure))
     n_changes = 200 if LONG_WALKS[name] == structure else 80
     walker.walk(n_changes)
     np.testing.assert_allclose(
-        walker.posteriors(), classifier.predict_proba(walker.rows()), rtol=0, atol=1e-9, equal_nan=False
+        walker.posteriors(),
+        classifier.predict_proba(walker.rows()),
+        rtol=0,
+        atol=1e-9,
+        equal_nan=False,
     )
     codes = [state["codes"] for state in walker.seen]
     assert sum(a != b for a, b in pairwise(codes)) >= n_changes
@@ -202,7 +216,9 @@ def test_reasons_and_questions_are_those_of_the_library(open_page):
 
 
 def values(page, selector):
-    return page.eval_on_selector_all(selector, "(all) => all.map((element) => element.dataset.value)")
+    return page.eval_on_selector_all(
+        selector, "(all) => all.map((element) => element.dataset.value)"
+    )
 
 
 def test_a_question_leads_to_its_field_and_what_was_found_can_be_searched(open_page):
@@ -212,7 +228,10 @@ def test_a_question_leads_to_its_field_and_what_was_found_can_be_searched(open_p
     assert page.locator("#features li:visible").count() == 0
     page.click("#questions li:first-child button")  # its field was hidden by the search
     feature = int(page.evaluate("document.activeElement.id.replace('value-', '')"))
-    assert classifier.network_.domain.names[feature] == page.locator("#questions .name").first.inner_text()
+    assert (
+        classifier.network_.domain.names[feature]
+        == page.locator("#questions .name").first.inner_text()
+    )
     page.fill("#find", "WORST")
     assert page.locator("#features li:visible").count() == 10
     assert "10 of 30" in page.inner_text("#found")
@@ -220,7 +239,9 @@ def test_a_question_leads_to_its_field_and_what_was_found_can_be_searched(open_p
 
 def test_a_class_among_many_can_be_seen(open_page, data_folder):
     data = load_dataset("letter")
-    page = open_page(BayesNetClassifier("nb", "map").fit(data.X.iloc[:2000], data.y[:2000]).report())
+    page = open_page(
+        BayesNetClassifier("nb", "map").fit(data.X.iloc[:2000], data.y[:2000]).report()
+    )
     assert page.locator("#posterior li:visible").count() == 8
     page.click("#all-classes")
     assert page.locator("#posterior li:visible").count() == 26
@@ -231,12 +252,16 @@ def test_what_is_too_wide_says_so_and_goes_on_when_enough_is_known(open_page):
     rng = np.random.default_rng(1)
     table = pd.DataFrame(rng.integers(0, 3, (300, 6)).astype(str), columns=list("abcdef"))
     edges = [(a, "f") for a in "abcde"]
-    classifier = BayesNetClassifier(edges, "map", max_factor_size=50).fit(table, rng.integers(0, 2, 300))
+    classifier = BayesNetClassifier(edges, "map", max_factor_size=50).fit(
+        table, rng.integers(0, 2, 300)
+    )
     page = open_page(classifier.report())
     assert page.locator(
         "#trouble"
     ).is_hidden()  # the prior is known, and so are its reasons: only questions are too wide
-    np.testing.assert_allclose(list(map(float, values(page, "#posterior li"))), classifier.network_.prior, atol=1e-9)
+    np.testing.assert_allclose(
+        list(map(float, values(page, "#posterior li"))), classifier.network_.prior, atol=1e-9
+    )
     assert page.locator("#reasons li").count() == 1
     assert "limit of 50" in page.inner_text("#uncertainty")
     page.select_option("#value-5", "0")
@@ -256,13 +281,17 @@ def test_what_never_occurs_is_called_so(open_page):
     tables = classifier.network_.parameters
     log_theta = tables.log_theta.copy()
     tables.layout.table(log_theta, 0)[0] = -np.inf
-    classifier.network_ = replace(classifier.network_, parameters=replace(tables, log_theta=log_theta))
+    classifier.network_ = replace(
+        classifier.network_, parameters=replace(tables, log_theta=log_theta)
+    )
     page = open_page(classifier.report())
     page.select_option("#value-1", "0")
     assert page.locator("#trouble").is_hidden()
     page.select_option("#value-0", "0")
     assert "never occur together" in page.inner_text("#trouble")
-    np.testing.assert_allclose(list(map(float, values(page, "#posterior li"))), classifier.network_.prior, atol=1e-9)
+    np.testing.assert_allclose(
+        list(map(float, values(page, "#posterior li"))), classifier.network_.prior, atol=1e-9
+    )
 
 
 # ---- the network
@@ -280,9 +309,13 @@ def test_a_click_on_a_node_shows_its_table(open_page, iris):
         heads = page.locator("#sheet thead th").all_inner_texts()
         parents = [domain.names[p] for p in structure.parents[feature]]
         assert heads == [*parents, domain.target.name, *domain.features[feature].labels]
-        marked = page.eval_on_selector_all(".node.parent", "(all) => all.map((node) => Number(node.dataset.node))")
+        marked = page.eval_on_selector_all(
+            ".node.parent", "(all) => all.map((node) => Number(node.dataset.node))"
+        )
         assert sorted(marked) == sorted([-1, *structure.parents[feature]])
-        marked = page.eval_on_selector_all(".node.child", "(all) => all.map((node) => Number(node.dataset.node))")
+        marked = page.eval_on_selector_all(
+            ".node.child", "(all) => all.map((node) => Number(node.dataset.node))"
+        )
         assert sorted(marked) == sorted(structure.children[feature])
     page.click("[data-node='-1']")
     shown = np.array(page.locator("#sheet tbody td").all_inner_texts(), dtype=float)
@@ -326,7 +359,12 @@ def test_everything_is_reached_by_the_tab_key_in_order_with_a_visible_focus(open
         if where[0] == "-1":
             break
     assert [r for r in reached if r.startswith("value-")] == [f"value-{i}" for i in range(4)]
-    assert reached.index("reset") < reached.index("value-0") < reached.index("towards") < reached.index("-1")
+    assert (
+        reached.index("reset")
+        < reached.index("value-0")
+        < reached.index("towards")
+        < reached.index("-1")
+    )
 
 
 def test_weights_are_not_called_probabilities(open_page):
@@ -363,10 +401,13 @@ def hostile():
     rng = np.random.default_rng(3)
     n = 400
     labels = np.array(HOSTILE, dtype=object)
-    y = pd.Series(labels[rng.integers(0, 4, n)], name='<img src=x onerror="window.hit = 10">' + HOSTILE[0])
+    y = pd.Series(
+        labels[rng.integers(0, 4, n)], name='<img src=x onerror="window.hit = 10">' + HOSTILE[0]
+    )
     classes = pd.Categorical(y).codes
     columns = {
-        name: labels[(rng.integers(0, 3, n) + classes * (i % 2)) % len(labels)] for i, name in enumerate(HOSTILE)
+        name: labels[(rng.integers(0, 3, n) + classes * (i % 2)) % len(labels)]
+        for i, name in enumerate(HOSTILE)
     }
     columns |= {f"{name} as a number": rng.normal(size=n) + classes for name in HOSTILE[:5]}
     table = pd.DataFrame(columns)
@@ -379,14 +420,19 @@ def test_text_is_shown_and_runs_nothing(open_page, hostile):
     classifier, table, y = hostile
     page = open_page(classifier.report(X=table, y=y))
     names = list(table.columns)
-    shown = page.eval_on_selector_all("#features label", "(all) => all.map((label) => label.textContent)")
+    shown = page.eval_on_selector_all(
+        "#features label", "(all) => all.map((label) => label.textContent)"
+    )
     assert shown == names
     assert page.eval_on_selector("h1", "(title) => title.textContent") == y.name
-    classes = page.eval_on_selector_all("#posterior .name", "(all) => all.map((name) => name.textContent)")
+    classes = page.eval_on_selector_all(
+        "#posterior .name", "(all) => all.map((name) => name.textContent)"
+    )
     assert classes == classifier.network_.domain.target.labels
     for i, variable in enumerate(classifier.network_.domain.features):
         texts = page.eval_on_selector_all(
-            f"#value-{i} option:not(:first-child)", "(all) => all.map((option) => option.title || option.textContent)"
+            f"#value-{i} option:not(:first-child)",
+            "(all) => all.map((option) => option.title || option.textContent)",
         )
         assert texts == variable.labels
         page.select_option(f"#value-{i}", "0")
@@ -396,7 +442,12 @@ def test_text_is_shown_and_runs_nothing(open_page, hostile):
     page.hover("h1")
     page.emulate_media(media="print")
     assert page.evaluate("window.hit") is None
-    assert page.locator("body img, main script, svg[onload], [onerror], [onmouseover], [onfocus]").count() == 0
+    assert (
+        page.locator(
+            "body img, main script, svg[onload], [onerror], [onmouseover], [onfocus]"
+        ).count()
+        == 0
+    )
     assert page.locator("script").count() == 2
     assert classifier.network_.domain.names[0] in page.inner_text("#columns")
 
@@ -410,14 +461,22 @@ def test_hostile_text_does_not_widen_the_page(open_page, hostile):
 
 def test_the_policy_refuses_what_is_not_ours(browser, iris, tmp_path):
     html = iris.report().html
-    attack = "<script>window.hit = 1</script><img src=x onerror='window.hit = 2'><p style='color: red' id=red>x</p>"
+    attack = (
+        "<script>window.hit = 1</script><img src=x onerror='window.hit = 2'><p style='color: red'"
+        " id=red>x</p>"
+    )
     path = tmp_path / "attacked.html"
     path.write_text(html.replace("<main>", f"<main>{attack}"), "utf-8")
     page, events = watched_page(browser)
     page.goto(path.as_uri())
-    page.evaluate("document.body.insertAdjacentHTML('beforeend', '<svg onload=\"window.hit = 3\">')")
+    page.evaluate(
+        "document.body.insertAdjacentHTML('beforeend', '<svg onload=\"window.hit = 3\">')"
+    )
     assert page.evaluate("window.hit") is None
-    assert page.eval_on_selector("#red", "(element) => getComputedStyle(element).color") != "rgb(255, 0, 0)"
+    assert (
+        page.eval_on_selector("#red", "(element) => getComputedStyle(element).color")
+        != "rgb(255, 0, 0)"
+    )
     assert sum("Content Security Policy" in text for _, text in events) >= 3
     page.context.close()
 
@@ -472,7 +531,8 @@ def test_in_a_notebook_it_lives_in_a_frame_of_its_own(browser, iris):
     frame = page.frame_locator("iframe")
     frame.locator("#value-2").select_option("0")
     assert "setosa" in frame.locator("#posterior .best").inner_text()
-    assert page.evaluate("document.querySelector('iframe').contentDocument") is None  # another origin
+    # another origin
+    assert page.evaluate("document.querySelector('iframe').contentDocument") is None
     assert [event for event in events if event[0] != "request"] == []
     page.context.close()
 
@@ -485,7 +545,9 @@ def wide():
     rng = np.random.default_rng(0)
     y = rng.integers(0, 3, 500)
     columns = {f"feature number {i}": rng.normal(size=500) + y * rng.random() for i in range(200)}
-    return BayesNetClassifier("tan", "map", discretizer="equal-frequency").fit(pd.DataFrame(columns), y)
+    return BayesNetClassifier("tan", "map", discretizer="equal-frequency").fit(
+        pd.DataFrame(columns), y
+    )
 
 
 def test_chess_is_small_and_quick(open_page, data_folder):
@@ -502,7 +564,8 @@ HEIGHT = "(id) => document.getElementById(id).getBoundingClientRect().height"
 def test_two_hundred_features_open_and_answer(open_page, wide):
     page = open_page(wide.report())
     meter = page.context.new_cdp_session(page)
-    meter.send("Performance.enable", {"timeDomain": "threadTicks"})  # what it works, whoever else does
+    # what it works, whoever else does
+    meter.send("Performance.enable", {"timeDomain": "threadTicks"})
     opened = []
     for _ in range(3):
         page.reload()
@@ -519,7 +582,9 @@ def test_two_hundred_features_open_and_answer(open_page, wide):
 def worked(meter):
     """The milliseconds that the page has worked since it was opened."""
     return next(
-        1000 * m["value"] for m in meter.send("Performance.getMetrics")["metrics"] if m["name"] == "TaskDuration"
+        1000 * m["value"]
+        for m in meter.send("Performance.getMetrics")["metrics"]
+        if m["name"] == "TaskDuration"
     )
 
 
@@ -531,7 +596,10 @@ def test_a_phone_is_wide_enough(open_page, name):
     data = load_dataset(name)
     page = open_page(fitted(name).report(X=data.X, y=data.y), viewport=PHONE)
     page.select_option("#value-0", "0")
-    page.evaluate("document.querySelector('[data-node=\"0\"]').dispatchEvent(new Event('click', {bubbles: true}))")
+    page.evaluate(
+        "document.querySelector('[data-node=\"0\"]').dispatchEvent(new Event('click', {bubbles:"
+        " true}))"
+    )
     for section in ("ask", "network", "evaluation", "columns", "history"):
         page.locator(f"#{section}").scroll_into_view_if_needed()
         assert page.evaluate("document.documentElement.scrollWidth") <= PHONE["width"], section
@@ -571,7 +639,9 @@ CONTRAST = """() => {
 @pytest.mark.parametrize("scheme", ["light", "dark"])
 def test_text_can_be_read_in_light_and_dark(open_page, iris, scheme):
     data = load_dataset("iris")
-    page = open_page(iris.report(X=data.X, y=data.y), color_scheme=scheme, viewport={**DESKTOP, "height": 5000})
+    page = open_page(
+        iris.report(X=data.X, y=data.y), color_scheme=scheme, viewport={**DESKTOP, "height": 5000}
+    )
     page.select_option("#value-0", "0")
     page.click("[data-node='1']")
     dark = page.evaluate("getComputedStyle(document.body).backgroundColor") == "rgb(22, 24, 28)"
@@ -590,7 +660,10 @@ def test_on_paper_there_are_all_sections_and_no_controls(open_page, iris):
     page.select_option("#value-2", "0")
     page.emulate_media(media="print")
     page.evaluate("window.dispatchEvent(new Event('beforeprint'))")
-    assert page.locator("select:visible, input:visible, nav:visible, button.quiet:visible").count() == 0
+    assert (
+        page.locator("select:visible, input:visible, nav:visible, button.quiet:visible").count()
+        == 0
+    )
     for section in ("ask", "network", "evaluation", "columns", "history"):
         assert page.locator(f"#{section} h2").is_visible()
     assert page.inner_text("#known") == "Known: petal length (cm) < 2.45."

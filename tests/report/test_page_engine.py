@@ -1,4 +1,6 @@
-"""The inference of the page, run in node or in Chromium, against the library: posterior, contributions, information."""
+"""The inference of the page, run in node or in Chromium, against the library: posterior,
+contributions, information.
+"""
 
 from __future__ import annotations
 
@@ -59,7 +61,9 @@ function written(key, value) {
 
 @pytest.fixture
 def ask(request, tmp_path):
-    """A function that has the engine answer payloads with rows: in node, which starts at once, or in the browser."""
+    """A function that has the engine answer payloads with rows: in node, which starts at once, or
+    in the browser.
+    """
     if shutil.which("node"):
         return lambda *cases: _asked_in_node(cases, tmp_path)
     browser = request.getfixturevalue("browser")
@@ -74,7 +78,9 @@ def _asked_in_node(cases, folder):
     (folder / "engine.js").write_text(engine_script(), encoding="utf-8")
     (folder / "ask.js").write_text(script, encoding="utf-8")
     given = json.dumps(cases, allow_nan=False)
-    ran = subprocess.run(["node", str(folder / "ask.js")], input=given.encode(), capture_output=True, check=False)
+    ran = subprocess.run(
+        ["node", str(folder / "ask.js")], input=given.encode(), capture_output=True, check=False
+    )
     assert ran.returncode == 0, ran.stderr.decode()
     return json.loads(ran.stdout)
 
@@ -93,7 +99,8 @@ def _asked_in_browser(cases, browser):
 
 def network_of(tables, **settings):
     features = tuple(
-        Variable(f"x{i}", "categorical", tuple(f"v{k}" for k in range(card))) for i, card in enumerate(tables.cards)
+        Variable(f"x{i}", "categorical", tuple(f"v{k}" for k in range(card)))
+        for i, card in enumerate(tables.cards)
     )
     target = Variable("class", "categorical", tuple(f"c{c}" for c in range(tables.n_classes)))
     return BayesNet(Domain(features, target), tables, **settings)
@@ -144,7 +151,9 @@ def check_information(beliefs, row, posterior, found):
     assert np.all(np.diff(got) < 2e-12)  # the largest first
     assert all(gain >= 0 for gain in got)
     assert found["entropy"] == pytest.approx(entropy(posterior), abs=1e-12)
-    np.testing.assert_allclose(got, [gains[item["feature"]] for item in found["items"]], rtol=0, atol=1e-11)
+    np.testing.assert_allclose(
+        got, [gains[item["feature"]] for item in found["items"]], rtol=0, atol=1e-11
+    )
 
 
 def gains_of(beliefs, row, posterior):
@@ -173,12 +182,18 @@ def entropy(shares):
 def random_isotonic(rng, n_classes):
     sizes = rng.integers(1, 6, n_classes)
     odds = tuple(np.cumsum(rng.random(size)) * 2 - 3 for size in sizes)
-    values = tuple(np.sort(rng.random(size)) * (rng.random(size) > 0.2).cumprod()[::-1] for size in sizes)
+    values = tuple(
+        np.sort(rng.random(size)) * (rng.random(size) > 0.2).cumprod()[::-1] for size in sizes
+    )
     return Isotonic(np.full(n_classes, 1 / n_classes), odds, values)
 
 
 def calibrations(rng, n_classes):
-    return [None, Temperature(np.full(n_classes, 1 / n_classes), 1.7), random_isotonic(rng, n_classes)]
+    return [
+        None,
+        Temperature(np.full(n_classes, 1 / n_classes), 1.7),
+        random_isotonic(rng, n_classes),
+    ]
 
 
 def random_case(rng, kind, normalized, zeros):
@@ -197,7 +212,9 @@ def random_case(rng, kind, normalized, zeros):
 def test_every_pattern_of_random_networks(kind, normalized, zeros, ask):
     rng = np.random.default_rng(list(f"{kind}{normalized}{zeros}".encode()))
     cases = [random_case(rng, kind, normalized, zeros) for _ in range(12)]
-    for (beliefs, codes), result in zip(cases, ask(*(case_of(*case) for case in cases)), strict=True):
+    for (beliefs, codes), result in zip(
+        cases, ask(*(case_of(*case) for case in cases)), strict=True
+    ):
         check(beliefs, codes, result)
 
 
@@ -208,12 +225,16 @@ def test_the_log_joint_is_that_of_enumeration(ask):
     [result] = ask(case_of(beliefs_of(tables), codes))
     expected = np.exp(oracle.log_joint(tables, codes))
     got = [numbers(answer["posterior"]) for answer in result["answers"]]
-    np.testing.assert_allclose(got, expected / expected.sum(axis=1, keepdims=True), rtol=0, atol=1e-13)
+    np.testing.assert_allclose(
+        got, expected / expected.sum(axis=1, keepdims=True), rtol=0, atol=1e-13
+    )
 
 
 def test_tables_and_prior_are_readable(ask):
     rng = np.random.default_rng(2)
-    tables = oracle.random_tables(rng, oracle.random_structure(rng, 5), [2, 3, 2, 4, 1], 3, zeros=True)
+    tables = oracle.random_tables(
+        rng, oracle.random_structure(rng, 5), [2, 3, 2, 4, 1], 3, zeros=True
+    )
     [result] = ask(case_of(beliefs_of(tables), np.empty((5, 0), np.uint8)))
     np.testing.assert_allclose(numbers(result["prior"]), np.exp(tables.log_prior), rtol=1e-15)
     for i, cells in enumerate(result["tables"]):
@@ -224,8 +245,12 @@ def test_tables_and_prior_are_readable(ask):
 
 
 def chain_with_leaves(rng, n_leaves, spread):
-    """Two joined features, each with leaves whose tables are so sharp that their products leave the doubles."""
-    layout = Layout(Structure(((), (0,), *[(k % 2,) for k in range(n_leaves)])), np.full(n_leaves + 2, 2), 2)
+    """Two joined features, each with leaves whose tables are so sharp that their products leave the
+    doubles.
+    """
+    layout = Layout(
+        Structure(((), (0,), *[(k % 2,) for k in range(n_leaves)])), np.full(n_leaves + 2, 2), 2
+    )
     flat = np.full(layout.size, np.log(0.5))
     for i in range(2, n_leaves + 2):
         table = layout.table(flat, i)
@@ -274,18 +299,27 @@ def wide_case(rng, kind):
 def test_tables_of_any_range_are_summed_as_enumeration_does(kind, ask):
     rng = np.random.default_rng(list(kind.encode()))
     cases = [wide_case(rng, kind) for _ in range(12)]
-    for (beliefs, codes), result in zip(cases, ask(*(case_of(*case) for case in cases)), strict=True):
+    for (beliefs, codes), result in zip(
+        cases, ask(*(case_of(*case) for case in cases)), strict=True
+    ):
         joint = oracle.log_joint(beliefs.network.parameters, codes)
         possible = (joint > -np.inf).any(axis=1)
         got = np.array([numbers(answer["posterior"]) for answer in result["answers"]])
-        np.testing.assert_allclose(got[possible], softmax(joint[possible], axis=1), rtol=0, atol=1e-9)
+        np.testing.assert_allclose(
+            got[possible], softmax(joint[possible], axis=1), rtol=0, atol=1e-9
+        )
         check(beliefs, codes, result, tolerance=1e-9)
 
 
 def test_free_numbers_that_are_too_large_for_a_double(ask):
     rng = np.random.default_rng(6)
-    tables = oracle.random_tables(rng, oracle.random_structure(rng, 5), [2, 3, 2, 3, 2], 3, normalized=False)
-    tables = replace(tables, log_theta=tables.log_theta + np.repeat([900.0, -900.0, 800.0, 750.0, 0.0], sizes(tables)))
+    tables = oracle.random_tables(
+        rng, oracle.random_structure(rng, 5), [2, 3, 2, 3, 2], 3, normalized=False
+    )
+    tables = replace(
+        tables,
+        log_theta=tables.log_theta + np.repeat([900.0, -900.0, 800.0, 750.0, 0.0], sizes(tables)),
+    )
     codes = oracle.every_pattern(rng, tables.cards)
     [result] = ask(case_of(beliefs_of(tables), codes))
     check(beliefs_of(tables), codes, result)
@@ -328,11 +362,15 @@ def test_fitted_classifiers_with_random_gaps(name, ask):
         expected = value_of_information(clf.calibrated_posterior(), codes[:, [row]])
         assert answer["information"]["entropy"] == pytest.approx(expected.entropy, abs=1e-12)
         gains = {names[item["feature"]]: item["gain"] for item in answer["information"]["items"]}
-        assert gains == pytest.approx(dict(zip(expected.names, expected.gain, strict=True)), abs=1e-11)
+        assert gains == pytest.approx(
+            dict(zip(expected.names, expected.gain, strict=True)), abs=1e-11
+        )
 
 
 def test_missing_as_a_value_is_a_value_like_others(ask):
-    X = np.array([["a", "x"], ["b", None], ["a", None], ["b", "y"], ["a", "x"], ["b", "y"]], dtype=object)
+    X = np.array(
+        [["a", "x"], ["b", None], ["a", None], ["b", "y"], ["a", "x"], ["b", "y"]], dtype=object
+    )
     clf = BayesNetClassifier(missing="value", parameters="map").fit(X, [0, 1, 1, 0, 0, 1])
     assert payload(clf)["labels"][1] == ["x", "y", "(missing)"]
     codes = np.array(list(product(range(3), range(4))), np.uint8).T
@@ -352,11 +390,15 @@ def test_one_class(ask):
 
 
 def test_nothing_is_known_of_a_network_without_features_that_speak(ask):
-    tables = oracle.random_tables(np.random.default_rng(0), Structure(((), (0,)), (False, False)), [2, 3], 2)
+    tables = oracle.random_tables(
+        np.random.default_rng(0), Structure(((), (0,)), (False, False)), [2, 3], 2
+    )
     codes = np.array([[0, 2, 1], [3, 1, 2]], np.uint8)
     [result] = ask(case_of(beliefs_of(tables), codes))
     for answer in result["answers"]:
-        np.testing.assert_allclose(numbers(answer["posterior"]), np.exp(tables.log_prior), atol=1e-15)
+        np.testing.assert_allclose(
+            numbers(answer["posterior"]), np.exp(tables.log_prior), atol=1e-15
+        )
         assert all(item["gain"] < 1e-15 for item in answer["information"]["items"])
 
 
@@ -367,7 +409,9 @@ def test_networks_that_are_too_wide_say_so_and_answer_what_they_can(ask):
     rng = np.random.default_rng(0)
     tables = oracle.random_tables(rng, Structure(((), (), (), (0, 1, 2))), [4, 4, 4, 2], 2)
     beliefs = CalibratedPosterior(network_of(tables, max_factor_size=50), np.arange(2))
-    codes = np.array([[4, 4, 4, 2], [4, 4, 4, 1], [1, 4, 4, 1], [1, 2, 4, 1], [1, 2, 3, 2]], np.uint8).T
+    codes = np.array(
+        [[4, 4, 4, 2], [4, 4, 4, 1], [1, 4, 4, 1], [1, 2, 4, 1], [1, 2, 3, 2]], np.uint8
+    ).T
     [result] = ask(case_of(beliefs, codes))
     assert result["model"]["tooWide"] == {"size": 256, "limit": 50, "features": [0, 1, 2, 3]}
     nothing, child, *others = result["answers"]
@@ -392,13 +436,18 @@ def test_another_order_is_tried_where_that_of_all_features_is_too_wide(ask):
 
 def test_the_page_has_a_limit_of_its_own():
     tables = oracle.random_tables(np.random.default_rng(0), Structure(((), (0,))), [2, 2], 2)
-    assert network_payload(network_of(tables, max_factor_size=2**30))["max_factor_size"] == MAX_PAGE_FACTOR
+    assert (
+        network_payload(network_of(tables, max_factor_size=2**30))["max_factor_size"]
+        == MAX_PAGE_FACTOR
+    )
     assert network_payload(network_of(tables, max_factor_size=99))["max_factor_size"] == 99
 
 
 def test_codes_that_are_none_are_refused(ask):
     tables = oracle.random_tables(np.random.default_rng(0), Structure(((), (0,))), [2, 3], 2)
-    case = case_of(beliefs_of(tables), np.empty((2, 0), np.uint8)) | {"rows": [[0, 3], [0], [-2, 0], [0.5, 1]]}
+    case = case_of(beliefs_of(tables), np.empty((2, 0), np.uint8)) | {
+        "rows": [[0, 3], [0], [-2, 0], [0.5, 1]]
+    }
     [result] = ask(case)
     assert [answer["error"] for answer in result["answers"]] == [
         "feature 1 has the codes 0 to 2, and not 3",
@@ -409,7 +458,14 @@ def test_codes_that_are_none_are_refused(ask):
 
 
 def test_any_text_arrives_as_it_is(ask):
-    texts = ["</script><script>alert(1)", "\ud83d lone", "\u2028\u2029\x00\n", "\"'&amp;", "🙂 مرحبا", "x" * 500]
+    texts = [
+        "</script><script>alert(1)",
+        "\ud83d lone",
+        "\u2028\u2029\x00\n",
+        "\"'&amp;",
+        "🙂 مرحبا",
+        "x" * 500,
+    ]
     features = tuple(Variable(text, "categorical", tuple(texts)) for text in texts)
     tables = oracle.random_tables(np.random.default_rng(0), Structure.naive(6), [6] * 6, 6)
     network = BayesNet(Domain(features, Variable(texts[0], "categorical", tuple(texts))), tables)
@@ -438,7 +494,9 @@ def test_size(data_folder, name, most):
 
 @pytest.mark.parametrize("kind, n_features", [("tree", 200), ("2-tree", 60)])
 def test_speed(kind, n_features, ask):
-    """A change is answered within 200 ms; the first ones, before the script is compiled, are left out."""
+    """A change is answered within 200 ms; the first ones, before the script is compiled, are left
+    out.
+    """
     rng = np.random.default_rng(3)
     parents = [(), (0,)]
     for i in range(2, n_features):
@@ -452,5 +510,8 @@ def test_speed(kind, n_features, ask):
     got = [numbers(answer["posterior"]) for answer in result["answers"]]
     np.testing.assert_allclose(got, beliefs.posterior(codes), rtol=0, atol=1e-12)
     took = [answer["took"] for answer in result["answers"]]
-    print(f"{kind}: made in {result['made']:.0f} ms, answers in {np.median(took):.1f} ms, at most {max(took):.1f} ms")
+    print(
+        f"{kind}: made in {result['made']:.0f} ms, answers in {np.median(took):.1f} ms, at most"
+        f" {max(took):.1f} ms"
+    )
     assert np.median(took) < 200

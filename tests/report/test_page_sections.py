@@ -1,4 +1,6 @@
-"""The sections of a page that are made in Python: numbers, markup, and names that cannot be more than text."""
+"""The sections of a page that are made in Python: numbers, markup, and names that cannot be more
+than text.
+"""
 
 from __future__ import annotations
 
@@ -35,7 +37,12 @@ from discbayes.report.curves import (
     roc_curves,
     thinned,
 )
-from discbayes.report.evaluation import class_codes, class_figures, confusion_counts, evaluation_html
+from discbayes.report.evaluation import (
+    class_codes,
+    class_figures,
+    confusion_counts,
+    evaluation_html,
+)
 from discbayes.report.markup import aligned, number, per_cent
 from discbayes.report.svg import Axis, Chart
 from discbayes.report.training_history import history_html
@@ -95,7 +102,9 @@ def checked(html):
     for _, attributes in page.elements:
         assert not {"style", "id", "href", "src"} & set(attributes)
         assert not any(name.startswith("on") for name in attributes)
-        assert not any("url(" in (value or "") for name, value in attributes.items() if name != "title")
+        assert not any(
+            "url(" in (value or "") for name, value in attributes.items() if name != "title"
+        )
     assert "http" not in html
     for svg in pictures(html):
         assert svg.get("viewBox")
@@ -104,12 +113,19 @@ def checked(html):
 
 
 def pictures(html):
-    return [ElementTree.fromstring(svg) for svg in re.findall(r"<svg.*?</svg>", html, flags=re.DOTALL)]
+    return [
+        ElementTree.fromstring(svg) for svg in re.findall(r"<svg.*?</svg>", html, flags=re.DOTALL)
+    ]
 
 
 def numbers_in(svg):
     """Every coordinate of a picture, to see that all are finite and inside."""
-    text = " ".join(value for e in svg.iter() for key, value in e.attrib.items() if key in ("d", "cx", "cy", "x", "y"))
+    text = " ".join(
+        value
+        for e in svg.iter()
+        for key, value in e.attrib.items()
+        if key in ("d", "cx", "cy", "x", "y")
+    )
     assert "nan" not in text
     assert "inf" not in text
     return text
@@ -118,7 +134,9 @@ def numbers_in(svg):
 def posterior(seed, n_rows, n_classes, sharp=3.0):
     rng = np.random.default_rng(seed)
     codes = rng.integers(n_classes, size=n_rows)
-    scores = rng.normal(size=(n_rows, n_classes)) + sharp * np.eye(n_classes)[codes] * rng.random((n_rows, 1))
+    scores = rng.normal(size=(n_rows, n_classes)) + sharp * np.eye(n_classes)[codes] * rng.random(
+        (n_rows, 1)
+    )
     shares = np.exp(scores)
     return shares / shares.sum(axis=1, keepdims=True), codes
 
@@ -157,7 +175,9 @@ def test_confusions_and_class_figures_are_those_of_scikit_learn(n_classes):
     assert np.array_equal(counts[:-1], confusion_matrix(codes, decided, labels=range(n_classes)))
     assert not counts[-1].any()
     found = class_figures(shares, codes)
-    precision, recall, f1, rows = precision_recall_fscore_support(codes, decided, zero_division=np.nan)
+    precision, recall, f1, rows = precision_recall_fscore_support(
+        codes, decided, zero_division=np.nan
+    )
     np.testing.assert_allclose(found[:, :4], np.column_stack([rows, precision, recall, f1]))
     areas = [roc_auc_score(codes == c, shares[:, c]) for c in range(n_classes)]
     np.testing.assert_allclose(found[:, 4], areas)
@@ -176,7 +196,10 @@ def test_the_matrix_on_the_page_holds_the_counts(wine, fitted):
     html = evaluation_html(fitted, wine.X, wine.y)
     table = html[html.index('<table class="figures confusion"') :]
     table = table[: table.index("</table>")]
-    cells = [int(text) for text in re.findall(r'<td class="(?:right|wrong) shade-\d">(\d+)<small>', table)]
+    cells = [
+        int(text)
+        for text in re.findall(r'<td class="(?:right|wrong) shade-\d">(\d+)<small>', table)
+    ]
     expected = confusion_matrix(wine.y, fitted.predict(wine.X), labels=fitted.classes_)
     assert cells == expected.ravel().tolist()
 
@@ -185,8 +208,12 @@ def test_the_matrix_on_the_page_holds_the_counts(wine, fitted):
 def test_many_classes(n_classes, matrix):
     rng = np.random.default_rng(0)
     y = np.repeat(np.arange(n_classes), 12)
-    X = pd.DataFrame({f"x{k}": (y * (k + 1) + rng.integers(3, size=y.size)) % n_classes for k in range(3)}).astype(str)
-    clf = BayesNetClassifier("nb", "map", categorical="all").fit(X, [f"class {label:02d}" for label in y])
+    X = pd.DataFrame(
+        {f"x{k}": (y * (k + 1) + rng.integers(3, size=y.size)) % n_classes for k in range(3)}
+    ).astype(str)
+    clf = BayesNetClassifier("nb", "map", categorical="all").fit(
+        X, [f"class {label:02d}" for label in y]
+    )
     truth = rng.permutation([f"class {label:02d}" for label in y])
     html = evaluation_html(clf, X, truth)
     page = checked(html)
@@ -213,17 +240,26 @@ def test_a_class_that_is_new_counts_as_wrong_and_is_named(wine, fitted):
     page = checked(html)
     right = (fitted.predict(wine.X)[5:] == wine.y[5:]).sum()
     assert f"accuracy {per_cent(right / y.size)}" in page.text
-    assert "5 rows of classes that the model has never seen (new <class>) count as wrong" in page.text
+    assert (
+        "5 rows of classes that the model has never seen (new <class>) count as wrong" in page.text
+    )
     assert "new &lt;class&gt;" in html
-    assert confusion_counts(fitted.predict_proba(wine.X), class_codes(fitted, y, y.size))[-1].sum() == 5
+    assert (
+        confusion_counts(fitted.predict_proba(wine.X), class_codes(fitted, y, y.size))[-1].sum()
+        == 5
+    )
 
 
 def test_bad_labels_are_refused(wine, fitted):
-    with pytest.raises(ValueError, match=r"no class in y is one of the model's: y holds 'a', 'b', the model knows"):
+    with pytest.raises(
+        ValueError, match=r"no class in y is one of the model's: y holds 'a', 'b', the model knows"
+    ):
         evaluation_html(fitted, wine.X, ["a", "b"] * (len(wine.y) // 2))
     gaps = wine.y.astype(object).copy()
     gaps[3] = None
-    with pytest.raises(ValueError, match=r"NaN or None in 1 of 178 rows \(row 3\): leave those rows out"):
+    with pytest.raises(
+        ValueError, match=r"NaN or None in 1 of 178 rows \(row 3\): leave those rows out"
+    ):
         evaluation_html(fitted, wine.X, gaps)
     with pytest.raises(ValueError, match="X has 178 rows, y has 3"):
         evaluation_html(fitted, wine.X, wine.y[:3])
@@ -264,7 +300,9 @@ def test_the_positive_class_of_two_is_the_rarer_one():
     shares, codes = posterior(1, 200, 2)
     for rarer in (0, 1):
         rows = np.flatnonzero((codes != rarer) | (np.arange(codes.size) % 3 == 0))
-        assert [curve.name for curve in roc_curves(shares[rows], codes[rows], ["a", "b"])] == ["ab"[rarer]]
+        assert [curve.name for curve in roc_curves(shares[rows], codes[rows], ["a", "b"])] == [
+            "ab"[rarer]
+        ]
 
 
 def test_steps_of_precision_have_the_average_precision_as_area():
@@ -278,7 +316,9 @@ def test_the_mean_of_curves_is_taken_at_even_places():
     first, second, _ = precision_curves(shares, codes, "abc")
     mean = mean_curve([first, second], steps=True)
     for x, y in zip(mean.x, mean.y, strict=True):
-        assert y == pytest.approx(np.mean([curve.y[curve.x >= x - 1e-12][0] for curve in (first, second)]))
+        assert y == pytest.approx(
+            np.mean([curve.y[curve.x >= x - 1e-12][0] for curve in (first, second)])
+        )
     assert mean.area == pytest.approx((first.area + second.area) / 2)
     straight = mean_curve(roc_curves(shares, codes, "abc"), steps=False)
     assert (straight.y[0], straight.y[-1]) == (pytest.approx(straight.y.min()), 1.0)
@@ -298,7 +338,7 @@ def test_thinning_keeps_the_ends_and_the_shape(n_points, seed):
 
 def test_reliability_draws_a_dot_for_every_bin_with_rows():
     shares, codes = posterior(2, 500, 3)
-    (svg, *_) = pictures(reliability_chart(shares, codes))
+    svg, *_ = pictures(reliability_chart(shares, codes))
     top = shares.max(axis=1)
     used = np.unique(np.ceil(top * 15 - 1e-12))
     assert len(list(svg.iter("circle"))) == used.size
@@ -325,7 +365,9 @@ def test_the_gap_curve_is_what_the_classifier_says_of_rows_with_gaps(wine, fitte
 def test_few_features_are_hidden_one_by_one():
     iris = load_dataset("iris")
     clf = BayesNetClassifier("nb", "map").fit(iris.X, iris.y)
-    curve = missing_curve(clf.calibrated_posterior(), clf._codes(iris.X), class_codes(clf, iris.y, 150))
+    curve = missing_curve(
+        clf.calibrated_posterior(), clf._codes(iris.X), class_codes(clf, iris.y, 150)
+    )
     assert curve.shares == [0.0, 0.25, 0.5, 0.75, 1.0]
     assert curve.losses[-1] == pytest.approx(math.log(3), abs=0.05)
 
@@ -359,7 +401,10 @@ def test_columns_say_what_was_done_with_them():
     html = columns_html(clf)
     text = checked(html).text
     variables = {v.name: v for v in clf.network_.domain.features}
-    assert all(label.replace("<", "&lt;").replace(">", "&gt;") in html for label in variables["number"].labels)
+    assert all(
+        label.replace("<", "&lt;").replace(">", "&gt;") in html
+        for label in variables["number"].labels
+    )
     assert "shade 07 , … and 12 more" in text
     assert "shade 08" not in text
     assert "(missing) the last value is missing" in text
@@ -407,7 +452,9 @@ def test_every_learner_has_its_history_shown(structure, parameters, kinds):
     for svg in pictures(html):
         numbers_in(svg)
     if "edge" in kinds:
-        best = max((step for step in clf.history_ if "edge" in step), key=lambda step: step["score"])
+        best = max(
+            (step for step in clf.history_ if "edge" in step), key=lambda step: step["score"]
+        )
         assert "{} → {}".format(*best["edge"]) in page.text
     if "move" in kinds or "abandoned" in kinds:
         last = [stage for stage in stages(clf.history_) if stage.kind in ("move", "abandoned")][-1]
@@ -443,7 +490,12 @@ def test_steps_that_nobody_knows_do_no_harm(fitted, monkeypatch):
         *({"whatever": k, "score": 1e-320 * k} for k in range(3)),
         {},
     ]
-    for steps in (odd, odd[::-1], *([step] for step in odd), [{"iteration": k, "score": 1.0} for k in range(5)]):
+    for steps in (
+        odd,
+        odd[::-1],
+        *([step] for step in odd),
+        [{"iteration": k, "score": 1.0} for k in range(5)],
+    ):
         monkeypatch.setattr(fitted, "history_", steps)
         monkeypatch.setattr("discbayes.report.training_history._MAX_STAGES", 50)
         page = checked(history_html(fitted))
@@ -466,10 +518,17 @@ def test_hostile_text_is_shown_as_text(structure):
     rng = np.random.default_rng(0)
     n = 300
     y = rng.integers(len(HOSTILE), size=n)
-    columns = {name: np.array(HOSTILE, object)[(y + rng.integers(2, size=n)) % len(HOSTILE)] for name in HOSTILE}
+    columns = {
+        name: np.array(HOSTILE, object)[(y + rng.integers(2, size=n)) % len(HOSTILE)]
+        for name in HOSTILE
+    }
     target = pd.Series(np.array(HOSTILE, object)[y], name="<svg onload=alert(1)>")
     clf = BayesNetClassifier(structure, "hybrid", random_state=0).fit(pd.DataFrame(columns), target)
-    fragments = evaluation_html(clf, pd.DataFrame(columns), target), columns_html(clf), history_html(clf)
+    fragments = (
+        evaluation_html(clf, pd.DataFrame(columns), target),
+        columns_html(clf),
+        history_html(clf),
+    )
     for fragment in fragments:
         checked(fragment)
         assert "<img" not in fragment
@@ -513,10 +572,15 @@ def test_lines_lie_inside_and_names_are_escaped():
 
 def test_every_class_of_the_fragments_has_a_rule(fitted, wine):
     style = "".join(
-        files("discbayes.report").joinpath("assets", f"{n}.css").read_text("utf-8") for n in ("page", "sections")
+        files("discbayes.report").joinpath("assets", f"{n}.css").read_text("utf-8")
+        for n in ("page", "sections")
     )
     html = evaluation_html(fitted, wine.X, wine.y) + columns_html(fitted) + history_html(fitted)
-    used = {name for _, attributes in checked(html).elements for name in (attributes.get("class") or "").split()}
+    used = {
+        name
+        for _, attributes in checked(html).elements
+        for name in (attributes.get("class") or "").split()
+    }
     unstyled = {"text", "guide", "grid", "shade-0"}  # marks, drawn by their attributes
     assert {name for name in used - unstyled if f".{name}" not in style} == set()
 

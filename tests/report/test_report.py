@@ -35,7 +35,10 @@ def picture(network):
 
 def boxes(svg):
     """(x, y, width, height) of every box, the class first."""
-    return [tuple(float(r.get(k)) for k in ("x", "y", "width", "height")) for r in svg.iter(f"{SVG}rect")]
+    return [
+        tuple(float(r.get(k)) for k in ("x", "y", "width", "height"))
+        for r in svg.iter(f"{SVG}rect")
+    ]
 
 
 def structures():
@@ -87,7 +90,9 @@ def vertical_parts(path):
 def test_a_feature_stands_below_its_parents_and_rows_are_not_too_wide(kind, build):
     structure = build(50)
     grid = place(structure)
-    assert all(grid.rows[p] < grid.rows[i] for i, group in enumerate(structure.parents) for p in group)
+    assert all(
+        grid.rows[p] < grid.rows[i] for i, group in enumerate(structure.parents) for p in group
+    )
     assert max(np.bincount(grid.rows)) <= MAX_COLUMNS
     assert min(grid.columns) >= 0
     assert max(grid.columns) <= grid.n_columns - 1
@@ -122,7 +127,9 @@ NASTY = [
 
 
 def test_names_are_text_whatever_they_hold():
-    network = make_network(Structure.naive(len(NASTY)), NASTY, target="<b>y</b>", values=tuple(NASTY))
+    network = make_network(
+        Structure.naive(len(NASTY)), NASTY, target="<b>y</b>", values=tuple(NASTY)
+    )
     html = network_html(network)
     assert "<script" not in html
     assert "<img" not in html
@@ -167,7 +174,9 @@ def test_the_picture_is_labelled():
     assert "3 features" in svg.get("aria-label")
 
 
-@pytest.mark.parametrize("build", [Structure.naive, lambda n: oracle.random_structure(np.random.default_rng(1), n)])
+@pytest.mark.parametrize(
+    "build", [Structure.naive, lambda n: oracle.random_structure(np.random.default_rng(1), n)]
+)
 def test_large_networks_are_drawn_quickly(build):
     network = make_network(build(250))
     network_html(network)
@@ -186,7 +195,9 @@ def test_a_fitted_classifier_shows_it():
 def test_a_structure_shows_itself_by_the_numbers_of_features():
     structure = Structure(((), (0,), (0, 1)), (True, False, True))
     html = structure._repr_html_()
-    assert re.sub("discbayes-[0-9a-f]+", "", html) == re.sub("discbayes-[0-9a-f]+", "", structure_html(structure))
+    assert re.sub("discbayes-[0-9a-f]+", "", html) == re.sub(
+        "discbayes-[0-9a-f]+", "", structure_html(structure)
+    )
     assert "3 features, 3 edges between them" in html
     svg = ElementTree.fromstring(html[html.index("<svg") : html.index("</svg>") + len("</svg>")])
     assert [text.text for text in svg.iter(f"{SVG}text")] == ["class", "0", "1", "2"]
@@ -196,7 +207,11 @@ def test_edges_are_as_wide_as_they_are_strong():
     network = make_network(Structure(((), (0,), (0, 1))))
     strengths = {(0, 1): 0.4, (0, 2): 0.1, (1, 2): 0.0}
     svg = ElementTree.fromstring(network_svg(network, strengths, "a network"))
-    ends = {(int(p.get("data-from")), int(p.get("data-to"))): p for p in svg.iter(f"{SVG}path") if p.get("data-to")}
+    ends = {
+        (int(p.get("data-from")), int(p.get("data-to"))): p
+        for p in svg.iter(f"{SVG}path")
+        if p.get("data-to")
+    }
     widths = {edge: float(path.get("stroke-width")) for edge, path in ends.items()}
     assert widths[0, 1] > widths[0, 2] > widths[1, 2] > 0
     assert "0.4 nats" in ends[0, 1].find(f"{SVG}title").text
@@ -205,7 +220,9 @@ def test_edges_are_as_wide_as_they_are_strong():
 
 
 def test_nodes_of_the_page_are_buttons_with_names():
-    svg = ElementTree.fromstring(network_svg(make_network(Structure.naive(2), NASTY[:2]), None, '"'))
+    svg = ElementTree.fromstring(
+        network_svg(make_network(Structure.naive(2), NASTY[:2]), None, '"')
+    )
     nodes = [g for g in svg.iter(f"{SVG}g") if g.get("role") == "button"]
     assert [node.get("aria-label") for node in nodes] == ["class", *NASTY[:2]]
     assert [node.get("tabindex") for node in nodes] == ["0", "-1", "-1"]

@@ -1,4 +1,6 @@
-"""Edge scores against entropies and the papers' formulas, cell by cell; score equivalence; gaps and weights."""
+"""Edge scores against entropies and the papers' formulas, cell by cell; score equivalence; gaps and
+weights.
+"""
 
 from __future__ import annotations
 
@@ -14,7 +16,13 @@ from coded import domain_of, encoded
 from discbayes.counts import contingency, count, count_extensions, count_family, count_pairs
 from discbayes.data.domain import Encoded
 from discbayes.network import Structure
-from discbayes.scores import EDGE_SCORES, ApproximateLikelihood, EdgeScore, FactorizedLikelihood, edge_score_of
+from discbayes.scores import (
+    EDGE_SCORES,
+    ApproximateLikelihood,
+    EdgeScore,
+    FactorizedLikelihood,
+    edge_score_of,
+)
 from formulas import (
     ALPHA,
     BETA,
@@ -34,11 +42,15 @@ CARDS = [3, 2, 4, 2]
 
 
 def data_of(seed, n_classes=3, gaps=0.0, weighted=False, cards=CARDS, n_rows=90):
-    return encoded(np.random.default_rng(seed), cards, n_classes, n_rows, gaps, weighted, linked=True)
+    return encoded(
+        np.random.default_rng(seed), cards, n_classes, n_rows, gaps, weighted, linked=True
+    )
 
 
 def weight_by_entropies(name, table, n_rows):
-    """Of the edge between the first two axes: C11 Eq. 25 and 27, and what the other scores are in the same terms."""
+    """Of the edge between the first two axes: C11 Eq. 25 and 27, and what the other scores are in
+    the same terms.
+    """
     total = table.sum()
     conditional, plain = informations(table)
     interaction = conditional - plain
@@ -123,7 +135,9 @@ def test_families_by_their_formulas(name, class_parent, weighted):
     counts, score = count(data), edge_score_of(name)
     for child, parents in [(0, ()), (1, (0,)), (2, (3, 1)), (3, (0, 1, 2))]:
         expected = family_by_formula(name, data, child, parents, class_parent)
-        assert score.family(data, counts, child, parents, class_parent) == pytest.approx(expected, rel=1e-9, abs=1e-9)
+        assert score.family(data, counts, child, parents, class_parent) == pytest.approx(
+            expected, rel=1e-9, abs=1e-9
+        )
 
 
 @pytest.mark.parametrize("class_parent", [True, False])
@@ -133,7 +147,9 @@ def test_with_gaps_a_parent_counts_for_what_it_adds_on_the_rows_that_have_it(nam
     counts, score = count(data), edge_score_of(name)
     child, parents = 2, (0, 3)
     whole = (data.codes[[child, *parents]] < data.cards[[child, *parents]][:, None]).all(axis=0)
-    part = Encoded(np.ascontiguousarray(data.codes[:, whole]), data.domain, data.y[whole], data.weight[whole])
+    part = Encoded(
+        np.ascontiguousarray(data.codes[:, whole]), data.domain, data.y[whole], data.weight[whole]
+    )
     own = score.family(data, counts, child, ())
     on_part = count(part)
     n_rows = counts.class_count.sum()  # the penalty of a description is that of all rows
@@ -159,7 +175,12 @@ def test_a_parent_that_is_missing_everywhere_adds_nothing(name):
 @pytest.mark.parametrize("weighted", [False, True])
 def test_extensions_count_what_families_count(gaps, weighted):
     data = data_of(8, gaps=gaps, weighted=weighted, cards=[3, 2, 4, 1, 300])
-    for child, parents, more in [(0, (), [1, 2, 3, 4]), (1, (2,), [4, 0]), (4, (0, 3), [2, 1]), (2, (1, 0, 3), [4])]:
+    for child, parents, more in [
+        (0, (), [1, 2, 3, 4]),
+        (1, (2,), [4, 0]),
+        (4, (0, 3), [2, 1]),
+        (2, (1, 0, 3), [4]),
+    ]:
         for p, table in zip(more, count_extensions(data, child, parents, more), strict=True):
             expected = count_family(data, child, (*parents, p)).reshape(table.shape)
             np.testing.assert_allclose(table, expected, rtol=0, atol=1e-12)
@@ -168,7 +189,9 @@ def test_extensions_count_what_families_count(gaps, weighted):
         score = edge_score_of(name)
         for class_parent in (True, False):
             expected = [score.family(data, counts, 1, (0, p), class_parent) for p in (2, 3, 4)]
-            assert score.extensions(data, counts, 1, (0,), [2, 3, 4], class_parent) == pytest.approx(expected)
+            assert score.extensions(
+                data, counts, 1, (0,), [2, 3, 4], class_parent
+            ) == pytest.approx(expected)
     assert score.extensions(data, counts, 1, (0,), []) == []
 
 
@@ -178,7 +201,9 @@ def test_weight_two_is_the_same_as_the_row_twice():
     heavy = Encoded(data.codes, data.domain, data.y, np.full(data.n_samples, 2.0))
     for name in NAMES:
         score = edge_score_of(name)
-        np.testing.assert_allclose(score.weights(heavy, count(heavy)), score.weights(twice, count(twice)), atol=1e-9)
+        np.testing.assert_allclose(
+            score.weights(heavy, count(heavy)), score.weights(twice, count(twice)), atol=1e-9
+        )
         assert score.unit(count(heavy)) == score.unit(count(twice)) == (1 if score.per_row else 180)
 
 
@@ -204,7 +229,8 @@ def test_fcll_of_a_network_by_equation_24_and_27(seed, n_classes):
     structure = random_structure(np.random.default_rng(seed), 4, drop_class=False)
     found = total_score(FactorizedLikelihood(), data, structure)
     by_24 = sum(
-        (ALPHA + BETA) * log_likelihood(data, i, group, True) - BETA * LAMBDA * second_term(data, i, group)
+        (ALPHA + BETA) * log_likelihood(data, i, group, True)
+        - BETA * LAMBDA * second_term(data, i, group)
         for i, group in enumerate(structure.parents)
     )
     assert found == pytest.approx(by_24, rel=1e-9)
@@ -212,13 +238,17 @@ def test_fcll_of_a_network_by_equation_24_and_27(seed, n_classes):
     for i, group in enumerate(structure.parents):
         joint = table_of(data, (i, *group)).reshape(data.cards[i], -1, n_classes)
         conditional, plain = informations(joint)
-        by_27 += data.n_samples * ((ALPHA + BETA) * conditional - BETA * LAMBDA * (conditional - plain))
+        by_27 += data.n_samples * (
+            (ALPHA + BETA) * conditional - BETA * LAMBDA * (conditional - plain)
+        )
     naive = total_score(FactorizedLikelihood(), data, Structure.naive(4))
     assert found - naive == pytest.approx(by_27, rel=1e-9, abs=1e-9)
 
 
 def covered_pair(rng, n_features):
-    """Two structures that differ in the direction of one covered edge, the class a parent of all features."""
+    """Two structures that differ in the direction of one covered edge, the class a parent of all
+    features.
+    """
     structure = random_structure(rng, n_features, max_parents=2, drop_class=False)
     x, y = (structure.order[k] for k in sorted(rng.choice(n_features, 2, replace=False)))
     below = list(structure.parents)
@@ -237,18 +267,25 @@ def test_symmetric_scores_are_score_equivalent(name):
         one, two = covered_pair(rng, 5)
         assert one != two
         score = edge_score_of(name)
-        assert total_score(score, data, one) == pytest.approx(total_score(score, data, two), rel=1e-9)
+        assert total_score(score, data, one) == pytest.approx(
+            total_score(score, data, two), rel=1e-9
+        )
 
 
 def test_acll_is_not_score_equivalent():
     rng = np.random.default_rng(0)
     data = data_of(10, cards=[3, 2, 4, 2, 2])
-    totals = [[total_score(ApproximateLikelihood(), data, s) for s in covered_pair(rng, 5)] for _ in range(10)]
+    totals = [
+        [total_score(ApproximateLikelihood(), data, s) for s in covered_pair(rng, 5)]
+        for _ in range(10)
+    ]
     assert max(abs(a - b) for a, b in totals) > 0.01
 
 
 def two_features():
-    """Three rows of class 0, two of class 1 and the features of each: a table small enough to do by hand."""
+    """Three rows of class 0, two of class 1 and the features of each: a table small enough to do by
+    hand.
+    """
     codes = np.array([[0, 0, 1, 1, 1], [0, 1, 1, 0, 1]], np.uint8)
     return Encoded(codes, domain_of([2, 2], 2), np.array([0, 0, 0, 1, 1], np.int32))
 
@@ -264,7 +301,8 @@ def test_acll_of_two_features_by_hand():
         ALPHA * log(1.5 / 3) + BETA * log(1.5 / 4),
         ALPHA * log(1.5 / 3) + BETA * log(2.5 / 4),
     ]
-    given_x0 = [  # x0 = 0: class 0 has (1, 1), class 1 nothing; x0 = 1: class 0 has (0, 1), class 1 has (1, 1)
+    # x0 = 0: class 0 has (1, 1), class 1 nothing; x0 = 1: class 0 has (0, 1), class 1 has (1, 1)
+    given_x0 = [
         ALPHA * log(1.5 / 3) + BETA * log(0.5 / 1),
         ALPHA * log(1.5 / 3) + BETA * log(0.5 / 1),
         ALPHA * log(1.5 / 2) + BETA * log(1.5 / 3),
@@ -288,7 +326,9 @@ def test_acll_by_equation_13_where_no_count_is_zero(n_classes):
     for j, k, c in np.ndindex(*table.shape):
         n, in_class = table[j, k, c], table[j, :, c].sum()
         other, in_others = table[j, k].sum() - n, table[j].sum() - in_class
-        expected += (ALPHA + BETA) * n * log(n / in_class) - BETA * n * log(n * in_others / (in_class * other))
+        expected += (ALPHA + BETA) * n * log(n / in_class) - BETA * n * log(
+            n * in_others / (in_class * other)
+        )
     found = ApproximateLikelihood(strength=1e-12).family(data, count(data), 1, (0,))
     assert found == pytest.approx(expected, rel=1e-9)
 
@@ -301,7 +341,9 @@ def test_acll_weights_by_equation_12(n_classes, gaps, weighted):
         if p != i:
             table = table_of(data, (p, i))
             alone = acll_by_formula(table.sum(axis=0, keepdims=True), True, 0.3)
-            assert weights[p, i] == pytest.approx(acll_by_formula(table, True, 0.3) - alone, abs=1e-9)
+            assert weights[p, i] == pytest.approx(
+                acll_by_formula(table, True, 0.3) - alone, abs=1e-9
+            )
 
 
 def test_acll_of_one_class_is_defined():
@@ -326,7 +368,16 @@ def test_no_table_of_all_pairs_is_kept(monkeypatch):
 
 
 def test_every_name_makes_a_score():
-    assert list(EDGE_SCORES) == ["ll", "cmi", "mdl", "bic", "fcll", "acll", "residual", "interaction"]
+    assert list(EDGE_SCORES) == [
+        "ll",
+        "cmi",
+        "mdl",
+        "bic",
+        "fcll",
+        "acll",
+        "residual",
+        "interaction",
+    ]
     assert EDGE_SCORES["bic"] is EDGE_SCORES["mdl"]
     for name, kind in EDGE_SCORES.items():
         score = edge_score_of(name)
@@ -340,7 +391,11 @@ def test_every_name_makes_a_score():
 @pytest.mark.parametrize(
     "given, error, message",
     [
-        ("cr", ValueError, "score='cr' is no score of edges; those are 'll', 'cmi'.* go with GreedyEdges"),
+        (
+            "cr",
+            ValueError,
+            "score='cr' is no score of edges; those are 'll', 'cmi'.* go with GreedyEdges",
+        ),
         (None, TypeError, "score=None is no score of edges"),
         (FactorizedLikelihood, TypeError, r"score=FactorizedLikelihood is a class: pass an object"),
     ],
@@ -355,4 +410,6 @@ def test_acll_needs_smoothing(strength):
     data = two_features()
     for ask in ("weights", "family"):
         with pytest.raises(ValueError, match=r"strength=.* must be a number above 0"):
-            getattr(ApproximateLikelihood(strength), ask)(data, count(data), *([0, ()] if ask == "family" else []))
+            getattr(ApproximateLikelihood(strength), ask)(
+                data, count(data), *([0, ()] if ask == "family" else [])
+            )

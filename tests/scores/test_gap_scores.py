@@ -26,7 +26,8 @@ from slow_search import SlowScore, with_family
 SCORES = {"cr": "cr", "cl": "cl", "mm": Margin(0.3)}
 EVALUATIONS = ["resubstitution", 3, "loo"]
 CARDS = (3, 2, 4, 3, 2, 3, 1, 2)
-CHAINS = ((), (0,), (1,), (1,), (), (4,), (), ())  # a chain that forks, another one, a constant, and one alone
+# a chain that forks, another one, a constant, and one alone
+CHAINS = ((), (0,), (1,), (1,), (), (4,), (), ())
 TASKS = [
     Candidates(0, np.array([4, 5, 7])),
     Candidates(4, np.array([0, 1, 2, 3, 7])),
@@ -35,7 +36,15 @@ TASKS = [
 
 
 def sample(seed, n_rows=60, n_classes=3, gaps=0.3, cards=CARDS, **options):
-    data = encoded(np.random.default_rng(seed), list(cards), n_classes, n_rows, linked=True, gaps=gaps, **options)
+    data = encoded(
+        np.random.default_rng(seed),
+        list(cards),
+        n_classes,
+        n_rows,
+        linked=True,
+        gaps=gaps,
+        **options,
+    )
     data.codes[:, :2] = data.cards[:, None]  # rows of which nothing is known
     return data
 
@@ -69,10 +78,14 @@ def check(network, data=None, tasks=TASKS, tolerance=1e-9):
         assert exact.all()
         np.testing.assert_allclose(gains, expected, rtol=0, atol=tolerance)
     if data is not None:
-        scratch = SlowScore(data, network.score.objective, network.score.evaluation, 0, network.score.parameters)
+        scratch = SlowScore(
+            data, network.score.objective, network.score.evaluation, 0, network.score.parameters
+        )
         parents = network.structure.parents
         for task, (gains, _) in zip(tasks, fast, strict=True):
-            values = [scratch(with_family(list(parents), task.child, (int(p),))) for p in task.parents]
+            values = [
+                scratch(with_family(list(parents), task.child, (int(p),))) for p in task.parents
+            ]
             np.testing.assert_allclose(gains, np.array(values) - scratch(parents), atol=1e-7)
 
 
@@ -87,9 +100,11 @@ def test_gains(name, evaluation, weighted):
 @pytest.mark.parametrize("evaluation", EVALUATIONS)
 @pytest.mark.parametrize("name", SCORES)
 def test_gains_where_a_weight_is_subnormal(name, evaluation):
-    """Its share of a row of a table is below the range of a double: it counts as a zero does, not as impossible.
+    """Its share of a row of a table is below the range of a double: it counts as a zero does, not
+    as impossible.
 
-    Where weights are taken away again, what is left of it is rounding, which learning from scratch does not know.
+    Where weights are taken away again, what is left of it is rounding, which learning from scratch
+    does not know.
     """
     data = sample(3)
     weight = np.where(np.arange(data.y.size) == 5, 5e-324, 1.0)
@@ -115,10 +130,16 @@ def test_any_number_of_classes(name, n_classes):
 @pytest.mark.parametrize("name", SCORES)
 def test_other_smoothing_and_threads(name):
     data = sample(3, n_rows=1500, weighted=True)
-    for parameters, evaluation in [(MaximumAPosteriori("ess", 2.0), "loo"), (MaximumAPosteriori("m", 1e-3), 4)]:
+    for parameters, evaluation in [
+        (MaximumAPosteriori("ess", 2.0), "loo"),
+        (MaximumAPosteriori("m", 1e-3), 4),
+    ]:
         network = scored(data, name, evaluation, parameters=parameters, n_jobs=2)
         check(network)
-        one, two = gains_of(scored(data, name, evaluation, parameters=parameters)), gains_of(network)
+        one, two = (
+            gains_of(scored(data, name, evaluation, parameters=parameters)),
+            gains_of(network),
+        )
         for (a, _), (b, _) in zip(one, two, strict=True):
             np.testing.assert_array_equal(a, b)
 
@@ -167,7 +188,9 @@ def test_more_parents_and_memory_fall_back(monkeypatch):
 @pytest.mark.parametrize("name", SCORES)
 @pytest.mark.parametrize("shape", ["star", "chain"])
 def test_nothing_underflows(name, shape):
-    """Half of the children of a gap speak for one value, half for the other: products leave the range on the way."""
+    """Half of the children of a gap speak for one value, half for the other: products leave the
+    range on the way.
+    """
     n, rng = 1200, np.random.default_rng(0)
     data = encoded(rng, [2] * n, 2, 40)
     hidden = rng.integers(2, size=40)
@@ -190,12 +213,18 @@ def test_beliefs_are_posteriors():
     network = scored(data, "cl", "resubstitution")
     gains_of(network)
     view = network._incomplete_scan_order
-    tables = SampleScore("cl").checked().parameters.learn(data, count(data), Structure(CHAINS), Context())
+    tables = (
+        SampleScore("cl")
+        .checked()
+        .parameters.learn(data, count(data), Structure(CHAINS), Context())
+    )
     tables = CPTs(Layout(tables.structure, tables.cards, 3), np.zeros(3), tables.log_theta)
     codes, cards = view.rows.codes, view.rows.cards
     for i in range(len(CARDS)):
         rows = np.flatnonzero(codes[i] >= cards[i])
-        found = view.beliefs[view.belief_start[i] : view.belief_start[i + 1]].reshape(rows.size, cards[i], 3)
+        found = view.beliefs[view.belief_start[i] : view.belief_start[i + 1]].reshape(
+            rows.size, cards[i], 3
+        )
         filled = np.repeat(codes[:, rows], cards[i], axis=1)
         filled[i] = np.tile(np.arange(cards[i]), rows.size)
         joint = np.exp(log_joint(tables, filled)).reshape(found.shape)
@@ -216,6 +245,9 @@ def test_searches_find_the_same(monkeypatch, name, evaluation):
 def test_rows_without_weight_are_not_there():
     data = sample(9, n_rows=200)
     weight = np.where(np.arange(200) % 3 == 0, 0.0, 1.0)
-    one, other = scored(replace(data, weight=weight), "cr", "loo"), scored(data.take(weight != 0), "cr", "loo")
+    one, other = (
+        scored(replace(data, weight=weight), "cr", "loo"),
+        scored(data.take(weight != 0), "cr", "loo"),
+    )
     for (a, _), (b, _) in zip(gains_of(one), gains_of(other), strict=True):
         np.testing.assert_allclose(a, b, atol=1e-9)

@@ -1,4 +1,6 @@
-"""Gains of further parents against networks that are learned and scored from scratch, whichever way they are found."""
+"""Gains of further parents against networks that are learned and scored from scratch, whichever way
+they are found.
+"""
 
 from __future__ import annotations
 
@@ -25,7 +27,9 @@ PARENTS = [(), (0,), (1,), (1,), ()]
 
 
 def sample(seed, n_rows=700, n_classes=3, cards=(3, 2, 4, 3, 2), **options):
-    return encoded(np.random.default_rng(seed), list(cards), n_classes, n_rows, linked=True, **options)
+    return encoded(
+        np.random.default_rng(seed), list(cards), n_classes, n_rows, linked=True, **options
+    )
 
 
 def scored(data, name, evaluation, n_jobs=None):
@@ -36,7 +40,9 @@ def scored(data, name, evaluation, n_jobs=None):
 def gains_from_scratch(data, name, evaluation, task):
     slow = SlowScore(data, SCORES[name], evaluation)
     group = (*task.through, *PARENTS[task.child])
-    return np.array([slow(with_family(PARENTS, task.child, (p, *group))) for p in task.parents]) - slow(PARENTS)
+    return np.array(
+        [slow(with_family(PARENTS, task.child, (p, *group))) for p in task.parents]
+    ) - slow(PARENTS)
 
 
 TASKS = [
@@ -58,11 +64,15 @@ def test_gains(monkeypatch, name, evaluation, near_rows, most_values):
     network = scored(data, name, evaluation)
     for task, (gains, exact) in zip(TASKS, network._scan_batch(TASKS, -np.inf), strict=True):
         assert exact.all()
-        np.testing.assert_allclose(gains, gains_from_scratch(data, name, evaluation, task), atol=1e-7)
+        np.testing.assert_allclose(
+            gains, gains_from_scratch(data, name, evaluation, task), atol=1e-7
+        )
 
 
 @pytest.mark.parametrize("name", SCORES)
-@pytest.mark.parametrize("options", [{"weighted": True}, {"n_classes": 2}, {"cards": (9, 7, 70, 5, 3)}], ids=str)
+@pytest.mark.parametrize(
+    "options", [{"weighted": True}, {"n_classes": 2}, {"cards": (9, 7, 70, 5, 3)}], ids=str
+)
 def test_gains_on_other_data(monkeypatch, name, options):
     monkeypatch.setattr(scan_orders, "MIN_NEAR", 16)
     data = sample(1, **options)
@@ -97,7 +107,9 @@ def test_weighted_rows_are_rows_that_come_more_than_once(name):
     for evaluation in ("resubstitution", "loo"):
         one, other = scored(heavy, name, evaluation), scored(doubled, name, evaluation)
         assert one.total == pytest.approx(other.total)
-        for (a, _), (b, _) in zip(one._scan_batch(TASKS, -np.inf), other._scan_batch(TASKS, -np.inf), strict=True):
+        for (a, _), (b, _) in zip(
+            one._scan_batch(TASKS, -np.inf), other._scan_batch(TASKS, -np.inf), strict=True
+        ):
             np.testing.assert_allclose(a, b, atol=1e-8)
 
 
@@ -117,7 +129,9 @@ def test_changes_and_threads(name):
     assert one.total == pytest.approx(float(one.score.rows(joint, data.y).sum()), abs=1e-7)
 
 
-@pytest.mark.parametrize("learner", [MaximumLikelihood(1e-3), MaximumAPosteriori("m", 2.0)], ids=str)
+@pytest.mark.parametrize(
+    "learner", [MaximumLikelihood(1e-3), MaximumAPosteriori("m", 2.0)], ids=str
+)
 @pytest.mark.parametrize("evaluation", ["resubstitution", 3, "loo"])
 def test_tables_of_counts_are_those_of_the_rows_that_may_be_learned_from(evaluation, learner):
     data, child, card = sample(6, n_rows=24), 3, 3

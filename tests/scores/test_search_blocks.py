@@ -1,4 +1,6 @@
-"""Searches on blocks of rows that stay where they are: the gains, the edges and the ties of searches in memory."""
+"""Searches on blocks of rows that stay where they are: the gains, the edges and the ties of
+searches in memory.
+"""
 
 from __future__ import annotations
 
@@ -40,7 +42,9 @@ def assert_same_search(search, data, blocks):
     found, steps = found_by(search, blocks)
     assert found == expected
     assert [step["edge"] for step in steps] == [step["edge"] for step in trace]
-    assert [step["score"] for step in steps] == pytest.approx([step["score"] for step in trace], rel=1e-9)
+    assert [step["score"] for step in steps] == pytest.approx(
+        [step["score"] for step in trace], rel=1e-9
+    )
     return found, steps
 
 
@@ -50,7 +54,9 @@ def assert_same_search(search, data, blocks):
 def network_of(data, name, evaluation, size, parameters="ml"):
     score = SampleScore(SCORES[name], evaluation, parameters).checked()
     blocks = far(data, size)
-    return BlockScorer(blocks, count(blocks), score, Structure(tuple(PARENTS)), np.random.default_rng(0))
+    return BlockScorer(
+        blocks, count(blocks), score, Structure(tuple(PARENTS)), np.random.default_rng(0)
+    )
 
 
 def gains_of(network, tasks):
@@ -71,7 +77,9 @@ def test_gains_are_those_of_networks_from_scratch(name, kind, evaluation, cells,
     kept = SlowScore(data).data
     expected = [gains_from_scratch(kept, name, evaluation, task) for task in TASKS]
     np.testing.assert_allclose(gains_of(network, TASKS), np.concatenate(expected), atol=1e-7)
-    assert network.total == pytest.approx(SlowScore(data, SCORES[name], evaluation)(PARENTS), rel=1e-9)
+    assert network.total == pytest.approx(
+        SlowScore(data, SCORES[name], evaluation)(PARENTS), rel=1e-9
+    )
 
 
 @pytest.mark.parametrize("name", SCORES)
@@ -105,7 +113,10 @@ def test_moves_change_several_families(name, kind, evaluation, monkeypatch):
         ParentMove(0, (3, 4)),
         ParentMove(1, (4,)),
     ]
-    worth = [slow([(*g, m.parent) if i in m.children else g for i, g in enumerate(PARENTS)]) for m in moves]
+    worth = [
+        slow([(*g, m.parent) if i in m.children else g for i, g in enumerate(PARENTS)])
+        for m in moves
+    ]
     effort = SearchCost()
     best = network.best_move(moves, -np.inf, effort)
     assert best == moves[int(np.argmax(np.array(worth) > max(worth) - slow.tolerance))]
@@ -170,7 +181,11 @@ def test_the_same_edges_as_in_memory(name, kind, monkeypatch):
 @pytest.mark.parametrize("name", ["super parents", "greedy, loo", "super parent, folds"])
 def test_shards_and_threads_do_not_show(name):
     data = make_rows(2100, 6, 3, seed=2)
-    data = replace(data, weight=np.random.default_rng(0).choice([0.5, 1.0, 3.0], 2100)) if "loo" in name else data
+    data = (
+        replace(data, weight=np.random.default_rng(0).choice([0.5, 1.0, 3.0], 2100))
+        if "loo" in name
+        else data
+    )
     expected, trace = found_by(SEARCHES[name], far(data, 300, 1), n_jobs=1)
     assert expected.n_edges
     for n_shards, n_jobs in ((2, 1), (7, 1), (7, 2)):
@@ -201,7 +216,9 @@ def test_real_data(data_folder, name, n_rows, search):
 
 def test_real_data_with_gaps(data_folder):
     data = coded("soybean-large")
-    data = replace(data, codes=data.codes[:8], domain=replace(data.domain, features=data.domain.features[:8]))
+    data = replace(
+        data, codes=data.codes[:8], domain=replace(data.domain, features=data.domain.features[:8])
+    )
     assert data.gaps.any()
     for search in (SuperParent("cr"), GreedyEdges("cl", max_candidates=3)):
         assert_same_search(search, data, far(data, 300))
@@ -224,7 +241,9 @@ def test_a_round_of_super_parents_takes_a_pass_for_all_and_one_for_their_edges(m
 # ---- folds
 
 
-@given(st.integers(5, 200), st.integers(1, 40), st.integers(2, 5), st.booleans(), st.integers(0, 99))
+@given(
+    st.integers(5, 200), st.integers(1, 40), st.integers(2, 5), st.booleans(), st.integers(0, 99)
+)
 @settings(deadline=None, max_examples=40)
 def test_folds_are_those_of_the_rows_in_memory(n_rows, size, n_folds, weighted, seed):
     data = make_rows(n_rows, 2, 3, seed)

@@ -1,4 +1,6 @@
-"""Tables of families by EM: against walks over all rows, then the scores and the searches on them."""
+"""Tables of families by EM: against walks over all rows, then the scores and the searches on
+them.
+"""
 
 from __future__ import annotations
 
@@ -13,7 +15,14 @@ from sklearn.base import clone
 
 from coded import domain_of, encoded, rows_of
 from discbayes import BayesNetClassifier, load
-from discbayes.counts import class_information, count, count_extensions, count_family, pair_information, visit_pairs
+from discbayes.counts import (
+    class_information,
+    count,
+    count_extensions,
+    count_family,
+    pair_information,
+    visit_pairs,
+)
 from discbayes.counts import contingency as count_tables
 from discbayes.data.domain import Encoded
 from discbayes.engine import Context
@@ -33,11 +42,15 @@ UNCOMPILED = bool(numba.config.DISABLE_JIT)
 SCORES = sorted((name, kind) for name, kind in EDGE_SCORES.items() if kind is not DescriptionLength)
 CARDS = (3, 2, 4, 2)
 
-every_score = pytest.mark.parametrize("kind", [kind for _, kind in SCORES], ids=[name for name, _ in SCORES])
+every_score = pytest.mark.parametrize(
+    "kind", [kind for _, kind in SCORES], ids=[name for name, _ in SCORES]
+)
 
 
 def drawn(seed, gaps=0.3, n_classes=2, weighted=False, cards=CARDS, n_rows=60):
-    return encoded(np.random.default_rng(seed), list(cards), n_classes, n_rows, gaps, weighted, linked=True)
+    return encoded(
+        np.random.default_rng(seed), list(cards), n_classes, n_rows, gaps, weighted, linked=True
+    )
 
 
 def weight_of(data):
@@ -49,7 +62,11 @@ def weight_of(data):
 
 def states_of(row, cards):
     """All states that a row may be in."""
-    return list(product(*(range(card) if x == card else [int(x)] for x, card in zip(row, cards, strict=True))))
+    return list(
+        product(
+            *(range(card) if x == card else [int(x)] for x, card in zip(row, cards, strict=True))
+        )
+    )
 
 
 def padded_of(data, family):
@@ -62,7 +79,9 @@ def padded_of(data, family):
 
 
 def independent(data, family, c):
-    """Shares of a table of a class whose features are independent; where a class knows none, as in all rows."""
+    """Shares of a table of a class whose features are independent; where a class knows none, as in
+    all rows.
+    """
     cards, weight, table = data.cards, weight_of(data), np.ones(())
     for i in family:
         seen = [weight[(data.codes[i] == k) & (data.y == c)].sum() for k in range(cards[i])]
@@ -82,7 +101,9 @@ def known_rows(data, family, c):
 
 
 def em_of_rows(data, family, n_iter):
-    """The tables of all classes after some iterations, each row spread over the states it may be in."""
+    """The tables of all classes after some iterations, each row spread over the states it may be
+    in.
+    """
     cards = data.cards[list(family)]
     out = np.zeros((*cards, data.n_classes))
     for c in range(data.n_classes):
@@ -115,7 +136,8 @@ def log_likelihood(data, family, table):
         rows, weight = known_rows(data, family, c)
         theta = table[..., c] / max(table[..., c].sum(), 1e-300)
         found += sum(
-            w * np.log(sum(theta[s] for s in states_of(row, theta.shape))) for row, w in zip(rows, weight, strict=True)
+            w * np.log(sum(theta[s] for s in states_of(row, theta.shape)))
+            for row, w in zip(rows, weight, strict=True)
         )
     return found
 
@@ -130,7 +152,12 @@ def completed(data, family, max_iter=1000, tol=1e-12):
     return out
 
 
-KINDS = [(1, (0, 1), 2, False), (2, (2, 0), 3, True), (3, (1, 3, 0), 2, True), (4, (3, 2), 1, False)]
+KINDS = [
+    (1, (0, 1), 2, False),
+    (2, (2, 0), 3, True),
+    (3, (1, 3, 0), 2, True),
+    (4, (3, 2), 1, False),
+]
 
 
 @pytest.mark.parametrize("seed, family, n_classes, weighted", KINDS)
@@ -144,7 +171,9 @@ def test_iterations_are_those_of_the_rows_one_by_one(seed, family, n_classes, we
 @pytest.mark.parametrize("seed, family, n_classes, weighted", KINDS)
 def test_the_likelihood_never_falls_and_ends_at_the_top(seed, family, n_classes, weighted):
     data = drawn(seed, n_classes=n_classes, weighted=weighted)
-    values = [log_likelihood(data, family, completed(data, family, k, tol=-1.0)) for k in range(1, 25)]
+    values = [
+        log_likelihood(data, family, completed(data, family, k, tol=-1.0)) for k in range(1, 25)
+    ]
     assert (np.diff(values) >= -1e-10).all()
     assert values[-1] > values[0] + 1e-4
     table = completed(data, family)
@@ -179,7 +208,9 @@ def test_the_start_does_not_matter_where_the_rows_tell_all(seed):
 def test_totals_of_classes_are_those_of_all_rows():
     data = drawn(5, n_classes=3, weighted=True)
     for family in [(0,), (0, 1), (3, 0, 2)]:
-        np.testing.assert_allclose(completed(data, family).reshape(-1, 3).sum(axis=0), count(data).class_count)
+        np.testing.assert_allclose(
+            completed(data, family).reshape(-1, 3).sum(axis=0), count(data).class_count
+        )
 
 
 # ---- what is known in closed form
@@ -197,15 +228,20 @@ def test_gaps_in_one_feature_have_a_closed_form():
 
 
 def test_values_never_seen_together_are_independent():
-    codes = np.array([[0, 0, 0, 1, 1, 1, 1], [0, 1, 1, 2, 2, 2, 2]], np.uint8)  # the second is never seen with value 1
+    # the second is never seen with value 1
+    codes = np.array([[0, 0, 0, 1, 1, 1, 1], [0, 1, 1, 2, 2, 2, 2]], np.uint8)
     data = Encoded(codes, domain_of([2, 2], 1), np.zeros(7, np.int32))
     found = count_family(data, 1, (0,), em=True)[..., 0]
     np.testing.assert_allclose(found, [[1, 2], [4 / 3, 8 / 3]])
-    assert pair_information(data, count(data), em=True).conditional[0, 1] == pytest.approx(0, abs=1e-12)
+    assert pair_information(data, count(data), em=True).conditional[0, 1] == pytest.approx(
+        0, abs=1e-12
+    )
 
 
 def test_zeros_of_the_counts_are_no_trap():
-    """Both features of a value are often seen alone, never together: the likelihood wants them together."""
+    """Both features of a value are often seen alone, never together: the likelihood wants them
+    together.
+    """
     gap = 2
     codes = np.array([[0, 1, *[0] * 40, *[gap] * 40], [0, 1, *[gap] * 40, *[1] * 40]], np.uint8)
     data = Encoded(codes, domain_of([2, 2], 1), np.zeros(82, np.int32))
@@ -223,7 +259,9 @@ def test_single_features_are_completed_within_classes(weighted):
     data.codes[3] = data.cards[3]  # never seen at all
     counts = count(data)
     for i in range(4):
-        expected = counts.class_count * np.stack([independent(data, (i,), c) for c in range(3)], axis=-1)
+        expected = counts.class_count * np.stack(
+            [independent(data, (i,), c) for c in range(3)], axis=-1
+        )
         np.testing.assert_allclose(counts.completed.feature(i), expected)
         np.testing.assert_allclose(completed(data, (i,)), expected)
     assert class_information(counts.completed)[3] == pytest.approx(0, abs=1e-12)
@@ -249,15 +287,21 @@ def test_families_extensions_and_pairs_are_the_same_tables(n_classes, weighted):
     for (a, b), table in pairs.items():
         expected = completed(data, (a, b))
         np.testing.assert_allclose(table, expected, rtol=1e-9, atol=1e-9)
-        np.testing.assert_allclose(count_family(data, b, (a,), em=True), expected, rtol=1e-9, atol=1e-9)
+        np.testing.assert_allclose(
+            count_family(data, b, (a,), em=True), expected, rtol=1e-9, atol=1e-9
+        )
     for child, parents, more in [(0, (), [1, 2, 3]), (1, (3,), [0, 2])]:
-        for p, table in zip(more, count_extensions(data, child, parents, more, em=True), strict=True):
+        for p, table in zip(
+            more, count_extensions(data, child, parents, more, em=True), strict=True
+        ):
             expected = count_family(data, child, (*parents, p), em=True).reshape(table.shape)
             np.testing.assert_allclose(table, expected, rtol=1e-9, atol=1e-9)
 
 
 @every_score
-@pytest.mark.parametrize("n_classes, weighted", [(2, True)] if UNCOMPILED else [(2, True), (3, False)])
+@pytest.mark.parametrize(
+    "n_classes, weighted", [(2, True)] if UNCOMPILED else [(2, True), (3, False)]
+)
 def test_a_weight_is_the_difference_of_two_families(kind, n_classes, weighted):
     data = drawn(9, n_classes=n_classes, weighted=weighted)
     counts, score = count(data), kind(gaps="em")
@@ -269,7 +313,9 @@ def test_a_weight_is_the_difference_of_two_families(kind, n_classes, weighted):
             assert weights[p, i] == pytest.approx(gain, abs=1e-7)
     for class_parent in (True, False):
         expected = [score.family(data, counts, 0, (1, p), class_parent) for p in (2, 3)]
-        assert score.extensions(data, counts, 0, (1,), [2, 3], class_parent) == pytest.approx(expected, abs=1e-7)
+        assert score.extensions(data, counts, 0, (1,), [2, 3], class_parent) == pytest.approx(
+            expected, abs=1e-7
+        )
 
 
 @every_score
@@ -278,13 +324,17 @@ def test_scores_are_those_of_the_completed_tables(kind):
     counts, score = count(data), kind(gaps="em")
     n_rows, own = counts.class_count.sum(), completed(data, (2,))[None]
     assert score.family(data, counts, 2, ()) == pytest.approx(score.local(own, True, n_rows))
-    assert score.family(data, counts, 2, (), False) == pytest.approx(score.local(own, False, n_rows))
+    assert score.family(data, counts, 2, (), False) == pytest.approx(
+        score.local(own, False, n_rows)
+    )
     for parents, class_parent in product([(0,), (3, 0)], [True, False]):
         table = completed(data, (*parents, 2)).reshape(-1, 4, 3)
         within = table.sum(axis=0, keepdims=True)
         expected = score.local(own, True, n_rows)
         expected += score.local(table, class_parent, n_rows) - score.local(within, True, n_rows)
-        assert score.family(data, counts, 2, parents, class_parent) == pytest.approx(expected, abs=1e-7)
+        assert score.family(data, counts, 2, parents, class_parent) == pytest.approx(
+            expected, abs=1e-7
+        )
 
 
 def test_information_of_pairs_is_that_of_their_tables():
@@ -313,7 +363,9 @@ def test_without_gaps_nothing_changes(kind, weighted, monkeypatch):
     for parents, class_parent in product([(), (0,), (2, 3)], [True, False]):
         family = (data, counts, 1, parents, class_parent)
         assert score.family(*family) == plain.family(*family)
-    assert score.extensions(data, counts, 1, (0,), [2, 3]) == plain.extensions(data, counts, 1, (0,), [2, 3])
+    assert score.extensions(data, counts, 1, (0,), [2, 3]) == plain.extensions(
+        data, counts, 1, (0,), [2, 3]
+    )
 
 
 @every_score
@@ -323,14 +375,18 @@ def test_pairs_without_gaps_do_not_change(kind, weighted):
     data.codes[1, :20] = data.cards[1]
     counts, plain, score = count(data), kind(), kind(gaps="em")
     same = np.ix_([0, 2, 3], [0, 2, 3])
-    np.testing.assert_array_equal(score.weights(data, counts)[same], plain.weights(data, counts)[same])
+    np.testing.assert_array_equal(
+        score.weights(data, counts)[same], plain.weights(data, counts)[same]
+    )
     assert score.family(data, counts, 0, (2, 3)) == plain.family(data, counts, 0, (2, 3))
 
 
 def test_gaps_of_rows_without_weight_change_nothing():
     data = drawn(14, gaps=0.0)
     data.codes[:2, :10] = data.cards[:2, None]
-    weight = np.where(np.arange(data.n_samples) < 10, 0.0, np.random.default_rng(0).random(data.n_samples))
+    weight = np.where(
+        np.arange(data.n_samples) < 10, 0.0, np.random.default_rng(0).random(data.n_samples)
+    )
     data = Encoded(data.codes, data.domain, data.y, weight)
     kept = rows_of(data, np.arange(10, data.n_samples))
     found, expected = (ConditionalInformation(gaps="em").weights(d, count(d)) for d in (data, kept))
@@ -344,7 +400,9 @@ def test_weight_two_is_the_same_as_the_row_twice():
     light = Encoded(data.codes, data.domain, data.y, np.full(data.n_samples, 1e-9))
     for _, kind in SCORES:
         score = kind(gaps="em")
-        np.testing.assert_allclose(score.weights(heavy, count(heavy)), score.weights(twice, count(twice)), atol=1e-7)
+        np.testing.assert_allclose(
+            score.weights(heavy, count(heavy)), score.weights(twice, count(twice)), atol=1e-7
+        )
     found = [ConditionalInformation(gaps="em").weights(d, count(d)) for d in (data, light)]
     np.testing.assert_allclose(*found, atol=1e-7)
 
@@ -371,7 +429,9 @@ def test_few_rows_one_value_and_empty_classes(kind, n_rows):
 
 def test_no_features_and_one():
     for cards in ((), (2,)):
-        data = Encoded(np.zeros((len(cards), 3), np.uint8), domain_of(cards, 2), np.array([0, 1, 1], np.int32))
+        data = Encoded(
+            np.zeros((len(cards), 3), np.uint8), domain_of(cards, 2), np.array([0, 1, 1], np.int32)
+        )
         data.codes[:, 0] = 2
         counts = count(data)
         assert not ConditionalInformation(gaps="em").weights(data, counts).any()
@@ -383,7 +443,10 @@ def test_no_features_and_one():
 def test_threads_and_parts_change_no_bit(kind, monkeypatch):
     data = drawn(18, cards=(3, 2, 4, 2, 3))
     counts, score = count(data), kind(gaps="em")
-    one, more = score.weights(data, counts, n_jobs=1), score.extensions(data, counts, 0, (1,), [2, 3, 4])
+    one, more = (
+        score.weights(data, counts, n_jobs=1),
+        score.extensions(data, counts, 0, (1,), [2, 3, 4]),
+    )
     monkeypatch.setattr("discbayes.engine.threads.THREAD_WORK", 0)
     monkeypatch.setattr(count_tables, "CELLS_AT_ONCE", 40)
     np.testing.assert_array_equal(score.weights(data, counts, n_jobs=2), one)
@@ -403,17 +466,23 @@ def flipped(rng, values, share):
 
 
 def tied(seed=0):
-    """The tree x1 - x0 - x2 - x3, apart from the class, which x0 does not tell much and x4 tells most."""
+    """The tree x1 - x0 - x2 - x3, apart from the class, which x0 does not tell much and x4 tells
+    most.
+    """
     rng = np.random.default_rng(seed)
     y = rng.integers(2, size=N_ROWS)
     x0 = flipped(rng, y, 0.4)
     x1, x2 = flipped(rng, x0, 0.1), flipped(rng, x0, 0.15)
     x3, x4 = flipped(rng, x2, 0.2), flipped(rng, y, 0.2)
-    return Encoded(np.array([x0, x1, x2, x3, x4], np.uint8), domain_of([2] * 5, 2), y.astype(np.int32))
+    return Encoded(
+        np.array([x0, x1, x2, x3, x4], np.uint8), domain_of([2] * 5, 2), y.astype(np.int32)
+    )
 
 
 def hidden(data, seed=1):
-    """The same rows: x1 is missing nearly always where x0 is 1, x4 where the class is 1, and x3 here and there."""
+    """The same rows: x1 is missing nearly always where x0 is 1, x4 where the class is 1, and x3
+    here and there.
+    """
     rng, codes = np.random.default_rng(seed), data.codes.copy()
     codes[1, (codes[0] == 1) & (rng.random(N_ROWS) < 0.97)] = 2
     codes[4, (data.y == 1) & (rng.random(N_ROWS) < 0.97)] = 2
@@ -432,14 +501,20 @@ def test_gaps_that_depend_on_the_other_feature_do_not_mislead():
     x1[(x0 == 1) & (rng.random(N_ROWS) < 0.97)] = 2
     data = Encoded(np.array([x0, x1], np.uint8), domain_of([2, 2], 1), np.zeros(N_ROWS, np.int32))
     truth = information_of_flips(0.1)
-    available, by_em = (ConditionalInformation(gaps).weights(data, count(data))[0, 1] for gaps in ("available", "em"))
+    available, by_em = (
+        ConditionalInformation(gaps).weights(data, count(data))[0, 1]
+        for gaps in ("available", "em")
+    )
     assert available < 0.25 * truth
     assert by_em == pytest.approx(truth, abs=0.05)
 
 
 def test_gaps_that_depend_on_the_class_do_not_mislead():
     counts, truth = count(hidden(tied())), information_of_flips(0.2)
-    available, by_em = (class_information(ConditionalInformation(gaps).alone(counts)) for gaps in ("available", "em"))
+    available, by_em = (
+        class_information(ConditionalInformation(gaps).alone(counts))
+        for gaps in ("available", "em")
+    )
     assert available[4] < 0.25 * truth
     assert by_em[4] == pytest.approx(truth, abs=0.05)
 
@@ -452,12 +527,19 @@ NO_NOISE = [(4, i) for i in range(4)] + [(i, 4) for i in range(4)]
 SEARCHES = {
     "tree": lambda gaps: SpanningTree(score=ConditionalInformation(gaps), forbidden=NO_NOISE),
     "forest": lambda gaps: SpanningTree(min_weight=0.1, score=ConditionalInformation(gaps)),
-    "candidates": lambda gaps: SpanningTree(min_weight=0.1, max_candidates=1, score=ConditionalInformation(gaps)),
+    "candidates": lambda gaps: SpanningTree(
+        min_weight=0.1, max_candidates=1, score=ConditionalInformation(gaps)
+    ),
     "kdb": lambda gaps: KDB(score=ConditionalInformation(gaps), forbidden=NO_NOISE),
-    "branching": lambda gaps: Branching(score=ApproximateLikelihood(gaps=gaps), min_weight=0.05 * N_ROWS),
-    "climb": lambda gaps: HillClimb(score=FactorizedLikelihood(gaps), drop_class=False, forbidden=NO_NOISE),
+    "branching": lambda gaps: Branching(
+        score=ApproximateLikelihood(gaps=gaps), min_weight=0.05 * N_ROWS
+    ),
+    "climb": lambda gaps: HillClimb(
+        score=FactorizedLikelihood(gaps), drop_class=False, forbidden=NO_NOISE
+    ),
 }
-MISLED = {"forest", "candidates", "branching"}  # without EM; the others choose the same of few edges
+# without EM; the others choose the same of few edges
+MISLED = {"forest", "candidates", "branching"}
 
 
 @pytest.mark.parametrize("name", SEARCHES)
@@ -471,11 +553,15 @@ def test_searches_find_the_structure_of_complete_rows(name):
 
 
 def test_features_are_as_relevant_as_em_says():
-    """x4, which is hidden by class, tells most about it: it is the root of a tree, and the first in an order."""
+    """x4, which is hidden by class, tells most about it: it is the root of a tree, and the first in
+    an order.
+    """
     data = hidden(tied())
     for search in (SpanningTree, KDB):
         assert structure_of(search(score=ConditionalInformation("em")), data).parents[4] == ()
-        assert structure_of(search(score=ConditionalInformation("available")), data).parents[4] != ()
+        assert (
+            structure_of(search(score=ConditionalInformation("available")), data).parents[4] != ()
+        )
 
 
 @pytest.mark.parametrize("search", [SpanningTree, KDB, Branching, HillClimb])
@@ -486,11 +572,15 @@ def test_candidates_are_those_of_em(search):
     x1 = flipped(rng, x0, 0.1)
     x2 = flipped(rng, x1, 0.25)
     x1[(x0 == 1) & (rng.random(N_ROWS) < 0.99)] = 2
-    data = Encoded(np.array([x0, x1, x2], np.uint8), domain_of([2] * 3, 1), np.zeros(N_ROWS, np.int32))
+    data = Encoded(
+        np.array([x0, x1, x2], np.uint8), domain_of([2] * 3, 1), np.zeros(N_ROWS, np.int32)
+    )
     into_others = [(p, i) for p in range(3) for i in (0, 2) if p != i]
     misled = [] if search is KDB else [(2, 1)]  # in the order of KDB x2 comes last
     for gaps, edges in (("em", [(0, 1)]), ("available", misled)):
-        limited = search(score=ConditionalInformation(gaps), max_candidates=1, forbidden=into_others)
+        limited = search(
+            score=ConditionalInformation(gaps), max_candidates=1, forbidden=into_others
+        )
         assert structure_of(limited, data).edges() == edges
     kept = search(score=ConditionalInformation("em"), max_candidates=1, required=[(2, 1)])
     assert (2, 1) in structure_of(kept, data).edges()
@@ -498,7 +588,9 @@ def test_candidates_are_those_of_em(search):
 
 def test_larger_families_are_searched():
     data = hidden(tied())
-    found = structure_of(HillClimb(score=LogLikelihood("em"), max_parents=3, drop_class=False), data)
+    found = structure_of(
+        HillClimb(score=LogLikelihood("em"), max_parents=3, drop_class=False), data
+    )
     assert max(map(len, found.parents)) == 2
 
 
@@ -512,7 +604,9 @@ def test_gaps_is_a_setting_like_any_other(tmp_path):
     assert ApproximateLikelihood(0.3, "em").get_params() == {"strength": 0.3, "gaps": "em"}
     data = hidden(tied())
     X = pd.DataFrame(np.array(["no", "yes", None], object)[data.codes.T], columns=list("abcde"))
-    classifier = BayesNetClassifier(SpanningTree(min_weight=0.1, score=ConditionalInformation())).fit(X, data.y)
+    classifier = BayesNetClassifier(
+        SpanningTree(min_weight=0.1, score=ConditionalInformation())
+    ).fit(X, data.y)
     available = classifier.structure_
     classifier.set_params(structure__score__gaps="em").fit(X, data.y)
     assert classifier.structure_ != available
@@ -530,13 +624,20 @@ def test_what_gaps_cannot_be_is_refused(kind):
     search.score = score
     with pytest.raises(ValueError, match=message):
         structure_of(search, data)
-    for ask in (score.weights, lambda *of: score.family(*of, 0, (1,)), lambda *of: score.extensions(*of, 0, (), [1])):
+    for ask in (
+        score.weights,
+        lambda *of: score.family(*of, 0, (1,)),
+        lambda *of: score.extensions(*of, 0, (), [1]),
+    ):
         with pytest.raises(ValueError, match=message):
             ask(data, count(data))
 
 
 def test_a_description_length_takes_no_filled_rows():
-    data, message = drawn(0), r"DescriptionLength\(gaps='em'\): .* use gaps='available', or another score"
+    data, message = (
+        drawn(0),
+        r"DescriptionLength\(gaps='em'\): .* use gaps='available', or another score",
+    )
     for search in (SpanningTree, KDB, Branching, HillClimb):
         with pytest.raises(ValueError, match=message):
             search(score=DescriptionLength(gaps="em"))
@@ -550,5 +651,7 @@ def test_a_score_without_the_setting_is_of_available_rows():
             pass
 
     data = drawn(1)
-    np.testing.assert_array_equal(Plain().weights(data, count(data)), LogLikelihood().weights(data, count(data)))
+    np.testing.assert_array_equal(
+        Plain().weights(data, count(data)), LogLikelihood().weights(data, count(data))
+    )
     assert structure_of(SpanningTree(score=Plain()), data).n_edges == 3

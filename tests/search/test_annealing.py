@@ -1,4 +1,6 @@
-"""Simulated annealing against Algorithm 1 of P12 with the same draws, every tree learned and scored from scratch."""
+"""Simulated annealing against Algorithm 1 of P12 with the same draws, every tree learned and scored
+from scratch.
+"""
 
 from __future__ import annotations
 
@@ -37,7 +39,8 @@ _JOINTS = {}
 
 def slow_score(data, name, evaluation):
     """A slow score that shares what it learns with others on the same rows and folds."""
-    _, joints = _JOINTS.setdefault((id(data), evaluation), (data, {}))  # the data too, so that no other has its number
+    # the data too, so that no other has its number
+    _, joints = _JOINTS.setdefault((id(data), evaluation), (data, {}))
     return SlowScore(data, SCORES[name], evaluation, seed=SEED, joints=joints)
 
 
@@ -49,7 +52,16 @@ def seeds_of_the_runs(slow, restarts):
     return rng.integers(2**63, size=restarts).tolist()
 
 
-def check(data, name, evaluation="resubstitution", scale=None, restarts=1, allowed=None, start=None, **settings):
+def check(
+    data,
+    name,
+    evaluation="resubstitution",
+    scale=None,
+    restarts=1,
+    allowed=None,
+    start=None,
+    **settings,
+):
     """The structure and the trace, which are those of the slow search."""
     settings = {**SHORT, **settings}
     slow = slow_score(data, name, evaluation)
@@ -62,14 +74,24 @@ def check(data, name, evaluation="resubstitution", scale=None, restarts=1, allow
     if allowed is not None:
         settings["forbidden"] = np.argwhere(~allowed & ~np.eye(len(allowed), dtype=bool)).tolist()
     search = Annealing(
-        SCORES[name], evaluation, restarts=restarts, scale=scale, start=start, random_state=SEED, **settings
+        SCORES[name],
+        evaluation,
+        restarts=restarts,
+        scale=scale,
+        start=start,
+        random_state=SEED,
+        **settings,
     )
     found, history = run(search, data)
     assert found == expected
     for number, (_, best, rounds) in enumerate(runs):
         steps = [step for step in history if step["restart"] == number and step["evaluations"]]
-        assert [(step["evaluations"], step["accepted"]) for step in steps] == [one[:2] for one in rounds]
-        np.testing.assert_allclose([step["score"] for step in steps], [one[2] for one in rounds], atol=1e-8)
+        assert [(step["evaluations"], step["accepted"]) for step in steps] == [
+            one[:2] for one in rounds
+        ]
+        np.testing.assert_allclose(
+            [step["score"] for step in steps], [one[2] for one in rounds], atol=1e-8
+        )
         if steps:
             assert steps[-1]["score"] == pytest.approx(best, abs=1e-8)
     assert value >= slow.reported(slow((start or Structure.naive(data.n_features)).parents)) - 1e-9
@@ -107,7 +129,12 @@ def test_weights(name, evaluation):
 
 @pytest.mark.parametrize("name, evaluation", list(product(SCORES, EVALUATIONS)))
 def test_rows_with_gaps_are_summed_out(name, evaluation):
-    check(sample(8, 12 if evaluation == "loo" else 16, 4, gaps=0.1), name, evaluation, max_rejections=6)
+    check(
+        sample(8, 12 if evaluation == "loo" else 16, 4, gaps=0.1),
+        name,
+        evaluation,
+        max_rejections=6,
+    )
 
 
 def test_gaps_and_weights_and_another_start():
@@ -118,7 +145,9 @@ def test_gaps_and_weights_and_another_start():
 @pytest.mark.parametrize("name, evaluation", [("cr", "resubstitution"), ("cl", "loo"), ("mm", 3)])
 @pytest.mark.parametrize("most", [1, 100])
 def test_tables_that_are_not_kept(monkeypatch, most, name, evaluation):
-    """All tables of the proposals that are drawn do not fit into memory: they are made as they are needed."""
+    """All tables of the proposals that are drawn do not fit into memory: they are made as they are
+    needed.
+    """
     monkeypatch.setattr(annealing, "MAX_CACHED", 0)
     monkeypatch.setattr(annealing, "MAX_DRAWN", most)
     data = sample(11, 12, 4)
@@ -149,7 +178,9 @@ def test_forbidden_edges_and_a_start(name):
 def test_required_edges_stay():
     data = sample(4)
     for seed in range(2):
-        found, history = run(Annealing("cl", required=[(3, 0), (0, 2)], random_state=seed, **SHORT), data)
+        found, history = run(
+            Annealing("cl", required=[(3, 0), (0, 2)], random_state=seed, **SHORT), data
+        )
         assert found.parents[0] == (3,)
         assert found.parents[2] == (0,)
         assert found.n_edges > 2
@@ -160,7 +191,9 @@ def test_edges_of_a_start_that_are_no_candidates_can_be_replaced():
     data = sample(5)
     slow = SlowScore(data, "cl")
     for start in (Structure(((4,), (), (), (), ())), Structure(((), (4,), (3,), (4,), ()))):
-        found, history = run(Annealing("cl", start=start, max_candidates=1, random_state=1, **SHORT), data)
+        found, history = run(
+            Annealing("cl", start=start, max_candidates=1, random_state=1, **SHORT), data
+        )
         assert history[-1]["score"] == pytest.approx(slow(found.parents), abs=1e-8)
         assert slow(found.parents) >= slow(start.parents) - 1e-9
 
@@ -226,11 +259,15 @@ def test_rounds_end_after_tries_or_successes_and_the_search_after_rejections(lim
 
 def test_the_limits_grow_with_the_features_that_have_several_values():
     data = encoded(np.random.default_rng(1), [2, 2, 1, 3], 2, 12, linked=True)
-    expected = run(Annealing("cr", max_tries=150, max_successes=15, max_rejections=300, random_state=0), data)
+    expected = run(
+        Annealing("cr", max_tries=150, max_successes=15, max_rejections=300, random_state=0), data
+    )
     found = run(Annealing("cr", random_state=0), data)
     assert len(found[1]) > 2
     assert found[0] == expected[0]
-    assert [step["evaluations"] for step in found[1]] == [step["evaluations"] for step in expected[1]]
+    assert [step["evaluations"] for step in found[1]] == [
+        step["evaluations"] for step in expected[1]
+    ]
 
 
 # ---- restarts and threads
@@ -252,7 +289,9 @@ def test_threads_change_nothing(monkeypatch, gaps, restarts):
     data = sample(8, 12, 4, gaps=gaps)
     runs = []
     for n_jobs in (1, 2):
-        search = Annealing("cl", 3, restarts=restarts, random_state=SEED, **{**SHORT, "max_rejections": 4})
+        search = Annealing(
+            "cl", 3, restarts=restarts, random_state=SEED, **{**SHORT, "max_rejections": 4}
+        )
         found, history = run(search, data, n_jobs=n_jobs)
         runs.append((found, [{**step, "seconds": 0} for step in history]))
     assert runs[0] == runs[1]
@@ -279,7 +318,9 @@ def test_a_callback_sees_every_round_when_it_is_over_and_can_end_the_search():
         return len(seen) == 3
 
     data = sample(1)
-    with pytest.warns(UserWarning, match="Annealing: stopped by the callback; the best structure so far"):
+    with pytest.warns(
+        UserWarning, match="Annealing: stopped by the callback; the best structure so far"
+    ):
         found, history = run(Annealing("cl", random_state=SEED, callback=callback, **SHORT), data)
     _, everything = run(Annealing("cl", random_state=SEED, **SHORT), data)
     assert len(history) == len(seen) == 3 < len(everything)
@@ -328,7 +369,10 @@ def test_what_interrupts_a_round_loses_nothing_that_was_found(monkeypatch, stop,
         ({"cooling": 0}, "cooling=0 must be between 0 and 1"),
         ({"scale": -1}, "scale=-1 must be above 0"),
         ({"parameters": "cl"}, "Annealing learns tables by frequencies"),
-        ({"start": Structure(((), (), (0, 1), ()))}, "Annealing goes over trees: the starting structure has"),
+        (
+            {"start": Structure(((), (), (0, 1), ()))},
+            "Annealing goes over trees: the starting structure has",
+        ),
         ({"required": [(0, 2), (1, 2)]}, "Annealing goes over trees: the starting structure has"),
     ],
 )
@@ -339,7 +383,9 @@ def test_settings_that_make_no_sense_are_refused(settings, message):
 
 @pytest.mark.filterwarnings("ignore:.* left out:UserWarning")
 def test_memory_follows_the_edges_that_are_allowed():
-    """Two columns of many values are not joined, so no memory is set aside for a table of the two."""
+    """Two columns of many values are not joined, so no memory is set aside for a table of the
+    two.
+    """
     data = encoded(np.random.default_rng(0), [3_000, 3_000, 2, 3], 2, 40, linked=True)
     search = Annealing(Margin(0.3), max_table_size=20_000, random_state=0, **SHORT)
     made = []

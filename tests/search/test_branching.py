@@ -1,4 +1,6 @@
-"""Maximum branchings against networkx and against all branchings; constraints, ties, small and large matrices."""
+"""Maximum branchings against networkx and against all branchings; constraints, ties, small and
+large matrices.
+"""
 
 from __future__ import annotations
 
@@ -38,7 +40,9 @@ def random_weights(seed):
 def digraph(weights):
     graph = networkx.DiGraph()
     graph.add_nodes_from(range(len(weights)))
-    graph.add_weighted_edges_from((int(p), int(i), float(weights[p, i])) for p, i in np.argwhere(np.isfinite(weights)))
+    graph.add_weighted_edges_from(
+        (int(p), int(i), float(weights[p, i])) for p, i in np.argwhere(np.isfinite(weights))
+    )
     return graph
 
 
@@ -48,7 +52,9 @@ def value(weights, parent):
 
 
 def independent(n_features):
-    """Features that follow the class and, but for two, not one another: most edges are worth less than none."""
+    """Features that follow the class and, but for two, not one another: most edges are worth less
+    than none.
+    """
     rng = np.random.default_rng(0)
     y = rng.integers(2, size=300)
     codes = np.where(rng.random((n_features, 300)) < 0.8, y, 1 - y)
@@ -61,13 +67,17 @@ def independent(n_features):
 
 @pytest.mark.parametrize("seed", range(60))
 def test_full_branchings_have_the_weight_that_networkx_finds(seed):
-    """A node above all others, whose edges are dear, makes an arborescence of the forest with the fewest roots."""
+    """A node above all others, whose edges are dear, makes an arborescence of the forest with the
+    fewest roots.
+    """
     weights = random_weights(seed)
     parent = maximum_branching(weights)
     graph = digraph(weights)
     graph.add_weighted_edges_from((-1, i, -ROOT_COST) for i in range(len(weights)))
     expected = networkx.maximum_spanning_arborescence(graph).size(weight="weight")
-    assert value(weights, parent) - ROOT_COST * (parent < 0).sum() == pytest.approx(expected, abs=1e-8)
+    assert value(weights, parent) - ROOT_COST * (parent < 0).sum() == pytest.approx(
+        expected, abs=1e-8
+    )
 
 
 @pytest.mark.parametrize("seed", range(0, 60, 3))
@@ -99,7 +109,9 @@ def test_roots_that_are_ruled_out_against_all_branchings(seed, full):
     best = (-9, -np.inf)
     for choice in product(range(-1, 4), repeat=4):
         legal = all(p != i and (p >= 0 or may_be_root[i]) for i, p in enumerate(choice))
-        if legal and networkx.is_forest(networkx.DiGraph([(p, i) for i, p in enumerate(choice) if p >= 0] or [(0, 9)])):
+        if legal and networkx.is_forest(
+            networkx.DiGraph([(p, i) for i, p in enumerate(choice) if p >= 0] or [(0, 9)])
+        ):
             edges = sum(p >= 0 for p in choice) if full else 0
             best = max(best, (edges, sum(weights[p, i] for i, p in enumerate(choice) if p >= 0)))
     parent = maximum_branching(weights, may_be_root, full)
@@ -109,7 +121,8 @@ def test_roots_that_are_ruled_out_against_all_branchings(seed, full):
 
 def test_small_matrices():
     assert maximum_branching(np.full((1, 1), -np.inf)).tolist() == [-1]
-    assert maximum_branching(np.array([[0.0, 1.0], [2.0, 0.0]])).tolist() == [1, -1]  # the diagonal is no edge
+    # the diagonal is no edge
+    assert maximum_branching(np.array([[0.0, 1.0], [2.0, 0.0]])).tolist() == [1, -1]
     assert maximum_branching(np.array([[0.0, 1.0], [1.0, 0.0]])).tolist() == [-1, 0]
     assert maximum_branching(np.full((2, 2), -1.0)).tolist() == [-1, 0]
     assert maximum_branching(np.full((2, 2), -1.0), full=False).tolist() == [-1, -1]
@@ -135,7 +148,9 @@ def test_a_thousand_columns_take_less_than_a_second(kind):
     if kind == "symmetric":
         weights += weights.T
     if kind == "chain":
-        weights = -np.abs(np.subtract.outer(np.arange(n), np.arange(n))) - 0.001 * np.arange(n)[:, None]
+        weights = (
+            -np.abs(np.subtract.outer(np.arange(n), np.arange(n))) - 0.001 * np.arange(n)[:, None]
+        )
     started = time.perf_counter()
     parent = maximum_branching(weights)
     assert time.perf_counter() - started < 2  # a tenth of that on an idle machine
@@ -156,7 +171,9 @@ def test_the_tree_has_the_largest_weight(score, gaps):
     assert structure.n_edges == 6
     assert structure.is_forest
     assert sum(weights[edge] for edge in structure.edges()) == pytest.approx(expected)
-    assert [step["score"] for step in context.history] == pytest.approx([weights[e] for e in structure.edges()])
+    assert [step["score"] for step in context.history] == pytest.approx(
+        [weights[e] for e in structure.edges()]
+    )
     assert sum(step["evaluations"] for step in context.history) == (42 if score == "acll" else 21)
 
 
@@ -199,7 +216,9 @@ def test_required_forbidden_and_start_edges(seed):
         barred[p, i] = -np.inf
     for edge in required:
         barred[edge] += ROOT_COST  # networkx takes it at any price
-    expected = networkx.maximum_spanning_arborescence(digraph(barred)).size(weight="weight") - ROOT_COST
+    expected = (
+        networkx.maximum_spanning_arborescence(digraph(barred)).size(weight="weight") - ROOT_COST
+    )
     for learner in (
         Branching(required=required, forbidden=forbidden),
         Branching(start=required, forbidden=forbidden),
@@ -212,7 +231,9 @@ def test_required_forbidden_and_start_edges(seed):
 
 def test_constraints_that_no_tree_keeps_are_refused():
     data = linked(2)
-    with pytest.raises(ValueError, match="x0 -> x2 and x1 -> x2 are required, but a tree has only one edge into"):
+    with pytest.raises(
+        ValueError, match="x0 -> x2 and x1 -> x2 are required, but a tree has only one edge into"
+    ):
         learn(Branching(required=[(0, 2), (1, 2)]), data)
     with pytest.raises(ValueError, match="x1 -> x0 is required, but x0 is the root"):
         learn(Branching(required=[(1, 0)], root=0), data)
@@ -278,7 +299,9 @@ def test_spanning_trees_on_every_symmetric_score(score):
     tree = learn(SpanningTree(score=score), data)
     assert tree.n_edges == 6
     expected = networkx.maximum_spanning_tree(graph)
-    assert {frozenset(edge) for edge in tree.edges()} == {frozenset(edge) for edge in expected.edges}
+    assert {frozenset(edge) for edge in tree.edges()} == {
+        frozenset(edge) for edge in expected.edges
+    }
     forest = learn(SpanningTree(score=score, min_weight=0.0), data)
     assert all(weights[edge] >= 0 for edge in forest.edges())
     best = sum(weights[tuple(edge)] for edge in expected.edges if weights[tuple(edge)] >= 0)
@@ -307,12 +330,16 @@ def test_a_tree_refuses_a_directed_score_when_it_is_made(score):
 @pytest.mark.parametrize("learner", [SpanningTree, Branching, KDB])
 @pytest.mark.parametrize("score", ["cr", "likelihood", None, 3])
 def test_scores_of_whole_networks_are_refused_when_a_search_is_made(learner, score):
-    with pytest.raises((ValueError, TypeError), match=r"is no score of edges; those are .* go with GreedyEdges"):
+    with pytest.raises(
+        (ValueError, TypeError), match=r"is no score of edges; those are .* go with GreedyEdges"
+    ):
         learner(score=score)
 
 
 def test_settings_are_kept_and_cloned():
-    learner = Branching(ApproximateLikelihood(0.25), root="x1", full=False, forbidden=[(0, 1)], max_time=5)
+    learner = Branching(
+        ApproximateLikelihood(0.25), root="x1", full=False, forbidden=[(0, 1)], max_time=5
+    )
     copy = clone(learner)
     assert repr(copy) == repr(learner)
     assert "start" in Branching().get_params()
@@ -326,5 +353,7 @@ def test_a_callback_sees_the_edges_and_can_end_the_trace(learner):
     structure = learn(learner(callback=seen.append), data)
     assert [step["edge"] for step in seen] == structure.edges(data.domain.names) or learner is KDB
     assert len(seen) == structure.n_edges
-    with pytest.warns(UserWarning, match=f"{learner.__name__}: stopped by the callback; .* 5 edges"):
+    with pytest.warns(
+        UserWarning, match=f"{learner.__name__}: stopped by the callback; .* 5 edges"
+    ):
         assert learn(learner(callback=lambda step: True), data) == structure

@@ -1,4 +1,6 @@
-"""Greedy edge addition against a search that learns and scores every candidate network from scratch."""
+"""Greedy edge addition against a search that learns and scores every candidate network from
+scratch.
+"""
 
 from __future__ import annotations
 
@@ -36,7 +38,8 @@ def check(data, score, evaluation, learner=None, **settings):
     slow = SlowScore(data, score, evaluation, seed=3, learner=learner)
     expected, value = greedy_edges(slow, **settings)
     found, history = run(
-        GreedyEdges(score, evaluation, learner or MaximumLikelihood(), random_state=3, **settings), data
+        GreedyEdges(score, evaluation, learner or MaximumLikelihood(), random_state=3, **settings),
+        data,
     )
     assert found == expected
     if history:
@@ -48,7 +51,9 @@ def check(data, score, evaluation, learner=None, **settings):
 @pytest.mark.parametrize("name", SCORES)
 @pytest.mark.parametrize("seed", range(3))
 def test_the_same_edges_as_scoring_everything_from_scratch(seed, name, evaluation):
-    data = sample(seed, n_features=5 if evaluation != "loo" else 4, n_rows=60 if evaluation != "loo" else 30)
+    data = sample(
+        seed, n_features=5 if evaluation != "loo" else 4, n_rows=60 if evaluation != "loo" else 30
+    )
     check(data, SCORES[name], evaluation)
 
 
@@ -111,7 +116,9 @@ def constrained(data, name, evaluation, allowed, begun=None, **settings):
 
 
 @pytest.mark.parametrize("name", SCORES)
-@pytest.mark.parametrize("evaluation, settings", [("resubstitution", {}), (3, {"k": 2}), (3, {"fill": True})], ids=str)
+@pytest.mark.parametrize(
+    "evaluation, settings", [("resubstitution", {}), (3, {"k": 2}), (3, {"fill": True})], ids=str
+)
 def test_required_and_forbidden_edges_and_a_start(evaluation, settings, name):
     data = sample(16, n_features=4, n_rows=24)
     allowed = np.random.default_rng(1).random((4, 4)) < 0.7
@@ -119,8 +126,14 @@ def test_required_and_forbidden_edges_and_a_start(evaluation, settings, name):
     forbidden = np.argwhere(~allowed & ~np.eye(4, dtype=bool)).tolist()
     start = Structure(((3,), (), (1,), ()))
     constrained(data, name, evaluation, allowed, forbidden=forbidden, **settings)
-    for given in ({"start": start}, {"required": [(3, 0), ("x1", "x2")]}, {"start": start, "required": [(3, 0)]}):
-        found = constrained(data, name, evaluation, allowed, start, forbidden=forbidden, **given, **settings)
+    for given in (
+        {"start": start},
+        {"required": [(3, 0), ("x1", "x2")]},
+        {"start": start, "required": [(3, 0)]},
+    ):
+        found = constrained(
+            data, name, evaluation, allowed, start, forbidden=forbidden, **given, **settings
+        )
         assert set(start.edges()) <= set(found.edges())
 
 
@@ -135,7 +148,11 @@ def test_limits_of_candidates_and_of_table_sizes(name):
     found = constrained(data, name, 3, sizes <= limit, max_table_size=limit, fill=True)
     assert found.n_edges > 0
     two, _ = run(GreedyEdges(SCORES[name], k=2, fill=True, max_table_size=limit), data)
-    assert all(np.prod(data.cards[[i, *g]]) * data.n_classes <= limit for i, g in enumerate(two.parents) if g)
+    assert all(
+        np.prod(data.cards[[i, *g]]) * data.n_classes <= limit
+        for i, g in enumerate(two.parents)
+        if g
+    )
 
 
 @pytest.mark.parametrize("name", SCORES)
@@ -144,15 +161,21 @@ def test_weights_when_single_rows_are_left_out(name):
 
 
 @pytest.mark.parametrize("evaluation", ["resubstitution", 3, "loo"])
-def test_tables_that_do_not_fit_into_memory_together_are_made_one_after_the_other(monkeypatch, evaluation):
+def test_tables_that_do_not_fit_into_memory_together_are_made_one_after_the_other(
+    monkeypatch, evaluation
+):
     monkeypatch.setattr(counting_scorer, "MAX_MADE", 30)
     monkeypatch.setattr(counting_scorer, "MAX_CACHED", 200)
     for score in SCORES.values():
         check(sample(10, n_features=4, n_rows=12), score, evaluation, k=2)
 
 
-@pytest.mark.parametrize("settings", [{"required": [(0, 2), (1, 2)]}, {"start": Structure(((), (), (0, 1), ()))}])
+@pytest.mark.parametrize(
+    "settings", [{"required": [(0, 2), (1, 2)]}, {"start": Structure(((), (), (0, 1), ()))}]
+)
 def test_more_parents_than_k_are_refused(settings):
-    with pytest.raises(ValueError, match="2 parents of 'x2' are required, or in the start, above k=1"):
+    with pytest.raises(
+        ValueError, match="2 parents of 'x2' are required, or in the start, above k=1"
+    ):
         run(GreedyEdges("cr", **settings), sample(1, n_features=4))
     assert run(GreedyEdges("cr", k=2, **settings), sample(1, n_features=4))[0].parents[2] == (0, 1)

@@ -1,4 +1,6 @@
-"""Hill climbing against a plain climb that scores the whole network for every move; constraints, start, limits."""
+"""Hill climbing against a plain climb that scores the whole network for every move; constraints,
+start, limits.
+"""
 
 from __future__ import annotations
 
@@ -48,7 +50,9 @@ def moves(structure, learner):
             yield (
                 "reverse",
                 (p, i),
-                lambda p=p, i=i: changed(changed(structure, i, set(parents[i]) - {p}), p, (*parents[p], i)),
+                lambda p=p, i=i: changed(
+                    changed(structure, i, set(parents[i]) - {p}), p, (*parents[p], i)
+                ),
             )
     for i in range(n) if learner.drop_class else []:
         kind = "drop class" if structure.class_children[i] else "add class"
@@ -65,7 +69,9 @@ def plain_climb(learner, data, start=None):
     one_family = cache(lambda *family: family_by_formula(learner.score, data, *family))
 
     def total(structure):
-        families = zip(range(data.n_features), structure.parents, structure.class_children, strict=True)
+        families = zip(
+            range(data.n_features), structure.parents, structure.class_children, strict=True
+        )
         return sum(one_family(*family) for family in families)
 
     tolerance = 1e-9 * (1 if learner.score in PER_ROW else data.n_samples)
@@ -95,7 +101,11 @@ def climb(learner, data):
         where = step["feature"] if step["edge"] is None else step["edge"]
         place = data.domain.names.index
         steps.append(
-            (step["move"], place(where) if isinstance(where, str) else tuple(map(place, where)), step["score"])
+            (
+                step["move"],
+                place(where) if isinstance(where, str) else tuple(map(place, where)),
+                step["score"],
+            )
         )
     return structure, steps
 
@@ -104,7 +114,9 @@ def assert_same_climb(learner, data, start=None):
     structure, steps = climb(learner, data)
     expected, expected_steps = plain_climb(learner, data, start)
     assert [step[:2] for step in steps] == [step[:2] for step in expected_steps]
-    assert [step[2] for step in steps] == pytest.approx([step[2] for step in expected_steps], rel=1e-9)
+    assert [step[2] for step in steps] == pytest.approx(
+        [step[2] for step in expected_steps], rel=1e-9
+    )
     assert structure == expected
     return steps
 
@@ -116,7 +128,9 @@ def assert_same_climb(learner, data, start=None):
 @pytest.mark.parametrize("drop_class", [False, True])
 @pytest.mark.parametrize("score", ["fcll", "ll", "mdl", "acll", "residual", "cmi"])
 def test_the_same_steps_as_a_plain_climb(score, drop_class, reverse):
-    seed = 4 * ["fcll", "ll", "mdl", "acll", "residual", "cmi"].index(score) + 2 * drop_class + reverse
+    seed = (
+        4 * ["fcll", "ll", "mdl", "acll", "residual", "cmi"].index(score) + 2 * drop_class + reverse
+    )
     data = linked(seed, n_features=4, n_classes=2 + seed % 2, n_rows=70)
     assert_same_climb(HillClimb(score, reverse=reverse, drop_class=drop_class), data)
 
@@ -128,11 +142,16 @@ def test_the_same_steps_with_more_parents(seed, max_parents):
     steps = assert_same_climb(HillClimb("mdl", max_parents, reverse=True), data)
     assert len(steps) > 2 or max_parents == 1
     structure, _ = climb(HillClimb("mdl", max_parents, reverse=True), data)
-    assert all(len(g) + c <= max_parents for g, c in zip(structure.parents, structure.class_children, strict=True))
+    assert all(
+        len(g) + c <= max_parents
+        for g, c in zip(structure.parents, structure.class_children, strict=True)
+    )
 
 
 def chained(seed, n_rows=120):
-    """Features that follow one another more than the class, so that the class is dropped and edges are turned."""
+    """Features that follow one another more than the class, so that the class is dropped and edges
+    are turned.
+    """
     rng = np.random.default_rng(seed)
     codes = [rng.integers(2, size=n_rows)]
     for _ in range(3):
@@ -178,7 +197,9 @@ def test_a_start_is_climbed_from_and_may_lose_its_edges():
     start = Structure(((), (0,), (1,)))
     assert_same_climb(HillClimb("mdl", start=start), data, start)
     assert learn(HillClimb("mdl", start=start), data).n_edges == 0
-    assert learn(HillClimb("mdl", start=[("x0", "x1")], required=[(0, 1)]), data).edges() == [(0, 1)]
+    assert learn(HillClimb("mdl", start=[("x0", "x1")], required=[(0, 1)]), data).edges() == [
+        (0, 1)
+    ]
 
 
 # ---- worked examples
@@ -227,11 +248,15 @@ def test_gaps_and_weights(score):
     scores = [step["score"] for step in context.history]
     assert all(after > before for before, after in pairwise(scores))
     kept = data.weight > 0
-    part = Encoded(np.ascontiguousarray(data.codes[:, kept]), data.domain, data.y[kept], data.weight[kept])
+    part = Encoded(
+        np.ascontiguousarray(data.codes[:, kept]), data.domain, data.y[kept], data.weight[kept]
+    )
     assert learn(HillClimb(score, 3, reverse=True), part) == structure
 
 
-@pytest.mark.parametrize("cards, n_classes, n_rows", [([3], 2, 20), ([2, 2], 2, 20), ([1, 1], 2, 9), ([2, 3, 2], 1, 9)])
+@pytest.mark.parametrize(
+    "cards, n_classes, n_rows", [([3], 2, 20), ([2, 2], 2, 20), ([1, 1], 2, 9), ([2, 3, 2], 1, 9)]
+)
 @pytest.mark.parametrize("score", ["fcll", "acll", "cmi"])
 def test_odd_data_have_an_answer(cards, n_classes, n_rows, score):
     data = encoded(np.random.default_rng(0), cards, n_classes, n_rows)
@@ -280,9 +305,12 @@ def test_a_family_is_scored_once_and_the_trace_counts_them(monkeypatch):
     original = ApproximateLikelihood.local
     monkeypatch.setattr(ApproximateLikelihood, "local", lambda *a: asked.append(1) or original(*a))
     learn(learner, data, context)
-    assert context.history[0]["evaluations"] >= 20 + 2 * 5  # all edges; all features with the class and without
+    # all edges; all features with the class and without
+    assert context.history[0]["evaluations"] >= 20 + 2 * 5
     assert 20 + len(asked) >= sum(step["evaluations"] for step in context.history)
-    assert all(set(step) >= {"edge", "score", "evaluations", "move", "seconds"} for step in context.history)
+    assert all(
+        set(step) >= {"edge", "score", "evaluations", "move", "seconds"} for step in context.history
+    )
 
 
 def test_the_best_so_far_is_kept_when_a_callback_has_enough():
@@ -292,29 +320,41 @@ def test_the_best_so_far_is_kept_when_a_callback_has_enough():
         seen.append(step)
         return len(seen) == 2
 
-    with pytest.warns(UserWarning, match="HillClimb: stopped by the callback; the best structure so far, with 2 edges"):
+    with pytest.warns(
+        UserWarning,
+        match="HillClimb: stopped by the callback; the best structure so far, with 2 edges",
+    ):
         structure = learn(HillClimb("ll", callback=enough), data)
     full = Context()
     learn(HillClimb("ll"), data, full)
-    assert {tuple(step["edge"]) for step in full.history[:2]} == set(structure.edges(data.domain.names))
+    assert {tuple(step["edge"]) for step in full.history[:2]} == set(
+        structure.edges(data.domain.names)
+    )
 
 
 def test_time_that_is_over():
     data = linked(1, n_features=6, n_rows=100)
-    with pytest.warns(UserWarning, match=r"HillClimb: max_time of 1e-09 s is over; .* with 0 edges"):
+    with pytest.warns(
+        UserWarning, match=r"HillClimb: max_time of 1e-09 s is over; .* with 0 edges"
+    ):
         assert learn(HillClimb(max_time=1e-9), data) == Structure.naive(6)
 
 
 @pytest.mark.parametrize("value", [0, -1, 1.5, "2", True, None])
 def test_a_number_of_parents_that_makes_no_sense_is_refused(value):
-    with pytest.raises(ValueError, match=r"max_parents=.* must be a whole number that is at least 1; the class counts"):
+    with pytest.raises(
+        ValueError,
+        match=r"max_parents=.* must be a whole number that is at least 1; the class counts",
+    ):
         learn(HillClimb(max_parents=value), linked(0))
 
 
 @pytest.mark.parametrize("setting", ["required", "start"])
 def test_a_start_with_too_many_parents_is_refused(setting):
     learner = HillClimb(**{setting: [(0, 2), (1, 2)]})
-    with pytest.raises(ValueError, match="the start gives 'x2' 3 parents, the class counted, above max_parents=2"):
+    with pytest.raises(
+        ValueError, match="the start gives 'x2' 3 parents, the class counted, above max_parents=2"
+    ):
         learn(learner, linked(0))
     assert learn(learner.set_params(max_parents=3, score="ll"), linked(0)).n_edges > 2
 

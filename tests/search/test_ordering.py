@@ -1,4 +1,6 @@
-"""Order-based search against the enumeration of all parent sets, every network learned and scored from scratch."""
+"""Order-based search against the enumeration of all parent sets, every network learned and scored
+from scratch.
+"""
 
 from __future__ import annotations
 
@@ -56,9 +58,17 @@ def check(data, name, evaluation, order="omi", slow_settings=None, **settings):
     before = edges(start) if start else required
     found_order, rng = ordered(data, order, before)
     slow = slow_score(data, name, evaluation, rng)
-    plain = {key: settings[key] for key in ("k", "strict", "refine", "listing", "start") if key in settings}
-    expected, value = order_based(slow, list(found_order.features), found_order.first_edge, **plain, **slow_settings)
-    search = OrderBased(order, SCORES[name], evaluation, MaximumLikelihood(), random_state=SEED, **settings)
+    plain = {
+        key: settings[key]
+        for key in ("k", "strict", "refine", "listing", "start")
+        if key in settings
+    }
+    expected, value = order_based(
+        slow, list(found_order.features), found_order.first_edge, **plain, **slow_settings
+    )
+    search = OrderBased(
+        order, SCORES[name], evaluation, MaximumLikelihood(), random_state=SEED, **settings
+    )
     found, history = run(search, data)
     assert found == expected
     assert history[-1]["score"] == pytest.approx(slow.reported(value), abs=1e-8)
@@ -115,20 +125,26 @@ def related(seed, n_rows=80, n_features=6):
 @pytest.mark.parametrize("refine", [False, True])
 @pytest.mark.parametrize("k", [1, 2, 3])
 def test_strict_trees_have_the_treewidth_that_they_say(k, refine, name):
-    found, _ = check(related(k, 30), name, "resubstitution", "random", k=k, strict=True, refine=refine)
+    found, _ = check(
+        related(k, 30), name, "resubstitution", "random", k=k, strict=True, refine=refine
+    )
     assert found.treewidth() <= k
     assert found.max_parents <= k
 
 
 def test_without_strict_the_treewidth_may_be_larger():
-    widths = [run(OrderBased("random", "cl", k=2, random_state=SEED), related(s))[0].treewidth() for s in range(6)]
+    widths = [
+        run(OrderBased("random", "cl", k=2, random_state=SEED), related(s))[0].treewidth()
+        for s in range(6)
+    ]
     assert max(widths) > 2
 
 
 @pytest.mark.parametrize("order", ["omi", "ocr"])
 @pytest.mark.parametrize("name, evaluation", list(product(SCORES, ["resubstitution", 3])))
 def test_the_listing_takes_its_first_edge_in_any_case(name, evaluation, order):
-    data = encoded(np.random.default_rng(5), [2, 2, 3, 2], 2, 24)  # independent of each other: nothing helps on folds
+    # independent of each other: nothing helps on folds
+    data = encoded(np.random.default_rng(5), [2, 2, 3, 2], 2, 24)
     found, history = check(data, name, evaluation, order, listing=True)
     first = 2 if order == "omi" else 1
     assert history[1]["edge"] is not None
@@ -165,7 +181,9 @@ def test_refinement_can_leave_a_feature_without_parents():
         data = related(seed, 40)
         once, _ = run(OrderBased("omi", "cr", k=2), data)
         again, _ = run(OrderBased("omi", "cr", k=2, refine=True), data)
-        if any(before and not after for before, after in zip(once.parents, again.parents, strict=True)):
+        if any(
+            before and not after for before, after in zip(once.parents, again.parents, strict=True)
+        ):
             return
     pytest.fail("no feature lost its parents")
 
@@ -173,7 +191,9 @@ def test_refinement_can_leave_a_feature_without_parents():
 # ---- weights, gaps, ties
 
 
-@pytest.mark.parametrize("name, evaluation, refine", list(product(SCORES, EVALUATIONS, [False, True])))
+@pytest.mark.parametrize(
+    "name, evaluation, refine", list(product(SCORES, EVALUATIONS, [False, True]))
+)
 def test_weights(name, evaluation, refine):
     data = sample(7, 24 if evaluation == "loo" else 50, 4, weighted=True)
     check(data, name, evaluation, k=2, refine=refine)
@@ -202,7 +222,8 @@ def test_equal_sets_go_to_the_smaller_and_then_to_the_lower_columns(name):
 def test_a_score_that_nothing_changes_keeps_no_edge():
     data = encoded(np.random.default_rng(0), [2, 3, 2], 1, 30, linked=True)
     assert check(data, "cr", "resubstitution", "random", k=2, refine=True)[0] == Structure.naive(3)
-    assert check(data, "cr", "resubstitution", "omi")[0].n_edges == 1  # that of the pair, which OMI keeps
+    # that of the pair, which OMI keeps
+    assert check(data, "cr", "resubstitution", "omi")[0].n_edges == 1
 
 
 # ---- constraints
@@ -242,7 +263,12 @@ def test_a_start(refine, strict, order):
 def test_edges_of_the_start_stay_candidates_when_parents_are_chosen_again():
     data = related(6, 60)
     start, _ = run(OrderBased("random", "cl", k=2, random_state=SEED), data)
-    kept, _ = run(OrderBased("random", "cl", k=2, start=start, max_candidates=1, refine=True, random_state=SEED), data)
+    kept, _ = run(
+        OrderBased(
+            "random", "cl", k=2, start=start, max_candidates=1, refine=True, random_state=SEED
+        ),
+        data,
+    )
     slow = SlowScore(data, "cl")
     assert slow(kept.parents) >= slow(start.parents) - 1e-9
 
@@ -265,17 +291,25 @@ def test_a_limit_of_table_sizes():
             data, "cl", "resubstitution", "omi", {"allowed": sizes <= limit, "most_cells": limit}, k=k,
             max_table_size=limit,
         )  # fmt: skip
-        assert all(np.prod(data.cards[[i, *g]]) * 2 <= limit for i, g in enumerate(found.parents) if g)
+        assert all(
+            np.prod(data.cards[[i, *g]]) * 2 <= limit for i, g in enumerate(found.parents) if g
+        )
 
 
 @pytest.mark.parametrize("evaluation", EVALUATIONS)
-def test_tables_that_do_not_fit_into_memory_together_are_made_one_after_the_other(monkeypatch, evaluation):
+def test_tables_that_do_not_fit_into_memory_together_are_made_one_after_the_other(
+    monkeypatch, evaluation
+):
     data = sample(10, 20, 5)
     settings = {"k": 2, "refine": True, "random_state": SEED}
-    expected = [run(OrderBased("omi", score, evaluation, **settings), data)[0] for score in SCORES.values()]
+    expected = [
+        run(OrderBased("omi", score, evaluation, **settings), data)[0] for score in SCORES.values()
+    ]
     monkeypatch.setattr(counting_scorer, "MAX_MADE", 30)
     monkeypatch.setattr(counting_scorer, "MAX_CACHED", 200)
-    assert [run(OrderBased("omi", score, evaluation, **settings), data)[0] for score in SCORES.values()] == expected
+    assert [
+        run(OrderBased("omi", score, evaluation, **settings), data)[0] for score in SCORES.values()
+    ] == expected
 
 
 # ---- the trace, and what is refused
@@ -310,13 +344,22 @@ def test_every_choice_and_every_score_is_in_the_trace():
         ({"order": [0, 1, 2]}, "the order leaves out 'x3'"),
         ({"k": 0}, "k=0 must be a whole number that is at least 1"),
         ({"k": 1.5}, "k=1.5 must be a whole number"),
-        ({"required": [(0, 2), (1, 2)]}, "2 parents of 'x2' are required, or in the start, above k=1"),
-        ({"start": Structure(((), (), (0, 1), ()))}, "2 parents of 'x2' are required, or in the start, above k=1"),
+        (
+            {"required": [(0, 2), (1, 2)]},
+            "2 parents of 'x2' are required, or in the start, above k=1",
+        ),
+        (
+            {"start": Structure(((), (), (0, 1), ()))},
+            "2 parents of 'x2' are required, or in the start, above k=1",
+        ),
         (
             {"k": 2, "strict": True, "required": [(0, 2), (1, 2)]},
             "the parents 'x0' and 'x1' that 'x2' has from the start",
         ),
-        ({"order": [2, 1, 0, 3], "required": [(0, 2)]}, "the order has 'x2' before 'x0', which must come earlier"),
+        (
+            {"order": [2, 1, 0, 3], "required": [(0, 2)]},
+            "the order has 'x2' before 'x0', which must come earlier",
+        ),
     ],
 )
 def test_settings_that_make_no_sense_are_refused(settings, message):

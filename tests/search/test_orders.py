@@ -1,4 +1,6 @@
-"""Orders of the features against plain Python: informations and rates from dictionaries of tuples, no shortcut."""
+"""Orders of the features against plain Python: informations and rates from dictionaries of tuples,
+no shortcut.
+"""
 
 from __future__ import annotations
 
@@ -23,7 +25,9 @@ def tallies(data, features, with_class):
     tally = Counter()
     for m in range(data.n_samples):
         key = tuple(int(data.codes[i, m]) for i in features)
-        tally[(*key, int(data.y[m])) if with_class else key] += 1.0 if data.weight is None else float(data.weight[m])
+        tally[(*key, int(data.y[m])) if with_class else key] += (
+            1.0 if data.weight is None else float(data.weight[m])
+        )
     return tally
 
 
@@ -32,7 +36,9 @@ def information(data, feature, earlier):
     cxe, xe = tallies(data, [*earlier, feature], True), tallies(data, [*earlier, feature], False)
     ce, e = tallies(data, earlier, True), tallies(data, earlier, False)
     total = sum(cxe.values())
-    terms = (n * log(n * e[k[:-2]] / ce[(*k[:-2], k[-1])] / xe[k[:-1]]) for k, n in cxe.items() if n > 0)
+    terms = (
+        n * log(n * e[k[:-2]] / ce[(*k[:-2], k[-1])] / xe[k[:-1]]) for k, n in cxe.items() if n > 0
+    )
     return sum(terms) / total if total else 0.0
 
 
@@ -47,11 +53,17 @@ def rate(data, feature, earlier):
 
 def first_of_best(candidates, value):
     values = [value(candidate) for candidate in candidates]
-    return next(candidate for candidate, v in zip(candidates, values, strict=True) if v >= max(values) - CLOSE)
+    return next(
+        candidate
+        for candidate, v in zip(candidates, values, strict=True)
+        if v >= max(values) - CLOSE
+    )
 
 
 def single_parent(data, feature, earlier):
-    return max((information(data, feature, [e]) for e in earlier), default=information(data, feature, []))
+    return max(
+        (information(data, feature, [e]) for e in earlier), default=information(data, feature, [])
+    )
 
 
 def plain_order(data, how, before=None):
@@ -67,7 +79,11 @@ def plain_order(data, how, before=None):
     order, edge = [], None
 
     def ready(placed):
-        return [i for i in range(n) if i not in placed and set(np.flatnonzero(before[:, i])) <= set(placed)]
+        return [
+            i
+            for i in range(n)
+            if i not in placed and set(np.flatnonzero(before[:, i])) <= set(placed)
+        ]
 
     if how == "omi" and n > 1:
         order = list(edge := plain_pair(data, ready))
@@ -79,7 +95,9 @@ def plain_order(data, how, before=None):
 def plain_pair(data, ready):
     ways = {(a, b) for a in ready([]) for b in ready([a])}
     pairs = sorted({(min(way), max(way)) for way in ways})
-    a, b = first_of_best(pairs, lambda pair: information(data, pair[0], []) + information(data, pair[1], pair[:1]))
+    a, b = first_of_best(
+        pairs, lambda pair: information(data, pair[0], []) + information(data, pair[1], pair[:1])
+    )
     turned = information(data, b, []) > information(data, a, []) + CLOSE
     return next(way for way in ([(b, a), (a, b)] if turned else [(a, b), (b, a)]) if way in ways)
 
@@ -96,7 +114,13 @@ def assert_plain(data, how, before=None):
 
 def some_data(seed, **options):
     rng = np.random.default_rng(seed)
-    cards, n_classes = [(MIXED, 2), ([2, 2, 3, 2, 2, 2], 3), (WIDE, 3), ([3, 2, 4, 2], 26), ([2] * 7, 2)][seed % 5]
+    cards, n_classes = [
+        (MIXED, 2),
+        ([2, 2, 3, 2, 2, 2], 3),
+        (WIDE, 3),
+        ([3, 2, 4, 2], 26),
+        ([2] * 7, 2),
+    ][seed % 5]
     return encoded(rng, cards, n_classes, n_rows=[150, 40, 90][seed % 3], **options)
 
 
@@ -133,11 +157,15 @@ def table(columns, y, weight=None):
     codes = np.array(columns, np.uint8)
     weight = None if weight is None else np.array(weight, float)
     cards = [max(2, int(row.max(initial=0)) + 1) for row in codes]
-    return Encoded(codes, domain_of(cards, int(np.max(y, initial=1)) + 1), np.array(y, np.int32), weight)
+    return Encoded(
+        codes, domain_of(cards, int(np.max(y, initial=1)) + 1), np.array(y, np.int32), weight
+    )
 
 
 def test_a_worked_example():
-    """The class is the exclusive or of two columns, each of which alone tells nothing; the first column tells some."""
+    """The class is the exclusive or of two columns, each of which alone tells nothing; the first
+    column tells some.
+    """
     a = np.tile([0, 0, 1, 1], 25)
     b = np.tile([0, 1, 0, 1], 25)
     hint = np.where(np.arange(100) < 60, a ^ b, 0)
@@ -161,7 +189,9 @@ def test_equal_columns_come_by_position(how):
 @pytest.mark.parametrize("weight", [None, 1 / 3, 0.1])
 @pytest.mark.parametrize("how", ["omi", "min-mi", "ocr"])
 def test_columns_that_tell_the_same_by_other_numbers_are_equal(how, weight):
-    """A cell of 4 and 4, or two of 2 and 2, leave the same entropy, and so does any grouping in the same shares."""
+    """A cell of 4 and 4, or two of 2 and 2, leave the same entropy, and so does any grouping in the
+    same shares.
+    """
     y = np.tile([0, 1], 24)
     m = np.arange(48)
     columns = [m // 2 % 2, m // 6, m // 12, m // 2 % 3, np.zeros(48), m // 24]
@@ -181,7 +211,9 @@ def test_rows_that_are_all_told_apart_leave_the_rest_by_position(how):
 
 @pytest.mark.parametrize("gaps, weighted", [(0.0, False), (0.3, True)])
 def test_dropping_parts_of_one_class_changes_no_measure(gaps, weighted):
-    data = encoded(np.random.default_rng(4), [3] * 7, 2, 60, gaps=gaps, weighted=weighted, linked=True)
+    data = encoded(
+        np.random.default_rng(4), [3] * 7, 2, 60, gaps=gaps, weighted=weighted, linked=True
+    )
     if gaps:
         data = Encoded(data.codes, domain_of([4] * 7, 2), data.y, data.weight)
     everything = parts = feature_orders._Partition.of(data)
@@ -190,7 +222,10 @@ def test_dropping_parts_of_one_class_changes_no_measure(gaps, weighted):
     for feature in [5, 0, 2, 6]:
         for candidate in set(range(7)) - set(earlier):
             told = class_entropy + parts.information(candidate) / everything.total
-            chain = sum(information(data, i, [*earlier, candidate][:k]) for k, i in enumerate([*earlier, candidate]))
+            chain = sum(
+                information(data, i, [*earlier, candidate][:k])
+                for k, i in enumerate([*earlier, candidate])
+            )
             assert told == pytest.approx(chain, abs=1e-12)
             wrong = (parts.total - parts.hits(candidate)) / everything.total
             assert 1 - wrong == pytest.approx(rate(data, candidate, earlier), abs=1e-12)
@@ -209,7 +244,9 @@ def test_weights(how):
     data = some_data(1, linked=True)
     weight = rng.integers(4, size=data.n_samples)
     weighted = Encoded(data.codes, data.domain, data.y, weight.astype(float))
-    repeated = Encoded(np.repeat(data.codes, weight, axis=1), data.domain, np.repeat(data.y, weight))
+    repeated = Encoded(
+        np.repeat(data.codes, weight, axis=1), data.domain, np.repeat(data.y, weight)
+    )
     expected = ordered(repeated, how)
     assert ordered(weighted, how) == expected
     for scale in (1e-200, 1 / 3, 1e12):
@@ -279,9 +316,15 @@ def test_given_orders():
 @pytest.mark.parametrize(
     "how, message",
     [
-        ("best", "order='best' is none of omi, min-mi, omisp, ocr, random, nor a list of all columns"),
+        (
+            "best",
+            "order='best' is none of omi, min-mi, omisp, ocr, random, nor a list of all columns",
+        ),
         ([0, 1, 2], "the order leaves out 'x3', 'x4'; it must have every column once"),
-        ([0, 1, 2, 3, 4, 1, "x0"], "the order names 'x0', 'x1' more than once; it must have every column once"),
+        (
+            [0, 1, 2, 3, 4, 1, "x0"],
+            "the order names 'x0', 'x1' more than once; it must have every column once",
+        ),
         ([0, 1, 2, 3, "z"], "the order names 'z', which is no column"),
         ([0, 1, 2, 3, 5], "the order names 5, which is no column"),
         ([4, 3, 2, 1, 0], "the order has 'x2' before 'x1', which must come earlier"),
@@ -298,9 +341,13 @@ def test_orders_that_are_none(how, message):
 def test_impossible_demands():
     ring = np.zeros((5, 5), bool)
     ring[[0, 1, 2], [1, 2, 0]] = True
-    with pytest.raises(ValueError, match="no order is possible: the edges form a cycle: x0 -> x1 -> x2 -> x0"):
+    with pytest.raises(
+        ValueError, match="no order is possible: the edges form a cycle: x0 -> x1 -> x2 -> x0"
+    ):
         ordered(some_data(0), "omi", before=ring)
-    with pytest.raises(ValueError, match=r"before has the shape \(2, 2\), and 5 features need \(5, 5\)"):
+    with pytest.raises(
+        ValueError, match=r"before has the shape \(2, 2\), and 5 features need \(5, 5\)"
+    ):
         ordered(some_data(0), "omi", before=ring[:2, :2])
 
 
@@ -326,4 +373,5 @@ def test_evaluations_are_those_that_were_made():
         7 + 6 + 5 + 4 + 3 + 2,
     ]
     constant = table(np.zeros((5, 6)), [0, 1, 0, 1, 1, 0])
-    assert ordered(constant, "ocr").evaluations == 5  # the columns split nothing, so their rates stay
+    # the columns split nothing, so their rates stay
+    assert ordered(constant, "ocr").evaluations == 5

@@ -1,4 +1,6 @@
-"""Structure learners against networkx and direct definitions; constraints, limits, ties and odd data."""
+"""Structure learners against networkx and direct definitions; constraints, limits, ties and odd
+data.
+"""
 
 from __future__ import annotations
 
@@ -41,7 +43,9 @@ def complete_graph(weights, keep=lambda weight: True):
     graph = networkx.Graph()
     graph.add_nodes_from(range(len(weights)))
     pairs = zip(*np.triu_indices(len(weights), 1), strict=True)
-    graph.add_weighted_edges_from((int(a), int(b), weights[a, b]) for a, b in pairs if keep(weights[a, b]))
+    graph.add_weighted_edges_from(
+        (int(a), int(b), weights[a, b]) for a, b in pairs if keep(weights[a, b])
+    )
     return graph
 
 
@@ -69,7 +73,9 @@ def test_spanning_forests_of_random_matrices_have_the_weight_that_networkx_finds
     expected = networkx.maximum_spanning_tree(complete_graph(weights, np.isfinite))
     chosen = [(int(p), i) for i, p in enumerate(parent) if p >= 0]
     assert len(chosen) == expected.number_of_edges()
-    assert sum(weights[edge] for edge in chosen) == pytest.approx(expected.size(weight="weight"), abs=1e-10)
+    assert sum(weights[edge] for edge in chosen) == pytest.approx(
+        expected.size(weight="weight"), abs=1e-10
+    )
     Structure(tuple((int(p),) if p >= 0 else () for p in parent))  # no cycle
     assert parent[root] == -1
     for component in networkx.connected_components(expected):
@@ -102,7 +108,9 @@ def test_the_root_can_be_chosen(root):
 
 @pytest.mark.parametrize("root", ["age", 6, -1, True, 2.5])
 def test_a_root_that_is_no_column_is_refused(root):
-    with pytest.raises(ValueError, match=r"root names .*, which is no column; the columns are x0, x1"):
+    with pytest.raises(
+        ValueError, match=r"root names .*, which is no column; the columns are x0, x1"
+    ):
         learn(SpanningTree(root=root), linked(1))
 
 
@@ -112,7 +120,9 @@ def test_light_edges_can_be_left_out(seed):
     weights = pair_information(data, count(data)).conditional
     level = float(np.quantile(weights[np.triu_indices(8, 1)], 0.85))
     structure = learn(SpanningTree(min_weight=level), data)
-    expected = networkx.maximum_spanning_tree(complete_graph(weights, lambda weight: weight >= level))
+    expected = networkx.maximum_spanning_tree(
+        complete_graph(weights, lambda weight: weight >= level)
+    )
     assert edge_set(structure) == {tuple(sorted(edge)) for edge in expected.edges}
     assert 0 < structure.n_edges < 7
     assert learn(SpanningTree(min_weight=100.0), data).n_edges == 0
@@ -131,7 +141,12 @@ def test_ties_go_to_the_lower_column():
 def test_required_edges_are_honoured():
     data = linked(2, n_features=7)
     free = learn(SpanningTree(), data)
-    absent = [(a, b) for a in range(7) for b in range(7) if a != b and tuple(sorted((a, b))) not in edge_set(free)]
+    absent = [
+        (a, b)
+        for a in range(7)
+        for b in range(7)
+        if a != b and tuple(sorted((a, b))) not in edge_set(free)
+    ]
     for a, b in absent:
         structure = learn(SpanningTree(required=[(a, f"x{b}")]), data)
         assert structure.parents[b] == (a,)
@@ -154,7 +169,8 @@ def test_a_required_edge_turns_the_tree():
 def test_every_part_of_a_forest_turns_for_itself():
     data = linked(3, n_features=8)
     order = np.argsort(-class_information(count(data)), kind="stable").tolist()
-    pairs = [(order[1], order[0]), (order[3], order[2]), (order[5], order[4])]  # each against its natural direction
+    # each against its natural direction
+    pairs = [(order[1], order[0]), (order[3], order[2]), (order[5], order[4])]
     structure = learn(SpanningTree(min_weight=100.0, required=pairs), data)
     assert set(structure.edges()) == set(pairs)
     reverse = [(b, a) for a, b in pairs]
@@ -207,8 +223,16 @@ def test_a_tree_is_refused_only_where_no_root_allows_it(seed):
     "required, forbidden, message",
     [
         ([("x0", "x1")], [(0, 1)], "the edge x0 -> x1 is required and forbidden"),
-        ([(0, 1), (1, 2), (2, 0)], [], "cannot all be there: the edges form a cycle: x0 -> x1 -> x2 -> x0"),
-        ([("x0", "age")], [], "a required edge names 'age', which is no column; the columns are x0"),
+        (
+            [(0, 1), (1, 2), (2, 0)],
+            [],
+            "cannot all be there: the edges form a cycle: x0 -> x1 -> x2 -> x0",
+        ),
+        (
+            [("x0", "age")],
+            [],
+            "a required edge names 'age', which is no column; the columns are x0",
+        ),
         ([], [(0, 9)], "a forbidden edge names 9, which is no column"),
         ([(1, 1)], [], r"the required edge \(1, 1\) joins a column with itself"),
         ([(1, 2, 3)], [], r"required edges are pairs \(parent, child\), not \(1, 2, 3\)"),
@@ -222,15 +246,21 @@ def test_constraints_that_make_no_sense_are_refused(learner, required, forbidden
 
 def test_trees_that_cannot_be_are_refused_with_the_edge_in_the_way():
     data = linked(2)
-    with pytest.raises(ValueError, match="x0 -> x2 and x1 -> x2 are required, but a tree has only one edge into"):
+    with pytest.raises(
+        ValueError, match="x0 -> x2 and x1 -> x2 are required, but a tree has only one edge into"
+    ):
         learn(SpanningTree(required=[(0, 2), (1, 2)]), data)
-    with pytest.raises(ValueError, match="x1 -> x0 is required, but the tree can only join them the other way"):
+    with pytest.raises(
+        ValueError, match="x1 -> x0 is required, but the tree can only join them the other way"
+    ):
         learn(SpanningTree(required=[(1, 0)], root=0), data)
     star = learn(SpanningTree(required=[(0, i) for i in range(1, 6)]), data)
     assert star.parents == ((), (0,), (0,), (0,), (0,), (0,))
     away = [(i, j) for i in range(6) for j in range(6) if i != j and 0 not in (i, j)]
     hub = [(0, i) for i in range(1, 6)]
-    with pytest.raises(ValueError, match=r"x0 -> x. is forbidden, but the tree can only join them this way"):
+    with pytest.raises(
+        ValueError, match=r"x0 -> x. is forbidden, but the tree can only join them this way"
+    ):
         learn(SpanningTree(forbidden=[*away, *hub[1:]], root=0), data)
     toward = learn(SpanningTree(forbidden=away), data)
     assert all(0 in edge for edge in toward.edges())
@@ -244,7 +274,9 @@ def test_kdb_with_too_many_required_parents_is_refused():
 # ---- size limits
 
 
-@pytest.mark.parametrize("learner", [SpanningTree(max_table_size=10**7), KDB(2, max_table_size=10**7)], ids=repr)
+@pytest.mark.parametrize(
+    "learner", [SpanningTree(max_table_size=10**7), KDB(2, max_table_size=10**7)], ids=repr
+)
 def test_columns_of_many_values_are_not_joined_and_cost_little_memory(learner, monkeypatch):
     counted, original = set(), counting.pairs_by_loop
 
@@ -257,13 +289,16 @@ def test_columns_of_many_values_are_not_joined_and_cost_little_memory(learner, m
     data = encoded(np.random.default_rng(0), [wide, wide, 2, 3, 1], 2, 500, linked=True)
     counts = count(data)
     tracemalloc.start()
-    with pytest.warns(UserWarning, match=r"'x0', 'x1'.* left out: a table may have max_table_size=10,000,"):
+    with pytest.warns(
+        UserWarning, match=r"'x0', 'x1'.* left out: a table may have max_table_size=10,000,"
+    ):
         structure = learner.learn(data, counts, Context())
     peak = tracemalloc.get_traced_memory()[1]
     tracemalloc.stop()
     assert (0, 1) not in edge_set(structure)
     assert structure.n_edges > 2
-    assert counted == {(a, b) for a in (0, 1) for b in (2, 3, 4)}  # never the two together: that table has 1.6 GB
+    # never the two together: that table has 1.6 GB
+    assert counted == {(a, b) for a in (0, 1) for b in (2, 3, 4)}
     assert peak < 60e6
 
 
@@ -281,13 +316,18 @@ def test_max_table_size_prevents_a_join(learner):
     assert learn(learner(max_table_size=1), data).n_edges == 0
     with pytest.raises(ValueError, match="max_table_size=0 must be at least 1"):
         learn(learner(max_table_size=0), data)
-    with pytest.raises(ValueError, match="the required edge x0 -> x1 needs a table above max_table_size=3"):
+    with pytest.raises(
+        ValueError, match="the required edge x0 -> x1 needs a table above max_table_size=3"
+    ):
         learn(learner(max_table_size=3, required=[(0, 1)]), data)
 
 
 def test_max_table_size_counts_all_parents_of_kdb():
     data = encoded(np.random.default_rng(0), [4] * 5, 2, 200, linked=True)
-    with pytest.warns(UserWarning, match="3 edges .* left out: a table may have max_table_size=128 cells, .* have 512"):
+    with pytest.warns(
+        UserWarning,
+        match="3 edges .* left out: a table may have max_table_size=128 cells, .* have 512",
+    ):
         structure = learn(KDB(3, max_table_size=4**3 * 2), data)
     assert structure.max_parents == 2
     assert learn(KDB(3), data).max_parents == 3
@@ -298,9 +338,15 @@ def test_max_table_size_counts_all_parents_of_kdb():
 
 def kdb_by_definition(data, k):
     """Z17 section 7: order by I(Xi;C), then the k earlier features of largest I(Xi;Xj|C)."""
-    relevance, weights = class_information(count(data)), pair_information(data, count(data)).conditional
+    relevance, weights = (
+        class_information(count(data)),
+        pair_information(data, count(data)).conditional,
+    )
     order = sorted(range(data.n_features), key=lambda i: (-relevance[i], i))
-    return [set(sorted(order[: order.index(i)], key=lambda j: (-weights[i, j], j))[:k]) for i in range(data.n_features)]
+    return [
+        set(sorted(order[: order.index(i)], key=lambda j: (-weights[i, j], j))[:k])
+        for i in range(data.n_features)
+    ]
 
 
 @pytest.mark.parametrize("k", [0, 1, 2, 3])
@@ -353,7 +399,10 @@ def test_fixed_structures():
 @pytest.mark.parametrize(
     "structure, message",
     [
-        (Structure.naive(4), "the given structure has 4 features and the data 3: it belongs to another table"),
+        (
+            Structure.naive(4),
+            "the given structure has 4 features and the data 3: it belongs to another table",
+        ),
         ([("x0", "x7")], "an edge names 'x7', which is no feature"),
         ([("x0", "x1"), ("x1", "x0")], "the edges form a cycle: x0 -> x1 -> x0"),
         ([("x0", "y")], "the class 'y' cannot have a parent"),
@@ -367,13 +416,27 @@ def test_fixed_structures_that_do_not_fit_are_refused(structure, message):
 
 # ---- odd data, history, threads
 
-SEARCHES = [NaiveBayes(), SpanningTree(), SpanningTree(min_weight=0.01), KDB(0), KDB(2), FixedStructure([])]
+SEARCHES = [
+    NaiveBayes(),
+    SpanningTree(),
+    SpanningTree(min_weight=0.01),
+    KDB(0),
+    KDB(2),
+    FixedStructure([]),
+]
 
 
 @pytest.mark.parametrize("learner", SEARCHES, ids=repr)
 @pytest.mark.parametrize(
     "cards, n_classes, n_rows",
-    [([3], 2, 20), ([2, 2], 2, 20), ([1, 1, 1], 2, 20), ([1, 3, 2], 3, 20), ([2, 3], 1, 20), ([2, 3, 2], 4, 1)],
+    [
+        ([3], 2, 20),
+        ([2, 2], 2, 20),
+        ([1, 1, 1], 2, 20),
+        ([1, 3, 2], 3, 20),
+        ([2, 3], 1, 20),
+        ([2, 3, 2], 4, 1),
+    ],
 )
 def test_odd_data_have_an_answer(learner, cards, n_classes, n_rows):
     data = encoded(np.random.default_rng(0), cards, n_classes, n_rows)

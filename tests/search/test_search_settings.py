@@ -1,4 +1,6 @@
-"""The settings that all searches share, for every search with a name: constraints, limits, ends, trace, odd data."""
+"""The settings that all searches share, for every search with a name: constraints, limits, ends,
+trace, odd data.
+"""
 
 from __future__ import annotations
 
@@ -43,11 +45,15 @@ every_search = pytest.mark.parametrize("name", SEARCHES)
 
 
 def search_of(name, **settings):
-    """A search with settings; annealing is made short, and class edges stay, so that all results are alike."""
+    """A search with settings; annealing is made short, and class edges stay, so that all results
+    are alike.
+    """
     search = SEARCHES[name]()
     known = search.get_params()
     more = {**SHORT, "drop_class": False}
-    return search.set_params(**{key: value for key, value in more.items() if key in known}).set_params(**settings)
+    return search.set_params(
+        **{key: value for key, value in more.items() if key in known}
+    ).set_params(**settings)
 
 
 @cache
@@ -78,7 +84,17 @@ def assert_works(classifier, data):
 
 
 def test_the_searches_are_all_here():
-    assert set(SEARCHES) >= {"tan", "tan-fcll", "tan-acll", "kdb", "ghc", "greedy", "superparent", "order", "anneal"}
+    assert set(SEARCHES) >= {
+        "tan",
+        "tan-fcll",
+        "tan-acll",
+        "kdb",
+        "ghc",
+        "greedy",
+        "superparent",
+        "order",
+        "anneal",
+    }
     assert set(STRUCTURES) - set(SEARCHES) == {"nb"}
 
 
@@ -105,7 +121,10 @@ def test_required_edges_are_there_and_forbidden_ones_are_not(name, seed):
     assert set(required) <= set(found.edges())
     assert not set(forbidden) & set(found.edges())
     by_name = [(f"x{a}", f"x{b}") for a, b in required]
-    assert run(search_of(name, random_state=0, required=by_name, forbidden=forbidden), data)[0] == found
+    assert (
+        run(search_of(name, random_state=0, required=by_name, forbidden=forbidden), data)[0]
+        == found
+    )
 
 
 @every_search
@@ -122,8 +141,14 @@ def test_nothing_is_left_to_choose(name):
 @pytest.mark.parametrize(
     "settings, message",
     [
-        ({"required": [(0, 1)], "forbidden": [("x0", "x1")]}, "the edge x0 -> x1 is required and forbidden"),
-        ({"required": [(0, 1), (1, 0)]}, "the required edges cannot all be there: the edges form a cycle"),
+        (
+            {"required": [(0, 1)], "forbidden": [("x0", "x1")]},
+            "the edge x0 -> x1 is required and forbidden",
+        ),
+        (
+            {"required": [(0, 1), (1, 0)]},
+            "the required edges cannot all be there: the edges form a cycle",
+        ),
         ({"required": [(0, 9)]}, "a required edge names 9, which is no column"),
         ({"forbidden": [("x0", "z")]}, "a forbidden edge names 'z', which is no column"),
         ({"required": ["x0"]}, "required edges are pairs"),
@@ -139,9 +164,18 @@ def test_nothing_is_left_to_choose(name):
         ),
         ({"start": Structure.naive(4)}, "the starting structure has 4 features and the data 5"),
         ({"start": [("x0", "x1"), ("x1", "x0")]}, "the edges form a cycle"),
-        ({"start": [(0, 1)], "forbidden": [(0, 1)]}, "the starting structure has the forbidden edge x0 -> x1"),
-        ({"start": [(0, 1)], "required": [(1, 2)]}, "the starting structure lacks the required edge x1 -> x2"),
-        ({"start": [(0, 1)], "max_table_size": 7}, "the starting structure gives 'x1' a table above max_table_size=7"),
+        (
+            {"start": [(0, 1)], "forbidden": [(0, 1)]},
+            "the starting structure has the forbidden edge x0 -> x1",
+        ),
+        (
+            {"start": [(0, 1)], "required": [(1, 2)]},
+            "the starting structure lacks the required edge x1 -> x2",
+        ),
+        (
+            {"start": [(0, 1)], "max_table_size": 7},
+            "the starting structure gives 'x1' a table above max_table_size=7",
+        ),
         ({"max_time": 0}, "max_time=0 must be a number of seconds above 0"),
         ({"max_time": float("nan")}, "max_time=nan must be a number of seconds above 0"),
     ],
@@ -194,14 +228,18 @@ def test_tables_stay_within_their_limit(name):
     more |= {"max_parents": 3} if name == "ghc" else {}
     for limit in (12, 20, 1e2):
         found, _ = run(search_of(name, random_state=0, max_table_size=limit, **more), data)
-        assert all(np.prod(data.cards[[i, *g]]) * 2 <= limit for i, g in enumerate(found.parents) if g)
+        assert all(
+            np.prod(data.cards[[i, *g]]) * 2 <= limit for i, g in enumerate(found.parents) if g
+        )
 
 
 @pytest.mark.filterwarnings("ignore:.* left out:UserWarning")
 @every_search
 @pytest.mark.parametrize("evaluation", ["resubstitution", 3, "loo"])
 def test_a_column_of_many_values_does_not_eat_the_memory(name, evaluation):
-    """The table of the two wide columns would have 1.6 GB; none of the other tables has more than 0.5 MB."""
+    """The table of the two wide columns would have 1.6 GB; none of the other tables has more than
+    0.5 MB.
+    """
     wide = 10_000 if not UNCOMPILED else 30
     settings = {"random_state": 0, "max_table_size": 10 * wide}
     if name in SAMPLED:
@@ -260,7 +298,9 @@ def test_a_score_of_the_rows_never_falls_below_that_of_the_start(name):
 @pytest.mark.parametrize("name", SAMPLED)
 def test_the_class_is_a_parent_of_every_feature_under_a_score_of_the_rows(name):
     start = Structure(((),) * 5, (True, True, False, True, True))
-    with pytest.raises(ValueError, match="a sample score needs the class as a parent of every feature"):
+    with pytest.raises(
+        ValueError, match="a sample score needs the class as a parent of every feature"
+    ):
         run(search_of(name, start=start), related(0))
 
 
@@ -284,7 +324,10 @@ def test_when_the_time_is_over_the_best_so_far_is_used(monkeypatch, name, second
     monkeypatch.setattr(search_base, "time", Clock())
     data = related(0)
     search = search_of(name, max_time=seconds)
-    with pytest.warns(UserWarning, match=rf"{type(search).__name__}: max_time of {seconds} s is over; the best struct"):
+    with pytest.warns(
+        UserWarning,
+        match=rf"{type(search).__name__}: max_time of {seconds} s is over; the best struct",
+    ):
         classifier = fitted(search, data)
     assert_works(classifier, data)
 
@@ -304,7 +347,8 @@ def test_enough_time_changes_nothing(name):
     with warnings.catch_warnings():
         warnings.simplefilter("error")
         assert (
-            run(search_of(name, random_state=0, max_time=1e6), data)[0] == run(search_of(name, random_state=0), data)[0]
+            run(search_of(name, random_state=0, max_time=1e6), data)[0]
+            == run(search_of(name, random_state=0), data)[0]
         )
 
 
@@ -319,7 +363,8 @@ def test_a_callback_can_end_the_search(name, answer):
 
     search = search_of(name, callback=callback)
     with pytest.warns(
-        UserWarning, match=f"{type(search).__name__}: stopped by the callback; the best structure so far"
+        UserWarning,
+        match=f"{type(search).__name__}: stopped by the callback; the best structure so far",
     ):
         classifier = fitted(search, data)
     assert classifier.history_ == seen
@@ -331,7 +376,9 @@ def test_a_callback_can_end_the_search(name, answer):
 @pytest.mark.parametrize("answer", [None, False, 0, 1, "yes"])
 def test_a_callback_that_says_something_else_ends_nothing(name, answer):
     data, seen = related(0), []
-    found, history = run(search_of(name, random_state=0, callback=lambda step: seen.append(step) or answer), data)
+    found, history = run(
+        search_of(name, random_state=0, callback=lambda step: seen.append(step) or answer), data
+    )
     assert seen == history
     assert found == run(search_of(name, random_state=0), data)[0]
 
@@ -365,7 +412,9 @@ KERNELS = {  # in which every search of a kind spends its time
 
 
 def interrupt_kernels(monkeypatch, kernels, calls):
-    """Let Ctrl-C come in one of the calls of some kernels; the list that is returned counts down to it."""
+    """Let Ctrl-C come in one of the calls of some kernels; the list that is returned counts down to
+    it.
+    """
     left = [calls]
 
     def patch(module, function):
@@ -397,7 +446,9 @@ def test_ctrl_c_while_a_kernel_runs(monkeypatch, name, calls, n_jobs):
 
 
 class Meeting:
-    """Two threads that work at the same time; the first is interrupted, the other goes on until it is told to end."""
+    """Two threads that work at the same time; the first is interrupted, the other goes on until it
+    is told to end.
+    """
 
     def __init__(self):
         self.first, self.other_works = threading.current_thread(), threading.Event()
@@ -426,7 +477,9 @@ def test_ctrl_c_while_searches_with_several_margins_run_side_by_side(monkeypatch
 
 def test_ctrl_c_while_several_runs_of_annealing_go_side_by_side(monkeypatch):
     meeting = Meeting()
-    monkeypatch.setattr("discbayes.search.annealing._Chain.advance", lambda *arguments: bool(meeting.step()))
+    monkeypatch.setattr(
+        "discbayes.search.annealing._Chain.advance", lambda *arguments: bool(meeting.step())
+    )
     with pytest.warns(UserWarning, match="interrupted; the best structure so far"):
         run(search_of("anneal", restarts=2), related(0), n_jobs=2)
 
@@ -506,7 +559,8 @@ def test_the_same_seed_gives_the_same_structure(name):
     assert runs[0][0] == runs[1][0]
     assert [s["score"] for s in runs[0][1]] == [s["score"] for s in runs[1][1]]
     of_context = [
-        search_of(name, **folds).learn(data, count(data), Context(np.random.default_rng(5))) for _ in range(2)
+        search_of(name, **folds).learn(data, count(data), Context(np.random.default_rng(5)))
+        for _ in range(2)
     ]
     assert of_context == [runs[0][0]] * 2
     generator = np.random.default_rng(5)
@@ -527,7 +581,9 @@ def test_threads_change_nothing(monkeypatch, name, evaluation):
         pytest.skip("only scores of the rows hold rows out")
     one, two = (run(search_of(name, random_state=0, **more), data, n_jobs) for n_jobs in (1, 2))
     assert one[0] == two[0]
-    assert [{**step, "seconds": 0} for step in one[1]] == [{**step, "seconds": 0} for step in two[1]]
+    assert [{**step, "seconds": 0} for step in one[1]] == [
+        {**step, "seconds": 0} for step in two[1]
+    ]
 
 
 # ---- scikit-learn
@@ -567,7 +623,9 @@ def test_a_search_learns_without_changing_itself(name):
 
 @every_search
 def test_grid_search_reaches_the_settings(name):
-    setting, values = ("k", [1, 2]) if "k" in SEARCHES[name]().get_params() else ("max_candidates", [1, 2])
+    setting, values = (
+        ("k", [1, 2]) if "k" in SEARCHES[name]().get_params() else ("max_candidates", [1, 2])
+    )
     classifier = BayesNetClassifier(search_of(name), "map", random_state=0)
     grid = GridSearchCV(classifier, {f"structure__{setting}": values}, cv=2)
     grid.fit(*frame(related(0)))
@@ -582,7 +640,12 @@ ROWS = 24
 
 def text(n_rows, cards, seed=0):
     rng = np.random.default_rng(seed)
-    return pd.DataFrame({f"c{i}": [f"v{v}" for v in rng.integers(card, size=n_rows)] for i, card in enumerate(cards)})
+    return pd.DataFrame(
+        {
+            f"c{i}": [f"v{v}" for v in rng.integers(card, size=n_rows)]
+            for i, card in enumerate(cards)
+        }
+    )
 
 
 @cache
@@ -629,7 +692,8 @@ CASES = [
 ]
 
 
-@pytest.mark.filterwarnings("ignore:more cells than rows .* of 'wide'")  # which is what it is there for
+# which is what it is there for
+@pytest.mark.filterwarnings("ignore:more cells than rows .* of 'wide'")
 @pytest.mark.parametrize("case", CASES)
 @every_search
 def test_odd_data_have_an_answer(name, case):
@@ -637,11 +701,16 @@ def test_odd_data_have_an_answer(name, case):
     variants = [{}]
     if name in SAMPLED:
         quick = UNCOMPILED and len(X) > ROWS
-        variants = [{"evaluation": e, "score": s} for e, s in [("resubstitution", "cr"), (2, "cl"), ("loo", "cr")]]
+        variants = [
+            {"evaluation": e, "score": s}
+            for e, s in [("resubstitution", "cr"), (2, "cl"), ("loo", "cr")]
+        ]
         variants = variants[1:2] if quick else variants
     for settings in variants:
         more = {"max_tries": 3, "max_rejections": 3} if name == "anneal" else {}
-        classifier = BayesNetClassifier(search_of(name, **settings, **more), "map", random_state=0, categorical="all")
+        classifier = BayesNetClassifier(
+            search_of(name, **settings, **more), "map", random_state=0, categorical="all"
+        )
         with warnings.catch_warnings():
             if case == "one class":
                 warnings.filterwarnings("ignore", "y has one class only")

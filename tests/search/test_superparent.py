@@ -27,7 +27,9 @@ EVALUATIONS = ["resubstitution", 3, "loo"]
 
 
 def related(seed, evaluation):
-    """Features that, with the class, mostly follow an earlier one: edges help also on rows that are held out."""
+    """Features that, with the class, mostly follow an earlier one: edges help also on rows that are
+    held out.
+    """
     rng = np.random.default_rng(seed)
     n_features, n_rows = (4, 16) if evaluation == "loo" else (5, 40)
     data = encoded(rng, rng.integers(2, 4, n_features).tolist(), 2 + seed, n_rows)
@@ -44,7 +46,9 @@ def check(data, score, evaluation, learner=None, **settings):
     allowed = settings.pop("allowed", None)
     if allowed is not None:
         settings["forbidden"] = [(int(p), int(i)) for p, i in np.argwhere(~allowed)]
-    search = SuperParent(score, evaluation, learner or MaximumLikelihood(), random_state=3, **settings)
+    search = SuperParent(
+        score, evaluation, learner or MaximumLikelihood(), random_state=3, **settings
+    )
     found, history = run(search, data)
     assert found == expected
     if history:
@@ -72,7 +76,11 @@ def test_weights(name, k):
 
 @pytest.mark.parametrize("name, evaluation", list(product(SCORES, EVALUATIONS)))
 def test_rows_with_gaps_are_summed_out(name, evaluation):
-    check(sample(13, n_features=4, n_rows=14 if evaluation == "loo" else 24, gaps=0.15), SCORES[name], evaluation)
+    check(
+        sample(13, n_features=4, n_rows=14 if evaluation == "loo" else 24, gaps=0.15),
+        SCORES[name],
+        evaluation,
+    )
 
 
 @pytest.mark.parametrize("name", SCORES)
@@ -84,7 +92,9 @@ def test_three_parents():
     check(sample(16, n_features=5, n_rows=80), "cl", "resubstitution", k=3)
 
 
-@pytest.mark.parametrize("learner", [MaximumLikelihood(0.01), MaximumAPosteriori("dirichlet", 0.5)], ids=str)
+@pytest.mark.parametrize(
+    "learner", [MaximumLikelihood(0.01), MaximumAPosteriori("dirichlet", 0.5)], ids=str
+)
 def test_any_frequency_smoothing(learner):
     check(sample(11, n_features=4, n_rows=30), "cl", "loo", learner)
 
@@ -139,9 +149,18 @@ def test_a_pair_of_edges_in_one_step():
 
 
 def test_threads_change_nothing():
-    data = encoded(np.random.default_rng(5), [3, 2, 4, 3, 2], 3, 1500 if not UNCOMPILED else 90, gaps=0.01, linked=True)
+    data = encoded(
+        np.random.default_rng(5),
+        [3, 2, 4, 3, 2],
+        3,
+        1500 if not UNCOMPILED else 90,
+        gaps=0.01,
+        linked=True,
+    )
     for k in (1, 2):
-        (one, first), (two, second) = (run(SuperParent("cl", 3, k=k), data, jobs) for jobs in (1, 3))
+        (one, first), (two, second) = (
+            run(SuperParent("cl", 3, k=k), data, jobs) for jobs in (1, 3)
+        )
         assert one == two
         for record in (*first, *second):
             record.pop("seconds")
@@ -175,7 +194,9 @@ def test_what_makes_no_sense_is_refused():
 
 @pytest.mark.data
 @pytest.mark.skipif(UNCOMPILED, reason="thousands of rows")
-@pytest.mark.parametrize("name, k, published", [("chess", 1, 94.09), ("chess", 2, 94.09), ("mofn-3-7-10", 1, 90.33)])
+@pytest.mark.parametrize(
+    "name, k, published", [("chess", 1, 94.09), ("chess", 2, 94.09), ("mofn-3-7-10", 1, 90.33)]
+)
 def test_published_accuracy(data_folder, name, k, published):
     """P10 Table 7, on its split, to the digit."""
     data = load_dataset(name, source="files")
@@ -189,7 +210,9 @@ def test_published_accuracy(data_folder, name, k, published):
 def network(name, evaluation, n_rows=700 if not UNCOMPILED else 120, **options):
     data = encoded(np.random.default_rng(0), [3, 2, 4, 3, 2], 3, n_rows, linked=True, **options)
     score = SampleScore(SCORES[name], evaluation).checked()
-    return data, CountingScorer(data, score, Structure(((), (0,), (), (), ())), np.random.default_rng(0))
+    return data, CountingScorer(
+        data, score, Structure(((), (0,), (), (), ())), np.random.default_rng(0)
+    )
 
 
 MOVES = [
@@ -210,7 +233,9 @@ def test_gains_of_moves(monkeypatch, name, evaluation, most):
     gains, exact = ParentMoves(net).scan(MOVES)
     assert exact.all()
     for move, gain in zip(MOVES, gains, strict=True):
-        after = [(*group, move.parent) if i in move.children else group for i, group in enumerate(now)]
+        after = [
+            (*group, move.parent) if i in move.children else group for i, group in enumerate(now)
+        ]
         assert gain == pytest.approx(slow(after) - slow(now), abs=1e-7)
 
 

@@ -1,4 +1,6 @@
-"""How large tables may become, and that what is left out because of it is said: once, with names and a way out."""
+"""How large tables may become, and that what is left out because of it is said: once, with names
+and a way out.
+"""
 
 from __future__ import annotations
 
@@ -23,7 +25,8 @@ from discbayes.report.training_history import history_html
 from discbayes.search import KDB, OrderBased, SpanningTree
 from discbayes.search.table_sizes import TableSizes, warn_of_sparse_columns
 
-CARDS = [60, 60, 2, 3, 60]  # the tables of two wide columns have 7,200 cells, of the others at most 360
+# the tables of two wide columns have 7,200 cells, of the others at most 360
+CARDS = [60, 60, 2, 3, 60]
 WIDE = {(0, 1), (0, 4), (1, 4)}
 
 
@@ -73,7 +76,9 @@ def test_all_tables_together_have_at_most_twice_the_cells_of_the_training_table(
 
 @every_search
 def test_the_structure_is_that_without_these_edges_and_they_are_named(name):
-    """The oracle is the same search, told to leave out the edges whose tables an enumeration finds too large."""
+    """The oracle is the same search, told to leave out the edges whose tables an enumeration finds
+    too large.
+    """
     data = rows()
     tables = {(a, b): int(data.cards[a] * data.cards[b]) * 2 for a, b in combinations(range(5), 2)}
     assert {edge for edge, cells in tables.items() if cells > 5_000} == WIDE
@@ -85,7 +90,10 @@ def test_the_structure_is_that_without_these_edges_and_they_are_named(name):
     assert found == expected
     assert len(caught) == 1
     said = str(caught[0].message)
-    assert "3 edges between 'x0', 'x1', 'x4' left out: for 300 rows, a table with 1 parent may have 5,000 cells" in said
+    assert (
+        "3 edges between 'x0', 'x1', 'x4' left out: for 300 rows, a table with 1 parent may have"
+        " 5,000 cells" in said
+    )
     assert "the largest table would have 7,200. Way out: group the values" in said
     told = [step for step in context.history if "left_out" in step]
     assert told == context.history[:1]
@@ -102,7 +110,10 @@ def test_a_number_of_cells_is_the_only_limit(name):
 
 def test_parents_that_kdb_passes_over_are_told():
     data = rows(200, [25, 25, 25, 25, 25, 2])
-    relevance, weights = class_information(count(data)), pair_information(data, count(data)).conditional
+    relevance, weights = (
+        class_information(count(data)),
+        pair_information(data, count(data)).conditional,
+    )
     order = sorted(range(6), key=lambda i: (-relevance[i], i))
     expected, passed_over = {}, set()
     for place, i in enumerate(order):
@@ -110,15 +121,21 @@ def test_parents_that_kdb_passes_over_are_told():
         for p in sorted(order[:place], key=lambda j, i=i: (-weights[i, j], j)):
             if len(chosen) == 4:
                 break
-            subsets = [(p, *some) for size in range(len(chosen) + 1) for some in combinations(chosen, size)]
-            if all(np.prod(data.cards[[i, *some]]) * 2 <= 500 * 10 ** len(some) for some in subsets):
+            subsets = [
+                (p, *some) for size in range(len(chosen) + 1) for some in combinations(chosen, size)
+            ]
+            if all(
+                np.prod(data.cards[[i, *some]]) * 2 <= 500 * 10 ** len(some) for some in subsets
+            ):
                 chosen.append(p)
             else:
                 passed_over.add((f"x{p}", f"x{i}"))
         expected[i] = set(chosen)
     assert passed_over
     context = Context()
-    with pytest.warns(UserWarning, match=rf"^KDB: {len(passed_over)} edge.* a table with \d parents may have"):
+    with pytest.warns(
+        UserWarning, match=rf"^KDB: {len(passed_over)} edge.* a table with \d parents may have"
+    ):
         found = learn(KDB(4), data, context)
     assert {i: set(group) for i, group in enumerate(found.parents)} == expected
     assert set(context.history[0]["edges"]) == passed_over
@@ -224,13 +241,17 @@ def test_a_model_file_holds_it(fitted, tmp_path):
     clf, said = fitted
     clf.save(tmp_path / "model.json")
     step = discbayes.load(tmp_path / "model.json").history_[0]
-    assert step == {key: value for key, value in clf.history_[0].items() if key != "seconds"}  # no clock in files
+    # no clock in files
+    assert step == {key: value for key, value in clf.history_[0].items() if key != "seconds"}
     assert (step["left_out"], step["reason"]) == (3, said[0])
 
 
 def test_the_report_shows_it(fitted):
     clf, said = fitted
-    assert "4 edges; 3 edges left out, as the tables would be too large (see History)" in summary_html(clf)
+    assert (
+        "4 edges; 3 edges left out, as the tables would be too large (see History)"
+        in summary_html(clf)
+    )
     html = history_html(clf)
     assert "3 edges left out" in html
     assert said[0].replace("'", "&#x27;") in html
@@ -250,7 +271,10 @@ def test_a_plot_of_the_history_has_no_panel_for_it(fitted):
 def test_a_fit_that_shows_its_steps_shows_it(capsys):
     with pytest.warns(UserWarning, match="left out"):
         BayesNetClassifier("tan", "map", verbose=2).fit(*frame_of(rows()))
-    assert "left_out 3, reason SpanningTree: 3 edges between 'x0', 'x1', 'x4' left out" in capsys.readouterr().err
+    assert (
+        "left_out 3, reason SpanningTree: 3 edges between 'x0', 'x1', 'x4' left out"
+        in capsys.readouterr().err
+    )
 
 
 # ---- columns whose own table has more cells than rows
@@ -278,20 +302,29 @@ def test_columns_with_more_cells_than_rows_are_named(cards, n_rows, names):
     assert len(said) == (names is not None)
     if names is not None:
         values = max(cards)
-        assert f"more cells than rows ({n_rows}) in the tables P(x | class) of {names}, with up to {values}" in said[0]
+        assert (
+            f"more cells than rows ({n_rows}) in the tables P(x | class) of {names}, with up to"
+            f" {values}" in said[0]
+        )
         assert "drop such columns, or group their values" in said[0]
 
 
 @pytest.mark.parametrize("settings", [{}, {"structure": "nb", "parameters": "map"}])
 def test_a_fit_names_such_columns_once(settings):
     rng = np.random.default_rng(0)
-    X = pd.DataFrame({"id": rng.permutation(300).astype(str), "size": rng.integers(4, size=300).astype(str)})
+    X = pd.DataFrame(
+        {"id": rng.permutation(300).astype(str), "size": rng.integers(4, size=300).astype(str)}
+    )
     y = rng.integers(3, size=300)
     for method in ("fit", *(["partial_fit"] if settings else [])):
         with warnings.catch_warnings(record=True) as caught:
             warnings.simplefilter("always")
             clf = BayesNetClassifier(categorical=["id"], **settings)
             getattr(clf, method)(X, y)
-        said = [str(warning.message) for warning in caught if "more cells than rows" in str(warning.message)]
+        said = [
+            str(warning.message)
+            for warning in caught
+            if "more cells than rows" in str(warning.message)
+        ]
         assert len(said) == 1
         assert "of 'id', with up to 300 values and 3 classes" in said[0]

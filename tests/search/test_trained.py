@@ -26,7 +26,9 @@ LEARNER = MaximumConditionalLikelihood(max_iter=3)
 
 
 def sample(seed, n_rows=40, cards=(2, 3, 2, 2), n_classes=2, **options):
-    return encoded(np.random.default_rng(seed), list(cards), n_classes, n_rows, linked=True, **options)
+    return encoded(
+        np.random.default_rng(seed), list(cards), n_classes, n_rows, linked=True, **options
+    )
 
 
 def slow_score(data, score, evaluation, learner=LEARNER):
@@ -47,7 +49,9 @@ def test_greedy_edges_as_in_a_plain_loop(name, evaluation):
 
 
 def in_order(slow, order):
-    """P10 5.2: each feature in turn takes the earlier one that improves the score most, if one does."""
+    """P10 5.2: each feature in turn takes the earlier one that improves the score most, if one
+    does.
+    """
     parents = [()] * len(order)
     value = slow(parents)
     for place in range(1, len(order)):
@@ -76,10 +80,14 @@ def test_weights_and_gaps(options):
 
 
 @pytest.mark.filterwarnings("error")
-@pytest.mark.parametrize("learner", [LEARNER, MaximumConditionalLikelihood(3, stopping="cross-tuning", n_folds=2)])
+@pytest.mark.parametrize(
+    "learner", [LEARNER, MaximumConditionalLikelihood(3, stopping="cross-tuning", n_folds=2)]
+)
 def test_threads_change_nothing_and_candidates_do_not_warn(learner):
     data = sample(2)
-    (one, first), (two, second) = (run(GreedyEdges("cl", parameters=learner, k=2), data, jobs) for jobs in (1, 3))
+    (one, first), (two, second) = (
+        run(GreedyEdges("cl", parameters=learner, k=2), data, jobs) for jobs in (1, 3)
+    )
     assert one == two
     assert [r["score"] for r in first] == [r["score"] for r in second]
 
@@ -88,7 +96,10 @@ def test_threads_change_nothing_and_candidates_do_not_warn(learner):
 def test_with_a_learner_of_frequencies_it_is_the_scored_network(name, evaluation):
     data, start = sample(3, gaps=0.05), Structure(((), (), (1,), ()))
     score = SampleScore(SCORES[name], evaluation).checked()
-    slow, fast = (kind(data, score, start, np.random.default_rng(0)) for kind in (RefittingScorer, CountingScorer))
+    slow, fast = (
+        kind(data, score, start, np.random.default_rng(0))
+        for kind in (RefittingScorer, CountingScorer)
+    )
     assert slow.total == pytest.approx(fast.total, abs=1e-9)
     assert slow.tolerance == fast.tolerance
     tasks = [
@@ -141,9 +152,15 @@ def test_the_name_stands_for_the_learner():
 @pytest.mark.parametrize(
     "settings, message",
     [
-        ({"parameters": "cl", "evaluation": "loo"}, 'evaluation="loo" needs frequencies.*evaluation=5'),
+        (
+            {"parameters": "cl", "evaluation": "loo"},
+            'evaluation="loo" needs frequencies.*evaluation=5',
+        ),
         ({"parameters": "svm"}, "parameters='svm': inside a search parameters are frequencies"),
-        ({"parameters": MaximumConditionalLikelihood}, "inside a search parameters are frequencies"),
+        (
+            {"parameters": MaximumConditionalLikelihood},
+            "inside a search parameters are frequencies",
+        ),
         ({"parameters": GreedyEdges()}, "inside a search parameters are frequencies"),
         ({"parameters": MaximumConditionalLikelihood(max_iter=-1)}, "max_iter=-1"),
         ({"parameters": MaximumLikelihood(0.0)}, "smoothing above zero"),
@@ -162,4 +179,5 @@ def test_the_data_stay_as_they_are():
     context = Context()
     GreedyEdges(parameters=LEARNER).learn(data, count(data), context)
     np.testing.assert_array_equal(data.codes, before.codes)
-    assert all("iteration" not in record for record in context.history)  # the trace is that of the search
+    # the trace is that of the search
+    assert all("iteration" not in record for record in context.history)

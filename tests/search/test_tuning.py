@@ -32,7 +32,9 @@ def plain_rates(data, evaluation, learner):
     for lam in right:
         for fold in range(5):
             rest, test = subset(data, np.flatnonzero(folds != fold)), np.flatnonzero(folds == fold)
-            structure, _ = run(GreedyEdges(Margin(lam), evaluation, learner, random_state=seed), rest)
+            structure, _ = run(
+                GreedyEdges(Margin(lam), evaluation, learner, random_state=seed), rest
+            )
             tables = learner.learn(rest, count(rest), structure, Context())
             scores = log_joint(tables, np.ascontiguousarray(data.codes[:, test]))
             right[lam] += float(ClassificationRate().rows(scores, data.y[test]) @ weight[test])
@@ -41,7 +43,10 @@ def plain_rates(data, evaluation, learner):
 
 @pytest.mark.parametrize(
     "evaluation, learner, weighted",
-    [("resubstitution", MaximumLikelihood(), False), (3, MaximumAPosteriori("dirichlet", 0.5), True)],
+    [
+        ("resubstitution", MaximumLikelihood(), False),
+        (3, MaximumAPosteriori("dirichlet", 0.5), True),
+    ],
     ids=str,
 )
 def test_the_scale_of_a_plain_loop(evaluation, learner, weighted):
@@ -83,13 +88,16 @@ def test_a_given_scale_is_not_tuned():
     "data", [sample(7, n_rows=4), sample(7, n_classes=1), sample(7, n_rows=6)], ids=["4", "1", "6"]
 )
 def test_without_folds_or_classes_the_default_is_taken(data):
-    evaluation = 5 if data.n_samples == 6 else "resubstitution"  # of 6 rows, 4 are left for the 5 folds of the score
+    # of 6 rows, 4 are left for the 5 folds of the score
+    evaluation = 5 if data.n_samples == 6 else "resubstitution"
     found, history = run(GreedyEdges("mm", evaluation, random_state=0), data)
     assert all("stage" not in record for record in history)
     assert found == run(GreedyEdges(Margin(), evaluation, random_state=0), data)[0]
 
 
-@pytest.mark.parametrize("learner", [SuperParent("mm"), OrderBased("random", "mm")], ids=["superparent", "order"])
+@pytest.mark.parametrize(
+    "learner", [SuperParent("mm"), OrderBased("random", "mm")], ids=["superparent", "order"]
+)
 def test_threads_and_size_change_nothing(monkeypatch, learner):
     monkeypatch.setattr(tuning, "SCALES", (0.05, 1.0))
     traces = []
@@ -102,14 +110,18 @@ def test_threads_and_size_change_nothing(monkeypatch, learner):
 
 def test_constraints_hold_inside(monkeypatch):
     monkeypatch.setattr(tuning, "SCALES", (0.05, 1.0))
-    found, _ = run(GreedyEdges("mm", required=[("x0", "x1")], forbidden=[(0, 2)], start=[("x0", "x1")]), DATA)
+    found, _ = run(
+        GreedyEdges("mm", required=[("x0", "x1")], forbidden=[(0, 2)], start=[("x0", "x1")]), DATA
+    )
     assert 0 in found.parents[1]
     assert 0 not in found.parents[2]
 
 
 def test_when_the_time_is_over_the_start_is_returned():
     start = Structure(((), (0,), (), ()))
-    with pytest.warns(UserWarning, match=r"GreedyEdges: max_time of 1e-09 s is over; .* with 1 edges"):
+    with pytest.warns(
+        UserWarning, match=r"GreedyEdges: max_time of 1e-09 s is over; .* with 1 edges"
+    ):
         found, history = run(GreedyEdges("mm", start=start, max_time=1e-9), DATA)
     assert found == start
     assert history == []
@@ -138,6 +150,8 @@ def test_rows_without_weight_are_not_there(monkeypatch):
     monkeypatch.setattr(tuning, "SCALES", (0.05, 1.0))
     weight = np.random.default_rng(0).integers(0, 2, DATA.n_samples).astype(float)
     weighted, kept = replace(DATA, weight=weight), subset(DATA, np.flatnonzero(weight))
-    (one, first), (two, second) = (run(GreedyEdges("mm", random_state=1), data) for data in (weighted, kept))
+    (one, first), (two, second) = (
+        run(GreedyEdges("mm", random_state=1), data) for data in (weighted, kept)
+    )
     assert one == two
     assert first[0]["rates"] == second[0]["rates"]

@@ -1,4 +1,6 @@
-"""Tables in passes: the same domain and codes as in memory, whatever the batches and wherever they come from."""
+"""Tables in passes: the same domain and codes as in memory, whatever the batches and wherever they
+come from.
+"""
 
 from __future__ import annotations
 
@@ -31,9 +33,17 @@ def in_memory(X, y, weight=None, **options):
     return encoder, encoder.fit_transform(X, y, weight)
 
 
-def in_passes(source, target=None, weight=None, memory=1 << 25, max_distinct=200_000, csv=None, **options):
+def in_passes(
+    source, target=None, weight=None, memory=1 << 25, max_distinct=200_000, csv=None, **options
+):
     encoder, spilled = encode_source(
-        source, FrameEncoder(**options), target, weight, memory=memory, max_distinct=max_distinct, csv=csv
+        source,
+        FrameEncoder(**options),
+        target,
+        weight,
+        memory=memory,
+        max_distinct=max_distinct,
+        csv=csv,
     )
     with spilled:
         return encoder, whole(spilled), spilled
@@ -44,7 +54,9 @@ def whole(spilled):
     blocks = list(spilled)
     codes = np.concatenate([np.array(block.codes) for block in blocks], axis=1)
     y = np.concatenate([block.y for block in blocks])
-    weight = None if blocks[0].weight is None else np.concatenate([block.weight for block in blocks])
+    weight = (
+        None if blocks[0].weight is None else np.concatenate([block.weight for block in blocks])
+    )
     return codes, y, weight
 
 
@@ -81,7 +93,10 @@ def mixed_frame(n=400, seed=0):
         }
     )
     frame.loc[rng.random(n) < 0.1, "colour"] = None
-    y = pd.Series(np.where(frame["size"] + frame["count"] / 20 > rng.normal(0.6, 0.5, n), "yes", "no"), name="bought")
+    y = pd.Series(
+        np.where(frame["size"] + frame["count"] / 20 > rng.normal(0.6, 0.5, n), "yes", "no"),
+        name="bought",
+    )
     return frame, y
 
 
@@ -97,7 +112,15 @@ def pairs(X, y, size, weight=None):
 def test_sources_and_tables_are_told_apart(tmp_path):
     frame, _ = mixed_frame(4)
     dataset = pa.dataset.dataset(pa.table({"a": [1]}))
-    for source in ("a.csv", tmp_path, ["a.csv", "b.csv"], [tmp_path], iter([]), (f for f in []), dataset):
+    for source in (
+        "a.csv",
+        tmp_path,
+        ["a.csv", "b.csv"],
+        [tmp_path],
+        iter([]),
+        (f for f in []),
+        dataset,
+    ):
         assert is_source(source)
     for table in (
         frame,
@@ -121,7 +144,9 @@ def test_batches_of_pandas_frames(size, missing):
     frame, y = mixed_frame()
     if missing == "drop":
         frame = frame.drop(columns="empty")
-    assert_same(in_passes(pairs(frame, y, size), missing=missing), in_memory(frame, y, missing=missing))
+    assert_same(
+        in_passes(pairs(frame, y, size), missing=missing), in_memory(frame, y, missing=missing)
+    )
 
 
 @pytest.mark.parametrize("weights", ["whole", "broken", "ones", "some zero"])
@@ -148,7 +173,10 @@ def test_options_of_columns():
     frame, y = mixed_frame()
     for options in (
         {"categorical": "all"},
-        {"categorical": ["count", "incomplete"], "domains": {"colour": ["blue", "red", "green", "black"]}},
+        {
+            "categorical": ["count", "incomplete"],
+            "domains": {"colour": ["blue", "red", "green", "black"]},
+        },
         {"discretizer": EqualFrequencyDiscretizer(n_bins=3)},
         {"domains": {"incomplete": [3, 2, 1, 0], "flag": [True, False]}},
     ):
@@ -156,7 +184,13 @@ def test_options_of_columns():
 
 
 @pytest.mark.parametrize(
-    "y", [np.arange(60) % 3, np.arange(60) % 2 == 0, np.array(["b", "a", "c"] * 20), (np.arange(60) % 3).astype(float)]
+    "y",
+    [
+        np.arange(60) % 3,
+        np.arange(60) % 2 == 0,
+        np.array(["b", "a", "c"] * 20),
+        (np.arange(60) % 3).astype(float),
+    ],
 )
 def test_arrays_and_types_of_classes(y):
     X = np.random.default_rng(0).integers(0, 9, (60, 3)).astype(float)
@@ -185,7 +219,9 @@ def test_columns_of_objects_whose_batches_look_different():
 
 def test_one_file_holds_floats_where_the_others_hold_whole_numbers(tmp_path):
     pq.write_table(pa.table({"a": [1, 2, 3, 4], "y": ["u", "v", "u", "v"]}), tmp_path / "1.parquet")
-    pq.write_table(pa.table({"a": [1.5, None, 3.0, 4.0], "y": ["u", "v", "u", "v"]}), tmp_path / "2.parquet")
+    pq.write_table(
+        pa.table({"a": [1.5, None, 3.0, 4.0], "y": ["u", "v", "u", "v"]}), tmp_path / "2.parquet"
+    )
     table = pd.DataFrame({"a": [1, 2, 3, 4, 1.5, None, 3.0, 4.0]})
     options = {"discretizer": None}
     expected = in_memory(table, pd.Series(["u", "v"] * 4, name="y"), **options)
@@ -209,9 +245,16 @@ def tables(draw):
         values = draw(st.lists(cells[kind], min_size=n, max_size=n))
         columns[f"{kind}{at}"] = pd.Series(values, dtype=object if kind == "text" else None)
     y = draw(st.lists(st.sampled_from(["p", "q", "r"]), min_size=n, max_size=n))
-    weight = draw(st.none() | st.lists(st.sampled_from([0.0, 0.1, 0.3, 1.0, 2.0]), min_size=n, max_size=n))
+    weight = draw(
+        st.none() | st.lists(st.sampled_from([0.0, 0.1, 0.3, 1.0, 2.0]), min_size=n, max_size=n)
+    )
     borders = sorted(draw(st.sets(st.integers(1, n - 1), max_size=6)))
-    return pd.DataFrame(columns), np.array(y), weight if weight is None or any(weight) else None, [0, *borders, n]
+    return (
+        pd.DataFrame(columns),
+        np.array(y),
+        weight if weight is None or any(weight) else None,
+        [0, *borders, n],
+    )
 
 
 @settings(max_examples=40, deadline=None, suppress_health_check=[HealthCheck.too_slow])
@@ -282,7 +325,10 @@ def test_a_domain_that_is_given():
     frame, y = mixed_frame()
     domain = in_memory(frame, y)[0].domain_
     part, classes = frame[:90], y[:90]
-    assert_same(in_passes(pairs(part, classes, 40), domains=domain), in_memory(part, classes, domains=domain))
+    assert_same(
+        in_passes(pairs(part, classes, 40), domains=domain),
+        in_memory(part, classes, domains=domain),
+    )
     with pytest.raises(ValueError, match=r"columns differ from those of the domain.*'flag'"):
         in_passes(pairs(part.drop(columns="flag"), classes, 40), domains=domain)
     with pytest.raises(ValueError, match="classes that were not there at fit: 'perhaps'"):
@@ -314,7 +360,9 @@ def test_files(kind, tmp_path):
     frame, y = mixed_frame()
     frame["grade"] = frame["grade"].astype(str)
     expected = in_memory(frame, y)
-    folder = written(pa.Table.from_pandas(frame.assign(bought=y), preserve_index=False), tmp_path, kind)
+    folder = written(
+        pa.Table.from_pandas(frame.assign(bought=y), preserve_index=False), tmp_path, kind
+    )
     files = sorted(folder.iterdir())
     for source in (folder, str(folder), files, list(map(str, files))):
         assert_same(in_passes(source, "bought"), expected)
@@ -324,7 +372,9 @@ def test_files(kind, tmp_path):
 def test_datasets_of_pyarrow(tmp_path):
     frame, y = mixed_frame()
     frame["grade"] = frame["grade"].astype(str)
-    folder = written(pa.Table.from_pandas(frame.assign(bought=y), preserve_index=False), tmp_path, "parquet")
+    folder = written(
+        pa.Table.from_pandas(frame.assign(bought=y), preserve_index=False), tmp_path, "parquet"
+    )
     dataset = pa.dataset.dataset(folder)
     assert_same(in_passes(dataset, "bought"), in_memory(frame, y))
     kept = (frame["count"] > 0).to_numpy()
@@ -343,7 +393,9 @@ def test_columns_in_another_order_are_found_by_name(tmp_path):
 
 
 def test_csv_types_are_those_of_the_whole_file(tmp_path):
-    """The first megabyte holds whole numbers, then come others: rows are read again as what they are in the end."""
+    """The first megabyte holds whole numbers, then come others: rows are read again as what they
+    are in the end.
+    """
     n = 200_000
     lines = [f"{at % 7},{at % 5},,,{at % 2}" for at in range(n)]
     lines[-1] = "1.5,word,3,true,0"
@@ -361,7 +413,9 @@ def test_csv_types_are_those_of_the_whole_file(tmp_path):
 def test_csv_formats(tmp_path):
     path = tmp_path / "rows.csv"
     path.write_text("a;y\n" + "1;u\n?;v\n3;u\n" * 4)
-    encoder, _, spilled = in_passes(path, "y", csv=CsvFormat(delimiter=";", gaps=["?"]), discretizer=None)
+    encoder, _, spilled = in_passes(
+        path, "y", csv=CsvFormat(delimiter=";", gaps=["?"]), discretizer=None
+    )
     assert encoder.domain_.features[0].values == (1.0, 3.0)
     assert spilled.gaps.tolist() == [4]
 
@@ -393,7 +447,9 @@ def test_blocks_do_not_depend_on_batches():
 
 
 def test_wide_tables_are_written_through_small_buffers():
-    """With so many features a block does not fit in the memory that is allowed: it is written piece by piece."""
+    """With so many features a block does not fit in the memory that is allowed: it is written piece
+    by piece.
+    """
     rng = np.random.default_rng(0)
     X, y = rng.integers(0, 3, (9000, 600)).astype(np.uint8), rng.integers(0, 2, 9000)
     expected = in_memory(X, y, discretizer=None)
@@ -437,7 +493,8 @@ def test_a_copy_for_another_process_does_not_remove_the_file():
 @pytest.mark.parametrize("kind", ["csv", "parquet"])
 def test_batches_for_prediction_have_the_columns_and_types_of_the_fit(kind, tmp_path):
     frame, y = mixed_frame()
-    frame["code"] = np.where(np.arange(400) < 390, "1", "x")  # looks like a number in most of the file
+    # looks like a number in most of the file
+    frame["code"] = np.where(np.arange(400) < 390, "1", "x")
     encoder, _ = in_memory(frame, y)
     table = pa.Table.from_pandas(frame.assign(bought=y), preserve_index=False)
     folder = written(table, tmp_path, kind)
@@ -448,14 +505,19 @@ def test_batches_for_prediction_have_the_columns_and_types_of_the_fit(kind, tmp_
 
 
 def test_columns_that_are_not_wanted_may_change_their_type(tmp_path):
-    """A column of a CSV file that the model does not know turns to text late: no batch is lost or given twice."""
+    """A column of a CSV file that the model does not know turns to text late: no batch is lost or
+    given twice.
+    """
     n = 150_000
     path = tmp_path / "rows.csv"
     lines = [f"{at},{at % 2},true" for at in range(n)]
     lines[-1] = f"{n - 1},x,false"
     path.write_text("a,other,flag\n" + "\n".join(lines) + "\n")
     encoder, _ = in_memory(pd.DataFrame({"a": [0.0, n], "flag": [True, False]}), [0, 1])
-    found = [batch.find(0)[0].data[:, 0] for batch, _ in batches_of(path, encoder.domain_, memory=1 << 25)]
+    found = [
+        batch.find(0)[0].data[:, 0]
+        for batch, _ in batches_of(path, encoder.domain_, memory=1 << 25)
+    ]
     assert len(found) > 2
     np.testing.assert_array_equal(np.concatenate(found), np.arange(n))
     path.write_text("a,flag\n1,true\n2,maybe\n")

@@ -31,7 +31,9 @@ def test_frames_with_weights():
     expected = in_memory(frame, y, weight)
     joined = dd.from_pandas(frame.assign(bought=y, w=weight), npartitions=3)
     assert_same(in_passes(joined, "bought", "w"), expected)
-    assert_same(in_passes(joined.drop(columns=["bought", "w"]), joined["bought"], joined["w"]), expected)
+    assert_same(
+        in_passes(joined.drop(columns=["bought", "w"]), joined["bought"], joined["w"]), expected
+    )
 
 
 def test_arrays():

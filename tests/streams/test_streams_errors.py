@@ -20,8 +20,8 @@ from sklearn.preprocessing import KBinsDiscretizer
 
 from discbayes.data import FrameEncoder
 from discbayes.engine import Progress
-from discbayes.streams import disk_codes as spill_module
 from discbayes.streams import batch_cache as spool_module
+from discbayes.streams import disk_codes as spill_module
 from discbayes.streams import workspace as workspace_module
 from encoding import encode_source
 
@@ -35,9 +35,25 @@ def temporary(tmp_path):
     assert list(folder.iterdir()) == []
 
 
-def refused(match, source, temporary, target="y", error=ValueError, weight=None, max_distinct=200_000, **options):
+def refused(
+    match,
+    source,
+    temporary,
+    target="y",
+    error=ValueError,
+    weight=None,
+    max_distinct=200_000,
+    **options,
+):
     with pytest.raises(error, match=match) as caught:
-        encode_source(source, FrameEncoder(**options), target, weight, folder=temporary, max_distinct=max_distinct)
+        encode_source(
+            source,
+            FrameEncoder(**options),
+            target,
+            weight,
+            folder=temporary,
+            max_distinct=max_distinct,
+        )
     return str(caught.value)
 
 
@@ -58,9 +74,14 @@ def good(n=20):
 
 def test_no_such_file(tmp_path, temporary):
     refused(
-        "there is no file or folder '.*gone.parquet'", tmp_path / "gone.parquet", temporary, error=FileNotFoundError
+        "there is no file or folder '.*gone.parquet'",
+        tmp_path / "gone.parquet",
+        temporary,
+        error=FileNotFoundError,
     )
-    refused("pass a pyarrow dataset", "s3://bucket/rows.parquet", temporary, error=FileNotFoundError)
+    refused(
+        "pass a pyarrow dataset", "s3://bucket/rows.parquet", temporary, error=FileNotFoundError
+    )
 
 
 def test_folders(tmp_path, temporary):
@@ -71,7 +92,9 @@ def test_folders(tmp_path, temporary):
     (tmp_path / "odd").mkdir()
     (tmp_path / "odd" / "_SUCCESS").write_text("")
     (tmp_path / "odd" / "notes.txt").write_text("")
-    refused(r"notes.txt: unknown file ending; the endings are \.parquet", tmp_path / "odd", temporary)
+    refused(
+        r"notes.txt: unknown file ending; the endings are \.parquet", tmp_path / "odd", temporary
+    )
 
 
 @pytest.mark.parametrize("keep", [0, 100, -200])
@@ -79,7 +102,12 @@ def test_a_shard_that_was_cut_short(keep, tmp_path, temporary):
     folder = shards(tmp_path, good(), good(2000), good())
     path = folder / "1.parquet"
     path.write_bytes(path.read_bytes()[:keep])
-    refused(r"cannot read .*1\.parquet.* If it was cut short, write it again", folder, temporary, error=OSError)
+    refused(
+        r"cannot read .*1\.parquet.* If it was cut short, write it again",
+        folder,
+        temporary,
+        error=OSError,
+    )
 
 
 def test_a_damaged_row_group_is_named(tmp_path, temporary):
@@ -96,7 +124,9 @@ def test_a_damaged_row_group_is_named(tmp_path, temporary):
 
 
 def test_a_column_is_missing_in_the_third_file(tmp_path, temporary):
-    folder = shards(tmp_path, good(), good(), {key: value for key, value in good().items() if key != "b"})
+    folder = shards(
+        tmp_path, good(), good(), {key: value for key, value in good().items() if key != "b"}
+    )
     refused(r"2\.parquet.*: there is no column 'b', which all rows before have", folder, temporary)
     (folder / "2.parquet").unlink()
     pq.write_table(pa.table({**good(), "new": [1] * 20}), folder / "2.parquet")
@@ -105,7 +135,12 @@ def test_a_column_is_missing_in_the_third_file(tmp_path, temporary):
 
 def test_no_column_for_the_target_or_the_weights(tmp_path, temporary):
     folder = shards(tmp_path, good())
-    refused(r"0\.parquet.*: there is no column 'Y' \(the target\); the columns are 'y'", folder, temporary, "Y")
+    refused(
+        r"0\.parquet.*: there is no column 'Y' \(the target\); the columns are 'y'",
+        folder,
+        temporary,
+        "Y",
+    )
     refused(r"no column 'w' \(the weights\)", folder, temporary, weight="w")
     refused("there are no classes: name the column", folder, temporary, None)
 
@@ -136,7 +171,9 @@ def test_no_rows(tmp_path, temporary):
     refused("the iterator has no rows", iter([]), temporary)
     refused("the iterator has no rows", iter([empty]), temporary)
     (tmp_path / "rows.csv").write_text("")
-    refused("cannot read .*rows.csv: Empty CSV file", tmp_path / "rows.csv", temporary, error=OSError)
+    refused(
+        "cannot read .*rows.csv: Empty CSV file", tmp_path / "rows.csv", temporary, error=OSError
+    )
 
 
 def test_csv_that_does_not_parse(tmp_path, temporary):
@@ -152,9 +189,15 @@ def test_csv_that_does_not_parse(tmp_path, temporary):
 
 def test_gaps_among_the_classes_are_found_in_their_batch(temporary):
     batches = [pd.DataFrame({"a": [1, 2], "y": ["u", label]}) for label in ("v", None)]
-    refused("batch 1, from row 0 on: Input y contains NaN or None in 1 of 2 rows", iter(batches), temporary)
+    refused(
+        "batch 1, from row 0 on: Input y contains NaN or None in 1 of 2 rows",
+        iter(batches),
+        temporary,
+    )
     tables = (pa.Table.from_pandas(batch) for batch in batches)
-    refused("batch 1, from row 0 on: Input y contains NaN or None in 1 of 2 rows", tables, temporary)
+    refused(
+        "batch 1, from row 0 on: Input y contains NaN or None in 1 of 2 rows", tables, temporary
+    )
 
 
 def test_gaps_that_are_refused(temporary):
@@ -166,7 +209,9 @@ def test_gaps_that_are_refused(temporary):
         missing="error",
     )
     every = [pd.DataFrame({"a": [np.nan] * 2, "b": [1, 2], "y": ["u", "v"]})] * 3
-    message = r"every row has a gap, so that none is left to learn from; columns with gaps: 'a' \(6\)"
+    message = (
+        r"every row has a gap, so that none is left to learn from; columns with gaps: 'a' \(6\)"
+    )
     refused(message, iter(every), temporary, missing="drop")
 
 
@@ -185,7 +230,9 @@ def test_weights_that_are_refused(temporary):
         frame = pd.DataFrame({"a": [1, 2], "y": ["u", "v"], "w": weights})
         refused(message, iter([frame]), temporary, weight="w")
     frame["w"] = ["one", "two"]
-    refused("column 'w' holds String, but weights are numbers", iter([frame]), temporary, weight="w")
+    refused(
+        "column 'w' holds String, but weights are numbers", iter([frame]), temporary, weight="w"
+    )
 
 
 def test_free_text_is_refused_as_in_memory(temporary):
@@ -193,41 +240,73 @@ def test_free_text_is_refused_as_in_memory(temporary):
     y = ["u", "v"] * 100
     with pytest.raises(ValueError) as known:
         FrameEncoder().fit_transform(pd.DataFrame({"id": names}), y)
-    batches = (pd.DataFrame({"id": names[at : at + 30], "y": y[at : at + 30]}) for at in range(0, 200, 30))
+    batches = (
+        pd.DataFrame({"id": names[at : at + 30], "y": y[at : at + 30]}) for at in range(0, 200, 30)
+    )
     assert refused("looks like free text", batches, temporary) == str(known.value)
 
 
 def test_more_categories_than_are_kept(temporary):
-    frame = pd.DataFrame({"id": [str(at % 60) for at in range(600)], "n": np.arange(600) % 70, "y": [0, 1] * 300})
-    refused("column 'id' has more than 50 distinct strings: drop it", iter([frame]), temporary, max_distinct=50)
+    frame = pd.DataFrame(
+        {"id": [str(at % 60) for at in range(600)], "n": np.arange(600) % 70, "y": [0, 1] * 300}
+    )
+    refused(
+        "column 'id' has more than 50 distinct strings: drop it",
+        iter([frame]),
+        temporary,
+        max_distinct=50,
+    )
     options = {"discretizer": None, "max_distinct": 50}
-    refused("column 'n' has more than 50 distinct numbers", iter([frame.drop(columns="id")]), temporary, **options)
+    refused(
+        "column 'n' has more than 50 distinct numbers",
+        iter([frame.drop(columns="id")]),
+        temporary,
+        **options,
+    )
 
 
 def test_whole_numbers_that_would_be_rounded(temporary):
-    batches = [pd.DataFrame({"a": [2**60, 2**60 + 1], "y": [0, 1]}), pd.DataFrame({"a": [0.5, 1.5], "y": [0, 1]})]
+    batches = [
+        pd.DataFrame({"a": [2**60, 2**60 + 1], "y": [0, 1]}),
+        pd.DataFrame({"a": [0.5, 1.5], "y": [0, 1]}),
+    ]
     refused(
-        "column 'a' has gaps or fractions, and whole numbers above 2\\^53", iter(batches), temporary, discretizer=None
+        "column 'a' has gaps or fractions, and whole numbers above 2\\^53",
+        iter(batches),
+        temporary,
+        discretizer=None,
     )
 
 
 def test_a_declared_domain_that_lacks_a_value(temporary):
     batches = [pd.DataFrame({"a": ["u", value], "y": [0, 1]}) for value in ("v", "w")]
-    refused("batch 1.*column 'a' holds 'w', which is none", iter(batches), temporary, domains={"a": ["u", "v"]})
+    refused(
+        "batch 1.*column 'a' holds 'w', which is none",
+        iter(batches),
+        temporary,
+        domains={"a": ["u", "v"]},
+    )
 
 
 def test_classes_of_another_length(temporary):
     frame = pd.DataFrame({"a": [1, 2, 3]})
     refused("y ends after 2 rows", iter([frame]), temporary, ["u", "v"])
     refused("X has 3 rows, y has 4", iter([frame]), temporary, ["u", "v", "u", "v"])
-    refused("X has 3 rows, sample_weight has 4", iter([frame]), temporary, [0, 1, 0], weight=[1.0] * 4)
+    refused(
+        "X has 3 rows, sample_weight has 4", iter([frame]), temporary, [0, 1, 0], weight=[1.0] * 4
+    )
     refused("Found inconsistent numbers", iter([(frame, [0, 1])]), temporary, None)
 
 
 def test_columns_that_cannot_be_told_apart(temporary):
     frame = pd.DataFrame([[1, 2, 0], [3, 4, 1]], columns=["a", "a", "y"])
     refused("batch 0: X has several columns with the same name: 'a'", iter([frame]), temporary)
-    refused(r"batch 0: arrays have no column 'x1' \(the target\)", iter([np.zeros((4, 2))]), temporary, "x1")
+    refused(
+        r"batch 0: arrays have no column 'x1' \(the target\)",
+        iter([np.zeros((4, 2))]),
+        temporary,
+        "x1",
+    )
 
 
 def test_what_is_no_source(temporary):
@@ -239,10 +318,19 @@ def test_what_is_no_source(temporary):
 def test_settings(tmp_path, temporary):
     frame = pd.DataFrame({"a": [1, 2], "y": [0, 1]})
     refused(
-        "KBinsDiscretizer wants all values", iter([frame]), temporary, error=TypeError, discretizer=KBinsDiscretizer()
+        "KBinsDiscretizer wants all values",
+        iter([frame]),
+        temporary,
+        error=TypeError,
+        discretizer=KBinsDiscretizer(),
     )
-    refused("there is no folder '.*gone'", iter([frame]), tmp_path / "gone", error=FileNotFoundError)
-    for options, match in (({"memory": 1000}, "memory is a number of bytes"), ({"max_distinct": 1}, "at least 2")):
+    refused(
+        "there is no folder '.*gone'", iter([frame]), tmp_path / "gone", error=FileNotFoundError
+    )
+    for options, match in (
+        ({"memory": 1000}, "memory is a number of bytes"),
+        ({"max_distinct": 1}, "at least 2"),
+    ):
         with pytest.raises(ValueError, match=match):
             encode_source(iter([frame]), FrameEncoder(), "y", **options)
 
@@ -270,7 +358,12 @@ def test_a_full_disk(module, monkeypatch, temporary, tmp_path):
         what = "the rows of the iterator"
     else:
         monkeypatch.setattr(module.BlockWriter, "_put", no_room)
-    message = refused(f"the disk is full: {what} need .* MB in {temporary}", iter([frame]), temporary, error=OSError)
+    message = refused(
+        f"the disk is full: {what} need .* MB in {temporary}",
+        iter([frame]),
+        temporary,
+        error=OSError,
+    )
     assert "choose another folder" in message
 
 
@@ -278,7 +371,9 @@ def test_a_disk_without_room_is_refused_before_the_codes_are_written(monkeypatch
     usage = namedtuple("usage", "total used free")
     monkeypatch.setattr(workspace_module.shutil, "disk_usage", lambda path: usage(10, 9, 1))
     frame = pd.DataFrame({"a": np.arange(1000) % 7, "y": np.arange(1000) % 2})
-    refused("the codes need 0.0 MB .* which has 0.0 MB left", iter([frame]), temporary, error=OSError)
+    refused(
+        "the codes need 0.0 MB .* which has 0.0 MB left", iter([frame]), temporary, error=OSError
+    )
 
 
 def test_an_interrupt_leaves_nothing(temporary):
@@ -297,14 +392,20 @@ def test_a_source_that_changes_between_the_passes(tmp_path, temporary, monkeypat
         lambda: (folder / "1.parquet").unlink(),
     ):
         told = Progress()
-        monkeypatch.setattr(told, "stage", lambda text, change=change: change() if "first" in text else None)
-        with pytest.raises((RuntimeError, OSError), match=r"has changed between the passes|1\.parquet"):
+        monkeypatch.setattr(
+            told, "stage", lambda text, change=change: change() if "first" in text else None
+        )
+        with pytest.raises(
+            (RuntimeError, OSError), match=r"has changed between the passes|1\.parquet"
+        ):
             encode_source(folder, FrameEncoder(), "y", folder=temporary, progress=told)
 
 
 def test_the_passes_are_announced(capsys, temporary):
     frame = pd.DataFrame({"a": [1, 2], "y": [0, 1]})
-    encode_source(iter([frame]), FrameEncoder(), "y", folder=temporary, progress=Progress(1))[1].close()
+    encode_source(iter([frame]), FrameEncoder(), "y", folder=temporary, progress=Progress(1))[
+        1
+    ].close()
     said = capsys.readouterr().err
     assert "first pass (values): 2 rows, " in said
     assert "second pass (codes): 2 rows, " in said
@@ -344,7 +445,9 @@ print(json.dumps(said))
 def test_a_missing_package_is_named_with_what_to_install_and_arrays_need_none(tmp_path):
     pq.write_table(pa.table(good()), tmp_path / "a.parquet")
     place = {**os.environ, "PYTHONPATH": str(Path(__file__).parents[1] / "support")}
-    done = subprocess.run([sys.executable, "-c", WITHOUT], capture_output=True, text=True, cwd=tmp_path, env=place)
+    done = subprocess.run(
+        [sys.executable, "-c", WITHOUT], capture_output=True, text=True, cwd=tmp_path, env=place
+    )
     assert done.returncode == 0, done.stderr
     for package, said in zip(("pyarrow", "dask"), json.loads(done.stdout), strict=True):
         assert f"this needs {package}, which is not installed: pip install 'discbayes[" in said

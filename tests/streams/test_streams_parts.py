@@ -1,4 +1,6 @@
-"""Rows in parts: what is gathered of parts is what is gathered of all rows, and parts of files are those rows."""
+"""Rows in parts: what is gathered of parts is what is gathered of all rows, and parts of files are
+those rows.
+"""
 
 from __future__ import annotations
 
@@ -28,14 +30,22 @@ pq = pytest.importorskip("pyarrow.parquet")
 
 
 def gathered(frame, encoder, start=0, names=None):
-    reader = Reader(IteratorSource(iter([frame])), "bought", None, Limits(most_rows=512), start=start)
+    reader = Reader(
+        IteratorSource(iter([frame])), "bought", None, Limits(most_rows=512), start=start
+    )
     reader.names, reader.named = names, names is not None
     return gather(reader, encoder, _own_discretizer(encoder), n_numeric=3)
 
 
 def variables(found, encoder):
     learned = deepcopy(found).learned(encoder)
-    return learned.features, learned.target, learned.gaps.tolist(), learned.n_rows, learned.classes.tolist()
+    return (
+        learned.features,
+        learned.target,
+        learned.gaps.tolist(),
+        learned.n_rows,
+        learned.classes.tolist(),
+    )
 
 
 FRAME = make_frame(1500).drop(columns="w")
@@ -53,7 +63,10 @@ ENCODERS = {
 def test_parts_say_what_all_rows_say(cuts, name, order):
     encoder, bounds = ENCODERS[name], sorted({0, 1500, *cuts})
     whole = gathered(FRAME, encoder)
-    parts = [gathered(FRAME[first:last], encoder, first, whole.summary.names) for first, last in pairwise(bounds)]
+    parts = [
+        gathered(FRAME[first:last], encoder, first, whole.summary.names)
+        for first, last in pairwise(bounds)
+    ]
     while len(parts) > 1:  # neighbours in any order
         at = order.randrange(len(parts) - 1)
         parts[at : at + 2] = [parts[at].take_in(parts[at + 1])]
@@ -79,7 +92,9 @@ def distribution(values, y, limit, block):
 
 
 def assert_within_bound(found, values, y, limit, n_blocks):
-    """No rank, of any class, is wrong by more than is said; and no more is said than the doublings allow."""
+    """No rank, of any class, is wrong by more than is said; and no more is said than the doublings
+    allow.
+    """
     histogram = found.histogram()
     assert histogram.weights.sum() == values.size
     at = np.repeat(histogram.values, np.diff(histogram.starts))
@@ -110,7 +125,9 @@ def test_summaries_of_parts_keep_the_bound(cuts, seed, order):
     if whole.exact:
         assert found.rank_error == 0
         for name in ("values", "starts", "classes", "weights"):
-            assert np.array_equal(getattr(found.histogram(), name), getattr(whole.histogram(), name))
+            assert np.array_equal(
+                getattr(found.histogram(), name), getattr(whole.histogram(), name)
+            )
     assert_within_bound(whole, values, y, limit, 40)
     assert_within_bound(found, values, y, limit, 40)
 
@@ -133,7 +150,10 @@ def files(tmp_path_factory):
     table = pa.table({"n": np.arange(3000), "t": [f"v{k % 7}" for k in range(3000)]})
     pq.write_table(table.slice(0, 1000), folder / "a.parquet", row_group_size=130)
     pq.write_table(table.slice(1000, 1000), folder / "b.parquet")
-    with pa.OSFile(str(folder / "c.arrow"), "wb") as file, pa.ipc.new_file(file, table.schema) as writer:
+    with (
+        pa.OSFile(str(folder / "c.arrow"), "wb") as file,
+        pa.ipc.new_file(file, table.schema) as writer,
+    ):
         writer.write_table(table.slice(2000), max_chunksize=300)
     return FileSource([folder])
 
@@ -144,9 +164,9 @@ def test_parts_of_files_are_those_rows(files, first, size, most_rows):
     lengths, last = files.lengths(), min(3000, first + size)
     assert lengths == [1000, 1000, 1000]
     batches = list(files.part(lengths, first, last).batches(Limits(most_rows=most_rows)))
-    assert np.concatenate([batch.frame.column("n").to_numpy() for batch in batches]).tolist() == list(
-        range(first, last)
-    )
+    assert np.concatenate(
+        [batch.frame.column("n").to_numpy() for batch in batches]
+    ).tolist() == list(range(first, last))
     for batch in batches:
         in_file = batch.frame.column("n")[0].as_py() % 1000
         assert batch.first_row == in_file
@@ -156,7 +176,10 @@ def test_files_that_do_not_say_how_long_they_are(tmp_path):
     pd.DataFrame({"a": [1, 2]}).to_csv(tmp_path / "a.csv", index=False)
     assert FileSource([tmp_path / "a.csv"]).lengths() is None
     table = pa.table({"a": [1, 2]})
-    with pa.OSFile(str(tmp_path / "b.arrows"), "wb") as file, pa.ipc.new_stream(file, table.schema) as writer:
+    with (
+        pa.OSFile(str(tmp_path / "b.arrows"), "wb") as file,
+        pa.ipc.new_stream(file, table.schema) as writer,
+    ):
         writer.write_table(table)
     assert FileSource([tmp_path / "b.arrows"]).lengths() is None
     (tmp_path / "c.parquet").write_bytes(b"nothing")

@@ -1,4 +1,6 @@
-"""Columns with more distinct values than are kept: how far off weights and cut points can be, and that it holds."""
+"""Columns with more distinct values than are kept: how far off weights and cut points can be, and
+that it holds.
+"""
 
 from __future__ import annotations
 
@@ -64,7 +66,9 @@ def test_ranks_are_within_the_bound(order, weighted):
     assert distribution.rank_error <= doublings / (limit / 16) * weight.sum()
     assert not distribution.exact
     assert histogram.values.size <= 2 * limit
-    np.testing.assert_allclose(np.bincount(histogram.classes, histogram.weights), np.bincount(y, weight, 3), rtol=1e-12)
+    np.testing.assert_allclose(
+        np.bincount(histogram.classes, histogram.weights), np.bincount(y, weight, 3), rtol=1e-12
+    )
     if order == "with a heavy value":
         at = np.searchsorted(histogram.values, 0.25)
         assert histogram.values[at] == 0.25
@@ -86,7 +90,9 @@ def test_up_to_the_limit_everything_is_exact():
 @settings(max_examples=50, deadline=None)
 @given(
     st.lists(
-        st.tuples(st.integers(0, 30), st.integers(0, 4), st.sampled_from([0.1, 0.7, 1.0])), min_size=1, max_size=80
+        st.tuples(st.integers(0, 30), st.integers(0, 4), st.sampled_from([0.1, 0.7, 1.0])),
+        min_size=1,
+        max_size=80,
     ),
     st.integers(1, 20),
 )
@@ -105,7 +111,9 @@ def test_histograms_grow_to_the_same_bits(rows, size):
         sums[value, c] = sums.get((value, c), 0.0) + w
     value = np.repeat(at_once.values, np.diff(at_once.starts)).tolist()
     assert list(
-        zip(zip(value, at_once.classes.tolist(), strict=True), at_once.weights.tolist(), strict=True)
+        zip(
+            zip(value, at_once.classes.tolist(), strict=True), at_once.weights.tolist(), strict=True
+        )
     ) == sorted(sums.items())
 
 
@@ -124,12 +132,16 @@ def test_cut_points_are_within_the_bound_of_those_of_all_values(discretizer, see
     n = 150_000
     x, y = clear_cuts(n, rng)
     batches = ((x[at : at + 9_000, None], y[at : at + 9_000]) for at in range(0, n, 9_000))
-    encoder, spilled = encode_source(batches, FrameEncoder(discretizer), memory=1 << 24, max_distinct=16_000)
+    encoder, spilled = encode_source(
+        batches, FrameEncoder(discretizer), memory=1 << 24, max_distinct=16_000
+    )
     spilled.close()
     exact = FrameEncoder(discretizer)
     exact.fit_transform(x[:, None], y)
     rising = np.sort(x)
-    got, expected = (np.searchsorted(rising, e.domain_.features[0].cuts) / n for e in (encoder, exact))
+    got, expected = (
+        np.searchsorted(rising, e.domain_.features[0].cuts) / n for e in (encoder, exact)
+    )
     share = spilled.rank_error[0]
     assert 0 < share < 0.004
     assert expected.size >= got.size >= 4
@@ -139,7 +151,9 @@ def test_cut_points_are_within_the_bound_of_those_of_all_values(discretizer, see
 
 
 def test_where_the_class_changes_smoothly_the_intervals_tell_as_much():
-    """Many cuts are nearly as good there, so that places may differ; what they are worth does not."""
+    """Many cuts are nearly as good there, so that places may differ; what they are worth does
+    not.
+    """
     rng = np.random.default_rng(0)
     n = 150_000
     x = rng.normal(size=n)
@@ -172,7 +186,9 @@ def test_light_intervals_go_to_the_neighbour_that_they_are_like():
     histogram = Histogram.empty()
     for value, cells in enumerate(weights):
         y = np.repeat([0, 1], cells)
-        histogram = histogram.added(np.full(y.size, float(value)), ClassLabels(y, np.ones(y.size), 2))
+        histogram = histogram.added(
+            np.full(y.size, float(value)), ClassLabels(y, np.ones(y.size), 2)
+        )
     begins = np.array([False, True, True, True, True])
     assert join_light(histogram, begins, 2, 5.0).tolist() == [False, False, True, True, False]
     assert join_light(histogram, begins, 2, 2.0).tolist() == [False, True, True, True, False]
@@ -181,10 +197,15 @@ def test_light_intervals_go_to_the_neighbour_that_they_are_like():
 
 def test_a_histogram_of_ranges_is_cut_between_them():
     histogram = Histogram(
-        np.array([1.0, 4.0, 9.0]), np.array([0, 1, 2, 3]), np.array([0, 1, 0]), np.ones(3), np.array([0.0, 2.0, 3.0])
+        np.array([1.0, 4.0, 9.0]),
+        np.array([0, 1, 2, 3]),
+        np.array([0, 1, 0]),
+        np.ones(3),
+        np.array([0.0, 2.0, 3.0]),
     )
     assert histogram.cut_points(np.array([False, True, False])).tolist() == [1.5]
-    assert histogram.cut_points(np.array([False, False, True])).tolist() == [6.5]  # the ranges overlap
+    # the ranges overlap
+    assert histogram.cut_points(np.array([False, False, True])).tolist() == [6.5]
     x = np.array([[1.0], [2.0], [8.0], [9.0]] * 5)
     exact = MDLPDiscretizer().fit(x, ["u", "u", "v", "v"] * 5)
     assert exact.cut_points_[0].tolist() == [5.0]

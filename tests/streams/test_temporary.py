@@ -1,4 +1,6 @@
-"""Temporary folders: they go with their process, and those of processes that were killed with the next one."""
+"""Temporary folders: they go with their process, and those of processes that were killed with the
+next one.
+"""
 
 from __future__ import annotations
 
@@ -29,7 +31,9 @@ def owners(tmp_path):
     started = []
 
     def start():
-        process = subprocess.Popen([sys.executable, "-c", OWNER, str(tmp_path)], stdout=subprocess.PIPE, text=True)
+        process = subprocess.Popen(
+            [sys.executable, "-c", OWNER, str(tmp_path)], stdout=subprocess.PIPE, text=True
+        )
         started.append(process)
         return process, process.stdout.readline().strip()
 
@@ -49,7 +53,9 @@ def test_what_a_killed_process_left_is_removed_and_nothing_else(owners, tmp_path
     unmarked = tmp_path / "discbayes-unmarked"
     unmarked.mkdir()
     with TemporaryFolder(tmp_path) as other:
-        assert sorted(map(str, tmp_path.iterdir())) == sorted(map(str, [held, mine.path, unmarked, other.path]))
+        assert sorted(map(str, tmp_path.iterdir())) == sorted(
+            map(str, [held, mine.path, unmarked, other.path])
+        )
     mine.close()
     assert sorted(map(str, tmp_path.iterdir())) == sorted([held, str(unmarked)])
     assert sorted(os.listdir(held)) == ["codes", LOCK]

@@ -16,7 +16,9 @@ CALIBRATIONS = [None, "temperature", "isotonic"]
 
 
 def named(tables, missing_value=()):
-    """A network whose columns are a, b, c, … with the values a0, a1, …, and whose classes are 0, 1, …"""
+    """A network whose columns are a, b, c, … with the values a0, a1, …, and whose classes are 0, 1,
+    …
+    """
     letters = "abcdefghijklmnop"[: tables.cards.size]
     features = tuple(
         Variable(
@@ -27,7 +29,9 @@ def named(tables, missing_value=()):
         )
         for i, (name, card) in enumerate(zip(letters, tables.cards, strict=True))
     )
-    return BayesNet(Domain(features, Variable("y", "categorical", tuple(range(tables.n_classes)))), tables)
+    return BayesNet(
+        Domain(features, Variable("y", "categorical", tuple(range(tables.n_classes)))), tables
+    )
 
 
 def believing(tables, calibration=None, log_prior=None, rng=None, missing_value=()):
@@ -43,7 +47,9 @@ def believing(tables, calibration=None, log_prior=None, rng=None, missing_value=
 
 
 def random_tables(seed, kind, n_features=5, n_classes=None, **options):
-    """Tables of a random structure with two to four values and classes, and the generator they came from."""
+    """Tables of a random structure with two to four values and classes, and the generator they came
+    from.
+    """
     rng = np.random.default_rng(seed)
     structure = {
         "naive": Structure.naive,

@@ -12,11 +12,15 @@ from discbayes.data.row_blocks import RowBlocks, RowsInMemory
 from discbayes.engine import Threads
 
 
-def make_rows(n_rows: int, n_features: int = 8, n_classes: int = 3, seed: int = 0, gaps=0.0, weighted=False) -> Encoded:
+def make_rows(
+    n_rows: int, n_features: int = 8, n_classes: int = 3, seed: int = 0, gaps=0.0, weighted=False
+) -> Encoded:
     """Rows in which each feature depends on the class and on the feature before it."""
     rng = np.random.default_rng(seed)
     cards = 2 + np.arange(n_features) % 4
-    y = rng.choice(n_classes, n_rows, p=np.arange(2, 2 + n_classes) / np.arange(2, 2 + n_classes).sum())
+    y = rng.choice(
+        n_classes, n_rows, p=np.arange(2, 2 + n_classes) / np.arange(2, 2 + n_classes).sum()
+    )
     codes = np.empty((n_features, n_rows), np.uint8)
     before = y
     for i, card in enumerate(cards):
@@ -26,12 +30,15 @@ def make_rows(n_rows: int, n_features: int = 8, n_classes: int = 3, seed: int = 
     if gaps:
         for row, card in zip(codes, cards, strict=True):
             row[rng.random(n_rows) < gaps] = card
-    return Encoded(codes, domain_of(cards, n_classes), y, rng.random(n_rows) * 2 if weighted else None)
+    return Encoded(
+        codes, domain_of(cards, n_classes), y, rng.random(n_rows) * 2 if weighted else None
+    )
 
 
 def domain_of(cards, n_classes: int) -> Domain:
     features = tuple(
-        Variable(f"x{i}", "categorical", tuple(f"v{k}" for k in range(card))) for i, card in enumerate(cards)
+        Variable(f"x{i}", "categorical", tuple(f"v{k}" for k in range(card)))
+        for i, card in enumerate(cards)
     )
     return Domain(features, Variable("y", "categorical", tuple("abcdefgh"[:n_classes])))
 
@@ -61,7 +68,9 @@ def in_file(data: Encoded, folder: Path, size: int) -> RowsInFile:
     for number, start in enumerate(starts):
         rows = slice(start, start + size)
         weight = {} if data.weight is None else {"weight": data.weight[rows]}
-        np.savez(folder / f"{number}.npz", codes=data.codes[:, rows], y=data.classes[rows], **weight)
+        np.savez(
+            folder / f"{number}.npz", codes=data.codes[:, rows], y=data.classes[rows], **weight
+        )
     return RowsInFile(folder, data.domain, data.n_samples, data.gaps, len(starts))
 
 

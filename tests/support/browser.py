@@ -9,7 +9,12 @@ import pytest
 
 NAMES = ("chromium", "chromium-browser", "google-chrome", "google-chrome-stable")
 DESKTOP, PHONE = {"width": 1280, "height": 800}, {"width": 375, "height": 667}
-QUIET = ("--disable-background-networking", "--disable-component-update", "--disable-sync", "--no-first-run")
+QUIET = (
+    "--disable-background-networking",
+    "--disable-component-update",
+    "--disable-sync",
+    "--no-first-run",
+)
 
 
 def find_chromium() -> str | None:
@@ -26,14 +31,18 @@ def browser():
     if path is None:
         pytest.skip(f"no Chromium was found (DISCBAYES_CHROMIUM, {', '.join(NAMES)})")
     with api.sync_playwright() as playwright:
-        started = playwright.chromium.launch(executable_path=path, args=["--no-sandbox", "--disable-gpu", *QUIET])
+        started = playwright.chromium.launch(
+            executable_path=path, args=["--no-sandbox", "--disable-gpu", *QUIET]
+        )
         yield started
         started.close()
 
 
 @pytest.fixture
 def open_page(browser, tmp_path):
-    """A function that opens the page of a report; at the end nothing may have gone wrong in it, or been fetched."""
+    """A function that opens the page of a report; at the end nothing may have gone wrong in it, or
+    been fetched.
+    """
     watched = []
 
     def open_(report, **options):

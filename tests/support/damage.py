@@ -1,7 +1,8 @@
-"""Model files with something wrong in them: each field removed, doubled, of another type; damage; false claims.
+"""Model files with something wrong in them: each field removed, doubled, of another type; damage;
+false claims.
 
-What is changed inside a file is sealed again with a checksum that fits, as someone who means harm would do it. Files
-come as functions that make them, so that only those are made that are asked for.
+What is changed inside a file is sealed again with a checksum that fits, as someone who means harm
+would do it. Files come as functions that make them, so that only those are made that are asked for.
 """
 
 from __future__ import annotations
@@ -21,7 +22,21 @@ import pandas as pd
 from discbayes import BayesNetClassifier
 from discbayes.io.document import checksum
 
-ODD = (None, True, -1, 10**30, 0.5, "", "x" * 3000, "\x1b[31m\n", [], {}, [[0]], {"tuple": [1]}, {"float": "nan"})
+ODD = (
+    None,
+    True,
+    -1,
+    10**30,
+    0.5,
+    "",
+    "x" * 3000,
+    "\x1b[31m\n",
+    [],
+    {},
+    [[0]],
+    {"tuple": [1]},
+    {"float": "nan"},
+)
 DEEP = 300
 HUGE = 10**12
 END = "the end"  # what marks the place of text that json.dumps would not write
@@ -126,7 +141,11 @@ def unpacked(value):
 
 def arrays(document):
     """The places of all arrays."""
-    return [p for p in places(document) if isinstance(at(document, p), dict) and "dtype" in at(document, p)]
+    return [
+        p
+        for p in places(document)
+        if isinstance(at(document, p), dict) and "dtype" in at(document, p)
+    ]
 
 
 # What can be wrong
@@ -185,17 +204,30 @@ def false_numbers(document):
 
 
 def false_structures(document):
-    """Cycles, parents that are not there or there twice, and tables of more cells than any memory has."""
+    """Cycles, parents that are not there or there twice, and tables of more cells than any memory
+    has.
+    """
     n = len(document["model"]["structure"]["parents"])
     ring = [[(i + 1) % n] for i in range(n)]
-    for parents in (ring, [[0], *ring[1:]], [[n]] * n, [[-1]] * n, [[1, 1]] * n, [[HUGE]] * n, ring[:-1], [[True]] * n):
+    for parents in (
+        ring,
+        [[0], *ring[1:]],
+        [[n]] * n,
+        [[-1]] * n,
+        [[1, 1]] * n,
+        [[HUGE]] * n,
+        ring[:-1],
+        [[True]] * n,
+    ):
         yield partial(resealed, document, ("model", "structure", "parents"), parents)
     for width in (40, 70, 1000):
         yield partial(claiming, document, width)
 
 
 def claiming(document, width):
-    """A network of ``width`` binary columns, of which the last has all others as parents, and no such table."""
+    """A network of ``width`` binary columns, of which the last has all others as parents, and no
+    such table.
+    """
     document = copy.deepcopy(document)
     model = document["model"]
     binary = {"kind": "boolean", "values": [False, True], "cuts": None, "missing_value": False}

@@ -1,4 +1,6 @@
-"""Classifiers of every kind, drawn by hypothesis from the registries, so that a new learner is among them unasked."""
+"""Classifiers of every kind, drawn by hypothesis from the registries, so that a new learner is
+among them unasked.
+"""
 
 from __future__ import annotations
 
@@ -13,26 +15,35 @@ from discbayes.scores import EDGE_SCORES
 from discbayes.search import STRUCTURES
 from discbayes.search.feature_orders import ORDERS
 
-BY_COUNTS = ("ml", "map")  # parameters that follow from counts, and take a fraction of the time of others
-# discriminative frequencies go through the rows in their order, and a row of weight two once: not as the row twice
+# parameters that follow from counts, and take a fraction of the time of others
+BY_COUNTS = ("ml", "map")
+# discriminative frequencies go through the rows in their order, and a row of weight two once: not
+# as the row twice
 BY_ORDER = ("dfe",)
 # what draws, by the seed: candidates, orders, folds
 BY_SEED = ("anneal",)
-_SHORT = {"max_tries": 10, "max_successes": 3, "max_rejections": 10, "restarts": 1}  # annealing to its end takes long
+# annealing to its end takes long
+_SHORT = {"max_tries": 10, "max_successes": 3, "max_rejections": 10, "restarts": 1}
 
 
 def structure_of(name, **settings):
     """The learner of a name, with limits where it would take long, and settings that it has."""
     learner = STRUCTURES[name]()
     known = learner.get_params(deep=False)
-    return type(learner)(**known | {key: value for key, value in (_SHORT | settings).items() if key in known})
+    return type(learner)(
+        **known | {key: value for key, value in (_SHORT | settings).items() if key in known}
+    )
 
 
 @cache
 def scores_of(name):
     """The names of the scores that a search takes."""
     usual = STRUCTURES[name]().get_params(deep=False).get("score")
-    return [score for score in (EDGE_SCORES if usual in EDGE_SCORES else OBJECTIVES) if _takes(name, score)]
+    return [
+        score
+        for score in (EDGE_SCORES if usual in EDGE_SCORES else OBJECTIVES)
+        if _takes(name, score)
+    ]
 
 
 def _takes(name, score):
@@ -44,7 +55,9 @@ def _takes(name, score):
 
 @st.composite
 def structures(draw, names=tuple(STRUCTURES)):
-    """A structure learner of some name; every other time with a score, a number of parents and an order of its own."""
+    """A structure learner of some name; every other time with a score, a number of parents and an
+    order of its own.
+    """
     name = draw(st.sampled_from(names))
     if draw(st.booleans()):
         return structure_of(name)

@@ -1,8 +1,9 @@
-"""Tables as people bring them, drawn by hypothesis: columns, gaps, classes and weights of every kind, in every frame.
+"""Tables as people bring them, drawn by hypothesis: columns, gaps, classes and weights of every
+kind, in every frame.
 
-Hypothesis draws what a table is made of (kinds of columns, their values, patterns of gaps, sizes) and a seed, by which
-the cells are taken from those values. That is many times as fast as drawing each cell, and a table that fails still
-shrinks to few rows and columns of simple values.
+Hypothesis draws what a table is made of (kinds of columns, their values, patterns of gaps, sizes)
+and a seed, by which the cells are taken from those values. That is many times as fast as drawing
+each cell, and a table that fails still shrinks to few rows and columns of simple values.
 """
 
 from __future__ import annotations
@@ -22,13 +23,44 @@ LABELLED = ("bool", "text", "category")
 FRAMES = ("pandas", "nullable", "arrow-backed", "polars", "pyarrow", "objects", "lists")
 GAPS = ("none", "scattered", "column", "row", "all but one", "many")
 _ODD_FLOATS = (0.0, -0.0, 1.0, 0.1, 1e-9, 1e15, -1e300, 1.7e308, 5e-324, 2.0**53)
-_ODD_TEXTS = ("", " ", "nan", "None", "(missing)", "1", "True", "a,b", "a\nb", '"', "\\", "\0", "é", "é", "y" * 3000)
-_ODD_NAMES = ("", "class", "class_", "probability", "x1", "0", "None", 'a"b', "a\tb", "{", "target", "</script>")
+_ODD_TEXTS = (
+    "",
+    " ",
+    "nan",
+    "None",
+    "(missing)",
+    "1",
+    "True",
+    "a,b",
+    "a\nb",
+    '"',
+    "\\",
+    "\0",
+    "é",
+    "é",
+    "y" * 3000,
+)
+_ODD_NAMES = (
+    "",
+    "class",
+    "class_",
+    "probability",
+    "x1",
+    "0",
+    "None",
+    'a"b',
+    "a\tb",
+    "{",
+    "target",
+    "</script>",
+)
 
 
 @dataclass(frozen=True)
 class Column:
-    """A column of Python values, None where there is a gap; ``levels`` are all that a category can be."""
+    """A column of Python values, None where there is a gap; ``levels`` are all that a category can
+    be.
+    """
 
     name: str
     kind: str
@@ -59,7 +91,9 @@ class Table:
 
     def take(self, rows):
         """Some rows, by position, in this order."""
-        columns = tuple(replace(column, cells=tuple(column.cells[m] for m in rows)) for column in self.columns)
+        columns = tuple(
+            replace(column, cells=tuple(column.cells[m] for m in rows)) for column in self.columns
+        )
         weight = None if self.weight is None else tuple(self.weight[m] for m in rows)
         return Table(columns, tuple(self.y[m] for m in rows), weight)
 
@@ -79,7 +113,9 @@ class Table:
         return replace(self, columns=tuple(map(one, self.columns)))
 
     def hidden(self, mask):
-        """The table with more gaps; the mask has a row for each row and a column for each column."""
+        """The table with more gaps; the mask has a row for each row and a column for each
+        column.
+        """
 
         def one(column, hide):
             cells = (None if gap else value for value, gap in zip(column.cells, hide, strict=True))
@@ -109,11 +145,15 @@ def _some(values, most=4):
 def _pool(kind, surrogates):
     """The values that a column of a kind may have."""
     if kind == "float":
-        return _some(st.floats(allow_nan=False, allow_infinity=False) | st.sampled_from(_ODD_FLOATS), 8)
+        return _some(
+            st.floats(allow_nan=False, allow_infinity=False) | st.sampled_from(_ODD_FLOATS), 8
+        )
     if kind == "int":
         return _some(st.integers(-3, 3)) | _some(st.integers(-(2**53), 2**53), 8)
     if kind == "number":  # so many that they must be cut
-        return st.integers(0, 99).map(lambda seed: np.random.default_rng(seed).normal(size=40).round(2).tolist())
+        return st.integers(0, 99).map(
+            lambda seed: np.random.default_rng(seed).normal(size=40).round(2).tolist()
+        )
     if kind == "bool":
         return _some(st.booleans(), 2)
     if kind == "category":
@@ -162,15 +202,20 @@ def _names(n_columns):
 
 @cache
 def _classes():
-    plain = _texts(False).map(lambda text: text.rstrip("\0"))  # an array of text has no room for these
+    # an array of text has no room for these
+    plain = _texts(False).map(lambda text: text.rstrip("\0"))
     texts, numbers = _some(plain), _some(st.integers(-(2**40), 2**40))
-    return st.one_of(st.just(["no", "yes"]), texts, numbers, _some(st.booleans(), 2), st.just([0.0, 1.0, 2.0]))
+    return st.one_of(
+        st.just(["no", "yes"]), texts, numbers, _some(st.booleans(), 2), st.just([0.0, 1.0, 2.0])
+    )
 
 
 def _weights(rng, how, n_rows):
     if how is None:
         return None
-    weight = rng.choice({"whole": [1, 2, 3], "broken": [0.25, 0.5, 1.5, 2.0], "zeros": [0, 0, 1, 2]}[how], n_rows)
+    weight = rng.choice(
+        {"whole": [1, 2, 3], "broken": [0.25, 0.5, 1.5, 2.0], "zeros": [0, 0, 1, 2]}[how], n_rows
+    )
     weight[rng.integers(n_rows)] = 1
     return tuple(weight.tolist())
 
@@ -202,7 +247,9 @@ def tables(
         at = rng.integers(len(pool), size=place.size)
         linked = rng.random(place.size) < rng.choice([0.0, 0.8])
         at = np.where(linked, place % len(pool), at)
-        cells = tuple(None if gap else pool[k] for k, gap in zip(at.tolist(), mask[:, i], strict=True))
+        cells = tuple(
+            None if gap else pool[k] for k, gap in zip(at.tolist(), mask[:, i], strict=True)
+        )
         columns.append(Column(name, kind, cells, tuple(pool) if kind == "category" else ()))
     y = tuple(classes[k] for k in place.tolist())
     return Table(tuple(columns), y, _weights(rng, weighted, place.size))
@@ -248,7 +295,13 @@ def _typed_pandas(types):
 
 
 def _polars(table):
-    types = {"float": pl.Float64, "number": pl.Float64, "int": pl.Int64, "bool": pl.Boolean, "text": pl.String}
+    types = {
+        "float": pl.Float64,
+        "number": pl.Float64,
+        "int": pl.Int64,
+        "bool": pl.Boolean,
+        "text": pl.String,
+    }
 
     def series(column):
         if column.kind != "category":
@@ -259,7 +312,13 @@ def _polars(table):
     return pl.DataFrame([series(column) for column in table.columns])
 
 
-_ARROW = {"float": pa.float64(), "number": pa.float64(), "int": pa.int64(), "bool": pa.bool_(), "text": pa.string()}
+_ARROW = {
+    "float": pa.float64(),
+    "number": pa.float64(),
+    "int": pa.int64(),
+    "bool": pa.bool_(),
+    "text": pa.string(),
+}
 
 
 def _pyarrow(table):
@@ -275,11 +334,19 @@ def _pyarrow(table):
 _MAKERS = {
     "pandas": _pandas,
     "nullable": _typed_pandas(
-        {"float": "Float64", "number": "Float64", "int": "Int64", "bool": "boolean", "text": "string"}
+        {
+            "float": "Float64",
+            "number": "Float64",
+            "int": "Int64",
+            "bool": "boolean",
+            "text": "string",
+        }
     ),
     "arrow-backed": _typed_pandas({kind: pd.ArrowDtype(of) for kind, of in _ARROW.items()}),
     "polars": _polars,
     "pyarrow": _pyarrow,
     "objects": _objects,
-    "lists": lambda table: [list(row) for row in zip(*(column.cells for column in table.columns), strict=True)],
+    "lists": lambda table: [
+        list(row) for row in zip(*(column.cells for column in table.columns), strict=True)
+    ],
 }

@@ -1,4 +1,6 @@
-"""A disk whose k-th operation fails: every open, read, write, truncate, force, rename and close in a folder counts."""
+"""A disk whose k-th operation fails: every open, read, write, truncate, force, rename and close in
+a folder counts.
+"""
 
 from __future__ import annotations
 
@@ -15,14 +17,18 @@ from unittest import mock
 
 
 class Faults:
-    """Counts operations on files within a folder; the one of number ``at`` fails with an error of the system."""
+    """Counts operations on files within a folder; the one of number ``at`` fails with an error of
+    the system.
+    """
 
     def __init__(self, folder: Path, at: int, code: int):
         self.folder, self.at, self.code = os.path.realpath(folder), at, code
         self.calls, self.failed = 0, ""
 
     def step(self, what: str, path: object) -> None:
-        """One operation; what is done to remove a folder does not count, since there is nothing to do about it."""
+        """One operation; what is done to remove a folder does not count, since there is nothing to
+        do about it.
+        """
         if sys._getframe(2).f_code.co_filename == shutil.__file__:
             return
         if isinstance(path, int) or not os.path.realpath(os.fspath(path)).startswith(self.folder):
@@ -30,7 +36,8 @@ class Faults:
         self.calls += 1
         if self.calls == self.at:
             self.failed = what
-            named = what in ("open", "rename", "mkdir", "mode")  # the system names a path only where it was given one
+            # the system names a path only where it was given one
+            named = what in ("open", "rename", "mkdir", "mode")
             raise OSError(self.code, os.strerror(self.code), *([os.fspath(path)] if named else []))
 
 
@@ -71,7 +78,11 @@ def failing(folder: Path, at: int, code: int) -> Iterator[Faults]:
     open_file, mkdtemp, copymode = builtins.open, tempfile.mkdtemp, shutil.copymode
 
     def opened(path, mode="r", *args, **options):
-        if isinstance(path, int) or "b" not in mode or not os.path.realpath(path).startswith(faults.folder):
+        if (
+            isinstance(path, int)
+            or "b" not in mode
+            or not os.path.realpath(path).startswith(faults.folder)
+        ):
             return open_file(path, mode, *args, **options)
         faults.step("open", path)
         raw = FaultyFile(faults, path, mode.replace("b", ""))
@@ -107,10 +118,14 @@ def failing(folder: Path, at: int, code: int) -> Iterator[Faults]:
         yield faults
 
 
-def each_fault(folder: Path, code: int, operation: Callable[[], object]) -> Iterator[tuple[str, OSError | None]]:
-    """Run an operation again and again, with its first call failing, its second, and so on until none does.
+def each_fault(
+    folder: Path, code: int, operation: Callable[[], object]
+) -> Iterator[tuple[str, OSError | None]]:
+    """Run an operation again and again, with its first call failing, its second, and so on until
+    none does.
 
-    Gives what failed and the error that came of it, None where the operation has coped; other errors go through.
+    Gives what failed and the error that came of it, None where the operation has coped; other
+    errors go through.
     """
     at = 0
     while True:

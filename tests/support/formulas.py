@@ -1,4 +1,6 @@
-"""Informations and local scores as the papers write them, cell by cell, as an oracle of edge scores."""
+"""Informations and local scores as the papers write them, cell by cell, as an oracle of edge
+scores.
+"""
 
 from __future__ import annotations
 
@@ -10,7 +12,9 @@ ALPHA, BETA, LAMBDA = (pi**2 + 6) / 24, (pi**2 - 18) / 24, pi**2 / 6
 
 
 def table_of(data, features):
-    """Counts of some features and the class, by adding row after row; rows with a gap are left out."""
+    """Counts of some features and the class, by adding row after row; rows with a gap are left
+    out.
+    """
     table = np.zeros((*data.cards[list(features)], data.n_classes))
     weight = np.ones(data.n_samples) if data.weight is None else data.weight
     for m in range(data.n_samples):
@@ -29,7 +33,9 @@ def entropy(table, *axes):
 
 def informations(table):
     """I(A;B|C) and I(A;B) of the three axes, from entropies."""
-    conditional = entropy(table, 0, 2) + entropy(table, 1, 2) - entropy(table, 2) - entropy(table, 0, 1, 2)
+    conditional = (
+        entropy(table, 0, 2) + entropy(table, 1, 2) - entropy(table, 2) - entropy(table, 0, 1, 2)
+    )
     return conditional, entropy(table, 0) + entropy(table, 1) - entropy(table, 0, 1)
 
 
@@ -40,7 +46,9 @@ def log_likelihood(data, child, parents, class_parent):
         table = table.sum(axis=-1, keepdims=True)
     total = table.sum(axis=-2, keepdims=True)
     return sum(
-        n * log(n / t) for n, t in zip(table.ravel(), np.broadcast_to(total, table.shape).ravel(), strict=True) if n
+        n * log(n / t)
+        for n, t in zip(table.ravel(), np.broadcast_to(total, table.shape).ravel(), strict=True)
+        if n
     )
 
 
@@ -52,7 +60,9 @@ def second_term(data, child, parents):
         *j, k, c = cell
         if table[cell] > 0:
             row = table[tuple(j)]
-            found += table[cell] * (log(table[cell] / row[k].sum()) - log(row[:, c].sum() / row.sum()))
+            found += table[cell] * (
+                log(table[cell] / row[k].sum()) - log(row[:, c].sum() / row.sum())
+            )
     return found
 
 
@@ -61,7 +71,11 @@ def family_by_formula(name, data, child, parents, class_parent):
     n_rows = data.n_samples if data.weight is None else data.weight.sum()
     likelihood = log_likelihood(data, child, parents, class_parent)
     told = second_term(data, child, parents) if class_parent else 0.0
-    cells = np.prod(data.cards[list(parents)]) * (data.cards[child] - 1) * (data.n_classes if class_parent else 1)
+    cells = (
+        np.prod(data.cards[list(parents)])
+        * (data.cards[child] - 1)
+        * (data.n_classes if class_parent else 1)
+    )
     return {
         "ll": likelihood,
         "cmi": likelihood / n_rows,
@@ -74,7 +88,9 @@ def family_by_formula(name, data, child, parents, class_parent):
 
 
 def acll_by_formula(table, class_parent, strength=0.5):
-    """The local part of C11 Eq. 12: raw counts outside the logarithm, smoothed θ inside; 1 − c is all other classes."""
+    """The local part of C11 Eq. 12: raw counts outside the logarithm, smoothed θ inside; 1 − c is
+    all other classes.
+    """
     found, card = 0.0, table.shape[-2]
     for cell in np.ndindex(*table.shape):
         *j, k, c = cell

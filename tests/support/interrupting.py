@@ -1,7 +1,7 @@
 """Sends signals to processes that learn, at random moments: ``python interrupting.py TRIES SEED``.
 
-It prints, for each kind of work, how often it ended in which way. One process imports the library and does the work
-once; those that get a signal are its children.
+It prints, for each kind of work, how often it ended in which way. One process imports the library
+and does the work once; those that get a signal are its children.
 """
 
 from __future__ import annotations
@@ -32,7 +32,9 @@ Work = Callable[[Begin], str]  # it calls what it is given when it may be interr
 
 
 def in_child(work: Work, number: int, after: float, errors: Path) -> tuple[str, float]:
-    """What some work says in another process, which gets a signal some seconds after it has begun; its time."""
+    """What some work says in another process, which gets a signal some seconds after it has begun;
+    its time.
+    """
     answer, say = os.pipe()
     ready, begun = os.pipe()
     child = os.fork()
@@ -66,8 +68,12 @@ def same(one: dict[str, Any], other: dict[str, Any]) -> bool:
     return one.keys() == other.keys() and all(one[name] is other[name] for name in one)
 
 
-def interrupted(begin: Begin, classifier: BayesNetClassifier, learn: Callable[[], object], X: Any) -> str:
-    """How a classifier is after it was interrupted while it learned; X are rows of what it learns."""
+def interrupted(
+    begin: Begin, classifier: BayesNetClassifier, learn: Callable[[], object], X: Any
+) -> str:
+    """How a classifier is after it was interrupted while it learned; X are rows of what it
+    learns.
+    """
     before = dict(vars(classifier))
     raised = False
     with warnings.catch_warnings(record=True) as told:
@@ -98,7 +104,11 @@ def fits() -> dict[str, Work]:
         "tan-map": {"structure": "tan", "parameters": "map"},
         "default": {},
         "hill climbing": {"structure": "ghc", "parameters": "map"},
-        "greedy": {"structure": GreedyEdges(score="cr", evaluation="loo"), "parameters": "map", "n_jobs": 2},
+        "greedy": {
+            "structure": GreedyEdges(score="cr", evaluation="loo"),
+            "parameters": "map",
+            "n_jobs": 2,
+        },
         "cl": {"structure": "tan", "parameters": "cl", "n_jobs": 2},
         "ml-bn-svm": {"structure": "nb", "parameters": "ml-bn-svm"},
     }
@@ -108,8 +118,12 @@ def fits() -> dict[str, Work]:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")
             known = BayesNetClassifier("nb", "map").fit(iris.X, iris.y)
-        classifier.__dict__.update({name: value for name, value in vars(known).items() if name.endswith("_")})
-        return interrupted(begin, classifier, lambda: classifier.fit(cancer.X, cancer.y), cancer.X[:50])
+        classifier.__dict__.update(
+            {name: value for name, value in vars(known).items() if name.endswith("_")}
+        )
+        return interrupted(
+            begin, classifier, lambda: classifier.fit(cancer.X, cancer.y), cancer.X[:50]
+        )
 
     works: dict[str, Work] = {name: partial(one, given) for name, given in settings.items()}
     return {**works, "partial_fit": part_of(cancer)}
@@ -118,7 +132,9 @@ def fits() -> dict[str, Work]:
 def part_of(data: Any) -> Work:
     """Rows that come in two parts: the counts are those of the first, or of both."""
     X, y = data.X, data.y
-    known = {n: BayesNetClassifier("tan", "map").partial_fit(X[:300], y[:300]) for n in (300, len(y))}
+    known = {
+        n: BayesNetClassifier("tan", "map").partial_fit(X[:300], y[:300]) for n in (300, len(y))
+    }
     both = known[len(y)].partial_fit(X[300:], y[300:])
     said = {n: clf.predict_proba(X).tobytes() for n, clf in known.items()}
     del both
@@ -176,7 +192,11 @@ def command(call: list[str], begin: Begin) -> str:
 
 def check_command(said: str, errors: Path, folder: Path) -> str:
     """How a command ended, where what it left is sound."""
-    lines = [line for line in errors.read_text(encoding="utf-8").splitlines() if not line.startswith("[discbayes]")]
+    lines = [
+        line
+        for line in errors.read_text(encoding="utf-8").splitlines()
+        if not line.startswith("[discbayes]")
+    ]
     assert all(line.startswith("discbayes: ") for line in lines), lines
     assert os.listdir(folder / "tmp") == []
     left = os.listdir(folder / "out")
@@ -215,8 +235,12 @@ def try_works(kind: str, n_tries: int, rng: random.Random) -> dict[str, Counter[
                 for _ in range(n_tries):
                     said, _ = in_child(work, number, rng.uniform(0, usual), folder / "errors")
                     if not said:
-                        raise SystemExit(f"{name}: {(folder / 'errors').read_text(encoding='utf-8')}")
-                    ends[said if kind == "fit" else check_command(said, folder / "errors", folder)] += 1
+                        raise SystemExit(
+                            f"{name}: {(folder / 'errors').read_text(encoding='utf-8')}"
+                        )
+                    ends[
+                        said if kind == "fit" else check_command(said, folder / "errors", folder)
+                    ] += 1
     return found
 
 

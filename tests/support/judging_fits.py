@@ -1,11 +1,21 @@
-"""What must be true of every fit: it gives a classifier that answers, or an error that says what is wrong."""
+"""What must be true of every fit: it gives a classifier that answers, or an error that says what is
+wrong.
+"""
 
 from __future__ import annotations
 
 import numpy as np
 from sklearn.base import clone
 
-SETTINGS = ("missing=", "calibrate=", "class_prior", "class_weight", "sample_weight", "categorical", "evaluation=")
+SETTINGS = (
+    "missing=",
+    "calibrate=",
+    "class_prior",
+    "class_weight",
+    "sample_weight",
+    "categorical",
+    "evaluation=",
+)
 
 
 def fit_or_refuse(clf, table, how="pandas"):
@@ -14,7 +24,11 @@ def fit_or_refuse(clf, table, how="pandas"):
         return clone(clf).fit(table.frame(how), table.labels, table.weight)
     except (ValueError, TypeError) as error:
         message = str(error)
-        columns = [f"x{i}" for i in range(len(table.columns))] if how in ("objects", "lists") else table.names
+        columns = (
+            [f"x{i}" for i in range(len(table.columns))]
+            if how in ("objects", "lists")
+            else table.names
+        )
         named = [repr(name) for name in columns if repr(name) in message]
         assert named or any(setting in message for setting in SETTINGS), message
         return None

@@ -1,8 +1,10 @@
-"""Kills processes that save, at random moments: ``python killing.py KINDS KILLS SEED`` prints what was found as JSON.
+"""Kills processes that save, at random moments: ``python killing.py KINDS KILLS SEED`` prints what
+was found as JSON.
 
 ``python killing.py reads READS SEED`` lets others load a file meanwhile.
 
-One process imports the library; those that are killed are its children, so that a kill takes some milliseconds.
+One process imports the library; those that are killed are its children, so that a kill takes some
+milliseconds.
 """
 
 from __future__ import annotations
@@ -48,7 +50,10 @@ def kinds() -> dict[str, tuple[str, list[Save]]]:
         "bif": ("network.bif", [model.network_.to_bif for model in models]),
         "page": ("page.html", [page.save for page in pages]),
         "csv": ("rows.csv", [lambda path, t=table: write_table(t, str(path)) for table in tables]),
-        "bytes": ("any", [lambda path, c=c: replace_file(path, lambda file: file.write(c)) for c in contents]),
+        "bytes": (
+            "any",
+            [lambda path, c=c: replace_file(path, lambda file: file.write(c)) for c in contents],
+        ),
     }
 
 
@@ -91,7 +96,9 @@ def kill_one(saves: list[Save], path: Path, after: float) -> None:
 
 
 def kill_many(name: str, saves: list[Save], n_kills: int, rng: random.Random) -> Counter[str]:
-    """What was in the file after each kill, and how many drafts were left in the folder at most, and in the end."""
+    """What was in the file after each kill, and how many drafts were left in the folder at most,
+    and in the end.
+    """
     found: Counter[str] = Counter()
     with TemporaryDirectory() as folder:
         path = Path(folder) / name
@@ -128,7 +135,8 @@ def write_at_once(name: str, saves: list[Save], rounds: int) -> Counter[str]:
 
 
 def read_among_killed(n_reads: int, rng: random.Random) -> Counter[str]:
-    """What readers load from a model file that four processes save all the time, of which some are killed.
+    """What readers load from a model file that four processes save all the time, of which some are
+    killed.
 
     Two processes read, and each of their reads must give one of the two models, whole.
     """

@@ -16,7 +16,9 @@ def random_structure(rng, n_features, max_parents=3, drop_class=True):
     parents = [()] * n_features
     for place, i in enumerate(order):
         k = int(rng.integers(0, min(place, max_parents) + 1))
-        parents[i] = tuple(int(p) for p in rng.choice(order[:place], size=k, replace=False)) if k else ()
+        parents[i] = (
+            tuple(int(p) for p in rng.choice(order[:place], size=k, replace=False)) if k else ()
+        )
     children = rng.random(n_features) < 0.8 if drop_class else np.ones(n_features, bool)
     return Structure(tuple(parents), tuple(children.tolist()))
 
@@ -65,8 +67,12 @@ def full_log_joint(tables):
 
 
 def selected(joint, cards, row):
-    """The part of the joint that agrees with the observed values of a row; missing features keep their axis."""
-    return joint[tuple(int(x) if x < card else slice(None) for x, card in zip(row, cards, strict=True))]
+    """The part of the joint that agrees with the observed values of a row; missing features keep
+    their axis.
+    """
+    return joint[
+        tuple(int(x) if x < card else slice(None) for x, card in zip(row, cards, strict=True))
+    ]
 
 
 def log_joint(tables, codes):

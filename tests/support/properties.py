@@ -1,7 +1,8 @@
-"""How many examples a property is tried on, and how many it has been: few in every run, many by ``make properties``.
+"""How many examples a property is tried on, and how many it has been: few in every run, many by
+``make properties``.
 
-The usual run draws the same examples every time. ``DISCBAYES_EXAMPLES=100`` tries a hundred times as many, new ones at
-each run; what fails is kept by hypothesis and tried first the next time.
+The usual run draws the same examples every time. ``DISCBAYES_EXAMPLES=100`` tries a hundred times
+as many, new ones at each run; what fails is kept by hypothesis and tried first the next time.
 """
 
 from __future__ import annotations

@@ -1,4 +1,6 @@
-"""A shop: mixed columns with gaps, whole, in parts and in files, and when two classifiers of it are the same."""
+"""A shop: mixed columns with gaps, whole, in parts and in files, and when two classifiers of it are
+the same.
+"""
 
 from __future__ import annotations
 
@@ -20,7 +22,9 @@ def make_frame(n_rows, seed=0):
         {
             "size": np.round(rng.normal(size=n_rows) + place, 2),
             "age": np.where(rng.random(n_rows) < 0.05, np.nan, age),
-            "colour": np.array(["red", "green", "blue", "black"])[(place + rng.integers(0, 2, n_rows)) % 4],
+            "colour": np.array(["red", "green", "blue", "black"])[
+                (place + rng.integers(0, 2, n_rows)) % 4
+            ],
             "town": np.array(["A", "B", "C"])[rng.integers(0, 3, n_rows) * (place > 0)],
             "old": age > 45,
             "bought": y,
@@ -43,7 +47,9 @@ def write_parts(parts, folder):
 
     folder.mkdir()
     for number, part in enumerate(parts):
-        pq.write_table(pa.Table.from_pandas(part, preserve_index=False), folder / f"{number}.parquet")
+        pq.write_table(
+            pa.Table.from_pandas(part, preserve_index=False), folder / f"{number}.parquet"
+        )
     return folder
 
 

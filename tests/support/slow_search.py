@@ -20,7 +20,9 @@ from discbayes.parameters import MaximumLikelihood
 
 def subset(data, kept):
     weight = None if data.weight is None else data.weight[kept]
-    return replace(data, codes=np.ascontiguousarray(data.codes[:, kept]), y=data.y[kept], weight=weight)
+    return replace(
+        data, codes=np.ascontiguousarray(data.codes[:, kept]), y=data.y[kept], weight=weight
+    )
 
 
 def without(data, m):
@@ -50,9 +52,13 @@ def held_out_joint(data, structure, evaluation, seed, learner):
 
 
 class SlowScore:
-    """The value of a structure, from scratch; scores of the same rows, folds and learner may share their ``joints``."""
+    """The value of a structure, from scratch; scores of the same rows, folds and learner may share
+    their ``joints``.
+    """
 
-    def __init__(self, data, score="cr", evaluation="resubstitution", seed=0, learner=None, joints=None):
+    def __init__(
+        self, data, score="cr", evaluation="resubstitution", seed=0, learner=None, joints=None
+    ):
         if data.weight is not None:
             data = subset(data, np.flatnonzero(data.weight))  # a row of weight zero is not there
         self.data, self.evaluation, self.seed = data, evaluation, seed
@@ -67,17 +73,23 @@ class SlowScore:
         key = tuple(tuple(sorted(group)) for group in parents)
         self.calls += 1
         if key not in self._known:
-            self._known[key] = float(self.objective.rows(self._joint(key), self.data.y) @ self.weight)
+            self._known[key] = float(
+                self.objective.rows(self._joint(key), self.data.y) @ self.weight
+            )
         return self._known[key]
 
     def _joint(self, key):
         if key not in self._joints:
-            joint = held_out_joint(self.data, Structure(key), self.evaluation, self.seed, self.learner)
+            joint = held_out_joint(
+                self.data, Structure(key), self.evaluation, self.seed, self.learner
+            )
             self._joints[key] = joint
         return self._joints[key]
 
     def reported(self, value):
-        return value / self.weight.sum() if isinstance(self.objective, ClassificationRate) else value
+        return (
+            value / self.weight.sum() if isinstance(self.objective, ClassificationRate) else value
+        )
 
     def first_best(self, candidates):
         """The best of (parents of all features) and its value; of equal ones the first."""
@@ -155,7 +167,11 @@ def order_based(score, order, first=None, k=1, strict=False, refine=False, listi
     n = data.n_features
     allowed = np.ones((n, n), bool) if allowed is None else allowed
     required = np.zeros((n, n), bool) if required is None else required
-    parents = list(start.parents) if start else [tuple(np.flatnonzero(column).tolist()) for column in required.T]
+    parents = (
+        list(start.parents)
+        if start
+        else [tuple(np.flatnonzero(column).tolist()) for column in required.T]
+    )
     begun = {(p, i) for i, group in enumerate(parents) for p in group}
     if first is not None and allowed[first] and not parents[first[1]]:
         parents[first[1]] = (first[0],)
@@ -164,11 +180,23 @@ def order_based(score, order, first=None, k=1, strict=False, refine=False, listi
         return a in parents[b] or b in parents[a]
 
     def choose(child, kept, empty=True):
-        """The best of all sets with the kept parents; of equal ones the smallest, then that of the first columns."""
-        free = sorted(p for p in order[: place[child]] if p not in kept and (allowed[p, child] or (p, child) in begun))
+        """The best of all sets with the kept parents; of equal ones the smallest, then that of the
+        first columns.
+        """
+        free = sorted(
+            p
+            for p in order[: place[child]]
+            if p not in kept and (allowed[p, child] or (p, child) in begun)
+        )
         live = [p for p in free if data.cards[[p, child]].min() > 1]
-        groups = [(*kept, *more) for size in range(k - len(kept) + 1) for more in combinations(live, size)]
-        groups = [g for g in groups if np.prod(data.cards[[child, *g]], dtype=float) * data.n_classes <= most_cells]
+        groups = [
+            (*kept, *more) for size in range(k - len(kept) + 1) for more in combinations(live, size)
+        ]
+        groups = [
+            g
+            for g in groups
+            if np.prod(data.cards[[child, *g]], dtype=float) * data.n_classes <= most_cells
+        ]
         if strict:
             groups = [g for g in groups if all(neighbours(a, b) for a, b in combinations(g, 2))]
         groups = groups if empty else [g for g in groups if g != kept] or groups
@@ -186,7 +214,9 @@ def order_based(score, order, first=None, k=1, strict=False, refine=False, listi
         for child in order[1:]:
             kept = {p for p in parents[child] if required[p, child]}
             if strict:  # others rely on these edges: they have both ends as parents
-                kept |= {p for p in parents[child] if any({p, child} <= set(group) for group in parents)}
+                kept |= {
+                    p for p in parents[child] if any({p, child} <= set(group) for group in parents)
+                }
             parents = choose(child, tuple(sorted(kept)))
         changed = last != list(map(set, parents))
     return Structure(tuple(tuple(sorted(g)) for g in parents)), score(parents)
@@ -194,9 +224,11 @@ def order_based(score, order, first=None, k=1, strict=False, refine=False, listi
 
 def annealing(score, seed, scale, max_tries, max_successes, max_rejections, temperature=1.0, cooling=0.8, start=None,
               allowed=None, at_once=4096):  # fmt: skip
-    """Algorithm 1 of P12, with the best structure kept; draws are made as many at once as the annealer makes.
+    """Algorithm 1 of P12, with the best structure kept; draws are made as many at once as the
+    annealer makes.
 
-    It ends as well when no score can be higher, and after ``max_rejections`` changes in a row that have no effect.
+    It ends as well when no score can be higher, and after ``max_rejections`` changes in a row that
+    have no effect.
     """
     data, rng = score.data, np.random.default_rng(seed)
     n, live = data.n_features, np.flatnonzero(data.cards > 1)
@@ -207,7 +239,10 @@ def annealing(score, seed, scale, max_tries, max_successes, max_rejections, temp
     def neighbours():
         below = descendants(parents)
         return {
-            (p, i) for i in live for p in live if p != i and allowed[p, i] and parents[i] != (p,) and not below[i, p]
+            (p, i)
+            for i in live
+            for p in live
+            if p != i and allowed[p, i] and parents[i] != (p,) and not below[i, p]
         }
 
     def drawn():
@@ -217,12 +252,17 @@ def annealing(score, seed, scale, max_tries, max_successes, max_rejections, temp
 
     draws, rounds = drawn(), []
     old = value = score.reported(score(parents))
-    most = score.reported(0.0 if isinstance(score.objective, ConditionalLikelihood) else score.weight.sum())
+    most = score.reported(
+        0.0 if isinstance(score.objective, ConditionalLikelihood) else score.weight.sum()
+    )
     best, rejected, idle = parents, 0, 0
     while max(rejected, idle) < max_rejections and neighbours() and value < most - tolerance:
         tried = successes = 0
         while (
-            successes < max_successes and tried < max_tries and value < most - tolerance and (possible := neighbours())
+            successes < max_successes
+            and tried < max_tries
+            and value < most - tolerance
+            and (possible := neighbours())
         ):
             edge, luck = next((edge, luck) for edge, luck in draws if edge in possible)
             tried += 1

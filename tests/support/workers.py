@@ -15,10 +15,17 @@ def two_workers():
     import dask
     import distributed
 
-    settings = {"distributed.scheduler.allowed-failures": 10, "distributed.worker.memory.terminate": False}
+    settings = {
+        "distributed.scheduler.allowed-failures": 10,
+        "distributed.worker.memory.terminate": False,
+    }
     with dask.config.set(settings):
         cluster = distributed.LocalCluster(
-            n_workers=2, threads_per_worker=1, processes=True, dashboard_address=None, silence_logs=50
+            n_workers=2,
+            threads_per_worker=1,
+            processes=True,
+            dashboard_address=None,
+            silence_logs=50,
         )
         client = distributed.Client(cluster, set_as_default=False)
         yield client

@@ -1,4 +1,6 @@
-"""The estimator, and its methods by subject: calibrating, learning in parts, learning from rows that are read."""
+"""The estimator, and its methods by subject: calibrating, learning in parts, learning from rows
+that are read.
+"""
 
 from discbayes.classifier.estimator import BayesNetClassifier
 

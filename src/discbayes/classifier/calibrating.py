@@ -27,7 +27,8 @@ from discbayes.data.table import Table
 from discbayes.engine import Context, Interrupts, Progress
 from discbayes.parameters import HYBRID
 
-# What a network that is learned without so much of some rows says of them: say(rows, weight, context).
+# What a network that is learned without so much of some rows says of them: say(rows, weight,
+# context).
 Say = Callable[[np.ndarray, np.ndarray, Context], np.ndarray]
 Calibrate = Callable[[Context], Calibration | None]
 
@@ -53,8 +54,12 @@ class Calibrating:
             return self.calibrate
         return "temperature" if self.parameters == HYBRID else None
 
-    def _calibration_of_table(self, name: str | None, table: Table, encoder: FrameEncoder, data: Encoded) -> Calibrate:
-        """Deal out the rows of a table; what calibrates by them, once the network of all rows was learned."""
+    def _calibration_of_table(
+        self, name: str | None, table: Table, encoder: FrameEncoder, data: Encoded
+    ) -> Calibrate:
+        """Deal out the rows of a table; what calibrates by them, once the network of all rows was
+        learned.
+        """
         if name is None or data.n_classes == 1:
             return not_at_all
         rows = table if encoder.kept_rows_ is None else table.take(encoder.kept_rows_)
@@ -64,13 +69,25 @@ class Calibrating:
         return self._calibration_of(name, portions, data.domain, encoder.classes_, say)
 
     def _calibration_of(
-        self, name: str, portions: Portions, domain: Domain, classes: np.ndarray, say: Say, room: int = ROOM
+        self,
+        name: str,
+        portions: Portions,
+        domain: Domain,
+        classes: np.ndarray,
+        say: Say,
+        room: int = ROOM,
     ) -> Calibrate:
         """The same for rows that come in portions, of which there are several classes."""
-        dealt = deal(portions, domain.n_classes, self.calibrate_folds, ENOUGH_ROWS.get(name, np.inf), room)
+        dealt = deal(
+            portions, domain.n_classes, self.calibrate_folds, ENOUGH_ROWS.get(name, np.inf), room
+        )
         if self.calibrate != AUTO:
             check_alone(name, dealt.alone, list(domain.target.values))
-        return partial(self._learn_calibration, name, dealt, classes, say) if dealt.rows.size else not_at_all
+        return (
+            partial(self._learn_calibration, name, dealt, classes, say)
+            if dealt.rows.size
+            else not_at_all
+        )
 
     def _learn_calibration(
         self, name: str, dealt: FoldAssignment, classes: np.ndarray, say: Say, context: Context
@@ -109,7 +126,9 @@ class Calibrating:
         return held_out_log_joint(network, encoder.transform(table.take(rows), "marginalize"))
 
     def _context_of_fold(self, rng: np.random.Generator, context: Context) -> Context:
-        """What the network of a fold is learned with; an interrupt ends the whole run, as a part of it is no result."""
+        """What the network of a fold is learned with; an interrupt ends the whole run, as a part of
+        it is no result.
+        """
         progress = Progress(self.verbose - 1)
         return Context(rng, self.n_jobs, progress, engine=context.engine, interrupts=Interrupts(0))
 
@@ -117,8 +136,11 @@ class Calibrating:
         """An encoder that takes nothing from all rows but the kinds of the columns."""
         return self._make_encoder([variable.kind == "categorical" for variable in domain.features])
 
-    def _calibration_weights(self, dealt: FoldAssignment, classes: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        """What a row of each class counts in calibration, and the shares of the classes that follow.
+    def _calibration_weights(
+        self, dealt: FoldAssignment, classes: np.ndarray
+    ) -> tuple[np.ndarray, np.ndarray]:
+        """What a row of each class counts in calibration, and the shares of the classes that
+        follow.
 
         The classes have the shares that the network takes for their prior.
         """
@@ -132,7 +154,8 @@ class Calibrating:
         prior = np.exp(log_prior_of(self.class_prior, classes.size))
         if not (prior * shares).any():
             raise ValueError(
-                "calibrate has no rows: the classes that class_prior allows have no weight in class_weight"
+                "calibrate has no rows: the classes that class_prior allows have no weight in"
+                " class_weight"
             )
         factors = factors * np.divide(prior, shares, out=np.zeros_like(prior), where=shares > 0)
         total = dealt.class_weight * factors

@@ -15,7 +15,9 @@ COLUMNS = ("n_features_in_", "feature_names_in_")
 
 
 def columns_of(X: Any) -> dict[str, Any]:
-    """The attributes that a fit on a table has for its columns; refuses what scikit-learn refuses."""
+    """The attributes that a fit on a table has for its columns; refuses what scikit-learn
+    refuses.
+    """
     known = BaseEstimator()
     validate_data(known, arrow_table(X), skip_check_array=True)
     return dict(vars(known))

@@ -1,7 +1,8 @@
 """Learning from rows that come in parts, and from models that were learned in different places.
 
-Some learners need nothing but counts, and counts add up. Their classifier keeps them (``SufficientStatistics``), and learns its
-network anew from the sums whenever there are more: the rows are not needed again.
+Some learners need nothing but counts, and counts add up. Their classifier keeps them
+(``SufficientStatistics``), and learns its network anew from the sums whenever there are more: the
+rows are not needed again.
 """
 
 from __future__ import annotations
@@ -39,13 +40,16 @@ _BY_EDGES = (SpanningTree, Branching, KDB)
 _FREQUENCIES = (MaximumLikelihood, MaximumAPosteriori)
 KEPT_CELLS = 1_000_000  # of counts that fit keeps: 8 MB
 _NO_COUNTS = (
-    f"has no counts that others could be added to: fit keeps them up to {KEPT_CELLS:,} cells, and only where learning "
-    "needs no more than counts. Begin with partial_fit, on a new classifier or on clone(clf)"
+    f"has no counts that others could be added to: fit keeps them up to {KEPT_CELLS:,} cells, and"
+    " only where learning needs no more than counts. Begin with partial_fit, on a new classifier"
+    " or on clone(clf)"
 )
 
 
 class _WhereCountsDo:
-    """A method that is only there, as scikit-learn asks by ``hasattr``, if the learners need no more than counts."""
+    """A method that is only there, as scikit-learn asks by ``hasattr``, if the learners need no
+    more than counts.
+    """
 
     def __init__(self, method: Callable[..., Any]):
         self._method = method
@@ -94,32 +98,39 @@ class Incremental:
     _adopt: Callable[..., None]
 
     @_WhereCountsDo
-    def partial_fit(self, X: Any, y: Any = None, classes: Any = None, sample_weight: Any = None) -> Self:
+    def partial_fit(
+        self, X: Any, y: Any = None, classes: Any = None, sample_weight: Any = None
+    ) -> Self:
         """Learn from more rows, or from the first ones.
 
-        It is there for learners that need counts only: ``structure`` "nb", "tan", "tan-fcll", "tan-acll", "kdb" and
-        structures that are given, with ``parameters`` "ml" or "map", not calibrated. Others need all rows in ``fit``.
+        It is there for learners that need counts only: ``structure`` "nb", "tan", "tan-fcll",
+        "tan-acll", "kdb" and structures that are given, with ``parameters`` "ml" or "map", not
+        calibrated. Others need all rows in ``fit``.
 
-        The result is that of ``fit`` on all rows so far, for unweighted rows to the bit, with two exceptions. Numbers
-        are cut where the *first* rows say: give as many as you can, or ``domains``. And a value that a declared column
-        does not have is treated as ``unknown`` says. Columns of text or categories that are not declared get new values
-        as they come, and so do the classes, unless ``classes`` or a ``Domain`` has said which there are.
+        The result is that of ``fit`` on all rows so far, for unweighted rows to the bit, with two
+        exceptions. Numbers are cut where the *first* rows say: give as many as you can, or
+        ``domains``. And a value that a declared column does not have is treated as ``unknown``
+        says. Columns of text or categories that are not declared get new values as they come, and
+        so do the classes, unless ``classes`` or a ``Domain`` has said which there are.
 
-        The network is learned anew at each call. That does not depend on the number of rows, so large parts are faster
-        than small ones. What is kept are counts: those of all pairs of columns where the structure is searched for.
-        ``fit`` keeps up to a million of them, to go on from; a classifier that begins here keeps a hundred million.
+        The network is learned anew at each call. That does not depend on the number of rows, so
+        large parts are faster than small ones. What is kept are counts: those of all pairs of
+        columns where the structure is searched for. ``fit`` keeps up to a million of them, to go on
+        from; a classifier that begins here keeps a hundred million.
 
         Parameters
         ----------
         X : frame, array, list of rows, or where to read them, as in ``fit``
-            What is read comes in batches of 65,536 rows at most, and in smaller ones where a file ends: the first
-            batch says where numbers are cut. The network is learned once, after the last one.
+            What is read comes in batches of 65,536 rows at most, and in smaller ones where a file
+            ends: the first batch says where numbers are cut. The network is learned once, after the
+            last one.
         y : sequence of labels, or str
             The name of the target column where rows are read; nothing for pairs.
         classes : sequence of labels, optional
             At the first call: all classes that will ever come.
         sample_weight : sequence of float or str, optional
-            As in ``fit``, but never scaled: the rows of one call do not tell what the weights of all rows sum to.
+            As in ``fit``, but never scaled: the rows of one call do not tell what the weights of
+            all rows sum to.
 
         Examples
         --------
@@ -142,12 +153,16 @@ class Incremental:
         else:
             table, columns = self._known_table(X), None
         context = self._context()
-        encoder, tallies = self._with_rows(so_far, Labelled(table, y, sample_weight, ""), classes, None, context)
+        encoder, tallies = self._with_rows(
+            so_far, Labelled(table, y, sample_weight, ""), classes, None, context
+        )
         network = self._learn_from(tallies, encoder.classes_, context)
         self._adopt(encoder, network, None, tallies, context.history, columns)
         return self
 
-    def _go_through(self, X: Any, y: Any, classes: Any, sample_weight: Any, so_far: _SoFar | None) -> Self:
+    def _go_through(
+        self, X: Any, y: Any, classes: Any, sample_weight: Any, so_far: _SoFar | None
+    ) -> Self:
         """Learn from more rows that are read, batch by batch."""
         context = self._context()
         domain = None if so_far is None else so_far.tallies.domain
@@ -157,7 +172,9 @@ class Incremental:
             known = so_far
             for batch in batches:
                 with located(batch.where):
-                    encoder, tallies = self._with_rows(known, batch, classes, rows.target_name, context)
+                    encoder, tallies = self._with_rows(
+                        known, batch, classes, rows.target_name, context
+                    )
                 known = _SoFar(tallies, encoder.classes_)
             return encoder, tallies
 
@@ -179,20 +196,25 @@ class Incremental:
         tallies = so_far.tallies
         present = np.array([tallies.counts.feature(i).sum() for i in range(tallies.n_features)])
         encoder.use_domain(tallies.domain, so_far.classes)
-        encoder, data = more_rows(encoder, batch.table, batch.y, batch.weight, tallies.fixed_classes, present)
+        encoder, data = more_rows(
+            encoder, batch.table, batch.y, batch.weight, tallies.fixed_classes, present
+        )
         return encoder, tallies.with_rows(data, self.n_jobs)
 
     def merge(self, other: Any) -> Self:
-        """A new classifier, learned from the rows of both: the same as training on all of them together.
+        """A new classifier, learned from the rows of both: the same as training on all of them
+        together.
 
-        It is there for the learners of ``partial_fit``. Both classifiers must know the same domain: the same columns,
-        values, cut points and classes. The way to one domain in several places is to give it to all of them::
+        It is there for the learners of ``partial_fit``. Both classifiers must know the same domain:
+        the same columns, values, cut points and classes. The way to one domain in several places is
+        to give it to all of them::
 
             domain = BayesNetClassifier("tan", "map").fit(X_some, y_some).network_.domain
             here = BayesNetClassifier("tan", "map", domains=domain).fit(X_here, y_here)
 
-        A model file carries it too: ``discbayes.load(path).network_.domain``. Without weights the result is the same to
-        the bit, in whatever order. The settings are those of this classifier; both stay as they are.
+        A model file carries it too: ``discbayes.load(path).network_.domain``. Without weights the
+        result is the same to the bit, in whatever order. The settings are those of this classifier;
+        both stay as they are.
 
         Parameters
         ----------
@@ -213,12 +235,15 @@ class Incremental:
         reason = why_not(self)
         if reason is not None:
             raise ValueError(f"merge adds counts and learns from them alone: {reason}")
-        mine, more = _tallies_to_merge(self, "this classifier"), _tallies_to_merge(other, "the other classifier")
+        mine, more = (
+            _tallies_to_merge(self, "this classifier"),
+            _tallies_to_merge(other, "the other classifier"),
+        )
         differs = difference(mine.domain, more.domain)
         if differs is not None:
             raise ValueError(
-                f"the two classifiers know different domains: {differs}. Learn both with domains=clf.network_.domain "
-                "of one and the same classifier"
+                f"the two classifiers know different domains: {differs}. Learn both with"
+                " domains=clf.network_.domain of one and the same classifier"
             )
         tallies, merged, context = mine + more, clone(self), self._context()
         network = self._learn_from(tallies, self.classes_, context)
@@ -236,33 +261,48 @@ class Incremental:
     def _refuse_other_classes(self, classes: Any) -> None:
         if classes is None:
             return
-        given, known = classes_and_codes(label_array(classes, None))[0].tolist(), self.classes_.tolist()
+        given, known = (
+            classes_and_codes(label_array(classes, None))[0].tolist(),
+            self.classes_.tolist(),
+        )
         if set(given) != set(known):
             raise ValueError(
-                f"classes={given!r} is not the same as on last call to partial_fit, was: {known!r}. All classes are "
-                "declared at the first call, or come with the rows"
+                f"classes={given!r} is not the same as on last call to partial_fit, was: {known!r}."
+                " All classes are declared at the first call, or come with the rows"
             )
 
-    def _tallies_of_fit(self, data: Encoded | RowBlocks, context: Context) -> SufficientStatistics | None:
-        """The counts of all rows of a fit; None where they are not enough to learn from, or too many to keep."""
+    def _tallies_of_fit(
+        self, data: Encoded | RowBlocks, context: Context
+    ) -> SufficientStatistics | None:
+        """The counts of all rows of a fit; None where they are not enough to learn from, or too
+        many to keep.
+        """
         learner = self._learners()[0]
         if why_not(self) is not None or _n_cells(data, learner) > KEPT_CELLS:
             return None
         return _tallies_of(data, learner, isinstance(self.domains, Domain), context)
 
-    def _learn_from(self, tallies: SufficientStatistics, classes: np.ndarray, context: Context) -> BayesNet:
+    def _learn_from(
+        self, tallies: SufficientStatistics, classes: np.ndarray, context: Context
+    ) -> BayesNet:
         """The network that follows from counts."""
         structure, parameters = self._learners()
         if self.class_weight is not None:
             tallies = tallies.weighted_by(self._class_weights(classes, tallies.rows))
         warn_of_sparse_columns(tallies, tallies.counts)
-        context.progress.stage("structure: {learner!r} on {rows} rows", learner=structure, rows=tallies.n_samples)
+        context.progress.stage(
+            "structure: {learner!r} on {rows} rows", learner=structure, rows=tallies.n_samples
+        )
         found = structure.learn(tallies, tallies.counts, context)
-        context.progress.stage("parameters: {learner!r} on {edges} edges", learner=parameters, edges=found.n_edges)
+        context.progress.stage(
+            "parameters: {learner!r} on {edges} edges", learner=parameters, edges=found.n_edges
+        )
         return self._network(tallies, parameters.learn(tallies, tallies.counts, found, context))
 
 
-def _tallies_of(data: Encoded | RowBlocks, learner: Any, fixed_classes: bool, context: Context) -> SufficientStatistics:
+def _tallies_of(
+    data: Encoded | RowBlocks, learner: Any, fixed_classes: bool, context: Context
+) -> SufficientStatistics:
     """What a structure learner needs to know of some rows."""
     if isinstance(learner, FixedStructure):
         structure = read_structure(data, learner.structure, "given")
@@ -277,7 +317,9 @@ def _tallies_of(data: Encoded | RowBlocks, learner: Any, fixed_classes: bool, co
 def _n_cells(data: Encoded | RowBlocks, learner: Any) -> int:
     """How many counts that would be."""
     if isinstance(learner, FixedStructure):
-        layout = Layout(read_structure(data, learner.structure, "given"), data.cards, data.n_classes)
+        layout = Layout(
+            read_structure(data, learner.structure, "given"), data.cards, data.n_classes
+        )
         layout.require(data.domain.names)
         return layout.size
     return 0 if isinstance(learner, NaiveBayes) else pair_cells(data.domain)
@@ -326,7 +368,10 @@ def _why_not_structure(given: Any, learner: Any) -> str | None:
         names = "'nb', 'tan', 'tan-fcll', 'tan-acll' or 'kdb'"
         return f"structure={given!r} needs all rows at once: use {names}, {fix} on all"
     if isinstance(learner, KDB) and learner.k > 1:
-        return f"structure={given!r} needs counts of families that are not known beforehand: use k=1, {fix} on all"
+        return (
+            f"structure={given!r} needs counts of families that are not known beforehand: use k=1,"
+            f" {fix} on all"
+        )
     score = edge_score_of(learner.score)
     if type(score) not in EDGE_SCORES.values():
         return f"structure={given!r} has a score of your own, which may need rows: {fix} on all"

@@ -13,20 +13,34 @@ from discbayes.search import FixedStructure
 
 
 def learner_of(kind: str, given: Any, known: Mapping[str, Any], fixed: bool = False) -> Any:
-    """The learner behind a name; learner objects are cloned, so that a fit never changes what the user gave."""
+    """The learner behind a name; learner objects are cloned, so that a fit never changes what the
+    user gave.
+    """
     if isinstance(given, str):
         if given not in known:
-            raise ValueError(f"{kind}={given!r} is not known; it is one of {', '.join(map(repr, known))}, or a learner")
+            raise ValueError(
+                f"{kind}={given!r} is not known; it is one of {', '.join(map(repr, known))}, or a"
+                " learner"
+            )
         return known[given]()
     if isinstance(given, type):
-        raise TypeError(f"{kind}={given.__name__} is a class: pass an object, {given.__name__}(...)")
+        raise TypeError(
+            f"{kind}={given.__name__} is a class: pass an object, {given.__name__}(...)"
+        )
     if hasattr(given, "learn"):
         return _of_kind(kind, given)
-    if fixed and hasattr(given, "edges") and hasattr(given, "nodes") and not isinstance(given, Structure):
+    if (
+        fixed
+        and hasattr(given, "edges")
+        and hasattr(given, "nodes")
+        and not isinstance(given, Structure)
+    ):
         return FixedStructure(list(given.edges()))  # a networkx graph
     if fixed and isinstance(given, (Structure, Iterable)):
         return FixedStructure(given)
-    raise TypeError(f"{kind}={given!r} is neither a name ({', '.join(map(repr, known))}) nor a learner")
+    raise TypeError(
+        f"{kind}={given!r} is neither a name ({', '.join(map(repr, known))}) nor a learner"
+    )
 
 
 def _of_kind(kind: str, learner: Any) -> Any:

@@ -38,7 +38,13 @@ from discbayes.streams import (
     open_rows,
 )
 
-_ANSWERS = ("predict", "predict_proba", "predict_log_proba", "predict_joint_log_proba", "expected_costs")
+_ANSWERS = (
+    "predict",
+    "predict_proba",
+    "predict_log_proba",
+    "predict_joint_log_proba",
+    "expected_costs",
+)
 _KEY_BYTES = 128  # of a distinct key and all that is known of its rows, while they are dealt out
 _Method = TypeVar("_Method", bound=Callable[..., np.ndarray])
 
@@ -51,7 +57,9 @@ def over_batches(method: _Method) -> _Method:
         if not is_source(X):
             return method(self, X, *arguments, **options)
         check_is_fitted(self)
-        return np.concatenate([method(self, table, *arguments, **options) for table in self._batches(X)])
+        return np.concatenate(
+            [method(self, table, *arguments, **options) for table in self._batches(X)]
+        )
 
     return answer  # type: ignore[return-value]
 
@@ -75,8 +83,11 @@ class Passes:
     _learn_and_count: Callable[[Any, np.ndarray, Context], tuple[BayesNet, Any]]
     _adopt: Callable[..., None]
 
-    def predict_batches(self, X: Any, method: str = "predict", **options: Any) -> Iterator[np.ndarray]:
-        """What a method says of rows that are read, batch by batch as they come, in the order of the rows.
+    def predict_batches(
+        self, X: Any, method: str = "predict", **options: Any
+    ) -> Iterator[np.ndarray]:
+        """What a method says of rows that are read, batch by batch as they come, in the order of
+        the rows.
 
         Parameters
         ----------
@@ -115,10 +126,13 @@ class Passes:
             Where rows are read, the name of a column.
         """
         if not is_source(X):
-            labels = label_array(y, None)  # as fit reads them: numpy cuts off members of enumerations in lists
+            # as fit reads them: numpy cuts off members of enumerations in lists
+            labels = label_array(y, None)
             return super().score(X, labels, sample_weight)  # type: ignore[misc]
         check_is_fitted(self)
-        opened = LabelledRows(X, y, sample_weight, bytes_of(self.memory), domain=self.network_.domain)
+        opened = LabelledRows(
+            X, y, sample_weight, bytes_of(self.memory), domain=self.network_.domain
+        )
         right, total = opened.read(self._right_and_all, "available")
         return right / total
 
@@ -129,7 +143,9 @@ class Passes:
         for batch in batches:
             if (batch.y.dtype.kind in "UO") != text:
                 kinds = ("strings", "numbers") if text else ("numbers", "strings")
-                raise ValueError(f"the classes of the fit are {kinds[0]}, those of y are {kinds[1]}: cast y")
+                raise ValueError(
+                    f"the classes of the fit are {kinds[0]}, those of y are {kinds[1]}: cast y"
+                )
             found = self.predict(batch.table) == batch.y
             right += float(np.sum(found if batch.weight is None else found * batch.weight))
             total += found.size if batch.weight is None else float(batch.weight.sum())
@@ -137,30 +153,48 @@ class Passes:
 
     def _batches(self, X: Any) -> Iterator[Table]:
         """The columns of the fit, in batches."""
-        return (table for table, _ in batches_of(X, self.network_.domain, memory=bytes_of(self.memory)))
+        return (
+            table for table, _ in batches_of(X, self.network_.domain, memory=bytes_of(self.memory))
+        )
 
     @contextmanager
     def _engine(self, X: Any) -> Iterator[DaskEngine | None]:
-        """What works on the rows of a fit if not this process does: the cluster of the setting, or that of the rows."""
+        """What works on the rows of a fit if not this process does: the cluster of the setting, or
+        that of the rows.
+        """
         self._learners()  # refuses what is none before any work is done
-        with reached(active_client() if self.cluster is None and is_dask(X) else self.cluster) as client:
+        with reached(
+            active_client() if self.cluster is None and is_dask(X) else self.cluster
+        ) as client:
             yield None if client is None else DaskEngine(client, memory=bytes_of(self.memory))
 
     def _on_cluster(self, data: Any, context: Context) -> Any:
-        """A table in memory as blocks on the cluster, if there is one, and anything else as it is."""
-        if context.engine is None or not isinstance(data, Encoded) or _needing_all_rows(self._learners()):
+        """A table in memory as blocks on the cluster, if there is one, and anything else as it
+        is.
+        """
+        if (
+            context.engine is None
+            or not isinstance(data, Encoded)
+            or _needing_all_rows(self._learners())
+        ):
             return data
         rows = RowsInMemory(data)
         return RowBlocks(rows, context.engine) if len(rows) > 1 else data
 
-    def _fit_source(self, X: Any, y: Any, sample_weight: Any, engine: DaskEngine | None = None) -> Self:
-        """Learn the network of rows that are read in two passes, and its calibration in two more for each fold."""
+    def _fit_source(
+        self, X: Any, y: Any, sample_weight: Any, engine: DaskEngine | None = None
+    ) -> Self:
+        """Learn the network of rows that are read in two passes, and its calibration in two more
+        for each fold.
+        """
         name = self._calibration_name()
         context, memory = self._context(engine), bytes_of(self.memory)
         encoder = self._make_encoder(self.categorical)
         with open_rows(X, y, sample_weight, memory=memory) as reading:
             keys = None if name is None else KeyFile(reading.space)
-            encoder, rows = encode_rows(reading, encoder, progress=context.progress, keys=keys, engine=engine)
+            encoder, rows = encode_rows(
+                reading, encoder, progress=context.progress, keys=keys, engine=engine
+            )
             self._warn_of_unused(encoder)
             with rows:
                 calibrate = self._calibration_of_source(name, reading, keys, encoder)
@@ -178,7 +212,9 @@ class Passes:
     def _calibration_of_source(
         self, name: str | None, reading: RereadRows, keys: KeyFile | None, encoder: FrameEncoder
     ) -> Calibrate:
-        """Deal out the rows that were read; what calibrates by them, once the network of all rows was learned."""
+        """Deal out the rows that were read; what calibrates by them, once the network of all rows
+        was learned.
+        """
         domain, classes = encoder.domain_, encoder.classes_
         if name is None or keys is None or domain.n_classes == 1:
             reading.close()  # nothing is read again
@@ -188,7 +224,12 @@ class Passes:
         return self._calibration_of(name, keys.portions, domain, classes, say, room)
 
     def _said_of_source(
-        self, reading: RereadRows, domain: Domain, rows: np.ndarray, held_out: np.ndarray, context: Context
+        self,
+        reading: RereadRows,
+        domain: Domain,
+        rows: np.ndarray,
+        held_out: np.ndarray,
+        context: Context,
     ) -> np.ndarray:
         """What a network that is learned without so much of some rows of a source says of them."""
         rest = WithoutHeldOut(reading, rows, held_out)
@@ -218,14 +259,16 @@ class Passes:
         return table
 
     def _way_out(self, table: Table) -> str:
-        """What to do about columns that are not those of the fit, after scikit-learn has said that they are not."""
+        """What to do about columns that are not those of the fit, after scikit-learn has said that
+        they are not.
+        """
         if not (table.named and hasattr(self, "feature_names_in_")):
             return ""
         names = [repr(str(name)) for name in self.feature_names_in_]
         listed = ", ".join(names[:20]) + (", …" if len(names) > 20 else "")
         return (
-            f"The columns of the fit are {listed}: select them with X[list(clf.feature_names_in_)], and add what you "
-            "do not have as a column of None\n"
+            f"The columns of the fit are {listed}: select them with X[list(clf.feature_names_in_)],"
+            " and add what you do not have as a column of None\n"
         )
 
     def __sklearn_clone__(self) -> Any:
@@ -241,11 +284,15 @@ class Passes:
 
 
 def _as_wanted(
-    rows: DiskCodes | ClusterCodes, learners: tuple[Any, Any], memory: int, engine: DaskEngine | None
+    rows: DiskCodes | ClusterCodes,
+    learners: tuple[Any, Any],
+    memory: int,
+    engine: DaskEngine | None,
 ) -> Encoded | RowBlocks:
     """The rows as learners want them: in blocks, where there are several.
 
-    A learner that supports blocks asks for all rows itself where it needs them; others get them here.
+    A learner that supports blocks asks for all rows itself where it needs them; others get them
+    here.
     """
     if len(rows) == 1:
         return rows.block(0)
@@ -260,7 +307,9 @@ def _needing_all_rows(learners: tuple[Any, Any]) -> list[Any]:
 
 
 def _supports_blocks(kind: type) -> bool:
-    """What ``supports_blocks`` says of a class: it is inherited, but not by a class with a ``learn`` of its own."""
+    """What ``supports_blocks`` says of a class: it is inherited, but not by a class with a
+    ``learn`` of its own.
+    """
     for ancestor in kind.__mro__:
         if "supports_blocks" in vars(ancestor):
             return bool(vars(ancestor)["supports_blocks"])

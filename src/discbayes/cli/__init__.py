@@ -1,8 +1,8 @@
 """The command line: ``discbayes fit | predict | explain | ask | report | evaluate | compare | …``.
 
-Results go to the standard output, progress and messages to the error stream. The exit code is 0 for success, 1 for an
-error that is explained in one line, 2 for wrong usage, 130 after an interrupt, 143 where the system has ended the
-command and 141 where the reader of the output has gone.
+Results go to the standard output, progress and messages to the error stream. The exit code is 0 for
+success, 1 for an error that is explained in one line, 2 for wrong usage, 130 after an interrupt,
+143 where the system has ended the command and 141 where the reader of the output has gone.
 """
 
 from __future__ import annotations
@@ -14,7 +14,19 @@ from collections.abc import Sequence
 from typing import NoReturn
 
 from discbayes._version import __version__
-from discbayes.cli import ask, compare, datasets, evaluate, explain, fit, options, predict, recipes, report, reproduce
+from discbayes.cli import (
+    ask,
+    compare,
+    datasets,
+    evaluate,
+    explain,
+    fit,
+    options,
+    predict,
+    recipes,
+    report,
+    reproduce,
+)
 from discbayes.cli.console import PROGRAM, UserError, complain, describe, readable_warnings
 from discbayes.cli.console_encoding import spelled_streams
 from discbayes.cli.file_tables import STANDARD
@@ -46,15 +58,22 @@ EXAMPLES = """examples:
 
 
 class Parser(ArgumentParser):
-    """A parser whose errors are what is wrong, and where help is; the list of all options would hide it."""
+    """A parser whose errors are what is wrong, and where help is; the list of all options would
+    hide it.
+    """
 
     def error(self, message: str) -> NoReturn:
         """Leave with what is wrong."""
-        self.exit(WRONG_USAGE, f"{self.prog}: error: {message}\n`{self.prog} --help` shows how it is used\n")
+        self.exit(
+            WRONG_USAGE,
+            f"{self.prog}: error: {message}\n`{self.prog} --help` shows how it is used\n",
+        )
 
 
 def main(argv: Sequence[str] | None = None) -> int:
-    """Run the command line and return the exit code; wrong usage leaves through ``SystemExit(2)``."""
+    """Run the command line and return the exit code; wrong usage leaves through
+    ``SystemExit(2)``.
+    """
     with spelled_streams():
         return _guarded(argv)
 
@@ -88,7 +107,9 @@ def _run(args: Namespace) -> int:
 
 
 def _failed(args: Namespace, error: Exception, text: str) -> int:
-    """Say what was wrong; with --debug where, through the stream that shows no control characters."""
+    """Say what was wrong; with --debug where, through the stream that shows no control
+    characters.
+    """
     if args.debug:
         traceback.print_exception(error)
     else:
@@ -97,7 +118,9 @@ def _failed(args: Namespace, error: Exception, text: str) -> int:
 
 
 def _flush() -> int:
-    """Write what the standard output still holds, while there is someone to tell that it cannot be: the exit code."""
+    """Write what the standard output still holds, while there is someone to tell that it cannot be:
+    the exit code.
+    """
     try:
         sys.stdout.flush()
     except BrokenPipeError:
@@ -137,7 +160,10 @@ def _check_standard_input(parser: ArgumentParser, args: Namespace) -> None:
     if args.command == "ask" and readers:
         parser.error("-: answers come from the standard input; give a file")
     if len(readers) > 1:
-        parser.error("-: the model and the rows cannot both come from the standard input; give a file for one of them")
+        parser.error(
+            "-: the model and the rows cannot both come from the standard input; give a file for"
+            " one of them"
+        )
 
 
 def _add_command(commands: object, name: str) -> ArgumentParser:

@@ -1,8 +1,8 @@
 """What people type, and the value of a column that they mean by it.
 
-The values of a column of labels are numbered from 1, and an answer is such a number or the value itself. Where values
-are whole numbers themselves there is no numbering, so that 2 is never in doubt. A value that reads like a word of the
-dialogue can be put in quotes.
+The values of a column of labels are numbered from 1, and an answer is such a number or the value
+itself. Where values are whole numbers themselves there is no numbering, so that 2 is never in
+doubt. A value that reads like a word of the dialogue can be put in quotes.
 """
 
 from __future__ import annotations
@@ -68,19 +68,25 @@ def _number(variable: Variable, cuts: Sequence[float], text: str) -> float:
     except ValueError:
         number = math.nan
     if not math.isfinite(number):
-        raise UserError(f"{text!r} is no number, and {variable.name!r} takes numbers, with a point and no unit")
+        raise UserError(
+            f"{text!r} is no number, and {variable.name!r} takes numbers, with a point and no unit"
+        )
     return number
 
 
 def _numbered(variable: Variable, number: int) -> Any:
     most = len(choices(variable))
     if not 1 <= number <= most:
-        raise UserError(f"{number} is no number of a value of {variable.name!r}: they go from 1 to {most}")
+        raise UserError(
+            f"{number} is no number of a value of {variable.name!r}: they go from 1 to {most}"
+        )
     return variable.values[number - 1]
 
 
 def _place(variable: Variable, text: str) -> int | None:
-    """Where the value stands that a text is: as it stands, by what it is worth, or but for capitals."""
+    """Where the value stands that a text is: as it stands, by what it is worth, or but for
+    capitals.
+    """
     labels = choices(variable)
     bare = text[1:-1] if len(text) > 1 and text[0] == text[-1] and text[0] in _QUOTES else text
     match = matcher(labels)
@@ -103,7 +109,9 @@ def given_values(domain: Domain, texts: Sequence[str]) -> dict[str, Any]:
         name = _column(domain.names, text)
         if name in known:
             raise UserError(f"--know says two things of the column {name!r}")
-        known[name] = value_of(domain.features[domain.position(name)], text[len(name) + 1 :], numbers=False)
+        known[name] = value_of(
+            domain.features[domain.position(name)], text[len(name) + 1 :], numbers=False
+        )
     return known
 
 
@@ -115,4 +123,6 @@ def _column(names: Sequence[str], text: str) -> str:
     if "=" not in text:
         raise UserError(f"--know {text!r}: write it as column=value")
     near = listed(nearest_first(text.split("=")[0], names))
-    raise UserError(f"--know {text!r}: no column of the model has that name; its columns are {near}")
+    raise UserError(
+        f"--know {text!r}: no column of the model has that name; its columns are {near}"
+    )

@@ -1,4 +1,6 @@
-"""``discbayes ask``: the most informative question, again and again, until the class is sure enough."""
+"""``discbayes ask``: the most informative question, again and again, until the class is sure
+enough.
+"""
 
 from __future__ import annotations
 
@@ -36,20 +38,36 @@ SURE = 0.95
 def configure(parser: ArgumentParser) -> None:
     """Declare the arguments."""
     parser.add_argument("model", metavar="MODEL", help="a model file that fit has written")
-    parser.add_argument("data", metavar="DATA", nargs="?", help="a table with a row of which something is known")
-    parser.add_argument("--row", type=options.at_least(1), metavar="N", help="the row of DATA; the first one is 1")
     parser.add_argument(
-        "--know", action="append", default=[], metavar="COLUMN=VALUE", help="what is known already; may be repeated"
+        "data", metavar="DATA", nargs="?", help="a table with a row of which something is known"
+    )
+    parser.add_argument(
+        "--row", type=options.at_least(1), metavar="N", help="the row of DATA; the first one is 1"
+    )
+    parser.add_argument(
+        "--know",
+        action="append",
+        default=[],
+        metavar="COLUMN=VALUE",
+        help="what is known already; may be repeated",
     )
     parser.add_argument(
         "--sure",
         type=probability,
         metavar="P",
-        help=f"end where a class has this probability (default: {SURE}; with --costs only if given)",
+        help=(
+            f"end where a class has this probability (default: {SURE}; with --costs only if given)"
+        ),
     )
-    parser.add_argument("--most", type=options.at_least(1), metavar="N", help="ask N questions at most")
-    parser.add_argument("--costs", metavar="FILE", help="what mistakes cost: JSON, a JSON file or a CSV file")
-    parser.add_argument("--prices", metavar="FILE", help="what it costs to know a column: JSON, JSON or CSV file")
+    parser.add_argument(
+        "--most", type=options.at_least(1), metavar="N", help="ask N questions at most"
+    )
+    parser.add_argument(
+        "--costs", metavar="FILE", help="what mistakes cost: JSON, a JSON file or a CSV file"
+    )
+    parser.add_argument(
+        "--prices", metavar="FILE", help="what it costs to know a column: JSON, JSON or CSV file"
+    )
     options.add_unknown(parser)
     options.add_draws(parser)
     options.add_reading(parser)

@@ -1,4 +1,6 @@
-"""Files that are read in passes, batch by batch: folders, large files, and whatever is given a limit of memory."""
+"""Files that are read in passes, batch by batch: folders, large files, and whatever is given a
+limit of memory.
+"""
 
 from __future__ import annotations
 
@@ -26,7 +28,8 @@ from discbayes.streams.file_sources import GAPS, CsvFormat, FileRange, FileSourc
 from discbayes.streams.limits import Limits
 
 LARGE = 1 << 28  # bytes of a file that is not read as a whole
-_IN_PASSES = ("memory", "workers", "cluster")  # options of which each says that DATA is read in batches
+# options of which each says that DATA is read in batches
+_IN_PASSES = ("memory", "workers", "cluster")
 
 
 def add_memory(parser: ArgumentParser) -> None:
@@ -35,21 +38,30 @@ def add_memory(parser: ArgumentParser) -> None:
         "--memory",
         type=memory,
         metavar="SIZE",
-        help="read DATA in batches, within a limit such as 2GB; without it folders and files above "
-        f"{LARGE >> 20} MiB are read so within 512 MiB",
+        help=(
+            "read DATA in batches, within a limit such as 2GB; without it folders and files above "
+            f"{LARGE >> 20} MiB are read so within 512 MiB"
+        ),
     )
 
 
 def add_cluster(parser: ArgumentParser) -> None:
     """Who works on the rows."""
-    group = parser.add_argument_group("cluster", "Work is shared; the model is the same. DATA is read in batches.")
+    group = parser.add_argument_group(
+        "cluster", "Work is shared; the model is the same. DATA is read in batches."
+    )
     one = group.add_mutually_exclusive_group()
-    one.add_argument("--workers", type=options.at_least(1), metavar="N", help="start N processes on this machine")
+    one.add_argument(
+        "--workers", type=options.at_least(1), metavar="N", help="start N processes on this machine"
+    )
     one.add_argument(
         "--cluster",
         metavar="ADDRESS",
-        help="the Dask scheduler, such as tcp://10.0.0.5:8786, of a cluster whose machines have discbayes; they read "
-        "Parquet and Arrow files themselves if they see them (without calibration: --calibrate none)",
+        help=(
+            "the Dask scheduler, such as tcp://10.0.0.5:8786, of a cluster whose machines have"
+            " discbayes; they read Parquet and Arrow files themselves if they see them (without"
+            " calibration: --calibrate none)"
+        ),
     )
 
 
@@ -63,14 +75,21 @@ def memory(text: str) -> int:
 
 def in_passes(args: Namespace) -> bool:
     """Whether DATA is read in batches."""
-    path, asked = Path(args.data), [name for name in _IN_PASSES if getattr(args, name, None) is not None]
+    path, asked = (
+        Path(args.data),
+        [name for name in _IN_PASSES if getattr(args, name, None) is not None],
+    )
     if path.exists():
         return bool(asked) or path.is_dir() or path.stat().st_size > LARGE
     if asked and args.data == STANDARD:
-        raise UserError(f"--{asked[0]}: rows are read twice, which the standard input cannot be: write them to a file")
+        raise UserError(
+            f"--{asked[0]}: rows are read twice, which the standard input cannot be: write them to"
+            " a file"
+        )
     if asked:
         raise UserError(
-            f"--{asked[0]} is for files and folders, and there is no {args.data!r}: leave it out for a data set"
+            f"--{asked[0]} is for files and folders, and there is no {args.data!r}: leave it out"
+            " for a data set"
         )
     return False
 
@@ -118,7 +137,9 @@ def fit_in_passes(args: Namespace, model: BayesNetClassifier) -> None:
     dropped = {*args.drop} - {args.target, args.weights}
 
     def chosen(table: Any) -> Any:
-        return as_text(table.drop_columns([name for name in table.column_names if name in dropped]), text)
+        return as_text(
+            table.drop_columns([name for name in table.column_names if name in dropped]), text
+        )
 
     _check_columns(args)
     no_features = {args.target, args.weights, *dropped}
@@ -131,7 +152,9 @@ def fit_in_passes(args: Namespace, model: BayesNetClassifier) -> None:
 
 def _check_columns(args: Namespace) -> None:
     """Refuse columns that the first rows do not have, before all rows are read."""
-    first = next(ChangedSource(args, {}, lambda table: table).batches(Limits(bytes_of(args.memory))), None)
+    first = next(
+        ChangedSource(args, {}, lambda table: table).batches(Limits(bytes_of(args.memory))), None
+    )
     if first is None:
         raise UserError(f"{args.data} has no rows")
     source = InputTable(args.data, first.frame, hint=_hint(args))
@@ -144,14 +167,18 @@ def _check_columns(args: Namespace) -> None:
 
 
 def _hint(args: Namespace) -> str:
-    given = csv_input(args.data) if has_known_ending(args.data) and Path(args.data).is_file() else None
+    given = (
+        csv_input(args.data) if has_known_ending(args.data) and Path(args.data).is_file() else None
+    )
     return "" if given is None else delimiter_hint(given, options.reading(args))
 
 
 # ---- predicting
 
 
-def shares_of_batches(model: BayesNetClassifier, args: Namespace, progress: Progress) -> Iterator[np.ndarray]:
+def shares_of_batches(
+    model: BayesNetClassifier, args: Namespace, progress: Progress
+) -> Iterator[np.ndarray]:
     """The probabilities of the classes, batch by batch in the order of the rows."""
     domain = model.network_.domain
     text, hint, notes = text_columns(domain), _hint(args), [progress]

@@ -12,7 +12,15 @@ from discbayes.cli.file_tables import STANDARD
 from discbayes.cli.outputs import check_output
 from discbayes.cli.training import load_training, require_target
 from discbayes.experiments.blocks import as_text
-from discbayes.experiments.choices import BASELINES, DEFAULT_BASELINES, DEFAULT_RECIPES, PAGE, ROWS, SORTS, TABLE
+from discbayes.experiments.choices import (
+    BASELINES,
+    DEFAULT_BASELINES,
+    DEFAULT_RECIPES,
+    PAGE,
+    ROWS,
+    SORTS,
+    TABLE,
+)
 
 SUMMARY = "compare recipes and classifiers of scikit-learn on a table"
 _LISTED = "; ".join(f"{name} {text}" for name, text in BASELINES.items())
@@ -35,19 +43,34 @@ def configure(parser: ArgumentParser) -> None:
     parser.add_argument("data", metavar="DATA", help=options.DATA)
     _add_methods(parser)
     parser.add_argument(
-        "--cv", type=options.at_least(2), default=5, metavar="K", help="the number of stratified folds (default: 5)"
+        "--cv",
+        type=options.at_least(2),
+        default=5,
+        metavar="K",
+        help="the number of stratified folds (default: 5)",
     )
     parser.add_argument(
         "--missing",
         type=shares,
         default=(),
         metavar="LIST",
-        help="per cent of the cells of test rows to remove at random, such as 0,10,...,90 (default: none)",
+        help=(
+            "per cent of the cells of test rows to remove at random, such as 0,10,...,90 (default:"
+            " none)"
+        ),
     )
-    parser.add_argument("--sort", choices=SORTS, default=SORTS[0], help=f"what to sort by (default: {SORTS[0]})")
-    parser.add_argument("--seed", type=options.at_least(0), default=0, metavar="N", help="seed of everything random")
-    parser.add_argument("--folder", metavar="DIR", help="for results and the page (default: compare-NAME)")
-    parser.add_argument("--fresh", action="store_true", help="remove what an earlier comparison left in the folder")
+    parser.add_argument(
+        "--sort", choices=SORTS, default=SORTS[0], help=f"what to sort by (default: {SORTS[0]})"
+    )
+    parser.add_argument(
+        "--seed", type=options.at_least(0), default=0, metavar="N", help="seed of everything random"
+    )
+    parser.add_argument(
+        "--folder", metavar="DIR", help="for results and the page (default: compare-NAME)"
+    )
+    parser.add_argument(
+        "--fresh", action="store_true", help="remove what an earlier comparison left in the folder"
+    )
     options.add_target(parser, weights=False)
     options.add_effort(parser, "processes")
     options.add_reading(parser)
@@ -83,7 +106,9 @@ def shares(text: str) -> tuple[int, ...]:
         if word in DOTS:
             step = found[-1] - found[-2] if len(found) > 1 and place + 1 < len(words) else 0
             if step <= 0:
-                raise ArgumentTypeError(f"{text!r}: dots go between two rising shares before them and one behind")
+                raise ArgumentTypeError(
+                    f"{text!r}: dots go between two rising shares before them and one behind"
+                )
             found.extend(range(found[-1] + step, _share(words[place + 1]), step))
         else:
             found.append(_share(word))
@@ -101,7 +126,8 @@ def _finish(parser: ArgumentParser, args: Namespace) -> None:
     args.categorical = getattr(args, "categorical", ())
     args.recipes = () if args.recipes == (NONE,) else args.recipes
     args.baselines = () if args.baselines == (NONE,) else args.baselines
-    from discbayes.experiments.comparison.running import check_methods  # with all of scikit-learn's classifiers
+    # with all of scikit-learn's classifiers
+    from discbayes.experiments.comparison.running import check_methods
 
     try:
         check_methods(args.recipes, args.baselines)
@@ -123,7 +149,9 @@ def run(args: Namespace) -> None:
             check_output(str(folder / file), [args.data])
     data = load_training(args, progress)
     if len(data.y) < args.cv:
-        raise UserError(f"{len(data.y)} rows cannot be parted into {args.cv} folds; --cv {len(data.y)} can")
+        raise UserError(
+            f"{len(data.y)} rows cannot be parted into {args.cv} folds; --cv {len(data.y)} can"
+        )
     try:
         found = compare(
             data.X,
@@ -142,9 +170,22 @@ def run(args: Namespace) -> None:
             name=name,
         )
     except KeyboardInterrupt:
-        complain("note", f"what was run is kept in {folder}: the same command, without --fresh, goes on from there")
+        complain(
+            "note",
+            f"what was run is kept in {folder}: the same command, without --fresh, goes on from"
+            " there",
+        )
         raise
     print(with_options(as_text(found.tables())), end="\n\n")
-    print(*(f"{what}: {folder / file}" for what, file in (("page", PAGE), ("table", TABLE), ("rows", ROWS))), sep="\n")
+    print(
+        *(
+            f"{what}: {folder / file}"
+            for what, file in (("page", PAGE), ("table", TABLE), ("rows", ROWS))
+        ),
+        sep="\n",
+    )
     if found.failed:
-        complain("warning", f"failed: {', '.join(found.failed)}; the notes say why, and --fresh tries again")
+        complain(
+            "warning",
+            f"failed: {', '.join(found.failed)}; the notes say why, and --fresh tries again",
+        )

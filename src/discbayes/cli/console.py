@@ -16,14 +16,19 @@ _LIST = re.compile(rf"\bcategorical=\[({_QUOTED}(?:, {_QUOTED})*)\]")
 _CHOICE = re.compile(r"""\b(unknown|missing|discretizer)=["']([\w-]+)["']""")
 _WORD = re.compile(r"""(?<![\w'"/.-])(sample_weight|n_draws)(?![\w'"/.])""")
 _DECIMAL = 'pandas.read_csv(..., decimal=",")'
-_MARKS = re.compile(rf"numbers except ({_QUOTED}(?:, {_QUOTED})*): if these are missing values, replace them by None")
+_MARKS = re.compile(
+    rf"numbers except ({_QUOTED}(?:, {_QUOTED})*): if these are missing values, replace them by"
+    r" None"
+)
 _AS_MISSING = "cast it to numbers, with what is no number as missing"
 _DROPPED = re.compile(r"Drop it(?=, .*(--categorical .+)$)|\bdrop it$")
 _OPTIONS = {"sample_weight": "--weights", "n_draws": "--n-draws"}
 
 
 class UserError(Exception):
-    """Something that the person at the keyboard can put right; its text is one line that says how."""
+    """Something that the person at the keyboard can put right; its text is one line that says
+    how.
+    """
 
 
 def describe(error: Exception) -> str:
@@ -44,13 +49,16 @@ def with_options(text: str) -> str:
     >>> with_options("Drop it, or declare it with categorical=['my id']")
     "Leave it out with --drop 'my id', or declare it with --categorical 'my id'"
     >>> with_options("all are numbers except '?', 'n. a.': if these are missing values, replace them by None")
-    "all are numbers except '?', 'n. a.': if these are missing values, name them with --na-values '?,n. a.'"
+    "all are numbers except '?', 'n. a.': if these are missing values, name them with --na-values
+    '?,n. a.'"
     >>> with_options("now holds the string '?': cast it to numbers, with what is no number as missing")
     "now holds the string '?': if that marks a missing value, name it with --na-values"
     >>> with_options("split it into columns of numbers, or drop it")
     'split it into columns of numbers, or leave it out with --drop'
     """
-    text = _MARKS.sub(_as_marks, text).replace(_AS_MISSING, "if that marks a missing value, name it with --na-values")
+    text = _MARKS.sub(_as_marks, text).replace(
+        _AS_MISSING, "if that marks a missing value, name it with --na-values"
+    )
     text = _LIST.sub(lambda found: f"--categorical {_as_argument(found[1])}", text)
     text = text.replace(_DECIMAL, "--decimal ,").replace("categorical=[…]", "--categorical LIST")
     text = _DROPPED.sub(_as_drop, text)
@@ -61,18 +69,25 @@ def with_options(text: str) -> str:
 def _as_marks(found: re.Match[str]) -> str:
     """Python has missing values replaced; here an option names their marks, in CSV files."""
     return (
-        f"numbers except {found[1]}: if these are missing values, name them with --na-values {_as_argument(found[1])}"
+        f"numbers except {found[1]}: if these are missing values, name them with --na-values"
+        f" {_as_argument(found[1])}"
     )
 
 
 def _as_drop(found: re.Match[str]) -> str:
     """Python has columns dropped beforehand; here an option does it."""
     named = found[1]
-    return named.replace("--categorical", "Leave it out with --drop") if named else "leave it out with --drop"
+    return (
+        named.replace("--categorical", "Leave it out with --drop")
+        if named
+        else "leave it out with --drop"
+    )
 
 
 def _as_argument(names: str) -> str:
-    """Quoted names as one argument of a shell; a name that holds a comma keeps quotes of its own."""
+    """Quoted names as one argument of a shell; a name that holds a comma keeps quotes of its
+    own.
+    """
     bare = [name[1:-1] for name in re.findall(_QUOTED, names)]
     return shlex.quote(",".join(f'"{name}"' if "," in name else name for name in bare))
 
@@ -84,7 +99,9 @@ def complain(kind: str, text: str) -> None:
 
 @contextmanager
 def readable_warnings() -> Iterator[None]:
-    """Show warnings for users as single lines, without a place in the code; hide those for programmers."""
+    """Show warnings for users as single lines, without a place in the code; hide those for
+    programmers.
+    """
 
     def show(message: Warning | str, category: type[Warning], *place: Any, **rest: Any) -> None:
         complain("warning", with_options(" ".join(str(message).split())))

@@ -1,9 +1,9 @@
 """What is written to the standard streams, whatever the texts hold and whatever the streams are.
 
-Some know fewer letters than our texts hold: the code page of a Windows console, or plain ASCII. A sign that cannot be
-written is spelled in ASCII, so that no command ends because of a minus sign. Texts quote file names, cells and messages
-of other libraries, any of which may hold control characters that a terminal would obey; these are spelled too. A
-stream may be closed.
+Some know fewer letters than our texts hold: the code page of a Windows console, or plain ASCII. A
+sign that cannot be written is spelled in ASCII, so that no command ends because of a minus sign.
+Texts quote file names, cells and messages of other libraries, any of which may hold control
+characters that a terminal would obey; these are spelled too. A stream may be closed.
 """
 
 from __future__ import annotations
@@ -53,7 +53,12 @@ def _spell(error: UnicodeError) -> tuple[str, int]:
     if not isinstance(error, UnicodeEncodeError):
         raise error
     letters = error.object[error.start : error.end]
-    return "".join(PLAIN.get(one) or one.encode("ascii", "backslashreplace").decode() for one in letters), error.end
+    return (
+        "".join(
+            PLAIN.get(one) or one.encode("ascii", "backslashreplace").decode() for one in letters
+        ),
+        error.end,
+    )
 
 
 codecs.register_error(_HANDLER, _spell)
@@ -63,7 +68,8 @@ codecs.register_error(_HANDLER, _spell)
 def spelled_streams() -> Iterator[None]:
     """Let the standard streams spell what they cannot write; afterwards they are as they were."""
     with ExitStack() as afterwards:
-        if isinstance(sys.stdin, io.TextIOWrapper):  # what is typed may be in another encoding: no value is called that
+        # what is typed may be in another encoding: no value is called that
+        if isinstance(sys.stdin, io.TextIOWrapper):
             with suppress(io.UnsupportedOperation):  # after the first read
                 sys.stdin.reconfigure(errors="surrogateescape")
         for name in ("stdout", "stderr"):
@@ -78,7 +84,8 @@ def spelled_streams() -> Iterator[None]:
 
 
 class SafeStream:
-    """A stream that writes control characters as escapes; one that is closed refuses results and drops messages.
+    """A stream that writes control characters as escapes; one that is closed refuses results and
+    drops messages.
 
     Parameters
     ----------
@@ -113,7 +120,9 @@ class SafeStream:
 
 
 def _restore(stream: io.TextIOWrapper, errors: str | None) -> None:
-    """Let a stream be as it was; what it holds and cannot write is dropped, or Python would try it again at its end."""
+    """Let a stream be as it was; what it holds and cannot write is dropped, or Python would try it
+    again at its end.
+    """
     try:
         stream.reconfigure(errors=errors)
     except OSError:
@@ -124,7 +133,8 @@ def _restore(stream: io.TextIOWrapper, errors: str | None) -> None:
 
 
 def write_utf8(content: bytes) -> None:
-    """Write UTF-8 text, such as a table, to the standard output: as it would be in a file, whatever a console knows.
+    """Write UTF-8 text, such as a table, to the standard output: as it would be in a file, whatever
+    a console knows.
 
     Only a terminal gets escapes in place of control characters.
     """

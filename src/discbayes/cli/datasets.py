@@ -22,7 +22,12 @@ sets. openml:NAME downloads one of OpenML; no other name leaves this machine."""
 def configure(parser: ArgumentParser) -> None:
     """Declare the arguments."""
     parser.add_argument("name", metavar="NAME", nargs="?", help="the data set to write")
-    parser.add_argument("-o", "--output", metavar="FILE", help="CSV or Parquet by its ending (default: CSV to stdout)")
+    parser.add_argument(
+        "-o",
+        "--output",
+        metavar="FILE",
+        help="CSV or Parquet by its ending (default: CSV to stdout)",
+    )
     parser.set_defaults(finish=_finish)
 
 

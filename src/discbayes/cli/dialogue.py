@@ -21,7 +21,9 @@ from discbayes.data import Variable
 from discbayes.data.domain import MISSING_LABEL
 from discbayes.explanations.wording import probability_in_words, values_in_words
 
-INVITATION = "Answer with a value or its number; nothing or ? if you do not know it; back, why or stop."
+INVITATION = (
+    "Answer with a value or its number; nothing or ? if you do not know it; back, why or stop."
+)
 NOT_KNOWN = ("", "?")
 NOTHING = 1e-9  # a smaller gain, in nats, is none
 LONGEST_NAME, LONGEST_VALUE, LINE = 80, 60, 100
@@ -71,8 +73,12 @@ class Case:
         return self.model.predict_proba(self.row)[0]
 
     def decision(self, posterior: np.ndarray) -> int:
-        """The place of the most probable class, or of the cheapest decision where there are costs."""
-        return int(posterior.argmax() if self.costs is None else cheapest(posterior[None], self.costs)[0])
+        """The place of the most probable class, or of the cheapest decision where there are
+        costs.
+        """
+        return int(
+            posterior.argmax() if self.costs is None else cheapest(posterior[None], self.costs)[0]
+        )
 
     def question(self) -> Question:
         """The best of the columns that were not asked for yet; the end where none is worth it."""
@@ -83,11 +89,21 @@ class Case:
             raise Ended("there is nothing left to ask")
         net, saved = found.net_gain, found.cost_gain
         if net is not None and saved is not None and net[best] <= 0:
-            left = [gain for name, gain in zip(found.names, saved, strict=True) if name not in asked]
-            raise Ended("no question is worth its price" if any(left) else "no question alone would save anything")
+            left = [
+                gain for name, gain in zip(found.names, saved, strict=True) if name not in asked
+            ]
+            raise Ended(
+                "no question is worth its price"
+                if any(left)
+                else "no question alone would save anything"
+            )
         if net is None and found.gain[best] <= NOTHING:
             raise Ended("no question that is left would tell more")
-        worth = f"would take {_share(found.share[best])} of the doubt" if net is None else f"would save {net[best]:.3g}"
+        worth = (
+            f"would take {_share(found.share[best])} of the doubt"
+            if net is None
+            else f"would save {net[best]:.3g}"
+        )
         domain = self.model.network_.domain
         return Question(domain.features[domain.position(found.names[best])], worth)
 
@@ -124,7 +140,9 @@ def _ask(case: Case, question: Question) -> str:
             say(why(case))
         elif text != "back":
             try:
-                case.answers.append((variable.name, None if text in NOT_KNOWN else value_of(variable, text)))
+                case.answers.append(
+                    (variable.name, None if text in NOT_KNOWN else value_of(variable, text))
+                )
                 return _taken(case, variable)
             except UserError as error:
                 say(str(error))
@@ -160,14 +178,20 @@ def _lines(number: int, question: Question) -> list[str]:
     """The question: the column, and what can be answered."""
     variable = question.variable
     head = f"{number}. {_name(variable.name)}"
-    labels, missing = [_value(label) for label in choices(variable)], [MISSING_LABEL] * variable.reads_missing
+    labels, missing = (
+        [_value(label) for label in choices(variable)],
+        [MISSING_LABEL] * variable.reads_missing,
+    )
     if variable.cuts is not None:
         return [f"{head}: a number ({question.worth})", f"   {', '.join([*labels, *missing])}"]
     if is_numbered(variable):
         labels = [f"{place}) {label}" for place, label in enumerate(labels, 1)]
     labels += missing
     together = "   ".join(labels)
-    return [f"{head} ({question.worth})", *(f"   {line}" for line in ([together] if len(together) < LINE else labels))]
+    return [
+        f"{head} ({question.worth})",
+        *(f"   {line}" for line in ([together] if len(together) < LINE else labels)),
+    ]
 
 
 def _share(share: float) -> str:
@@ -192,7 +216,9 @@ def likely(case: Case) -> str:
     order = np.argsort(-posterior, kind="stable")
     shown = [f"{_value(target.labels[k])} {posterior[k]:.1%}" for k in order[:SHOWN_CLASSES]]
     if order.size > SHOWN_CLASSES:
-        shown.append(f"{order.size - SHOWN_CLASSES} others {posterior[order[SHOWN_CLASSES:]].sum():.1%}")
+        shown.append(
+            f"{order.size - SHOWN_CLASSES} others {posterior[order[SHOWN_CLASSES:]].sum():.1%}"
+        )
     return f"{_name(target.name)}: {', '.join(shown)}"
 
 
@@ -201,7 +227,10 @@ def outcome(case: Case, reason: str) -> str:
     domain, posterior = case.model.network_.domain, case.posterior()
     decision = case.decision(posterior)
     lines = [
-        f"decision: {_value(domain.target.labels[decision])} (P = {probability_in_words(posterior, decision)})",
+        (
+            f"decision: {_value(domain.target.labels[decision])} (P ="
+            f" {probability_in_words(posterior, decision)})"
+        ),
         f"ended: {reason}",
     ]
     if case.costs is not None:

@@ -38,7 +38,9 @@ WARM_UP_ROWS = 100
 def configure(parser: ArgumentParser) -> None:
     """Declare the arguments."""
     parser.add_argument("data", metavar="DATA", help=options.DATA)
-    parser.add_argument("--model", metavar="MODEL", help="score this model file instead of learning")
+    parser.add_argument(
+        "--model", metavar="MODEL", help="score this model file instead of learning"
+    )
     parser.add_argument(
         "--cv",
         type=options.at_least(2),
@@ -59,7 +61,10 @@ def _finish(parser: ArgumentParser, args: Namespace) -> None:
     idle = [*options.given_learning(args), *(["--cv"] if hasattr(args, "cv") else [])]
     if args.model is not None:
         if idle:
-            parser.error(f"{', '.join(idle)}: a saved model is not learned again; leave this out with --model")
+            parser.error(
+                f"{', '.join(idle)}: a saved model is not learned again; leave this out with"
+                " --model"
+            )
         return
     args.cv = getattr(args, "cv", DEFAULT_FOLDS)
     options.fill_learning(parser, args)
@@ -69,8 +74,11 @@ def _finish(parser: ArgumentParser, args: Namespace) -> None:
 def run(args: Namespace) -> None:
     """Print the table of figures."""
     progress = options.progress(args)
-    with interrupts_end_runs():  # a fold that is learned in part would be one of those that are averaged
-        print(_cross_validate(args, progress) if args.model is None else _score_model(args, progress))
+    # a fold that is learned in part would be one of those that are averaged
+    with interrupts_end_runs():
+        print(
+            _cross_validate(args, progress) if args.model is None else _score_model(args, progress)
+        )
 
 
 # ---- cross-validation
@@ -79,7 +87,8 @@ def run(args: Namespace) -> None:
 def _cross_validate(args: Namespace, progress: Progress) -> str:
     data = load_training(args, progress)
     scores, folds = [], _folds(data, args)
-    _classifier(args)._encode_training(data.X, data.y, data.weight)  # says what is to say of the table
+    # says what is to say of the table
+    _classifier(args)._encode_training(data.X, data.y, data.weight)
     _warm_up(args, data, folds[0][0])
     for number, (train, test) in enumerate(folds, 1):
         progress.stage(f"fold {number} of {args.cv}")
@@ -92,26 +101,37 @@ def _cross_validate(args: Namespace, progress: Progress) -> str:
 def _folds(data: Training, args: Namespace) -> list[tuple[np.ndarray, np.ndarray]]:
     labels = data.y.values.astype(str)
     if len(labels) < args.cv:
-        raise UserError(f"{len(labels)} rows cannot be parted into {args.cv} folds; --cv {len(labels)} can")
+        raise UserError(
+            f"{len(labels)} rows cannot be parted into {args.cv} folds; --cv {len(labels)} can"
+        )
     classes, codes = classes_and_codes(labels)
     sizes = np.bincount(codes)
     if sizes.min() < args.cv:
-        rare = f"{str(classes[sizes.argmin()])!r}, has {sizes.min()} rows, fewer than the {args.cv} folds"
+        rare = (
+            f"{str(classes[sizes.argmin()])!r}, has {sizes.min()} rows, fewer than the {args.cv}"
+            " folds"
+        )
         complain("warning", f"The least populated class, {rare}: it is not tested in all of them")
-    fold = stratified_folds(codes, args.cv, np.random.default_rng(args.seed))  # those of `discbayes compare`
+    # those of `discbayes compare`
+    fold = stratified_folds(codes, args.cv, np.random.default_rng(args.seed))
     return [(np.flatnonzero(fold != k), np.flatnonzero(fold == k)) for k in range(args.cv)]
 
 
 def _warm_up(args: Namespace, data: Training, rows: np.ndarray) -> None:
-    """Learn from a few rows before the clock runs, so that the first fold does not pay for loading compiled code."""
+    """Learn from a few rows before the clock runs, so that the first fold does not pay for loading
+    compiled code.
+    """
     few = data.take(rows[:: max(1, rows.size // WARM_UP_ROWS)])
-    with warnings.catch_warnings(), suppress(ValueError):  # what is wrong with the data, the folds will say
+    # what is wrong with the data, the folds will say
+    with warnings.catch_warnings(), suppress(ValueError):
         warnings.simplefilter("ignore")
         _classifier(args).fit(few.X, few.y, sample_weight=few.weight).predict_proba(few.X)
 
 
 def _classifier(args: Namespace) -> BayesNetClassifier:
-    return options.classifier(args).set_params(n_draws=args.n_draws, unknown=args.unknown or "marginalize")
+    return options.classifier(args).set_params(
+        n_draws=args.n_draws, unknown=args.unknown or "marginalize"
+    )
 
 
 def _score_fold(args: Namespace, train: Training, test: Training) -> Score:
@@ -132,7 +152,9 @@ def _score_model(args: Namespace, progress: Progress) -> str:
     model = load_model(args.model)
     domain = model.network_.domain
     target = args.target or domain.target.name
-    source = open_source(args.data, options.reading(args), {target, *text_columns(domain)}, progress)
+    source = open_source(
+        args.data, options.reading(args), {target, *text_columns(domain)}, progress
+    )
     source.require([target], "the target")
     weight = read_weights(source, args.weights)
     X = features_of(domain, source, {target, args.weights}, progress)
@@ -144,7 +166,8 @@ def _score_model(args: Namespace, progress: Progress) -> str:
     shares = posterior(model, X, args)
     seconds = perf_counter() - start
     return model_table(
-        args.model, Score(*accuracy_and_loss(shares, domain.target.labels, labels, weight), 0.0, seconds)
+        args.model,
+        Score(*accuracy_and_loss(shares, domain.target.labels, labels, weight), 0.0, seconds),
     )
 
 
@@ -155,10 +178,16 @@ def _known_labels(source: InputTable, target: str, known: list[str]) -> np.ndarr
 
 
 def _check_labels(labels: np.ndarray, known: list[str], args: Namespace) -> None:
-    """Classes that the model has never seen count as errors, and are worth a word; nothing else would be a mistake."""
+    """Classes that the model has never seen count as errors, and are worth a word; nothing else
+    would be a mistake.
+    """
     found = {label for label in labels if label is not None}
     strange = sorted(found - set(known))
     if len(strange) == len(found):
-        raise UserError(f"no class of {args.data} is one of the model's, {listed(known)}: is --target right?")
+        raise UserError(
+            f"no class of {args.data} is one of the model's, {listed(known)}: is --target right?"
+        )
     if strange:
-        complain("warning", f"classes that the model has never seen count as errors: {listed(strange)}")
+        complain(
+            "warning", f"classes that the model has never seen count as errors: {listed(strange)}"
+        )

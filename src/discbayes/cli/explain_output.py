@@ -38,17 +38,26 @@ class Explained:
     changes: list[Counterfactual] | None = None
 
     def piece(self, form: str, most: int) -> Any:
-        """These rows as a list of texts, an arrow table or a list for JSON; `joined` puts several of them together."""
+        """These rows as a list of texts, an arrow table or a list for JSON; `joined` puts several
+        of them together.
+        """
         if form == "csv":
             return self.table()
         rows = range(len(self.numbers))
-        return [self.data(row) for row in rows] if form == "json" else [self.text(row, most) for row in rows]
+        return (
+            [self.data(row) for row in rows]
+            if form == "json"
+            else [self.text(row, most) for row in rows]
+        )
 
     def text(self, row: int, most: int) -> str:
         """One row in words."""
         found = self.explanation
         decision = found.decisions[row]
-        head = f"row {self.numbers[row]}: {found.beliefs.network.domain.target.name} = {found.labels[decision]}"
+        head = (
+            f"row {self.numbers[row]}: {found.beliefs.network.domain.target.name} ="
+            f" {found.labels[decision]}"
+        )
         sure = probability_in_words(found.posterior[row], decision)
         lines = [f"{head} (P = {sure})", found.text(row, self.label, most)]
         if self.changes is not None:
@@ -56,7 +65,9 @@ class Explained:
         return "\n".join(lines)
 
     def table(self) -> Any:
-        """A line for each row and column, columns as they become known; or for each change, where those are there."""
+        """A line for each row and column, columns as they become known; or for each change, where
+        those are there.
+        """
         pa, found = need("pyarrow"), self.explanation
         if self.changes is not None:
             tables = [change.to_frame("pyarrow") for change in self.changes]
@@ -72,13 +83,18 @@ class Explained:
     def data(self, row: int) -> dict[str, Any]:
         """One row for other programs."""
         found = self.explanation
-        place, labels = found.class_of(row, self.label), [plain(label) for label in found.labels.tolist()]
+        place, labels = (
+            found.class_of(row, self.label),
+            [plain(label) for label in found.labels.tolist()],
+        )
         parts = found.contributions[row, :, place]
         known = [i for i in found.order if found.known[row, i]]
         data = {
             "row": self.numbers[row],
             "decision": labels[found.decisions[row]],
-            "posterior": {str(label): float(p) for label, p in zip(labels, found.posterior[row], strict=True)},
+            "posterior": {
+                str(label): float(p) for label, p in zip(labels, found.posterior[row], strict=True)
+            },
             "class": labels[place],
             "against": None if found.against is None else labels[found.against],
             "base": found.base[place],
@@ -92,9 +108,15 @@ class Explained:
                 for i in known
             ],
             "log_odds": found.log_odds[row, place],
-            "unknown": [name for name, seen in zip(found.names, found.known[row], strict=True) if not seen],
+            "unknown": [
+                name for name, seen in zip(found.names, found.known[row], strict=True) if not seen
+            ],
         }
-        return data if self.changes is None else {**data, "counterfactual": change_data(self.changes[row])}
+        return (
+            data
+            if self.changes is None
+            else {**data, "counterfactual": change_data(self.changes[row])}
+        )
 
 
 def joined(pieces: list[Any], form: str) -> Any:
@@ -112,7 +134,8 @@ def change_data(change: Counterfactual) -> dict[str, Any]:
         "found": change.found,
         "proven": change.proven,
         "choices": [
-            {"decision": one.label_after, "probability": one.probability, "changes": _changes(one)} for one in sets
+            {"decision": one.label_after, "probability": one.probability, "changes": _changes(one)}
+            for one in sets
         ],
     }
 
@@ -120,7 +143,12 @@ def change_data(change: Counterfactual) -> dict[str, Any]:
 def _changes(change: Counterfactual) -> list[dict[str, Any]]:
     pairs = zip(change.changes, change.numbers, strict=True)
     return [
-        {"column": name, "from": before, "to": after, "nearest": None if number is None else number[1]}
+        {
+            "column": name,
+            "from": before,
+            "to": after,
+            "nearest": None if number is None else number[1],
+        }
         for (name, before, after), number in pairs
     ]
 
@@ -131,7 +159,9 @@ def relevance_as(relevance: Relevance, form: str, most: int) -> Any:
         return relevance.to_frame("pyarrow")
     if form == "json":
         columns = relevance.to_frame("pyarrow").to_pylist()
-        return as_json({"rows": relevance.n_rows, "columns": columns, "hidden": asdict(relevance.hidden)})
+        return as_json(
+            {"rows": relevance.n_rows, "columns": columns, "hidden": asdict(relevance.hidden)}
+        )
     return printable(relevance.text(most))
 
 

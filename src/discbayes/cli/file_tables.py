@@ -1,4 +1,6 @@
-"""Files to arrow tables; the ending of a name says which kind of file it is (`discbayes.streams.file_sources`)."""
+"""Files to arrow tables; the ending of a name says which kind of file it is
+(`discbayes.streams.file_sources`).
+"""
 
 from __future__ import annotations
 
@@ -31,12 +33,15 @@ STANDARD = "-"  # as a name: the standard input, or the standard output
 STANDARD_INPUT = "the standard input"
 DELIMITERS = (",", ";", "\t")
 LONGEST_HEADER = 1 << 20  # bytes
-_BLOCKS = (1 << 20, 1 << 25, (1 << 31) - 1)  # bytes that are parsed at a time, in which a row must fit
+# bytes that are parsed at a time, in which a row must fit
+_BLOCKS = (1 << 20, 1 << 25, (1 << 31) - 1)
 
 
 @dataclass(frozen=True)
 class FileReading:
-    """What a CSV file does not say of itself: further marks of gaps, an unusual delimiter, the sign before decimals."""
+    """What a CSV file does not say of itself: further marks of gaps, an unusual delimiter, the sign
+    before decimals.
+    """
 
     na_values: tuple[str, ...] = ()
     delimiter: str | None = None
@@ -45,7 +50,9 @@ class FileReading:
 
 @dataclass(frozen=True)
 class CsvInput:
-    """CSV text: what messages call it, how it is opened for pyarrow, its first line, and what is between its cells."""
+    """CSV text: what messages call it, how it is opened for pyarrow, its first line, and what is
+    between its cells.
+    """
 
     name: str
     open: Callable[[], Any]
@@ -59,7 +66,8 @@ def has_known_ending(name: str) -> bool:
 
 
 def read_table(path: str, reading: FileReading, text: Collection[str]) -> tuple[Any, str]:
-    """Read a file, or CSV from the standard input, as an arrow table; and what an error about columns should mention.
+    """Read a file, or CSV from the standard input, as an arrow table; and what an error about
+    columns should mention.
 
     Columns in ``text`` are read as text (see `discbayes.cli.spelling`).
     """
@@ -69,7 +77,9 @@ def read_table(path: str, reading: FileReading, text: Collection[str]) -> tuple[
     try:
         table = _read_binary(path) if given is None else _read_csv(given, reading, text)
     except UnicodeDecodeError as error:
-        raise UserError(f"cannot read {name}: its header is not UTF-8 text; save the file as UTF-8") from error
+        raise UserError(
+            f"cannot read {name}: its header is not UTF-8 text; save the file as UTF-8"
+        ) from error
     except (OSError, ValueError) as error:  # arrow's own errors are kinds of these
         raise UserError(f"cannot read {name}: {error}{hint}") from error
     _check_table(name, table)
@@ -85,7 +95,11 @@ def csv_input(path: str) -> CsvInput | None:
     kind = format_of(path)
     if Path(path).is_dir():
         raise UserError(f"{path} is a folder, not a file")
-    return CsvInput(path, lambda: open_file(path), _header(path), delimiter_of(path)) if kind == "csv" else None
+    return (
+        CsvInput(path, lambda: open_file(path), _header(path), delimiter_of(path))
+        if kind == "csv"
+        else None
+    )
 
 
 def standard_input() -> bytes:
@@ -104,14 +118,19 @@ def _read_binary(path: str) -> Any:
 
 
 def _read_csv(given: CsvInput, reading: FileReading, text: Collection[str]) -> Any:
-    """Read CSV; what is not UTF-8, arrow takes for bytes, or refuses by the number of the column if text is wanted."""
+    """Read CSV; what is not UTF-8, arrow takes for bytes, or refuses by the number of the column if
+    text is wanted.
+    """
     try:
         table = _parse_csv(given, reading, text)
     except ValueError as error:
         if not text or "UTF8" not in str(error):
             raise
         table = _parse_csv(given, reading, ())
-    columns, is_binary = zip(table.column_names, table.schema.types, strict=True), need("pyarrow").types.is_binary
+    columns, is_binary = (
+        zip(table.column_names, table.schema.types, strict=True),
+        need("pyarrow").types.is_binary,
+    )
     odd = [name for name, stored in columns if is_binary(stored)]
     if odd:
         raise ValueError(f"it is not UTF-8 text in {listed(odd)}; save the file as UTF-8")
@@ -140,7 +159,9 @@ def _parse_csv(given: CsvInput, reading: FileReading, text: Collection[str]) -> 
 
 
 def delimiter_hint(given: CsvInput, reading: FileReading) -> str:
-    """The option that an error should mention: where the header of CSV text looks like one with another delimiter."""
+    """The option that an error should mention: where the header of CSV text looks like one with
+    another delimiter.
+    """
     used = reading.delimiter or given.delimiter
     best = max(DELIMITERS, key=given.header.count)
     if given.header.count(best) <= given.header.count(used):
@@ -162,6 +183,8 @@ def _header(path: str) -> str:
 def _check_table(name: str, table: Any) -> None:
     twice = [name for name, times in Counter(table.column_names).items() if times > 1]
     if twice:
-        raise UserError(f"{name} has several columns with the same name: {listed(twice)}; rename them")
+        raise UserError(
+            f"{name} has several columns with the same name: {listed(twice)}; rename them"
+        )
     if table.num_rows == 0:
         raise UserError(f"{name} has no rows")

@@ -25,7 +25,11 @@ def configure(parser: ArgumentParser) -> None:
     """Declare the arguments."""
     parser.add_argument("data", metavar="DATA", help=options.DATA_OR_FOLDER)
     parser.add_argument(
-        "-o", "--output", required=True, metavar="MODEL", help="the model file to write (JSON); - is stdout"
+        "-o",
+        "--output",
+        required=True,
+        metavar="MODEL",
+        help="the model file to write (JSON); - is stdout",
     )
     options.add_target(parser)
     options.add_learning(parser)
@@ -52,7 +56,8 @@ def run(args: Namespace) -> None:
         training = load_training(args, progress)
         model = options.classifier(args, verbose=progress.verbose)
         model.fit(training.X, training.y, sample_weight=training.weight)
-    model.set_params(verbose=0, memory=None, cluster=None)  # how this run went is no property of the model
+    # how this run went is no property of the model
+    model.set_params(verbose=0, memory=None, cluster=None)
     write_bytes(pack(model), args.output)
     if not is_standard(args.output):
         progress.stage(f"model saved in {args.output}")

@@ -13,7 +13,13 @@ import numpy as np
 from discbayes._lazy_imports import need
 from discbayes._text import nearest_first
 from discbayes.cli.console import UserError, listed
-from discbayes.cli.file_tables import STANDARD, STANDARD_INPUT, FileReading, has_known_ending, read_table
+from discbayes.cli.file_tables import (
+    STANDARD,
+    STANDARD_INPUT,
+    FileReading,
+    has_known_ending,
+    read_table,
+)
 from discbayes.cli.spelling import as_text
 from discbayes.datasets import Dataset, list_datasets, load_dataset
 from discbayes.datasets.loading import OPENML
@@ -38,7 +44,10 @@ class InputTable:
         lacking = [name for name in names if name not in columns]
         if lacking:
             near = listed(nearest_first(lacking[0], columns))
-            raise UserError(f"{self.name} has no column {listed(lacking)} ({what}); its columns are {near}{self.hint}")
+            raise UserError(
+                f"{self.name} has no column {listed(lacking)} ({what}); its columns are"
+                f" {near}{self.hint}"
+            )
 
     def without(self, names: Collection[str]) -> Any:
         """The table without some columns."""
@@ -80,7 +89,9 @@ def text_labels(table: Any, name: str) -> LabelSettings:
     return LabelSettings(name, np.array(table.column(name).to_pylist(), dtype=object))
 
 
-def open_source(data: str, reading: FileReading, text: Collection[str], progress: Progress) -> InputTable:
+def open_source(
+    data: str, reading: FileReading, text: Collection[str], progress: Progress
+) -> InputTable:
     """Read DATA: an existing file, the standard input, or else a data set of that name."""
     if is_read(data):
         progress.stage(f"reading {named(data)}")
@@ -113,7 +124,9 @@ def _looks_like_file(data: str) -> bool:
 
 
 def _nearest_file(data: str) -> str:
-    """The file in the same folder whose name is most like one that is not there; nothing if none is like it."""
+    """The file in the same folder whose name is most like one that is not there; nothing if none is
+    like it.
+    """
     try:
         names = [entry.name for entry in Path(data).absolute().parent.iterdir()]
     except OSError:
@@ -123,7 +136,9 @@ def _nearest_file(data: str) -> str:
 
 
 def named_dataset(name: str) -> Dataset:
-    """A data set of the library, its features as an arrow table; only ``openml:NAME`` asks a server."""
+    """A data set of the library, its features as an arrow table; only ``openml:NAME`` asks a
+    server.
+    """
     need("pyarrow")
     try:
         return load_dataset(name, as_frame="pyarrow")
@@ -131,9 +146,14 @@ def named_dataset(name: str) -> Dataset:
         if name.lower().startswith(OPENML):
             raise UserError(str(error.args[0])) from error
         near = get_close_matches(name.lower(), [info.name.lower() for info in list_datasets()], n=1)
-        meant = f"; did you mean {near[0]!r}?" if near else _nearest_file(name) or ": `discbayes datasets` lists them"
+        meant = (
+            f"; did you mean {near[0]!r}?"
+            if near
+            else _nearest_file(name) or ": `discbayes datasets` lists them"
+        )
         raise UserError(
-            f"{name!r} is neither a file nor an embedded data set{meant} ({OPENML}NAME downloads one of OpenML)"
+            f"{name!r} is neither a file nor an embedded data set{meant} ({OPENML}NAME downloads"
+            " one of OpenML)"
         ) from error
 
 

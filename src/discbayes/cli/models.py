@@ -30,24 +30,39 @@ def load_model(path: str) -> BayesNetClassifier:
         return load(path)
     except ModelFileError as error:
         if has_known_ending(path):
-            raise UserError(f"{path} is a table, not a model that fit has written: MODEL comes before DATA") from error
+            raise UserError(
+                f"{path} is a table, not a model that fit has written: MODEL comes before DATA"
+            ) from error
         raise
 
 
 def text_columns(domain: Domain) -> set[str]:
-    """The columns whose values are text: they are read as text, even where all of them look like numbers."""
+    """The columns whose values are text: they are read as text, even where all of them look like
+    numbers.
+    """
     features = domain.features
-    return {v.name for v in features if v.values and all(isinstance(value, str) for value in v.values)}
+    return {
+        v.name for v in features if v.values and all(isinstance(value, str) for value in v.values)
+    }
 
 
-def features_of(domain: Domain, source: InputTable, ignored: Collection[str], progress: Progress) -> Any:
-    """The columns of the model, in its order and with its spelling of labels, whatever else the table holds."""
+def features_of(
+    domain: Domain, source: InputTable, ignored: Collection[str], progress: Progress
+) -> Any:
+    """The columns of the model, in its order and with its spelling of labels, whatever else the
+    table holds.
+    """
     columns, wanted = source.table.column_names, domain.names
     lacking = [name for name in wanted if name not in set(columns)]
     if lacking:
-        way_out = "" if source.hint else "; what is not known may be left empty, but its column must be there"
+        way_out = (
+            ""
+            if source.hint
+            else "; what is not known may be left empty, but its column must be there"
+        )
         raise UserError(
-            f"{source.name} lacks {len(lacking)} of the model's columns: {listed(lacking)}{source.hint or way_out}"
+            f"{source.name} lacks {len(lacking)} of the model's columns:"
+            f" {listed(lacking)}{source.hint or way_out}"
         )
     known = {*wanted, *ignored, domain.target.name}
     surplus = [name for name in columns if name not in known]
@@ -62,7 +77,9 @@ def _respelled(domain: Domain, table: Any) -> Any:
     text = text_columns(domain)
     for place, variable in enumerate(domain.features):
         if variable.name in text:
-            table = table.set_column(place, variable.name, matched(table.column(place), variable.values))
+            table = table.set_column(
+                place, variable.name, matched(table.column(place), variable.values)
+            )
     return table
 
 

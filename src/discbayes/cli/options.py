@@ -1,7 +1,7 @@
 """Options that several commands share, and what they stand for.
 
-Options that shape a model have no default in the parser: what is absent from the parsed arguments was not given, so
-that ``evaluate --model`` can refuse them instead of ignoring them.
+Options that shape a model have no default in the parser: what is absent from the parsed arguments
+was not given, so that ``evaluate --model`` can refuse them instead of ignoring them.
 """
 
 from __future__ import annotations
@@ -84,7 +84,11 @@ def character(text: str) -> str:
 def add_common(parser: ArgumentParser) -> None:
     """Options of every command."""
     group = parser.add_argument_group("messages")
-    group.add_argument("--quiet", action="store_true", help="no progress on the error stream; warnings and errors stay")
+    group.add_argument(
+        "--quiet",
+        action="store_true",
+        help="no progress on the error stream; warnings and errors stay",
+    )
     group.add_argument("--debug", action="store_true", help="show the traceback of an error")
 
 
@@ -98,19 +102,36 @@ def add_reading(parser: ArgumentParser) -> None:
         metavar="LIST",
         help='more marks of missing values, such as "?,unknown"',
     )
-    group.add_argument("--delimiter", type=character, metavar="CHAR", help="between cells (default: by file ending)")
     group.add_argument(
-        "--decimal", type=character, default=".", metavar="CHAR", help="before decimals, such as ',' (default: '.')"
+        "--delimiter",
+        type=character,
+        metavar="CHAR",
+        help="between cells (default: by file ending)",
+    )
+    group.add_argument(
+        "--decimal",
+        type=character,
+        default=".",
+        metavar="CHAR",
+        help="before decimals, such as ',' (default: '.')",
     )
 
 
 def add_target(parser: ArgumentParser, weights: bool = True) -> None:
     """Which columns are not features."""
     group = parser.add_argument_group("columns")
-    group.add_argument("--target", metavar="COLUMN", help="the column with the classes; needed unless DATA is a name")
+    group.add_argument(
+        "--target",
+        metavar="COLUMN",
+        help="the column with the classes; needed unless DATA is a name",
+    )
     if weights:
-        group.add_argument("--weights", metavar="COLUMN", help="a column with a weight for each row")
-    group.add_argument("--drop", type=names, default=SUPPRESS, metavar="LIST", help="columns to leave out")
+        group.add_argument(
+            "--weights", metavar="COLUMN", help="a column with a weight for each row"
+        )
+    group.add_argument(
+        "--drop", type=names, default=SUPPRESS, metavar="LIST", help="columns to leave out"
+    )
     group.add_argument(
         "--categorical",
         type=names,
@@ -125,19 +146,27 @@ def add_learning(parser: ArgumentParser) -> None:
     group = parser.add_argument_group("learning")
 
     def option(flag: str, text: str, **how: Any) -> None:
-        group.add_argument(flag, default=SUPPRESS, help=f"{text} (default: {LEARNING[flag[2:]]})", **how)
+        group.add_argument(
+            flag, default=SUPPRESS, help=f"{text} (default: {LEARNING[flag[2:]]})", **how
+        )
 
     group.add_argument(
         "--recipe",
         default=SUPPRESS,
         metavar="TAG",
-        help="structure and parameters by a tag such as TAN-OMI-CR-CL, in place of --structure and --parameters; "
-        "`discbayes recipes` lists those of the papers",
+        help=(
+            "structure and parameters by a tag such as TAN-OMI-CR-CL, in place of --structure and"
+            " --parameters; `discbayes recipes` lists those of the papers"
+        ),
     )
     option("--structure", "how features depend on one another", choices=list(STRUCTURES))
     option("--parameters", "how the tables are learned", choices=list(PARAMETERS))
     _add_search(group)
-    option("--discretizer", "how numbers become intervals; none takes them as labels", choices=list(DISCRETIZERS))
+    option(
+        "--discretizer",
+        "how numbers become intervals; none takes them as labels",
+        choices=list(DISCRETIZERS),
+    )
     option(
         "--missing",
         "what missing values are: value makes them a value, in predicting too",
@@ -145,7 +174,8 @@ def add_learning(parser: ArgumentParser) -> None:
     )
     option(
         "--calibrate",
-        "make probabilities mean what they say, by rows that are held out in five folds; auto does it for hybrid",
+        "make probabilities mean what they say, by rows that are held out in five folds; auto does"
+        " it for hybrid",
         choices=[AUTO, UNCALIBRATED, *CALIBRATIONS],
     )
     option("--seed", "seed of everything random", type=at_least(0))
@@ -154,14 +184,27 @@ def add_learning(parser: ArgumentParser) -> None:
 def _add_search(group: Any) -> None:
     """Settings of some of the searches; without a default here, as each search has its own."""
     settings: list[tuple[str, Any, str, str]] = [
-        ("--k", at_least(0), "K", "the largest number of feature parents (kdb, greedy, order, superparent)"),
+        (
+            "--k",
+            at_least(0),
+            "K",
+            "the largest number of feature parents (kdb, greedy, order, superparent)",
+        ),
         (
             "--score",
             str,
             "NAME",
-            "what the search makes large: cr, cl, mm, or an edge score such as fcll (tan, kdb, ghc)",
+            (
+                "what the search makes large: cr, cl, mm, or an edge score such as fcll (tan, kdb,"
+                " ghc)"
+            ),
         ),
-        ("--evaluation", evaluation, "HOW", "score rows by resubstitution, loo, or a number of folds (cr, cl, mm)"),
+        (
+            "--evaluation",
+            evaluation,
+            "HOW",
+            "score rows by resubstitution, loo, or a number of folds (cr, cl, mm)",
+        ),
         ("--max-time", seconds, "SECONDS", "end the search then, with the best structure so far"),
     ]
     for flag, kind, shown, text in settings:
@@ -173,7 +216,9 @@ def evaluation(text: str) -> str | int:
     if text in ("resubstitution", "loo"):
         return text
     if not text.isdigit() or int(text) < 2:
-        raise ArgumentTypeError(f"{text!r} is not resubstitution, loo or a number of folds of at least 2")
+        raise ArgumentTypeError(
+            f"{text!r} is not resubstitution, loo or a number of folds of at least 2"
+        )
     return int(text)
 
 
@@ -191,7 +236,9 @@ def seconds(text: str) -> float:
 def add_effort(parser: ArgumentParser, workers: str = "threads") -> None:
     """How much work may be done, by threads or by processes."""
     group = parser.add_argument_group("effort")
-    group.add_argument("--n-jobs", type=n_jobs, default=-1, metavar="N", help=f"{workers} (default: -1, all cores)")
+    group.add_argument(
+        "--n-jobs", type=n_jobs, default=-1, metavar="N", help=f"{workers} (default: -1, all cores)"
+    )
 
 
 def add_answering(parser: ArgumentParser) -> None:
@@ -207,7 +254,10 @@ def add_unknown(parser: ArgumentParser) -> None:
     parser.add_argument(
         "--unknown",
         choices=["marginalize", "error"],
-        help="values never seen in learning: count them as missing, or refuse them (default: as the model has it)",
+        help=(
+            "values never seen in learning: count them as missing, or refuse them (default: as the"
+            " model has it)"
+        ),
     )
 
 
@@ -217,7 +267,10 @@ def add_draws(parser: ArgumentParser) -> None:
         "--n-draws",
         type=at_least(1),
         metavar="N",
-        help="estimate by N draws where summing out the gaps of a row exactly would need too large a table",
+        help=(
+            "estimate by N draws where summing out the gaps of a row exactly would need too large a"
+            " table"
+        ),
     )
 
 
@@ -238,17 +291,24 @@ def fill_learning(parser: ArgumentParser, args: Namespace) -> None:
     for name in SEARCH:
         if getattr(args, name) is not None and name not in known:
             fitting = ", ".join(s for s in STRUCTURES if name in _settings(s))
-            parser.error(f"--{name.replace('_', '-')} goes with --structure {fitting}, not with {args.structure}")
+            parser.error(
+                f"--{name.replace('_', '-')} goes with --structure {fitting}, not with"
+                f" {args.structure}"
+            )
 
 
 def _check_recipe(parser: ArgumentParser, args: Namespace, given: list[str]) -> None:
-    """A recipe says what is learned and how; what it has no use for is refused before any data are read."""
+    """A recipe says what is learned and how; what it has no use for is refused before any data are
+    read.
+    """
     said = [flag for flag in ("--structure", "--parameters") if flag in given]
     if said:
         parser.error(f"{' and '.join(said)}: --recipe says this already; leave out one of them")
     try:
         if "--calibrate" in given and parse(args.recipe).options:
-            parser.error(f"--calibrate: --recipe {args.recipe} says this already; leave out one of them")
+            parser.error(
+                f"--calibrate: --recipe {args.recipe} says this already; leave out one of them"
+            )
         classifier(args)
     except ValueError as error:
         parser.error(f"--recipe: {str(error).replace('recipes()', '`discbayes recipes`')}")

@@ -1,4 +1,6 @@
-"""Tables and other results to files, or to the standard output; never in the place of what they were made from."""
+"""Tables and other results to files, or to the standard output; never in the place of what they
+were made from.
+"""
 
 from __future__ import annotations
 
@@ -25,7 +27,9 @@ def is_standard(path: str | None) -> bool:
 
 
 def check_output(path: str | None, inputs: Sequence[str | None] = ()) -> None:
-    """Refuse an output that cannot be written, or that is one of the inputs, before the work is done."""
+    """Refuse an output that cannot be written, or that is one of the inputs, before the work is
+    done.
+    """
     if path is None or path == STANDARD:
         return
     target = Path(path)
@@ -48,20 +52,32 @@ def check_table(path: str | None, inputs: Sequence[str | None] = ()) -> None:
 
 
 def _refuse_overwriting(target: Path, given: str) -> None:
-    """Refuse an output that is an input, under any name that it has, or that would be read with the next input."""
+    """Refuse an output that is an input, under any name that it has, or that would be read with the
+    next input.
+    """
     if Path(given).is_file():
         if target.exists() and os.path.samefile(target, given):
-            raise UserError(f"cannot write {target}: it is the input {given}, which would be lost; choose another name")
+            raise UserError(
+                f"cannot write {target}: it is the input {given}, which would be lost; choose"
+                " another name"
+            )
         return
-    folders = [Path(given)] if Path(given).is_dir() else [data_folder(), cache_folder()]  # of data sets by name
+    # of data sets by name
+    folders = [Path(given)] if Path(given).is_dir() else [data_folder(), cache_folder()]
     for folder in folders:
         if folder is not None and folder.is_dir() and _is_in(target, folder):
-            raise UserError(f"cannot write {target}: it is in {folder}, where the rows are read; choose another folder")
+            raise UserError(
+                f"cannot write {target}: it is in {folder}, where the rows are read; choose another"
+                " folder"
+            )
 
 
 def _is_in(target: Path, folder: Path) -> bool:
     """Whether a file is, or would be, in a folder; a link is where it leads to as well."""
-    return any(os.path.samefile(parent, folder) for parent in {target.parent, Path(os.path.realpath(target)).parent})
+    return any(
+        os.path.samefile(parent, folder)
+        for parent in {target.parent, Path(os.path.realpath(target)).parent}
+    )
 
 
 # ---- writing
@@ -80,8 +96,11 @@ def write_table(table: Any, path: str | None) -> None:
     write_batches(iter([table]), path)
 
 
-def write_batches(tables: Iterator[Any], path: str | None, texts: Sequence[str] | None = None) -> None:
-    """Write tables of one kind below one another, each as it comes; ``texts`` are all that their cells may hold.
+def write_batches(
+    tables: Iterator[Any], path: str | None, texts: Sequence[str] | None = None
+) -> None:
+    """Write tables of one kind below one another, each as it comes; ``texts`` are all that their
+    cells may hold.
 
     None is for a single table, whose texts can be looked at.
     """
@@ -121,8 +140,12 @@ def _write_arrow(tables: Iterator[Any], file: IO[bytes], path: str) -> None:
             writer.write_table(table)
 
 
-def _csv_parts(tables: Iterator[Any], delimiter: str, texts: Sequence[str] | None) -> Iterator[bytes]:
-    """CSV in parts, the first one with a header; all have quotes where one of the texts needs them."""
+def _csv_parts(
+    tables: Iterator[Any], delimiter: str, texts: Sequence[str] | None
+) -> Iterator[bytes]:
+    """CSV in parts, the first one with a header; all have quotes where one of the texts needs
+    them.
+    """
     style = None
     for table in tables:
         header = style is None
@@ -133,7 +156,11 @@ def _csv_parts(tables: Iterator[Any], delimiter: str, texts: Sequence[str] | Non
 
 def _csv_bytes(table: Any, delimiter: str, style: str, header: bool) -> bytes:
     csv, sink = need("pyarrow.csv"), io.BytesIO()
-    csv.write_csv(table, sink, csv.WriteOptions(include_header=header, delimiter=delimiter, quoting_style=style))
+    csv.write_csv(
+        table,
+        sink,
+        csv.WriteOptions(include_header=header, delimiter=delimiter, quoting_style=style),
+    )
     return sink.getvalue()
 
 
@@ -146,4 +173,6 @@ def _quoting(table: Any, texts: Sequence[str] | None, delimiter: str) -> str:
             return "needed"
         return "none"
     special = {delimiter, '"', "\n", "\r"}
-    return "needed" if any(special & set(text) for text in (*table.column_names, *texts)) else "none"
+    return (
+        "needed" if any(special & set(text) for text in (*table.column_names, *texts)) else "none"
+    )

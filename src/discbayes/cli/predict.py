@@ -26,7 +26,12 @@ def configure(parser: ArgumentParser) -> None:
     """Declare the arguments."""
     parser.add_argument("model", metavar="MODEL", help="a model file that fit has written")
     parser.add_argument("data", metavar="DATA", help=options.DATA_OR_FOLDER)
-    parser.add_argument("-o", "--output", metavar="FILE", help="CSV or Parquet by its ending (default: CSV to stdout)")
+    parser.add_argument(
+        "-o",
+        "--output",
+        metavar="FILE",
+        help="CSV or Parquet by its ending (default: CSV to stdout)",
+    )
     parser.add_argument("--proba", action="store_true", help="add the probability of every class")
     options.add_unknown(parser)
     options.add_draws(parser)
@@ -40,7 +45,9 @@ def run(args: Namespace) -> None:
     check_table(args.output, [args.model, args.data])
     progress = options.progress(args)
     model = load_model(args.model)
-    refuse_lone_surrogates({model.network_.domain.target.name: model.classes_}, "no file of a table can hold it")
+    refuse_lone_surrogates(
+        {model.network_.domain.target.name: model.classes_}, "no file of a table can hold it"
+    )
     if in_passes(args):
         set_options(model, args)
         batches = shares_of_batches(model, args, progress)

@@ -1,4 +1,6 @@
-"""What mistakes cost and what it costs to ask, from JSON on the command line, a JSON file or a CSV file."""
+"""What mistakes cost and what it costs to ask, from JSON on the command line, a JSON file or a CSV
+file.
+"""
 
 from __future__ import annotations
 
@@ -17,12 +19,16 @@ from discbayes.costs import cost_matrix
 
 
 def read_costs(text: str | None, labels: Sequence[str]) -> np.ndarray | None:
-    """The costs as a matrix, a row for each true class and a column for each decision, in the order of the labels."""
+    """The costs as a matrix, a row for each true class and a column for each decision, in the order
+    of the labels.
+    """
     if text is None:
         return None
     found = _cost_table(_csv_rows(text, "--costs")) if _is_csv(text) else _json(text, "--costs")
     if not isinstance(found, (dict, list)):
-        raise UserError(f"--costs holds {found!r}: it must be {{truth: {{decision: cost}}}} or rows of numbers")
+        raise UserError(
+            f"--costs holds {found!r}: it must be {{truth: {{decision: cost}}}} or rows of numbers"
+        )
     try:
         return cost_matrix(found, np.array(labels, dtype=object))
     except ValueError as error:
@@ -34,7 +40,10 @@ def _cost_table(rows: list[list[str]]) -> dict[str, dict[str, str]]:
     header, *body = rows
     short = next((row for row in body if len(row) != len(header)), None)
     if short is not None:
-        raise UserError(f"--costs: the row of {short[0]!r} has {len(short)} cells, and the header has {len(header)}")
+        raise UserError(
+            f"--costs: the row of {short[0]!r} has {len(short)} cells, and the header has"
+            f" {len(header)}"
+        )
     return {truth: dict(zip(header[1:], cells, strict=True)) for truth, *cells in body}
 
 
@@ -48,7 +57,10 @@ def read_prices(text: str | None, names: Sequence[str]) -> dict[str, float] | No
     strange = [name for name in found if name not in names]
     if strange:
         near = listed(nearest_first(strange[0], names))
-        raise UserError(f"--prices names {listed(strange)}, which the model does not know; its columns are {near}")
+        raise UserError(
+            f"--prices names {listed(strange)}, which the model does not know; its columns are"
+            f" {near}"
+        )
     return {name: _price(name, value) for name, value in found.items()}
 
 
@@ -56,7 +68,9 @@ def _price_pairs(rows: list[list[str]]) -> dict[str, str]:
     """Lines of a column and its price; a header is one of ``column,price``."""
     odd = next((row for row in rows if len(row) != 2), None)
     if odd is not None:
-        raise UserError(f"--prices: expected lines of a column and its price, but there is {','.join(odd)!r}")
+        raise UserError(
+            f"--prices: expected lines of a column and its price, but there is {','.join(odd)!r}"
+        )
     return {name: price for name, price in rows if (name, price) != ("column", "price")}
 
 
@@ -78,7 +92,9 @@ def _is_csv(text: str) -> bool:
 
 
 def _csv_rows(path: str, option: str) -> list[list[str]]:
-    rows = [row for row in csv.reader(_content(path, option).splitlines(), skipinitialspace=True) if row]
+    rows = [
+        row for row in csv.reader(_content(path, option).splitlines(), skipinitialspace=True) if row
+    ]
     if not rows:
         raise UserError(f"{option}: {path} is empty")
     return rows
@@ -94,7 +110,9 @@ def _json(text: str, option: str) -> Any:
 
 def _content(path: str, option: str) -> str:
     if not Path(path).exists():
-        raise UserError(f"{option}: there is no file {path!r}; give a file, or JSON such as {{…}} in quotes")
+        raise UserError(
+            f"{option}: there is no file {path!r}; give a file, or JSON such as {{…}} in quotes"
+        )
     try:
         return Path(path).read_text(encoding="utf-8-sig")
     except UnicodeDecodeError as error:

@@ -17,8 +17,8 @@ PAPERS = {
     "P13": "Peharz et al. 2013",
 }
 WORDS = (
-    "C is the class, I mutual information, rate the classification rate, CL the conditional likelihood. "
-    "Without --recipe it is TAN-E-G+T, which is none of the papers'."
+    "C is the class, I mutual information, rate the classification rate, CL the conditional"
+    " likelihood. Without --recipe it is TAN-E-G+T, which is none of the papers'."
 )
 EXAMPLES = """examples:
   discbayes recipes
@@ -44,7 +44,11 @@ def run(args: Namespace) -> None:
     """Print the list."""
     found = recipes(args.pattern)
     if not found:
-        raise UserError(f"no recipe of the papers has {args.pattern!r}; `discbayes recipes` lists all")
+        raise UserError(
+            f"no recipe of the papers has {args.pattern!r}; `discbayes recipes` lists all"
+        )
     print(found)
-    papers = "; ".join(f"{paper} {PAPERS[paper]}" for paper in dict.fromkeys(one.paper for one in found))
+    papers = "; ".join(
+        f"{paper} {PAPERS[paper]}" for paper in dict.fromkeys(one.paper for one in found)
+    )
     options.progress(args).stage(f"{papers}. {WORDS}")

@@ -14,7 +14,10 @@ from discbayes.cli.outputs import check_output, is_standard, write_bytes
 from discbayes.cli.row_selection import classes_of
 from discbayes.engine import Progress
 
-SUMMARY = "write a page with the network, which answers in the browser, and with how good it is on a table"
+SUMMARY = (
+    "write a page with the network, which answers in the browser, and with how good it is on a"
+    " table"
+)
 EXAMPLES = """examples:
   discbayes report model.json
   discbayes report model.json test.csv -o report.html
@@ -28,15 +31,27 @@ PAGE = "report.html"
 def configure(parser: ArgumentParser) -> None:
     """Declare the arguments."""
     parser.add_argument("model", metavar="MODEL", help="a model file that fit has written")
-    parser.add_argument("data", metavar="DATA", nargs="?", help="rows with classes to test on: a file or a data set")
-    parser.add_argument("--target", metavar="COLUMN", help="the column with the classes (default: as the model has it)")
-    parser.add_argument("-o", "--output", default=PAGE, metavar="FILE", help=f"the page to write (default: {PAGE})")
+    parser.add_argument(
+        "data", metavar="DATA", nargs="?", help="rows with classes to test on: a file or a data set"
+    )
+    parser.add_argument(
+        "--target",
+        metavar="COLUMN",
+        help="the column with the classes (default: as the model has it)",
+    )
+    parser.add_argument(
+        "-o", "--output", default=PAGE, metavar="FILE", help=f"the page to write (default: {PAGE})"
+    )
     options.add_answering(parser)
     parser.set_defaults(finish=_finish)
 
 
 def _finish(parser: ArgumentParser, args: Namespace) -> None:
-    idle = [f"--{name.replace('_', '-')}" for name in ("target", "unknown", "n_draws") if getattr(args, name)]
+    idle = [
+        f"--{name.replace('_', '-')}"
+        for name in ("target", "unknown", "n_draws")
+        if getattr(args, name)
+    ]
     if args.data is None and idle:
         parser.error(f"{' and '.join(idle)}: there is no DATA that it could be about")
 
@@ -59,7 +74,9 @@ def run(args: Namespace) -> None:
 def _rows(model: BayesNetClassifier, args: Namespace, progress: Progress) -> tuple[Any, Any]:
     domain = model.network_.domain
     target = args.target or domain.target.name
-    source = open_source(args.data, options.reading(args), {target, *text_columns(domain)}, progress)
+    source = open_source(
+        args.data, options.reading(args), {target, *text_columns(domain)}, progress
+    )
     return features_of(domain, source, {target}, progress), classes_of(model, source, target)
 
 

@@ -23,11 +23,21 @@ FOLDER = "discbayes-results"
 
 def configure(parser: ArgumentParser) -> None:
     """Declare the arguments."""
-    parser.add_argument("names", nargs="*", metavar="NAME", help="experiments, or 'all'; see --list")
-    parser.add_argument("--list", action="store_true", help="show the experiments, and what cannot be repeated")
-    parser.add_argument("--quick", action="store_true", help="a small part only, to try it out; stored apart")
-    parser.add_argument("--pages", action="store_true", help="run nothing: make the pages of what is stored")
-    parser.add_argument("--folder", default=FOLDER, metavar="DIR", help=f"for rows and pages (default: {FOLDER})")
+    parser.add_argument(
+        "names", nargs="*", metavar="NAME", help="experiments, or 'all'; see --list"
+    )
+    parser.add_argument(
+        "--list", action="store_true", help="show the experiments, and what cannot be repeated"
+    )
+    parser.add_argument(
+        "--quick", action="store_true", help="a small part only, to try it out; stored apart"
+    )
+    parser.add_argument(
+        "--pages", action="store_true", help="run nothing: make the pages of what is stored"
+    )
+    parser.add_argument(
+        "--folder", default=FOLDER, metavar="DIR", help=f"for rows and pages (default: {FOLDER})"
+    )
     options.add_effort(parser, "processes")
     parser.set_defaults(finish=_finish)
 
@@ -46,7 +56,9 @@ def run(args: Namespace) -> None:
     for name in names:
         find(name)
     for name in names:
-        blocks = reproduce(name, args.folder, args.quick, args.n_jobs, options.progress(args), not args.pages)
+        blocks = reproduce(
+            name, args.folder, args.quick, args.n_jobs, options.progress(args), not args.pages
+        )
         print(as_text(blocks), end="\n\n")
     if not args.quick:
         write_index(args.folder)

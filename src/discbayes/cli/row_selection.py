@@ -27,7 +27,9 @@ def row_numbers(text: str) -> list[int] | str:
     parts = [part.strip() for part in text.split(",")]
     odd = next((part for part in parts if not (part.isdecimal() and int(part) > 0)), None)
     if odd is not None:
-        raise ArgumentTypeError(f"{odd!r} is no number of a row: the first row is 1, and all rows are 'all'")
+        raise ArgumentTypeError(
+            f"{odd!r} is no number of a row: the first row is 1, and all rows are 'all'"
+        )
     return [int(part) for part in parts]
 
 
@@ -35,7 +37,9 @@ def chosen_rows(X: Any, numbers: list[int], name: str) -> Any:
     """Some rows of a table."""
     beyond = [number for number in numbers if number > X.num_rows]
     if beyond:
-        raise UserError(f"{name} has {X.num_rows} rows, so there is no row {beyond[0]} (the first is 1)")
+        raise UserError(
+            f"{name} has {X.num_rows} rows, so there is no row {beyond[0]} (the first is 1)"
+        )
     return X.take([number - 1 for number in numbers])
 
 
@@ -43,15 +47,25 @@ def known_values(model: BayesNetClassifier, row: Any, number: int) -> dict[str, 
     """The values of the one row of a table by column, without gaps and what counts as such."""
     unseen = {name for _, name, _ in note_unseen(model, row, [number])}
     values = row.to_pylist()[0]
-    return {name: value for name, value in values.items() if name not in unseen and not is_missing(value)}
+    return {
+        name: value
+        for name, value in values.items()
+        if name not in unseen and not is_missing(value)
+    }
 
 
-def note_unseen(model: BayesNetClassifier, rows: Any, numbers: list[int]) -> list[tuple[int, str, Any]]:
-    """Values never seen in learning, with row and column; the first is warned of, or refused if the model does so."""
+def note_unseen(
+    model: BayesNetClassifier, rows: Any, numbers: list[int]
+) -> list[tuple[int, str, Any]]:
+    """Values never seen in learning, with row and column; the first is warned of, or refused if the
+    model does so.
+    """
     found = _unseen(model, rows)
     if found:
         row, name, value = min(found, key=lambda one: one[0])
-        text = f"row {numbers[row]} has {value!r} in column {name!r}, which was never seen in learning"
+        text = (
+            f"row {numbers[row]} has {value!r} in column {name!r}, which was never seen in learning"
+        )
         if model.unknown == "error":
             raise UserError(f"{text}; --unknown marginalize counts it as missing")
         complain("warning", f"{text}: such values count as missing")
@@ -80,7 +94,8 @@ def classes_of(model: BayesNetClassifier, source: InputTable, target: str) -> np
     if odd:
         what = "no class" if found[odd[0] - 1] is None else f"the class {found[odd[0] - 1]!r}"
         raise UserError(
-            f"row {odd[0]} of {source.name} has {what} in column {target!r}, and {len(odd)} rows in all have none of "
-            f"the model's classes, {listed(labels)}: leave those rows out, or say with --target where the classes are"
+            f"row {odd[0]} of {source.name} has {what} in column {target!r}, and {len(odd)} rows in"
+            f" all have none of the model's classes, {listed(labels)}: leave those rows out, or say"
+            " with --target where the classes are"
         )
     return model.classes_[[place[label] for label in found]]

@@ -13,7 +13,9 @@ _ENDING = [getattr(signal, name) for name in ("SIGTERM", "SIGHUP") if hasattr(si
 
 
 class Terminated(BaseException):
-    """A signal has come that ends the command; no error, so that nothing but the command line handles it."""
+    """A signal has come that ends the command; no error, so that nothing but the command line
+    handles it.
+    """
 
     def __init__(self, number: int):
         super().__init__(f"ended by {signal.Signals(number).name}")
@@ -22,10 +24,12 @@ class Terminated(BaseException):
 
 @contextmanager
 def ended_by_signals() -> Iterator[None]:
-    """Raise `Terminated` for signals that would end the process at once, with temporary files left behind.
+    """Raise `Terminated` for signals that would end the process at once, with temporary files left
+    behind.
 
-    One that is ignored, as ``nohup`` has it, stays so. Only the first is raised: a terminal that closes may send two,
-    and the second would end the tidying up. Processes that are forked meanwhile end as they would without.
+    One that is ignored, as ``nohup`` has it, stays so. Only the first is raised: a terminal that
+    closes may send two, and the second would end the tidying up. Processes that are forked
+    meanwhile end as they would without.
     """
     if threading.current_thread() is not threading.main_thread():
         yield

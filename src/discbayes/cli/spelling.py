@@ -1,8 +1,9 @@
 """How values are written as text, so that every kind of file gives a model the same labels.
 
-Text stays as it stands. Booleans and numbers that a file stores as such are written as Python prints them: True,
-1.0, 1. The values of a saved model are matched first as they stand, and then by what they are worth: true, TRUE and
-True are one value, and so are 1, 1.0 and 1.00. Leading zeros are never dropped: 01 is a code, not a number.
+Text stays as it stands. Booleans and numbers that a file stores as such are written as Python
+prints them: True, 1.0, 1. The values of a saved model are matched first as they stand, and then by
+what they are worth: true, TRUE and True are one value, and so are 1, 1.0 and 1.00. Leading zeros
+are never dropped: 01 is a code, not a number.
 """
 
 from __future__ import annotations
@@ -31,7 +32,8 @@ def worth(text: str) -> str:
 
 
 def matcher(known: Sequence[str]) -> Callable[[str], str]:
-    """A function that turns a text into the known one that it means, and leaves it alone where there is none.
+    """A function that turns a text into the known one that it means, and leaves it alone where
+    there is none.
 
     >>> list(map(matcher(["true", "01"]), ["True", "01", "1"]))
     ['true', '01', '1']
@@ -44,7 +46,10 @@ def matcher(known: Sequence[str]) -> Callable[[str], str]:
 def matched(column: Any, known: Sequence[str]) -> Any:
     """A column of text in the spelling of the known values."""
     match = matcher(known)
-    return _mapped(column, lambda levels: [None if text is None else match(text) for text in levels.to_pylist()])
+    return _mapped(
+        column,
+        lambda levels: [None if text is None else match(text) for text in levels.to_pylist()],
+    )
 
 
 def as_text(table: Any, names: Collection[str]) -> Any:
@@ -65,17 +70,23 @@ def _written(column: Any, name: str) -> Any:
     try:
         return column.cast(pa.string())
     except (pa.ArrowNotImplementedError, pa.ArrowInvalid) as error:
-        raise UserError(f"column {name!r} holds {column.type}, which cannot be turned into text labels") from error
+        raise UserError(
+            f"column {name!r} holds {column.type}, which cannot be turned into text labels"
+        ) from error
 
 
 def _printed(levels: Any) -> list[str | None]:
     """Booleans and floats as Python prints them; NaN is a gap."""
-    return [str(value) if value == value else None for value in levels.to_numpy(zero_copy_only=False)]
+    return [
+        str(value) if value == value else None for value in levels.to_numpy(zero_copy_only=False)
+    ]
 
 
 def _mapped(column: Any, texts: Callable[[Any], list[str | None]]) -> Any:
     """A column of the texts that a function gives for its distinct values."""
     pa = need("pyarrow")
     chunks = [chunk.dictionary_encode() for chunk in column.chunks]
-    written = [pa.array(texts(chunk.dictionary), pa.string()).take(chunk.indices) for chunk in chunks]
+    written = [
+        pa.array(texts(chunk.dictionary), pa.string()).take(chunk.indices) for chunk in chunks
+    ]
     return pa.chunked_array(written, pa.string())

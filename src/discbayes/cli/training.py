@@ -10,14 +10,22 @@ import numpy as np
 
 from discbayes.cli import options
 from discbayes.cli.console import UserError
-from discbayes.cli.input_tables import InputTable, LabelSettings, is_read, named, open_source, text_labels
+from discbayes.cli.input_tables import (
+    InputTable,
+    LabelSettings,
+    is_read,
+    named,
+    open_source,
+    text_labels,
+)
 from discbayes.cli.spelling import as_text
 from discbayes.data.table import looks_numeric
 from discbayes.engine import Progress
 from discbayes.kernels._cache import is_kept
 from discbayes.kernels.counting import count_family
 
-MANY_CLASSES = 50  # more than these, with a new one in most rows or with decimals, are hardly classes
+# more than these, with a new one in most rows or with decimals, are hardly classes
+MANY_CLASSES = 50
 
 
 @dataclass(frozen=True)
@@ -52,27 +60,37 @@ def load_training(args: Namespace, progress: Progress) -> Training:
     labels = text_labels(as_text(source.table, [target]), target)
     _check_classes(labels)
     if not is_kept(count_family):
-        progress.stage("the first run on a machine compiles code, which takes up to a minute; later ones do not")
+        progress.stage(
+            "the first run on a machine compiles code, which takes up to a minute; later ones"
+            " do not"
+        )
     no_features = {target, args.weights, *args.drop}
-    args.categorical = tuple(name for name in args.categorical if name not in no_features)  # the target is one anyway
+    # the target is one anyway
+    args.categorical = tuple(name for name in args.categorical if name not in no_features)
     return Training(source.without(no_features), labels, weight)
 
 
 def _check_classes(labels: LabelSettings) -> None:
-    """Refuse rows without a class, and columns that are no classes: numbers to predict, or names."""
+    """Refuse rows without a class, and columns that are no classes: numbers to predict, or
+    names.
+    """
     gaps = [number for number, label in enumerate(labels.values, 1) if label is None]
     if gaps:
         rows = f"row {', '.join(map(str, gaps[:5]))}{', …' if len(gaps) > 5 else ''}"
         raise UserError(
-            f"column {labels.name!r} (the target) is empty in {len(gaps)} of {len(labels)} rows ({rows}; the first row "
-            "below the header is 1): take those rows out of the file to learn from, and predict them later"
+            f"column {labels.name!r} (the target) is empty in {len(gaps)} of {len(labels)} rows"
+            f" ({rows}; the first row below the header is 1): take those rows out of the file to"
+            " learn from, and predict them later"
         )
     classes = set(labels.values)
-    if len(classes) > MANY_CLASSES and (2 * len(classes) > len(labels) or any(map(_has_decimals, classes))):
+    if len(classes) > MANY_CLASSES and (
+        2 * len(classes) > len(labels) or any(map(_has_decimals, classes))
+    ):
         raise UserError(
-            f"column {labels.name!r} (the target) holds {len(classes)} different values in {len(labels)} rows, "
-            f"{labels.values[0]!r:.60} for example: these are no classes, but numbers or names. Cut them into a few "
-            "ranges or groups first, or give another --target"
+            f"column {labels.name!r} (the target) holds {len(classes)} different values in"
+            f" {len(labels)} rows, {labels.values[0]!r:.60} for example: these are no classes, but"
+            " numbers or names. Cut them into a few ranges or groups first, or give another"
+            " --target"
         )
 
 

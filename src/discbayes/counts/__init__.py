@@ -11,7 +11,13 @@ from discbayes.counts.contingency import (
     count_wanted,
 )
 from discbayes.counts.entropy import class_information, entropy
-from discbayes.counts.pairs import PairCounts, PairInformation, count_pairs, pair_information, visit_pairs
+from discbayes.counts.pairs import (
+    PairCounts,
+    PairInformation,
+    count_pairs,
+    pair_information,
+    visit_pairs,
+)
 from discbayes.counts.sufficient_statistics import SufficientStatistics
 
 __all__ = [

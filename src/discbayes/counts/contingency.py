@@ -1,4 +1,6 @@
-"""Counts of the class, of each feature with the class, and of any family. They add up over parts of the data."""
+"""Counts of the class, of each feature with the class, and of any family. They add up over parts of
+the data.
+"""
 
 from __future__ import annotations
 
@@ -20,10 +22,12 @@ from discbayes.kernels import counting, saturated
 from discbayes.network import Layout, Structure
 
 NO_WEIGHT = np.empty(0)
-CELLS_AT_ONCE = 1 << 17  # of tables that are looked at and not kept: 1 MB, unless one table alone has more
-CELLS_OF_A_PASS = 1 << 21  # of tables that are counted in one pass over blocks of rows: 16 MB for each thread
-# EM on a table ends when an iteration raises the mean log likelihood of its rows by no more than this, relative to
-# max(|mean|, 1), or after so many iterations: by then the table hardly moves.
+# of tables that are looked at and not kept: 1 MB, unless one table alone has more
+CELLS_AT_ONCE = 1 << 17
+# of tables that are counted in one pass over blocks of rows: 16 MB for each thread
+CELLS_OF_A_PASS = 1 << 21
+# EM on a table ends when an iteration raises the mean log likelihood of its rows by no more than
+# this, relative to max(|mean|, 1), or after so many iterations: by then the table hardly moves.
 EM_TOL, EM_MAX_ITER = 1e-12, 1000
 
 
@@ -45,7 +49,8 @@ def _same(kind: str, mine: object, other: object) -> None:
 
 @dataclass(frozen=True)
 class Counts(WithArrays):
-    """Weighted counts of the class and of each feature with the class, in the layout of a naive Bayes network.
+    """Weighted counts of the class and of each feature with the class, in the layout of a naive
+    Bayes network.
 
     >>> from discbayes.data.domain import Domain, Encoded, Variable
     >>> colour, target = Variable("colour", "categorical", ("blue", "red")), Variable("y", "categorical", ("no", "yes"))
@@ -74,7 +79,9 @@ class Counts(WithArrays):
 
     @cached_property
     def value_start(self) -> np.ndarray:
-        """The values of feature ``i`` are numbered ``value_start[i]:value_start[i + 1]`` among all values."""
+        """The values of feature ``i`` are numbered ``value_start[i]:value_start[i + 1]`` among all
+        values.
+        """
         return np.concatenate([[0], np.cumsum(self.cards)]).astype(np.int64)
 
     def feature(self, i: int) -> np.ndarray:
@@ -84,18 +91,25 @@ class Counts(WithArrays):
 
     @cached_property
     def completed(self) -> Counts:
-        """What all rows would count if gaps were like the rest of their class: the maximum likelihood of each feature.
+        """What all rows would count if gaps were like the rest of their class: the maximum
+        likelihood of each feature.
 
         A class in which a feature is always missing has the shares of all classes.
         """
         cells, cards = self.cells.reshape(-1, self.n_classes), self.cards
         seen = np.add.reduceat(cells, self.value_start[:-1])
         incomplete = self.class_count - seen > saturated.ROUNDING * self.class_count
-        factor = np.divide(self.class_count, seen, out=np.ones_like(seen), where=incomplete & (seen > 0))
+        factor = np.divide(
+            self.class_count, seen, out=np.ones_like(seen), where=incomplete & (seen > 0)
+        )
         everywhere = np.repeat(seen.sum(axis=1), cards)
-        share = np.divide(cells.sum(axis=1), everywhere, out=np.repeat(1.0 / cards, cards), where=everywhere > 0)
+        share = np.divide(
+            cells.sum(axis=1), everywhere, out=np.repeat(1.0 / cards, cards), where=everywhere > 0
+        )
         unseen = np.repeat(incomplete & (seen == 0), cards, axis=0)
-        filled = np.where(unseen, share[:, None] * self.class_count, cells * np.repeat(factor, cards, axis=0))
+        filled = np.where(
+            unseen, share[:, None] * self.class_count, cells * np.repeat(factor, cards, axis=0)
+        )
         return Counts(cards, self.class_count, filled.ravel())
 
     def __add__(self, other: Counts) -> Counts:
@@ -106,7 +120,9 @@ class Counts(WithArrays):
 
 @dataclass(frozen=True)
 class FamilyCounts(WithArrays):
-    """Weighted counts of every family of a structure, in the layout of its tables, and of the class."""
+    """Weighted counts of every family of a structure, in the layout of its tables, and of the
+    class.
+    """
 
     layout: Layout
     class_count: np.ndarray
@@ -120,14 +136,20 @@ class FamilyCounts(WithArrays):
         _same("structures", self.layout.structure, other.layout.structure)
         _same("domains", self.layout.cards.tolist(), other.layout.cards.tolist())
         _same("numbers of classes", self.layout.n_classes, other.layout.n_classes)
-        return FamilyCounts(self.layout, self.class_count + other.class_count, self.cells + other.cells)
+        return FamilyCounts(
+            self.layout, self.class_count + other.class_count, self.cells + other.cells
+        )
 
 
 def count(data: Encoded | RowBlocks, n_jobs: int | None = None) -> Counts:
     """Count the class and each feature with the class."""
     Layout(Structure.naive(data.n_features), data.cards, data.n_classes).require(data.domain.names)
     rows = in_blocks_if_weighted(data)
-    return rows.map_reduce(_count, add, n_jobs=n_jobs) if isinstance(rows, RowBlocks) else _count(rows, n_jobs)
+    return (
+        rows.map_reduce(_count, add, n_jobs=n_jobs)
+        if isinstance(rows, RowBlocks)
+        else _count(rows, n_jobs)
+    )
 
 
 def _count(data: Encoded, n_jobs: int | None) -> Counts:
@@ -155,11 +177,13 @@ def count_families(
     return FamilyCounts(layout, counts.class_count, cells)
 
 
-def count_family(data: Encoded | RowBlocks, child: int, parents: Sequence[int], em: bool = False) -> np.ndarray:
+def count_family(
+    data: Encoded | RowBlocks, child: int, parents: Sequence[int], em: bool = False
+) -> np.ndarray:
     """Counts of one family, shape ``(*cards of the parents, card of the child, n_classes)``.
 
-    They are of the rows without a gap in the family. With ``em`` they are those of all rows: the saturated table of
-    largest likelihood times the number of rows.
+    They are of the rows without a gap in the family. With ``em`` they are those of all rows: the
+    saturated table of largest likelihood times the number of rows.
     """
     wanted, cards = Wanted(child, tuple(parents)), _padded_cards(data) if em else data.cards
     rows, family = in_blocks_if_weighted(data), [*parents, child]
@@ -171,27 +195,38 @@ def count_family(data: Encoded | RowBlocks, child: int, parents: Sequence[int], 
 
 
 def count_extensions(
-    data: Encoded | RowBlocks, child: int, parents: Sequence[int], more: Sequence[int], em: bool = False
+    data: Encoded | RowBlocks,
+    child: int,
+    parents: Sequence[int],
+    more: Sequence[int],
+    em: bool = False,
 ) -> Iterator[np.ndarray]:
-    """Counts of a family with each of ``more`` as one more parent, shape ``(parent values, card, n_classes)``.
+    """Counts of a family with each of ``more`` as one more parent, shape ``(parent values, card,
+    n_classes)``.
 
-    The family is one code for each row, made once, so that a candidate costs no more than a pair. ``em`` is that of
-    ``count_family``.
+    The family is one code for each row, made once, so that a candidate costs no more than a pair.
+    ``em`` is that of ``count_family``.
     """
     rows, cards = in_blocks_if_weighted(data), _padded_cards(data) if em else data.cards
     if isinstance(rows, RowBlocks):
-        for tables in count_wanted(rows, [Wanted(child, tuple(parents), tuple(more))] if more else [], em):
+        for tables in count_wanted(
+            rows, [Wanted(child, tuple(parents), tuple(more))] if more else [], em
+        ):
             yield from tables
         return
     base, size = _base_codes(rows, (*parents, child), cards)
     sizes = size * cards[np.array(more, np.int64)] * data.n_classes
     for part in parts(sizes):
         wanted = Wanted(child, tuple(parents), tuple(more[k] for k in part))
-        yield from _extension_tables(rows, wanted, cards, _extension_cells(rows, wanted.more, cards, base, size))
+        yield from _extension_tables(
+            rows, wanted, cards, _extension_cells(rows, wanted.more, cards, base, size)
+        )
 
 
 class Wanted(NamedTuple):
-    """A family whose counts are wanted; or, with ``more``, those with each of these as one more parent."""
+    """A family whose counts are wanted; or, with ``more``, those with each of these as one more
+    parent.
+    """
 
     child: int
     parents: tuple[int, ...]
@@ -206,7 +241,9 @@ class Wanted(NamedTuple):
 def count_wanted(
     data: RowBlocks, wanted: Sequence[Wanted], em: bool = False, n_jobs: int | None = None
 ) -> Iterator[list[np.ndarray]]:
-    """The tables of several families, each as by ``count_extensions`` or a list of one, in few passes over the rows."""
+    """The tables of several families, each as by ``count_extensions`` or a list of one, in few
+    passes over the rows.
+    """
     cards = _padded_cards(data) if em else data.cards
     sizes = np.array([each.n_cells(cards, data.n_classes) for each in wanted], np.int64)
     for part in parts(sizes, CELLS_OF_A_PASS):
@@ -237,17 +274,23 @@ def _extension_tables(
         shape = (*cards[family], cards[p], n_classes)
         table = cells[at : at + int(np.prod(shape))].reshape(shape)
         at += table.size
-        table = _complete(table, data.cards[[*family, p]]).reshape(-1, *data.cards[[wanted.child, p]], n_classes)
+        table = _complete(table, data.cards[[*family, p]]).reshape(
+            -1, *data.cards[[wanted.child, p]], n_classes
+        )
         yield table.swapaxes(1, 2).reshape(-1, data.cards[wanted.child], n_classes)
 
 
-def _count_wanted(data: Encoded, n_jobs: int | None, wanted: Sequence[Wanted], cards: np.ndarray) -> np.ndarray:
+def _count_wanted(
+    data: Encoded, n_jobs: int | None, wanted: Sequence[Wanted], cards: np.ndarray
+) -> np.ndarray:
     """The cells of all wanted tables, one after the other."""
 
     def one(each: Wanted) -> np.ndarray:
         if not each.more:
             return _family_cells(data, each, cards)
-        return _extension_cells(data, each.more, cards, *_base_codes(data, (*each.parents, each.child), cards))
+        return _extension_cells(
+            data, each.more, cards, *_base_codes(data, (*each.parents, each.child), cards)
+        )
 
     return np.concatenate(parallel_map(one, wanted, n_jobs, work=len(wanted) * data.n_samples))
 
@@ -263,12 +306,18 @@ def _family_cells(data: Encoded, wanted: Wanted, cards: np.ndarray) -> np.ndarra
     return table.ravel()
 
 
-def _extension_cells(data: Encoded, more: Sequence[int], cards: np.ndarray, base: np.ndarray, size: int) -> np.ndarray:
-    """The cells of a family, of which there are ``size`` without the class, with each of more parents."""
+def _extension_cells(
+    data: Encoded, more: Sequence[int], cards: np.ndarray, base: np.ndarray, size: int
+) -> np.ndarray:
+    """The cells of a family, of which there are ``size`` without the class, with each of more
+    parents.
+    """
     n_classes, added = data.n_classes, np.array(more, np.int64)
     sizes = size * cards[added] * n_classes
     starts, cells = np.cumsum(sizes) - sizes, np.empty(int(sizes.sum()))
-    counting.joint_by_loop(base, size, added, data.codes, kernel_weight(data), cards, n_classes, starts, cells)
+    counting.joint_by_loop(
+        base, size, added, data.codes, kernel_weight(data), cards, n_classes, starts, cells
+    )
     return cells
 
 
@@ -283,7 +332,9 @@ def _padded_cards(data: Encoded | RowBlocks) -> np.ndarray:
 
 
 def _complete(padded: np.ndarray, cards: np.ndarray) -> np.ndarray:
-    """The table of largest likelihood from one in which features with gaps have a value more; as it is if none has."""
+    """The table of largest likelihood from one in which features with gaps have a value more; as it
+    is if none has.
+    """
     *sizes, n_classes = padded.shape
     if tuple(sizes) == tuple(cards):
         return padded
@@ -294,8 +345,11 @@ def _complete(padded: np.ndarray, cards: np.ndarray) -> np.ndarray:
     return table
 
 
-def _base_codes(data: Encoded, features: Sequence[int], cards: np.ndarray) -> tuple[np.ndarray, int]:
-    """Several features and the class as one code for each row, the last fastest, and how many there are of features.
+def _base_codes(
+    data: Encoded, features: Sequence[int], cards: np.ndarray
+) -> tuple[np.ndarray, int]:
+    """Several features and the class as one code for each row, the last fastest, and how many there
+    are of features.
 
     That number is the code for a gap in any of the features, as it is for a single one.
     """
@@ -310,7 +364,9 @@ def _base_codes(data: Encoded, features: Sequence[int], cards: np.ndarray) -> tu
     return code * np.int32(data.n_classes) + kernel_classes(data), size
 
 
-def _count_in(data: Encoded, n_jobs: int | None, layout: Layout, features: Sequence[int]) -> np.ndarray:
+def _count_in(
+    data: Encoded, n_jobs: int | None, layout: Layout, features: Sequence[int]
+) -> np.ndarray:
     """The counts of some families in the cells of a layout; zeros elsewhere."""
     y, weight, cells = kernel_classes(data), kernel_weight(data), np.zeros(layout.size)
 
@@ -318,7 +374,9 @@ def _count_in(data: Encoded, n_jobs: int | None, layout: Layout, features: Seque
         span = slice(layout.parent_start[i], layout.parent_start[i + 1])
         table = cells[layout.offsets[i] : layout.offsets[i + 1]]
         parents, strides = layout.parent_index[span], layout.parent_stride[span]
-        counting.count_family(data.codes, y, weight, layout.cards, layout.n_classes, i, parents, strides, table)
+        counting.count_family(
+            data.codes, y, weight, layout.cards, layout.n_classes, i, parents, strides, table
+        )
 
     steps = sum(1 + len(layout.structure.parents[i]) for i in features) * data.n_samples
     parallel_map(one, list(features), n_jobs, work=steps)

@@ -18,7 +18,9 @@ Visit = Callable[[int, np.ndarray, np.ndarray, np.ndarray], None]
 
 
 class Counted(ABC):
-    """Rows that were counted and are gone: it answers what `count_families`, `pair_information` and so on ask."""
+    """Rows that were counted and are gone: it answers what `count_families`, `pair_information` and
+    so on ask.
+    """
 
     @abstractmethod
     def families_of(self, layout: Layout) -> FamilyCounts:

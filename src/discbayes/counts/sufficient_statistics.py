@@ -1,7 +1,7 @@
 """All counts that a learner needs, as one value: the rows are not needed any more.
 
-Tallies of different rows add up, and those of whole numbers of rows are exact whatever the order. So a model that
-follows from tallies alone is the same however the rows were dealt out.
+Tallies of different rows add up, and those of whole numbers of rows are exact whatever the order.
+So a model that follows from tallies alone is the same however the rows were dealt out.
 """
 
 from __future__ import annotations
@@ -13,7 +13,14 @@ import numpy as np
 
 from discbayes.counts.contingency import Counts, FamilyCounts, count, count_families
 from discbayes.counts.counted import Counted, Visit
-from discbayes.counts.pairs import MEASURES, PairCounts, PairInformation, _as_matrices, count_pairs, known_logs
+from discbayes.counts.pairs import (
+    MEASURES,
+    PairCounts,
+    PairInformation,
+    _as_matrices,
+    count_pairs,
+    known_logs,
+)
 from discbayes.data.domain import Domain, Encoded, OfDomain
 from discbayes.data.growing_domain import difference, moved_codes
 from discbayes.data.row_blocks import RowBlocks
@@ -26,7 +33,8 @@ MAX_CELLS = 100_000_000  # of all counts together: 800 MB
 
 @dataclass(frozen=True, eq=False)
 class SufficientStatistics(OfDomain, Counted):
-    """Counts of the class and of each feature, and of what else the structure asks for: all pairs, or its families.
+    """Counts of the class and of each feature, and of what else the structure asks for: all pairs,
+    or its families.
 
     Parameters
     ----------
@@ -72,11 +80,15 @@ class SufficientStatistics(OfDomain, Counted):
         return replace(features, families=count_families(data, layout, features.counts, n_jobs))
 
     @classmethod
-    def of_features(cls, data: Encoded | RowBlocks, n_jobs: int | None = None) -> SufficientStatistics:
+    def of_features(
+        cls, data: Encoded | RowBlocks, n_jobs: int | None = None
+    ) -> SufficientStatistics:
         """Count the features alone."""
         return cls(data.domain, data.class_rows, count(data, n_jobs), weighted=data.weighted)
 
-    def with_rows(self, data: Encoded | RowBlocks, n_jobs: int | None = None) -> SufficientStatistics:
+    def with_rows(
+        self, data: Encoded | RowBlocks, n_jobs: int | None = None
+    ) -> SufficientStatistics:
         """The same counts of more rows; the domain of those may have grown."""
         if self.pairs is not None:
             new = self.of_pairs(data, n_jobs)
@@ -94,7 +106,9 @@ class SufficientStatistics(OfDomain, Counted):
         return int(self.rows.sum())
 
     def families_of(self, layout: Layout) -> FamilyCounts:
-        """The counts of the families of a structure, from those of the same structure or from pairs."""
+        """The counts of the families of a structure, from those of the same structure or from
+        pairs.
+        """
         if self.families is not None and self.families.layout.structure == layout.structure:
             return self.families
         cells = np.empty(layout.size)
@@ -108,8 +122,9 @@ class SufficientStatistics(OfDomain, Counted):
         if self.pairs is None or len(parents) > 1:
             names = self.domain.names
             raise ValueError(
-                f"there are no counts of {names[child]!r} with {', '.join(repr(names[p]) for p in parents)}: the "
-                "structure was another one when the rows were counted, so begin with a new classifier"
+                f"there are no counts of {names[child]!r} with"
+                f" {', '.join(repr(names[p]) for p in parents)}: the structure was another one when"
+                " the rows were counted, so begin with a new classifier"
             )
         return self.pairs.table(parents[0], child)
 
@@ -122,7 +137,14 @@ class SufficientStatistics(OfDomain, Counted):
         def measure(first: int, seconds: np.ndarray, starts: np.ndarray, cells: np.ndarray) -> None:
             found, whole = np.empty((seconds.size, MEASURES)), np.ones(seconds.size, np.bool_)
             saturated.measure_pairs(
-                cells, starts, self.cards[first], self.cards[seconds], whole, self.n_classes, known, found
+                cells,
+                starts,
+                self.cards[first],
+                self.cards[seconds],
+                whole,
+                self.n_classes,
+                known,
+                found,
             )
             measured[pairs.places(first, seconds)] = found
 
@@ -144,8 +166,8 @@ class SufficientStatistics(OfDomain, Counted):
     def _all_pairs(self) -> PairCounts:
         if self.pairs is None:
             raise ValueError(
-                "there are no counts of pairs of columns: the structure was another one when the rows were counted, so "
-                "begin with a new classifier"
+                "there are no counts of pairs of columns: the structure was another one when the"
+                " rows were counted, so begin with a new classifier"
             )
         return self.pairs
 
@@ -155,14 +177,24 @@ class SufficientStatistics(OfDomain, Counted):
         differs = difference(self.domain, other.domain)
         if differs:
             raise ValueError(f"the domains differ, so that counts cannot be added: {differs}")
-        if (self.pairs is None, self.families is None) != (other.pairs is None, other.families is None):
-            raise ValueError(f"these counts cannot be added: they are of {self._kind} here and of {other._kind} there")
+        if (self.pairs is None, self.families is None) != (
+            other.pairs is None,
+            other.families is None,
+        ):
+            raise ValueError(
+                f"these counts cannot be added: they are of {self._kind} here and of {other._kind}"
+                " there"
+            )
         return SufficientStatistics(
             self.domain,
             self.rows + other.rows,
             self.counts + other.counts,
             None if self.pairs is None or other.pairs is None else self.pairs + other.pairs,
-            None if self.families is None or other.families is None else self.families + other.families,
+            (
+                None
+                if self.families is None or other.families is None
+                else self.families + other.families
+            ),
             self.weighted or other.weighted,
             self.fixed_classes and other.fixed_classes,
         )
@@ -177,7 +209,10 @@ class SufficientStatistics(OfDomain, Counted):
         """The same counts in a domain that has all values of this one, and maybe more."""
         if difference(self.domain, domain) is None:
             return self
-        moves = [moved_codes(old, new) for old, new in zip(self.domain.features, domain.features, strict=True)]
+        moves = [
+            moved_codes(old, new)
+            for old, new in zip(self.domain.features, domain.features, strict=True)
+        ]
         classes = moved_codes(self.domain.target, domain.target)
         return replace(
             self,
@@ -185,7 +220,11 @@ class SufficientStatistics(OfDomain, Counted):
             rows=_spread(self.rows, [classes], (domain.n_classes,)),
             counts=_grown_counts(self.counts, domain, moves, classes),
             pairs=None if self.pairs is None else _grown_pairs(self.pairs, domain, moves, classes),
-            families=None if self.families is None else _grown_families(self.families, domain, moves, classes),
+            families=(
+                None
+                if self.families is None
+                else _grown_families(self.families, domain, moves, classes)
+            ),
         )
 
     def weighted_by(self, by_class: np.ndarray) -> SufficientStatistics:
@@ -196,9 +235,11 @@ class SufficientStatistics(OfDomain, Counted):
             self,
             counts=Counts(counts.cards, class_count, _times(counts.cells, by_class)),
             pairs=None if pairs is None else replace(pairs, cells=_times(pairs.cells, by_class)),
-            families=None
-            if families is None
-            else FamilyCounts(families.layout, class_count, _times(families.cells, by_class)),
+            families=(
+                None
+                if families is None
+                else FamilyCounts(families.layout, class_count, _times(families.cells, by_class))
+            ),
             weighted=True,
         )
 
@@ -215,16 +256,22 @@ def _spread(table: np.ndarray, moves: list[np.ndarray], shape: tuple[int, ...]) 
     return larger
 
 
-def _grown_counts(counts: Counts, domain: Domain, moves: list[np.ndarray], classes: np.ndarray) -> Counts:
+def _grown_counts(
+    counts: Counts, domain: Domain, moves: list[np.ndarray], classes: np.ndarray
+) -> Counts:
     n_classes = domain.n_classes
     parts = [
         _spread(counts.feature(i), [move, classes], (variable.card, n_classes)).ravel()
         for i, (variable, move) in enumerate(zip(domain.features, moves, strict=True))
     ]
-    return Counts(domain.cards, _spread(counts.class_count, [classes], (n_classes,)), np.concatenate(parts))
+    return Counts(
+        domain.cards, _spread(counts.class_count, [classes], (n_classes,)), np.concatenate(parts)
+    )
 
 
-def _grown_pairs(pairs: PairCounts, domain: Domain, moves: list[np.ndarray], classes: np.ndarray) -> PairCounts:
+def _grown_pairs(
+    pairs: PairCounts, domain: Domain, moves: list[np.ndarray], classes: np.ndarray
+) -> PairCounts:
     cards, n_classes = domain.cards, domain.n_classes
     _refuse_too_many(pair_cells(domain), domain)
     larger = PairCounts(cards, n_classes, np.zeros(pair_cells(domain)))
@@ -240,8 +287,12 @@ def _grown_families(
     _refuse_too_many(layout.size, domain)
     cells = np.zeros(layout.size)
     for i, group in enumerate(layout.structure.parents):
-        layout.table(cells, i)[np.ix_(*(moves[p] for p in group), moves[i], classes)] = families.table(i)
-    return FamilyCounts(layout, _spread(families.class_count, [classes], (domain.n_classes,)), cells)
+        layout.table(cells, i)[np.ix_(*(moves[p] for p in group), moves[i], classes)] = (
+            families.table(i)
+        )
+    return FamilyCounts(
+        layout, _spread(families.class_count, [classes], (domain.n_classes,)), cells
+    )
 
 
 def pair_cells(domain: Domain) -> int:
@@ -256,6 +307,7 @@ def _refuse_too_many(n_cells: int, domain: Domain) -> None:
     widest = sorted(domain.features, key=lambda variable: -variable.card)[:3]
     listed = ", ".join(f"{variable.name!r} ({variable.card:,})" for variable in widest)
     raise ValueError(
-        f"the counts to keep would have {n_cells:,} cells, above the limit of {MAX_CELLS:,}; the widest columns "
-        f"are {listed}: group their values, leave columns out, or use 'nb', which counts no pairs"
+        f"the counts to keep would have {n_cells:,} cells, above the limit of {MAX_CELLS:,}; the"
+        f" widest columns are {listed}: group their values, leave columns out, or use 'nb', which"
+        " counts no pairs"
     )

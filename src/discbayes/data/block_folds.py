@@ -1,4 +1,6 @@
-"""Folds of rows that come in blocks: the same as those of the rows in memory, one small number for each row."""
+"""Folds of rows that come in blocks: the same as those of the rows in memory, one small number for
+each row.
+"""
 
 from __future__ import annotations
 
@@ -18,20 +20,28 @@ BYTES_OF_A_ROW = 40  # while folds are drawn: whole numbers in some arrays of al
 
 @dataclass(frozen=True)
 class BlockFolds:
-    """The fold of each row, block by block from block number ``first`` on; rows of weight zero are in the first."""
+    """The fold of each row, block by block from block number ``first`` on; rows of weight zero are
+    in the first.
+    """
 
     by_block: tuple[np.ndarray, ...]
     n_folds: int
     first: int = 0
 
     @classmethod
-    def draw(cls, data: RowBlocks, n_folds: int, rng: np.random.Generator, n_jobs: int | None = None) -> BlockFolds:
-        """Deal out the rows as ``stratified_folds`` does with those in memory, those of weight zero left out."""
+    def draw(
+        cls, data: RowBlocks, n_folds: int, rng: np.random.Generator, n_jobs: int | None = None
+    ) -> BlockFolds:
+        """Deal out the rows as ``stratified_folds`` does with those in memory, those of weight zero
+        left out.
+        """
         blocks: list[_Classes] = data.map_reduce(_classes_in, add, n_jobs=n_jobs)
         kept = np.concatenate([block.kept for block in blocks])
         y = np.concatenate([block.classes for block in blocks])[kept]
         if n_folds > y.size:
-            raise ValueError(f"{n_folds} folds cannot be made of {y.size} rows (n_samples={y.size})")
+            raise ValueError(
+                f"{n_folds} folds cannot be made of {y.size} rows (n_samples={y.size})"
+            )
         folds = np.zeros(kept.size, code_dtype(n_folds))
         folds[kept] = stratified_folds(y, n_folds, rng)
         ends = np.cumsum([block.kept.size for block in blocks])
@@ -48,7 +58,9 @@ class BlockFolds:
 
     def part(self, first: int, last: int) -> BlockFolds:
         """The folds of some of the blocks."""
-        return BlockFolds(self.by_block[first - self.first : last - self.first], self.n_folds, first)
+        return BlockFolds(
+            self.by_block[first - self.first : last - self.first], self.n_folds, first
+        )
 
 
 class _Classes(NamedTuple):

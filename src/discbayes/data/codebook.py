@@ -1,8 +1,8 @@
 """Parts of a table to codes, by the variables of a domain.
 
-Three ways, chosen per column: whole numbers by a table, numbers with cut points by comparing, and anything
-else by looking its value up. Values are matched by what they are worth: 1, 1.0 and True are the same, and
-"1" is another.
+Three ways, chosen per column: whole numbers by a table, numbers with cut points by comparing, and
+anything else by looking its value up. Values are matched by what they are worth: 1, 1.0 and True
+are the same, and "1" is another.
 """
 
 from __future__ import annotations
@@ -17,12 +17,21 @@ import numpy as np
 from discbayes._arrays import WithArrays
 from discbayes.data.domain import Variable, code_dtype
 from discbayes.data.histogram import refuse_infinite, table_offsets
-from discbayes.data.table import EXACT, CategoricalColumn, NumericColumns, Table, kernel_array, looks_numeric
+from discbayes.data.table import (
+    EXACT,
+    CategoricalColumn,
+    NumericColumns,
+    Table,
+    kernel_array,
+    looks_numeric,
+)
 from discbayes.engine import parallel_map
 from discbayes.kernels.encoding import cut_codes, lookup_codes
 
-_TABLE_SPAN = 1024  # whole numbers are looked up in a table while it has no more entries than this ...
-_ALL_SPANS = 1 << 22  # ... with many columns, than their share of these, since many tables do not fit in a cache ...
+# whole numbers are looked up in a table while it has no more entries than this ...
+_TABLE_SPAN = 1024
+# ... with many columns, than their share of these, since many tables do not fit in a cache ...
+_ALL_SPANS = 1 << 22
 _SPARSE = 8  # ... or than this many per value
 _FAR = 2**62
 
@@ -70,7 +79,9 @@ class Codebook(WithArrays):
         tasks: list[Callable[[], None]] = []
         for part in table.parts:
             tasks += (
-                self._block_tasks(part, out) if isinstance(part, NumericColumns) else [self._levels_task(part, out)]
+                self._block_tasks(part, out)
+                if isinstance(part, NumericColumns)
+                else [self._levels_task(part, out)]
             )
         parallel_map(lambda task: task(), tasks, n_jobs, work=4 * out.size)
         return out
@@ -83,19 +94,29 @@ class Codebook(WithArrays):
         by_value = columns[~table & ~cut]
         rows = block.chunks() if by_value.size < columns.size else []
         return [
-            *(partial(self._encode_rows, block, columns[table], columns[cut], part, out) for part in rows),
+            *(
+                partial(self._encode_rows, block, columns[table], columns[cut], part, out)
+                for part in rows
+            ),
             *(partial(self._encode_values, block, j, out) for j in by_value),
         ]
 
     def _encode_rows(
-        self, block: NumericColumns, by_table: np.ndarray, by_cut: np.ndarray, rows: slice, out: np.ndarray
+        self,
+        block: NumericColumns,
+        by_table: np.ndarray,
+        by_cut: np.ndarray,
+        rows: slice,
+        out: np.ndarray,
     ) -> None:
         """Code some rows of the columns that kernels can do."""
         data, start = block.data[rows], rows.start
         if by_table.size:
             at = block.positions[by_table]
             low, size, offset = self._low[at], self._size[at], self._offset[at]
-            lookup_codes(kernel_array(data), by_table, at, low, size, offset, self._table, start, out)
+            lookup_codes(
+                kernel_array(data), by_table, at, low, size, offset, self._table, start, out
+            )
         if by_cut.size:
             at = block.positions[by_cut]
             floats = kernel_array(data.astype(np.float64, copy=False))
@@ -120,13 +141,16 @@ class Codebook(WithArrays):
     def _levels_task(self, part: CategoricalColumn, out: np.ndarray) -> Callable[[], None]:
         def run() -> None:
             missing = int(self.missing[part.position])
-            of_level = [*self.codes_of(part.position, part.levels), missing]  # the last one serves place -1
+            # the last one serves place -1
+            of_level = [*self.codes_of(part.position, part.levels), missing]
             out[part.position] = np.array(of_level, dtype=self.dtype)[part.places]
 
         return run
 
     def codes_of(self, position: int, values: Sequence[Any]) -> list[int]:
-        """The codes of single values of one variable; those it does not know get the code for missing."""
+        """The codes of single values of one variable; those it does not know get the code for
+        missing.
+        """
         variable = self.variables[position]
         missing = int(self.missing[position])
         if variable.cuts is None:
@@ -136,8 +160,8 @@ class Codebook(WithArrays):
         if texts:
             odd = next((text for text in texts if not looks_numeric(text)), texts[0])
             raise ValueError(
-                f"column {variable.name!r} was numeric at fit and now holds the string {odd!r}: cast it to "
-                "numbers, with what is no number as missing"
+                f"column {variable.name!r} was numeric at fit and now holds the string {odd!r}:"
+                " cast it to numbers, with what is no number as missing"
             )
         return [int(code) for code in np.searchsorted(variable.cuts, list(values), side="right")]
 
@@ -159,7 +183,9 @@ class Codebook(WithArrays):
 
 def _numeric_keys(variable: Variable) -> tuple[np.ndarray, np.ndarray]:
     """The numbers among the values of a variable in rising order, and their codes."""
-    pairs = sorted((value, code) for code, value in enumerate(variable.values) if not isinstance(value, str))
+    pairs = sorted(
+        (value, code) for code, value in enumerate(variable.values) if not isinstance(value, str)
+    )
     keys = np.array([value for value, _ in pairs])
     if keys.dtype.kind not in "iuf":
         keys = keys.astype(np.float64)
@@ -167,9 +193,11 @@ def _numeric_keys(variable: Variable) -> tuple[np.ndarray, np.ndarray]:
 
 
 def _whole_table(variable: Variable, span: int) -> tuple[int, np.ndarray] | None:
-    """The codes of a range of whole numbers, framed by those of anything outside it; None if too long.
+    """The codes of a range of whole numbers, framed by those of anything outside it; None if too
+    long.
 
-    The range begins at the first number returned. A table depends on the variables alone, not on data.
+    The range begins at the first number returned. A table depends on the variables alone, not on
+    data.
     """
     if variable.cuts is not None:
         return _cut_table(np.array(variable.cuts, dtype=np.float64), span)

@@ -1,7 +1,7 @@
 """Discretisers for numeric columns, as scikit-learn transformers.
 
-Both describe a column by its cut points: a number's code is how many cut points are at or below it, so that
-the intervals are half-open, ``[a, b)``.
+Both describe a column by its cut points: a number's code is how many cut points are at or below it,
+so that the intervals are half-open, ``[a, b)``.
 """
 
 from __future__ import annotations
@@ -31,14 +31,20 @@ class CutPointDiscretizer(OneToOneFeatureMixin, TransformerMixin, BaseEstimator)
     def _begins(self, histogram: Histogram, n_classes: int) -> np.ndarray:
         """Which values of the histogram begin a new interval."""
 
-    def find_cuts(self, pieces: list[Piece], names: list[str], labels: ClassLabels) -> dict[int, np.ndarray]:
+    def find_cuts(
+        self, pieces: list[Piece], names: list[str], labels: ClassLabels
+    ) -> dict[int, np.ndarray]:
         """The cut points by column position, for columns and labels that have been checked."""
         return fit_cuts(pieces, names, labels, self.cut, self.n_jobs)
 
     def cut(self, histogram: Histogram, n_classes: int, least: float = 0.0) -> np.ndarray:
-        """The cut points of one column; intervals that weigh less than ``least`` are joined to a neighbour."""
+        """The cut points of one column; intervals that weigh less than ``least`` are joined to a
+        neighbour.
+        """
         begins = self._begins(histogram, n_classes)
-        return histogram.cut_points(join_light(histogram, begins, n_classes, least) if least else begins)
+        return histogram.cut_points(
+            join_light(histogram, begins, n_classes, least) if least else begins
+        )
 
     def _fit(self, X: np.ndarray, y: np.ndarray | None, sample_weight: Any) -> None:
         weight, kept = check_weight(sample_weight, X.shape[0])
@@ -70,7 +76,9 @@ class CutPointDiscretizer(OneToOneFeatureMixin, TransformerMixin, BaseEstimator)
         check_is_fitted(self)
         X = validate_data(self, X, reset=False, dtype="numeric", ensure_all_finite=False)
         codes = np.empty(X.shape)
-        for position, (name, cuts) in enumerate(zip(self._column_names(), self.cut_points_, strict=True)):
+        for position, (name, cuts) in enumerate(
+            zip(self._column_names(), self.cut_points_, strict=True)
+        ):
             column = X[:, position].astype(np.float64)
             refuse_infinite(column, name)
             found = np.searchsorted(cuts, column, side="right")
@@ -87,11 +95,12 @@ class CutPointDiscretizer(OneToOneFeatureMixin, TransformerMixin, BaseEstimator)
 class MDLPDiscretizer(CutPointDiscretizer):
     """Cuts by minimal class entropy, with a minimum description length stop (Fayyad & Irani, 1993).
 
-    Each column is cut where the entropy of the class in the two parts, weighted by their size, is least;
-    each part is cut again in the same way, and a part is left alone when the cut gains less than it costs
-    to describe. Cuts lie midway between neighbouring distinct values; of equally good cuts the lowest is
-    taken. A column without any accepted cut becomes constant. A column of two distinct values is always cut
-    between them, as a column of booleans or of two words keeps both of its values.
+    Each column is cut where the entropy of the class in the two parts, weighted by their size, is
+    least; each part is cut again in the same way, and a part is left alone when the cut gains less
+    than it costs to describe. Cuts lie midway between neighbouring distinct values; of equally good
+    cuts the lowest is taken. A column without any accepted cut becomes constant. A column of two
+    distinct values is always cut between them, as a column of booleans or of two words keeps both
+    of its values.
 
     Parameters
     ----------
@@ -132,8 +141,8 @@ class MDLPDiscretizer(CutPointDiscretizer):
         y : array-like of shape (n_samples,)
             The class of each row.
         sample_weight : array-like of shape (n_samples,), optional
-            A weight of two counts like a row that occurs twice, a weight of zero like a row that is not
-            there. Weights that sum to 1 or less over several rows are scaled to a mean of 1.
+            A weight of two counts like a row that occurs twice, a weight of zero like a row that is
+            not there. Weights that sum to 1 or less over several rows are scaled to a mean of 1.
         """
         X, y = validate_data(self, X, y, dtype="numeric", ensure_all_finite=False)
         self._fit(X, y, sample_weight)
@@ -153,9 +162,9 @@ class MDLPDiscretizer(CutPointDiscretizer):
 class EqualFrequencyDiscretizer(CutPointDiscretizer):
     """Intervals that hold about the same weight of rows each.
 
-    For each of the ``n_bins - 1`` quantiles the cut goes to the nearest gap between two distinct values, so
-    that equal values are never parted. Columns with few distinct values, or with very frequent ones, get
-    fewer intervals.
+    For each of the ``n_bins - 1`` quantiles the cut goes to the nearest gap between two distinct
+    values, so that equal values are never parted. Columns with few distinct values, or with very
+    frequent ones, get fewer intervals.
 
     Parameters
     ----------
@@ -213,7 +222,9 @@ class EqualFrequencyDiscretizer(CutPointDiscretizer):
         return begins
 
 
-def join_light(histogram: Histogram, begins: np.ndarray, n_classes: int, least: float) -> np.ndarray:
+def join_light(
+    histogram: Histogram, begins: np.ndarray, n_classes: int, least: float
+) -> np.ndarray:
     """Intervals without those that weigh less than ``least``, the lightest first.
 
     Each goes to the neighbour by which the class is told least worse.
@@ -221,7 +232,9 @@ def join_light(histogram: Histogram, begins: np.ndarray, n_classes: int, least: 
     places = [0, *np.flatnonzero(begins).tolist()]
     first = histogram.starts[places]
     entry = np.searchsorted(first, np.arange(histogram.classes.size), side="right") - 1
-    cells = np.bincount(entry * n_classes + histogram.classes, histogram.weights, len(places) * n_classes)
+    cells = np.bincount(
+        entry * n_classes + histogram.classes, histogram.weights, len(places) * n_classes
+    )
     weights = list(cells.reshape(-1, n_classes))
     while len(places) > 1:
         at = int(np.argmin([weight.sum() for weight in weights]))
@@ -237,7 +250,9 @@ def join_light(histogram: Histogram, begins: np.ndarray, n_classes: int, least: 
 
 
 def _loss(weights: list[np.ndarray], at: int) -> float:
-    """What is lost of the information on the class where an interval is joined with the next one."""
+    """What is lost of the information on the class where an interval is joined with the next
+    one.
+    """
     low, high = weights[at], weights[at + 1]
     return float(_disorder(low + high) - _disorder(low) - _disorder(high))
 
@@ -262,4 +277,6 @@ def _nearest(rising: np.ndarray, targets: np.ndarray) -> np.ndarray:
     upper = np.clip(np.searchsorted(rising, targets), 0, rising.size - 1)
     lower = np.maximum(upper - 1, 0)
     slack = 1e-12 * rising[-1]
-    return np.where(targets - rising[lower] <= np.abs(rising[upper] - targets) + slack, lower, upper)
+    return np.where(
+        targets - rising[lower] <= np.abs(rising[upper] - targets) + slack, lower, upper
+    )

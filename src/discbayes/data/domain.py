@@ -24,11 +24,15 @@ NEVER_OBSERVED = "(never observed)"
 
 
 def _number(value: float) -> str:
-    """A cut point as people write it: 0.8, not 0.80000000000000004, and 20240150, not 2.02402e+07."""
+    """A cut point as people write it: 0.8, not 0.80000000000000004, and 20240150, not
+    2.02402e+07.
+    """
     plain = value == 0 or 1e-4 <= abs(value) < 1e15
     for digits in (6, 9, 12, 17):
         if plain:
-            text = np.format_float_positional(value, precision=digits, unique=False, fractional=False, trim="-")
+            text = np.format_float_positional(
+                value, precision=digits, unique=False, fractional=False, trim="-"
+            )
         else:
             text = f"{value:.{digits}g}"
         if abs(float(text) - value) <= 1e-9 * abs(value):
@@ -40,10 +44,11 @@ def _number(value: float) -> str:
 class Variable:
     """One column: its name, and what each of its codes means.
 
-    A numeric variable has ``cuts``: code ``k`` is the half-open interval from ``cuts[k-1]`` up to, and
-    without, ``cuts[k]``. Any other variable has ``values``: code ``k`` is ``values[k]``. With
-    ``missing_value`` the last code stands for "missing", as a value of its own. Where that is ``marginalized``, as
-    in files of version 0.1.0, it was learned at fit, and a missing value at predict is unknown all the same.
+    A numeric variable has ``cuts``: code ``k`` is the half-open interval from ``cuts[k-1]`` up to,
+    and without, ``cuts[k]``. Any other variable has ``values``: code ``k`` is ``values[k]``. With
+    ``missing_value`` the last code stands for "missing", as a value of its own. Where that is
+    ``marginalized``, as in files of version 0.1.0, it was learned at fit, and a missing value at
+    predict is unknown all the same.
     """
 
     name: str
@@ -122,7 +127,9 @@ class Domain:
 
     @property
     def unused(self) -> list[str]:
-        """The features that have one value or interval only, so that they tell nothing about the class."""
+        """The features that have one value or interval only, so that they tell nothing about the
+        class.
+        """
         return [variable.name for variable in self.features if variable.card == 1]
 
     @property
@@ -140,7 +147,9 @@ class Domain:
         try:
             return self._positions[name]
         except KeyError:
-            raise KeyError(f"no feature is called {name!r}; the features are {', '.join(self.names[:20])}") from None
+            raise KeyError(
+                f"no feature is called {name!r}; the features are {', '.join(self.names[:20])}"
+            ) from None
 
     @cached_property
     def _positions(self) -> dict[str, int]:
@@ -155,7 +164,9 @@ def code_dtype(largest_card: int) -> type[np.unsignedinteger[Any]]:
 
 
 class OfDomain(WithArrays):
-    """Whatever has a domain, and what follows from it: codes of rows, in one piece or in blocks, and counts of them."""
+    """Whatever has a domain, and what follows from it: codes of rows, in one piece or in blocks,
+    and counts of them.
+    """
 
     domain: Domain
 
@@ -201,7 +212,12 @@ class Encoded(OfDomain):
     @cached_property
     def gaps(self) -> np.ndarray:
         """The number of missing cells of each feature."""
-        return np.array([np.count_nonzero(row == card) for row, card in zip(self.codes, self.cards, strict=True)])
+        return np.array(
+            [
+                np.count_nonzero(row == card)
+                for row, card in zip(self.codes, self.cards, strict=True)
+            ]
+        )
 
     @property
     def classes(self) -> np.ndarray:
@@ -227,4 +243,6 @@ class Encoded(OfDomain):
 
     def with_class_weights(self, by_class: np.ndarray) -> Encoded:
         """The same rows, each counted by the weight of its class too."""
-        return replace(self, weight=by_class[self.classes] * (1.0 if self.weight is None else self.weight))
+        return replace(
+            self, weight=by_class[self.classes] * (1.0 if self.weight is None else self.weight)
+        )

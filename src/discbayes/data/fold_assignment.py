@@ -1,12 +1,13 @@
 """Which rows are held out: it follows from what is in them, and is found in bounded memory.
 
-In the order of their keys the rows of a class are dealt out to the folds one by one, a row of weight 2.5 as three
-pieces, and equal rows together. So the order of the rows has no part in it, and a row with a weight of two is the same
-as the row twice. Of more than `MOST_ROWS` rows not all are held out: they are dealt out to more folds than are used, so
-that those which are used hold out so many in all.
+In the order of their keys the rows of a class are dealt out to the folds one by one, a row of
+weight 2.5 as three pieces, and equal rows together. So the order of the rows has no part in it, and
+a row with a weight of two is the same as the row twice. Of more than `MOST_ROWS` rows not all are
+held out: they are dealt out to more folds than are used, so that those which are used hold out so
+many in all.
 
-The rows are gone through several times. What is kept are the distinct keys of some of them at a time, from one key to
-another.
+The rows are gone through several times. What is kept are the distinct keys of some of them at a
+time, from one key to another.
 """
 
 from __future__ import annotations
@@ -40,7 +41,8 @@ Portions = Callable[[], Iterator[KeyedRows]]
 
 @dataclass(frozen=True)
 class FoldAssignment:
-    """What is held out: of row ``rows[k]``, in fold ``folds[k]``, as much as ``weight[k]``, fold by fold.
+    """What is held out: of row ``rows[k]``, in fold ``folds[k]``, as much as ``weight[k]``, fold by
+    fold.
 
     Attributes
     ----------
@@ -66,18 +68,22 @@ class FoldAssignment:
         return self.rows[of_fold], self.weight[of_fold]
 
 
-def in_portions(keys: np.ndarray, classes: np.ndarray, weight: np.ndarray | None) -> Iterator[KeyedRows]:
+def in_portions(
+    keys: np.ndarray, classes: np.ndarray, weight: np.ndarray | None
+) -> Iterator[KeyedRows]:
     """Rows in memory, block by block."""
     for first in range(0, keys.size, row_blocks.ROWS_OF_BLOCK):
         rows = slice(first, first + row_blocks.ROWS_OF_BLOCK)
         yield KeyedRows(keys[rows], classes[rows], None if weight is None else weight[rows])
 
 
-def deal(portions: Portions, n_classes: int, n_folds: int, enough: float = np.inf, room: int = ROOM) -> FoldAssignment:
+def deal(
+    portions: Portions, n_classes: int, n_folds: int, enough: float = np.inf, room: int = ROOM
+) -> FoldAssignment:
     """Deal out the rows of all portions, which are blocks, to the folds.
 
-    There are no more folds as soon as ``enough`` is held out, by its weight. ``room`` is the number of distinct keys
-    that are kept at a time; the result does not depend on it.
+    There are no more folds as soon as ``enough`` is held out, by its weight. ``room`` is the number
+    of distinct keys that are kept at a time; the result does not depend on it.
 
     >>> keys, classes = np.array([7, 3, 5, 9], np.uint64) << np.uint64(32), np.array([0, 0, 0, 1])
     >>> found = deal(lambda: in_portions(keys, classes, np.array([3.0, 1, 1, 1])), 2, 2)
@@ -94,7 +100,9 @@ def deal(portions: Portions, n_classes: int, n_folds: int, enough: float = np.in
     held_by_fold = np.bincount(folds, weight * ~alone[classes], n_folds)
     used = np.concatenate([[True], np.cumsum(held_by_fold)[:-1] < enough])
     order = order[(used[folds] & ~alone[classes])[order]]
-    return FoldAssignment(folds[order], rows[order], classes[order], weight[order], class_rows, class_weight, alone)
+    return FoldAssignment(
+        folds[order], rows[order], classes[order], weight[order], class_rows, class_weight, alone
+    )
 
 
 def _sizes(portions: Portions, n_classes: int) -> tuple[np.ndarray, np.ndarray]:
@@ -160,7 +168,8 @@ class _Smallest:
 class _Round:
     """Dealing out, one stretch of places after the other.
 
-    A place is a class and a key in one number, so that places are in the order of the classes, then of the keys.
+    A place is a class and a key in one number, so that places are in the order of the classes, then
+    of the keys.
     """
 
     def __init__(self, portions: Portions, n_classes: int, n_folds: int, n_dealt: int):
@@ -169,11 +178,17 @@ class _Round:
         self.pieces = np.zeros(n_classes)
         self._found: list[tuple[np.ndarray, ...]] = []
 
-    def places(self, lower: np.uint64, upper: np.uint64 | None = None) -> Iterator[tuple[np.ndarray, ...]]:
-        """Portion by portion the places from one to another, the numbers of their rows and the weights."""
+    def places(
+        self, lower: np.uint64, upper: np.uint64 | None = None
+    ) -> Iterator[tuple[np.ndarray, ...]]:
+        """Portion by portion the places from one to another, the numbers of their rows and the
+        weights.
+        """
         first = 0
         for some in self._portions():
-            places = (some.classes.astype(np.uint64) << (np.uint64(64) - self._bits)) | (some.keys >> self._bits)
+            places = (some.classes.astype(np.uint64) << (np.uint64(64) - self._bits)) | (
+                some.keys >> self._bits
+            )
             inside = places >= lower
             if upper is not None:
                 inside &= places <= upper
@@ -192,14 +207,17 @@ class _Round:
         unit, before = total / pieces, self.pieces.sum() + np.cumsum(pieces) - pieces
         for group, rows, weight, start, end in self._turns(groups, np.zeros(groups.size)):
             begins, ends = (
-                before[group] + np.clip(_snapped(taken / unit[group]), 0, pieces[group]) for taken in (start, end)
+                before[group] + np.clip(_snapped(taken / unit[group]), 0, pieces[group])
+                for taken in (start, end)
             )
             self._hold_out(groups[group], rows, weight, unit[group], begins, ends)
         classes = (groups >> (np.uint64(64) - self._bits)).astype(np.int64)
         self.pieces += np.bincount(classes, pieces, self.pieces.size)
 
     def _turns(self, groups: np.ndarray, taken: np.ndarray) -> Iterator[tuple[np.ndarray, ...]]:
-        """Portion by portion: groups, rows and weights, and what was taken of each group before and with each row."""
+        """Portion by portion: groups, rows and weights, and what was taken of each group before and
+        with each row.
+        """
         for places, rows, weight in self.places(groups[0], groups[-1]):
             order = np.argsort(places)
             group = np.empty(places.size, np.int64)
@@ -217,9 +235,16 @@ class _Round:
         begins: np.ndarray,
         ends: np.ndarray,
     ) -> None:
-        (rounds, begins), (more_rounds, ends) = (np.divmod(at, self._n_dealt) for at in (begins, ends))
+        (rounds, begins), (more_rounds, ends) = (
+            np.divmod(at, self._n_dealt) for at in (begins, ends)
+        )
         for fold in range(self._n_folds):
-            share = more_rounds - rounds + np.clip(ends - fold, 0.0, 1.0) - np.clip(begins - fold, 0.0, 1.0)
+            share = (
+                more_rounds
+                - rounds
+                + np.clip(ends - fold, 0.0, 1.0)
+                - np.clip(begins - fold, 0.0, 1.0)
+            )
             held_out = _snapped(share * unit / weight) * weight
             some = held_out > 0
             classes = (places[some] >> (np.uint64(64) - self._bits)).astype(np.int64)

@@ -6,7 +6,8 @@ import numpy as np
 
 
 def stratified_folds(y: np.ndarray, n_folds: int, rng: np.random.Generator) -> np.ndarray:
-    """The fold of each row: every class is spread as evenly as it can be, whatever its number of rows.
+    """The fold of each row: every class is spread as evenly as it can be, whatever its number of
+    rows.
 
     >>> stratified_folds(np.array([0, 0, 0, 1, 1, 1]), 3, np.random.default_rng(0)).reshape(2, 3).sum(axis=1)
     array([3, 3])

@@ -21,7 +21,14 @@ from discbayes.data.targets import (
     warn_of_light_weights,
     weights_of_all,
 )
-from discbayes.data.variables import Declared, Target, fit_variables, resolve, resolve_discretizer, warn_of_unused
+from discbayes.data.variables import (
+    Declared,
+    Target,
+    fit_variables,
+    resolve,
+    resolve_discretizer,
+    warn_of_unused,
+)
 
 _MISSING = ("available", "value", "drop", "error")
 _UNKNOWN = ("marginalize", "error")
@@ -33,36 +40,38 @@ _FEW_ROWS = 10  # with fewer rows, nothing but new values in a column is no sign
 class FrameEncoder:
     """Turns tables into codes, and remembers how.
 
-    It reads pandas, polars and arrow frames, whatever else narwhals knows, arrays and lists of rows.
-    Numbers are discretised; strings, categoricals and booleans become categories. Columns of an array are
-    called x0, x1, ...
+    It reads pandas, polars and arrow frames, whatever else narwhals knows, arrays and lists of
+    rows. Numbers are discretised; strings, categoricals and booleans become categories. Columns of
+    an array are called x0, x1, ...
 
     Parameters
     ----------
     discretizer : "mdlp", "equal-frequency", None or transformer, default="mdlp"
-        How numeric columns are cut. With None their values are categories. A transformer is cloned and
-        fitted for each column on its own, and must have ``cut_points_`` or ``bin_edges_`` afterwards.
+        How numeric columns are cut. With None their values are categories. A transformer is cloned
+        and fitted for each column on its own, and must have ``cut_points_`` or ``bin_edges_``
+        afterwards.
     categorical : "auto", "all", or list of names, positions or bools, default="auto"
-        Which numeric columns are categories all the same. A string column that is listed may have any
-        number of values.
+        Which numeric columns are categories all the same. A string column that is listed may have
+        any number of values.
     domains : mapping of name to values, or Domain, optional
-        The values a column can have, in order, where not all of them may occur in the data. A ``Domain`` says it of
-        all columns and the class, with cut points: nothing is left to learn, for ``discretizer``, ``categorical`` and
-        ``missing="value"`` neither.
+        The values a column can have, in order, where not all of them may occur in the data. A
+        ``Domain`` says it of all columns and the class, with cut points: nothing is left to learn,
+        for ``discretizer``, ``categorical`` and ``missing="value"`` neither.
     missing : "available", "value", "drop" or "error", default="available"
-        What becomes of missing values at fit: they keep the code for missing, they become a value of their own in
-        the columns that have any, at fit and in `transform`, their rows are dropped, or they are refused.
+        What becomes of missing values at fit: they keep the code for missing, they become a value
+        of their own in the columns that have any, at fit and in `transform`, their rows are
+        dropped, or they are refused.
     unknown : "marginalize" or "error", default="marginalize"
-        What becomes of a value in `transform` that was not there at fit: it counts as missing, or it is
-        refused.
+        What becomes of a value in `transform` that was not there at fit: it counts as missing, or
+        it is refused.
     n_jobs : int or None, default=None
         The number of threads; -1 for all cores.
 
     Attributes
     ----------
     domain_ : Domain
-        The variables. A column that is missing everywhere has one value: a numeric one has no cuts, and any
-        other has no values.
+        The variables. A column that is missing everywhere has one value: a numeric one has no cuts,
+        and any other has no values.
     classes_ : ndarray
         The classes in rising order, in the type of ``y``.
     kept_rows_ : ndarray of bool or None
@@ -112,10 +121,13 @@ class FrameEncoder:
     ) -> FrameEncoder:
         """An encoder that is ready to `transform`, for a domain that was learned before.
 
-        ``classes`` are the classes in the type of the labels; without them, in that of their values.
+        ``classes`` are the classes in the type of the labels; without them, in that of their
+        values.
         """
         encoder = cls(unknown=unknown, n_jobs=n_jobs)
-        encoder.use_domain(domain, _label_array(domain.target.values) if classes is None else classes)
+        encoder.use_domain(
+            domain, _label_array(domain.target.values) if classes is None else classes
+        )
         return encoder
 
     def use_domain(self, domain: Domain, classes: np.ndarray) -> None:
@@ -135,46 +147,69 @@ class FrameEncoder:
         y : array-like of shape (n_samples,)
             The class labels: strings, booleans or whole numbers.
         sample_weight : array-like of shape (n_samples,), optional
-            Rows of weight zero are as if they were not there. Weights that sum to 1 or less over several rows are
-            shares of rows: they are scaled to a mean of 1.
+            Rows of weight zero are as if they were not there. Weights that sum to 1 or less over
+            several rows are shares of rows: they are scaled to a mean of 1.
         """
         table, labels, weight, kept = self.select_rows(read_table(X), y, sample_weight)
         data = self.fit_selected(table, labels, weight, getattr(y, "name", None))
         self.kept_rows_ = kept
         return data
 
-    def fit_selected(self, table: Table, labels: np.ndarray, weight: np.ndarray | None, target: Any = None) -> Encoded:
-        """Learn the domain of rows that all count, by weights that are numbers of rows, and return their codes."""
+    def fit_selected(
+        self, table: Table, labels: np.ndarray, weight: np.ndarray | None, target: Any = None
+    ) -> Encoded:
+        """Learn the domain of rows that all count, by weights that are numbers of rows, and return
+        their codes.
+        """
         codes = self.learn(table, labels, weight, target)
         return Encoded(self.encode_fitted(table), self.domain_, codes, weight)
 
-    def learn(self, table: Table, labels: np.ndarray, weight: np.ndarray | None, target: Any = None) -> np.ndarray:
-        """Learn the domain from rows that all count, unless it is given; returns the class codes of the rows."""
+    def learn(
+        self, table: Table, labels: np.ndarray, weight: np.ndarray | None, target: Any = None
+    ) -> np.ndarray:
+        """Learn the domain from rows that all count, unless it is given; returns the class codes of
+        the rows.
+        """
         if isinstance(self.domains, Domain):
             text = labels.dtype.kind == "O"
-            self.use_domain(self.domains, np.array(self.domains.target.values, dtype=object if text else None))
+            self.use_domain(
+                self.domains, np.array(self.domains.target.values, dtype=object if text else None)
+            )
             self._check_columns(table)
             return self.class_codes(labels)
         classes, codes = classes_and_codes(labels)
         discretizer = resolve_discretizer(self.discretizer, self.n_jobs)
         known = Target(labels, codes, classes, weight)
         features = fit_variables(table, known, self.declared(table.names), discretizer, self.n_jobs)
-        self.adopt(features, table.missing_counts(), target_variable(target, classes, table.names), classes)
+        self.adopt(
+            features, table.missing_counts(), target_variable(target, classes, table.names), classes
+        )
         return codes
 
     def declared(self, names: list[str]) -> Declared:
         """What the settings say about the columns of a table."""
         if isinstance(self.domains, Domain):
             features = enumerate(self.domains.features)
-            return Declared(frozenset(), {i: variable.values for i, variable in features if variable.cuts is None})
+            return Declared(
+                frozenset(),
+                {i: variable.values for i, variable in features if variable.cuts is None},
+            )
         if self.domains is not None and not isinstance(self.domains, Mapping):
-            raise TypeError(f"domains={self.domains!r} must be a mapping of column names to values, or a Domain")
+            raise TypeError(
+                f"domains={self.domains!r} must be a mapping of column names to values, or a Domain"
+            )
         return resolve(self.categorical, self.domains, names)
 
-    def adopt(self, features: Sequence[Variable], gaps: np.ndarray, target: Variable, classes: np.ndarray) -> None:
-        """Take variables that were learned from a table, with the number of gaps in each, as the domain."""
+    def adopt(
+        self, features: Sequence[Variable], gaps: np.ndarray, target: Variable, classes: np.ndarray
+    ) -> None:
+        """Take variables that were learned from a table, with the number of gaps in each, as the
+        domain.
+        """
         if self.missing == "value":
-            features = [replace(v, missing_value=bool(gap)) for v, gap in zip(features, gaps, strict=True)]
+            features = [
+                replace(v, missing_value=bool(gap)) for v, gap in zip(features, gaps, strict=True)
+            ]
         self.use_domain(Domain(tuple(features), target), classes)
 
     def select_rows(
@@ -182,7 +217,8 @@ class FrameEncoder:
     ) -> tuple[Table, np.ndarray, np.ndarray | None, np.ndarray | None]:
         """Leave out the rows that do not count; check what has to be checked on those that do.
 
-        Weights may be shares of rows where these are ``all_rows``; of a part, nobody knows the sum over all.
+        Weights may be shares of rows where these are ``all_rows``; of a part, nobody knows the sum
+        over all.
         """
         labels = label_array(y, table.n_rows)
         weight, kept = check_weight(sample_weight, table.n_rows)
@@ -198,13 +234,22 @@ class FrameEncoder:
         if not complete.any():
             refuse_missing(table.names, table.missing_counts(), EVERY_ROW)
         kept = complete if kept is None else _within(kept, complete)
-        return table.take(complete), labels[complete], None if weight is None else weight[complete], kept
+        return (
+            table.take(complete),
+            labels[complete],
+            None if weight is None else weight[complete],
+            kept,
+        )
 
     def encode_fitted(self, table: Table) -> np.ndarray:
-        """The codes of rows that the domain was learned from: gaps become a value where they are one."""
+        """The codes of rows that the domain was learned from: gaps become a value where they are
+        one.
+        """
         codes = self._codebook.encode(table, self.n_jobs)
         for position in self.declared(table.names).domains:
-            self._refuse_unseen(table, codes, position, "add it to the domains of the column, or mark it as missing")
+            self._refuse_unseen(
+                table, codes, position, "add it to the domains of the column, or mark it as missing"
+            )
         for row, variable in zip(codes, self.domain_.features, strict=True):
             if variable.missing_value:
                 row[row == variable.card] = variable.card - 1
@@ -218,8 +263,8 @@ class FrameEncoder:
     def transform(self, X: Any, unknown: str | None = None) -> np.ndarray:
         """The codes of a table with the same columns, shape (n_features, n_samples).
 
-        A missing value becomes the value "missing" in columns that have one, and is unknown in others.
-        ``unknown`` replaces the setting of the encoder for this call.
+        A missing value becomes the value "missing" in columns that have one, and is unknown in
+        others. ``unknown`` replaces the setting of the encoder for this call.
         """
         table = read_table(X)
         self._check_columns(table)
@@ -235,7 +280,9 @@ class FrameEncoder:
 
     def _read_missing(self, table: Table, codes: np.ndarray) -> None:
         """Give missing values their code in the columns in which "missing" is a value."""
-        reading = [at for at, variable in enumerate(self.domain_.features) if variable.reads_missing]
+        reading = [
+            at for at, variable in enumerate(self.domain_.features) if variable.reads_missing
+        ]
         if not reading:
             return
         missing = table.gaps() if table.unnamed is None else table.gaps() & ~table.unnamed
@@ -243,7 +290,9 @@ class FrameEncoder:
             codes[at, missing[at]] = self.domain_.features[at].card - 1
 
     def _warn_of_lost_columns(self, table: Table, codes: np.ndarray) -> None:
-        """Say so where a column has values and every one of them is unknown: its type has changed since fit."""
+        """Say so where a column has values and every one of them is unknown: its type has changed
+        since fit.
+        """
         if table.n_rows < _FEW_ROWS:
             return
         for position, variable in enumerate(self.domain_.features):
@@ -253,9 +302,9 @@ class FrameEncoder:
             odd = self._codebook.unseen(table, codes, position)
             if odd:
                 warnings.warn(
-                    f"no value of column {variable.name!r} was seen at fit ({_list(odd)} against "
-                    f"{_list(list(variable.values))}), so the whole column counts as missing: give it the type that it "
-                    "had at fit",
+                    f"no value of column {variable.name!r} was seen at fit ({_list(odd)} against"
+                    f" {_list(list(variable.values))}), so the whole column counts as missing: give"
+                    " it the type that it had at fit",
                     stacklevel=2,
                 )
 
@@ -264,37 +313,49 @@ class FrameEncoder:
         if odd:
             known = _list(list(self.domain_.features[position].values))
             raise ValueError(
-                f"column {table.names[position]!r} holds {_list(odd)}, which is none of its known values "
-                f"({known}): {way_out}"
+                f"column {table.names[position]!r} holds {_list(odd)}, which is none of its known"
+                f" values ({known}): {way_out}"
             )
 
     def _check_columns(self, table: Table) -> None:
         expected, got = self.domain_.names, table.names
         if len(got) != len(expected):
-            raise ValueError(f"X has {len(got)} features, but BayesNet is expecting {len(expected)} features as input")
+            raise ValueError(
+                f"X has {len(got)} features, but BayesNet is expecting {len(expected)} features as"
+                " input"
+            )
         if not table.named or got == expected:
             return
         if sorted(got) == sorted(expected):
             raise ValueError(
-                f"X has the columns of fit in another order, {_list(got)} instead of {_list(expected)}: reorder them"
+                f"X has the columns of fit in another order, {_list(got)} instead of"
+                f" {_list(expected)}: reorder them"
             )
-        if expected == default_names(len(expected)):  # learned from an array: columns are taken as they stand
+        # learned from an array: columns are taken as they stand
+        if expected == default_names(len(expected)):
             return
         lacking = [name for name in expected if name not in set(got)]
         surplus = [name for name in got if name not in set(expected)]
-        raise ValueError(f"the columns of X differ from those at fit: missing {_list(lacking)}; new {_list(surplus)}")
+        raise ValueError(
+            f"the columns of X differ from those at fit: missing {_list(lacking)}; new"
+            f" {_list(surplus)}"
+        )
 
     def transform_y(self, y: Any) -> np.ndarray:
         """The class codes of labels."""
         return self.class_codes(label_array(y, None), "that were not there at fit")
 
-    def class_codes(self, labels: np.ndarray, odd_ones: str = "that were not declared") -> np.ndarray:
+    def class_codes(
+        self, labels: np.ndarray, odd_ones: str = "that were not declared"
+    ) -> np.ndarray:
         """The class codes of labels that `label_array` accepted."""
         levels, codes = classes_and_codes(labels)
         index = {value: code for code, value in enumerate(self.domain_.target.values)}
         odd = [value for value in levels.tolist() if value not in index]
         if odd:
-            raise ValueError(f"y holds classes {odd_ones}: {_list(odd)}; the classes are {_list(list(index))}")
+            raise ValueError(
+                f"y holds classes {odd_ones}: {_list(odd)}; the classes are {_list(list(index))}"
+            )
         return np.array([index[value] for value in levels.tolist()], dtype=np.int64)[codes]
 
 
@@ -317,7 +378,9 @@ def _within(kept: np.ndarray, complete: np.ndarray) -> np.ndarray:
 
 
 def complete_rows(table: Table, missing: str) -> np.ndarray | None:
-    """The mask of the rows that the rule for missing values keeps; None where it keeps all, or refuses none."""
+    """The mask of the rows that the rule for missing values keeps; None where it keeps all, or
+    refuses none.
+    """
     if missing == "error":
         refuse_missing(table.names, table.missing_counts())
     if missing != "drop":
@@ -339,6 +402,8 @@ def refuse_missing(names: list[str], counts: np.ndarray, reason: str = "") -> No
 
 
 def _label_array(values: Sequence[Any]) -> np.ndarray:
-    """The values of the class as an array; strings of very different lengths stay objects, which take no more room."""
+    """The values of the class as an array; strings of very different lengths stay objects, which
+    take no more room.
+    """
     letters = len(values) * max(map(len, values)) if isinstance(values[0], str) else 0
     return np.array(values, dtype=object if letters > _MAX_LETTERS else None)

@@ -1,4 +1,6 @@
-"""Columns to a frame of whatever library is installed, or to an array; no library is imported before use."""
+"""Columns to a frame of whatever library is installed, or to an array; no library is imported
+before use.
+"""
 
 from __future__ import annotations
 
@@ -52,7 +54,9 @@ _BUILDERS: dict[str, Callable[[FeatureColumns], Any]] = {
 
 
 def to_array(features: FeatureColumns) -> np.ndarray:
-    """A float64 matrix where all columns are numbers, else an object matrix in which None marks a gap."""
+    """A float64 matrix where all columns are numbers, else an object matrix in which None marks a
+    gap.
+    """
     columns = list(features.values())
     if all(values.dtype != object for values in columns):
         return np.column_stack(columns)
@@ -106,7 +110,9 @@ def _to_pandas_objects(features: FeatureColumns) -> Any:
     """A frame without arrow's texts, which must be valid Unicode."""
     import pandas as pd
 
-    frame = pd.concat([pd.Series(values, dtype=_plain_dtype(values)) for values in features.values()], axis=1)
+    frame = pd.concat(
+        [pd.Series(values, dtype=_plain_dtype(values)) for values in features.values()], axis=1
+    )
     frame.columns = pd.Index(list(features), dtype=object)
     return frame
 
@@ -119,11 +125,14 @@ def refuse_lone_surrogates(features: FeatureColumns, why: str) -> None:
     """Refuse texts that are not valid Unicode, with the column, the text and the way out."""
     for name, values in features.items():
         texts = [name, *(values.tolist() if values.dtype.kind in "OU" else [])]
-        odd = next((text for text in texts if isinstance(text, str) and _SURROGATE.search(text)), None)
+        odd = next(
+            (text for text in texts if isinstance(text, str) and _SURROGATE.search(text)), None
+        )
         if odd is not None:
             raise ValueError(
-                f"column {name!r} has the text {odd!r}, which is not valid Unicode (a lone surrogate): {why}. Text can "
-                "be mended by text.encode('utf-16', 'surrogatepass').decode('utf-16', 'replace') before fit"
+                f"column {name!r} has the text {odd!r}, which is not valid Unicode (a lone"
+                f" surrogate): {why}. Text can be mended by text.encode('utf-16',"
+                " 'surrogatepass').decode('utf-16', 'replace') before fit"
             )
 
 
@@ -137,13 +146,17 @@ def take_rows(X: Any, rows: slice | np.ndarray) -> Any:
 
 
 def make_frame(columns: dict[str, np.ndarray], library: bool | str) -> Any:
-    """A frame of the library that is asked for; where none is installed, a dictionary of columns."""
+    """A frame of the library that is asked for; where none is installed, a dictionary of
+    columns.
+    """
     chosen = choose_library(library)
     return dict(columns) if chosen is None else build_table(columns, chosen)
 
 
 def frame_like(columns: dict[str, np.ndarray], library: bool | str, X: Any) -> Any:
-    """A frame of the library that is asked for, by default that of X; between pandas frames the index is kept."""
+    """A frame of the library that is asked for, by default that of X; between pandas frames the
+    index is kept.
+    """
     source = nw.from_native(X, pass_through=True, eager_only=True)
     if not isinstance(source, nw.DataFrame):
         return make_frame(columns, library)
@@ -156,7 +169,9 @@ def frame_like(columns: dict[str, np.ndarray], library: bool | str, X: Any) -> A
 
 
 def values_of(variable: Variable, codes: np.ndarray) -> np.ndarray:
-    """The values behind codes in an array of their own type: text, numbers or booleans; text where they are mixed."""
+    """The values behind codes in an array of their own type: text, numbers or booleans; text where
+    they are mixed.
+    """
     known = variable.decode(range(variable.card)).tolist()
     if all(isinstance(value, str) for value in known):
         return variable.decode(codes)
@@ -169,7 +184,9 @@ def with_own_values(values: np.ndarray, rows: np.ndarray, own: list[Any]) -> np.
     """The values with those of some rows replaced; text where types would be mixed."""
     whole = all(type(value) is int for value in values if value is not None)
     for row, value in zip(rows, own, strict=True):
-        values[row] = int(value) if whole and isinstance(value, float) and value.is_integer() else value
+        values[row] = (
+            int(value) if whole and isinstance(value, float) and value.is_integer() else value
+        )
     kinds = {type(value) for value in values}
     if kinds == {bool} or (kinds and kinds <= {int, float}):
         return np.array(values.tolist())

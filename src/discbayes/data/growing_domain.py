@@ -1,8 +1,9 @@
 """Domains that grow: rows come in parts, and later parts have values that the first ones had not.
 
-What is learned from the first rows stays: which columns are numbers, where they are cut, and what was declared. Other
-columns, and the classes unless they were declared, get the new values, in the place that they would have if all rows
-had been there at once: in rising order where the values so far rise, at the end where they have an order of their own.
+What is learned from the first rows stays: which columns are numbers, where they are cut, and what
+was declared. Other columns, and the classes unless they were declared, get the new values, in the
+place that they would have if all rows had been there at once: in rising order where the values so
+far rise, at the end where they have an order of their own.
 """
 
 from __future__ import annotations
@@ -21,7 +22,12 @@ from discbayes.data.frame_encoder import FrameEncoder
 from discbayes.data.table import CategoricalColumn, Table, only_used
 from discbayes.data.table_reader import check_levels
 from discbayes.data.targets import DataWarning, classes_and_codes, label_array, target_variable
-from discbayes.data.variables import SeenLabels, _refuse_free_text, distinct_numbers, some_columns_are
+from discbayes.data.variables import (
+    SeenLabels,
+    _refuse_free_text,
+    distinct_numbers,
+    some_columns_are,
+)
 
 # Two domains
 
@@ -45,13 +51,19 @@ def _variables_differ(here: Variable, there: Variable) -> str | None:
     if (here.cuts is None) != (there.cuts is None):
         return f"is {_kind(here)} here and {_kind(there)} there"
     if here.cuts is not None and there.cuts is not None and here.cuts != there.cuts:
-        return f"is cut at {_listed(cut_texts(here.cuts))} here and at {_listed(cut_texts(there.cuts))} there"
+        return (
+            f"is cut at {_listed(cut_texts(here.cuts))} here and at"
+            f" {_listed(cut_texts(there.cuts))} there"
+        )
     if here.values != there.values:
         return _values_differ(here.values, there.values)
     if here.missing_value != there.missing_value:
         return f'has "missing" as a value {"here" if here.missing_value else "there"} only'
     if here.marginalized != there.marginalized:
-        return f'has a value "missing" that prediction marginalizes {"here" if here.marginalized else "there"} only'
+        return (
+            'has a value "missing" that prediction marginalizes'
+            f" {'here' if here.marginalized else 'there'} only"
+        )
     return None
 
 
@@ -85,19 +97,26 @@ def moved_codes(old: Variable, new: Variable) -> np.ndarray:
         codes = [index[value] for value in old.values]
     if old.missing_value:
         codes.append(new.card - 1)
-    return np.array(codes or [0], dtype=np.int64)  # a column that was never observed has a value that nothing has
+    # a column that was never observed has a value that nothing has
+    return np.array(codes or [0], dtype=np.int64)
 
 
 # Rows in parts
 
 
 def first_rows(
-    encoder: FrameEncoder, table: Table, y: Any, sample_weight: Any, classes: Any = None, target: Any = None
+    encoder: FrameEncoder,
+    table: Table,
+    y: Any,
+    sample_weight: Any,
+    classes: Any = None,
+    target: Any = None,
 ) -> Encoded:
-    """Learn the domain from the first rows and return their codes; ``classes`` are all that there will be.
+    """Learn the domain from the first rows and return their codes; ``classes`` are all that there
+    will be.
 
-    ``target`` is what the class is called, unless ``y`` has a name of its own. A value that a declared column does not
-    have is treated as the encoder's ``unknown`` says.
+    ``target`` is what the class is called, unless ``y`` has a name of its own. A value that a
+    declared column does not have is treated as the encoder's ``unknown`` says.
     """
     rows, labels, weight, _ = encoder.select_rows(table, y, sample_weight, all_rows=False)
     encoder.learn(rows, labels, weight, getattr(y, "name", target))
@@ -112,11 +131,17 @@ def first_rows(
 
 
 def more_rows(
-    encoder: FrameEncoder, table: Table, y: Any, sample_weight: Any, fixed_classes: bool, n_present: np.ndarray
+    encoder: FrameEncoder,
+    table: Table,
+    y: Any,
+    sample_weight: Any,
+    fixed_classes: bool,
+    n_present: np.ndarray,
 ) -> tuple[FrameEncoder, Encoded]:
     """An encoder that knows the values of more rows too, and the codes of these.
 
-    ``n_present`` says in how many rows each column had a value so far: text that is new in most rows is no category.
+    ``n_present`` says in how many rows each column had a value so far: text that is new in most
+    rows is no category.
     """
     rows, labels, weight, _ = encoder.select_rows(table, y, sample_weight, all_rows=False)
     domain, classes = encoder.domain_, encoder.classes_
@@ -131,21 +156,25 @@ def more_rows(
 
 
 def _warn_of_no_cuts(encoder: FrameEncoder, n_rows: int) -> None:
-    """Say which columns of numbers are not used: where the first rows have no cut point, there is none for good."""
+    """Say which columns of numbers are not used: where the first rows have no cut point, there is
+    none for good.
+    """
     domain = encoder.domain_
     unused = [variable.name for variable in domain.features if variable.cuts == ()]
     if unused and domain.n_classes > 1 and not isinstance(encoder.domains, Domain):
         warnings.warn(
-            f"{some_columns_are(len(unused), domain)} not used, since the {n_rows} rows to begin with have no "
-            f"informative cut point and those of later parts add none: {_listed(list(map(repr, unused)))}. Begin with "
-            "more rows, or give domains",
+            f"{some_columns_are(len(unused), domain)} not used, since the {n_rows} rows to begin"
+            " with have no informative cut point and those of later parts add none:"
+            f" {_listed(list(map(repr, unused)))}. Begin with more rows, or give domains",
             DataWarning,
             stacklevel=5,
         )
 
 
 def _codes(encoder: FrameEncoder, rows: Table) -> np.ndarray:
-    """The codes of rows to learn from: gaps become a value where they are one, unknown values stay unknown."""
+    """The codes of rows to learn from: gaps become a value where they are one, unknown values stay
+    unknown.
+    """
     codes, features = encoder.transform(rows), encoder.domain_.features
     if any(variable.missing_value for variable in features):
         for row, gap, variable in zip(codes, rows.gaps(), features, strict=True):
@@ -154,20 +183,27 @@ def _codes(encoder: FrameEncoder, rows: Table) -> np.ndarray:
     return codes
 
 
-def _with_values(domain: Domain, rows: Table, encoder: FrameEncoder, n_present: np.ndarray) -> Domain:
+def _with_values(
+    domain: Domain, rows: Table, encoder: FrameEncoder, n_present: np.ndarray
+) -> Domain:
     """The domain with the new values of some rows, in the columns that may have such."""
     declared, gaps = encoder.declared(domain.names), rows.missing_counts()
     features = list(domain.features)
-    marginalized = any(variable.marginalized for variable in features)  # in a model of version 0.1.0
+    # in a model of version 0.1.0
+    marginalized = any(variable.marginalized for variable in features)
     for position, variable in enumerate(features):
         if encoder.missing == "value" and gaps[position]:
-            features[position] = variable = replace(variable, missing_value=True, marginalized=marginalized)
+            features[position] = variable = replace(
+                variable, missing_value=True, marginalized=marginalized
+            )
         if variable.cuts is not None or variable.kind == "boolean" or position in declared.domains:
             continue
         new, text = _new_values(variable, rows, position)
         if new:
             check_levels([*variable.values, *new], variable.name)
-            features[position] = variable = replace(variable, values=_in_place(variable.values, new))
+            features[position] = variable = replace(
+                variable, values=_in_place(variable.values, new)
+            )
             if text and position not in declared.categories:
                 present = int(n_present[position]) + rows.n_rows - int(gaps[position])
                 _refuse_free_text(SeenLabels(variable.values, False, True, present), variable.name)
@@ -175,7 +211,9 @@ def _with_values(domain: Domain, rows: Table, encoder: FrameEncoder, n_present: 
 
 
 def _new_values(variable: Variable, rows: Table, position: int) -> tuple[list[Any], bool]:
-    """The values of a column that its variable does not have, and whether the column is plain text."""
+    """The values of a column that its variable does not have, and whether the column is plain
+    text.
+    """
     part, j = rows.find(position)
     if isinstance(part, CategoricalColumn):
         seen, text = only_used(part.places, part.levels)[1], part.text
@@ -200,8 +238,8 @@ def _more_classes(classes: np.ndarray, labels: np.ndarray) -> np.ndarray:
     found = classes_and_codes(labels)[0]
     if (classes.dtype.kind in "UO") != (found.dtype.kind in "UO"):
         raise ValueError(
-            f"y mixes strings and numbers, {classes.tolist()[0]!r} before and {found.tolist()[0]!r} now: cast it to "
-            "one of them"
+            f"y mixes strings and numbers, {classes.tolist()[0]!r} before and {found.tolist()[0]!r}"
+            " now: cast it to one of them"
         )
     if set(found.tolist()) <= set(classes.tolist()):
         return classes
@@ -216,6 +254,6 @@ def _with_classes(domain: Domain, classes: np.ndarray) -> Domain:
 def _refuse_other_classes(classes: np.ndarray, domain: Domain) -> None:
     if set(classes.tolist()) != set(domain.target.values):
         raise ValueError(
-            f"classes={classes.tolist()!r} are not those of the given domain, {list(domain.target.values)!r}: leave "
-            "them out"
+            f"classes={classes.tolist()!r} are not those of the given domain,"
+            f" {list(domain.target.values)!r}: leave them out"
         )

@@ -1,9 +1,9 @@
 """Cut points from histograms: the distinct values of a column, and the class weights at each.
 
-Both discretisers need no more of a column than this. Integers of a small range are counted; anything else is
-sorted, once. Entries stand in the order of values and, within a value, of classes, and the weight of an entry is
-the sum of the weights of its rows, one after the other in the order of the rows: the same bits whether the rows come
-all at once or in batches.
+Both discretisers need no more of a column than this. Integers of a small range are counted;
+anything else is sorted, once. Entries stand in the order of values and, within a value, of classes,
+and the weight of an entry is the sum of the weights of its rows, one after the other in the order
+of the rows: the same bits whether the rows come all at once or in batches.
 """
 
 from __future__ import annotations
@@ -19,15 +19,18 @@ from discbayes.data.table import EXACT, NumericColumns, kernel_array
 from discbayes.engine import parallel_map
 from discbayes.kernels.encoding import class_histogram
 
-_GROUP_CELLS = 1 << 16  # the counts of the columns that are counted together stay in the second-level cache
+# the counts of the columns that are counted together stay in the second-level cache
+_GROUP_CELLS = 1 << 16
 _MIN_LIMIT = 1 << 12
 _DENSE_CELLS = 1 << 22  # 32 MB: up to so many cells, ...
-_FEW_CELLS = 4  # ... and this many per entry, a table of all of them is quicker than sorting those that occur
+# ... and this many per entry, a table of all of them is quicker than sorting those that occur
+_FEW_CELLS = 4
 
 
 @dataclass(frozen=True)
 class Histogram:
-    """Distinct values in rising order; value ``d`` has (class, weight) at ``starts[d] .. starts[d+1]``.
+    """Distinct values in rising order; value ``d`` has (class, weight) at ``starts[d] ..
+    starts[d+1]``.
 
     Where ``lows`` are given, value ``d`` stands for rows between ``lows[d]`` and itself.
     """
@@ -73,7 +76,8 @@ class Histogram:
         return _summed(values, entries, np.concatenate([self.weights, other.weights]), k, lows)
 
     def coarsened(self, most: float) -> Histogram:
-        """The histogram with neighbours put together as long as they weigh no more than ``most`` in all.
+        """The histogram with neighbours put together as long as they weigh no more than ``most`` in
+        all.
 
         A value that weighs more than half of that stays alone.
         """
@@ -96,7 +100,8 @@ class Histogram:
         return replace(self, classes=codes[self.classes][order], weights=self.weights[order])
 
     def cut_points(self, begins: np.ndarray) -> np.ndarray:
-        """Midway between neighbours, below the values at which an interval begins; at the upper one if none is between.
+        """Midway between neighbours, below the values at which an interval begins; at the upper one
+        if none is between.
 
         Where values stand for ranges that overlap, the cut is between their greatest values.
         """
@@ -110,23 +115,35 @@ class Histogram:
         return np.where((low < middle) & (middle <= high), middle, high)
 
     def _cells(self, values: np.ndarray, k: int) -> np.ndarray:
-        """A number for each entry, by the first of some values at or above its own, and by its class."""
+        """A number for each entry, by the first of some values at or above its own, and by its
+        class.
+        """
         place = np.searchsorted(values, self.values)
         return np.repeat(place, np.diff(self.starts)) * k + self.classes
 
 
 def _summed(
-    values: np.ndarray, entries: np.ndarray, weights: np.ndarray, k: int, lows: np.ndarray | None = None
+    values: np.ndarray,
+    entries: np.ndarray,
+    weights: np.ndarray,
+    k: int,
+    lows: np.ndarray | None = None,
 ) -> Histogram:
-    """The histogram of values that all occur, from weights that are added to entries ``value * k + class`` in order."""
+    """The histogram of values that all occur, from weights that are added to entries ``value * k +
+    class`` in order.
+    """
     if values.size * k <= min(_DENSE_CELLS, _FEW_CELLS * entries.size):
-        return _from_cells(values, np.bincount(entries, weights, values.size * k).reshape(-1, k), lows)
+        return _from_cells(
+            values, np.bincount(entries, weights, values.size * k).reshape(-1, k), lows
+        )
     order = np.argsort(entries, kind="stable")
     rising = entries[order]
     new = np.concatenate([[True], rising[1:] != rising[:-1]])
     cells = rising[new]
     starts = np.searchsorted(cells, np.arange(values.size + 1) * k)
-    return Histogram(values, starts, cells % k, np.bincount(np.cumsum(new) - 1, weights[order]), lows)
+    return Histogram(
+        values, starts, cells % k, np.bincount(np.cumsum(new) - 1, weights[order]), lows
+    )
 
 
 def rising_numbers(numbers: np.ndarray) -> np.ndarray:
@@ -140,7 +157,9 @@ def _union(first: np.ndarray, second: np.ndarray) -> np.ndarray:
 
 
 def _distinct(column: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """The distinct numbers in rising order, and the place of each row among them; few whole numbers are not sorted."""
+    """The distinct numbers in rising order, and the place of each row among them; few whole numbers
+    are not sorted.
+    """
     whole = _whole_places(column, max(_MIN_LIMIT, _FEW_CELLS * column.size))
     if whole is None:
         return np.unique(column, return_inverse=True)
@@ -151,7 +170,9 @@ def _distinct(column: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
 
 
 def _whole_places(column: np.ndarray, most: float) -> tuple[Any, int, np.ndarray] | None:
-    """The least number, the length of the range and the place in it, of whole numbers; None where it is longer."""
+    """The least number, the length of the range and the place in it, of whole numbers; None where
+    it is longer.
+    """
     low = column.min()
     with np.errstate(over="ignore"):
         span = float(column.max()) - float(low) + 1.0
@@ -177,7 +198,9 @@ class ClassLabels:
 
     @cached_property
     def whole(self) -> bool:
-        """Whether the weights are whole numbers, so that any order of adding gives the same bits."""
+        """Whether the weights are whole numbers, so that any order of adding gives the same
+        bits.
+        """
         return bool((self.weight == np.floor(self.weight)).all())
 
     @property
@@ -196,7 +219,9 @@ Piece = tuple[NumericColumns, np.ndarray]
 
 @dataclass(frozen=True)
 class _Task:
-    """Columns of a block that are counted together, with their ranges; or a single one to be sorted."""
+    """Columns of a block that are counted together, with their ranges; or a single one to be
+    sorted.
+    """
 
     block: NumericColumns
     columns: np.ndarray
@@ -204,7 +229,11 @@ class _Task:
 
 
 def fit_cuts(
-    pieces: Sequence[Piece], names: Sequence[str], labels: ClassLabels, rule: CutRule, n_jobs: int | None = None
+    pieces: Sequence[Piece],
+    names: Sequence[str],
+    labels: ClassLabels,
+    rule: CutRule,
+    n_jobs: int | None = None,
 ) -> dict[int, np.ndarray]:
     """The cut points of each column of the pieces, by its position in the table."""
     tasks = [task for block, columns in pieces for task in _tasks(block, columns, labels)]
@@ -217,7 +246,8 @@ def fit_cuts(
             histograms = [_column_histogram(block, int(columns[0]), names, labels)]
         at = block.positions[columns]
         return {
-            int(position): rule(histogram, labels.n_classes) for position, histogram in zip(at, histograms, strict=True)
+            int(position): rule(histogram, labels.n_classes)
+            for position, histogram in zip(at, histograms, strict=True)
         }
 
     found: dict[int, np.ndarray] = {}
@@ -233,7 +263,8 @@ def _tasks(block: NumericColumns, columns: np.ndarray, labels: ClassLabels) -> l
     low_high = column_ranges(block)[:, columns]
     low, high = low_high.astype(float)
     cells = (high - low + 1) * labels.n_classes
-    cells[np.maximum(-low, high) > EXACT] = np.inf  # cut points are floats, which such numbers have to be first
+    # cut points are floats, which such numbers have to be first
+    cells[np.maximum(-low, high) > EXACT] = np.inf
     small = np.flatnonzero(cells <= labels.cell_limit)
     group_of = np.cumsum(cells[small]) // _GROUP_CELLS
     groups = [small[group_of == group] for group in np.unique(group_of)]
@@ -256,7 +287,9 @@ def table_offsets(sizes: np.ndarray) -> np.ndarray:
     return np.asarray(np.cumsum(sizes) - sizes, dtype=np.int64)
 
 
-def _counted(block: NumericColumns, columns: np.ndarray, low_high: np.ndarray, labels: ClassLabels) -> list[Histogram]:
+def _counted(
+    block: NumericColumns, columns: np.ndarray, low_high: np.ndarray, labels: ClassLabels
+) -> list[Histogram]:
     low = low_high[0].astype(np.int64)
     sizes = low_high[1].astype(np.int64) - low + 1
     offset = table_offsets(sizes)
@@ -271,7 +304,9 @@ def _counted(block: NumericColumns, columns: np.ndarray, low_high: np.ndarray, l
     ]
 
 
-def _column_histogram(block: NumericColumns, j: int, names: Sequence[str], labels: ClassLabels) -> Histogram:
+def _column_histogram(
+    block: NumericColumns, j: int, names: Sequence[str], labels: ClassLabels
+) -> Histogram:
     column = block.column(j).astype(np.float64, copy=False)
     refuse_infinite(column, names[block.positions[j]])
     present = ~np.isnan(column)
@@ -286,7 +321,10 @@ def refuse_infinite(column: np.ndarray, name: str) -> None:
     """Refuse a column that holds an infinity."""
     if column.dtype.kind == "f" and np.isinf(column).any():
         value = column[np.isinf(column)][0]
-        raise ValueError(f"column {name!r} contains infinity ({value}): replace inf by a number, or by NaN for a gap")
+        raise ValueError(
+            f"column {name!r} contains infinity ({value}): replace inf by a number, or by NaN for"
+            " a gap"
+        )
 
 
 def _integral_histogram(column: np.ndarray, labels: ClassLabels) -> Histogram | None:

@@ -13,7 +13,8 @@ from discbayes.data.table_reader import read_objects
 
 
 def mappings_of(X: Any) -> list[Mapping[Any, Any]] | None:
-    """The rows of a mapping of names to values, or of a list of such; None for what is no mapping of values.
+    """The rows of a mapping of names to values, or of a list of such; None for what is no mapping
+    of values.
 
     >>> mappings_of({"size": 3})
     [{'size': 3}]
@@ -30,7 +31,8 @@ def mappings_of(X: Any) -> list[Mapping[Any, Any]] | None:
 def read_mappings(rows: Sequence[Mapping[Any, Any]], names: list[str]) -> Table:
     """The table of some rows, with the columns in the order of their names.
 
-    A cell that a row does not name is unknown; one that it names as None is missing, which may be a value.
+    A cell that a row does not name is unknown; one that it names as None is missing, which may be a
+    value.
 
     >>> read_mappings([{"size": 3}, {}], ["colour", "size"]).gaps().T.tolist()
     [[True, False], [True, True]]
@@ -42,21 +44,30 @@ def read_mappings(rows: Sequence[Mapping[Any, Any]], names: list[str]) -> Table:
         for place, value in zip(positions(row, names, where), row.values(), strict=True):
             cells[number, place] = _one_value(value, names[place])
             unnamed[place, number] = False
-    parts = [read_objects(cells[:, place].tolist(), place, name) for place, name in enumerate(names)]
+    parts = [
+        read_objects(cells[:, place].tolist(), place, name) for place, name in enumerate(names)
+    ]
     return Table(names=names, n_rows=len(rows), parts=parts, named=True, unnamed=unnamed)
 
 
 def _one_value(value: Any, name: str) -> Any:
     """A value, unless it is several."""
-    if isinstance(value, Sized) and not isinstance(value, (str, bytes)) and getattr(value, "ndim", None) != 0:
+    if (
+        isinstance(value, Sized)
+        and not isinstance(value, (str, bytes))
+        and getattr(value, "ndim", None) != 0
+    ):
         raise ValueError(
-            f"column {name!r} has several values in a mapping, which is one row: pass a list of mappings, or a frame"
+            f"column {name!r} has several values in a mapping, which is one row: pass a list of"
+            " mappings, or a frame"
         )
     return value.item() if isinstance(value, np.ndarray) else value
 
 
 def positions(columns: Iterable[Any], names: list[str], what: str) -> list[int]:
-    """The positions of columns that are given by name (or by position, where the names are x0, x1, …), each once."""
+    """The positions of columns that are given by name (or by position, where the names are x0, x1,
+    …), each once.
+    """
     numbered = names == default_names(len(names))
     found: list[int] = []
     for column in columns:

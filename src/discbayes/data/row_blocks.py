@@ -1,8 +1,9 @@
 """Tables of any number of rows, block by block: in memory, in files or on a cluster.
 
-The borders of blocks follow from the number of a row alone, and sums over blocks are added up as a tree over their
-numbers (`discbayes.engine.shards`). So what is learned does not depend on where the blocks are. A table in memory with
-more rows than one block is worked on in the same blocks wherever the order of a sum shows in its bits.
+The borders of blocks follow from the number of a row alone, and sums over blocks are added up as a
+tree over their numbers (`discbayes.engine.shards`). So what is learned does not depend on where the
+blocks are. A table in memory with more rows than one block is worked on in the same blocks wherever
+the order of a sum shows in its bits.
 """
 
 from __future__ import annotations
@@ -46,7 +47,9 @@ class RowSource(Protocol):
 
 
 class Engine(Protocol):
-    """What works on the blocks: `Threads` or `DaskEngine`; ``near`` says that it works in this process."""
+    """What works on the blocks: `Threads` or `DaskEngine`; ``near`` says that it works in this
+    process.
+    """
 
     near: bool
     n_shards: int
@@ -55,7 +58,11 @@ class Engine(Protocol):
         """The shards of a source."""
 
     def keep(
-        self, shards: Sequence[Any], make: Callable[[Any], Any], memory: float = ..., n_jobs: int | None = ...
+        self,
+        shards: Sequence[Any],
+        make: Callable[[Any], Any],
+        memory: float = ...,
+        n_jobs: int | None = ...,
     ) -> Sequence[Any]:
         """Shards of what is made of each block."""
 
@@ -75,7 +82,9 @@ class Engine(Protocol):
 
 @dataclass(frozen=True)
 class RowsInMemory:
-    """A table in memory as a source of blocks, or a part of one that begins with block number ``first``."""
+    """A table in memory as a source of blocks, or a part of one that begins with block number
+    ``first``.
+    """
 
     data: Encoded
     first: int = 0
@@ -108,7 +117,10 @@ class RowsInMemory:
         return RowsInMemory(self._rows(first, last), first, self.size)
 
     def _rows(self, first: int, last: int) -> Encoded:
-        data, rows = self.data, slice((first - self.first) * self.size, (last - self.first) * self.size)
+        data, rows = (
+            self.data,
+            slice((first - self.first) * self.size, (last - self.first) * self.size),
+        )
         y, weight = (None if part is None else part[rows].copy() for part in (data.y, data.weight))
         return Encoded(data.codes[:, rows].copy(), data.domain, y, weight)
 
@@ -161,14 +173,22 @@ class RowBlocks(OfDomain):
         if self.engine.near:
             return map(self.source.block, range(len(self)))
         gathered = (self.engine.map_reduce(_contents, [shard], add) for shard in self._shards)
-        return (Encoded(codes, self.domain, y, weight) for blocks in gathered for codes, y, weight in blocks)
+        return (
+            Encoded(codes, self.domain, y, weight)
+            for blocks in gathered
+            for codes, y, weight in blocks
+        )
 
     @cached_property
     def _shards(self) -> Sequence[Any]:
         return self.engine.load(self.source)
 
     def map_reduce(
-        self, function: Callable[..., Any], combine: Combine, arguments: Sequence[Any] = (), n_jobs: int | None = None
+        self,
+        function: Callable[..., Any],
+        combine: Combine,
+        arguments: Sequence[Any] = (),
+        n_jobs: int | None = None,
     ) -> Any:
         """Combine ``function(block, n_jobs, *arguments)`` of all blocks."""
         return self.engine.map_reduce(function, self._shards, combine, arguments, n_jobs)
@@ -183,16 +203,26 @@ class RowBlocks(OfDomain):
         return self.changed(WithClassWeights(by_class))
 
     def changed(self, change: Change) -> RowBlocks:
-        """The rows after a change, which is made where they are, each time that a block is asked for."""
-        rows = RowBlocks(ChangedRows(self.source, change, change.weighted(self.weighted)), self.engine, self.memory)
+        """The rows after a change, which is made where they are, each time that a block is asked
+        for.
+        """
+        rows = RowBlocks(
+            ChangedRows(self.source, change, change.weighted(self.weighted)),
+            self.engine,
+            self.memory,
+        )
         shards = zip(self._shards, runs(len(self), self.engine.n_shards), strict=True)
-        rows._shards = [self.engine.mapped([shard], change.part(*span))[0] for shard, span in shards]
+        rows._shards = [
+            self.engine.mapped([shard], change.part(*span))[0] for shard, span in shards
+        ]
         return rows
 
     @cached_property
     def nbytes(self) -> int:
         """The bytes of all codes."""
-        return self.n_samples * self.n_features * np.dtype(code_dtype(int(self.cards.max()))).itemsize
+        return (
+            self.n_samples * self.n_features * np.dtype(code_dtype(int(self.cards.max()))).itemsize
+        )
 
     @property
     def gathers(self) -> bool:
@@ -203,13 +233,16 @@ class RowBlocks(OfDomain):
         """All rows as one table, for those who need them so; refused where they do not fit."""
         if self.memory is not None and self.nbytes > self.memory:
             raise ValueError(
-                f"{who} needs all rows in memory: their codes take {self.nbytes:,} bytes, above the limit of "
-                f"{self.memory:,}. Raise the limit of memory, or learn from fewer rows"
+                f"{who} needs all rows in memory: their codes take {self.nbytes:,} bytes, above the"
+                f" limit of {self.memory:,}. Raise the limit of memory, or learn from fewer rows"
             )
         if isinstance(self.source, RowsInMemory):
             return self.source.data
         codes: np.ndarray | None = None
-        y, weight = np.empty(self.n_samples, np.int64), np.empty(self.n_samples if self.weighted else 0)
+        y, weight = (
+            np.empty(self.n_samples, np.int64),
+            np.empty(self.n_samples if self.weighted else 0),
+        )
         first = 0
         for block in self:
             rows = slice(first, first := first + block.n_samples)
@@ -230,7 +263,11 @@ class Kept:
     shards: Sequence[Any]
 
     def map_reduce(
-        self, function: Callable[..., Any], combine: Combine, arguments: Sequence[Any] = (), n_jobs: int | None = None
+        self,
+        function: Callable[..., Any],
+        combine: Combine,
+        arguments: Sequence[Any] = (),
+        n_jobs: int | None = None,
     ) -> Any:
         """Combine ``function(what was made, n_jobs, *arguments)`` of all blocks."""
         return self.engine.map_reduce(function, self.shards, combine, arguments, n_jobs)
@@ -240,18 +277,24 @@ def _class_rows(data: Encoded, n_jobs: int | None) -> np.ndarray:
     return data.class_rows
 
 
-def _contents(data: Encoded, n_jobs: int | None) -> list[tuple[np.ndarray, np.ndarray, np.ndarray | None]]:
+def _contents(
+    data: Encoded, n_jobs: int | None
+) -> list[tuple[np.ndarray, np.ndarray, np.ndarray | None]]:
     return [(data.codes, data.classes, data.weight)]
 
 
 def in_blocks(data: Encoded | RowBlocks) -> Encoded | RowBlocks:
-    """The data in blocks if there are several: a table in memory with more rows than one of them becomes blocks."""
+    """The data in blocks if there are several: a table in memory with more rows than one of them
+    becomes blocks.
+    """
     many = isinstance(data, Encoded) and data.n_samples > ROWS_OF_BLOCK
     return RowBlocks(RowsInMemory(data)) if isinstance(data, Encoded) and many else data
 
 
 def in_blocks_if_weighted(data: Encoded | RowBlocks) -> Encoded | RowBlocks:
-    """The same where rows have weights; counts of rows are whole numbers, and the same in any order."""
+    """The same where rows have weights; counts of rows are whole numbers, and the same in any
+    order.
+    """
     return data if isinstance(data, Encoded) and data.weight is None else in_blocks(data)
 
 

@@ -21,8 +21,8 @@ _ROUNDS = 3  # that a change of the highest bits alone, as between 1.0 and 2.0, 
 def distinct_rows(data: Encoded) -> Encoded:
     """The same data with equal rows, class included, as one row that has the sum of their weights.
 
-    The order depends on what is in the rows and not on where they were, so that learners that use it give the same bits
-    for a row of weight 2 as for the row twice.
+    The order depends on what is in the rows and not on where they were, so that learners that use
+    it give the same bits for a row of weight 2 as for the row twice.
     """
     keys = _keys(data)
     order = np.argsort(keys)
@@ -30,11 +30,15 @@ def distinct_rows(data: Encoded) -> Encoded:
     weight = np.ones(data.n_samples) if data.weight is None else data.weight.astype(float)
     total = np.add.reduceat(weight[order], np.flatnonzero(first)) if order.size else weight
     kept = order[first]
-    return replace(data, codes=np.take(data.codes, kept, axis=1), y=data.classes[kept], weight=total)
+    return replace(
+        data, codes=np.take(data.codes, kept, axis=1), y=data.classes[kept], weight=total
+    )
 
 
 def _keys(data: Encoded) -> np.ndarray:
-    """A number for each row that is the same for equal rows, and almost surely another for others."""
+    """A number for each row that is the same for equal rows, and almost surely another for
+    others.
+    """
     keys = np.zeros(data.n_samples, np.uint64)
     for values in (data.classes, *data.codes):
         _mix(keys, values.astype(np.uint64) + np.uint64(1))
@@ -42,8 +46,8 @@ def _keys(data: Encoded) -> np.ndarray:
 
 
 def table_keys(table: Table, classes: np.ndarray, weight: np.ndarray | None = None) -> np.ndarray:
-    """A number for each row of a table, by what is in it; neither the order of rows nor that of columns matters, nor
-    do the names of columns.
+    """A number for each row of a table, by what is in it; neither the order of rows nor that of
+    columns matters, nor do the names of columns.
 
     Columns in which all cells are equal are left out. ``classes`` are the class codes of the rows.
     """
@@ -56,15 +60,17 @@ def table_keys(table: Table, classes: np.ndarray, weight: np.ndarray | None = No
 class RowKeys:
     """Keys of rows in two readings: `look` at all rows, `settle`, then `rows` gives their keys.
 
-    The first reading tells columns apart by what is in them. With h a hash of a cell modulo a prime, w the weight of a
-    row and r the sum of the hashes of its cells, a column has the sums of w·h and of w·h·r over the rows of each class.
-    They are exact, so that the order of the rows does not matter and a weight of two is the row twice. Columns whose
-    sums are equal are numbered in their order: rows that differ must not have one key, since rows of one key are
-    assigned to folds in the order in which they come.
+    The first reading tells columns apart by what is in them. With h a hash of a cell modulo a
+    prime, w the weight of a row and r the sum of the hashes of its cells, a column has the sums of
+    w·h and of w·h·r over the rows of each class. They are exact, so that the order of the rows does
+    not matter and a weight of two is the row twice. Columns whose sums are equal are numbered in
+    their order: rows that differ must not have one key, since rows of one key are assigned to folds
+    in the order in which they come.
     """
 
     def __init__(self) -> None:
-        self._only: dict[int, np.uint64 | None] = {}  # what all cells of a column are; None if they differ
+        # what all cells of a column are; None if they differ
+        self._only: dict[int, np.uint64 | None] = {}
         self._sums = np.zeros((0, 2, 0), np.uint64)  # of a column: Σ w·h and Σ w·h·r, by class
         self._starts: dict[int, int] = {}  # what the keys of the cells of a column begin with
 
@@ -99,7 +105,8 @@ class RowKeys:
         constant = np.array([only for only in self._only.values() if only is not None], np.uint64)
         of_constant = _hashes(constant).sum() % _PRIME
         once, with_row = self._sums[:, 0], self._sums[:, 1]
-        with_row = (with_row + (_PRIME - of_constant) * once) % _PRIME  # as if constant columns were not there
+        # as if constant columns were not there
+        with_row = (with_row + (_PRIME - of_constant) * once) % _PRIME
         codes = class_codes[: once.shape[1]].astype(np.uint64)
         first, second = (_scattered(codes, start) % _PRIME for start in (1, 2))
         columns = (once * first % _PRIME + with_row * second % _PRIME).sum(axis=1) % _PRIME
@@ -132,7 +139,8 @@ def _hashes(cells: np.ndarray) -> np.ndarray:
 
 
 def _residues(weight: np.ndarray) -> np.ndarray:
-    """Weights modulo the prime 2^31 − 1, by which halves are whole numbers too: sums of them are exact.
+    """Weights modulo the prime 2^31 − 1, by which halves are whole numbers too: sums of them are
+    exact.
 
     >>> _residues(np.array([3.0, 0.5])), int(_PRIME) // 2 + 1
     (array([         3, 1073741824], dtype=uint64), 1073741824)
@@ -150,7 +158,9 @@ def _cell_keys(part: Part, place: int) -> np.ndarray:
 
 
 def _scattered(values: np.ndarray, start: int = 0) -> np.ndarray:
-    """Other numbers for other values, spread over all 64 bits, so that their sums are told apart too."""
+    """Other numbers for other values, spread over all 64 bits, so that their sums are told apart
+    too.
+    """
     keys = np.full(values.size, start, np.uint64)
     for step in range(_ROUNDS):
         _mix(keys, values if step == 0 else np.uint64(step))
@@ -165,18 +175,24 @@ def _mix(keys: np.ndarray, values: np.ndarray | np.uint64) -> None:
 
 
 def _label_key(label: Any) -> int:
-    return int.from_bytes(blake2b(repr(label).encode("utf-8", "surrogatepass"), digest_size=8).digest(), "little")
+    return int.from_bytes(
+        blake2b(repr(label).encode("utf-8", "surrogatepass"), digest_size=8).digest(), "little"
+    )
 
 
 def _number_keys(values: np.ndarray) -> np.ndarray:
-    """The bits of numbers: integers and floats of the same worth have the same, and so have all NaN, and both zeros."""
+    """The bits of numbers: integers and floats of the same worth have the same, and so have all
+    NaN, and both zeros.
+    """
     floats = values.astype(np.float64) + 0.0
     floats[np.isnan(floats)] = np.nan
     return floats.view(np.uint64)
 
 
 def _starts_a_run(data: Encoded, order: np.ndarray, keys: np.ndarray) -> np.ndarray:
-    """Where a row, in the given order, differs from the one before; equal keys alone are no proof."""
+    """Where a row, in the given order, differs from the one before; equal keys alone are no
+    proof.
+    """
     first = np.ones(order.size, dtype=bool)
     same = np.flatnonzero(keys[1:] == keys[:-1]) + 1
     here, before = order[same], order[same - 1]

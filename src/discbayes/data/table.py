@@ -1,9 +1,9 @@
 """The parts that a table falls into once it has been read.
 
-A table is a list of parts. A `Block` is a two-dimensional array of numbers that covers one or more columns:
-a numeric matrix is one block, each numeric column of a frame is a block of its own. A `CategoricalColumn` is one
-column of labels, held as places in a list of the labels that occur. Gaps are NaN in a block and place -1 in
-levels.
+A table is a list of parts. A `Block` is a two-dimensional array of numbers that covers one or more
+columns: a numeric matrix is one block, each numeric column of a frame is a block of its own. A
+`CategoricalColumn` is one column of labels, held as places in a list of the labels that occur. Gaps
+are NaN in a block and place -1 in levels.
 """
 
 from __future__ import annotations
@@ -18,9 +18,11 @@ import numpy as np
 from discbayes.engine import row_blocks
 
 EXACT = 2.0**53  # floats hold every whole number up to this one
-_CHUNK_CELLS = 1 << 19  # work on so many cells at a time: large enough for threads, small enough to be converted
+# work on so many cells at a time: large enough for threads, small enough to be converted
+_CHUNK_CELLS = 1 << 19
 
-# The few types that kernels are compiled for, and what the others are turned into, a chunk at a time.
+# The few types that kernels are compiled for, and what the others are turned into, a chunk at a
+# time.
 _KERNEL_TYPES = {
     "u1": "u1",
     "i4": "i4",
@@ -36,8 +38,8 @@ _KERNEL_TYPES = {
 def kernel_array(array: np.ndarray) -> np.ndarray:
     """The array as the kernels want it: one of four types, C order, and read-only.
 
-    A kernel is compiled again for an array that differs in writability alone, so all of them are made
-    read-only.
+    A kernel is compiled again for an array that differs in writability alone, so all of them are
+    made read-only.
     """
     wanted = _KERNEL_TYPES.get(array.dtype.str[1:], "f8")
     block = np.ascontiguousarray(array, dtype=np.dtype(wanted)).view()
@@ -85,8 +87,8 @@ class NumericColumns:
 class CategoricalColumn:
     """One column of labels: cell ``m`` holds ``levels[places[m]]``; -1 is a gap.
 
-    ``declared`` says that the levels are a domain that the table itself states, in its order. ``text``
-    marks plain strings, which may turn out to be identifiers.
+    ``declared`` says that the levels are a domain that the table itself states, in its order.
+    ``text`` marks plain strings, which may turn out to be identifiers.
     """
 
     position: int
@@ -105,7 +107,9 @@ class CategoricalColumn:
         return row_blocks(self.places.size, _CHUNK_CELLS)
 
     def take(self, rows: np.ndarray) -> CategoricalColumn:
-        """The same column of some rows; levels that are not declared and occur no more are forgotten."""
+        """The same column of some rows; levels that are not declared and occur no more are
+        forgotten.
+        """
         places = self.places[rows]
         if self.declared:
             return replace(self, places=places)
@@ -126,13 +130,16 @@ Part = NumericColumns | CategoricalColumn
 
 @dataclass(frozen=True)
 class Table:
-    """The parts of a table, with the names of its columns (``x0``, ``x1`` ... where it has none)."""
+    """The parts of a table, with the names of its columns (``x0``, ``x1`` ... where it has
+    none).
+    """
 
     names: list[str]
     n_rows: int
     parts: list[Part]
     named: bool
-    unnamed: np.ndarray | None = None  # cells that rows do not name, feature-major: unknown, not missing
+    # cells that rows do not name, feature-major: unknown, not missing
+    unnamed: np.ndarray | None = None
 
     def take(self, rows: np.ndarray) -> Table:
         """The table of some rows, given as a mask or by their positions."""
@@ -142,8 +149,12 @@ class Table:
         return replace(self, n_rows=int(n_rows), parts=parts, unnamed=unnamed)
 
     def with_missing(self, mask: np.ndarray) -> Table:
-        """The table with some more cells missing; the mask has a row for each row and a column for each column."""
-        return replace(self, parts=[part.with_missing(mask[:, part.positions]) for part in self.parts])
+        """The table with some more cells missing; the mask has a row for each row and a column for
+        each column.
+        """
+        return replace(
+            self, parts=[part.with_missing(mask[:, part.positions]) for part in self.parts]
+        )
 
     def find(self, position: int) -> tuple[Part, int]:
         """The part that holds a column, and the column's place in it."""
@@ -192,7 +203,9 @@ def default_names(n_columns: int) -> list[str]:
 
 
 def is_missing(value: Any) -> bool:
-    """Whether a value stands for "missing": None, NaN, pandas' NA and NaT (told by name, without pandas)."""
+    """Whether a value stands for "missing": None, NaN, pandas' NA and NaT (told by name, without
+    pandas).
+    """
     if value is None or type(value).__name__ in ("NAType", "NaTType"):
         return True
     return bool(isinstance(value, (float, np.floating)) and value != value)
@@ -210,7 +223,8 @@ def unmasked(values: np.ma.MaskedArray[Any, Any], objects: bool = False) -> np.n
 
 
 def plain(value: Any) -> Any:
-    """A label as a plain Python scalar; a member of an enumeration is the string or number that it equals.
+    """A label as a plain Python scalar; a member of an enumeration is the string or number that it
+    equals.
 
     >>> from enum import Enum, IntEnum
     >>> plain(Enum("Color", {"RED": "red"}, type=str).RED), plain(IntEnum("Size", {"SMALL": 1}).SMALL)
@@ -230,7 +244,9 @@ def factorize(values: Sequence[Any]) -> tuple[np.ndarray, list[Any]]:
     >>> factorize(["b", "a", None, "b"])
     (array([ 0,  1, -1,  0], dtype=int32), ['b', 'a'])
     """
-    levels = [value for value in dict.fromkeys(values) if type(value) is str or not is_missing(value)]
+    levels = [
+        value for value in dict.fromkeys(values) if type(value) is str or not is_missing(value)
+    ]
     index = {value: place for place, value in enumerate(levels)}
     places = np.fromiter(map(index.get, values, repeat(-1)), dtype=np.int32, count=len(values))
     return places, levels

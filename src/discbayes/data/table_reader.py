@@ -33,7 +33,8 @@ _INT64_MAX = np.iinfo(np.int64).max
 
 
 def read_table(X: Any) -> Table:
-    """Read a frame, an array or a list of rows; a table that has been read already is returned as it is.
+    """Read a frame, an array or a list of rows; a table that has been read already is returned as
+    it is.
 
     >>> table = read_table([["red", 1.5], ["blue", 2.0]])
     >>> table.names, table.n_rows
@@ -42,7 +43,9 @@ def read_table(X: Any) -> Table:
     if isinstance(X, Table):
         return X
     if hasattr(X, "toarray") and hasattr(X, "nnz"):
-        raise TypeError("Sparse data was passed for X, but dense data is required: pass X.toarray()")
+        raise TypeError(
+            "Sparse data was passed for X, but dense data is required: pass X.toarray()"
+        )
     frame = as_frame(X)
     table = _read_array(_as_array(X)) if frame is None else _read_frame(frame)
     if not table.names:
@@ -66,7 +69,10 @@ def as_frame(X: Any) -> nw.DataFrame[Any] | None:
     except DuplicateError:
         _refuse_duplicates(X)
     if isinstance(frame, nw.LazyFrame):
-        raise TypeError("X is a lazy frame, whose rows are not there yet: call collect() on it (compute() in Dask)")
+        raise TypeError(
+            "X is a lazy frame, whose rows are not there yet: call collect() on it (compute() in"
+            " Dask)"
+        )
     return frame if isinstance(frame, nw.DataFrame) else None
 
 
@@ -80,15 +86,21 @@ def arrow_table(X: Any) -> Any:
 def _refuse_duplicates(X: Any) -> NoReturn:
     names = getattr(X, "column_names", None) or list(X.columns)
     twice = [str(name) for name, times in Counter(names).items() if times > 1]
-    raise ValueError(f"X has several columns with the same name: {', '.join(map(repr, twice))}; rename them")
+    raise ValueError(
+        f"X has several columns with the same name: {', '.join(map(repr, twice))}; rename them"
+    )
 
 
 def _read_frame(frame: nw.DataFrame[Any]) -> Table:
     names = [str(name) for name in frame.columns]
     if len(set(names)) < len(names):
         twice = [name for name, times in Counter(names).items() if times > 1]
-        raise ValueError(f"X has several columns with the same name: {', '.join(map(repr, twice))}; rename them")
-    parts = [_read_series(frame.get_column(key), at, names[at]) for at, key in enumerate(frame.columns)]
+        raise ValueError(
+            f"X has several columns with the same name: {', '.join(map(repr, twice))}; rename them"
+        )
+    parts = [
+        _read_series(frame.get_column(key), at, names[at]) for at, key in enumerate(frame.columns)
+    ]
     return Table(names=names, n_rows=len(frame), parts=parts, named=True)
 
 
@@ -116,12 +128,15 @@ def _read_series(series: nw.Series[Any], position: int, name: str) -> Part:
 def _known_series(series: nw.Series[Any]) -> nw.Series[Any] | None:
     """A column of a type that narwhals does not know, as one that it knows; None if there is none.
 
-    These are sparse columns and numbers of another byte order or length in pandas, and repeated values in arrow.
+    These are sparse columns and numbers of another byte order or length in pandas, and repeated
+    values in arrow.
     """
     native = series.to_native()
     if series.implementation.is_pyarrow() and str(native.type).startswith("run_end_encoded"):
         decode = sys.modules["pyarrow"].compute.run_end_decode
-        return nw.from_native(sys.modules["pyarrow"].chunked_array(map(decode, native.chunks)), series_only=True)
+        return nw.from_native(
+            sys.modules["pyarrow"].chunked_array(map(decode, native.chunks)), series_only=True
+        )
     if not series.implementation.is_pandas_like():
         return None
     if hasattr(native, "sparse"):
@@ -142,13 +157,17 @@ def _type_name(series: nw.Series[Any]) -> tuple[str, bool]:
 
 
 def _read_text(series: nw.Series[Any], position: int) -> CategoricalColumn | None:
-    """A column of text; None if it is none, as narwhals guesses by the first rows where pandas has objects."""
+    """A column of text; None if it is none, as narwhals guesses by the first rows where pandas has
+    objects.
+    """
     try:
         places, levels = factorize_series(series)
     except TypeError:  # lists and the like cannot be numbered
         return None
     return (
-        CategoricalColumn(position, places, levels, text=True) if all(type(level) is str for level in levels) else None
+        CategoricalColumn(position, places, levels, text=True)
+        if all(type(level) is str for level in levels)
+        else None
     )
 
 
@@ -162,7 +181,8 @@ def _numeric_values(series: nw.Series[Any]) -> np.ndarray:
     floats = series.cast(nw.Float64).to_numpy()  # whole numbers with gaps
     if np.nanmax(np.abs(floats), initial=0.0) > EXACT:
         raise ValueError(
-            f"column {series.name!r} has gaps and whole numbers above 2^53, which would be rounded: cast it to str"
+            f"column {series.name!r} has gaps and whole numbers above 2^53, which would be rounded:"
+            " cast it to str"
         )
     return floats
 
@@ -171,7 +191,10 @@ def _narrowed(series: nw.Series[Any]) -> nw.Series[Any]:
     """Whole numbers of 128 bits in 64."""
     largest = np.nanmax(np.abs(series.cast(nw.Float64).to_numpy()), initial=0.0)
     if largest >= 2.0**63:
-        raise ValueError(f"column {series.name!r} holds {largest:.6g}, too large for 64 bits: cast it to float or str")
+        raise ValueError(
+            f"column {series.name!r} holds {largest:.6g}, too large for 64 bits: cast it to float"
+            " or str"
+        )
     return series.cast(nw.Int64)
 
 
@@ -180,7 +203,9 @@ def _read_categories(series: nw.Series[Any], position: int, name: str) -> Catego
     if hasattr(native, "cat") and series.implementation.is_pandas_like():
         levels = [plain(value) for value in native.cat.categories.tolist()]
         check_levels(levels, name)
-        return CategoricalColumn(position, native.cat.codes.to_numpy().astype(np.int32), levels, declared=True)
+        return CategoricalColumn(
+            position, native.cat.codes.to_numpy().astype(np.int32), levels, declared=True
+        )
     places, seen = factorize_series(series)
     if series.dtype != nw.Enum:
         return CategoricalColumn(position, places, seen)
@@ -191,21 +216,29 @@ def _read_categories(series: nw.Series[Any], position: int, name: str) -> Catego
 
 
 def factorize_series(series: nw.Series[Any]) -> tuple[np.ndarray, list[Any]]:
-    """As `factorize`; arrow, pandas and polars number the values of a column themselves, many times as fast."""
+    """As `factorize`; arrow, pandas and polars number the values of a column themselves, many times
+    as fast.
+    """
     if series.implementation.is_pyarrow():
         return _factorize_arrow(series.to_native())
-    if series.implementation.is_pandas_like() and series.dtype == nw.Categorical:  # a dictionary of arrow in pandas
+    # a dictionary of arrow in pandas
+    if series.implementation.is_pandas_like() and series.dtype == nw.Categorical:
         return _factorize_arrow(sys.modules["pyarrow"].chunked_array(series.to_arrow()))
     if series.implementation.is_pandas() or series.implementation.is_polars():
         number = _number_in_pandas if series.implementation.is_pandas() else _number_in_polars
         places, levels = number(series.to_native())
-        if all(type(level) is str for level in levels):  # else pandas takes 1, 1.0 and True for the same
+        # else pandas takes 1, 1.0 and True for the same
+        if all(type(level) is str for level in levels):
             return places, levels
     return factorize(series.to_list())
 
 
 def _factorize_arrow(native: Any) -> tuple[np.ndarray, list[Any]]:
-    coded = native.unify_dictionaries() if hasattr(native.type, "value_type") else native.dictionary_encode()
+    coded = (
+        native.unify_dictionaries()
+        if hasattr(native.type, "value_type")
+        else native.dictionary_encode()
+    )
     if not coded.num_chunks:
         return factorize([])
     numbers = [chunk.indices.cast("int32").fill_null(-1).to_numpy() for chunk in coded.chunks]
@@ -224,21 +257,32 @@ def _number_in_polars(native: Any) -> tuple[np.ndarray, list[Any]]:
     text = native.cast(polars.String)
     levels = text.drop_nulls().unique(maintain_order=True)
     order = polars.Series(range(len(levels)), dtype=polars.Int32)
-    return text.replace_strict(levels, order, default=-1, return_dtype=polars.Int32).to_numpy(), levels.to_list()
+    return (
+        text.replace_strict(levels, order, default=-1, return_dtype=polars.Int32).to_numpy(),
+        levels.to_list(),
+    )
 
 
 def _refuse_type(name: str, dtype: str, temporal: bool) -> NoReturn:
     if dtype.startswith("complex"):
-        raise ValueError(f"Complex data not supported: column {name!r} holds {dtype}; split it into two columns")
+        raise ValueError(
+            f"Complex data not supported: column {name!r} holds {dtype}; split it into two columns"
+        )
     if temporal:
-        way_out = "turn it into numbers (the age in days) or categories (the month) first, or drop it"
+        way_out = (
+            "turn it into numbers (the age in days) or categories (the month) first, or drop it"
+        )
     elif dtype.startswith("interval"):
-        way_out = "cast it to str, whose values are categories, or take the midpoints of its intervals"
+        way_out = (
+            "cast it to str, whose values are categories, or take the midpoints of its intervals"
+        )
     elif dtype == "Binary":
         way_out = "decode it to str, or drop it"
     else:
         way_out = "split it into columns of numbers or strings, or drop it"
-    raise ValueError(f"column {name!r} holds {dtype}, which is neither number, boolean nor category: {way_out}")
+    raise ValueError(
+        f"column {name!r} holds {dtype}, which is neither number, boolean nor category: {way_out}"
+    )
 
 
 # Arrays
@@ -248,24 +292,41 @@ def _as_array(X: Any) -> np.ndarray:
     array = _to_numpy(X)
     if array.ndim == 2 and not hasattr(X, "__array__") and _holds_others(array, X):
         array = np.array(X, dtype=object)
-    if array.ndim < 2 and (isinstance(X, Mapping) or (array.size and isinstance(array.flat[0], Mapping))):
-        raise ValueError("X holds mappings of names to values, which do not say what all columns are: pass a frame")
-    if array.ndim == 1:
-        in_frame = " One row of a frame is frame.iloc[[0]], or dict(frame.iloc[0])." if hasattr(X, "iloc") else ""
+    if array.ndim < 2 and (
+        isinstance(X, Mapping) or (array.size and isinstance(array.flat[0], Mapping))
+    ):
         raise ValueError(
-            "Expected 2D array, got 1D array instead. Reshape your data either using array.reshape(-1, 1) if "
-            f"it has a single feature or array.reshape(1, -1) if it has a single sample.{in_frame}"
+            "X holds mappings of names to values, which do not say what all columns are: pass a"
+            " frame"
+        )
+    if array.ndim == 1:
+        in_frame = (
+            " One row of a frame is frame.iloc[[0]], or dict(frame.iloc[0])."
+            if hasattr(X, "iloc")
+            else ""
+        )
+        raise ValueError(
+            "Expected 2D array, got 1D array instead. Reshape your data either using"
+            " array.reshape(-1, 1) if it has a single feature or array.reshape(1, -1) if it has a"
+            f" single sample.{in_frame}"
         )
     if array.ndim != 2:
-        raise ValueError(f"X must be a table with rows and columns; found {array.ndim} dimensions ({type(X).__name__})")
+        raise ValueError(
+            f"X must be a table with rows and columns; found {array.ndim} dimensions"
+            f" ({type(X).__name__})"
+        )
     return array
 
 
 def _holds_others(array: np.ndarray, rows: Any) -> bool:
-    """Whether numpy has turned numbers among strings into strings, or booleans among numbers into numbers."""
+    """Whether numpy has turned numbers among strings into strings, or booleans among numbers into
+    numbers.
+    """
     if array.dtype.kind in "US":
         return True
-    return array.dtype.kind in "iuf" and any(isinstance(value, (bool, np.bool_)) for row in rows for value in row)
+    return array.dtype.kind in "iuf" and any(
+        isinstance(value, (bool, np.bool_)) for row in rows for value in row
+    )
 
 
 def _to_numpy(X: Any) -> np.ndarray:
@@ -274,7 +335,9 @@ def _to_numpy(X: Any) -> np.ndarray:
     try:
         return np.asarray(X)
     except ValueError as error:
-        raise ValueError(f"X is no table, its rows differ in length or nest lists: {error}") from error
+        raise ValueError(
+            f"X is no table, its rows differ in length or nest lists: {error}"
+        ) from error
 
 
 def _read_array(array: np.ndarray) -> Table:
@@ -301,7 +364,9 @@ def matrix_blocks(array: np.ndarray) -> list[NumericColumns]:
     elif array.dtype.str[1:] == "u8":
         array = _signed(array, "a column")
     if array.flags.f_contiguous and array.shape[1] > 1:
-        return [NumericColumns(array[:, at, None], positions[at : at + 1], boolean) for at in positions]
+        return [
+            NumericColumns(array[:, at, None], positions[at : at + 1], boolean) for at in positions
+        ]
     return [NumericColumns(array, positions, boolean)]
 
 
@@ -316,7 +381,10 @@ def _numbers(values: np.ndarray, position: int, name: str, boolean: bool = False
 
 def _signed(values: np.ndarray, where: str) -> np.ndarray:
     if values.size and int(values.max()) > _INT64_MAX:
-        raise ValueError(f"{where} holds {values.max()}, too large for 64 bits with a sign: cast it to float or str")
+        raise ValueError(
+            f"{where} holds {values.max()}, too large for 64 bits with a sign: cast it to float"
+            " or str"
+        )
     return values.astype(np.int64)
 
 
@@ -338,7 +406,8 @@ def read_objects(values: list[Any], position: int, name: str) -> Part:
 
 def _object_numbers(values: list[Any], position: int, name: str, kinds: set[str]) -> NumericColumns:
     boolean = "boolean" in kinds and (
-        "number" not in kinds or all(isinstance(value, (bool, np.bool_)) or is_missing(value) for value in values)
+        "number" not in kinds
+        or all(isinstance(value, (bool, np.bool_)) or is_missing(value) for value in values)
     )
     if "gap" not in kinds:
         array = np.array(values)
@@ -352,7 +421,9 @@ def _float(value: Any, name: str) -> float:
     try:
         return float(value)
     except (OverflowError, ValueError) as error:  # a signalling NaN of decimals is the other case
-        raise ValueError(f"column {name!r} holds a number that is no float ({error}): cast it to str") from error
+        raise ValueError(
+            f"column {name!r} holds a number that is no float ({error}): cast it to str"
+        ) from error
 
 
 def _type_kind(kind: type) -> str:
@@ -362,18 +433,27 @@ def _type_kind(kind: type) -> str:
         return "gap"
     if issubclass(kind, (bool, np.bool_)):
         return "boolean"
-    return "number" if issubclass(kind, (numbers.Real, Decimal)) and not issubclass(kind, _TEMPORAL) else "other"
+    return (
+        "number"
+        if issubclass(kind, (numbers.Real, Decimal)) and not issubclass(kind, _TEMPORAL)
+        else "other"
+    )
 
 
 def _refuse_object(values: list[Any], name: str) -> NoReturn:
-    row, value = next((row, value) for row, value in enumerate(values) if _type_kind(type(value)) == "other")
+    row, value = next(
+        (row, value) for row, value in enumerate(values) if _type_kind(type(value)) == "other"
+    )
     if isinstance(value, (complex, np.complexfloating)):
-        raise ValueError(f"Complex data not supported: column {name!r} holds {value!r}; split it into two columns")
+        raise ValueError(
+            f"Complex data not supported: column {name!r} holds {value!r}; split it into two"
+            " columns"
+        )
     if isinstance(value, _TEMPORAL):
         _refuse_type(name, type(value).__name__, temporal=True)
     raise TypeError(
-        f"column {name!r}, row {row}: argument must be a string or a number, not {type(value).__name__!r}; "
-        "convert the column or drop it"
+        f"column {name!r}, row {row}: argument must be a string or a number, not"
+        f" {type(value).__name__!r}; convert the column or drop it"
     )
 
 
@@ -383,13 +463,17 @@ def check_levels(levels: list[Any], name: str) -> None:
     others = [value for value in levels if not isinstance(value, str)]
     if strings and others:
         raise ValueError(
-            f"column {name!r} mixes strings and numbers, {strings[0]!r} and {others[0]!r} for example: "
-            "cast it to one of them, with astype(str) for example"
+            f"column {name!r} mixes strings and numbers, {strings[0]!r} and {others[0]!r} for"
+            " example: cast it to one of them, with astype(str) for example"
         )
     odd = next((value for value in others if not isinstance(value, (bool, int, float))), None)
     if odd is not None:
         raise ValueError(
-            f"column {name!r} has the category {odd!r} of type {type(odd).__name__}: cast it with astype(str)"
+            f"column {name!r} has the category {odd!r} of type {type(odd).__name__}: cast it with"
+            " astype(str)"
         )
     if any(abs(value) > sys.float_info.max for value in others if type(value) is int):
-        raise ValueError(f"column {name!r} has a whole number beyond the range of a float: cast it with astype(str)")
+        raise ValueError(
+            f"column {name!r} has a whole number beyond the range of a float: cast it with"
+            " astype(str)"
+        )

@@ -17,12 +17,14 @@ from discbayes.data.table import factorize, is_missing, plain, unmasked
 
 _HEAVIEST = 1e100  # of weights: products of a few sums of them are still numbers
 _SHARES = 1 + 1e-6  # up to rounding, the largest sum of weights that can only be shares of rows
-_said: list[bool] = []  # that weights are scaled; filters of Python show it again after every change of filters
+# that weights are scaled; filters of Python show it again after every change of filters
+_said: list[bool] = []
 _LIGHT = 0.1  # of the number of rows: weights that sum to less are probably shares, not counts
 
 
 class DataWarning(UserWarning):
-    """Warning about the rows of a fit: columns that are not used, text that is probably numbers, odd weights.
+    """Warning about the rows of a fit: columns that are not used, text that is probably numbers,
+    odd weights.
 
     It is a ``UserWarning`` of its own so that it can be silenced alone:
     ``warnings.simplefilter("ignore", discbayes.DataWarning)``.
@@ -54,15 +56,25 @@ def weight_array(sample_weight: Any, n_rows: int) -> np.ndarray:
     if weight.ndim == 0:
         weight = np.full(n_rows, float(weight))
     if weight.shape != (n_rows,):
-        raise ValueError(f"sample_weight has shape {weight.shape}, but X has {n_rows} rows: pass one weight per row")
+        raise ValueError(
+            f"sample_weight has shape {weight.shape}, but X has {n_rows} rows: pass one weight"
+            " per row"
+        )
     if not np.isfinite(weight).all():
         row = int(np.flatnonzero(~np.isfinite(weight))[0])
-        raise ValueError(f"sample_weight contains NaN or infinity, {weight[row]} in row {row}: replace it")
+        raise ValueError(
+            f"sample_weight contains NaN or infinity, {weight[row]} in row {row}: replace it"
+        )
     if (weight < 0).any():
         row = int(np.flatnonzero(weight < 0)[0])
-        raise ValueError(f"sample_weight is negative, {weight[row]} in row {row}: weights are zero or more")
+        raise ValueError(
+            f"sample_weight is negative, {weight[row]} in row {row}: weights are zero or more"
+        )
     if weight.max(initial=0.0) > _HEAVIEST:
-        raise ValueError(f"sample_weight is {weight.max()}, above {_HEAVIEST}, so that sums would overflow: scale it")
+        raise ValueError(
+            f"sample_weight is {weight.max()}, above {_HEAVIEST}, so that sums would overflow:"
+            " scale it"
+        )
     return weight
 
 
@@ -74,7 +86,9 @@ def _weight_numbers(sample_weight: Any) -> np.ndarray:
             raise TypeError(f"it holds {given.dtype}")
         return unmasked(given) if np.ma.isMA(given) else given.astype(np.float64)
     except (TypeError, ValueError, OverflowError) as error:
-        raise ValueError(f"sample_weight is no list of numbers ({error}): pass one number per row") from error
+        raise ValueError(
+            f"sample_weight is no list of numbers ({error}): pass one number per row"
+        ) from error
 
 
 def refuse_zero_weights() -> NoReturn:
@@ -84,14 +98,18 @@ def refuse_zero_weights() -> NoReturn:
 
 @dataclass(frozen=True)
 class Shares:
-    """The weights of several rows that sum to one, or to less: shares of rows, not numbers of them."""
+    """The weights of several rows that sum to one, or to less: shares of rows, not numbers of
+    them.
+    """
 
     total: float
     n_rows: int
 
     @classmethod
     def of(cls, total: float, n_rows: int) -> Shares | None:
-        """The shares that so many positive weights with this sum are; None if they are numbers of rows."""
+        """The shares that so many positive weights with this sum are; None if they are numbers of
+        rows.
+        """
         return cls(total, n_rows) if n_rows > 1 and total <= _SHARES else None
 
     def scaled(self, weight: np.ndarray) -> np.ndarray:
@@ -101,12 +119,15 @@ class Shares:
         array([1., 1.])
         """
         mantissa, exponent = frexp(self.total)
-        factor = np.float32(self.n_rows / mantissa)  # the order in which weights were added must not matter
+        # the order in which weights were added must not matter
+        factor = np.float32(self.n_rows / mantissa)
         return np.ldexp(weight, -exponent) * float(factor)
 
 
 def weights_of_all(weight: np.ndarray) -> np.ndarray:
-    """The positive weights of all rows of a fit, shares of rows scaled to a mean of 1; says what is noteworthy."""
+    """The positive weights of all rows of a fit, shares of rows scaled to a mean of 1; says what is
+    noteworthy.
+    """
     shares = Shares.of(float(weight.sum()), weight.size)
     if shares is None:
         warn_of_light_weights(float(weight.sum()), weight.size)
@@ -116,11 +137,13 @@ def weights_of_all(weight: np.ndarray) -> np.ndarray:
 
 
 def warn_of_shares() -> None:
-    """Say that weights are scaled, once in a process: boosting fits again and again, and could not rescale them."""
+    """Say that weights are scaled, once in a process: boosting fits again and again, and could not
+    rescale them.
+    """
     if not _said:
         warnings.warn(
-            "sample_weight sums to 1 or less over several rows, which shares of rows do and numbers of rows do not: "
-            "it is scaled to a mean of 1, here and in later fits",
+            "sample_weight sums to 1 or less over several rows, which shares of rows do and numbers"
+            " of rows do not: it is scaled to a mean of 1, here and in later fits",
             DataWarning,
             stacklevel=2,
         )
@@ -131,8 +154,8 @@ def warn_of_light_weights(total: float, n_rows: int) -> None:
     """Say so where weights are probably shares of rows, not numbers of them."""
     if total < _LIGHT * n_rows:
         warnings.warn(
-            f"the sample weights sum to {total:.3g} for {n_rows} rows. They count as numbers of rows, "
-            "in cutting and smoothing too: scale them to a mean of 1 unless you mean that",
+            f"the sample weights sum to {total:.3g} for {n_rows} rows. They count as numbers of"
+            " rows, in cutting and smoothing too: scale them to a mean of 1 unless you mean that",
             DataWarning,
             stacklevel=2,
         )
@@ -144,19 +167,26 @@ def label_array(y: Any, n_rows: int | None) -> np.ndarray:
         raise ValueError("This estimator requires y to be passed, but the target y is None.")
     if isinstance(y, str):
         raise ValueError(
-            f"y is the text {y!r}, not a label for each row; the name of a column is for files that are read: pass the "
-            f"column itself, X[{y!r}], and X without it"
+            f"y is the text {y!r}, not a label for each row; the name of a column is for files that"
+            f" are read: pass the column itself, X[{y!r}], and X without it"
         )
     labels = _to_numpy(y)
     if labels.ndim == 2 and labels.shape[1] > 1:
-        raise ValueError(f"y has {labels.shape[1]} columns, but a classifier has one target: fit one for each column")
+        raise ValueError(
+            f"y has {labels.shape[1]} columns, but a classifier has one target: fit one for each"
+            " column"
+        )
     labels = column_or_1d(labels, warn=True)
     if n_rows is not None and labels.size != n_rows:
-        raise ValueError(f"Found inconsistent numbers of samples: X has {n_rows} rows, y has {labels.size}")
+        raise ValueError(
+            f"Found inconsistent numbers of samples: X has {n_rows} rows, y has {labels.size}"
+        )
     if labels.dtype.kind == "O":
         labels = _from_objects(labels)
     if labels.dtype.kind not in "biufUO":
-        raise ValueError(f"Unknown label type: y holds {labels.dtype}; labels are strings, numbers or booleans")
+        raise ValueError(
+            f"Unknown label type: y holds {labels.dtype}; labels are strings, numbers or booleans"
+        )
     if labels.dtype.kind == "f" and not np.isfinite(labels).all():
         _refuse_gaps(np.isnan(labels), "contains infinity, which is no label")
     return labels
@@ -170,7 +200,8 @@ def _to_numpy(y: Any) -> np.ndarray:
     labels = np.asarray(y)
     if labels.dtype.kind in "Uf" and not hasattr(y, "__array__"):
         objects = np.asarray(y, dtype=object)
-        if objects.tolist() != labels.tolist():  # numpy made strings of numbers, rounded them or cut off NULs
+        # numpy made strings of numbers, rounded them or cut off NULs
+        if objects.tolist() != labels.tolist():
             return objects
     return labels.astype(object) if labels.dtype.kind == "T" else labels
 
@@ -180,7 +211,8 @@ def _refuse_gaps(gaps: np.ndarray, otherwise: str) -> None:
     if count:
         rows = ", ".join(map(str, np.flatnonzero(gaps)[:5]))
         raise ValueError(
-            f"Input y contains NaN or None in {count} of {gaps.size} rows (row {rows}): leave those rows out"
+            f"Input y contains NaN or None in {count} of {gaps.size} rows (row {rows}): leave those"
+            " rows out"
         )
     raise ValueError(f"Input y {otherwise}")
 
@@ -190,22 +222,37 @@ def _from_objects(labels: np.ndarray) -> np.ndarray:
     values = labels.tolist()
     strings = {issubclass(kind, str) for kind in set(map(type, values))}
     if strings == {True}:
-        return labels if set(map(type, values)) == {str} else np.array([*map(plain, values)], dtype=object)
+        return (
+            labels
+            if set(map(type, values)) == {str}
+            else np.array([*map(plain, values)], dtype=object)
+        )
     gaps = np.fromiter(map(is_missing, values), dtype=bool, count=len(values))
     if gaps.any():
         _refuse_gaps(gaps, "")
     if True in strings:
         text = next(value for value in values if isinstance(value, str))
         other = next(value for value in values if not isinstance(value, str))
-        raise ValueError(f"y mixes strings and numbers, {text!r} and {other!r} for example: cast it to one of them")
+        raise ValueError(
+            f"y mixes strings and numbers, {text!r} and {other!r} for example: cast it to one of"
+            " them"
+        )
     values = [plain(value) for value in values]
     odd = next((value for value in values if not _is_label(value)), None)
     if odd is not None:
-        kind = "a number beyond the range of a float" if isinstance(odd, int) else type(odd).__name__
-        raise ValueError(f"Unknown label type: y holds {kind}; labels are strings, numbers or booleans: cast it to str")
+        kind = (
+            "a number beyond the range of a float" if isinstance(odd, int) else type(odd).__name__
+        )
+        raise ValueError(
+            f"Unknown label type: y holds {kind}; labels are strings, numbers or booleans: cast it"
+            " to str"
+        )
     numbers = np.array(values)
     if numbers.tolist() != values:
-        raise ValueError("y mixes whole numbers with others in a way that no type of numbers can hold: cast it to str")
+        raise ValueError(
+            "y mixes whole numbers with others in a way that no type of numbers can hold: cast it"
+            " to str"
+        )
     return numbers
 
 
@@ -214,7 +261,8 @@ def _is_label(value: Any) -> bool:
 
 
 def classes_and_codes(labels: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """The classes in rising order and the class code of each row, for labels that `label_array` accepted.
+    """The classes in rising order and the class code of each row, for labels that `label_array`
+    accepted.
 
     >>> classes_and_codes(np.array(["no", "yes", "no"]))
     (array(['no', 'yes'], dtype='<U3'), array([0, 1, 0]))
@@ -222,7 +270,8 @@ def classes_and_codes(labels: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     if labels.dtype.kind in "biuf":
         classes, codes = np.unique(labels, return_inverse=True)
         broken = classes[classes != np.floor(classes)] if classes.dtype.kind == "f" else classes[:0]
-        if broken.size:  # shown one of them: it would warn of many classes, since each occurs once here
+        # shown one of them: it would warn of many classes, since each occurs once here
+        if broken.size:
             check_classification_targets(broken[:1])
         return classes, codes.astype(np.int64, copy=False)
     places, levels = factorize(labels.tolist())  # sorting every string would take far longer
@@ -234,7 +283,9 @@ def classes_and_codes(labels: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
 
 
 def target_variable(name: Any, classes: np.ndarray, features: list[str]) -> Variable:
-    """The class as a variable, under the name that it has in the data unless a feature is called that."""
+    """The class as a variable, under the name that it has in the data unless a feature is called
+    that.
+    """
     if not isinstance(name, str) or name in ("", *features):
         name = "class"
     while name in features:

@@ -1,4 +1,6 @@
-"""Rows that are made of other rows block by block, where these are: in memory, on disk or on a cluster."""
+"""Rows that are made of other rows block by block, where these are: in memory, on disk or on a
+cluster.
+"""
 
 from __future__ import annotations
 
@@ -15,7 +17,9 @@ if TYPE_CHECKING:
 
 
 class Change:
-    """What is made of a block of rows; subclasses say it. Rows stay as many as they are, and in their order."""
+    """What is made of a block of rows; subclasses say it. Rows stay as many as they are, and in
+    their order.
+    """
 
     @abstractmethod
     def __call__(self, data: Encoded, number: int) -> Encoded:
@@ -102,7 +106,11 @@ class MissingAsValue(Change):
     def domain(self, domain: Domain) -> Domain:
         """The domain after the change."""
         features = tuple(
-            Variable(variable.name, "categorical", tuple(range(variable.card + 1))) if gaps else variable
+            (
+                Variable(variable.name, "categorical", tuple(range(variable.card + 1)))
+                if gaps
+                else variable
+            )
             for variable, gaps in zip(domain.features, self.has_missing, strict=True)
         )
         return Domain(features, domain.target)

@@ -13,9 +13,20 @@ import numpy as np
 from sklearn.base import clone
 from sklearn.utils.validation import has_fit_parameter
 
-from discbayes.data.discretize import CutPointDiscretizer, EqualFrequencyDiscretizer, MDLPDiscretizer
+from discbayes.data.discretize import (
+    CutPointDiscretizer,
+    EqualFrequencyDiscretizer,
+    MDLPDiscretizer,
+)
 from discbayes.data.domain import Domain, Variable
-from discbayes.data.histogram import ClassLabels, Piece, column_ranges, refuse_infinite, rising_numbers, table_offsets
+from discbayes.data.histogram import (
+    ClassLabels,
+    Piece,
+    column_ranges,
+    refuse_infinite,
+    rising_numbers,
+    table_offsets,
+)
 from discbayes.data.table import (
     CategoricalColumn,
     NumericColumns,
@@ -31,10 +42,14 @@ from discbayes.data.targets import DataWarning
 from discbayes.engine import parallel_map
 from discbayes.kernels.encoding import mark_present
 
-_TEXT_VALUES = 50  # a string column with more distinct values than this, and in most rows a new one, is no category
+# a string column with more distinct values than this, and in most rows a new one, is no category
+_TEXT_VALUES = 50
 _COUNT_SPAN = 1 << 12
-_MANY_NUMBERS = 10  # values of a text column from which on it is worth asking whether they are numbers
-_DECIMAL_COMMAS = 'read it as numbers, with pandas.read_csv(..., decimal=",") if decimals follow the comma'
+# values of a text column from which on it is worth asking whether they are numbers
+_MANY_NUMBERS = 10
+_DECIMAL_COMMAS = (
+    'read it as numbers, with pandas.read_csv(..., decimal=",") if decimals follow the comma'
+)
 _NAMED = 20  # columns in a message
 _MARKS = 5  # words among numbers, and at most a quarter of the values, probably mark missing values
 
@@ -62,23 +77,35 @@ class Declared:
     domains: Mapping[int, tuple[Any, ...]]
 
 
-def resolve(categorical: Any, domains: Mapping[str, Sequence[Any]] | None, names: list[str]) -> Declared:
+def resolve(
+    categorical: Any, domains: Mapping[str, Sequence[Any]] | None, names: list[str]
+) -> Declared:
     """Turn the options ``categorical`` and ``domains`` into column positions."""
-    known = {_position(name, names, "domains"): _domain(name, values) for name, values in (domains or {}).items()}
+    known = {
+        _position(name, names, "domains"): _domain(name, values)
+        for name, values in (domains or {}).items()
+    }
     return Declared(frozenset(_category_positions(categorical, names)), known)
 
 
 def _category_positions(categorical: Any, names: list[str]) -> list[int]:
     if isinstance(categorical, str):
         if categorical not in ("auto", "all"):
-            raise ValueError(f'categorical must be "auto", "all", a list of columns or a mask; got {categorical!r}')
+            raise ValueError(
+                'categorical must be "auto", "all", a list of columns or a mask; got'
+                f" {categorical!r}"
+            )
         return list(range(len(names))) if categorical == "all" else []
     if categorical is None or not hasattr(categorical, "__iter__"):
-        raise ValueError(f'categorical must be "auto", "all", a list of columns or a mask; got {categorical!r}')
+        raise ValueError(
+            f'categorical must be "auto", "all", a list of columns or a mask; got {categorical!r}'
+        )
     listed = list(categorical)
     if listed and all(isinstance(item, (bool, np.bool_)) for item in listed):
         if len(listed) != len(names):
-            raise ValueError(f"the mask categorical has {len(listed)} entries, but X has {len(names)} columns")
+            raise ValueError(
+                f"the mask categorical has {len(listed)} entries, but X has {len(names)} columns"
+            )
         return [int(position) for position in np.flatnonzero(listed)]
     return [_position(item, names, "categorical") for item in listed]
 
@@ -88,15 +115,22 @@ def _position(item: Any, names: list[str], option: str) -> int:
     if position is not None:
         return position
     if isinstance(item, (int, np.integer)) and not isinstance(item, bool):
-        raise ValueError(f"{option} names column {item}, but X has the columns 0 to {len(names) - 1}")
+        raise ValueError(
+            f"{option} names column {item}, but X has the columns 0 to {len(names) - 1}"
+        )
     near = difflib.get_close_matches(str(item), names, n=3, cutoff=0.0)
-    raise ValueError(f"{option} names a column {item!r} that X does not have; near: {', '.join(near)}")
+    raise ValueError(
+        f"{option} names a column {item!r} that X does not have; near: {', '.join(near)}"
+    )
 
 
 def _domain(name: Any, values: Sequence[Any]) -> tuple[Any, ...]:
     known = [plain(value) for value in values]
     if not known or any(map(is_missing, known)):
-        raise ValueError(f"domains[{name!r}] must list the values of the column, without gaps; got {list(values)!r}")
+        raise ValueError(
+            f"domains[{name!r}] must list the values of the column, without gaps; got"
+            f" {list(values)!r}"
+        )
     check_levels(known, str(name))
     if len(set(known)) < len(known):
         raise ValueError(f"domains[{name!r}] lists a value twice: {known!r}")
@@ -112,7 +146,9 @@ def resolve_discretizer(discretizer: Any, n_jobs: int | None) -> Any:
             return EqualFrequencyDiscretizer(n_jobs=n_jobs)
     elif discretizer is None or hasattr(discretizer, "fit"):
         return discretizer
-    raise ValueError(f'discretizer must be "mdlp", "equal-frequency", None or a transformer; got {discretizer!r}')
+    raise ValueError(
+        f'discretizer must be "mdlp", "equal-frequency", None or a transformer; got {discretizer!r}'
+    )
 
 
 def fit_variables(
@@ -125,17 +161,29 @@ def fit_variables(
         if isinstance(part, CategoricalColumn):
             n_present = int(np.count_nonzero(part.places >= 0))
             seen = SeenLabels(part.levels, part.declared, part.text, n_present)
-            found[part.position] = labels_variable(seen, table.names[part.position], part.position, declared)
+            found[part.position] = labels_variable(
+                seen, table.names[part.position], part.position, declared
+            )
             continue
         open_columns = _settle(part, table.names, declared, found)
-        as_values = np.array([discretizer is None or part.positions[j] in declared.categories for j in open_columns])
-        found.update(_value_variables(part, open_columns[as_values.astype(bool)], table.names, n_jobs))
+        as_values = np.array(
+            [discretizer is None or part.positions[j] in declared.categories for j in open_columns]
+        )
+        found.update(
+            _value_variables(part, open_columns[as_values.astype(bool)], table.names, n_jobs)
+        )
         pieces.append((part, open_columns[~as_values.astype(bool)]))
-    found.update(_cut_variables([piece for piece in pieces if piece[1].size], table.names, target, discretizer))
+    found.update(
+        _cut_variables(
+            [piece for piece in pieces if piece[1].size], table.names, target, discretizer
+        )
+    )
     return [found[position] for position in range(len(table.names))]
 
 
-def _settle(block: NumericColumns, names: list[str], declared: Declared, found: dict[int, Variable]) -> np.ndarray:
+def _settle(
+    block: NumericColumns, names: list[str], declared: Declared, found: dict[int, Variable]
+) -> np.ndarray:
     """Give columns whose values are known beforehand their variables; return the other columns."""
     left = []
     for j, at in enumerate(block.positions.tolist()):
@@ -147,8 +195,12 @@ def _settle(block: NumericColumns, names: list[str], declared: Declared, found: 
     return np.array(left, dtype=np.int64)
 
 
-def settled_variable(name: str, position: int, boolean: bool, declared: Declared) -> Variable | None:
-    """The variable of a column of numbers or booleans whose values are known beforehand; None for others."""
+def settled_variable(
+    name: str, position: int, boolean: bool, declared: Declared
+) -> Variable | None:
+    """The variable of a column of numbers or booleans whose values are known beforehand; None for
+    others.
+    """
     if position in declared.domains:
         return Variable(name, "categorical", declared.domains[position])
     return Variable(name, "boolean", (False, True)) if boolean else None
@@ -156,7 +208,9 @@ def settled_variable(name: str, position: int, boolean: bool, declared: Declared
 
 @dataclass(frozen=True)
 class SeenLabels:
-    """What the values of a column of labels follow from: as in `CategoricalColumn`, with the number of rows that are no gaps."""
+    """What the values of a column of labels follow from: as in `CategoricalColumn`, with the number
+    of rows that are no gaps.
+    """
 
     levels: Sequence[Any]
     declared: bool
@@ -178,13 +232,22 @@ def labels_variable(seen: SeenLabels, name: str, position: int, declared: Declar
 
 
 def _warn_of_numbers(seen: SeenLabels, name: str) -> None:
-    """Say so where a column of text is a column of numbers but for a few words that probably mark missing values."""
-    for is_number, commas in ((_is_number, ""), (_is_number_with_comma, f", and {_DECIMAL_COMMAS}")):
+    """Say so where a column of text is a column of numbers but for a few words that probably mark
+    missing values.
+    """
+    for is_number, commas in (
+        (_is_number, ""),
+        (_is_number_with_comma, f", and {_DECIMAL_COMMAS}"),
+    ):
         words = sorted(level for level in seen.levels if not is_number(level))
-        if 0 < len(words) <= min(_MARKS, len(seen.levels) // 4) and len(seen.levels) >= _MANY_NUMBERS:
+        if (
+            0 < len(words) <= min(_MARKS, len(seen.levels) // 4)
+            and len(seen.levels) >= _MANY_NUMBERS
+        ):
             warnings.warn(
-                f"column {name!r} is text, so each of its values is a category, but all of them are numbers except "
-                f"{', '.join(map(repr, words))}: if these are missing values, replace them by None{commas}",
+                f"column {name!r} is text, so each of its values is a category, but all of them are"
+                f" numbers except {', '.join(map(repr, words))}: if these are missing values,"
+                f" replace them by None{commas}",
                 DataWarning,
                 stacklevel=2,
             )
@@ -194,10 +257,14 @@ def _warn_of_numbers(seen: SeenLabels, name: str) -> None:
 def _refuse_decimal_commas(seen: SeenLabels, name: str) -> None:
     """Numbers such as 3,14 would each be a category."""
     commas = [level for level in seen.levels if "," in level]
-    if commas and len(seen.levels) >= _MANY_NUMBERS and all(_is_number_with_comma(level) for level in seen.levels):
+    if (
+        commas
+        and len(seen.levels) >= _MANY_NUMBERS
+        and all(_is_number_with_comma(level) for level in seen.levels)
+    ):
         raise ValueError(
-            f"column {name!r} is text that looks like numbers with a comma, {commas[0]!r} for example: "
-            f"{_DECIMAL_COMMAS}, or declare it with categorical=[{name!r}]"
+            f"column {name!r} is text that looks like numbers with a comma, {commas[0]!r} for"
+            f" example: {_DECIMAL_COMMAS}, or declare it with categorical=[{name!r}]"
         )
 
 
@@ -222,26 +289,32 @@ def _is_number_with_comma(text: str) -> bool:
 def _refuse_free_text(seen: SeenLabels, name: str) -> None:
     if len(seen.levels) > _TEXT_VALUES and 2 * len(seen.levels) > seen.n_present:
         raise ValueError(
-            f"column {name!r} looks like free text or an identifier: {len(seen.levels)} distinct "
-            f"strings in {seen.n_present} rows ({seen.levels[0]!r:.60} for example). Drop it, group its "
-            f"values, or declare it with categorical=[{name!r}]"
+            f"column {name!r} looks like free text or an identifier: {len(seen.levels)} distinct"
+            f" strings in {seen.n_present} rows ({seen.levels[0]!r:.60} for example). Drop it,"
+            f" group its values, or declare it with categorical=[{name!r}]"
         )
 
 
 def warn_of_unused(domain: Domain, discretizer: Any) -> None:
     """Say which columns of a fit are not used, since their intervals or values are one only."""
     unused = domain.unused
-    if not unused or domain.n_classes == 1:  # of one class nothing can be learned, which is said elsewhere
+    # of one class nothing can be learned, which is said elsewhere
+    if not unused or domain.n_classes == 1:
         return
     shown = f"{', '.join(map(repr, unused[:_NAMED]))}{', …' if len(unused) > _NAMED else ''}"
     numbers = any(variable.card == 1 and variable.cuts is not None for variable in domain.features)
     by_class = numbers and isinstance(resolve_discretizer(discretizer, None), MDLPDiscretizer)
-    reason = "no cut point is informative, or there is one value only" if by_class else "one value only"
-    way_out = (
-        '. discretizer="equal-frequency" uses all numbers that differ, and so does categorical=[…] for numbers that '
-        "are labels"
+    reason = (
+        "no cut point is informative, or there is one value only" if by_class else "one value only"
     )
-    said = f"{some_columns_are(len(unused), domain)} not used ({reason}): {shown}{way_out if by_class else ''}"
+    way_out = (
+        '. discretizer="equal-frequency" uses all numbers that differ, and so does categorical=[…]'
+        " for numbers that are labels"
+    )
+    said = (
+        f"{some_columns_are(len(unused), domain)} not used ({reason}):"
+        f" {shown}{way_out if by_class else ''}"
+    )
     warnings.warn(said, DataWarning, stacklevel=6)
 
 
@@ -273,11 +346,15 @@ def _value_variables(
         at = int(block.positions[j])
         return at, number_category(names[at], distinct_numbers(block, j, names[at]))
 
-    return found | dict(parallel_map(run, columns[~counted].tolist(), n_jobs, work=50 * block.data.size))
+    return found | dict(
+        parallel_map(run, columns[~counted].tolist(), n_jobs, work=50 * block.data.size)
+    )
 
 
 def distinct_numbers(block: NumericColumns, j: int, name: str) -> np.ndarray:
-    """The numbers that occur in a column of a block, in rising order; of the two zeros the positive one."""
+    """The numbers that occur in a column of a block, in rising order; of the two zeros the positive
+    one.
+    """
     column = block.column(j)
     refuse_infinite(column, name)
     return rising_numbers(column[~np.isnan(column)]) + column.dtype.type(0)
@@ -288,7 +365,9 @@ def number_category(name: str, values: np.ndarray) -> Variable:
     return Variable(name, "categorical", tuple(values.tolist()))
 
 
-def _present(block: NumericColumns, columns: np.ndarray, low_high: np.ndarray, n_jobs: int | None) -> list[np.ndarray]:
+def _present(
+    block: NumericColumns, columns: np.ndarray, low_high: np.ndarray, n_jobs: int | None
+) -> list[np.ndarray]:
     """The values that occur in each of some columns of whole numbers with small ranges."""
     low = low_high[0].astype(np.int64)
     sizes = low_high[1].astype(np.int64) - low + 1
@@ -307,21 +386,29 @@ def _present(block: NumericColumns, columns: np.ndarray, low_high: np.ndarray, n
 # Numbers with cut points
 
 
-def _cut_variables(pieces: list[Piece], names: list[str], target: Target, discretizer: Any) -> dict[int, Variable]:
+def _cut_variables(
+    pieces: list[Piece], names: list[str], target: Target, discretizer: Any
+) -> dict[int, Variable]:
     if not pieces:
         return {}
     if isinstance(discretizer, CutPointDiscretizer):
         cuts = discretizer.find_cuts(pieces, names, target.for_cuts())
     else:
         cuts = {
-            int(block.positions[j]): _transformer_cuts(discretizer, block.column(j), names[block.positions[j]], target)
+            int(block.positions[j]): _transformer_cuts(
+                discretizer, block.column(j), names[block.positions[j]], target
+            )
             for block, columns in pieces
             for j in columns
         }
-    return {at: Variable(names[at], "numeric", cuts=tuple(found.tolist())) for at, found in cuts.items()}
+    return {
+        at: Variable(names[at], "numeric", cuts=tuple(found.tolist())) for at, found in cuts.items()
+    }
 
 
-def _transformer_cuts(discretizer: Any, column: np.ndarray, name: str, target: Target) -> np.ndarray:
+def _transformer_cuts(
+    discretizer: Any, column: np.ndarray, name: str, target: Target
+) -> np.ndarray:
     """The cut points that a transformer finds in one column."""
     column = column.astype(np.float64)
     refuse_infinite(column, name)
@@ -345,6 +432,7 @@ def _read_cuts(fitted: Any) -> np.ndarray:
             cuts = np.asarray(inner(getattr(fitted, attribute)[0]), dtype=np.float64)
             return np.unique(cuts[np.isfinite(cuts)])
     raise TypeError(
-        f"the discretizer {type(fitted).__name__} has neither cut_points_ nor bin_edges_ after fit, so its "
-        'intervals cannot be read: use "mdlp", "equal-frequency" or scikit-learn\'s KBinsDiscretizer'
+        f"the discretizer {type(fitted).__name__} has neither cut_points_ nor bin_edges_ after fit,"
+        ' so its intervals cannot be read: use "mdlp", "equal-frequency" or scikit-learn\'s'
+        " KBinsDiscretizer"
     )

@@ -1,4 +1,6 @@
-"""A reader for dense ARFF, the text format of OpenML: nominal, string and numeric columns, quotes, gaps."""
+"""A reader for dense ARFF, the text format of OpenML: nominal, string and numeric columns, quotes,
+gaps.
+"""
 
 from __future__ import annotations
 
@@ -17,7 +19,9 @@ _ESCAPED = {"n": "\n", "t": "\t", "r": "\r"}
 
 @dataclass(frozen=True)
 class Attribute:
-    """A column: its name, its kind ("numeric", "nominal", or as written), and the values of a nominal one."""
+    """A column: its name, its kind ("numeric", "nominal", or as written), and the values of a
+    nominal one.
+    """
 
     name: str
     kind: str
@@ -66,7 +70,8 @@ def _attribute(line: str) -> Attribute:
 def read_arff(text: str) -> tuple[list[Attribute], Iterator[list[str]]]:
     r"""Read the attributes, and the rows as text.
 
-    A cell ``?``, quoted or not, is a gap. Nominal cells are checked against their attribute on the way.
+    A cell ``?``, quoted or not, is a gap. Nominal cells are checked against their attribute on the
+    way.
 
     Parameters
     ----------
@@ -115,8 +120,12 @@ def _rows(lines: Iterator[str], attributes: list[Attribute]) -> Iterator[list[st
             raise ValueError("sparse ARFF is not supported")
         cells = split_cells(line)
         if len(cells) != len(attributes):
-            raise ValueError(f"ARFF row {number} has {len(cells)} cells for {len(attributes)} attributes")
+            raise ValueError(
+                f"ARFF row {number} has {len(cells)} cells for {len(attributes)} attributes"
+            )
         for at, values in declared:
             if cells[at] not in values and cells[at] != "?":
-                raise ValueError(f"ARFF row {number} has {cells[at]!r}, not a value of {attributes[at].name!r}")
+                raise ValueError(
+                    f"ARFF row {number} has {cells[at]!r}, not a value of {attributes[at].name!r}"
+                )
         yield cells

@@ -1,4 +1,6 @@
-"""The three values of this room: columns as read, a data set as given out, and its line in the list."""
+"""The three values of this room: columns as read, a data set as given out, and its line in the
+list.
+"""
 
 from __future__ import annotations
 
@@ -17,8 +19,9 @@ Split = tuple[int, int] | None
 class Columns:
     """A data set as every source delivers it, before it becomes a frame or an array.
 
-    A numeric feature is a float64 array with NaN for gaps, any other an object array of text with None for
-    gaps. The first ``split[0]`` rows are the training part, the last ``split[1]`` the test part.
+    A numeric feature is a float64 array with NaN for gaps, any other an object array of text with
+    None for gaps. The first ``split[0]`` rows are the training part, the last ``split[1]`` the test
+    part.
     """
 
     features: dict[str, np.ndarray]
@@ -127,7 +130,9 @@ class Dataset:
 
     def _part(self, which: int) -> slice:
         if self.split is None:
-            raise ValueError(f"data set {self.name!r} has no fixed split: use cross-validation on X and y")
+            raise ValueError(
+                f"data set {self.name!r} has no fixed split: use cross-validation on X and y"
+            )
         return self.split[which]
 
     def __repr__(self) -> str:

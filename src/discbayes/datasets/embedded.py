@@ -1,4 +1,6 @@
-"""The data sets that need no file: scikit-learn's, those that a rule makes, and seeded synthetic ones."""
+"""The data sets that need no file: scikit-learn's, those that a rule makes, and seeded synthetic
+ones.
+"""
 
 from __future__ import annotations
 
@@ -42,7 +44,10 @@ class Embedded:
         wrong = sorted(set(options) - set(allowed))
         if wrong:
             offered = ", ".join(allowed) or "none"
-            raise TypeError(f"data set {self.info.name!r} has no option {', '.join(wrong)} (its options: {offered})")
+            raise TypeError(
+                f"data set {self.info.name!r} has no option {', '.join(wrong)} (its options:"
+                f" {offered})"
+            )
         return self.build(**options)
 
 
@@ -51,7 +56,9 @@ def _from_sklearn(loader: str) -> Columns:
 
     bunch = getattr(datasets, loader)()
     names = [str(name) for name in bunch.feature_names]
-    features = {name: np.ascontiguousarray(column) for name, column in zip(names, bunch.data.T, strict=True)}
+    features = {
+        name: np.ascontiguousarray(column) for name, column in zip(names, bunch.data.T, strict=True)
+    }
     return Columns(features, np.asarray(bunch.target_names).astype(str)[bunch.target])
 
 
@@ -62,36 +69,51 @@ def _named(prefix: str, X: np.ndarray) -> list[str]:
 def _three_feature(*, n_samples: int = 2000, random_state: Seed = 0) -> Columns:
     X, y = make_three_feature(at_least(2, n_samples, "n_samples"), random_state=random_state)
     half = n_samples // 2
-    return Columns(rules.categories(_named("X", X), X), rules.labels(y), split=(half, n_samples - half))
+    return Columns(
+        rules.categories(_named("X", X), X), rules.labels(y), split=(half, n_samples - half)
+    )
 
 
-def _random_tree(*, n_samples: int = 150_000, n_features: int = 10, random_state: Seed = 0) -> Columns:
+def _random_tree(
+    *, n_samples: int = 150_000, n_features: int = 10, random_state: Seed = 0
+) -> Columns:
     rng = np.random.default_rng(random_state)
     trees = random_trees(n_features, random_state=rng)
     half = at_least(2, n_samples, "n_samples") // 2
-    parts = [trees.sample(half, rng), trees.sample(n_samples - half, rng)]  # each part with P10's shares
+    # each part with P10's shares
+    parts = [trees.sample(half, rng), trees.sample(n_samples - half, rng)]
     X, y = (np.concatenate(arrays) for arrays in zip(*parts, strict=True))
-    return Columns(rules.categories(_named("X", X), X), rules.labels(y), split=(half, n_samples - half))
+    return Columns(
+        rules.categories(_named("X", X), X), rules.labels(y), split=(half, n_samples - half)
+    )
 
 
-def _random_distribution(*, n_samples: int = 100_000, n_features: int = 10, random_state: Seed = 0) -> Columns:
+def _random_distribution(
+    *, n_samples: int = 100_000, n_features: int = 10, random_state: Seed = 0
+) -> Columns:
     X, y = make_random_distribution(n_samples, n_features=n_features, random_state=random_state)
     return Columns(rules.categories(_named("X", X), X), rules.labels(y))
 
 
-def _conditioned_logistic(*, n_samples: int = 10_000, alpha: float = 1.0, random_state: Seed = 0) -> Columns:
+def _conditioned_logistic(
+    *, n_samples: int = 10_000, alpha: float = 1.0, random_state: Seed = 0
+) -> Columns:
     X, y = make_conditioned_logistic(n_samples, alpha=alpha, random_state=random_state)
     return Columns(rules.categories(_named("x", X), X), rules.labels(y))
 
 
-def _led(n_irrelevant: int, *, n_samples: int = 1000, noise: float = 0.1, random_state: Seed = 0) -> Columns:
+def _led(
+    n_irrelevant: int, *, n_samples: int = 1000, noise: float = 0.1, random_state: Seed = 0
+) -> Columns:
     X, y = make_led(n_samples, n_irrelevant=n_irrelevant, noise=noise, random_state=random_state)
     return Columns(rules.categories(_named("a", X), X), rules.labels(y))
 
 
 def _waveform(n_noise: int, *, n_samples: int = 5000, random_state: Seed = 0) -> Columns:
     X, y = make_waveform(n_samples, n_noise=n_noise, random_state=random_state)
-    features = {f"X{position:02d}": np.ascontiguousarray(column) for position, column in enumerate(X.T)}
+    features = {
+        f"X{position:02d}": np.ascontiguousarray(column) for position, column in enumerate(X.T)
+    }
     return Columns(features, rules.labels(y))
 
 
@@ -107,8 +129,8 @@ def _entry(
 
 _DRAWN = "Drawn by our generator with random_state=0"
 _MONKS = (
-    "All 432 robots with the noise-free class, which is the problem's test set; the published training "
-    "samples are a file of the UCI repository."
+    "All 432 robots with the noise-free class, which is the problem's test set; the published"
+    " training samples are a file of the UCI repository."
 )
 _ENTRIES = [
     _entry(
@@ -133,7 +155,8 @@ _ENTRIES = [
         "corral",
         rules.corral,
         (128, 6, 2),
-        "(A0 and A1) or (B0 and B1), an irrelevant and a correlated feature; the rows of MLC++'s test file.",
+        "(A0 and A1) or (B0 and B1), an irrelevant and a correlated feature; the rows of MLC++'s"
+        " test file.",
     ),
     _entry(
         "digits",
@@ -145,7 +168,8 @@ _ENTRIES = [
         "iris",
         partial(_from_sklearn, "load_iris"),
         (150, 4, 3),
-        "Fisher's iris, from scikit-learn, which follows Fisher's paper; the UCI file has three other cells.",
+        "Fisher's iris, from scikit-learn, which follows Fisher's paper; the UCI file has three"
+        " other cells.",
     ),
     _entry(
         "led",
@@ -163,8 +187,8 @@ _ENTRIES = [
         "mofn-3-7-10",
         rules.mofn,
         (1324, 10, 2),
-        "At least 3 of bits 2 to 8. The test part is all 1,024 combinations; the training part is our own "
-        "draw with random_state=0 and differs from MLC++'s 300 rows.",
+        "At least 3 of bits 2 to 8. The test part is all 1,024 combinations; the training part is"
+        " our own draw with random_state=0 and differs from MLC++'s 300 rows.",
         (300, 1024),
     ),
     *[_entry(f"monks-{n}", partial(rules.monks, n), (432, 6, 2), _MONKS) for n in (1, 2, 3)],
@@ -192,7 +216,8 @@ _ENTRIES = [
         "tic-tac-toe",
         rules.tic_tac_toe,
         (958, 9, 2),
-        "Every board at which a game can end, x to open; is x the winner? The UCI data set, by its rule.",
+        "Every board at which a game can end, x to open; is x the winner? The UCI data set, by its"
+        " rule.",
     ),
     _entry(
         "waveform",

@@ -1,8 +1,8 @@
 """Synthetic data: the papers' examples and two classics of Breiman.
 
-Every ``make_...`` function returns ``(X, y)``: integer codes from 0 for categories, floats for measurements,
-and integer classes from 0. ``random_state`` is a seed, a ``numpy.random.Generator``, or None for fresh
-randomness.
+Every ``make_...`` function returns ``(X, y)``: integer codes from 0 for categories, floats for
+measurements, and integer classes from 0. ``random_state`` is a seed, a ``numpy.random.Generator``,
+or None for fresh randomness.
 
 P10 is Pernkopf & Bilmes (2010), Z17 is Zaidi et al. (2017).
 """
@@ -24,8 +24,12 @@ _WAVE_PEAKS = np.array([7, 15, 11])
 _WAVE_PAIRS = np.array([[0, 1], [0, 2], [1, 2]])  # which two waves a class mixes
 
 
-def draw_from_joint(joint: np.ndarray, n_samples: int, rng: np.random.Generator) -> tuple[np.ndarray, np.ndarray]:
-    """Draw rows from a table of probabilities: the class is its first axis, the features are the others."""
+def draw_from_joint(
+    joint: np.ndarray, n_samples: int, rng: np.random.Generator
+) -> tuple[np.ndarray, np.ndarray]:
+    """Draw rows from a table of probabilities: the class is its first axis, the features are the
+    others.
+    """
     cells = rng.choice(joint.size, size=at_least(1, n_samples, "n_samples"), p=joint.ravel())
     y, *features = np.unravel_index(cells, joint.shape)
     return np.column_stack(features), y
@@ -34,9 +38,10 @@ def draw_from_joint(joint: np.ndarray, n_samples: int, rng: np.random.Generator)
 def three_feature_joint() -> np.ndarray:
     """P(c, x1, x2, x3) of P10 section 3, shape (2, 2, 2, 2).
 
-    X1 is uniform; X2 copies X1 half of the time and is uniform otherwise. X3 copies X2 with probability 0.5,
-    is uniform with 0.2, and with 0.3 copies X1 in class 0 and its negation in class 1. So X2 and X3 depend
-    on each other strongly, but only X1 and X3 together tell the classes apart.
+    X1 is uniform; X2 copies X1 half of the time and is uniform otherwise. X3 copies X2 with
+    probability 0.5, is uniform with 0.2, and with 0.3 copies X1 in class 0 and its negation in
+    class 1. So X2 and X3 depend on each other strongly, but only X1 and X3 together tell the
+    classes apart.
 
     Examples
     --------
@@ -52,7 +57,9 @@ def three_feature_joint() -> np.ndarray:
     return 0.5 * p_x1_x2[None, :, :, None] * p_x3
 
 
-def make_three_feature(n_samples: int = 1000, *, random_state: RandomState = None) -> tuple[np.ndarray, np.ndarray]:
+def make_three_feature(
+    n_samples: int = 1000, *, random_state: RandomState = None
+) -> tuple[np.ndarray, np.ndarray]:
     """Draw from P10's example of three binary features that needs a discriminative structure.
 
     Parameters
@@ -93,8 +100,8 @@ def make_random_distribution(
 ) -> tuple[np.ndarray, np.ndarray]:
     """Draw a joint distribution at random, then rows from it (P10 section 6.3).
 
-    P10 says "random distributions" and no more. Here the joint table over the class and binary features is
-    uniform on the simplex of all such tables, which has dependencies of every order.
+    P10 says "random distributions" and no more. Here the joint table over the class and binary
+    features is uniform on the simplex of all such tables, which has dependencies of every order.
 
     Parameters
     ----------
@@ -133,10 +140,10 @@ def make_random_tree(
 ) -> tuple[np.ndarray, np.ndarray]:
     """Draw a random 1-tree for each class, then rows from them (P10 section 6.4).
 
-    A third of the rows are class 0, drawn from its tree. The other classes share the rest evenly; half of
-    the rows of each are drawn from its own tree and half from the tree of class 0, "for confusion". To draw
-    training and test rows from the same trees, or to score with the true model, use
-    ``discbayes.datasets.trees.random_trees``.
+    A third of the rows are class 0, drawn from its tree. The other classes share the rest evenly;
+    half of the rows of each are drawn from its own tree and half from the tree of class 0, "for
+    confusion". To draw training and test rows from the same trees, or to score with the true model,
+    use ``discbayes.datasets.trees.random_trees``.
 
     Parameters
     ----------
@@ -167,10 +174,11 @@ def make_random_tree(
 def make_conditioned_logistic(
     n_samples: int = 10_000, *, alpha: float = 1.0, random_state: RandomState = None
 ) -> tuple[np.ndarray, np.ndarray]:
-    """Draw from a logistic model of three binary features, ill conditioned where alpha is large (Z17 5.5.1).
+    """Draw from a logistic model of three binary features, ill conditioned where alpha is large
+    (Z17 5.5.1).
 
-    ``P(y = 1 | x) = 1 / (1 + exp(-(10**alpha * x1 + x2 + 10**-alpha * x3)))``, with uniform features. (The
-    paper's formula lacks the ``1 +``.)
+    ``P(y = 1 | x) = 1 / (1 + exp(-(10**alpha * x1 + x2 + 10**-alpha * x3)))``, with uniform
+    features. (The paper's formula lacks the ``1 +``.)
 
     Parameters
     ----------
@@ -200,9 +208,14 @@ def make_conditioned_logistic(
 
 
 def make_led(
-    n_samples: int = 1000, *, n_irrelevant: int = 0, noise: float = 0.1, random_state: RandomState = None
+    n_samples: int = 1000,
+    *,
+    n_irrelevant: int = 0,
+    noise: float = 0.1,
+    random_state: RandomState = None,
 ) -> tuple[np.ndarray, np.ndarray]:
-    """Draw digits on a seven-segment display of which each segment may be wrong (Breiman et al. 1984).
+    """Draw digits on a seven-segment display of which each segment may be wrong (Breiman et al.
+    1984).
 
     Parameters
     ----------
@@ -211,7 +224,8 @@ def make_led(
     n_irrelevant : int, default=0
         Columns of coin flips to append; the classic has 17.
     noise : float, default=0.1
-        The probability that a segment shows the opposite. At 0.1 the best classifier gets 74 % right.
+        The probability that a segment shows the opposite. At 0.1 the best classifier gets 74 %
+        right.
     random_state : int, Generator or None
         What the draw starts from.
 
@@ -239,7 +253,8 @@ def make_led(
 def make_waveform(
     n_samples: int = 5000, *, n_noise: int = 0, random_state: RandomState = None
 ) -> tuple[np.ndarray, np.ndarray]:
-    """Draw random mixtures of two of three triangular waves, with Gaussian noise (Breiman et al. 1984).
+    """Draw random mixtures of two of three triangular waves, with Gaussian noise (Breiman et al.
+    1984).
 
     Parameters
     ----------

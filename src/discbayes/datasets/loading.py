@@ -1,4 +1,6 @@
-"""``load_dataset`` and ``list_datasets``: one name, three places to look, and OpenML where it is asked for."""
+"""``load_dataset`` and ``list_datasets``: one name, three places to look, and OpenML where it is
+asked for.
+"""
 
 from __future__ import annotations
 
@@ -24,25 +26,27 @@ Found = tuple[DatasetInfo, Columns]
 OPENML = "openml:"  # before a name that may be sent to OpenML
 
 
-def load_dataset(name: str, *, source: str = "auto", as_frame: bool | str = "auto", **options: Any) -> Dataset:
+def load_dataset(
+    name: str, *, source: str = "auto", as_frame: bool | str = "auto", **options: Any
+) -> Dataset:
     """Load a data set by name.
 
     Parameters
     ----------
     name : str
-        As ``list_datasets`` has it, or ``"openml:NAME"`` for a data set of OpenML, which is downloaded unless it
-        is in the cache. Case does not matter, nor does ``_`` against ``-``.
+        As ``list_datasets`` has it, or ``"openml:NAME"`` for a data set of OpenML, which is
+        downloaded unless it is in the cache. Case does not matter, nor does ``_`` against ``-``.
     source : {"auto", "embedded", "files", "cache", "openml"}, default="auto"
-        Where to look. ``"auto"`` takes the first of embedded, files and cache that has the name, and never asks a
-        server; ``"openml"`` downloads again. Note that a made set comes before a file of the same name; the
-        training part of ``mofn-3-7-10`` is then our own draw.
+        Where to look. ``"auto"`` takes the first of embedded, files and cache that has the name,
+        and never asks a server; ``"openml"`` downloads again. Note that a made set comes before a
+        file of the same name; the training part of ``mofn-3-7-10`` is then our own draw.
     as_frame : {"auto", True, False, "pandas", "polars", "pyarrow"}, default="auto"
-        The form of ``X``. ``"auto"`` is a frame of the first of these libraries that is installed, or else
-        an array; True insists on a frame. An array is float64 where all columns are numbers and otherwise
-        holds objects, with None for gaps.
+        The form of ``X``. ``"auto"`` is a frame of the first of these libraries that is installed,
+        or else an array; True insists on a frame. An array is float64 where all columns are numbers
+        and otherwise holds objects, with None for gaps.
     **options
-        What the data set itself can vary: ``n_samples``, ``random_state`` and the like of the generated sets,
-        ``version`` of an OpenML set. An option that it does not have is an error.
+        What the data set itself can vary: ``n_samples``, ``random_state`` and the like of the
+        generated sets, ``version`` of an OpenML set. An option that it does not have is an error.
 
     Returns
     -------
@@ -77,16 +81,21 @@ def load_dataset(name: str, *, source: str = "auto", as_frame: bool | str = "aut
 
 
 def _places(name: str, source: str) -> tuple[str, list[str]]:
-    """The bare name, and where to look for it: a name leaves this machine only if its prefix or the source say so."""
+    """The bare name, and where to look for it: a name leaves this machine only if its prefix or the
+    source say so.
+    """
     if name.strip().lower().startswith(OPENML):
         if source not in ("auto", "openml"):
-            raise ValueError(f"{name!r} is a name of OpenML, but source is {source!r}: leave out one of them")
+            raise ValueError(
+                f"{name!r} is a name of OpenML, but source is {source!r}: leave out one of them"
+            )
         return name.strip()[len(OPENML) :], ["cache", "openml"] if source == "auto" else ["openml"]
     return name, ["embedded", "files", "cache"] if source == "auto" else [source]
 
 
 def list_datasets(source: str | None = None) -> list[DatasetInfo]:
-    """What can be loaded without a network, sorted by source and name; nothing is read but manifests.
+    """What can be loaded without a network, sorted by source and name; nothing is read but
+    manifests.
 
     Parameters
     ----------
@@ -113,7 +122,9 @@ def list_datasets(source: str | None = None) -> list[DatasetInfo]:
     if source is not None and source not in listed:
         raise ValueError(f"source must be one of {', '.join(listed)}; got {source!r}")
     places = list(listed) if source is None else [source]
-    return [info for place in places for info in sorted(listed[place](), key=lambda each: each.name)]
+    return [
+        info for place in places for info in sorted(listed[place](), key=lambda each: each.name)
+    ]
 
 
 def _dataset(name: str, info: DatasetInfo, columns: Columns, library: str | None) -> Dataset:
@@ -153,7 +164,9 @@ def _from_files(name: str, options: dict[str, Any]) -> Found | None:
     if entry is None:
         return None
     if options:
-        raise TypeError(f"data set {name!r} of {DATA_VARIABLE} has no option {', '.join(sorted(options))}")
+        raise TypeError(
+            f"data set {name!r} of {DATA_VARIABLE} has no option {', '.join(sorted(options))}"
+        )
     return entry.info, entry.load()
 
 
@@ -164,7 +177,9 @@ def _from_cache(name: str, options: dict[str, Any]) -> Found | None:
 
 def _from_openml(name: str, options: dict[str, Any]) -> Found:
     try:
-        entry = openml.fetch(name, cache_folder(), version=_version(name, options), opener=openml.open_url)
+        entry = openml.fetch(
+            name, cache_folder(), version=_version(name, options), opener=openml.open_url
+        )
     except (LookupError, ConnectionError) as error:
         raise type(error)(f"no data set {name!r} here, and {error}{_nearest(name)}") from error
     return replace(entry.info, source="openml"), entry.load()
@@ -173,14 +188,18 @@ def _from_openml(name: str, options: dict[str, Any]) -> Found:
 def _version(name: str, options: dict[str, Any]) -> int | None:
     wrong = sorted(set(options) - {"version"})
     if wrong:
-        raise TypeError(f"data set {name!r} is not a generated one and has no option {', '.join(wrong)}")
+        raise TypeError(
+            f"data set {name!r} is not a generated one and has no option {', '.join(wrong)}"
+        )
     return options.get("version")
 
 
 def _nearest(name: str) -> str:
     known = sorted({canonical(info.name) for info in list_datasets()})
     near = get_close_matches(canonical(name), known, n=3, cutoff=0.5)
-    return f"; nearest names: {', '.join(near)}" if near else "; list_datasets() shows what there is"
+    return (
+        f"; nearest names: {', '.join(near)}" if near else "; list_datasets() shows what there is"
+    )
 
 
 _SOURCES: dict[str, Callable[[str, dict[str, Any]], Found | None]] = {

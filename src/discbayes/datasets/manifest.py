@@ -1,10 +1,10 @@
 """A folder of data files described by its ``MANIFEST.json``: the user's own, and the cache.
 
-The manifest is a list of entries. An entry has ``name``, ``file`` (a ``.csv.gz`` or ``.npz`` in the same
-folder), ``n_rows``, ``n_features``, ``n_classes``, ``numeric_features``, ``categorical_features`` and
-``split`` (``"cv5"`` or ``{"train": n, "test": m}``: the first n rows and the m after them). ``source`` and
-``note`` say where the data come from. An entry with ``alias_of`` takes what it does not state from the entry
-of that name.
+The manifest is a list of entries. An entry has ``name``, ``file`` (a ``.csv.gz`` or ``.npz`` in the
+same folder), ``n_rows``, ``n_features``, ``n_classes``, ``numeric_features``,
+``categorical_features`` and ``split`` (``"cv5"`` or ``{"train": n, "test": m}``: the first n rows
+and the m after them). ``source`` and ``note`` say where the data come from. An entry with
+``alias_of`` takes what it does not state from the entry of that name.
 """
 
 from __future__ import annotations
@@ -32,7 +32,9 @@ def canonical(name: str) -> str:
 
 
 def data_folder() -> Path | None:
-    """The folder that DISCBAYES_DATA names; a name that leads nowhere is an error, no name is None."""
+    """The folder that DISCBAYES_DATA names; a name that leads nowhere is an error, no name is
+    None.
+    """
     named = os.environ.get(DATA_VARIABLE)
     if not named:
         return None
@@ -68,13 +70,17 @@ class FileEntry:
     def load(self) -> Columns:
         """Read the file and check that it holds what the manifest says."""
         if not self.path.is_file():
-            raise FileNotFoundError(f"{self.path.name} is in {MANIFEST} but not in {self.path.parent}")
+            raise FileNotFoundError(
+                f"{self.path.name} is in {MANIFEST} but not in {self.path.parent}"
+            )
         if self.path.name.endswith(".npz"):
             columns = read_npz(self.path, self.numeric, self.info.split)
         else:
             columns = read_csv(self.path, self.numeric, self.categorical)
         if len(columns.y) != self.info.n_rows:
-            raise ValueError(f"{self.path.name} has {len(columns.y)} rows, its manifest says {self.info.n_rows}")
+            raise ValueError(
+                f"{self.path.name} has {len(columns.y)} rows, its manifest says {self.info.n_rows}"
+            )
         return replace(columns, split=self.info.split)
 
 
@@ -101,7 +107,9 @@ def _resolved(entry: dict[str, Any], entries: dict[str, dict[str, Any]]) -> dict
 def _parse(folder: Path, source: str, entry: dict[str, Any]) -> FileEntry:
     file = str(entry["file"])
     if Path(file).name != file or not file.endswith((".csv.gz", ".npz")):
-        raise ValueError(f"{MANIFEST} names {file!r}: a .csv.gz or .npz file in the same folder was expected")
+        raise ValueError(
+            f"{MANIFEST} names {file!r}: a .csv.gz or .npz file in the same folder was expected"
+        )
     description = " ".join(str(entry[key]) for key in ("note", "source") if entry.get(key))
     info = DatasetInfo(
         str(entry["name"]),
@@ -112,7 +120,9 @@ def _parse(folder: Path, source: str, entry: dict[str, Any]) -> FileEntry:
         _split(entry),
         description,
     )
-    return FileEntry(info, folder / file, list(entry["numeric_features"]), list(entry["categorical_features"]))
+    return FileEntry(
+        info, folder / file, list(entry["numeric_features"]), list(entry["categorical_features"])
+    )
 
 
 def _split(entry: dict[str, Any]) -> Split:
@@ -121,7 +131,9 @@ def _split(entry: dict[str, Any]) -> Split:
         return None
     sizes = int(split["train"]), int(split["test"])
     if sum(sizes) != entry["n_rows"]:
-        raise ValueError(f"the split of {entry['name']!r} does not add up to its {entry['n_rows']} rows")
+        raise ValueError(
+            f"the split of {entry['name']!r} does not add up to its {entry['n_rows']} rows"
+        )
     return sizes
 
 
@@ -134,8 +146,8 @@ def write_atomically(path: Path, write: Callable[[IO[bytes]], object]) -> None:
 def add_to_manifest(folder: Path, entry: dict[str, Any]) -> None:
     """Add an entry, or put it in place of the one of the same name.
 
-    Two processes that add at the same moment may lose one entry, never the file: the lost one is fetched
-    again.
+    Two processes that add at the same moment may lose one entry, never the file: the lost one is
+    fetched again.
     """
     name = canonical(str(entry["name"]))
     kept = [other for other in _raw_entries(folder) if canonical(str(other["name"])) != name]

@@ -1,8 +1,8 @@
 """A small client of OpenML: find a data set by name, fetch it, check it, keep it in the cache.
 
-Everything goes through an *opener*, a function from an address to bytes, so that tests need no network. The
-fetched table is stored in the format of ``files.py`` and read from there, so the first load and the next
-give the same.
+Everything goes through an *opener*, a function from an address to bytes, so that tests need no
+network. The fetched table is stored in the format of ``files.py`` and read from there, so the first
+load and the next give the same.
 """
 
 from __future__ import annotations
@@ -58,7 +58,9 @@ def cached_name(name: str, version: int | None) -> str:
     return canonical(name) if version is None else f"{canonical(name)}.v{version}"
 
 
-def fetch(name: str, folder: Path, *, version: int | None = None, opener: Opener = open_url) -> FileEntry:
+def fetch(
+    name: str, folder: Path, *, version: int | None = None, opener: Opener = open_url
+) -> FileEntry:
     """Fetch a data set from OpenML into a folder.
 
     Parameters
@@ -66,7 +68,8 @@ def fetch(name: str, folder: Path, *, version: int | None = None, opener: Opener
     name : str
         Its name on OpenML.
     folder : Path
-        The cache; data file and manifest are each replaced in one step, so a broken run leaves no half file.
+        The cache; data file and manifest are each replaced in one step, so a broken run leaves no
+        half file.
     version : int, optional
         Its version; by default the lowest that is active.
     opener : callable
@@ -134,30 +137,41 @@ def _find(name: str, version: int | None, opener: Opener) -> int:
     try:
         return int(min(found, key=lambda each: int(each["version"]))["did"])
     except (ValueError, LookupError, TypeError) as error:
-        raise ValueError(f"OpenML's list of data sets is not what was expected: {answer[:60]!r}") from error
+        raise ValueError(
+            f"OpenML's list of data sets is not what was expected: {answer[:60]!r}"
+        ) from error
 
 
 def _describe(number: int, opener: Opener) -> dict[str, Any]:
     about = _json(_get(f"{API}/{number}", opener), "data_set_description")
     if not isinstance(about, dict):
-        raise ValueError(f"OpenML's description of data set {number} is not what was expected: {str(about)[:60]!r}")
+        raise ValueError(
+            f"OpenML's description of data set {number} is not what was expected:"
+            f" {str(about)[:60]!r}"
+        )
     lacking = [field for field in _DESCRIBED if not about.get(field)]
     if lacking:
         raise ValueError(f"OpenML's description of data set {number} lacks {', '.join(lacking)}")
     odd = [field for field in _DESCRIBED if not isinstance(about[field], (str, int))]
     if odd:
-        raise ValueError(f"OpenML's description of data set {number} has no text for {', '.join(odd)}")
+        raise ValueError(
+            f"OpenML's description of data set {number} has no text for {', '.join(odd)}"
+        )
     return {**about, **{field: str(about[field]) for field in _DESCRIBED}}
 
 
 def _download(about: dict[str, Any], opener: Opener) -> str:
     if about["format"].lower() != "arff":
-        raise ValueError(f"OpenML keeps {about['name']!r} as {about['format']}; only dense ARFF is read")
+        raise ValueError(
+            f"OpenML keeps {about['name']!r} as {about['format']}; only dense ARFF is read"
+        )
     content = _get(_safe_address(about["url"]), opener)
     # The checksum guards against damage, not against an attacker: it comes from the same server.
     digest = hashlib.md5(content, usedforsecurity=False).hexdigest()
     if digest != about["md5_checksum"]:
-        raise ValueError(f"{about['url']} is damaged: its checksum is {digest}, not {about['md5_checksum']}")
+        raise ValueError(
+            f"{about['url']} is damaged: its checksum is {digest}, not {about['md5_checksum']}"
+        )
     try:
         return content.decode("utf-8")
     except UnicodeDecodeError:
@@ -165,11 +179,17 @@ def _download(about: dict[str, Any], opener: Opener) -> str:
 
 
 def _safe_address(address: str) -> str:
-    """The address over https; an answer must not be able to send us to a local file or another server."""
+    """The address over https; an answer must not be able to send us to a local file or another
+    server.
+    """
     parts = urllib.parse.urlsplit(address)
     host = parts.hostname or ""
-    if parts.scheme not in ("http", "https") or not (host == "openml.org" or host.endswith(".openml.org")):
-        raise ValueError(f"OpenML points to {address[:200]!r}, which is not an address of openml.org")
+    if parts.scheme not in ("http", "https") or not (
+        host == "openml.org" or host.endswith(".openml.org")
+    ):
+        raise ValueError(
+            f"OpenML points to {address[:200]!r}, which is not an address of openml.org"
+        )
     return urllib.parse.urlunsplit(parts._replace(scheme="https"))
 
 
@@ -179,8 +199,14 @@ def _select(about: dict[str, Any], text: str) -> tuple[list[str], list[list[str]
     names = [attribute.name for attribute in attributes]
     target = about.get("default_target_attribute")
     if target not in names:
-        raise ValueError(f"OpenML's {about['name']!r} does not have one class column (it says {target!r})")
-    left_out = {target, *_listed(about.get("row_id_attribute")), *_listed(about.get("ignore_attribute"))}
+        raise ValueError(
+            f"OpenML's {about['name']!r} does not have one class column (it says {target!r})"
+        )
+    left_out = {
+        target,
+        *_listed(about.get("row_id_attribute")),
+        *_listed(about.get("ignore_attribute")),
+    }
     keep = [at for at, name in enumerate(names) if name not in left_out] + [names.index(target)]
     for at in keep:
         _check_kind(attributes[at], is_target=names[at] == target)
@@ -199,7 +225,10 @@ def _check_kind(attribute: Attribute, is_target: bool) -> None:
     allowed = ("nominal", "string") if is_target else ("numeric", "nominal", "string")
     if attribute.kind not in allowed:
         role = "class" if is_target else "column"
-        raise ValueError(f"the {role} {attribute.name!r} is of kind {attribute.kind!r}; it must be one of {allowed}")
+        raise ValueError(
+            f"the {role} {attribute.name!r} is of kind {attribute.kind!r}; it must be one of"
+            f" {allowed}"
+        )
 
 
 def _write_csv(stream: IO[bytes], header: list[str], rows: list[list[str]]) -> None:
@@ -213,7 +242,9 @@ def _write_csv(stream: IO[bytes], header: list[str], rows: list[list[str]]) -> N
         writer.writerows(rows)
 
 
-def _manifest_entry(name: str, file: str, about: dict[str, Any], columns: Columns) -> dict[str, Any]:
+def _manifest_entry(
+    name: str, file: str, about: dict[str, Any], columns: Columns
+) -> dict[str, Any]:
     numeric = [key for key, values in columns.features.items() if values.dtype == np.float64]
     return {
         "name": name,

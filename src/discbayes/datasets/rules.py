@@ -1,4 +1,5 @@
-"""Data sets that a rule makes: every combination of the inputs, and the class that follows from them.
+"""Data sets that a rule makes: every combination of the inputs, and the class that follows from
+them.
 
 Each function returns ``Columns``; nothing here is random but the training part of ``mofn``.
 """
@@ -12,12 +13,18 @@ import numpy as np
 from discbayes.datasets.dataset import Columns
 
 _LINES = [[0, 1, 2], [3, 4, 5], [6, 7, 8], [0, 3, 6], [1, 4, 7], [2, 5, 8], [0, 4, 8], [2, 4, 6]]
-_SQUARES = [f"{row}-{column}-square" for row in ("top", "middle", "bottom") for column in ("left", "middle", "right")]
+_SQUARES = [
+    f"{row}-{column}-square"
+    for row in ("top", "middle", "bottom")
+    for column in ("left", "middle", "right")
+]
 _MONK_CARDS = (3, 3, 2, 3, 4, 2)
 
 
 def combinations(*cards: int) -> np.ndarray:
-    """All combinations of values ``0 .. card - 1``, one per row, the last column changing fastest."""
+    """All combinations of values ``0 .. card - 1``, one per row, the last column changing
+    fastest.
+    """
     return np.indices(cards).reshape(len(cards), -1).T
 
 
@@ -40,8 +47,8 @@ def labels(y: np.ndarray) -> np.ndarray:
 def corral() -> Columns:
     """MLC++'s corral: the class is (A0 and A1) or (B0 and B1).
 
-    ``Correlated`` equals the class on the first 64 rows (the 32 combinations, twice) and runs through both
-    values on the other 64, so it agrees with the class in three rows of four.
+    ``Correlated`` equals the class on the first 64 rows (the 32 combinations, twice) and runs
+    through both values on the other 64, so it agrees with the class in three rows of four.
     """
     five = combinations(2, 2, 2, 2, 2)
     agreeing = np.column_stack([five, _corral_class(five)])
@@ -55,7 +62,9 @@ def _corral_class(X: np.ndarray) -> np.ndarray:
 
 
 def mofn(*, random_state: int | np.random.Generator | None = 0) -> Columns:
-    """At least 3 of the 7 bits 2 to 8: 300 rows drawn uniformly to train on, all 1,024 to test on."""
+    """At least 3 of the 7 bits 2 to 8: 300 rows drawn uniformly to train on, all 1,024 to test
+    on.
+    """
     every = combinations(*[2] * 10)
     drawn = np.random.default_rng(random_state).integers(len(every), size=300)
     X = np.vstack([every[drawn], every])
@@ -82,8 +91,8 @@ def _monk_class(problem: int, X: np.ndarray) -> np.ndarray:
 def tic_tac_toe() -> Columns:
     """The 958 boards at which a game that x opens can end; positive where x has won.
 
-    A filled board is such an end exactly when the numbers of moves fit: x has moved once more than o where x
-    won or the board is full, as often where o won, and never have both won.
+    A filled board is such an end exactly when the numbers of moves fit: x has moved once more than
+    o where x won or the board is full, as often where o won, and never have both won.
     """
     boards = combinations(*[3] * 9)  # 0 is x, 1 is o, 2 is blank
     x_won, o_won = _has_line(boards == 0), _has_line(boards == 1)
@@ -102,7 +111,9 @@ def _has_line(taken: np.ndarray) -> np.ndarray:
 
 
 def balance_scale() -> Columns:
-    """Which side of a balance goes down: L, R, or B for neither, for weights and distances 1 to 5."""
+    """Which side of a balance goes down: L, R, or B for neither, for weights and distances 1 to
+    5.
+    """
     X = combinations(5, 5, 5, 5) + 1
     torque = np.sign(X[:, 0] * X[:, 1] - X[:, 2] * X[:, 3])
     names = ["-".join(pair) for pair in product(("left", "right"), ("weight", "distance"))]

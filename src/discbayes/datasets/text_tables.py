@@ -1,8 +1,8 @@
 """Text tables to columns, with the standard library only, at a few million cells a second.
 
-Two things make it fast. Rows are transposed a few hundred at a time, so that their strings are still in the
-cache. And each column remembers what it has converted, since most cells repeat a value that the column
-already had; the two ways to write a gap are simply remembered from the start.
+Two things make it fast. Rows are transposed a few hundred at a time, so that their strings are
+still in the cache. And each column remembers what it has converted, since most cells repeat a value
+that the column already had; the two ways to write a gap are simply remembered from the start.
 """
 
 from __future__ import annotations
@@ -54,7 +54,9 @@ class _Column:
 
     def extend(self, cells: tuple[str, ...]) -> None:
         try:
-            self.blocks.append(np.fromiter(map(self.known.__getitem__, cells), self.dtype, len(cells)))
+            self.blocks.append(
+                np.fromiter(map(self.known.__getitem__, cells), self.dtype, len(cells))
+            )
         except ValueError as error:
             raise ValueError(f"column {self.name!r} should hold numbers: {error}") from None
 
@@ -68,8 +70,12 @@ def _blocks(rows: Iterable[list[str]]) -> Iterator[list[list[str]]]:
         yield block
 
 
-def columns_from_rows(header: list[str], rows: Iterable[list[str]], numeric: Iterable[str], target: str) -> Columns:
-    """Rows of text to columns: ``numeric`` ones hold numbers, ``target`` the class, the others categories."""
+def columns_from_rows(
+    header: list[str], rows: Iterable[list[str]], numeric: Iterable[str], target: str
+) -> Columns:
+    """Rows of text to columns: ``numeric`` ones hold numbers, ``target`` the class, the others
+    categories.
+    """
     numbers = set(numeric)
     columns = [_Column(name, name in numbers) for name in header]
     n_rows = 0
@@ -96,7 +102,9 @@ def _labels(values: np.ndarray, target: str) -> np.ndarray:
 
 
 def read_csv(path: Path, numeric: list[str], categorical: list[str]) -> Columns:
-    """A gzip-compressed CSV file with a header; the one column that is in neither list is the class."""
+    """A gzip-compressed CSV file with a header; the one column that is in neither list is the
+    class.
+    """
     with gzip.open(path, "rt", encoding="utf-8", newline="") as file:
         rows = csv.reader(file)
         header = next(rows, [])

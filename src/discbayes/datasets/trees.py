@@ -1,9 +1,9 @@
 """Random 1-trees, one per class: the synthetic problem of Pernkopf & Bilmes (2010), section 6.4.
 
-Their text fixes the sizes (25,000 rows of class 1 from its tree; for each of the four other classes 6,250
-rows from that same tree and 6,250 from its own) and leaves two points open, which are read here as follows:
-a random tree attaches each feature, in random order, to one of those before it; a row of probabilities is
-uniform numbers, normalised.
+Their text fixes the sizes (25,000 rows of class 1 from its tree; for each of the four other classes
+6,250 rows from that same tree and 6,250 from its own) and leaves two points open, which are read
+here as follows: a random tree attaches each feature, in random order, to one of those before it; a
+row of probabilities is uniform numbers, normalised.
 """
 
 from __future__ import annotations
@@ -29,7 +29,8 @@ class RandomTree:
     def sample(self, n_samples: int, rng: np.random.Generator) -> np.ndarray:
         """Rows drawn from root to leaves, shape (n_samples, n_features)."""
         X = np.zeros((n_samples, len(self.order)), dtype=np.int64)
-        cumulative = self.tables.cumsum(axis=2)[:, :, :-1]  # the last value takes what rounding leaves
+        # the last value takes what rounding leaves
+        cumulative = self.tables.cumsum(axis=2)[:, :, :-1]
         for feature in self.order:
             rows = cumulative[feature][X[:, self.parents[feature]]]
             X[:, feature] = (rng.random((n_samples, 1)) >= rows).sum(axis=1)
@@ -54,7 +55,8 @@ def random_tree(n_features: int, n_values: int, rng: np.random.Generator) -> Ran
 
 @dataclass(frozen=True, eq=False)
 class RandomTrees:
-    """A tree per class, where every class but the first borrows half of its rows from the first one's tree.
+    """A tree per class, where every class but the first borrows half of its rows from the first
+    one's tree.
 
     Examples
     --------
@@ -82,9 +84,12 @@ class RandomTrees:
         tree_of = np.concatenate([[0], np.zeros_like(others), others])
         class_of = np.concatenate([[0], others, others])
         sizes = _portions(
-            at_least(1, n_samples, "n_samples"), np.concatenate([[len(others)], np.ones(2 * len(others))])
+            at_least(1, n_samples, "n_samples"),
+            np.concatenate([[len(others)], np.ones(2 * len(others))]),
         )
-        X = np.vstack([self.trees[tree].sample(n, rng) for tree, n in zip(tree_of, sizes, strict=True)])
+        X = np.vstack(
+            [self.trees[tree].sample(n, rng) for tree, n in zip(tree_of, sizes, strict=True)]
+        )
         shuffled = rng.permutation(n_samples)
         return X[shuffled], np.repeat(class_of, sizes)[shuffled]
 
@@ -111,4 +116,6 @@ def random_trees(
     """Draw the trees and probabilities of P10 section 6.4."""
     rng = np.random.default_rng(random_state)
     size = at_least(1, n_features, "n_features"), at_least(1, n_values, "n_values")
-    return RandomTrees(tuple(random_tree(*size, rng) for _ in range(at_least(2, n_classes, "n_classes"))))
+    return RandomTrees(
+        tuple(random_tree(*size, rng) for _ in range(at_least(2, n_classes, "n_classes")))
+    )

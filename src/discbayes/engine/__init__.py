@@ -1,4 +1,6 @@
-"""How work is spread: blocks of rows or columns on threads or on a cluster, and what a run shares."""
+"""How work is spread: blocks of rows or columns on threads or on a cluster, and what a run
+shares.
+"""
 
 from discbayes.engine.clusters import active_client, is_client, reached
 from discbayes.engine.context import Context, Interrupts, interrupts_end_runs

@@ -1,4 +1,6 @@
-"""Reaching a Dask cluster: by the address of its scheduler, by a client, or by starting workers here."""
+"""Reaching a Dask cluster: by the address of its scheduler, by a client, or by starting workers
+here.
+"""
 
 from __future__ import annotations
 
@@ -20,13 +22,14 @@ _GREETING = 10.0  # seconds that it has to say what it is
 
 @contextmanager
 def reached(cluster: Any) -> Iterator[Any]:
-    """The client of a cluster, whose workers are ready; what was opened or started here is closed in the end.
+    """The client of a cluster, whose workers are ready; what was opened or started here is closed
+    in the end.
 
     Parameters
     ----------
     cluster : str, int, distributed.Client or None
-        The address of a scheduler, a number of worker processes to start on this machine, or a client. None stays
-        None.
+        The address of a scheduler, a number of worker processes to start on this machine, or a
+        client. None stays None.
     """
     with ExitStack() as opened:
         client = None if cluster is None else _client_of(cluster, opened)
@@ -54,7 +57,9 @@ def _client_of(cluster: Any, opened: ExitStack) -> Any:
     distributed = need("distributed")
     if is_client(cluster):
         if cluster.status != "running" or cluster.asynchronous:
-            raise ValueError("cluster is a client that is closed or asynchronous: pass one that is connected")
+            raise ValueError(
+                "cluster is a client that is closed or asynchronous: pass one that is connected"
+            )
         return cluster
     if isinstance(cluster, str):
         _check_address(cluster)
@@ -64,7 +69,8 @@ def _client_of(cluster: Any, opened: ExitStack) -> Any:
             n_workers=int(cluster),
             threads_per_worker=1,
             processes=True,
-            dashboard_address="127.0.0.1:0",  # any port that is free, since the scheduler wants one in any case
+            # any port that is free, since the scheduler wants one in any case
+            dashboard_address="127.0.0.1:0",
             scheduler_kwargs={"dashboard": False},
             silence_logs=50,
         )
@@ -72,15 +78,18 @@ def _client_of(cluster: Any, opened: ExitStack) -> Any:
         client = distributed.Client(local, set_as_default=False)
     else:
         raise ValueError(
-            f"cluster={cluster!r} must be the address of a Dask scheduler such as 'tcp://10.0.0.5:8786', a number of "
-            "worker processes of at least 1, or a distributed.Client"
+            f"cluster={cluster!r} must be the address of a Dask scheduler such as"
+            " 'tcp://10.0.0.5:8786', a number of worker processes of at least 1, or a"
+            " distributed.Client"
         )
     opened.callback(client.close)
     return client
 
 
 def _check_address(address: str) -> None:
-    """Refuse an address where nobody listens, or says nothing; a client would go on trying, or wait for ever."""
+    """Refuse an address where nobody listens, or says nothing; a client would go on trying, or wait
+    for ever.
+    """
     parsing = need("distributed.comm.addressing")
     try:
         scheme, location = parsing.parse_address(address)
@@ -88,7 +97,8 @@ def _check_address(address: str) -> None:
         host, port = parsing.parse_host_port(location)
     except ValueError as error:
         raise ValueError(
-            f"cluster={address!r} is no address of a Dask scheduler, such as 'tcp://10.0.0.5:8786': {error}"
+            f"cluster={address!r} is no address of a Dask scheduler, such as 'tcp://10.0.0.5:8786':"
+            f" {error}"
         ) from None
     if scheme not in ("tcp", "tls"):
         return
@@ -104,7 +114,9 @@ def _check_address(address: str) -> None:
 
 
 async def _greeted(address: str) -> None:
-    """Exchange greetings with a scheduler, within a limit that Dask's own connections do not have."""
+    """Exchange greetings with a scheduler, within a limit that Dask's own connections do not
+    have.
+    """
     security = need("distributed.security").Security().get_connection_args("client")
     connecting = need("distributed.comm").connect(address, timeout=_PATIENCE, **security)
     comm = await asyncio.wait_for(connecting, _GREETING)
@@ -119,17 +131,23 @@ def _connected(address: str) -> Any:
 
 
 def _nobody(address: str, error: object) -> str:
-    return f"no Dask scheduler answers at {address} ({error}): start one with `dask scheduler`, or correct the address"
+    return (
+        f"no Dask scheduler answers at {address} ({error}): start one with `dask scheduler`, or"
+        " correct the address"
+    )
 
 
 def _check_workers(client: Any) -> None:
-    """Refuse a cluster without workers, or with workers that could not do the same as this process does."""
+    """Refuse a cluster without workers, or with workers that could not do the same as this process
+    does.
+    """
     address = client.scheduler.address
     try:
         client.wait_for_workers(1, timeout=_PATIENCE)
     except TimeoutError:
         raise ConnectionError(
-            f"the Dask scheduler at {address} has no workers: start some with `dask worker {address}`"
+            f"the Dask scheduler at {address} has no workers: start some with `dask worker"
+            f" {address}`"
         ) from None
 
     def version() -> str | None:  # sent by its code, so that a worker without discbayes can answer
@@ -143,8 +161,13 @@ def _check_workers(client: Any) -> None:
     odd = {worker: found for worker, found in client.run(version).items() if found != __version__}
     if odd:
         worker, found = next(iter(odd.items()))
-        what = "does not have discbayes" if found is None else f"has discbayes {found}, this process {__version__}"
+        what = (
+            "does not have discbayes"
+            if found is None
+            else f"has discbayes {found}, this process {__version__}"
+        )
         others = f" (and {len(odd) - 1} more)" if len(odd) > 1 else ""
         raise ImportError(
-            f"the worker {worker} of the cluster{others} {what}: install discbayes {__version__} where the workers run"
+            f"the worker {worker} of the cluster{others} {what}: install discbayes {__version__}"
+            " where the workers run"
         )

@@ -17,7 +17,8 @@ _LEFT = ContextVar("_LEFT", default=1)
 
 
 class Interrupts:
-    """How often Ctrl-C ends a stage of a run with the best result so far; once more, and it ends the run.
+    """How often Ctrl-C ends a stage of a run with the best result so far; once more, and it ends
+    the run.
 
     >>> interrupts = Interrupts()
     >>> interrupts.take(), interrupts.take()
@@ -35,7 +36,8 @@ class Interrupts:
 
 @contextmanager
 def interrupts_end_runs() -> Iterator[None]:
-    """Let Ctrl-C end every run that begins meanwhile, as where its result is one of many that are kept.
+    """Let Ctrl-C end every run that begins meanwhile, as where its result is one of many that are
+    kept.
 
     >>> with interrupts_end_runs():
     ...     Interrupts().take()
@@ -52,8 +54,9 @@ def interrupts_end_runs() -> Iterator[None]:
 class Context:
     """The random generator, the number of threads, the progress display and the trace of one run.
 
-    A run that was ``interrupted`` already, as the rows were counted, searches no more; ``interrupts`` says what the
-    next one does. Where there is an ``engine``, it works on the blocks of rows.
+    A run that was ``interrupted`` already, as the rows were counted, searches no more;
+    ``interrupts`` says what the next one does. Where there is an ``engine``, it works on the blocks
+    of rows.
     """
 
     rng: np.random.Generator = field(default_factory=lambda: np.random.default_rng(0))
@@ -66,11 +69,14 @@ class Context:
     engine: Any = None
 
     def record(self, most: int | None = None, **step: Any) -> None:
-        """Add a step to the trace, with the seconds since the start, and show it where steps are shown.
+        """Add a step to the trace, with the seconds since the start, and show it where steps are
+        shown.
 
         ``most`` is the largest number that the first entry can reach, and is shown only.
         """
         self.history.append({**step, "seconds": time.perf_counter() - self.started})
         if self.progress.verbose >= 2:
             first, *others = (f"{key} {value}" for key, value in step.items())
-            self.progress.step(", ".join([first if most is None else f"{first} of at most {most}", *others]))
+            self.progress.step(
+                ", ".join([first if most is None else f"{first} of at most {most}", *others])
+            )

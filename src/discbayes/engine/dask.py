@@ -1,7 +1,8 @@
 """The engine of a cluster: shards on the workers of a ``dask.distributed`` client.
 
-A shard is a future that a pure function makes of its description: files and the numbers of their rows, or the rows
-themselves. What is made of its blocks and kept is another one. So when a worker dies, Dask makes again what it had.
+A shard is a future that a pure function makes of its description: files and the numbers of their
+rows, or the rows themselves. What is made of its blocks and kept is another one. So when a worker
+dies, Dask makes again what it had.
 """
 
 from __future__ import annotations
@@ -28,10 +29,11 @@ from discbayes.engine.shards import (
 )
 
 _DIED = (
-    "the same rows have ended several workers of the cluster, one after the other, probably for lack of memory: lower "
-    "the limit of memory, or use more workers"
+    "the same rows have ended several workers of the cluster, one after the other, probably for"
+    " lack of memory: lower the limit of memory, or use more workers"
 )
-SHARDS_EACH = 4  # for each thread: with few, the others wait for the last one, and a worker that dies loses more
+# for each thread: with few, the others wait for the last one, and a worker that dies loses more
+SHARDS_EACH = 4
 
 
 class DaskEngine:
@@ -42,8 +44,8 @@ class DaskEngine:
     client : distributed.Client
         The cluster. Its workers must have discbayes.
     n_shards : int, optional
-        Into how many runs the blocks are divided, by default four for each thread of the cluster; the results are the
-        same for any number.
+        Into how many runs the blocks are divided, by default four for each thread of the cluster;
+        the results are the same for any number.
     memory : float, optional
         The bytes that the rows may take on each worker; what does not fit goes to its own folder.
     """
@@ -61,8 +63,8 @@ class DaskEngine:
     def load(self, source: ShardSource) -> list[Any]:
         """The shards of a source, as futures.
 
-        A source may know how to load itself. Of others the workers read the file if all of them see it; else the
-        blocks are sent.
+        A source may know how to load itself. Of others the workers read the file if all of them see
+        it; else the blocks are sent.
         """
         own = getattr(source, "load_on", None)
         if own is not None:
@@ -73,9 +75,15 @@ class DaskEngine:
         return [self.submit(_same, shard) for shard in shards]
 
     def keep(
-        self, shards: Sequence[Any], make: Callable[[Any], Any], memory: float = inf, n_jobs: int | None = None
+        self,
+        shards: Sequence[Any],
+        make: Callable[[Any], Any],
+        memory: float = inf,
+        n_jobs: int | None = None,
     ) -> list[Any]:
-        """Shards of what is made of each block, on the workers; ``memory`` is that of each of them."""
+        """Shards of what is made of each block, on the workers; ``memory`` is that of each of
+        them.
+        """
         each = self.share(memory, len(shards))
         return self._of_each(keep_shard, shards, make, each)
 
@@ -93,7 +101,9 @@ class DaskEngine:
     ) -> Any:
         """Combine ``function(item, 1, *arguments)`` of all items, as a tree over their numbers."""
         tree = ReductionTree(combine)
-        for part in self.as_done(self._of_each(_add_up, shards, function, combine, tuple(arguments))):
+        for part in self.as_done(
+            self._of_each(_add_up, shards, function, combine, tuple(arguments))
+        ):
             for node in part.result():
                 tree.add(node)
         return tree.result()
@@ -101,7 +111,8 @@ class DaskEngine:
     def as_done(self, parts: Sequence[Any]) -> Iterator[Any]:
         """Futures as they are done.
 
-        Where several fail, the error is that of the first one, as if they had been done one after the other.
+        Where several fail, the error is that of the first one, as if they had been done one after
+        the other.
         """
         distributed = need("distributed")
         for part in distributed.as_completed(parts, loop=self.client.loop):
@@ -113,15 +124,21 @@ class DaskEngine:
             yield part
 
     def submit(self, function: Callable[..., Any], *arguments: Any) -> Any:
-        """A future; all that it needs travels with it, large tables too, so that it can be made again."""
+        """A future; all that it needs travels with it, large tables too, so that it can be made
+        again.
+        """
         with warnings.catch_warnings():
             warnings.filterwarnings("ignore", "Sending large graph", UserWarning)
             return self.client.submit(function, *arguments, pure=False, workers=self._hosts)
 
-    def _of_each(self, function: Callable[..., Any], shards: Sequence[Any], *arguments: Any) -> list[Any]:
-        """Futures of what a function makes of each shard and of arguments that are the same for all.
+    def _of_each(
+        self, function: Callable[..., Any], shards: Sequence[Any], *arguments: Any
+    ) -> list[Any]:
+        """Futures of what a function makes of each shard and of arguments that are the same for
+        all.
 
-        These are packed here: arrays that Dask unpacks are read-only, and kernels would be compiled once more for them.
+        These are packed here: arrays that Dask unpacks are read-only, and kernels would be compiled
+        once more for them.
         """
         packed = need("cloudpickle").dumps(arguments)
         return [self.submit(_unpack_and_call, function, shard, packed) for shard in shards]
@@ -131,11 +148,15 @@ class DaskEngine:
         return list(runs(n_blocks, self.n_shards))
 
     def share(self, memory: float, n_shards: int) -> float:
-        """What each shard has of the memory of a worker: half is for the rows, half for what is made of them."""
+        """What each shard has of the memory of a worker: half is for the rows, half for what is
+        made of them.
+        """
         return memory / 2 * max(1, len(self.client.nthreads())) / max(1, n_shards)
 
     def agrees(self, question: Callable[..., bool], *arguments: Any) -> bool:
-        """Whether all workers say yes; if so, work stays on their machines, whoever else joins them."""
+        """Whether all workers say yes; if so, work stays on their machines, whoever else joins
+        them.
+        """
         said = self.client.run(question, *arguments)
         if not said or not all(said.values()):
             return False
@@ -144,7 +165,9 @@ class DaskEngine:
         return True
 
     def _shares_file_of(self, source: ShardSource) -> bool:
-        """Whether all workers see the very file of a source, and not another of that name: they find a token there."""
+        """Whether all workers see the very file of a source, and not another of that name: they
+        find a token there.
+        """
         path = getattr(source, "path", None)
         if path is None or not hasattr(source, "part"):
             return False
@@ -178,5 +201,7 @@ def _finds(path: str, text: str) -> bool:
         return False
 
 
-def _add_up(shard: Any, function: Callable[..., Any], combine: Combine, arguments: tuple[Any, ...]) -> list[Node]:
+def _add_up(
+    shard: Any, function: Callable[..., Any], combine: Combine, arguments: tuple[Any, ...]
+) -> list[Node]:
     return add_up(shard, function, combine, arguments, 1)

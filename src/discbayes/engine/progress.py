@@ -23,7 +23,9 @@ class Progress:
         self.started = time.perf_counter()
 
     def stage(self, text: str, **values: object) -> None:
-        """Announce a stage of the run; values are put into the text, on one line, only if it is shown."""
+        """Announce a stage of the run; values are put into the text, on one line, only if it is
+        shown.
+        """
         if self.verbose >= 1:
             self._write(" ".join(text.format(**values).split()) if values else text)
 
@@ -52,7 +54,8 @@ def duration(seconds: float) -> str:
 
 
 def time_left(seconds: float, share: float | None) -> str:
-    """How long the rest will take, if it is like the share that took so many seconds; nothing if that is unknown.
+    """How long the rest will take, if it is like the share that took so many seconds; nothing if
+    that is unknown.
 
     >>> time_left(30.0, 0.4), time_left(30.0, None)
     ('about 45 s left', '')

@@ -1,8 +1,10 @@
-"""Sums over blocks of rows that are the same, bit by bit, wherever the blocks are and whoever adds them up.
+"""Sums over blocks of rows that are the same, bit by bit, wherever the blocks are and whoever adds
+them up.
 
-Results are combined as a binary tree over the numbers of the blocks: blocks 0 and 1, 2 and 3, …, then the results of
-0-1 and 2-3, and so on. A shard, any run of consecutive blocks, gives the results of the largest whole subtrees in it;
-the rest of the tree is added up where the shards come together, in whatever order they arrive.
+Results are combined as a binary tree over the numbers of the blocks: blocks 0 and 1, 2 and 3, …,
+then the results of 0-1 and 2-3, and so on. A shard, any run of consecutive blocks, gives the
+results of the largest whole subtrees in it; the rest of the tree is added up where the shards come
+together, in whatever order they arrive.
 """
 
 from __future__ import annotations
@@ -44,7 +46,9 @@ class Shard(Protocol):
 
 
 class Node(NamedTuple):
-    """The result of the blocks from ``place · 2^level`` up to, and without, ``(place + 1) · 2^level``."""
+    """The result of the blocks from ``place · 2^level`` up to, and without, ``(place + 1) ·
+    2^level``.
+    """
 
     level: int
     place: int
@@ -57,7 +61,9 @@ class Node(NamedTuple):
 
 
 class ReductionTree:
-    """Results of blocks on their way to one: each is combined with its neighbour as soon as both are there."""
+    """Results of blocks on their way to one: each is combined with its neighbour as soon as both
+    are there.
+    """
 
     def __init__(self, combine: Combine):
         self._combine = combine
@@ -78,10 +84,14 @@ class ReductionTree:
 
     def nodes(self) -> list[Node]:
         """What has no neighbour yet, in the order of the blocks."""
-        return sorted((Node(*at, value) for at, value in self._open.items()), key=lambda node: node.first)
+        return sorted(
+            (Node(*at, value) for at, value in self._open.items()), key=lambda node: node.first
+        )
 
     def result(self) -> Any:
-        """All results as one; what has no neighbour, as the blocks are no power of two, from the first on."""
+        """All results as one; what has no neighbour, as the blocks are no power of two, from the
+        first on.
+        """
         nodes = self.nodes()
         if not nodes:
             raise ValueError("there are no blocks to work on")
@@ -111,12 +121,18 @@ class BlockShard:
         try:
             return self.source.block(number)
         except (OSError, ValueError) as error:
-            raise OSError(f"block {number} of {_name_of(self.source)} cannot be read: {error}") from error
+            raise OSError(
+                f"block {number} of {_name_of(self.source)} cannot be read: {error}"
+            ) from error
 
     def alone(self) -> BlockShard:
-        """The same blocks of a source that has no others, where it can be divided: for sending it elsewhere."""
+        """The same blocks of a source that has no others, where it can be divided: for sending it
+        elsewhere.
+        """
         part = getattr(self.source, "part", None)
-        return self if part is None else BlockShard(part(self.first, self.last), self.first, self.last)
+        return (
+            self if part is None else BlockShard(part(self.first, self.last), self.first, self.last)
+        )
 
 
 def _name_of(source: ShardSource) -> str:
@@ -126,7 +142,9 @@ def _name_of(source: ShardSource) -> str:
 
 @dataclass(frozen=True)
 class MappedShard:
-    """What a function gives for the items of a shard and their numbers, each time that they are asked for."""
+    """What a function gives for the items of a shard and their numbers, each time that they are
+    asked for.
+    """
 
     shard: Shard
     function: Callable[[Any, int], Any]
@@ -142,10 +160,12 @@ class MappedShard:
 
 
 class KeptShard:
-    """What was made of consecutive blocks: kept as far as memory allows, the rest in a temporary folder.
+    """What was made of consecutive blocks: kept as far as memory allows, the rest in a temporary
+    folder.
 
-    What cannot be written there either, as the disk is full, is made again when it is needed. A copy that is sent to
-    another process has what is in memory; the folder goes with the shard that made it.
+    What cannot be written there either, as the disk is full, is made again when it is needed. A
+    copy that is sent to another process has what is in memory; the folder goes with the shard that
+    made it.
 
     Parameters
     ----------
@@ -159,7 +179,9 @@ class KeptShard:
         Where the temporary folder is made; by default where the system has its own.
     """
 
-    def __init__(self, shard: Shard, make: Callable[[Any], Any], memory: float, place: str | None = None):
+    def __init__(
+        self, shard: Shard, make: Callable[[Any], Any], memory: float, place: str | None = None
+    ):
         self.shard, self.make, self._place = shard, make, place
         self._kept: dict[int, Any] = {}
         self._folder: TemporaryFolder | None = None
@@ -212,9 +234,15 @@ class KeptShard:
 
 
 def add_up(
-    shard: Shard, function: Callable[..., Any], combine: Combine, arguments: Sequence[Any], n_jobs: int | None = None
+    shard: Shard,
+    function: Callable[..., Any],
+    combine: Combine,
+    arguments: Sequence[Any],
+    n_jobs: int | None = None,
 ) -> list[Node]:
-    """What ``function(item, n_jobs, *arguments)`` gives for the items of a shard, combined as far as it can be."""
+    """What ``function(item, n_jobs, *arguments)`` gives for the items of a shard, combined as far
+    as it can be.
+    """
     tree = ReductionTree(combine)
     for number in shard.numbers:
         tree.add(Node(0, number, function(shard.item(number), n_jobs, *arguments)))
@@ -222,6 +250,8 @@ def add_up(
 
 
 def runs(n_blocks: int, n_shards: int) -> Iterator[tuple[int, int]]:
-    """Consecutive blocks, the first and one after the last, as even as can be; none of them is empty."""
+    """Consecutive blocks, the first and one after the last, as even as can be; none of them is
+    empty.
+    """
     bounds = [n_blocks * k // n_shards for k in range(n_shards + 1)]
     return ((a, b) for a, b in pairwise(bounds) if a < b)

@@ -1,7 +1,7 @@
 """Threads over blocks. The kernels release the interpreter lock, so threads are enough.
 
-Results come back in the order of the items, or are combined as a tree over their numbers, so that the same data gives
-the same bits whatever the number of threads.
+Results come back in the order of the items, or are combined as a tree over their numbers, so that
+the same data gives the same bits whatever the number of threads.
 """
 
 from __future__ import annotations
@@ -34,16 +34,21 @@ Result = TypeVar("Result")
 
 THREAD_WORK = 3e5  # about a third of a millisecond: waking a thread up costs a tenth of that
 MAX_THREADS = 256  # of all maps of a process together
-SHARDS_EACH = 4  # for each thread: with fewer, threads share the work within a block, so that none of them waits long
+# for each thread: with fewer, threads share the work within a block, so that none of them waits
+# long
+SHARDS_EACH = 4
 BLOCK_ROWS = 8192  # a block of log-joint rows stays in the second-level cache
 
 
 def worker_count(n_jobs: int | None) -> int:
-    """The number of threads behind ``n_jobs``, as scikit-learn reads it (``None`` is one, -1 is all cores)."""
+    """The number of threads behind ``n_jobs``, as scikit-learn reads it (``None`` is one, -1 is all
+    cores).
+    """
     whole = isinstance(n_jobs, numbers.Integral) and not isinstance(n_jobs, bool)
     if n_jobs is not None and (not whole or n_jobs == 0):
         raise ValueError(f"n_jobs={n_jobs!r} must be None or a whole number other than 0")
-    if multiprocessing.current_process().daemon:  # it may have threads, but joblib thinks of processes and warns
+    # it may have threads, but joblib thinks of processes and warns
+    if multiprocessing.current_process().daemon:
         with joblib.parallel_config("threading"):
             return max(1, int(joblib.effective_n_jobs(n_jobs)))
     return max(1, int(joblib.effective_n_jobs(n_jobs)))
@@ -57,27 +62,31 @@ def parallel_map(
 ) -> list[Result]:
     """``[function(item) for item in items]``, on threads, in the order of the items.
 
-    ``work`` is a rough number of nanoseconds in all: if there are few, waking threads up costs more than it saves. The
-    calling thread is one of the workers; each takes the next item when it is free.
+    ``work`` is a rough number of nanoseconds in all: if there are few, waking threads up costs more
+    than it saves. The calling thread is one of the workers; each takes the next item when it is
+    free.
     """
     workers = 1 if work < THREAD_WORK else min(worker_count(n_jobs), len(items))
     if workers <= 1:
         return [function(item) for item in items]
     results: list[Any] = [None] * len(items)
-    queue = iter(range(len(items)))  # next() on it is one step under the interpreter lock, so it needs none of its own
+    # next() on it is one step under the interpreter lock, so it needs none of its own
+    queue = iter(range(len(items)))
 
     def take() -> None:
         try:
             for position in queue:
                 results[position] = function(items[position])
         except BaseException:
-            list(queue)  # nothing is left for the others, so that the error, or Ctrl-C, does not wait for them
+            # nothing is left for the others, so that the error, or Ctrl-C, does not wait for them
+            list(queue)
             raise
 
     others = [_pool().submit(take) for _ in range(workers - 1)]
     try:
         take()
-    finally:  # one that has not begun has nothing to do any more: within another map it might wait for ever
+    # one that has not begun has nothing to do any more: within another map it might wait for ever
+    finally:
         begun = [other for other in others if not other.cancel()]
         wait(begun)
     for other in begun:
@@ -96,7 +105,8 @@ if hasattr(os, "register_at_fork"):
 
 
 class Threads:
-    """The engine of one machine: shards on threads, or, where there are few blocks, one after the other.
+    """The engine of one machine: shards on threads, or, where there are few blocks, one after the
+    other.
 
     Parameters
     ----------
@@ -116,11 +126,19 @@ class Threads:
         return [BlockShard(source, *run) for run in runs(len(source), self.n_shards)]
 
     def keep(
-        self, shards: Sequence[Shard], make: Callable[[Any], Any], memory: float = inf, n_jobs: int | None = None
+        self,
+        shards: Sequence[Shard],
+        make: Callable[[Any], Any],
+        memory: float = inf,
+        n_jobs: int | None = None,
     ) -> list[Shard]:
-        """Shards of what is made of each block: so many bytes in all in memory, the rest in a temporary folder."""
+        """Shards of what is made of each block: so many bytes in all in memory, the rest in a
+        temporary folder.
+        """
         each = memory / max(1, sum(len(shard.numbers) for shard in shards))
-        return parallel_map(lambda shard: KeptShard(shard, make, each * len(shard.numbers)), shards, n_jobs)
+        return parallel_map(
+            lambda shard: KeptShard(shard, make, each * len(shard.numbers)), shards, n_jobs
+        )
 
     def mapped(self, shards: Sequence[Shard], function: Callable[[Any, int], Any]) -> list[Shard]:
         """Shards of what a function gives for each block and its number, when it is asked for."""
@@ -134,7 +152,9 @@ class Threads:
         arguments: Sequence[Any] = (),
         n_jobs: int | None = None,
     ) -> Any:
-        """Combine ``function(item, n_jobs, *arguments)`` of all items, as a tree over their numbers."""
+        """Combine ``function(item, n_jobs, *arguments)`` of all items, as a tree over their
+        numbers.
+        """
         tree, workers = ReductionTree(combine), worker_count(n_jobs)
         aside = workers > 1 and len(shards) >= SHARDS_EACH * workers
 

@@ -25,7 +25,9 @@ N_NEIGHBORS, LEAF_ROWS = 5, 5
 
 @dataclass(frozen=True)
 class Facts:
-    """What a method may depend on: which columns are numbers, with gaps, and categories; values, class sizes."""
+    """What a method may depend on: which columns are numbers, with gaps, and categories; values,
+    class sizes.
+    """
 
     numbers: list[int]
     with_missing: list[int]
@@ -44,7 +46,9 @@ def _one_hot() -> OneHotEncoder:
 
 
 def _scaled(facts: Facts) -> ColumnTransformer:
-    scaled = make_pipeline(SimpleImputer(strategy="median", keep_empty_features=True), StandardScaler())
+    scaled = make_pipeline(
+        SimpleImputer(strategy="median", keep_empty_features=True), StandardScaler()
+    )
     return ColumnTransformer(
         [
             ("numbers", scaled, facts.numbers),
@@ -55,7 +59,10 @@ def _scaled(facts: Facts) -> ColumnTransformer:
 
 
 def _raw_numbers(facts: Facts) -> ColumnTransformer:
-    parts = [("numbers", "passthrough", facts.numbers), ("categories", _one_hot(), facts.categories)]
+    parts = [
+        ("numbers", "passthrough", facts.numbers),
+        ("categories", _one_hot(), facts.categories),
+    ]
     return ColumnTransformer(parts, sparse_threshold=0)  # gaps need a dense matrix
 
 
@@ -66,7 +73,9 @@ def _native(facts: Facts) -> ColumnTransformer:
         encoded_missing_value=np.nan,
         max_categories=MAX_VALUES,
     )
-    return ColumnTransformer([("numbers", "passthrough", facts.numbers), ("categories", codes, facts.categories)])
+    return ColumnTransformer(
+        [("numbers", "passthrough", facts.numbers), ("categories", codes, facts.categories)]
+    )
 
 
 # ---- classifiers
@@ -80,7 +89,8 @@ def _boosting(facts: Facts) -> Any:
     first = len(facts.numbers)
     return HistGradientBoostingClassifier(
         categorical_features=list(range(first, first + len(facts.categories))),
-        early_stopping="auto" if facts.class_sizes.min() > 1 else False,  # or its stratified draw fails
+        # or its stratified draw fails
+        early_stopping="auto" if facts.class_sizes.min() > 1 else False,
         random_state=facts.seed,
     )
 
@@ -108,13 +118,20 @@ def _svm_size(model: Any) -> int:
     pair = model.calibrated_classifiers_[0]
     machine = pair.estimator
     vectors = machine.support_.size * machine.n_features_in_
-    return int(vectors + np.prod(machine.dual_coef_.shape) + machine.intercept_.size + 2 * len(pair.calibrators))
+    return int(
+        vectors
+        + np.prod(machine.dual_coef_.shape)
+        + machine.intercept_.size
+        + 2 * len(pair.calibrators)
+    )
 
 
 def _boosting_size(model: Any) -> int:
     """A leaf is one number, an inner node two."""
     nodes = [tree.nodes["is_leaf"] for stage in model._predictors for tree in stage]
-    return int(sum(2 * leaves.size - leaves.sum() for leaves in nodes) + model._baseline_prediction.size)
+    return int(
+        sum(2 * leaves.size - leaves.sum() for leaves in nodes) + model._baseline_prediction.size
+    )
 
 
 def _tree_size(model: Any) -> int:
@@ -136,7 +153,9 @@ def _categorical_nb_size(model: Any) -> int:
 
 @dataclass(frozen=True)
 class Method:
-    """How columns are prepared, the classifier, its size, and the settings from which ``tune`` chooses."""
+    """How columns are prepared, the classifier, its size, and the settings from which ``tune``
+    chooses.
+    """
 
     prepare: Callable[[Facts], Any]
     classifier: Callable[[Facts], Any]
@@ -155,9 +174,27 @@ class NoCuts(BaseEstimator):
 
 METHODS = {
     "lr": Method(_scaled, _logistic_regression, _linear_size, {"C": [0.01, 0.1, 1.0, 10.0]}),
-    "svm": Method(_scaled, lambda facts: SVC(), _svm_size, {"C": [1.0, 10.0, 100.0], "gamma": ["scale", 0.01, 0.1]}),
-    "hgb": Method(_native, _boosting, _boosting_size, {"learning_rate": [0.03, 0.1], "max_leaf_nodes": [7, 31]}),
-    "tree": Method(_raw_numbers, _tree, _tree_size, {"min_samples_leaf": [1, 5, 20], "max_depth": [None, 5]}),
+    "svm": Method(
+        _scaled,
+        lambda facts: SVC(),
+        _svm_size,
+        {"C": [1.0, 10.0, 100.0], "gamma": ["scale", 0.01, 0.1]},
+    ),
+    "hgb": Method(
+        _native,
+        _boosting,
+        _boosting_size,
+        {"learning_rate": [0.03, 0.1], "max_leaf_nodes": [7, 31]},
+    ),
+    "tree": Method(
+        _raw_numbers, _tree, _tree_size, {"min_samples_leaf": [1, 5, 20], "max_depth": [None, 5]}
+    ),
     "knn": Method(_scaled, _neighbors, _neighbors_size, {"n_neighbors": [1, 5, 15]}),
-    "cnb": Method(lambda facts: "passthrough", _categorical_nb, _categorical_nb_size, {"alpha": [0.1, 1.0]}, "mdlp"),
+    "cnb": Method(
+        lambda facts: "passthrough",
+        _categorical_nb,
+        _categorical_nb_size,
+        {"alpha": [0.1, 1.0]},
+        "mdlp",
+    ),
 }

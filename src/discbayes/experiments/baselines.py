@@ -1,20 +1,21 @@
 """What users would pick instead: six classifiers of scikit-learn, on the same tables as ours.
 
-=====  ====================================  ====================================================================
-name   classifier                            how columns are prepared, on the training rows alone
-=====  ====================================  ====================================================================
-lr     LogisticRegression                    scaled
-svm    SVC, RBF kernel, sigmoid-calibrated   scaled
-knn    KNeighborsClassifier, 5 neighbours    scaled
-tree   DecisionTreeClassifier, 5 rows a leaf numbers as they are, gaps too; categories one-hot
-hgb    HistGradientBoostingClassifier        numbers as they are, gaps too; categories as such
-cnb    CategoricalNB                         numbers cut by MDLP; a gap is one more value
-=====  ====================================  ====================================================================
+=====  ====================================
+==================================================================== name   classifier
+how columns are prepared, on the training rows alone =====  ====================================
+==================================================================== lr     LogisticRegression
+scaled svm    SVC, RBF kernel, sigmoid-calibrated   scaled knn    KNeighborsClassifier, 5 neighbours
+scaled tree   DecisionTreeClassifier, 5 rows a leaf numbers as they are, gaps too; categories
+one-hot hgb    HistGradientBoostingClassifier        numbers as they are, gaps too; categories as
+such cnb    CategoricalNB                         numbers cut by MDLP; a gap is one more value =====
+====================================
+====================================================================
 
-Scaled: gaps of numbers become the median and are marked by a column of their own where the training rows have any, then
-numbers have mean 0 and variance 1; categories are one-hot, a gap being one more value where the training rows have
-any. A value that the training rows do not have is none of the known ones: no one-hot column is set, and for hgb and
-cnb it is a gap. The 254 most frequent values of a column are told apart, the others are one.
+Scaled: gaps of numbers become the median and are marked by a column of their own where the training
+rows have any, then numbers have mean 0 and variance 1; categories are one-hot, a gap being one more
+value where the training rows have any. A value that the training rows do not have is none of the
+known ones: no one-hot column is set, and for hgb and cnb it is a gap. The 254 most frequent values
+of a column are told apart, the others are one.
 
 svm and knn learn from a stratified sample of 10,000 rows where there are more.
 """
@@ -64,7 +65,8 @@ def baseline(
     Parameters
     ----------
     name : {"lr", "svm", "hgb", "tree", "knn", "cnb"}
-        Logistic regression, support vector machine, gradient boosting, decision tree, nearest neighbours, naive Bayes.
+        Logistic regression, support vector machine, gradient boosting, decision tree, nearest
+        neighbours, naive Bayes.
     n_jobs : int, optional
         Threads; None is one, -1 all cores.
     random_state : int
@@ -85,7 +87,9 @@ def baseline(
     array([[0.98, 0.02, 0.  ]])
     """
     if name not in BASELINES:
-        raise ValueError(f"there is no baseline {name!r}; they are {', '.join(nearest_first(name, BASELINES))}")
+        raise ValueError(
+            f"there is no baseline {name!r}; they are {', '.join(nearest_first(name, BASELINES))}"
+        )
     return Baseline(name, n_jobs, random_state, max_rows, tune, categorical)
 
 
@@ -125,7 +129,9 @@ class Baseline(ClassifierMixin, BaseEstimator):
         labels = label_array(y, table.n_rows)
         self.classes_ = classes_and_codes(labels)[0]
         table, labels = self._sample(table, labels)
-        self._encoder = FrameEncoder(method.discretizer or NoCuts(), self._categories(table), n_jobs=self.n_jobs)
+        self._encoder = FrameEncoder(
+            method.discretizer or NoCuts(), self._categories(table), n_jobs=self.n_jobs
+        )
         data = self._encoder.fit_transform(table, labels)
         self._places = np.searchsorted(self.classes_, self._encoder.classes_)
         matrix = self._matrix(table, data.codes)
@@ -135,11 +141,16 @@ class Baseline(ClassifierMixin, BaseEstimator):
         return self
 
     def _categories(self, table: Table) -> Any:
-        """Text is categories, identifiers too; but cnb reads a table as ``BayesNetClassifier`` does."""
+        """Text is categories, identifiers too; but cnb reads a table as ``BayesNetClassifier``
+        does.
+        """
         if METHODS[self.name].discretizer is not None:
             return self.categorical
         declared = resolve(self.categorical, None, table.names).categories
-        return [at in declared or isinstance(table.find(at)[0], CategoricalColumn) for at in range(len(table.names))]
+        return [
+            at in declared or isinstance(table.find(at)[0], CategoricalColumn)
+            for at in range(len(table.names))
+        ]
 
     def _sample(self, table: Table, labels: np.ndarray) -> tuple[Table, np.ndarray]:
         most = MAX_ROWS.get(self.name) if self.max_rows is None else self.max_rows
@@ -157,12 +168,26 @@ class Baseline(ClassifierMixin, BaseEstimator):
         kinds = (known & numeric, known & numeric & gaps.any(axis=0), known & ~numeric)
         numbers, with_missing, categories = (np.flatnonzero(kind).tolist() for kind in kinds)
         cards, sizes = data.cards.tolist(), np.bincount(data.classes)
-        return Facts(numbers, with_missing, categories, cards, sizes, self.random_state, worker_count(self.n_jobs))
+        return Facts(
+            numbers,
+            with_missing,
+            categories,
+            cards,
+            sizes,
+            self.random_state,
+            worker_count(self.n_jobs),
+        )
 
-    def _learn(self, method: Method, facts: Facts, matrix: np.ndarray, classes: np.ndarray) -> Pipeline:
+    def _learn(
+        self, method: Method, facts: Facts, matrix: np.ndarray, classes: np.ndarray
+    ) -> Pipeline:
         if facts.class_sizes.size == 1 or not (facts.numbers or facts.categories):
-            return make_pipeline("passthrough", DummyClassifier(strategy="prior")).fit(matrix, classes)
-        pipeline = Pipeline([("prepare", method.prepare(facts)), ("classify", method.classifier(facts))])
+            return make_pipeline("passthrough", DummyClassifier(strategy="prior")).fit(
+                matrix, classes
+            )
+        pipeline = Pipeline(
+            [("prepare", method.prepare(facts)), ("classify", method.classifier(facts))]
+        )
         if self.tune:
             pipeline.set_params(**_best_settings(pipeline, method.grid, matrix, classes, facts))
         if self.name == "svm":
@@ -170,7 +195,9 @@ class Baseline(ClassifierMixin, BaseEstimator):
         return pipeline.fit(matrix, classes)
 
     def _matrix(self, table: Table, codes: np.ndarray) -> np.ndarray:
-        """Numbers and codes of categories in the order of the columns; gaps are NaN, and unknown values −1."""
+        """Numbers and codes of categories in the order of the columns; gaps are NaN, and unknown
+        values −1.
+        """
         if self.name == "cnb":
             return codes.T
         matrix, gaps = np.empty((table.n_rows, len(table.names))), table.gaps()
@@ -204,7 +231,11 @@ class Baseline(ClassifierMixin, BaseEstimator):
         """The numbers that the classifier holds; of nearest neighbours, the training rows."""
         check_is_fitted(self)
         model = self.pipeline_[-1]
-        return model.class_prior_.size if isinstance(model, DummyClassifier) else METHODS[self.name].size(model)
+        return (
+            model.class_prior_.size
+            if isinstance(model, DummyClassifier)
+            else METHODS[self.name].size(model)
+        )
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
@@ -216,25 +247,35 @@ class Baseline(ClassifierMixin, BaseEstimator):
 
 @cache
 def _thread_pools() -> ThreadpoolController:
-    """Looking for the libraries that have threads takes longer than a prediction, so it is done once."""
+    """Looking for the libraries that have threads takes longer than a prediction, so it is done
+    once.
+    """
     return ThreadpoolController()
 
 
 def _best_settings(
-    pipeline: Pipeline, grid: Mapping[str, list[Any]], matrix: np.ndarray, classes: np.ndarray, facts: Facts
+    pipeline: Pipeline,
+    grid: Mapping[str, list[Any]],
+    matrix: np.ndarray,
+    classes: np.ndarray,
+    facts: Facts,
 ) -> dict[str, Any]:
     """Those of the largest accuracy by folds of the training rows."""
     fold = stratified_folds(classes, N_FOLDS, np.random.default_rng(facts.seed))
     splits = [(np.flatnonzero(fold != f), np.flatnonzero(fold == f)) for f in np.unique(fold)]
     named = {f"classify__{setting}": values for setting, values in grid.items()}
-    search = GridSearchCV(pipeline, named, scoring="accuracy", cv=splits, refit=False, n_jobs=facts.n_jobs)
+    search = GridSearchCV(
+        pipeline, named, scoring="accuracy", cv=splits, refit=False, n_jobs=facts.n_jobs
+    )
     return search.fit(matrix, classes).best_params_
 
 
 def _with_probabilities(
     pipeline: Pipeline, matrix: np.ndarray, classes: np.ndarray
 ) -> tuple[np.ndarray, np.ndarray, Pipeline]:
-    """A machine whose values become probabilities by folds; a row that is alone in its class counts twice."""
+    """A machine whose values become probabilities by folds; a row that is alone in its class counts
+    twice.
+    """
     sizes = np.bincount(classes)
     repeats = 1 + (sizes[classes] == 1)
     matrix, classes = np.repeat(matrix, repeats, axis=0), np.repeat(classes, repeats)

@@ -39,7 +39,8 @@ class ResultTable:
 class Picture:
     """A figure that ``draw`` makes with matplotlib: it takes nothing and returns the figure.
 
-    ``name`` becomes part of the name of its file, ``title`` its caption and what a reader hears who cannot see it.
+    ``name`` becomes part of the name of its file, ``title`` its caption and what a reader hears who
+    cannot see it.
     """
 
     name: str
@@ -60,7 +61,9 @@ def _block_text(block: Block) -> str:
         return block.text
     if isinstance(block, Picture):
         return f"({block.title})"
-    return "\n".join(filter(None, [block.title, text_table(block.header, block.rows, block.left), block.note]))
+    return "\n".join(
+        filter(None, [block.title, text_table(block.header, block.rows, block.left), block.note])
+    )
 
 
 def as_markdown(blocks: Sequence[Block], picture: Callable[[Picture], str]) -> str:
@@ -75,14 +78,21 @@ def _block_markdown(block: Block, picture: Callable[[Picture], str]) -> str:
         return f"![{block.title}]({picture(block)})\n\n*{block.title}*"
     rule = [":--" if place < block.left else "--:" for place in range(len(block.header))]
     rows = [_emphasized(block, at, row, "**{}**") for at, row in enumerate(block.rows)]
-    lines = ["| " + " | ".join(cell.replace("|", "\\|") for cell in row) + " |" for row in (block.header, *rows)]
+    lines = [
+        "| " + " | ".join(cell.replace("|", "\\|") for cell in row) + " |"
+        for row in (block.header, *rows)
+    ]
     table = "\n".join([lines[0], "|" + "|".join(rule) + "|", *lines[1:]])
-    return "\n\n".join(filter(None, [f"**{block.title}**" if block.title else "", table, block.note]))
+    return "\n\n".join(
+        filter(None, [f"**{block.title}**" if block.title else "", table, block.note])
+    )
 
 
 def _emphasized(block: ResultTable, at: int, row: Row, form: str) -> Row:
     """A row of a table with its strong cells in bold."""
-    return [form.format(cell) if (at, place) in block.strong else cell for place, cell in enumerate(row)]
+    return [
+        form.format(cell) if (at, place) in block.strong else cell for place, cell in enumerate(row)
+    ]
 
 
 def as_html(blocks: Sequence[Block], picture: Callable[[Picture], str]) -> str:
@@ -94,13 +104,21 @@ def _block_html(block: Block, picture: Callable[[Picture], str]) -> str:
     if isinstance(block, Text):
         return "\n".join(map(_paragraph, block.text.split("\n\n")))
     if isinstance(block, Picture):
-        return f"<figure>{picture(block)}<figcaption>{html.escape(block.title)}</figcaption></figure>"
+        return (
+            f"<figure>{picture(block)}<figcaption>{html.escape(block.title)}</figcaption></figure>"
+        )
     head = _html_row([html.escape(cell) for cell in block.header], "th", block.left)
-    rows = [_emphasized(block, at, [*map(html.escape, row)], "<b>{}</b>") for at, row in enumerate(block.rows)]
+    rows = [
+        _emphasized(block, at, [*map(html.escape, row)], "<b>{}</b>")
+        for at, row in enumerate(block.rows)
+    ]
     body = "\n".join(_html_row(row, "td", block.left) for row in rows)
     caption = f"<caption>{html.escape(block.title)}</caption>" if block.title else ""
     note = f"<p class=note>{_inline(block.note)}</p>" if block.note else ""
-    return f"<div class=scroll><table>{caption}<thead>{head}</thead><tbody>{body}</tbody></table></div>{note}"
+    return (
+        "<div"
+        f" class=scroll><table>{caption}<thead>{head}</thead><tbody>{body}</tbody></table></div>{note}"
+    )
 
 
 def _paragraph(text: str) -> str:
@@ -112,7 +130,10 @@ def _paragraph(text: str) -> str:
 
 def _html_row(row: Row, cell: str, left: int) -> str:
     """A row of cells that are HTML already."""
-    cells = (f"<{cell}{' class=l' if place < left else ''}>{text}</{cell}>" for place, text in enumerate(row))
+    cells = (
+        f"<{cell}{' class=l' if place < left else ''}>{text}</{cell}>"
+        for place, text in enumerate(row)
+    )
     return f"<tr>{''.join(cells)}</tr>"
 
 

@@ -55,7 +55,8 @@ def _option(text: str, method: str) -> tuple[str, float]:
 def missing_masks(
     n_rows: int, n_features: int, shares: Sequence[float], rng: np.random.Generator
 ) -> Iterator[np.ndarray]:
-    """Which cells are missing: in each row so many per cent of the features; a larger share holds a smaller one.
+    """Which cells are missing: in each row so many per cent of the features; a larger share holds a
+    smaller one.
 
     >>> [int(mask.sum()) for mask in missing_masks(2, 10, [0, 30, 90], np.random.default_rng(0))]
     [0, 6, 18]
@@ -83,7 +84,9 @@ def message_kind(message: str) -> str:
 
 
 class Judged(NamedTuple):
-    """Figures by name, what was warned of, and the posterior of the test rows, as the estimator gave it."""
+    """Figures by name, what was warned of, and the posterior of the test rows, as the estimator
+    gave it.
+    """
 
     figures: dict[str, float]
     warned: str
@@ -99,10 +102,11 @@ def judge(
     masked: Mapping[int, Any],
     some: np.ndarray | slice = ALL,
 ) -> Judged:
-    """What a method is worth: figures on the test rows, on the same rows with gaps, sizes and times.
+    """What a method is worth: figures on the test rows, on the same rows with gaps, sizes and
+    times.
 
-    ``masked`` holds the test rows, or ``some`` of them, with so many per cent of their cells missing, whose figures are
-    called ``accuracy@30`` and so on.
+    ``masked`` holds the test rows, or ``some`` of them, with so many per cent of their cells
+    missing, whose figures are called ``accuracy@30`` and so on.
     """
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
@@ -124,4 +128,8 @@ def judge(
 
 def _size(estimator: Any) -> int:
     """The numbers that a fitted estimator holds."""
-    return estimator.network_.n_parameters if hasattr(estimator, "network_") else estimator.n_parameters_
+    return (
+        estimator.network_.n_parameters
+        if hasattr(estimator, "network_")
+        else estimator.n_parameters_
+    )

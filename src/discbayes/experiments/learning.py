@@ -36,7 +36,9 @@ class FittedParts:
 
 
 def classify(task: Task) -> Iterator[Result]:
-    """The figures of each recipe; recipes of one structure find it once. Options are those of ``load_part``."""
+    """The figures of each recipe; recipes of one structure find it once. Options are those of
+    ``load_part``.
+    """
     part = load_part(task.data, task.fold, task.seed, **task.options)
     structures: dict[str, FittedParts] = {}
     for tag in task.recipes:
@@ -45,7 +47,9 @@ def classify(task: Task) -> Iterator[Result]:
             structures[recipe.structure_tag] = learn_structure(part, recipe.structure, task.seed)
         found = structures[recipe.structure_tag]
         tables = learn_tables(part, found.value, recipe.parameters, task.seed)
-        yield task.result(tag, judged(part, found, tables), found.seconds + tables.seconds, tables.warned)
+        yield task.result(
+            tag, judged(part, found, tables), found.seconds + tables.seconds, tables.warned
+        )
 
 
 def learn_structure(part: Part, learner: Any, seed: int = 0) -> FittedParts:

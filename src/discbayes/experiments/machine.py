@@ -23,7 +23,9 @@ def provenance() -> str:
 
 
 def record_run(store: Path) -> None:
-    """Note beside a file of results where and when they were made, once for each machine, version and day."""
+    """Note beside a file of results where and when they were made, once for each machine, version
+    and day.
+    """
     line = provenance()
     if line not in recorded_runs(store):
         store.parent.mkdir(parents=True, exist_ok=True)

@@ -1,8 +1,9 @@
 """How good a posterior is, given the true classes.
 
-``shares`` is the posterior, an array (rows, classes); ``codes`` is the position of the true class of each row in its
-columns, −1 for a class that was unknown when the model was learned. Such a row counts as wrong, its true class having
-the probability zero. ``weight`` are the weights of the rows, all one by default.
+``shares`` is the posterior, an array (rows, classes); ``codes`` is the position of the true class
+of each row in its columns, −1 for a class that was unknown when the model was learned. Such a row
+counts as wrong, its true class having the probability zero. ``weight`` are the weights of the rows,
+all one by default.
 """
 
 from __future__ import annotations
@@ -37,7 +38,8 @@ def log_loss(shares: np.ndarray, codes: np.ndarray, weight: np.ndarray | None = 
 
 
 def brier(shares: np.ndarray, codes: np.ndarray, weight: np.ndarray | None = None) -> float:
-    """The mean of Σ_c (P(c) − [c is the true class])², from 0 to 2: with two classes twice the score of one of them.
+    """The mean of Σ_c (P(c) − [c is the true class])², from 0 to 2: with two classes twice the
+    score of one of them.
 
     >>> round(brier(np.array([[0.9, 0.1], [0.4, 0.6]]), np.array([0, 0])), 4)
     0.37
@@ -52,7 +54,8 @@ def brier(shares: np.ndarray, codes: np.ndarray, weight: np.ndarray | None = Non
 def rmse(shares: np.ndarray, codes: np.ndarray, weight: np.ndarray | None = None) -> float:
     """The root of the mean of (1 − P(true class))², in which the other classes have no part.
 
-    Z17 gives no formula, and its code has both this and the root of the mean over all classes, √(Brier / classes).
+    Z17 gives no formula, and its code has both this and the root of the mean over all classes,
+    √(Brier / classes).
 
     >>> round(rmse(np.array([[0.9, 0.1], [0.4, 0.6]]), np.array([0, 0])), 4)
     0.4301
@@ -64,10 +67,11 @@ def rmse(shares: np.ndarray, codes: np.ndarray, weight: np.ndarray | None = None
 def expected_calibration_error(
     shares: np.ndarray, codes: np.ndarray, weight: np.ndarray | None = None, n_bins: int = N_BINS
 ) -> float:
-    """How far the probability of the most probable class is from the share of rows where it is right.
+    """How far the probability of the most probable class is from the share of rows where it is
+    right.
 
-    Rows are put in bins of equal width by that probability, a border belonging to the bin below it. In each bin that
-    is ``|share of right rows − mean probability|``; the bins count by their rows.
+    Rows are put in bins of equal width by that probability, a border belonging to the bin below it.
+    In each bin that is ``|share of right rows − mean probability|``; the bins count by their rows.
 
     >>> round(expected_calibration_error(np.array([[0.9, 0.1], [0.9, 0.1]]), np.array([0, 1])), 4)
     0.4
@@ -79,7 +83,9 @@ def expected_calibration_error(
 def calibration_bins(
     shares: np.ndarray, codes: np.ndarray, weight: np.ndarray | None = None, n_bins: int = N_BINS
 ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """Of each bin with rows: the mean probability of the most probable class, how often it is right, and the weight."""
+    """Of each bin with rows: the mean probability of the most probable class, how often it is
+    right, and the weight.
+    """
     shares, codes, weight = _checked(shares, codes, weight)
     if n_bins < 1:
         raise ValueError(f"n_bins={n_bins}: there must be at least one bin")
@@ -92,7 +98,9 @@ def calibration_bins(
     return confidence[used] / rows[used], right[used] / rows[used], rows[used]
 
 
-def measures(shares: np.ndarray, codes: np.ndarray, weight: np.ndarray | None = None) -> dict[str, float]:
+def measures(
+    shares: np.ndarray, codes: np.ndarray, weight: np.ndarray | None = None
+) -> dict[str, float]:
     """All of these figures by name.
 
     >>> list(measures(np.array([[0.9, 0.1]]), np.array([0])))
@@ -112,7 +120,8 @@ def measures(shares: np.ndarray, codes: np.ndarray, weight: np.ndarray | None = 
 
 
 def binomial_error(accuracy: Any, n: Any) -> Any:
-    """The standard error √(a (1 − a) / n) of an accuracy a on n rows, all rows of a cross-validated set (C11 5).
+    """The standard error √(a (1 − a) / n) of an accuracy a on n rows, all rows of a cross-validated
+    set (C11 5).
 
     >>> round(binomial_error(0.8373, 10_000), 4)
     0.0037
@@ -134,7 +143,9 @@ def weighted_mean(values: Any, weights: Any) -> float:
     """
     values, weights = np.asarray(values, np.float64), np.asarray(weights, np.float64)
     if values.shape != weights.shape or values.ndim != 1:
-        raise ValueError(f"{values.size} values and {weights.size} weights: each value needs one weight")
+        raise ValueError(
+            f"{values.size} values and {weights.size} weights: each value needs one weight"
+        )
     if not (np.all(weights >= 0) and weights.sum() > 0):
         raise ValueError("the weights must be positive: they are numbers of test rows")
     return float(np.average(values, weights=weights))
@@ -149,12 +160,16 @@ def _checked(
     shares, codes = np.asarray(shares, np.float64), np.asarray(codes)
     if shares.ndim != 2 or codes.shape != shares.shape[:1]:
         raise ValueError(
-            f"a posterior of shape {shares.shape} and classes of shape {codes.shape}: give (rows, classes) and (rows,)"
+            f"a posterior of shape {shares.shape} and classes of shape {codes.shape}: give (rows,"
+            " classes) and (rows,)"
         )
     if not codes.size:
         raise ValueError("there are no rows to score on")
     if codes.min() < -1 or codes.max() >= shares.shape[1]:
-        raise ValueError(f"class codes go from −1 to {shares.shape[1] - 1} here, not {codes.min()} to {codes.max()}")
+        raise ValueError(
+            f"class codes go from −1 to {shares.shape[1] - 1} here, not {codes.min()} to"
+            f" {codes.max()}"
+        )
     weight = np.ones(codes.size) if weight is None else np.asarray(weight, np.float64)
     if weight.shape != codes.shape:
         raise ValueError(f"{weight.size} weights for {codes.size} rows: each row needs one")

@@ -18,13 +18,16 @@ from discbayes.datasets import Dataset, load_dataset
 N_FOLDS = 5
 Split = tuple[np.ndarray, np.ndarray]
 
-# Sets with a split that was published by its sizes only: so many rows of a seeded stratified draw are for training.
+# Sets with a split that was published by its sizes only: so many rows of a seeded stratified draw
+# are for training.
 DRAWN = {"segment": 1540, "spambase": 2301}
 
 
 @dataclass(frozen=True, eq=False)
 class SplitRows:
-    """The rows of a data set, features in columns; if that is fixed, how many of the first ones are for training."""
+    """The rows of a data set, features in columns; if that is fixed, how many of the first ones are
+    for training.
+    """
 
     name: str
     X: np.ndarray
@@ -37,7 +40,9 @@ class SplitRows:
         return np.unique(self.y, return_inverse=True)[1]
 
     def generator(self, seed: int) -> np.random.Generator:
-        """Random numbers of this data set: pima and diabetes, which are the same rows, are cut differently."""
+        """Random numbers of this data set: pima and diabetes, which are the same rows, are cut
+        differently.
+        """
         return np.random.default_rng([seed, zlib.crc32(self.name.encode())])
 
 
@@ -58,7 +63,8 @@ def load_rows(name: str, complete: bool = True) -> SplitRows:
 
 
 def load_any(name: str, as_frame: bool = True) -> Dataset:
-    """The version of DISCBAYES_DATA, in whose order the stored results have their rows, or another where it is not.
+    """The version of DISCBAYES_DATA, in whose order the stored results have their rows, or another
+    where it is not.
 
     The names are those of the papers' data sets, so OpenML may be asked for what is not here.
     """
@@ -74,7 +80,9 @@ def load_any(name: str, as_frame: bool = True) -> Dataset:
 
 
 def published_splits(rows: SplitRows, seed: int = 0) -> list[Split]:
-    """The published split, a drawn one of the published size, or five stratified folds (P10, C11)."""
+    """The published split, a drawn one of the published size, or five stratified folds (P10,
+    C11).
+    """
     everything = np.arange(len(rows.y))
     if rows.n_train is not None:
         return [(everything[: rows.n_train], everything[rows.n_train :])]
@@ -105,7 +113,9 @@ def stratified_sample(labels: np.ndarray, n_train: int, rng: np.random.Generator
     order = rng.permutation(labels.size)
     order = order[np.argsort(labels[order], kind="stable")]
     mask = np.zeros(labels.size, bool)
-    mask[order[np.floor((np.arange(n_train) + rng.random()) * labels.size / n_train).astype(int)]] = True
+    mask[
+        order[np.floor((np.arange(n_train) + rng.random()) * labels.size / n_train).astype(int)]
+    ] = True
     return mask
 
 
@@ -114,7 +124,9 @@ def stratified_sample(labels: np.ndarray, n_train: int, rng: np.random.Generator
 
 @dataclass(frozen=True, eq=False)
 class Part:
-    """Training rows as codes, and test rows by the same codes; −1 is a class that the training rows do not have."""
+    """Training rows as codes, and test rows by the same codes; −1 is a class that the training rows
+    do not have.
+    """
 
     data: Encoded
     counts: Counts
@@ -136,7 +148,8 @@ def load_part(
     discretizer: Any = "mdlp",
     missing: str = "drop",
 ) -> Part:
-    """One split of a data set; ``missing="drop"`` leaves rows with gaps out, in training and in test.
+    """One split of a data set; ``missing="drop"`` leaves rows with gaps out, in training and in
+    test.
 
     Folds of one data set are asked for one after another, so the last ones are kept.
     """
@@ -144,7 +157,9 @@ def load_part(
     return make_part(rows, splits(rows, seed)[fold], discretizer, missing)
 
 
-def make_part(rows: SplitRows, split: Split, discretizer: Any = "mdlp", missing: str = "drop") -> Part:
+def make_part(
+    rows: SplitRows, split: Split, discretizer: Any = "mdlp", missing: str = "drop"
+) -> Part:
     """The rows of a split, with cut points and values of the training rows."""
     train, test = split
     encoder = FrameEncoder(discretizer, missing=missing, n_jobs=1)
@@ -156,12 +171,16 @@ def make_part(rows: SplitRows, split: Split, discretizer: Any = "mdlp", missing:
 
 
 def with_missing(part: Part, numbers: Sequence[int], draw: int) -> Iterator[np.ndarray]:
-    """The test rows with so many features missing, drawn for each row; a larger number holds those of a smaller one."""
+    """The test rows with so many features missing, drawn for each row; a larger number holds those
+    of a smaller one.
+    """
     n_features, n_rows = part.test_codes.shape
     places = np.tile(np.arange(n_features, dtype=np.int16)[:, None], n_rows)
     places = np.random.default_rng(draw).permuted(places, axis=0)
     for n in numbers:
-        yield np.where(places < n, part.data.cards[:, None], part.test_codes).astype(part.test_codes.dtype)
+        yield np.where(places < n, part.data.cards[:, None], part.test_codes).astype(
+            part.test_codes.dtype
+        )
 
 
 def one_part(data: Encoded, n_parts: int) -> Encoded:

@@ -1,8 +1,8 @@
 """Whether methods differ: tests over data sets or folds.
 
-Pairwise tests take the figures of two methods on the same data sets, in the same order, and ask whether the first is
-better; larger figures are the better ones unless ``larger_is_better=False``. Differences that are equal up to rounding
-(12 digits of the largest figure) are taken as equal.
+Pairwise tests take the figures of two methods on the same data sets, in the same order, and ask
+whether the first is better; larger figures are the better ones unless ``larger_is_better=False``.
+Differences that are equal up to rounding (12 digits of the largest figure) are taken as equal.
 """
 
 from __future__ import annotations
@@ -24,7 +24,9 @@ DIGITS = 12
 
 @dataclass(frozen=True, repr=False)
 class PairedT:
-    """A paired t-test: the mean difference, positive if the first method is better, t, and the one-sided p."""
+    """A paired t-test: the mean difference, positive if the first method is better, t, and the
+    one-sided p.
+    """
 
     difference: float
     t: float
@@ -32,15 +34,21 @@ class PairedT:
     p: float
 
     def __repr__(self) -> str:
-        return f"difference {self.difference:.4g}, t = {self.t:.3f} ({self.df} df), p = {p_text(self.p)}"
+        return (
+            f"difference {self.difference:.4g}, t = {self.t:.3f} ({self.df} df), p ="
+            f" {p_text(self.p)}"
+        )
 
 
-def paired_t(a: Any, b: Any, *, larger_is_better: bool = True, test_train_ratio: float = 0.0) -> PairedT:
+def paired_t(
+    a: Any, b: Any, *, larger_is_better: bool = True, test_train_ratio: float = 0.0
+) -> PairedT:
     """One-sided paired t-test of "a is better than b" (P10).
 
-    Data sets are independent, folds of one data set are not: their training rows overlap, and the test finds too many
-    differences. For folds, ``test_train_ratio`` is the number of test rows over that of training rows, 1 / (k − 1) for
-    k folds, repeated or not; the variance of the mean, s² / n, then becomes s² (1/n + ratio) (Nadeau and Bengio 2003).
+    Data sets are independent, folds of one data set are not: their training rows overlap, and the
+    test finds too many differences. For folds, ``test_train_ratio`` is the number of test rows over
+    that of training rows, 1 / (k − 1) for k folds, repeated or not; the variance of the mean, s² /
+    n, then becomes s² (1/n + ratio) (Nadeau and Bengio 2003).
 
     >>> paired_t([0.82, 0.91, 0.77, 0.85], [0.80, 0.90, 0.78, 0.82])
     difference 0.0125, t = 1.464 (3 df), p = 0.120
@@ -48,7 +56,10 @@ def paired_t(a: Any, b: Any, *, larger_is_better: bool = True, test_train_ratio:
     difference 0.0125, t = 0.958 (3 df), p = 0.204
     """
     if not test_train_ratio >= 0:
-        raise ValueError(f"test_train_ratio={test_train_ratio} must not be negative: it is 1 / (k − 1) for k folds")
+        raise ValueError(
+            f"test_train_ratio={test_train_ratio} must not be negative: it is 1 / (k − 1) for k"
+            " folds"
+        )
     better = _differences(a, b, larger_is_better, at_least=2)
     n, mean = better.size, float(better.mean())
     spread = 0.0 if np.all(better == better[0]) else float(better.std(ddof=1))
@@ -59,7 +70,9 @@ def paired_t(a: Any, b: Any, *, larger_is_better: bool = True, test_train_ratio:
 
 @dataclass(frozen=True, repr=False)
 class Wilcoxon:
-    """A signed-rank test: Z, positive if the first method is better, the one-sided p, and the number of pairs."""
+    """A signed-rank test: Z, positive if the first method is better, the one-sided p, and the
+    number of pairs.
+    """
 
     z: float
     p: float
@@ -70,18 +83,23 @@ class Wilcoxon:
 
 
 def wilcoxon(a: Any, b: Any, *, larger_is_better: bool = True) -> Wilcoxon:
-    """One-sided signed-rank test of "a is better than b" by the normal approximation, with its Z (C11 5).
+    """One-sided signed-rank test of "a is better than b" by the normal approximation, with its Z
+    (C11 5).
 
-    The ranks of pairs without a difference are halved between both sides (Demšar 2006), and the variance of the rank
-    sum allows for ties. The approximation is rough for fewer than about ten pairs.
+    The ranks of pairs without a difference are halved between both sides (Demšar 2006), and the
+    variance of the rank sum allows for ties. The approximation is rough for fewer than about ten
+    pairs.
 
     >>> wilcoxon([0.82, 0.91, 0.77, 0.85], [0.80, 0.90, 0.78, 0.82])
     Z = 1.29, p = 0.099 (4 pairs)
     """
     better = _differences(a, b, larger_is_better)
     with warnings.catch_warnings():
-        warnings.filterwarnings("ignore", "Sample size too small for normal approximation")  # of SciPy 1.11 and 1.12
-        found: Any = stats.wilcoxon(better, zero_method="zsplit", alternative="greater", method="approx")
+        # of SciPy 1.11 and 1.12
+        warnings.filterwarnings("ignore", "Sample size too small for normal approximation")
+        found: Any = stats.wilcoxon(
+            better, zero_method="zsplit", alternative="greater", method="approx"
+        )
     return Wilcoxon(float(found.zstatistic), float(found.pvalue), better.size)
 
 
@@ -89,7 +107,8 @@ def wilcoxon(a: Any, b: Any, *, larger_is_better: bool = True) -> Wilcoxon:
 class WinDrawLoss:
     """How often the first method is better, equal and worse, and the sign test.
 
-    ``p`` is two-sided, ``p_better`` that of "the first method is better". Draws are left out of both, as in Z17.
+    ``p`` is two-sided, ``p_better`` that of "the first method is better". Draws are left out of
+    both, as in Z17.
     """
 
     wins: int
@@ -102,7 +121,9 @@ class WinDrawLoss:
         return f"{self.wins}/{self.draws}/{self.losses}, p = {p_text(self.p)}"
 
 
-def win_draw_loss(a: Any, b: Any, *, larger_is_better: bool = True, tolerance: float = 0.0) -> WinDrawLoss:
+def win_draw_loss(
+    a: Any, b: Any, *, larger_is_better: bool = True, tolerance: float = 0.0
+) -> WinDrawLoss:
     """Count where a is better than b; a difference of ``tolerance`` or less is a draw.
 
     >>> win_draw_loss([0.82, 0.91, 0.77, 0.85], [0.80, 0.90, 0.77, 0.82])
@@ -123,7 +144,10 @@ def sign_test(wins: int, losses: int) -> tuple[float, float]:
     """
     if wins + losses == 0:
         return 1.0, 1.0
-    both, more = (stats.binomtest(wins, wins + losses, alternative=side).pvalue for side in ("two-sided", "greater"))
+    both, more = (
+        stats.binomtest(wins, wins + losses, alternative=side).pvalue
+        for side in ("two-sided", "greater")
+    )
     return float(both), float(more)
 
 
@@ -132,10 +156,11 @@ def sign_test(wins: int, losses: int) -> tuple[float, float]:
 
 @dataclass(frozen=True, repr=False, eq=False)
 class Friedman:
-    """Mean ranks of the methods, 1 being the best, over ``n`` data sets, and whether they differ at all.
+    """Mean ranks of the methods, 1 being the best, over ``n`` data sets, and whether they differ at
+    all.
 
-    ``chi2`` is Friedman's statistic, ``f`` that of Iman and Davenport, which is less conservative, with
-    ``df`` degrees of freedom; ``p_chi2`` and ``p`` belong to them.
+    ``chi2`` is Friedman's statistic, ``f`` that of Iman and Davenport, which is less conservative,
+    with ``df`` degrees of freedom; ``p_chi2`` and ``p`` belong to them.
     """
 
     ranks: np.ndarray
@@ -157,8 +182,8 @@ class Friedman:
 def friedman(table: Any, *, larger_is_better: bool = True, correct_ties: bool = False) -> Friedman:
     """Friedman's test on figures (data sets, methods); equal figures share their ranks.
 
-    By default χ² is as Demšar (2006) writes it, which takes no account of ties and is conservative if there are some;
-    ``correct_ties`` divides it by what ties take off the variance of the ranks.
+    By default χ² is as Demšar (2006) writes it, which takes no account of ties and is conservative
+    if there are some; ``correct_ties`` divides it by what ties take off the variance of the ranks.
 
     >>> friedman([[0.8, 0.7, 0.6], [0.9, 0.8, 0.7], [0.7, 0.8, 0.6], [0.9, 0.6, 0.5]])
     mean ranks 1.25, 1.75, 3.00 over 4 data sets, χ² = 6.50, F(2, 6) = 13.00, p = 0.007
@@ -166,7 +191,9 @@ def friedman(table: Any, *, larger_is_better: bool = True, correct_ties: bool = 
     ranks = rank_table(table, larger_is_better=larger_is_better)
     n, k = ranks.shape
     if n < 2 or k < 2:
-        raise ValueError(f"{n} data sets and {k} methods: Friedman's test needs two of each at least")
+        raise ValueError(
+            f"{n} data sets and {k} methods: Friedman's test needs two of each at least"
+        )
     mean = ranks.mean(axis=0)
     chi2 = 12.0 * n / (k * (k + 1)) * float(((mean - 0.5 * (k + 1)) ** 2).sum())
     if correct_ties and chi2 > 0:
@@ -174,11 +201,14 @@ def friedman(table: Any, *, larger_is_better: bool = True, correct_ties: bool = 
     df = (k - 1, (k - 1) * (n - 1))
     room = n * (k - 1) - chi2
     f = (n - 1) * chi2 / room if room > 1e-9 * n else math.inf
-    return Friedman(mean, n, chi2, float(stats.chi2.sf(chi2, k - 1)), f, df, float(stats.f.sf(f, *df)))
+    return Friedman(
+        mean, n, chi2, float(stats.chi2.sf(chi2, k - 1)), f, df, float(stats.f.sf(f, *df))
+    )
 
 
 def rank_table(table: Any, *, larger_is_better: bool = True) -> np.ndarray:
-    """The ranks of the methods on each data set, 1 for the best; equal figures have the mean of their ranks.
+    """The ranks of the methods on each data set, 1 for the best; equal figures have the mean of
+    their ranks.
 
     >>> rank_table([[0.8, 0.7, 0.8]])
     array([[1.5, 3. , 1.5]])
@@ -191,19 +221,23 @@ def rank_table(table: Any, *, larger_is_better: bool = True) -> np.ndarray:
 
 
 def critical_difference(k: int, n: int, alpha: float = 0.05) -> float:
-    """How far mean ranks of k methods over n data sets must be apart to differ (Nemenyi's test, Demšar 2006).
+    """How far mean ranks of k methods over n data sets must be apart to differ (Nemenyi's test,
+    Demšar 2006).
 
     >>> round(critical_difference(4, 14), 2)
     1.25
     """
     if k < 2 or n < 1 or not 0 < alpha < 1:
-        raise ValueError(f"k={k}, n={n}, alpha={alpha}: there must be two methods, a data set, and 0 < alpha < 1")
+        raise ValueError(
+            f"k={k}, n={n}, alpha={alpha}: there must be two methods, a data set, and 0 < alpha < 1"
+        )
     q = float(stats.studentized_range.ppf(1.0 - alpha, k, np.inf)) / math.sqrt(2.0)
     return q * math.sqrt(k * (k + 1) / (6.0 * n))
 
 
 def groups_alike(ranks: Mapping[str, float], difference: float) -> list[tuple[str, ...]]:
-    """The largest groups of methods whose mean ranks are less than the critical difference apart, the best first.
+    """The largest groups of methods whose mean ranks are less than the critical difference apart,
+    the best first.
 
     A method may be in several groups; one that differs from all others is in none.
 
@@ -222,7 +256,8 @@ def groups_alike(ranks: Mapping[str, float], difference: float) -> list[tuple[st
 
 
 def geometric_mean(values: Any) -> float:
-    """The root of the product, for losses of very different size (Z17); it is zero if one of them is.
+    """The root of the product, for losses of very different size (Z17); it is zero if one of them
+    is.
 
     >>> geometric_mean([0.1, 0.4])
     0.2
@@ -240,7 +275,9 @@ def _differences(a: Any, b: Any, larger_is_better: bool, at_least: int = 1) -> n
     """How much better a is than b on each data set."""
     a, b = np.asarray(a, np.float64), np.asarray(b, np.float64)
     if a.shape != b.shape or a.ndim != 1:
-        raise ValueError(f"figures of shape {a.shape} and {b.shape}: give one of each method for every data set")
+        raise ValueError(
+            f"figures of shape {a.shape} and {b.shape}: give one of each method for every data set"
+        )
     if a.size < at_least:
         raise ValueError(f"{a.size} pairs: there must be at least {at_least}")
     both = np.stack([a, b])
@@ -251,13 +288,17 @@ def _differences(a: Any, b: Any, larger_is_better: bool, at_least: int = 1) -> n
 def _require_finite(figures: np.ndarray) -> None:
     missing = int(np.sum(~np.isfinite(figures)))
     if missing:
-        raise ValueError(f"{missing} figures are missing or infinite: leave those data sets out for all methods")
+        raise ValueError(
+            f"{missing} figures are missing or infinite: leave those data sets out for all methods"
+        )
 
 
 def _rounded(values: np.ndarray, figures: np.ndarray) -> np.ndarray:
     """Values without the noise of the last digits of the figures that they come from."""
     scale = float(np.abs(figures).max())
-    return np.round(values, min(DIGITS - math.ceil(math.log10(scale)), 300)) if scale > 0 else values
+    return (
+        np.round(values, min(DIGITS - math.ceil(math.log10(scale)), 300)) if scale > 0 else values
+    )
 
 
 def p_text(p: float) -> str:

@@ -1,8 +1,10 @@
-"""Results as a CSV file that grows line by line, so that a run that was interrupted goes on where it was.
+"""Results as a CSV file that grows line by line, so that a run that was interrupted goes on where
+it was.
 
-A line is one piece of work: which data, which fold, which recipe and which seed, then what was measured, the seconds
-that it took, the version that did it, and a note. A line is written in one step and forced to the disk; what an
-interrupted step leaves behind it is cut off when the file is opened again.
+A line is one piece of work: which data, which fold, which recipe and which seed, then what was
+measured, the seconds that it took, the version that did it, and a note. A line is written in one
+step and forced to the disk; what an interrupted step leaves behind it is cut off when the file is
+opened again.
 """
 
 from __future__ import annotations
@@ -76,7 +78,10 @@ class Store:
         """Write a line, at once."""
         unknown = set(result.measured) - set(self.metrics)
         if unknown:
-            raise KeyError(f"{', '.join(sorted(unknown))} is no column of {self.path.name}: {', '.join(self.metrics)}")
+            raise KeyError(
+                f"{', '.join(sorted(unknown))} is no column of {self.path.name}:"
+                f" {', '.join(self.metrics)}"
+            )
         self.path.parent.mkdir(parents=True, exist_ok=True)
         new = not self.path.exists() or self.path.stat().st_size == 0
         lines = ([self._header()] if new else []) + [self._cells(result)]
@@ -88,7 +93,11 @@ class Store:
 
     def where(self, **wanted: object) -> list[Result]:
         """The results with these values of data, fold, recipe or seed."""
-        return [result for result in self if all(getattr(result, name) == value for name, value in wanted.items())]
+        return [
+            result
+            for result in self
+            if all(getattr(result, name) == value for name, value in wanted.items())
+        ]
 
     def values(self, metric: str, **wanted: object) -> list[float]:
         """The figures of one metric, where there are any."""
@@ -100,12 +109,20 @@ class Store:
         return list(dict.fromkeys(result.data for result in self))
 
     def mean(self, metric: str, data: str, recipe: str, by: str = "n_test") -> float:
-        """The mean over the folds and seeds of a data set; folds count by their test rows where those are known."""
-        found = [result for result in self.where(data=data, recipe=recipe) if not math.isnan(result[metric])]
+        """The mean over the folds and seeds of a data set; folds count by their test rows where
+        those are known.
+        """
+        found = [
+            result
+            for result in self.where(data=data, recipe=recipe)
+            if not math.isnan(result[metric])
+        ]
         if not found:
             return math.nan
         weights = [1.0 if math.isnan(result[by]) else result[by] for result in found]
-        return sum(w * result[metric] for w, result in zip(weights, found, strict=True)) / sum(weights)
+        return sum(w * result[metric] for w, result in zip(weights, found, strict=True)) / sum(
+            weights
+        )
 
     # ---- the file
 
@@ -114,7 +131,13 @@ class Store:
 
     def _cells(self, result: Result) -> list[str]:
         measured = [_text(result[metric]) for metric in self.metrics]
-        return [*map(str, result.key), *measured, _text(result.seconds, 4), result.version, result.note]
+        return [
+            *map(str, result.key),
+            *measured,
+            _text(result.seconds, 4),
+            result.version,
+            result.note,
+        ]
 
     def _read(self) -> list[str]:
         """Take in the lines of the file; the metrics that it has."""
@@ -127,19 +150,25 @@ class Store:
         lines = csv.DictReader(io.StringIO(sound.decode("utf-8"), newline=""))
         names = list(lines.fieldnames or [])
         if names and (tuple(names[: len(KEY)]) != KEY or tuple(names[-len(AFTER) :]) != AFTER):
-            raise ValueError(f"{self.path} is no file of results: its columns are {', '.join(names)}")
+            raise ValueError(
+                f"{self.path} is no file of results: its columns are {', '.join(names)}"
+            )
         metrics = names[len(KEY) : -len(AFTER)]
         for line in lines:
             self._keep(line, metrics)
         return metrics
 
     def _keep(self, line: Mapping[str, str], metrics: Sequence[str]) -> None:
-        """Hold a line as the file has it, so that a run and what is read after it show the same digits."""
+        """Hold a line as the file has it, so that a run and what is read after it show the same
+        digits.
+        """
         result = _result(line, metrics)
         self.results[result.key] = result
 
     def _rewrite(self) -> None:
-        replace_file(self.path, lambda file: file.write(_csv([self._header(), *map(self._cells, self)])))
+        replace_file(
+            self.path, lambda file: file.write(_csv([self._header(), *map(self._cells, self)]))
+        )
 
 
 def _result(line: Mapping[str, str], metrics: Sequence[str]) -> Result:
@@ -157,6 +186,9 @@ def _text(value: float, digits: int = 7) -> str:
 def _csv(lines: Sequence[Sequence[str]]) -> bytes:
     text = io.StringIO(newline="")
     csv.writer(text, lineterminator="\n").writerows(
-        [[" ".join(cell.split()) if "\n" in cell or "\r" in cell else cell for cell in line] for line in lines]
+        [
+            [" ".join(cell.split()) if "\n" in cell or "\r" in cell else cell for cell in line]
+            for line in lines
+        ]
     )
     return text.getvalue().encode("utf-8")

@@ -1,4 +1,6 @@
-"""Pieces of work, run one after another or in several processes, their results stored as they come."""
+"""Pieces of work, run one after another or in several processes, their results stored as they
+come.
+"""
 
 from __future__ import annotations
 
@@ -21,8 +23,9 @@ PATIENCE = 120.0  # seconds after which any guess of the time left is better tha
 class Task:
     """What to learn and test together: some recipes on one fold of one data set.
 
-    ``work`` is a function of a module, so that other processes find it. It is called with the task and yields a
-    ``Result`` for each recipe; recipes that are in the store are taken out of the task before.
+    ``work`` is a function of a module, so that other processes find it. It is called with the task
+    and yields a ``Result`` for each recipe; recipes that are in the store are taken out of the task
+    before.
     """
 
     data: str
@@ -32,13 +35,17 @@ class Task:
     work: Callable[[Task], Iterator[Result]]
     options: Mapping[str, Any] = field(default_factory=dict)
 
-    def result(self, recipe: str, measured: Mapping[str, float], seconds: float, note: str = "") -> Result:
+    def result(
+        self, recipe: str, measured: Mapping[str, float], seconds: float, note: str = ""
+    ) -> Result:
         """The line of one of its recipes."""
         return Result(self.data, self.fold, recipe, self.seed, measured, seconds, note=note)
 
     def without(self, store: Store) -> Task:
         """The task with those recipes that have no result yet."""
-        left = tuple(tag for tag in self.recipes if (self.data, self.fold, tag, self.seed) not in store)
+        left = tuple(
+            tag for tag in self.recipes if (self.data, self.fold, tag, self.seed) not in store
+        )
         return replace(self, recipes=left)
 
 
@@ -56,8 +63,9 @@ def run_tasks(
 ) -> None:
     """Run what is not in the store yet.
 
-    With ``n_jobs`` above one, whole tasks go to other processes, and the order of the lines depends on which is ready
-    first; what is in them does not. An interrupt ends it: a fit that is the best so far is not what would be compared.
+    With ``n_jobs`` above one, whole tasks go to other processes, and the order of the lines depends
+    on which is ready first; what is in them does not. An interrupt ends it: a fit that is the best
+    so far is not what would be compared.
     """
     left = unfinished(tasks, store)
     clock = _Clock([tag for task in left for tag in task.recipes], progress or Progress())
@@ -65,7 +73,9 @@ def run_tasks(
     if n_workers == 1 or len(left) < 2:
         batches: Iterator[Any] = (task.work(task) for task in left)
     else:
-        pool = Parallel(n_workers, return_as="generator_unordered", batch_size=1, pre_dispatch=2 * n_workers)
+        pool = Parallel(
+            n_workers, return_as="generator_unordered", batch_size=1, pre_dispatch=2 * n_workers
+        )
         batches = pool(delayed(_run)(task) for task in left)
     # BLAS: on a busy machine its threads wait for each other, small matrices for seconds
     with threadpool_limits(1), interrupts_end_runs():
@@ -83,7 +93,8 @@ def _run(task: Task) -> list[Result]:
 class _Clock:
     """Says what was done and how long the rest will take, if it is like what was done.
 
-    The first run of a recipe, which may compile code, tells little of the others: the guess begins anew after it.
+    The first run of a recipe, which may compile code, tells little of the others: the guess begins
+    anew after it.
     """
 
     def __init__(self, recipes: Sequence[str], progress: Progress):
@@ -96,13 +107,20 @@ class _Clock:
         self.done += 1
         left = self._time_left(result.recipe, time.perf_counter())
         self.progress.stage(
-            f"{self.done} of {self.n_left}{', ' if left else ''}{left}: {result.data}, fold {result.fold + 1}, "
-            f"{result.recipe}{', ' if figures else ''}{figures} ({duration(result.seconds)})"
+            f"{self.done} of {self.n_left}{', ' if left else ''}{left}: {result.data}, fold"
+            f" {result.fold + 1}, {result.recipe}{', ' if figures else ''}{figures}"
+            f" ({duration(result.seconds)})"
         )
 
     def _time_left(self, recipe: str, now: float) -> str:
         if recipe not in self.new:
-            return time_left(now - self.begun_at, (self.done - self.begun) / (self.n_left - self.begun))
+            return time_left(
+                now - self.begun_at, (self.done - self.begun) / (self.n_left - self.begun)
+            )
         self.new.remove(recipe)
         self.begun, self.begun_at = self.done, now
-        return time_left(now - self.started, self.done / self.n_left) if now - self.started > PATIENCE else ""
+        return (
+            time_left(now - self.started, self.done / self.n_left)
+            if now - self.started > PATIENCE
+            else ""
+        )

@@ -1,12 +1,13 @@
 """The search for the fewest changes of values that lead to another decision.
 
-A *move* changes one observed feature to one other value; a set of moves changes several features. All sets of one move
-and all sets of two are tried, and all larger ones as long as that takes seconds. Beyond that a beam keeps the sets that
-come nearest to the decision and adds one move to each; moves that turn out not to be needed are removed.
+A *move* changes one observed feature to one other value; a set of moves changes several features.
+All sets of one move and all sets of two are tried, and all larger ones as long as that takes
+seconds. Beyond that a beam keeps the sets that come nearest to the decision and adds one move to
+each; moves that turn out not to be needed are removed.
 
-Two features that share no family, also by way of gaps that are summed out, add to the log-joint what each of them adds
-alone. So most sets are sums of numbers that are known from single moves; the others, and those too close to a tie for a
-sum to be trusted, are looked up like any row.
+Two features that share no family, also by way of gaps that are summed out, add to the log-joint
+what each of them adds alone. So most sets are sums of numbers that are known from single moves; the
+others, and those too close to a tie for a sum to be trusted, are looked up like any row.
 """
 
 from __future__ import annotations
@@ -35,7 +36,8 @@ _TIE = 1e-9
 
 @dataclass(frozen=True, eq=False)
 class FoundChanges:
-    """Sets of moves of the same size that lead to the decision, the best first, each a row of places of moves.
+    """Sets of moves of the same size that lead to the decision, the best first, each a row of
+    places of moves.
 
     ``excluded`` is the largest size up to which every set was tried and none was enough.
     """
@@ -70,7 +72,9 @@ class Changes:
 
     @cached_property
     def moves(self) -> np.ndarray:
-        """The feature and the new value of each move, shape (2, n_moves), in the order of columns and values."""
+        """The feature and the new value of each move, shape (2, n_moves), in the order of columns
+        and values.
+        """
         pairs = []
         for i, variable in enumerate(self.beliefs.network.domain.features):
             code, n_values = int(self.codes[i, 0]), variable.card - variable.missing_value
@@ -125,7 +129,9 @@ class Changes:
 
     def _extended(self, sets: np.ndarray) -> Iterator[np.ndarray]:
         """The sets with each move of another feature added to them, each set once."""
-        more = np.column_stack([np.repeat(sets, self.n_moves, axis=0), np.tile(np.arange(self.n_moves), len(sets))])
+        more = np.column_stack(
+            [np.repeat(sets, self.n_moves, axis=0), np.tile(np.arange(self.n_moves), len(sets))]
+        )
         features = self.moves[0][more]
         more = np.sort(more[(features[:, :-1] != features[:, -1:]).all(axis=1)], axis=1)
         more = np.unique(more, axis=0)
@@ -148,11 +154,17 @@ class Changes:
     def _judged(self, sets: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """The log-joint of the row after each set of moves, and the scores that decide."""
         if self._parts is None or sets.shape[1] == 1:
-            log_joint = self._single[sets[:, 0]] if sets.shape[1] == 1 else self.beliefs.log_joint(self.rows(sets))
+            log_joint = (
+                self._single[sets[:, 0]]
+                if sets.shape[1] == 1
+                else self.beliefs.log_joint(self.rows(sets))
+            )
             return log_joint, self.beliefs.scores_of(log_joint)
         log_joint = self._start + self._parts[sets].sum(axis=1)
         scores = self.beliefs.scores_of(log_joint)
-        unsure = self._meet(sets) | ((scores >= scores.max(axis=1, keepdims=True) - _TIE).sum(axis=1) > 1)
+        unsure = self._meet(sets) | (
+            (scores >= scores.max(axis=1, keepdims=True) - _TIE).sum(axis=1) > 1
+        )
         if unsure.any():
             log_joint[unsure] = self.beliefs.log_joint(self.rows(sets[unsure]))
             scores = self.beliefs.scores_of(log_joint)
@@ -170,7 +182,9 @@ class Changes:
 
     @cached_property
     def _parts(self) -> np.ndarray | None:
-        """What each move adds to the log-joint; None where classes that are impossible leave no difference."""
+        """What each move adds to the log-joint; None where classes that are impossible leave no
+        difference.
+        """
         if not np.isfinite(self._start).all():
             return None
         return self._single - self._start
@@ -193,30 +207,46 @@ class Changes:
 
     def _worth(self, log_joint: np.ndarray, scores: np.ndarray) -> np.ndarray:
         """The log probability of the decision."""
-        return self.beliefs.log_posterior_of(log_joint)[np.arange(len(scores)), scores.argmax(axis=1)]
+        return self.beliefs.log_posterior_of(log_joint)[
+            np.arange(len(scores)), scores.argmax(axis=1)
+        ]
 
     def _nearness(self, log_joint: np.ndarray) -> np.ndarray:
-        """How far the best class that is looked for is ahead of the others, before calibration, which has plateaus."""
-        looked_for = np.arange(log_joint.shape[1]) == (self.now if self.wanted is None else self.wanted)
+        """How far the best class that is looked for is ahead of the others, before calibration,
+        which has plateaus.
+        """
+        looked_for = np.arange(log_joint.shape[1]) == (
+            self.now if self.wanted is None else self.wanted
+        )
         if self.wanted is None:
             looked_for = ~looked_for
         with np.errstate(invalid="ignore"):
-            ahead = log_joint[:, looked_for].max(axis=1, initial=-np.inf) - log_joint[:, ~looked_for].max(axis=1)
+            ahead = log_joint[:, looked_for].max(axis=1, initial=-np.inf) - log_joint[
+                :, ~looked_for
+            ].max(axis=1)
         return np.where(np.isnan(ahead), -np.inf, ahead)
 
     # ---- the search
 
     def search(self, max_changes: int) -> FoundChanges:
-        """The smallest sets found that lead to the decision; none where there are none of this size."""
+        """The smallest sets found that lead to the decision; none where there are none of this
+        size.
+        """
         excluded, tried_all = 0, True
         kept = np.empty((0, 0), dtype=np.int64)
         for size in range(1, min(max_changes, self.n_features) + 1):
             tried_all = tried_all and (size == 1 or self._most_sets(size) >= self.n_sets(size))
-            hits, kept = self._try(self.all_sets(size) if tried_all else self._extended(kept), self._width(size + 1))
+            hits, kept = self._try(
+                self.all_sets(size) if tried_all else self._extended(kept), self._width(size + 1)
+            )
             if len(hits):
-                return FoundChanges(hits if tried_all else self._reduced(hits, excluded + 1), excluded)
+                return FoundChanges(
+                    hits if tried_all else self._reduced(hits, excluded + 1), excluded
+                )
             excluded = size if tried_all else excluded
-        return FoundChanges(np.empty((0, 1), dtype=np.int64), max_changes if tried_all else excluded)
+        return FoundChanges(
+            np.empty((0, 1), dtype=np.int64), max_changes if tried_all else excluded
+        )
 
     def _most_sets(self, size: int) -> float:
         """How many sets of a size are worth trying."""
@@ -228,9 +258,13 @@ class Changes:
         return int(np.clip(most // self.n_moves, _MIN_WIDTH, _MAX_WIDTH))
 
     def _steps(self, size: int) -> float:
-        """What a set of a size takes on average, in steps of arithmetic: a sum, and for some of them a look-up."""
+        """What a set of a size takes on average, in steps of arithmetic: a sum, and for some of
+        them a look-up.
+        """
         tables = self.beliefs.network.parameters
-        look_up = self.codes.shape[0] * tables.n_classes + _CELL_STEPS * elimination_cells(tables, self.codes)
+        look_up = self.codes.shape[0] * tables.n_classes + _CELL_STEPS * elimination_cells(
+            tables, self.codes
+        )
         apart = 0.0 if self._parts is None else (1 - self._meeting) ** (size * (size - 1) / 2)
         return size * tables.n_classes + (1 - apart) * look_up
 
@@ -242,7 +276,9 @@ class Changes:
         return float((pairs * self._joined[np.ix_(features, features)]).sum() / max(1, pairs.sum()))
 
     def _try(self, blocks: Iterable[np.ndarray], width: int = 1) -> tuple[np.ndarray, np.ndarray]:
-        """The best sets that lead to the decision; where there are none, those that come nearest to it."""
+        """The best sets that lead to the decision; where there are none, those that come nearest to
+        it.
+        """
         hits, near = _Best(KEPT), _Best(width)
         for sets in blocks:
             log_joint, scores = self._judged(sets)
@@ -256,7 +292,9 @@ class Changes:
     def _reduced(self, sets: np.ndarray, least: int) -> np.ndarray:
         """The sets without moves that are not needed; of the results, the smallest."""
         while sets.shape[1] > least:
-            smaller = np.unique(np.concatenate([np.delete(sets, k, axis=1) for k in range(sets.shape[1])]), axis=0)
+            smaller = np.unique(
+                np.concatenate([np.delete(sets, k, axis=1) for k in range(sets.shape[1])]), axis=0
+            )
             hits, _ = self._try([smaller])
             if not len(hits):
                 break
@@ -265,7 +303,9 @@ class Changes:
 
 
 class _Best:
-    """The best of the sets that were added, best first; of those that differ by less than a tie, the first."""
+    """The best of the sets that were added, best first; of those that differ by less than a tie,
+    the first.
+    """
 
     def __init__(self, most: int):
         self.most = most
@@ -284,7 +324,9 @@ class _Best:
 
 
 def joined_features(structure: Structure, missing: np.ndarray) -> np.ndarray:
-    """Which observed features meet in a factor of the log-joint once the missing ones are summed out."""
+    """Which observed features meet in a factor of the log-joint once the missing ones are summed
+    out.
+    """
     graph = structure.moral_graph(with_class=False)
     joined = np.zeros((structure.n_features, structure.n_features), dtype=bool)
     for node, others in graph.items():

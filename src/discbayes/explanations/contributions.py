@@ -1,18 +1,21 @@
 """What each known value adds to the log odds of a class.
 
-The features of a row become known one after the other, in the topological order of the structure (parents first, of
-those that are ready the first column). What a feature contributes to class c is what its value changes in the log odds
+The features of a row become known one after the other, in the topological order of the structure
+(parents first, of those that are ready the first column). What a feature contributes to class c is
+what its value changes in the log odds
 
     log P(c | known) − log Σ_{c' ≠ c} P(c' | known),
 
-with P as the classifier gives it, calibration and prior included. Without calibration that is log P(x_i | known
-earlier, c) − log P(x_i | known earlier, not c). What is unknown is summed out and contributes nothing. So the log odds
-without any value (``base``) and all contributions add up to the log odds of the row, whatever the structure.
+with P as the classifier gives it, calibration and prior included. Without calibration that is log
+P(x_i | known earlier, c) − log P(x_i | known earlier, not c). What is unknown is summed out and
+contributes nothing. So the log odds without any value (``base``) and all contributions add up to
+the log odds of the row, whatever the structure.
 
-Infinite odds: a value that rules a class out contributes −∞ to it, one that leaves only this class +∞, and what
-becomes known afterwards contributes zero, since nothing can move it. A row that is impossible in every class has the
-probabilities of a row without values, and nothing contributes (``impossible``). Where two classes that are compared
-with each other are both impossible they keep the odds that they had.
+Infinite odds: a value that rules a class out contributes −∞ to it, one that leaves only this class
++∞, and what becomes known afterwards contributes zero, since nothing can move it. A row that is
+impossible in every class has the probabilities of a row without values, and nothing contributes
+(``impossible``). Where two classes that are compared with each other are both impossible they keep
+the odds that they had.
 """
 
 from __future__ import annotations
@@ -47,8 +50,8 @@ _MAX_NAMES = 20  # in one line
 class Explanation:
     """Why a classifier says what it says of some rows.
 
-    ``base[c] + nansum(contributions[row, :, c])`` is ``log_odds[row, c]``; how a contribution is defined stands at the
-    top of ``discbayes.explanations.contributions``.
+    ``base[c] + nansum(contributions[row, :, c])`` is ``log_odds[row, c]``; how a contribution is
+    defined stands at the top of ``discbayes.explanations.contributions``.
 
     Attributes
     ----------
@@ -126,7 +129,9 @@ class Explanation:
         return texts
 
     def given(self, row: int, feature: int) -> tuple[int, ...]:
-        """The known features, earlier in the order, that a feature of a row depends on once the class is known."""
+        """The known features, earlier in the order, that a feature of a row depends on once the
+        class is known.
+        """
         earlier = self.order[: self.order.index(feature)]
         return self._dependence.on(feature, [i for i in earlier if self.known[row, i]])
 
@@ -135,18 +140,28 @@ class Explanation:
         return Dependence(self.beliefs.network.parameters)
 
     def class_of(self, row: int, label: Any = None) -> int:
-        """The place of the class that a row is explained for: the one asked for, or else the decision.
+        """The place of the class that a row is explained for: the one asked for, or else the
+        decision.
 
         Where all odds are against the decision itself it is the most probable other class.
         """
         if not isinstance(row, (int, np.integer)) or not 0 <= row < self.n_rows:
-            raise ValueError(f"row={row!r} is none of the {self.n_rows} rows, which are counted from 0")
+            raise ValueError(
+                f"row={row!r} is none of the {self.n_rows} rows, which are counted from 0"
+            )
         if label is None:
             place = int(self.decisions[row])
-            return place if place != self.against else int(_without(self.posterior[row], place).argmax())
+            return (
+                place
+                if place != self.against
+                else int(_without(self.posterior[row], place).argmax())
+            )
         place = class_position(self.labels, label, "label")
         if place == self.against:
-            raise ValueError(f"label={label!r} is the class that all others were compared with: ask for another one")
+            raise ValueError(
+                f"label={label!r} is the class that all others were compared with: ask for"
+                " another one"
+            )
         return place
 
     # ---- what it says
@@ -154,15 +169,17 @@ class Explanation:
     def to_frame(self, library: bool | str = "auto") -> Any:
         """A line for each row, class and feature, features in the order in which they become known.
 
-        ``given`` names the earlier values that the feature depends on once the class is known. Unknown features have no
-        value and no contribution.
+        ``given`` names the earlier values that the feature depends on once the class is known.
+        Unknown features have no value and no contribution.
         """
         n_rows, n_features, n_classes = self.contributions.shape
         order = np.array(self.order, dtype=np.intp)
         cells = (n_rows, n_classes, n_features)
 
         def each(values: np.ndarray) -> np.ndarray:
-            """What is the same for all classes: a row for each row, a column for each feature, in its order."""
+            """What is the same for all classes: a row for each row, a column for each feature, in
+            its order.
+            """
             return np.broadcast_to(values[:, None, order], cells).ravel()
 
         columns = {
@@ -176,10 +193,14 @@ class Explanation:
         return make_frame(columns, library)
 
     def _given_texts(self) -> np.ndarray:
-        """What the value of each feature depends on, in words; None where it is unknown or depends on nothing."""
+        """What the value of each feature depends on, in words; None where it is unknown or depends
+        on nothing.
+        """
         texts = np.full(self.known.shape, None, dtype=object)
         for row in range(self.n_rows):
-            for feature, others in self._dependence.in_order(np.flatnonzero(self.known[row]).tolist()):
+            for feature, others in self._dependence.in_order(
+                np.flatnonzero(self.known[row]).tolist()
+            ):
                 texts[row, feature] = self._in_words(row, others) or None
         return texts
 
@@ -199,7 +220,9 @@ class Explanation:
         """
         check_most(most)
         place = self.class_of(row, label)
-        asked = str(self.labels[place]) + ("" if self.against is None else f" over {self.labels[self.against]}")
+        asked = str(self.labels[place]) + (
+            "" if self.against is None else f" over {self.labels[self.against]}"
+        )
         parts = self.contributions[row, :, place]
         known = [i for i in self.order if self.known[row, i]]
         ranked = sorted(known, key=lambda i: -abs(parts[i]))
@@ -207,20 +230,32 @@ class Explanation:
         lines = [f"prior: {signed(self.base[place])} for {asked}"]
         lines += [self._line(row, feature, parts[feature], asked) for feature in shown]
         if others:
-            lines.append(f"{count_of(len(others), 'other column')}: {signed(float(parts[others].sum()))}")
+            lines.append(
+                f"{count_of(len(others), 'other column')}: {signed(float(parts[others].sum()))}"
+            )
         if self.impossible[row]:
-            lines.append("no class can have these values together, so that the prior is all that counts")
-        odds, share = signed(self.log_odds[row, place]), probability_in_words(self.posterior[row], place)
+            lines.append(
+                "no class can have these values together, so that the prior is all that counts"
+            )
+        odds, share = (
+            signed(self.log_odds[row, place]),
+            probability_in_words(self.posterior[row], place),
+        )
         which = ", which has the" if self.against is None else f"; {self.labels[place]} has the"
         lines.append(f"sum: {odds} for {asked}{which} probability {share}")
         return "\n".join([*lines, *self._unknown_line(row)])
 
     def _line(self, row: int, feature: int, part: float, asked: str) -> str:
         given = self._in_words(row, self.given(row, feature))
-        return f"{self._in_words(row, [feature])}: {signed(part)} for {asked}{given and ', given '}{given}"
+        return (
+            f"{self._in_words(row, [feature])}: {signed(part)} for"
+            f" {asked}{given and ', given '}{given}"
+        )
 
     def _unknown_line(self, row: int) -> list[str]:
-        unknown = [name for name, known in zip(self.names, self.known[row], strict=True) if not known]
+        unknown = [
+            name for name, known in zip(self.names, self.known[row], strict=True) if not known
+        ]
         if not unknown:
             return []
         more = f" and {len(unknown) - _MAX_NAMES} more" if len(unknown) > _MAX_NAMES else ""
@@ -231,19 +266,37 @@ class Explanation:
         return leaf("plot").waterfall(self, row=row, label=label, ax=ax)
 
     def relevance(self, tolerance: float = TOLERANCE) -> Relevance:
-        """How much each column matters for the decisions in these rows, as ``BayesNetClassifier.relevance`` says it."""
+        """How much each column matters for the decisions in these rows, as
+        ``BayesNetClassifier.relevance`` says it.
+        """
         if self.against is not None:
-            raise ValueError("relevance is about each decision against all other classes: explain without `against`")
-        return relevance_of(self.beliefs, self.codes, changed_odds(self.contributions, self.decisions), None, tolerance)
+            raise ValueError(
+                "relevance is about each decision against all other classes: explain without"
+                " `against`"
+            )
+        return relevance_of(
+            self.beliefs,
+            self.codes,
+            changed_odds(self.contributions, self.decisions),
+            None,
+            tolerance,
+        )
 
     def __repr__(self) -> str:
         if self.n_rows == 1:
             return self.text()
-        return f"<Explanation: {self.n_rows} rows, {len(self.names)} features, {len(self.labels)} classes>"
+        return (
+            f"<Explanation: {self.n_rows} rows, {len(self.names)} features, {len(self.labels)}"
+            " classes>"
+        )
 
 
-def explain(beliefs: CalibratedPosterior, codes: np.ndarray, against: int | None = None) -> Explanation:
-    """The contributions of all known values of some rows, against the other classes or against one of them."""
+def explain(
+    beliefs: CalibratedPosterior, codes: np.ndarray, against: int | None = None
+) -> Explanation:
+    """The contributions of all known values of some rows, against the other classes or against one
+    of them.
+    """
     steps = Steps(beliefs, codes, against)
     n_features, n_rows = codes.shape
     contributions = np.empty((n_rows, n_features, beliefs.labels.size))
@@ -251,7 +304,9 @@ def explain(beliefs: CalibratedPosterior, codes: np.ndarray, against: int | None
     for rows, parts, odds in steps.blocks():
         contributions[rows], log_odds[rows] = parts, odds
     posterior = np.exp(steps.whole)
-    return Explanation(beliefs, codes, against, steps.base, contributions, log_odds, posterior, steps.impossible)
+    return Explanation(
+        beliefs, codes, against, steps.base, contributions, log_odds, posterior, steps.impossible
+    )
 
 
 def _without(values: np.ndarray, place: int) -> np.ndarray:

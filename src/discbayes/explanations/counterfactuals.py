@@ -1,13 +1,16 @@
-"""What would have to be different for another decision: the smallest set of changes of known values.
+"""What would have to be different for another decision: the smallest set of changes of known
+values.
 
-All sets of one change and all sets of two are tried, and all larger ones as long as there are not too many: up to
-20 million pairs and a million sets of three or more, fewer where each takes long because of many gaps in a network that
-is no forest. What is found among them has the fewest changes that there can be
-(``proven``), and the largest probability of the decision among all sets of that size. Beyond those numbers a beam
-search adds change to change, and removes what is not needed: it finds small sets, not always the smallest. A set of
-three that is found after all pairs were tried is still proven to have the fewest changes.
+All sets of one change and all sets of two are tried, and all larger ones as long as there are not
+too many: up to 20 million pairs and a million sets of three or more, fewer where each takes long
+because of many gaps in a network that is no forest. What is found among them has the fewest changes
+that there can be (``proven``), and the largest probability of the decision among all sets of that
+size. Beyond those numbers a beam search adds change to change, and removes what is not needed: it
+finds small sets, not always the smallest. A set of three that is found after all pairs were tried
+is still proven to have the fewest changes.
 
-Gaps stay gaps, and no value changes to "missing". A row that no class can have, by probabilities of zero, is no answer.
+Gaps stay gaps, and no value changes to "missing". A row that no class can have, by probabilities of
+zero, is no answer.
 """
 
 from __future__ import annotations
@@ -42,14 +45,15 @@ class Counterfactual:
     changes : list of (name, from, to)
         The columns that change, with their values as text: intervals for numeric columns.
     numbers : list of (number, nearest)
-        For each change of a numeric column, the number in the row and what is nearest to it in the new interval, as
-        text ("below 100"); None for other columns.
+        For each change of a numeric column, the number in the row and what is nearest to it in the
+        new interval, as text ("below 100"); None for other columns.
     label_before, label_after : label
         The decision for the row, and for the row with the changes.
     posterior_before, posterior_after : ndarray
         P(c | x observed) of both.
     proven : bool
-        Whether there is no smaller set of changes; without any, whether none of up to ``max_changes`` is enough.
+        Whether there is no smaller set of changes; without any, whether none of up to
+        ``max_changes`` is enough.
     alternatives : tuple of Counterfactual
         Other sets of the same size, the most probable decision first.
     target : label or None
@@ -78,17 +82,35 @@ class Counterfactual:
         return self.posterior_after is not None
 
     def to_frame(self, library: bool | str = "auto") -> Any:
-        """A line for each change: those of the best set have ``choice`` 0, alternatives count from 1."""
+        """A line for each change: those of the best set have ``choice`` 0, alternatives count from
+        1.
+        """
         lines = [
-            (choice, *change, None if number is None else number[1], str(other.label_after), other.probability)
+            (
+                choice,
+                *change,
+                None if number is None else number[1],
+                str(other.label_after),
+                other.probability,
+            )
             for choice, other in enumerate([self, *self.alternatives])
             for change, number in other._pairs()
         ]
-        kinds = {"choice": int, "column": object, "from": object, "to": object, "nearest": object, "decision": object}
-        columns: dict[str, np.ndarray] = {
-            name: np.array([line[k] for line in lines], kind) for k, (name, kind) in enumerate(kinds.items())
+        kinds = {
+            "choice": int,
+            "column": object,
+            "from": object,
+            "to": object,
+            "nearest": object,
+            "decision": object,
         }
-        return make_frame({**columns, "probability": np.array([line[-1] for line in lines], float)}, library)
+        columns: dict[str, np.ndarray] = {
+            name: np.array([line[k] for line in lines], kind)
+            for k, (name, kind) in enumerate(kinds.items())
+        }
+        return make_frame(
+            {**columns, "probability": np.array([line[-1] for line in lines], float)}, library
+        )
 
     @property
     def probability(self) -> float:
@@ -122,7 +144,10 @@ class Counterfactual:
     def _outcome(self) -> str:
         assert self.posterior_after is not None
         place = self._place(self.label_after)
-        return f"{self.label_after} with the probability {probability_in_words(self.posterior_after, place)}"
+        return (
+            f"{self.label_after} with the probability"
+            f" {probability_in_words(self.posterior_after, place)}"
+        )
 
     def _size(self) -> str:
         lead = "1 change leads" if len(self.changes) == 1 else f"{len(self.changes)} changes lead"
@@ -132,7 +157,9 @@ class Counterfactual:
 
     def _briefly(self) -> str:
         """The changes in one line, without what was before."""
-        return ", ".join(f"{name} to {_sign(after, number)}" for (name, _, after), number in self._pairs())
+        return ", ".join(
+            f"{name} to {_sign(after, number)}" for (name, _, after), number in self._pairs()
+        )
 
     def _pairs(self) -> list[tuple[tuple[str, str, str], tuple[float, str] | None]]:
         return list(zip(self.changes, self.numbers, strict=True))
@@ -170,7 +197,11 @@ def counterfactual(
     max_changes: int = 5,
 ) -> Counterfactual:
     """The smallest change of one row, which is given as codes and as it was read."""
-    if not isinstance(max_changes, (int, np.integer)) or isinstance(max_changes, bool) or max_changes < 1:
+    if (
+        not isinstance(max_changes, (int, np.integer))
+        or isinstance(max_changes, bool)
+        or max_changes < 1
+    ):
         raise ValueError(f"max_changes={max_changes!r} must be a whole number of at least 1")
     wanted = None if target is None else class_position(beliefs.labels, target, "target")
     now = int(beliefs.decisions(codes)[0])
@@ -180,7 +211,11 @@ def counterfactual(
     if wanted == now:
         return replace(start, label_after=label, posterior_after=before)
     found = changes.search(start.max_changes)
-    smaller = min(start.max_changes, changes.n_features) if not len(found.sets) else found.sets.shape[1] - 1
+    smaller = (
+        min(start.max_changes, changes.n_features)
+        if not len(found.sets)
+        else found.sets.shape[1] - 1
+    )
     start = replace(start, proven=found.excluded >= smaller and not _is_estimated(beliefs, codes))
     results = _results(start, changes, found.sets[: 1 + ALTERNATIVES], row)
     return replace(results[0], alternatives=tuple(results[1:])) if results else start
@@ -195,12 +230,19 @@ def _fixed(keep: Any, names: list[str]) -> np.ndarray:
 
 
 def _is_estimated(beliefs: CalibratedPosterior, codes: np.ndarray) -> bool:
-    """Whether the row has too many gaps to be summed out exactly, so that ``n_draws`` draws stand for them."""
+    """Whether the row has too many gaps to be summed out exactly, so that ``n_draws`` draws stand
+    for them.
+    """
     network = beliefs.network
-    return network.n_draws is not None and log_joint_and_error(network.parameters, codes, network.effort)[1] is not None
+    return (
+        network.n_draws is not None
+        and log_joint_and_error(network.parameters, codes, network.effort)[1] is not None
+    )
 
 
-def _results(start: Counterfactual, changes: Changes, sets: np.ndarray, row: Table) -> list[Counterfactual]:
+def _results(
+    start: Counterfactual, changes: Changes, sets: np.ndarray, row: Table
+) -> list[Counterfactual]:
     """Every set of moves as a result of its own."""
     if not len(sets):
         return []
@@ -216,17 +258,25 @@ def _results(start: Counterfactual, changes: Changes, sets: np.ndarray, row: Tab
             numbers.append(_number(variable, own, code, row, i))
         results.append(
             replace(
-                start, label_after=labels[decisions[k]], posterior_after=posteriors[k], changes=texts, numbers=numbers
+                start,
+                label_after=labels[decisions[k]],
+                posterior_after=posteriors[k],
+                changes=texts,
+                numbers=numbers,
             )
         )
     return results
 
 
-def _number(variable: Variable, before: int, after: int, row: Table, position: int) -> tuple[float, str] | None:
+def _number(
+    variable: Variable, before: int, after: int, row: Table, position: int
+) -> tuple[float, str] | None:
     """The number in the row, and the numbers in the new interval that are next to it."""
     if variable.cuts is None:
         return None
-    return float(row.cells(position, np.array([0]))[0]), nearest_numbers(variable.cuts, before, after)
+    return float(row.cells(position, np.array([0]))[0]), nearest_numbers(
+        variable.cuts, before, after
+    )
 
 
 def nearest_numbers(cuts: tuple[float, ...], before: int, after: int) -> str:

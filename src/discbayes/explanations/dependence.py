@@ -10,9 +10,10 @@ from discbayes.network import CPTs
 class Dependence:
     """Dependence between features given the class, by d-separation in the structure.
 
-    A feature depends on the known features that a way leads to through unknown ones only, in the moral graph of what is
-    asked about and its ancestors. Tables that are not normalised tie the parents of every feature, also of those that
-    nobody asks about, and have the moral graph of all features. Sets of features are the bits of whole numbers here.
+    A feature depends on the known features that a way leads to through unknown ones only, in the
+    moral graph of what is asked about and its ancestors. Tables that are not normalised tie the
+    parents of every feature, also of those that nobody asks about, and have the moral graph of all
+    features. Sets of features are the bits of whole numbers here.
     """
 
     def __init__(self, tables: CPTs):
@@ -28,11 +29,15 @@ class Dependence:
         self._found: dict[tuple[int, int], tuple[int, ...]] = {}
 
     def on(self, feature: int, known: Iterable[int]) -> tuple[int, ...]:
-        """What a feature depends on, given the class and the other known features; in topological order."""
+        """What a feature depends on, given the class and the other known features; in topological
+        order.
+        """
         return self._on(feature, _bits(known))
 
     def in_order(self, known: Iterable[int]) -> Iterator[tuple[int, tuple[int, ...]]]:
-        """Each known feature and what it depends on among those that stand before it in the order."""
+        """Each known feature and what it depends on among those that stand before it in the
+        order.
+        """
         all_known, earlier = _bits(known), 0
         for i in self._order:
             if all_known >> i & 1:
@@ -62,7 +67,9 @@ class Dependence:
         return seen & ~(1 << feature)
 
     def _neighbours(self, feature: int, present: int) -> int:
-        """Parents, children and the other parents of the children, among the features that are there."""
+        """Parents, children and the other parents of the children, among the features that are
+        there.
+        """
         found = self._parents[feature]
         for child in self._children[feature]:
             if present >> child & 1:

@@ -13,17 +13,21 @@ Edge = tuple[int, int]
 
 
 def edge_strengths(network: BayesNet) -> dict[Edge, float]:
-    """What a parent says about its child that the class and the other parents do not, for every edge, in nats.
+    """What a parent says about its child that the class and the other parents do not, for every
+    edge, in nats.
 
-    By position: ``(parent, child)`` has the mutual information I(x_child; x_parent | other parents, class) under the
-    network itself, ``(CLASS, child)`` has I(x_child; class | parents). That is exact, and a ``FactorTooLargeError``
-    where it would need more than the ``max_factor_size`` of the network.
+    By position: ``(parent, child)`` has the mutual information I(x_child; x_parent | other parents,
+    class) under the network itself, ``(CLASS, child)`` has I(x_child; class | parents). That is
+    exact, and a ``FactorTooLargeError`` where it would need more than the ``max_factor_size`` of
+    the network.
     """
     structure, layout = network.structure, network.parameters.layout
     try:
         cells = family_posteriors(network.parameters, network.effort)
     except FactorTooLargeError as error:
-        raise FactorTooLargeError(error.size, error.features, error.limit, network.domain.names) from None
+        raise FactorTooLargeError(
+            error.size, error.features, error.limit, network.domain.names
+        ) from None
     found = {}
     for child, parents in enumerate(structure.parents):
         joint = layout.table(cells, child)

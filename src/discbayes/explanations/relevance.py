@@ -23,7 +23,8 @@ _ROUNDING = 1e-12  # nats
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Hidden:
-    """What becomes of the decisions in some rows if the values of some columns are hidden, all at the same time.
+    """What becomes of the decisions in some rows if the values of some columns are hidden, all at
+    the same time.
 
     Attributes
     ----------
@@ -46,15 +47,25 @@ class Hidden:
     def __repr__(self) -> str:
         if not self.columns:
             return "no column could go"
-        more = f" and {len(self.columns) - _MAX_NAMES} more" if len(self.columns) > _MAX_NAMES else ""
-        number, names = count_of(len(self.columns), "column"), ", ".join(self.columns[:_MAX_NAMES]) + more
+        more = (
+            f" and {len(self.columns) - _MAX_NAMES} more" if len(self.columns) > _MAX_NAMES else ""
+        )
+        number, names = (
+            count_of(len(self.columns), "column"),
+            ", ".join(self.columns[:_MAX_NAMES]) + more,
+        )
         without = "it" if len(self.columns) == 1 else "them"
-        text = f"{number} could go: {names}; without {without} {self.changed:.2%} of the decisions change"
+        text = (
+            f"{number} could go: {names}; without {without} {self.changed:.2%} of the decisions"
+            " change"
+        )
         for name, pair in (("accuracy", self.accuracy), ("log loss", self.log_loss)):
             if pair is not None:
                 text += f", {name} {pair[0]:.4f} → {pair[1]:.4f}"
         return (
-            text if self.accuracy is None else f"{text} (on these rows: optimistic if the model was learned from them)"
+            text
+            if self.accuracy is None
+            else f"{text} (on these rows: optimistic if the model was learned from them)"
         )
 
 
@@ -67,8 +78,8 @@ class Relevance:
     names : list of str
         The columns.
     mean : ndarray
-        By how much the value of a column changes the log odds of the decision, up or down, in the mean of the rows in
-        which it is known. A change above 100 counts as 100.
+        By how much the value of a column changes the log odds of the decision, up or down, in the
+        mean of the rows in which it is known. A change above 100 counts as 100.
     share : ndarray
         Of all changes by all columns.
     unknown : ndarray
@@ -113,7 +124,9 @@ class Relevance:
         ]
         if ranking.size > most:
             rest = ranking[most:]
-            rows.append([count_of(rest.size, "other column"), "", f"{self.share[rest].sum():.1%}", ""])
+            rows.append(
+                [count_of(rest.size, "other column"), "", f"{self.share[rest].sum():.1%}", ""]
+            )
         table = text_table(["column", "changes the log odds by", "share", "unknown"], rows)
         return f"{table}\n{self.hidden}"
 
@@ -122,9 +135,14 @@ class Relevance:
 
 
 def relevance(
-    beliefs: CalibratedPosterior, codes: np.ndarray, classes: np.ndarray | None = None, tolerance: float = TOLERANCE
+    beliefs: CalibratedPosterior,
+    codes: np.ndarray,
+    classes: np.ndarray | None = None,
+    tolerance: float = TOLERANCE,
 ) -> Relevance:
-    """The relevance of all columns in some rows; with their classes, also what hiding columns costs."""
+    """The relevance of all columns in some rows; with their classes, also what hiding columns
+    costs.
+    """
     decisions, changes = beliefs.decisions(codes), np.zeros(codes.shape[0])
     for rows, parts, _ in Steps(beliefs, codes, None).blocks():
         changes += changed_odds(parts, decisions[rows])
@@ -138,7 +156,11 @@ def changed_odds(contributions: np.ndarray, decisions: np.ndarray) -> np.ndarray
 
 
 def relevance_of(
-    beliefs: CalibratedPosterior, codes: np.ndarray, changes: np.ndarray, classes: np.ndarray | None, tolerance: float
+    beliefs: CalibratedPosterior,
+    codes: np.ndarray,
+    changes: np.ndarray,
+    classes: np.ndarray | None,
+    tolerance: float,
 ) -> Relevance:
     """The relevance that follows from what each feature changes in all."""
     if not 0 <= tolerance <= 1:
@@ -156,7 +178,11 @@ def relevance_of(
 
 
 def _columns_that_could_go(
-    beliefs: CalibratedPosterior, codes: np.ndarray, changes: np.ndarray, classes: np.ndarray | None, tolerance: float
+    beliefs: CalibratedPosterior,
+    codes: np.ndarray,
+    changes: np.ndarray,
+    classes: np.ndarray | None,
+    tolerance: float,
 ) -> Hidden:
     """The columns that say little together, and what becomes of the decisions without them."""
     before = beliefs.log_posterior(codes)
@@ -168,19 +194,24 @@ def _columns_that_could_go(
         except FactorTooLargeError:  # exact inference cannot sum them out together
             return np.inf
 
-    features = _largest_set(changes, lambda features: lost(features) <= tolerance * said + _ROUNDING)
+    features = _largest_set(
+        changes, lambda features: lost(features) <= tolerance * said + _ROUNDING
+    )
     rest = _without(beliefs, codes, features)
     changed = float(np.mean(beliefs.decisions(rest) != beliefs.decisions(codes)))
     names = tuple(beliefs.network.domain.names[i] for i in features)
     share = lost(features) / said if said > 0 else 0.0
     if classes is None:
         return Hidden(names, share, changed)
-    accuracy, log_loss = zip(*(_quality(beliefs, rows, classes) for rows in (codes, rest)), strict=True)
+    accuracy, log_loss = zip(
+        *(_quality(beliefs, rows, classes) for rows in (codes, rest)), strict=True
+    )
     return Hidden(names, share, changed, accuracy, log_loss)
 
 
 def _largest_set(changes: np.ndarray, fits: Callable[[np.ndarray], bool]) -> np.ndarray:
-    """A large set of features that fits: the least relevant ones by bisection, then others one by one.
+    """A large set of features that fits: the least relevant ones by bisection, then others one by
+    one.
 
     A feature of more than average relevance is tried by bisection only.
     """
@@ -211,7 +242,9 @@ def _without(beliefs: CalibratedPosterior, codes: np.ndarray, features: np.ndarr
     return hidden
 
 
-def _quality(beliefs: CalibratedPosterior, codes: np.ndarray, classes: np.ndarray) -> tuple[float, float]:
+def _quality(
+    beliefs: CalibratedPosterior, codes: np.ndarray, classes: np.ndarray
+) -> tuple[float, float]:
     """The accuracy and the log loss."""
     own = beliefs.log_posterior(codes)[np.arange(classes.size), classes]
     return float(np.mean(beliefs.decisions(codes) == classes)), -float(np.mean(own))

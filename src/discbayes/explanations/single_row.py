@@ -15,7 +15,8 @@ _NESTED = (list, tuple, np.ndarray, Mapping)
 
 
 def one_row(x: Any, names: list[str]) -> Table:
-    """A row as a table: a frame or array of one row, a list of values, or a mapping (a series) of names to values.
+    """A row as a table: a frame or array of one row, a list of values, or a mapping (a series) of
+    names to values.
 
     What a mapping leaves out is unknown.
 
@@ -31,8 +32,8 @@ def one_row(x: Any, names: list[str]) -> Table:
     table = read_table(x)
     if table.n_rows != 1:
         raise ValueError(
-            f"x has {table.n_rows} rows, and this looks at one: pass X[3:4], X.iloc[[3]], a list of the values of a "
-            "row or a mapping of column names to values"
+            f"x has {table.n_rows} rows, and this looks at one: pass X[3:4], X.iloc[[3]], a list of"
+            " the values of a row or a mapping of column names to values"
         )
     return table
 

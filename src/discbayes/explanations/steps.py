@@ -1,4 +1,6 @@
-"""The log odds of rows that become known feature by feature (what they are for is said in ``contributions``)."""
+"""The log odds of rows that become known feature by feature (what they are for is said in
+``contributions``).
+"""
 
 from __future__ import annotations
 
@@ -16,8 +18,8 @@ from discbayes.inference.completion import BATCH_CELLS
 class Steps:
     """Rows that become known feature by feature, in blocks that fit the memory.
 
-    With normalised tables, rows whose known features have known parents add one cell to the log-joint at each step.
-    In others each step sums the gaps out anew.
+    With normalised tables, rows whose known features have known parents add one cell to the
+    log-joint at each step. In others each step sums the gaps out anew.
     """
 
     def __init__(self, beliefs: CalibratedPosterior, codes: np.ndarray, against: int | None):
@@ -53,13 +55,17 @@ class Steps:
         return parts, odds[-1]
 
     def _odds(self, codes: np.ndarray, known: np.ndarray, rows: slice) -> np.ndarray:
-        """The log odds after each place of the order, by place, row and class; NaN where they stay as they are."""
+        """The log odds after each place of the order, by place, row and class; NaN where they stay
+        as they are.
+        """
         n_features, n_rows = codes.shape
         odds = np.full((n_features + 1, n_rows, self.base.size), np.nan)
         odds[0] = self.base
         plain = self._plain_rows(known)
         if plain.any():
-            odds[1:, plain] = self._odds_by_cells(np.ascontiguousarray(codes[:, plain]), known[:, plain])
+            odds[1:, plain] = self._odds_by_cells(
+                np.ascontiguousarray(codes[:, plain]), known[:, plain]
+            )
         some = np.flatnonzero(known.any(axis=0))
         last = n_features - 1 - known[::-1].argmax(axis=0)
         odds[last[some] + 1, some] = _log_odds(self.whole[rows][some], self.against)
@@ -89,7 +95,9 @@ class Steps:
         for place, feature in enumerate(self.order):
             at = layout.offsets[feature] // n_classes + codes[feature].astype(np.intp)
             parents = slice(layout.parent_start[feature], layout.parent_start[feature + 1])
-            for parent, stride in zip(layout.parent_index[parents], layout.parent_stride[parents], strict=True):
+            for parent, stride in zip(
+                layout.parent_index[parents], layout.parent_stride[parents], strict=True
+            ):
                 at += codes[parent].astype(np.intp) * (stride // n_classes)
             at[~known[place]] = 0
             scores[place] = before + np.where(known[place, :, None], cells[at], 0.0)

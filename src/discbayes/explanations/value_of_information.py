@@ -1,16 +1,19 @@
-"""What to ask next: what the value of each missing column is expected to tell of the class, and to save.
+"""What to ask next: what the value of each missing column is expected to tell of the class, and to
+save.
 
-The classifier says p(c) = P(c | x) of the row, calibration and prior included. The network says how probable each
-value v of a missing column is in each class, P(v | x, c). Together they give P(v) = Σ_c p(c) P(v | x, c) and what would
-be believed after it, P(c | v) ∝ p(c) P(v | x, c). Then
+The classifier says p(c) = P(c | x) of the row, calibration and prior included. The network says how
+probable each value v of a missing column is in each class, P(v | x, c). Together they give P(v) =
+Σ_c p(c) P(v | x, c) and what would be believed after it, P(c | v) ∝ p(c) P(v | x, c). Then
 
 - the gain is H(p) − Σ_v P(v) H(P(· | v)), in nats: the entropy of the class that is expected to go;
-- with costs, what is saved is min_d Σ_c p(c) cost[c, d] − Σ_v P(v) min_d Σ_c P(c | v) cost[c, d]: by how much the
-  expected cost of the best decision is expected to fall. Less the price of the column it is the net gain.
+- with costs, what is saved is min_d Σ_c p(c) cost[c, d] − Σ_v P(v) min_d Σ_c P(c | v) cost[c, d]:
+  by how much the expected cost of the best decision is expected to fall. Less the price of the
+  column it is the net gain.
 
-Neither is ever negative before the price is taken off. Both look one question ahead: two columns that tell something
-together only have a gain of zero each. Where ``missing="value"`` made "missing" a value of a column, it is one of the
-values that may come, and a row that has it is known in that column.
+Neither is ever negative before the price is taken off. Both look one question ahead: two columns
+that tell something together only have a gain of zero each. Where ``missing="value"`` made "missing"
+a value of a column, it is one of the values that may come, and a row that has it is known in that
+column.
 """
 
 from __future__ import annotations
@@ -37,8 +40,8 @@ _DIGITS = 12  # gains that agree in so many are equal
 class Information:
     """What is expected of asking for each missing column of a row; the most useful one comes first.
 
-    Useful is what has a large net gain where there are costs, and a large gain where there are none. How they are
-    defined stands at the top of ``discbayes.explanations.value_of_information``.
+    Useful is what has a large net gain where there are costs, and a large gain where there are
+    none. How they are defined stands at the top of ``discbayes.explanations.value_of_information``.
 
     Attributes
     ----------
@@ -102,14 +105,19 @@ class Information:
 
     @property
     def best(self) -> str | None:
-        """The column to ask for: None where nothing is missing, or nothing helps by itself, or is worth its price."""
+        """The column to ask for: None where nothing is missing, or nothing helps by itself, or is
+        worth its price.
+        """
         return self.names[0] if self.names and self.worth[0] > 0 else None
 
     def answers(self, name: str, library: bool | str = "auto") -> Any:
-        """What may come of asking for a column: its values, how probable they are, and P(c) after each of them."""
+        """What may come of asking for a column: its values, how probable they are, and P(c) after
+        each of them.
+        """
         if name not in self.names:
             raise ValueError(
-                f"{name!r} is none of the missing columns, {', '.join(map(repr, self.names[:20])) or 'none'}"
+                f"{name!r} is none of the missing columns,"
+                f" {', '.join(map(repr, self.names[:20])) or 'none'}"
             )
         place = self.names.index(name)
         joint = self.joints[place]
@@ -125,9 +133,17 @@ class Information:
 
     def to_frame(self, library: bool | str = "auto") -> Any:
         """A line for each missing column, the most useful one first."""
-        columns = {"column": np.array(self.names, dtype=object), "gain": self.gain, "share": self.share}
+        columns = {
+            "column": np.array(self.names, dtype=object),
+            "gain": self.gain,
+            "share": self.share,
+        }
         if self.cost_gain is not None and self.price is not None:
-            columns |= {"cost_gain": self.cost_gain, "price": self.price, "net_gain": self.cost_gain - self.price}
+            columns |= {
+                "cost_gain": self.cost_gain,
+                "price": self.price,
+                "net_gain": self.cost_gain - self.price,
+            }
         return make_frame(columns, library)
 
     def text(self, most: int = 10) -> str:
@@ -135,8 +151,9 @@ class Information:
         check_most(most)
         place = int(self.posterior.argmax())
         lines = [
-            f"now: {self.labels[place]} with the probability {probability_in_words(self.posterior, place)}, "
-            f"entropy {self.entropy:.3g} nats" + ("" if self.cost is None else f", expected cost {self.cost:.4g}")
+            f"now: {self.labels[place]} with the probability"
+            f" {probability_in_words(self.posterior, place)}, entropy {self.entropy:.3g} nats"
+            + ("" if self.cost is None else f", expected cost {self.cost:.4g}")
         ]
         if not self.names:
             return "\n".join([*lines, "nothing is missing, so that there is nothing to ask"])
@@ -152,14 +169,20 @@ class Information:
     def _nothing(self) -> str:
         if self.cost_gain is None:
             return "no column helps by itself"
-        return "no column is worth its price" if self.cost_gain.any() else "no column alone would save anything"
+        return (
+            "no column is worth its price"
+            if self.cost_gain.any()
+            else "no column alone would save anything"
+        )
 
     def _table(self, most: int) -> tuple[list[str], list[list[str]]]:
         header, columns = ["column", "gain", "of the entropy"], [self.names, _numbers(self.gain)]
         columns.append([f"{share:.1%}" for share in self.share])
         if self.cost_gain is not None and self.price is not None:
             header += ["saves", "price", "net"]
-            columns += [_numbers(part) for part in (self.cost_gain, self.price, self.cost_gain - self.price)]
+            columns += [
+                _numbers(part) for part in (self.cost_gain, self.price, self.cost_gain - self.price)
+            ]
         return header, [list(row) for row in zip(*columns, strict=True)][:most]
 
     def __repr__(self) -> str:
@@ -171,7 +194,10 @@ def _numbers(values: np.ndarray) -> list[str]:
 
 
 def value_of_information(
-    beliefs: CalibratedPosterior, codes: np.ndarray, costs: Any = None, prices: Mapping[Any, Any] | None = None
+    beliefs: CalibratedPosterior,
+    codes: np.ndarray,
+    costs: Any = None,
+    prices: Mapping[Any, Any] | None = None,
 ) -> Information:
     """What is expected of asking for each gap of one row of codes."""
     domain = beliefs.network.domain
@@ -206,7 +232,9 @@ def _entropy(shares: np.ndarray) -> float:
 
 
 def _gain(posterior: np.ndarray, joint: np.ndarray) -> float:
-    """The information that v and c have of each other: the entropy that goes, without the difference of two sums."""
+    """The information that v and c have of each other: the entropy that goes, without the
+    difference of two sums.
+    """
     value, c = np.nonzero(joint)
     mass = joint[value, c]
     gain = float((mass * (np.log(mass / joint.sum(axis=1)[value]) - np.log(posterior[c]))).sum())
@@ -219,19 +247,23 @@ def _saved(posterior: np.ndarray, joint: np.ndarray, costs: np.ndarray) -> float
     return saved if saved > 1e-12 * float((posterior @ np.abs(costs)).max()) else 0.0
 
 
-def _prices(prices: Mapping[Any, Any] | None, names: list[str], costs: np.ndarray | None) -> np.ndarray:
+def _prices(
+    prices: Mapping[Any, Any] | None, names: list[str], costs: np.ndarray | None
+) -> np.ndarray:
     """The price of every column; those that are not named cost nothing."""
     found = np.zeros(len(names))
     if prices is None:
         return found
     if costs is None:
         raise ValueError(
-            "prices are in the unit of costs, and there are none: give costs as well, 1 - np.eye(n_classes) for "
-            "example, where every mistake costs 1"
+            "prices are in the unit of costs, and there are none: give costs as well, 1 -"
+            " np.eye(n_classes) for example, where every mistake costs 1"
         )
     if not isinstance(prices, Mapping):
         raise ValueError(f"prices={prices!r} must be a mapping of column names to prices")
-    for place, (name, price) in zip(positions(prices, names, "prices names"), prices.items(), strict=True):
+    for place, (name, price) in zip(
+        positions(prices, names, "prices names"), prices.items(), strict=True
+    ):
         found[place] = _price(name, price)
     return found
 
@@ -242,5 +274,7 @@ def _price(name: Any, price: Any) -> float:
     except (TypeError, ValueError):
         number = np.nan
     if not (np.isfinite(number) and number >= 0):
-        raise ValueError(f"prices says {price!r} for {name!r}: it must be a finite number that is not negative")
+        raise ValueError(
+            f"prices says {price!r} for {name!r}: it must be a finite number that is not negative"
+        )
     return number

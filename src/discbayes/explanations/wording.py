@@ -61,7 +61,9 @@ def check_most(most: int) -> None:
 
 
 def class_position(labels: np.ndarray, label: Any, what: str) -> int:
-    """The place of a class among all; an error that says what asked for it where there is no such class."""
+    """The place of a class among all; an error that says what asked for it where there is no such
+    class.
+    """
     known = labels.tolist()
     if label not in known:
         listed = ", ".join(map(repr, known[:20])) + (", …" if len(known) > 20 else "")

@@ -1,6 +1,12 @@
 """Exact answers from tables: log-joint, posterior, queries, completions and samples."""
 
-from discbayes.inference.completion import draw, feature_posterior, most_probable, most_probable_each, sample
+from discbayes.inference.completion import (
+    draw,
+    feature_posterior,
+    most_probable,
+    most_probable_each,
+    sample,
+)
 from discbayes.inference.log_joints import (
     MAX_FACTOR_SIZE,
     FactorTooLargeError,
@@ -18,18 +24,18 @@ from discbayes.inference.query import joint_posterior
 
 __all__ = [
     "MAX_FACTOR_SIZE",
-    "InferenceOptions",
     "FactorTooLargeError",
+    "InferenceOptions",
     "blank_rows",
     "draw",
     "feature_posterior",
-    "missing_posteriors",
     "group_by_missing",
     "joint_posterior",
     "log_joint",
     "log_joint_and_error",
     "log_marginal",
     "log_partition",
+    "missing_posteriors",
     "most_probable",
     "most_probable_each",
     "posterior",

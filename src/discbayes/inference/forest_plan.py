@@ -12,7 +12,9 @@ from discbayes.network import CPTs, Layout
 
 @dataclass(frozen=True)
 class Padded:
-    """Tables with one more value for "missing" on every axis, whose cells are zero on the log scale."""
+    """Tables with one more value for "missing" on every axis, whose cells are zero on the log
+    scale.
+    """
 
     layout: Layout
     log_prior: np.ndarray
@@ -24,7 +26,8 @@ class Padded:
 class ForestPlan:
     """Padded tables, and the orders and neighbours by which messages travel up and down a forest.
 
-    What feature ``i`` tells its parent starts at ``starts[i]``, its own values start at ``places[i]``.
+    What feature ``i`` tells its parent starts at ``starts[i]``, its own values start at
+    ``places[i]``.
     """
 
     padded: Padded
@@ -49,9 +52,13 @@ def forest_plan(tables: CPTs) -> ForestPlan:
 
 
 def _make_plan(tables: CPTs) -> ForestPlan:
-    """Children before parents; features without children only where the tables are not normalised."""
+    """Children before parents; features without children only where the tables are not
+    normalised.
+    """
     structure = tables.structure
-    upward = [i for i in reversed(structure.order) if structure.children[i] or not tables.is_normalized]
+    upward = [
+        i for i in reversed(structure.order) if structure.children[i] or not tables.is_normalized
+    ]
     parent = np.array([group[0] if group else -1 for group in structure.parents], np.int64)
     above = np.where(parent >= 0, tables.cards[np.maximum(parent, 0)], 1)
     sizes = [len(group) for group in structure.children]

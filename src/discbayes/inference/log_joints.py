@@ -1,8 +1,9 @@
-"""The log-joint of rows, gaps summed out exactly, and what follows from it at once: posterior and likelihood.
+"""The log-joint of rows, gaps summed out exactly, and what follows from it at once: posterior and
+likelihood.
 
-Everything here works on codes (see ``discbayes.data.domain``) and returns one row per sample. Three ways lead to a
-log-joint, and the rows decide: complete rows read their cells; on forests one upward pass sums the gaps out; elsewhere
-they are eliminated, rows with the same gaps together.
+Everything here works on codes (see ``discbayes.data.domain``) and returns one row per sample. Three
+ways lead to a log-joint, and the rows decide: complete rows read their cells; on forests one upward
+pass sums the gaps out; elsewhere they are eliminated, rows with the same gaps together.
 """
 
 from __future__ import annotations
@@ -25,9 +26,9 @@ MAX_FACTOR_SIZE = 1 << 22
 class InferenceOptions:
     """How far exact inference may go, and what happens beyond.
 
-    ``max_factor_size`` is the number of cells of the largest intermediate factor. Where a row needs more it is an
-    error, or, with ``n_draws``, estimated by that many draws for each class (likelihood weighting, seeded by
-    ``seed``).
+    ``max_factor_size`` is the number of cells of the largest intermediate factor. Where a row needs
+    more it is an error, or, with ``n_draws``, estimated by that many draws for each class
+    (likelihood weighting, seeded by ``seed``).
     """
 
     max_factor_size: int = MAX_FACTOR_SIZE
@@ -46,18 +47,23 @@ class InferenceOptions:
 class FactorTooLargeError(ValueError):
     """Exact inference would need a factor above ``max_factor_size``."""
 
-    def __init__(self, size: float, features: list[int], limit: int, names: list[str] | None = None):
+    def __init__(
+        self, size: float, features: list[int], limit: int, names: list[str] | None = None
+    ):
         self.size, self.features, self.limit = size, features, limit
         labels = [names[i] if names else f"feature {i}" for i in features]
         shown = ", ".join(labels[:12]) + (" …" if len(labels) > 12 else "")
         super().__init__(
-            f"summing out the missing values exactly needs a factor of {size:.3g} cells over {len(labels)} columns "
-            f"({shown}), above max_factor_size={limit:,}. Raise max_factor_size, use a structure with fewer parents, "
-            "fill in some of these columns, or set n_draws to estimate the answer by sampling."
+            f"summing out the missing values exactly needs a factor of {size:.3g} cells over"
+            f" {len(labels)} columns ({shown}), above max_factor_size={limit:,}. Raise"
+            " max_factor_size, use a structure with fewer parents, fill in some of these columns,"
+            " or set n_draws to estimate the answer by sampling."
         )
 
 
-def log_joint(tables: CPTs, codes: np.ndarray, effort: InferenceOptions | None = None) -> np.ndarray:
+def log_joint(
+    tables: CPTs, codes: np.ndarray, effort: InferenceOptions | None = None
+) -> np.ndarray:
     """Log P(c, x observed) of every row and class, shape ``(n_samples, n_classes)``."""
     return log_joint_and_error(tables, codes, effort)[0]
 
@@ -65,9 +71,12 @@ def log_joint(tables: CPTs, codes: np.ndarray, effort: InferenceOptions | None =
 def log_joint_and_error(
     tables: CPTs, codes: np.ndarray, effort: InferenceOptions | None = None
 ) -> tuple[np.ndarray, np.ndarray | None]:
-    """The log-joint, and its standard error where rows had to be estimated by draws (``None`` if none was)."""
+    """The log-joint, and its standard error where rows had to be estimated by draws (``None`` if
+    none was).
+    """
     effort = effort or InferenceOptions()
-    codes, n_samples = np.ascontiguousarray(codes), codes.shape[1]  # kernels are compiled for no other order
+    # kernels are compiled for no other order
+    codes, n_samples = np.ascontiguousarray(codes), codes.shape[1]
     require_memory(
         16 * n_samples * tables.n_classes,
         f"the probabilities of {n_samples:,} rows and {tables.n_classes:,} classes",
@@ -101,14 +110,23 @@ def _complete(tables: CPTs | Padded, codes: np.ndarray, effort: InferenceOptions
             layout.parent_stride, tables.log_prior, tables.log_theta, out[block],
         )  # fmt: skip
 
-    parallel_map(one, row_blocks(codes.shape[1], 2048), effort.n_jobs, work=codes.size * (1 + tables.n_classes / 2))
+    parallel_map(
+        one,
+        row_blocks(codes.shape[1], 2048),
+        effort.n_jobs,
+        work=codes.size * (1 + tables.n_classes / 2),
+    )
     return out
 
 
-def _on_forest(tables: CPTs, codes: np.ndarray, flags: np.ndarray, effort: InferenceOptions) -> np.ndarray:
-    """Families without a gap from padded tables, as for complete rows; then the gaps of the rows that have some.
+def _on_forest(
+    tables: CPTs, codes: np.ndarray, flags: np.ndarray, effort: InferenceOptions
+) -> np.ndarray:
+    """Families without a gap from padded tables, as for complete rows; then the gaps of the rows
+    that have some.
 
-    Rows whose sums need numbers beyond the range of a double have their gaps summed out on the log scale.
+    Rows whose sums need numbers beyond the range of a double have their gaps summed out on the log
+    scale.
     """
     plan, rows = forest_plan(tables), np.flatnonzero(flags)
     out = _complete(plan.padded, codes, effort)
@@ -167,7 +185,9 @@ def run_elimination(
     classes: np.ndarray | None = None,
     uniforms: np.ndarray | None = None,
 ) -> Eliminated:
-    """Eliminate the gaps of every group; in modes ``MAX`` and ``DRAW`` also choose values for them."""
+    """Eliminate the gaps of every group; in modes ``MAX`` and ``DRAW`` also choose values for
+    them.
+    """
     layout, n_rows = tables.layout, gaps.rows.size
     codes = np.ascontiguousarray(codes)
     out = np.empty((n_rows, tables.n_classes))
@@ -195,7 +215,12 @@ def run_elimination(
 
 
 def _too_large(
-    tables: CPTs, codes: np.ndarray, gaps: MissingPattern, too_large: np.ndarray, effort: InferenceOptions, every: bool
+    tables: CPTs,
+    codes: np.ndarray,
+    gaps: MissingPattern,
+    too_large: np.ndarray,
+    effort: InferenceOptions,
+    every: bool,
 ) -> FactorTooLargeError:
     group = int(too_large.argmax())
     layout = tables.layout
@@ -230,8 +255,8 @@ def _estimate(
     """Estimate by draws the rows of every group that was too large."""
     if not tables.is_normalized:
         raise ValueError(
-            "these tables are not normalised, so gaps cannot be drawn from them; raise max_factor_size instead of "
-            "setting n_draws"
+            "these tables are not normalised, so gaps cannot be drawn from them; raise"
+            " max_factor_size instead of setting n_draws"
         )
     layout = tables.layout
     order = np.array(tables.structure.order, np.int64)
@@ -241,7 +266,8 @@ def _estimate(
         x = codes[:, row].astype(np.int64)
         missing = x >= tables.cards
         seed = np.uint64((effort.seed * 0x9E3779B97F4A7C15 + row * 0xD1342543DE82EF95 + 1) % 2**64)
-        with np.errstate(over="ignore"):  # the generator wraps around, of which plain Python would warn
+        # the generator wraps around, of which plain Python would warn
+        with np.errstate(over="ignore"):
             weighting.weighted_log_joint(
                 x, missing, _needed(tables, missing, False), order, tables.cards, layout.offsets, layout.parent_start,
                 layout.parent_index, layout.parent_stride, tables.log_prior, tables.log_theta, tables.theta,
@@ -254,7 +280,9 @@ def _estimate(
 
 
 def posterior(log_joint: np.ndarray, fallback: np.ndarray, n_jobs: int | None = None) -> np.ndarray:
-    """P(c | x) from a log-joint, which is overwritten; rows that are impossible in every class get ``fallback``."""
+    """P(c | x) from a log-joint, which is overwritten; rows that are impossible in every class get
+    ``fallback``.
+    """
 
     def one(block: slice) -> None:
         rows = log_joint[block]
@@ -277,14 +305,18 @@ def log_marginal(log_joint: np.ndarray) -> np.ndarray:
 
 
 def log_partition(tables: CPTs, effort: InferenceOptions | None = None) -> float:
-    """The log of the sum of exp(log-joint) over all rows and classes: zero for normalised tables."""
+    """The log of the sum of exp(log-joint) over all rows and classes: zero for normalised
+    tables.
+    """
     if tables.is_normalized:
         return 0.0
     return float(log_marginal(log_joint(tables, blank_rows(tables, 1), effort))[0])
 
 
 def posterior_error(posterior: np.ndarray, relative: np.ndarray) -> np.ndarray:
-    """The standard error of a posterior whose classes have these relative errors (first order, classes independent)."""
+    """The standard error of a posterior whose classes have these relative errors (first order,
+    classes independent).
+    """
     spread = (posterior * relative) ** 2
     others = spread.sum(axis=1, keepdims=True) - spread
     return np.sqrt(((1 - posterior) ** 2) * spread + posterior**2 * others)

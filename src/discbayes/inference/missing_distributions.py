@@ -1,4 +1,6 @@
-"""The distribution of every gap of a row in each class: one elimination, forth and back, gives all of them."""
+"""The distribution of every gap of a row in each class: one elimination, forth and back, gives all
+of them.
+"""
 
 from __future__ import annotations
 
@@ -15,10 +17,12 @@ from discbayes.network import CPTs
 def missing_posteriors(
     tables: CPTs, codes: np.ndarray, effort: InferenceOptions | None = None
 ) -> dict[int, np.ndarray]:
-    """P(x_i = v | what is observed, c) of every gap i of one row, as arrays of shape (card of i, n_classes).
+    """P(x_i = v | what is observed, c) of every gap i of one row, as arrays of shape (card of i,
+    n_classes).
 
-    ``codes`` has one column. A class in which the row is impossible has equal shares. Where one elimination of all
-    gaps would need more than ``max_factor_size`` cells, each gap is looked at by itself: others may then be left out.
+    ``codes`` has one column. A class in which the row is impossible has equal shares. Where one
+    elimination of all gaps would need more than ``max_factor_size`` cells, each gap is looked at by
+    itself: others may then be left out.
     """
     effort = effort or InferenceOptions()
     gaps = np.flatnonzero(codes[:, 0] >= tables.cards).tolist()
@@ -48,7 +52,9 @@ def _shares(table: np.ndarray) -> np.ndarray:
 
 
 def elimination_cells(tables: CPTs, codes: np.ndarray, every: bool = False) -> float:
-    """How many cells the elimination of the gaps of one row goes through: of every gap, or of those that matter."""
+    """How many cells the elimination of the gaps of one row goes through: of every gap, or of those
+    that matter.
+    """
     layout, sizes = tables.layout, np.empty(1)
     expectation.plan_sizes(
         np.ascontiguousarray(codes), np.array([0, 1]), np.array(tables.structure.order, np.int64), tables.cards,
@@ -61,10 +67,15 @@ def _together(tables: CPTs, codes: np.ndarray, gaps: list[int]) -> dict[int, np.
     """P(family | observed, c) of the family of each gap; all but the gap itself is summed out."""
     layout, n_classes = tables.layout, tables.n_classes
     cells = incomplete_families(tables, codes, np.ones((1, n_classes)))
-    return {i: layout.table(cells, i).reshape(-1, int(tables.cards[i]), n_classes).sum(axis=0) for i in gaps}
+    return {
+        i: layout.table(cells, i).reshape(-1, int(tables.cards[i]), n_classes).sum(axis=0)
+        for i in gaps
+    }
 
 
-def _one_by_one(tables: CPTs, codes: np.ndarray, gaps: list[int], effort: InferenceOptions) -> dict[int, np.ndarray]:
+def _one_by_one(
+    tables: CPTs, codes: np.ndarray, gaps: list[int], effort: InferenceOptions
+) -> dict[int, np.ndarray]:
     """All values of a gap tried in one log-joint, under equal shares of the classes."""
     even, found = _with_equal_classes(tables), {}
     for i in gaps:

@@ -12,7 +12,9 @@ from discbayes.network import CPTs
 
 @dataclass(frozen=True)
 class MissingPattern:
-    """Rows sorted by pattern: group ``g`` is ``rows[start[g]:start[g + 1]]``; ``place`` is where each row came from."""
+    """Rows sorted by pattern: group ``g`` is ``rows[start[g]:start[g + 1]]``; ``place`` is where
+    each row came from.
+    """
 
     rows: np.ndarray
     start: np.ndarray
@@ -30,7 +32,9 @@ def group_by_missing(codes: np.ndarray, rows: np.ndarray, cards: np.ndarray) -> 
     keys = np.ascontiguousarray(packed).view(np.dtype((np.void, packed.shape[1]))).ravel()
     _, group, sizes = np.unique(keys, return_inverse=True, return_counts=True)
     place = np.argsort(group.ravel(), kind="stable")
-    return MissingPattern(rows[place], np.concatenate([[0], np.cumsum(sizes)]).astype(np.int64), place)
+    return MissingPattern(
+        rows[place], np.concatenate([[0], np.cumsum(sizes)]).astype(np.int64), place
+    )
 
 
 def blank_rows(tables: CPTs, n_rows: int) -> np.ndarray:

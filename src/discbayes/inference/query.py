@@ -17,19 +17,25 @@ _BATCH_CODES = 1 << 24  # that are there at a time: a value of a variable is a r
 
 
 def joint_posterior(
-    tables: CPTs, variables: Sequence[int], evidence: Mapping[int, int], effort: InferenceOptions | None = None
+    tables: CPTs,
+    variables: Sequence[int],
+    evidence: Mapping[int, int],
+    effort: InferenceOptions | None = None,
 ) -> np.ndarray:
-    """P(variables | evidence), one axis per variable in the order given; ``CLASS`` stands for the class.
+    """P(variables | evidence), one axis per variable in the order given; ``CLASS`` stands for the
+    class.
 
-    Every assignment of the queried features is a row, and all rows have the same gaps, so one elimination plan serves.
+    Every assignment of the queried features is a row, and all rows have the same gaps, so one
+    elimination plan serves.
     """
     features = [v for v in variables if v != CLASS]
     shape = [int(tables.cards[f]) for f in features]
     n_cells = math.prod(shape)
     if n_cells * tables.n_classes > MAX_QUERY_CELLS:
         raise ValueError(
-            f"a joint posterior of {len(variables)} variables needs {n_cells * tables.n_classes:.3g} cells "
-            f"(with one for each class), above {MAX_QUERY_CELLS:,}; ask for fewer variables at once"
+            f"a joint posterior of {len(variables)} variables needs"
+            f" {n_cells * tables.n_classes:.3g} cells (with one for each class), above"
+            f" {MAX_QUERY_CELLS:,}; ask for fewer variables at once"
         )
     values = np.indices(shape).reshape(len(features), n_cells)
 
@@ -42,7 +48,9 @@ def joint_posterior(
         return log_joint(tables, codes, effort)
 
     batches = row_blocks(n_cells, max(1, _BATCH_CODES // tables.cards.size))
-    scores = np.concatenate([log_joint_of(cells) for cells in batches]).reshape(*shape, tables.n_classes)
+    scores = np.concatenate([log_joint_of(cells) for cells in batches]).reshape(
+        *shape, tables.n_classes
+    )
     return _arrange(_normalize(scores, evidence.get(CLASS)), variables, features)
 
 
@@ -53,7 +61,9 @@ def _normalize(scores: np.ndarray, known_class: int | None) -> np.ndarray:
         scores = masked
     top = scores.max()
     if top == -np.inf:
-        raise ValueError("the evidence has probability zero under this network, so nothing follows from it")
+        raise ValueError(
+            "the evidence has probability zero under this network, so nothing follows from it"
+        )
     shares = np.exp(scores - top)
     return shares / shares.sum()
 

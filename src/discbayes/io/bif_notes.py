@@ -1,10 +1,11 @@
-"""What a BIF file cannot say about a variable, said in ``property`` lines that other programs pass over.
+"""What a BIF file cannot say about a variable, said in ``property`` lines that other programs pass
+over.
 
-``discbayes_name`` has the name in the data, ``discbayes_kind`` the kind, ``discbayes_values`` the labels with their
-types (``s:red,i:3,f:0.5,b:True``) or ``discbayes_cuts`` the cut points, ``discbayes_missing`` says that the last value
-stands for missing (``read`` at predict too; ``yes``, as version 0.1.0 has it, at fit alone), ``discbayes_padded`` that
-the last value was added and is impossible, and ``discbayes_role`` which variable is the class. Texts are
-percent-encoded.
+``discbayes_name`` has the name in the data, ``discbayes_kind`` the kind, ``discbayes_values`` the
+labels with their types (``s:red,i:3,f:0.5,b:True``) or ``discbayes_cuts`` the cut points,
+``discbayes_missing`` says that the last value stands for missing (``read`` at predict too; ``yes``,
+as version 0.1.0 has it, at fit alone), ``discbayes_padded`` that the last value was added and is
+impossible, and ``discbayes_role`` which variable is the class. Texts are percent-encoded.
 """
 
 from __future__ import annotations
@@ -66,12 +67,16 @@ def _joined(items: Iterable[str]) -> str:
 
 def _typed(value: object) -> str:
     if type(value) not in _TYPES:
-        raise BifError(f"the value {value!r} is neither string, number nor boolean, and cannot be written")
+        raise BifError(
+            f"the value {value!r} is neither string, number nor boolean, and cannot be written"
+        )
     return f"{_TYPES[type(value)]}:{_encoded(value if isinstance(value, str) else repr(value))}"
 
 
 def _encoded(text: str) -> str:
-    """Percent-encoded, without the two words that pgmpy takes for the beginning of a block wherever they stand."""
+    """Percent-encoded, without the two words that pgmpy takes for the beginning of a block wherever
+    they stand.
+    """
     plain = quote(text, safe="", errors="surrogatepass")
     return plain.replace("variable", "%76ariable").replace("probability", "%70robability") or _EMPTY
 
@@ -94,7 +99,9 @@ def read_notes(properties: Iterable[str]) -> dict[str, str]:
 
 
 def restore_variable(notes: dict[str, str]) -> Variable:
-    """The variable that the notes describe; a ``ValueError`` or ``LookupError`` if they are damaged."""
+    """The variable that the notes describe; a ``ValueError`` or ``LookupError`` if they are
+    damaged.
+    """
     absent = [key for key in ("name", "kind") if key not in notes]
     if absent or not {"cuts", "values"} & notes.keys():
         raise ValueError(f"{_PREFIX}{absent[0] if absent else 'values'} is not among them")

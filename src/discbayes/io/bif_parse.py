@@ -6,11 +6,10 @@
     network      = "network" word "{" { property } "}"
     variable     = "variable" word "{" { type | property } "}"
     type         = "type" "discrete" "[" number "]" "{" word { [","] word } "}" ";"
-    probability  = "probability" "(" word [ "|" ] { [","] word } ")" "{" { table | default | row | property } "}"
-    table        = "table" numbers ";"            the child varies slowest, the last parent fastest
-    default      = "default" numbers ";"          for rows that are not listed
-    row          = "(" word { [","] word } ")" numbers ";"
-    property     = "property" anything-but-semicolon ";"
+    probability  = "probability" "(" word [ "|" ] { [","] word } ")" "{" { table | default | row |
+    property } "}" table        = "table" numbers ";"            the child varies slowest, the last
+    parent fastest default      = "default" numbers ";"          for rows that are not listed row
+    = "(" word { [","] word } ")" numbers ";" property     = "property" anything-but-semicolon ";"
 
 Words may stand in double quotes. Comments are ``// ...`` and ``/* ... */``.
 """
@@ -24,7 +23,8 @@ from typing import NoReturn
 
 from discbayes.io.errors import BifError, told
 
-# Every alternative begins with another character and none can give back what it took, so that matching is linear.
+# Every alternative begins with another character and none can give back what it took, so that
+# matching is linear.
 _TOKEN = re.compile(
     r'(?P<skip>\s+|//[^\n]*|/\*.*?\*/)|(?P<sign>[{}()\[\],;|])|"(?P<quoted>[^"\n]*)"'
     r'|(?P<word>(?:[^\s{}()\[\],;|"/]|/(?![/*]))+)',
@@ -85,10 +85,15 @@ class Scanner:
     def _count(self) -> None:
         self._left -= 1
         if self._left < 0:
-            self.fail(f"the file has more than {self._max_values} words, numbers and signs, the limit of max_values")
+            self.fail(
+                f"the file has more than {self._max_values} words, numbers and signs, the limit of"
+                " max_values"
+            )
 
     def rest_until_semicolon(self) -> str:
-        """The text from the end of the current token to the next semicolon, which is passed over."""
+        """The text from the end of the current token to the next semicolon, which is passed
+        over.
+        """
         stop = self._text.find(";", self._end)
         if stop < 0:
             self.fail("a property has no semicolon at its end")
@@ -145,7 +150,9 @@ class Scanner:
 
     def _number(self) -> float:
         try:
-            value = float(self.token) if self.token.isascii() and "_" not in self.token else math.nan
+            value = (
+                float(self.token) if self.token.isascii() and "_" not in self.token else math.nan
+            )
         except ValueError:
             value = math.nan
         if not 0 <= value < math.inf:
@@ -154,7 +161,9 @@ class Scanner:
         return value
 
 
-def parse_bif(text: str, source: str, max_values: int) -> tuple[list[VariableBlock], list[ProbabilityBlock]]:
+def parse_bif(
+    text: str, source: str, max_values: int
+) -> tuple[list[VariableBlock], list[ProbabilityBlock]]:
     """The blocks of a file in their order."""
     scanner = Scanner(text, source, max_values)
     variables: list[VariableBlock] = []
@@ -213,7 +222,10 @@ def _type(scanner: Scanner, block: VariableBlock) -> None:
     if not block.values:
         scanner.fail(f"variable {block.name!r} has no values")
     if claimed != str(len(block.values)):
-        scanner.fail(f"variable {block.name!r} is said to have {claimed[:20]} values and lists {len(block.values)}")
+        scanner.fail(
+            f"variable {block.name!r} is said to have {claimed[:20]} values and lists"
+            f" {len(block.values)}"
+        )
     if len(set(block.values)) < len(block.values):
         scanner.fail(f"variable {block.name!r} lists a value twice")
     scanner.expect(";")

@@ -1,7 +1,9 @@
-"""BIF files to networks. Files of `write_bif` give back names, labels with their types, cut points and the class.
+"""BIF files to networks. Files of `write_bif` give back names, labels with their types, cut points
+and the class.
 
-In any other file the values are strings. A distribution may be off by 1e-4 in its sum, as files with few digits are; it
-is divided by its sum if it is off by 1e-9 or more, and otherwise taken as it stands.
+In any other file the values are strings. A distribution may be off by 1e-4 in its sum, as files
+with few digits are; it is divided by its sum if it is off by 1e-9 or more, and otherwise taken as
+it stands.
 """
 
 from __future__ import annotations
@@ -44,14 +46,15 @@ def read_bif(
     path : str or Path
         The file.
     target : str, optional
-        The class, by its name. A file of `write_bif` knows it. In this library the class has no parents.
+        The class, by its name. A file of `write_bif` knows it. In this library the class has no
+        parents.
     max_bytes : int
         Larger files are refused, 100 MB by default.
     max_values : int
         So are files of more words, numbers and signs, 20 million by default.
     max_cells : int
-        So are networks whose tables have more cells, 10 million by default. The table of a variable that does not
-        depend on the class counts once for each class.
+        So are networks whose tables have more cells, 10 million by default. The table of a variable
+        that does not depend on the class counts once for each class.
 
     Raises
     ------
@@ -88,7 +91,9 @@ class _Reader:
             self._fail(1, "the properties give two variables the same name")
         structure = self._structure(root, names)
         self._check_size(structure, root, names)
-        domain = Domain(tuple(self._variables[name] for name in names), _as_class(self._variables[root]))
+        domain = Domain(
+            tuple(self._variables[name] for name in names), _as_class(self._variables[root])
+        )
         layout = Layout(structure, domain.cards, domain.n_classes)
         flat = np.empty(layout.size)
         for i, name in enumerate(names):
@@ -104,7 +109,10 @@ class _Reader:
     @cached_property
     def _states(self) -> dict[str, dict[str, int]]:
         """The values of each variable, with their codes."""
-        return {block.name: {value: code for code, value in enumerate(block.values)} for block in self.blocks}
+        return {
+            block.name: {value: code for code, value in enumerate(block.values)}
+            for block in self.blocks
+        }
 
     @cached_property
     def _distributions(self) -> dict[str, ProbabilityBlock]:
@@ -118,7 +126,9 @@ class _Reader:
     def _padded(self) -> set[str]:
         """Variables of one value that were written with an impossible second one."""
         pairs = [block for block in self.blocks if len(block.values) == 2]
-        return {block.name for block in pairs if read_notes(block.properties).get("padded") == "yes"}
+        return {
+            block.name for block in pairs if read_notes(block.properties).get("padded") == "yes"
+        }
 
     def _check_names(self) -> None:
         """Every variable has one declaration and one distribution, and nothing else is named."""
@@ -137,7 +147,9 @@ class _Reader:
             if table.child in given:
                 self._fail(table.line, f"variable {table.child!r} has two distributions")
             if len({table.child, *table.parents}) <= len(table.parents):
-                self._fail(table.line, f"the distribution of {table.child!r} names a variable twice")
+                self._fail(
+                    table.line, f"the distribution of {table.child!r} names a variable twice"
+                )
             given.add(table.child)
         for block in self.blocks:
             if block.name not in given:
@@ -148,14 +160,25 @@ class _Reader:
         marked = [b.name for b in self.blocks if read_notes(b.properties).get("role") == "class"]
         if wanted is not None:
             names = [b.name for b in self.blocks]
-            marked = [n for n in names if n == wanted] or [n for n in names if self._variables[n].name == wanted]
+            marked = [n for n in names if n == wanted] or [
+                n for n in names if self._variables[n].name == wanted
+            ]
         if len(marked) != 1:
-            known = ", ".join(repr(variable.name) for variable in list(self._variables.values())[:50])
-            wish = "the file does not say which variable is the class: name it with target=" if wanted is None else ""
+            known = ", ".join(
+                repr(variable.name) for variable in list(self._variables.values())[:50]
+            )
+            wish = (
+                "the file does not say which variable is the class: name it with target="
+                if wanted is None
+                else ""
+            )
             self._fail(1, f"{wish or f'target={wanted!r} is no single variable:'} one of {known}")
         root = self._distributions[marked[0]]
         if root.parents:
-            self._fail(root.line, f"the class {root.child!r} has the parents {root.parents}; here it can have none")
+            self._fail(
+                root.line,
+                f"the class {root.child!r} has the parents {root.parents}; here it can have none",
+            )
         return marked[0]
 
     # ---- structure and tables
@@ -169,7 +192,10 @@ class _Reader:
         except ValueError:
             stuck = _on_cycles(parents)
             listed = ", ".join(repr(names[i]) for i in stuck[:10])
-            self._fail(self._distributions[names[stuck[0]]].line, f"the parents form a cycle among {listed}")
+            self._fail(
+                self._distributions[names[stuck[0]]].line,
+                f"the parents form a cycle among {listed}",
+            )
 
     def _check_size(self, structure: Structure, root: str, names: list[str]) -> None:
         """Refuse tables that are too large before any of them is made."""
@@ -178,7 +204,11 @@ class _Reader:
         for i, group in enumerate(structure.parents):
             line = self._distributions[names[i]].line
             if len(group) + 2 > MAX_AXES:
-                self._fail(line, f"{names[i]!r} has {len(group)} parents, and a table has room for {MAX_AXES - 2}")
+                self._fail(
+                    line,
+                    f"{names[i]!r} has {len(group)} parents, and a table has room for"
+                    f" {MAX_AXES - 2}",
+                )
             left -= math.prod(cards[p] for p in (i, *group)) * len(self._states[root])
             if left < 0:
                 limit = f"{self.max_cells} cells, the limit of max_cells"
@@ -198,7 +228,10 @@ class _Reader:
         cells = np.full(shape, np.nan)
         if block.table is not None:
             if len(block.table) != cells.size or block.rows or block.default is not None:
-                self._fail(block.line, f"the table of {name!r} must have {cells.size} numbers, and no rows beside it")
+                self._fail(
+                    block.line,
+                    f"the table of {name!r} must have {cells.size} numbers, and no rows beside it",
+                )
             cells[...] = np.moveaxis(np.reshape(block.table, (shape[-1], *shape[:-1])), 0, -1)
         if block.default is not None:
             cells[...] = self._row(name, block.default, block.line)
@@ -216,21 +249,32 @@ class _Reader:
             if member in self._padded:
                 cells = cells.take([0], axis)
         if block.child in self._padded and (cells != 1).any():
-            self._fail(block.line, f"the added value of {block.child!r} is said to be impossible, and has probability")
+            self._fail(
+                block.line,
+                f"the added value of {block.child!r} is said to be impossible, and has probability",
+            )
         return cells
 
     def _row(self, name: str, numbers: list[float], line: int) -> list[float]:
         if len(numbers) != len(self._states[name]):
-            self._fail(line, f"a row of {name!r} has {len(numbers)} numbers for {len(self._states[name])} values")
+            self._fail(
+                line,
+                f"a row of {name!r} has {len(numbers)} numbers for {len(self._states[name])}"
+                " values",
+            )
         return numbers
 
     def _index(self, block: ProbabilityBlock, states: list[str], line: int) -> tuple[int, ...]:
         if len(states) != len(block.parents):
-            self._fail(line, f"{_shown(states)} does not give each parent of {block.child!r} one value")
+            self._fail(
+                line, f"{_shown(states)} does not give each parent of {block.child!r} one value"
+            )
         for parent, state in zip(block.parents, states, strict=True):
             if state not in self._states[parent]:
                 self._fail(line, f"{parent!r} has no value {state[:60]!r}")
-        return tuple(self._states[parent][state] for parent, state in zip(block.parents, states, strict=True))
+        return tuple(
+            self._states[parent][state] for parent, state in zip(block.parents, states, strict=True)
+        )
 
     def _normalized(self, block: ProbabilityBlock, cells: np.ndarray) -> np.ndarray:
         total = cells.sum(axis=-1, keepdims=True)
@@ -238,8 +282,14 @@ class _Reader:
         bad = np.argwhere(~(off[..., 0] <= SUM_TOLERANCE))
         if len(bad):
             at = tuple(bad[0])
-            states = [list(self._states[p])[code] for p, code in zip(block.parents, at, strict=True)]
-            problem = "is missing" if np.isnan(total[at][0]) else f"sums to {total[at][0]:.6g} and not to 1"
+            states = [
+                list(self._states[p])[code] for p, code in zip(block.parents, at, strict=True)
+            ]
+            problem = (
+                "is missing"
+                if np.isnan(total[at][0])
+                else f"sums to {total[at][0]:.6g} and not to 1"
+            )
             line = next((line for given, _, line in block.rows if given == states), block.line)
             self._fail(line, f"the row {_shown(states)} of {block.child!r} {problem}")
         return np.where(off >= NORMALIZED_TOLERANCE, cells / total, cells)
@@ -269,7 +319,9 @@ def _as_class(variable: Variable) -> Variable:
 
 
 def _on_cycles(parents: Sequence[Sequence[int]]) -> list[int]:
-    """Features that are on a cycle or behind one: those that are left when features without parents are taken away."""
+    """Features that are on a cycle or behind one: those that are left when features without parents
+    are taken away.
+    """
     waiting = [len(group) for group in parents]
     children: dict[int, list[int]] = defaultdict(list)
     for i, group in enumerate(parents):

@@ -1,8 +1,9 @@
 """Networks to BIF files (interchange format 0.15).
 
-BIF has names and values of letters, digits and underscores only; what stands in the data is kept beside them
-(`discbayes.io.bif_notes`). The class comes first among the variables and among the parents. Most programs refuse a
-variable with one value, as a column without a cut point is: it gets a second one, of probability zero.
+BIF has names and values of letters, digits and underscores only; what stands in the data is kept
+beside them (`discbayes.io.bif_notes`). The class comes first among the variables and among the
+parents. Most programs refuse a variable with one value, as a column without a cut point is: it gets
+a second one, of probability zero.
 """
 
 from __future__ import annotations
@@ -29,20 +30,22 @@ IMPOSSIBLE = "impossible"
 def write_bif(network: BayesNet, path: str | Path) -> None:
     """Write a network as a BIF file, which most Bayesian network programs read.
 
-    Probabilities have all their digits. `read_bif` gives the same network back, names and intervals included.
+    Probabilities have all their digits. `read_bif` gives the same network back, names and intervals
+    included.
 
     Parameters
     ----------
     network : BayesNet
-        Its tables must be normalised. Those of some discriminative learners are not; `BayesNet.normalized` makes them
-        so where the structure allows it.
+        Its tables must be normalised. Those of some discriminative learners are not;
+        `BayesNet.normalized` makes them so where the structure allows it.
     path : str or Path
         Any file name.
     """
     if not network.parameters.is_normalized:
         raise BifError(
-            "the tables of this network are not normalised (a distribution does not sum to one), and a BIF file has "
-            "probabilities only: write network.normalized(), the same distribution in normalised tables, instead"
+            "the tables of this network are not normalised (a distribution does not sum to one),"
+            " and a BIF file has probabilities only: write network.normalized(), the same"
+            " distribution in normalised tables, instead"
         )
     write_atomically(path, "".join(f"{line}\n" for line in _lines(network)).encode("ascii"))
 
@@ -67,7 +70,9 @@ def _lines(network: BayesNet) -> Iterator[str]:
             yield from _table_lines(names[i], parents, given, table[0])
 
 
-def _variable_lines(name: str, states: list[str], variable: Variable, is_class: bool = False) -> Iterator[str]:
+def _variable_lines(
+    name: str, states: list[str], variable: Variable, is_class: bool = False
+) -> Iterator[str]:
     yield f"variable {name} {{"
     yield f"  type discrete [ {len(states)} ] {{ {', '.join(states)} }};"
     for line in property_lines(variable, is_class):
@@ -75,8 +80,12 @@ def _variable_lines(name: str, states: list[str], variable: Variable, is_class: 
     yield "}"
 
 
-def _table_lines(name: str, parents: list[str], states: list[list[str]], table: np.ndarray) -> Iterator[str]:
-    """A row for each combination of values of the parents, whose axes come before that of the variable."""
+def _table_lines(
+    name: str, parents: list[str], states: list[list[str]], table: np.ndarray
+) -> Iterator[str]:
+    """A row for each combination of values of the parents, whose axes come before that of the
+    variable.
+    """
     table = _padded(table)
     rows = table.reshape(-1, table.shape[-1]).tolist()
     if not parents:

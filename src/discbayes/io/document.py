@@ -1,11 +1,13 @@
 """The file around a model: JSON with a format, a version and a checksum.
 
-The checksum is taken over everything else in canonical form (sorted keys, no spaces). It finds damage; it does not
-prove where a file comes from, so that what it covers is checked field by field all the same.
+The checksum is taken over everything else in canonical form (sorted keys, no spaces). It finds
+damage; it does not prove where a file comes from, so that what it covers is checked field by field
+all the same.
 
-A value of JSON takes up to thirty times its letters in memory, so that there is a limit on their number, too, which is
-looked at before they are made: a value stands behind a bracket, a brace or a comma. Lists and objects count as much as
-the values that take the same memory, so that reading takes 200 MB and ten times the size of a file at most.
+A value of JSON takes up to thirty times its letters in memory, so that there is a limit on their
+number, too, which is looked at before they are made: a value stands behind a bracket, a brace or a
+comma. Lists and objects count as much as the values that take the same memory, so that reading
+takes 200 MB and ten times the size of a file at most.
 """
 
 from __future__ import annotations
@@ -28,7 +30,13 @@ _HEAD = ("format", "version", "library", "sha256", "model")
 
 def seal(model: dict[str, Any]) -> bytes:
     """The content of the file for a model."""
-    document = {"format": FORMAT, "version": VERSION, "library": __version__, "sha256": "", "model": model}
+    document = {
+        "format": FORMAT,
+        "version": VERSION,
+        "library": __version__,
+        "sha256": "",
+        "model": model,
+    }
     document["sha256"] = checksum(document)
     return _text(document) + b"\n"
 
@@ -45,7 +53,9 @@ def _text(value: Any, sort_keys: bool = False) -> bytes:
 
 
 def open_document(content: bytes, max_values: int = MAX_VALUES) -> tuple[dict[str, Any], str]:
-    """The model in the file and the version that wrote it, after the checks that concern the file as a whole."""
+    """The model in the file and the version that wrote it, after the checks that concern the file
+    as a whole.
+    """
     if count_values(content) > max_values:
         raise ValueError(f"it has more than {max_values} values, the limit of max_values")
     document = _parse(content)
@@ -57,18 +67,22 @@ def open_document(content: bytes, max_values: int = MAX_VALUES) -> tuple[dict[st
     if version > VERSION:
         library = shown(document.get("library")).strip("'")
         raise ValueError(
-            f"it was written by a newer discbayes ({library}, format version {shown(version)}); "
-            f"this is {__version__}, which reads up to version {VERSION}: upgrade discbayes to read it"
+            f"it was written by a newer discbayes ({library}, format version {shown(version)});"
+            f" this is {__version__}, which reads up to version {VERSION}: upgrade discbayes to"
+            " read it"
         )
     as_object(document, "the file", _HEAD)
     library = as_text(document["library"], "library")
     if as_text(document["sha256"], "sha256") != checksum(document):
-        raise ValueError("its checksum does not fit: it was changed or damaged after it was written")
+        raise ValueError(
+            "its checksum does not fit: it was changed or damaged after it was written"
+        )
     return as_object(document["model"], "model"), library
 
 
 def count_values(content: bytes) -> int:
-    """The values of a file: lists count three times and objects eight times, as they take more memory than others.
+    """The values of a file: lists count three times and objects eight times, as they take more
+    memory than others.
 
     >>> count_values(b'{"a": [1, 2]}')
     12
@@ -81,7 +95,10 @@ def hint_of_version(library: str) -> str:
     written, ours = _release(library), _release(__version__)
     if written is None or ours is None or written <= ours:
         return ""
-    return f"; it was written by discbayes {shown(library)}, and this is {__version__}: upgrade discbayes to read it"
+    return (
+        f"; it was written by discbayes {shown(library)}, and this is {__version__}: upgrade"
+        " discbayes to read it"
+    )
 
 
 def _release(version: str) -> list[int] | None:
@@ -92,7 +109,9 @@ def _release(version: str) -> list[int] | None:
 def _parse(content: bytes) -> Any:
     try:
         text = content.decode("utf-8")
-        return json.loads(text, parse_float=_finite, parse_constant=_no_constant, object_pairs_hook=_no_duplicates)
+        return json.loads(
+            text, parse_float=_finite, parse_constant=_no_constant, object_pairs_hook=_no_duplicates
+        )
     except ValueError as error:
         raise ValueError(f"it is not JSON, or not all of it is there ({error})") from None
 

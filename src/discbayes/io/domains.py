@@ -1,4 +1,6 @@
-"""The domain of a network as JSON. Labels keep their type because JSON tells 1, 1.0, true and "1" apart."""
+"""The domain of a network as JSON. Labels keep their type because JSON tells 1, 1.0, true and "1"
+apart.
+"""
 
 from __future__ import annotations
 
@@ -11,24 +13,39 @@ from discbayes._memory import in_bytes
 from discbayes.data import Domain, Variable
 from discbayes.data.table_reader import check_levels, plain
 from discbayes.io.setting_values import pack, unpack
-from discbayes.io.validation import as_bool, as_finite, as_list, as_object, as_text, check_hashes, naming, shown, wrong
+from discbayes.io.validation import (
+    as_bool,
+    as_finite,
+    as_list,
+    as_object,
+    as_text,
+    check_hashes,
+    naming,
+    shown,
+    wrong,
+)
 
 KINDS = ("numeric", "categorical", "boolean")
 _FIELDS = ("name", "kind", "values", "cuts", "missing_value")
-_READ = "read"  # at predict too; version 0.1.0, which marginalized missing values there, has written true
+# at predict too; version 0.1.0, which marginalized missing values there, has written true
+_READ = "read"
 _NUMBERS = (
     "bool",
     *(f"{sign}int{bits}" for sign in ("", "u") for bits in (8, 16, 32, 64)),
     *("float16", "float32"),
 )
 CLASS_DTYPES = (*_NUMBERS, "float64", "str", "object")
-MAX_CLASS_BYTES = 1 << 26  # of the array of classes, in which every string has the width of the longest
+# of the array of classes, in which every string has the width of the longest
+MAX_CLASS_BYTES = 1 << 26
 _LETTER_BYTES = np.dtype("U1").itemsize
 
 
 def pack_domain(domain: Domain) -> dict[str, Any]:
     """A domain as JSON."""
-    return {"features": [_pack_variable(v) for v in domain.features], "target": _pack_variable(domain.target)}
+    return {
+        "features": [_pack_variable(v) for v in domain.features],
+        "target": _pack_variable(domain.target),
+    }
 
 
 def _pack_variable(variable: Variable) -> dict[str, Any]:
@@ -45,7 +62,9 @@ def unpack_domain(value: Any, where: str = "domain") -> Domain:
     """A domain, checked so that an encoder can be built on it."""
     fields = as_object(value, where, ("features", "target"))
     listed = as_list(fields["features"], f"{where}.features")
-    features = tuple(_unpack_variable(item, f"{where}.features[{i}]") for i, item in enumerate(listed))
+    features = tuple(
+        _unpack_variable(item, f"{where}.features[{i}]") for i, item in enumerate(listed)
+    )
     if not features:
         raise ValueError(f"{where} has no features")
     seen: set[str] = set()
@@ -58,9 +77,18 @@ def unpack_domain(value: Any, where: str = "domain") -> Domain:
 
 def _unpack_variable(value: Any, where: str) -> Variable:
     fields = as_object(value, where, _FIELDS)
-    name, kind = as_text(fields["name"], f"{where}.name"), as_text(fields["kind"], f"{where}.kind", KINDS)
-    values = tuple(unpack(item, f"{where}.values") for item in as_list(fields["values"], f"{where}.values"))
-    cuts = None if fields["cuts"] is None else check_cuts(as_list(fields["cuts"], f"{where}.cuts"), f"{where}.cuts")
+    name, kind = (
+        as_text(fields["name"], f"{where}.name"),
+        as_text(fields["kind"], f"{where}.kind", KINDS),
+    )
+    values = tuple(
+        unpack(item, f"{where}.values") for item in as_list(fields["values"], f"{where}.values")
+    )
+    cuts = (
+        None
+        if fields["cuts"] is None
+        else check_cuts(as_list(fields["cuts"], f"{where}.cuts"), f"{where}.cuts")
+    )
     if cuts is not None and values:
         raise ValueError(f"{where} has values and cuts, of which a variable has one")
     check_values(values, name, where)
@@ -107,7 +135,9 @@ def class_dtype(classes: np.ndarray) -> str:
     """The name of the type of ``classes_``, without a width for strings."""
     name = {"U": "str", "O": "object"}.get(classes.dtype.kind, classes.dtype.name)
     if name not in CLASS_DTYPES:
-        raise ValueError(f"class labels of type {classes.dtype} cannot be saved: use strings or whole numbers")
+        raise ValueError(
+            f"class labels of type {classes.dtype} cannot be saved: use strings or whole numbers"
+        )
     return name
 
 
@@ -125,11 +155,14 @@ def class_array(target: Variable, dtype: Any, where: str) -> np.ndarray:
 
 
 def _check_width(labels: list[Any], where: str) -> None:
-    """Refuse strings that are few bytes in a file and many in an array, where all are as wide as the longest."""
+    """Refuse strings that are few bytes in a file and many in an array, where all are as wide as
+    the longest.
+    """
     longest = max(len(str(label)) for label in labels)
     n_bytes = _LETTER_BYTES * longest * len(labels)
     if n_bytes > MAX_CLASS_BYTES:
         raise ValueError(
-            f"{where}: an array of {len(labels):,} class labels, of which the longest has {longest:,} letters, takes "
-            f"{in_bytes(n_bytes)}, above {in_bytes(MAX_CLASS_BYTES)}: use shorter labels"
+            f"{where}: an array of {len(labels):,} class labels, of which the longest has"
+            f" {longest:,} letters, takes {in_bytes(n_bytes)}, above {in_bytes(MAX_CLASS_BYTES)}:"
+            " use shorter labels"
         )

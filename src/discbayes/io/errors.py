@@ -22,7 +22,9 @@ class BifError(ValueError):
 
 
 def read_limited(path: str | Path, max_bytes: int) -> bytes | None:
-    """The content of a file; None if it has more than ``max_bytes`` bytes, of which no more are read."""
+    """The content of a file; None if it has more than ``max_bytes`` bytes, of which no more are
+    read.
+    """
     pieces, left = [], max_bytes + 1
     with (
         naming_file(path),
@@ -35,10 +37,14 @@ def read_limited(path: str | Path, max_bytes: int) -> bytes | None:
 
 
 def told(reason: object) -> str:
-    """A reason that may quote the file: on one line, of limited length, without control characters."""
+    """A reason that may quote the file: on one line, of limited length, without control
+    characters.
+    """
     return printable(shortened(str(reason), LONGEST_REASON))
 
 
 def write_atomically(path: str | Path, content: bytes | Callable[[IO[bytes]], object]) -> None:
-    """Write bytes, or what a function writes, as a whole file or not at all; errors name ``path`` and the way out."""
+    """Write bytes, or what a function writes, as a whole file or not at all; errors name ``path``
+    and the way out.
+    """
     replace_file(path, content if callable(content) else lambda file: file.write(content))

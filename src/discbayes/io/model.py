@@ -1,7 +1,8 @@
 """Fitted classifiers as one JSON file: everything that predicting and refitting need, bit for bit.
 
-Arrays are stored as their bytes, labels and settings as JSON with their types, learners by name. A file that passes
-the checks of `load` gives a classifier that can predict, or it is refused with what is wrong in it.
+Arrays are stored as their bytes, labels and settings as JSON with their types, learners by name. A
+file that passes the checks of `load` gives a classifier that can predict, or it is refused with
+what is wrong in it.
 """
 
 from __future__ import annotations
@@ -55,10 +56,12 @@ _MODEL = (
     "feature_names_in",
     "history",
 )
-_OPTIONAL = ("calibration", "tallies")  # files of classifiers that have no such thing have no such field
+# files of classifiers that have no such thing have no such field
+_OPTIONAL = ("calibration", "tallies")
 _OPTIONAL_TABLES = ("prior_offset",)  # nor have tables whose prior is the shares of the classes
 _NAMED: dict[str, Mapping[str, Any]] = {"structure": STRUCTURES, "parameters": PARAMETERS}
-_PLACE = "cluster"  # where a model was learned is no part of it, and no file says where to connect to
+# where a model was learned is no part of it, and no file says where to connect to
+_PLACE = "cluster"
 _CLOCK = "seconds"  # of a step of the trace: the same rows and settings give the same bytes
 _LARGEST_LOG = 1e100  # sums over features stay finite, and so does their quotient by a temperature
 _THRESHOLDS = ("log_odds", "probabilities")
@@ -74,10 +77,11 @@ _PLAIN: dict[type, str] = {  # for errors that say less
 def save(classifier: BayesNetClassifier, path: str | Path, counts: bool = True) -> None:
     """Write a fitted classifier to one JSON file.
 
-    The file is complete or not there: it takes the place of an older one in a single step. The same rows and settings
-    give the same bytes, so that the seconds of the steps in ``history_`` are not part of it. What JSON cannot hold (a
-    learner or transformer of your own, a ``RandomState``) is left out; `load` says so and puts a default there, which
-    matters for fitting again and not for predicting.
+    The file is complete or not there: it takes the place of an older one in a single step. The same
+    rows and settings give the same bytes, so that the seconds of the steps in ``history_`` are not
+    part of it. What JSON cannot hold (a learner or transformer of your own, a ``RandomState``) is
+    left out; `load` says so and puts a default there, which matters for fitting again and not for
+    predicting.
 
     Parameters
     ----------
@@ -86,7 +90,8 @@ def save(classifier: BayesNetClassifier, path: str | Path, counts: bool = True) 
     path : str or Path
         Any file name.
     counts : bool, default=True
-        Whether the counts that ``partial_fit`` and ``merge`` go on from are part of it, where there are such.
+        Whether the counts that ``partial_fit`` and ``merge`` go on from are part of it, where there
+        are such.
     """
     write_atomically(path, pack(classifier, counts))
 
@@ -108,7 +113,9 @@ def _pack_model(classifier: BayesNetClassifier) -> dict[str, Any]:
     network, tables = classifier.network_, classifier.network_.parameters
     names = getattr(classifier, "feature_names_in_", None)
     model = {
-        "settings": {k: _pack_setting(v) for k, v in classifier.get_params(deep=False).items() if k != _PLACE},
+        "settings": {
+            k: _pack_setting(v) for k, v in classifier.get_params(deep=False).items() if k != _PLACE
+        },
         "domain": pack_domain(network.domain),
         "structure": pack_structure(network.structure),
         "tables": _pack_tables(tables),
@@ -123,8 +130,14 @@ def _pack_model(classifier: BayesNetClassifier) -> dict[str, Any]:
 
 
 def _pack_tables(tables: CPTs) -> dict[str, Any]:
-    offset = {} if tables.prior_offset is None else {"prior_offset": pack_array(tables.prior_offset)}
-    return {"log_prior": pack_array(tables.log_prior), "log_theta": pack_array(tables.log_theta), **offset}
+    offset = (
+        {} if tables.prior_offset is None else {"prior_offset": pack_array(tables.prior_offset)}
+    )
+    return {
+        "log_prior": pack_array(tables.log_prior),
+        "log_theta": pack_array(tables.log_theta),
+        **offset,
+    }
 
 
 def _pack_setting(value: Any) -> Any:
@@ -134,26 +147,36 @@ def _pack_setting(value: Any) -> Any:
 def _pack_step(step: dict[str, Any]) -> dict[str, Any]:
     """One step of the trace, without its time; what JSON cannot hold is kept as text."""
     packed = {str(key): pack_or_describe(value) for key, value in step.items() if key != _CLOCK}
-    return {k: v["opaque"] if isinstance(v, dict) and "opaque" in v else v for k, v in packed.items()}
+    return {
+        k: v["opaque"] if isinstance(v, dict) and "opaque" in v else v for k, v in packed.items()
+    }
 
 
 def _pack_calibration(calibration: Calibration) -> dict[str, Any]:
     shares = pack_array(calibration.class_shares)
     if isinstance(calibration, Temperature):
-        return {"kind": "temperature", "class_shares": shares, "temperature": calibration.temperature}
+        return {
+            "kind": "temperature",
+            "class_shares": shares,
+            "temperature": calibration.temperature,
+        }
     assert isinstance(calibration, Isotonic)
-    thresholds = {name: [pack_array(part) for part in getattr(calibration, name)] for name in _THRESHOLDS}
+    thresholds = {
+        name: [pack_array(part) for part in getattr(calibration, name)] for name in _THRESHOLDS
+    }
     return {"kind": "isotonic", "class_shares": shares, **thresholds}
 
 
 # Loading
 
 
-def load(path: str | Path, max_bytes: int = MAX_BYTES, max_values: int = MAX_VALUES) -> BayesNetClassifier:
+def load(
+    path: str | Path, max_bytes: int = MAX_BYTES, max_values: int = MAX_VALUES
+) -> BayesNetClassifier:
     """Read a classifier that `save` wrote.
 
-    The file is data: nothing in it is run, and it can open no other file. It may come from anyone; a file that is
-    not sound in every field is refused.
+    The file is data: nothing in it is run, and it can open no other file. It may come from anyone;
+    a file that is not sound in every field is refused.
 
     Parameters
     ----------
@@ -162,9 +185,9 @@ def load(path: str | Path, max_bytes: int = MAX_BYTES, max_values: int = MAX_VAL
     max_bytes : int
         Larger files are refused, 1 GiB by default.
     max_values : int
-        So are files of more JSON values, counted by brackets and commas, 5 million by default; a list counts as
-        three and an object as eight. A network with a thousand columns of ten values has some thirty thousand of
-        them; its tables are not among them.
+        So are files of more JSON values, counted by brackets and commas, 5 million by default; a
+        list counts as three and an object as eight. A network with a thousand columns of ten values
+        has some thirty thousand of them; its tables are not among them.
 
     Returns
     -------
@@ -190,7 +213,9 @@ def load(path: str | Path, max_bytes: int = MAX_BYTES, max_values: int = MAX_VAL
     """
     content = read_limited(path, max_bytes)
     if content is None:
-        raise ModelFileError(f"{path}: the file has more than {max_bytes} bytes, the limit of max_bytes")
+        raise ModelFileError(
+            f"{path}: the file has more than {max_bytes} bytes, the limit of max_bytes"
+        )
     return load_bytes(content, str(path), max_values)
 
 
@@ -202,7 +227,9 @@ def load_bytes(content: bytes, name: str, max_values: int = MAX_VALUES) -> Bayes
         classifier, notes = _restore(model)
     except (*FALSE_CONTENT, MemoryError) as error:
         reason = _PLAIN.get(type(error)) or told(error)
-        raise ModelFileError(f"{name} cannot be loaded: {reason}{hint_of_version(library)}") from error
+        raise ModelFileError(
+            f"{name} cannot be loaded: {reason}{hint_of_version(library)}"
+        ) from error
     for note in notes:
         warnings.warn(told(note), stacklevel=3)
     return classifier
@@ -211,37 +238,69 @@ def load_bytes(content: bytes, name: str, max_values: int = MAX_VALUES) -> Bayes
 def _restore(model: dict[str, Any]) -> tuple[BayesNetClassifier, list[str]]:
     """The classifier behind a parsed model, and what the user should know about its settings."""
     as_object(model, "model", (*_MODEL, *(name for name in _OPTIONAL if name in model)))
-    domain, structure = unpack_domain(model["domain"]), unpack_structure(model["structure"], "structure")
+    domain, structure = (
+        unpack_domain(model["domain"]),
+        unpack_structure(model["structure"], "structure"),
+    )
     tables = _unpack_tables(model["tables"], domain, structure)
     classes = class_array(domain.target, model["class_dtype"], "class_dtype")
     settings, notes = _unpack_settings(model["settings"], structure)
     classifier = BayesNetClassifier(**settings)
-    network = BayesNet(domain, tables, classifier.max_factor_size, classifier.n_draws, classifier.n_jobs)
+    network = BayesNet(
+        domain, tables, classifier.max_factor_size, classifier.n_draws, classifier.n_jobs
+    )
     with naming("settings"):
         encoder = FrameEncoder.from_domain(domain, classifier.unknown, classifier.n_jobs, classes)
-    calibration = _unpack_calibration(model["calibration"], domain) if "calibration" in model else None
+    calibration = (
+        _unpack_calibration(model["calibration"], domain) if "calibration" in model else None
+    )
     tallies = unpack_statistics(model["tallies"], domain) if "tallies" in model else None
     classifier._adopt(encoder, network, calibration, tallies)
     _restore_columns(classifier, model, domain)
     steps = as_list(model["history"], "history")
-    classifier.history_ = [{k: unpack(v, "history") for k, v in as_object(s, "history").items()} for s in steps]
+    classifier.history_ = [
+        {k: unpack(v, "history") for k, v in as_object(s, "history").items()} for s in steps
+    ]
     return classifier, notes
 
 
 def _unpack_tables(value: Any, domain: Domain, structure: Structure) -> CPTs:
     fields = as_object(value, "tables")
-    as_object(value, "tables", ("log_prior", "log_theta", *(name for name in _OPTIONAL_TABLES if name in fields)))
+    as_object(
+        value,
+        "tables",
+        ("log_prior", "log_theta", *(name for name in _OPTIONAL_TABLES if name in fields)),
+    )
     log_prior = as_array(fields["log_prior"], "tables.log_prior")
     log_theta = as_array(fields["log_theta"], "tables.log_theta")
     if structure.n_features != len(domain.features):
-        raise ValueError(f"the structure has {structure.n_features} features and the domain {len(domain.features)}")
+        raise ValueError(
+            f"the structure has {structure.n_features} features and the domain"
+            f" {len(domain.features)}"
+        )
     check_cells(domain, structure, log_theta.size, "tables.log_theta")
     if log_theta.ndim != 1 or log_prior.shape != (domain.n_classes,):
-        raise ValueError("tables.log_prior or log_theta has another shape than the domain and the structure ask for")
-    offset = as_array(fields["prior_offset"], "tables.prior_offset") if "prior_offset" in fields else None
-    for name, numbers in (("log_prior", log_prior), ("log_theta", log_theta), ("prior_offset", offset)):
-        if numbers is not None and not ((np.abs(numbers) <= _LARGEST_LOG) | (numbers == -np.inf)).all():
-            raise ValueError(f"tables.{name} holds NaN, infinity or numbers beyond {_LARGEST_LOG:g}")
+        raise ValueError(
+            "tables.log_prior or log_theta has another shape than the domain and the structure"
+            " ask for"
+        )
+    offset = (
+        as_array(fields["prior_offset"], "tables.prior_offset")
+        if "prior_offset" in fields
+        else None
+    )
+    for name, numbers in (
+        ("log_prior", log_prior),
+        ("log_theta", log_theta),
+        ("prior_offset", offset),
+    ):
+        if (
+            numbers is not None
+            and not ((np.abs(numbers) <= _LARGEST_LOG) | (numbers == -np.inf)).all()
+        ):
+            raise ValueError(
+                f"tables.{name} holds NaN, infinity or numbers beyond {_LARGEST_LOG:g}"
+            )
     if not log_prior.max() > -np.inf:
         raise ValueError("tables.log_prior has no class that is possible")
     layout = layout_of(domain, structure, "tables")
@@ -250,12 +309,16 @@ def _unpack_tables(value: Any, domain: Domain, structure: Structure) -> CPTs:
 
 
 def _unpack_calibration(value: Any, domain: Domain) -> Calibration:
-    kind = as_text(as_object(value, "calibration").get("kind"), "calibration.kind", tuple(CALIBRATIONS))
+    kind = as_text(
+        as_object(value, "calibration").get("kind"), "calibration.kind", tuple(CALIBRATIONS)
+    )
     own = ("temperature",) if kind == "temperature" else _THRESHOLDS
     fields = as_object(value, "calibration", ("kind", "class_shares", *own))
     shares = as_array(fields["class_shares"], "calibration.class_shares")
     if shares.shape != (domain.n_classes,):
-        raise ValueError(f"calibration.class_shares has {shares.size} entries for {domain.n_classes} classes")
+        raise ValueError(
+            f"calibration.class_shares has {shares.size} entries for {domain.n_classes} classes"
+        )
     with naming("calibration"):
         if kind == "temperature":
             return Temperature(shares, float(as_finite(fields["temperature"], "temperature")))
@@ -268,13 +331,20 @@ def _unpack_thresholds(value: Any, where: str) -> tuple[np.ndarray, ...]:
 
 def _restore_columns(classifier: BayesNetClassifier, model: dict[str, Any], domain: Domain) -> None:
     if as_int(model["n_features_in"], "n_features_in") != len(domain.features):
-        raise ValueError(f"n_features_in is {shown(model['n_features_in'])}, but the domain has {len(domain.features)}")
+        raise ValueError(
+            f"n_features_in is {shown(model['n_features_in'])}, but the domain has"
+            f" {len(domain.features)}"
+        )
     classifier.n_features_in_ = len(domain.features)
     if model["feature_names_in"] is not None:
         names = as_list(model["feature_names_in"], "feature_names_in", len(domain.features))
-        classifier.feature_names_in_ = np.array([as_text(n, "feature_names_in") for n in names], dtype=object)
+        classifier.feature_names_in_ = np.array(
+            [as_text(n, "feature_names_in") for n in names], dtype=object
+        )
         if names != domain.names:
-            raise ValueError("feature_names_in must be the names of the features of the domain, in their order")
+            raise ValueError(
+                "feature_names_in must be the names of the features of the domain, in their order"
+            )
 
 
 # Settings
@@ -295,7 +365,9 @@ def _unpack_settings(value: Any, structure: Structure) -> tuple[dict[str, Any], 
 
 
 def _unpack_setting(name: str, value: Any) -> Any:
-    """One setting; those that predict looks at are held to their types here, the others when they are used."""
+    """One setting; those that predict looks at are held to their types here, the others when they
+    are used.
+    """
     if name == "n_jobs":
         if value == 0:
             raise ValueError("settings.n_jobs must not be 0")
@@ -308,11 +380,16 @@ def _unpack_setting(name: str, value: Any) -> Any:
         return unpack_domain(value["domain"], "settings.domains")
     setting = unpack(value, f"settings.{name}")
     if type(setting) is str and name in _NAMED and setting not in _NAMED[name]:
-        raise ValueError(f"settings.{name}: {shown(setting)} is not known to discbayes {__version__}")
+        raise ValueError(
+            f"settings.{name}: {shown(setting)} is not known to discbayes {__version__}"
+        )
     return setting
 
 
 def _note(name: str, was: Any, default: Any) -> str:
     now = type(default).__name__ if name == "structure" else repr(default)
     described = as_text(was, f"settings.{name}.opaque")[:200]
-    return f"{name} was {described}, which a model file cannot hold: it is {now} now. Only another fit would use it"
+    return (
+        f"{name} was {described}, which a model file cannot hold: it is {now} now. Only another fit"
+        " would use it"
+    )

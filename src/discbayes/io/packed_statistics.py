@@ -27,9 +27,14 @@ def pack_statistics(tallies: SufficientStatistics) -> dict[str, Any]:
         "class_count": pack_array(tallies.counts.class_count),
         "cells": _pack_counts(tallies.counts.cells),
         "pairs": None if tallies.pairs is None else _pack_counts(tallies.pairs.cells),
-        "families": None
-        if families is None
-        else {"structure": pack_structure(families.layout.structure), "cells": _pack_counts(families.cells)},
+        "families": (
+            None
+            if families is None
+            else {
+                "structure": pack_structure(families.layout.structure),
+                "cells": _pack_counts(families.cells),
+            }
+        ),
         "weighted": tallies.weighted,
         "fixed_classes": tallies.fixed_classes,
     }
@@ -49,13 +54,19 @@ def unpack_statistics(value: Any, domain: Domain) -> SufficientStatistics:
         raise ValueError(f"tallies.rows must be the rows of each of {domain.n_classes} classes")
     class_count = _as_counts(fields["class_count"], domain.n_classes, "tallies.class_count")
     n_cells = sum(domain.cards.tolist()) * domain.n_classes
-    counts = Counts(domain.cards, class_count, _as_counts(fields["cells"], n_cells, "tallies.cells"))
+    counts = Counts(
+        domain.cards, class_count, _as_counts(fields["cells"], n_cells, "tallies.cells")
+    )
     return SufficientStatistics(
         domain,
         rows,
         counts,
         None if fields["pairs"] is None else _unpack_pairs(fields["pairs"], domain),
-        None if fields["families"] is None else _unpack_families(fields["families"], domain, class_count),
+        (
+            None
+            if fields["families"] is None
+            else _unpack_families(fields["families"], domain, class_count)
+        ),
         as_bool(fields["weighted"], "tallies.weighted"),
         as_bool(fields["fixed_classes"], "tallies.fixed_classes"),
     )
@@ -72,14 +83,19 @@ def _as_counts(value: Any, size: int | None, where: str) -> np.ndarray:
 
 
 def _unpack_pairs(value: Any, domain: Domain) -> PairCounts:
-    return PairCounts(domain.cards, domain.n_classes, _as_counts(value, pair_cells(domain), "tallies.pairs"))
+    return PairCounts(
+        domain.cards, domain.n_classes, _as_counts(value, pair_cells(domain), "tallies.pairs")
+    )
 
 
 def _unpack_families(value: Any, domain: Domain, class_count: np.ndarray) -> FamilyCounts:
     fields = as_object(value, "tallies.families", ("structure", "cells"))
     structure = unpack_structure(fields["structure"], "tallies.families.structure")
     if structure.n_features != len(domain.features):
-        raise ValueError(f"tallies.families has {structure.n_features} features and the domain {len(domain.features)}")
+        raise ValueError(
+            f"tallies.families has {structure.n_features} features and the domain"
+            f" {len(domain.features)}"
+        )
     cells = _as_counts(fields["cells"], None, "tallies.families.cells")
     check_cells(domain, structure, cells.size, "tallies.families.cells")
     return FamilyCounts(layout_of(domain, structure, "tallies.families"), class_count, cells)

@@ -1,4 +1,5 @@
-"""Settings as JSON and back: what JSON has no word for is an object with one field that says what it is.
+"""Settings as JSON and back: what JSON has no word for is an object with one field that says what
+it is.
 
 ===================  =================================================
 Python               JSON
@@ -12,9 +13,10 @@ learner              ``{"learner": "KDB", "params": {...}}``
 anything else        ``{"opaque": "what it looked like"}``
 ===================  =================================================
 
-Numpy scalars become plain numbers. A ``callback`` of a learner is None in the file: it watches a search and is no part
-of what is learned. A learner is found by its name among the classes of this library and is called
-with its settings, which it only stores: a file can choose among those classes and do nothing else.
+Numpy scalars become plain numbers. A ``callback`` of a learner is None in the file: it watches a
+search and is no part of what is learned. A learner is found by its name among the classes of this
+library and is called with its settings, which it only stores: a file can choose among those classes
+and do nothing else.
 """
 
 from __future__ import annotations
@@ -110,7 +112,10 @@ def _pack_learner(value: Any) -> dict[str, Any]:
     settings = value.get_params(deep=False)
     if callable(settings.get("callback")):
         settings["callback"] = None
-    return {"learner": type(value).__name__, "params": {name: pack(item) for name, item in settings.items()}}
+    return {
+        "learner": type(value).__name__,
+        "params": {name: pack(item) for name, item in settings.items()},
+    }
 
 
 def _pack_container(value: Any) -> Any:
@@ -141,7 +146,8 @@ def pack_or_describe(value: Any) -> Any:
 def _describe(value: Any) -> str:
     try:
         return _ADDRESS.sub("", repr(value))[:_DESCRIPTION]
-    except Exception:  # whatever the repr of a foreign object does, it must not keep a model from being saved
+    # whatever the repr of a foreign object does, it must not keep a model from being saved
+    except Exception:
         return f"<{type(value).__name__}>"
 
 
@@ -209,7 +215,9 @@ def unpack_structure(value: Any, where: str) -> Structure:
     """A structure; it is refused if it has a cycle or names features that are not there."""
     fields = as_object(value, where, ("parents", "class_children"))
     groups = as_list(fields["parents"], f"{where}.parents")
-    parents = [[as_int(p, f"{where}.parents", 0) for p in as_list(g, f"{where}.parents")] for g in groups]
+    parents = [
+        [as_int(p, f"{where}.parents", 0) for p in as_list(g, f"{where}.parents")] for g in groups
+    ]
     flags = as_list(fields["class_children"], f"{where}.class_children", len(groups))
     children = [as_bool(flag, f"{where}.class_children") for flag in flags]
     with naming(where):

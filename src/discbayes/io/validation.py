@@ -1,7 +1,9 @@
-"""Readers of single JSON values: each returns the value in the type that it must have, or says what it is instead.
+"""Readers of single JSON values: each returns the value in the type that it must have, or says what
+it is instead.
 
-They raise a ``ValueError`` that names the place in the file; `load` adds the path. Nothing is allocated from a size
-that the file only claims, and nothing is hashed that was chosen to share one hash.
+They raise a ``ValueError`` that names the place in the file; `load` adds the path. Nothing is
+allocated from a size that the file only claims, and nothing is hashed that was chosen to share one
+hash.
 """
 
 from __future__ import annotations
@@ -26,7 +28,8 @@ _REPR.maxlevel = 3
 MAX_DEPTH = 100  # levels of lists and objects in a file
 MAX_EQUAL_HASHES = 100  # values of one set; floats that fit the type reach a few dozen
 FLOATS = "<f8"
-_LONGEST_EMPTY = 1000  # entries of an axis where another one has none: no byte of the file speaks for them
+# entries of an axis where another one has none: no byte of the file speaks for them
+_LONGEST_EMPTY = 1000
 FALSE_CONTENT = (ValueError, TypeError, ArithmeticError, LookupError, RecursionError)
 
 
@@ -97,7 +100,9 @@ def as_int(value: Any, where: str, least: int | None = None, most: int | None = 
     return value
 
 
-def as_optional_int(value: Any, where: str, least: int | None = None, most: int | None = None) -> int | None:
+def as_optional_int(
+    value: Any, where: str, least: int | None = None, most: int | None = None
+) -> int | None:
     """A whole number or null."""
     return None if value is None else as_int(value, where, least, most)
 
@@ -117,21 +122,26 @@ def as_finite(value: Any, where: str) -> float:
 
 
 def check_hashes(values: Sequence[Hashable]) -> None:
-    """Refuse values of which many have the same hash: a set of them takes time in proportion to their square.
+    """Refuse values of which many have the same hash: a set of them takes time in proportion to
+    their square.
 
-    The hash of a whole number is its remainder by 2⁶¹ − 1, and that of a tuple follows from its members, so that anyone
-    can find such values. That of a string is salted by each process.
+    The hash of a whole number is its remainder by 2⁶¹ − 1, and that of a tuple follows from its
+    members, so that anyone can find such values. That of a string is salted by each process.
 
     >>> check_hashes(list(range(1000)))
     >>> check_hashes([k * (2**61 - 1) for k in range(1000)])
     Traceback (most recent call last):
-    ValueError: 1000 entries have the same hash, so that looking them up would take long: use strings
+    ValueError: 1000 entries have the same hash, so that looking them up would take long: use
+    strings
     """
     hashes = [hash(value) for value in values if type(value) is not str]
     if len(hashes) > MAX_EQUAL_HASHES:
         most = int(np.unique(hashes, return_counts=True)[1].max())
         if most > MAX_EQUAL_HASHES:
-            raise ValueError(f"{most} entries have the same hash, so that looking them up would take long: use strings")
+            raise ValueError(
+                f"{most} entries have the same hash, so that looking them up would take long: use"
+                " strings"
+            )
 
 
 def is_deeper(value: Any, levels: int) -> bool:
@@ -140,7 +150,9 @@ def is_deeper(value: Any, levels: int) -> bool:
     for _ in range(levels):
         if not level:
             return False
-        members = chain.from_iterable(each.values() if type(each) is dict else each for each in level)
+        members = chain.from_iterable(
+            each.values() if type(each) is dict else each for each in level
+        )
         level = [member for member in members if type(member) in (dict, list)]
     return bool(level)
 
@@ -156,13 +168,18 @@ def only_entry(value: Mapping[str, Any], where: str) -> tuple[str, Any]:
 
 
 def pack_array(array: np.ndarray, dtype: str = FLOATS) -> dict[str, Any]:
-    """An array of numbers as JSON: type, shape, and the little-endian bytes in base64, so that every bit is kept.
+    """An array of numbers as JSON: type, shape, and the little-endian bytes in base64, so that
+    every bit is kept.
 
     >>> pack_array(np.array([0.5, -np.inf]))
     {'dtype': '<f8', 'shape': [2], 'data': 'AAAAAAAA4D8AAAAAAADw/w=='}
     """
     data = np.ascontiguousarray(array, dtype=dtype).tobytes()
-    return {"dtype": dtype, "shape": list(array.shape), "data": base64.b64encode(data).decode("ascii")}
+    return {
+        "dtype": dtype,
+        "shape": list(array.shape),
+        "data": base64.b64encode(data).decode("ascii"),
+    }
 
 
 def as_array(value: Any, where: str, dtypes: Collection[str] = (FLOATS,)) -> np.ndarray:
@@ -173,7 +190,9 @@ def as_array(value: Any, where: str, dtypes: Collection[str] = (FLOATS,)) -> np.
     data = _bytes(fields["data"], f"{where}.data")
     endless = not data and max(shape, default=0) > _LONGEST_EMPTY
     if len(shape) > 32 or endless or math.prod(shape) * dtype.itemsize != len(data):
-        raise ValueError(f"{where}: {len(data)} bytes do not fill the shape {shape[:33]} of {dtype.str}")
+        raise ValueError(
+            f"{where}: {len(data)} bytes do not fill the shape {shape[:33]} of {dtype.str}"
+        )
     return np.frombuffer(data, dtype).reshape(shape).astype(dtype.newbyteorder("="))
 
 

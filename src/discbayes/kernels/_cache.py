@@ -1,9 +1,11 @@
-"""Compiled kernels on disk: taken from there if they are sound, and done without where they cannot be kept.
+"""Compiled kernels on disk: taken from there if they are sound, and done without where they cannot
+be kept.
 
-Numba writes them beside the source, or in the user's folder for caches, or where ``NUMBA_CACHE_DIR`` says. What it
-reads back is code that is run, so each file of code ends with a checksum and says what it was compiled for: one that
-was cut short, or that two processes have written at once, is compiled again. A new version of the library uses nothing
-of an old one, whose kernels may have called others that have changed since.
+Numba writes them beside the source, or in the user's folder for caches, or where
+``NUMBA_CACHE_DIR`` says. What it reads back is code that is run, so each file of code ends with a
+checksum and says what it was compiled for: one that was cut short, or that two processes have
+written at once, is compiled again. A new version of the library uses nothing of an old one, whose
+kernels may have called others that have changed since.
 """
 
 from __future__ import annotations
@@ -78,7 +80,9 @@ def is_kept(kernel: Any) -> bool:
 
 
 def keep_compiled(kernel: Any) -> Any:
-    """Let a kernel use the cache; where no folder can be written, it is compiled in each process."""
+    """Let a kernel use the cache; where no folder can be written, it is compiled in each
+    process.
+    """
     if not numba.config.DISABLE_JIT:
         with suppress(RuntimeError):
             kernel._cache = KernelCache(kernel.py_func)

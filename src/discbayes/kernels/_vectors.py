@@ -1,7 +1,8 @@
-"""Four numbers in one register: sums over the classes of a cell, which the compiler does not turn into such by itself.
+"""Four numbers in one register: sums over the classes of a cell, which the compiler does not turn
+into such by itself.
 
-``load`` takes four numbers of a flat array, ``plus`` adds two fours, ``less`` takes a multiple of one from another, and
-``store`` puts one back. Indices are unsigned.
+``load`` takes four numbers of a flat array, ``plus`` adds two fours, ``less`` takes a multiple of
+one from another, and ``store`` puts one back. Indices are unsigned.
 """
 
 from __future__ import annotations
@@ -58,8 +59,12 @@ def _plus(typing_context: Any, a: Any, b: Any) -> Any:
 def _less(typing_context: Any, a: Any, factor: Any, b: Any) -> Any:
     def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
         a, factor, b = arguments
-        one = builder.insert_element(ir.Constant(VECTOR, ir.Undefined), factor, ir.Constant(ir.IntType(32), 0))
-        every = builder.shuffle_vector(one, one, ir.Constant(ir.VectorType(ir.IntType(32), SIZE), [0] * SIZE))
+        one = builder.insert_element(
+            ir.Constant(VECTOR, ir.Undefined), factor, ir.Constant(ir.IntType(32), 0)
+        )
+        every = builder.shuffle_vector(
+            one, one, ir.Constant(ir.VectorType(ir.IntType(32), SIZE), [0] * SIZE)
+        )
         return builder.fsub(a, builder.fmul(every, b, flags=("contract",)), flags=("contract",))
 
     return FOUR(a, types.float64, b), generate

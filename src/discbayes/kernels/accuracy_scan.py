@@ -1,14 +1,17 @@
-"""Scoring of the candidates of one child by the classification rate: exact, and no further than it takes.
+"""Scoring of the candidates of one child by the classification rate: exact, and no further than it
+takes.
 
-The rows of a view are those that are decided wrongly, by slack, and then those that are decided rightly, by slack; the
-slack is how far classes may move against each other before the decision changes. So a cell of a candidate, which moves
-classes by so much and no more, reaches the first rows only, of which it visits those that are in the cell: bit sets
-find them where features have few values, and a loop over the rows where they have many.
+The rows of a view are those that are decided wrongly, by slack, and then those that are decided
+rightly, by slack; the slack is how far classes may move against each other before the decision
+changes. So a cell of a candidate, which moves classes by so much and no more, reaches the first
+rows only, of which it visits those that are in the cell: bit sets find them where features have few
+values, and a loop over the rows where they have many.
 
-A candidate can put a row right only if it raises the row's class against the strongest other one by its slack: that is
-one comparison a row, and for most candidates the number of such rows is already too small. For the others the wrong
-rows are decided exactly, which gives the most that the candidate can gain, and then the right ones, by which the gain
-can only fall, until it is below the bound or all rows within reach are seen.
+A candidate can put a row right only if it raises the row's class against the strongest other one by
+its slack: that is one comparison a row, and for most candidates the number of such rows is already
+too small. For the others the wrong rows are decided exactly, which gives the most that the
+candidate can gain, and then the right ones, by which the gain can only fall, until it is below the
+bound or all rows within reach are seen.
 """
 
 from __future__ import annotations
@@ -16,7 +19,14 @@ from __future__ import annotations
 import numpy as np
 
 from discbayes.kernels._compile import helper, kernel, small_helper
-from discbayes.kernels.candidate_scan import ROW_COST, beats, bits_are_cheaper, cell_reaches, end_within, lowest_bit
+from discbayes.kernels.candidate_scan import (
+    ROW_COST,
+    beats,
+    bits_are_cheaper,
+    cell_reaches,
+    end_within,
+    lowest_bit,
+)
 
 ENTRY_COST = 0.5  # of an entry of a table that is looked at to find out how far its cell reaches
 
@@ -44,7 +54,9 @@ def _stays_right(r, at, y, slack, rows, log_joint, tables, own):
     strongest = tables[at]
     for q in range(at + 1, at + log_joint.shape[1]):
         strongest = tables[q] if tables[q] > strongest else strongest
-    return strongest - own[at + true] < slack[r] or _is_right(log_joint[rows[r]], true, at, tables, own)
+    return strongest - own[at + true] < slack[r] or _is_right(
+        log_joint[rows[r]], true, at, tables, own
+    )
 
 
 @helper
@@ -74,7 +86,21 @@ def _put_right_by_bits(
 
 @helper
 def _put_right_by_rows(
-    exactly, parent_codes, base, n_base, cells, end, weight, group, rows, y, other, slack, log_joint, tables, own
+    exactly,
+    parent_codes,
+    base,
+    n_base,
+    cells,
+    end,
+    weight,
+    group,
+    rows,
+    y,
+    other,
+    slack,
+    log_joint,
+    tables,
+    own,
 ):
     n_classes, total = log_joint.shape[1], 0.0
     for r in range(end):
@@ -92,7 +118,9 @@ def _put_wrong_by_bits(
     gain, bound, bits, first_bit, parent_card, base_bits, reach, ends, first_word, n_words, first, weight, group, rows,
     y, slack, log_joint, tables, own,
 ):  # fmt: skip
-    """The gain after the right rows that become wrong are taken from it, until it is below the bound."""
+    """The gain after the right rows that become wrong are taken from it, until it is below the
+    bound.
+    """
     n_base, n_classes = base_bits.shape[0], log_joint.shape[1]
     cells = parent_card * n_base
     for v in range(parent_card):
@@ -114,7 +142,22 @@ def _put_wrong_by_bits(
 
 @helper
 def _put_wrong_by_rows(
-    gain, bound, parent_codes, base, n_base, cells, first, end, weight, group, rows, y, slack, log_joint, tables, own
+    gain,
+    bound,
+    parent_codes,
+    base,
+    n_base,
+    cells,
+    first,
+    end,
+    weight,
+    group,
+    rows,
+    y,
+    slack,
+    log_joint,
+    tables,
+    own,
 ):
     n_classes = log_joint.shape[1]
     for r in range(first, end):
@@ -133,10 +176,11 @@ def scan_child_rate(
     wrong_ends, right_ends, slack, y, other, weight, group, log_joint, has_bits, value_start, bits, base_bits, gains,
     exact,
 ):  # fmt: skip
-    """The gain of each further parent of one child; ``exact`` says where it is the gain and not only a bound of it.
+    """The gain of each further parent of one child; ``exact`` says where it is the gain and not
+    only a bound of it.
 
-    The bound rises to ``rise`` below each gain that is found. The bit sets are of the wrong rows and, from a new word
-    on, of the ``n_near`` first right ones.
+    The bound rises to ``rise`` below each gain that is found. The bit sets are of the wrong rows
+    and, from a new word on, of the ``n_near`` first right ones.
     """
     n_classes = log_joint.shape[1]
     wrong_words, near_words = (n_wrong + 63) >> 6, (n_near + 63) >> 6
@@ -148,7 +192,9 @@ def scan_child_rate(
         table, mine = tables[starts[k] : starts[k] + span], own[starts[k] : starts[k] + span]
         end = end_within(wrong_ends, spreads[k])
         reach = np.empty(0)
-        use_bits = has_bits[p] and base_bits.shape[0] == n_base and end * ROW_COST > span * ENTRY_COST
+        use_bits = (
+            has_bits[p] and base_bits.shape[0] == n_base and end * ROW_COST > span * ENTRY_COST
+        )
         if use_bits:
             reach = np.empty(cells)
             cell_reaches(table, mine, 0, cells, n_groups, n_classes, reach)

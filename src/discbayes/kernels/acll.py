@@ -1,4 +1,6 @@
-"""The approximate conditional log likelihood (C11 Eq. 12) of pairs of features, both directions from one table."""
+"""The approximate conditional log likelihood (C11 Eq. 12) of pairs of features, both directions
+from one table.
+"""
 
 from __future__ import annotations
 
@@ -9,7 +11,9 @@ from discbayes.kernels._compile import helper, kernel
 
 @helper
 def _worth(n, rest, more, alpha, beta):
-    """What ``n`` rows of a class add, when the other classes have ``rest`` of them; ``more`` smooths both."""
+    """What ``n`` rows of a class add, when the other classes have ``rest`` of them; ``more``
+    smooths both.
+    """
     if n <= 0.0:
         return 0.0
     return n * (alpha * np.log(n + more) + beta * np.log(max(0.0, rest) + more))
@@ -33,13 +37,17 @@ def _sum_worths(joint, size, n_classes, more, alpha, beta):
 def pair_gains(cells, starts, card_a, cards_b, n_classes, alpha, beta, strength, out):
     """What the edges A → B and B → A add to the score, for A with each of several B.
 
-    A family is worth Σ worth(n(parent, child, c)) − Σ worth(n(parent, c)): the logarithms of the cells are the same in
-    both directions.
+    A family is worth Σ worth(n(parent, child, c)) − Σ worth(n(parent, c)): the logarithms of the
+    cells are the same in both directions.
     """
     widest = 0
     for b in cards_b:
         widest = max(widest, b)
-    with_a, with_b, alone = np.empty(card_a * n_classes), np.empty(widest * n_classes), np.empty(n_classes)
+    with_a, with_b, alone = (
+        np.empty(card_a * n_classes),
+        np.empty(widest * n_classes),
+        np.empty(n_classes),
+    )
     for k in range(cards_b.size):
         card_b = cards_b[k]
         table = cells[starts[k] : starts[k] + card_a * card_b * n_classes]

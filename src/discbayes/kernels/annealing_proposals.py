@@ -1,11 +1,13 @@
-"""Proposals of simulated annealing: changes of one feature's parent, gone through until one may be accepted.
+"""Proposals of simulated annealing: changes of one feature's parent, gone through until one may be
+accepted.
 
-The change of a row's log-joint is the entry of the new parent's table minus that of the old one's. As in
-``kernels/candidate_scan.py``, rows whose slack exceeds what the two cells can move are not looked at, and the linear part of
-the margin, which is never below the change, is added up first. A proposal is given up as soon as it is known to be
-below what its own draw of luck asks for.
+The change of a row's log-joint is the entry of the new parent's table minus that of the old one's.
+As in ``kernels/candidate_scan.py``, rows whose slack exceeds what the two cells can move are not
+looked at, and the linear part of the margin, which is never below the change, is added up first. A
+proposal is given up as soon as it is known to be below what its own draw of luck asks for.
 
-Tables are flat, ``(group, code of the parent, code of the child, class)``; each feature has a slot for its edge.
+Tables are flat, ``(group, code of the parent, code of the child, class)``; each feature has a slot
+for its edge.
 """
 
 from __future__ import annotations
@@ -13,7 +15,14 @@ from __future__ import annotations
 import numpy as np
 
 from discbayes.kernels._compile import helper, kernel, small_helper
-from discbayes.kernels.candidate_scan import LIKELIHOOD, MARGIN, RATE, beats, cell_reaches, measure_ranked
+from discbayes.kernels.candidate_scan import (
+    LIKELIHOOD,
+    MARGIN,
+    RATE,
+    beats,
+    cell_reaches,
+    measure_ranked,
+)
 
 
 @helper
@@ -21,7 +30,9 @@ def _linear_change(
     rows, weight, group, y, other, n_classes, child_codes, card, codes, n_new, start, tables, own, old_codes, n_old,
     old_start, old_tables, old_own,
 ):  # fmt: skip
-    """Σ over the rows below one of what is added to the class minus what is added to the strongest other."""
+    """Σ over the rows below one of what is added to the class minus what is added to the strongest
+    other.
+    """
     total = 0.0
     for k in range(rows.size):
         m = rows[k]
@@ -29,7 +40,10 @@ def _linear_change(
         at = start + (group[m] * n_new + np.int64(codes[m]) * card + own_code) * n_classes
         change = own[at + true] - tables[at + other[m]]
         if n_old > 0:
-            at = old_start + (group[m] * n_old + np.int64(old_codes[m]) * card + own_code) * n_classes
+            at = (
+                old_start
+                + (group[m] * n_old + np.int64(old_codes[m]) * card + own_code) * n_classes
+            )
             change -= old_own[at + true] - old_tables[at + other[m]]
         total += weight[m] * change
     return total
@@ -79,7 +93,9 @@ def _change(
     kind, scale, bound, y, weight, group, n_groups, log_joint, other, slack, value, linear_rows, child_codes, card,
     codes, n_new, start, tables, own, old_codes, n_old, old_start, old_tables, old_own,
 ):  # fmt: skip
-    """By how much the objective changes; below the bound it may be no more than an upper bound of the change."""
+    """By how much the objective changes; below the bound it may be no more than an upper bound of
+    the change.
+    """
     n_classes = log_joint.shape[1]
     gain = 0.0
     if kind == MARGIN:
@@ -137,9 +153,9 @@ def next_proposal(
 ):  # fmt: skip
     """Go through the draws from ``first`` on to one whose change is not below its ``least``.
 
-    Returns where that one stands and the change; the change is −inf where the draws, or the tries, are at their end.
-    ``counters`` are tries, rejections in a row, draws in a row that could not be tried, and changes in a row without
-    an effect.
+    Returns where that one stands and the change; the change is −inf where the draws, or the tries,
+    are at their end. ``counters`` are tries, rejections in a row, draws in a row that could not be
+    tried, and changes in a row without an effect.
     """
     for k in range(first, children.size):
         child, new = children[k], parents[k]
@@ -178,7 +194,10 @@ def change_parent(
         mine = flat[row + true] + own[at + true]
         before = 0
         if n_old > 0:
-            before = old_start + (group[m] * n_old + np.int64(old_codes[m]) * card + own_code) * n_classes
+            before = (
+                old_start
+                + (group[m] * n_old + np.int64(old_codes[m]) * card + own_code) * n_classes
+            )
             mine -= old_own[before + true]
         strongest, next_one, who = -np.inf, -np.inf, 0
         for c in range(n_classes):
@@ -194,4 +213,18 @@ def change_parent(
         if kind == LIKELIHOOD:
             value[m] = _log_posterior(log_joint[m], true)
         else:
-            measure_ranked(flat, m, n_classes, true, kind, scale, strongest, next_one, who, other, margin, slack, value)
+            measure_ranked(
+                flat,
+                m,
+                n_classes,
+                true,
+                kind,
+                scale,
+                strongest,
+                next_one,
+                who,
+                other,
+                margin,
+                slack,
+                value,
+            )

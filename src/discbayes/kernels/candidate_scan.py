@@ -1,14 +1,16 @@
-"""Scoring of the candidates of one child: exact, and no further than it takes to know that one cannot win.
+"""Scoring of the candidates of one child: exact, and no further than it takes to know that one
+cannot win.
 
-Margin: the objective is concave, so that its linear part, which needs counts only, bounds the gain; the rows for which
-it does not hold correct it downwards, until the gain is below the bound that is to be beaten. The rows of a *view* are
-sorted by slack: a row whose slack exceeds the reach of the candidate's cell (how far it can move classes against each
-other) goes on as a linear function of what is added. So a candidate visits, cell by cell, only the first rows, and of
-them those that are in the cell. They are found by bit sets where features have few values, and by a loop where they
+Margin: the objective is concave, so that its linear part, which needs counts only, bounds the gain;
+the rows for which it does not hold correct it downwards, until the gain is below the bound that is
+to be beaten. The rows of a *view* are sorted by slack: a row whose slack exceeds the reach of the
+candidate's cell (how far it can move classes against each other) goes on as a linear function of
+what is added. So a candidate visits, cell by cell, only the first rows, and of them those that are
+in the cell. They are found by bit sets where features have few values, and by a loop where they
 have many.
 
-Likelihood: the rows in doubt come first, and with them the most that the others can gain. The rate has its own kernel,
-``kernels/accuracy_scan.py``.
+Likelihood: the rows in doubt come first, and with them the most that the others can gain. The rate
+has its own kernel, ``kernels/accuracy_scan.py``.
 """
 
 from __future__ import annotations
@@ -27,10 +29,11 @@ WORD_COST, ROW_COST, CELL_COST = 0.8, 2.5, 4.0  # of a word of a bit set, a row 
 
 @kernel
 def margins(log_joint, y, kind, scale, best_other, margin, slack, value):
-    """For each row the strongest other class, the margin, the value of the objective, and the slack.
+    """For each row the strongest other class, the margin, the value of the objective, and the
+    slack.
 
-    The slack is how far classes may move against each other before the row's value stops being what it is (rate) or
-    linear (margin).
+    The slack is how far classes may move against each other before the row's value stops being what
+    it is (rate) or linear (margin).
     """
     n_classes = log_joint.shape[1]
     flat = log_joint.reshape(-1)
@@ -42,8 +45,8 @@ def margins(log_joint, y, kind, scale, best_other, margin, slack, value):
 def measure_row(flat, m, n_classes, true, kind, scale, best_other, margin, slack, value):
     """The same for one row of a flat log-joint.
 
-    Nothing in the loop over the classes branches: with ``min`` and ``max`` in place of the selections it takes three
-    times as long.
+    Nothing in the loop over the classes branches: with ``min`` and ``max`` in place of the
+    selections it takes three times as long.
     """
     start = m * n_classes
     first, second, who = -np.inf, -np.inf, 0
@@ -53,11 +56,15 @@ def measure_row(flat, m, n_classes, true, kind, scale, best_other, margin, slack
         second = lower if lower > second else second
         who = c if score > first else who
         first = score if score > first else first
-    measure_ranked(flat, m, n_classes, true, kind, scale, first, second, who, best_other, margin, slack, value)
+    measure_ranked(
+        flat, m, n_classes, true, kind, scale, first, second, who, best_other, margin, slack, value
+    )
 
 
 @small_helper
-def measure_ranked(flat, m, n_classes, true, kind, scale, first, second, who, best_other, margin, slack, value):
+def measure_ranked(
+    flat, m, n_classes, true, kind, scale, first, second, who, best_other, margin, slack, value
+):
     """Measure a row whose two strongest other classes are known."""
     start = m * n_classes
     own = flat[start + true]
@@ -85,7 +92,9 @@ def beats(other, c, own, true):
 
 @kernel
 def set_bits(codes, card, rows, positions, bits):
-    """Set the bit at its position for each of the rows in the bit set of the value that it has; a gap sets none."""
+    """Set the bit at its position for each of the rows in the bit set of the value that it has; a
+    gap sets none.
+    """
     for k in range(rows.size):
         code, at = codes[rows[k]], positions[k]
         if code < card:
@@ -125,11 +134,16 @@ def _margin_change(r, at, view_joint, view_y, view_other, view_value, tables, ow
 
 @helper
 def cell_reaches(tables, own, start, cells, n_groups, n_classes, reach):
-    """How far each cell of the table that begins at ``start`` can move classes against each other, in any group."""
+    """How far each cell of the table that begins at ``start`` can move classes against each other,
+    in any group.
+    """
     for cell in range(cells):
         reach[cell] = 0.0
         for g in range(n_groups):
-            reach[cell] = max(reach[cell], cell_spread(tables, own, start + (g * cells + cell) * n_classes, n_classes))
+            reach[cell] = max(
+                reach[cell],
+                cell_spread(tables, own, start + (g * cells + cell) * n_classes, n_classes),
+            )
 
 
 @small_helper
@@ -174,7 +188,9 @@ def end_within(ends, reach):
 
 @helper
 def bits_are_cheaper(reach, cells, ends, n_rows):
-    """Whether bit sets find the rows within reach of their cells sooner, roughly, than a loop over ``n_rows``."""
+    """Whether bit sets find the rows within reach of their cells sooner, roughly, than a loop over
+    ``n_rows``.
+    """
     cost = cells * CELL_COST
     for cell in range(cells):
         cost += WORD_COST / 64.0 * end_within(ends, reach[cell])
@@ -182,8 +198,12 @@ def bits_are_cheaper(reach, cells, ends, n_rows):
 
 
 @helper
-def _linear_part(bits, bits_start, parent_card, base_bits, segment_start, tables, cells, n_base, n_classes, sign):
-    """Σ of table entries over rows, rows counted by bit sets whose words are sorted by group and class."""
+def _linear_part(
+    bits, bits_start, parent_card, base_bits, segment_start, tables, cells, n_base, n_classes, sign
+):
+    """Σ of table entries over rows, rows counted by bit sets whose words are sorted by group and
+    class.
+    """
     n_segments = segment_start.size - 1
     total = 0.0
     for v in range(parent_card):
@@ -202,7 +222,18 @@ def _linear_part(bits, bits_start, parent_card, base_bits, segment_start, tables
 
 @helper
 def _linear_by_rows(
-    parent_codes, base, linear_rows, group, y, best_other, weight, tables, own, cells, n_base, n_classes
+    parent_codes,
+    base,
+    linear_rows,
+    group,
+    y,
+    best_other,
+    weight,
+    tables,
+    own,
+    cells,
+    n_base,
+    n_classes,
 ):
     """The linear part by a loop over the rows: for weights, and for features with many values."""
     total = 0.0
@@ -218,7 +249,9 @@ def _correct_by_bits(
     gain, bound, scale, bits, first_bit, parent_card, base_bits, reach, ends, view_joint, view_y, view_other,
     view_value, view_weight, view_group, tables, own,
 ):  # fmt: skip
-    """The gain with the changes of the rows within reach, cell by cell, until it is below the bound."""
+    """The gain with the changes of the rows within reach, cell by cell, until it is below the
+    bound.
+    """
     n_base, n_classes = base_bits.shape[0], view_joint.shape[1]
     cells, n_words = parent_card * n_base, base_bits.shape[1]
     for v in range(parent_card):
@@ -266,7 +299,9 @@ def scan_child_margin(
     value_start, bits, base_bits, linear_rows, true_bits, base_true_bits, true_start, other_bits, base_other_bits,
     other_start, gains, exact,
 ):  # fmt: skip
-    """The gain of each further parent of one child; ``exact`` says where it is the gain and not only a bound of it."""
+    """The gain of each further parent of one child; ``exact`` says where it is the gain and not
+    only a bound of it.
+    """
     n_classes = view_joint.shape[1]
     by_counts = base_true_bits.shape[0] == n_base
     for k in range(parents.size):
@@ -285,7 +320,18 @@ def scan_child_margin(
             )  # fmt: skip
         else:
             gain = scale * _linear_by_rows(
-                codes[p], base, linear_rows, group, y, best_other, weight, table, mine, cells, n_base, n_classes
+                codes[p],
+                base,
+                linear_rows,
+                group,
+                y,
+                best_other,
+                weight,
+                table,
+                mine,
+                cells,
+                n_base,
+                n_classes,
             )
         exact[k] = False
         if gain >= bound:
@@ -327,7 +373,9 @@ def posteriors(log_joint, y, out, loss):
 
 @kernel
 def likely_classes(posterior, y, rows, least, start, classes, shares):
-    """For each of the rows, its own class and then those of at least some probability; returns where they end."""
+    """For each of the rows, its own class and then those of at least some probability; returns
+    where they end.
+    """
     at = 0
     for k in range(rows.size):
         m = rows[k]
@@ -349,7 +397,8 @@ def _likelihood_gain(
 ):  # fmt: skip
     """Σ of what the rows gain; ``left[k]`` is what the rows from ``k`` on can gain at most.
 
-    Several rows are multiplied before a logarithm is taken of them. Falls below the bound as soon as it is known to.
+    Several rows are multiplied before a logarithm is taken of them. Falls below the bound as soon
+    as it is known to.
     """
     gain, product, pending = 0.0, 1.0, 0
     for k in range(rows.size):
@@ -381,8 +430,9 @@ def scan_child_likelihood(
 ):  # fmt: skip
     """The gain in conditional likelihood of each further parent of one child.
 
-    First on the rows, and in each row on the classes, that are in doubt: what is left out can only lower the gain, but
-    for the most that the other rows can gain. Where that is not enough to tell, on all rows.
+    First on the rows, and in each row on the classes, that are in doubt: what is left out can only
+    lower the gain, but for the most that the other rows can gain. Where that is not enough to tell,
+    on all rows.
     """
     for k in range(parents.size):
         p = parents[k]

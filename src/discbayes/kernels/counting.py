@@ -1,7 +1,7 @@
 """Contingency tables: families, pairs of features by a loop or by bit sets, and mutual information.
 
-Pair tables have the shape ``(card_a, card_b, n_classes)``, flat, class innermost. A missing cell (code = card) is
-left out of every table that it would enter.
+Pair tables have the shape ``(card_a, card_b, n_classes)``, flat, class innermost. A missing cell
+(code = card) is left out of every table that it would enter.
 """
 
 from __future__ import annotations
@@ -13,7 +13,9 @@ from discbayes.kernels._compile import helper, inline_kernel, kernel, popcount
 
 @kernel
 def count_family(codes, y, weight, cards, n_classes, feature, parents, strides, out):
-    """Add the weighted rows to one family table (``weight`` of length zero: every row counts once)."""
+    """Add the weighted rows to one family table (``weight`` of length zero: every row counts
+    once).
+    """
     n_rows = codes.shape[1]
     own, card = codes[feature], cards[feature]
     weighted = weight.size > 0
@@ -43,7 +45,9 @@ def fill_bits(codes, card, position, bits):
 
 @inline_kernel
 def _pair_by_bits(bits_a, bits_b, word_start, counts_a, counts_b, complete, out):
-    """One pair table by bit sets; on complete columns the last value of each is what is left of the margins."""
+    """One pair table by bit sets; on complete columns the last value of each is what is left of the
+    margins.
+    """
     n_classes = word_start.size - 1
     card_a, card_b = bits_a.shape[0], bits_b.shape[0]
     do_a = card_a - 1 if complete else card_a
@@ -113,7 +117,9 @@ def _x_log_x(x, known):
 
 @kernel
 def tabulate_x_log_x(known):
-    """The values at 0, 1, 2, … by the logarithm of kernels, as weights have it: that of NumPy may differ in a bit."""
+    """The values at 0, 1, 2, … by the logarithm of kernels, as weights have it: that of NumPy may
+    differ in a bit.
+    """
     known[0] = 0.0
     for x in range(1, known.size):
         known[x] = float(x) * np.log(float(x))
@@ -121,10 +127,11 @@ def tabulate_x_log_x(known):
 
 @kernel
 def pair_information(table, card_a, card_b, n_classes, known, margins, out):
-    """I(A;B|C), I(A;B) and I(C;A,B) in nats, and the total of the table they are from; zero where that is empty.
+    """I(A;B|C), I(A;B) and I(C;A,B) in nats, and the total of the table they are from; zero where
+    that is empty.
 
-    ``margins`` is scratch space for (A,C), (B,C), A, B and C; ``known`` has x log x for whole x (empty: counts are
-    not whole, or there are too many).
+    ``margins`` is scratch space for (A,C), (B,C), A, B and C; ``known`` has x log x for whole x
+    (empty: counts are not whole, or there are too many).
     """
     bc = card_a * n_classes
     a_, b_ = bc + card_b * n_classes, bc + card_b * n_classes + card_a
@@ -173,7 +180,9 @@ def pair_information(table, card_a, card_b, n_classes, known, margins, out):
 def pairs_by_bits(
     first, seconds, bits, bit_start, value_start, word_start, counts, gaps, n_classes, known, starts, out, information
 ):  # fmt: skip
-    """Pair tables of ``first`` with each of ``seconds`` by bit sets: kept in ``out`` or, if that is empty, measured."""
+    """Pair tables of ``first`` with each of ``seconds`` by bit sets: kept in ``out`` or, if that is
+    empty, measured.
+    """
     card_a = value_start[first + 1] - value_start[first]
     keep = out.size > 0
     bits_a = bits[bit_start[first] : bit_start[first + 1]]
@@ -196,8 +205,12 @@ def pairs_by_bits(
 
 
 @kernel
-def pairs_by_loop(first, seconds, codes, y, weight, cards, n_classes, known, starts, out, information):
-    """Pair tables of ``first`` with each of ``seconds`` by a loop: kept in ``out`` or, if that is empty, measured."""
+def pairs_by_loop(
+    first, seconds, codes, y, weight, cards, n_classes, known, starts, out, information
+):
+    """Pair tables of ``first`` with each of ``seconds`` by a loop: kept in ``out`` or, if that is
+    empty, measured.
+    """
     card_a = cards[first]
     keep = out.size > 0
     widest = 0
@@ -206,7 +219,8 @@ def pairs_by_loop(first, seconds, codes, y, weight, cards, n_classes, known, sta
     scratch = np.empty((card_a + 1) * (widest + 1) * n_classes)
     table = np.empty(0 if keep else card_a * widest * n_classes)
     margins = np.empty((card_a + widest) * (n_classes + 1) + n_classes)
-    base = np.empty(y.size, np.int32)  # a class and a value: far below the limit where the table itself fits in memory
+    # a class and a value: far below the limit where the table itself fits in memory
+    base = np.empty(y.size, np.int32)
     for m in range(y.size):
         base[m] = np.int64(codes[first, m]) * n_classes + y[m]
     for k in range(seconds.size):
@@ -219,11 +233,15 @@ def pairs_by_loop(first, seconds, codes, y, weight, cards, n_classes, known, sta
 
 @kernel
 def joint_by_loop(base, card_a, seconds, codes, weight, cards, n_classes, starts, out):
-    """Tables of several features taken as one, ``base`` its code · n_classes + class, with each of ``seconds``."""
+    """Tables of several features taken as one, ``base`` its code · n_classes + class, with each of
+    ``seconds``.
+    """
     widest = 0
     for b in seconds:
         widest = max(widest, cards[b])
     scratch = np.empty((card_a + 1) * (widest + 1) * n_classes)
     for k in range(seconds.size):
         b = seconds[k]
-        _pair_by_loop(base, codes[b], weight, card_a, cards[b], n_classes, scratch, out[starts[k] :])
+        _pair_by_loop(
+            base, codes[b], weight, card_a, cards[b], n_classes, scratch, out[starts[k] :]
+        )

@@ -1,12 +1,13 @@
 """Rows with gaps on any structure: exact variable elimination, one plan for each pattern of gaps.
 
-A *plan* says in which order the missing features are eliminated (least fill-in first) and, for each step, which factors
-meet: tables of families that contain the feature, and messages of earlier steps. It is made once for a pattern and run
-on every row that has it. A bucket is the product of the factors of one step, over the *scope* of that step (the
-neighbours that are still there, then the feature itself), class innermost.
+A *plan* says in which order the missing features are eliminated (least fill-in first) and, for each
+step, which factors meet: tables of families that contain the feature, and messages of earlier
+steps. It is made once for a pattern and run on every row that has it. A bucket is the product of
+the factors of one step, over the *scope* of that step (the neighbours that are still there, then
+the feature itself), class innermost.
 
-Modes: sum out the gaps (``SUM``), maximise over them and trace the best values back (``MAX``), or sum and then draw
-values from the buckets in the opposite order (``DRAW``).
+Modes: sum out the gaps (``SUM``), maximise over them and trace the best values back (``MAX``), or
+sum and then draw values from the buckets in the opposite order (``DRAW``).
 """
 
 from __future__ import annotations
@@ -21,7 +22,9 @@ LOW = 1e-100
 
 @kernel
 def relevant_missing(missing, order, parent_start, parent_index, normalized, every):
-    """Positions of the missing features to eliminate: all of them, or only those with an observed descendant."""
+    """Positions of the missing features to eliminate: all of them, or only those with an observed
+    descendant.
+    """
     n_features = missing.size
     needed = np.zeros(n_features, np.bool_)
     keep = every or not normalized
@@ -82,7 +85,11 @@ def _next_gap(joined, alive, fills, degrees, stale):
         if stale[v]:
             fills[v], degrees[v] = _fill_in(joined, alive, v)
             stale[v] = False
-        if best < 0 or fills[v] < fills[best] or (fills[v] == fills[best] and degrees[v] < degrees[best]):
+        if (
+            best < 0
+            or fills[v] < fills[best]
+            or (fills[v] == fills[best] and degrees[v] < degrees[best])
+        ):
             best = v
     return best
 
@@ -134,7 +141,8 @@ def plan_factors(missing, needed, local, steps, scope_start, scopes, missing_car
                  parent_stride, n_classes):  # fmt: skip
     """Which factors meet at each step, and their strides along the scope of the step.
 
-    Factor ``f`` is the table of feature ``f`` for ``f < n_features``, else the message of step ``f − n_features``.
+    Factor ``f`` is the table of feature ``f`` for ``f < n_features``, else the message of step ``f
+    − n_features``.
     """
     n_features, n_missing = missing.size, steps.size
     place = np.empty(n_missing, np.int64)
@@ -185,7 +193,9 @@ def plan_factors(missing, needed, local, steps, scope_start, scopes, missing_car
 @helper
 def _stride(f, gap, missing, local, scope_start, scopes, missing_cards, parent_start, parent_index, parent_stride,
             n_classes):  # fmt: skip
-    """How far apart two neighbouring values of a gap stand in factor ``f``; zero if the factor does not have it."""
+    """How far apart two neighbouring values of a gap stand in factor ``f``; zero if the factor does
+    not have it.
+    """
     n_features = missing.size
     if f < n_features:
         if missing[f] and local[f] == gap:
@@ -205,7 +215,9 @@ def _stride(f, gap, missing, local, scope_start, scopes, missing_cards, parent_s
 
 @helper
 def _multiply(bucket, factor, base, strides, scope, missing_cards, digits, n_classes, add):
-    """Multiply a factor into a bucket, or add it where both are logarithms, in the order of the bucket's cells."""
+    """Multiply a factor into a bucket, or add it where both are logarithms, in the order of the
+    bucket's cells.
+    """
     size = scope.size
     for k in range(size):
         digits[k] = 0
@@ -240,15 +252,17 @@ def _move_to_logs(bucket, logs, stored):
 def _fill_bucket(bucket, logs, step, bases, log_theta, theta, smallest, messages, message_start, message_low, in_logs,
                  input_start, inputs, stride_start, strides, scope, missing_cards, digits, n_features,
                  n_classes):  # fmt: skip
-    """The product of the factors of one step; on the log scale where it would leave the range of a double.
+    """The product of the factors of one step; on the log scale where it would leave the range of a
+    double.
 
-    Factors are at most one and have known smallest positive entries, so a bound tells when that is. A table whose own
-    range is too wide (``smallest`` is zero) is read as logarithms. Returns the bound on the product, or zero where the
-    bucket holds logarithms.
+    Factors are at most one and have known smallest positive entries, so a bound tells when that is.
+    A table whose own range is too wide (``smallest`` is zero) is read as logarithms. Returns the
+    bound on the product, or zero where the bucket holds logarithms.
     """
     for k in range(bucket.size):
         bucket[k] = 1.0
-    low, stored = 1.0, bucket.size < 0  # false, but no literal: for a literal the helpers would be compiled again
+    # false, but no literal: for a literal the helpers would be compiled again
+    low, stored = 1.0, bucket.size < 0
     for j in range(input_start[step], input_start[step + 1]):
         f = inputs[j]
         along = strides[stride_start[j] : stride_start[j + 1]]
@@ -259,12 +273,24 @@ def _fill_bucket(bucket, logs, step, bases, log_theta, theta, smallest, messages
             low, stored = 1.0, True
         low *= by
         if f < n_features and from_logs:
-            _multiply(logs, log_theta, bases[f], along, scope, missing_cards, digits, n_classes, from_logs)
+            _multiply(
+                logs, log_theta, bases[f], along, scope, missing_cards, digits, n_classes, from_logs
+            )
         elif f < n_features:
-            _multiply(bucket, theta, bases[f], along, scope, missing_cards, digits, n_classes, from_logs)
+            _multiply(
+                bucket, theta, bases[f], along, scope, missing_cards, digits, n_classes, from_logs
+            )
         elif from_logs:
             _multiply(
-                logs, messages, message_start[f - n_features], along, scope, missing_cards, digits, n_classes, from_logs
+                logs,
+                messages,
+                message_start[f - n_features],
+                along,
+                scope,
+                missing_cards,
+                digits,
+                n_classes,
+                from_logs,
             )
         else:
             _multiply(
@@ -287,7 +313,9 @@ def _fill_bucket(bucket, logs, step, bases, log_theta, theta, smallest, messages
 
 @helper
 def _reduce(bucket, card, n_classes, maximize, on_logs, message):
-    """Sum out, or maximise over, the last variable of a bucket; a bucket of logarithms gives a message of them."""
+    """Sum out, or maximise over, the last variable of a bucket; a bucket of logarithms gives a
+    message of them.
+    """
     width = card * n_classes
     for line in range(message.size // n_classes):
         for c in range(n_classes):
@@ -306,7 +334,9 @@ def _reduce(bucket, card, n_classes, maximize, on_logs, message):
 
 @helper
 def _scale_message(message, n_classes, result):
-    """Scale a message so that the largest entry of each class is one; the logs of the scales go to the result."""
+    """Scale a message so that the largest entry of each class is one; the logs of the scales go to
+    the result.
+    """
     for c in range(n_classes):
         best = 0.0
         for k in range(c, message.size, n_classes):
@@ -370,7 +400,8 @@ def _choose_class(result, maximize, uniform):
 def run_plan(codes, rows, missing, needed, smallest, steps, scope_start, scopes, sizes, input_start, inputs,
              stride_start, strides, missing_cards, missing_features, offsets, parent_start, parent_index, parent_stride,
              log_prior, log_theta, theta, shifts, mode, uniforms, classes, filled, out):  # fmt: skip
-    """Run a plan on every row of its pattern: the log-joint in ``out`` and, unless summing, values in ``filled``.
+    """Run a plan on every row of its pattern: the log-joint in ``out`` and, unless summing, values
+    in ``filled``.
 
     ``classes`` holds the known class of each row, or −1; the chosen class is written there.
     """
@@ -434,7 +465,16 @@ def run_plan(codes, rows, missing, needed, smallest, steps, scope_start, scopes,
                 stride *= missing_cards[scopes[k]]
             feature = missing_features[steps[step]]
             card = missing_cards[steps[step]]
-            chosen = _choose(buckets, at, card, n_classes, classes[r], in_logs[step], mode == MAX, uniforms[r, feature])
+            chosen = _choose(
+                buckets,
+                at,
+                card,
+                n_classes,
+                classes[r],
+                in_logs[step],
+                mode == MAX,
+                uniforms[r, feature],
+            )
             value[steps[step]] = chosen
             filled[r, feature] = chosen
 
@@ -464,7 +504,8 @@ def eliminate_groups(codes, rows, group_start, groups, order, cards, offsets, pa
                      uniforms, classes, filled, out, too_large):  # fmt: skip
     """Plan and run each of the given groups of rows, whose rows have the same gaps.
 
-    A group whose largest bucket has more than ``max_size`` cells is not run; its size is written to ``too_large``.
+    A group whose largest bucket has more than ``max_size`` cells is not run; its size is written to
+    ``too_large``.
     """
     n_features, n_classes = codes.shape[0], log_prior.size
     missing = np.empty(n_features, np.bool_)
@@ -472,7 +513,9 @@ def eliminate_groups(codes, rows, group_start, groups, order, cards, offsets, pa
         first, last = group_start[g], group_start[g + 1]
         for i in range(n_features):
             missing[i] = codes[i, rows[first]] >= cards[i]
-        needed = relevant_missing(missing, order, parent_start, parent_index, normalized, mode != SUM)
+        needed = relevant_missing(
+            missing, order, parent_start, parent_index, normalized, mode != SUM
+        )
         local, missing_features, missing_cards, steps, scope_start, scopes = make_plan(
             missing, needed, cards, parent_start, parent_index
         )

@@ -1,8 +1,10 @@
-"""Cells to codes, in tiles: a tile of rows is read once and leaves one cache line of codes per feature.
+"""Cells to codes, in tiles: a tile of rows is read once and leaves one cache line of codes per
+feature.
 
-Every kernel reads a C-ordered block ``(n_samples, n_columns)``. ``columns`` are the columns of the block to
-work on and, where codes are written, ``rows`` the rows of ``out`` that they go to. Tables of several
-columns lie in one flat array; ``offset[j]`` is where that of the j-th listed column begins.
+Every kernel reads a C-ordered block ``(n_samples, n_columns)``. ``columns`` are the columns of the
+block to work on and, where codes are written, ``rows`` the rows of ``out`` that they go to. Tables
+of several columns lie in one flat array; ``offset[j]`` is where that of the j-th listed column
+begins.
 """
 
 from __future__ import annotations
@@ -37,9 +39,9 @@ def class_histogram(block, columns, low, offset, y, weight, n_classes, out):
 def lookup_codes(block, columns, rows, low, size, offset, table, start, out):
     """Whole numbers to codes by table.
 
-    Column j's table has ``size[j]`` entries: the first for anything below ``low[j]``, the last for anything
-    above, and between them one for each value from ``low[j]`` on. Codes go to ``out[:, start : start +
-    block rows]``.
+    Column j's table has ``size[j]`` entries: the first for anything below ``low[j]``, the last for
+    anything above, and between them one for each value from ``low[j]`` on. Codes go to ``out[:,
+    start : start + block rows]``.
     """
     n = block.shape[0]
     for tile in range(0, n, _TILE):

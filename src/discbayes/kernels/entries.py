@@ -1,9 +1,11 @@
-"""The log-joint of rows, and the way back of a gradient, by lists of the cells that are not the usual ones.
+"""The log-joint of rows, and the way back of a gradient, by lists of the cells that are not the
+usual ones.
 
-Each feature has a usual cell, the one that most rows are in. A row is the list of its other cells, its *entries*: its
-log-joint is that of a row with usual cells only, plus what each entry differs from the usual cell of its feature. The
-classes of a cell stand in a stretch of ``width`` numbers, which are two, or a multiple of four that are summed eight or
-four at a time, so that sums stay in registers.
+Each feature has a usual cell, the one that most rows are in. A row is the list of its other cells,
+its *entries*: its log-joint is that of a row with usual cells only, plus what each entry differs
+from the usual cell of its feature. The classes of a cell stand in a stretch of ``width`` numbers,
+which are two, or a multiple of four that are summed eight or four at a time, so that sums stay in
+registers.
 """
 
 from __future__ import annotations
@@ -33,7 +35,9 @@ def _cell(codes, m, feature, parent_start, parent_index, parent_stride):
 
 @kernel
 def find_usual(codes, parent_start, parent_index, parent_stride, offsets, usual, lengths):
-    """The cell of each feature that most rows are in, the first of several, and how many others each row has."""
+    """The cell of each feature that most rows are in, the first of several, and how many others
+    each row has.
+    """
     n_features, n_rows = codes.shape
     cells = np.empty(n_rows, np.int64)
     for i in range(n_features):
@@ -62,7 +66,9 @@ def list_entries(codes, parent_start, parent_index, parent_stride, offsets, usua
 
 @kernel
 def differences(numbers, prior, offsets, usual, n_classes, width, base, out):
-    """What each cell differs from the usual one of its feature, and the log-joint of usual cells."""
+    """What each cell differs from the usual one of its feature, and the log-joint of usual
+    cells.
+    """
     for c in range(n_classes):
         base[c] = prior[c]
     for i in range(usual.size):
@@ -138,7 +144,9 @@ def hand_back(entries, starts, first, residual, total, out):
 
 @kernel
 def least(entries, starts, first, offsets, usual, by_class, by_cell, out):
-    """For each of consecutive rows, and each class, the least of the numbers that a log-joint would add up."""
+    """For each of consecutive rows, and each class, the least of the numbers that a log-joint would
+    add up.
+    """
     n_rows, n_classes = out.shape
     for m in range(n_rows):
         for c in range(n_classes):
@@ -146,7 +154,8 @@ def least(entries, starts, first, offsets, usual, by_class, by_cell, out):
         at, end = starts[first + m], starts[first + m + 1]
         for i in range(usual.size):
             cell = usual[i]
-            if at < end and np.int64(entries[at]) * n_classes < offsets[i + 1]:  # entries are in the order of features
+            # entries are in the order of features
+            if at < end and np.int64(entries[at]) * n_classes < offsets[i + 1]:
                 cell = np.int64(entries[at])
                 at += 1
             for c in range(n_classes):
@@ -156,7 +165,9 @@ def least(entries, starts, first, offsets, usual, by_class, by_cell, out):
 
 @kernel
 def complete(sums, total, offsets, usual, n_classes, width, out):
-    """Add the gradient of every cell: of a usual one it is what the other cells of its feature leave of the total."""
+    """Add the gradient of every cell: of a usual one it is what the other cells of its feature
+    leave of the total.
+    """
     left = np.empty(n_classes)
     for i in range(usual.size):
         for c in range(n_classes):

@@ -1,8 +1,9 @@
 """Gradients of rows with gaps on any structure: elimination on the log scale, and its way back.
 
-The derivative of log P(c, x observed) with respect to the logarithm of a table cell is P(cell | x observed, c), the
-expected count of the cell. Elimination up and the chain rule down give all of them at twice the price of the sum. Plans
-are those of ``elimination``; the terms *bucket*, *scope* and *message* are explained there.
+The derivative of log P(c, x observed) with respect to the logarithm of a table cell is P(cell | x
+observed, c), the expected count of the cell. Elimination up and the chain rule down give all of
+them at twice the price of the sum. Plans are those of ``elimination``; the terms *bucket*, *scope*
+and *message* are explained there.
 
 Only families that contain a gap are worked on here, and of the gaps only those that matter.
 """
@@ -16,14 +17,20 @@ from discbayes.kernels.elimination import bucket_sizes, make_plan, plan_factors,
 
 
 @kernel
-def plan_sizes(codes, group_start, order, cards, parent_start, parent_index, n_classes, normalized, sizes):
-    """The number of bucket cells that the rows of each group need, as floats, which cannot overflow."""
+def plan_sizes(
+    codes, group_start, order, cards, parent_start, parent_index, n_classes, normalized, sizes
+):
+    """The number of bucket cells that the rows of each group need, as floats, which cannot
+    overflow.
+    """
     missing = np.empty(codes.shape[0], np.bool_)
     for g in range(sizes.size):
         for i in range(codes.shape[0]):
             missing[i] = codes[i, group_start[g]] >= cards[i]
         needed = relevant_missing(missing, order, parent_start, parent_index, normalized, False)
-        _, _, missing_cards, steps, scope_start, scopes = make_plan(missing, needed, cards, parent_start, parent_index)
+        _, _, missing_cards, steps, scope_start, scopes = make_plan(
+            missing, needed, cards, parent_start, parent_index
+        )
         cells = np.empty(steps.size)
         bucket_sizes(scope_start, scopes, missing_cards, n_classes, cells)
         sizes[g] = cells.sum()
@@ -31,7 +38,9 @@ def plan_sizes(codes, group_start, order, cards, parent_start, parent_index, n_c
 
 @helper
 def _walk(bucket, factor, base, strides, scope, missing_cards, digits, n_classes, back):
-    """Add a factor to a bucket in the order of the bucket's cells or, going back, the bucket to the factor."""
+    """Add a factor to a bucket in the order of the bucket's cells or, going back, the bucket to the
+    factor.
+    """
     for k in range(scope.size):
         digits[k] = 0
     at = base
@@ -71,7 +80,9 @@ def _log_sums(bucket, card, n_classes, message):
 
 @helper
 def _spread(bucket, card, n_classes, message, adjoint):
-    """Turn a bucket into its own gradient: that of each message entry goes to its terms by their share in the sum."""
+    """Turn a bucket into its own gradient: that of each message entry goes to its terms by their
+    share in the sum.
+    """
     width = card * n_classes
     for line in range(message.size // n_classes):
         for c in range(n_classes):
@@ -82,7 +93,18 @@ def _spread(bucket, card, n_classes, message, adjoint):
 
 
 @helper
-def _find_bases(codes, row, missing, needed, offsets, parent_start, parent_index, parent_stride, n_classes, bases):
+def _find_bases(
+    codes,
+    row,
+    missing,
+    needed,
+    offsets,
+    parent_start,
+    parent_index,
+    parent_stride,
+    n_classes,
+    bases,
+):
     """Where the cells that agree with a row start in the table of each feature."""
     for i in range(missing.size):
         if needed[i]:
@@ -96,13 +118,25 @@ def _find_bases(codes, row, missing, needed, offsets, parent_start, parent_index
 @helper
 def _visit(bucket, step, table, told, bases, message_start, input_start, inputs, stride_start, strides, scope,
            missing_cards, digits, n_features, n_classes, back):  # fmt: skip
-    """Walk over all factors of a step: cells of ``table``, and messages of earlier steps in ``told``."""
+    """Walk over all factors of a step: cells of ``table``, and messages of earlier steps in
+    ``told``.
+    """
     for j in range(input_start[step], input_start[step + 1]):
         f, along = inputs[j], strides[stride_start[j] : stride_start[j + 1]]
         if f < n_features:
             _walk(bucket, table, bases[f], along, scope, missing_cards, digits, n_classes, back)
         else:
-            _walk(bucket, told, message_start[f - n_features], along, scope, missing_cards, digits, n_classes, back)
+            _walk(
+                bucket,
+                told,
+                message_start[f - n_features],
+                along,
+                scope,
+                missing_cards,
+                digits,
+                n_classes,
+                back,
+            )
 
 
 @helper
@@ -119,14 +153,17 @@ def _starts(sizes, missing_cards, steps):
 @kernel
 def sum_missing(codes, group_start, groups, order, cards, offsets, parent_start, parent_index, parent_stride, log_theta,
              normalized, scores, residual, gradient):  # fmt: skip
-    """Add what the families with gaps give to the log-joint of each row of the groups, in ``scores``.
+    """Add what the families with gaps give to the log-joint of each row of the groups, in
+    ``scores``.
 
-    With a ``residual`` that is not empty, go back as well and add the gradient of those families to ``gradient``. Rows
-    of ``scores`` and ``residual`` are counted from the first row of the first group.
+    With a ``residual`` that is not empty, go back as well and add the gradient of those families to
+    ``gradient``. Rows of ``scores`` and ``residual`` are counted from the first row of the first
+    group.
     """
     n_features, n_classes, back = codes.shape[0], scores.shape[1], residual.shape[0] > 0
     missing, bases = np.empty(n_features, np.bool_), np.zeros(n_features, np.int64)
-    forth = n_classes < 0  # false, but no literal: for a literal the helpers would be compiled again
+    # false, but no literal: for a literal the helpers would be compiled again
+    forth = n_classes < 0
     first_row = group_start[groups[0]]
     for g in groups:
         for i in range(n_features):
@@ -167,6 +204,8 @@ def sum_missing(codes, group_start, groups, order, cards, offsets, parent_start,
                 bucket = buckets[bucket_start[step] : bucket_start[step + 1]]
                 scope = scopes[scope_start[step] : scope_start[step + 1]]
                 span = slice(message_start[step], message_start[step + 1])
-                _spread(bucket, missing_cards[steps[step]], n_classes, messages[span], adjoints[span])
+                _spread(
+                    bucket, missing_cards[steps[step]], n_classes, messages[span], adjoints[span]
+                )
                 _visit(bucket, step, gradient, adjoints, bases, message_start, input_start, inputs, stride_start,
                        strides, scope, missing_cards, digits, n_features, n_classes, back)  # fmt: skip

@@ -1,4 +1,6 @@
-"""The exponential function of many numbers, in loops that the compiler works through several numbers at a time."""
+"""The exponential function of many numbers, in loops that the compiler works through several
+numbers at a time.
+"""
 
 from __future__ import annotations
 
@@ -7,9 +9,11 @@ import numpy as np
 from discbayes.kernels._compile import contracting_helper
 
 PER_LN2 = 1.0 / np.log(2.0)
-LN2_HIGH, LN2_LOW = 6.93147180369123816490e-01, 1.90821492927058770002e-10  # ln 2, the first part with zeros at its end
+# ln 2, the first part with zeros at its end
+LN2_HIGH, LN2_LOW = 6.93147180369123816490e-01, 1.90821492927058770002e-10
 WHOLE = 1.5 * 2.0**52  # added to a number it leaves the nearest whole number in the last bits
-EXPONENT, BIAS = np.int64(52), np.int64(1023) << np.int64(52)  # where the exponent of a double stands
+# where the exponent of a double stands
+EXPONENT, BIAS = np.int64(52), np.int64(1023) << np.int64(52)
 LOWEST = -708.0  # below it results are no normal doubles
 
 
@@ -27,7 +31,9 @@ def exp_in_place(x, power):
         r = (held - n * LN2_HIGH) - n * LN2_LOW
         last = 1.0 / 39916800 + r * (1.0 / 479001600 + r * (1.0 / 6227020800))
         high = 1.0 / 5040 + r * (1.0 / 40320 + r * (1.0 / 362880 + r * (1.0 / 3628800 + r * last)))
-        low = 1.0 / 2 + r * (1.0 / 6 + r * (1.0 / 24 + r * (1.0 / 120 + r * (1.0 / 720 + r * high))))
+        low = 1.0 / 2 + r * (
+            1.0 / 6 + r * (1.0 / 24 + r * (1.0 / 120 + r * (1.0 / 720 + r * high)))
+        )
         x[k] = 1.0 + (r + r * r * low)
     bits = power.view(np.int64)
     for k in range(x.size):

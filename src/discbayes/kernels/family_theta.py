@@ -1,9 +1,10 @@
 """Log θ of the families that a structure search considers, for every way to hold rows out.
 
-Rows belong to groups. Without held-out rows there is one group; with folds a group is a fold, and its tables are those
-of all other rows; with leave-one-out a group is an amount of weight that a row takes away when it is left out, and the
-``own`` tables hold, for the class of the row itself, what remains. Tables are flat, ``(group, cell, class)`` with the
-class innermost; a cell of a family is ``configuration of the parents · card + value``.
+Rows belong to groups. Without held-out rows there is one group; with folds a group is a fold, and
+its tables are those of all other rows; with leave-one-out a group is an amount of weight that a row
+takes away when it is left out, and the ``own`` tables hold, for the class of the row itself, what
+remains. Tables are flat, ``(group, cell, class)`` with the class innermost; a cell of a family is
+``configuration of the parents · card + value``.
 """
 
 from __future__ import annotations
@@ -20,7 +21,9 @@ NEGLIGIBLE = 1e-9  # of a total: what subtracting weights may leave where nothin
 
 @small_helper
 def _is_empty(count, total):
-    """Whether a cell has no share of its row, or one below the range of a double: the smoothing takes its place."""
+    """Whether a cell has no share of its row, or one below the range of a double: the smoothing
+    takes its place.
+    """
     return count <= 0.0 or count / total <= 0.0
 
 
@@ -39,7 +42,9 @@ def _log_share(count, total, zeros, card, smoothing, amount):
 
 @helper
 def _row_logs(counts, first, step, card, smoothing, amount, removed, out, own, at):
-    """One row of a table, from its counts to log θ; and, for each cell, log θ with ``removed`` taken from that cell."""
+    """One row of a table, from its counts to log θ; and, for each cell, log θ with ``removed``
+    taken from that cell.
+    """
     total, zeros = 0.0, 0
     for x in range(card):
         total += counts[first + x * step]
@@ -89,7 +94,9 @@ def _tables_of(counts, start, cells, card, n_classes, scheme, removed, smoothing
 
 
 @kernel
-def family_tables(y, weight, group, base, n_base, card, n_classes, scheme, removed, smoothing, amount, out, own):
+def family_tables(
+    y, weight, group, base, n_base, card, n_classes, scheme, removed, smoothing, amount, out, own
+):
     """The tables of the family with the given cell for each row (negative: a gap)."""
     counts = np.zeros(removed.size * n_base * n_classes)
     for m in range(y.size):
@@ -101,13 +108,19 @@ def family_tables(y, weight, group, base, n_base, card, n_classes, scheme, remov
 
 @kernel
 def tables_of_counts(counts, n_base, card, n_classes, scheme, removed, smoothing, amount, out, own):
-    """The tables of a family whose counts, of each group if groups are folds, are known; folds overwrite the counts."""
+    """The tables of a family whose counts, of each group if groups are folds, are known; folds
+    overwrite the counts.
+    """
     _tables_of(counts, 0, n_base, card, n_classes, scheme, removed, smoothing, amount, out, own)
 
 
 @helper
-def _count_by_rows(parent_codes, parent_card, y, weight, group, base, n_base, n_classes, by_group, counts):
-    """The weight of the rows in each cell of a family with a further parent, by a loop over the rows."""
+def _count_by_rows(
+    parent_codes, parent_card, y, weight, group, base, n_base, n_classes, by_group, counts
+):
+    """The weight of the rows in each cell of a family with a further parent, by a loop over the
+    rows.
+    """
     cells = parent_card * n_base
     for m in range(y.size):
         code = np.int64(parent_codes[m])
@@ -140,11 +153,12 @@ def extended_tables(
     codes, parents, cards, y, weight, group, base, n_base, card, n_classes, scheme, removed, smoothing, amounts,
     reference, reference_own, has_bits, value_start, bits, base_bits, word_start, starts, out, own, spread,
 ):  # fmt: skip
-    """For each further parent, what the family with it adds to log θ of the reference: one table after the other.
+    """For each further parent, what the family with it adds to log θ of the reference: one table
+    after the other.
 
-    A cell of the extended family is ``code of the parent · n_base + base``. ``reference`` has a table for each cell of
-    the base. ``spread`` is the largest difference between classes within any cell of each table. Rows are counted by
-    bit sets where there are some and that takes less time.
+    A cell of the extended family is ``code of the parent · n_base + base``. ``reference`` has a
+    table for each cell of the base. ``spread`` is the largest difference between classes within any
+    cell of each table. Rows are counted by bit sets where there are some and that takes less time.
     """
     n_groups, n_base_cells = removed.size, n_base * n_classes
     leave_one_out = scheme == LEAVE_ONE_OUT
@@ -154,16 +168,48 @@ def extended_tables(
         size = cells * n_classes
         counts = np.zeros(n_groups * size)
         words = cells * word_start[word_start.size - 1]
-        if has_bits[parents[k]] and base_bits.shape[0] == n_base and words * WORD_COST < y.size * ROW_COST:
+        if (
+            has_bits[parents[k]]
+            and base_bits.shape[0] == n_base
+            and words * WORD_COST < y.size * ROW_COST
+        ):
             first = value_start[parents[k]]
-            _count_by_bits(bits[first : first + parent_card], base_bits, word_start, n_classes, counts)
+            _count_by_bits(
+                bits[first : first + parent_card], base_bits, word_start, n_classes, counts
+            )
         else:
             by_group = n_groups > 1 and not leave_one_out
-            _count_by_rows(parent_codes, parent_card, y, weight, group, base, n_base, n_classes, by_group, counts)
-        table, table_own = out[start : start + n_groups * size], own[start : start + n_groups * size]
+            _count_by_rows(
+                parent_codes,
+                parent_card,
+                y,
+                weight,
+                group,
+                base,
+                n_base,
+                n_classes,
+                by_group,
+                counts,
+            )
+        table, table_own = (
+            out[start : start + n_groups * size],
+            own[start : start + n_groups * size],
+        )
         if not leave_one_out:
             table_own = table
-        _tables_of(counts, 0, cells, card, n_classes, scheme, removed, smoothing, amounts[k], table, table_own)
+        _tables_of(
+            counts,
+            0,
+            cells,
+            card,
+            n_classes,
+            scheme,
+            removed,
+            smoothing,
+            amounts[k],
+            table,
+            table_own,
+        )
         for g in range(n_groups):
             for v in range(parent_card):
                 at = (g * cells + v * n_base) * n_classes
@@ -200,7 +246,9 @@ def largest_spread(table, own, n_classes):
 
 @kernel
 def add_family(log_joint, y, group, base, n_base, tables, own, sign):
-    """Add a family to the log-joint of each row, or take it away; rows with a gap in it are left."""
+    """Add a family to the log-joint of each row, or take it away; rows with a gap in it are
+    left.
+    """
     n_classes = log_joint.shape[1]
     for m in range(log_joint.shape[0]):
         if base[m] >= 0:

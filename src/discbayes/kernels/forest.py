@@ -1,9 +1,11 @@
-"""Rows with gaps on structures in which a feature has at most one feature parent: one upward pass, linear time.
+"""Rows with gaps on structures in which a feature has at most one feature parent: one upward pass,
+linear time.
 
-Messages are products of probabilities, kept off the log scale because sums over values need no logarithm there. A lower
-bound travels with each product; when it comes near the end of the range of a double the product is moved to a log-scale
-store, so nothing underflows however many children a feature has. Where a sum still depends on numbers beyond that range
-the row is left to ``marginals.add_log_sums``, which works on the log scale throughout.
+Messages are products of probabilities, kept off the log scale because sums over values need no
+logarithm there. A lower bound travels with each product; when it comes near the end of the range of
+a double the product is moved to a log-scale store, so nothing underflows however many children a
+feature has. Where a sum still depends on numbers beyond that range the row is left to
+``marginals.add_log_sums``, which works on the log scale throughout.
 """
 
 from __future__ import annotations
@@ -13,7 +15,8 @@ import numpy as np
 from discbayes.kernels._compile import helper, kernel, small_helper
 
 LOW, HIGH = 1e-100, 1e100
-MIN_SUM, MAX_SUM = 1e-290, 1e290  # terms that were lost below the range of a double are no part of such a sum
+# terms that were lost below the range of a double are no part of such a sum
+MIN_SUM, MAX_SUM = 1e-290, 1e290
 
 
 @helper
@@ -26,7 +29,9 @@ def _store_logs(messages, logs, cells, stored):
 
 @helper
 def _release_logs(messages, logs, cells, n_classes, out, row):
-    """Bring a message back from the log scale, each class scaled by its largest entry, whose log goes to ``out``."""
+    """Bring a message back from the log scale, each class scaled by its largest entry, whose log
+    goes to ``out``.
+    """
     for k in range(cells):
         messages[k] = logs[k] + np.log(messages[k])
     for c in range(n_classes):
@@ -40,7 +45,9 @@ def _release_logs(messages, logs, cells, n_classes, out, row):
 
 @small_helper
 def _take_in(message, cells, source, line, step, n_classes, heard):
-    """Multiply a message by what a child says; the first child starts it. Two classes are common and written out."""
+    """Multiply a message by what a child says; the first child starts it. Two classes are common
+    and written out.
+    """
     if n_classes == 2:
         for cell in range(0, cells, 2):
             if heard:
@@ -64,7 +71,9 @@ def _take_in(message, cells, source, line, step, n_classes, heard):
 
 @small_helper
 def _sum_values(theta, line, message, cells, n_classes, total, at):
-    """Σ_v θ[v, c] · message[v, c] for every class, written to ``total`` from ``at`` on; four classes at a time."""
+    """Σ_v θ[v, c] · message[v, c] for every class, written to ``total`` from ``at`` on; four
+    classes at a time.
+    """
     if n_classes == 2:
         a, b = 0.0, 0.0
         for cell in range(0, cells, 2):
@@ -104,12 +113,13 @@ def marginalize_missing(
 ):  # fmt: skip
     """Add to the log-joint of the given rows what their gaps, summed out, contribute.
 
-    The families without a gap are in ``out`` already. ``upward`` lists the features whose gaps matter, children before
-    parents: with normalised tables a gap without children sums to one. Each such gap collects what its children say of
-    its values (a *message* over its values and the classes), multiplies by its own table, sums, and passes the result
-    to its parent, or to the row where the parent is known. ``starts`` says where what a feature tells its parent stands
-    in the scratch space; ``smallest`` is the smallest positive entry of each table. Rows that need numbers beyond the
-    range of a double are marked in ``beyond``, and stay in ``out`` as they were.
+    The families without a gap are in ``out`` already. ``upward`` lists the features whose gaps
+    matter, children before parents: with normalised tables a gap without children sums to one. Each
+    such gap collects what its children say of its values (a *message* over its values and the
+    classes), multiplies by its own table, sums, and passes the result to its parent, or to the row
+    where the parent is known. ``starts`` says where what a feature tells its parent stands in the
+    scratch space; ``smallest`` is the smallest positive entry of each table. Rows that need numbers
+    beyond the range of a double are marked in ``beyond``, and stay in ``out`` as they were.
     """
     n_classes = out.shape[1]
     widest = 0
@@ -134,7 +144,8 @@ def marginalize_missing(
             i = gaps[a]
             cells = cards[i] * n_classes
             least, most = 1.0, 1.0
-            heard = stored = cells < 0  # false, but no literal: for a literal every helper would be compiled again
+            # false, but no literal: for a literal every helper would be compiled again
+            heard = stored = cells < 0
             for at in range(child_start[i], child_start[i + 1]):
                 k = child_index[at]
                 seen = codes[k, row] < cards[k]
@@ -182,7 +193,8 @@ def marginalize_missing(
                 _sum_values(theta, base, message, cells, n_classes, told, at)
                 base += cells
                 at += n_classes
-            if stored or low_of_sum < MIN_SUM:  # the bound does not vouch for the sums: they have to do so themselves
+            # the bound does not vouch for the sums: they have to do so themselves
+            if stored or low_of_sum < MIN_SUM:
                 found = _least(told, starts[i], at)
                 beyond[r] |= found < MIN_SUM * most
                 low_of_sum = found if low_of_sum < MIN_SUM else min(low_of_sum, found)

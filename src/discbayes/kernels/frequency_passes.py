@@ -1,8 +1,9 @@
 """Passes over rows that count each row by how little its class was expected.
 
-``cells`` holds smoothed pseudo-counts of all families, class innermost, and ``totals`` their sums over the values of a
-feature, kept where the first value has its cells: θ is one over the other. Products of many counts stay within the
-range of a double, so that a row needs few logarithms, and a change of counts none at all.
+``cells`` holds smoothed pseudo-counts of all families, class innermost, and ``totals`` their sums
+over the values of a feature, kept where the first value has its cells: θ is one over the other.
+Products of many counts stay within the range of a double, so that a row needs few logarithms, and a
+change of counts none at all.
 """
 
 from __future__ import annotations
@@ -13,8 +14,21 @@ from discbayes.kernels._compile import helper, kernel
 
 
 @helper
-def _find_families(row, features, n_classes, cards, offsets, parent_start, parent_index, parent_stride, places, lines):
-    """Where the cells of the families without a gap stand, and where the lines of their tables start; how many."""
+def _find_families(
+    row,
+    features,
+    n_classes,
+    cards,
+    offsets,
+    parent_start,
+    parent_index,
+    parent_stride,
+    places,
+    lines,
+):
+    """Where the cells of the families without a gap stand, and where the lines of their tables
+    start; how many.
+    """
     known = 0
     for i in features:
         whole, line = row[i] < cards[i], offsets[i]
@@ -33,8 +47,11 @@ def _find_families(row, features, n_classes, cards, offsets, parent_start, paren
 
 @helper
 def _log_share(cells, totals, places, lines, known, c, at_once):
-    """Log Π θ of the first ``known`` families for one class, ``at_once`` factors in one logarithm."""
-    shift, value = np.uint64(c), 0.0  # unsigned positions: signed ones are tested for being negative at each look-up
+    """Log Π θ of the first ``known`` families for one class, ``at_once`` factors in one
+    logarithm.
+    """
+    # unsigned positions: signed ones are tested for being negative at each look-up
+    shift, value = np.uint64(c), 0.0
     for first in range(0, known, at_once):
         last = first + at_once if first + at_once < known else known
         count, total = 1.0, 1.0
@@ -47,7 +64,9 @@ def _log_share(cells, totals, places, lines, known, c, at_once):
 
 @helper
 def _split_posterior(scores, own):
-    """The log posterior of a class, and the posterior of all others together: 1 − P, exact also where it is tiny."""
+    """The log posterior of a class, and the posterior of all others together: 1 − P, exact also
+    where it is tiny.
+    """
     top = scores[0]
     for c in range(1, scores.size):
         top = scores[c] if scores[c] > top else top
@@ -62,10 +81,12 @@ def _split_posterior(scores, own):
 @kernel
 def frequency_pass(codes, rows, y, weight, children, others, cards, offsets, parent_start, parent_index, parent_stride,
                    at_once, class_count, cells, totals):  # fmt: skip
-    """Let each of ``rows``, one after the other, add weight·(1 − P(y | x)) to the counts of its families.
+    """Let each of ``rows``, one after the other, add weight·(1 − P(y | x)) to the counts of its
+    families.
 
-    ``codes`` is row-major here. ``children`` are the features that depend on the class: the ``others`` are the same for
-    every class and have no part in P(y | x). Returns Σ weight·log P(y | x), each row as it was met.
+    ``codes`` is row-major here. ``children`` are the features that depend on the class: the
+    ``others`` are the same for every class and have no part in P(y | x). Returns Σ weight·log P(y |
+    x), each row as it was met.
     """
     n_features, n_classes = codes.shape[1], class_count.size
     places, lines = np.empty(n_features, np.uint64), np.empty(n_features, np.uint64)
@@ -76,7 +97,9 @@ def frequency_pass(codes, rows, y, weight, children, others, cards, offsets, par
         known = _find_families(row, children, n_classes, cards, offsets, parent_start, parent_index, parent_stride,
                                places, lines)  # fmt: skip
         for c in range(n_classes):
-            scores[c] = np.log(class_count[c]) + _log_share(cells, totals, places, lines, known, c, at_once)
+            scores[c] = np.log(class_count[c]) + _log_share(
+                cells, totals, places, lines, known, c, at_once
+            )
         log_posterior, loss = _split_posterior(scores, own)
         amount = weight[m] if weight.size > 0 else 1.0
         seen += amount * log_posterior

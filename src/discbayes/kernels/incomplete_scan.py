@@ -1,12 +1,14 @@
-"""Rows with gaps on a forest: what a parent for a root would make of them, without inference for every candidate.
+"""Rows with gaps on a forest: what a parent for a root would make of them, without inference for
+every candidate.
 
-The parent stands in another tree than the root, so that given the class the two are independent. Joining them
-multiplies the joint of a row by Σ Q(x_p) Q(x_i) θ(x_i | x_p) / θ(x_i), where Q is the *belief* in a value: its
-probability given the class and all that is known of the row, which is one for a value that is known. Beliefs are the
-same for all candidates, one upward and one downward pass over each row; they sum to one, so that nothing underflows.
+The parent stands in another tree than the root, so that given the class the two are independent.
+Joining them multiplies the joint of a row by Σ Q(x_p) Q(x_i) θ(x_i | x_p) / θ(x_i), where Q is the
+*belief* in a value: its probability given the class and all that is known of the row, which is one
+for a value that is known. Beliefs are the same for all candidates, one upward and one downward pass
+over each row; they sum to one, so that nothing underflows.
 
-Rows are sorted such that those which decide whether a candidate can win come first; ``left`` is the most that the rows
-from one on can gain.
+Rows are sorted such that those which decide whether a candidate can win come first; ``left`` is the
+most that the rows from one on can gain.
 """
 
 from __future__ import annotations
@@ -24,7 +26,9 @@ AT_ONCE = 8  # rows between two looks at the bound
 
 @kernel
 def count_missing(codes, cards, block, out):
-    """The number of gaps of each feature in each block of so many rows, shape ``(n_blocks, n_features)``."""
+    """The number of gaps of each feature in each block of so many rows, shape ``(n_blocks,
+    n_features)``.
+    """
     for i in range(cards.size):
         for m in range(codes.shape[1]):
             if codes[i, m] >= cards[i]:
@@ -79,9 +83,9 @@ def fill_beliefs(
 ):  # fmt: skip
     """The beliefs in the values of every gap of a block of rows.
 
-    ``place`` says where those of the next gap of each feature go, and moves on. A gap without known features below
-    hears nothing and tells nothing. ``smallest`` bounds what a child can do to a message: before products leave the
-    range of a double they are moved to the log scale.
+    ``place`` says where those of the next gap of each feature go, and moves on. A gap without known
+    features below hears nothing and tells nothing. ``smallest`` bounds what a child can do to a
+    message: before products leave the range of a double they are moved to the log scale.
     """
     widest = 0
     for i in range(cards.size):
@@ -98,7 +102,8 @@ def fill_beliefs(
             i = gaps[a]
             first, cells = message_start[i], cards[i] * n_classes
             least = 1.0
-            heard = stored = cells < 0  # false, but no literal: for a literal every helper would be compiled again
+            # false, but no literal: for a literal every helper would be compiled again
+            heard = stored = cells < 0
             for q in range(first, first + cells):
                 messages[q] = 1.0
             for at in range(child_start[i], child_start[i + 1]):
@@ -139,7 +144,9 @@ def fill_beliefs(
             if p >= 0 and codes[p, m] >= cards[p]:
                 above, said = place[p] - cards[p] * n_classes, told_start[i]
                 for q in range(cards[p] * n_classes):
-                    share[q] = beliefs[above + q] / told[said + q] if tells[i] else beliefs[above + q]
+                    share[q] = (
+                        beliefs[above + q] / told[said + q] if tells[i] else beliefs[above + q]
+                    )
                 for q in range(cells):
                     beliefs[out + q] = 0.0
                 for v in range(cards[p]):
@@ -164,7 +171,9 @@ def fill_beliefs(
 
 @small_helper
 def _ratios(ratio, n_classes, factors, line, card, parent_card, x, v, beliefs, at, above):
-    """By what the joint of a row is multiplied in each class; the child (x), or the parent (v), or both are gaps."""
+    """By what the joint of a row is multiplied in each class; the child (x), or the parent (v), or
+    both are gaps.
+    """
     for c in range(n_classes):
         ratio[c] = 0.0
     step = card * n_classes
@@ -217,7 +226,9 @@ def _margin_of_table(m, n_classes, true, joint, tables, own, at, scale):
 
 @small_helper
 def _rate_of_ratios(m, n_classes, true, joint, shares, ratio):
-    """Whether a row is right when its classes are multiplied; logarithms are taken only where it is close."""
+    """Whether a row is right when its classes are multiplied; logarithms are taken only where it is
+    close.
+    """
     mine = shares[m * n_classes + true] * ratio[true]
     for c in range(n_classes):
         theirs = shares[m * n_classes + c] * ratio[c]
@@ -253,13 +264,16 @@ def _decided_gain(
     held_out, reference, reference_own, y, group, weight, joint, shares, other, margin, value, left, beliefs, at, above,
     bound,
 ):  # fmt: skip
-    """The gain in rate or margin, rows by rising margin and no further than the candidate reaches; and if it is exact.
+    """The gain in rate or margin, rows by rising margin and no further than the candidate reaches;
+    and if it is exact.
 
-    A row stays as it is when no class can come near enough to its own. ``top`` is the largest entry of each cell.
+    A row stays as it is when no class can come near enough to its own. ``top`` is the largest entry
+    of each cell.
     """
     ratio = np.empty(n_classes)
     cells, n_rows = parent_card * card, y.size
-    kept = 0.0 if kind == RATE else 1.0 / scale  # a row keeps its value as long as the margin is beyond
+    # a row keeps its value as long as the margin is beyond
+    kept = 0.0 if kind == RATE else 1.0 / scale
     gain = 0.0
     for m in range(n_rows):
         if value[m] >= 1.0 and margin[m] > kept + reach:
@@ -276,9 +290,13 @@ def _decided_gain(
             if kind == RATE:
                 if value[m] == 0.0 and margin[m] + mine[q + true] - table[q + other[m]] < -2 * TIE:
                     continue
-                gain += weight[m] * (_rate_of_table(m, n_classes, true, joint, table, mine, q) - value[m])
+                gain += weight[m] * (
+                    _rate_of_table(m, n_classes, true, joint, table, mine, q) - value[m]
+                )
             else:
-                gain += weight[m] * (_margin_of_table(m, n_classes, true, joint, table, mine, q, scale) - value[m])
+                gain += weight[m] * (
+                    _margin_of_table(m, n_classes, true, joint, table, mine, q, scale) - value[m]
+                )
             continue
         mine_at, above_at = at, above
         if x >= card:
@@ -287,14 +305,30 @@ def _decided_gain(
             above += parent_card * n_classes
         if (x >= card and silent) or (kind == RATE and value[m] == 0.0 and margin[m] < -reach):
             continue
-        _ratios(ratio, n_classes, factors, line * n_classes, card, parent_card, x, v, beliefs, mine_at, above_at)
+        _ratios(
+            ratio,
+            n_classes,
+            factors,
+            line * n_classes,
+            card,
+            parent_card,
+            x,
+            v,
+            beliefs,
+            mine_at,
+            above_at,
+        )
         if held_out and x < card:
             q = (group[m] * card + x) * n_classes + true
             ratio[true] *= np.exp(reference[q] - reference_own[q])
         if kind == RATE:
-            gain += weight[m] * (_rate_of_ratios(m, n_classes, true, joint, shares, ratio) - value[m])
+            gain += weight[m] * (
+                _rate_of_ratios(m, n_classes, true, joint, shares, ratio) - value[m]
+            )
         else:
-            gain += weight[m] * (_margin_of_ratios(m, n_classes, true, joint, shares, ratio, scale) - value[m])
+            gain += weight[m] * (
+                _margin_of_ratios(m, n_classes, true, joint, shares, ratio, scale) - value[m]
+            )
     return gain, True
 
 
@@ -334,7 +368,19 @@ def _likelihood_gain(
                 above += parent_card * n_classes
             if x >= card and silent:
                 continue
-            _ratios(ratio, n_classes, factors, line * n_classes, card, parent_card, x, v, beliefs, mine_at, above_at)
+            _ratios(
+                ratio,
+                n_classes,
+                factors,
+                line * n_classes,
+                card,
+                parent_card,
+                x,
+                v,
+                beliefs,
+                mine_at,
+                above_at,
+            )
             if held_out and x < card:
                 q = (group[m] * card + x) * n_classes + true
                 ratio[true] *= np.exp(reference[q] - reference_own[q])
@@ -367,11 +413,12 @@ def scan_incomplete(
     codes, y, group, weight, n_classes, joint, shares, other, margin, value, left, beliefs, belief_start, bounds, gains,
     exact,
 ):  # fmt: skip
-    """What all rows with gaps gain by each further parent of a root; where it is not exact it is a bound of it.
+    """What all rows with gaps gain by each further parent of a root; where it is not exact it is a
+    bound of it.
 
-    ``tables`` are extensions (see ``kernels/family_theta.py``) of the table of the root, which is ``reference``; a row that
-    is left out counts in the families that it is complete in only. ``silent``: the root has no children, so that where
-    it is a gap nothing changes.
+    ``tables`` are extensions (see ``kernels/family_theta.py``) of the table of the root, which is
+    ``reference``; a row that is left out counts in the families that it is complete in only.
+    ``silent``: the root has no children, so that where it is a gap nothing changes.
     """
     card = cards[child]
     low_shift, high_shift = 0.0, 0.0

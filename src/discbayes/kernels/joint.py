@@ -20,7 +20,9 @@ def incomplete_rows(codes, cards, flags):
 
 
 @helper
-def _find_cells(codes, start, feature, offsets, parent_start, parent_index, parent_stride, n_classes, cell):
+def _find_cells(
+    codes, start, feature, offsets, parent_start, parent_index, parent_stride, n_classes, cell
+):
     """Where the classes of each row of a stretch begin in the table of a feature."""
     own = codes[feature, start : start + cell.size]
     for m in range(cell.size):
@@ -33,9 +35,20 @@ def _find_cells(codes, start, feature, offsets, parent_start, parent_index, pare
 
 @kernel
 def complete_log_joint(
-    codes, start, stop, offsets, parent_start, parent_index, parent_stride, log_prior, log_theta, out
+    codes,
+    start,
+    stop,
+    offsets,
+    parent_start,
+    parent_index,
+    parent_stride,
+    log_prior,
+    log_theta,
+    out,
 ):
-    """Log P(c, x) of a stretch of rows without gaps, feature after feature so that a table stays in the cache."""
+    """Log P(c, x) of a stretch of rows without gaps, feature after feature so that a table stays in
+    the cache.
+    """
     n_features, n_rows = codes.shape[0], stop - start
     n_classes = log_prior.size
     cell = np.empty(n_rows, np.int64)
@@ -43,7 +56,9 @@ def complete_log_joint(
         for c in range(n_classes):
             out[m, c] = log_prior[c]
     for i in range(n_features):
-        _find_cells(codes, start, i, offsets, parent_start, parent_index, parent_stride, n_classes, cell)
+        _find_cells(
+            codes, start, i, offsets, parent_start, parent_index, parent_stride, n_classes, cell
+        )
         if n_classes == 2:
             for m in range(n_rows):
                 out[m, 0] += log_theta[cell[m]]
@@ -57,7 +72,9 @@ def complete_log_joint(
 
 @kernel
 def center_rows(log_joint, top):
-    """Take each row's maximum off the row and keep it in ``top``; a row that is impossible everywhere is left."""
+    """Take each row's maximum off the row and keep it in ``top``; a row that is impossible
+    everywhere is left.
+    """
     for m in range(log_joint.shape[0]):
         row = log_joint[m]
         best = row[0]

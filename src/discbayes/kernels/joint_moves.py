@@ -1,9 +1,11 @@
-"""Scoring of moves that change several families at once: one parent joins the families of all children of a move.
+"""Scoring of moves that change several families at once: one parent joins the families of all
+children of a move.
 
-Rows come in the order of their margin (own class against the strongest other one), so that the rows whose value a move
-can change stand together: a rate changes only where the margin is within reach of the move, that is, of what its
-tables can do to classes against each other, and a margin that counts fully only where it is within reach of that point.
-A move is left as soon as what it has gained, with all that the rows to come could gain, is below the bound.
+Rows come in the order of their margin (own class against the strongest other one), so that the rows
+whose value a move can change stand together: a rate changes only where the margin is within reach
+of the move, that is, of what its tables can do to classes against each other, and a margin that
+counts fully only where it is within reach of that point. A move is left as soon as what it has
+gained, with all that the rows to come could gain, is below the bound.
 """
 
 from __future__ import annotations
@@ -36,7 +38,8 @@ def _add(block, first, parent_codes, base, n_base, cells, y, group, tables, own)
     for r in range(block.shape[0]):
         m = first + r
         cell = group[m] * cells + parent_codes[m] * n_base + base[m]
-        at = np.uint64(cell * n_classes)  # without a sign no index can mean the end of the array, and loops are faster
+        # without a sign no index can mean the end of the array, and loops are faster
+        at = np.uint64(cell * n_classes)
         true = y[m]
         kept = block[r, true]
         for c in range(n_classes):
@@ -61,13 +64,19 @@ def scan_moves(
     kind, scale, parent_codes, parent_card, bases, children, n_base, starts, tables, own, member_start, members,
     log_joint, margin, y, weight, group, value, left, bound, gains, exact,
 ):  # fmt: skip
-    """The gain of each move of one parent; ``exact`` says where it is the gain and not only a bound of it.
+    """The gain of each move of one parent; ``exact`` says where it is the gain and not only a bound
+    of it.
 
-    Move ``k`` takes the tables ``members[member_start[k]:member_start[k + 1]]``; table ``q`` is that of
-    ``children[q]`` and runs from ``starts[q]``. ``left[m]`` is the most that the rows from ``m`` on can gain.
+    Move ``k`` takes the tables ``members[member_start[k]:member_start[k + 1]]``; table ``q`` is
+    that of ``children[q]`` and runs from ``starts[q]``. ``left[m]`` is the most that the rows from
+    ``m`` on can gain.
     """
     n_classes = log_joint.shape[1]
-    buffer, values, no_gradient = np.empty((BLOCK, n_classes)), np.empty(BLOCK), np.empty((0, n_classes))
+    buffer, values, no_gradient = (
+        np.empty((BLOCK, n_classes)),
+        np.empty(BLOCK),
+        np.empty((0, n_classes)),
+    )
     spread = np.empty(children.size)
     for q in range(children.size):
         span = slice(starts[q], starts[q + 1])

@@ -13,7 +13,8 @@ ROWS = 256  # whose scores stay in the first-level cache on their way forth and 
 
 @kernel
 def add_likelihood(entries, starts, first, last, y, weight, base, table, total, out):
-    """Σ weight · log P(y | x) of consecutive rows; the gradient is added to that of the classes and of the entries.
+    """Σ weight · log P(y | x) of consecutive rows; the gradient is added to that of the classes and
+    of the entries.
 
     If the log-joint of a row is not finite, neither is the result, and the gradient is spoiled.
     """

@@ -1,9 +1,11 @@
-"""Forests on the log scale: the posterior of every gap of a row by itself, by one pass up and one down, linear time.
+"""Forests on the log scale: the posterior of every gap of a row by itself, by one pass up and one
+down, linear time.
 
-Both passes work in each class apart. Going up, a gap adds up, on the log scale, what its children say of its values;
-nothing underflows there. Going down, a gap is given its distribution as draws would be: its own distribution given each
-value of its parent, weighted by the distribution of the parent. All of these are proper distributions, so that no
-message is ever divided out again and zeros do no harm.
+Both passes work in each class apart. Going up, a gap adds up, on the log scale, what its children
+say of its values; nothing underflows there. Going down, a gap is given its distribution as draws
+would be: its own distribution given each value of its parent, weighted by the distribution of the
+parent. All of these are proper distributions, so that no message is ever divided out again and
+zeros do no harm.
 """
 
 from __future__ import annotations
@@ -14,8 +16,23 @@ from discbayes.kernels._compile import helper, kernel
 
 
 @helper
-def _listen(i, codes, row, child_start, child_index, cards, offsets, starts, log_theta, told, n_classes, heard):
-    """What the children of gap ``i`` say of its values: the sum of their logs, by value and class."""
+def _listen(
+    i,
+    codes,
+    row,
+    child_start,
+    child_index,
+    cards,
+    offsets,
+    starts,
+    log_theta,
+    told,
+    n_classes,
+    heard,
+):
+    """What the children of gap ``i`` say of its values: the sum of their logs, by value and
+    class.
+    """
     heard[:] = 0.0
     for at in range(child_start[i], child_start[i + 1]):
         k = child_index[at]
@@ -46,17 +63,23 @@ def _tell(log_theta, base, heard, n_classes, told, at):
 
 @helper
 def _spread(log_theta, base, heard, n_classes, told, at, weight, belief):
-    """Add the distribution of a gap given one value of its parent, times the weight of that value in each class."""
+    """Add the distribution of a gap given one value of its parent, times the weight of that value
+    in each class.
+    """
     for c in range(n_classes):
         if weight[c] > 0.0 and told[at + c] > -np.inf:
             for cell in range(c, heard.size, n_classes):
-                belief[cell] += weight[c] * np.exp(log_theta[base + cell] + heard[cell] - told[at + c])
+                belief[cell] += weight[c] * np.exp(
+                    log_theta[base + cell] + heard[cell] - told[at + c]
+                )
 
 
 @helper
 def _pass_up(codes, row, order, parent, child_start, child_index, cards, offsets, starts, places, log_theta, n_classes,
              gaps, heard, told):  # fmt: skip
-    """What every gap of a row hears of its values and tells its parent; the gaps, parents first, and their number."""
+    """What every gap of a row hears of its values and tells its parent; the gaps, parents first,
+    and their number.
+    """
     n_missing = 0
     for i in order:
         if codes[i, row] >= cards[i]:
@@ -66,10 +89,30 @@ def _pass_up(codes, row, order, parent, child_start, child_index, cards, offsets
         i = gaps[a]
         p, cells = parent[i], cards[i] * n_classes
         mine = heard[places[i] * n_classes : places[i + 1] * n_classes]
-        _listen(i, codes, row, child_start, child_index, cards, offsets, starts, log_theta, told, n_classes, mine)
+        _listen(
+            i,
+            codes,
+            row,
+            child_start,
+            child_index,
+            cards,
+            offsets,
+            starts,
+            log_theta,
+            told,
+            n_classes,
+            mine,
+        )
         if p >= 0 and codes[p, row] >= cards[p]:
             for u in range(cards[p]):
-                _tell(log_theta, offsets[i] + u * cells, mine, n_classes, told, starts[i] + u * n_classes)
+                _tell(
+                    log_theta,
+                    offsets[i] + u * cells,
+                    mine,
+                    n_classes,
+                    told,
+                    starts[i] + u * n_classes,
+                )
         else:
             base = offsets[i] + (np.int64(codes[p, row]) * cells if p >= 0 else 0)
             _tell(log_theta, base, mine, n_classes, told, starts[i])
@@ -80,7 +123,8 @@ def _pass_up(codes, row, order, parent, child_start, child_index, cards, offsets
 def add_log_sums(
     codes, rows, order, parent, child_start, child_index, cards, offsets, starts, places, log_theta, out
 ):  # fmt: skip
-    """Add to the log-joint of the given rows what their gaps, summed out, contribute, whatever the range of the tables.
+    """Add to the log-joint of the given rows what their gaps, summed out, contribute, whatever the
+    range of the tables.
 
     The families without a gap are in ``out`` already.
     """
@@ -99,12 +143,25 @@ def add_log_sums(
 
 @kernel
 def missing_marginals(
-    codes, rows, order, parent, child_start, child_index, cards, offsets, starts, places, log_theta, class_shares, out
+    codes,
+    rows,
+    order,
+    parent,
+    child_start,
+    child_index,
+    cards,
+    offsets,
+    starts,
+    places,
+    log_theta,
+    class_shares,
+    out,
 ):
     """P(x_i = v | what is observed) of every gap of the given rows, in ``out[r, places[i] + v]``.
 
-    ``order`` lists parents before children; ``class_shares[r]`` is P(c | what is observed). ``starts`` says where what
-    a feature tells its parent stands in the scratch space. Cells of observed features are left as they are.
+    ``order`` lists parents before children; ``class_shares[r]`` is P(c | what is observed).
+    ``starts`` says where what a feature tells its parent stands in the scratch space. Cells of
+    observed features are left as they are.
     """
     n_classes = class_shares.shape[1]
     heard, belief = np.empty(places[-1] * n_classes), np.empty(places[-1] * n_classes)

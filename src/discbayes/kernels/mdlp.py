@@ -1,10 +1,10 @@
 """Recursive minimal-entropy partitioning with the minimum description length stop.
 
 A column arrives as a histogram: distinct values in rising order, and for value ``d`` the entries
-``starts[d] .. starts[d+1]`` of (class, weight). With ``f(w) = w log2 w``, a set of class weights ``w_c``
-with sum ``n`` has ``n`` times its entropy equal to ``f(n) - sum_c f(w_c)``; moving one entry from right to
-left changes two terms, which is why a pass over the candidates costs two logarithms per entry, whatever the
-number of classes.
+``starts[d] .. starts[d+1]`` of (class, weight). With ``f(w) = w log2 w``, a set of class weights
+``w_c`` with sum ``n`` has ``n`` times its entropy equal to ``f(n) - sum_c f(w_c)``; moving one
+entry from right to left changes two terms, which is why a pass over the candidates costs two
+logarithms per entry, whatever the number of classes.
 """
 
 from __future__ import annotations
@@ -26,7 +26,9 @@ def _f(weight):
 
 @inline_kernel
 def _boundaries(starts, classes):
-    """Where a cut can be best: everywhere but between two values that both hold one and the same class."""
+    """Where a cut can be best: everywhere but between two values that both hold one and the same
+    class.
+    """
     n_values = starts.size - 1
     boundary = np.ones(n_values, np.bool_)
     before = -1
@@ -65,7 +67,9 @@ def _summary(class_weight):
 
 @inline_kernel
 def _best_cut(low, high, starts, classes, weights, boundary, node, left):
-    """The value to start the right part at, so that the parts' weighted entropy is least; -1 for none."""
+    """The value to start the right part at, so that the parts' weighted entropy is least; -1 for
+    none.
+    """
     total = 0.0
     right_terms = 0.0
     f_left, f_right = np.zeros(node.size), np.empty(node.size)
@@ -116,7 +120,8 @@ def _worth_it(node, left, right):
 def mdlp_cuts(starts, classes, weights, n_classes):
     """Mark the values at which a new interval begins.
 
-    Parameters are the histogram described at the top; every weight is positive. Returns one bool per value.
+    Parameters are the histogram described at the top; every weight is positive. Returns one bool
+    per value.
     """
     n_values = starts.size - 1
     cut = np.zeros(n_values, np.bool_)

@@ -1,7 +1,8 @@
 """What each row of a log-joint is worth under an objective, and the gradient of that.
 
-``values[m]`` is the worth of row ``m`` with the class ``y[m]``. The gradient with respect to the row is written unless
-its array is empty. A row that is impossible in every class counts as a tie of all classes.
+``values[m]`` is the worth of row ``m`` with the class ``y[m]``. The gradient with respect to the
+row is written unless its array is empty. A row that is impossible in every class counts as a tie of
+all classes.
 """
 
 from __future__ import annotations
@@ -11,13 +12,17 @@ import numpy as np
 from discbayes.kernels._compile import helper, kernel
 from discbayes.kernels.exponential import exp_in_place
 
-TIE = 1e-9  # scores that differ by less are equal: sums of the same logarithms in another order must decide alike
+# scores that differ by less are equal: sums of the same logarithms in another order must decide
+# alike
+TIE = 1e-9
 STRETCH = 64  # rows of which the exponentials are taken together
 
 
 @kernel
 def rate_rows(log_joint, y, values):
-    """One where the class is the decision, else zero; of equal scores the first class is the decision."""
+    """One where the class is the decision, else zero; of equal scores the first class is the
+    decision.
+    """
     for m in range(y.size):
         row, own = log_joint[m], y[m]
         right = 1.0
@@ -64,7 +69,8 @@ def likelihood_rows(log_joint, y, values, gradient):
 def likelihood_total(log_joint, n_classes, y, weight, gradient):
     """Σ weight · log P(y | x) of a log-joint that is finite, and its gradient.
 
-    The gradient may be written in the place of the log-joint. Columns from ``n_classes`` on are left alone.
+    The gradient may be written in the place of the log-joint. Columns from ``n_classes`` on are
+    left alone.
     """
     shares, power = np.empty(STRETCH * n_classes), np.empty(STRETCH * n_classes)
     sums, total = np.empty(STRETCH), 0.0
@@ -73,14 +79,18 @@ def likelihood_total(log_joint, n_classes, y, weight, gradient):
         if n_classes == 2:
             total += _two_classes(log_joint, first, last, y, weight, shares, power, sums, gradient)
         else:
-            total += _many_classes(log_joint, n_classes, first, last, y, weight, shares, power, sums, gradient)
+            total += _many_classes(
+                log_joint, n_classes, first, last, y, weight, shares, power, sums, gradient
+            )
         total -= _log_of(sums, weight, first, last)
     return total
 
 
 @helper
 def _two_classes(log_joint, first, last, y, weight, odds, power, sums, gradient):
-    """Σ weight · (score of the class − best score); written are the gradient, and Σ exp(score − best score)."""
+    """Σ weight · (score of the class − best score); written are the gradient, and Σ exp(score −
+    best score).
+    """
     n, total = last - first, 0.0
     for k in range(n):
         ahead = (2 * y[first + k] - 1) * (log_joint[first + k, 1] - log_joint[first + k, 0])
@@ -126,7 +136,9 @@ def _many_classes(log_joint, n_classes, first, last, y, weight, shares, power, s
 
 @helper
 def _log_of(sums, weight, first, last):
-    """Σ weight · log of sums between 1 and the number of classes; many are multiplied before a logarithm is taken."""
+    """Σ weight · log of sums between 1 and the number of classes; many are multiplied before a
+    logarithm is taken.
+    """
     total, product = 0.0, 1.0
     for m in range(first, last):
         if weight[m] == 1.0:
@@ -178,12 +190,15 @@ def _hinge(x, kappa):
 
 @helper
 def _ahead(row, own, eta, share):
-    """Log d of a row, and the share of each rival in it; ``eta`` of zero takes the hard maximum over the rivals.
+    """Log d of a row, and the share of each rival in it; ``eta`` of zero takes the hard maximum
+    over the rivals.
 
     A single class has no rival, and what is impossible in every class is a tie.
     """
     top = _top_of_others(row, own)
-    rival = _soft_rival(row, own, top, eta, share) if eta > 0.0 else _hard_rival(row, own, top, share)
+    rival = (
+        _soft_rival(row, own, top, eta, share) if eta > 0.0 else _hard_rival(row, own, top, share)
+    )
     if row.size == 1:
         return np.inf
     return 0.0 if row[own] == rival else row[own] - rival
@@ -191,7 +206,9 @@ def _ahead(row, own, eta, share):
 
 @kernel
 def margin_rows(log_joint, y, lam, eta, kappa, values, gradient):
-    """The hinge of λ·log d, where d is P(y, x) over that of the best rival; ``eta`` of zero takes the hard maximum."""
+    """The hinge of λ·log d, where d is P(y, x) over that of the best rival; ``eta`` of zero takes
+    the hard maximum.
+    """
     n_classes = log_joint.shape[1]
     wanted = gradient.shape[0] > 0
     share = np.empty(n_classes)
@@ -207,7 +224,9 @@ def margin_rows(log_joint, y, lam, eta, kappa, values, gradient):
 
 @helper
 def _soft_hinge(z, radius):
-    """The value and the slope of max(0, z), its corner replaced by an eighth of a circle that touches both sides."""
+    """The value and the slope of max(0, z), its corner replaced by an eighth of a circle that
+    touches both sides.
+    """
     beyond = z - radius * (1.0 - np.sqrt(2.0))
     if beyond <= 0.0:
         return 0.0, 0.0
@@ -238,10 +257,11 @@ def slack_rows(log_joint, y, gamma, eta, radius, values, gradient):
 
 @kernel
 def slack_conjugate(log_joint, y, weight, gamma, eta, radius, factors, residual):
-    """Σ weight · S*(r): S is the slack of a row, S* its convex conjugate, and r the gradient of S at the log-joint.
+    """Σ weight · S*(r): S is the slack of a row, S* its convex conjugate, and r the gradient of S
+    at the log-joint.
 
-    Each rival's share of r is taken times a factor of at most one, which leaves r a gradient of S at some other point;
-    an empty ``factors`` is one everywhere. ``residual`` receives weight · r.
+    Each rival's share of r is taken times a factor of at most one, which leaves r a gradient of S
+    at some other point; an empty ``factors`` is one everywhere. ``residual`` receives weight · r.
     """
     n_classes = log_joint.shape[1]
     share = np.empty(n_classes)
@@ -268,7 +288,9 @@ def slack_conjugate(log_joint, y, weight, gamma, eta, radius, factors, residual)
 
 @kernel
 def weighted_total(values, weight):
-    """Σ weight · value; an empty ``weight`` is one everywhere, and a row of weight zero is as if it were not there."""
+    """Σ weight · value; an empty ``weight`` is one everywhere, and a row of weight zero is as if it
+    were not there.
+    """
     total = 0.0
     for m in range(values.size):
         if weight.size == 0:

@@ -1,13 +1,16 @@
-"""Rows grouped into parts: what one more column would tell about the class, and the finer parts that it makes.
+"""Rows grouped into parts: what one more column would tell about the class, and the finer parts
+that it makes.
 
-The rows of a partition stand part after part: ``rows`` are their positions in the columns, ``y`` and ``weight`` their
-classes and weights, and part ``p`` is ``starts[p]:starts[p + 1]``. Weights are above zero, whole numbers or floats, and
-counts have their type. Every part holds several classes: one that holds a single class has nothing left to tell.
+The rows of a partition stand part after part: ``rows`` are their positions in the columns, ``y``
+and ``weight`` their classes and weights, and part ``p`` is ``starts[p]:starts[p + 1]``. Weights are
+above zero, whole numbers or floats, and counts have their type. Every part holds several classes:
+one that holds a single class has nothing left to tell.
 
-Most parts are a few rows, so what is done once for each part must be little. Small parts visit the cells of their rows,
-large ones go through a whole table, and the two are separate loops over all parts, because calling a function for each
-part would cost more than its rows. Indices are unsigned, which spares a test for negative ones, and sums add zeros
-rather than test for them, because the processor would often guess wrong.
+Most parts are a few rows, so what is done once for each part must be little. Small parts visit the
+cells of their rows, large ones go through a whole table, and the two are separate loops over all
+parts, because calling a function for each part would cost more than its rows. Indices are unsigned,
+which spares a test for negative ones, and sums add zeros rather than test for them, because the
+processor would often guess wrong.
 """
 
 from __future__ import annotations
@@ -21,8 +24,8 @@ from discbayes.kernels._compile import helper, kernel, small_helper
 def information_left(column, rows, y, weight, starts, card, n_classes, known):
     """Σ n log n over cells (part, value, class) minus Σ n log n over cells (part, value).
 
-    That is minus the weight of the rows times the class entropy, in nats, that is left within the cells. ``known`` has
-    n log n for n = 0, 1, 2, … and is empty where weights are not whole.
+    That is minus the weight of the rows times the class entropy, in nats, that is left within the
+    cells. ``known`` has n log n for n = 0, 1, 2, … and is empty where weights are not whole.
     """
     values = _gather(column, rows)
     small = _information_of_small(values, y, weight, starts, card, n_classes, known)
@@ -39,7 +42,9 @@ def hits(column, rows, y, weight, starts, card, n_classes):
 
 @kernel
 def split(column, rows, y, starts, card):
-    """Where the rows of the finer partition stand now, and its starts; parts that hold one class only are left out."""
+    """Where the rows of the finer partition stand now, and its starts; parts that hold one class
+    only are left out.
+    """
     order = np.empty(rows.size, np.int64)
     new_starts = np.zeros(rows.size // 2 + 1, np.int64)  # no part has fewer than two rows
     size, place, seen = np.zeros(card, np.int64), np.empty(card, np.int64), np.empty(card, np.int64)

@@ -1,8 +1,10 @@
-"""Rows of tables, each moved to the nearest one that does not sum to more than one: {ω : Σ exp ω ≤ 1}.
+"""Rows of tables, each moved to the nearest one that does not sum to more than one: {ω : Σ exp ω ≤
+1}.
 
-Outside of that set the nearest point p of x fulfils p + ν·exp(p) = x with the ν > 0 for which Σ exp p = 1. As a
-function of ν, 1 / Σ exp p rises and is concave: wherever Newton's method begins, it comes to ν from below, and with the
-second derivative it gets there sooner. The shares w = exp(p), which solve log w + ν·w = x, follow ν step by step.
+Outside of that set the nearest point p of x fulfils p + ν·exp(p) = x with the ν > 0 for which Σ exp
+p = 1. As a function of ν, 1 / Σ exp p rises and is concave: wherever Newton's method begins, it
+comes to ν from below, and with the second derivative it gets there sooner. The shares w = exp(p),
+which solve log w + ν·w = x, follow ν step by step.
 """
 
 from __future__ import annotations
@@ -15,13 +17,16 @@ ROUNDING = 1e-15  # times the length of a row: what its sum may be above one
 HIGH = 100.0  # a row with a number above this does not leave the log scale before its ν is known
 NOTHING = 1e-310  # a share up to this stays as it is
 NEAR = 1e-6  # a sum this near to one is one, to rounding, after a last step of third order
-COARSE, FINE = 0.1, 1e-5  # relative steps of a share after which little is left, or nothing but rounding
+# relative steps of a share after which little is left, or nothing but rounding
+COARSE, FINE = 0.1, 1e-5
 MAX_PASSES = 100  # through a row
 
 
 @small_helper
 def _moved(share, nu, further):
-    """The share at ν + ``further`` as far as it can be told from that at ν: 1 / w is almost linear."""
+    """The share at ν + ``further`` as far as it can be told from that at ν: 1 / w is almost
+    linear.
+    """
     scale = 1.0 / (1.0 + nu * share)
     step = further * share * scale
     bend = 0.5 * step * step * scale if step < 0.5 else 0.0
@@ -30,7 +35,9 @@ def _moved(share, nu, further):
 
 @small_helper
 def _corrected(share, nu, step, scale):
-    """A share nearer to the solution of log w + ν·w = x than one from which Newton would go this ``step``."""
+    """A share nearer to the solution of log w + ν·w = x than one from which Newton would go this
+    ``step``.
+    """
     if step > 0.5:
         return share * (1.0 + step)
     if step < -0.5:
@@ -41,7 +48,9 @@ def _corrected(share, nu, step, scale):
 
 @small_helper
 def _solved(share, x, nu):
-    """The solution of log w + ν·w = x near ``share``, 1 / (1 + ν·w) there, and the size of the last step to it."""
+    """The solution of log w + ν·w = x near ``share``, 1 / (1 + ν·w) there, and the size of the last
+    step to it.
+    """
     scale = 1.0 / (1.0 + nu * share)
     step = (x - nu * share - np.log(share)) * scale
     while abs(step) > COARSE:
@@ -115,10 +124,11 @@ def _project_row(numbers, first, stop, stride, out):
 
 @kernel
 def project_rows(numbers, offsets, cards, n_classes, out):
-    """Every row of every table, over the values of its feature, to its nearest point with Σ exp ω ≤ 1.
+    """Every row of every table, over the values of its feature, to its nearest point with Σ exp ω ≤
+    1.
 
-    Minus infinity stays. Rows in the set stay as they are, which includes all that come out of here. ``out`` is another
-    array.
+    Minus infinity stays. Rows in the set stay as they are, which includes all that come out of
+    here. ``out`` is another array.
     """
     for i in range(cards.size):
         width = cards[i] * n_classes

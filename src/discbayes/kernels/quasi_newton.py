@@ -1,7 +1,7 @@
 """Vector arithmetic of limited-memory quasi-Newton steps.
 
-Libraries of linear algebra spread even short vectors over threads: that costs more than it saves, and makes the last
-bits depend on how many there are. Plain loops do neither.
+Libraries of linear algebra spread even short vectors over threads: that costs more than it saves,
+and makes the last bits depend on how many there are. Plain loops do neither.
 """
 
 from __future__ import annotations
@@ -26,10 +26,11 @@ def dot(a, b):
 
 @kernel
 def downhill(gradient, steps, changes, products, newest, size, shares, out):
-    """The direction −H·gradient, where H follows from the last steps and the changes of the gradient along them.
+    """The direction −H·gradient, where H follows from the last steps and the changes of the
+    gradient along them.
 
-    The two-loop recursion. ``steps`` and ``changes`` are rings of which ``size`` rows are in use, ``newest`` the last;
-    ``products`` are those of the two.
+    The two-loop recursion. ``steps`` and ``changes`` are rings of which ``size`` rows are in use,
+    ``newest`` the last; ``products`` are those of the two.
     """
     for k in range(gradient.size):
         out[k] = -gradient[k]

@@ -1,9 +1,11 @@
-"""Saturated tables of a family and the class, from rows with gaps: maximum likelihood by expectation-maximisation.
+"""Saturated tables of a family and the class, from rows with gaps: maximum likelihood by
+expectation-maximisation.
 
-A *padded* table has one more value, the last, for features with gaps: the rows where they are missing. It is flat,
-``(values of the features, n_classes)``. The classes have no parameters in common, so each is maximised by itself. The
-logarithm of a sum is concave, so there are no maxima but the largest. Where several tables reach it, as for values
-that were never seen together, the start decides: it is made of the counts and of independent features.
+A *padded* table has one more value, the last, for features with gaps: the rows where they are
+missing. It is flat, ``(values of the features, n_classes)``. The classes have no parameters in
+common, so each is maximised by itself. The logarithm of a sum is concave, so there are no maxima
+but the largest. Where several tables reach it, as for values that were never seen together, the
+start decides: it is made of the counts and of independent features.
 """
 
 from __future__ import annotations
@@ -19,7 +21,9 @@ ROUNDING = 1e-12  # of the rows of a class: a smaller difference of two sums is 
 
 @helper
 def _advance(values, sizes):
-    """The next values of several features, the last of them fastest; after the last come the first again."""
+    """The next values of several features, the last of them fastest; after the last come the first
+    again.
+    """
     for d in range(values.size - 1, -1, -1):
         values[d] += 1
         if values[d] < sizes[d]:
@@ -29,7 +33,9 @@ def _advance(values, sizes):
 
 @helper
 def _place_cells(sizes, cards, mask, cell):
-    """For each padded cell its features that are missing, as bits, and its cell without padding, these at zero."""
+    """For each padded cell its features that are missing, as bits, and its cell without padding,
+    these at zero.
+    """
     values = np.zeros(cards.size, np.int64)
     for k in range(mask.size):
         missing, place = 0, 0
@@ -45,7 +51,9 @@ def _place_cells(sizes, cards, mask, cell):
 
 @helper
 def _list_offsets(sizes, cards):
-    """The cells that a padded cell may be, from its own on, one list for each set of missing features."""
+    """The cells that a padded cell may be, from its own on, one list for each set of missing
+    features.
+    """
     n_sets = 1 << cards.size
     starts, limits = np.zeros(n_sets + 1, np.int64), np.ones((n_sets, cards.size), np.int64)
     for missing in range(n_sets):
@@ -114,8 +122,20 @@ def _fill_independent(shares, cards, c, total, out):
 
 
 @helper
-def _spread(counted, theta, independent, missing_cell, missing_mask, missing_count, n_missing, starts, offsets, out):
-    """One iteration: to the counts come the gaps, in proportion to ``theta``, or if that is zero to ``independent``.
+def _spread(
+    counted,
+    theta,
+    independent,
+    missing_cell,
+    missing_mask,
+    missing_count,
+    n_missing,
+    starts,
+    offsets,
+    out,
+):
+    """One iteration: to the counts come the gaps, in proportion to ``theta``, or if that is zero to
+    ``independent``.
 
     Returns the log likelihood of ``theta``.
     """
@@ -146,7 +166,8 @@ def _spread(counted, theta, independent, missing_cell, missing_mask, missing_cou
 def _maximize(
     counted, independent, missing_cell, missing_mask, missing_count, n_missing, starts, offsets, total, max_iter, tol, theta, new
 ):  # fmt: skip
-    """The table of one class, whose ``total`` is that of its counts and gaps; ``theta`` and ``new`` are scratch space.
+    """The table of one class, whose ``total`` is that of its counts and gaps; ``theta`` and ``new``
+    are scratch space.
 
     If all gaps are in the same features, one step from the counts is the end.
     """
@@ -161,7 +182,16 @@ def _maximize(
     before = -np.inf
     for _ in range(max_iter if several else 1):
         value = _spread(
-            counted, theta, independent, missing_cell, missing_mask, missing_count, n_missing, starts, offsets, new
+            counted,
+            theta,
+            independent,
+            missing_cell,
+            missing_mask,
+            missing_count,
+            n_missing,
+            starts,
+            offsets,
+            new,
         )
         value = value / total - np.log(total)
         theta, new = new, theta
@@ -175,8 +205,9 @@ def _maximize(
 def complete_table(padded, sizes, cards, n_classes, max_iter, tol, out):
     """The saturated table of largest likelihood, with the total of each class, from a padded table.
 
-    ``sizes`` are the numbers of values of the padded table, ``cards`` those of ``out``. Rows in which all features are
-    missing know the class only: they are spread like all others of their class.
+    ``sizes`` are the numbers of values of the padded table, ``cards`` those of ``out``. Rows in
+    which all features are missing know the class only: they are spread like all others of their
+    class.
     """
     n_padded, n_cells = padded.size // n_classes, out.size // n_classes
     mask, cell = np.empty(n_padded, np.int64), np.empty(n_padded, np.int64)
@@ -202,7 +233,11 @@ def complete_table(padded, sizes, cards, n_classes, max_iter, tol, out):
             if mask[k] == 0:
                 counted[cell[k]] = rows
             elif rows > 0.0:
-                missing_cell[n_missing], missing_mask[n_missing], missing_count[n_missing] = cell[k], mask[k], rows
+                missing_cell[n_missing], missing_mask[n_missing], missing_count[n_missing] = (
+                    cell[k],
+                    mask[k],
+                    rows,
+                )
                 n_missing += 1
         _fill_independent(shares, cards, c, total if total > 0.0 else unknown, independent)
         found, scale = independent, 1.0
@@ -243,8 +278,12 @@ def _pad_pair(table, counts_a, counts_b, class_count, card_a, card_b, out):
 
 
 @kernel
-def complete_pairs(first, seconds, value_start, counts, class_count, gaps, starts, cells, max_iter, tol):
-    """Complete the pair tables of ``first`` with each of ``seconds``, in place, from counts of single features."""
+def complete_pairs(
+    first, seconds, value_start, counts, class_count, gaps, starts, cells, max_iter, tol
+):
+    """Complete the pair tables of ``first`` with each of ``seconds``, in place, from counts of
+    single features.
+    """
     n_classes = class_count.size
     card_a = value_start[first + 1] - value_start[first]
     counts_a = counts[value_start[first] * n_classes : value_start[first + 1] * n_classes]
@@ -263,11 +302,15 @@ def complete_pairs(first, seconds, value_start, counts, class_count, gaps, start
 
 @kernel
 def measure_pairs(cells, starts, card_a, cards_b, whole, n_classes, known, out):
-    """The information of several pair tables; ``known``, x log x of whole numbers, is for those marked ``whole``."""
+    """The information of several pair tables; ``known``, x log x of whole numbers, is for those
+    marked ``whole``.
+    """
     widest = 0
     for card in cards_b:
         widest = max(widest, card)
     margins = np.empty((card_a + widest) * (n_classes + 1) + n_classes)
     for k in range(cards_b.size):
         table = cells[starts[k] : starts[k] + card_a * cards_b[k] * n_classes]
-        pair_information(table, card_a, cards_b[k], n_classes, known if whole[k] else known[:0], margins, out[k])
+        pair_information(
+            table, card_a, cards_b[k], n_classes, known if whole[k] else known[:0], margins, out[k]
+        )

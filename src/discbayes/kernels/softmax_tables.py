@@ -9,7 +9,9 @@ from discbayes.kernels._compile import kernel
 
 @kernel
 def log_softmax(free, offsets, cards, n_classes, out):
-    """Log θ from free numbers: each row of a table, over the values of its feature, made to sum to one."""
+    """Log θ from free numbers: each row of a table, over the values of its feature, made to sum to
+    one.
+    """
     for i in range(cards.size):
         width = cards[i] * n_classes
         for base in range(offsets[i], offsets[i + 1], width):
@@ -27,7 +29,9 @@ def log_softmax(free, offsets, cards, n_classes, out):
 
 @kernel
 def softmax_gradient(gradient, log_theta, offsets, cards, n_classes, out):
-    """The gradient with respect to the free numbers, from that with respect to log θ: g − θ·Σg in each row."""
+    """The gradient with respect to the free numbers, from that with respect to log θ: g − θ·Σg in
+    each row.
+    """
     for i in range(cards.size):
         width = cards[i] * n_classes
         for base in range(offsets[i], offsets[i + 1], width):

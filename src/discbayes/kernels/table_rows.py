@@ -1,4 +1,6 @@
-"""Rows of tables: the cells that share the values of the parents and the class, one for each value of the feature."""
+"""Rows of tables: the cells that share the values of the parents and the class, one for each value
+of the feature.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,6 @@
-"""Likelihood weighting: an estimate of log P(c, x observed) by draws, for structures too dense to be exact."""
+"""Likelihood weighting: an estimate of log P(c, x observed) by draws, for structures too dense to
+be exact.
+"""
 
 from __future__ import annotations
 
@@ -21,7 +23,9 @@ def _uniform(state):
 @helper
 def _draw_weight(x, order, cards, offsets, parent_start, parent_index, parent_stride, log_theta, theta, missing, needed,
                  n_classes, c, state):  # fmt: skip
-    """Draw the gaps parents first and return the log probability of what is observed, given them."""
+    """Draw the gaps parents first and return the log probability of what is observed, given
+    them.
+    """
     weight = 0.0
     for at in range(order.size):
         i = order[at]
@@ -46,7 +50,9 @@ def _draw_weight(x, order, cards, offsets, parent_start, parent_index, parent_st
 @kernel
 def weighted_log_joint(x, missing, needed, order, cards, offsets, parent_start, parent_index, parent_stride, log_prior,
                        log_theta, theta, n_draws, seed, out, relative):  # fmt: skip
-    """Estimates of one row: log P(c, x observed) and the relative standard error of P, for every class."""
+    """Estimates of one row: log P(c, x observed) and the relative standard error of P, for every
+    class.
+    """
     n_classes = log_prior.size
     state = np.array([seed], np.uint64)
     weights = np.empty(n_draws)

@@ -5,4 +5,4 @@ from discbayes.network.graph import CLASS
 from discbayes.network.normalization import normalize
 from discbayes.network.structure import Structure
 
-__all__ = ["CLASS", "Layout", "Structure", "CPTs", "normalize"]
+__all__ = ["CLASS", "CPTs", "Layout", "Structure", "normalize"]

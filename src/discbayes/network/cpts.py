@@ -1,8 +1,9 @@
 """The numbers of a network, in one flat array, and where each of them stands in it.
 
-The table of feature ``i`` with parents ``p1 .. pk`` has the shape ``(card[p1], ..., card[pk], card[i], n_classes)``:
-the class is innermost, so that one look-up reads all classes. A feature that does not depend on the class has the
-same numbers in every class column. The same layout holds counts and log θ.
+The table of feature ``i`` with parents ``p1 .. pk`` has the shape ``(card[p1], ..., card[pk],
+card[i], n_classes)``: the class is innermost, so that one look-up reads all classes. A feature that
+does not depend on the class has the same numbers in every class column. The same layout holds
+counts and log θ.
 """
 
 from __future__ import annotations
@@ -23,13 +24,16 @@ from discbayes.network.structure import Structure
 NORMALIZED_TOLERANCE = 1e-9
 MIN_LOG_THETA = -700.0  # exp of less has lost digits, or is zero
 MAX_CELLS = 2**40  # of one table: far above any memory, far below the end of the integers
-CELL_BYTES = 48  # measured, while tables are learned from frequencies: counts, log θ, and what is worked on
+# measured, while tables are learned from frequencies: counts, log θ, and what is worked on
+CELL_BYTES = 48
 MAX_AXES = getattr(np, "MAXDIMS", 64)  # of an array: numpy 1 has 32
 
 
 @dataclass(frozen=True, eq=False)
 class Layout(WithArrays):
-    """Where the cells of every table stand: ``offset[i] + Σ code[p]·stride[p] + code[i]·n_classes + c``."""
+    """Where the cells of every table stand: ``offset[i] + Σ code[p]·stride[p] + code[i]·n_classes +
+    c``.
+    """
 
     structure: Structure
     cards: np.ndarray
@@ -38,8 +42,8 @@ class Layout(WithArrays):
     def __post_init__(self) -> None:
         if len(self.cards) != self.structure.n_features:
             raise ValueError(
-                f"the structure has {self.structure.n_features} features and the data {len(self.cards)}: "
-                "they are not of the same table"
+                f"the structure has {self.structure.n_features} features and the data"
+                f" {len(self.cards)}: they are not of the same table"
             )
 
     @classmethod
@@ -52,7 +56,8 @@ class Layout(WithArrays):
         """The shape of each table."""
         cards = [int(card) for card in self.cards]
         return [
-            (*(cards[p] for p in group), cards[i], self.n_classes) for i, group in enumerate(self.structure.parents)
+            (*(cards[p] for p in group), cards[i], self.n_classes)
+            for i, group in enumerate(self.structure.parents)
         ]
 
     @cached_property
@@ -63,17 +68,22 @@ class Layout(WithArrays):
         if largest > MAX_CELLS:
             i = sizes.index(largest)
             raise ValueError(
-                f"the table of feature {i} would have {largest:.3g} cells, as it has {len(self.shapes[i]) - 2} parents"
+                f"the table of feature {i} would have {largest:.3g} cells, as it has"
+                f" {len(self.shapes[i]) - 2} parents"
             )
         widest = max(self.shapes, key=len, default=())
         if len(widest) > MAX_AXES:
             i = self.shapes.index(widest)
-            raise ValueError(f"feature {i} has {len(widest) - 2} parents, and a table has room for {MAX_AXES - 2}")
+            raise ValueError(
+                f"feature {i} has {len(widest) - 2} parents, and a table has room for"
+                f" {MAX_AXES - 2}"
+            )
         self.require()
         return np.concatenate([[0], np.cumsum(sizes, dtype=np.int64)]).astype(np.int64)
 
     def require(self, names: Sequence[str] | None = None, cell_bytes: int = CELL_BYTES) -> None:
-        """Refuse tables that cannot be learned in memory, with the names of the features if they are known.
+        """Refuse tables that cannot be learned in memory, with the names of the features if they
+        are known.
 
         ``cell_bytes`` is what learning takes for each cell.
         """
@@ -88,13 +98,15 @@ class Layout(WithArrays):
             total * cell_bytes,
             f"tables of {total:,} cells, of which that of {name} has {largest:,} ({card:,} values, "
             f"{count_of(parents, 'parent')}, {count_of(self.n_classes, 'class', 'es')}),",
-            "use a structure of fewer parents (k, max_table_size), group rare values, cut numbers into fewer "
-            "intervals, or leave columns out",
+            "use a structure of fewer parents (k, max_table_size), group rare values, cut numbers"
+            " into fewer intervals, or leave columns out",
         )
 
     @cached_property
     def parent_start(self) -> np.ndarray:
-        """The parents of feature ``i`` stand at ``parent_start[i]:parent_start[i + 1]`` of the parent arrays."""
+        """The parents of feature ``i`` stand at ``parent_start[i]:parent_start[i + 1]`` of the
+        parent arrays.
+        """
         lengths = [len(group) for group in self.structure.parents]
         return np.concatenate([[0], np.cumsum(lengths, dtype=np.int64)]).astype(np.int64)
 
@@ -106,7 +118,9 @@ class Layout(WithArrays):
     @cached_property
     def parent_stride(self) -> np.ndarray:
         """How many cells apart two neighbouring values of each parent stand."""
-        strides = [math.prod(shape[k + 1 :]) for shape in self.shapes for k in range(len(shape) - 2)]
+        strides = [
+            math.prod(shape[k + 1 :]) for shape in self.shapes for k in range(len(shape) - 2)
+        ]
         return np.array(strides, dtype=np.int64)
 
     @property
@@ -119,7 +133,9 @@ class Layout(WithArrays):
         return flat[self.offsets[feature] : self.offsets[feature + 1]].reshape(self.shapes[feature])
 
     def pool_columns(self, flat: np.ndarray, how: Callable[..., np.ndarray] = np.sum) -> np.ndarray:
-        """The numbers, where a feature that does not depend on the class has their sum, or mean, in each column."""
+        """The numbers, where a feature that does not depend on the class has their sum, or mean, in
+        each column.
+        """
         pooled = flat.copy()
         for i, depends in enumerate(self.structure.class_children):
             if not depends:
@@ -128,7 +144,9 @@ class Layout(WithArrays):
         return pooled
 
     def row_totals(self, flat: np.ndarray) -> np.ndarray:
-        """For every cell, the sum over the values of its feature with the same parents and class."""
+        """For every cell, the sum over the values of its feature with the same parents and
+        class.
+        """
         totals = np.empty(self.size)
         row_totals(flat, self.offsets, self.cards, self.n_classes, totals)
         return totals
@@ -136,10 +154,11 @@ class Layout(WithArrays):
 
 @dataclass(frozen=True, eq=False)
 class CPTs(WithArrays):
-    """The parameters: log P(c) and, in the layout above, log P(x_i | parents, c); not always normalised.
+    """The parameters: log P(c) and, in the layout above, log P(x_i | parents, c); not always
+    normalised.
 
-    A prior that was learned to tell classes apart is more than the shares of the classes: ``prior_offset`` is what it
-    has besides their logarithms. None is nothing, as in frequencies.
+    A prior that was learned to tell classes apart is more than the shares of the classes:
+    ``prior_offset`` is what it has besides their logarithms. None is nothing, as in frequencies.
     """
 
     layout: Layout
@@ -148,16 +167,22 @@ class CPTs(WithArrays):
     prior_offset: np.ndarray | None = None
 
     def __post_init__(self) -> None:
-        if self.log_prior.shape != (self.layout.n_classes,) or self.log_theta.shape != (self.layout.size,):
+        if self.log_prior.shape != (self.layout.n_classes,) or self.log_theta.shape != (
+            self.layout.size,
+        ):
             raise ValueError(
-                f"the tables have {self.log_prior.size} classes and {self.log_theta.size} cells where the structure "
-                f"needs {self.layout.n_classes} and {self.layout.size}"
+                f"the tables have {self.log_prior.size} classes and {self.log_theta.size} cells"
+                f" where the structure needs {self.layout.n_classes} and {self.layout.size}"
             )
         if not ((self.log_prior < np.inf).all() and (self.log_theta < np.inf).all()):
             raise ValueError("the tables contain NaN or infinite probabilities")
         offset = self.prior_offset
-        if offset is not None and not (offset.shape == self.log_prior.shape and np.isfinite(offset).all()):
-            raise ValueError(f"the offset of the prior must be one finite number for each class, not {offset!r}")
+        if offset is not None and not (
+            offset.shape == self.log_prior.shape and np.isfinite(offset).all()
+        ):
+            raise ValueError(
+                f"the offset of the prior must be one finite number for each class, not {offset!r}"
+            )
 
     @property
     def structure(self) -> Structure:
@@ -175,13 +200,17 @@ class CPTs(WithArrays):
         return self.layout.n_classes
 
     def learned_with(self, class_weight: np.ndarray) -> CPTs:
-        """The same tables, which were learned to tell classes apart where the rows of each have such a weight."""
+        """The same tables, which were learned to tell classes apart where the rows of each have
+        such a weight.
+        """
         with np.errstate(divide="ignore", invalid="ignore"):
             offset = self.log_prior - np.log(class_weight / class_weight.sum())
         return replace(self, prior_offset=np.where(np.isfinite(offset), offset, 0.0))
 
     def with_prior(self, log_prior: np.ndarray) -> CPTs:
-        """The tables where the classes have other shares, given as logarithms: the odds change as the shares do."""
+        """The tables where the classes have other shares, given as logarithms: the odds change as
+        the shares do.
+        """
         if self.prior_offset is not None:
             log_prior = log_prior + self.prior_offset
             log_prior = log_prior - np.logaddexp.reduce(log_prior)
@@ -193,15 +222,22 @@ class CPTs(WithArrays):
 
     @cached_property
     def is_normalized(self) -> bool:
-        """Whether every distribution sums to one, so that sums over unobserved leaves may be left out."""
+        """Whether every distribution sums to one, so that sums over unobserved leaves may be left
+        out.
+        """
         with np.errstate(over="ignore"):
             totals = self.layout.row_totals(np.exp(self.log_theta))
             prior = np.exp(self.log_prior).sum()
-        return bool(abs(prior - 1) < NORMALIZED_TOLERANCE and (np.abs(totals - 1) < NORMALIZED_TOLERANCE).all())
+        return bool(
+            abs(prior - 1) < NORMALIZED_TOLERANCE
+            and (np.abs(totals - 1) < NORMALIZED_TOLERANCE).all()
+        )
 
     @cached_property
     def shifts(self) -> np.ndarray:
-        """Logarithm of the scale of each table off the log scale: zero where nothing can overflow."""
+        """Logarithm of the scale of each table off the log scale: zero where nothing can
+        overflow.
+        """
         if self.is_normalized:
             return np.zeros(self.structure.n_features)
         tops = [self.log_table(i).max() for i in range(self.structure.n_features)]
@@ -214,18 +250,26 @@ class CPTs(WithArrays):
 
     @cached_property
     def theta(self) -> np.ndarray:
-        """exp(log θ − shift), for marginalization off the log scale; ``smallest`` tells where that loses entries."""
+        """exp(log θ − shift), for marginalization off the log scale; ``smallest`` tells where that
+        loses entries.
+        """
         return np.exp(self._scaled)
 
     @cached_property
     def smallest(self) -> np.ndarray:
-        """The smallest positive entry of each table of ``theta``: how fast a product over it can shrink.
+        """The smallest positive entry of each table of ``theta``: how fast a product over it can
+        shrink.
 
-        It is zero where the range of a table exceeds that of a double: its entries have to be read from ``log_theta``.
+        It is zero where the range of a table exceeds that of a double: its entries have to be read
+        from ``log_theta``.
         """
         lost = np.isfinite(self.log_theta) & (self._scaled < MIN_LOG_THETA)
         positive = np.where(lost, 0.0, np.where(self.theta > 0, self.theta, 1.0))
-        return np.minimum.reduceat(positive, self.layout.offsets[:-1]) if positive.size else np.empty(0)
+        return (
+            np.minimum.reduceat(positive, self.layout.offsets[:-1])
+            if positive.size
+            else np.empty(0)
+        )
 
     @property
     def n_parameters(self) -> int:

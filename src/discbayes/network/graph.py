@@ -1,6 +1,7 @@
 """Graph algorithms that structures need: order, moral graph, elimination, treewidth.
 
-Graphs are dictionaries from node to the set of its neighbours. Nodes are feature positions; ``CLASS`` is the class.
+Graphs are dictionaries from node to the set of its neighbours. Nodes are feature positions;
+``CLASS`` is the class.
 """
 
 from __future__ import annotations
@@ -18,8 +19,12 @@ Graph = dict[int, set[int]]
 EXACT_CORE = 16  # nodes up to which the exact search for the treewidth stays within seconds
 
 
-def topological_order(parents: Sequence[Sequence[int]], names: Sequence[Any] | None = None) -> tuple[int, ...]:
-    """Parents before children, the lowest position first; a ``ValueError`` that names a cycle if there is one."""
+def topological_order(
+    parents: Sequence[Sequence[int]], names: Sequence[Any] | None = None
+) -> tuple[int, ...]:
+    """Parents before children, the lowest position first; a ``ValueError`` that names a cycle if
+    there is one.
+    """
     waiting = [set(group) for group in parents]
     order: list[int] = []
     ready = [node for node, group in enumerate(waiting) if not group]  # sorted, hence a heap
@@ -42,7 +47,9 @@ def topological_order(parents: Sequence[Sequence[int]], names: Sequence[Any] | N
 
 
 def descendants(parents: Sequence[Sequence[int]]) -> np.ndarray:
-    """``[i, d]``: whether ``d`` is ``i`` or comes after it, so that an edge from ``d`` to ``i`` would close a cycle."""
+    """``[i, d]``: whether ``d`` is ``i`` or comes after it, so that an edge from ``d`` to ``i``
+    would close a cycle.
+    """
     below = np.eye(len(parents), dtype=np.bool_)
     for i in reversed(topological_order(parents)):
         for p in parents[i]:
@@ -51,7 +58,9 @@ def descendants(parents: Sequence[Sequence[int]]) -> np.ndarray:
 
 
 def find_cycle(parents: Sequence[Iterable[int]]) -> list[int]:
-    """A cycle, first node repeated at the end, of a graph known to have one; nodes without parents are passed over."""
+    """A cycle, first node repeated at the end, of a graph known to have one; nodes without parents
+    are passed over.
+    """
     node = next(node for node, group in enumerate(parents) if group)
     seen: dict[int, int] = {}
     path: list[int] = []
@@ -98,7 +107,9 @@ def copy_graph(graph: Graph) -> Graph:
 
 
 def min_fill_order(graph: Graph) -> tuple[list[int], int]:
-    """An elimination order by least fill-in (ties: fewest neighbours, lowest node) and its width."""
+    """An elimination order by least fill-in (ties: fewest neighbours, lowest node) and its
+    width.
+    """
     left = copy_graph(graph)
     order, width = [], 0
     while left:
@@ -109,7 +120,9 @@ def min_fill_order(graph: Graph) -> tuple[list[int], int]:
 
 
 def treewidth_bounds(graph: Graph) -> tuple[int, int]:
-    """A lower bound (by contracting, node of least degree first) and an upper bound (by least fill-in)."""
+    """A lower bound (by contracting, node of least degree first) and an upper bound (by least
+    fill-in).
+    """
     _, upper = min_fill_order(graph)
     left = copy_graph(graph)
     lower = 0
@@ -133,14 +146,19 @@ def _contract(graph: Graph, node: int) -> None:
 
 
 def treewidth(graph: Graph) -> int:
-    """The exact treewidth; a ``ValueError`` with the bounds where the search for it would take too long."""
+    """The exact treewidth; a ``ValueError`` with the bounds where the search for it would take too
+    long.
+    """
     core, done = _strip_simplicial(copy_graph(graph))
     lower, upper = treewidth_bounds(core)
     lower = max(lower, done)
     if lower >= upper:
         return max(done, upper)
     if len(core) > EXACT_CORE:
-        raise ValueError(f"the treewidth lies between {lower} and {upper}; finding it exactly would take too long")
+        raise ValueError(
+            f"the treewidth lies between {lower} and {upper}; finding it exactly would take too"
+            " long"
+        )
     for width in range(lower, upper):
         if _fits(core, width, set()):
             return width
@@ -148,7 +166,9 @@ def treewidth(graph: Graph) -> int:
 
 
 def _strip_simplicial(graph: Graph) -> tuple[Graph, int]:
-    """Eliminate nodes whose neighbours are all joined, which is always optimal; what is left, and the width so far."""
+    """Eliminate nodes whose neighbours are all joined, which is always optimal; what is left, and
+    the width so far.
+    """
     width = 0
     waiting = sorted(graph, reverse=True)
     while waiting:

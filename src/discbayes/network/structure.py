@@ -1,4 +1,6 @@
-"""The structure of a network: which features, and whether the class, are the parents of each feature."""
+"""The structure of a network: which features, and whether the class, are the parents of each
+feature.
+"""
 
 from __future__ import annotations
 
@@ -18,7 +20,8 @@ Edge = tuple[Any, Any]
 
 @dataclass(frozen=True)
 class Structure:
-    """A directed acyclic graph over the features; the class has no parents and is a parent of features.
+    """A directed acyclic graph over the features; the class has no parents and is a parent of
+    features.
 
     Parameters
     ----------
@@ -48,7 +51,9 @@ class Structure:
         object.__setattr__(self, "class_children", children)
         _check_parents(parents)
         if len(children) != len(parents):
-            raise ValueError(f"class_children has {len(children)} entries for {len(parents)} features")
+            raise ValueError(
+                f"class_children has {len(children)} entries for {len(parents)} features"
+            )
         _ = self.order  # computed now, so that a cycle is refused at construction
 
     @cached_property
@@ -64,11 +69,13 @@ class Structure:
         return cls(((),) * n_features)
 
     @classmethod
-    def from_edges(cls, edges: Iterable[Edge], names: Sequence[Any], class_name: Any = None) -> Structure:
+    def from_edges(
+        cls, edges: Iterable[Edge], names: Sequence[Any], class_name: Any = None
+    ) -> Structure:
         """Build from edges ``(parent, child)`` between names, or positions, of features.
 
-        With ``class_name``, edges that leave the class say whose parent it is; where there is no such edge the class
-        is a parent of every feature.
+        With ``class_name``, edges that leave the class say whose parent it is; where there is no
+        such edge the class is a parent of every feature.
         """
         position = _positions(names, class_name)
         parents: list[list[int]] = [[] for _ in names]
@@ -79,13 +86,17 @@ class Structure:
             parent, child = edge
             a, b = _look_up(position, parent, names), _look_up(position, child, names)
             if b == CLASS:
-                raise ValueError(f"the class {class_name!r} cannot have a parent, but the edges give it {parent!r}")
+                raise ValueError(
+                    f"the class {class_name!r} cannot have a parent, but the edges give it"
+                    f" {parent!r}"
+                )
             if a == CLASS:
                 class_edges.add(b)
             elif a not in parents[b]:
                 parents[b].append(a)
         children = [i in class_edges for i in range(len(names))] if class_edges else []
-        topological_order(parents, names)  # here, so that a cycle is refused by the names of its columns
+        # here, so that a cycle is refused by the names of its columns
+        topological_order(parents, names)
         return cls(tuple(tuple(group) for group in parents), tuple(children))
 
     def edges(self, names: Sequence[Any] | None = None, class_name: Any = None) -> list[Edge]:
@@ -93,7 +104,9 @@ class Structure:
         label = list(range(self.n_features)) if names is None else list(names)
         found = [(label[p], label[i]) for i, group in enumerate(self.parents) for p in group]
         if class_name is not None:
-            found = [(class_name, label[i]) for i, flag in enumerate(self.class_children) if flag] + found
+            found = [
+                (class_name, label[i]) for i, flag in enumerate(self.class_children) if flag
+            ] + found
         return found
 
     @classmethod
@@ -145,7 +158,9 @@ class Structure:
         return (*own, *self.parents[feature], feature)
 
     def moral_graph(self, with_class: bool = True) -> Graph:
-        """The undirected graph that joins each feature, its parents and its parents with one another."""
+        """The undirected graph that joins each feature, its parents and its parents with one
+        another.
+        """
         nodes = range(CLASS if with_class else 0, self.n_features)
         families = (self.family(i) for i in range(self.n_features))
         return moral_graph(([n for n in family if n in nodes] for family in families), nodes)
@@ -161,9 +176,11 @@ class Structure:
 
     @property
     def is_moral(self) -> bool:
-        """Whether the parents of every feature are joined, so that features with parents have covering parents.
+        """Whether the parents of every feature are joined, so that features with parents have
+        covering parents.
 
-        Then discriminative fits have no bad local optimum, and any tables can be normalised with the same p(c, x).
+        Then discriminative fits have no bad local optimum, and any tables can be normalised with
+        the same p(c, x).
         """
         return not self.immoral_features
 
@@ -176,7 +193,9 @@ class Structure:
         return a in self.parents[b] or b in self.parents[a]
 
     def covering_parent(self, feature: int) -> int | None:
-        """A parent Y of the feature with all of its other parents among Y's (``CLASS``, a position or none)."""
+        """A parent Y of the feature with all of its other parents among Y's (``CLASS``, a position
+        or none).
+        """
         parents = set(self.family(feature)[:-1])
         for candidate in sorted(parents):
             above = set() if candidate == CLASS else set(self.family(candidate)[:-1])
@@ -188,10 +207,15 @@ class Structure:
     def is_c1(self) -> bool:
         """Whether every child of the class has a covering parent (Condition 1).
 
-        Then any tables can be normalised with the same P(c | x). Where the class is a parent of every feature this is
-        the same as ``is_moral``; features that do not depend on the class are asked for nothing here.
+        Then any tables can be normalised with the same P(c | x). Where the class is a parent of
+        every feature this is the same as ``is_moral``; features that do not depend on the class are
+        asked for nothing here.
         """
-        return all(self.covering_parent(i) is not None for i, flag in enumerate(self.class_children) if flag)
+        return all(
+            self.covering_parent(i) is not None
+            for i, flag in enumerate(self.class_children)
+            if flag
+        )
 
     @property
     def is_forest(self) -> bool:
@@ -206,7 +230,9 @@ def _check_parents(parents: tuple[tuple[int, ...], ...]) -> None:
             raise ValueError(f"feature {feature} is listed as its own parent")
         outside = [p for p in group if not 0 <= p < n]
         if outside:
-            raise ValueError(f"feature {feature} has the parent {outside[0]}, but the features are 0 to {n - 1}")
+            raise ValueError(
+                f"feature {feature} has the parent {outside[0]}, but the features are 0 to {n - 1}"
+            )
         if len(set(group)) < len(group):  # of numbers in range, since any others may share one hash
             raise ValueError(f"feature {feature} lists a parent twice: {group}")
 
@@ -227,6 +253,12 @@ def _look_up(position: dict[Any, int], node: Any, names: Sequence[Any]) -> int:
         return position[node]
     if str(node) in position:  # a frame whose columns are numbered: names come before positions
         return position[str(node)]
-    if isinstance(node, (int, np.integer)) and not isinstance(node, bool) and 0 <= node < len(names):
+    if (
+        isinstance(node, (int, np.integer))
+        and not isinstance(node, bool)
+        and 0 <= node < len(names)
+    ):
         return int(node)
-    raise ValueError(f"an edge names {node!r}, which is no feature; the features are {list(names)[:20]}")
+    raise ValueError(
+        f"an edge names {node!r}, which is no feature; the features are {list(names)[:20]}"
+    )

@@ -9,7 +9,8 @@ from discbayes.objectives.objective import Objective
 
 
 class ClassificationRate(Objective):
-    """The weighted number of rows that are classified right (CR of P10 and P12); it has no gradient.
+    """The weighted number of rows that are classified right (CR of P10 and P12); it has no
+    gradient.
 
     Scores within ``TIE`` of each other are equal, and of equal classes the first is the decision.
 
@@ -22,5 +23,7 @@ class ClassificationRate(Objective):
 
     differentiable = False
 
-    def _fill(self, log_joint: np.ndarray, y: np.ndarray, values: np.ndarray, gradient: np.ndarray) -> None:
+    def _fill(
+        self, log_joint: np.ndarray, y: np.ndarray, values: np.ndarray, gradient: np.ndarray
+    ) -> None:
         kernels.rate_rows(log_joint, y, values)

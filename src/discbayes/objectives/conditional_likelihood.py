@@ -18,11 +18,15 @@ class ConditionalLikelihood(Objective):
     array([0.75 , 0.667])
     """
 
-    def evaluate(self, log_joint: np.ndarray, y: np.ndarray, weight: np.ndarray) -> tuple[float, np.ndarray]:
+    def evaluate(
+        self, log_joint: np.ndarray, y: np.ndarray, weight: np.ndarray
+    ) -> tuple[float, np.ndarray]:
         """The value and the gradient of a block of rows, in one pass if the log-joint is finite."""
         gradient = np.empty_like(log_joint)
         value = float(kernels.likelihood_total(log_joint, log_joint.shape[1], y, weight, gradient))
         return (value, gradient) if np.isfinite(value) else super().evaluate(log_joint, y, weight)
 
-    def _fill(self, log_joint: np.ndarray, y: np.ndarray, values: np.ndarray, gradient: np.ndarray) -> None:
+    def _fill(
+        self, log_joint: np.ndarray, y: np.ndarray, values: np.ndarray, gradient: np.ndarray
+    ) -> None:
         kernels.likelihood_rows(log_joint, y, values, gradient)

@@ -9,14 +9,16 @@ from discbayes.objectives.objective import Objective
 
 
 class Margin(Objective):
-    """Σ weight · h(λ·log d), where d = P(y, x) / max over the other classes of P(c, x), and h(z) = min(1, z).
+    """Σ weight · h(λ·log d), where d = P(y, x) / max over the other classes of P(c, x), and h(z) =
+    min(1, z).
 
     Parameters
     ----------
     lam : float, default=0.1
         λ: a row counts fully from log d = 1/λ on.
     eta : float or None, default=None
-        With a number η the maximum is soft, (1/η) log Σ exp(η·log P(c, x)), and so has a gradient everywhere.
+        With a number η the maximum is soft, (1/η) log Σ exp(η·log P(c, x)), and so has a gradient
+        everywhere.
     kappa : float, default=0.0
         Half-width κ of the part around z = 1 in which the corner of h is rounded off by a parabola.
 
@@ -38,10 +40,14 @@ class Margin(Objective):
         if not (np.isfinite(self.lam) and self.lam > 0):
             raise ValueError(f"lam={self.lam!r} must be a number above 0")
         if self.eta is not None and not (np.isfinite(self.eta) and self.eta > 0):
-            raise ValueError(f"eta={self.eta!r} must be a number above 0, or None for the hard maximum")
+            raise ValueError(
+                f"eta={self.eta!r} must be a number above 0, or None for the hard maximum"
+            )
         if not (np.isfinite(self.kappa) and self.kappa >= 0):
             raise ValueError(f"kappa={self.kappa!r} must be a number that is at least 0")
 
-    def _fill(self, log_joint: np.ndarray, y: np.ndarray, values: np.ndarray, gradient: np.ndarray) -> None:
+    def _fill(
+        self, log_joint: np.ndarray, y: np.ndarray, values: np.ndarray, gradient: np.ndarray
+    ) -> None:
         eta = 0.0 if self.eta is None else float(self.eta)
         kernels.margin_rows(log_joint, y, float(self.lam), eta, float(self.kappa), values, gradient)

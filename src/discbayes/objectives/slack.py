@@ -9,7 +9,8 @@ from discbayes.objectives.objective import Objective
 
 
 class Slack(Objective):
-    """−λ Σ weight · h(γ − log d), where d = P(y, x) / max over the other classes of P(c, x), and h(z) = max(0, z).
+    """−λ Σ weight · h(γ − log d), where d = P(y, x) / max over the other classes of P(c, x), and
+    h(z) = max(0, z).
 
     Parameters
     ----------
@@ -18,10 +19,11 @@ class Slack(Objective):
     lam : float, default=1.0
         The price λ of a slack of one.
     eta : float or None, default=None
-        With a number η the maximum is soft, (1/η) log Σ exp(η·log P(c, x)), and so has a gradient everywhere.
+        With a number η the maximum is soft, (1/η) log Σ exp(η·log P(c, x)), and so has a gradient
+        everywhere.
     radius : float, default=0.0
-        Radius of the circle that rounds off the corner of h (h_R of P13): nothing is paid below z = R·(1 − √2), and z
-        itself above R·(1 − √½).
+        Radius of the circle that rounds off the corner of h (h_R of P13): nothing is paid below z =
+        R·(1 − √2), and z itself above R·(1 − √½).
 
     Examples
     --------
@@ -30,7 +32,9 @@ class Slack(Objective):
     array([-0. , -0.5, -2. ])
     """
 
-    def __init__(self, gamma: float = 1.0, lam: float = 1.0, eta: float | None = None, radius: float = 0.0):
+    def __init__(
+        self, gamma: float = 1.0, lam: float = 1.0, eta: float | None = None, radius: float = 0.0
+    ):
         self.gamma = gamma
         self.lam = lam
         self.eta = eta
@@ -38,15 +42,22 @@ class Slack(Objective):
 
     def _check(self) -> None:
         if not (np.isfinite(self.gamma) and self.gamma > 0):
-            raise ValueError(f"gamma={self.gamma!r} must be a number above 0: it is the margin that rows are to reach")
+            raise ValueError(
+                f"gamma={self.gamma!r} must be a number above 0: it is the margin that rows are to"
+                " reach"
+            )
         if not (np.isfinite(self.lam) and self.lam >= 0):
             raise ValueError(f"lam={self.lam!r} must be a number that is at least 0")
         if self.eta is not None and not (np.isfinite(self.eta) and self.eta > 0):
-            raise ValueError(f"eta={self.eta!r} must be a number above 0, or None for the hard maximum")
+            raise ValueError(
+                f"eta={self.eta!r} must be a number above 0, or None for the hard maximum"
+            )
         if not (np.isfinite(self.radius) and self.radius >= 0):
             raise ValueError(f"radius={self.radius!r} must be a number that is at least 0")
 
-    def _fill(self, log_joint: np.ndarray, y: np.ndarray, values: np.ndarray, gradient: np.ndarray) -> None:
+    def _fill(
+        self, log_joint: np.ndarray, y: np.ndarray, values: np.ndarray, gradient: np.ndarray
+    ) -> None:
         kernels.slack_rows(log_joint, y, *self._numbers, values, gradient)
         values *= self.lam
         gradient *= self.lam
@@ -54,10 +65,12 @@ class Slack(Objective):
     def conjugate(
         self, log_joint: np.ndarray, y: np.ndarray, weight: np.ndarray, factors: np.ndarray
     ) -> tuple[float, np.ndarray]:
-        """Σ λ · weight · S*(r) and λ · weight · r, where r is the gradient of the slack S of a row, here scaled down.
+        """Σ λ · weight · S*(r) and λ · weight · r, where r is the gradient of the slack S of a row,
+        here scaled down.
 
-        S(L) ≥ r·L − S*(r) for every log-joint L: what bounds of the optimum are made of. ``factors`` of at most one for
-        each row and class scale what the rivals contribute; empty, they are one.
+        S(L) ≥ r·L − S*(r) for every log-joint L: what bounds of the optimum are made of.
+        ``factors`` of at most one for each row and class scale what the rivals contribute; empty,
+        they are one.
         """
         residual = np.empty_like(log_joint)
         total = kernels.slack_conjugate(log_joint, y, weight, *self._numbers, factors, residual)

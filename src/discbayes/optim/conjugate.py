@@ -11,16 +11,22 @@ from discbayes.optim.line import Callback, Evaluation, Function, Outcome, enough
 
 CURVATURE = 0.1  # directions stay conjugate only if the line is searched well
 LONGEST = 10.0  # times the last step that the next one may try
-MEMORY = 10  # iterations that together have to lower the value by little: a single one may be poor by chance
+# iterations that together have to lower the value by little: a single one may be poor by chance
+MEMORY = 10
 
 
 def conjugate_gradient(
-    function: Function, start: np.ndarray, max_iter: int, tol: float, callback: Callback | None = None
+    function: Function,
+    start: np.ndarray,
+    max_iter: int,
+    tol: float,
+    callback: Callback | None = None,
 ) -> Outcome:
     """Minimise; stop when ten iterations lower the value by at most ``tol`` of max(|value|, 1).
 
-    A direction that would not lead down, or a factor β that would be negative, begins again with the gradient, and so
-    does the first iteration after one that lowered the value by no more than that.
+    A direction that would not lead down, or a factor β that would be negative, begins again with
+    the gradient, and so does the first iteration after one that lowered the value by no more than
+    that.
     """
     here = Evaluation.at(function, start)
     direction, step, was_little = -here.gradient, 0.0, False

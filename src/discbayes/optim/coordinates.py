@@ -15,7 +15,9 @@ Map = Callable[[np.ndarray], np.ndarray]
 
 @dataclass(frozen=True)
 class Coordinates:
-    """Where the start is in these coordinates, the way from them to points, and the way of a gradient to them."""
+    """Where the start is in these coordinates, the way from them to points, and the way of a
+    gradient to them.
+    """
 
     start: np.ndarray
     point: Map
@@ -23,7 +25,11 @@ class Coordinates:
 
 
 def lbfgs_in(
-    coordinates: Coordinates, function: Function, max_iter: int, tol: float, callback: Callback | None = None
+    coordinates: Coordinates,
+    function: Function,
+    max_iter: int,
+    tol: float,
+    callback: Callback | None = None,
 ) -> Outcome:
     """Minimise a function of points; the callback and the outcome have points too."""
     latest = coordinates.start, coordinates.point(coordinates.start)

@@ -15,7 +15,9 @@ from discbayes.optim.line import Callback, Outcome
 def until_interrupted(
     minimize: Callable[[Callback], Outcome], callback: Callback, interrupts: Interrupts | None
 ) -> Outcome:
-    """Run a minimisation with a callback; interrupted, it ends where its last iteration did, with a warning."""
+    """Run a minimisation with a callback; interrupted, it ends where its last iteration did, with a
+    warning.
+    """
     reached: Outcome | None = None
 
     def look(point: np.ndarray, value: float) -> bool | None:
@@ -29,7 +31,8 @@ def until_interrupted(
         if reached is None or interrupts is None or not interrupts.take():
             raise
         warnings.warn(
-            f"the parameters were interrupted after {reached.n_iter} iterations: the tables are the best so far",
+            f"the parameters were interrupted after {reached.n_iter} iterations: the tables are the"
+            " best so far",
             stacklevel=4,
         )
         return replace(reached, interrupted=True)

@@ -7,16 +7,22 @@ import numpy as np
 from discbayes.kernels import quasi_newton as kernels
 from discbayes.optim.line import Callback, Evaluation, Function, Outcome, enough, search_line
 
-MEMORY, MEMORY_CELLS = (10, 40), 4_000_000  # steps from which the curvature is estimated: many if they are short
+# steps from which the curvature is estimated: many if they are short
+MEMORY, MEMORY_CELLS = (10, 40), 4_000_000
 CURVATURE = 0.9  # of the Wolfe conditions
 
 
 def lbfgs(
-    function: Function, start: np.ndarray, max_iter: int, tol: float, callback: Callback | None = None
+    function: Function,
+    start: np.ndarray,
+    max_iter: int,
+    tol: float,
+    callback: Callback | None = None,
 ) -> Outcome:
     """Minimise; stop when an iteration lowers the value by at most ``tol`` of max(|value|, 1).
 
-    ``callback`` gets the point and the value after each iteration, and ends the run by returning True.
+    ``callback`` gets the point and the value after each iteration, and ends the run by returning
+    True.
     """
     here = Evaluation.at(function, start)
     memory = _Memory(start.size)
@@ -47,7 +53,14 @@ class _Memory:
     def direction(self, gradient: np.ndarray) -> np.ndarray:
         out = np.empty_like(gradient)
         kernels.downhill(
-            gradient, self._steps, self._changes, self._products, self._newest, self._size, self._shares, out
+            gradient,
+            self._steps,
+            self._changes,
+            self._products,
+            self._newest,
+            self._size,
+            self._shares,
+            out,
         )
         return out
 
@@ -56,7 +69,9 @@ class _Memory:
         return 1.0 if self._size else 1.0 / float(np.sqrt(kernels.dot(gradient, gradient)))
 
     def add(self, step: np.ndarray, change: np.ndarray) -> None:
-        """Remember a step; one along which the curvature is lost in rounding would spoil the estimate."""
+        """Remember a step; one along which the curvature is lost in rounding would spoil the
+        estimate.
+        """
         product = kernels.dot(step, change)
         if product > 1e-14 * kernels.dot(change, change):
             self._newest = (self._newest + 1) % self._longest

@@ -20,7 +20,9 @@ ROUNDING = float(np.finfo(float).eps)  # of a value
 
 @dataclass(frozen=True)
 class Outcome:
-    """Where a minimisation ended: the point, the value there, the iterations, and whether they were enough, or cut."""
+    """Where a minimisation ended: the point, the value there, the iterations, and whether they were
+    enough, or cut.
+    """
 
     point: np.ndarray
     value: float
@@ -49,23 +51,34 @@ class Evaluation:
 
 
 def enough(gain: float, value: float, tol: float) -> bool:
-    """Whether an iteration lowered the value by at most ``tol`` of max(|before|, |after|, 1): Z17's rule."""
+    """Whether an iteration lowered the value by at most ``tol`` of max(|before|, |after|, 1): Z17's
+    rule.
+    """
     return gain <= tol * max(abs(value), abs(value + gain), 1.0)
 
 
 def search_line(
-    function: Function, here: Evaluation, direction: np.ndarray, step: float, curvature: float, strong: bool = False
+    function: Function,
+    here: Evaluation,
+    direction: np.ndarray,
+    step: float,
+    curvature: float,
+    strong: bool = False,
 ) -> Evaluation | None:
-    """A point along the direction with a sufficient decrease and a flatter slope; none if there is no decrease.
+    """A point along the direction with a sufficient decrease and a flatter slope; none if there is
+    no decrease.
 
-    The slope has to fall to ``curvature`` of what it is here (weak Wolfe conditions). With ``strong`` it
-    may not rise more steeply than that either: a point far beyond the minimum of the line is none.
+    The slope has to fall to ``curvature`` of what it is here (weak Wolfe conditions). With
+    ``strong`` it may not rise more steeply than that either: a point far beyond the minimum of the
+    line is none.
     """
     slope = kernels.dot(direction, here.gradient)
     if not slope < 0:
         return None
     low, high, best, trials = 0.0, np.inf, None, 0
-    while trials < MAX_TRIALS or (best is None and -step * slope > ROUNDING * max(abs(here.value), 1.0)):
+    while trials < MAX_TRIALS or (
+        best is None and -step * slope > ROUNDING * max(abs(here.value), 1.0)
+    ):
         trials += 1
         there = Evaluation.at(function, here.point + step * direction)
         if not there.value <= here.value + DECREASE * step * slope:

@@ -1,4 +1,6 @@
-"""Spectral projected gradient for functions over a convex set (Birgin, Martínez and Raydan 2000)."""
+"""Spectral projected gradient for functions over a convex set (Birgin, Martínez and Raydan
+2000).
+"""
 
 from __future__ import annotations
 
@@ -8,7 +10,16 @@ from collections.abc import Callable
 import numpy as np
 
 from discbayes.kernels.quasi_newton import dot
-from discbayes.optim.line import DECREASE, FLAT, MAX_TRIALS, Callback, Evaluation, Function, Outcome, enough
+from discbayes.optim.line import (
+    DECREASE,
+    FLAT,
+    MAX_TRIALS,
+    Callback,
+    Evaluation,
+    Function,
+    Outcome,
+    enough,
+)
 
 Project = Callable[[np.ndarray], np.ndarray]
 
@@ -26,11 +37,12 @@ def projected_gradient(
     tol: float,
     callback: Callback | None = None,
 ) -> Outcome:
-    """Minimise over a set; stop when ten iterations lower the value by at most ``tol`` of max(|value|, 1).
+    """Minimise over a set; stop when ten iterations lower the value by at most ``tol`` of
+    max(|value|, 1).
 
-    ``project`` gives the nearest point of the set, and ``function`` is asked for points of the set only. Its value may
-    rise for a while. ``callback`` gets the best point so far and its value after each iteration, and ends the run by
-    returning True; that point is the outcome, too.
+    ``project`` gives the nearest point of the set, and ``function`` is asked for points of the set
+    only. Its value may rise for a while. ``callback`` gets the best point so far and its value
+    after each iteration, and ends the run by returning True; that point is the outcome, too.
     """
     here = best = Evaluation.at(function, project(start))
     values = deque([here.value], MEMORY)
@@ -53,7 +65,9 @@ def projected_gradient(
 def _on_the_way(
     function: Function, here: Evaluation, target: np.ndarray, limit: float, flat: float
 ) -> Evaluation | None:
-    """The target, or a point on the way to it, that is lower than the limit; none if the way is flat."""
+    """The target, or a point on the way to it, that is lower than the limit; none if the way is
+    flat.
+    """
     direction = target - here.point
     slope = dot(direction, here.gradient)
     if not (slope < 0 and np.abs(direction).max() > flat):
@@ -63,7 +77,8 @@ def _on_the_way(
         there = Evaluation.at(function, point)
         if there.value <= limit + DECREASE * share * slope:
             return there
-        lowest = 0.5 * share * slope / (share * slope + here.value - there.value)  # of the parabola through both
+        # of the parabola through both
+        lowest = 0.5 * share * slope / (share * slope + here.value - there.value)
         share *= max(MIN_SHARE, lowest)
         point = here.point + share * direction
     return None

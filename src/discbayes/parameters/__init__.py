@@ -48,7 +48,9 @@ HYBRID = "hybrid"  # the default of the classifier
 
 
 def _hybrid() -> ExtendedCCBN:
-    """Normalised tables between the generative model, one added to each count, and the discriminative one."""
+    """Normalised tables between the generative model, one added to each count, and the
+    discriminative one.
+    """
     return ExtendedCCBN("generative", 3.0, "generative", MaximumAPosteriori("dirichlet", 1.0))
 
 

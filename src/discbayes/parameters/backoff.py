@@ -1,7 +1,9 @@
-"""What a family says about values that were never seen together in training: what the feature alone says of the class.
+"""What a family says about values that were never seen together in training: what the feature alone
+says of the class.
 
-A cell whose values, of the feature and of its parents, were seen with no class has learned nothing. It backs off to
-P(feature | class), and where the feature's value was never seen either, to the class alone: the same for all classes.
+A cell whose values, of the feature and of its parents, were seen with no class has learned nothing.
+It backs off to P(feature | class), and where the feature's value was never seen either, to the
+class alone: the same for all classes.
 """
 
 from __future__ import annotations
@@ -22,7 +24,8 @@ def back_off(
     learner: MaximumLikelihood | MaximumAPosteriori,
     normalized: bool,
 ) -> CPTs:
-    """Tables whose unseen cells say what the feature alone says; of normalised ones, rows that are unseen as a whole.
+    """Tables whose unseen cells say what the feature alone says; of normalised ones, rows that are
+    unseen as a whole.
 
     ``seen`` marks the cells that were seen with some class.
     """
@@ -42,12 +45,17 @@ def back_off(
     return replace(tables, log_theta=log_theta)
 
 
-def _by_feature(families: FamilyCounts, learner: MaximumLikelihood | MaximumAPosteriori, level: bool) -> CPTs:
-    """P(feature | class) from the same counts; with ``level``, a value never seen is the same for all classes."""
+def _by_feature(
+    families: FamilyCounts, learner: MaximumLikelihood | MaximumAPosteriori, level: bool
+) -> CPTs:
+    """P(feature | class) from the same counts; with ``level``, a value never seen is the same for
+    all classes.
+    """
     layout = families.layout
     structure = Structure(((),) * layout.structure.n_features, layout.structure.class_children)
     sums = [
-        families.table(i).reshape(-1, *layout.shapes[i][-2:]).sum(axis=0) for i in range(layout.structure.n_features)
+        families.table(i).reshape(-1, *layout.shapes[i][-2:]).sum(axis=0)
+        for i in range(layout.structure.n_features)
     ]
     naive = Layout(structure, layout.cards, layout.n_classes)
     cells = np.concatenate([part.ravel() for part in sums]) if sums else np.empty(0)

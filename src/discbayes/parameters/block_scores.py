@@ -1,4 +1,6 @@
-"""The log-joint of rows in blocks: of each block what ``LogScores`` is, kept where the block is, and sums over them."""
+"""The log-joint of rows in blocks: of each block what ``LogScores`` is, kept where the block is,
+and sums over them.
+"""
 
 from __future__ import annotations
 
@@ -41,15 +43,21 @@ class BlockScores:
         The number of threads.
     """
 
-    def __init__(self, data: RowBlocks, layout: Layout, normalized: bool, n_jobs: int | None = None):
+    def __init__(
+        self, data: RowBlocks, layout: Layout, normalized: bool, n_jobs: int | None = None
+    ):
         self.layout, self.normalized = layout, normalized
         self.complete = not data.gaps.any()
         self._kept = data.keep(partial(_scores_of, layout=layout, normalized=normalized), n_jobs)
         facts = _Facts(*self.sum(_facts, (), n_jobs))
         self.total_weight, self.class_weights, self.work, self.n_pairs = facts
 
-    def sum(self, function: Callable[..., Any], arguments: Sequence[Any], n_jobs: int | None = None) -> Any:
-        """The sum of what ``function(scores, n_jobs, *arguments)`` gives for each block: numbers, arrays, or tuples."""
+    def sum(
+        self, function: Callable[..., Any], arguments: Sequence[Any], n_jobs: int | None = None
+    ) -> Any:
+        """The sum of what ``function(scores, n_jobs, *arguments)`` gives for each block: numbers,
+        arrays, or tuples.
+        """
         return self._kept.map_reduce(function, plus, arguments, n_jobs)
 
     def pair_weights(self, n_jobs: int | None) -> np.ndarray:
@@ -61,8 +69,12 @@ class BlockScores:
 AnyScores = LogScores | BlockScores
 
 
-def scores_of(data: Encoded | RowBlocks, layout: Layout, normalized: bool, n_jobs: int | None = None) -> AnyScores:
-    """How the log-joint of rows follows from tables: in blocks if there are many rows, or they are given so."""
+def scores_of(
+    data: Encoded | RowBlocks, layout: Layout, normalized: bool, n_jobs: int | None = None
+) -> AnyScores:
+    """How the log-joint of rows follows from tables: in blocks if there are many rows, or they are
+    given so.
+    """
     rows = in_blocks(data)
     if isinstance(rows, RowBlocks):
         return BlockScores(rows, layout, normalized, n_jobs)

@@ -1,4 +1,6 @@
-"""Learners that choose some of their numbers by cross-validation, along paths on which each fit starts at the last."""
+"""Learners that choose some of their numbers by cross-validation, along paths on which each fit
+starts at the last.
+"""
 
 from __future__ import annotations
 
@@ -24,7 +26,9 @@ from discbayes.parameters.problem import Problem
 
 @dataclass(frozen=True)
 class Setting:
-    """What cross-validation chooses: the strength of the penalty, and the numbers of the objective."""
+    """What cross-validation chooses: the strength of the penalty, and the numbers of the
+    objective.
+    """
 
     penalty: float
     objective: Objective
@@ -39,9 +43,12 @@ class Fold:
 
 
 class CrossValidatedLearner(SharedSettings):
-    """What learners of discriminative tables share; subclasses say what is chosen from, and how a fit is made."""
+    """What learners of discriminative tables share; subclasses say what is chosen from, and how a
+    fit is made.
+    """
 
-    cell_bytes = 256  # memory for each cell of the tables, measured: most of it are the last steps of L-BFGS
+    # memory for each cell of the tables, measured: most of it are the last steps of L-BFGS
+    cell_bytes = 256
 
     def __init__(self, max_iter: int = 1000, tol: float = 1e-6, n_folds: int = 5):
         self.max_iter = max_iter
@@ -50,7 +57,9 @@ class CrossValidatedLearner(SharedSettings):
 
     @abstractmethod
     def _settings(self) -> list[list[Setting]]:
-        """Settings to choose from; those of a list follow each other along a path, so that each starts at the last."""
+        """Settings to choose from; those of a list follow each other along a path, so that each
+        starts at the last.
+        """
 
     @abstractmethod
     def _merit(self, problem: Problem, free: np.ndarray) -> float:
@@ -58,7 +67,12 @@ class CrossValidatedLearner(SharedSettings):
 
     @abstractmethod
     def _fit(
-        self, setting: Setting, data: Encoded | RowBlocks, counts: Counts, structure: Structure, n_jobs: int | None
+        self,
+        setting: Setting,
+        data: Encoded | RowBlocks,
+        counts: Counts,
+        structure: Structure,
+        n_jobs: int | None,
     ) -> Fit:
         """What is to be maximised, and where to start."""
 
@@ -74,7 +88,9 @@ class CrossValidatedLearner(SharedSettings):
         """Folds of the rows, without those that have no rows on one of their sides."""
         rows = all_rows(data, f"{self!r}: choosing by held-out rows")
         folds = stratified_folds(rows.classes, self.n_folds, context.rng)
-        pairs = [Fold(rows.take(folds != fold), rows.take(folds == fold)) for fold in range(self.n_folds)]
+        pairs = [
+            Fold(rows.take(folds != fold), rows.take(folds == fold)) for fold in range(self.n_folds)
+        ]
         return [pair for pair in pairs if pair.rest.n_samples and pair.test.n_samples]
 
     def _chosen(self, data: Encoded | RowBlocks, structure: Structure, context: Context) -> Setting:
@@ -86,14 +102,19 @@ class CrossValidatedLearner(SharedSettings):
         folds = self._folds(data, context)
         jobs = list(product(folds, paths))
         merits = parallel_map(lambda job: self._along(*job, structure), jobs, context.n_jobs)
-        by_fold = [np.concatenate(merits[k : k + len(paths)]) for k in range(0, len(jobs), len(paths))]
+        by_fold = [
+            np.concatenate(merits[k : k + len(paths)]) for k in range(0, len(jobs), len(paths))
+        ]
         total = sum(by_fold, np.zeros(len(settings)))
         best = settings[int(np.argmax(total >= total.max() - 1e-9 * abs(total.max())))]
         weight = sum(
-            float(fold.test.n_samples if fold.test.weight is None else fold.test.weight.sum()) for fold in folds
+            float(fold.test.n_samples if fold.test.weight is None else fold.test.weight.sum())
+            for fold in folds
         )
         for setting, merit in zip(settings, total, strict=True):
-            context.record(setting=repr(setting), score=float(merit), held_out=float(merit / weight))
+            context.record(
+                setting=repr(setting), score=float(merit), held_out=float(merit / weight)
+            )
         return best
 
     def _along(self, fold: Fold, path: Sequence[Setting], structure: Structure) -> np.ndarray:
@@ -110,13 +131,15 @@ class CrossValidatedLearner(SharedSettings):
         for name, least in (("max_iter", 0), ("n_folds", 2)):
             value = getattr(self, name)
             if not isinstance(value, (int, np.integer)) or isinstance(value, bool) or value < least:
-                raise ValueError(f"{name}={value!r} must be a whole number that is at least {least}")
+                raise ValueError(
+                    f"{name}={value!r} must be a whole number that is at least {least}"
+                )
         if not (np.isfinite(self.tol) and self.tol >= 0):
             raise ValueError(f"tol={self.tol!r} must be a number that is at least 0")
         if 0 < self.tol < np.finfo(float).eps:
             raise ValueError(
-                f"tol={self.tol!r} is less than a double can tell apart: use 1e-12, or 0 to go on until rounding hides "
-                "any change"
+                f"tol={self.tol!r} is less than a double can tell apart: use 1e-12, or 0 to go on"
+                " until rounding hides any change"
             )
         for path in self._settings():
             for setting in path:
@@ -125,16 +148,24 @@ class CrossValidatedLearner(SharedSettings):
     def _check_names(self, **known: Collection[str]) -> None:
         for name, names in known.items():
             if getattr(self, name) not in names:
-                raise ValueError(f"{name}={getattr(self, name)!r} is not one of {', '.join(map(repr, names))}")
+                raise ValueError(
+                    f"{name}={getattr(self, name)!r} is not one of {', '.join(map(repr, names))}"
+                )
 
 
-def numbers_of(name: str, given: Any, grid: Iterable[float], least: float, strictly: bool = False) -> list[float]:
-    """A number, the numbers of a sequence, or the usual grid for "cv"; refused if there are none, or one is too low."""
+def numbers_of(
+    name: str, given: Any, grid: Iterable[float], least: float, strictly: bool = False
+) -> list[float]:
+    """A number, the numbers of a sequence, or the usual grid for "cv"; refused if there are none,
+    or one is too low.
+    """
     if isinstance(given, str) and given != "cv":
         raise ValueError(f'{name}={given!r} is no number, no list of numbers, and not "cv"')
     listed = [float(v) for v in np.atleast_1d(list(grid) if isinstance(given, str) else given)]
     if not listed:
-        raise ValueError(f'{name}={given!r} holds no number to choose: give some, or "cv" for the usual ones')
+        raise ValueError(
+            f'{name}={given!r} holds no number to choose: give some, or "cv" for the usual ones'
+        )
     for value in listed:
         if not (np.isfinite(value) and (value > least if strictly else value >= least)):
             bound = f"above {least:g}" if strictly else f"at least {least:g}"

@@ -1,9 +1,10 @@
 """Expectation-maximisation: relative frequencies of families in rows with gaps.
 
-A row without a gap in a family counts in one of its cells, the same one in every iteration. A row with one counts in
-all cells that agree with it, by their probability given what is observed in the row and its class. Gaps without
-observed descendants say nothing about any table and are not counted: with them the maxima are the same, and the way
-there is longer. So it is only the other gaps that an iteration looks at, in the rows of one class after the other.
+A row without a gap in a family counts in one of its cells, the same one in every iteration. A row
+with one counts in all cells that agree with it, by their probability given what is observed in the
+row and its class. Gaps without observed descendants say nothing about any table and are not
+counted: with them the maxima are the same, and the way there is longer. So it is only the other
+gaps that an iteration looks at, in the rows of one class after the other.
 """
 
 from __future__ import annotations
@@ -40,8 +41,13 @@ class IncompleteRows:
         self._order = np.array(layout.structure.order, np.int64)
         rows = distinct_rows(_with_gaps(data))
         classes = np.unique(rows.classes).tolist()
-        self._rows = {c: LogScores(rows.take(rows.classes == c), self._alone, normalized=True) for c in classes}
-        self._parts = [(c, part) for c, scores in self._rows.items() for part in self._parts_of(scores)]
+        self._rows = {
+            c: LogScores(rows.take(rows.classes == c), self._alone, normalized=True)
+            for c in classes
+        }
+        self._parts = [
+            (c, part) for c, scores in self._rows.items() for part in self._parts_of(scores)
+        ]
 
     @property
     def n_samples(self) -> int:
@@ -50,11 +56,16 @@ class IncompleteRows:
 
     def expected(self, tables: CPTs, n_jobs: int | None = None) -> tuple[float, np.ndarray]:
         """What families with gaps add to the log likelihood, and their expected counts."""
-        n_classes, work = self.layout.n_classes, 150.0 * self.n_samples * self.layout.structure.n_features
+        n_classes, work = (
+            self.layout.n_classes,
+            150.0 * self.n_samples * self.layout.structure.n_features,
+        )
         columns = tables.log_theta.reshape(-1, n_classes)
 
         def one(part: tuple[int, list[RowChunk]]) -> tuple[float, np.ndarray]:
-            return self._expected(self._rows[part[0]], part[1], np.ascontiguousarray(columns[:, part[0]]))
+            return self._expected(
+                self._rows[part[0]], part[1], np.ascontiguousarray(columns[:, part[0]])
+            )
 
         value, cells = 0.0, np.zeros_like(columns)
         found = parallel_map(one, self._parts, n_jobs, work)
@@ -63,7 +74,9 @@ class IncompleteRows:
             cells[:, c] += counts
         return value, cells.ravel()
 
-    def _expected(self, scores: LogScores, blocks: list[RowChunk], log_theta: np.ndarray) -> tuple[float, np.ndarray]:
+    def _expected(
+        self, scores: LogScores, blocks: list[RowChunk], log_theta: np.ndarray
+    ) -> tuple[float, np.ndarray]:
         """The same for some rows of one class, with the column of that class."""
         layout, value, counts = self._alone, 0.0, np.zeros(log_theta.size)
         for block in blocks:
@@ -106,7 +119,8 @@ def maximize(
     log_density : callable
         The log density of the prior at some tables, up to a constant.
     max_iter, tol
-        The largest number of iterations, and the least relative rise that makes another one worthwhile.
+        The largest number of iterations, and the least relative rise that makes another one
+        worthwhile.
     context : Context
         Of the run; each iteration is recorded in it.
     """
@@ -123,7 +137,8 @@ def maximize(
         if value - before <= tol * max(abs(before), 1.0):
             return tables
     warnings.warn(
-        f"the likelihood was still rising after max_iter={max_iter} iterations of EM: raise max_iter, or raise tol",
+        f"the likelihood was still rising after max_iter={max_iter} iterations of EM: raise"
+        " max_iter, or raise tol",
         ConvergenceWarning,
         stacklevel=4,
     )

@@ -1,4 +1,6 @@
-"""A fit on its way: the problem, the start, what becomes of a solution, and a look at held-out rows meanwhile."""
+"""A fit on its way: the problem, the start, what becomes of a solution, and a look at held-out rows
+meanwhile.
+"""
 
 from __future__ import annotations
 
@@ -52,9 +54,16 @@ class FitWithBackoff(Fit):
 
 
 class EarlyStopping:
-    """Looks at held-out rows after each iteration, and ends a fit that has not become better for a while."""
+    """Looks at held-out rows after each iteration, and ends a fit that has not become better for a
+    while.
+    """
 
-    def __init__(self, judge: Problem, start: np.ndarray, record: Callable[[np.ndarray, float], None] | None = None):
+    def __init__(
+        self,
+        judge: Problem,
+        start: np.ndarray,
+        record: Callable[[np.ndarray, float], None] | None = None,
+    ):
         self.judge, self.best, self.record = judge, start, record
         self.values = [judge.value(start)]
 
@@ -69,7 +78,8 @@ class EarlyStopping:
 
 
 def seen_cells(data: Encoded | RowBlocks, families: FamilyCounts) -> np.ndarray:
-    """For each cell whether its values, of the feature and of its parents, were seen together with any class.
+    """For each cell whether its values, of the feature and of its parents, were seen together with
+    any class.
 
     A row with a gap in the family may be in any of its cells, and so tells of all of them.
     """

@@ -2,18 +2,22 @@
 
 The estimates of the papers are points of one family, a smoothing and its amount:
 
-=====================  ===========================================  ==========================================
-name in the papers     learner                                      a cell with count n in a row with total N
-=====================  ===========================================  ==========================================
-ML (P10, P12)          ``MaximumLikelihood(epsilon=1e-5)``          n/N; zeros become ε, rows are renormalised
-OFE (C11)              ``MaximumAPosteriori("dirichlet", 0.5)``     (n + a) / (N + a·r)
+=====================  ===========================================
+========================================== name in the papers     learner
+a cell with count n in a row with total N =====================
+===========================================  ========================================== ML (P10,
+P12)          ``MaximumLikelihood(epsilon=1e-5)``          n/N; zeros become ε, rows are
+renormalised OFE (C11)              ``MaximumAPosteriori("dirichlet", 0.5)``     (n + a) / (N + a·r)
 P13-ML                 ``MaximumAPosteriori("ess", 1)``             (n + α/cells) / (N + α/rows)
 Z17-MAP                ``MaximumAPosteriori("m", 1)``               (n + m/r) / (N + m)
-=====================  ===========================================  ==========================================
+=====================  ===========================================
+==========================================
 
-``r`` is the number of values, ``cells`` and ``rows`` count the whole table. A row without data is uniform.
+``r`` is the number of values, ``cells`` and ``rows`` count the whole table. A row without data is
+uniform.
 
-Where rows have gaps, n are the rows without a gap in the family, or expected counts (``gaps="em"``).
+Where rows have gaps, n are the rows without a gap in the family, or expected counts
+(``gaps="em"``).
 """
 
 from __future__ import annotations
@@ -47,7 +51,9 @@ class _Frequency(BaseEstimator):
 
     @abstractmethod
     def _smooth(self, counts: np.ndarray, layout: Layout) -> np.ndarray:
-        """Probabilities from counts in the given layout, normalised over the values of each feature."""
+        """Probabilities from counts in the given layout, normalised over the values of each
+        feature.
+        """
 
     def _check(self) -> None:
         """Refuse settings that make no sense."""
@@ -55,11 +61,15 @@ class _Frequency(BaseEstimator):
             raise ValueError(f"gaps={self.gaps!r} is not one of {', '.join(map(repr, GAPS))}")
         whole = isinstance(self.max_iter, (int, np.integer)) and not isinstance(self.max_iter, bool)
         if not whole or self.max_iter < 1:
-            raise ValueError(f"max_iter={self.max_iter!r} must be a whole number that is at least 1")
+            raise ValueError(
+                f"max_iter={self.max_iter!r} must be a whole number that is at least 1"
+            )
         if not (np.isfinite(self.tol) and self.tol >= 0):
             raise ValueError(f"tol={self.tol!r} must be a number that is at least 0")
 
-    def learn(self, data: Encoded | RowBlocks, counts: Counts, structure: Structure, context: Context) -> CPTs:
+    def learn(
+        self, data: Encoded | RowBlocks, counts: Counts, structure: Structure, context: Context
+    ) -> CPTs:
         """Count the families of the structure and turn the counts into tables."""
         self._check()
         layout = Layout(structure, data.cards, data.n_classes)
@@ -74,7 +84,9 @@ class _Frequency(BaseEstimator):
         """Tables from counts of the families."""
         self._check()
         if self.gaps == "em":
-            raise ValueError(f'{self!r}: EM needs rows, and here there are counts only: use gaps="available"')
+            raise ValueError(
+                f'{self!r}: EM needs rows, and here there are counts only: use gaps="available"'
+            )
         return self._tables(families)
 
     def _tables(self, families: FamilyCounts) -> CPTs:
@@ -92,7 +104,9 @@ class _Frequency(BaseEstimator):
         def step(expected: np.ndarray) -> CPTs:
             return self._tables(self._with_expected(families, expected))
 
-        return maximize(rows, families, start, step, self._log_density, self.max_iter, self.tol, context)
+        return maximize(
+            rows, families, start, step, self._log_density, self.max_iter, self.tol, context
+        )
 
     def _with_expected(self, families: FamilyCounts, expected: np.ndarray) -> FamilyCounts:
         """The counts, with the expected counts of gaps."""
@@ -111,15 +125,17 @@ class MaximumLikelihood(_Frequency):
     epsilon : float, default=1e-5
         What stands in for a probability of zero.
     gaps : {"available", "em"}, default="available"
-        What rows with gaps tell: "available" counts each family in the rows without a gap in it. "em" starts there and
-        maximises Σ w·log P(y, x observed) by expectation-maximisation, which does not mislead where the gaps of a
-        column depend on what is observed. A value that was never counted and is expected in a share below ``epsilon``
-        is taken as zero. Without ``epsilon`` no iteration makes the likelihood smaller; with it, one can by a trifle,
-        and is then the last.
+        What rows with gaps tell: "available" counts each family in the rows without a gap in it.
+        "em" starts there and maximises Σ w·log P(y, x observed) by expectation-maximisation, which
+        does not mislead where the gaps of a column depend on what is observed. A value that was
+        never counted and is expected in a share below ``epsilon`` is taken as zero. Without
+        ``epsilon`` no iteration makes the likelihood smaller; with it, one can by a trifle, and is
+        then the last.
     max_iter : int, default=200
         The largest number of iterations of EM.
     tol : float, default=1e-6
-        EM ends when an iteration raises the log likelihood by no more, relative to ``max(|log likelihood|, 1)``.
+        EM ends when an iteration raises the log likelihood by no more, relative to ``max(|log
+        likelihood|, 1)``.
 
     Examples
     --------
@@ -129,7 +145,9 @@ class MaximumLikelihood(_Frequency):
     [0.74999, 0.25, 1e-05]
     """
 
-    def __init__(self, epsilon: float = 1e-5, gaps: str = "available", max_iter: int = 200, tol: float = 1e-6):
+    def __init__(
+        self, epsilon: float = 1e-5, gaps: str = "available", max_iter: int = 200, tol: float = 1e-6
+    ):
         self.epsilon = epsilon
         self.gaps = gaps
         self.max_iter = max_iter
@@ -159,14 +177,15 @@ class MaximumAPosteriori(_Frequency):
     Parameters
     ----------
     prior : {"ess", "dirichlet", "m"}, default="ess"
-        How they are spread: "ess" spreads ``strength`` observations over a whole table, "dirichlet" adds ``strength``
-        to every cell, "m" adds ``strength`` observations to every row.
+        How they are spread: "ess" spreads ``strength`` observations over a whole table, "dirichlet"
+        adds ``strength`` to every cell, "m" adds ``strength`` observations to every row.
     strength : float, default=1.0
         How many there are.
     gaps : {"available", "em"}, default="available"
-        What rows with gaps tell: "available" counts each family in the rows without a gap in it. "em" starts there and
-        maximises Σ w·log P(y, x observed) + Σ a·log θ by expectation-maximisation, where a are the virtual
-        observations: the density of a Dirichlet prior. No iteration makes that smaller.
+        What rows with gaps tell: "available" counts each family in the rows without a gap in it.
+        "em" starts there and maximises Σ w·log P(y, x observed) + Σ a·log θ by
+        expectation-maximisation, where a are the virtual observations: the density of a Dirichlet
+        prior. No iteration makes that smaller.
     max_iter : int, default=200
         The largest number of iterations of EM.
     tol : float, default=1e-6
@@ -202,7 +221,9 @@ class MaximumAPosteriori(_Frequency):
             raise ValueError(f"strength={self.strength!r} must be a number that is at least 0")
 
     def _smooth(self, counts: np.ndarray, layout: Layout) -> np.ndarray:
-        return _share(counts + np.repeat(self.virtual_counts(layout), np.diff(layout.offsets)), layout)
+        return _share(
+            counts + np.repeat(self.virtual_counts(layout), np.diff(layout.offsets)), layout
+        )
 
     def virtual_counts(self, layout: Layout) -> np.ndarray:
         """The virtual observations in each cell of the table of each feature."""
@@ -216,7 +237,9 @@ class MaximumAPosteriori(_Frequency):
         return self.strength / among[self.prior]
 
     def virtual_cells(self, layout: Layout) -> tuple[float, np.ndarray]:
-        """The same for each class and each cell; columns that are one and the same share what their table has."""
+        """The same for each class and each cell; columns that are one and the same share what their
+        table has.
+        """
         shared = np.where(layout.structure.class_children, 1, layout.n_classes)
         cells = np.repeat(self.virtual_counts(layout) / shared, np.diff(layout.offsets))
         return float(self.virtual_counts(Layout.of_class(layout.n_classes))[0]), cells

@@ -1,6 +1,8 @@
-"""Learners that follow a gradient: an objective, a parameterisation, a start, a penalty, a solver and a stopping rule.
+"""Learners that follow a gradient: an objective, a parameterisation, a start, a penalty, a solver
+and a stopping rule.
 
-Each learner of the papers is a point of that product; they differ in defaults only (``conditional.py``, ``margin.py``).
+Each learner of the papers is a point of that product; they differ in defaults only
+(``conditional.py``, ``margin.py``).
 """
 
 from __future__ import annotations
@@ -74,7 +76,9 @@ class GradientLearner(CrossValidatedLearner):
 
     # ---- learning
 
-    def learn(self, data: Encoded | RowBlocks, counts: Counts, structure: Structure, context: Context) -> CPTs:
+    def learn(
+        self, data: Encoded | RowBlocks, counts: Counts, structure: Structure, context: Context
+    ) -> CPTs:
         """Start at the generative tables, or at zeros, and climb."""
         self._check()
         self._require_memory(data, structure)
@@ -83,53 +87,86 @@ class GradientLearner(CrossValidatedLearner):
         if self.stopping == "held-out":
             return self._learn_held_out(setting, data, structure, context)
         tuned = self.stopping == "cross-tuning"
-        max_iter = self._tuned_iterations(setting, data, structure, context) if tuned else self.max_iter
+        max_iter = (
+            self._tuned_iterations(setting, data, structure, context) if tuned else self.max_iter
+        )
         fit = self._fit(setting, data, counts, structure, context.n_jobs)
-        outcome = self._climb_or_stop(fit, max_iter, self._recorder(fit.problem, max_iter, context), context)
+        outcome = self._climb_or_stop(
+            fit, max_iter, self._recorder(fit.problem, max_iter, context), context
+        )
         if not (outcome.converged or tuned):
             self._warn_of_the_limit()
         return fit.tables(outcome.point)
 
-    def _recorder(self, problem: Problem, max_iter: int, context: Context) -> Callable[[np.ndarray, float], None]:
+    def _recorder(
+        self, problem: Problem, max_iter: int, context: Context
+    ) -> Callable[[np.ndarray, float], None]:
         iterations = count_up(1)
 
         def record(_: np.ndarray, loss: float) -> None:
-            context.record(most=max_iter, iteration=next(iterations), score=-loss * problem.total_weight)
+            context.record(
+                most=max_iter, iteration=next(iterations), score=-loss * problem.total_weight
+            )
 
         return record
 
-    def climb(self, data: Encoded | RowBlocks, counts: Counts, structure: Structure, n_jobs: int | None = None) -> CPTs:
-        """The same to convergence, without warnings and trace: for searches that learn tables again and again."""
+    def climb(
+        self,
+        data: Encoded | RowBlocks,
+        counts: Counts,
+        structure: Structure,
+        n_jobs: int | None = None,
+    ) -> CPTs:
+        """The same to convergence, without warnings and trace: for searches that learn tables again
+        and again.
+        """
         fit = self._fit(self._settings()[0][0], data, counts, structure, n_jobs)
         return fit.tables(self._climb(fit.problem, fit.start, self.max_iter).point)
 
     def _fit(
-        self, setting: Setting, data: Encoded | RowBlocks, counts: Counts, structure: Structure, n_jobs: int | None
+        self,
+        setting: Setting,
+        data: Encoded | RowBlocks,
+        counts: Counts,
+        structure: Structure,
+        n_jobs: int | None,
     ) -> Fit:
         """What is to be maximised, and where to start."""
         layout = Layout(structure, data.cards, data.n_classes)
         families = count_families(data, layout, counts, n_jobs)
         learner = self._generative()
-        counting = learner if learner.gaps == "available" else clone(learner).set_params(gaps="available")
+        counting = (
+            learner if learner.gaps == "available" else clone(learner).set_params(gaps="available")
+        )
         generative = learner.learn(data, counts, structure, Context(n_jobs=n_jobs))
         centre = generative if self.towards == "generative" else zero_tables(layout)
         begin = begin_at(self.start, generative, data.domain.names)
         seen = seen_cells(data, families)
-        parameterization = self._parameterized(layout, seen, generative, centre if setting.penalty else begin)
+        parameterization = self._parameterized(
+            layout, seen, generative, centre if setting.penalty else begin
+        )
         skipped = 0 if self.towards == "generative" else parameterization.n_prior
         centred = parameterization.start(centre)
         penalty = Penalty(setting.penalty, centred, parameterization.repeats, skipped)
         scores = scores_of(data, layout, parameterization.normalized, n_jobs)
         problem = Problem(setting.objective, scores, parameterization, n_jobs, penalty)
         start = parameterization.start(begin)
-        return FitWithBackoff(problem, start, families, seen, counting) if self.backoff else Fit(problem, start)
+        return (
+            FitWithBackoff(problem, start, families, seen, counting)
+            if self.backoff
+            else Fit(problem, start)
+        )
 
-    def _parameterized(self, layout: Layout, seen: np.ndarray, generative: CPTs, around: CPTs) -> Parameterization:
+    def _parameterized(
+        self, layout: Layout, seen: np.ndarray, generative: CPTs, around: CPTs
+    ) -> Parameterization:
         """The free numbers; what they leave open stays as in ``around``."""
         return Softmax(layout) if self.parameterization == "e" else Direct(layout, seen, around)
 
     def _generative(self) -> Any:
-        return GENERATIVE[self.generative]() if isinstance(self.generative, str) else self.generative
+        return (
+            GENERATIVE[self.generative]() if isinstance(self.generative, str) else self.generative
+        )
 
     def _solve(self, fit: Fit, start: np.ndarray) -> np.ndarray:
         return self._climb(fit.problem, start, self.max_iter).point
@@ -147,8 +184,12 @@ class GradientLearner(CrossValidatedLearner):
             return lbfgs(problem.loss, free, max_iter, self.tol, callback)
         return minimize(problem, free, max_iter, self.tol, callback)
 
-    def _climb_or_stop(self, fit: Fit, max_iter: int, callback: Callback, context: Context) -> Outcome:
-        """The same; interrupted, it ends where the last iteration did, which is the best point so far."""
+    def _climb_or_stop(
+        self, fit: Fit, max_iter: int, callback: Callback, context: Context
+    ) -> Outcome:
+        """The same; interrupted, it ends where the last iteration did, which is the best point so
+        far.
+        """
         climb = partial(self._climb, fit.problem, fit.start, max_iter)
         return until_interrupted(climb, callback, context.interrupts)
 
@@ -157,7 +198,9 @@ class GradientLearner(CrossValidatedLearner):
     def _tuned_iterations(
         self, setting: Setting, data: Encoded | RowBlocks, structure: Structure, context: Context
     ) -> int:
-        """The number of iterations after which the held-out folds, all together, have the best value."""
+        """The number of iterations after which the held-out folds, all together, have the best
+        value.
+        """
 
         def one(fold: Fold) -> np.ndarray:
             fit = self._fit(setting, fold.rest, count(fold.rest), structure, None)
@@ -167,7 +210,10 @@ class GradientLearner(CrossValidatedLearner):
 
         curves = parallel_map(one, self._folds(data, context), context.n_jobs)
         longest = max((curve.size for curve in curves), default=1)
-        total = sum((np.pad(curve, (0, longest - curve.size), mode="edge") for curve in curves), np.zeros(longest))
+        total = sum(
+            (np.pad(curve, (0, longest - curve.size), mode="edge") for curve in curves),
+            np.zeros(longest),
+        )
         return int(np.argmax(total))
 
     def _learn_held_out(
@@ -178,7 +224,9 @@ class GradientLearner(CrossValidatedLearner):
         if not folds:
             raise ValueError(f'stopping="held-out" needs more than {data.n_samples} rows')
         fit = self._fit(setting, folds[0].rest, count(folds[0].rest), structure, context.n_jobs)
-        watch = EarlyStopping(fit.judge(folds[0].test), fit.start, self._recorder(fit.problem, self.max_iter, context))
+        watch = EarlyStopping(
+            fit.judge(folds[0].test), fit.start, self._recorder(fit.problem, self.max_iter, context)
+        )
         outcome = self._climb_or_stop(fit, self.max_iter, watch, context)
         if not outcome.converged:
             self._warn_of_the_limit()
@@ -195,23 +243,27 @@ class GradientLearner(CrossValidatedLearner):
     def _check_generative(self) -> None:
         if isinstance(self.generative, str) and self.generative not in GENERATIVE:
             known = ", ".join(map(repr, GENERATIVE))
-            raise ValueError(f"generative={self.generative!r} is not one of {known}, nor a learner of frequencies")
+            raise ValueError(
+                f"generative={self.generative!r} is not one of {known}, nor a learner of"
+                " frequencies"
+            )
         learner = self._generative()
         if not isinstance(learner, (MaximumLikelihood, MaximumAPosteriori)):
             raise ValueError(
-                f"generative={self.generative!r}: the tables to start from are relative frequencies, "
-                "MaximumLikelihood() or MaximumAPosteriori()"
+                f"generative={self.generative!r}: the tables to start from are relative"
+                " frequencies, MaximumLikelihood() or MaximumAPosteriori()"
             )
         learner._check()
         if isinstance(learner, MaximumLikelihood) and not learner.epsilon > 0:
             raise ValueError(
-                f"epsilon={learner.epsilon!r} must be above 0: from probabilities of zero no gradient leads away"
+                f"epsilon={learner.epsilon!r} must be above 0: from probabilities of zero no"
+                " gradient leads away"
             )
 
     def _warn_of_the_limit(self) -> None:
         warnings.warn(
-            f"the objective was still rising after max_iter={self.max_iter} iterations: raise max_iter, raise tol, "
-            'add a penalty, or use stopping="cross-tuning"',
+            f"the objective was still rising after max_iter={self.max_iter} iterations: raise"
+            ' max_iter, raise tol, add a penalty, or use stopping="cross-tuning"',
             ConvergenceWarning,
             stacklevel=3,
         )
@@ -221,7 +273,8 @@ class GradientLearner(CrossValidatedLearner):
         if immoral and self.parameterization == "e":
             shown = ", ".join(map(repr, immoral[:5])) + (", …" if len(immoral) > 5 else "")
             warnings.warn(
-                f"the parents of {shown} are not joined by edges, so that an objective of normalised tables may have "
-                "several local optima; the one that is found depends on the start",
+                f"the parents of {shown} are not joined by edges, so that an objective of"
+                " normalised tables may have several local optima; the one that is found depends"
+                " on the start",
                 stacklevel=3,
             )

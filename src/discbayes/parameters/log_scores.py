@@ -1,9 +1,11 @@
-"""The log-joint of given rows as a function of the numbers in the tables, and the way back of a gradient.
+"""The log-joint of given rows as a function of the numbers in the tables, and the way back of a
+gradient.
 
-Rows are worked on in blocks whose boundaries depend on the rows alone. Families without a gap are read from their
-cells, for rows with gaps too: tables are padded by a value for "missing" whose cells are zero. A row is kept as the
-list of its cells that are not the usual ones (``kernels/entries.py``). What is left are the gaps that have to be summed
-out; rows with the same ones stand together, after all others, and only they are kept as codes too.
+Rows are worked on in blocks whose boundaries depend on the rows alone. Families without a gap are
+read from their cells, for rows with gaps too: tables are padded by a value for "missing" whose
+cells are zero. A row is kept as the list of its cells that are not the usual ones
+(``kernels/entries.py``). What is left are the gaps that have to be summed out; rows with the same
+ones stand together, after all others, and only they are kept as codes too.
 """
 
 from __future__ import annotations
@@ -24,7 +26,8 @@ from discbayes.kernels import curvature, entries, expectation, likelihood_entrie
 from discbayes.network import Layout
 from discbayes.parameters.parameterization import Numbers
 
-BLOCK_ROWS, BLOCK_SCORES = 1024, 16384  # the scores of a block stay in the cache on their way forth and back
+# the scores of a block stay in the cache on their way forth and back
+BLOCK_ROWS, BLOCK_SCORES = 1024, 16384
 MIN_BLOCKS = 8  # where rows are many enough, so that threads have about the same to do
 GAP_ROWS = 128  # of a block of rows with gaps, which take longer
 MAX_PARTS, PART_CELLS = 8, 1 << 25  # of the rows, and of the sums of all of these parts together
@@ -42,7 +45,9 @@ class PaddedValues(NamedTuple):
 
 @dataclass(frozen=True)
 class RowChunk:
-    """Some consecutive rows; ``groups`` are those with gaps to sum out, by pattern, and empty where there are none."""
+    """Some consecutive rows; ``groups`` are those with gaps to sum out, by pattern, and empty where
+    there are none.
+    """
 
     rows: slice
     groups: np.ndarray
@@ -58,7 +63,8 @@ class LogScores:
     layout : Layout
         Where the cells of the tables stand.
     normalized : bool
-        Whether the tables will be: then gaps without observed descendants sum to one and are left out.
+        Whether the tables will be: then gaps without observed descendants sum to one and are left
+        out.
     """
 
     def __init__(self, data: Encoded, layout: Layout, normalized: bool):
@@ -81,20 +87,31 @@ class LogScores:
         self._width = entries.stretch(layout.n_classes)
         self._starts = np.concatenate([[0], np.cumsum(lengths[order])])
         n_cells = self._padded.size // layout.n_classes
-        self._entries = np.empty(int(self._starts[-1]), np.uint16 if n_cells < MAX_SMALL else np.uint32)
+        self._entries = np.empty(
+            int(self._starts[-1]), np.uint16 if n_cells < MAX_SMALL else np.uint32
+        )
         entries.list_entries(codes, *self._families, self._usual, self._starts, self._entries)
 
     def _find_usual(self, codes: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        """The cell of each feature that most rows are in, and how many cells of each row are others."""
+        """The cell of each feature that most rows are in, and how many cells of each row are
+        others.
+        """
         usual, lengths = np.empty(codes.shape[0], np.int64), np.zeros(codes.shape[1], np.int64)
         entries.find_usual(codes, *self._families, usual, lengths)
         return usual, lengths
 
     @property
     def _families(self) -> tuple[np.ndarray, ...]:
-        """How the cell of a row, without its class, follows from its codes: parents, their strides, first cells."""
+        """How the cell of a row, without its class, follows from its codes: parents, their strides,
+        first cells.
+        """
         layout, n_classes = self._padded, self.layout.n_classes
-        return layout.parent_start, layout.parent_index, layout.parent_stride // n_classes, layout.offsets // n_classes
+        return (
+            layout.parent_start,
+            layout.parent_index,
+            layout.parent_stride // n_classes,
+            layout.offsets // n_classes,
+        )
 
     @property
     def complete(self) -> bool:
@@ -104,7 +121,15 @@ class LogScores:
     @property
     def nbytes(self) -> int:
         """The memory that the rows take."""
-        kept = (self.codes, self.y, self.weight, self.group_start, self._starts, self._entries, self._inside)
+        kept = (
+            self.codes,
+            self.y,
+            self.weight,
+            self.group_start,
+            self._starts,
+            self._entries,
+            self._inside,
+        )
         return sum(array.nbytes for array in kept if array is not None)
 
     @property
@@ -126,8 +151,12 @@ class LogScores:
         """Blocks that are worked on one after the other, each part by one thread."""
         return in_parts(self.blocks, self.blank().cells.size)
 
-    def sum(self, function: Callable[..., Any], arguments: Sequence[Any], n_jobs: int | None = None) -> Any:
-        """What ``function(scores, n_jobs, *arguments)`` gives; where rows are in blocks, the sum over these."""
+    def sum(
+        self, function: Callable[..., Any], arguments: Sequence[Any], n_jobs: int | None = None
+    ) -> Any:
+        """What ``function(scores, n_jobs, *arguments)`` gives; where rows are in blocks, the sum
+        over these.
+        """
         return function(self, n_jobs, *arguments)
 
     @property
@@ -157,8 +186,11 @@ class LogScores:
         found = parallel_map(one, in_parts(self.blocks, n * n), n_jobs, self.n_pairs)
         total = sum(found, np.zeros((n, n)))
         total += np.tril(total, -1).T
-        for usual, (first, last) in zip(self._usual, pairwise(layout.offsets // layout.n_classes), strict=True):
-            rest = total[0] - total[1 + first : 1 + last].sum(axis=0)  # rows in no other cell of the feature
+        for usual, (first, last) in zip(
+            self._usual, pairwise(layout.offsets // layout.n_classes), strict=True
+        ):
+            # rows in no other cell of the feature
+            rest = total[0] - total[1 + first : 1 + last].sum(axis=0)
             total[1 + usual] = total[:, 1 + usual] = rest
             total[1 + usual, 1 + usual] = rest[0] - rest[1 + first : 1 + last].sum()
         if self._inside is None:
@@ -175,7 +207,14 @@ class LogScores:
             numbers = Numbers(numbers.prior, cells)
         base, table = np.zeros(self._width), np.zeros(self._n_differences)
         entries.differences(
-            numbers.cells, numbers.prior, layout.offsets, self._usual, layout.n_classes, self._width, base, table
+            numbers.cells,
+            numbers.prior,
+            layout.offsets,
+            self._usual,
+            layout.n_classes,
+            self._width,
+            base,
+            table,
         )
         return PaddedValues(numbers, base, table)
 
@@ -184,16 +223,26 @@ class LogScores:
         return self._padded.size // self.layout.n_classes * self._width
 
     def blank(self) -> Numbers:
-        """A gradient of zero, to be added to by ``pull_back``: of the differences and, where gaps are, of the cells."""
+        """A gradient of zero, to be added to by ``pull_back``: of the differences and, where gaps
+        are, of the cells.
+        """
         gaps = self._padded.size if self.group_start.size > 1 else 0
         return Numbers(np.zeros(self.layout.n_classes), np.zeros(self._n_differences + gaps))
 
     def stripped(self, gradient: Numbers) -> Numbers:
-        """The gradient with respect to the numbers of the layout, from what ``pull_back`` added up."""
+        """The gradient with respect to the numbers of the layout, from what ``pull_back`` added
+        up.
+        """
         layout, n = self._padded, self._n_differences
         cells = gradient.cells[n:].copy() if gradient.cells.size > n else np.zeros(layout.size)
         entries.complete(
-            gradient.cells[:n], gradient.prior, layout.offsets, self._usual, layout.n_classes, self._width, cells
+            gradient.cells[:n],
+            gradient.prior,
+            layout.offsets,
+            self._usual,
+            layout.n_classes,
+            self._width,
+            cells,
         )
         return Numbers(gradient.prior, cells if self._inside is None else cells[self._inside])
 
@@ -209,23 +258,39 @@ class LogScores:
         return scores
 
     def least(self, prior: np.ndarray, cells: np.ndarray, block: RowChunk) -> np.ndarray:
-        """For each row of a block, which must have no gaps, and each class the least of the numbers that it adds up."""
+        """For each row of a block, which must have no gaps, and each class the least of the numbers
+        that it adds up.
+        """
         rows, layout = block.rows, self.layout
         found = np.empty((rows.stop - rows.start, layout.n_classes))
-        entries.least(self._entries, self._starts, rows.start, layout.offsets, self._usual, prior, cells, found)
+        entries.least(
+            self._entries,
+            self._starts,
+            rows.start,
+            layout.offsets,
+            self._usual,
+            prior,
+            cells,
+            found,
+        )
         return found
 
-    def pull_back(self, ready: PaddedValues, block: RowChunk, residual: np.ndarray, into: Numbers) -> None:
+    def pull_back(
+        self, ready: PaddedValues, block: RowChunk, residual: np.ndarray, into: Numbers
+    ) -> None:
         """Add the gradient of a block, given that to its log-joint."""
         n, wide = self._n_differences, residual
         if self._width > residual.shape[1]:
             wide = np.pad(residual, ((0, 0), (0, self._width - residual.shape[1])))
-        entries.hand_back(self._entries, self._starts, block.rows.start, wide, into.prior, into.cells[:n])
+        entries.hand_back(
+            self._entries, self._starts, block.rows.start, wide, into.prior, into.cells[:n]
+        )
         if block.groups.size:
             self._sum_gaps(ready.numbers, block, np.zeros_like(residual), residual, into.cells[n:])
 
     def add_likelihood(self, ready: PaddedValues, block: RowChunk, into: Numbers) -> float:
-        """Σ weight · log P(y | x) of a block without gaps to sum out, and its gradient added: both ways in one.
+        """Σ weight · log P(y | x) of a block without gaps to sum out, and its gradient added: both
+        ways in one.
 
         A log-joint that is not finite gives a value that is not either, and a gradient of no use.
         """
@@ -236,7 +301,12 @@ class LogScores:
         ))  # fmt: skip
 
     def _sum_gaps(
-        self, numbers: Numbers, block: RowChunk, scores: np.ndarray, residual: np.ndarray, into: np.ndarray
+        self,
+        numbers: Numbers,
+        block: RowChunk,
+        scores: np.ndarray,
+        residual: np.ndarray,
+        into: np.ndarray,
     ) -> None:
         layout = self._padded
         expectation.sum_missing(
@@ -246,7 +316,9 @@ class LogScores:
         )  # fmt: skip
 
     def _refuse_too_large(self, data: Encoded) -> None:
-        """An error that names the columns, where the gaps of a row cannot be summed out in reasonable space."""
+        """An error that names the columns, where the gaps of a row cannot be summed out in
+        reasonable space.
+        """
         layout, sizes = self.layout, np.zeros(self.group_start.size - 1)
         order = np.array(layout.structure.order, np.int64)
         expectation.plan_sizes(
@@ -255,23 +327,32 @@ class LogScores:
         )  # fmt: skip
         if sizes.max(initial=0) > MAX_CELLS:
             row = self.codes[:, self.group_start[sizes.argmax()]]
-            names = [repr(n) for n, x, card in zip(data.domain.names, row, layout.cards, strict=True) if x >= card]
+            names = [
+                repr(n)
+                for n, x, card in zip(data.domain.names, row, layout.cards, strict=True)
+                if x >= card
+            ]
             raise ValueError(
-                f"a row has gaps in {', '.join(names[:12])}{' …' if len(names) > 12 else ''}; to sum them out "
-                f'while learning takes {sizes.max():.3g} cells, above {MAX_CELLS:,}. Learn with missing="drop" or '
+                f"a row has gaps in {', '.join(names[:12])}{' …' if len(names) > 12 else ''}; to"
+                " sum them out "
+                f"while learning takes {sizes.max():.3g} cells, above {MAX_CELLS:,}. Learn with"
+                ' missing="drop" or '
                 'missing="value", or use a structure with fewer parents'
             )
 
 
 def _alike_together(lengths: np.ndarray, weight: np.ndarray) -> np.ndarray:
-    """An order by weight, one or not, and by length: processors are quicker where branches go as the last time."""
+    """An order by weight, one or not, and by length: processors are quicker where branches go as
+    the last time.
+    """
     return np.argsort(lengths + (weight != 1.0) * (lengths.max(initial=0) + 1), kind="stable")
 
 
 def in_parts(blocks: list[RowChunk], n_cells: int) -> list[list[RowChunk]]:
     """Consecutive blocks, in as many parts as memory allows if each adds up ``n_cells`` of its own.
 
-    The parts depend on the data alone, so that sums over them in order do not depend on the number of threads.
+    The parts depend on the data alone, so that sums over them in order do not depend on the number
+    of threads.
     """
     n_parts = int(np.clip(PART_CELLS // max(1, n_cells), 1, MAX_PARTS))
     bounds = [len(blocks) * k // n_parts for k in range(n_parts + 1)]
@@ -279,7 +360,9 @@ def in_parts(blocks: list[RowChunk], n_cells: int) -> list[list[RowChunk]]:
 
 
 def _rows_to_sum(codes: np.ndarray, layout: Layout, normalized: bool) -> np.ndarray:
-    """The rows with gaps that have to be summed out: any gap, or with normalised tables one above an observed value."""
+    """The rows with gaps that have to be summed out: any gap, or with normalised tables one above
+    an observed value.
+    """
     missing: np.ndarray = codes >= layout.cards[:, None]
     if not normalized:
         return np.asarray(missing.any(axis=0))
@@ -297,7 +380,9 @@ def _cut_groups(start: np.ndarray) -> np.ndarray:
 
 
 def _gap_blocks(start: np.ndarray, n_whole: int) -> list[RowChunk]:
-    """Consecutive groups, until a block has enough rows; they come after the rows without gaps to sum out."""
+    """Consecutive groups, until a block has enough rows; they come after the rows without gaps to
+    sum out.
+    """
     blocks, first = [], 0
     for last in range(1, start.size):
         if last == start.size - 1 or start[last + 1] - start[first] > GAP_ROWS:
@@ -308,7 +393,9 @@ def _gap_blocks(start: np.ndarray, n_whole: int) -> list[RowChunk]:
 
 
 def _pad(layout: Layout, wanted: bool) -> tuple[Layout, np.ndarray | None]:
-    """The layout with one more value for each feature, and where its cells stand in that; itself if not wanted."""
+    """The layout with one more value for each feature, and where its cells stand in that; itself if
+    not wanted.
+    """
     if not wanted:
         return layout, None
     padded = Layout(layout.structure, layout.cards + 1, layout.n_classes)

@@ -1,4 +1,5 @@
-"""Parameterisations: maps from a vector of free numbers to the numbers in tables, and the way back of a gradient.
+"""Parameterisations: maps from a vector of free numbers to the numbers in tables, and the way back
+of a gradient.
 
 ====  =================  ==============================================  ==========
 name  class              numbers in the tables                           normalised
@@ -32,7 +33,9 @@ MIN_SLACK = 0.1  # of a row at the start: at zero the gradient with respect to i
 
 
 class Numbers(NamedTuple):
-    """One number for each class and one for each cell of the tables: log P(c) and log θ, or a gradient."""
+    """One number for each class and one for each cell of the tables: log P(c) and log θ, or a
+    gradient.
+    """
 
     prior: np.ndarray
     cells: np.ndarray
@@ -52,7 +55,8 @@ class Numbers(NamedTuple):
 
 
 class FreeCells(NamedTuple):
-    """Cells that have a free number of their own for each class, and these; of two classes there is one for both.
+    """Cells that have a free number of their own for each class, and these; of two classes there is
+    one for both.
 
     Cell 0 is the class by itself; those of the tables follow, counted without the class.
     """
@@ -69,7 +73,8 @@ class Parameterization(Protocol):
     size: int
     n_prior: int  # the first free numbers are those of the class
     repeats: float  # the table entries that each free number stands for, as a penalty counts them
-    own: FreeCells | None  # cells with free numbers of their own, where free numbers are those in the tables
+    # cells with free numbers of their own, where free numbers are those in the tables
+    own: FreeCells | None
 
     def start(self, tables: CPTs) -> np.ndarray:
         """The free numbers that give these tables, or come nearest."""
@@ -80,7 +85,9 @@ class Parameterization(Protocol):
         ...
 
     def pull_back(self, free: np.ndarray, numbers: Numbers, gradient: Numbers) -> np.ndarray:
-        """The gradient with respect to the free numbers, at these and the ``numbers`` that they give."""
+        """The gradient with respect to the free numbers, at these and the ``numbers`` that they
+        give.
+        """
         ...
 
     def tables(self, free: np.ndarray) -> CPTs:
@@ -91,8 +98,8 @@ class Parameterization(Protocol):
 class Softmax:
     """Normalised tables, θ = exp(β) / Σ exp(β) in each row of a table: ``e`` of Z17, P10 4.2.
 
-    The classes come first in β, then the cells in the order of the layout. A feature that does not depend on the class
-    has one column of free numbers, which all of its class columns share.
+    The classes come first in β, then the cells in the order of the layout. A feature that does not
+    depend on the class has one column of free numbers, which all of its class columns share.
     """
 
     normalized, repeats = True, 1.0
@@ -103,14 +110,19 @@ class Softmax:
         self._class = Layout.of_class(layout.n_classes)
         self._slots = _slots(layout)
         self._n_softmax = (
-            layout.n_classes + layout.size if self._slots is None else int(self._slots.max(initial=-1)) + 1
+            layout.n_classes + layout.size
+            if self._slots is None
+            else int(self._slots.max(initial=-1)) + 1
         )
         self.size = self._n_softmax
 
     def start(self, tables: CPTs) -> np.ndarray:
         """The free numbers that give these tables, which must be finite."""
         if not (np.isfinite(tables.log_prior).all() and np.isfinite(tables.log_theta).all()):
-            raise ValueError("the start has probabilities of zero, from which a gradient cannot lead away: smooth them")
+            raise ValueError(
+                "the start has probabilities of zero, from which a gradient cannot lead away:"
+                " smooth them"
+            )
         if self._slots is None:
             return np.concatenate([tables.log_prior, tables.log_theta])
         free = np.empty(self._n_softmax)
@@ -123,16 +135,27 @@ class Softmax:
         every = free if self._slots is None else free[self._slots]
         numbers = Numbers(np.empty(n_classes), np.empty(layout.size))
         kernels.log_softmax(every[:n_classes], alone.offsets, alone.cards, 1, numbers.prior)
-        kernels.log_softmax(every[n_classes:], layout.offsets, layout.cards, n_classes, numbers.cells)
+        kernels.log_softmax(
+            every[n_classes:], layout.offsets, layout.cards, n_classes, numbers.cells
+        )
         return numbers
 
     def pull_back(self, free: np.ndarray, numbers: Numbers, gradient: Numbers) -> np.ndarray:
-        """The gradient with respect to the free numbers, at these and the ``numbers`` that they give."""
+        """The gradient with respect to the free numbers, at these and the ``numbers`` that they
+        give.
+        """
         n_classes, layout, alone = self.layout.n_classes, self.layout, self._class
         every = np.empty(n_classes + layout.size)
-        kernels.softmax_gradient(gradient.prior, numbers.prior, alone.offsets, alone.cards, 1, every[:n_classes])
         kernels.softmax_gradient(
-            gradient.cells, numbers.cells, layout.offsets, layout.cards, n_classes, every[n_classes:]
+            gradient.prior, numbers.prior, alone.offsets, alone.cards, 1, every[:n_classes]
+        )
+        kernels.softmax_gradient(
+            gradient.cells,
+            numbers.cells,
+            layout.offsets,
+            layout.cards,
+            n_classes,
+            every[n_classes:],
         )
         return every if self._slots is None else np.bincount(self._slots, every, self._n_softmax)
 
@@ -149,10 +172,11 @@ class Softmax:
 class Subnormalized(Softmax):
     """Tables whose rows sum to one at most, without a constraint: log θ = β − log Σ exp β − s²/2.
 
-    The slack s is an unconstrained parameter of each row of a class child without a covering parent; the rows of all
-    other tables sum to one. P13's problem (11) has an optimum among these tables: Algorithm 1 moves what another row
-    lacks to the covering parent, and so on up to a row with a slack or to P(c), at no loss of likelihood. The slacks
-    come last in the vector of parameters.
+    The slack s is an unconstrained parameter of each row of a class child without a covering
+    parent; the rows of all other tables sum to one. P13's problem (11) has an optimum among these
+    tables: Algorithm 1 moves what another row lacks to the covering parent, and so on up to a row
+    with a slack or to P(c), at no loss of likelihood. The slacks come last in the vector of
+    parameters.
     """
 
     normalized = False
@@ -166,7 +190,9 @@ class Subnormalized(Softmax):
         self.size += self._n_slacks
 
     def start(self, tables: CPTs) -> np.ndarray:
-        """The parameters of these tables, which must be finite; slacks are at least ``MIN_SLACK``."""
+        """The parameters of these tables, which must be finite; slacks are at least
+        ``MIN_SLACK``.
+        """
         totals = np.ones(self._n_slacks)
         totals[self._row] = self.layout.row_totals(np.exp(tables.log_theta))[self._with_slack]
         slacks = np.sqrt(-2.0 * np.log(np.clip(totals, np.finfo(float).tiny, 1.0)))
@@ -184,14 +210,18 @@ class Subnormalized(Softmax):
         return numbers
 
     def pull_back(self, free: np.ndarray, numbers: Numbers, gradient: Numbers) -> np.ndarray:
-        """The gradient with respect to the parameters, at these and the ``numbers`` that they give."""
+        """The gradient with respect to the parameters, at these and the ``numbers`` that they
+        give.
+        """
         slacks, cells = free[self._n_softmax :], numbers.cells.copy()
         cells[self._with_slack] += (0.5 * slacks**2)[self._row]
         back = super().pull_back(free, Numbers(numbers.prior, cells), gradient)
         return np.concatenate([back, -slacks * self._row_sums(gradient)])
 
     def gathered(self, numbers: Numbers) -> np.ndarray:
-        """The sums of the numbers that each parameter stands behind; of a slack they are those of its row."""
+        """The sums of the numbers that each parameter stands behind; of a slack they are those of
+        its row.
+        """
         return np.concatenate([super().gathered(numbers), self._row_sums(numbers)])
 
     def _row_sums(self, numbers: Numbers) -> np.ndarray:
@@ -199,7 +229,9 @@ class Subnormalized(Softmax):
 
 
 class _Affine:
-    """Numbers that are offset + factor · free number; cells without a free number are their offset."""
+    """Numbers that are offset + factor · free number; cells without a free number are their
+    offset.
+    """
 
     normalized, repeats = False, 1.0
     own: FreeCells | None = None
@@ -239,10 +271,14 @@ class _Affine:
 
 
 class Plain(_Affine):
-    """A free number for each class and cell, to be kept where the rows of each table sum to one at most."""
+    """A free number for each class and cell, to be kept where the rows of each table sum to one at
+    most.
+    """
 
     def __init__(self, layout: Layout):
-        zero, one = (Numbers(np.full(layout.n_classes, x), np.full(layout.size, x)) for x in (0.0, 1.0))
+        zero, one = (
+            Numbers(np.full(layout.n_classes, x), np.full(layout.size, x)) for x in (0.0, 1.0)
+        )
         super().__init__(layout, zero, one, own_slots(layout))
         self._class = Layout.of_class(layout.n_classes)
 
@@ -251,21 +287,27 @@ class Plain(_Affine):
         numbers, alone, layout = self.numbers(free), self._class, self.layout
         inside = Numbers(np.empty_like(numbers.prior), np.empty_like(numbers.cells))
         projection.project_rows(numbers.prior, alone.offsets, alone.cards, 1, inside.prior)
-        projection.project_rows(numbers.cells, layout.offsets, layout.cards, layout.n_classes, inside.cells)
+        projection.project_rows(
+            numbers.cells, layout.offsets, layout.cards, layout.n_classes, inside.cells
+        )
         found = np.empty(self.size)
         found[self._slots] = np.concatenate(inside)
         return found
 
 
 class Direct(_Affine):
-    """Free numbers in the place of log P(c) and log θ: ``d`` of Z17; with naive Bayes, logistic regression.
+    """Free numbers in the place of log P(c) and log θ: ``d`` of Z17; with naive Bayes, logistic
+    regression.
 
-    With two classes only their difference matters, so that there is one free number for both, added to one and taken
-    from the other. What cancels, and the cells that were never seen, stay as in ``around``.
+    With two classes only their difference matters, so that there is one free number for both, added
+    to one and taken from the other. What cancels, and the cells that were never seen, stay as in
+    ``around``.
     """
 
     def __init__(self, layout: Layout, seen: np.ndarray, around: CPTs):
-        slots = np.where(np.concatenate([np.ones(layout.n_classes, bool), seen]), own_slots(layout), -1)
+        slots = np.where(
+            np.concatenate([np.ones(layout.n_classes, bool), seen]), own_slots(layout), -1
+        )
         factor = np.ones(slots.size)
         if layout.n_classes == 2:
             pairs = slots.reshape(-1, 2)
@@ -288,17 +330,21 @@ class Direct(_Affine):
 class Weights(_Affine):
     """Weights on fixed log θ: ``w`` of Z17, w = 1 being the generative tables.
 
-    ``level`` says what has a weight of its own: 1 a feature, 2 a value, 3 a value in a class, 4 a cell.
-    A weight none of whose cells was seen cannot be learned: it is the one that comes nearest to
-    ``around``.
+    ``level`` says what has a weight of its own: 1 a feature, 2 a value, 3 a value in a class, 4 a
+    cell. A weight none of whose cells was seen cannot be learned: it is the one that comes nearest
+    to ``around``.
     """
 
-    def __init__(self, layout: Layout, seen: np.ndarray, generative: CPTs, around: CPTs, level: int = 4):
+    def __init__(
+        self, layout: Layout, seen: np.ndarray, generative: CPTs, around: CPTs, level: int = 4
+    ):
         at, slots = layout.n_classes, _level_slots(layout, level)
         factor = np.concatenate([generative.log_prior, generative.log_theta])
         self._seen = np.concatenate([np.ones(at, bool), seen])
         learned = (np.bincount(slots, self._seen) > 0)[slots]
-        kept = _nearest(np.concatenate([around.log_prior, around.log_theta]), factor, slots, slots.max() + 1)[slots]
+        kept = _nearest(
+            np.concatenate([around.log_prior, around.log_theta]), factor, slots, slots.max() + 1
+        )[slots]
         offset = np.where(learned, 0.0, kept * factor)
         super().__init__(
             layout,
@@ -308,32 +354,44 @@ class Weights(_Affine):
         )
 
     def start(self, tables: CPTs) -> np.ndarray:
-        """The weights that come nearest to the tables in the cells that were seen: others may be backed off."""
+        """The weights that come nearest to the tables in the cells that were seen: others may be
+        backed off.
+        """
         wanted = np.concatenate([tables.log_prior, tables.log_theta])[self._seen]
         return _nearest(wanted, self._factor[self._seen], self._slots[self._seen], self.size)
 
 
 def _nearest(wanted: np.ndarray, factor: np.ndarray, slots: np.ndarray, size: int) -> np.ndarray:
-    """The free numbers whose products with the factors come nearest to what is wanted, by least squares."""
+    """The free numbers whose products with the factors come nearest to what is wanted, by least
+    squares.
+    """
     share = np.bincount(slots, factor * wanted, size)
     return share / np.maximum(np.bincount(slots, factor**2, size), np.finfo(float).tiny)
 
 
 def _own(slots: np.ndarray) -> FreeCells:
-    """The cells whose slots, by cell and class, are all different, or all the same where classes are two."""
+    """The cells whose slots, by cell and class, are all different, or all the same where classes
+    are two.
+    """
     free = slots[:, :1] if slots.shape[1] == 2 else slots
-    cells = np.flatnonzero((slots[:, 0] >= 0) & ((slots.shape[1] == 2) | (slots[:, 0] != slots[:, -1])))
+    cells = np.flatnonzero(
+        (slots[:, 0] >= 0) & ((slots.shape[1] == 2) | (slots[:, 0] != slots[:, -1]))
+    )
     return FreeCells(cells, free[cells])
 
 
 def own_slots(layout: Layout) -> np.ndarray:
-    """A free number for each class and cell; class columns of a feature that does not depend on it share theirs."""
+    """A free number for each class and cell; class columns of a feature that does not depend on it
+    share theirs.
+    """
     slots = _slots(layout)
     return np.arange(layout.n_classes + layout.size) if slots is None else slots
 
 
 def _slack_rows(layout: Layout) -> np.ndarray:
-    """For each cell the row of its table, counted over class children without a covering parent; elsewhere −1."""
+    """For each cell the row of its table, counted over class children without a covering parent;
+    elsewhere −1.
+    """
     parts, n_rows, structure = [np.empty(0, np.int64)], 0, layout.structure
     for i, (*parents, card, n_classes) in enumerate(layout.shapes):
         rows = np.full((math.prod(parents), 1, n_classes), -1)

@@ -1,4 +1,6 @@
-"""What a discriminative parameter learner optimises: an objective of the log-joint, as a function of free numbers."""
+"""What a discriminative parameter learner optimises: an objective of the log-joint, as a function
+of free numbers.
+"""
 
 from __future__ import annotations
 
@@ -40,10 +42,12 @@ class Penalty:
 
 @dataclass(frozen=True)
 class Problem:
-    """The mean of an objective over weighted rows, and its gradient with respect to the free numbers.
+    """The mean of an objective over weighted rows, and its gradient with respect to the free
+    numbers.
 
-    The chain is free numbers → log θ (parameterisation) → log-joint (scores) → value (objective), and back. The log
-    likelihood of ``counts``, where they are given, is added to the objective. A penalty counts in the loss only.
+    The chain is free numbers → log θ (parameterisation) → log-joint (scores) → value (objective),
+    and back. The log likelihood of ``counts``, where they are given, is added to the objective. A
+    penalty counts in the loss only.
     """
 
     objective: Objective
@@ -68,7 +72,9 @@ class Problem:
 
     def total_of(self, objective: Objective, free: np.ndarray) -> float:
         """The sum of any objective over the weighted rows."""
-        return float(self.scores.sum(_total, (objective, self.parameterization.numbers(free)), self.n_jobs))
+        return float(
+            self.scores.sum(_total, (objective, self.parameterization.numbers(free)), self.n_jobs)
+        )
 
     def value_and_gradient(self, free: np.ndarray) -> tuple[float, np.ndarray]:
         """The mean of the objective, and its gradient."""
@@ -81,7 +87,9 @@ class Problem:
         return value / self.total_weight, back / self.total_weight
 
     def total_and_slopes(self, numbers: Numbers) -> tuple[float, Numbers]:
-        """The sum of the objective over the weighted rows, and its gradient with respect to the numbers in tables."""
+        """The sum of the objective over the weighted rows, and its gradient with respect to the
+        numbers in tables.
+        """
         value, slopes = self.scores.sum(_value_and_gradient, (self.objective, numbers), self.n_jobs)
         return value, slopes
 
@@ -110,9 +118,13 @@ def _total(scores: LogScores, n_jobs: int | None, objective: Objective, numbers:
     return sum(parallel_map(one, scores.blocks, n_jobs, scores.work / 2))
 
 
-def _value_and_gradient(scores: LogScores, n_jobs: int | None, objective: Objective, numbers: Numbers) -> _Sum:
+def _value_and_gradient(
+    scores: LogScores, n_jobs: int | None, objective: Objective, numbers: Numbers
+) -> _Sum:
     ready = scores.padded(numbers)
-    found = parallel_map(lambda part: _of_part(scores, objective, ready, part), scores.parts, n_jobs, scores.work)
+    found = parallel_map(
+        lambda part: _of_part(scores, objective, ready, part), scores.parts, n_jobs, scores.work
+    )
     value, total = 0.0, scores.blank()
     for share, gradient in found:
         value += share
@@ -120,8 +132,12 @@ def _value_and_gradient(scores: LogScores, n_jobs: int | None, objective: Object
     return _Sum(value, scores.stripped(total))
 
 
-def _of_part(scores: LogScores, objective: Objective, ready: PaddedValues, blocks: list[RowChunk]) -> _Sum:
-    """The sum over some blocks, with its gradient; in the quick way if there is one, and numbers are finite."""
+def _of_part(
+    scores: LogScores, objective: Objective, ready: PaddedValues, blocks: list[RowChunk]
+) -> _Sum:
+    """The sum over some blocks, with its gradient; in the quick way if there is one, and numbers
+    are finite.
+    """
     if isinstance(objective, ConditionalLikelihood):
         quickly = _add_up(scores, objective, ready, blocks, quick=True)
         if np.isfinite(quickly.value):
@@ -129,7 +145,13 @@ def _of_part(scores: LogScores, objective: Objective, ready: PaddedValues, block
     return _add_up(scores, objective, ready, blocks, quick=False)
 
 
-def _add_up(scores: LogScores, objective: Objective, ready: PaddedValues, blocks: list[RowChunk], quick: bool) -> _Sum:
+def _add_up(
+    scores: LogScores,
+    objective: Objective,
+    ready: PaddedValues,
+    blocks: list[RowChunk],
+    quick: bool,
+) -> _Sum:
     value, gradient = 0.0, scores.blank()
     for block in blocks:
         if quick and not block.groups.size:

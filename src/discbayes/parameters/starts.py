@@ -1,4 +1,6 @@
-"""Where a fit begins: a name, or tables of the same network with numbers that a gradient can change."""
+"""Where a fit begins: a name, or tables of the same network with numbers that a gradient can
+change.
+"""
 
 from __future__ import annotations
 
@@ -46,8 +48,8 @@ def start_tables(given: Any, layout: Layout, names: Sequence[str]) -> CPTs:
     """
     if not isinstance(given, CPTs):
         raise TypeError(
-            f"start={repr_short(given)} is neither the name of a start nor Tables, as clf.network_.parameters of a "
-            "fitted classifier"
+            f"start={repr_short(given)} is neither the name of a start nor Tables, as"
+            " clf.network_.parameters of a fitted classifier"
         )
     _check_structure(given, layout, names)
     _check_sizes(given, layout, names)
@@ -58,17 +60,26 @@ def start_tables(given: Any, layout: Layout, names: Sequence[str]) -> CPTs:
 def _check_structure(given: CPTs, layout: Layout, names: Sequence[str]) -> None:
     mine, theirs = layout.structure, given.structure
     if theirs.n_features != mine.n_features:
-        raise ValueError(f"the start has {theirs.n_features} columns and the data {mine.n_features}")
+        raise ValueError(
+            f"the start has {theirs.n_features} columns and the data {mine.n_features}"
+        )
     for i, name in enumerate(names):
         if theirs.parents[i] != mine.parents[i]:
             has, needs = (_listed(groups[i], names) for groups in (theirs.parents, mine.parents))
             raise ValueError(
-                f"the start is of another structure: there the parents of {name!r} are {has}, here {needs}"
-                + (", and the order counts" if set(theirs.parents[i]) == set(mine.parents[i]) else "")
+                f"the start is of another structure: there the parents of {name!r} are {has}, here"
+                f" {needs}"
+                + (
+                    ", and the order counts"
+                    if set(theirs.parents[i]) == set(mine.parents[i])
+                    else ""
+                )
             )
         if theirs.class_children[i] != mine.class_children[i]:
             where = "there, but not here" if theirs.class_children[i] else "here, but not there"
-            raise ValueError(f"the start is of another structure: {name!r} depends on the class {where}")
+            raise ValueError(
+                f"the start is of another structure: {name!r} depends on the class {where}"
+            )
 
 
 def _check_sizes(given: CPTs, layout: Layout, names: Sequence[str]) -> None:
@@ -76,8 +87,8 @@ def _check_sizes(given: CPTs, layout: Layout, names: Sequence[str]) -> None:
         raise ValueError(f"the start has {given.n_classes} classes and the data {layout.n_classes}")
     for i in np.flatnonzero(given.cards != layout.cards).tolist():
         raise ValueError(
-            f"the start has {given.cards[i]} values of {names[i]!r} and the data {layout.cards[i]}: it must come from "
-            "data with the same values and the same cuts"
+            f"the start has {given.cards[i]} values of {names[i]!r} and the data {layout.cards[i]}:"
+            " it must come from data with the same values and the same cuts"
         )
 
 
@@ -87,9 +98,14 @@ def _check_finite(given: CPTs, names: Sequence[str]) -> None:
     for i, name in enumerate(names):
         zeros = int(np.isneginf(given.log_table(i)).sum())
         if zeros:
-            raise ValueError(f"the start gives {name!r} a probability of zero (log θ = -inf, {zeros} times), {never}")
+            raise ValueError(
+                f"the start gives {name!r} a probability of zero (log θ = -inf, {zeros} times),"
+                f" {never}"
+            )
     for c in np.flatnonzero(np.isneginf(given.log_prior)).tolist():
-        raise ValueError(f"the start gives class number {c} a probability of zero (log P = -inf), {never}")
+        raise ValueError(
+            f"the start gives class number {c} a probability of zero (log P = -inf), {never}"
+        )
 
 
 def _listed(parents: Sequence[int], names: Sequence[str]) -> str:

@@ -1,7 +1,12 @@
 """Pictures with matplotlib (extra ``plot``): each takes axes, or makes some, and returns them."""
 
 from discbayes.plot.bars import class_bars
-from discbayes.plot.comparison import critical_difference_diagram, missing_curves, reliability_diagram, scatter_losses
+from discbayes.plot.comparison import (
+    critical_difference_diagram,
+    missing_curves,
+    reliability_diagram,
+    scatter_losses,
+)
 from discbayes.plot.contribution_bars import relevance, waterfall
 from discbayes.plot.cpt_heatmap import table
 from discbayes.plot.dots import fold_dots

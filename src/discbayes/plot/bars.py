@@ -14,16 +14,29 @@ from discbayes.data import Variable
 from discbayes.data.domain import MISSING_LABEL, cut_texts
 from discbayes.network import CLASS
 from discbayes.plot.graphs import feature_position, network_of
-from discbayes.plot.style import COLOURS, GREY, keyed, new_axes, plain, size_in_inches, widest, words
+from discbayes.plot.style import (
+    COLOURS,
+    GREY,
+    keyed,
+    new_axes,
+    plain,
+    size_in_inches,
+    widest,
+    words,
+)
 
 POINTS = 9.0
 LONGEST_TITLE, MAX_IN_A_COLUMN = 60, 12  # letters; entries of the legend
 
 
-def class_bars(thing: Any, feature: Any, ax: Any = None, *, classes: Sequence[Any] | None = None) -> Any:
-    """P(value | class) of one feature as bars, a colour for each class; parents are summed out exactly.
+def class_bars(
+    thing: Any, feature: Any, ax: Any = None, *, classes: Sequence[Any] | None = None
+) -> Any:
+    """P(value | class) of one feature as bars, a colour for each class; parents are summed out
+    exactly.
 
-    A numeric feature has the axis of its intervals: each has the same width, and the cut points stand at the borders.
+    A numeric feature has the axis of its intervals: each has the same width, and the cut points
+    stand at the borders.
 
     Parameters
     ----------
@@ -71,7 +84,8 @@ def class_bars(thing: Any, feature: Any, ax: Any = None, *, classes: Sequence[An
 
 def shares_by_class(network: BayesNet, feature: int) -> np.ndarray:
     """P(value | class), exact: a row for each value, a column for each class."""
-    level = network.with_prior(np.zeros(network.domain.n_classes))  # classes that the prior rules out have values too
+    # classes that the prior rules out have values too
+    level = network.with_prior(np.zeros(network.domain.n_classes))
     joint = inference.joint_posterior(level.parameters, [feature, CLASS], {}, network.effort)
     with np.errstate(invalid="ignore"):
         return joint / joint.sum(axis=0)
@@ -96,7 +110,9 @@ def _colours(n: int) -> list[Any]:
 
 
 def _label(ax: Any, variable: Variable) -> None:
-    """The cut points at the borders of intervals, or the value in the middle of each group of bars."""
+    """The cut points at the borders of intervals, or the value in the middle of each group of
+    bars.
+    """
     room = 0.85 * size_in_inches(ax)[0] / variable.card
     if variable.cuts:
         at, texts = [k + 0.5 for k in range(len(variable.cuts))], cut_texts(variable.cuts)

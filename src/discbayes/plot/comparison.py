@@ -15,21 +15,28 @@ from discbayes.plot.style import BLUE, COLOURS, GREY, MARKERS, ORANGE, keyed, ne
 
 LONGEST_METHOD = 40  # letters of the name of a method
 
-# Inches: the scale, what is above it, a line of text, two bars from one another, and a letter at most.
+# Inches: the scale, what is above it, a line of text, two bars from one another, and a letter at
+# most.
 SCALE, TOP, LINE, BAR, LETTER = 4.2, 0.95, 0.25, 0.09, 0.085
 
 
-def critical_difference_diagram(ranks: Mapping[str, float], n: int, alpha: float = 0.05, ax: Any = None) -> Any:
-    """Mean ranks of methods over n data sets on a line, the best at the left; bars join those that do not differ.
+def critical_difference_diagram(
+    ranks: Mapping[str, float], n: int, alpha: float = 0.05, ax: Any = None
+) -> Any:
+    """Mean ranks of methods over n data sets on a line, the best at the left; bars join those that
+    do not differ.
 
-    Above the line is the critical difference of Nemenyi's test (Demšar 2006). New axes, the default, have the size
-    that the names need.
+    Above the line is the critical difference of Nemenyi's test (Demšar 2006). New axes, the
+    default, have the size that the names need.
     """
     if len(ranks) < 2:
         raise ValueError("there must be at least two methods to compare")
     difference = critical_difference(len(ranks), n, alpha)
     names = sorted(ranks, key=lambda name: ranks[name])
-    low, high = np.floor(ranks[names[0]]), np.ceil(max(ranks[names[-1]], np.floor(ranks[names[0]]) + difference))
+    low, high = (
+        np.floor(ranks[names[0]]),
+        np.ceil(max(ranks[names[-1]], np.floor(ranks[names[0]]) + difference)),
+    )
     bars = _rows_of_bars(groups_alike(ranks, difference), ranks)
     depth = BAR * (1 + max((row for row, _, _ in bars), default=0)) + 0.1
     bottom = depth + LINE * ((len(names) + 1) // 2)
@@ -41,7 +48,13 @@ def critical_difference_diagram(ranks: Mapping[str, float], n: int, alpha: float
     _draw_scale(ax, low, high)
     _draw_difference(ax, low, difference, n, alpha)
     for row, first, last in bars:
-        ax.plot([first, last], [-BAR * (row + 1)] * 2, color=ORANGE, linewidth=3.2, solid_capstyle="round")
+        ax.plot(
+            [first, last],
+            [-BAR * (row + 1)] * 2,
+            color=ORANGE,
+            linewidth=3.2,
+            solid_capstyle="round",
+        )
     _draw_names(ax, names, ranks, depth, (low - 0.15 * inch, high + 0.15 * inch), 0.05 * inch)
     ax.set_xlim(low - margin * inch, high + margin * inch)
     ax.set_ylim(-bottom, TOP)
@@ -49,7 +62,9 @@ def critical_difference_diagram(ranks: Mapping[str, float], n: int, alpha: float
     return ax
 
 
-def _rows_of_bars(groups: Sequence[Sequence[str]], ranks: Mapping[str, float]) -> list[tuple[int, float, float]]:
+def _rows_of_bars(
+    groups: Sequence[Sequence[str]], ranks: Mapping[str, float]
+) -> list[tuple[int, float, float]]:
     """A row, a beginning and an end for each group, so that bars of one row do not touch."""
     ends: list[float] = []
     bars = []
@@ -78,15 +93,24 @@ def _draw_difference(ax: Any, low: float, difference: float, n: int, alpha: floa
 
 
 def _draw_names(
-    ax: Any, names: Sequence[str], ranks: Mapping[str, float], depth: float, edges: tuple[float, float], gap: float
+    ax: Any,
+    names: Sequence[str],
+    ranks: Mapping[str, float],
+    depth: float,
+    edges: tuple[float, float],
+    gap: float,
 ) -> None:
-    """The better half at the left, from the top down, the others at the right, from the bottom up."""
+    """The better half at the left, from the top down, the others at the right, from the bottom
+    up.
+    """
     half = (len(names) + 1) // 2
     for place, name in enumerate(names):
         left = place < half
         level = -depth - LINE * ((place if left else len(names) - 1 - place) + 0.5)
         edge = edges[0] if left else edges[1]
-        ax.plot([ranks[name], ranks[name], edge], [0, level, level], color=GREY, linewidth=0.8, zorder=1)
+        ax.plot(
+            [ranks[name], ranks[name], edge], [0, level, level], color=GREY, linewidth=0.8, zorder=1
+        )
         shown = words(name, LONGEST_METHOD)
         text = f"{shown}  {ranks[name]:.2f}" if left else f"{ranks[name]:.2f}  {shown}"
         side = "right" if left else "left"
@@ -94,7 +118,9 @@ def _draw_names(
 
 
 def missing_curves(shares: Any, rates: Mapping[str, Any], ax: Any = None) -> Any:
-    """Classification rates of methods, from 0 to 1, against the share of features that are missing (P10 Figure 11)."""
+    """Classification rates of methods, from 0 to 1, against the share of features that are missing
+    (P10 Figure 11).
+    """
     ax = new_axes(ax, (6.4, 4.4))
     for place, (name, values) in enumerate(rates.items()):
         ax.plot(
@@ -113,9 +139,14 @@ def missing_curves(shares: Any, rates: Mapping[str, Any], ax: Any = None) -> Any
 
 
 def reliability_diagram(
-    shares: np.ndarray, codes: np.ndarray, weight: np.ndarray | None = None, n_bins: int = N_BINS, ax: Any = None
+    shares: np.ndarray,
+    codes: np.ndarray,
+    weight: np.ndarray | None = None,
+    n_bins: int = N_BINS,
+    ax: Any = None,
 ) -> Any:
-    """How often the most probable class is right against its probability, with the share of rows of each bin below.
+    """How often the most probable class is right against its probability, with the share of rows of
+    each bin below.
 
     ``shares`` is the posterior and ``codes`` are the true classes, as in ``experiments.metrics``.
     """
@@ -124,8 +155,17 @@ def reliability_diagram(
     ax = new_axes(ax, (4.8, 4.6))
     ax.plot([0, 1], [0, 1], color=GREY, linewidth=0.8, linestyle=":")
     places = np.searchsorted(np.arange(1, n_bins) / n_bins, confidence)
-    ax.bar((places + 0.5) / n_bins, rows / rows.sum(), 0.9 / n_bins, color=BLUE, alpha=0.2, label="share of rows")
-    ax.plot(confidence, right, "o-", color=BLUE, markersize=4, label=f"calibration error {error:.3f}")
+    ax.bar(
+        (places + 0.5) / n_bins,
+        rows / rows.sum(),
+        0.9 / n_bins,
+        color=BLUE,
+        alpha=0.2,
+        label="share of rows",
+    )
+    ax.plot(
+        confidence, right, "o-", color=BLUE, markersize=4, label=f"calibration error {error:.3f}"
+    )
     ax.set_xlabel("probability of the most probable class")
     ax.set_ylabel("how often it is right")
     ax.set_xlim(0, 1.01)
@@ -143,14 +183,17 @@ def scatter_losses(
     log: bool = False,
     ax: Any = None,
 ) -> Any:
-    """The figures of one method against those of another, a point for each data set, with the diagonal (Z17 Figure 4).
+    """The figures of one method against those of another, a point for each data set, with the
+    diagonal (Z17 Figure 4).
 
-    ``labels`` are the names of both methods, ``a`` stands at the horizontal axis. ``errors`` are drawn as crosses
-    (C11 Figure 4); ``log`` is for times.
+    ``labels`` are the names of both methods, ``a`` stands at the horizontal axis. ``errors`` are
+    drawn as crosses (C11 Figure 4); ``log`` is for times.
     """
     a, b = np.asarray(a, np.float64), np.asarray(b, np.float64)
     if a.shape != b.shape or a.ndim != 1 or not a.size:
-        raise ValueError(f"figures of shape {a.shape} and {b.shape}: give one of each method for every data set")
+        raise ValueError(
+            f"figures of shape {a.shape} and {b.shape}: give one of each method for every data set"
+        )
     if log and min(a.min(), b.min()) <= 0:
         raise ValueError("log=True needs positive figures")
     ax = new_axes(ax, (4.6, 4.6))

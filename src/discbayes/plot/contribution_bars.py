@@ -28,7 +28,9 @@ class _Bar:
     total: bool = False
 
 
-def waterfall(explanation: Explanation, row: int = 0, label: Any = None, most: int = 12, ax: Any = None) -> Any:
+def waterfall(
+    explanation: Explanation, row: int = 0, label: Any = None, most: int = 12, ax: Any = None
+) -> Any:
     """What each known value of a row adds to the log odds of a class, from the prior to the sum.
 
     Parameters
@@ -40,7 +42,8 @@ def waterfall(explanation: Explanation, row: int = 0, label: Any = None, most: i
     label : optional
         The class; by default the one that the row is given.
     most : int
-        How many values have a bar of their own, the largest ones first; the others have one together.
+        How many values have a bar of their own, the largest ones first; the others have one
+        together.
     ax : Axes, optional
 
     Examples
@@ -83,7 +86,9 @@ def _bars(explanation: Explanation, row: int, place: int, most: int) -> list[_Ba
 
 
 def _draw_bars(ax: Any, bars: list[_Bar]) -> None:
-    """Bars one below the other, each begun where the one before ended; infinite ones end at the border."""
+    """Bars one below the other, each begun where the one before ended; infinite ones end at the
+    border.
+    """
     ends = _ends(bars)
     finite = ends[np.isfinite(ends)]
     low, high = min(0.0, finite.min(initial=0.0)), max(0.0, finite.max(initial=0.0))
@@ -94,7 +99,9 @@ def _draw_bars(ax: Any, bars: list[_Bar]) -> None:
         ax.barh(k, end - start, 0.62, left=start, color=colour)
         right = bar.part >= 0
         side = {"ha": "left" if right else "right", "va": "center", "fontsize": POINTS - 1}
-        ax.annotate(signed(bar.part), (end, k), (3 if right else -3, 0), textcoords="offset points", **side)
+        ax.annotate(
+            signed(bar.part), (end, k), (3 if right else -3, 0), textcoords="offset points", **side
+        )
         if k + 1 < len(bars):
             ax.plot([end, end], [k + 0.31, k + 0.69], color=GREY, linewidth=0.8)
     ax.axvline(0, color=GREY, linewidth=0.8, linestyle=":", zorder=0)
@@ -114,12 +121,21 @@ def _ends(bars: list[_Bar]) -> np.ndarray:
 def _describe(ax: Any, explanation: Explanation, row: int, place: int) -> None:
     """What the scale is, how probable the class is, and what is not known."""
     name = words(explanation.labels[place])
-    against = "" if explanation.against is None else f" over {words(explanation.labels[explanation.against])}"
-    unknown = [n for n, known in zip(explanation.names, explanation.known[row], strict=True) if not known]
+    against = (
+        ""
+        if explanation.against is None
+        else f" over {words(explanation.labels[explanation.against])}"
+    )
+    unknown = [
+        n for n, known in zip(explanation.names, explanation.known[row], strict=True) if not known
+    ]
     note = f"unknown: {_listed(unknown)}" if unknown else ""
     if explanation.impossible[row]:
         note = "no class can have these values together: only the prior counts"
-    ax.set_xlabel(f"log odds of {name}{against}" + (note and f"\n{words(note, 2 * LONGEST_NOTE)}"), fontsize=POINTS)
+    ax.set_xlabel(
+        f"log odds of {name}{against}" + (note and f"\n{words(note, 2 * LONGEST_NOTE)}"),
+        fontsize=POINTS,
+    )
     probability = probability_in_words(explanation.posterior[row], place)
     ax.set_title(f"P({name} | row {row}) = {probability}", fontsize=POINTS + 1)
 
@@ -139,7 +155,8 @@ def _listed(names: list[str]) -> str:
 
 
 def relevance(relevance: Relevance, most: int = 30, ax: Any = None) -> Any:
-    """How much each column changes the log odds of the decisions, the most relevant first; grey ones could go.
+    """How much each column changes the log odds of the decisions, the most relevant first; grey
+    ones could go.
 
     Parameters
     ----------
@@ -173,7 +190,11 @@ def relevance(relevance: Relevance, most: int = 30, ax: Any = None) -> Any:
 def _sums(relevance: Relevance, most: int, with_grey: bool) -> list[str]:
     """What the scale is, what the columns without a bar come to, and the advice."""
     others, could_go = relevance.ranking[most:], relevance.hidden.columns
-    rest = f"; {count_of(len(others), 'other column')}: {relevance.share[others].sum():.1%}" if len(others) else ""
+    rest = (
+        f"; {count_of(len(others), 'other column')}: {relevance.share[others].sum():.1%}"
+        if len(others)
+        else ""
+    )
     lines = [f"share of all changes of the log odds, %{rest}"]
     if could_go:
         grey = " (grey)" if with_grey else ""

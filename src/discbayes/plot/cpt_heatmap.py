@@ -19,16 +19,17 @@ from discbayes.plot.style import BLACK, BLUE, PALE, framed_axes, size_in_inches,
 # Inches of a cell, around its label, and the most that all cells of a new figure take up.
 CELL_WIDTH, CELL_HEIGHT, MARGIN, WIDEST, HIGHEST = 0.62, 0.26, 0.14, 10.0, 11.0
 NARROWEST, LOWEST = 1.6, 1.0  # room for the title, and for the names of the parents
-POINTS, SMALLEST, LINE = 9.0, 5.5, 1.45  # sizes of letters, and the height of a line relative to them
+# sizes of letters, and the height of a line relative to them
+POINTS, SMALLEST, LINE = 9.0, 5.5, 1.45
 LONGEST_TITLE = 60  # letters
 
 
 def table(thing: Any, feature: Any, ax: Any = None) -> Any:
     """P(value | class and parents) of one feature: a row for each class and values of the parents.
 
-    Numbers stand in the cells where there is room, and row labels are left out evenly where there are too many.
-    Combinations of parents that cannot occur are grey. Where the tables of the network are not normalised, these are
-    the probabilities that follow from them.
+    Numbers stand in the cells where there is room, and row labels are left out evenly where there
+    are too many. Combinations of parents that cannot occur are grey. Where the tables of the
+    network are not normalised, these are the probabilities that follow from them.
 
     Parameters
     ----------
@@ -47,12 +48,16 @@ def table(thing: Any, feature: Any, ax: Any = None) -> Any:
     network = network_of(thing)
     i = feature_position(network, feature)
     variable, given = network.domain.features[i], _given(network, i)
-    rows = [", ".join(words(label, 24) for label in row) for row in product(*(v.labels for v in given))] or [""]
+    rows = [
+        ", ".join(words(label, 24) for label in row) for row in product(*(v.labels for v in given))
+    ] or [""]
     values = [words(label) for label in variable.labels]
     cells = _cells(network, i).reshape(len(rows), len(values))
     ax = _new_axes(rows, values) if ax is None else ax
     _colour(ax, cells)
-    width, height = (length / n for length, n in zip(size_in_inches(ax), cells.shape[::-1], strict=True))
+    width, height = (
+        length / n for length, n in zip(size_in_inches(ax), cells.shape[::-1], strict=True)
+    )
     _label_rows(ax, rows, height)
     _label_values(ax, values, width)
     _write_numbers(ax, cells, width, height)
@@ -70,7 +75,9 @@ def _given(network: BayesNet, feature: int) -> list[Variable]:
 
 
 def _cells(network: BayesNet, feature: int) -> np.ndarray:
-    """P(value | class, parents): the class comes first, then the parents; NaN where these cannot occur together."""
+    """P(value | class, parents): the class comes first, then the parents; NaN where these cannot
+    occur together.
+    """
     tables, by_class = network.parameters, network.structure.class_children[feature]
     if tables.is_normalized:
         found = np.exp(tables.log_table(feature))
@@ -94,8 +101,17 @@ def _new_axes(rows: list[str], values: list[str]) -> Any:
 
 
 def _colour(ax: Any, cells: np.ndarray) -> None:
-    colours = need("matplotlib.colors").LinearSegmentedColormap.from_list("discbayes", ["#ffffff", BLUE])
-    ax.imshow(cells, cmap=colours.with_extremes(bad=PALE), vmin=0, vmax=1, aspect="auto", interpolation="nearest")
+    colours = need("matplotlib.colors").LinearSegmentedColormap.from_list(
+        "discbayes", ["#ffffff", BLUE]
+    )
+    ax.imshow(
+        cells,
+        cmap=colours.with_extremes(bad=PALE),
+        vmin=0,
+        vmax=1,
+        aspect="auto",
+        interpolation="nearest",
+    )
 
 
 def _label_rows(ax: Any, rows: list[str], height: float) -> None:
@@ -107,11 +123,15 @@ def _label_rows(ax: Any, rows: list[str], height: float) -> None:
 
 
 def _label_values(ax: Any, values: list[str], width: float) -> None:
-    """A label below each value: upright where it is too wide, and not for all where there are too many."""
+    """A label below each value: upright where it is too wide, and not for all where there are too
+    many.
+    """
     flat = widest(values, POINTS) <= width - MARGIN + 1e-6
     points = POINTS if flat else min(POINTS, max(SMALLEST, 72 * width / LINE))
     step = 1 if flat else max(1, math.ceil(LINE * points / 72 / width - 1e-6))
-    ax.set_xticks(range(0, len(values), step), values[::step], fontsize=points, rotation=0 if flat else 90)
+    ax.set_xticks(
+        range(0, len(values), step), values[::step], fontsize=points, rotation=0 if flat else 90
+    )
     ax.tick_params(axis="x", length=0 if step == 1 else 2)
 
 
@@ -123,7 +143,15 @@ def _write_numbers(ax: Any, cells: np.ndarray, width: float, height: float) -> N
     for (row, column), share in np.ndenumerate(cells):
         if not np.isnan(share):
             ink = "white" if share > 0.6 else BLACK
-            ax.text(column, row, _percentage(share), ha="center", va="center", fontsize=points, color=ink)
+            ax.text(
+                column,
+                row,
+                _percentage(share),
+                ha="center",
+                va="center",
+                fontsize=points,
+                color=ink,
+            )
 
 
 def _percentage(share: float) -> str:
@@ -140,7 +168,9 @@ def _percentage(share: float) -> str:
 
 
 def _draw_lines(ax: Any, shape: tuple[int, ...], block: int) -> None:
-    """A line between the classes, or between the values of the first parent, where each has several rows."""
+    """A line between the classes, or between the values of the first parent, where each has several
+    rows.
+    """
     if block > 1:
         for row in range(block, shape[0], block):
             ax.axhline(row - 0.5, color=BLACK, linewidth=0.8)

@@ -19,19 +19,29 @@ def fold_dots(
     confidence: float = 0.95,
     bounds: Mapping[str, tuple[float, float]] | None = None,
 ) -> Any:
-    """A panel for each figure: the folds of each method as small dots, and their mean with its interval.
+    """A panel for each figure: the folds of each method as small dots, and their mean with its
+    interval.
 
-    ``figures[title][method]`` are the figures of the folds, NaN where there are none. The interval takes account of
-    the rows that training sets of folds share (Nadeau and Bengio 2003); it ends where figures do, at ``bounds[title]``.
-    This is a whole figure, with as many axes as there are panels, and the one picture that takes no ``ax``.
+    ``figures[title][method]`` are the figures of the folds, NaN where there are none. The interval
+    takes account of the rows that training sets of folds share (Nadeau and Bengio 2003); it ends
+    where figures do, at ``bounds[title]``. This is a whole figure, with as many axes as there are
+    panels, and the one picture that takes no ``ax``.
     """
     methods = list(next(iter(figures.values())))
     size = (4.0 * len(figures), 1.0 + 0.28 * len(methods))
     pyplot = need("matplotlib.pyplot")
-    figure, axes = pyplot.subplots(1, len(figures), figsize=size, layout="constrained", sharey=True, squeeze=False)
+    figure, axes = pyplot.subplots(
+        1, len(figures), figsize=size, layout="constrained", sharey=True, squeeze=False
+    )
     for ax, (title, by_method) in zip(axes[0], figures.items(), strict=True):
         for place, method in enumerate(methods):
-            _draw_method(ax, place, by_method[method], confidence, (bounds or {}).get(title, (-np.inf, np.inf)))
+            _draw_method(
+                ax,
+                place,
+                by_method[method],
+                confidence,
+                (bounds or {}).get(title, (-np.inf, np.inf)),
+            )
         _scale(ax, by_method)
         ax.set_xlabel(title)
         plain(ax, "left")
@@ -42,14 +52,24 @@ def fold_dots(
     return figure
 
 
-def _draw_method(ax: Any, place: int, values: np.ndarray, confidence: float, bounds: tuple[float, float]) -> None:
+def _draw_method(
+    ax: Any, place: int, values: np.ndarray, confidence: float, bounds: tuple[float, float]
+) -> None:
     values = values[~np.isnan(values)]
     if not values.size:
         return
     mean, half = values.mean(), half_width(values, confidence)
     ax.plot(np.clip([mean - half, mean + half], *bounds), [place, place], color=BLUE, linewidth=1.6)
     ax.plot([mean], [place], "o", color=BLUE, markersize=6)
-    ax.plot(values, np.full(values.size, place + 0.28), "o", color=GREY, alpha=0.6, markersize=3, markeredgewidth=0)
+    ax.plot(
+        values,
+        np.full(values.size, place + 0.28),
+        "o",
+        color=GREY,
+        alpha=0.6,
+        markersize=3,
+        markeredgewidth=0,
+    )
 
 
 def half_width(values: np.ndarray, confidence: float = 0.95) -> float:
@@ -61,7 +81,9 @@ def half_width(values: np.ndarray, confidence: float = 0.95) -> float:
     k = values.size
     if k < 2:
         return 0.0
-    return float(stats.t.ppf((1 + confidence) / 2, k - 1) * values.std(ddof=1) * np.sqrt(1 / k + 1 / (k - 1)))
+    return float(
+        stats.t.ppf((1 + confidence) / 2, k - 1) * values.std(ddof=1) * np.sqrt(1 / k + 1 / (k - 1))
+    )
 
 
 def _scale(ax: Any, by_method: Mapping[str, np.ndarray]) -> None:

@@ -11,10 +11,11 @@ from discbayes.plot.style import BLUE, GREEN, ORANGE, new_axes, panels, plain, r
 
 
 def margin_path(path: MarginPath, ax: Any = None) -> Any:
-    """Negative log likelihood and slack of a row, and the classification rate, against λ (P13 Figure 1).
+    """Negative log likelihood and slack of a row, and the classification rate, against λ (P13
+    Figure 1).
 
-    The axes are divided into two, ``ax.child_axes``, one below the other. Zero stands at the left of the powers of
-    two, one step further.
+    The axes are divided into two, ``ax.child_axes``, one below the other. Zero stands at the left
+    of the powers of two, one step further.
     """
     ax = new_axes(ax, (6.4, 5.2))
     upper, lower = panels(ax, (1, 1), 0.06)

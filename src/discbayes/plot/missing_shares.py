@@ -51,21 +51,29 @@ def missing_curve_of(
     if not amounts.size or not ((amounts >= 0) & (amounts <= 1)).all():
         raise ValueError(f"shares={shares!r} must be numbers from 0 to 1")
     classifiers = thing if isinstance(thing, Mapping) else {"classification rate": thing}
-    rates = {name: _rates(clf, X, np.asarray(y), amounts, random_state) for name, clf in classifiers.items()}
+    rates = {
+        name: _rates(clf, X, np.asarray(y), amounts, random_state)
+        for name, clf in classifiers.items()
+    }
     ax = missing_curves(amounts, rates, ax)
     if not isinstance(thing, Mapping):
         ax.get_legend().remove()
     return ax
 
 
-def _rates(clf: BayesNetClassifier, X: Any, labels: np.ndarray, shares: np.ndarray, seed: Any) -> list[float]:
+def _rates(
+    clf: BayesNetClassifier, X: Any, labels: np.ndarray, shares: np.ndarray, seed: Any
+) -> list[float]:
     """How often a classifier is right, for each share."""
     beliefs, codes = clf.calibrated_posterior(), clf._codes(X)
     if labels.shape != codes.shape[1:]:
         raise ValueError(f"y has {labels.size} labels for {codes.shape[1]} rows")
     gap = beliefs.network.domain.cards.astype(codes.dtype)[:, None]
     masks = missing_masks(
-        labels.size, codes.shape[0], (100 * shares).tolist(), copy.deepcopy(np.random.default_rng(seed))
+        labels.size,
+        codes.shape[0],
+        (100 * shares).tolist(),
+        copy.deepcopy(np.random.default_rng(seed)),
     )
     said = (clf.classes_[beliefs.decisions(np.where(mask.T, gap, codes))] for mask in masks)
     return [float(np.mean(own == labels)) for own in said]

@@ -1,4 +1,6 @@
-"""A network as a picture: boxes in layers, edges as wide as they are strong, and how two structures differ."""
+"""A network as a picture: boxes in layers, edges as wide as they are strong, and how two structures
+differ.
+"""
 
 from __future__ import annotations
 
@@ -11,7 +13,17 @@ from typing import Any
 from discbayes._lazy_imports import need
 from discbayes.network import CLASS, Structure
 from discbayes.placement import Placement, place
-from discbayes.plot.graphs import ADDED, REMOVED, SAME, TURNED, Edge, Graph, differences, graph_of, spanning
+from discbayes.plot.graphs import (
+    ADDED,
+    REMOVED,
+    SAME,
+    TURNED,
+    Edge,
+    Graph,
+    differences,
+    graph_of,
+    spanning,
+)
 from discbayes.plot.style import (
     BLACK,
     BLUE,
@@ -27,7 +39,8 @@ from discbayes.plot.style import (
     words,
 )
 
-# Inches, in a picture that is not scaled: a row, a box, between boxes, around, and an entry of the legend.
+# Inches, in a picture that is not scaled: a row, a box, between boxes, around, and an entry of the
+# legend.
 ROW, BOX, GAP, MARGIN, ENTRY = 0.68, 0.28, 0.26, 0.15, 0.19
 WIDEST, NARROWEST, NARROWEST_BOX = 13.0, 4.6, 0.5
 POINTS, LEGEND_POINTS = 9.0, 8.0
@@ -57,18 +70,22 @@ def network(
     ----------
     thing : BayesNetClassifier, BayesNet or Structure
     ax : Axes, optional
-        By default a new figure of the size that the network needs; in given axes letters are as large as they allow.
+        By default a new figure of the size that the network needs; in given axes letters are as
+        large as they allow.
     names : sequence, optional
         The names of the features of a ``Structure``.
     strengths : bool or mapping, default=True
-        Edges are as wide as they are strong: by the information that parent and child share given the other parents
-        and the class, in nats, and boxes as dark as what the class adds to the feature's parents. A mapping gives the
-        strengths of edges ``(parent, child)`` by other means. A structure has no strengths of its own, nor has a
-        network that is too dense for exact ones, of which the legend tells.
+        Edges are as wide as they are strong: by the information that parent and child share given
+        the other parents and the class, in nats, and boxes as dark as what the class adds to the
+        feature's parents. A mapping gives the strengths of edges ``(parent, child)`` by other
+        means. A structure has no strengths of its own, nor has a network that is too dense for
+        exact ones, of which the legend tells.
     show_class : bool or "auto"
-        Whether the class and its edges are drawn; by default where it is not a parent of every feature.
+        Whether the class and its edges are drawn; by default where it is not a parent of every
+        feature.
     compare_to : BayesNetClassifier, BayesNet or Structure, optional
-        Another structure of the same features: shows which edges were added since, removed or turned round.
+        Another structure of the same features: shows which edges were added since, removed or
+        turned round.
 
     Examples
     --------
@@ -98,9 +115,14 @@ class _Picture:
         self.strengths = graph.strengths(strengths)
         self.in_nats = isinstance(strengths, bool)
         self.too_dense = self.strengths is None and strengths is True and graph.network is not None
-        between = {edge: value for edge, value in (self.strengths or {}).items() if edge[0] != CLASS}
+        between = {
+            edge: value for edge, value in (self.strengths or {}).items() if edge[0] != CLASS
+        }
         self.strongest = max(between.values(), default=0.0)
-        self.box = max(NARROWEST_BOX, *(width_in_inches(words(name), POINTS) + 0.16 for name in self._shown_names()))
+        self.box = max(
+            NARROWEST_BOX,
+            *(width_in_inches(words(name), POINTS) + 0.16 for name in self._shown_names()),
+        )
 
     def _shown_names(self) -> list[str]:
         return [*self.graph.names, *([self.graph.target] if self.with_class else [])]
@@ -109,7 +131,9 @@ class _Picture:
 
     def draw(self, ax: Any) -> Any:
         """Choose a grid, and draw on it."""
-        structure = spanning(self.graph.structure, [edge for edge in self.kinds if edge[0] != CLASS])
+        structure = spanning(
+            self.graph.structure, [edge for edge in self.kinds if edge[0] != CLASS]
+        )
         if ax is None:
             self.grid = place(structure, max(4, int((WIDEST - 2 * MARGIN) / (self.box + GAP))))
         else:
@@ -126,7 +150,9 @@ class _Picture:
         return ax
 
     def _fitting(self, structure: Any, ax: Any) -> tuple[Placement, float]:
-        """The grid that leaves most room for letters in given axes, and by how much the picture is scaled."""
+        """The grid that leaves most room for letters in given axes, and by how much the picture is
+        scaled.
+        """
         wide, high = size_in_inches(ax)
         found = []
         for columns in range(2, 21):
@@ -152,18 +178,36 @@ class _Picture:
     def _draw_boxes(self, ax: Any) -> None:
         for i, name in enumerate(self.graph.names):
             dashed = not (self.with_class or self.graph.structure.class_children[i])
-            self._draw_box(ax, i, name, mixed(self._share_of_class(i)), BLUE, "--" if dashed else "-")
+            self._draw_box(
+                ax, i, name, mixed(self._share_of_class(i)), BLUE, "--" if dashed else "-"
+            )
         if self.with_class:
             self._draw_box(ax, CLASS, self.graph.target, "#fbe8c8", ORANGE, "-")
 
     def _draw_box(self, ax: Any, node: int, name: str, fill: Any, ink: str, line: str) -> None:
         column, row = self.grid.spot(node)
         corner = (self._x(column) - self.box / 2, self._top(row))
-        look = {"facecolor": fill, "edgecolor": ink, "linestyle": line, "linewidth": min(1.0, self.scale), "zorder": 3}
+        look = {
+            "facecolor": fill,
+            "edgecolor": ink,
+            "linestyle": line,
+            "linewidth": min(1.0, self.scale),
+            "zorder": 3,
+        }
         shape = need("matplotlib.patches").FancyBboxPatch
-        ax.add_patch(shape(corner, self.box, BOX, boxstyle="round,pad=0,rounding_size=0.07", **look))
+        ax.add_patch(
+            shape(corner, self.box, BOX, boxstyle="round,pad=0,rounding_size=0.07", **look)
+        )
         middle = self._x(column), self._top(row) + BOX / 2
-        ax.text(*middle, words(name), ha="center", va="center", fontsize=POINTS * self.scale, color=BLACK, zorder=4)
+        ax.text(
+            *middle,
+            words(name),
+            ha="center",
+            va="center",
+            fontsize=POINTS * self.scale,
+            color=BLACK,
+            zorder=4,
+        )
 
     def _share_of_class(self, feature: int) -> float:
         """How dark a box is: what the class adds, relative to the largest."""
@@ -172,7 +216,10 @@ class _Picture:
         return self.strengths.get((CLASS, feature), 0.0) / self._most_of_class()
 
     def _most_of_class(self) -> float:
-        return max((value for (parent, _), value in (self.strengths or {}).items() if parent == CLASS), default=0.0)
+        return max(
+            (value for (parent, _), value in (self.strengths or {}).items() if parent == CLASS),
+            default=0.0,
+        )
 
     # ---- edges
 
@@ -191,7 +238,9 @@ class _Picture:
         return upper, lower
 
     def _ends(self, edges: Any, routes: Mapping[Edge, list[float]]) -> dict[Edge, float]:
-        """Where each edge meets the upper border of a box: side by side, in the order in which they come."""
+        """Where each edge meets the upper border of a box: side by side, in the order in which they
+        come.
+        """
         coming: dict[int, list[tuple[float, Edge]]] = {}
         for edge in edges:
             last = routes[edge][-1] if routes[edge] else self.grid.spot(edge[0])[0]
@@ -204,11 +253,16 @@ class _Picture:
         return found
 
     def _points(self, edge: Edge, route: list[float], end: float) -> list[tuple[float, float]]:
-        """Where an edge leaves a box, passes the borders of the rows between, and meets the other box."""
+        """Where an edge leaves a box, passes the borders of the rows between, and meets the other
+        box.
+        """
         column, row = self.grid.spot(edge[0])
         points = [(self._x(column), self._top(row) + BOX)]
         for between, stop in enumerate(route, row + 1):
-            points += [(self._x(stop), self._top(between)), (self._x(stop), self._top(between) + BOX)]
+            points += [
+                (self._x(stop), self._top(between)),
+                (self._x(stop), self._top(between) + BOX),
+            ]
         return [*points, (end, self._top(self.grid.rows[edge[1]]))]
 
     def _draw_edge(self, ax: Any, edge: Edge, points: list[tuple[float, float]]) -> None:
@@ -222,13 +276,20 @@ class _Picture:
         width = look["linewidth"]
         head = {"arrowstyle": "-|>", "mutation_scale": (5 + 2.2 * width) * math.sqrt(self.scale)}
         arrow = need("matplotlib.patches").FancyArrowPatch
-        ax.add_patch(arrow(path=kinds(path, codes), **head, **look, zorder=1 if edge[0] == CLASS else 2))
+        ax.add_patch(
+            arrow(path=kinds(path, codes), **head, **look, zorder=1 if edge[0] == CLASS else 2)
+        )
 
     def _look(self, edge: Edge) -> dict[str, Any]:
         colour, line = LOOKS[self.kinds[edge]]
         if edge[0] == CLASS and self.kinds[edge] == SAME:
             colour, line = ORANGE, (0, (2, 2))
-        return {"color": colour, "linestyle": line, "linewidth": self._width(edge) * self.scale, "alpha": 0.85}
+        return {
+            "color": colour,
+            "linestyle": line,
+            "linewidth": self._width(edge) * self.scale,
+            "alpha": 0.85,
+        }
 
     def _width(self, edge: Edge) -> float:
         if edge[0] == CLASS:
@@ -258,14 +319,23 @@ class _Picture:
         line, patch = need("matplotlib.lines").Line2D, need("matplotlib.patches").Patch
         target, found = words(self.graph.target), []
         if self.compared:
-            used = {kind for edge, kind in self.kinds.items() if self.with_class or edge[0] != CLASS}
+            used = {
+                kind for edge, kind in self.kinds.items() if self.with_class or edge[0] != CLASS
+            }
             found += [
                 (kind, line([], [], color=colour, linestyle=style, linewidth=1.6))
                 for kind, (colour, style) in LOOKS.items()
                 if kind in used
             ]
-        if self.with_class and SAME in (self.kinds.get((CLASS, i)) for i in range(len(self.graph.names))):
-            found.append((f"edge from {target}", line([], [], color=ORANGE, linestyle=(0, (2, 2)), linewidth=THIN)))
+        if self.with_class and SAME in (
+            self.kinds.get((CLASS, i)) for i in range(len(self.graph.names))
+        ):
+            found.append(
+                (
+                    f"edge from {target}",
+                    line([], [], color=ORANGE, linestyle=(0, (2, 2)), linewidth=THIN),
+                )
+            )
         for strength in self._ends_of_widths():
             text = f"{self._amount(strength)} between parent and child"
             found.append((text, line([], [], color=GREY, linewidth=self._width_of(strength))))
@@ -273,7 +343,12 @@ class _Picture:
             text = f"{self._amount(self._most_of_class())} that {target} adds"
             found.append((text, patch(facecolor=SHADES[1], edgecolor=BLUE)))
         if not (self.with_class or all(self.graph.structure.class_children)):
-            found.append((f"does not depend on {target}", patch(facecolor=SHADES[0], edgecolor=BLUE, linestyle="--")))
+            found.append(
+                (
+                    f"does not depend on {target}",
+                    patch(facecolor=SHADES[0], edgecolor=BLUE, linestyle="--"),
+                )
+            )
         return found
 
     def _amount(self, strength: float) -> str:

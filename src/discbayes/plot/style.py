@@ -1,7 +1,7 @@
 """What all pictures share: colours, letters, and the axes that they are drawn on.
 
-The colours stay apart for people who do not see red, green or blue; wherever there are several, lines, markers or
-signs differ as well.
+The colours stay apart for people who do not see red, green or blue; wherever there are several,
+lines, markers or signs differ as well.
 """
 
 from __future__ import annotations
@@ -34,7 +34,9 @@ def bare_axes(ax: Any, size: tuple[float, float]) -> Any:
     return ax
 
 
-def framed_axes(size: tuple[float, float], left: float, bottom: float, top: float, right: float = 0.15) -> Any:
+def framed_axes(
+    size: tuple[float, float], left: float, bottom: float, top: float, right: float = 0.15
+) -> Any:
     """New axes of this size, with so much room around them, all in inches."""
     width, height = left + size[0] + right, bottom + size[1] + top
     figure = need("matplotlib.pyplot").figure(figsize=(width, height))
@@ -88,7 +90,8 @@ def words(text: Any, letters: int = LONGEST) -> str:
 
 
 def keyed(text: Any, letters: int = LONGEST) -> str:
-    """The same for an entry of a legend, which matplotlib leaves out if it is empty or begins with an underscore.
+    """The same for an entry of a legend, which matplotlib leaves out if it is empty or begins with
+    an underscore.
 
     >>> keyed("_other"), keyed("")
     (' _other', ' ')
@@ -111,6 +114,8 @@ def width_in_inches(text: str, points: float) -> float:
 
 
 def widest(texts: Iterable[str], points: float) -> float:
-    """The width of the widest text in inches; of very many only those with most letters are measured."""
+    """The width of the widest text in inches; of very many only those with most letters are
+    measured.
+    """
     longest = sorted(texts, key=width_of, reverse=True)[:30]
     return max((width_in_inches(text, points) for text in longest), default=0.0)

@@ -1,4 +1,6 @@
-"""What a fit has recorded on its way: steps of a search, settings that were compared, iterations of a solver."""
+"""What a fit has recorded on its way: steps of a search, settings that were compared, iterations of
+a solver.
+"""
 
 from __future__ import annotations
 
@@ -10,17 +12,30 @@ from sklearn.utils.validation import check_is_fitted
 
 from discbayes._lazy_imports import need
 from discbayes._text import count_of
-from discbayes.plot.style import BLUE, COLOURS, GREY, MARKERS, ORANGE, keyed, new_axes, panels, plain, right_axes, words
+from discbayes.plot.style import (
+    BLUE,
+    COLOURS,
+    GREY,
+    MARKERS,
+    ORANGE,
+    keyed,
+    new_axes,
+    panels,
+    plain,
+    right_axes,
+    words,
+)
 from discbayes.traces import LEFT_OUT, Stage, Step, stages
 
 
 def history(thing: Any, ax: Any = None) -> Any:
-    """The trace of a fit, stage by stage, from the search for a structure to the last iteration of its parameters.
+    """The trace of a fit, stage by stage, from the search for a structure to the last iteration of
+    its parameters.
 
-    Where there are several stages the axes are divided into one for each, ``ax.child_axes``, one below the other. A
-    search that weighs single edges is drawn as their weights, the largest first; other searches by their score after
-    each step, settings by what held-out rows say of them, solvers by their objective, with the gap to the optimum
-    where they know it.
+    Where there are several stages the axes are divided into one for each, ``ax.child_axes``, one
+    below the other. A search that weighs single edges is drawn as their weights, the largest first;
+    other searches by their score after each step, settings by what held-out rows say of them,
+    solvers by their objective, with the gap to the optimum where they know it.
 
     Parameters
     ----------
@@ -38,11 +53,17 @@ def history(thing: Any, ax: Any = None) -> Any:
     if not isinstance(thing, Sequence):
         check_is_fitted(thing)
         thing = thing.history_
-    found = [stage for stage in stages(thing) if stage.kind != LEFT_OUT]  # which has nothing to draw
+    # which has nothing to draw
+    found = [stage for stage in stages(thing) if stage.kind != LEFT_OUT]
     if not found:
-        raise ValueError("the history is empty: this fit had no search and no iterations, so there is nothing to draw")
+        raise ValueError(
+            "the history is empty: this fit had no search and no iterations, so there is nothing to"
+            " draw"
+        )
     ax = new_axes(ax, (6.4, 0.6 + 2.3 * len(found)))
-    places = [ax] if len(found) == 1 else panels(ax, [1] * len(found), 0.26 if len(found) == 2 else 0.16)
+    places = (
+        [ax] if len(found) == 1 else panels(ax, [1] * len(found), 0.26 if len(found) == 2 else 0.16)
+    )
     for stage, panel in zip(found, places, strict=True):
         _DRAWN.get(stage.kind, _draw_search)(panel, stage)
         if not panel.child_axes:
@@ -76,7 +97,13 @@ def _mark_moves(ax: Any, steps: list[Step]) -> None:
     for k, move in enumerate(moves):
         at = [place for place, step in enumerate(steps, 1) if step.get("move") == move]
         look = {"color": COLOURS[k % len(COLOURS)], "zorder": 4, "label": keyed(move)}
-        ax.plot(at, [steps[place - 1]["score"] for place in at], MARKERS[k % len(MARKERS)], markersize=4, **look)
+        ax.plot(
+            at,
+            [steps[place - 1]["score"] for place in at],
+            MARKERS[k % len(MARKERS)],
+            markersize=4,
+            **look,
+        )
     if moves:
         ax.legend(frameon=False, fontsize=8, loc="lower right")
 
@@ -124,7 +151,9 @@ def _draw_solver(ax: Any, stage: Stage) -> None:
     if (gaps > 0).any():  # a gap of zero has no place on a logarithmic scale
         other = right_axes(ax)
         ax.spines["top"].set_visible(False)
-        other.plot(at, np.where(gaps > 0, gaps, np.nan), "s--", color=ORANGE, markersize=2.5, linewidth=1.0)
+        other.plot(
+            at, np.where(gaps > 0, gaps, np.nan), "s--", color=ORANGE, markersize=2.5, linewidth=1.0
+        )
         other.set_yscale("log")
         other.set_ylabel("relative gap", color=ORANGE)
         ax.yaxis.label.set_color(BLUE)

@@ -1,9 +1,11 @@
-"""Recipes: tags of the papers to classifiers, such as NB-ML, TAN-OMI-CR-CL, TAN-fCLL-OFE, KDB1-W or TAN-MLBNSVM.
+"""Recipes: tags of the papers to classifiers, such as NB-ML, TAN-OMI-CR-CL, TAN-fCLL-OFE, KDB1-W or
+TAN-MLBNSVM.
 
-A tag is a structure (``recipes/structure_words.py``), parameters (``recipes/parameter_words.py``) and perhaps "+T" or "+ISO" for
-calibrated probabilities. Any structure goes with any parameters; a structure alone has the generative parameters of the
-paper that it is from. How gaps are treated and numbers are cut is not part of a tag but an option: P10 and C11 leave
-rows with gaps out (``missing="drop"``), and Z17 takes a gap as a value (``missing="value"``).
+A tag is a structure (``recipes/structure_words.py``), parameters (``recipes/parameter_words.py``)
+and perhaps "+T" or "+ISO" for calibrated probabilities. Any structure goes with any parameters; a
+structure alone has the generative parameters of the paper that it is from. How gaps are treated and
+numbers are cut is not part of a tag but an option: P10 and C11 leave rows with gaps out
+(``missing="drop"``), and Z17 takes a gap as a value (``missing="value"``).
 """
 
 from discbayes.recipes.build import recipe

@@ -21,14 +21,15 @@ def recipe(tag: str, **options: Any) -> BayesNetClassifier:
     Parameters
     ----------
     tag : str
-        Such as "TAN-OMI-CR-CL"; ``recipes()`` lists those of the papers, and ``discbayes.recipes.parse`` says what else
-        there is.
+        Such as "TAN-OMI-CR-CL"; ``recipes()`` lists those of the papers, and
+        ``discbayes.recipes.parse`` says what else there is.
     **options
-        Those of ``BayesNetClassifier`` (``n_jobs``, ``random_state``, ``missing``, …) and those of the two learners by
-        their names (``max_time``, ``lam``); where both have one of that name, ``structure__start`` and
-        ``parameters__start`` say which. ``cv`` is the number of folds wherever the recipe has folds: of the score of a
-        search, of cross tuning, of the choice of λ and the like, and of calibration. The margin as the score of a
-        search chooses its λ by five folds in any case.
+        Those of ``BayesNetClassifier`` (``n_jobs``, ``random_state``, ``missing``, …) and those of
+        the two learners by their names (``max_time``, ``lam``); where both have one of that name,
+        ``structure__start`` and ``parameters__start`` say which. ``cv`` is the number of folds
+        wherever the recipe has folds: of the score of a search, of cross tuning, of the choice of λ
+        and the like, and of calibration. The margin as the score of a search chooses its λ by five
+        folds in any case.
 
     Examples
     --------
@@ -41,7 +42,9 @@ def recipe(tag: str, **options: Any) -> BayesNetClassifier:
     MaxMargin(lam=[0.1, 0.5], n_folds=3)
     """
     parsed = parse(tag)
-    made = BayesNetClassifier(parsed.structure, parsed.parameters, **{"calibrate": None, **parsed.options})
+    made = BayesNetClassifier(
+        parsed.structure, parsed.parameters, **{"calibrate": None, **parsed.options}
+    )
     given = {name: value for name, value in options.items() if name != "cv"}
     where = {name: _place(parsed, made, name) for name in given}
     made.set_params(**{where[name]: value for name, value in given.items()})
@@ -68,29 +71,40 @@ def _place(parsed: Recipe, made: BayesNetClassifier, name: str) -> str:
     if name in PARTS or not found:
         raise ValueError(_unknown(parsed, name, own, known))
     if len(found) > 1:
-        raise ValueError(f"{name}= is an option of both learners of {parsed.tag}: say {' or '.join(found)}")
+        raise ValueError(
+            f"{name}= is an option of both learners of {parsed.tag}: say {' or '.join(found)}"
+        )
     return found[0]
 
 
 def _unknown(parsed: Recipe, name: str, own: list[str], known: Mapping[str, list[str]]) -> str:
-    learners = {part: ", ".join(nearest_first(name, names)) or "nothing" for part, names in known.items()}
-    listed = "; ".join(f"{getattr(parsed, f'{part}_tag')} takes {names}" for part, names in learners.items())
+    learners = {
+        part: ", ".join(nearest_first(name, names)) or "nothing" for part, names in known.items()
+    }
+    listed = "; ".join(
+        f"{getattr(parsed, f'{part}_tag')} takes {names}" for part, names in learners.items()
+    )
     return (
-        f"{name!r} is no option of {parsed.tag}: the classifier takes {', '.join(nearest_first(name, own))}; {listed}; "
-        "and cv is the number of folds, where there are some"
+        f"{name!r} is no option of {parsed.tag}: the classifier takes"
+        f" {', '.join(nearest_first(name, own))}; {listed}; and cv is the number of folds, where"
+        " there are some"
     )
 
 
 # ---- folds
 
 
-def _set_folds(parsed: Recipe, made: BayesNetClassifier, where: Mapping[str, str], n_folds: Any) -> None:
+def _set_folds(
+    parsed: Recipe, made: BayesNetClassifier, where: Mapping[str, str], n_folds: Any
+) -> None:
     """Put a number of folds wherever there are some."""
     if not isinstance(n_folds, (int, np.integer)) or isinstance(n_folds, bool) or n_folds < 2:
         raise ValueError(f"cv={n_folds!r} must be a whole number of at least 2")
     places = _fold_places(made)
     if not places:
-        raise ValueError(f"cv={n_folds!r}: nothing in {parsed.tag} is scored or chosen by folds; leave it out")
+        raise ValueError(
+            f"cv={n_folds!r}: nothing in {parsed.tag} is scored or chosen by folds; leave it out"
+        )
     for name, place in where.items():
         if place in places:
             raise ValueError(f"cv= and {name}= both are the number of folds: give one of them")
@@ -124,7 +138,9 @@ def _idle(made: BayesNetClassifier) -> dict[str, str]:
     if "calibrate_folds" not in folds:
         idle["calibrate_folds"] = "its probabilities are not calibrated"
     if getattr(learner, "gaps", None) == "available":
-        idle |= dict.fromkeys(("parameters__max_iter", "parameters__tol"), 'they are of EM, with gaps="em"')
+        idle |= dict.fromkeys(
+            ("parameters__max_iter", "parameters__tol"), 'they are of EM, with gaps="em"'
+        )
     if isinstance(penalty := getattr(learner, "penalty", None), (int, float)) and not penalty:
         idle["parameters__towards"] = "there is no penalty"
     return idle

@@ -1,6 +1,7 @@
 """The recipes that the papers have in their tables, by the tags that they have there.
 
-In the descriptions, "rate" is the classification rate of the rows, "CL" the conditional likelihood of their classes.
+In the descriptions, "rate" is the classification rate of the rows, "CL" the conditional likelihood
+of their classes.
 """
 
 from __future__ import annotations
@@ -36,7 +37,9 @@ class RecipeList(list[NamedRecipe]):
     """Recipes, shown one to a line."""
 
     def __repr__(self) -> str:
-        return "\n".join(f"{one.tag:<22} {one.paper:<4} {one.section:<17} {one.description}" for one in self)
+        return "\n".join(
+            f"{one.tag:<22} {one.paper:<4} {one.section:<17} {one.description}" for one in self
+        )
 
 
 # What structures and parameters are, in the words of the list.
@@ -103,18 +106,33 @@ _PARAMETERS = {
 }
 
 
-def _named(paper: str, section: str, structures: dict[str, str], *parameters: str) -> Iterator[NamedRecipe]:
+def _named(
+    paper: str, section: str, structures: dict[str, str], *parameters: str
+) -> Iterator[NamedRecipe]:
     """Every structure with each of the parameters."""
     for structure, searched in structures.items():
         for tag in parameters:
-            yield NamedRecipe(f"{structure}-{tag}".rstrip("-"), paper, section, f"{searched}; {_PARAMETERS[tag]}")
+            yield NamedRecipe(
+                f"{structure}-{tag}".rstrip("-"), paper, section, f"{searched}; {_PARAMETERS[tag]}"
+            )
 
 
 NAMED = (
     *_named("P10", "Tables 1, 7, 9", _P10, "ML", "CL"),
     *_named("P10", "Tables 1, 8", {"TAN-RO-CR": "random order, parents by rate"}, "ML"),
-    *_named("P10", "Tables 1, 10", {"2-tree-RO-CR": "random order, two parents, rate in five folds"}, "ML"),
-    *_named("P10", "Table 5", {"TAN-OMI-CR-Ext": "order by I(X;C|earlier), parents by rate, refined"}, "ML", "CL"),
+    *_named(
+        "P10",
+        "Tables 1, 10",
+        {"2-tree-RO-CR": "random order, two parents, rate in five folds"},
+        "ML",
+    ),
+    *_named(
+        "P10",
+        "Table 5",
+        {"TAN-OMI-CR-Ext": "order by I(X;C|earlier), parents by rate, refined"},
+        "ML",
+        "CL",
+    ),
     *_named("P10", "Tables 11-13", _P10_ORDERS, "ML"),
     *_named("P10", "6.3, Figs. 7-9", _P10_CL, "ML"),
     *_named("P12", "Tables 1, 2", _P12, "ML", "MM"),
@@ -135,8 +153,8 @@ def recipes(pattern: str = "") -> RecipeList:
     Parameters
     ----------
     pattern : str, default=""
-        With ``*`` or ``?``, the form of the whole tag (``TAN-*-CL``); without, a part of the tag, paper, place or
-        description. Small and capital letters are the same.
+        With ``*`` or ``?``, the form of the whole tag (``TAN-*-CL``); without, a part of the tag,
+        paper, place or description. Small and capital letters are the same.
 
     Examples
     --------

@@ -1,4 +1,5 @@
-"""The words of a tag that name a way to learn parameters, and the learner behind them with the settings of its paper.
+"""The words of a tag that name a way to learn parameters, and the learner behind them with the
+settings of its paper.
 
 ===============  ====================================================================  ==========
 words            parameters                                                            paper

@@ -47,8 +47,9 @@ def parse(tag: str) -> Recipe:
     Parameters
     ----------
     tag : str
-        Words of ``discbayes.recipes.structure_words``, of ``discbayes.recipes.parameter_words`` or none of these, and "+T" or "+ISO"
-        for calibrated probabilities. Small and capital letters are the same, and so are "-", "_" and "^".
+        Words of ``discbayes.recipes.structure_words``, of ``discbayes.recipes.parameter_words`` or
+        none of these, and "+T" or "+ISO" for calibrated probabilities. Small and capital letters
+        are the same, and so are "-", "_" and "^".
 
     Examples
     --------
@@ -79,16 +80,20 @@ def _recipe(structure: StructureWords, parameters: str, calibrated: list[str]) -
     tag = "+".join((f"{structure.tag}-{parameters}", *calibrated))
     options = {"calibrate": CALIBRATIONS[calibrated[0]]} if calibrated else {}
     learner = LEARNERS[parameters]()
-    return Recipe(tag, structure.tag, parameters, structure.learner, learner, MappingProxyType(options))
+    return Recipe(
+        tag, structure.tag, parameters, structure.learner, learner, MappingProxyType(options)
+    )
 
 
 def _refuse(tag: str, structure: str | None = None) -> NoReturn:
     followed = [f"{structure}-{parameters}" for parameters in LEARNERS] if structure else []
-    near = nearest_first(tag, dict.fromkeys([*(named.tag for named in NAMED), *structure_tags(), *followed]))
+    near = nearest_first(
+        tag, dict.fromkeys([*(named.tag for named in NAMED), *structure_tags(), *followed])
+    )
     text = f"{tag!r} is not a recipe; the nearest are {', '.join(near[:N_SHOWN])}"
     if structure is not None:
         text += (
-            f". What can follow the structure {structure} are parameters ({', '.join(LEARNERS)}) and calibration "
-            f"({', '.join(f'+{word}' for word in CALIBRATIONS)})"
+            f". What can follow the structure {structure} are parameters ({', '.join(LEARNERS)})"
+            f" and calibration ({', '.join(f'+{word}' for word in CALIBRATIONS)})"
         )
     raise ValueError(f"{text}; recipes() lists those of the papers")

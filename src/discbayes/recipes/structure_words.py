@@ -1,27 +1,31 @@
-"""The words of a tag that name a structure, and the search behind them with the settings of its paper.
+"""The words of a tag that name a structure, and the search behind them with the settings of its
+paper.
 
-======================================  ===========================================================  ==========
-words                                   search                                                       alone with
-======================================  ===========================================================  ==========
-NB                                      none                                                         M
-TAN                                     tree by I(Xi;Xj|C): TAN-CMI                                  M
-TAN-CMI, TAN-ST-CMI                     the same                                                     ML
-TAN-LL                                  the same: it is the tree of the largest likelihood           OFE
-TAN-fCLL, TAN-aCLL                      tree by an approximation of the conditional likelihood       OFE
-KDB1, KDB2, …                           k parents by relevance                                       M
-GHC2-LL, GHC2-fCLL                      hill climbing, two parents with the class                    OFE
-TAN-CR, TAN-CL                          greedy edges (P10): resubstitution, while they improve       ML
-TAN-HC-CR, TAN-HC-CL, TAN-HC-MM         greedy edges (P12): five folds, until the tree is full       ML
-TAN-SA-CR, TAN-SA-CL, TAN-SA-MM         annealing (P12): five folds                                  ML
-TAN-SuperParent                         super parents by CR: resubstitution                          ML
-TAN-OMI-CR, …                           an order (OMI, OMISP, OCR, RO, minMI), parents by CR, CL     ML
+======================================  ===========================================================
+========== words                                   search
+alone with ======================================
+===========================================================  ========== NB
+none                                                         M TAN
+tree by I(Xi;Xj|C): TAN-CMI                                  M TAN-CMI, TAN-ST-CMI
+the same                                                     ML TAN-LL
+the same: it is the tree of the largest likelihood           OFE TAN-fCLL, TAN-aCLL
+tree by an approximation of the conditional likelihood       OFE KDB1, KDB2, …
+k parents by relevance                                       M GHC2-LL, GHC2-fCLL
+hill climbing, two parents with the class                    OFE TAN-CR, TAN-CL
+greedy edges (P10): resubstitution, while they improve       ML TAN-HC-CR, TAN-HC-CL, TAN-HC-MM
+greedy edges (P12): five folds, until the tree is full       ML TAN-SA-CR, TAN-SA-CL, TAN-SA-MM
+annealing (P12): five folds                                  ML TAN-SuperParent
+super parents by CR: resubstitution                          ML TAN-OMI-CR, …
+an order (OMI, OMISP, OCR, RO, minMI), parents by CR, CL     ML
                                         or MM; CRCL: by CR of CL-trained tables
-…-Ext                                   after an order: parents chosen again, until nothing changes  ML
-======================================  ===========================================================  ==========
+…-Ext                                   after an order: parents chosen again, until nothing changes
+ML ======================================
+===========================================================  ==========
 
-``2-tree``, ``3-tree``, … in the place of ``TAN`` allow as many parents, but for SA, and score by five folds. ``LOO``
-before CR, CL or MM (TAN-LOO-CR, TAN-OMI-LOO-CL) leaves each row out instead. TAN-MM is no search: it is TAN-CMI with
-parameters by the margin. The last column is what the tag has for parameters if it does not say any.
+``2-tree``, ``3-tree``, … in the place of ``TAN`` allow as many parents, but for SA, and score by
+five folds. ``LOO`` before CR, CL or MM (TAN-LOO-CR, TAN-OMI-LOO-CL) leaves each row out instead.
+TAN-MM is no search: it is TAN-CMI with parameters by the margin. The last column is what the tag
+has for parameters if it does not say any.
 """
 
 from __future__ import annotations
@@ -47,11 +51,14 @@ FOLDS = 5  # by which P12 scores, and P10 where there are two parents
 ORDERS = {"OMI": "omi", "OMISP": "omisp", "OCR": "ocr", "RO": "random", "minMI": "min-mi"}
 SCORES = ("CR", "CL", "MM")
 _TREE = r"(?:TAN|(?P<k>[1-9]\d*)-?TREE)"
-_SCORE = r"(?:(?P<loo>LOO)-)?(?P<score>CR|CL|MM)(?:(?<=CR)ML)?"  # P10: CRML is CR, as ML is the default
+# P10: CRML is CR, as ML is the default
+_SCORE = r"(?:(?P<loo>LOO)-)?(?P<score>CR|CL|MM)(?:(?<=CR)ML)?"
 
 
 class StructureWords(NamedTuple):
-    """A structure as a tag has it: its canonical words, the learner, and the parameters that go with it."""
+    """A structure as a tag has it: its canonical words, the learner, and the parameters that go
+    with it.
+    """
 
     tag: str
     learner: Any
@@ -59,7 +66,8 @@ class StructureWords(NamedTuple):
 
 
 def find_structure(text: str) -> StructureWords | None:
-    """The structure behind words in capital letters with hyphens between them; None if there is none.
+    """The structure behind words in capital letters with hyphens between them; None if there is
+    none.
 
     >>> find_structure("ST-CMI")
     StructureWords(tag='TAN-CMI', learner=SpanningTree(), alone_with='ML')
@@ -71,7 +79,9 @@ def find_structure(text: str) -> StructureWords | None:
     return None
 
 
-def _generative(tag: str, learner: Callable[[], Any], alone_with: str) -> Callable[[re.Match[str]], StructureWords]:
+def _generative(
+    tag: str, learner: Callable[[], Any], alone_with: str
+) -> Callable[[re.Match[str]], StructureWords]:
     return lambda _: StructureWords(tag, learner(), alone_with)
 
 

@@ -19,7 +19,9 @@ _VALUE_LETTERS, _SETTING_LETTERS = 28, 160
 
 _GAPS = {
     "available": "Gaps in the training rows stayed gaps: a row counts where it has values.",
-    "value": "A missing value is a value of its own in the columns that had any in the training rows.",
+    "value": (
+        "A missing value is a value of its own in the columns that had any in the training rows."
+    ),
     "drop": "Training rows with gaps were left out.",
     "error": "Gaps in the training rows were refused.",
 }
@@ -40,11 +42,22 @@ def columns_html(clf: BayesNetClassifier) -> str:
     mixed = not all(structure.class_children)
     rows = [
         _column(variable, [domain.names[p] for p in parents], child if mixed else None)
-        for variable, parents, child in zip(domain.features, structure.parents, structure.class_children, strict=True)
+        for variable, parents, child in zip(
+            domain.features, structure.parents, structure.class_children, strict=True
+        )
     ]
-    header = ["column", "kind", "values", "which", "parents", *(["depends on the class"] if mixed else [])]
+    header = [
+        "column",
+        "kind",
+        "values",
+        "which",
+        "parents",
+        *(["depends on the class"] if mixed else []),
+    ]
     note = "" if mixed else "The class is a parent of every column."
-    table = table_html(f"What became of {count_of(len(rows), 'column')}", header, rows, 6, "columns", note=note)
+    table = table_html(
+        f"What became of {count_of(len(rows), 'column')}", header, rows, 6, "columns", note=note
+    )
     return f'<p class="note">{escaped(_handling(clf))}</p>{table}{_settings(clf)}'
 
 
@@ -64,7 +77,9 @@ def _values(variable: Variable) -> str:
     odd = []
     if variable.missing_value:
         odd.append(
-            "the last value is missing" if variable.reads_missing else "the last value is a gap in the training rows"
+            "the last value is missing"
+            if variable.reads_missing
+            else "the last value is a gap in the training rows"
         )
     if variable.card == 1:
         what = "one interval" if variable.cuts is not None else "one value"
@@ -95,7 +110,9 @@ def _handling(clf: BayesNetClassifier) -> str:
         _UNSEEN.get(str(clf.unknown), ""),
     ]
     if any(variable.cuts for variable in clf.network_.domain.features):
-        said.append("A number beyond the outermost cut is in the outermost interval, however far out.")
+        said.append(
+            "A number beyond the outermost cut is in the outermost interval, however far out."
+        )
     return " ".join(filter(None, said))
 
 
@@ -122,14 +139,22 @@ def _entries(clf: BayesNetClassifier) -> list[tuple[str, str, str]]:
         *_class_shares(clf),
     ]
     if isinstance(clf.domains, Mapping) and clf.domains:
-        entries.append(("domains", setting_text(list(clf.domains)), "columns whose values were given"))
+        entries.append(
+            ("domains", setting_text(list(clf.domains)), "columns whose values were given")
+        )
     return entries
 
 
 def _columns_entries(clf: BayesNetClassifier) -> list[tuple[str, str, str]]:
     """What says which values columns have: a domain that was given, or how they were learned."""
     if isinstance(clf.domains, Domain):
-        return [("domains", "of another classifier", "values, cut points and classes of all columns were given")]
+        return [
+            (
+                "domains",
+                "of another classifier",
+                "values, cut points and classes of all columns were given",
+            )
+        ]
     return [
         ("discretizer", setting_text(clf.discretizer), _cutting(clf.discretizer)),
         ("categorical", setting_text(clf.categorical), "which numeric columns are categories"),
@@ -171,7 +196,9 @@ def _shares(prior: np.ndarray) -> str:
 
 
 def _class_shares(clf: BayesNetClassifier) -> list[tuple[str, str, str]]:
-    """P(class) with nothing known; nothing where that would take too large a factor, without normalised tables."""
+    """P(class) with nothing known; nothing where that would take too large a factor, without
+    normalised tables.
+    """
     try:
         known = clf.network_.query(clf.network_.domain.target.name)
     except FactorTooLargeError:
@@ -182,7 +209,10 @@ def _class_shares(clf: BayesNetClassifier) -> list[tuple[str, str, str]]:
 def _origin(clf: BayesNetClassifier) -> str:
     if clf.class_prior is not None:
         learned = clf.network_.parameters.prior_offset is not None
-        return f"P(class) with nothing known, {'moved to the shares' if learned else 'as given'} by class_prior"
+        return (
+            f"P(class) with nothing known, {'moved to the shares' if learned else 'as given'} by"
+            " class_prior"
+        )
     if clf.class_weight is not None:
         return f"P(class) with nothing known, with class_weight={setting_text(clf.class_weight)}"
     return "P(class) of the network with nothing known"

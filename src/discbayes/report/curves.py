@@ -1,4 +1,6 @@
-"""What a posterior looks like against the truth, drawn: reliability, ROC and PR curves, and what gaps cost."""
+"""What a posterior looks like against the truth, drawn: reliability, ROC and PR curves, and what
+gaps cost.
+"""
 
 from __future__ import annotations
 
@@ -10,7 +12,12 @@ from sklearn.metrics import auc, average_precision_score, precision_recall_curve
 
 from discbayes.calibrated_posterior import CalibratedPosterior
 from discbayes.experiments.judging import missing_masks
-from discbayes.experiments.metrics import accuracy, calibration_bins, expected_calibration_error, log_loss
+from discbayes.experiments.metrics import (
+    accuracy,
+    calibration_bins,
+    expected_calibration_error,
+    log_loss,
+)
 from discbayes.inference import FactorTooLargeError
 from discbayes.report.markup import chart_html, name_html, number, per_cent
 from discbayes.report.svg import N_SERIES, Axis, Chart
@@ -19,7 +26,8 @@ from discbayes.report.text import count_of, escaped, shortened
 MAX_POINTS = 200  # of a curve
 GAP_SHARES = tuple(range(0, 100, 10))
 _GRID = 101  # places at which curves are averaged
-_TREE_ROWS, _OTHER_ROWS = 2000, 200  # rows that gaps are made in: summing them out is slow beyond one parent
+# rows that gaps are made in: summing them out is slow beyond one parent
+_TREE_ROWS, _OTHER_ROWS = 2000, 200
 
 
 # ---- reliability
@@ -48,8 +56,9 @@ def reliability_chart(shares: np.ndarray, codes: np.ndarray) -> str:
     return chart_html(
         "Reliability",
         chart.svg(),
-        "On the diagonal, decisions given 80 % are right in 80 % of the rows; below it the model is too sure. "
-        f"Larger dots stand for more rows. The mean distance, by rows, is {number(error)}.",
+        "On the diagonal, decisions given 80 % are right in 80 % of the rows; below it the model"
+        " is too sure. Larger dots stand for more rows. The mean distance, by rows, is"
+        f" {number(error)}.",
     )
 
 
@@ -72,7 +81,9 @@ class Curve:
 
 
 def roc_curves(shares: np.ndarray, codes: np.ndarray, names: Sequence[str]) -> list[Curve]:
-    """For each class that some rows have and others do not: hits among its rows against false alarms among the rest."""
+    """For each class that some rows have and others do not: hits among its rows against false
+    alarms among the rest.
+    """
     found = []
     for c in split_classes(codes, len(names)):
         false, hits, _ = roc_curve(codes == c, shares[:, c])
@@ -81,7 +92,9 @@ def roc_curves(shares: np.ndarray, codes: np.ndarray, names: Sequence[str]) -> l
 
 
 def precision_curves(shares: np.ndarray, codes: np.ndarray, names: Sequence[str]) -> list[Curve]:
-    """For each such class: which share of the rows that are given it have it, against the share that is found."""
+    """For each such class: which share of the rows that are given it have it, against the share
+    that is found.
+    """
     found = []
     for c in split_classes(codes, len(names)):
         precision, recall, _ = precision_recall_curve(codes == c, shares[:, c])
@@ -92,7 +105,8 @@ def precision_curves(shares: np.ndarray, codes: np.ndarray, names: Sequence[str]
 
 
 def split_classes(codes: np.ndarray, n_classes: int) -> list[int]:
-    """The classes that some rows have and some have not; with two classes the rarer one, the second of equal ones.
+    """The classes that some rows have and some have not; with two classes the rarer one, the second
+    of equal ones.
 
     >>> split_classes(np.array([0, 0, 1, 2]), 4), split_classes(np.array([0, 0, 1]), 2)
     ([0, 1, 2], [1])
@@ -107,13 +121,22 @@ def split_classes(codes: np.ndarray, n_classes: int) -> list[int]:
 def mean_curve(curves: Sequence[Curve], steps: bool) -> Curve:
     """The mean of curves at even places of x; the area is the mean of theirs."""
     grid = np.linspace(0.0, 1.0, _GRID)
-    heights = [_height_after(curve, grid) if steps else np.interp(grid, curve.x, curve.y) for curve in curves]
-    return Curve("mean of the classes", grid, np.mean(heights, axis=0), float(np.mean([c.area for c in curves])))
+    heights = [
+        _height_after(curve, grid) if steps else np.interp(grid, curve.x, curve.y)
+        for curve in curves
+    ]
+    return Curve(
+        "mean of the classes",
+        grid,
+        np.mean(heights, axis=0),
+        float(np.mean([c.area for c in curves])),
+    )
 
 
 def _height_after(curve: Curve, grid: np.ndarray) -> np.ndarray:
     """The height of the step that ends at or after each place."""
-    heights: np.ndarray = curve.y[np.searchsorted(curve.x, grid - 1e-9)]  # less what rounding may have added
+    # less what rounding may have added
+    heights: np.ndarray = curve.y[np.searchsorted(curve.x, grid - 1e-9)]
     return heights
 
 
@@ -136,7 +159,12 @@ def roc_chart(shares: np.ndarray, codes: np.ndarray, names: Sequence[str]) -> st
     curves = roc_curves(shares, codes, names)
     x, y = Axis.shares("false alarms"), Axis.shares("hits")
     return _curve_chart(
-        "ROC", curves, x, y, False, f"{_positive(curves, codes, names)} Numbers are areas under the curves."
+        "ROC",
+        curves,
+        x,
+        y,
+        False,
+        f"{_positive(curves, codes, names)} Numbers are areas under the curves.",
     )
 
 
@@ -150,14 +178,23 @@ def precision_chart(shares: np.ndarray, codes: np.ndarray, names: Sequence[str])
 
 def _positive(curves: Sequence[Curve], codes: np.ndarray, names: Sequence[str]) -> str:
     if len(names) == 2 and len(curves) == 1:
-        rarer = "the second one" if np.sum(codes == 0) == np.sum(codes == 1) else "the rarer one in these rows"
+        rarer = (
+            "the second one"
+            if np.sum(codes == 0) == np.sum(codes == 1)
+            else "the rarer one in these rows"
+        )
         return f"The positive class is {shortened(curves[0].name, 40)}, {rarer}."
     if len(curves) <= N_SERIES:
         return "Each class against the others."
-    return f"Each of {len(curves)} classes against the others: their mean, and the class of the smallest area."
+    return (
+        f"Each of {len(curves)} classes against the others: their mean, and the class of the"
+        " smallest area."
+    )
 
 
-def _curve_chart(title: str, curves: Sequence[Curve], x: Axis, y: Axis, steps: bool, caption: str) -> str:
+def _curve_chart(
+    title: str, curves: Sequence[Curve], x: Axis, y: Axis, steps: bool, caption: str
+) -> str:
     if not curves:
         return ""
     if len(curves) > N_SERIES:
@@ -167,7 +204,12 @@ def _curve_chart(title: str, curves: Sequence[Curve], x: Axis, y: Axis, steps: b
     if not steps:
         chart.guide(0, 0, 1, 1, "by chance")
     for series, curve in enumerate(curves, 1):
-        chart.line(*thinned(curve.x, curve.y), series, f"{shortened(curve.name, 40)}: {number(curve.area)}", steps)
+        chart.line(
+            *thinned(curve.x, curve.y),
+            series,
+            f"{shortened(curve.name, 40)}: {number(curve.area)}",
+            steps,
+        )
     return chart_html(title, chart.svg(), caption, [curve.legend for curve in curves])
 
 
@@ -176,7 +218,9 @@ def _curve_chart(title: str, curves: Sequence[Curve], x: Axis, y: Axis, steps: b
 
 @dataclass(frozen=True)
 class MissingCurve:
-    """Accuracy and log loss where so much of each row is hidden; ``stopped`` says why the curve ends early."""
+    """Accuracy and log loss where so much of each row is hidden; ``stopped`` says why the curve
+    ends early.
+    """
 
     shares: list[float]
     accuracies: list[float]
@@ -185,8 +229,12 @@ class MissingCurve:
     stopped: str = ""
 
 
-def missing_curve(beliefs: CalibratedPosterior, cells: np.ndarray, codes: np.ndarray) -> MissingCurve:
-    """Hide more and more cells of some rows, drawn with a fixed seed, and judge what is said of the rest."""
+def missing_curve(
+    beliefs: CalibratedPosterior, cells: np.ndarray, codes: np.ndarray
+) -> MissingCurve:
+    """Hide more and more cells of some rows, drawn with a fixed seed, and judge what is said of the
+    rest.
+    """
     rng = np.random.default_rng(0)
     cards, n_features = beliefs.network.domain.cards, cells.shape[0]
     most = _TREE_ROWS if beliefs.network.structure.max_parents <= 1 else _OTHER_ROWS
@@ -208,23 +256,34 @@ def missing_curve(beliefs: CalibratedPosterior, cells: np.ndarray, codes: np.nda
 
 
 def missing_charts(curve: MissingCurve, usual: float, n_given: int) -> list[str]:
-    """Accuracy, and log loss, against the share of features that are hidden; ``usual`` is the share of one class."""
-    ended = f" The curve ends where that takes too much: {shortened(curve.stopped, 240)}." if curve.stopped else ""
+    """Accuracy, and log loss, against the share of features that are hidden; ``usual`` is the share
+    of one class.
+    """
+    ended = (
+        f" The curve ends where that takes too much: {shortened(curve.stopped, 240)}."
+        if curve.stopped
+        else ""
+    )
     if len(curve.shares) < 2:
         return [f'<p class="note">There are no curves with features hidden.{escaped(ended)}</p>']
-    rows = f"{count_of(curve.n_rows, 'row')}{f' of the {n_given:,}' if curve.n_rows < n_given else ''}"
+    rows = (
+        f"{count_of(curve.n_rows, 'row')}{f' of the {n_given:,}' if curve.n_rows < n_given else ''}"
+    )
     drawn = (
-        f"In {rows}, features drawn at random are hidden, one draw with a fixed seed, and the classifier sums them out."
+        f"In {rows}, features drawn at random are hidden, one draw with a fixed seed, and the"
+        " classifier sums them out."
     )
     chart = Chart(
-        "Accuracy against the share of hidden features: " + _pairs(curve.shares, map(per_cent, curve.accuracies)),
+        "Accuracy against the share of hidden features: "
+        + _pairs(curve.shares, map(per_cent, curve.accuracies)),
         Axis.shares("features hidden"),
         Axis.shares("accuracy"),
     )
     chart.guide(0, usual, 1, usual, f"always the most frequent class: {per_cent(usual)}")
     _through(chart, curve.shares, curve.accuracies, [per_cent(value) for value in curve.accuracies])
     loss = Chart(
-        "Log loss against the share of hidden features: " + _pairs(curve.shares, map(number, curve.losses)),
+        "Log loss against the share of hidden features: "
+        + _pairs(curve.shares, map(number, curve.losses)),
         Axis.shares("features hidden"),
         Axis.over("log loss", 0.0, max(curve.losses)),
     )
@@ -235,14 +294,24 @@ def missing_charts(curve: MissingCurve, usual: float, n_given: int) -> list[str]
             chart.svg(),
             f"{drawn} The dotted line is always deciding for the most frequent class.{ended}",
         ),
-        chart_html("Log loss with missing features", loss.svg(), "The same rows with the same features hidden."),
+        chart_html(
+            "Log loss with missing features",
+            loss.svg(),
+            "The same rows with the same features hidden.",
+        ),
     ]
 
 
 def _through(chart: Chart, xs: Sequence[float], ys: Sequence[float], texts: Sequence[str]) -> None:
     chart.line(xs, ys)
-    chart.dots(xs, ys, titles=[f"{per_cent(x, 0)} hidden: {text}" for x, text in zip(xs, texts, strict=True)])
+    chart.dots(
+        xs,
+        ys,
+        titles=[f"{per_cent(x, 0)} hidden: {text}" for x, text in zip(xs, texts, strict=True)],
+    )
 
 
 def _pairs(shares: Sequence[float], texts: Iterable[str]) -> str:
-    return ", ".join(f"{text} at {per_cent(share, 0)}" for share, text in zip(shares, texts, strict=True))
+    return ", ".join(
+        f"{text} at {per_cent(share, 0)}" for share, text in zip(shares, texts, strict=True)
+    )

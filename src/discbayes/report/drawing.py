@@ -1,7 +1,9 @@
-"""A network as a picture: for notebooks one that stands by itself, for the page one that a script brings to life.
+"""A network as a picture: for notebooks one that stands by itself, for the page one that a script
+brings to life.
 
-No scripts, no styles that reach the page around it, nothing to fetch. The colours of boxes come in pairs of fill and
-ink, and lines are of middle grey, so that the picture can stand on a light page and on a dark one.
+No scripts, no styles that reach the page around it, nothing to fetch. The colours of boxes come in
+pairs of fill and ink, and lines are of middle grey, so that the picture can stand on a light page
+and on a dark one.
 """
 
 from __future__ import annotations
@@ -16,7 +18,8 @@ from discbayes.network import CLASS, Structure
 from discbayes.placement import place
 from discbayes.report.text import count_of, escaped, shortened, width_of
 
-_ROW, _BOX, _GAP, _MARGIN = 64.0, 28.0, 16.0, 12.0  # heights of a row and a box, between boxes, around
+# heights of a row and a box, between boxes, around
+_ROW, _BOX, _GAP, _MARGIN = 64.0, 28.0, 16.0, 12.0
 _LETTER, _SHORTEST = 7.2, 8  # mean width of a letter; letters that a box has room for at least
 _WIDEST, _FEWEST_COLUMNS = 960.0, 4  # a wider picture is scaled down by the page, and hard to read
 _MAX_VALUES, _MAX_LABEL = 20, 60  # in a tooltip
@@ -31,8 +34,9 @@ Strengths = Mapping[tuple[int, int], float]
 def network_html(network: BayesNet) -> str:
     """A self-contained picture of a network, for notebooks and pages.
 
-    The class stands at the top and every feature below its parents. Edges from the class are drawn only where it is
-    not a parent of every feature. Names are shortened; the tooltip of a box has the whole name and the values.
+    The class stands at the top and every feature below its parents. Edges from the class are drawn
+    only where it is not a parent of every feature. Names are shortened; the tooltip of a box has
+    the whole name and the values.
 
     Examples
     --------
@@ -53,8 +57,13 @@ def structure_html(structure: Structure) -> str:
     '<figure'
     """
     names = [str(i) for i in range(structure.n_features)]
-    picture = _Picture(structure, names, "class", ["the class", *(f"feature {name}" for name in names)])
-    sizes = (count_of(structure.n_features, "feature"), f"{count_of(structure.n_edges, 'edge')} between them")
+    picture = _Picture(
+        structure, names, "class", ["the class", *(f"feature {name}" for name in names)]
+    )
+    sizes = (
+        count_of(structure.n_features, "feature"),
+        f"{count_of(structure.n_edges, 'edge')} between them",
+    )
     return _figure(picture, f"Structure: {', '.join(sizes)}. {_class_role('class', structure)}")
 
 
@@ -62,7 +71,9 @@ def network_svg(network: BayesNet, strengths: Strengths | None, label: str) -> s
     """The picture for the page: nodes are buttons, and edges are as wide as they are strong."""
     domain = network.domain
     tips = _tooltips(domain)
-    return _Picture(network.structure, domain.names, domain.target.name, tips, strengths, buttons=True).svg(label)
+    return _Picture(
+        network.structure, domain.names, domain.target.name, tips, strengths, buttons=True
+    ).svg(label)
 
 
 def _figure(picture: _Picture, caption: str) -> str:
@@ -74,7 +85,9 @@ def _figure(picture: _Picture, caption: str) -> str:
 
 
 class _Picture:
-    """The parts of one picture, which share scale and markers; the class has the number ``CLASS``."""
+    """The parts of one picture, which share scale and markers; the class has the number
+    ``CLASS``.
+    """
 
     def __init__(
         self,
@@ -91,19 +104,31 @@ class _Picture:
         letters = max(_SHORTEST, *(width_of(shortened(name)) for name in self.names.values()))
         self.box = letters * _LETTER + 14
         self.grid = place(structure, max(_FEWEST_COLUMNS, int(_WIDEST / (self.box + _GAP))))
-        self.arrow = f"discbayes-{secrets.token_hex(6)}"  # several pictures on one page must not share an id
+        # several pictures on one page must not share an id
+        self.arrow = f"discbayes-{secrets.token_hex(6)}"
         self.width = self.grid.n_columns * (self.box + _GAP) - _GAP + 2 * _MARGIN
         self.height = (self.grid.n_rows + 1) * _ROW - (_ROW - _BOX) + 2 * _MARGIN
-        self.strongest = max((self.strengths.get(edge, 0.0) for edge in structure.edges()), default=0.0)
+        self.strongest = max(
+            (self.strengths.get(edge, 0.0) for edge in structure.edges()), default=0.0
+        )
 
     def svg(self, label: str) -> str:
         """The whole picture."""
-        size = f'width="{self.width:.0f}" height="{self.height:.0f}" viewBox="0 0 {self.width:.1f} {self.height:.1f}"'
-        role = 'role="group" class="network"' if self.buttons else 'role="img" style="max-width:100%;height:auto"'
+        size = (
+            f'width="{self.width:.0f}" height="{self.height:.0f}" viewBox="0 0 {self.width:.1f}'
+            f' {self.height:.1f}"'
+        )
+        role = (
+            'role="group" class="network"'
+            if self.buttons
+            else 'role="img" style="max-width:100%;height:auto"'
+        )
         return "".join(
             (
-                f'<svg xmlns="http://www.w3.org/2000/svg" aria-label="{escaped(label)}" {size} {role} '
-                'font-family="system-ui,sans-serif" font-size="12">',
+                (
+                    f'<svg xmlns="http://www.w3.org/2000/svg" aria-label="{escaped(label)}" {size}'
+                    f' {role} font-family="system-ui,sans-serif" font-size="12">'
+                ),
                 self._marker(),
                 *self._edges(),
                 self._node(CLASS, self.width / 2, self._top(-1), _CLASS),
@@ -122,8 +147,12 @@ class _Picture:
     # ---- edges
 
     def _marker(self) -> str:
-        ids = [self.arrow, *(["arrow-on"] if self.buttons else [])]  # the page has one more for edges that it marks
-        size = 'viewBox="0 0 8 8" refX="8" refY="4" markerWidth="10" markerHeight="10" markerUnits="userSpaceOnUse"'
+        # the page has one more for edges that it marks
+        ids = [self.arrow, *(["arrow-on"] if self.buttons else [])]
+        size = (
+            'viewBox="0 0 8 8" refX="8" refY="4" markerWidth="10" markerHeight="10"'
+            ' markerUnits="userSpaceOnUse"'
+        )
         arrow = f'<path d="M0 0.8 8 4 0 7.2z" fill="{_LINE}"/>'
         markers = [f'<marker id="{name}" {size} orient="auto">{arrow}</marker>' for name in ids]
         return f"<defs>{''.join(markers)}</defs>"
@@ -131,7 +160,9 @@ class _Picture:
     def _edges(self) -> list[str]:
         """All edges; those from the class only where it is not a parent of every feature."""
         children = self.structure.class_children
-        from_class = [] if all(children) else [(CLASS, i) for i, flag in enumerate(children) if flag]
+        from_class = (
+            [] if all(children) else [(CLASS, i) for i, flag in enumerate(children) if flag]
+        )
         routes = self.grid.routes([*from_class, *self.structure.edges()], _GAP / (self.box + _GAP))
         return [self._edge(parent, child, route) for (parent, child), route in routes.items()]
 
@@ -147,7 +178,9 @@ class _Picture:
         return round(_THINNEST + (_THICKEST - _THINNEST) * math.sqrt(share), 2)
 
     def _edge(self, parent: int, child: int, route: list[float]) -> str:
-        """Curves from the lower border of a box through the gaps of the rows between to the upper border of another."""
+        """Curves from the lower border of a box through the gaps of the rows between to the upper
+        border of another.
+        """
         column, row = self.grid.spot(parent)
         x, y = self._x(column), self._top(row) + _BOX
         path = f"M{x:.1f} {y:.1f}"
@@ -178,20 +211,23 @@ class _Picture:
         fill, border = colours
         return (
             f"<g{self._button(node)}><title>{escaped(self.tips[node])}</title>"
-            f'<rect x="{x - self.box / 2:.1f}" y="{y:.1f}" width="{self.box:.1f}" height="{_BOX}" rx="7" '
+            f'<rect x="{x - self.box / 2:.1f}" y="{y:.1f}" width="{self.box:.1f}" height="{_BOX}"'
+            ' rx="7" '
             f'fill="{fill}" stroke="{border}"/>'
             f'<text x="{x:.1f}" y="{y + _BOX / 2 + 4:.1f}" text-anchor="middle" fill="{_INK}">'
             f"{escaped(shortened(self.names[node]))}</text></g>"
         )
 
     def _button(self, node: int) -> str:
-        """What makes a node a button. One of them is reached by Tab, and the others from there by the arrow keys."""
+        """What makes a node a button. One of them is reached by Tab, and the others from there by
+        the arrow keys.
+        """
         if not self.buttons:
             return ""
         kind, stop = ("node target", 0) if node == CLASS else ("node", -1)
         return (
-            f' class="{kind}" data-node="{node}" role="button" tabindex="{stop}" aria-pressed="false" '
-            f'aria-label="{escaped(self.names[node])}"'
+            f' class="{kind}" data-node="{node}" role="button" tabindex="{stop}"'
+            f' aria-pressed="false" aria-label="{escaped(self.names[node])}"'
         )
 
 

@@ -1,4 +1,6 @@
-"""The script by which a page answers questions: exact inference in plain JavaScript, put together from its parts."""
+"""The script by which a page answers questions: exact inference in plain JavaScript, put together
+from its parts.
+"""
 
 from __future__ import annotations
 
@@ -12,8 +14,8 @@ _PARTS = ("tables.js", "elimination.js", "probabilities.js", "engine.js")
 def engine_script() -> str:
     """A script with one global, ``DiscBayes``; in node it is what the module exports.
 
-    ``new DiscBayes.Model(payload)`` takes what ``report.payload`` makes. Its ``posterior``, ``contributions`` and
-    ``information`` take the codes of a row, −1 for what is unknown.
+    ``new DiscBayes.Model(payload)`` takes what ``report.payload`` makes. Its ``posterior``,
+    ``contributions`` and ``information`` take the codes of a row, −1 for what is unknown.
     """
     folder = files("discbayes.report").joinpath("assets")
     parts = "\n".join(folder.joinpath(name).read_text("utf-8") for name in _PARTS)

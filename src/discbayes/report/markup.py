@@ -1,7 +1,7 @@
 """Pieces of HTML that the sections of a page are made of: names, tables, charts with captions.
 
-No element has a ``style`` or an ``id``: the policy of the page forbids the one, and several fragments on a page could
-clash in the other.
+No element has a ``style`` or an ``id``: the policy of the page forbids the one, and several
+fragments on a page could clash in the other.
 """
 
 from __future__ import annotations
@@ -15,7 +15,8 @@ LETTERS = 48  # of a name in a table; the tooltip has the whole
 
 
 def name_html(name: str, letters: int = LETTERS) -> str:
-    """A name or value as someone else wrote it: of limited width, and on its own in the direction of writing.
+    """A name or value as someone else wrote it: of limited width, and on its own in the direction
+    of writing.
 
     >>> name_html("a < b"), name_html("abcdefghijkl", 5)
     ('<bdi>a &lt; b</bdi>', '<bdi title="abcdefghijkl">abc…l</bdi>')
@@ -34,12 +35,15 @@ def table_html(
     foot: int = 0,
     note: str = "",
 ) -> str:
-    """A table under its title: title and note are text, cells are HTML; all but the first ``left`` columns are numbers.
+    """A table under its title: title and note are text, cells are HTML; all but the first ``left``
+    columns are numbers.
 
     The first cell of a row is its heading; the last ``foot`` rows are set apart.
     """
     body = [_row(row, left) for row in rows]
-    head = "".join(f'<th scope="col"{_side(place, left)}>{cell}</th>' for place, cell in enumerate(header))
+    head = "".join(
+        f'<th scope="col"{_side(place, left)}>{cell}</th>' for place, cell in enumerate(header)
+    )
     last = f"<tfoot>{''.join(body[-foot:])}</tfoot>" if foot else ""
     main = "".join(body[:-foot] if foot else body)
     return framed(title, f"<thead><tr>{head}</tr></thead><tbody>{main}</tbody>{last}", kind, note)
@@ -49,8 +53,9 @@ def framed(title: str, content: str, kind: str = "", note: str = "") -> str:
     """A table from its content, which can be scrolled, by keys too, where it is too wide."""
     words = f'<p class="note">{escaped(note)}</p>' if note else ""
     return (
-        f'<h3>{escaped(title)}</h3>{words}<div class="scroll" tabindex="0" role="group" aria-label="{escaped(title)}">'
-        f'<table class="{f"figures {kind}".strip()}" aria-label="{escaped(title)}">{content}</table></div>'
+        f'<h3>{escaped(title)}</h3>{words}<div class="scroll" tabindex="0" role="group"'
+        f' aria-label="{escaped(title)}"><table class="{f"figures {kind}".strip()}"'
+        f' aria-label="{escaped(title)}">{content}</table></div>'
     )
 
 
@@ -65,17 +70,25 @@ def _side(place: int, left: int) -> str:
 
 
 def chart_html(title: str, svg: str, caption: str = "", legend: Sequence[str] = ()) -> str:
-    """A chart under its title, with a caption that is text; ``legend`` has the name of each series, as HTML."""
-    keys = "".join(f'<li class="series-{k}">{_key(k)}<span>{name}</span></li>' for k, name in enumerate(legend, 1))
+    """A chart under its title, with a caption that is text; ``legend`` has the name of each series,
+    as HTML.
+    """
+    keys = "".join(
+        f'<li class="series-{k}">{_key(k)}<span>{name}</span></li>'
+        for k, name in enumerate(legend, 1)
+    )
     shown = f'<ul class="legend">{keys}</ul>' if keys else ""
     note = f"<p>{escaped(caption)}</p>" if caption else ""
-    return f'<figure class="chart"><h3>{escaped(title)}</h3>{svg}<figcaption>{shown}{note}</figcaption></figure>'
+    return (
+        "<figure"
+        f' class="chart"><h3>{escaped(title)}</h3>{svg}<figcaption>{shown}{note}</figcaption></figure>'
+    )
 
 
 def _key(series: int) -> str:
     return (
-        '<svg class="key" viewBox="0 0 24 8" width="24" height="8" aria-hidden="true">'
-        f'<path d="M0 4H24" fill="none" stroke="currentColor" stroke-width="2.5"{dashes(series)}/></svg>'
+        '<svg class="key" viewBox="0 0 24 8" width="24" height="8" aria-hidden="true"><path d="M0'
+        f' 4H24" fill="none" stroke="currentColor" stroke-width="2.5"{dashes(series)}/></svg>'
     )
 
 
@@ -98,14 +111,17 @@ def charts_html(charts: Iterable[str]) -> str:
 
 
 def aligned(values: Sequence[float], digits: int = 4) -> list[str]:
-    """Numbers with as many digits after the point as the largest one lets them have; a dash for NaN.
+    """Numbers with as many digits after the point as the largest one lets them have; a dash for
+    NaN.
 
     >>> aligned([0.14421, 0.0344]), aligned([-1292.39331, float("nan")])
     (['0.1442', '0.0344'], ['−1,292.4', '–'])
     """
     largest = max((abs(value) for value in values if math.isfinite(value)), default=0.0)
     if largest >= 1e9:
-        return ["–" if value != value else f"{value:.{digits}g}".replace("-", "−") for value in values]
+        return [
+            "–" if value != value else f"{value:.{digits}g}".replace("-", "−") for value in values
+        ]
     whole = math.floor(math.log10(largest)) if largest > 0 else 0
     return [number(value, min(max(digits - max(whole, -1) - 1, 1), 12)) for value in values]
 

@@ -1,7 +1,9 @@
-"""The page of a classifier: one HTML file that asks nothing of anyone, with the network in it to look at and to ask.
+"""The page of a classifier: one HTML file that asks nothing of anyone, with the network in it to
+look at and to ask.
 
-Its policy allows the one script and the one style that stand in it, by their hashes, and nothing else: no request, no
-other script, no style in an attribute. Text of the user goes in through ``escaped`` here and as text in the script.
+Its policy allows the one script and the one style that stand in it, by their hashes, and nothing
+else: no request, no other script, no style in an attribute. Text of the user goes in through
+``escaped`` here and as text in the script.
 """
 
 from __future__ import annotations
@@ -37,9 +39,10 @@ from discbayes.report.training_history import history_html
 _SCRIPTS = ("elements.js", "network.js", "page.js")  # in one function, after the engine
 _STYLES = ("page.css", "sections.css")
 _ICON = (
-    "data:image/svg+xml,%3Csvg xmlns='http://www.w3.org/2000/svg' viewBox='0 0 16 16'%3E%3Cg fill='%232f5c99'%3E"
-    "%3Cpath stroke='%232f5c99' stroke-width='1.5' d='M8 3 3 13M8 3l5 10'/%3E%3Ccircle cx='8' cy='3' r='3'/%3E"
-    "%3Ccircle cx='3' cy='13' r='3'/%3E%3Ccircle cx='13' cy='13' r='3'/%3E%3C/g%3E%3C/svg%3E"
+    "data:image/svg+xml,%3Csvg xmlns='http://www.w3.org/2000/svg' viewBox='0 0 16 16'%3E%3Cg"
+    " fill='%232f5c99'%3E%3Cpath stroke='%232f5c99' stroke-width='1.5' d='M8 3 3 13M8 3l5"
+    " 10'/%3E%3Ccircle cx='8' cy='3' r='3'/%3E%3Ccircle cx='3' cy='13' r='3'/%3E%3Ccircle cx='13'"
+    " cy='13' r='3'/%3E%3C/g%3E%3C/svg%3E"
 )
 _TITLE_LETTERS = 80
 _LARGE = 60  # features: from here on the page is laid out part by part
@@ -65,7 +68,10 @@ class Report:
         )
 
     def __repr__(self) -> str:
-        return f"<Report: {len(self.html.encode('utf-8')) / 1024:.0f} KB of HTML; save(path) writes it>"
+        return (
+            f"<Report: {len(self.html.encode('utf-8')) / 1024:.0f} KB of HTML; save(path)"
+            " writes it>"
+        )
 
 
 def make_report(classifier: BayesNetClassifier, X: Any = None, y: Any = None) -> Report:
@@ -79,7 +85,10 @@ def make_report(classifier: BayesNetClassifier, X: Any = None, y: Any = None) ->
     check_is_fitted(classifier)
     if (X is None) != (y is None):
         given, lacking = ("y", "X") if X is None else ("X", "y")
-        raise ValueError(f"report was given {given} without {lacking}: it needs rows and their labels, or neither")
+        raise ValueError(
+            f"report was given {given} without {lacking}: it needs rows and their labels, or"
+            " neither"
+        )
     evaluation = "" if X is None else evaluation_html(classifier, X, y)
     sections = {
         "ask": ("Ask", _ask(classifier.network_)),
@@ -91,7 +100,8 @@ def make_report(classifier: BayesNetClassifier, X: Any = None, y: Any = None) ->
     shown = {key: part for key, part in sections.items() if part[1]}
     links = "".join(f'<li><a href="#{key}">{title}</a></li>' for key, (title, _) in shown.items())
     body = "".join(
-        f'<section id="{key}" aria-labelledby="{key}-title"><h2 id="{key}-title">{title}</h2>{content}</section>\n'
+        f'<section id="{key}" aria-labelledby="{key}-title"><h2'
+        f' id="{key}-title">{title}</h2>{content}</section>\n'
         for key, (title, content) in shown.items()
     )
     head = f'{summary_html(classifier)}<nav aria-label="Sections"><ul>{links}</ul></nav>'
@@ -103,27 +113,28 @@ def _document(domain: Domain, head: str, body: str, model: dict[str, Any]) -> st
     title = escaped(f"{shortened(domain.target.name, _TITLE_LETTERS)}: Bayesian network classifier")
     size = ' class="large"' if len(domain.features) >= _LARGE else ""
     return (
-        '<!doctype html>\n<html lang="en">\n<head>\n<meta charset="utf-8">\n'
-        f'<meta http-equiv="Content-Security-Policy" content="{_policy(script, style)}">\n'
-        '<meta name="viewport" content="width=device-width, initial-scale=1">\n'
-        f'<meta name="generator" content="discbayes {escaped(__version__)}">\n'
-        f'<title>{title}</title>\n<link rel="icon" href="{_ICON}">\n<style>{style}</style>\n</head>\n<body>\n'
-        f"<header>{head}</header>\n<main{size}>\n{body}</main>\n<footer>Made with discbayes {escaped(__version__)}. "
-        "This page holds all that it needs and sends nothing anywhere.</footer>\n"
-        f'<script type="application/json" id="model">{_json(model)}</script>\n'
-        f"<script>{script}</script>\n</body>\n</html>\n"
+        '<!doctype html>\n<html lang="en">\n<head>\n<meta charset="utf-8">\n<meta'
+        f' http-equiv="Content-Security-Policy" content="{_policy(script, style)}">\n<meta'
+        ' name="viewport" content="width=device-width, initial-scale=1">\n<meta name="generator"'
+        f' content="discbayes {escaped(__version__)}">\n<title>{title}</title>\n<link rel="icon"'
+        f' href="{_ICON}">\n<style>{style}</style>\n</head>\n<body>\n<header>{head}</header>\n<main{size}>\n{body}</main>\n<footer>Made'
+        f" with discbayes {escaped(__version__)}. This page holds all that it needs and sends"
+        ' nothing anywhere.</footer>\n<script type="application/json"'
+        f' id="model">{_json(model)}</script>\n<script>{script}</script>\n</body>\n</html>\n'
     )
 
 
 def _policy(script: str, style: str) -> str:
     return (
-        f"default-src 'none'; script-src '{_hash(script)}'; style-src '{_hash(style)}'; img-src data:; "
-        "base-uri 'none'; form-action 'none'"
+        f"default-src 'none'; script-src '{_hash(script)}'; style-src '{_hash(style)}'; img-src"
+        " data:; base-uri 'none'; form-action 'none'"
     )
 
 
 def _hash(text: str) -> str:
-    return f"sha256-{base64.b64encode(hashlib.sha256(text.encode('utf-8')).digest()).decode('ascii')}"
+    return (
+        f"sha256-{base64.b64encode(hashlib.sha256(text.encode('utf-8')).digest()).decode('ascii')}"
+    )
 
 
 def _json(model: dict[str, Any]) -> str:
@@ -151,7 +162,9 @@ def _script() -> str:
 
 def _ask(network: BayesNet) -> str:
     plain = all(not variable.cuts for variable in network.domain.features)
-    return _ASK.format(plain=" plain" if plain else "", target=name_html(network.domain.target.name))
+    return _ASK.format(
+        plain=" plain" if plain else "", target=name_html(network.domain.target.name)
+    )
 
 
 _ASK = """
@@ -185,12 +198,14 @@ autocomplete="off"><p class="note" id="found" role="status"></p></div>
 
 def _network(network: BayesNet) -> str:
     strengths = _strengths(network)
-    width = "" if strengths is None else " The wider an edge, the more its ends say about each other."
+    width = (
+        "" if strengths is None else " The wider an edge, the more its ends say about each other."
+    )
     return (
-        f'<p class="lead">{escaped(network_caption(network))}{width} '
-        '<span class="screen">Choose a node to see its table; the arrow keys move between nodes.</span></p>'
-        f'<div class="drawing" id="drawing">{network_svg(network, strengths, "The network")}</div>'
-        '<div class="card sheet" id="sheet" role="region" aria-labelledby="sheet-title" hidden></div>'
+        f'<p class="lead">{escaped(network_caption(network))}{width} <span class="screen">Choose a'
+        ' node to see its table; the arrow keys move between nodes.</span></p><div class="drawing"'
+        f' id="drawing">{network_svg(network, strengths, "The network")}</div><div class="card'
+        ' sheet" id="sheet" role="region" aria-labelledby="sheet-title" hidden></div>'
     )
 
 

@@ -1,8 +1,9 @@
-"""A classifier as JSON, with all that a page needs to answer questions by itself (``report.engine`` reads it).
+"""A classifier as JSON, with all that a page needs to answer questions by itself (``report.engine``
+reads it).
 
-Numbers that must arrive to the last bit, or may be −∞, are base64 of little-endian doubles. The table of a feature is
-in the layout of ``discbayes.network.cpts``; where it does not depend on the class it has one column instead of one
-for each class.
+Numbers that must arrive to the last bit, or may be −∞, are base64 of little-endian doubles. The
+table of a feature is in the layout of ``discbayes.network.cpts``; where it does not depend on the
+class it has one column instead of one for each class.
 """
 
 from __future__ import annotations

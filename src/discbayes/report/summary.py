@@ -48,17 +48,21 @@ def summary_html(classifier: BayesNetClassifier) -> str:
     domain = network.domain
     facts = {
         "Features": _features(domain),
-        "Structure": f"{_how(classifier.structure, _STRUCTURES)}, {count_of(network.structure.n_edges, 'edge')}"
-        f"{_left_out(classifier)}",
+        "Structure": (
+            f"{_how(classifier.structure, _STRUCTURES)},"
+            f" {count_of(network.structure.n_edges, 'edge')}{_left_out(classifier)}"
+        ),
         "Parameters": f"{_how(classifier.parameters, _PARAMETERS)}, {network.n_parameters:,} free",
         "Calibration": _calibration(classifier.calibration_),
     }
-    listed = "".join(f"<div><dt>{name}</dt><dd>{escaped(text)}</dd></div>" for name, text in facts.items())
+    listed = "".join(
+        f"<div><dt>{name}</dt><dd>{escaped(text)}</dd></div>" for name, text in facts.items()
+    )
     return (
-        f'<p class="kicker">Bayesian network classifier</p>'
-        f'<h1><bdi title="{escaped(domain.target.name)}">{escaped(domain.target.name)}</bdi></h1>'
-        f'<p class="lead">{_classes(domain)} by {count_of(len(domain.features), "feature")}, any of which may '
-        f'be unknown.</p><dl class="facts">{listed}</dl>'
+        '<p class="kicker">Bayesian network classifier</p><h1><bdi'
+        f' title="{escaped(domain.target.name)}">{escaped(domain.target.name)}</bdi></h1><p'
+        f' class="lead">{_classes(domain)} by {count_of(len(domain.features), "feature")}, any of'
+        f' which may be unknown.</p><dl class="facts">{listed}</dl>'
     )
 
 
@@ -83,7 +87,9 @@ def _features(domain: Domain) -> str:
 
 
 def _how(given: Any, words: Mapping[str, str]) -> str:
-    """A name in words; learners as they write themselves; anything else is a structure that someone gave."""
+    """A name in words; learners as they write themselves; anything else is a structure that someone
+    gave.
+    """
     if isinstance(given, str):
         return words.get(given, given)
     if hasattr(given, "learn"):
@@ -93,9 +99,15 @@ def _how(given: Any, words: Mapping[str, str]) -> str:
 
 def _left_out(classifier: BayesNetClassifier) -> str:
     """How many edges the search has left out because of their tables; nothing if there are none."""
-    numbers = [figure(step[LEFT_OUT]) for step in getattr(classifier, "history_", []) if LEFT_OUT in step]
+    numbers = [
+        figure(step[LEFT_OUT]) for step in getattr(classifier, "history_", []) if LEFT_OUT in step
+    ]
     total = round(sum(number for number in numbers if number > 0))
-    return f"; {count_of(total, 'edge')} left out, as the tables would be too large (see History)" if total else ""
+    return (
+        f"; {count_of(total, 'edge')} left out, as the tables would be too large (see History)"
+        if total
+        else ""
+    )
 
 
 def _calibration(calibration: Any) -> str:

@@ -1,7 +1,8 @@
 """Charts as SVG: axes, lines, steps, dots and bars in the colours of the page around them.
 
-A chart takes its ink from ``currentColor`` and that of its lines from the classes ``series-1`` … ``series-8``, so that
-it follows the page into the dark and onto paper. It has a view box and no size: the page says how wide it is.
+A chart takes its ink from ``currentColor`` and that of its lines from the classes ``series-1`` …
+``series-8``, so that it follows the page into the dark and onto paper. It has a view box and no
+size: the page says how wide it is.
 """
 
 from __future__ import annotations
@@ -103,14 +104,21 @@ class Chart:
         self.left = max(width_of(text) for text in y.texts) * _LETTER + _GAP + 2
         self._parts: list[str] = []
 
-    def line(self, xs: Numbers, ys: Numbers, series: int = 1, name: str = "", steps: bool = False) -> None:
-        """A line through points; with ``steps`` it goes up or down to the next y first, and then across."""
+    def line(
+        self, xs: Numbers, ys: Numbers, series: int = 1, name: str = "", steps: bool = False
+    ) -> None:
+        """A line through points; with ``steps`` it goes up or down to the next y first, and then
+        across.
+        """
         places = [(self._across(x), self._down(y)) for x, y in zip(xs, ys, strict=True)]
         (x, y), *rest = places
         path = [f"M{_short(x)} {_short(y)}"]
-        path += [f"V{_short(y)}H{_short(x)}" if steps else f"L{_short(x)} {_short(y)}" for x, y in rest]
+        path += [
+            f"V{_short(y)}H{_short(x)}" if steps else f"L{_short(x)} {_short(y)}" for x, y in rest
+        ]
         drawn = (
-            f'<path d="{"".join(path)}" fill="none" stroke="currentColor" stroke-width="1.8" stroke-linejoin="round"'
+            f'<path d="{"".join(path)}" fill="none" stroke="currentColor" stroke-width="1.8"'
+            ' stroke-linejoin="round"'
         )
         self._add(series, f"{drawn}{dashes(series)}>{_title(name)}</path>")
 
@@ -128,7 +136,8 @@ class Chart:
             radius, title = sizes[k] if sizes else 3.0, _title(titles[k]) if titles else ""
             place = f'cx="{_short(self._across(x))}" cy="{_short(self._down(y))}"'
             drawn.append(
-                f'<circle {place} r="{_short(radius)}" fill="currentColor" fill-opacity="0.85">{title}</circle>'
+                f'<circle {place} r="{_short(radius)}" fill="currentColor"'
+                f' fill-opacity="0.85">{title}</circle>'
             )
         self._add(series, "".join(drawn))
 
@@ -140,23 +149,27 @@ class Chart:
             top, title = self._down(height), _title(titles[k]) if titles else ""
             place = f'x="{_short(self._across(k + 0.55))}" y="{_short(min(top, zero))}"'
             size = f'width="{_short(max(0.9 * wide, 0.5))}" height="{_short(abs(zero - top))}"'
-            drawn.append(f'<rect {place} {size} fill="currentColor" fill-opacity="0.8">{title}</rect>')
+            drawn.append(
+                f'<rect {place} {size} fill="currentColor" fill-opacity="0.8">{title}</rect>'
+            )
         self._add(series, "".join(drawn))
 
     def guide(self, x0: float, y0: float, x1: float, y1: float, name: str = "") -> None:
         """A thin line to compare with."""
         ends = (
-            f"M{_short(self._across(x0))} {_short(self._down(y0))}L{_short(self._across(x1))} {_short(self._down(y1))}"
+            f"M{_short(self._across(x0))} {_short(self._down(y0))}L{_short(self._across(x1))}"
+            f" {_short(self._down(y1))}"
         )
         self._parts.append(
-            f'<path class="guide" d="{ends}" fill="none" stroke="currentColor" stroke-opacity="0.55" '
-            f'stroke-dasharray="2 4">{_title(name)}</path>'
+            f'<path class="guide" d="{ends}" fill="none" stroke="currentColor"'
+            f' stroke-opacity="0.55" stroke-dasharray="2 4">{_title(name)}</path>'
         )
 
     def svg(self) -> str:
         """The chart as an element."""
         return (
-            f'<svg viewBox="0 0 {_WIDTH:.0f} {_HEIGHT:.0f}" role="img" aria-label="{escaped(self.label)}" '
+            f'<svg viewBox="0 0 {_WIDTH:.0f} {_HEIGHT:.0f}" role="img"'
+            f' aria-label="{escaped(self.label)}" '
             'font-size="12">'
             f"{self._grid()}{''.join(self._parts)}</svg>"
         )
@@ -173,13 +186,16 @@ class Chart:
     def _grid(self) -> str:
         """Lines at the ticks of y, the lower border, and all text."""
         right, floor = _WIDTH - _RIGHT, _HEIGHT - _BOTTOM
-        rows = "".join(f"M{_short(self.left)} {_short(self._down(y))}H{_short(right)}" for y in self.y.ticks)
+        rows = "".join(
+            f"M{_short(self.left)} {_short(self._down(y))}H{_short(right)}" for y in self.y.ticks
+        )
         marks = "".join(f"M{_short(self._across(x))} {_short(floor)}v4" for x in self.x.ticks)
         base = f"M{_short(self.left)} {_short(floor)}H{_short(right)}"
         return (
-            f'<path class="grid" d="{rows}" fill="none" stroke="currentColor" stroke-opacity="0.18"/>'
-            f'<path d="{base}{marks}" fill="none" stroke="currentColor" stroke-opacity="0.6"/>'
-            f'<g class="ticks" fill="currentColor">{self._x_texts(floor)}{self._y_texts()}</g>'
+            f'<path class="grid" d="{rows}" fill="none" stroke="currentColor"'
+            f' stroke-opacity="0.18"/><path d="{base}{marks}" fill="none" stroke="currentColor"'
+            ' stroke-opacity="0.6"/><g class="ticks"'
+            f' fill="currentColor">{self._x_texts(floor)}{self._y_texts()}</g>'
         )
 
     def _x_texts(self, floor: float) -> str:

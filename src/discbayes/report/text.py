@@ -10,5 +10,7 @@ __all__ = ["count_of", "escaped", "shortened", "width_of"]
 
 
 def escaped(text: str) -> str:
-    """Text that is safe in HTML and XML, which have no place for control characters and lone surrogates."""
+    """Text that is safe in HTML and XML, which have no place for control characters and lone
+    surrogates.
+    """
     return escape(printable(text))

@@ -32,7 +32,10 @@ def history_html(clf: BayesNetClassifier) -> str:
         charts.append(chart)
         tables.append(table)
     left = len(found) - _MAX_STAGES
-    more = f"<p>{count_of(left, 'further stage')} of the trace {'is' if left == 1 else 'are'} not shown.</p>"
+    more = (
+        f"<p>{count_of(left, 'further stage')} of the trace {'is' if left == 1 else 'are'} not"
+        " shown.</p>"
+    )
     return (
         f'<p class="note">{escaped(_words(clf))}</p>{charts_html(filter(None, charts))}{"".join(tables)}'
         f"{more if left > 0 else ''}"
@@ -42,7 +45,11 @@ def history_html(clf: BayesNetClassifier) -> str:
 def _words(clf: BayesNetClassifier) -> str:
     words = f"Structure: {setting_text(clf.structure)}. Parameters: {setting_text(clf.parameters)}."
     last = figure(clf.history_[-1].get("seconds"))
-    return f"{words} The last step was done {last:,.1f} s after the start." if math.isfinite(last) else words
+    return (
+        f"{words} The last step was done {last:,.1f} s after the start."
+        if math.isfinite(last)
+        else words
+    )
 
 
 def brief(value: float) -> str:
@@ -67,12 +74,22 @@ def _edges(stage: Stage) -> tuple[str, str]:
     shown = np.nan_to_num(weights[:_MAX_BARS])
     x = Axis.counting("edge, the strongest first", shown.size)
     x = Axis(x.label, 0.4, shown.size + 0.6, x.ticks[1:], x.texts[1:])
-    chart = Chart(f"Weights of {count_of(len(steps), 'edge')}", x, _span("weight", np.append(shown, 0.0)))
-    chart.bars(shown, titles=[f"{_plain(step)}: {brief(w)}" for step, w in zip(steps, shown, strict=False)])
+    chart = Chart(
+        f"Weights of {count_of(len(steps), 'edge')}", x, _span("weight", np.append(shown, 0.0))
+    )
+    chart.bars(
+        shown, titles=[f"{_plain(step)}: {brief(w)}" for step, w in zip(steps, shown, strict=False)]
+    )
     texts = aligned(weights[:MAX_STEPS].tolist())
     rows = [(_change(step), text) for step, text in zip(steps, texts, strict=False)]
-    title = "Edges and their weights" if len(rows) == len(steps) else f"The {len(rows)} strongest of {len(steps)} edges"
-    return chart_html("Weights of the edges", chart.svg()), table_html(title, ("edge", "weight"), rows, kind="steps")
+    title = (
+        "Edges and their weights"
+        if len(rows) == len(steps)
+        else f"The {len(rows)} strongest of {len(steps)} edges"
+    )
+    return chart_html("Weights of the edges", chart.svg()), table_html(
+        title, ("edge", "weight"), rows, kind="steps"
+    )
 
 
 def _search(stage: Stage) -> tuple[str, str]:
@@ -85,9 +102,13 @@ def _search(stage: Stage) -> tuple[str, str]:
         shown = sorted({0, *(int(k) for k in best if gains[k] > 0), len(stage.steps) - 1})
         title = f"The search: {len(shown)} of {len(stage.steps):,} steps"
         note = "The first, the last and those that gained most."
-    figures = zip(shown, aligned(scores[shown].tolist()), aligned(gains[shown].tolist()), strict=True)
+    figures = zip(
+        shown, aligned(scores[shown].tolist()), aligned(gains[shown].tolist()), strict=True
+    )
     rows = [(f"{k + 1:,}", _change(stage.steps[k]), score, gain) for k, score, gain in figures]
-    table = table_html(title, ("step", "change", "score", "gain"), rows, left=2, kind="steps", note=note)
+    table = table_html(
+        title, ("step", "change", "score", "gain"), rows, left=2, kind="steps", note=note
+    )
     return _line_chart("Score of the search", "step", scores), table
 
 
@@ -121,7 +142,9 @@ def _annealing(stage: Stage) -> tuple[str, str]:
     header = ("run, the best first", "temperatures", "changes tried", "accepted", "best score")
     lines = [run.scores for run in ranked[:N_SERIES]]
     names = [f"run {place}" for place in range(1, len(lines) + 1)] if len(lines) > 1 else []
-    chart = _chart("Annealing: the best score so far", "temperature, falling step by step", lines, "", names)
+    chart = _chart(
+        "Annealing: the best score so far", "temperature, falling step by step", lines, "", names
+    )
     return chart, table_html(f"Annealing{chosen}", header, rows, kind="steps")
 
 
@@ -136,7 +159,9 @@ def _settings(stage: Stage) -> tuple[str, str]:
         for k, (step, merit) in enumerate(listed)
     ]
     more = f", the first {len(rows)} of {len(merits)}" if len(rows) < len(merits) else ""
-    return "", table_html(f"Settings on held-out rows{more}", ("setting", "held out", ""), rows, kind="steps")
+    return "", table_html(
+        f"Settings on held-out rows{more}", ("setting", "held out", ""), rows, kind="steps"
+    )
 
 
 def _lambdas(stage: Stage) -> tuple[str, str]:
@@ -148,30 +173,46 @@ def _lambdas(stage: Stage) -> tuple[str, str]:
             (escaped(str(lam)), brief(figure(rate)), "chosen" if lam == step.get("lam") else "")
             for lam, rate in list(rates.items())[: 4 * MAX_STEPS]
         ]
-        tables.append(table_html("λ of the margin by held-out rows", ("λ", "right", ""), rows, kind="steps"))
+        tables.append(
+            table_html("λ of the margin by held-out rows", ("λ", "right", ""), rows, kind="steps")
+        )
     return "", "".join(tables)
 
 
 def _path(stage: Stage) -> tuple[str, str]:
     """A path over λ, one fit for each."""
     rows = [
-        (brief(figure(step.get("lam"))), brief(figure(step.get("score"))), brief(figure(step.get("gap"))))
+        (
+            brief(figure(step.get("lam"))),
+            brief(figure(step.get("score"))),
+            brief(figure(step.get("gap"))),
+        )
         for step in stage.steps[: 4 * MAX_STEPS]
     ]
     more = f", the first {len(rows)} of {len(stage.steps)}" if len(rows) < len(stage.steps) else ""
-    return "", table_html(f"Path over λ{more}", ("λ", "objective", "relative gap"), rows, kind="steps")
+    return "", table_html(
+        f"Path over λ{more}", ("λ", "objective", "relative gap"), rows, kind="steps"
+    )
 
 
 def _left_out(stage: Stage) -> tuple[str, str]:
     """Edges whose tables would have been too large."""
     tables = []
     for step in stage.steps:
-        listed = [edge for edge in _items(step, "edges") if isinstance(edge, (list, tuple)) and len(edge) == 2]
+        listed = [
+            edge
+            for edge in _items(step, "edges")
+            if isinstance(edge, (list, tuple)) and len(edge) == 2
+        ]
         rows = [(_names(edge[:1]), _names(edge[1:])) for edge in listed[:MAX_STEPS]]
         number = _whole(step.get(LEFT_OUT))
-        title = f"{count_of(number, 'edge')} left out" + (f", {len(rows)} of them" if len(rows) < number else "")
+        title = f"{count_of(number, 'edge')} left out" + (
+            f", {len(rows)} of them" if len(rows) < number else ""
+        )
         note = shortened(str(step.get("reason", "")), _REASON_LETTERS)
-        tables.append(table_html(title, ("column", "column"), rows, left=2, kind="steps", note=note))
+        tables.append(
+            table_html(title, ("column", "column"), rows, left=2, kind="steps", note=note)
+        )
     return "", "".join(tables)
 
 
@@ -238,7 +279,13 @@ def _line_chart(title: str, x_label: str, scores: np.ndarray, caption: str = "")
     return _chart(title, x_label, [scores], caption)
 
 
-def _chart(title: str, x_label: str, lines: Sequence[np.ndarray], caption: str = "", names: Sequence[str] = ()) -> str:
+def _chart(
+    title: str,
+    x_label: str,
+    lines: Sequence[np.ndarray],
+    caption: str = "",
+    names: Sequence[str] = (),
+) -> str:
     """Lines of scores by step; an empty text where there are no two steps to join."""
     if max((np.isfinite(line).sum() for line in lines), default=0) < 2:
         return ""
@@ -246,19 +293,24 @@ def _chart(title: str, x_label: str, lines: Sequence[np.ndarray], caption: str =
     heights = heights[np.isfinite(heights)]
     longest = max(line.size for line in lines)
     chart = Chart(
-        f"{title}: from {brief(heights.min())} to {brief(heights.max())} in {count_of(longest, 'step')}",
+        f"{title}: from {brief(heights.min())} to {brief(heights.max())} in"
+        f" {count_of(longest, 'step')}",
         Axis.counting(x_label, longest),
         _span("score", heights),
     )
     for series, line in enumerate(lines, 1):
         steps = 1.0 + np.flatnonzero(np.isfinite(line))
         if steps.size:
-            chart.line(*_thin(steps, line[np.isfinite(line)]), series, names[series - 1] if names else "")
+            chart.line(
+                *_thin(steps, line[np.isfinite(line)]), series, names[series - 1] if names else ""
+            )
     return chart_html(title, chart.svg(), caption, [escaped(name) for name in names])
 
 
 def _thin(steps: np.ndarray, scores: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Fewer points, taken as they are seen: evenly along the line on a chart that is as high as wide."""
+    """Fewer points, taken as they are seen: evenly along the line on a chart that is as high as
+    wide.
+    """
     high = max(float(np.ptp(scores)), 1e-300)
     x, y = thinned(steps / steps[-1], (scores - scores.min()) / high)
     return x * steps[-1], y * high + scores.min()

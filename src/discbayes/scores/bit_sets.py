@@ -18,7 +18,14 @@ NO_BITS = np.zeros((0, 0), np.uint64)
 class BitSets:
     """A bit set for every value of the features that have few, over rows at given positions."""
 
-    def __init__(self, rows: ScoringRows, which: np.ndarray, positions: np.ndarray, n_words: int, n_jobs: int | None):
+    def __init__(
+        self,
+        rows: ScoringRows,
+        which: np.ndarray,
+        positions: np.ndarray,
+        n_words: int,
+        n_jobs: int | None,
+    ):
         cards = np.where(rows.cards <= MAX_VALUES, rows.cards, 0)
         if not n_words or cards.sum() * n_words * 8 > MAX_BYTES:
             cards = np.zeros_like(cards)
@@ -29,7 +36,9 @@ class BitSets:
         def one(i: int) -> None:
             candidate_scan.set_bits(rows.codes[i], rows.cards[i], which, positions, self.of(i))
 
-        parallel_map(one, np.flatnonzero(self.known).tolist(), n_jobs, work=which.size * rows.cards.size)
+        parallel_map(
+            one, np.flatnonzero(self.known).tolist(), n_jobs, work=which.size * rows.cards.size
+        )
 
     @classmethod
     def if_worth_it(
@@ -41,14 +50,22 @@ class BitSets:
         n_words: int,
         n_jobs: int | None,
     ) -> BitSets:
-        """Bit sets where there are so many candidates that making them takes less time than they save."""
-        return cls(rows, which, positions, n_words, n_jobs) if n_candidates > 2 * rows.cards.size else cls.none(rows)
+        """Bit sets where there are so many candidates that making them takes less time than they
+        save.
+        """
+        return (
+            cls(rows, which, positions, n_words, n_jobs)
+            if n_candidates > 2 * rows.cards.size
+            else cls.none(rows)
+        )
 
     @classmethod
     def by_key(
         cls, rows: ScoringRows, which: np.ndarray, keys: np.ndarray, n_keys: int, n_jobs: int | None
     ) -> tuple[BitSets, np.ndarray]:
-        """Bit sets over some rows, those of each key from a new word on; and the word at which each key starts."""
+        """Bit sets over some rows, those of each key from a new word on; and the word at which each
+        key starts.
+        """
         order = np.argsort(keys, kind="stable")
         sizes = np.bincount(keys, minlength=n_keys)
         words = np.concatenate([[0], np.cumsum((sizes + 63) // 64)]).astype(np.int64)
@@ -65,7 +82,9 @@ class BitSets:
         return self.bits[self.value_start[feature] : self.value_start[feature + 1]]
 
     def cells(self, child: int, parents: tuple[int, ...]) -> np.ndarray:
-        """The bit sets of the cells of a family; none where it has too many, or a feature without them."""
+        """The bit sets of the cells of a family; none where it has too many, or a feature without
+        them.
+        """
         members = (child, *parents)
         n_cells = math.prod(int(self.rows.cards[i]) for i in members)
         if n_cells > MAX_CELLS or not all(self.known[i] for i in members):

@@ -1,8 +1,9 @@
-"""What a block of rows gives to a search: the gains of all candidates on its rows, by tables that it is told.
+"""What a block of rows gives to a search: the gains of all candidates on its rows, by tables that
+it is told.
 
-A block is a network of its own rows under tables that were counted on all of them. So what finds the gains in memory,
-row by row and no further than a candidate reaches, finds them here; only that no candidate is abandoned, as a block
-does not know what the others give.
+A block is a network of its own rows under tables that were counted on all of them. So what finds
+the gains in memory, row by row and no further than a candidate reaches, finds them here; only that
+no candidate is abandoned, as a block does not know what the others give.
 """
 
 from __future__ import annotations
@@ -30,7 +31,9 @@ from discbayes.scores.scoring_rows import ScoringRows
 
 @dataclass(frozen=True)
 class FamilyTables:
-    """The tables of a family, as ``Family`` has them; those of the own class only if they differ."""
+    """The tables of a family, as ``Family`` has them; those of the own class only if they
+    differ.
+    """
 
     child: int
     parents: tuple[int, ...]
@@ -45,7 +48,8 @@ class FamilyTables:
 
 @dataclass(frozen=True)
 class ScoringRequest:
-    """All that a block is told: the families of the network, and the extensions by which candidates change them.
+    """All that a block is told: the families of the network, and the extensions by which candidates
+    change them.
 
     Extensions are by child and by the parents that join together with each.
     """
@@ -59,7 +63,9 @@ class ScoringRequest:
     moves: tuple[ParentMove, ...] = ()
 
     def __reduce__(self) -> tuple[Any, ...]:
-        """As one piece: arrays sent on their own cannot be written to, and kernels are compiled for those apart."""
+        """As one piece: arrays sent on their own cannot be written to, and kernels are compiled for
+        those apart.
+        """
         parts = tuple(getattr(self, each.name) for each in fields(self))
         return _given, (pickle.dumps(parts, protocol=4),)
 
@@ -83,8 +89,12 @@ class RequestedFamilies(FamilyMaker):
             tables, own = self._extended(known, parents)
         return Family(child, parents, base, n_base, tables, tables if own is None else own)
 
-    def _extended(self, known: FamilyTables, parents: tuple[int, ...]) -> tuple[np.ndarray, np.ndarray | None]:
-        """The tables of a family that was extended by the first of some parents, and those right after it."""
+    def _extended(
+        self, known: FamilyTables, parents: tuple[int, ...]
+    ) -> tuple[np.ndarray, np.ndarray | None]:
+        """The tables of a family that was extended by the first of some parents, and those right
+        after it.
+        """
         joining = parents[: len(parents) - len(known.parents)]
         made = self.given.extensions[known.child, joining[1:]]
         place = made.place[joining[0]]
@@ -97,7 +107,9 @@ class RequestedFamilies(FamilyMaker):
         by_group = tables.reshape(n_groups, 1, -1)
         return np.asarray(by_group + more.reshape(n_groups, -1, by_group.shape[2])).ravel()
 
-    def extend(self, family: Family, parents: np.ndarray, through: tuple[int, ...] = ()) -> Extensions:
+    def extend(
+        self, family: Family, parents: np.ndarray, through: tuple[int, ...] = ()
+    ) -> Extensions:
         """The extensions that were given, which may be of more parents than these."""
         return self.given.extensions[family.child, through]
 
@@ -107,7 +119,9 @@ class BlockPartScorer(CountingScorer):
 
     def __init__(self, data: Encoded, given: ScoringRequest, n_jobs: int | None = None):
         rows, n_whole = complete_first(given.scheme.rows(data))
-        self._set_up(rows, n_whole, given.score, RequestedFamilies(rows, given), given.log_prior, n_jobs)
+        self._set_up(
+            rows, n_whole, given.score, RequestedFamilies(rows, given), given.log_prior, n_jobs
+        )
         self.reset(Structure(tuple(family.parents for family in given.families)))
 
     def gains(self, tasks: Sequence[Candidates]) -> list[np.ndarray]:
@@ -122,7 +136,9 @@ class BlockPartScorer(CountingScorer):
 
 
 def gains_in(data: Encoded, n_jobs: int | None, given: ScoringRequest) -> np.ndarray:
-    """What the network is worth on the rows of a block, and then what each candidate, or each move, adds to that."""
+    """What the network is worth on the rows of a block, and then what each candidate, or each move,
+    adds to that.
+    """
     if _is_empty(data):
         return np.zeros(1 + len(given.moves) + sum(task.parents.size for task in given.tasks))
     network = BlockPartScorer(data, given, n_jobs)

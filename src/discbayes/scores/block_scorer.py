@@ -1,9 +1,10 @@
-"""A network under a sample score on rows in blocks: in each step every block gives the gains of all candidates.
+"""A network under a sample score on rows in blocks: in each step every block gives the gains of all
+candidates.
 
-The tables of a candidate are frequencies, and follow from counts; what they add is a sum over the rows. So a step takes
-two passes over the blocks: one counts the families that are new, in one each block gives what every candidate adds on
-its rows (``scores/block_parts.py``). Where the tables of all candidates are too many to be sent at once there are
-several such passes.
+The tables of a candidate are frequencies, and follow from counts; what they add is a sum over the
+rows. So a step takes two passes over the blocks: one counts the families that are new, in one each
+block gives what every candidate adds on its rows (``scores/block_parts.py``). Where the tables of
+all candidates are too many to be sent at once there are several such passes.
 """
 
 from __future__ import annotations
@@ -37,7 +38,8 @@ Candidate = tuple[int, tuple[int, ...]]  # a feature, and the parents that join 
 
 
 class BlockScorer:
-    """A structure under a score by frequencies, ready to be extended; the interface is that of ``CountingScorer``.
+    """A structure under a score by frequencies, ready to be extended; the interface is that of
+    ``CountingScorer``.
 
     Parameters
     ----------
@@ -106,15 +108,21 @@ class BlockScorer:
     def set_parents(self, child: int, parents: tuple[int, ...]) -> None:
         """Give a feature other parents; tables that extend those it had are not needed any more."""
         self._parents[child] = parents
-        self._known = {key: made for key, made in self._known.items() if key[0] != child or key[1] == parents}
+        self._known = {
+            key: made for key, made in self._known.items() if key[0] != child or key[1] == parents
+        }
 
     # ---- what could be added
 
     def best(
-        self, tasks: Sequence[Candidates], least: float, effort: SearchCost, check: Callable[[], None] = lambda: None
+        self,
+        tasks: Sequence[Candidates],
+        least: float,
+        effort: SearchCost,
+        check: Callable[[], None] = lambda: None,
     ) -> BestCandidate | None:
-        """The candidate that adds most, if it adds more than ``least``; of equal ones the first child, the fewest
-        parents, and of those the first.
+        """The candidate that adds most, if it adds more than ``least``; of equal ones the first
+        child, the fewest parents, and of those the first.
         """
         candidates = [(task.child, (int(p), *task.through)) for task in tasks for p in task.parents]
         gains = self._gains(candidates, check)
@@ -125,7 +133,11 @@ class BlockScorer:
         return found
 
     def best_move(
-        self, moves: Sequence[ParentMove], least: float, effort: SearchCost, check: Callable[[], None] = lambda: None
+        self,
+        moves: Sequence[ParentMove],
+        least: float,
+        effort: SearchCost,
+        check: Callable[[], None] = lambda: None,
     ) -> ParentMove | None:
         """The first of the moves that add most, if that is more than ``least``."""
         parts = [np.empty(0)]
@@ -135,7 +147,9 @@ class BlockScorer:
             parts.append(self._pass(list(candidates), moves=part))
         gains = np.concatenate(parts)
         effort.evaluations += len(moves)
-        winners = np.flatnonzero((gains >= gains.max(initial=-np.inf) - self.tolerance) & (gains > least))
+        winners = np.flatnonzero(
+            (gains >= gains.max(initial=-np.inf) - self.tolerance) & (gains > least)
+        )
         if not winners.size:
             return None
         chosen = moves[winners[0]]
@@ -153,9 +167,14 @@ class BlockScorer:
         return np.concatenate(parts)
 
     def _pass(
-        self, candidates: Sequence[Candidate], tasks: Sequence[Candidates] = (), moves: Sequence[ParentMove] = ()
+        self,
+        candidates: Sequence[Candidate],
+        tasks: Sequence[Candidates] = (),
+        moves: Sequence[ParentMove] = (),
     ) -> np.ndarray:
-        """What all blocks give for some candidates, as tasks or as moves; on the way, what the network is worth."""
+        """What all blocks give for some candidates, as tasks or as moves; on the way, what the
+        network is worth.
+        """
         given = replace(self._given(candidates), tasks=tuple(tasks), moves=tuple(moves))
         gains: np.ndarray = self._blocks.map_reduce(gains_in, add, (given,), self.n_jobs)
         self._totals[self.structure.parents] = float(gains[0])
@@ -202,7 +221,9 @@ class BlockScorer:
         for child, (parent, *through) in candidates:
             joining.setdefault((child, tuple(through)), []).append(parent)
         extensions = {key: self._extensions(key, parents, made) for key, parents in joining.items()}
-        return ScoringRequest(self.score, self._scheme, self._log_prior, tuple(made[key] for key in now), extensions)
+        return ScoringRequest(
+            self.score, self._scheme, self._log_prior, tuple(made[key] for key in now), extensions
+        )
 
     def _key(self, candidate: Candidate) -> FamilyKey:
         child, joining = candidate
@@ -211,7 +232,9 @@ class BlockScorer:
     def _extensions(
         self, candidate: Candidate, parents: Sequence[int], made: dict[FamilyKey, FamilyTables]
     ) -> Extensions:
-        """What each of some parents adds to log θ of a family, if the candidate joins it as well."""
+        """What each of some parents adds to log θ of a family, if the candidate joins it as
+        well.
+        """
         child, through = candidate
         known = made[child, self._parents[child]]
         new = [made[self._key((child, (p, *through)))] for p in parents]
@@ -224,7 +247,9 @@ class BlockScorer:
         return Extensions(np.array(parents, np.int64), starts, *both, spreads, len(self._parents))
 
     def _less(self, tables: np.ndarray | None, known: np.ndarray) -> np.ndarray:
-        """Tables of a family with more parents, which stand before the others, less those of the family."""
+        """Tables of a family with more parents, which stand before the others, less those of the
+        family.
+        """
         assert tables is not None
         by_group = known.reshape(self._scheme.n_groups, 1, -1)
         return (tables.reshape(self._scheme.n_groups, -1, by_group.shape[2]) - by_group).ravel()
@@ -236,7 +261,9 @@ class BlockScorer:
         return float((high - np.minimum(*(part.min(axis=1) for part in both))).max())
 
     def _tables(self, keys: Iterable[FamilyKey]) -> dict[FamilyKey, FamilyTables]:
-        """The tables of some families; those that are new are counted, and kept in half of the memory at most."""
+        """The tables of some families; those that are new are counted, and kept in half of the
+        memory at most.
+        """
         wanted = dict.fromkeys(keys)
         made = {key: self._known[key] for key in wanted if key in self._known}
         used = sum(each.n_cells for each in self._known.values())
@@ -256,14 +283,20 @@ class BlockScorer:
             else:
                 yield (child, group), self._counts.feature(child)
         wanted = [Wanted(*family, tuple(parents)) for family, parents in more.items()]
-        for each, tables in zip(wanted, count_wanted(self._blocks, wanted, n_jobs=self.n_jobs), strict=True):
+        for each, tables in zip(
+            wanted, count_wanted(self._blocks, wanted, n_jobs=self.n_jobs), strict=True
+        ):
             for parent, table in zip(each.more, tables, strict=True):
                 by_parent = table.reshape(-1, self._counts.cards[parent], *table.shape[1:])
                 yield (each.child, (parent, *each.parents)), by_parent.swapaxes(0, 1)
 
     def _smoothed(self, key: FamilyKey, counts: np.ndarray) -> FamilyTables:
         """Log θ from the counts of a family, by cell, then by group and class."""
-        scheme, smoothing, card = self._scheme, self.score.smoothing, int(self._counts.cards[key[0]])
+        scheme, smoothing, card = (
+            self._scheme,
+            self.score.smoothing,
+            int(self._counts.cards[key[0]]),
+        )
         by_cell = counts.reshape(-1, scheme.n_counted, scheme.n_classes)
         n_base, size = by_cell.shape[0], by_cell.shape[0] * scheme.n_classes
         tables = np.empty(scheme.n_groups * size)

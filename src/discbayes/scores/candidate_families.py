@@ -1,4 +1,6 @@
-"""The families of a structure that is being searched: the cell of each row, and the tables for it."""
+"""The families of a structure that is being searched: the cell of each row, and the tables for
+it.
+"""
 
 from __future__ import annotations
 
@@ -15,7 +17,9 @@ from discbayes.scores.scoring_rows import ScoringRows
 
 @dataclass(frozen=True)
 class Smoothing:
-    """How counts become probabilities, in terms of the kernels: a mode, and an amount that may depend on the table."""
+    """How counts become probabilities, in terms of the kernels: a mode, and an amount that may
+    depend on the table.
+    """
 
     learner: MaximumLikelihood | MaximumAPosteriori
 
@@ -25,15 +29,21 @@ class Smoothing:
         return kernels.FLOOR if isinstance(self.learner, MaximumLikelihood) else kernels.VIRTUAL
 
     def amount(self, size: int, card: int) -> float:
-        """The amount for each cell of a table of ``size`` cells, classes and all, of a feature with ``card`` values."""
+        """The amount for each cell of a table of ``size`` cells, classes and all, of a feature with
+        ``card`` values.
+        """
         if isinstance(self.learner, MaximumLikelihood):
             return float(self.learner.epsilon)
-        return float(self.learner.strength) / {"ess": size, "dirichlet": 1, "m": card}[self.learner.prior]
+        return (
+            float(self.learner.strength)
+            / {"ess": size, "dirichlet": 1, "m": card}[self.learner.prior]
+        )
 
 
 @dataclass(frozen=True)
 class Family:
-    """A child with its parents, the last to join first; the cell of each row (negative: a gap), and log θ.
+    """A child with its parents, the last to join first; the cell of each row (negative: a gap), and
+    log θ.
 
     ``tables`` and ``own`` are flat, ``(group, cell, class)``.
     """
@@ -48,7 +58,9 @@ class Family:
 
 @dataclass(frozen=True)
 class Extensions:
-    """What each of several further parents would add to log θ of a family: tables one after the other."""
+    """What each of several further parents would add to log θ of a family: tables one after the
+    other.
+    """
 
     parents: np.ndarray
     starts: np.ndarray
@@ -84,7 +96,9 @@ class FamilyMaker:
         """The cell of each row in a family, and the number of cells."""
         rows = self.rows
         base, n_base = np.empty(rows.y.size, np.int32), int(rows.cards[child])
-        kernels.extend_base(rows.codes[child], rows.cards[child], 1, np.zeros(rows.y.size, np.int32), base)
+        kernels.extend_base(
+            rows.codes[child], rows.cards[child], 1, np.zeros(rows.y.size, np.int32), base
+        )
         for p in reversed(parents):
             wider = np.empty_like(base)
             kernels.extend_base(rows.codes[p], rows.cards[p], n_base, base, wider)
@@ -104,13 +118,24 @@ class FamilyMaker:
         )  # fmt: skip
         return Family(child, parents, base, n_base, tables, own)
 
-    def extend(self, family: Family, parents: np.ndarray, through: tuple[int, ...] = ()) -> Extensions:
-        """Extensions of a family by each of the parents, with those of ``through`` joining as well."""
+    def extend(
+        self, family: Family, parents: np.ndarray, through: tuple[int, ...] = ()
+    ) -> Extensions:
+        """Extensions of a family by each of the parents, with those of ``through`` joining as
+        well.
+        """
         rows, card, child = self.rows, int(self.rows.cards[family.child]), family.child
-        base, n_base, reference, own_reference = family.base, family.n_base, family.tables, family.own
+        base, n_base, reference, own_reference = (
+            family.base,
+            family.n_base,
+            family.tables,
+            family.own,
+        )
         if through:
             base, n_base = self.cells(child, (*through, *family.parents))
-            reference, own_reference = (self._widen(t, family.n_base, n_base) for t in (reference, own_reference))
+            reference, own_reference = (
+                self._widen(t, family.n_base, n_base) for t in (reference, own_reference)
+            )
         sizes = rows.cards[parents] * n_base * rows.n_classes
         starts = np.concatenate([[0], np.cumsum(sizes * rows.n_groups)]).astype(np.int64)
         amounts = np.array([self.smoothing.amount(int(size), card) for size in sizes])
@@ -126,7 +151,8 @@ class FamilyMaker:
         return Extensions(parents, starts, tables, own, spreads, rows.cards.size)
 
     def _bits(self, n_jobs: int | None) -> tuple[BitSets, np.ndarray]:
-        """Bit sets over all rows in the order of group and class, and the word at which each of these starts.
+        """Bit sets over all rows in the order of group and class, and the word at which each of
+        these starts.
 
         None where rows have weights, which a bit set does not know.
         """

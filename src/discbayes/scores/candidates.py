@@ -1,4 +1,6 @@
-"""Candidates of a search step: those of one child are a task, which is cut into stretches and put in order."""
+"""Candidates of a search step: those of one child are a task, which is cut into stretches and put
+in order.
+"""
 
 from __future__ import annotations
 
@@ -7,13 +9,16 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-MAX_SEEDS, SEED_SHARE = 64, 256  # candidates that looked best last time and are scored first: one in so many
+# candidates that looked best last time and are scored first: one in so many
+MAX_SEEDS, SEED_SHARE = 64, 256
 STRETCH = 64  # candidates of a child that are scanned at a time
 
 
 @dataclass(frozen=True)
 class Candidates:
-    """Candidates of one child: each of ``parents`` joins the family, together with those of ``through``."""
+    """Candidates of one child: each of ``parents`` joins the family, together with those of
+    ``through``.
+    """
 
     child: int
     parents: np.ndarray
@@ -22,7 +27,9 @@ class Candidates:
 
 @dataclass(frozen=True)
 class BestCandidate:
-    """The best candidate: how much it adds, the child, and the parents that join; and what finding it took."""
+    """The best candidate: how much it adds, the child, and the parents that join; and what finding
+    it took.
+    """
 
     gain: float
     child: int
@@ -31,7 +38,9 @@ class BestCandidate:
 
 @dataclass
 class SearchCost:
-    """How many candidates were scored, and how many of them were abandoned because they could not win."""
+    """How many candidates were scored, and how many of them were abandoned because they could not
+    win.
+    """
 
     evaluations: int = 0
     abandoned: int = 0
@@ -41,7 +50,9 @@ def stretches(task: Candidates) -> list[Candidates]:
     """A task in parts for several threads, of the same size whatever their number."""
     n = task.parents.size
     return (
-        [replace(task, parents=task.parents[k : k + STRETCH]) for k in range(0, n, STRETCH)] if n > STRETCH else [task]
+        [replace(task, parents=task.parents[k : k + STRETCH]) for k in range(0, n, STRETCH)]
+        if n > STRETCH
+        else [task]
     )
 
 
@@ -49,7 +60,9 @@ def joined(results: list[tuple[np.ndarray, np.ndarray]]) -> tuple[np.ndarray, np
     """The gains of the parts of a task, and whether they are exact, together."""
     if len(results) == 1:
         return results[0]
-    return np.concatenate([gains for gains, _ in results]), np.concatenate([exact for _, exact in results])
+    return np.concatenate([gains for gains, _ in results]), np.concatenate(
+        [exact for _, exact in results]
+    )
 
 
 def in_turns(
@@ -75,9 +88,13 @@ def in_turns(
 
 
 def choose(
-    candidates: Sequence[tuple[int, tuple[int, ...]]], gains: np.ndarray, least: float, tolerance: float
+    candidates: Sequence[tuple[int, tuple[int, ...]]],
+    gains: np.ndarray,
+    least: float,
+    tolerance: float,
 ) -> BestCandidate | None:
-    """The candidate, a child and who joins its parents, that adds most, if it adds more than ``least``.
+    """The candidate, a child and who joins its parents, that adds most, if it adds more than
+    ``least``.
 
     Of equal ones it is that of the first child, the fewest parents, and of those the first.
     """
@@ -85,5 +102,7 @@ def choose(
     winners = np.flatnonzero((gains >= bound) & (gains > least)).tolist()
     if not winners:
         return None
-    won = min(winners, key=lambda k: (candidates[k][0], len(candidates[k][1]), sorted(candidates[k][1])))
+    won = min(
+        winners, key=lambda k: (candidates[k][0], len(candidates[k][1]), sorted(candidates[k][1]))
+    )
     return BestCandidate(float(gains[won]), *candidates[won])

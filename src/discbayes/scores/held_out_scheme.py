@@ -1,6 +1,7 @@
 """Which rows a table may not be learned from when it scores a row, for rows that come in blocks.
 
-It is what ``Rows`` says of rows in memory: groups are folds, or amounts of weight that a row takes away.
+It is what ``Rows`` says of rows in memory: groups are folds, or amounts of weight that a row takes
+away.
 """
 
 from __future__ import annotations
@@ -14,12 +15,19 @@ from discbayes.data.block_folds import BlockFolds, FoldAndClass
 from discbayes.data.domain import Encoded
 from discbayes.data.row_blocks import RowBlocks
 from discbayes.kernels import family_theta
-from discbayes.scores.scoring_rows import MAX_WEIGHTS, ScoringRows, check_evaluation, refuse_many_weights
+from discbayes.scores.scoring_rows import (
+    MAX_WEIGHTS,
+    ScoringRows,
+    check_evaluation,
+    refuse_many_weights,
+)
 
 
 @dataclass(frozen=True)
 class Scheme:
-    """How rows of a block are put into groups; with folds, the class of a row tells its fold too."""
+    """How rows of a block are put into groups; with folds, the class of a row tells its fold
+    too.
+    """
 
     kind: int
     removed: np.ndarray
@@ -36,14 +44,18 @@ class Scheme:
         return self.n_groups if self.kind == family_theta.FOLDS else 1
 
     def by_group(self, class_count: np.ndarray) -> np.ndarray:
-        """The weight of each class in each group; all in the first where groups are not counted apart."""
+        """The weight of each class in each group; all in the first where groups are not counted
+        apart.
+        """
         counts = np.zeros((self.n_groups, self.n_classes))
         counts[: self.n_counted] = class_count.reshape(-1, self.n_classes)
         return counts
 
     def rows(self, data: Encoded) -> ScoringRows:
         """The rows of a block that count, with their groups."""
-        weight = np.ones(data.n_samples) if data.weight is None else np.asarray(data.weight, np.float64)
+        weight = (
+            np.ones(data.n_samples) if data.weight is None else np.asarray(data.weight, np.float64)
+        )
         codes, y = data.codes, data.classes
         if not weight.all():
             kept = np.flatnonzero(weight)
@@ -53,7 +65,9 @@ class Scheme:
             group = np.searchsorted(self.removed, np.minimum(weight, 1.0))
         y = (y % self.n_classes).astype(np.int32)
         cards = data.cards.astype(np.int64)
-        return ScoringRows(codes, y, weight, group.astype(np.int32), self.removed, self.kind, cards, self.n_classes)
+        return ScoringRows(
+            codes, y, weight, group.astype(np.int32), self.removed, self.kind, cards, self.n_classes
+        )
 
 
 def held_out(
@@ -72,7 +86,9 @@ def held_out(
 
 def _amounts(data: RowBlocks, n_jobs: int | None) -> np.ndarray:
     """The different amounts that rows take away when they are left out."""
-    amounts: np.ndarray = data.map_reduce(_amounts_in, _union, n_jobs=n_jobs) if data.weighted else np.ones(1)
+    amounts: np.ndarray = (
+        data.map_reduce(_amounts_in, _union, n_jobs=n_jobs) if data.weighted else np.ones(1)
+    )
     refuse_many_weights(amounts)
     return amounts
 

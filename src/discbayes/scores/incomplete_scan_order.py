@@ -1,4 +1,6 @@
-"""Rows with gaps as the scanning kernel wants them, where the structure is a forest (see ``kernels/incomplete_scan.py``)."""
+"""Rows with gaps as the scanning kernel wants them, where the structure is a forest (see
+``kernels/incomplete_scan.py``).
+"""
 
 from __future__ import annotations
 
@@ -19,10 +21,16 @@ BLOCK = 512  # rows whose beliefs one thread works out at a time
 
 
 class IncompleteScanOrder:
-    """The rows with gaps in the order in which candidates visit them, with the beliefs in the values of their gaps."""
+    """The rows with gaps in the order in which candidates visit them, with the beliefs in the
+    values of their gaps.
+    """
 
     def __init__(
-        self, gaps: IncompleteRowScores, families: Sequence[Family], score: SampleScore, n_jobs: int | None = None
+        self,
+        gaps: IncompleteRowScores,
+        families: Sequence[Family],
+        score: SampleScore,
+        n_jobs: int | None = None,
     ):
         self.kind, self.scale = score.kind, score.scale
         order = self._measure(gaps)
@@ -47,20 +55,36 @@ class IncompleteScanOrder:
         candidate_scan.posteriors(joint, rows.y, shares, loss)
         if self.kind == candidate_scan.LIKELIHOOD:
             order = np.argsort(-loss, kind="stable")
-            hope, self.other, self.margin, self.value = loss[order], rows.y, loss, loss  # of which it needs none
+            # of which it needs none
+            hope, self.other, self.margin, self.value = loss[order], rows.y, loss, loss
         else:
-            other, margin, slack, value = np.empty(n, np.int32), np.empty(n), np.empty(n), np.empty(n)
-            with np.errstate(invalid="ignore"):  # with a single class there is no strongest other one
-                candidate_scan.margins(joint.copy(), rows.y, self.kind, self.scale, other, margin, slack, value)
+            other, margin, slack, value = (
+                np.empty(n, np.int32),
+                np.empty(n),
+                np.empty(n),
+                np.empty(n),
+            )
+            # with a single class there is no strongest other one
+            with np.errstate(invalid="ignore"):
+                candidate_scan.margins(
+                    joint.copy(), rows.y, self.kind, self.scale, other, margin, slack, value
+                )
             order = np.lexsort((margin, value))
-            hope, self.other, self.margin, self.value = 1.0 - value[order], other[order], margin[order], value[order]
+            hope, self.other, self.margin, self.value = (
+                1.0 - value[order],
+                other[order],
+                margin[order],
+                value[order],
+            )
         self.shares = shares[order].ravel()
         self.left = np.zeros(n + 1)
         self.left[:n] = np.cumsum((rows.weight[order] * hope)[::-1])[::-1]
         return order
 
     def _believe(self, families: Sequence[Family], n_jobs: int | None) -> None:
-        """Work out the beliefs in the values of every gap, feature by feature, rows in the order of the view."""
+        """Work out the beliefs in the values of every gap, feature by feature, rows in the order of
+        the view.
+        """
         rows, n_classes, cards = self.rows, self.rows.n_classes, self.rows.cards
         structure = Structure(tuple(family.parents for family in families))
         parent = np.array([group[0] if group else -1 for group in structure.parents], np.int64)
@@ -95,7 +119,8 @@ class IncompleteScanOrder:
     def scan(
         self, family: Family, extensions: Extensions, which: np.ndarray, bounds: np.ndarray
     ) -> tuple[np.ndarray, np.ndarray]:
-        """What the rows gain by some extensions of a family that is a child alone; and whether it is exact.
+        """What the rows gain by some extensions of a family that is a child alone; and whether it
+        is exact.
 
         Where it is not it is a bound of it, which is below the one given for the candidate.
         """

@@ -1,4 +1,6 @@
-"""Moves that change several families of a network at once: a parent joins the families of several children."""
+"""Moves that change several families of a network at once: a parent joins the families of several
+children.
+"""
 
 from __future__ import annotations
 
@@ -27,7 +29,9 @@ class ParentMove:
 
 
 class ParentMoves:
-    """What moves would add to a network as it is now: the rows by margin, and what each could gain at most."""
+    """What moves would add to a network as it is now: the rows by margin, and what each could gain
+    at most.
+    """
 
     def __init__(self, network: CountingScorer):
         self.network = network
@@ -35,7 +39,9 @@ class ParentMoves:
         margin = _margins(network.log_joint, rows.y[:n])
         self.order = np.argsort(margin, kind="stable")
         self.margin, self.log_joint = margin[self.order], network.log_joint[self.order]
-        self.y, self.weight, self.group = (part[self.order] for part in (rows.y, rows.weight, rows.group))
+        self.y, self.weight, self.group = (
+            part[self.order] for part in (rows.y, rows.weight, rows.group)
+        )
         self.value = network.score.rows(self.log_joint, self.y)
         most = 0.0 if network.score.kind == candidate_scan.LIKELIHOOD else 1.0
         hope = self.weight * (most - self.value)
@@ -54,9 +60,11 @@ class ParentMoves:
         effort: SearchCost,
         check: Callable[[], None],
     ) -> tuple[ParentMove | None, np.ndarray]:
-        """The first of the moves that add most, if that is more than ``least``; and what each adds, or a bound of it.
+        """The first of the moves that add most, if that is more than ``least``; and what each adds,
+        or a bound of it.
 
-        Moves of the most promise go first. Batches do not depend on the number of threads, nor does what is found.
+        Moves of the most promise go first. Batches do not depend on the number of threads, nor does
+        what is found.
         """
         order = np.argsort(-np.asarray(promise, float), kind="stable")
         gains, exact = np.empty(len(moves)), np.zeros(len(moves), np.bool_)
@@ -72,12 +80,16 @@ class ParentMoves:
         winners = np.flatnonzero(exact & (gains >= bound) & (gains > least))
         return (moves[winners[0]] if winners.size else None), gains
 
-    def scan(self, moves: Sequence[ParentMove], bound: float = -np.inf) -> tuple[np.ndarray, np.ndarray]:
+    def scan(
+        self, moves: Sequence[ParentMove], bound: float = -np.inf
+    ) -> tuple[np.ndarray, np.ndarray]:
         """The gain of each move, and whether it is exact or a bound below ``bound``."""
         if not moves:
             return np.empty(0), np.empty(0, np.bool_)
         work = self.y.size * self.network.rows.n_classes * sum(len(move.children) for move in moves)
-        parts = parallel_map(lambda part: self._scan(part, bound), list(_parts(moves)), self.network.n_jobs, work)
+        parts = parallel_map(
+            lambda part: self._scan(part, bound), list(_parts(moves)), self.network.n_jobs, work
+        )
         gains, exact = zip(*parts, strict=True)
         return np.concatenate(gains), np.concatenate(exact)
 
@@ -118,7 +130,9 @@ class ParentMoves:
         return gains, exact
 
     def _by_families(self, move: ParentMove) -> float:
-        """Family after family, with one table at a time: for features with so many values that all take much memory."""
+        """Family after family, with one table at a time: for features with so many values that all
+        take much memory.
+        """
         network, parent, log_joint = self.network, move.parent, self.log_joint.copy()
         for child in move.children:
             tables, own = network.extension(child, parent)
@@ -132,7 +146,12 @@ class ParentMoves:
         return self.network.rows.codes[feature][self.order].astype(np.int32)
 
     def _add_gaps(
-        self, moves: Sequence[ParentMove], gains: np.ndarray, exact: np.ndarray, bound: float, hope: float
+        self,
+        moves: Sequence[ParentMove],
+        gains: np.ndarray,
+        exact: np.ndarray,
+        bound: float,
+        hope: float,
     ) -> None:
         """Add what the rows with gaps gain, for the moves that may still win."""
         gains[~exact] += hope

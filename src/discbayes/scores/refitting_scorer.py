@@ -1,7 +1,8 @@
 """A network under a sample score whose tables are trained: each candidate is learned as a whole.
 
-This is for learners whose tables do not follow from counts, such as conditional likelihood (CRCL of P10). Nothing can
-be kept from one candidate for the next, so it is for small data. The interface is that of ``CountingScorer``.
+This is for learners whose tables do not follow from counts, such as conditional likelihood (CRCL of
+P10). Nothing can be kept from one candidate for the next, so it is for small data. The interface is
+that of ``CountingScorer``.
 """
 
 from __future__ import annotations
@@ -38,7 +39,9 @@ class RefittingScorer:
     ):
         self.score, self.structure, self.n_jobs = score, structure, n_jobs
         self.data = data if data.weight is None else data.take(data.weight != 0)
-        self._weight = np.ones(self.data.n_samples) if self.data.weight is None else self.data.weight
+        self._weight = (
+            np.ones(self.data.n_samples) if self.data.weight is None else self.data.weight
+        )
         self._parts = _parts(self.data, ScoringRows.of(self.data, score.evaluation, rng).group)
         self._seed = int(rng.integers(2**63))
         self._known: dict[tuple[tuple[int, ...], ...], float] = {}
@@ -93,13 +96,19 @@ class RefittingScorer:
         return replace(self.structure, parents=tuple(groups))
 
     def best(
-        self, tasks: Sequence[Candidates], least: float, effort: SearchCost, check: Callable[[], None] = lambda: None
+        self,
+        tasks: Sequence[Candidates],
+        least: float,
+        effort: SearchCost,
+        check: Callable[[], None] = lambda: None,
     ) -> BestCandidate | None:
-        """The candidate that adds most, if it adds more than ``least``; of equal ones the first child, the fewest
-        parents, and of those the first.
+        """The candidate that adds most, if it adds more than ``least``; of equal ones the first
+        child, the fewest parents, and of those the first.
         """
         candidates = [(task.child, (int(p), *task.through)) for task in tasks for p in task.parents]
-        structures = [self._with(child, (*joining, *self.parents(child))) for child, joining in candidates]
+        structures = [
+            self._with(child, (*joining, *self.parents(child))) for child, joining in candidates
+        ]
         gains = np.array(self._values(structures, check)) - self.total
         effort.evaluations += len(candidates)
         return choose(candidates, gains, least, self.tolerance)
@@ -107,7 +116,8 @@ class RefittingScorer:
 
 @contextmanager
 def quietly() -> Iterator[None]:
-    """Without the warnings of learners, which are about the tables that are kept and not about candidates.
+    """Without the warnings of learners, which are about the tables that are kept and not about
+    candidates.
 
     For the thread that starts others, not for those: the filters are the same for all.
     """
@@ -117,7 +127,9 @@ def quietly() -> Iterator[None]:
 
 
 def _parts(data: Encoded, fold: np.ndarray) -> list[tuple[Encoded, Counts, np.ndarray]]:
-    """For each fold the rows to learn from, their counts, and the rows to score; with one fold they are the same."""
+    """For each fold the rows to learn from, their counts, and the rows to score; with one fold they
+    are the same.
+    """
     n_folds = int(fold.max(initial=0)) + 1
     if n_folds == 1:
         return [(data, count(data), np.ones(data.n_samples, np.bool_))]

@@ -1,4 +1,5 @@
-"""Sample scores: an objective on the log-joint of the rows, evaluated on rows that were, or were not, learned from.
+"""Sample scores: an objective on the log-joint of the rows, evaluated on rows that were, or were
+not, learned from.
 
 A score is a point of a product:
 
@@ -20,12 +21,19 @@ import numpy as np
 from sklearn.base import BaseEstimator
 
 from discbayes.kernels import candidate_scan
-from discbayes.objectives import ClassificationRate, ConditionalLikelihood, Margin, Objective, objective_of
+from discbayes.objectives import (
+    ClassificationRate,
+    ConditionalLikelihood,
+    Margin,
+    Objective,
+    objective_of,
+)
 from discbayes.parameters import PARAMETERS, MaximumAPosteriori, MaximumLikelihood, ParameterLearner
 from discbayes.scores.candidate_families import Smoothing
 from discbayes.scores.scoring_rows import check_evaluation
 
-FREQUENCIES = (MaximumLikelihood, MaximumAPosteriori)  # learners whose tables follow from counts, family by family
+# learners whose tables follow from counts, family by family
+FREQUENCIES = (MaximumLikelihood, MaximumAPosteriori)
 
 KINDS: dict[type, int] = {
     ClassificationRate: candidate_scan.RATE,
@@ -42,9 +50,11 @@ class SampleScore(BaseEstimator):
     objective : {"cr", "cl", "mm"} or Objective, default="cr"
         Classification rate, conditional log likelihood or margin.
     evaluation : "resubstitution", "loo" or int, default="resubstitution"
-        Rows are scored by tables learned from all rows, from all but the row itself, or from the other folds.
+        Rows are scored by tables learned from all rows, from all but the row itself, or from the
+        other folds.
     parameters : str or parameter learner, default="ml"
-        How the tables are learned inside the search: by frequencies ("ml", "map") or by any other learner ("cl").
+        How the tables are learned inside the search: by frequencies ("ml", "map") or by any other
+        learner ("cl").
 
     Examples
     --------
@@ -52,7 +62,9 @@ class SampleScore(BaseEstimator):
     0.1
     """
 
-    def __init__(self, objective: Any = "cr", evaluation: Any = "resubstitution", parameters: Any = "ml"):
+    def __init__(
+        self, objective: Any = "cr", evaluation: Any = "resubstitution", parameters: Any = "ml"
+    ):
         self.objective = objective
         self.evaluation = evaluation
         self.parameters = parameters
@@ -67,19 +79,22 @@ class SampleScore(BaseEstimator):
             raise ValueError(f"{objective!r}: a structure search knows the objectives {known} only")
         if isinstance(objective, Margin) and (objective.eta is not None or objective.kappa):
             raise ValueError(
-                f"a structure search takes the hard margin, not {objective!r}: leave eta and kappa to the parameters"
+                f"a structure search takes the hard margin, not {objective!r}: leave eta and kappa"
+                " to the parameters"
             )
         checked = SampleScore(objective, self.evaluation, _learner(self.parameters))
         if checked.trained and self.evaluation == "loo":
             raise ValueError(
-                f'evaluation="loo" needs frequencies, from which a row can be taken away, and not {self.parameters!r}: '
-                "use a number of folds, evaluation=5"
+                'evaluation="loo" needs frequencies, from which a row can be taken away, and not'
+                f" {self.parameters!r}: use a number of folds, evaluation=5"
             )
         return checked
 
     @property
     def trained(self) -> bool:
-        """Whether each candidate is learned as a whole: what a subclass makes of counts is not known here."""
+        """Whether each candidate is learned as a whole: what a subclass makes of counts is not
+        known here.
+        """
         return type(self.parameters) not in FREQUENCIES
 
     @property
@@ -107,23 +122,28 @@ def _learner(given: Any) -> ParameterLearner:
     learner = PARAMETERS[given]() if isinstance(given, str) and given in PARAMETERS else given
     if isinstance(learner, type) or "structure" not in _arguments(learner):
         raise ValueError(
-            f'parameters={given!r}: inside a search parameters are frequencies, "ml" or "map", or those of another '
-            'learner, "cl", or an object such as MaximumLikelihood(epsilon=1e-5)'
+            f'parameters={given!r}: inside a search parameters are frequencies, "ml" or "map", or'
+            ' those of another learner, "cl", or an object such as MaximumLikelihood(epsilon=1e-5)'
         )
     if hasattr(learner, "_check"):
         learner._check()
     if isinstance(learner, FREQUENCIES) and learner.gaps == "em":
         raise ValueError(
-            f'parameters={learner!r}: a search counts families one by one, without EM. Use gaps="available" inside the '
-            'search, and gaps="em" for the tables of the structure that it finds'
+            f"parameters={learner!r}: a search counts families one by one, without EM. Use"
+            ' gaps="available" inside the search, and gaps="em" for the tables of the structure'
+            " that it finds"
         )
     if isinstance(learner, FREQUENCIES) and _amount(learner) <= 0:
-        raise ValueError(f"parameters={learner!r}: a search needs smoothing above zero, as log 0 has no margins")
+        raise ValueError(
+            f"parameters={learner!r}: a search needs smoothing above zero, as log 0 has no margins"
+        )
     return learner
 
 
 def _arguments(learner: Any) -> Collection[str]:
-    """What the method that makes a learner of parameters takes: the structure is what tells them from searches."""
+    """What the method that makes a learner of parameters takes: the structure is what tells them
+    from searches.
+    """
     return signature(learner.learn).parameters if hasattr(learner, "learn") else ()
 
 

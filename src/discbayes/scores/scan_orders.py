@@ -1,4 +1,6 @@
-"""The rows as the scanning kernels want them: those in doubt first, with bit sets (see ``kernels/candidate_scan.py``)."""
+"""The rows as the scanning kernels want them: those in doubt first, with bit sets (see
+``kernels/candidate_scan.py``).
+"""
 
 from __future__ import annotations
 
@@ -18,7 +20,9 @@ MIN_LOSS, MIN_SHARE = 1e-7, 1e-8  # below: rows, and classes of a row, that are 
 def _measured(
     rows: ScoringRows, log_joint: np.ndarray, kind: int, scale: float
 ) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
-    """For each row the strongest other class, the slack, the value, and the key by which rows are sorted."""
+    """For each row the strongest other class, the slack, the value, and the key by which rows are
+    sorted.
+    """
     n = rows.y.size
     other, margin, slack, value = np.empty(n, np.int32), np.empty(n), np.empty(n), np.empty(n)
     candidate_scan.margins(log_joint, rows.y, kind, scale, other, margin, slack, value)
@@ -35,11 +39,15 @@ def _ends(keys: np.ndarray) -> np.ndarray:
 
 
 class AccuracyScanOrder:
-    """For the rate: the rows that are wrong, by slack, and then those that are right (see ``kernels/accuracy_scan.py``)."""
+    """For the rate: the rows that are wrong, by slack, and then those that are right (see
+    ``kernels/accuracy_scan.py``).
+    """
 
     reach = np.inf
 
-    def __init__(self, rows: ScoringRows, log_joint: np.ndarray, n_candidates: int, n_jobs: int | None):
+    def __init__(
+        self, rows: ScoringRows, log_joint: np.ndarray, n_candidates: int, n_jobs: int | None
+    ):
         self.rows, self.log_joint = rows, log_joint
         other, slack, value, keys = _measured(rows, log_joint, candidate_scan.RATE, 1.0)
         order = np.argsort(keys, kind="stable")
@@ -49,17 +57,23 @@ class AccuracyScanOrder:
         self.n_near = min(max(self.n_wrong, MIN_NEAR), right.size - self.n_wrong)
         self.slack, self.y, self.other = slack[self.order], rows.y[self.order], other[self.order]
         self.weight, self.group = rows.weight[self.order], rows.group[self.order]
-        self.ends = tuple(_ends(keys[part]) for part in (self.order[: self.n_wrong], self.order[self.n_wrong :]))
+        self.ends = tuple(
+            _ends(keys[part]) for part in (self.order[: self.n_wrong], self.order[self.n_wrong :])
+        )
         front, aligned = self.n_wrong + self.n_near, (self.n_wrong + 63) // 64 * 64
         positions = np.concatenate([np.arange(self.n_wrong), aligned + np.arange(self.n_near)])
         n_words = (aligned + self.n_near + 63) // 64
-        self.bits = BitSets.if_worth_it(n_candidates, rows, self.order[:front], positions, n_words, n_jobs)
+        self.bits = BitSets.if_worth_it(
+            n_candidates, rows, self.order[:front], positions, n_words, n_jobs
+        )
 
     def scan(
         self, family: Family, base: np.ndarray, n_base: int, through: tuple[int, ...], extensions: Extensions,
         which: np.ndarray, bound: float, rise: float,
     ) -> tuple[np.ndarray, np.ndarray]:  # fmt: skip
-        """The gain of some of the extensions of a family, and whether it is exact or a bound below ``bound``."""
+        """The gain of some of the extensions of a family, and whether it is exact or a bound below
+        ``bound``.
+        """
         rows, gains, exact = self.rows, np.empty(which.size), np.empty(which.size, np.bool_)
         base_bits = self.bits.cells(family.child, (*through, *family.parents))
         accuracy_scan.scan_child_rate(
@@ -84,11 +98,20 @@ class MarginScanOrder:
         n_jobs: int | None,
     ):
         self.rows, self.scale, self.reach = rows, scale, reach
-        self.best_other, slack, self.value, keys = _measured(rows, log_joint, candidate_scan.MARGIN, scale)
+        self.best_other, slack, self.value, keys = _measured(
+            rows, log_joint, candidate_scan.MARGIN, scale
+        )
         order = np.argsort(keys, kind="stable")
         self.ends = _ends(keys[order])
         self.order = at = order[: self.ends[candidate_scan.reach_step(reach)]]
-        self.view = (log_joint[at], rows.y[at], self.best_other[at], self.value[at], rows.weight[at], rows.group[at])
+        self.view = (
+            log_joint[at],
+            rows.y[at],
+            self.best_other[at],
+            self.value[at],
+            rows.weight[at],
+            rows.group[at],
+        )
         self.slack = slack[at]
         n_words = (at.size + 63) // 64
         self.bits = BitSets.if_worth_it(n_candidates, rows, at, np.arange(at.size), n_words, n_jobs)
@@ -100,7 +123,9 @@ class MarginScanOrder:
         self.by_other: tuple[BitSets, np.ndarray] | None = None
         self.linear_rows = np.flatnonzero(self.value < 1.0)
         if self.rows.unit_weights and self.bits.known.any():
-            self.by_true, self.by_other = (self._count_by(by, n_jobs) for by in (self.rows.y, self.best_other))
+            self.by_true, self.by_other = (
+                self._count_by(by, n_jobs) for by in (self.rows.y, self.best_other)
+            )
 
     def _count_by(self, classes: np.ndarray, n_jobs: int | None) -> tuple[BitSets, np.ndarray]:
         rows, which = self.rows, self.linear_rows
@@ -111,7 +136,9 @@ class MarginScanOrder:
         self, family: Family, base: np.ndarray, n_base: int, through: tuple[int, ...], extensions: Extensions,
         which: np.ndarray, bound: float, rise: float,
     ) -> tuple[np.ndarray, np.ndarray]:  # fmt: skip
-        """The gain of some of the extensions of a family, and whether it is exact or a bound below ``bound``."""
+        """The gain of some of the extensions of a family, and whether it is exact or a bound below
+        ``bound``.
+        """
         rows, gains, exact = self.rows, np.empty(which.size), np.empty(which.size, np.bool_)
         members = (family.child, (*through, *family.parents))
         true_bits, true_start, base_true = self._words(self.by_true, members)
@@ -136,7 +163,9 @@ class MarginScanOrder:
 
 @dataclass(frozen=True)
 class _Likely:
-    """Rows with the classes that are likely in each, own class first, and what the rows from each on can gain."""
+    """Rows with the classes that are likely in each, own class first, and what the rows from each
+    on can gain.
+    """
 
     rows: np.ndarray
     start: np.ndarray
@@ -145,7 +174,14 @@ class _Likely:
     left: np.ndarray
 
     @classmethod
-    def of(cls, rows: ScoringRows, which: np.ndarray, posterior: np.ndarray, least: float, left: np.ndarray) -> _Likely:
+    def of(
+        cls,
+        rows: ScoringRows,
+        which: np.ndarray,
+        posterior: np.ndarray,
+        least: float,
+        left: np.ndarray,
+    ) -> _Likely:
         start = np.empty(which.size + 1, np.int64)
         classes = np.empty(which.size * rows.n_classes, np.int32)
         shares = np.empty(classes.size)
@@ -156,7 +192,8 @@ class _Likely:
 class LikelihoodScanOrder:
     """For the conditional likelihood: the rows in doubt, the least certain first, and all rows.
 
-    Where no candidate is to be abandoned, ``bounded=False``, a look at those in doubt would tell nothing.
+    Where no candidate is to be abandoned, ``bounded=False``, a look at those in doubt would tell
+    nothing.
     """
 
     reach = np.inf
@@ -178,7 +215,9 @@ class LikelihoodScanOrder:
         self, family: Family, base: np.ndarray, n_base: int, through: tuple[int, ...], extensions: Extensions,
         which: np.ndarray, bound: float, rise: float,
     ) -> tuple[np.ndarray, np.ndarray]:  # fmt: skip
-        """The gain of some of the extensions of a family, and whether it is exact or a bound below ``bound``."""
+        """The gain of some of the extensions of a family, and whether it is exact or a bound below
+        ``bound``.
+        """
         rows, some, every = self.rows, self.doubtful, self.all
         gains, exact = np.empty(which.size), np.empty(which.size, np.bool_)
         candidate_scan.scan_child_likelihood(

@@ -17,42 +17,48 @@ from discbayes.search.base import Run
 from discbayes.search.sampled import SampleSearch
 
 DRAWS = 4096  # proposals that are drawn at a time
-MAX_DRAWN = 10_000_000  # cells of the tables that are made at a time, where not all of them are kept: 80 MB
-LOST_DRAWS = 1000  # draws for each feature that may close a cycle, one after the other, before a chain gives up
+# cells of the tables that are made at a time, where not all of them are kept: 80 MB
+MAX_DRAWN = 10_000_000
+# draws for each feature that may close a cycle, one after the other, before a chain gives up
+LOST_DRAWS = 1000
 
 
 class Annealing(SampleSearch):
-    """Random changes of single parents, accepted if they improve the score or, the colder the less often, if not.
+    """Random changes of single parents, accepted if they improve the score or, the colder the less
+    often, if not.
 
     Parameters
     ----------
     score, evaluation, parameters
         The score, see ``SampleSearch``.
     restarts : int, default=1
-        Independent runs; the best structure by the score of the search is returned (P12 reports the best of 10).
+        Independent runs; the best structure by the score of the search is returned (P12 reports the
+        best of 10).
     temperature : float, default=1.0
         Where the temperature T starts.
     cooling : float, default=0.8
         D: after each round T becomes D·T.
     scale : float or None
-        r: a change that costs d is accepted with probability exp(−d / (r·T)). By default 1 for the classification
-        rate, which counts as a rate here, and 100 for margin and likelihood, which are sums.
+        r: a change that costs d is accepted with probability exp(−d / (r·T)). By default 1 for the
+        classification rate, which counts as a rate here, and 100 for margin and likelihood, which
+        are sums.
     max_tries, max_successes, max_rejections : int or None
-        A round ends after so many tries (50·N) or accepted changes (5·N), and the search after so many rejections
-        without an improvement (100·N), where N is the number of features with more than one value.
-        It also ends after as many accepted changes in a row that leave the score as it is, or when no structure can
-        have a higher one.
+        A round ends after so many tries (50·N) or accepted changes (5·N), and the search after so
+        many rejections without an improvement (100·N), where N is the number of features with more
+        than one value. It also ends after as many accepted changes in a row that leave the score as
+        it is, or when no structure can have a higher one.
     **shared
         Settings of every search, see ``Search``.
 
     Notes
     -----
-    Each feature has at most one parent; a change draws a feature and a new parent for it, and is drawn again if that
-    closes a cycle. Edges are never only removed. The best structure seen is kept, not the last one. A step of the
-    trace is a round of one of the runs, with the best score of that run so far.
+    Each feature has at most one parent; a change draws a feature and a new parent for it, and is
+    drawn again if that closes a cycle. Edges are never only removed. The best structure seen is
+    kept, not the last one. A step of the trace is a round of one of the runs, with the best score
+    of that run so far.
 
-    A run takes hundreds of thousands of steps, so all rows must be in memory; those of a file or a cluster are gathered
-    there.
+    A run takes hundreds of thousands of steps, so all rows must be in memory; those of a file or a
+    cluster are gathered there.
     """
 
     trains = False
@@ -90,25 +96,35 @@ class Annealing(SampleSearch):
         if not self.temperature > 0:
             raise ValueError(f"temperature={self.temperature!r} must be above 0")
         if not 0 < self.cooling < 1:
-            raise ValueError(f"cooling={self.cooling!r} must be between 0 and 1: the temperature has to fall")
+            raise ValueError(
+                f"cooling={self.cooling!r} must be between 0 and 1: the temperature has to fall"
+            )
         if self.scale is not None and not self.scale > 0:
             raise ValueError(f"scale={self.scale!r} must be above 0")
 
     def _search(self, run: Run) -> None:
         if run.structure.max_parents > 1:
-            raise ValueError("Annealing goes over trees: the starting structure has a feature with several parents")
+            raise ValueError(
+                "Annealing goes over trees: the starting structure has a feature with several"
+                " parents"
+            )
         allowed = run.limits.allowed(run.data, run.counts, run.n_jobs)
         network = self._by_frequencies(run)
         assert isinstance(network, CountingScorer)
         pool = _Pool(run, network, allowed)
-        pool.row_jobs = run.n_jobs if self.restarts == 1 else 1  # either the runs share the threads, or their rows do
+        # either the runs share the threads, or their rows do
+        pool.row_jobs = run.n_jobs if self.restarts == 1 else 1
         schedule = self._schedule(pool)
         seeds = run.rng.integers(2**63, size=self.restarts).tolist()
-        chains = [_Chain(pool, np.random.default_rng(seed), number) for number, seed in enumerate(seeds)]
+        chains = [
+            _Chain(pool, np.random.default_rng(seed), number) for number, seed in enumerate(seeds)
+        ]
         going = [chain for chain in chains if not schedule.is_over(chain)]
         try:
             while going:
-                records = parallel_map(lambda chain: self._round(run, schedule, chain), going, run.n_jobs)
+                records = parallel_map(
+                    lambda chain: self._round(run, schedule, chain), going, run.n_jobs
+                )
                 run.structure = _best_of(chains)
                 for chain, record in zip(going, records, strict=True):
                     run.step(None, restart=chain.number, **record)
@@ -132,17 +148,26 @@ class Annealing(SampleSearch):
         accepted, share = 0, schedule.cooling**chain.rounds
         chain.begin_round()
         with run.one_of_several():
-            while accepted < schedule.successes and chain.tried < schedule.tries and not chain.is_done:
+            while (
+                accepted < schedule.successes and chain.tried < schedule.tries and not chain.is_done
+            ):
                 run.check()
                 accepted += chain.advance(schedule.unit * share, schedule.tries)
         score, temperature = chain.pool.network.reported(chain.best), self.temperature * share
         run.context.progress.step(f"temperature {temperature:.4g}, best {score:.6g}")
-        return {"score": score, "evaluations": chain.tried, "accepted": accepted, "temperature": temperature}
+        return {
+            "score": score,
+            "evaluations": chain.tried,
+            "accepted": accepted,
+            "temperature": temperature,
+        }
 
 
 @dataclass(frozen=True)
 class _Schedule:
-    """When rounds and chains end; ``unit`` is r·T of the first round, in the unit of the sum over the rows."""
+    """When rounds and chains end; ``unit`` is r·T of the first round, in the unit of the sum over
+    the rows.
+    """
 
     tries: int
     successes: int
@@ -160,7 +185,9 @@ def _best_of(chains: list[_Chain]) -> Structure:
 
 
 class _Pool:
-    """What the chains share: the rows, the tables of the edges, and the network that they start from."""
+    """What the chains share: the rows, the tables of the edges, and the network that they start
+    from.
+    """
 
     def __init__(self, run: Run, network: CountingScorer, allowed: np.ndarray):
         self.network, self.rows = network, network._whole
@@ -196,15 +223,23 @@ class _Pool:
         """Numbers for each cell of an edge."""
         return self.rows.n_classes * self.rows.n_groups
 
-    def edges(self, pairs: list[tuple[int, int]], n_jobs: int | None = 1) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-        """The tables of edges (parent, child), one after the other, and where each of them starts."""
+    def edges(
+        self, pairs: list[tuple[int, int]], n_jobs: int | None = 1
+    ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+        """The tables of edges (parent, child), one after the other, and where each of them
+        starts.
+        """
         wanted: dict[int, list[int]] = {}
         for p, i in pairs:
             wanted.setdefault(i, []).append(p)
         children = list(wanted)
         maker = self.network.maker
-        made = parallel_map(lambda i: maker.extend(self.alone[i], np.array(wanted[i])), children, n_jobs)
-        offsets = np.concatenate([[0], np.cumsum([one.tables.size for one in made])]).astype(np.int64)
+        made = parallel_map(
+            lambda i: maker.extend(self.alone[i], np.array(wanted[i])), children, n_jobs
+        )
+        offsets = np.concatenate([[0], np.cumsum([one.tables.size for one in made])]).astype(
+            np.int64
+        )
         begin = {
             (int(p), child): int(offset + start)
             for child, one, offset in zip(children, made, offsets, strict=False)
@@ -221,7 +256,9 @@ class _Chain:
 
     def __init__(self, pool: _Pool, rng: np.random.Generator, number: int):
         self.pool, self.rng, self.number, network = pool, rng, number, pool.network
-        self.parent = np.array([group[0] if group else -1 for group in pool.start.parents], np.int64)
+        self.parent = np.array(
+            [group[0] if group else -1 for group in pool.start.parents], np.int64
+        )
         self.best_parent = self.parent.copy()
         self.rounds = 0
         self._edges = _EdgeTables(pool, self.parent)
@@ -231,10 +268,16 @@ class _Chain:
         self.total = self.best = network.total
         self._measure()
         self.stuck = not pool.allowed.any()
-        # tries of the round, rejections, draws in a row that cannot be tried, changes in a row that change nothing
+        # tries of the round, rejections, draws in a row that cannot be tried, changes in a row that
+        # change nothing
         self.counters = np.zeros(4, np.int64)
         self._waiting = np.empty((0, 3))
-        self._next, self._starts, self._tables, self._own = 0, np.empty(0, np.int64), np.empty(0), np.empty(0)
+        self._next, self._starts, self._tables, self._own = (
+            0,
+            np.empty(0, np.int64),
+            np.empty(0),
+            np.empty(0),
+        )
         self._draw()
 
     @property
@@ -267,7 +310,9 @@ class _Chain:
         self.rounds += 1
 
     def advance(self, unit: float, max_tries: int) -> bool:
-        """Go on to the next change that is accepted, and make it; or to the end of the draws, or of the tries."""
+        """Go on to the next change that is accepted, and make it; or to the end of the draws, or of
+        the tries.
+        """
         pool, rows, tolerance = self.pool, self.pool.rows, self.pool.network.tolerance
         hope = pool.network._gap_hope(self.incomplete_joint)
         with np.errstate(divide="ignore"):
@@ -292,12 +337,18 @@ class _Chain:
         pool, live = self.pool, self.pool.live
         if not self._waiting.size:
             self._waiting = self.rng.random((DRAWS if live.size else 0, 3))
-        children, parents = (live[(self._waiting[:, k] * live.size).astype(np.int64)] for k in (0, 1))
+        children, parents = (
+            live[(self._waiting[:, k] * live.size).astype(np.int64)] for k in (0, 1)
+        )
         n = children.size if pool.complete else self._how_many(parents, children)
         self._children, self._parents, self._luck = children[:n], parents[:n], self._waiting[:n, 2]
         self._waiting, self._next = self._waiting[n:], 0
         if pool.complete:
-            self._starts, self._tables, self._own = pool.starts[self._parents, self._children], pool.tables, pool.own
+            self._starts, self._tables, self._own = (
+                pool.starts[self._parents, self._children],
+                pool.tables,
+                pool.own,
+            )
             return
         pairs = list(zip(self._parents.tolist(), self._children.tolist(), strict=True))
         usable = [(p, i) for p, i in dict.fromkeys(pairs) if pool.allowed[p, i]]
@@ -308,7 +359,9 @@ class _Chain:
     def _how_many(self, parents: np.ndarray, children: np.ndarray) -> int:
         """For how many of the proposals, at least one, the tables can be made at the same time."""
         pool, cards = self.pool, self.pool.rows.cards
-        cells = np.cumsum(cards[parents] * cards[children] * pool.per_cell * pool.allowed[parents, children])
+        cells = np.cumsum(
+            cards[parents] * cards[children] * pool.per_cell * pool.allowed[parents, children]
+        )
         return max(1, int(np.searchsorted(cells, MAX_DRAWN, side="right")))
 
     def _decide(self, at: int, gain: float, least: float) -> bool:
@@ -333,7 +386,8 @@ class _Chain:
         return True
 
     def _incomplete_gain(self, new: Family, least: float) -> tuple[float, np.ndarray]:
-        """What the rows with gaps gain by a family, and their log-joint; a bound where that is below ``least`` already.
+        """What the rows with gaps gain by a family, and their log-joint; a bound where that is
+        below ``least`` already.
 
         Rows without a gap in the family tell most of it, and need no inference.
         """
@@ -352,7 +406,10 @@ class _Chain:
         """Make a change, in the log-joint of the rows without gaps."""
         pool, rows, old = self.pool, self.pool.rows, int(self.parent[child])
         card, start = int(rows.cards[child]), int(self._starts[at])
-        n_new, n_old = int(rows.cards[parent]) * card, int(rows.cards[old]) * card if old >= 0 else 0
+        n_new, n_old = (
+            int(rows.cards[parent]) * card,
+            int(rows.cards[old]) * card if old >= 0 else 0,
+        )
 
         def one(block: slice) -> None:
             kernels.change_parent(
@@ -375,7 +432,14 @@ class _Chain:
             self.value = pool.network.score.rows(self.log_joint, pool.rows.y)
         else:
             candidate_scan.margins(
-                self.log_joint, pool.rows.y, pool.kind, pool.scale, self.other, self.margin, self.slack, self.value
+                self.log_joint,
+                pool.rows.y,
+                pool.kind,
+                pool.scale,
+                self.other,
+                self.margin,
+                self.slack,
+                self.value,
             )
         self._find_linear()
 
@@ -385,10 +449,11 @@ class _Chain:
 
 
 class _EdgeTables:
-    """The tables of the edges of a tree, in one array: the table of a child begins at ``starts[child]``.
+    """The tables of the edges of a tree, in one array: the table of a child begins at
+    ``starts[child]``.
 
-    Where the pool has the tables of all edges the array is that of the pool; elsewhere each child has a stretch of its
-    own, as long as the longest table that it has had.
+    Where the pool has the tables of all edges the array is that of the pool; elsewhere each child
+    has a stretch of its own, as long as the longest table that it has had.
     """
 
     def __init__(self, pool: _Pool, parent: np.ndarray):

@@ -1,4 +1,6 @@
-"""What all searches share: their settings, their clock, their trace, and what happens when one is interrupted."""
+"""What all searches share: their settings, their clock, their trace, and what happens when one is
+interrupted.
+"""
 
 from __future__ import annotations
 
@@ -25,23 +27,27 @@ class SearchStopped(Exception):
 
 
 class Search(SharedSettings):
-    """A structure search. Subclasses name their own settings and pass on the ones that all searches share.
+    """A structure search. Subclasses name their own settings and pass on the ones that all searches
+    share.
 
     Parameters
     ----------
     required, forbidden : edges (parent, child)
         Edges that must, or must not, be in the structure.
     max_candidates : int or None
-        For each feature, only this many others, those of largest I(Xi;Xj|C), may become its parents. All by default.
+        For each feature, only this many others, those of largest I(Xi;Xj|C), may become its
+        parents. All by default.
     max_table_size : int or None
-        The most cells that the table of a feature may have. An edge that would need a larger one is left out; a
-        warning, ``history_`` and the report say how many were, between which columns. By default a table has at most
-        10 million cells and no more than the rows could fill: two for each row with one parent, and ten times as many
-        for each further parent, where fewer than 2,500 rows count as 2,500. A number is the only limit: 10 million
-        switches off what depends on the rows. Required edges and those of ``start`` are refused above the number, or
+        The most cells that the table of a feature may have. An edge that would need a larger one is
+        left out; a warning, ``history_`` and the report say how many were, between which columns.
+        By default a table has at most 10 million cells and no more than the rows could fill: two
+        for each row with one parent, and ten times as many for each further parent, where fewer
+        than 2,500 rows count as 2,500. A number is the only limit: 10 million switches off what
+        depends on the rows. Required edges and those of ``start`` are refused above the number, or
         above 10 million, and no matter how many rows there are.
     start : Structure, edges or None
-        Where the search starts; naive Bayes by default. A search that only adds edges keeps those of the start.
+        Where the search starts; naive Bayes by default. A search that only adds edges keeps those
+        of the start.
     random_state : int, Generator or None
         For searches that draw, and for the folds of a score; by default that of the classifier.
     max_time : float or None
@@ -50,8 +56,10 @@ class Search(SharedSettings):
         Called with the record of each step, a dict; if it returns True the search ends there.
     """
 
-    supports_blocks = True  # `learn` takes blocks of rows, and gathers them where a search needs all rows
-    works_on_blocks = False  # whether the search needs no more than counts, which blocks of rows can give
+    # `learn` takes blocks of rows, and gathers them where a search needs all rows
+    supports_blocks = True
+    # whether the search needs no more than counts, which blocks of rows can give
+    works_on_blocks = False
 
     def __init__(
         self,
@@ -87,19 +95,23 @@ class Search(SharedSettings):
                 raise
             why = str(stop) or "interrupted"
             warnings.warn(
-                f"{type(self).__name__}: {why}; the best structure so far, with {run.structure.n_edges} edges, is used",
+                f"{type(self).__name__}: {why}; the best structure so far, with"
+                f" {run.structure.n_edges} edges, is used",
                 stacklevel=2,
             )
         self._tell_what_was_left_out(run, first_step)
         return run.structure
 
     def _tell_what_was_left_out(self, run: Run, first_step: int) -> None:
-        """Say once which edges had tables that were too large: in a warning, and in the trace before the search."""
+        """Say once which edges had tables that were too large: in a warning, and in the trace
+        before the search.
+        """
         sizes, history = run.limits.sizes, run.context.history
         if sizes.n_left_out:
             reason = f"{type(self).__name__}: {sizes.reason()}"
             run.context.record(left_out=sizes.n_left_out, reason=reason, edges=sizes.edges())
-            history.insert(first_step, history.pop())  # the last step of a search is the one with its result
+            # the last step of a search is the one with its result
+            history.insert(first_step, history.pop())
             warnings.warn(reason, stacklevel=3)
 
     def _takes(self, data: Encoded | RowBlocks) -> bool:
@@ -109,7 +121,9 @@ class Search(SharedSettings):
     def _check(self) -> None:
         """Refuse settings that make no sense."""
         if self.max_time is not None and not self.max_time > 0:
-            raise ValueError(f"max_time={self.max_time!r} must be a number of seconds above 0, or None")
+            raise ValueError(
+                f"max_time={self.max_time!r} must be a number of seconds above 0, or None"
+            )
         if self.callback is not None and not callable(self.callback):
             raise TypeError(f"callback={self.callback!r} cannot be called")
 
@@ -119,13 +133,17 @@ class Search(SharedSettings):
 
 
 class Run:
-    """One run of a search: the data, the limits, the clock, the trace, and the best structure so far.
+    """One run of a search: the data, the limits, the clock, the trace, and the best structure so
+    far.
 
     A run that is part of an ``outer`` one has its clock, and ends with it.
     """
 
-    def __init__(self, search: Search, data: Any, counts: Counts, context: Context, outer: Run | None = None):
-        self.data, self.counts, self.context = data, counts, context  # blocks only if the search works on them
+    def __init__(
+        self, search: Search, data: Any, counts: Counts, context: Context, outer: Run | None = None
+    ):
+        # blocks only if the search works on them
+        self.data, self.counts, self.context = data, counts, context
         self.n_jobs = context.n_jobs
         self.names = data.domain.names
         seed = search.random_state
@@ -141,11 +159,14 @@ class Run:
         self.started: float = time.perf_counter() if outer is None else outer.started
         self._seconds = search.max_time
 
-    def step(self, edge: tuple[int, int] | None, score: float, evaluations: int, **more: Any) -> None:
-        """Record a step: the edge (parent, child) by position, the score after it, and the scores computed for it.
+    def step(
+        self, edge: tuple[int, int] | None, score: float, evaluations: int, **more: Any
+    ) -> None:
+        """Record a step: the edge (parent, child) by position, the score after it, and the scores
+        computed for it.
 
-        Raises ``SearchStopped`` when the time is over or the callback has enough, so that it comes after
-        ``run.structure`` was set.
+        Raises ``SearchStopped`` when the time is over or the callback has enough, so that it comes
+        after ``run.structure`` was set.
         """
         self.evaluations += evaluations
         named = None if edge is None else tuple(self.names[end] for end in edge)
@@ -166,7 +187,9 @@ class Run:
 
     @contextmanager
     def one_of_several(self) -> Iterator[None]:
-        """For work on one of several threads: what interrupts it, such as Ctrl-C, ends the others too."""
+        """For work on one of several threads: what interrupts it, such as Ctrl-C, ends the others
+        too.
+        """
         try:
             yield
         except BaseException:
@@ -185,4 +208,6 @@ def check_start(run: Run, k: int) -> None:
     """Refuse a start, or required edges, with more parents than a search allows."""
     for name, group in zip(run.names, run.structure.parents, strict=True):
         if len(group) > k:
-            raise ValueError(f"{len(group)} parents of {name!r} are required, or in the start, above k={k}")
+            raise ValueError(
+                f"{len(group)} parents of {name!r} are required, or in the start, above k={k}"
+            )

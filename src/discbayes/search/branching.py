@@ -20,15 +20,16 @@ class Branching(EdgeSearch):
     Parameters
     ----------
     score : str or EdgeScore, default="acll"
-        What an edge is worth, by name ("acll", "fcll", "cmi", …) or as an object, which can say that rows with gaps
-        count too: ``ApproximateLikelihood(gaps="em")``.
+        What an edge is worth, by name ("acll", "fcll", "cmi", …) or as an object, which can say
+        that rows with gaps count too: ``ApproximateLikelihood(gaps="em")``.
     root : column name, position or None
         Where the tree starts; where the weight is largest by default.
     min_weight : float or None
         Leave out edges below this weight.
     full : bool, default=True
-        As many edges as can be, and then the largest weight: a tree with one root, unless constraints part the
-        features. With False the largest weight alone, which leaves out edges that are worth less than none.
+        As many edges as can be, and then the largest weight: a tree with one root, unless
+        constraints part the features. With False the largest weight alone, which leaves out edges
+        that are worth less than none.
     **shared
         The settings of every search: see ``Search``. The edges of ``start`` are kept.
 
@@ -58,20 +59,27 @@ class Branching(EdgeSearch):
         edges.finish(run, as_groups(parent))
 
 
-def directed_tree(edges: Edges, root: int | None, min_weight: float | None, full: bool, names: list[str]) -> np.ndarray:
+def directed_tree(
+    edges: Edges, root: int | None, min_weight: float | None, full: bool, names: list[str]
+) -> np.ndarray:
     """The branching of largest weight with all edges that must stay."""
     usable = edges.usable if min_weight is None else edges.usable & (edges.weights >= min_weight)
     bound = np.asarray(edges.kept.any(axis=0))  # features whose parent is settled
     usable = np.where(bound, edges.kept, usable)
     if root is not None:
         for p in np.flatnonzero(edges.kept[:, root]):
-            raise ValueError(f"{names[p]} -> {names[root]} is required, but {names[root]} is the root")
+            raise ValueError(
+                f"{names[p]} -> {names[root]} is required, but {names[root]} is the root"
+            )
         usable[:, root] = False
     return maximum_branching(np.where(usable, edges.weights, NO_EDGE), np.logical_not(bound), full)
 
 
-def maximum_branching(weights: np.ndarray, may_be_root: np.ndarray | None = None, full: bool = True) -> np.ndarray:
-    """Edmonds' algorithm on a dense matrix ``weights[p, i]``: the parent of each node, −1 for roots.
+def maximum_branching(
+    weights: np.ndarray, may_be_root: np.ndarray | None = None, full: bool = True
+) -> np.ndarray:
+    """Edmonds' algorithm on a dense matrix ``weights[p, i]``: the parent of each node, −1 for
+    roots.
 
     Edges of weight −inf are not there. With ``full`` the number of edges comes before their weight.
 
@@ -85,25 +93,29 @@ def maximum_branching(weights: np.ndarray, may_be_root: np.ndarray | None = None
 
 
 class _Growth:
-    """Paths grown backwards along the best edge into each node; a cycle becomes one node, in the place of its lowest.
+    """Paths grown backwards along the best edge into each node; a cycle becomes one node, in the
+    place of its lowest.
 
-    A path ends at a root or at a node that is done. The two ways to compare a root with an edge are those of ``full``:
-    any edge is better, or an edge of positive weight is. Each contraction costs its length times the nodes, and takes
-    all but one of them away, so that all is done in O(n²).
+    A path ends at a root or at a node that is done. The two ways to compare a root with an edge are
+    those of ``full``: any edge is better, or an edge of positive weight is. Each contraction costs
+    its length times the nodes, and takes all but one of them away, so that all is done in O(n²).
     """
 
     def __init__(self, weights: np.ndarray, may_be_root: np.ndarray | None, full: bool):
         n = weights.shape[0]
         self.full = full
-        self.into = np.ascontiguousarray(weights.T, dtype=float).copy()  # [i, p]: rows are the edges into a node
+        # [i, p]: rows are the edges into a node
+        self.into = np.ascontiguousarray(weights.T, dtype=float).copy()
         np.fill_diagonal(self.into, NO_EDGE)
-        self.edge = np.arange(n)[:, None] * n + np.arange(n)  # the edge behind each weight: child · n + parent
+        # the edge behind each weight: child · n + parent
+        self.edge = np.arange(n)[:, None] * n + np.arange(n)
         self.alone = np.zeros(n) if may_be_root is None else np.where(may_be_root, 0.0, NO_EDGE)
         self.alone_node = np.arange(n)
         self.state = np.full(n, NEW)
         self.name = np.arange(n)  # of the node in each place; cycles get names from n on
         self.cycle_of = [-1] * n
-        self.chosen: list[tuple[int, int]] = [(-1, -1)] * n  # (parent, child) by name; parent −1 for roots
+        # (parent, child) by name; parent −1 for roots
+        self.chosen: list[tuple[int, int]] = [(-1, -1)] * n
 
     def grow_from(self, node: int) -> None:
         """Follow the best edges from a node back to a root or to what is done."""
@@ -135,7 +147,9 @@ class _Growth:
         return parent
 
     def _contract(self, cycle: np.ndarray) -> int:
-        """Make one node of a cycle: an edge into it is worth what it is more than the edge of the cycle it replaces."""
+        """Make one node of a cycle: an edge into it is worth what it is more than the edge of the
+        cycle it replaces.
+        """
         place, others, columns = int(cycle[0]), cycle[1:], np.arange(self.state.size)
         lost = self.into[cycle].max(axis=1)
         entering = self.into[cycle] - lost[:, None]
@@ -161,7 +175,9 @@ class _Growth:
         self.chosen.append((-1, -1))
 
     def expand(self) -> np.ndarray:
-        """Open the cycles, the last one first: the edge into a cycle replaces the one into the node where it ends."""
+        """Open the cycles, the last one first: the edge into a cycle replaces the one into the node
+        where it ends.
+        """
         n = self.state.size
         for name in range(len(self.chosen) - 1, n - 1, -1):
             inside = self.chosen[name][1]

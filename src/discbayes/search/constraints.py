@@ -19,10 +19,11 @@ from discbayes.search.table_sizes import TableSizes
 
 @dataclass(frozen=True)
 class Constraints:
-    """Constraints by position: ``required[p, i]`` and ``forbidden[p, i]`` are about the edge from ``p`` to ``i``.
+    """Constraints by position: ``required[p, i]`` and ``forbidden[p, i]`` are about the edge from
+    ``p`` to ``i``.
 
-    ``start`` is where a search begins: the given structure, or naive Bayes with the required edges. ``sizes`` limits
-    the tables of what the search itself adds.
+    ``start`` is where a search begins: the given structure, or naive Bayes with the required edges.
+    ``sizes`` limits the tables of what the search itself adds.
     """
 
     required: np.ndarray
@@ -61,7 +62,8 @@ class Constraints:
         for a, b in np.argwhere(needed):
             if sizes.cells(b, [a]) > sizes.limit:
                 raise ValueError(
-                    f"the required edge {_edge(data, a, b)} needs a table above max_table_size={sizes.limit:,}"
+                    f"the required edge {_edge(data, a, b)} needs a table above"
+                    f" max_table_size={sizes.limit:,}"
                 )
         for i, group in enumerate(limits.start.parents):
             if group and sizes.cells(i, group) > sizes.limit:
@@ -71,8 +73,11 @@ class Constraints:
                 )
         return limits
 
-    def allowed(self, data: Encoded, counts: Counts, n_jobs: int | None = None, em: bool = False) -> np.ndarray:
-        """Which edges ``[p, i]`` a search may add: not forbidden, within the table size, among the candidates of i.
+    def allowed(
+        self, data: Encoded, counts: Counts, n_jobs: int | None = None, em: bool = False
+    ) -> np.ndarray:
+        """Which edges ``[p, i]`` a search may add: not forbidden, within the table size, among the
+        candidates of i.
 
         With ``em`` the candidates are measured on all rows, as scores with ``gaps="em"`` do.
         """
@@ -97,22 +102,26 @@ class Constraints:
 
 def _limit(name: str, value: Any) -> int:
     """A limit as a whole number; 1e6 is one too."""
-    number = isinstance(value, (int, float, np.integer, np.floating)) and not isinstance(value, bool)
+    number = isinstance(value, (int, float, np.integer, np.floating)) and not isinstance(
+        value, bool
+    )
     if not number or not 1 <= value < np.inf or value != np.floor(value):
         raise ValueError(f"{name}={value!r} must be at least 1 and whole, or None")
     return int(value)
 
 
 def read_structure(data: Encoded | RowBlocks, given: Any, what: str) -> Structure:
-    """A structure over the columns of the data, from a ``Structure`` or from edges by names or positions."""
+    """A structure over the columns of the data, from a ``Structure`` or from edges by names or
+    positions.
+    """
     structure = given
     if not isinstance(structure, Structure):
         names, target = data.domain.names, data.domain.target.name
         structure = Structure.from_edges(structure, names, None if target in names else target)
     if structure.n_features != data.n_features:
         raise ValueError(
-            f"the {what} structure has {structure.n_features} features and the data {data.n_features}: "
-            "it belongs to another table"
+            f"the {what} structure has {structure.n_features} features and the data"
+            f" {data.n_features}: it belongs to another table"
         )
     return structure
 
@@ -124,10 +133,14 @@ def _start(data: Encoded, given: Any, required: np.ndarray, forbidden: np.ndarra
     for i, group in enumerate(structure.parents):
         for p in group:
             if forbidden[p, i]:
-                raise ValueError(f"the starting structure has the forbidden edge {_edge(data, p, i)}")
+                raise ValueError(
+                    f"the starting structure has the forbidden edge {_edge(data, p, i)}"
+                )
         for p in np.flatnonzero(required[:, i]).tolist():
             if p not in group:
-                raise ValueError(f"the starting structure lacks the required edge {_edge(data, p, i)}")
+                raise ValueError(
+                    f"the starting structure lacks the required edge {_edge(data, p, i)}"
+                )
     return structure
 
 
@@ -148,7 +161,9 @@ def column_position(data: Encoded, column: Any, where: str) -> int:
     names = data.domain.names
     position = find_column(column, names)
     if position is None:
-        raise ValueError(f"{where} names {column!r}, which is no column; the columns are {', '.join(names[:20])}")
+        raise ValueError(
+            f"{where} names {column!r}, which is no column; the columns are {', '.join(names[:20])}"
+        )
     return position
 
 
@@ -158,6 +173,8 @@ def _edge(data: Encoded, a: int, b: int) -> str:
 
 def _refuse_cycles(data: Encoded, required: np.ndarray) -> None:
     try:
-        topological_order([np.flatnonzero(column).tolist() for column in required.T], data.domain.names)
+        topological_order(
+            [np.flatnonzero(column).tolist() for column in required.T], data.domain.names
+        )
     except ValueError as error:
         raise ValueError(f"the required edges cannot all be there: {error}") from None

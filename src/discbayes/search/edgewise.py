@@ -1,4 +1,6 @@
-"""What searches on the weights of single edges share: the score, the edges they may use, and their trace."""
+"""What searches on the weights of single edges share: the score, the edges they may use, and their
+trace.
+"""
 
 from __future__ import annotations
 
@@ -17,10 +19,11 @@ _DIGITS = 40  # binary ones of the largest weight or information that count: twe
 
 @dataclass(frozen=True)
 class Edges:
-    """All edges ``[p, i]``, measured once where the class is the only other parent; which may be used, which must stay.
+    """All edges ``[p, i]``, measured once where the class is the only other parent; which may be
+    used, which must stay.
 
-    What must stay are the edges of the start, the required ones among them. ``weights`` are what was measured without
-    the noise of rounding, to be compared. ``evaluations`` counts the scores.
+    What must stay are the edges of the start, the required ones among them. ``weights`` are what
+    was measured without the noise of rounding, to be compared. ``evaluations`` counts the scores.
     """
 
     measured: np.ndarray
@@ -37,7 +40,13 @@ class Edges:
         pairs = usable | usable.T
         measured = score.weights(run.data, run.counts, run.n_jobs, skip=~pairs)
         scale = 1.0 if score.per_row else float(run.counts.class_count.sum())
-        return cls(measured, settled(measured, scale), usable, kept, int(pairs.sum()) // (2 if score.symmetric else 1))
+        return cls(
+            measured,
+            settled(measured, scale),
+            usable,
+            kept,
+            int(pairs.sum()) // (2 if score.symmetric else 1),
+        )
 
     def refuse_two_parents(self, names: Sequence[str]) -> None:
         """A tree has only one edge into a column."""
@@ -46,7 +55,9 @@ class Edges:
             edges = f"{names[a]} -> {names[child]} and {names[b]} -> {names[child]}"
             raise ValueError(f"{edges} are required, but a tree has only one edge into a column")
 
-    def finish(self, run: Run, parents: Sequence[tuple[int, ...]], order: Iterable[int] | None = None) -> None:
+    def finish(
+        self, run: Run, parents: Sequence[tuple[int, ...]], order: Iterable[int] | None = None
+    ) -> None:
         """Leave the structure in the run and record its edges, children in the given order.
 
         Such a search has its structure in one go: a callback sees the steps when all is decided.
@@ -60,7 +71,8 @@ class Edges:
 
 
 def settled(values: np.ndarray, scale: float = 1.0) -> np.ndarray:
-    """Numbers that differ by rounding alone made equal, so that ties go to the lower column, not to the last bit.
+    """Numbers that differ by rounding alone made equal, so that ties go to the lower column, not to
+    the last bit.
 
     ``scale`` is what the sums behind them are made of: information is in nats of a row.
 
@@ -81,7 +93,8 @@ class EdgeSearch(Search):
     def __init__(self, score: Any, **shared: Any):
         super().__init__(**shared)
         self.score = score
-        self._edge_score()  # a score that does not fit is refused here, not after all the data were read
+        # a score that does not fit is refused here, not after all the data were read
+        self._edge_score()
 
     def _check(self) -> None:
         super()._check()
@@ -92,8 +105,9 @@ class EdgeSearch(Search):
         score._check()
         if not (score.symmetric or self.directed):
             raise ValueError(
-                f"score={self.score!r} gives the two directions of an edge different weights, and "
-                f"{type(self).__name__} takes edges without direction: use Branching(score={self.score!r})"
+                f"score={self.score!r} gives the two directions of an edge different weights, and"
+                f" {type(self).__name__} takes edges without direction: use"
+                f" Branching(score={self.score!r})"
             )
         return score
 

@@ -13,11 +13,14 @@ from discbayes.scores import EdgeScore
 from discbayes.search.base import Run
 
 AT_ONCE = 32  # candidate parents that are counted together
-Family = tuple[int, tuple[int, ...], bool]  # a feature, its feature parents in order, and whether the class is one too
+# a feature, its feature parents in order, and whether the class is one too
+Family = tuple[int, tuple[int, ...], bool]
 
 
 class FamilyScores:
-    """What families are worth, remembered; ``evaluations`` counts the scores that had to be computed."""
+    """What families are worth, remembered; ``evaluations`` counts the scores that had to be
+    computed.
+    """
 
     def __init__(self, run: Run, score: EdgeScore):
         self.run, self.score = run, score
@@ -33,7 +36,9 @@ class FamilyScores:
         if isinstance(rows, RowBlocks):
             found = self._of_blocks(rows, [(family, ()) for family in new])
         else:
-            found = parallel_map(lambda f: self.score.family(rows, counts, *f), new, self.run.n_jobs, work)
+            found = parallel_map(
+                lambda f: self.score.family(rows, counts, *f), new, self.run.n_jobs, work
+            )
         self._add(new, found)
         return [self._known[family] for family in families]
 
@@ -48,7 +53,9 @@ class FamilyScores:
         if isinstance(data, RowBlocks):
             found = self._of_blocks(data, missing)
         else:
-            found = [score for family, new in missing for score in self._extensions(data, family, new)]
+            found = [
+                score for family, new in missing for score in self._extensions(data, family, new)
+            ]
         self._add([_with(family, p) for family, new in missing for p in new], found)
         return [[self._known[_with(family, p)] for p in more] for family, more in wanted]
 
@@ -62,8 +69,12 @@ class FamilyScores:
         work = len(more) * data.n_samples
         return list(chain.from_iterable(parallel_map(scores, portions, self.run.n_jobs, work)))
 
-    def _of_blocks(self, data: RowBlocks, wanted: Sequence[tuple[Family, tuple[int, ...]]]) -> list[float]:
-        """The scores of all that a step asks for, in one pass over the blocks as long as memory allows."""
+    def _of_blocks(
+        self, data: RowBlocks, wanted: Sequence[tuple[Family, tuple[int, ...]]]
+    ) -> list[float]:
+        """The scores of all that a step asks for, in one pass over the blocks as long as memory
+        allows.
+        """
         portions = [
             (Wanted(child, parents, more[k : k + AT_ONCE]), with_class)
             for (child, parents, with_class), more in wanted

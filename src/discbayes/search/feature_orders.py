@@ -1,6 +1,7 @@
 """Orders of the features, for searches in which a feature takes its parents among the earlier ones.
 
-The orders of Pernkopf and Bilmes (2010) differ in how the next feature X is chosen, given the earlier ones E:
+The orders of Pernkopf and Bilmes (2010) differ in how the next feature X is chosen, given the
+earlier ones E:
 
 ========  ================================  =======================================
 name      the next feature                  starts with
@@ -12,9 +13,10 @@ ocr       most rows right by C|X,E          one feature
 random    drawn
 ========  ================================  =======================================
 
-``E`` are all earlier features together. They group the rows into parts, which each step makes finer; a part that holds
-one class only has the same effect on every candidate from then on, so its rows are dropped. A gap counts as a value of
-its own, "unknown", in an order and only there: no row is left out of some measures and not of others.
+``E`` are all earlier features together. They group the rows into parts, which each step makes
+finer; a part that holds one class only has the same effect on every candidate from then on, so its
+rows are dropped. A gap counts as a value of its own, "unknown", in an order and only there: no row
+is left out of some measures and not of others.
 
 Candidates that differ by rounding only are equal, and the lower column comes first.
 """
@@ -38,7 +40,8 @@ from discbayes.network.graph import topological_order
 from discbayes.search.constraints import column_position
 from discbayes.search.table_sizes import MAX_TABLE_SIZE
 
-# All criteria are compared as means over rows, so they are of the order of one, and their rounding stays below 1e-12.
+# All criteria are compared as means over rows, so they are of the order of one, and their rounding
+# stays below 1e-12.
 TIE = 1e-11
 TINY = np.finfo(float).tiny
 KNOWN_LOGS = 4096  # n log n is tabulated up to here: 32 kB, and larger counts are few
@@ -49,8 +52,8 @@ ROW_STEPS = 4  # elementary steps for a row of one candidate
 class Order:
     """The features from first to last, by position.
 
-    ``first_edge`` is the edge (parent, child) that OMI starts with; ``evaluations`` is the number of informations or
-    rates that were measured to find the order.
+    ``first_edge`` is the edge (parent, child) that OMI starts with; ``evaluations`` is the number
+    of informations or rates that were measured to find the order.
     """
 
     features: tuple[int, ...]
@@ -103,7 +106,9 @@ class _Task:
 
 
 def _gaps_as_values(task: _Task) -> _Task:
-    """The same codes, with one value more in columns with gaps, so that the code for missing becomes that value."""
+    """The same codes, with one value more in columns with gaps, so that the code for missing
+    becomes that value.
+    """
     data = task.data
     if not data.gaps.any():
         return task
@@ -120,7 +125,9 @@ def _read_before(data: Encoded, before: np.ndarray | None) -> np.ndarray:
     if matrix.shape != (n, n):
         raise ValueError(f"before has the shape {matrix.shape}, and {n} features need {(n, n)}")
     try:
-        topological_order([np.flatnonzero(column).tolist() for column in matrix.T], data.domain.names)
+        topological_order(
+            [np.flatnonzero(column).tolist() for column in matrix.T], data.domain.names
+        )
     except ValueError as error:
         raise ValueError(f"no order is possible: {error}") from None
     return matrix
@@ -155,7 +162,9 @@ class _Queue:
 
 @dataclass(frozen=True)
 class _Partition:
-    """The rows of parts that hold several classes, part after part (see ``kernels/partition.py``)."""
+    """The rows of parts that hold several classes, part after part (see
+    ``kernels/partition.py``).
+    """
 
     data: Encoded
     rows: np.ndarray
@@ -181,23 +190,33 @@ class _Partition:
         return float(self.weight.sum())
 
     def split(self, feature: int) -> _Partition:
-        """The finer partition by the values of a feature as well; the same object where it splits no part."""
+        """The finer partition by the values of a feature as well; the same object where it splits
+        no part.
+        """
         column, card = self.data.codes[feature], self.data.cards[feature]
         order, starts = kernels.split(column, self.rows, self.y, self.starts, card)
         if order.size == self.rows.size and starts.size == self.starts.size:
             return self
-        return replace(self, rows=self.rows[order], y=self.y[order], weight=self.weight[order], starts=starts)
+        return replace(
+            self, rows=self.rows[order], y=self.y[order], weight=self.weight[order], starts=starts
+        )
 
     def information(self, feature: int) -> float:
-        """I(C;X|E) times the weight of the rows, but for a number that all X share; zero where X leaves no doubt."""
+        """I(C;X|E) times the weight of the rows, but for a number that all X share; zero where X
+        leaves no doubt.
+        """
         column, card = self.data.codes[feature], self.data.cards[feature]
         parts = self.rows, self.y, self.weight, self.starts
         return kernels.information_left(column, *parts, card, self.data.n_classes, self.known)
 
     def hits(self, feature: int) -> float:
-        """The weight of the rows that have the most frequent class among those with the same X and E."""
+        """The weight of the rows that have the most frequent class among those with the same X and
+        E.
+        """
         column, card = self.data.codes[feature], self.data.cards[feature]
-        return kernels.hits(column, self.rows, self.y, self.weight, self.starts, card, self.data.n_classes)
+        return kernels.hits(
+            column, self.rows, self.y, self.weight, self.starts, card, self.data.n_classes
+        )
 
     def measure(self, measure: str, features: np.ndarray, n_jobs: int | None) -> np.ndarray:
         """The information or the hits of several features."""
@@ -206,7 +225,9 @@ class _Partition:
 
 
 def _whole(weight: np.ndarray) -> np.ndarray:
-    """Weights as integers, which are faster to add and have no rounding, where they are whole numbers."""
+    """Weights as integers, which are faster to add and have no rounding, where they are whole
+    numbers.
+    """
     if (weight == np.floor(weight)).all() and weight.sum() < 2**53:
         return weight.astype(np.int64)
     return np.ascontiguousarray(weight, np.float64)
@@ -224,7 +245,9 @@ def _first_best(values: np.ndarray) -> int:
 
 
 def _omi(task: _Task) -> Order:
-    """The pair that tells most about the class, then always the feature that tells most beyond the earlier ones."""
+    """The pair that tells most about the class, then always the feature that tells most beyond the
+    earlier ones.
+    """
     n, queue = task.data.n_features, _Queue(task.before)
     if n < 2:
         return _grow(task, queue, "information")
@@ -236,7 +259,9 @@ def _omi(task: _Task) -> Order:
 
 
 def _first_pair(task: _Task, allowed: np.ndarray) -> tuple[int, int]:
-    """The pair of largest I(C;X,X'), the feature of larger I(C;X) first unless it must come second."""
+    """The pair of largest I(C;X,X'), the feature of larger I(C;X) first unless it must come
+    second.
+    """
     joint = np.where(np.triu(allowed | allowed.T, 1), _joint_information(task), -np.inf)
     a, b = (int(i) for i in np.unravel_index(_first_best(joint.ravel()), joint.shape))
     alone = class_information(task.counts)
@@ -245,14 +270,18 @@ def _first_pair(task: _Task, allowed: np.ndarray) -> tuple[int, int]:
 
 
 def _joint_information(task: _Task) -> np.ndarray:
-    """I(C;X,X') of all pairs; the few whose table would be too large are measured on the rows instead."""
+    """I(C;X,X') of all pairs; the few whose table would be too large are measured on the rows
+    instead.
+    """
     data, class_count, cards = task.data, task.counts.class_count, task.data.cards.astype(float)
     wide = np.outer(cards, cards) * data.n_classes > MAX_TABLE_SIZE
     joint = pair_information(data, task.counts, task.n_jobs, skip=wide).joint
     for a in np.flatnonzero(np.triu(wide, 1).any(axis=1)).tolist():
         others = a + 1 + np.flatnonzero(wide[a, a + 1 :])
         left = _Partition.of(data).split(a).measure("information", others, task.n_jobs)
-        joint[a, others] = joint[others, a] = entropy(class_count) + left / max(class_count.sum(), TINY)
+        joint[a, others] = joint[others, a] = entropy(class_count) + left / max(
+            class_count.sum(), TINY
+        )
     return joint
 
 
@@ -262,11 +291,15 @@ def _min_mi(task: _Task) -> Order:
 
 
 def _ocr(task: _Task) -> Order:
-    """Always the feature with which, and with the earlier ones, most rows have the class of most rows like them."""
+    """Always the feature with which, and with the earlier ones, most rows have the class of most
+    rows like them.
+    """
     return _grow(task, _Queue(task.before), "hits")
 
 
-def _grow(task: _Task, queue: _Queue, measure: str, sign: float = 1.0, evaluations: int = 0) -> Order:
+def _grow(
+    task: _Task, queue: _Queue, measure: str, sign: float = 1.0, evaluations: int = 0
+) -> Order:
     """Place feature after feature by what it has, given all that are placed."""
     parts = _Partition.of(task.data)
     for feature in queue.placed:
@@ -284,12 +317,15 @@ def _grow(task: _Task, queue: _Queue, measure: str, sign: float = 1.0, evaluatio
         queue.place(best)
         finer = parts.split(best)
         if finer is not parts:
-            parts, values[:] = finer, np.nan  # a column that splits no part changes nothing for the others
+            # a column that splits no part changes nothing for the others
+            parts, values[:] = finer, np.nan
     return Order(tuple(queue.placed), evaluations=evaluations)
 
 
 def _omisp(task: _Task) -> Order:
-    """The feature that tells most, then always the one that tells most beyond the best single earlier one."""
+    """The feature that tells most, then always the one that tells most beyond the best single
+    earlier one.
+    """
     alone, joint = class_information(task.counts), _joint_information(task)
     queue, value = _Queue(task.before), alone
     while queue:
@@ -324,7 +360,9 @@ def _given(task: _Task, columns: Iterable[Any]) -> Order:
     place = np.argsort(order)
     for p, i in np.argwhere(task.before):
         if place[p] > place[i]:
-            raise ValueError(f"the order has {names[i]!r} before {names[p]!r}, which must come earlier")
+            raise ValueError(
+                f"the order has {names[i]!r} before {names[p]!r}, which must come earlier"
+            )
     return Order(tuple(order))
 
 

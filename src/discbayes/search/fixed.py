@@ -30,8 +30,8 @@ class FixedStructure(BaseEstimator):
     Parameters
     ----------
     structure : Structure or iterable of edges
-        Edges name columns, or give their positions. Edges that leave the class (by the name of the target) say whose
-        parent it is; without such edges it is a parent of every feature.
+        Edges name columns, or give their positions. Edges that leave the class (by the name of the
+        target) say whose parent it is; without such edges it is a parent of every feature.
 
     Examples
     --------

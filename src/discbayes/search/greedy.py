@@ -34,17 +34,18 @@ class GreedyEdges(SampleSearch):
     k : int, default=1
         The largest number of feature parents.
     fill : bool, default=False
-        Go on when nothing improves, until no edge can be added (P12); by default the search stops there (P10).
+        Go on when nothing improves, until no edge can be added (P12); by default the search stops
+        there (P10).
     **shared
         Settings of every search, see ``Search``.
 
     Notes
     -----
-    Of edges that improve the score equally the one with the first child, then the first parent, is taken. The result is
-    that of scoring every edge at every step from scratch.
+    Of edges that improve the score equally the one with the first child, then the first parent, is
+    taken. The result is that of scoring every edge at every step from scratch.
 
-    Rows on a cluster, or more of them than memory is for, stay where they are: each step asks all blocks for what each
-    edge adds (see ``SampleSearch``).
+    Rows on a cluster, or more of them than memory is for, stay where they are: each step asks all
+    blocks for what each edge adds (see ``SampleSearch``).
     """
 
     steps_on_blocks = True
@@ -76,12 +77,17 @@ class GreedyEdges(SampleSearch):
             found = network.best(self._tasks(run, network, allowed), least, effort, run.check)
             if found is None:
                 if effort.evaluations:
-                    run.step(None, network.reported(), effort.evaluations, abandoned=effort.abandoned)
+                    run.step(
+                        None, network.reported(), effort.evaluations, abandoned=effort.abandoned
+                    )
                 return
             network.set_parents(found.child, (*found.joining, *network.parents(found.child)))
             run.structure = network.structure
             run.step(
-                (found.joining[0], found.child), network.reported(), effort.evaluations, abandoned=effort.abandoned
+                (found.joining[0], found.child),
+                network.reported(),
+                effort.evaluations,
+                abandoned=effort.abandoned,
             )
 
     def _tasks(self, run: Run, network: AnyNetwork, allowed: np.ndarray) -> list[Candidates]:

@@ -1,4 +1,6 @@
-"""Greedy hill climbing on families: add, delete and reverse edges, drop the class as a parent (GHC2 of C11)."""
+"""Greedy hill climbing on families: add, delete and reverse edges, drop the class as a parent (GHC2
+of C11).
+"""
 
 from __future__ import annotations
 
@@ -25,8 +27,8 @@ class HillClimb(EdgeSearch):
     Parameters
     ----------
     score : str or EdgeScore, default="fcll"
-        What is climbed, by name ("fcll", "ll", "mdl", "acll", …) or as an object, which can say that rows with gaps
-        count too: ``FactorizedLikelihood(gaps="em")``.
+        What is climbed, by name ("fcll", "ll", "mdl", "acll", …) or as an object, which can say
+        that rows with gaps count too: ``FactorizedLikelihood(gaps="em")``.
     max_parents : int, default=2
         The largest number of parents of a feature, the class counted: 2 is GHC2.
     reverse : bool, default=False
@@ -34,12 +36,14 @@ class HillClimb(EdgeSearch):
     drop_class : bool, default=True
         Whether the class may be dropped as a parent of a feature, and added again.
     **shared
-        The settings of every search: see ``Search``. The search starts at ``start``, whose edges may be deleted.
+        The settings of every search: see ``Search``. The search starts at ``start``, whose edges
+        may be deleted.
 
     Notes
     -----
-    Of moves that are equal up to rounding the first is made: additions, deletions, reversals, then the class; each by
-    the lower parent, then the lower child. A required edge is never deleted or reversed.
+    Of moves that are equal up to rounding the first is made: additions, deletions, reversals, then
+    the class; each by the lower parent, then the lower child. A required edge is never deleted or
+    reversed.
     """
 
     def __init__(
@@ -59,7 +63,9 @@ class HillClimb(EdgeSearch):
         super()._check()
         k = self.max_parents
         if not isinstance(k, (int, np.integer)) or isinstance(k, bool) or k < 1:
-            raise ValueError(f"max_parents={k!r} must be a whole number that is at least 1; the class counts")
+            raise ValueError(
+                f"max_parents={k!r} must be a whole number that is at least 1; the class counts"
+            )
 
     def _search(self, run: Run) -> None:
         climb = _Climb(run, self._edge_score(), self.max_parents, self.reverse, self.drop_class)
@@ -71,12 +77,16 @@ class HillClimb(EdgeSearch):
                 return
             run.structure = move.made(climb.structure)
             climb.record(move)
-            climb.follow(run.structure, [move.child, *([move.parent] if move.kind == "reverse" else [])])
+            climb.follow(
+                run.structure, [move.child, *([move.parent] if move.kind == "reverse" else [])]
+            )
 
 
 @dataclass(frozen=True)
 class Move:
-    """A change of one edge and what it adds to the score; the parent of a class move is the class."""
+    """A change of one edge and what it adds to the score; the parent of a class move is the
+    class.
+    """
 
     kind: str
     parent: int
@@ -98,26 +108,36 @@ class Move:
 
 
 class _Climb:
-    """Where a climb stands: a structure, the scores of its families, and what each move would add to them.
+    """Where a climb stands: a structure, the scores of its families, and what each move would add
+    to them.
 
-    ``add[p, i]`` is unknown until the move is possible for the first time, so that parents that would close a cycle
-    cost nothing.
+    ``add[p, i]`` is unknown until the move is possible for the first time, so that parents that
+    would close a cycle cost nothing.
     """
 
-    def __init__(self, run: Run, score: EdgeScore, max_parents: int, reverse: bool, drop_class: bool):
+    def __init__(
+        self, run: Run, score: EdgeScore, max_parents: int, reverse: bool, drop_class: bool
+    ):
         self.run, self.scores = run, FamilyScores(run, score)
         self.max_parents, self.reverse, self.drop_class = max_parents, reverse, drop_class
         n, start = run.data.n_features, run.limits.start
         self.allowed = run.limits.allowed(run.data, run.counts, run.n_jobs, score.em)
         self.tolerance = TOLERANCE * score.unit(run.counts)
         self.local = np.zeros(n)
-        self.add, self.delete, self.toggle = (np.full(shape, NEVER) for shape in ((n, n), (n, n), (1, n)))
-        self.follow(Structure(tuple(tuple(sorted(group)) for group in start.parents), start.class_children), range(n))
+        self.add, self.delete, self.toggle = (
+            np.full(shape, NEVER) for shape in ((n, n), (n, n), (1, n))
+        )
+        self.follow(
+            Structure(tuple(tuple(sorted(group)) for group in start.parents), start.class_children),
+            range(n),
+        )
 
     # ---- what moves are worth
 
     def follow(self, structure: Structure, children: Sequence[int]) -> None:
-        """Take up a structure in which these children have other parents: what was known of their moves is void."""
+        """Take up a structure in which these children have other parents: what was known of their
+        moves is void.
+        """
         self.structure, self.ancestors = structure, ancestors(structure)
         self.reversible = _reversible(structure, self.ancestors) if self.reverse else []
         around = {i: self._around(i) for i in children}
@@ -132,7 +152,9 @@ class _Climb:
             self.add[:, i] = np.where(self._addable(i), UNKNOWN, NEVER)
 
     def _around(self, child: int) -> dict[Any, Family]:
-        """A family as it is now, without each of its parents that may go, and with the class dropped or added."""
+        """A family as it is now, without each of its parents that may go, and with the class
+        dropped or added.
+        """
         _, parents, with_class = now = self._family(child)
         families: dict[Any, Family] = {"now": now}
         for p in parents:
@@ -150,8 +172,8 @@ class _Climb:
         size = len(self.structure.parents[child]) + self.structure.class_children[child]
         if size > self.max_parents:
             raise ValueError(
-                f"the start gives {self.run.names[child]!r} {size} parents, the class counted, above "
-                f"max_parents={self.max_parents}"
+                f"the start gives {self.run.names[child]!r} {size} parents, the class counted,"
+                f" above max_parents={self.max_parents}"
             )
         return size < self.max_parents
 
@@ -163,7 +185,9 @@ class _Climb:
         return self.run.limits.sizes.joining(child, parents, addable)
 
     def measure_additions(self) -> None:
-        """Score the first parent of all features that have only the class, in one pass over the pairs."""
+        """Score the first parent of all features that have only the class, in one pass over the
+        pairs.
+        """
         run, score = self.run, self.scores.score
         naive = [i for i in range(self.local.size) if self._family(i)[1:] == ((), True)]
         wanted = np.zeros_like(self.allowed)
@@ -174,12 +198,17 @@ class _Climb:
             self.scores.evaluations += int(pairs.sum()) // (2 if score.symmetric else 1)
 
     def score_additions(self) -> None:
-        """Score the additions that are possible now, alone or as half of a reversal, and were not before."""
+        """Score the additions that are possible now, alone or as half of a reversal, and were not
+        before.
+        """
         possible = ~self.ancestors
         for p, i in self.reversible:
             possible[i, p] = True
         unknown = np.isnan(self.add) & possible
-        wanted = {i: np.flatnonzero(unknown[:, i]).tolist() for i in np.flatnonzero(unknown.any(axis=0)).tolist()}
+        wanted = {
+            i: np.flatnonzero(unknown[:, i]).tolist()
+            for i in np.flatnonzero(unknown.any(axis=0)).tolist()
+        }
         found = self.scores.extended([(self._family(i), parents) for i, parents in wanted.items()])
         for (i, parents), scores in zip(wanted.items(), found, strict=True):
             self.add[parents, i] = np.array(scores) - self.local[i]

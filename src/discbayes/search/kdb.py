@@ -1,4 +1,6 @@
-"""k-dependence Bayesian classifiers (KDB): features in order of relevance, each with its k best earlier ones."""
+"""k-dependence Bayesian classifiers (KDB): features in order of relevance, each with its k best
+earlier ones.
+"""
 
 from __future__ import annotations
 
@@ -12,18 +14,21 @@ from discbayes.search.edgewise import Edges, EdgeSearch, settled
 
 
 class KDB(EdgeSearch):
-    """Order the features by I(Xi;C); each takes the ``k`` earlier ones of largest I(Xi;Xj|C) as parents.
+    """Order the features by I(Xi;C); each takes the ``k`` earlier ones of largest I(Xi;Xj|C) as
+    parents.
 
     Parameters
     ----------
     k : int, default=1
         The largest number of feature parents.
     score : str or EdgeScore, default="cmi"
-        What takes the place of I(Xi;Xj|C), by name or as an object. ``ConditionalInformation(gaps="em")`` is the same
-        with all rows, also those with gaps; I(Xi;C) is then measured likewise.
+        What takes the place of I(Xi;Xj|C), by name or as an object.
+        ``ConditionalInformation(gaps="em")`` is the same with all rows, also those with gaps;
+        I(Xi;C) is then measured likewise.
     **shared
-        The settings of every search: see ``Search``. The edges of ``start`` are kept. A required parent is moved
-        before its child in the order; a parent that would make a table too large is left out, and the next one taken.
+        The settings of every search: see ``Search``. The edges of ``start`` are kept. A required
+        parent is moved before its child in the order; a parent that would make a table too large is
+        left out, and the next one taken.
     """
 
     def __init__(self, k: int = 1, score: Any = "cmi", **shared: Any):
@@ -46,9 +51,12 @@ class KDB(EdgeSearch):
         edges.finish(run, parents, order)
 
     def _parents(self, run: Run, edges: Edges, child: int, earlier: list[int]) -> tuple[int, ...]:
-        chosen = np.flatnonzero(edges.kept[:, child]).tolist()  # all of them are earlier in the order
+        # all of them are earlier in the order
+        chosen = np.flatnonzero(edges.kept[:, child]).tolist()
         if len(chosen) > self.k:
-            raise ValueError(f"{len(chosen)} parents of {run.names[child]!r} are required, above k={self.k}")
+            raise ValueError(
+                f"{len(chosen)} parents of {run.names[child]!r} are required, above k={self.k}"
+            )
         columns = np.sort(np.array(earlier, np.int64))
         for p in columns[np.argsort(-edges.weights[columns, child], kind="stable")].tolist():
             if len(chosen) == self.k:

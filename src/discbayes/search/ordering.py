@@ -1,4 +1,5 @@
-"""Order-based search: put the features in an order, then choose the parents of each among the earlier ones.
+"""Order-based search: put the features in an order, then choose the parents of each among the
+earlier ones.
 
 =====================  ======================================================
 tag of the paper       learner
@@ -35,36 +36,41 @@ ORDERS_OF_COUNTS = ("omisp", "random")
 
 
 class OrderBased(SampleSearch):
-    """One order of the features; each takes the set of at most ``k`` earlier ones that improves the score most.
+    """One order of the features; each takes the set of at most ``k`` earlier ones that improves the
+    score most.
 
     Parameters
     ----------
     order : str or columns, default="omi"
-        "omi" (most informative on the class given all earlier ones), "omisp" (given the best single earlier one),
-        "ocr" (classification rate of all earlier ones together), "min-mi" (least informative), "random", or all columns
-        from first to last.
+        "omi" (most informative on the class given all earlier ones), "omisp" (given the best single
+        earlier one), "ocr" (classification rate of all earlier ones together), "min-mi" (least
+        informative), "random", or all columns from first to last.
     score, evaluation, parameters
         The score by which parents are chosen, see ``SampleSearch``.
     k : int, default=1
         The largest number of feature parents.
     strict : bool, default=False
-        Parents of a feature must be joined with each other, so that the features form a partial k-tree. Then ``refine``
-        leaves the edges that join parents of a later feature.
+        Parents of a feature must be joined with each other, so that the features form a partial
+        k-tree. Then ``refine`` leaves the edges that join parents of a later feature.
     refine : bool, default=False
-        Choose the parents of all features again, given those of all others, until nothing changes ("Ext" of P10).
+        Choose the parents of all features again, given those of all others, until nothing changes
+        ("Ext" of P10).
     listing : bool, default=False
-        Take the first edge that is chosen even if it improves nothing, as the listing of P10's algorithm does.
+        Take the first edge that is chosen even if it improves nothing, as the listing of P10's
+        algorithm does.
     **shared
         Settings of every search, see ``Search``.
 
     Notes
     -----
-    Features later in the order have no parents yet (or those of ``start``) while the parents of one are chosen.
-    OMI begins with an edge between the pair that tells most about the class. Of sets that improve the score equally the
-    smaller one, then the one of lower columns, is taken. Required and starting parents come earlier in every order.
+    Features later in the order have no parents yet (or those of ``start``) while the parents of one
+    are chosen. OMI begins with an edge between the pair that tells most about the class. Of sets
+    that improve the score equally the smaller one, then the one of lower columns, is taken.
+    Required and starting parents come earlier in every order.
 
-    Rows on a cluster, or more of them than memory is for, stay where they are as in ``GreedyEdges``, if the order is
-    given, "random" or "omisp": the other ones look at all rows together.
+    Rows on a cluster, or more of them than memory is for, stay where they are as in
+    ``GreedyEdges``, if the order is given, "random" or "omisp": the other ones look at all rows
+    together.
     """
 
     steps_on_blocks = True
@@ -102,7 +108,9 @@ class OrderBased(SampleSearch):
         if self.strict:
             _refuse_loose_parents(run)
         allowed = run.limits.allowed(run.data, run.counts, run.n_jobs) | before
-        order = order_features(run.data, run.counts, self.order, run.n_jobs, run.rng, before, run.check)
+        order = order_features(
+            run.data, run.counts, self.order, run.n_jobs, run.rng, before, run.check
+        )
         first = self._first_edge(run, order.first_edge, allowed)
         if first is not None:
             run.structure = _with_parent(run.structure, *first)
@@ -113,13 +121,17 @@ class OrderBased(SampleSearch):
         while self.refine and self._refine(run, network, list(order.features), allowed):
             pass
 
-    def _first_edge(self, run: Run, edge: tuple[int, int] | None, allowed: np.ndarray) -> tuple[int, int] | None:
+    def _first_edge(
+        self, run: Run, edge: tuple[int, int] | None, allowed: np.ndarray
+    ) -> tuple[int, int] | None:
         """The edge that OMI starts with, where it may be added."""
         if edge is None or not allowed[edge] or run.structure.parents[edge[1]]:
             return None
         return edge
 
-    def _pass_over(self, run: Run, network: AnyNetwork, order: list[int], allowed: np.ndarray) -> None:
+    def _pass_over(
+        self, run: Run, network: AnyNetwork, order: list[int], allowed: np.ndarray
+    ) -> None:
         """Choose parents for one feature after the other."""
         least = -np.inf if self.listing else network.tolerance
         started = 2 if any(map(network.parents, order[:2])) else 1
@@ -138,12 +150,18 @@ class OrderBased(SampleSearch):
         for place in range(1, len(order)):
             child, effort = order[place], SearchCost()
             old, value = network.parents(child), network.total
-            kept = tuple(p for p in old if run.limits.required[p, child] or self._is_needed(network, p, child))
+            kept = tuple(
+                p
+                for p in old
+                if run.limits.required[p, child] or self._is_needed(network, p, child)
+            )
             if old != kept:
                 network.set_parents(child, kept)
             tasks = self._tasks(run, network, child, order[:place], allowed)
             gain = value - network.total  # of the parents that it had, over none
-            found = network.best(tasks, max(network.tolerance, gain - network.tolerance), effort, run.check)
+            found = network.best(
+                tasks, max(network.tolerance, gain - network.tolerance), effort, run.check
+            )
             new = (*found.joining, *kept) if found else old if gain > network.tolerance else kept
             if new != kept:
                 network.set_parents(child, new)
@@ -157,7 +175,12 @@ class OrderBased(SampleSearch):
         return self.strict and any(ends.issubset(group) for group in network.structure.parents)
 
     def _record(
-        self, run: Run, network: AnyNetwork, child: int, found: BestCandidate | None, effort: SearchCost
+        self,
+        run: Run,
+        network: AnyNetwork,
+        child: int,
+        found: BestCandidate | None,
+        effort: SearchCost,
     ) -> None:
         run.structure = network.structure
         edge = None if found is None else (found.joining[0], child)
@@ -170,11 +193,15 @@ class OrderBased(SampleSearch):
     def _tasks(
         self, run: Run, network: AnyNetwork, child: int, earlier: list[int], allowed: np.ndarray
     ) -> list[Candidates]:
-        """The sets of earlier features that may join the parents of a child, by their lower members."""
+        """The sets of earlier features that may join the parents of a child, by their lower
+        members.
+        """
         group, data = network.parents(child), run.data
         if data.cards[child] <= 1:
             return []
-        free = sorted(p for p in earlier if allowed[p, child] and p not in group and data.cards[p] > 1)
+        free = sorted(
+            p for p in earlier if allowed[p, child] and p not in group and data.cards[p] > 1
+        )
         joined = self._joined(network) if self.strict else None
         tasks = []
         for size in range(self.k - len(group)):
@@ -214,8 +241,8 @@ def _refuse_loose_parents(run: Run) -> None:
         for a, b in combinations(group, 2):
             if not joined[a, b]:
                 raise ValueError(
-                    f"strict=True, but the parents {run.names[a]!r} and {run.names[b]!r} that {run.names[i]!r} has "
-                    "from the start are not joined"
+                    f"strict=True, but the parents {run.names[a]!r} and {run.names[b]!r} that"
+                    f" {run.names[i]!r} has from the start are not joined"
                 )
 
 

@@ -21,39 +21,50 @@ class SampleSearch(Search):
     Parameters
     ----------
     score : {"cr", "cl", "mm"} or Objective, default="cr"
-        Classification rate, conditional log likelihood or margin. With "mm" the scale λ of the margin is chosen by
-        cross-validation, which takes 35 searches on parts of the rows; ``Margin(lam)`` fixes it.
+        Classification rate, conditional log likelihood or margin. With "mm" the scale λ of the
+        margin is chosen by cross-validation, which takes 35 searches on parts of the rows;
+        ``Margin(lam)`` fixes it.
     evaluation : "resubstitution", "loo" or int, default="resubstitution"
-        Rows are scored by tables learned from all rows, from all but the row itself, or from all other folds.
+        Rows are scored by tables learned from all rows, from all but the row itself, or from all
+        other folds.
     parameters : str or parameter learner, default="ml"
-        How the tables are learned inside the search: frequencies with any smoothing ("ml", "map", or a learner), for
-        which a candidate costs one family; or, where the search can do that, any other learner ("cl"), which then
-        learns a whole network for every candidate and is for small data.
+        How the tables are learned inside the search: frequencies with any smoothing ("ml", "map",
+        or a learner), for which a candidate costs one family; or, where the search can do that, any
+        other learner ("cl"), which then learns a whole network for every candidate and is for small
+        data.
 
     Notes
     -----
-    Rows on a cluster, or more of them than memory is for, stay where they are, in blocks, and each step asks all blocks
-    for what its candidates add:
+    Rows on a cluster, or more of them than memory is for, stay where they are, in blocks, and each
+    step asks all blocks for what its candidates add:
 
-    =====================================================  ================================================
-    search or setting                                      rows in blocks
-    =====================================================  ================================================
-    ``GreedyEdges``, ``SuperParent``                       stay where they are
-    ``OrderBased``, order given, "random" or "omisp"       stay where they are
-    ``evaluation="loo"``, rows with gaps                   stay where they are
-    folds: ``evaluation=5``, "mm" with λ to be chosen      stay; drawing folds takes 40 bytes a row for a while
-    ``OrderBased``, order "omi", "ocr" or "min-mi"         gathered: these look at all rows together
-    ``parameters="cl"`` and others that are trained        gathered: each candidate is a fit of its own
-    ``Annealing``                                          gathered: it takes hundreds of thousands of steps
-    =====================================================  ================================================
+    =====================================================
+    ================================================ search or setting
+    rows in blocks =====================================================
+    ================================================ ``GreedyEdges``, ``SuperParent``
+    stay where they are ``OrderBased``, order given, "random" or "omisp"       stay where they are
+    ``evaluation="loo"``, rows with gaps                   stay where they are folds:
+    ``evaluation=5``, "mm" with λ to be chosen      stay; drawing folds takes 40 bytes a row for a
+    while ``OrderBased``, order "omi", "ocr" or "min-mi"         gathered: these look at all rows
+    together ``parameters="cl"`` and others that are trained        gathered: each candidate is a
+    fit of its own ``Annealing``                                          gathered: it takes
+    hundreds of thousands of steps =====================================================
+    ================================================
 
-    Rows that are gathered must fit in memory; where they do not, that is an error that names the search.
+    Rows that are gathered must fit in memory; where they do not, that is an error that names the
+    search.
     """
 
     steps_on_blocks = False  # whether each step asks for the values of candidates and nothing else
     trains = True  # whether the search can learn a whole network for every candidate
 
-    def __init__(self, score: Any = "cr", evaluation: Any = "resubstitution", parameters: Any = "ml", **shared: Any):
+    def __init__(
+        self,
+        score: Any = "cr",
+        evaluation: Any = "resubstitution",
+        parameters: Any = "ml",
+        **shared: Any,
+    ):
         super().__init__(**shared)
         self.score = score
         self.evaluation = evaluation
@@ -66,12 +77,14 @@ class SampleSearch(Search):
         super()._check()
         if self._score().trained and not self.trains:
             raise ValueError(
-                f'parameters={self.parameters!r}: {type(self).__name__} learns tables by frequencies, "ml" or "map"; '
-                "GreedyEdges and OrderBased can train each candidate"
+                f"parameters={self.parameters!r}: {type(self).__name__} learns tables by"
+                ' frequencies, "ml" or "map"; GreedyEdges and OrderBased can train each candidate'
             )
 
     def _takes(self, data: Encoded | RowBlocks) -> bool:
-        """Blocks that are far away, or too many, if tables are frequencies and there is memory for folds."""
+        """Blocks that are far away, or too many, if tables are frequencies and there is memory for
+        folds.
+        """
         if not isinstance(data, RowBlocks) or not self.steps_on_blocks or data.gathers:
             return False
         score = self._score()
@@ -79,11 +92,15 @@ class SampleSearch(Search):
         return not score.trained and (not in_folds or BlockFolds.fit_in(data))
 
     def _scored(self, run: Run) -> AnyNetwork:
-        """The starting structure under the score, with λ chosen if it is not given: to be called once in a run."""
+        """The starting structure under the score, with λ chosen if it is not given: to be called
+        once in a run.
+        """
         score = self._score(tuned_margin(self, run) if self.score == "mm" else None)
         if isinstance(run.data, RowBlocks):
             return BlockScorer(run.data, run.counts, score, run.structure, run.rng, run.n_jobs)
-        network: type[CountingScorer | RefittingScorer] = RefittingScorer if score.trained else CountingScorer
+        network: type[CountingScorer | RefittingScorer] = (
+            RefittingScorer if score.trained else CountingScorer
+        )
         return network(run.data, score, run.structure, run.rng, run.n_jobs)
 
     def _by_frequencies(self, run: Run) -> CountingScorer | BlockScorer:

@@ -1,10 +1,12 @@
-"""How large the tables of a structure may become: one rule for all searches, and what it leaves out.
+"""How large the tables of a structure may become: one rule for all searches, and what it leaves
+out.
 
-A row fills one cell of a table. So by default the table of a feature with one parent has at most two cells for each
-row: at least half of a larger one is empty, and all such tables together have no more than twice as many cells as the
-training table. (On tables of 500 to 4,000 rows, one cell for each row cost some useful edges, two cost none.) Whoever
-asks for more parents asks for sparser tables: each further parent may make them ten times as large. Fewer than 2,500
-rows count as 2,500: such tables cost little, and the score of the search decides. A number of cells that is given
+A row fills one cell of a table. So by default the table of a feature with one parent has at most
+two cells for each row: at least half of a larger one is empty, and all such tables together have no
+more than twice as many cells as the training table. (On tables of 500 to 4,000 rows, one cell for
+each row cost some useful edges, two cost none.) Whoever asks for more parents asks for sparser
+tables: each further parent may make them ten times as large. Fewer than 2,500 rows count as 2,500:
+such tables cost little, and the score of the search decides. A number of cells that is given
 replaces all of this.
 """
 
@@ -30,16 +32,19 @@ CELLS_PER_PARENT = 10  # times as many cells for each parent after the first
 MAX_EDGES_LISTED = 100  # in the trace
 MAX_COLUMNS_NAMED = 5  # in a warning
 _SURELY_FITS = 1_000_000  # cells that need no look at the memory
-# A column with more values than this, most of them seen once or never, is an identifier or free text. Columns with
-# fewer values and few rows are common, and their tables are small: a warning about them would be noise.
+# A column with more values than this, most of them seen once or never, is an identifier or free
+# text. Columns with fewer values and few rows are common, and their tables are small: a warning
+# about them would be noise.
 MANY_VALUES = 50
 
 
 @dataclass(frozen=True, eq=False)
 class TableSizes:
-    """Which parents the sizes of tables allow. ``left_out[p, i]`` says that the edge was refused because of its table.
+    """Which parents the sizes of tables allow. ``left_out[p, i]`` says that the edge was refused
+    because of its table.
 
-    ``n_rows`` is the weight of all rows, None where only ``given`` cells, or 10 million, limit a table.
+    ``n_rows`` is the weight of all rows, None where only ``given`` cells, or 10 million, limit a
+    table.
     """
 
     names: Sequence[str]
@@ -54,9 +59,19 @@ class TableSizes:
     def of(cls, data: Any, n_rows: float | None, given: int | None) -> TableSizes:
         """Read the limit, of which None is the default."""
         if given is not None and given > MAX_NUMBERED:
-            raise ValueError(f"max_table_size={given} must be at most {MAX_NUMBERED:,}, a table of 17 GB")
+            raise ValueError(
+                f"max_table_size={given} must be at most {MAX_NUMBERED:,}, a table of 17 GB"
+            )
         n, rows = data.n_features, n_rows if given is None else None
-        return cls(data.domain.names, data.cards, data.n_classes, rows, given, np.zeros((n, n), np.bool_), [])
+        return cls(
+            data.domain.names,
+            data.cards,
+            data.n_classes,
+            rows,
+            given,
+            np.zeros((n, n), np.bool_),
+            [],
+        )
 
     @property
     def limit(self) -> int:
@@ -75,9 +90,11 @@ class TableSizes:
         return math.prod(int(self.cards[i]) for i in (child, *parents)) * self.n_classes
 
     def pairs(self, among: np.ndarray, settled: np.ndarray) -> np.ndarray:
-        """The edges ``[p, i]`` whose tables, with the class as the only other parent, are within the limit.
+        """The edges ``[p, i]`` whose tables, with the class as the only other parent, are within
+        the limit.
 
-        What becomes of ``settled`` edges is not up to the search, so they are never among those left out.
+        What becomes of ``settled`` edges is not up to the search, so they are never among those
+        left out.
         """
         cells = np.outer(self.cards.astype(float), self.cards) * self.n_classes
         fitting = among & (cells <= self.max_cells(1))
@@ -93,8 +110,9 @@ class TableSizes:
     def joining(self, child: int, parents: Sequence[int], among: np.ndarray) -> np.ndarray:
         """Which of some features may join the parents of a child.
 
-        Each table of the child with the feature and some of the parents has to be within the limit for so many parents:
-        else a parent of two values would make room for one of many. Of equally many parents the widest decide.
+        Each table of the child with the feature and some of the parents has to be within the limit
+        for so many parents: else a parent of two values would make room for one of many. Of equally
+        many parents the widest decide.
         """
         widest = sorted(parents, key=lambda p: -int(self.cards[p]))
         loss = self._fits(child, widest)  # else the parents were too many without it
@@ -112,11 +130,15 @@ class TableSizes:
 
     def _fits(self, child: int, widest: Sequence[int]) -> bool:
         """Whether a family, its parents in the order of their values, is within the limit."""
-        return all(self.cells(child, widest[:j]) <= self.max_cells(j) for j in range(1, len(widest) + 1))
+        return all(
+            self.cells(child, widest[:j]) <= self.max_cells(j) for j in range(1, len(widest) + 1)
+        )
 
     @property
     def _live(self) -> np.ndarray:
-        """Columns of several values: edges of the others tell nothing, so that leaving them out is no loss."""
+        """Columns of several values: edges of the others tell nothing, so that leaving them out is
+        no loss.
+        """
         return self.cards > 1
 
     def _note(self, cells: float, n_parents: int) -> None:
@@ -153,31 +175,40 @@ class TableSizes:
         largest, n_parents = self.worst[0]
         most, parents = f"{self.max_cells(n_parents):,} cells", count_of(n_parents, "parent")
         if self.given is not None:
-            why, way_out = f"a table may have max_table_size={most}", "raise it, or group the values of these columns"
+            why, way_out = (
+                f"a table may have max_table_size={most}",
+                "raise it, or group the values of these columns",
+            )
         elif self.max_cells(n_parents) == MAX_TABLE_SIZE:
-            why, way_out = f"a table may have {most}", "group the values of these columns, or raise max_table_size"
+            why, way_out = (
+                f"a table may have {most}",
+                "group the values of these columns, or raise max_table_size",
+            )
         else:
             why = f"for {self.n_rows:,.10g} rows, a table with {parents} may have {most}"
             way_out = (
-                "group the values of these columns or leave them out; or give max_table_size, the most cells of a "
-                "table, which then is the only limit"
+                "group the values of these columns or leave them out; or give max_table_size, the"
+                " most cells of a table, which then is the only limit"
             )
         return (
-            f"{count_of(self.n_left_out, 'edge')} between {named(columns)} left out: {why}, and the largest table "
-            f"would have {largest:,}. Way out: {way_out}"
+            f"{count_of(self.n_left_out, 'edge')} between {named(columns)} left out: {why}, and the"
+            f" largest table would have {largest:,}. Way out: {way_out}"
         )
 
 
 def warn_of_sparse_columns(data: Any, counts: Counts) -> None:
-    """Say so where the table P(x | class) of a column has more cells than there are rows to fill them."""
+    """Say so where the table P(x | class) of a column has more cells than there are rows to fill
+    them.
+    """
     n_rows, cells = float(counts.class_count.sum()), data.cards * data.n_classes
     sparse = np.flatnonzero((data.cards > MANY_VALUES) & (cells > n_rows)).tolist()
     if sparse:
         columns = [data.domain.names[i] for i in sorted(sparse, key=lambda i: -int(cells[i]))]
         warnings.warn(
-            f"more cells than rows ({n_rows:,.10g}) in the tables P(x | class) of {named(columns)}, with up to "
-            f"{max(data.cards[sparse]):,} values and {count_of(data.n_classes, 'class', 'es')}: most of their "
-            "probabilities are learned from one row or none. Way out: drop such columns, or group their values",
+            f"more cells than rows ({n_rows:,.10g}) in the tables P(x | class) of {named(columns)},"
+            f" with up to {max(data.cards[sparse]):,} values and"
+            f" {count_of(data.n_classes, 'class', 'es')}: most of their probabilities are learned"
+            " from one row or none. Way out: drop such columns, or group their values",
             stacklevel=3,
         )
 

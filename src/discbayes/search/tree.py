@@ -1,4 +1,6 @@
-"""Trees over the features: the maximum spanning tree on a symmetric score, directed away from a root (TAN)."""
+"""Trees over the features: the maximum spanning tree on a symmetric score, directed away from a
+root (TAN).
+"""
 
 from __future__ import annotations
 
@@ -16,32 +18,36 @@ PASSED_OVER = -1.0  # below every relevance
 
 
 class SpanningTree(EdgeSearch):
-    """Tree-augmented naive Bayes: the tree of largest weight, by default of conditional mutual information I(Xi;Xj|C).
+    """Tree-augmented naive Bayes: the tree of largest weight, by default of conditional mutual
+    information I(Xi;Xj|C).
 
     Parameters
     ----------
     root : column name, position or None
         Where the tree starts; the most informative feature on the class by default.
     min_weight : float or None
-        Leave out edges below this weight, in the unit of the score: the result is a forest. By default the tree is
-        full, also where the score has negative weights.
+        Leave out edges below this weight, in the unit of the score: the result is a forest. By
+        default the tree is full, also where the score has negative weights.
     score : str or EdgeScore, default="cmi"
-        What an edge is worth: a symmetric score, by name ("cmi", "ll", "mdl", "fcll", …) or as an object, which can
-        say that rows with gaps count too: ``ConditionalInformation(gaps="em")``. Scores that are not symmetric go with
-        ``Branching``.
+        What an edge is worth: a symmetric score, by name ("cmi", "ll", "mdl", "fcll", …) or as an
+        object, which can say that rows with gaps count too: ``ConditionalInformation(gaps="em")``.
+        Scores that are not symmetric go with ``Branching``.
     **shared
         The settings of every search: see ``Search``. The edges of ``start`` are kept.
 
     Notes
     -----
-    Ties go to the lower column. A tree that cannot be directed from any root so that all required and forbidden edges
-    hold is refused with the edge that is in the way. With ``max_candidates``, which is a limit on directed edges, the
-    tree is found as a maximum branching, from the root that has the largest weight if none is given.
+    Ties go to the lower column. A tree that cannot be directed from any root so that all required
+    and forbidden edges hold is refused with the edge that is in the way. With ``max_candidates``,
+    which is a limit on directed edges, the tree is found as a maximum branching, from the root that
+    has the largest weight if none is given.
     """
 
     directed = False
 
-    def __init__(self, root: Any = None, min_weight: float | None = None, score: Any = "cmi", **shared: Any):
+    def __init__(
+        self, root: Any = None, min_weight: float | None = None, score: Any = "cmi", **shared: Any
+    ):
         super().__init__(score, **shared)
         self.root = root
         self.min_weight = min_weight
@@ -57,7 +63,9 @@ class SpanningTree(EdgeSearch):
             relevance = settled(class_information(score.alone(run.counts)))
             if root is not None:
                 relevance[root] = np.inf
-            parent = _direct(_usable(edges, self.min_weight), relevance, edges, run.limits.forbidden, run.names)
+            parent = _direct(
+                _usable(edges, self.min_weight), relevance, edges, run.limits.forbidden, run.names
+            )
         edges.finish(run, as_groups(parent))
 
 
@@ -73,9 +81,11 @@ def _usable(edges: Edges, min_weight: float | None) -> np.ndarray:
 def _direct(
     usable: np.ndarray, relevance: np.ndarray, edges: Edges, forbidden: np.ndarray, names: list[str]
 ) -> np.ndarray:
-    """The tree whose edges all point the way they must, from the most relevant root, or roots, that allow it.
+    """The tree whose edges all point the way they must, from the most relevant root, or roots, that
+    allow it.
 
-    An edge that points the wrong way leaves as roots only what lies behind it. A root of infinite relevance stays.
+    An edge that points the wrong way leaves as roots only what lies behind it. A root of infinite
+    relevance stays.
     """
     barred = forbidden | edges.kept.T
     preference, columns, problem = relevance.copy(), np.arange(relevance.size), ""
@@ -94,8 +104,13 @@ def _direct(
 
 def _wrong_way(parent: int, child: int, kept: np.ndarray, names: list[str]) -> str:
     if kept[child, parent]:
-        return f"{names[child]} -> {names[parent]} is required, but the tree can only join them the other way"
-    return f"{names[parent]} -> {names[child]} is forbidden, but the tree can only join them this way"
+        return (
+            f"{names[child]} -> {names[parent]} is required, but the tree can only join them the"
+            " other way"
+        )
+    return (
+        f"{names[parent]} -> {names[child]} is forbidden, but the tree can only join them this way"
+    )
 
 
 def _root(parent: np.ndarray, node: int) -> int:
@@ -118,7 +133,8 @@ def _descendants(parent: np.ndarray, node: int) -> np.ndarray:
 def spanning_tree(weights: np.ndarray, root: int, start_order: np.ndarray) -> np.ndarray:
     """Prim's algorithm on a dense symmetric matrix: the parent of each node, −1 for roots.
 
-    Edges of weight −inf are not there. Further components start at their node of largest ``start_order``.
+    Edges of weight −inf are not there. Further components start at their node of largest
+    ``start_order``.
     """
     n = weights.shape[0]
     parent = np.full(n, -1, np.int64)

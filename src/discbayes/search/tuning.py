@@ -27,23 +27,28 @@ if TYPE_CHECKING:
 
 SCALES = (0.01, 0.02, 0.05, 0.1, 0.2, 0.5, 1.0)
 N_FOLDS = 5
-SMALL = 2_000_000  # cells of the data up to which searches run side by side, each with memory of its own
+# cells of the data up to which searches run side by side, each with memory of its own
+SMALL = 2_000_000
 TIE = 1e-9  # rates that differ by less are equal
 
 
 @dataclass(frozen=True)
 class _Trial:
-    """How much weight of a fold is classified right after a search with λ on the others, and what that took."""
+    """How much weight of a fold is classified right after a search with λ on the others, and what
+    that took.
+    """
 
     right: float
     evaluations: int
 
 
 def tuned_margin(search: SampleSearch, run: Run) -> Margin:
-    """The margin with the λ under which the search classifies most of the rows that are held out right.
+    """The margin with the λ under which the search classifies most of the rows that are held out
+    right.
 
-    Of equal ones it is the smallest. Each row is held out once; the rows are in stratified folds, the same for all λ.
-    Where cross-validation says nothing, with one class or with too few rows for the folds, it is the default.
+    Of equal ones it is the smallest. Each row is held out once; the rows are in stratified folds,
+    the same for all λ. Where cross-validation says nothing, with one class or with too few rows for
+    the folds, it is the default.
     """
     if not _can_be_tuned(_class_rows(run.data, run.n_jobs), search.evaluation):
         return Margin()
@@ -51,7 +56,8 @@ def tuned_margin(search: SampleSearch, run: Run) -> Margin:
     rng = run.rng.spawn(1)[0]  # so that the search goes on as if λ had been given
     rows = _dealt(run.data, rng, run.n_jobs)
     seed = int(rng.integers(2**63))
-    aside = rows.are_few and not search._score().trained  # a search that trains has threads of its own
+    # a search that trains has threads of its own
+    aside = rows.are_few and not search._score().trained
 
     def trial(what: tuple[float, int]) -> _Trial:
         run.check()
@@ -130,7 +136,9 @@ class _RowsInBlocks:
         return self.data.changed(FoldAndClass(self.folds))
 
 
-def _dealt(data: Encoded | RowBlocks, rng: np.random.Generator, n_jobs: int | None) -> _RowsAtHand | _RowsInBlocks:
+def _dealt(
+    data: Encoded | RowBlocks, rng: np.random.Generator, n_jobs: int | None
+) -> _RowsAtHand | _RowsInBlocks:
     """The rows that count, dealt out to folds."""
     if isinstance(data, RowBlocks):
         return _RowsInBlocks(data, BlockFolds.draw(data, N_FOLDS, rng, n_jobs))
@@ -158,9 +166,17 @@ def _try(
     seed: int,
     n_jobs: int | None,
 ) -> _Trial:
-    settings = {**search.get_params(deep=False), "score": Margin(lam), "random_state": seed, "callback": None}
+    settings = {
+        **search.get_params(deep=False),
+        "score": Margin(lam),
+        "random_state": seed,
+        "callback": None,
+    }
     again, rest = type(search)(**settings), rows.rest(fold)
-    context, counts = Context(np.random.default_rng(seed), n_jobs, interrupts=Interrupts(0)), count(rest, n_jobs)
+    context, counts = (
+        Context(np.random.default_rng(seed), n_jobs, interrupts=Interrupts(0)),
+        count(rest, n_jobs),
+    )
     inner = Run(again, rest, counts, context, outer=run)
     again._search(inner)  # not learn: when the time is over the whole run ends, not this search
     tables = again._score().parameters.learn(rest, counts, inner.structure, context)

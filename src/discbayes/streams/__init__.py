@@ -1,7 +1,8 @@
-"""Tables that do not fit in memory: sources that are read in passes, and codes on disk in blocks of rows.
+"""Tables that do not fit in memory: sources that are read in passes, and codes on disk in blocks of
+rows.
 
-The first pass learns the domain, the second one writes the codes. Both take the rows in their order, in batches, and
-the size of the batches has no influence on anything that comes out.
+The first pass learns the domain, the second one writes the codes. Both take the rows in their
+order, in batches, and the size of the batches has no influence on anything that comes out.
 """
 
 from discbayes.streams.batch_rows import located
@@ -15,14 +16,14 @@ from discbayes.streams.rereading import KeyFile, RereadRows, WithoutHeldOut
 from discbayes.streams.throughput import Throughput
 
 __all__ = [
+    "ClusterCodes",
+    "DiskCodes",
     "KeyFile",
     "Labelled",
     "LabelledRows",
-    "Throughput",
     "RereadRows",
+    "Throughput",
     "WithoutHeldOut",
-    "DiskCodes",
-    "ClusterCodes",
     "batches_of",
     "bytes_of",
     "csv_types",

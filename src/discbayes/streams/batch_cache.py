@@ -1,7 +1,7 @@
 """Rows of a source that can be read only once, kept on disk between the passes.
 
-What is written is what was read: the parts of the table as arrays, and labels as text. Nothing of it is executed when
-it is read again.
+What is written is what was read: the parts of the table as arrays, and labels as text. Nothing of
+it is executed when it is read again.
 """
 
 from __future__ import annotations
@@ -76,7 +76,12 @@ def _save(file: IO[bytes], array: np.ndarray) -> None:
 def _part_head(part: Part) -> dict[str, Any]:
     if isinstance(part, NumericColumns):
         return {"positions": part.positions.tolist(), "boolean": part.boolean}
-    return {"position": part.position, "levels": part.levels, "declared": part.declared, "text": part.text}
+    return {
+        "position": part.position,
+        "levels": part.levels,
+        "declared": part.declared,
+        "text": part.text,
+    }
 
 
 def _read(file: IO[bytes], head: dict[str, Any]) -> BatchRows:
@@ -91,4 +96,6 @@ def _read_part(file: IO[bytes], head: dict[str, Any]) -> Part:
     array = np.load(file, allow_pickle=False)
     if "positions" in head:
         return NumericColumns(array, np.array(head["positions"]), head["boolean"])
-    return CategoricalColumn(head["position"], array, head["levels"], head["declared"], head["text"])
+    return CategoricalColumn(
+        head["position"], array, head["levels"], head["declared"], head["text"]
+    )

@@ -1,4 +1,6 @@
-"""Batches to rows that count: features as a table, class codes and weights, each checked as in memory."""
+"""Batches to rows that count: features as a table, class codes and weights, each checked as in
+memory.
+"""
 
 from __future__ import annotations
 
@@ -25,9 +27,9 @@ _LISTED = 8  # columns in a message
 class BatchRows:
     """Rows that count, with class codes in the order in which the classes were met.
 
-    ``ends_block`` says that the rows read so far, dropped ones included, fill whole blocks; ``dropped_missing`` are the
-    gaps of each column where rows were dropped for them; ``share`` is how much of the source is read with these rows,
-    if that is known.
+    ``ends_block`` says that the rows read so far, dropped ones included, fill whole blocks;
+    ``dropped_missing`` are the gaps of each column where rows were dropped for them; ``share`` is
+    how much of the source is read with these rows, if that is known.
     """
 
     table: Table
@@ -55,19 +57,25 @@ class Classes:
         if before is not None and (before.kind in "UO") != (classes.dtype.kind in "UO"):
             known = next(iter(self._index))
             raise ValueError(
-                f"y mixes strings and numbers, {known!r} and {classes.tolist()[0]!r} for example: cast it to one of "
-                "them"
+                f"y mixes strings and numbers, {known!r} and {classes.tolist()[0]!r} for example:"
+                " cast it to one of them"
             )
         self._dtype = classes.dtype if before is None else np.promote_types(before, classes.dtype)
         occurs = np.bincount(codes, minlength=classes.size) > 0  # rows may have been dropped
         numbers = np.zeros(classes.size, dtype=np.int64)
-        numbers[occurs] = [self._index.setdefault(label, len(self._index)) for label in classes[occurs].tolist()]
+        numbers[occurs] = [
+            self._index.setdefault(label, len(self._index)) for label in classes[occurs].tolist()
+        ]
         return numbers[codes]
 
     def take_in(self, later: Classes) -> np.ndarray:
         """Add the classes of later rows; the number here of each of theirs."""
         labels = np.array(list(later._index), dtype=later._dtype)
-        return self.number(labels, np.arange(labels.size)) if labels.size else np.zeros(0, dtype=np.int64)
+        return (
+            self.number(labels, np.arange(labels.size))
+            if labels.size
+            else np.zeros(0, dtype=np.int64)
+        )
 
     def settled(self) -> tuple[np.ndarray, np.ndarray]:
         """The classes in rising order, and for each number its place among them."""
@@ -79,7 +87,9 @@ class Classes:
 
 
 class WeightTotals:
-    """What is known of the weights: their sum, whether there are any but one and zero, and whether all are whole."""
+    """What is known of the weights: their sum, whether there are any but one and zero, and whether
+    all are whole.
+    """
 
     def __init__(self) -> None:
         self.total = 0.0
@@ -109,14 +119,16 @@ class WeightTotals:
 
 
 class Reader:
-    """Reads a source, as often as is asked for, in batches of bounded size that do not reach over the ends of blocks.
+    """Reads a source, as often as is asked for, in batches of bounded size that do not reach over
+    the ends of blocks.
 
     Parameters
     ----------
     source : Source
         Where the rows come from.
     target, weight : str, array-like or None
-        The name of a column, or one entry for each row; None where the source has pairs (X, y) or none at all.
+        The name of a column, or one entry for each row; None where the source has pairs (X, y) or
+        none at all.
     limits : Limits
         The bounds of memory.
     wanted : list of str, optional
@@ -139,8 +151,12 @@ class Reader:
         self.names: list[str] | None = None
         self.named = False
         self.target_name = target if isinstance(target, str) else getattr(target, "name", None)
-        self._all_labels = None if target is None or isinstance(target, str) else label_array(target, None)
-        self._all_weights = None if weight is None or isinstance(weight, str) else np.asarray(weight, dtype=float)
+        self._all_labels = (
+            None if target is None or isinstance(target, str) else label_array(target, None)
+        )
+        self._all_weights = (
+            None if weight is None or isinstance(weight, str) else np.asarray(weight, dtype=float)
+        )
 
     @property
     def name(self) -> str:
@@ -167,7 +183,9 @@ class Reader:
                 rows = self._read(piece, classes, weights, missing)
             yield rows
 
-    def _read(self, piece: _Piece, classes: Classes, weights: WeightTotals, missing: str) -> BatchRows:
+    def _read(
+        self, piece: _Piece, classes: Classes, weights: WeightTotals, missing: str
+    ) -> BatchRows:
         table = self._features(piece)
         found, y = self._labels(piece)
         weight = self._weights(piece)
@@ -180,13 +198,17 @@ class Reader:
             gaps = table.missing_counts()
             table, y, weight = _taken(table, y, weight, complete)
         ends_block = (piece.start + piece.n_rows) % self.block_rows == 0
-        return BatchRows(table, classes.number(found, y), weight, ends_block, piece.where, gaps, piece.share)
+        return BatchRows(
+            table, classes.number(found, y), weight, ends_block, piece.where, gaps, piece.share
+        )
 
     # ---- pieces of batches
 
     @property
     def along(self) -> bool:
-        """Whether classes and weights, if there are any, come with the rows and are no arrays of their own."""
+        """Whether classes and weights, if there are any, come with the rows and are no arrays of
+        their own.
+        """
         return self._all_labels is None and self._all_weights is None
 
     def _pieces(self) -> Iterator[_Piece]:
@@ -204,7 +226,10 @@ class Reader:
             raise ValueError(f"{self.source.name} has no rows: there is nothing to read")
         for what, values in (("y", self._all_labels), ("sample_weight", self._all_weights)):
             if values is not None and values.size != start:
-                raise ValueError(f"Found inconsistent numbers of samples: X has {start} rows, {what} has {values.size}")
+                raise ValueError(
+                    f"Found inconsistent numbers of samples: X has {start} rows, {what} has"
+                    f" {values.size}"
+                )
 
     def _whole(self, batch: Batch, start: int) -> _Piece:
         """A batch in one piece, with the classes and weights that do not stand in a column."""
@@ -233,7 +258,8 @@ class Reader:
         for column, what in ((self.target, "the target"), (self.weight, "the weights")):
             if isinstance(column, str) and not named:
                 raise ValueError(
-                    f"arrays have no column {column!r} ({what}): let the iterator give (X, y) or (X, y, weight)"
+                    f"arrays have no column {column!r} ({what}): let the iterator give (X, y) or"
+                    " (X, y, weight)"
                 )
             if isinstance(column, str) and column not in names:
                 near = _listed(nearest_first(column, names))
@@ -246,11 +272,13 @@ class Reader:
         surplus = [name for name in features if name not in set(self.names)]
         if lacking:
             raise ValueError(
-                f"there is no column {_listed(lacking)}, which all rows before have: add it, filled with gaps"
+                f"there is no column {_listed(lacking)}, which all rows before have: add it, filled"
+                " with gaps"
             )
         if surplus:
             raise ValueError(
-                f"there is a column {_listed(surplus)}, which no row before has: drop it, or add it everywhere"
+                f"there is a column {_listed(surplus)}, which no row before has: drop it, or add it"
+                " everywhere"
             )
 
     def _features_of(self, names: list[str], named: bool) -> list[str]:
@@ -261,7 +289,8 @@ class Reader:
         lacking = [name for name in self._wanted if name not in set(names)]
         if lacking and len(lacking) < len(self._wanted):
             raise ValueError(
-                f"there is no column {_listed(lacking)}, which the model was learned from: add it, filled with gaps"
+                f"there is no column {_listed(lacking)}, which the model was learned from: add it,"
+                " filled with gaps"
             )
         return names if lacking else self._wanted
 
@@ -274,7 +303,11 @@ class Reader:
             return table
         text = {at for at, name in enumerate(table.names) if name in piece.batch.text}
         parts = [
-            replace(part, text=True) if isinstance(part, CategoricalColumn) and part.position in text else part
+            (
+                replace(part, text=True)
+                if isinstance(part, CategoricalColumn) and part.position in text
+                else part
+            )
             for part in table.parts
         ]
         return replace(table, parts=parts)
@@ -286,11 +319,13 @@ class Reader:
             return _column_labels(piece.frame.get_column(self.target))
         if piece.y is None:
             raise ValueError(
-                "there are no classes: name the column of the target, or let the iterator give pairs (X, y)"
+                "there are no classes: name the column of the target, or let the iterator give"
+                " pairs (X, y)"
             )
         if piece.y.size < piece.n_rows:
             raise ValueError(
-                f"y ends after {piece.start + piece.y.size} rows, but X goes on: pass one class for each row"
+                f"y ends after {piece.start + piece.y.size} rows, but X goes on: pass one class for"
+                " each row"
             )
         return classes_and_codes(piece.y)
 
@@ -350,7 +385,8 @@ def _as_rows(frame: Any) -> Any:
     array = np.asarray(frame)
     if array.ndim != 2:
         raise TypeError(
-            f"a batch is a frame or an array with rows and columns, or a pair of that and classes; got {frame!r:.80}"
+            "a batch is a frame or an array with rows and columns, or a pair of that and classes;"
+            f" got {frame!r:.80}"
         )
     return array
 

@@ -1,4 +1,6 @@
-"""What can be read in batches: files, folders of files, pyarrow datasets, iterators of frames, Dask collections."""
+"""What can be read in batches: files, folders of files, pyarrow datasets, iterators of frames, Dask
+collections.
+"""
 
 from __future__ import annotations
 
@@ -26,8 +28,12 @@ def is_source(X: Any) -> bool:
     return _are_paths(X) or _is_dataset(X) or is_dask(X) or _is_opened(X)
 
 
-def open_source(X: Any, csv: CsvFormat | None = None, y: Any = None, weight: Any = None) -> BatchSource:
-    """The source behind what a user gave; `y` and `weight` are Dask collections where the rows are."""
+def open_source(
+    X: Any, csv: CsvFormat | None = None, y: Any = None, weight: Any = None
+) -> BatchSource:
+    """The source behind what a user gave; `y` and `weight` are Dask collections where the rows
+    are.
+    """
     if isinstance(X, (str, os.PathLike)):
         return FileSource([Path(X)], csv)
     if _are_paths(X):
@@ -41,8 +47,8 @@ def open_source(X: Any, csv: CsvFormat | None = None, y: Any = None, weight: Any
     if _is_opened(X):
         return X
     raise TypeError(
-        f"{type(X).__name__} cannot be read in batches: pass a path, a list of paths, a pyarrow dataset, an iterator "
-        "of frames or a Dask collection"
+        f"{type(X).__name__} cannot be read in batches: pass a path, a list of paths, a pyarrow"
+        " dataset, an iterator of frames or a Dask collection"
     )
 
 
@@ -50,7 +56,8 @@ def _are_paths(X: Any) -> bool:
     if not isinstance(X, (list, tuple)) or not X:
         return False
     return all(
-        isinstance(item, os.PathLike) or (isinstance(item, str) and item.lower().endswith(ENDINGS)) for item in X
+        isinstance(item, os.PathLike) or (isinstance(item, str) and item.lower().endswith(ENDINGS))
+        for item in X
     )
 
 
@@ -70,7 +77,9 @@ def is_dask(X: Any) -> bool:
 
 
 class IteratorSource:
-    """An iterator of frames, or of pairs (X, y) or triples (X, y, weight), which can be read once."""
+    """An iterator of frames, or of pairs (X, y) or triples (X, y, weight), which can be read
+    once.
+    """
 
     name = "the iterator"
     once = True
@@ -83,7 +92,10 @@ class IteratorSource:
         for number, item in enumerate(self._frames):
             parts = item if isinstance(item, tuple) else (item,)
             if not 1 <= len(parts) <= 3:
-                raise TypeError(f"batch {number} is a tuple of {len(parts)}: pass frames, (X, y) or (X, y, weight)")
+                raise TypeError(
+                    f"batch {number} is a tuple of {len(parts)}: pass frames, (X, y) or (X, y,"
+                    " weight)"
+                )
             yield Batch(arrow_table(parts[0]), f"batch {number}", 0, *parts[1:])
 
 
@@ -103,11 +115,15 @@ class DatasetSource:
         try:
             fragments = list(self._dataset.get_fragments())
         except ValueError:  # the pieces of a filtered dataset cannot be had
-            yield from self._scanned(self._dataset.to_batches(fragment_readahead=1, **options), self.name, None)
+            yield from self._scanned(
+                self._dataset.to_batches(fragment_readahead=1, **options), self.name, None
+            )
             return
         for number, fragment in enumerate(fragments):
             where = getattr(fragment, "path", None) or f"part {number} of the dataset"
-            yield from self._scanned(fragment.to_batches(schema=schema, **options), where, number / len(fragments))
+            yield from self._scanned(
+                fragment.to_batches(schema=schema, **options), where, number / len(fragments)
+            )
 
     def _scanned(self, batches: Iterator[Any], where: str, share: float | None) -> Iterator[Batch]:
         first_row = 0
@@ -117,20 +133,25 @@ class DatasetSource:
 
 
 class DaskSource:
-    """A Dask DataFrame or Array, partition by partition, with classes and weights in partitions of the same rows."""
+    """A Dask DataFrame or Array, partition by partition, with classes and weights in partitions of
+    the same rows.
+    """
 
     name = "the Dask collection"
     once = False
 
     def __init__(self, X: Any, y: Any = None, weight: Any = None):
         need("dask")
-        self._parts = [_partitions(X), *(_partitions(part) for part in (y, weight) if part is not None)]
+        self._parts = [
+            _partitions(X),
+            *(_partitions(part) for part in (y, weight) if part is not None),
+        ]
         self.has_y = y is not None
         counts = {len(parts) for parts in self._parts}
         if len(counts) > 1:
             raise ValueError(
-                f"X, y and the weights have different numbers of partitions ({', '.join(map(str, sorted(counts)))}): "
-                "repartition them alike"
+                "X, y and the weights have different numbers of partitions"
+                f" ({', '.join(map(str, sorted(counts)))}): repartition them alike"
             )
 
     def batches(self, limits: Limits) -> Iterator[Batch]:
@@ -141,7 +162,9 @@ class DaskSource:
             yield replace(batch, share=(number + 1) / len(self._parts[0]))
 
     def partitions(self) -> list[tuple[Any, ...]]:
-        """For each partition its rows, its classes if there are any, and its weights if there are any."""
+        """For each partition its rows, its classes if there are any, and its weights if there are
+        any.
+        """
         return list(zip(*self._parts, strict=True))
 
 

@@ -13,9 +13,9 @@ from discbayes.streams.limits import Limits
 class Batch:
     """Rows as they come: a frame or an array, and in words where they are from.
 
-    ``first_row`` is the number of rows before them there. ``text`` names columns of plain text whose values arrow has
-    numbered while reading, so that they look like categories. ``share`` is how much of the source is read with these
-    rows, if that is known.
+    ``first_row`` is the number of rows before them there. ``text`` names columns of plain text
+    whose values arrow has numbered while reading, so that they look like categories. ``share`` is
+    how much of the source is read with these rows, if that is known.
     """
 
     frame: Any
@@ -43,4 +43,6 @@ class BatchSource(Protocol):
 
 
 class TypesChanged(Exception):
-    """The type of a column turned out to be another than the rows before had shown: they must be read again."""
+    """The type of a column turned out to be another than the rows before had shown: they must be
+    read again.
+    """

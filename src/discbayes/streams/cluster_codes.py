@@ -1,11 +1,13 @@
 """Two passes on the workers of a cluster, each of which reads some of the rows.
 
-In the first pass a worker gathers what its rows say of the domain, and that is put together in the order of the rows,
-two by two, so that little travels. Histograms of whole weights are the same in any order: the domain has the same bits
-as that of one process, unless a column has more distinct values than are kept (`discbayes.streams.quantiles`). In the
-second pass a worker reads its rows again, codes them, and keeps the blocks.
+In the first pass a worker gathers what its rows say of the domain, and that is put together in the
+order of the rows, two by two, so that little travels. Histograms of whole weights are the same in
+any order: the domain has the same bits as that of one process, unless a column has more distinct
+values than are kept (`discbayes.streams.quantiles`). In the second pass a worker reads its rows
+again, codes them, and keeps the blocks.
 
-That needs rows which can be found by their numbers, and weights that are whole. Where it is not so, nothing is done.
+That needs rows which can be found by their numbers, and weights that are whole. Where it is not so,
+nothing is done.
 """
 
 from __future__ import annotations
@@ -36,9 +38,25 @@ class ClusterCodes:
     The attributes are those of `discbayes.streams.Spilled`.
     """
 
-    def __init__(self, engine: DaskEngine, shards: list[Any], domain: Domain, learned: LearnedDomain, named: bool):
-        self.domain, self.classes, self.rank_error, self.named = domain, learned.classes, learned.rank_error, named
-        self.n_rows, self.weighted, self.gaps = learned.n_rows, learned.weighted, learned.known_missing(domain)
+    def __init__(
+        self,
+        engine: DaskEngine,
+        shards: list[Any],
+        domain: Domain,
+        learned: LearnedDomain,
+        named: bool,
+    ):
+        self.domain, self.classes, self.rank_error, self.named = (
+            domain,
+            learned.classes,
+            learned.rank_error,
+            named,
+        )
+        self.n_rows, self.weighted, self.gaps = (
+            learned.n_rows,
+            learned.weighted,
+            learned.known_missing(domain),
+        )
         self._engine, self._shards, self._size = engine, shards, row_blocks.ROWS_OF_BLOCK
 
     def __len__(self) -> int:
@@ -52,7 +70,9 @@ class ClusterCodes:
     def block(self, number: int) -> Encoded:
         """A block of rows, fetched from its worker."""
         runs = self._engine.runs(len(self))
-        shard = next(shard for shard, (_, last) in zip(self._shards, runs, strict=True) if number < last)
+        shard = next(
+            shard for shard, (_, last) in zip(self._shards, runs, strict=True) if number < last
+        )
         block: Encoded = self._engine.submit(_item, shard, number).result()
         return block
 
@@ -74,19 +94,26 @@ def encode_on_cluster(
     engine: DaskEngine,
     said: Progress,
 ) -> ClusterCodes | None:
-    """Learn the domain of a source, and keep its codes on the workers; None where they cannot read it in parts."""
+    """Learn the domain of a source, and keep its codes on the workers; None where they cannot read
+    it in parts.
+    """
     parts = parts_of(reader, engine) if reader.along and encoder.missing != "drop" else None
     look = None if parts is None else _first_look(parts, Settings.of(reader, encoder), engine)
     if parts is None or look is None:
         return None
     found = _first_pass(parts, look.settings, discretizer, engine, said) if look.plain else None
     if found is None or not _are_plain(found[0].weights):
-        said.stage("weights are not whole numbers, or some are zero: the rows are read in one process")
+        said.stage(
+            "weights are not whole numbers, or some are zero: the rows are read in one process"
+        )
         return None
     gathered, n_rows = found
     learned = gathered.learned(encoder)
     coder = Coder(
-        look.settings.with_encoder(learned.adopted_by(encoder)), learned.seen, learned.class_codes, learned.weighted
+        look.settings.with_encoder(learned.adopted_by(encoder)),
+        learned.seen,
+        learned.class_codes,
+        learned.weighted,
     )
     shards = _second_pass(parts, coder, learned, n_rows, engine, said)
     return ClusterCodes(engine, shards, encoder.domain_, learned, look.settings.named)
@@ -97,7 +124,9 @@ def encode_on_cluster(
 
 @dataclass(frozen=True)
 class _Look:
-    """What the first rows say of all; ``plain`` are weights whose sums are the same in any order, none of them zero."""
+    """What the first rows say of all; ``plain`` are weights whose sums are the same in any order,
+    none of them zero.
+    """
 
     settings: Settings
     plain: bool
@@ -126,11 +155,18 @@ def _look(part: Part, settings: Settings, *loaded: Any) -> _Look | None:
 
 
 def _first_pass(
-    parts: Parts, settings: Settings, discretizer: CutPointDiscretizer | None, engine: DaskEngine, said: Progress
+    parts: Parts,
+    settings: Settings,
+    discretizer: CutPointDiscretizer | None,
+    engine: DaskEngine,
+    said: Progress,
 ) -> tuple[ColumnStatistics, list[int]]:
     """What all rows say, and how many rows each part has."""
     pace = Throughput("first pass (values)", said, parts.n_rows)
-    found = [engine.submit(_gather, asked.part, settings, discretizer, *asked.futures) for asked in parts.each(engine)]
+    found = [
+        engine.submit(_gather, asked.part, settings, discretizer, *asked.futures)
+        for asked in parts.each(engine)
+    ]
     n_rows = [engine.submit(_rows_of, part) for part in found]
     for part in engine.as_done(n_rows):
         pace.add(part.result())
@@ -148,14 +184,20 @@ def _gather(
     part: Part, settings: Settings, discretizer: CutPointDiscretizer | None, *loaded: Any
 ) -> ColumnStatistics | None:
     reader = settings.reader(part, loaded)
-    return None if reader is None else gather(reader, settings.encoder, discretizer, n_numeric=settings.n_numeric)
+    return (
+        None
+        if reader is None
+        else gather(reader, settings.encoder, discretizer, n_numeric=settings.n_numeric)
+    )
 
 
 def _rows_of(gathered: ColumnStatistics | None) -> int:
     return 0 if gathered is None else gathered.weights.n_rows
 
 
-def _together(first: ColumnStatistics | None, later: ColumnStatistics | None) -> ColumnStatistics | None:
+def _together(
+    first: ColumnStatistics | None, later: ColumnStatistics | None
+) -> ColumnStatistics | None:
     """What is known of both; Dask may need them again, so they stay as they are."""
     if first is None or later is None:
         return later if first is None else first
@@ -166,7 +208,12 @@ def _together(first: ColumnStatistics | None, later: ColumnStatistics | None) ->
 
 
 def _second_pass(
-    parts: Parts, coder: Coder, learned: LearnedDomain, n_rows: list[int], engine: DaskEngine, said: Progress
+    parts: Parts,
+    coder: Coder,
+    learned: LearnedDomain,
+    n_rows: list[int],
+    engine: DaskEngine,
+    said: Progress,
 ) -> list[Any]:
     """The blocks, shard by shard; that the rows are those of the first pass is checked."""
     pace = Throughput("second pass (codes)", said, learned.n_rows)

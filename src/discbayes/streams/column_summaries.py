@@ -1,7 +1,8 @@
 """The first pass: what the domain follows from, gathered batch by batch.
 
-Each column has a summary of its own: the labels that occur, the numbers that occur, or the distribution of numbers that
-are to be cut. What is made of them is the same code that learns the domain of a table in memory (`data.fitting`).
+Each column has a summary of its own: the labels that occur, the numbers that occur, or the
+distribution of numbers that are to be cut. What is made of them is the same code that learns the
+domain of a table in memory (`data.fitting`).
 """
 
 from __future__ import annotations
@@ -64,9 +65,9 @@ class LabelColumn:
     def _check_like(self, levels: list[Any], stated: list[Any] | None) -> None:
         if stated != self._stated and (levels or stated):
             raise ValueError(
-                f"column {self.name!r} has other categories than before ({_some(levels)} instead of "
-                f"{_some(self._stated or list(self._index))}): give it the same categories in all batches, or cast it "
-                "to strings"
+                f"column {self.name!r} has other categories than before ({_some(levels)} instead of"
+                f" {_some(self._stated or list(self._index))}): give it the same categories in all"
+                " batches, or cast it to strings"
             )
         check_levels([*levels[:1], *list(self._index)[:1]], self.name)
 
@@ -145,10 +146,14 @@ class ValueColumn:
         """Add distinct numbers."""
         if found.dtype.kind != self._values.dtype.kind:
             for values in (found, self._values):
-                if values.dtype.kind in "iu" and values.size and max(abs(int(values[0])), abs(int(values[-1]))) > EXACT:
+                if (
+                    values.dtype.kind in "iu"
+                    and values.size
+                    and max(abs(int(values[0])), abs(int(values[-1]))) > EXACT
+                ):
                     raise ValueError(
-                        f"column {self.name!r} has gaps or fractions, and whole numbers above 2^53, which would be "
-                        "rounded: cast it to str"
+                        f"column {self.name!r} has gaps or fractions, and whole numbers above 2^53,"
+                        " which would be rounded: cast it to str"
                     )
         self._values = rising_numbers(np.concatenate([self._values, found]))
         if self._values.size > self.most:
@@ -194,7 +199,9 @@ class CutColumn:
         """Call class ``c`` from now on ``numbers[c]``."""
         self.distribution = self.distribution.renumbered(numbers)
 
-    def variable(self, n_classes: int, discretizer: CutPointDiscretizer, order: np.ndarray) -> Variable:
+    def variable(
+        self, n_classes: int, discretizer: CutPointDiscretizer, order: np.ndarray
+    ) -> Variable:
         """The variable that follows; class ``c`` of the summary is ``order[c]`` in the end."""
         histogram = self.distribution.histogram().recoded(order)
         cuts = discretizer.cut(histogram, n_classes, self.distribution.rank_error)
@@ -229,9 +236,15 @@ class Summary:
         self.names = names
         self.gaps = np.zeros(len(names), dtype=np.int64)
         self.n_rows = 0
-        self._declared, self._discretizer, self._limits, self._n_jobs = declared, discretizer, limits, n_jobs
+        self._declared, self._discretizer, self._limits, self._n_jobs = (
+            declared,
+            discretizer,
+            limits,
+            n_jobs,
+        )
         self._columns: list[Column | None] = [None] * len(names)
-        self._gaps_only = np.zeros(len(names), dtype=bool)  # columns with batches that have nothing but gaps
+        # columns with batches that have nothing but gaps
+        self._gaps_only = np.zeros(len(names), dtype=bool)
         self._wheres = [""] * len(names)  # of the first cells of each column
         self._n_numeric = n_numeric
 
@@ -248,7 +261,9 @@ class Summary:
         self.gaps += table.missing_counts()
         places = [(part, place) for part in table.parts for place in range(part.positions.size)]
         work = _CELL_WORK * table.n_rows * len(places)
-        parallel_map(lambda item: self._add_column(*item, labels, where), places, self._n_jobs, work=work)
+        parallel_map(
+            lambda item: self._add_column(*item, labels, where), places, self._n_jobs, work=work
+        )
 
     def _add_column(self, part: Part, place: int, labels: ClassLabels, where: str) -> None:
         at = int(part.positions[place])
@@ -265,7 +280,8 @@ class Summary:
     def _check_kind(self, at: int, column: Column, kind: str) -> None:
         if column.kind != kind:
             raise ValueError(
-                f"column {self.names[at]!r} holds {kind} here, and {column.kind} before: give it one type everywhere"
+                f"column {self.names[at]!r} holds {kind} here, and {column.kind} before: give it"
+                " one type everywhere"
             )
 
     def take_in(self, later: Summary, numbers: np.ndarray) -> None:
@@ -336,5 +352,6 @@ def _some(levels: list[Any]) -> str:
 
 def _refuse_many(name: str, most: int, what: str) -> NoReturn:
     raise ValueError(
-        f"column {name!r} has more than {most} distinct {what}: drop it, group its values, or raise max_distinct"
+        f"column {name!r} has more than {most} distinct {what}: drop it, group its values, or raise"
+        " max_distinct"
     )

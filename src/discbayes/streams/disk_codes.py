@@ -1,7 +1,7 @@
 """Codes on disk: one file, in blocks of rows whose borders follow from the row number alone.
 
-A block holds the codes feature by feature, as `Encoded` has them, then the class codes, then the weights where there
-are any. All blocks have the same number of rows, but for the last one.
+A block holds the codes feature by feature, as `Encoded` has them, then the class codes, then the
+weights where there are any. All blocks have the same number of rows, but for the last one.
 """
 
 from __future__ import annotations
@@ -42,7 +42,9 @@ class BlockLayout:
         return min(self.block_rows, self.n_rows - block * self.block_rows)
 
     def sections(self, rows: int) -> tuple[int, int, int]:
-        """Where, in a block of so many rows, the classes and the weights begin, and where it ends."""
+        """Where, in a block of so many rows, the classes and the weights begin, and where it
+        ends.
+        """
         classes = _aligned(self.n_features * rows * self.dtype.itemsize)
         weights = _aligned(classes + rows * self.class_dtype.itemsize)
         return classes, weights, _aligned(weights + 8 * rows * self.weighted)
@@ -65,7 +67,9 @@ def _aligned(size: int) -> int:
 def layout_of(domain: Domain, n_rows: int, weighted: bool) -> BlockLayout:
     """The layout for rows of a domain: the narrowest types that hold its codes and classes."""
     dtype = np.dtype(code_dtype(int(domain.cards.max())))
-    return BlockLayout(n_rows, len(domain.features), dtype, np.dtype(code_dtype(domain.n_classes)), weighted)
+    return BlockLayout(
+        n_rows, len(domain.features), dtype, np.dtype(code_dtype(domain.n_classes)), weighted
+    )
 
 
 class BlockWriter:
@@ -130,8 +134,8 @@ class BlockWriter:
 class DiskCodes:
     """A table in codes on disk, block by block.
 
-    The file goes when this is closed, at the end of a ``with`` block, or when it is forgotten. A copy that is sent to
-    another process reads the same file and does not remove it.
+    The file goes when this is closed, at the end of a ``with`` block, or when it is forgotten. A
+    copy that is sent to another process reads the same file and does not remove it.
 
     Attributes
     ----------
@@ -148,8 +152,8 @@ class DiskCodes:
     gaps : ndarray
         The number of missing cells of each feature.
     rank_error : ndarray
-        By what share of all rows the summary that each feature was cut on may be wrong (`discbayes.streams.quantiles`
-        says what follows); zero where all values were kept.
+        By what share of all rows the summary that each feature was cut on may be wrong
+        (`discbayes.streams.quantiles` says what follows); zero where all values were kept.
     named : bool
         Whether the columns had names of their own.
     """
@@ -165,7 +169,13 @@ class DiskCodes:
         space: Workspace | None = None,
         named: bool = True,
     ):
-        self.path, self.domain, self.classes, self.gaps, self.rank_error = path, domain, classes, gaps, rank_error
+        self.path, self.domain, self.classes, self.gaps, self.rank_error = (
+            path,
+            domain,
+            classes,
+            gaps,
+            rank_error,
+        )
         self.n_rows, self.dtype, self.named = layout.n_rows, layout.dtype, named
         self._layout = layout
         self._space = space
@@ -181,7 +191,8 @@ class DiskCodes:
     def block(self, number: int) -> Encoded:
         """A block of rows, whose codes stay on disk until they are read.
 
-        Writing to them changes memory alone: the kernels are compiled for arrays that could be written to.
+        Writing to them changes memory alone: the kernels are compiled for arrays that could be
+        written to.
         """
         if not 0 <= number < len(self):
             raise IndexError(f"there is no block {number}: there are {len(self)}")
@@ -191,8 +202,14 @@ class DiskCodes:
         with naming_file(self.path):
             data = np.asarray(np.memmap(self.path, np.uint8, "c", layout.offset(number), (size,)))
         codes = data[: shape[0] * rows * layout.dtype.itemsize].view(layout.dtype).reshape(shape)
-        y = data[classes : classes + rows * layout.class_dtype.itemsize].view(layout.class_dtype).astype(np.int64)
-        weight = data[weights : weights + 8 * rows].view(np.float64).copy() if layout.weighted else None
+        y = (
+            data[classes : classes + rows * layout.class_dtype.itemsize]
+            .view(layout.class_dtype)
+            .astype(np.int64)
+        )
+        weight = (
+            data[weights : weights + 8 * rows].view(np.float64).copy() if layout.weighted else None
+        )
         return Encoded(codes, self.domain, y, weight)
 
     @property
@@ -206,7 +223,9 @@ class DiskCodes:
         y = np.concatenate([block.classes for block in found])
         weight = np.concatenate([block.weight for block in found]) if self.weighted else None
         codes = np.concatenate([block.codes for block in found], axis=1)
-        return row_blocks.RowsInMemory(Encoded(codes, self.domain, y, weight), first, self._layout.block_rows)
+        return row_blocks.RowsInMemory(
+            Encoded(codes, self.domain, y, weight), first, self._layout.block_rows
+        )
 
     def close(self) -> None:
         """Remove the file."""

@@ -1,4 +1,6 @@
-"""Files and folders of files as sources: Parquet, CSV, and Arrow or Feather; the ending of a name tells which."""
+"""Files and folders of files as sources: Parquet, CSV, and Arrow or Feather; the ending of a name
+tells which.
+"""
 
 from __future__ import annotations
 
@@ -19,10 +21,14 @@ from discbayes.streams.limits import Limits
 GAPS = ("", "NA", "N/A", "NaN", "nan", "null", "NULL", "None")
 TRUE = ("true", "True", "TRUE")
 FALSE = ("false", "False", "FALSE")
-_CONVERSION_ERROR = r"CSV column #(\d+): (?:Row #\d+: )?CSV conversion error.*: invalid value '(.*)'"  # of pyarrow
+# of pyarrow
+_CONVERSION_ERROR = (
+    r"CSV column #(\d+): (?:Row #\d+: )?CSV conversion error.*: invalid value '(.*)'"
+)
 _TOO_LONG = "straddling object"  # of pyarrow, of a row that does not fit in a block
 _BUFFER = 1 << 20
-_WIDER = {"null": "int64", "int64": "double", "bool": "string", "double": "string"}  # as arrow guesses types itself
+# as arrow guesses types itself
+_WIDER = {"null": "int64", "int64": "double", "bool": "string", "double": "string"}
 
 
 @dataclass(frozen=True)
@@ -44,7 +50,9 @@ def list_files(path: str | Path) -> list[Path]:
     if not path.is_dir():
         if not path.exists():
             far = (
-                ": pass a pyarrow dataset for data that is elsewhere" if "://" in str(path) or ":/" in str(path) else ""
+                ": pass a pyarrow dataset for data that is elsewhere"
+                if "://" in str(path) or ":/" in str(path)
+                else ""
             )
             raise FileNotFoundError(f"there is no file or folder {str(path)!r}{far}")
         return [path]
@@ -52,8 +60,8 @@ def list_files(path: str | Path) -> list[Path]:
     for entry in found:
         if entry.is_dir():
             raise ValueError(
-                f"the folder {str(path)!r} holds a folder, {entry.name!r}: pass a list of files, or "
-                "pyarrow.dataset.dataset(folder) if the names of folders mean something"
+                f"the folder {str(path)!r} holds a folder, {entry.name!r}: pass a list of files, or"
+                " pyarrow.dataset.dataset(folder) if the names of folders mean something"
             )
     if not found:
         raise ValueError(f"the folder {str(path)!r} holds no files")
@@ -88,10 +96,14 @@ class FileSource:
                 yield replace(batch, share=share)
             before += size
 
-    def _file_batches(self, path: Path, read: Callable[..., Iterator[Batch]], limits: Limits) -> Iterator[Batch]:
+    def _file_batches(
+        self, path: Path, read: Callable[..., Iterator[Batch]], limits: Limits
+    ) -> Iterator[Batch]:
         """The rows of a file; their share is that of the file."""
         if read is _csv_batches:
-            return _csv_batches(path, limits, self._csv, self._types.setdefault(path, dict(self._csv.types)))
+            return _csv_batches(
+                path, limits, self._csv, self._types.setdefault(path, dict(self._csv.types))
+            )
         return read(path, limits)
 
     def lengths(self) -> list[int] | None:
@@ -111,7 +123,9 @@ class FileSource:
 
 @dataclass(frozen=True)
 class FileRange:
-    """Rows ``first`` up to, and without, ``last`` of Parquet and Arrow files; rows are numbered over all files."""
+    """Rows ``first`` up to, and without, ``last`` of Parquet and Arrow files; rows are numbered
+    over all files.
+    """
 
     paths: list[Path]
     lengths: list[int]
@@ -137,7 +151,9 @@ def _between(batches: Iterator[Batch], first: int, last: int) -> Iterator[Batch]
         skipped = max(0, first - batch.first_row)
         size = min(batch.frame.num_rows, last - batch.first_row) - skipped
         if size > 0:
-            yield replace(batch, frame=batch.frame.slice(skipped, size), first_row=batch.first_row + skipped)
+            yield replace(
+                batch, frame=batch.frame.slice(skipped, size), first_row=batch.first_row + skipped
+            )
         if batch.first_row + batch.frame.num_rows >= last:
             return
 
@@ -147,9 +163,12 @@ def _reading(where: str) -> Iterator[None]:
     """While a file is read: an error names it."""
     try:
         yield
-    except (OSError, ValueError, EOFError, NotImplementedError, zlib.error) as error:  # arrow's own are kinds of these
+    # arrow's own are kinds of these
+    except (OSError, ValueError, EOFError, NotImplementedError, zlib.error) as error:
         reason = " ".join(str(error).split()).rstrip(".")
-        raise OSError(f"cannot read {where}: {reason}. If it was cut short, write it again, or leave it out") from error
+        raise OSError(
+            f"cannot read {where}: {reason}. If it was cut short, write it again, or leave it out"
+        ) from error
 
 
 def tables_of(where: str, batches: Iterator[Any]) -> Iterator[Any]:
@@ -164,7 +183,8 @@ def tables_of(where: str, batches: Iterator[Any]) -> Iterator[Any]:
 
 
 def open_file(path: str | Path) -> Any:
-    """A file for pyarrow, unpacked on the way where its name says so; the name may be any that the system has.
+    """A file for pyarrow, unpacked on the way where its name says so; the name may be any that the
+    system has.
 
     By its text pyarrow would not open a name that is not UTF-8.
     """
@@ -177,15 +197,22 @@ def open_file(path: str | Path) -> Any:
 
 
 def _parquet_batches(path: Path, limits: Limits, begin: int = 0) -> Iterator[Batch]:
-    """Batches of a Parquet file, from the row group on that holds some row; small row groups are read together."""
+    """Batches of a Parquet file, from the row group on that holds some row; small row groups are
+    read together.
+    """
     parquet = need("pyarrow.parquet")
     with _reading(str(path)):
         with open_file(path) as opened, parquet.ParquetFile(opened) as plain:
             metadata, text = plain.metadata, _text_columns(plain.schema_arrow)
         opened = open_file(path)
-        file = parquet.ParquetFile(opened, metadata=metadata, read_dictionary=sorted(text), buffer_size=_BUFFER)
+        file = parquet.ParquetFile(
+            opened, metadata=metadata, read_dictionary=sorted(text), buffer_size=_BUFFER
+        )
     rows = limits.batch_rows(metadata.num_columns)
-    starts = [0, *accumulate(metadata.row_group(group).num_rows for group in range(metadata.num_row_groups))]
+    starts = [
+        0,
+        *accumulate(metadata.row_group(group).num_rows for group in range(metadata.num_row_groups)),
+    ]
     with opened, file:
         for first, last in _row_groups(metadata, rows):
             groups = f"row group {first}" if first == last else f"row groups {first} to {last}"
@@ -217,14 +244,20 @@ def _parquet_length(path: Path) -> int:
 
 def _text_columns(schema: Any) -> frozenset[str]:
     types = need("pyarrow").types
-    return frozenset(field.name for field in schema if types.is_string(field.type) or types.is_large_string(field.type))
+    return frozenset(
+        field.name
+        for field in schema
+        if types.is_string(field.type) or types.is_large_string(field.type)
+    )
 
 
 # ---- Arrow
 
 
 def _arrow_batches(path: Path, limits: Limits, begin: int = 0) -> Iterator[Batch]:
-    """Batches of an Arrow or Feather file, or of a stream of Arrow batches; all of them, wherever the rows begin."""
+    """Batches of an Arrow or Feather file, or of a stream of Arrow batches; all of them, wherever
+    the rows begin.
+    """
     pa, ipc = need("pyarrow"), need("pyarrow.ipc")
     first_row = 0
     with _reading(str(path)):
@@ -274,8 +307,11 @@ def _arrow_length(path: Path) -> int | None:
 # ---- CSV
 
 
-def _csv_batches(path: Path, limits: Limits, csv: CsvFormat, types: dict[str, str]) -> Iterator[Batch]:
-    """Batches of a CSV file, whose types are guessed from its beginning and widened where they do not fit later on.
+def _csv_batches(
+    path: Path, limits: Limits, csv: CsvFormat, types: dict[str, str]
+) -> Iterator[Batch]:
+    """Batches of a CSV file, whose types are guessed from its beginning and widened where they do
+    not fit later on.
 
     Then `types` is changed, and the rows that were read have to be read again.
     """
@@ -288,8 +324,13 @@ def _csv_batches(path: Path, limits: Limits, csv: CsvFormat, types: dict[str, st
                 reader = _open_csv(path, block, csv, {**seen, **types}, begin)
             batch = next(reader, None)
         except (OSError, ValueError) as error:
-            if is_too_long(error) and block < limits.longest_row:  # read on from here, in larger blocks
-                seen = seen if reader is None else {field.name: str(field.type) for field in reader.schema}
+            # read on from here, in larger blocks
+            if is_too_long(error) and block < limits.longest_row:
+                seen = (
+                    seen
+                    if reader is None
+                    else {field.name: str(field.type) for field in reader.schema}
+                )
                 reader, block, begin = None, limits.longest_row, first_row
                 continue
             if reader is not None:
@@ -309,15 +350,17 @@ def _csv_batches(path: Path, limits: Limits, csv: CsvFormat, types: dict[str, st
 
 
 def is_too_long(error: Exception) -> bool:
-    """Whether an error of pyarrow says that a row does not fit in the block that is parsed at a time."""
+    """Whether an error of pyarrow says that a row does not fit in the block that is parsed at a
+    time.
+    """
     return _TOO_LONG in str(error)
 
 
 def too_long(block: int, way_out: str) -> str:
     """What is said of a row that is too long to be read."""
     return (
-        f"a row has more than {block:,} bytes, perhaps since a quotation mark is opened and never closed. If the row "
-        f"is right, {way_out}"
+        f"a row has more than {block:,} bytes, perhaps since a quotation mark is opened and never"
+        f" closed. If the row is right, {way_out}"
     )
 
 

@@ -1,4 +1,6 @@
-"""Rows with their labels, batch by batch: for those who take one batch after the other, and keep none."""
+"""Rows with their labels, batch by batch: for those who take one batch after the other, and keep
+none.
+"""
 
 from __future__ import annotations
 
@@ -34,11 +36,13 @@ class Labelled:
 class LabelledRows:
     """The rows of a source with their labels.
 
-    Where a ``domain`` is given, columns that it does not have are left out, and columns of CSV files get the types that
-    it needs.
+    Where a ``domain`` is given, columns that it does not have are left out, and columns of CSV
+    files get the types that it needs.
     """
 
-    def __init__(self, source: Any, target: Any, weight: Any, memory: int, domain: Domain | None = None):
+    def __init__(
+        self, source: Any, target: Any, weight: Any, memory: int, domain: Domain | None = None
+    ):
         csv, wanted = None, None
         if domain is not None:
             csv, wanted = CsvFormat(types=_types(domain, target)), domain.names
@@ -60,7 +64,9 @@ class LabelledRows:
         return self._reader.target_name
 
     def read(self, take: Callable[[Iterator[Labelled]], Result], missing: str) -> Result:
-        """What is made of all batches; again from the first one, if the type of a CSV column was another."""
+        """What is made of all batches; again from the first one, if the type of a CSV column was
+        another.
+        """
         while True:
             try:
                 return take(self._batches(missing))

@@ -1,4 +1,6 @@
-"""The first pass: what rows say of the domain, gathered in their order or in parts, and what is learned from it."""
+"""The first pass: what rows say of the domain, gathered in their order or in parts, and what is
+learned from it.
+"""
 
 from __future__ import annotations
 
@@ -42,15 +44,23 @@ class LearnedDomain:
         return encoder
 
     def known_missing(self, domain: Domain) -> np.ndarray:
-        """The missing cells that the codes of all rows have, as gaps may be a value of their own."""
-        return np.array([0 if v.missing_value else gap for v, gap in zip(domain.features, self.gaps, strict=True)])
+        """The missing cells that the codes of all rows have, as gaps may be a value of their
+        own.
+        """
+        return np.array(
+            [
+                0 if v.missing_value else gap
+                for v, gap in zip(domain.features, self.gaps, strict=True)
+            ]
+        )
 
 
 @dataclass
 class ColumnStatistics:
     """What is known of rows, or of the rows of a part.
 
-    ``dropped`` are the gaps in rows that were left out for them, ``where`` is where the first rows were.
+    ``dropped`` are the gaps in rows that were left out for them, ``where`` is where the first rows
+    were.
     """
 
     summary: Summary
@@ -77,7 +87,9 @@ class ColumnStatistics:
         classes, class_codes = self.classes.settled()
         summary = self.summary
         features = summary.variables(classes.size, class_codes)
-        errors = [c.distribution.rank_share if isinstance(c, CutColumn) else 0.0 for c in summary.columns]
+        errors = [
+            c.distribution.rank_share if isinstance(c, CutColumn) else 0.0 for c in summary.columns
+        ]
         target = target_variable(self.target_name, classes, summary.names)
         return LearnedDomain(
             features, target, classes, self.classes, class_codes, summary.gaps, np.array(errors), summary.n_rows,
@@ -94,7 +106,9 @@ class ColumnStatistics:
             refuse_missing(self.summary.names, self.dropped, EVERY_ROW)
 
     def _given(self, domain: Domain, encoder: FrameEncoder) -> LearnedDomain:
-        """What is known where the domain is given: how its classes are numbered here, and which rows there are."""
+        """What is known where the domain is given: how its classes are numbered here, and which
+        rows there are.
+        """
         labels, numbers = self.classes.settled()
         known = FrameEncoder.from_domain(domain, encoder.unknown, encoder.n_jobs)
         class_codes = known.transform_y(labels)[numbers]
@@ -114,15 +128,22 @@ def gather(
 ) -> ColumnStatistics:
     """What is known of the rows of a reader, each of which is noted.
 
-    ``n_numeric`` is the number of numeric columns, which share the memory for their values, if the first rows are not
-    the ones to tell it.
+    ``n_numeric`` is the number of numeric columns, which share the memory for their values, if the
+    first rows are not the ones to tell it.
     """
     classes, weights = Classes(), WeightTotals()
     gathered: ColumnStatistics | None = None
     for rows in reader.rows(classes, weights, encoder.missing):
         if gathered is None:
             names = rows.table.names
-            summary = Summary(names, _declared(encoder, names), discretizer, reader.limits, encoder.n_jobs, n_numeric)
+            summary = Summary(
+                names,
+                _declared(encoder, names),
+                discretizer,
+                reader.limits,
+                encoder.n_jobs,
+                n_numeric,
+            )
             gathered = ColumnStatistics(
                 summary, np.zeros(len(names), dtype=np.int64), classes, weights, where=rows.where
             )
@@ -146,6 +167,9 @@ def _declared(encoder: FrameEncoder, names: list[str]) -> Declared:
     if names != encoder.domains.names:
         odd = sorted(set(names) ^ set(encoder.domains.names)) or names
         raise ValueError(
-            f"the columns differ from those of the domain, or stand in another order: {', '.join(map(repr, odd[:10]))}"
+            "the columns differ from those of the domain, or stand in another order:"
+            f" {', '.join(map(repr, odd[:10]))}"
         )
-    return Declared(frozenset(), {at: variable.values for at, variable in enumerate(encoder.domains.features)})
+    return Declared(
+        frozenset(), {at: variable.values for at, variable in enumerate(encoder.domains.features)}
+    )

@@ -1,4 +1,6 @@
-"""How much is held in memory at a time; every number follows from one setting and the number of columns."""
+"""How much is held in memory at a time; every number follows from one setting and the number of
+columns.
+"""
 
 from __future__ import annotations
 
@@ -14,10 +16,21 @@ _MIN_ROWS = 1 << 9
 _MIN_DISTINCT = 1 << 10
 _MIN_MEMORY = 1 << 24
 _CELL_BYTES = 32  # of a batch: as it was read, as numbers, as codes
-_VALUE_BYTES = 64  # of a distinct value with its classes and weights, and while two lists of them are put together
+# of a distinct value with its classes and weights, and while two lists of them are put together
+_VALUE_BYTES = 64
 _CSV_BYTES = 1 << 24
 _LARGEST_BLOCK = (1 << 31) - 1  # bytes that pyarrow can parse at a time
-_UNITS = {"": 1, "B": 1, "KB": 10**3, "MB": 10**6, "GB": 10**9, "TB": 10**12, "KIB": 2**10, "MIB": 2**20, "GIB": 2**30}
+_UNITS = {
+    "": 1,
+    "B": 1,
+    "KB": 10**3,
+    "MB": 10**6,
+    "GB": 10**9,
+    "TB": 10**12,
+    "KIB": 2**10,
+    "MIB": 2**20,
+    "GIB": 2**30,
+}
 
 
 def bytes_of(memory: Any) -> int:
@@ -31,9 +44,16 @@ def bytes_of(memory: Any) -> int:
     if isinstance(memory, Integral) and not isinstance(memory, bool):
         size = int(memory)
     else:
-        found = re.fullmatch(r"\s*(\d+(?:\.\d+)?)\s*([A-Za-z]*)\s*", memory) if isinstance(memory, str) else None
+        found = (
+            re.fullmatch(r"\s*(\d+(?:\.\d+)?)\s*([A-Za-z]*)\s*", memory)
+            if isinstance(memory, str)
+            else None
+        )
         if found is None or found[2].upper() not in _UNITS:
-            raise ValueError(f'memory is a number of bytes, or text such as "500MB", "2GB" or "2GiB"; got {memory!r}')
+            raise ValueError(
+                'memory is a number of bytes, or text such as "500MB", "2GB" or "2GiB"; got'
+                f" {memory!r}"
+            )
         size = int(float(found[1]) * _UNITS[found[2].upper()])
     if size < _MIN_MEMORY:
         raise ValueError(f"memory is at least {_MIN_MEMORY} bytes (16 MiB); got {memory!r}")
@@ -42,7 +62,9 @@ def bytes_of(memory: Any) -> int:
 
 @dataclass(frozen=True)
 class Limits:
-    """The bounds of one run: bytes of memory, distinct values of a column that are kept exactly, rows at a time."""
+    """The bounds of one run: bytes of memory, distinct values of a column that are kept exactly,
+    rows at a time.
+    """
 
     memory: int = DEFAULT_MEMORY
     max_distinct: int = DEFAULT_DISTINCT
@@ -50,25 +72,35 @@ class Limits:
 
     def __post_init__(self) -> None:
         if not self.memory >= _MIN_MEMORY:
-            raise ValueError(f"memory is a number of bytes, at least {_MIN_MEMORY} (16 MB); got {self.memory!r}")
+            raise ValueError(
+                f"memory is a number of bytes, at least {_MIN_MEMORY} (16 MB); got {self.memory!r}"
+            )
         if not self.max_distinct >= 2:
-            raise ValueError(f"max_distinct is a number of values, at least 2; got {self.max_distinct!r}")
+            raise ValueError(
+                f"max_distinct is a number of values, at least 2; got {self.max_distinct!r}"
+            )
 
     def batch_rows(self, n_columns: int) -> int:
         """The rows of a batch: a quarter of the memory, and no more than a block."""
         return self._power_within(self.memory // 4 // (_CELL_BYTES * max(1, n_columns)))
 
     def summary_rows(self, n_numeric: int) -> int:
-        """The rows after which the summaries of numeric columns are made smaller: another quarter."""
+        """The rows after which the summaries of numeric columns are made smaller: another
+        quarter.
+        """
         return self._power_within(self.memory // 4 // (_VALUE_BYTES * max(1, n_numeric)))
 
     def distinct(self, n_numeric: int) -> int:
-        """The distinct values of a numeric column that are kept: half of the memory, for all of them together."""
+        """The distinct values of a numeric column that are kept: half of the memory, for all of
+        them together.
+        """
         room = self.memory // 2 // (_VALUE_BYTES * max(1, n_numeric))
         return min(self.max_distinct, max(_MIN_DISTINCT, room))
 
     def buffer_rows(self, n_features: int, itemsize: int) -> int:
-        """The rows of codes that are gathered before they are written: a quarter; the summaries are gone by then."""
+        """The rows of codes that are gathered before they are written: a quarter; the summaries are
+        gone by then.
+        """
         return self._power_within(self.memory // 4 // (itemsize * max(1, n_features)))
 
     @property

@@ -47,15 +47,18 @@ def open_rows(
     source : path, list of paths, pyarrow dataset, iterator of frames, or Dask collection
         The rows. An iterator is read once, and its rows are kept in the temporary folder.
     target : str or array-like, optional
-        The column of the class, or the class of each row. Not needed where an iterator gives pairs (X, y).
+        The column of the class, or the class of each row. Not needed where an iterator gives pairs
+        (X, y).
     weight : str or array-like, optional
         The column of the weights, or the weight of each row.
     memory : int, default=512 MB
-        The bytes that batches, summaries and buffers may take, beside what reading a file and the library itself take.
+        The bytes that batches, summaries and buffers may take, beside what reading a file and the
+        library itself take.
     max_distinct : int, default=200,000
-        Up to so many distinct values a numeric column is cut as in memory; with more, it is cut on a summary whose
-        error is bounded by a small share of the rows (see `discbayes.streams.quantiles`). A column of categories may
-        not have more. With many columns the memory may allow fewer.
+        Up to so many distinct values a numeric column is cut as in memory; with more, it is cut on
+        a summary whose error is bounded by a small share of the rows (see
+        `discbayes.streams.quantiles`). A column of categories may not have more. With many columns
+        the memory may allow fewer.
     folder : path, optional
         Where the temporary folder is made; by default where the system has its own.
     csv : CsvFormat, optional
@@ -75,15 +78,16 @@ def encode_rows(
 ) -> tuple[FrameEncoder, DiskCodes | ClusterCodes]:
     """Learn the domain of rows, and write their codes to a temporary file.
 
-    Where there is an ``engine``, its workers read the rows if they can, and keep the codes. Without keys, that is.
+    Where there is an ``engine``, its workers read the rows if they can, and keep the codes. Without
+    keys, that is.
 
     Parameters
     ----------
     reading : ManyRows
         The rows.
     encoder : FrameEncoder
-        How columns become codes. It is fitted: afterwards it is as if it had seen the whole table, as long as no
-        numeric column has more than ``max_distinct`` values.
+        How columns become codes. It is fitted: afterwards it is as if it had seen the whole table,
+        as long as no numeric column has more than ``max_distinct`` values.
     folder : path, optional
         Where the temporary folder is made; by default where the system has its own.
     progress : Progress, optional
@@ -124,10 +128,11 @@ def encode_rows(
 def batches_of(
     source: Any, domain: Domain, *, memory: int = DEFAULT_MEMORY, csv: CsvFormat | None = None
 ) -> Iterator[tuple[Table, int]]:
-    """The features of a source in batches, with the number of rows of each, in the order of the rows.
+    """The features of a source in batches, with the number of rows of each, in the order of the
+    rows.
 
-    Columns that the domain does not have are left out, so that the file of the training rows can be read as it is.
-    Columns of CSV files get the types that the domain needs.
+    Columns that the domain does not have are left out, so that the file of the training rows can be
+    read as it is. Columns of CSV files get the types that the domain needs.
     """
     given = csv or CsvFormat()
     told = replace(given, types={**csv_types(domain), **given.types})
@@ -139,7 +144,8 @@ def batches_of(
                 yield table, table.n_rows
                 done += table.n_rows
             return
-        except TypesChanged:  # of a column that is not read: the batches are the same when they are read again
+        # of a column that is not read: the batches are the same when they are read again
+        except TypesChanged:
             continue
 
 
@@ -156,12 +162,21 @@ def _csv_type(variable: Variable) -> str:
 
 
 def reader_of(
-    source: Any, target: Any, weight: Any, csv: CsvFormat | None, limits: Limits, wanted: list[str] | None = None
+    source: Any,
+    target: Any,
+    weight: Any,
+    csv: CsvFormat | None,
+    limits: Limits,
+    wanted: list[str] | None = None,
 ) -> Reader:
-    """What reads a source; classes and weights that are Dask collections come partition by partition with the rows."""
+    """What reads a source; classes and weights that are Dask collections come partition by
+    partition with the rows.
+    """
     along = {key: value for key, value in (("y", target), ("weight", weight)) if is_dask(value)}
     opened = open_source(source, csv, **along)
-    target, weight = (None if key in along else given for key, given in (("y", target), ("weight", weight)))
+    target, weight = (
+        None if key in along else given for key, given in (("y", target), ("weight", weight))
+    )
     return Reader(opened, target, weight, limits, wanted)
 
 
@@ -170,8 +185,8 @@ def _own_discretizer(encoder: FrameEncoder) -> CutPointDiscretizer | None:
     if discretizer is None or isinstance(discretizer, CutPointDiscretizer):
         return discretizer
     raise TypeError(
-        f"the discretizer {type(discretizer).__name__} wants all values of a column at once, which are not in memory "
-        'here: use "mdlp" or "equal-frequency", or cut the columns beforehand'
+        f"the discretizer {type(discretizer).__name__} wants all values of a column at once, which"
+        ' are not in memory here: use "mdlp" or "equal-frequency", or cut the columns beforehand'
     )
 
 
@@ -186,7 +201,9 @@ def _first_pass(
         try:
             gathered = _gathered(reading, encoder, discretizer, said, keys)
         except TypesChanged:
-            said.step("a column of a CSV file has another type than it had at first: beginning again")
+            said.step(
+                "a column of a CSV file has another type than it had at first: beginning again"
+            )
             continue
         if not (isinstance(reading, RereadRows) and reading.take_for_shares(gathered.weights)):
             return gathered.learned(encoder)
@@ -229,11 +246,16 @@ def _second_pass(
     gaps = np.zeros(len(domain.features), dtype=np.int64)
     space.require(layout.size, "the codes")
     with space.writing(layout.size, "the codes"), open(path, "wb") as file:
-        writer = BlockWriter(file, layout, reading.limits.buffer_rows(layout.n_features, layout.dtype.itemsize))
+        writer = BlockWriter(
+            file, layout, reading.limits.buffer_rows(layout.n_features, layout.dtype.itemsize)
+        )
         for rows in reading.rows(learned.seen, WeightTotals(), encoder.missing):
             codes = _coded(encoder, rows)
             gaps += (codes == domain.cards.astype(codes.dtype)[:, None]).sum(axis=1)
-            if writer.total + rows.y.size > learned.n_rows or len(learned.seen) > learned.class_codes.size:
+            if (
+                writer.total + rows.y.size > learned.n_rows
+                or len(learned.seen) > learned.class_codes.size
+            ):
                 refuse_change(reading.name)
             writer.write(codes, learned.class_codes[rows.y], rows.weight)
             if keys is not None:
@@ -243,7 +265,9 @@ def _second_pass(
     if writer.n_rows != learned.n_rows or not np.array_equal(gaps, learned.known_missing(domain)):
         refuse_change(reading.name)
     pace.end(f", {megabytes(layout.size)} on disk")
-    return DiskCodes(path, layout, domain, learned.classes, gaps, learned.rank_error, space, reading.named)
+    return DiskCodes(
+        path, layout, domain, learned.classes, gaps, learned.rank_error, space, reading.named
+    )
 
 
 def _coded(encoder: FrameEncoder, rows: BatchRows) -> np.ndarray:

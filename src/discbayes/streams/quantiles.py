@@ -1,21 +1,24 @@
 """The distribution of one numeric column over the classes, in bounded memory.
 
-As long as no more than ``limit`` distinct values were met, all of them are kept and everything is exact. From then on
-the rows are taken in blocks. The histograms of two blocks are put together and made coarser: neighbours become one
-while they weigh no more than 1/b of the rows of both, with b = limit / 16. The results of two such pairs are put
-together in the same way, and so on, as carries in a binary number. So a row is in one coarsening for each doubling of
-the number of blocks, and at every value the weight below it, of any class, is wrong by at most (number of doublings)
-/ b of all rows: with 200,000 values and 10 million rows in blocks of 65,536, 8 / 12,500 = 0.064 %. `rank_error` adds
-up what was really done. Values that weigh more than half of 1/b are never put together with others. Distributions of
-parts of the rows are added as such numbers too: each is one of more than half as many blocks as its place says, so
-that there are as many doublings as for one that has met all rows, or one more.
+As long as no more than ``limit`` distinct values were met, all of them are kept and everything is
+exact. From then on the rows are taken in blocks. The histograms of two blocks are put together and
+made coarser: neighbours become one while they weigh no more than 1/b of the rows of both, with b =
+limit / 16. The results of two such pairs are put together in the same way, and so on, as carries in
+a binary number. So a row is in one coarsening for each doubling of the number of blocks, and at
+every value the weight below it, of any class, is wrong by at most (number of doublings) / b of all
+rows: with 200,000 values and 10 million rows in blocks of 65,536, 8 / 12,500 = 0.064 %.
+`rank_error` adds up what was really done. Values that weigh more than half of 1/b are never put
+together with others. Distributions of parts of the rows are added as such numbers too: each is one
+of more than half as many blocks as its place says, so that there are as many doublings as for one
+that has met all rows, or one more.
 
-Where the class changes sharply, the neighbours that were put together around the change are a mixture of their own,
-which no row is in; so an interval that weighs less than `rank_error` is not believed and joined to a neighbour. A
-cut at a clear change is then within that share of the rows of where all values would have it. Where the class
-changes smoothly, many places are nearly as good, and a cut may be at another one of them: of 600,000 normal values
-with a probit class, 28 of 31 cuts are within the bound, the worst is 0.7 % of the rows away, and the intervals tell
-0.00002 nats less about the class, of 0.194.
+Where the class changes sharply, the neighbours that were put together around the change are a
+mixture of their own, which no row is in; so an interval that weighs less than `rank_error` is not
+believed and joined to a neighbour. A cut at a clear change is then within that share of the rows of
+where all values would have it. Where the class changes smoothly, many places are nearly as good,
+and a cut may be at another one of them: of 600,000 normal values with a probit class, 28 of 31 cuts
+are within the bound, the worst is 0.7 % of the rows away, and the intervals tell 0.00002 nats less
+about the class, of 0.194.
 """
 
 from __future__ import annotations
@@ -35,7 +38,8 @@ class Distribution:
     Attributes
     ----------
     rank_error : float
-        By how much the weight of the rows below any value can be wrong; 0 while all values are kept.
+        By how much the weight of the rows below any value can be wrong; 0 while all values are
+        kept.
     """
 
     def __init__(self, limit: int):
@@ -55,7 +59,9 @@ class Distribution:
         """`rank_error` as a share of the weight of all rows."""
         if self.exact:
             return 0.0
-        total = float(self._open.weights.sum()) + sum(float(h.weights.sum()) for h in self._levels if h is not None)
+        total = float(self._open.weights.sum()) + sum(
+            float(h.weights.sum()) for h in self._levels if h is not None
+        )
         return self.rank_error / total
 
     def add(self, column: np.ndarray, labels: ClassLabels) -> None:
@@ -69,7 +75,9 @@ class Distribution:
             self._close()
 
     def take_in(self, later: Distribution) -> None:
-        """Add the rows of another distribution: exactly as long as all values fit, within the same bound above that."""
+        """Add the rows of another distribution: exactly as long as all values fit, within the same
+        bound above that.
+        """
         exact, level = self.exact and later.exact, _level(later._n_blocks)
         if exact:
             self._open = self._open.merged(later._open)
@@ -93,7 +101,9 @@ class Distribution:
         other = Distribution(self.limit)
         other.rank_error, other._n_blocks = self.rank_error, self._n_blocks
         other._open = self._open.recoded(numbers)
-        other._levels = [None if level is None else level.recoded(numbers) for level in self._levels]
+        other._levels = [
+            None if level is None else level.recoded(numbers) for level in self._levels
+        ]
         return other
 
     def _close(self) -> None:

@@ -87,7 +87,9 @@ class RereadRows(OfReader):
         self._shares: Shares | None = None
 
     def take_for_shares(self, weights: WeightTotals) -> bool:
-        """Whether the weights of all rows turn out to be shares of rows: from now on they have a mean of 1."""
+        """Whether the weights of all rows turn out to be shares of rows: from now on they have a
+        mean of 1.
+        """
         if self._shares is not None or not weights.needed:
             return False
         self._shares = Shares.of(weights.total, weights.n_positive)
@@ -103,7 +105,9 @@ class RereadRows(OfReader):
             refuse_change(self.name)
         self._n_rows = n_rows
 
-    def _counted(self, classes: Classes, weights: WeightTotals, missing: str) -> Iterator[BatchRows]:
+    def _counted(
+        self, classes: Classes, weights: WeightTotals, missing: str
+    ) -> Iterator[BatchRows]:
         if self._shares is None:
             yield from self._read(classes, weights, missing)
             return
@@ -143,7 +147,8 @@ class RereadRows(OfReader):
 
 
 class WithoutHeldOut(OfReader):
-    """The rows of a reading without what is held out of some of them, given by their numbers in rising order.
+    """The rows of a reading without what is held out of some of them, given by their numbers in
+    rising order.
 
     ``see`` is shown the rows that are held out, batch by batch, as they are passed.
     """
@@ -196,7 +201,9 @@ class KeyFile:
         self._keys.settle(class_codes)
 
     def write(self, rows: BatchRows, classes: np.ndarray, weighted: bool) -> None:
-        """Add rows in the second pass; ``weighted`` says whether any row at all counts other than once."""
+        """Add rows in the second pass; ``weighted`` says whether any row at all counts other than
+        once.
+        """
         self._weighted, self._n_rows = weighted, self._n_rows + classes.size
         weight = np.ones(classes.size) if rows.weight is None else rows.weight
         with self._space.writing(20 * self._n_rows, "the keys of the rows"):
@@ -210,13 +217,17 @@ class KeyFile:
         for first in range(0, self._n_rows, row_blocks.ROWS_OF_BLOCK):
             n_rows = min(row_blocks.ROWS_OF_BLOCK, self._n_rows - first)
             keys = _part(self._paths["keys"], np.uint64, first, n_rows)
-            weight = _part(self._paths["weights"], np.float64, first, n_rows) if self._weighted else None
+            weight = (
+                _part(self._paths["weights"], np.float64, first, n_rows) if self._weighted else None
+            )
             yield KeyedRows(keys, _part(self._paths["classes"], np.int32, first, n_rows), weight)
 
 
 def refuse_change(name: str) -> NoReturn:
     """Say that a source is not what it was."""
-    raise RuntimeError(f"{name} has changed between the passes: fit again while nobody writes to it")
+    raise RuntimeError(
+        f"{name} has changed between the passes: fit again while nobody writes to it"
+    )
 
 
 def _append(path: Path, array: np.ndarray) -> None:

@@ -1,4 +1,6 @@
-"""Parts of a source that workers read on their own: rows of files by number, or partitions of Dask collections."""
+"""Parts of a source that workers read on their own: rows of files by number, or partitions of Dask
+collections.
+"""
 
 from __future__ import annotations
 
@@ -28,7 +30,9 @@ BLOCKS_OF_PART = 4  # that a worker reads at a time in the first pass
 
 @dataclass(frozen=True)
 class Part:
-    """Some rows of a source, from number ``start`` on; a partition by its number, which Dask has loaded."""
+    """Some rows of a source, from number ``start`` on; a partition by its number, which Dask has
+    loaded.
+    """
 
     start: int = 0
     source: BatchSource | None = None
@@ -58,7 +62,9 @@ class _Loaded:
 
 @dataclass(frozen=True)
 class Settings:
-    """How workers read: what they know of the columns before they have seen any, and the bounds of memory."""
+    """How workers read: what they know of the columns before they have seen any, and the bounds of
+    memory.
+    """
 
     target: str | None
     weight: str | None
@@ -74,7 +80,9 @@ class Settings:
     def of(cls, reader: Reader, encoder: FrameEncoder) -> Settings:
         """Those of a reader of all rows."""
         has_y = isinstance(reader.source, DaskSource) and reader.source.has_y
-        return cls(reader.target, reader.weight, reader.limits, reader.name, _on_one_thread(encoder), has_y)
+        return cls(
+            reader.target, reader.weight, reader.limits, reader.name, _on_one_thread(encoder), has_y
+        )
 
     def with_encoder(self, encoder: FrameEncoder) -> Settings:
         """The same with an encoder that has learned."""
@@ -120,14 +128,18 @@ class Coder:
         """The rows of a part, batch by batch."""
         reader = self.settings.reader(part, loaded)
         if reader is not None:
-            yield from map(self._code, reader.rows(self.seen, WeightTotals(), self.settings.encoder.missing))
+            yield from map(
+                self._code, reader.rows(self.seen, WeightTotals(), self.settings.encoder.missing)
+            )
 
     def _code(self, rows: BatchRows) -> Encoded:
         if len(self.seen) > self.class_codes.size:
             refuse_change(self.settings.name)
         with located(rows.where):
             codes = self.settings.encoder.encode_fitted(rows.table)
-        return Encoded(codes, self.domain, self.class_codes[rows.y], rows.weight if self.weighted else None)
+        return Encoded(
+            codes, self.domain, self.class_codes[rows.y], rows.weight if self.weighted else None
+        )
 
     def joined(self, pieces: list[Encoded]) -> Encoded:
         """Pieces one after the other."""
@@ -146,11 +158,15 @@ class Parts(Protocol):
         """All parts, in the order of the rows."""
 
     def shards(self, coder: Coder, n_rows: list[int], engine: DaskEngine) -> list[Any]:
-        """The coded rows as shards of blocks on the workers, where the number of rows of each part is known."""
+        """The coded rows as shards of blocks on the workers, where the number of rows of each part
+        is known.
+        """
 
 
 def parts_of(reader: Reader, engine: DaskEngine) -> Parts | None:
-    """The parts of what a reader reads; None if it has none, few rows, or files that not all workers see."""
+    """The parts of what a reader reads; None if it has none, few rows, or files that not all
+    workers see.
+    """
     source = reader.source
     if isinstance(source, DaskSource):
         return PartitionParts(source)
@@ -185,7 +201,8 @@ def _n_blocks(n_rows: int) -> int:
 class FileParts:
     """Rows of files; workers read runs of whole blocks.
 
-    In the first pass these are the same for every cluster, and so is what is learned of columns that are summarised.
+    In the first pass these are the same for every cluster, and so is what is learned of columns
+    that are summarised.
     """
 
     def __init__(self, source: Any, lengths: list[int]):
@@ -196,7 +213,9 @@ class FileParts:
         """Some blocks at a time."""
         size, n_rows = BLOCKS_OF_PART * row_blocks.ROWS_OF_BLOCK, sum(self._lengths)
         for first in range(0, n_rows, size):
-            yield Asked(Part(first, self._source.part(self._lengths, first, min(first + size, n_rows))))
+            yield Asked(
+                Part(first, self._source.part(self._lengths, first, min(first + size, n_rows)))
+            )
 
     def shards(self, coder: Coder, n_rows: list[int], engine: DaskEngine) -> list[Any]:
         """Blocks that the workers read, code and keep."""
@@ -205,18 +224,24 @@ class FileParts:
         runs = engine.runs(_n_blocks(sum(n_rows)))
         source = CodedFiles(coder, self._source, self._lengths, row_blocks.ROWS_OF_BLOCK)
         each = engine.share(engine.memory, len(runs))
-        return [engine.submit(keep_shard, BlockShard(source, *run).alone(), _itself, each) for run in runs]
+        return [
+            engine.submit(keep_shard, BlockShard(source, *run).alone(), _itself, each)
+            for run in runs
+        ]
 
 
 class CodedFiles:
     """The rows of files as blocks of codes, read when they are asked for.
 
-    Reading goes on where the last block ended. ``last`` is one after the last block that is wanted, if not all are.
+    Reading goes on where the last block ended. ``last`` is one after the last block that is wanted,
+    if not all are.
     """
 
     tells_where = True
 
-    def __init__(self, coder: Coder, source: Any, lengths: list[int], size: int, last: int | None = None):
+    def __init__(
+        self, coder: Coder, source: Any, lengths: list[int], size: int, last: int | None = None
+    ):
         self._coder, self._source, self._lengths, self._size = coder, source, lengths, size
         self._n_rows = sum(lengths)
         self._last = len(self) if last is None else last
@@ -265,7 +290,9 @@ def _itself(block: Encoded) -> Encoded:
 
 
 class PartitionParts:
-    """The partitions of a Dask collection, which Dask loads; their rows are counted in the first pass."""
+    """The partitions of a Dask collection, which Dask loads; their rows are counted in the first
+    pass.
+    """
 
     def __init__(self, source: DaskSource):
         self._partitions = source.partitions()
@@ -278,7 +305,9 @@ class PartitionParts:
             yield Asked(Part(partition=number), futures)
 
     def shards(self, coder: Coder, n_rows: list[int], engine: DaskEngine) -> list[Any]:
-        """Partitions that are coded, and put together to blocks; what the workers cannot hold, Dask puts on disk."""
+        """Partitions that are coded, and put together to blocks; what the workers cannot hold, Dask
+        puts on disk.
+        """
         starts, size = [0, *accumulate(n_rows)], row_blocks.ROWS_OF_BLOCK
         coded = [
             engine.submit(_coded, coder, asked.part, n_rows[k], *asked.futures)
@@ -286,7 +315,11 @@ class PartitionParts:
         ]
         found = []
         for first, last in engine.runs(_n_blocks(starts[-1])):
-            some = [k for k in range(len(coded)) if starts[k] < last * size and starts[k + 1] > first * size]
+            some = [
+                k
+                for k in range(len(coded))
+                if starts[k] < last * size and starts[k + 1] > first * size
+            ]
             begin = first * size - starts[some[0]]
             taken = [coded[k] for k in some]
             found.append(engine.submit(_assembled, coder, begin, (first, last, size), *taken))
@@ -307,5 +340,7 @@ def _assembled(coder: Coder, begin: int, run: tuple[int, int, int], *coded: Enco
     rows = slice(begin, begin + (last - first) * size)
     whole = coder.joined(list(coded))
     weight = None if whole.weight is None else whole.weight[rows]
-    data = Encoded(np.ascontiguousarray(whole.codes[:, rows]), whole.domain, whole.classes[rows], weight)
+    data = Encoded(
+        np.ascontiguousarray(whole.codes[:, rows]), whole.domain, whole.classes[rows], weight
+    )
     return BlockShard(row_blocks.RowsInMemory(data, first, size), first, last)

@@ -10,7 +10,8 @@ _EVERY = 10.0  # seconds
 
 
 class Throughput:
-    """How many rows were read, and how fast: a stage at the end, and about every ten seconds on the way.
+    """How many rows were read, and how fast: a stage at the end, and about every ten seconds on the
+    way.
 
     ``n_rows`` is the number of rows in all, if it is known.
     """

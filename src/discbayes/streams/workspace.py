@@ -17,7 +17,8 @@ class DiskFullError(OSError):
 
 
 class Workspace(TemporaryFolder):
-    """A new folder for temporary files, which goes with all its files when it is closed, forgotten or left by a kill.
+    """A new folder for temporary files, which goes with all its files when it is closed, forgotten
+    or left by a kill.
 
     >>> with Workspace() as space:
     ...     _ = (space.path / "codes").write_bytes(b"")
@@ -28,7 +29,8 @@ class Workspace(TemporaryFolder):
     def __init__(self, folder: str | Path | None = None):
         if folder is not None and not Path(folder).is_dir():
             raise FileNotFoundError(
-                f"there is no folder {str(folder)!r} for temporary files: create it, or pass another"
+                f"there is no folder {str(folder)!r} for temporary files: create it, or pass"
+                " another"
             )
         super().__init__(folder)
 
@@ -43,7 +45,8 @@ class Workspace(TemporaryFolder):
 
     @contextmanager
     def writing(self, size: int, what: str) -> Iterator[None]:
-        """While something of some size is written: a full disk gets a message that names the folder and the size.
+        """While something of some size is written: a full disk gets a message that names the folder
+        and the size.
 
         Other errors of the system name the folder too.
         """
@@ -56,13 +59,15 @@ class Workspace(TemporaryFolder):
                 with naming_file(self.path):
                     raise
             free = shutil.disk_usage(self.path).free
-            raise DiskFullError(error.errno, _full_message(self.path.parent, size, what, free)) from error
+            raise DiskFullError(
+                error.errno, _full_message(self.path.parent, size, what, free)
+            ) from error
 
 
 def _full_message(folder: Path, size: int, what: str, free: int) -> str:
     return (
-        f"the disk is full: {what} need {megabytes(size)} in {folder}, which has {megabytes(free)} left. Make room, or "
-        "choose another folder for temporary files"
+        f"the disk is full: {what} need {megabytes(size)} in {folder}, which has {megabytes(free)}"
+        " left. Make room, or choose another folder for temporary files"
     )
 
 

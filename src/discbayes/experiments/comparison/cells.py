@@ -1,6 +1,7 @@
 """The pieces of a comparison: one method on one fold of one table.
 
-The table is written to a file once, and every process reads it from there; numbers are mapped, not copied.
+The table is written to a file once, and every process reads it from there; numbers are mapped, not
+copied.
 """
 
 from __future__ import annotations
@@ -31,7 +32,9 @@ FAILED = "failed: "
 
 @dataclass(frozen=True, eq=False)
 class Setup:
-    """What all methods share: the rows, their classes, the fold in which each is tested, and the shares of gaps."""
+    """What all methods share: the rows, their classes, the fold in which each is tested, and the
+    shares of gaps.
+    """
 
     table: Table
     y: np.ndarray
@@ -49,11 +52,20 @@ class Setup:
         """Which cells of the test rows are missing, by the share in per cent."""
         n_rows = int(np.count_nonzero(self.folds == fold))
         rng = np.random.default_rng([self.seed, 1 + fold])
-        return dict(zip(self.missing, cell_masks((n_rows, len(self.table.names)), self.missing, rng), strict=True))
+        return dict(
+            zip(
+                self.missing,
+                cell_masks((n_rows, len(self.table.names)), self.missing, rng),
+                strict=True,
+            )
+        )
 
 
-def cell_masks(shape: tuple[int, int], shares: Sequence[int], rng: np.random.Generator) -> Iterator[np.ndarray]:
-    """Which cells are missing, each with the same probability in per cent; a larger share holds a smaller one.
+def cell_masks(
+    shape: tuple[int, int], shares: Sequence[int], rng: np.random.Generator
+) -> Iterator[np.ndarray]:
+    """Which cells are missing, each with the same probability in per cent; a larger share holds a
+    smaller one.
 
     >>> [int(mask.sum()) for mask in cell_masks((100, 10), [0, 30, 100], np.random.default_rng(0))]
     [0, 277, 1000]
@@ -64,7 +76,9 @@ def cell_masks(shape: tuple[int, int], shares: Sequence[int], rng: np.random.Gen
 
 @lru_cache(maxsize=1)
 def load_setup(path: str, fingerprint: str) -> Setup:
-    """Read what ``joblib.dump`` wrote; the fingerprint tells it from another file that was there before."""
+    """Read what ``joblib.dump`` wrote; the fingerprint tells it from another file that was there
+    before.
+    """
     return joblib.load(path, mmap_mode="r")
 
 
@@ -74,7 +88,8 @@ def posterior_file(folder: str | Path, fold: int, method: str) -> Path:
 
 
 def run_cell(task: Task) -> Iterator[Result]:
-    """Fit a method to the training rows of a fold and judge it on the others; what goes wrong becomes its note.
+    """Fit a method to the training rows of a fold and judge it on the others; what goes wrong
+    becomes its note.
 
     Options of the task: ``path`` and ``fingerprint`` of the setup, and the folder ``posterior``.
     """
@@ -87,13 +102,17 @@ def run_cell(task: Task) -> Iterator[Result]:
         note = f"{FAILED}{type(error).__name__}: {error}"
         yield task.result(method, {}, perf_counter() - started, _shortened(note))
         return
-    _keep_posterior(posterior_file(task.options["posterior"], task.fold, method), setup, classes, found.shares)
+    _keep_posterior(
+        posterior_file(task.options["posterior"], task.fold, method), setup, classes, found.shares
+    )
     figures = found.figures | {"n_train": n_rows}
     yield task.result(method, figures, perf_counter() - started, _shortened(found.warned))
 
 
 def _judged(setup: Setup, fold: int, method: str) -> tuple[Judged, np.ndarray, int]:
-    """The figures, the classes that the method knows, and the number of rows that it learned from."""
+    """The figures, the classes that the method knows, and the number of rows that it learned
+    from.
+    """
     train, test = setup.split(fold)
     _warm_up(method, setup.seed, bool(setup.table.gaps().any()))
     estimator = estimator_of(method, setup.seed).set_params(categorical=setup.categorical)
@@ -105,14 +124,17 @@ def _judged(setup: Setup, fold: int, method: str) -> tuple[Judged, np.ndarray, i
 
 @cache
 def _warm_up(method: str, seed: int, with_missing: bool) -> None:
-    """Learn from a few rows before the clock runs, so that the first fold does not pay for compiling and loading code.
+    """Learn from a few rows before the clock runs, so that the first fold does not pay for
+    compiling and loading code.
 
-    All columns tell something of the class, so that a search has edges to try; rows with gaps have their own kernels.
+    All columns tell something of the class, so that a search has edges to try; rows with gaps have
+    their own kernels.
     """
     rng = np.random.default_rng(0)
     X, y = rng.random((WARM_UP_ROWS, 3)), np.arange(WARM_UP_ROWS) % 2
     X += 0.7 * y[:, None]
-    with warnings.catch_warnings(), suppress(Exception):  # what is wrong with the method, the folds will say
+    # what is wrong with the method, the folds will say
+    with warnings.catch_warnings(), suppress(Exception):
         warnings.simplefilter("ignore")
         gaps = np.where(rng.random(X.shape) < 0.3, np.nan, X)
         estimator_of(method, seed).fit(gaps if with_missing else X, y).predict_proba(gaps)

@@ -1,4 +1,6 @@
-"""The pictures of a comparison: figures with intervals, curves over missing cells, and how probabilities come true."""
+"""The pictures of a comparison: figures with intervals, curves over missing cells, and how
+probabilities come true.
+"""
 
 from __future__ import annotations
 
@@ -23,18 +25,25 @@ def pictures(found: Comparison) -> list[Picture]:
     drawn = [
         Picture(
             "dots",
-            "Accuracy and log loss: the folds, and their mean with its 95 % interval, which takes account of training "
-            "rows that folds share (Nadeau and Bengio 2003)",
+            "Accuracy and log loss: the folds, and their mean with its 95 % interval, which takes"
+            " account of training rows that folds share (Nadeau and Bengio 2003)",
             lambda: _dots(found),
         )
     ]
     if found.missing:
         drawn.append(
-            Picture("missing", "Accuracy with cells of the test rows missing at random", lambda: _curves(found))
+            Picture(
+                "missing",
+                "Accuracy with cells of the test rows missing at random",
+                lambda: _curves(found),
+            )
         )
     kept = _posteriors(found)
     if kept:
-        title = "How often the most probable class is right against its probability; bars: shares of the test rows"
+        title = (
+            "How often the most probable class is right against its probability; bars: shares of"
+            " the test rows"
+        )
         drawn.append(Picture("reliability", title, lambda: _reliability(found, kept)))
     return drawn
 
@@ -45,7 +54,9 @@ def _dots(found: Comparison) -> Any:
         title: {method: scale * found.figures(metric, method) for method in found.ranked}
         for title, (metric, scale) in named.items()
     }
-    return leaf("plot").fold_dots(figures, bounds={"accuracy, %": (0, 100), "log loss": (0, np.inf)})
+    return leaf("plot").fold_dots(
+        figures, bounds={"accuracy, %": (0, 100), "log loss": (0, np.inf)}
+    )
 
 
 def _curves(found: Comparison) -> Any:
@@ -60,7 +71,9 @@ def _curves(found: Comparison) -> Any:
 
 
 def _posteriors(found: Comparison) -> dict[str, tuple[np.ndarray, np.ndarray]]:
-    """The posterior and the classes of the rows that a method has predicted, for the best methods."""
+    """The posterior and the classes of the rows that a method has predicted, for the best
+    methods.
+    """
     kept = {}
     for method in found.ranked:
         rows = ~np.isnan(found.posteriors[method][:, 0])
@@ -73,7 +86,9 @@ def _reliability(found: Comparison, kept: Mapping[str, tuple[np.ndarray, np.ndar
     across = min(ACROSS, len(kept))
     down = -(-len(kept) // across)
     size = (3.1 * across, 3.0 * down)
-    figure, axes = need("matplotlib.pyplot").subplots(down, across, figsize=size, layout="constrained", squeeze=False)
+    figure, axes = need("matplotlib.pyplot").subplots(
+        down, across, figsize=size, layout="constrained", squeeze=False
+    )
     for ax, (method, (shares, codes)) in zip(axes.flat, kept.items(), strict=False):
         leaf("plot").reliability_diagram(shares, codes, n_bins=N_BINS, ax=ax)
         ax.get_legend().remove()

@@ -54,7 +54,8 @@ class Comparison:
     results : tuple of Result
         The figures of each method on each fold.
     posteriors : mapping of str to ndarray
-        P(class | row) of each method, from the fold in which the row was not learned from; NaN where it failed.
+        P(class | row) of each method, from the fold in which the row was not learned from; NaN
+        where it failed.
     codes, classes : ndarray
         The class of each row, as a position in ``classes``.
     n_features, n_folds, missing, seed
@@ -109,7 +110,11 @@ class Comparison:
 
     def marks(self, metric: str) -> dict[str, str]:
         """Which methods are the best, and which are worse than the best by the corrected t-test."""
-        complete = {m: self.figures(metric, m) for m in self.ranked if not np.isnan(self.figures(metric, m)).any()}
+        complete = {
+            m: self.figures(metric, m)
+            for m in self.ranked
+            if not np.isnan(self.figures(metric, m)).any()
+        }
         if not complete:
             return dict.fromkeys(self.methods, NEITHER)
         sign = -1.0 if _is_loss(metric) else 1.0
@@ -137,7 +142,11 @@ class Comparison:
             if result.recipe == method and result.note:
                 said.setdefault(message_kind(result.note), []).append(result.note)
         return "; ".join(
-            texts[0] if len(texts) == self.n_folds else f"{texts[0]} ({len(texts)} of {self.n_folds} folds)"
+            (
+                texts[0]
+                if len(texts) == self.n_folds
+                else f"{texts[0]} ({len(texts)} of {self.n_folds} folds)"
+            )
             for texts in said.values()
         )
 
@@ -146,14 +155,20 @@ class Comparison:
     def rows(self, library: bool | str = "auto") -> Any:
         """All figures as a frame: a row for each method and fold."""
         names = {"fold": "fold", "recipe": "method"}
-        columns = {name: np.array([getattr(r, key) for r in self.results]) for key, name in names.items()}
+        columns = {
+            name: np.array([getattr(r, key) for r in self.results]) for key, name in names.items()
+        }
         columns |= {m: np.array([r[m] for r in self.results]) for m in metrics_of(self.missing)}
         notes = np.array([r.note for r in self.results], dtype=object)
-        return make_frame({**columns, "method": columns["method"].astype(object), "note": notes}, library)
+        return make_frame(
+            {**columns, "method": columns["method"].astype(object), "note": notes}, library
+        )
 
     def summary(self, library: bool | str = "auto") -> Any:
         """Means and standard deviations as a frame: a row for each method, the best first."""
-        return make_frame({name: np.array(values) for name, values in self._summary().items()}, library)
+        return make_frame(
+            {name: np.array(values) for name, values in self._summary().items()}, library
+        )
 
     def _summary(self) -> dict[str, list[Any]]:
         columns: dict[str, list[Any]] = {"method": self.ranked}
@@ -188,19 +203,28 @@ class Comparison:
     def blocks(self) -> list[Block]:
         """The page: what was compared, tables and pictures."""
         drawn: list[Picture] = pictures(self)
-        return [Text(f"# {self.name}: methods side by side"), Text(self._what()), *self.tables(), *drawn]
+        return [
+            Text(f"# {self.name}: methods side by side"),
+            Text(self._what()),
+            *self.tables(),
+            *drawn,
+        ]
 
     def _what(self) -> str:
         return (
-            f"{self.codes.size:,} rows, {self.n_features} columns, {self.classes.size} classes. {self.n_folds} "
-            f"stratified folds (seed {self.seed}); all that is learned, the preparation of columns included, is "
-            "learned from the training rows of a fold. Times are those of one thread."
+            f"{self.codes.size:,} rows, {self.n_features} columns, {self.classes.size} classes."
+            f" {self.n_folds} stratified folds (seed {self.seed}); all that is learned, the"
+            " preparation of columns included, is learned from the training rows of a fold. Times"
+            " are those of one thread."
         )
 
     def _table(self) -> ResultTable:
         marks = {metric: self.marks(metric) for metric in FIGURES}
         rows = [
-            [self._label(method), *(self._cell(m, method, marks.get(m, {}).get(method, "")) for m in TITLES)]
+            [
+                self._label(method),
+                *(self._cell(m, method, marks.get(m, {}).get(method, "")) for m in TITLES),
+            ]
             for method in self.ranked
         ]
         return _with_best("", ["method", *TITLES.values()], rows, self._legend())
@@ -210,14 +234,23 @@ class Comparison:
         keys = [metric, *(f"{metric}@{share}" for share in self.missing)]
         marks = {key: self.marks(key) for key in keys}
         rows = [
-            [self._label(method), *(f"{_short(metric, self.mean(key, method))}{marks[key][method]}" for key in keys)]
+            [
+                self._label(method),
+                *(f"{_short(metric, self.mean(key, method))}{marks[key][method]}" for key in keys),
+            ]
             for method in self.ranked
         ]
         header = ["method", "complete", *(f"{share} %" for share in self.missing)]
-        return _with_best(f"{TITLES[metric]} with cells of the test rows missing at random", header, rows, "")
+        return _with_best(
+            f"{TITLES[metric]} with cells of the test rows missing at random", header, rows, ""
+        )
 
     def _label(self, method: str) -> str:
-        sizes = {result["n_train"] + result["n_test"] for result in self.results if result.recipe == method}
+        sizes = {
+            result["n_train"] + result["n_test"]
+            for result in self.results
+            if result.recipe == method
+        }
         return f"{method} {SAMPLED}" if any(size < self.codes.size for size in sizes) else method
 
     def _cell(self, metric: str, method: str, mark: str) -> str:
@@ -229,12 +262,16 @@ class Comparison:
 
     def _legend(self) -> str:
         text = (
-            f"Mean ± standard deviation over {self.n_folds} folds, sorted by {TITLES[self.sort].rstrip(' %')}. {BEST} "
-            f"the best; {WORSE} worse than the best by the corrected resampled t-test (Nadeau and Bengio 2003; "
-            f"one-sided, {ALPHA:.0%}, not corrected for the number of methods). ECE: expected calibration error."
+            f"Mean ± standard deviation over {self.n_folds} folds, sorted by"
+            f" {TITLES[self.sort].rstrip(' %')}. {BEST} the best; {WORSE} worse than the best by"
+            f" the corrected resampled t-test (Nadeau and Bengio 2003; one-sided, {ALPHA:.0%}, not"
+            " corrected for the number of methods). ECE: expected calibration error."
         )
         if any(self._label(method) != method for method in self.methods):
-            text += f" {SAMPLED} learned from a sample of at most {max(MAX_ROWS.values()):,} training rows."
+            text += (
+                f" {SAMPLED} learned from a sample of at most {max(MAX_ROWS.values()):,} training"
+                " rows."
+            )
         words = {**RECIPES, **BASELINES}
         told = "; ".join(f"{method}: {words[method]}" for method in self.methods if method in words)
         return f"{text}\nMethods. {told}." if told else text
@@ -249,7 +286,9 @@ class Comparison:
         """Write the table as CSV, and the page."""
         text = io.StringIO(newline="")
         columns = self._summary()
-        csv.writer(text, lineterminator="\n").writerows([list(columns), *zip(*columns.values(), strict=True)])
+        csv.writer(text, lineterminator="\n").writerows(
+            [list(columns), *zip(*columns.values(), strict=True)]
+        )
         replace_file(table, lambda file: file.write(text.getvalue().encode("utf-8")))
         content = page(f"{self.name}: methods side by side", self.blocks(), f"{provenance()}.")
         replace_file(html, lambda file: file.write(content.encode("utf-8")))
@@ -265,7 +304,12 @@ def _is_loss(metric: str) -> bool:
 
 
 def _with_best(title: str, header: list[str], rows: list[list[str]], note: str) -> ResultTable:
-    best = {(at, place) for at, row in enumerate(rows) for place, cell in enumerate(row) if cell.endswith(BEST)}
+    best = {
+        (at, place)
+        for at, row in enumerate(rows)
+        for place, cell in enumerate(row)
+        if cell.endswith(BEST)
+    }
     return ResultTable(title, header, rows, note, strong=frozenset(best))
 
 

@@ -1,4 +1,6 @@
-"""Methods side by side on one table, by cross-validation; what was run is stored at once, so that it can go on."""
+"""Methods side by side on one table, by cross-validation; what was run is stored at once, so that
+it can go on.
+"""
 
 from __future__ import annotations
 
@@ -61,8 +63,8 @@ def compare(
 ) -> Comparison:
     """Cross-validate recipes and classifiers of scikit-learn on the same folds.
 
-    All that is learned, the cuts of numbers and the preparation of columns included, is learned from the training rows
-    of a fold. A method that fails is shown as failed, and the others go on.
+    All that is learned, the cuts of numbers and the preparation of columns included, is learned
+    from the training rows of a fold. A method that fails is shown as failed, and the others go on.
 
     Parameters
     ----------
@@ -70,20 +72,23 @@ def compare(
         Numbers, text, categories, booleans; NaN and None are gaps.
     y : sequence of labels
     recipes : sequence of str
-        Tags such as "TAN-MAP"; ``recipes()`` lists those of the papers. Options go behind a tag: "TAN-W penalty=1".
+        Tags such as "TAN-MAP"; ``recipes()`` lists those of the papers. Options go behind a tag:
+        "TAN-W penalty=1".
     baselines : sequence of str
         Of "lr", "svm", "hgb", "tree", "knn" and "cnb"; see ``discbayes.experiments.baselines``.
     cv : int, default=5
         The number of stratified folds.
     missing : sequence of int
-        Per cent of the cells of test rows to remove at random, such as (10, 30, 50): the same ones for all methods.
+        Per cent of the cells of test rows to remove at random, such as (10, 30, 50): the same ones
+        for all methods.
     categorical : "auto", "all" or list
         Numeric columns that are categories.
     sort : {"log_loss", "accuracy"}
         What the table is sorted by.
     folder : path, optional
-        Where results are stored as they come, and where the page ``compare.html`` and the tables ``table.csv`` and
-        ``rows.csv`` are written. A run that was interrupted goes on there; more methods can be added to it.
+        Where results are stored as they come, and where the page ``compare.html`` and the tables
+        ``table.csv`` and ``rows.csv`` are written. A run that was interrupted goes on there; more
+        methods can be added to it.
     fresh : bool, default=False
         Start anew in a folder that holds another comparison.
     n_jobs : int, optional
@@ -136,7 +141,12 @@ def check_methods(recipes: Sequence[str], baselines: Sequence[str]) -> tuple[str
 
 
 def make_setup(
-    X: Any, y: Any, cv: int = 5, missing: Sequence[int] = (), categorical: Any = "auto", seed: int = 0
+    X: Any,
+    y: Any,
+    cv: int = 5,
+    missing: Sequence[int] = (),
+    categorical: Any = "auto",
+    seed: int = 0,
 ) -> Setup:
     """The table, the folds and the shares of gaps, checked."""
     table = read_table(X)
@@ -145,12 +155,16 @@ def make_setup(
     if isinstance(cv, bool) or not isinstance(cv, (int, np.integer)) or cv < 2:
         raise ValueError(f"cv={cv!r} must be a whole number of at least 2")
     if cv > table.n_rows:
-        raise ValueError(f"{table.n_rows} rows cannot be parted into {cv} folds; cv={table.n_rows} can")
+        raise ValueError(
+            f"{table.n_rows} rows cannot be parted into {cv} folds; cv={table.n_rows} can"
+        )
     odd = [share for share in missing if not 0 <= share <= 100 or share != int(share)]
     if odd:
         raise ValueError(f"missing={odd[0]!r} is no share in whole per cent, from 0 to 100")
     if isinstance(seed, bool) or not isinstance(seed, (int, np.integer)) or seed < 0:
-        raise ValueError(f"random_state={seed!r} must be a whole number of at least 0, so that a run can go on")
+        raise ValueError(
+            f"random_state={seed!r} must be a whole number of at least 0, so that a run can go on"
+        )
     shares = tuple(sorted({int(share) for share in missing} - {0}))
     folds = stratified_folds(codes, int(cv), np.random.default_rng(seed))
     return Setup(table, labels, classes, folds, shares, categorical, int(seed))
@@ -204,7 +218,9 @@ def _open_folder(folder: Path, settings: dict[str, Any], fresh: bool) -> None:
     if not path.exists():
         taken = [name for name in (ROWS, TABLE, PAGE, POSTERIOR) if (folder / name).exists()]
         if taken:
-            raise ValueError(f"{folder} has a file {taken[0]} that is of no comparison: choose another folder")
+            raise ValueError(
+                f"{folder} has a file {taken[0]} that is of no comparison: choose another folder"
+            )
     elif fresh:
         _clear(folder)
     else:
@@ -216,7 +232,8 @@ def _open_folder(folder: Path, settings: dict[str, Any], fresh: bool) -> None:
 
 def _clear(folder: Path) -> None:
     shutil.rmtree(folder / POSTERIOR, ignore_errors=True)
-    for name in (ROWS, TABLE, PAGE, SETTINGS):  # the settings last: without them the others would be in the way
+    # the settings last: without them the others would be in the way
+    for name in (ROWS, TABLE, PAGE, SETTINGS):
         (folder / name).unlink(missing_ok=True)
 
 
@@ -228,11 +245,13 @@ def _refuse_other(folder: Path, there: dict[str, Any], settings: dict[str, Any])
         reason = "the same columns with other values"
     else:
         reason = ", ".join(
-            f"{key} {there.get(key)!r}, not {settings[key]!r}" for key in differing if key != "fingerprint"
+            f"{key} {there.get(key)!r}, not {settings[key]!r}"
+            for key in differing
+            if key != "fingerprint"
         )
     raise ValueError(
-        f"{folder} holds a comparison that is another one ({reason}): choose another folder, or start anew "
-        "(fresh=True, --fresh), which removes its results"
+        f"{folder} holds a comparison that is another one ({reason}): choose another folder, or"
+        " start anew (fresh=True, --fresh), which removes its results"
     )
 
 
@@ -275,15 +294,25 @@ def _figures(result: Result) -> str:
 
 
 def _gather(
-    folder: Path, store: Store, setup: Setup, settings: dict[str, Any], methods: Sequence[str], sort: str
+    folder: Path,
+    store: Store,
+    setup: Setup,
+    settings: dict[str, Any],
+    methods: Sequence[str],
+    sort: str,
 ) -> Comparison:
     """What was stored for these methods."""
-    posteriors = {method: np.full((setup.y.size, setup.classes.size), np.nan, np.float32) for method in methods}
+    posteriors = {
+        method: np.full((setup.y.size, setup.classes.size), np.nan, np.float32)
+        for method in methods
+    }
     results = [result for result in store if result.recipe in posteriors]
     for result in results:
         path = posterior_file(folder / POSTERIOR, result.fold, result.recipe)
         if result.measured and path.exists():
-            posteriors[result.recipe][setup.folds == result.fold] = np.load(path, allow_pickle=False)
+            posteriors[result.recipe][setup.folds == result.fold] = np.load(
+                path, allow_pickle=False
+            )
     order = {method: place for place, method in enumerate(methods)}
     return Comparison(
         name=settings["data"],

@@ -1,4 +1,6 @@
-"""Figures on pages: published ones beside ours, as text, as curves, and how many of the runs are there."""
+"""Figures on pages: published ones beside ours, as text, as curves, and how many of the runs are
+there.
+"""
 
 from __future__ import annotations
 
@@ -53,7 +55,8 @@ def beside(
     larger_is_better: bool = True,
     corner: str = "",
 ) -> ResultTable:
-    """Our figures with the published ones in brackets; where ours is further off than the tolerance, a mark says how.
+    """Our figures with the published ones in brackets; where ours is further off than the
+    tolerance, a mark says how.
 
     The tolerance is one number, or one for each row.
 
@@ -73,8 +76,8 @@ def beside(
     cells = [[row, *(cell(row, column) for column in columns)] for row in rows]
     limit = "the tolerance of the row" if isinstance(tolerance, Mapping) else f"{tolerance:g}"
     note = (
-        f"Ours (published). {WORSE}: worse than the published figure by more than {limit}; {BETTER}: better by more "
-        "than that."
+        f"Ours (published). {WORSE}: worse than the published figure by more than {limit};"
+        f" {BETTER}: better by more than that."
     )
     return ResultTable(title, [corner, *columns], cells, note)
 
@@ -114,9 +117,14 @@ def beside_store(store: Store, name: str) -> Store:
 
 
 def draw_curves(
-    x: Sequence[float], means: Curves, labels: tuple[str, str], spreads: Curves | None = None, dashed: str = "-CL"
+    x: Sequence[float],
+    means: Curves,
+    labels: tuple[str, str],
+    spreads: Curves | None = None,
+    dashed: str = "-CL",
 ) -> Any:
-    """Lines by name, with a band of one standard deviation where there are spreads; some names are dashed lines.
+    """Lines by name, with a band of one standard deviation where there are spreads; some names are
+    dashed lines.
 
     Names that differ in that end only have the same colour.
     """
@@ -125,7 +133,10 @@ def draw_curves(
     stems = list(dict.fromkeys(_stem(name, dashed) for name in means))
     for name, values in means.items():
         place = stems.index(_stem(name, dashed))
-        colour, marker = looks.COLOURS[place % len(looks.COLOURS)], looks.MARKERS[place % len(looks.MARKERS)]
+        colour, marker = (
+            looks.COLOURS[place % len(looks.COLOURS)],
+            looks.MARKERS[place % len(looks.MARKERS)],
+        )
         style = "--" if name.endswith(dashed) else "-"
         ax.plot(x, values, style, marker=marker, color=colour, markersize=4, label=name)
         if spreads and name in spreads:

@@ -62,8 +62,8 @@ def reproduce(
     name : str
         One of ``EXPERIMENTS``.
     folder : path
-        Where results and pages are: ``rows/NAME.csv``, ``NAME.md`` and its pictures. With ``quick`` it is a folder in
-        it, so that the two never mix.
+        Where results and pages are: ``rows/NAME.csv``, ``NAME.md`` and its pictures. With ``quick``
+        it is a folder in it, so that the two never mix.
     quick : bool
         Only a small part, to try it out.
     run : bool
@@ -90,11 +90,16 @@ def reproduce(
 def write_index(folder: str | Path) -> None:
     """A page that lists the pages of a folder, and what cannot be repeated."""
     folder = Path(folder)
-    rows = [_index_row(find(name), folder) for name in EXPERIMENTS if (folder / f"{name}.md").exists()]
+    rows = [
+        _index_row(find(name), folder) for name in EXPERIMENTS if (folder / f"{name}.md").exists()
+    ]
     absent = [[name, data] for name, data in ABSENT.items()]
     blocks: list[Block] = [
         Text("# The papers' tables and figures, and ours"),
-        Text("Made by `discbayes reproduce` from the stored rows; each page says what differs, and why."),
+        Text(
+            "Made by `discbayes reproduce` from the stored rows; each page says what differs, and"
+            " why."
+        ),
         ResultTable("", ["page", "source", "what it shows", "stored runs"], rows, left=3),
         ResultTable("Not to be had", ["table or figure", "data"], absent, left=2),
     ]
@@ -104,7 +109,12 @@ def write_index(folder: str | Path) -> None:
 def _index_row(experiment: Experiment, folder: Path) -> list[str]:
     store = Store(folder / ROWS / f"{experiment.rows}.csv", ())
     link = f"[{experiment.name}]({experiment.name}.md)"
-    return [link, f"{experiment.paper} {experiment.where}".strip(), experiment.title, str(len(store))]
+    return [
+        link,
+        f"{experiment.paper} {experiment.where}".strip(),
+        experiment.title,
+        str(len(store)),
+    ]
 
 
 def _figures(result: Result) -> str:
@@ -117,10 +127,18 @@ def _heading(experiment: Experiment) -> list[Block]:
 
 
 def _foot(experiment: Experiment, store: Store, quick: bool) -> list[Block]:
-    said = _text(f"## Where ours differs\n\n{experiment.deviations}" if experiment.deviations else "")
-    warning = _text("**Only a small part was run (--quick): these are no results.**" if quick else "")
+    said = _text(
+        f"## Where ours differs\n\n{experiment.deviations}" if experiment.deviations else ""
+    )
+    warning = _text(
+        "**Only a small part was run (--quick): these are no results.**" if quick else ""
+    )
     runs = "".join(f"\n- {line}" for line in recorded_runs(store.path))
-    return [*said, *warning, Text(f"Rows: `{ROWS}/{experiment.rows}.csv`, {len(store)} runs.{runs}")]
+    return [
+        *said,
+        *warning,
+        Text(f"Rows: `{ROWS}/{experiment.rows}.csv`, {len(store)} runs.{runs}"),
+    ]
 
 
 def _text(text: str) -> list[Block]:

@@ -12,15 +12,26 @@ from discbayes.experiments.tasks import Task
 
 # The papers, as they are cited.
 PAPERS = {
-    "P10": "Pernkopf and Bilmes (2010), Efficient heuristics for discriminative structure learning of Bayesian network "
-    "classifiers, JMLR 11",
-    "P12": "Pernkopf and Wohlmayr (2012), Stochastic margin-based structure learning of Bayesian network classifiers, "
-    "Pattern Recognition",
-    "C11": "Carvalho, Roos, Oliveira and Myllymäki (2011), Discriminative learning of Bayesian networks via factorized "
-    "conditional log-likelihood, JMLR 12",
-    "Z17": "Zaidi, Webb, Carman, Petitjean, Buntine, Hynes and De Sterck (2017), Efficient parameter learning of "
-    "Bayesian network classifiers, Machine Learning",
-    "P13": "Peharz, Tschiatschek and Pernkopf (2013), The most generative maximum margin Bayesian networks, ICML",
+    "P10": (
+        "Pernkopf and Bilmes (2010), Efficient heuristics for discriminative structure learning of"
+        " Bayesian network classifiers, JMLR 11"
+    ),
+    "P12": (
+        "Pernkopf and Wohlmayr (2012), Stochastic margin-based structure learning of Bayesian"
+        " network classifiers, Pattern Recognition"
+    ),
+    "C11": (
+        "Carvalho, Roos, Oliveira and Myllymäki (2011), Discriminative learning of Bayesian"
+        " networks via factorized conditional log-likelihood, JMLR 12"
+    ),
+    "Z17": (
+        "Zaidi, Webb, Carman, Petitjean, Buntine, Hynes and De Sterck (2017), Efficient parameter"
+        " learning of Bayesian network classifiers, Machine Learning"
+    ),
+    "P13": (
+        "Peharz, Tschiatschek and Pernkopf (2013), The most generative maximum margin Bayesian"
+        " networks, ICML"
+    ),
     "ours": "An experiment of this project",
 }
 
@@ -36,11 +47,13 @@ class Experiment:
     tasks : function of ``quick``
         What is to be run; with ``quick`` a small part of it, for trying out.
     page : function of the store
-        What the page shows: our figures beside the published ones. It must cope with a store that is not full.
+        What the page shows: our figures beside the published ones. It must cope with a store that
+        is not full.
     metrics : tuple of str
         What a run measures.
     store : str
-        The name of the file of results; experiments that share runs share it. The name of the experiment by default.
+        The name of the file of results; experiments that share runs share it. The name of the
+        experiment by default.
     protocol, deviations : str
         How it was done, and why figures differ from the published ones; both are part of the page.
     """

@@ -23,19 +23,22 @@ from discbayes.parameters.svm.reference import NORMS, Solution, solve_norm_margi
 
 
 class BNSVM(MarginLearner):
-    """Numbers that minimise ½‖ω‖² + λ Σ slack: a support vector machine over the cells of a network (P13, problem 9).
+    """Numbers that minimise ½‖ω‖² + λ Σ slack: a support vector machine over the cells of a network
+    (P13, problem 9).
 
-    The numbers are then turned into a normalised network with the same P(c | x), if the parents of every feature are
-    joined (naive Bayes, TAN). Elsewhere they stay as they are, and stand for p(c, x) ∝ exp(log-joint). They were not
-    learned to describe the data: likelihoods and answers about rows with gaps mean little; see ``MLBNSVM``.
+    The numbers are then turned into a normalised network with the same P(c | x), if the parents of
+    every feature are joined (naive Bayes, TAN). Elsewhere they stay as they are, and stand for p(c,
+    x) ∝ exp(log-joint). They were not learned to describe the data: likelihoods and answers about
+    rows with gaps mean little; see ``MLBNSVM``.
 
     Parameters
     ----------
     lam : float, sequence of float or "cv", default=1
-        λ, the price of a slack of one. Of several, held-out folds choose by their rate of right decisions; "cv" has
-        P13's values, 2⁻² to 2¹⁰.
+        λ, the price of a slack of one. Of several, held-out folds choose by their rate of right
+        decisions; "cv" has P13's values, 2⁻² to 2¹⁰.
     gamma : float, sequence of float or "cv", default=1
-        γ, the margin that rows are to reach. With the square norm the optimum only scales with it, if λ does too.
+        γ, the margin that rows are to reach. With the square norm the optimum only scales with it,
+        if λ does too.
     eta : float, default=10
         How sharp the soft maximum over the rivals is.
     radius : float, optional
@@ -43,16 +46,18 @@ class BNSVM(MarginLearner):
     norm : {"l2", "likelihood"}, default="l2"
         ½‖ω‖², or ``Σ |n·ω|`` with the counts n, which only the reference solver has.
     solver : {"auto", "lbfgs", "reference"}, default="auto"
-        L-BFGS, or the exact problem by a convex solver (``pip install 'discbayes[solver]'``), for small data: without
-        soft maximum and rounded corner, so that ``eta`` and ``radius`` do not count.
+        L-BFGS, or the exact problem by a convex solver (``pip install 'discbayes[solver]'``), for
+        small data: without soft maximum and rounded corner, so that ``eta`` and ``radius`` do not
+        count.
     max_iter : int, default=3000
         The largest number of iterations.
     tol : float, default=1e-3
-        The fit ends when it is at most this share of the objective above the optimum, by a bound from the dual problem.
-        For rows with gaps, which are summed out and make the problem another one, it ends when an iteration changes
-        less than a thousandth of that.
+        The fit ends when it is at most this share of the objective above the optimum, by a bound
+        from the dual problem. For rows with gaps, which are summed out and make the problem another
+        one, it ends when an iteration changes less than a thousandth of that.
     n_folds : int, default=5
-        The number of folds that choose. Fits that are only compared end at a gap of 1e-2, or after 200 iterations.
+        The number of folds that choose. Fits that are only compared end at a gap of 1e-2, or after
+        200 iterations.
 
     Examples
     --------
@@ -72,10 +77,17 @@ class BNSVM(MarginLearner):
         super()._check()
         self._check_names(norm=NORMS)
         if self.norm == "likelihood" and self.solver != "reference":
-            raise ValueError('norm="likelihood" needs solver="reference": its corners have no gradient')
+            raise ValueError(
+                'norm="likelihood" needs solver="reference": its corners have no gradient'
+            )
 
     def _fit(
-        self, setting: Setting, data: Encoded | RowBlocks, counts: Counts, structure: Structure, n_jobs: int | None
+        self,
+        setting: Setting,
+        data: Encoded | RowBlocks,
+        counts: Counts,
+        structure: Structure,
+        n_jobs: int | None,
     ) -> MarginFit:
         layout = Layout(structure, data.cards, data.n_classes)
         families = count_families(data, layout, counts, n_jobs)

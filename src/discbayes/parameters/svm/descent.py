@@ -15,7 +15,15 @@ from discbayes.data.domain import Encoded
 from discbayes.data.row_blocks import RowBlocks
 from discbayes.engine import Interrupts
 from discbayes.objectives import Slack
-from discbayes.optim import Callback, Coordinates, Outcome, lbfgs, lbfgs_in, projected_gradient, until_interrupted
+from discbayes.optim import (
+    Callback,
+    Coordinates,
+    Outcome,
+    lbfgs,
+    lbfgs_in,
+    projected_gradient,
+    until_interrupted,
+)
 from discbayes.parameters.fits import Fit
 from discbayes.parameters.generative import MaximumAPosteriori
 from discbayes.parameters.parameterization import Numbers, Plain, Subnormalized
@@ -26,7 +34,8 @@ GAPPY_TOL = 1e-3  # of tol, for the change of one iteration, where there is no b
 
 
 class Ending(NamedTuple):
-    """Where a fit ended, and how far above the optimum at most, relative to the objective: NaN if no bound is known.
+    """Where a fit ended, and how far above the optimum at most, relative to the objective: NaN if
+    no bound is known.
 
     ``reason`` says why a fit that could go no further may be above the tolerance, and what to do.
     """
@@ -38,7 +47,9 @@ class Ending(NamedTuple):
 
 @dataclass(frozen=True)
 class MarginFit(Fit):
-    """A fit that also has the rows and their counts, for the reference solver, and a scale of its free numbers."""
+    """A fit that also has the rows and their counts, for the reference solver, and a scale of its
+    free numbers.
+    """
 
     data: Encoded | RowBlocks
     families: FamilyCounts
@@ -48,10 +59,13 @@ class MarginFit(Fit):
     def is_convex(self) -> bool:
         """Whether the fit can reach the optimum of a convex problem, and its bound.
 
-        It cannot where rows have missing values, nor where tables are kept normalized on a structure that is not C1.
+        It cannot where rows have missing values, nor where tables are kept normalized on a
+        structure that is not C1.
         """
         known = self.problem.parameterization
-        return Bound.is_known(self.problem) and (not known.normalized or known.layout.structure.is_c1)
+        return Bound.is_known(self.problem) and (
+            not known.normalized or known.layout.structure.is_c1
+        )
 
     @property
     def slack(self) -> Slack:
@@ -61,9 +75,11 @@ class MarginFit(Fit):
 
 
 def likelihood_counts(families: FamilyCounts, alpha: float) -> Numbers:
-    """The counts n of P13: those of the families with α virtual observations spread over each table.
+    """The counts n of P13: those of the families with α virtual observations spread over each
+    table.
 
-    The columns of a feature that does not depend on the class are one and the same, and share its counts.
+    The columns of a feature that does not depend on the class are one and the same, and share its
+    counts.
     """
     in_class, in_cells = MaximumAPosteriori("ess", alpha).virtual_cells(families.layout)
     cells = families.layout.pool_columns(families.cells, np.mean)
@@ -71,7 +87,8 @@ def likelihood_counts(families: FamilyCounts, alpha: float) -> Numbers:
 
 
 class Certificate:
-    """How far above the optimum a descent is at most, relative to the objective: asked for now and then.
+    """How far above the optimum a descent is at most, relative to the objective: asked for now and
+    then.
 
     ``gap`` is NaN before the first bound, and stays so where there is none.
     """
@@ -112,7 +129,9 @@ def descend(
     record: Callable[[float, float], None] | None = None,
     interrupts: Interrupts | None = None,
 ) -> Ending:
-    """Minimise until the bound says that the optimum is near, or, without one, until little changes."""
+    """Minimise until the bound says that the optimum is near, or, without one, until little
+    changes.
+    """
     certificate = Certificate(fit, bound)
     step_tol = 0.0 if bound is not None else GAPPY_TOL * tol
 
@@ -122,13 +141,19 @@ def descend(
             record(loss, certificate.gap)
         return certificate.gap <= tol
 
-    outcome = until_interrupted(partial(_minimize, fit, start, max_iter, step_tol), look, interrupts)
+    outcome = until_interrupted(
+        partial(_minimize, fit, start, max_iter, step_tol), look, interrupts
+    )
     certificate.renew(outcome.point, outcome.value)
     return Ending(outcome, certificate.gap)
 
 
-def _minimize(fit: MarginFit, start: np.ndarray, max_iter: int, tol: float, callback: Callback) -> Outcome:
-    """L-BFGS on scaled free numbers, or projected gradients where the numbers are to stay in a set."""
+def _minimize(
+    fit: MarginFit, start: np.ndarray, max_iter: int, tol: float, callback: Callback
+) -> Outcome:
+    """L-BFGS on scaled free numbers, or projected gradients where the numbers are to stay in a
+    set.
+    """
     loss, known, scale = fit.problem.loss, fit.problem.parameterization, fit.scale
     if isinstance(known, Subnormalized):  # where another fit ended, slacks may be zero
         start = known.with_slack(start)

@@ -1,7 +1,8 @@
 """How far from the optimum a margin fit is: bounds by convex duality.
 
-The slack S of a row is a convex function of its log-joint L, so that S(L) ≥ r·L − S*(r) for any r. With r from the rows
-as they are now, what is to be minimised becomes, at worst, a linear function of the log θ, and its minimum is known:
+The slack S of a row is a convex function of its log-joint L, so that S(L) ≥ r·L − S*(r) for any r.
+With r from the rows as they are now, what is to be minimised becomes, at worst, a linear function
+of the log θ, and its minimum is known:
 
 ===========  =======================================  ==========================================
 learner      linear in log θ, with v = n − λ Σ r      least value
@@ -12,13 +13,13 @@ BN-SVM       ½‖ω‖² − v·ω with n = 0                   −½‖v‖²
 
 The first needs v ≥ 0. Where a count v would be negative, there are two ways to one that is not:
 
-- ``of_likelihood``: the shares of the classes that take too much are made smaller. It takes a few passes over the rows
-  and is the check during a fit. With large λ, where v is the small difference of large numbers, it costs much of the
-  bound.
-- ``by_lowering``: ω, which the gradients r are taken at, is lowered in the cells with v < 0 until there is none. Any ω
-  gives a bound, not only one with normalised tables. A little less ω in a cell moves its rivals to other classes,
-  which costs about (shortage) · (change of ω), far less than to give up their margins. It takes hundreds of passes, and
-  is for the end of a fit.
+- ``of_likelihood``: the shares of the classes that take too much are made smaller. It takes a few
+  passes over the rows and is the check during a fit. With large λ, where v is the small difference
+  of large numbers, it costs much of the bound.
+- ``by_lowering``: ω, which the gradients r are taken at, is lowered in the cells with v < 0 until
+  there is none. Any ω gives a bound, not only one with normalised tables. A little less ω in a cell
+  moves its rivals to other classes, which costs about (shortage) · (change of ω), far less than to
+  give up their margins. It takes hundreds of passes, and is for the end of a fit.
 """
 
 from __future__ import annotations
@@ -35,7 +36,8 @@ from discbayes.parameters.problem import Problem
 
 ROUNDS = 8  # in which shares are made smaller, before all of them are together
 ROUNDING = 1e-12  # of what is there, which is left
-FIRST_STEP, MAX_STEP = 1e-5, 16.0  # by which ω is lowered in a cell: doubled while v < 0 there, then halved
+# by which ω is lowered in a cell: doubled while v < 0 there, then halved
+FIRST_STEP, MAX_STEP = 1e-5, 16.0
 
 
 class _Pass(NamedTuple):
@@ -79,17 +81,23 @@ class Bound:
             left = counts.plus(found.taken, -1.0)
             if min(left.prior.min(), left.cells.min(initial=0.0)) >= 0:
                 return self._entropy(left) - found.paid
-            for factor, count, of_own, taken in zip(factors, counts, found.of_own, found.taken, strict=True):
+            for factor, count, of_own, taken in zip(
+                factors, counts, found.of_own, found.taken, strict=True
+            ):
                 factor *= _share_left(count + of_own, taken + of_own)
             found = self._pass(numbers, factors)
-        together = min(_share_left(count, taken).min() for count, taken in zip(counts, found.taken, strict=True))
+        together = min(
+            _share_left(count, taken).min()
+            for count, taken in zip(counts, found.taken, strict=True)
+        )
         for factor in factors:
             factor *= together
         found = self._pass(numbers, factors)
         return self._entropy(counts.plus(found.taken, -1.0)) - found.paid
 
     def by_lowering(self, numbers: Numbers, max_rounds: int) -> float:
-        """A value that −n·ω + λ Σ slack is never below: higher than ``of_likelihood``, after more passes over the rows.
+        """A value that −n·ω + λ Σ slack is never below: higher than ``of_likelihood``, after more
+        passes over the rows.
 
         Parameters
         ----------
@@ -98,13 +106,20 @@ class Bound:
         max_rounds : int
             The largest number of passes over the rows.
         """
-        counts, omega, n_classes = np.concatenate(self._counts), np.concatenate(numbers), numbers.prior.size
+        counts, omega, n_classes = (
+            np.concatenate(self._counts),
+            np.concatenate(numbers),
+            numbers.prior.size,
+        )
         step, before, best = np.full(omega.size, FIRST_STEP), np.zeros(omega.size, bool), -np.inf
         for _ in range(max_rounds):
             taken, height = self._tangent(Numbers(omega[:n_classes], omega[n_classes:]))
-            share = _share_left(counts, taken).min()  # the rest is that of the tangent at zero: all slacks are ≥ 0
+            # the rest is that of the tangent at zero: all slacks are ≥ 0
+            share = _share_left(counts, taken).min()
             left = counts - share * taken
-            best = max(best, self._entropy(Numbers(left[:n_classes], left[n_classes:])) + share * height)
+            best = max(
+                best, self._entropy(Numbers(left[:n_classes], left[n_classes:])) + share * height
+            )
             short = taken > counts
             if not short.any():
                 break
@@ -129,7 +144,9 @@ class Bound:
         return -np.concatenate(slopes), slopes.dot(numbers) - value
 
     def _pass(self, numbers: Numbers, factors: Numbers | None) -> _Pass:
-        """One pass over the rows; what the rivals take is scaled by the least factor of the cells that it is from."""
+        """One pass over the rows; what the rivals take is scaled by the least factor of the cells
+        that it is from.
+        """
         found = self._scores.sum(_pass, (self._slack, numbers, factors), self._problem.n_jobs)
         return _Pass(found.paid, self._pooled(found.taken), self._pooled(found.of_own))
 
@@ -137,12 +154,16 @@ class Bound:
         return numbers._replace(cells=self._scores.layout.pool_columns(numbers.cells, np.mean))
 
     def _entropy(self, counts: Numbers) -> float:
-        """Σ −v log(v / V): the negative log likelihood of counts at their own relative frequencies."""
+        """Σ −v log(v / V): the negative log likelihood of counts at their own relative
+        frequencies.
+        """
         totals = self._scores.layout.row_totals(counts.cells)
         return _entropy(counts.prior, counts.prior.sum()) + _entropy(counts.cells, totals)
 
 
-def _pass(scores: LogScores, n_jobs: int | None, slack: Slack, numbers: Numbers, factors: Numbers | None) -> _Pass:
+def _pass(
+    scores: LogScores, n_jobs: int | None, slack: Slack, numbers: Numbers, factors: Numbers | None
+) -> _Pass:
     ready = scores.padded(numbers)
 
     def one(blocks: list[RowChunk]) -> tuple[float, Numbers, Numbers]:

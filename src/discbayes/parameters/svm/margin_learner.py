@@ -1,4 +1,6 @@
-"""What BN-SVM and ML-BN-SVM share: λ and γ, their choice, the solvers, and what becomes of a solution."""
+"""What BN-SVM and ML-BN-SVM share: λ and γ, their choice, the solvers, and what becomes of a
+solution.
+"""
 
 from __future__ import annotations
 
@@ -62,11 +64,18 @@ class MarginLearner(CrossValidatedLearner):
 
     @abstractmethod
     def _fit(
-        self, setting: Setting, data: Encoded | RowBlocks, counts: Counts, structure: Structure, n_jobs: int | None
+        self,
+        setting: Setting,
+        data: Encoded | RowBlocks,
+        counts: Counts,
+        structure: Structure,
+        n_jobs: int | None,
     ) -> MarginFit:
         """What is to be minimised, and where to start."""
 
-    def learn(self, data: Encoded | RowBlocks, counts: Counts, structure: Structure, context: Context) -> CPTs:
+    def learn(
+        self, data: Encoded | RowBlocks, counts: Counts, structure: Structure, context: Context
+    ) -> CPTs:
         """Choose λ and γ, if there are several, and minimise."""
         self._check()
         self._require_memory(data, structure)
@@ -75,11 +84,15 @@ class MarginLearner(CrossValidatedLearner):
         iterations, weight = count_up(1), fit.problem.total_weight
 
         def record(loss: float, gap: float) -> None:
-            context.record(most=self.max_iter, iteration=next(iterations), score=-loss * weight, gap=gap)
+            context.record(
+                most=self.max_iter, iteration=next(iterations), score=-loss * weight, gap=gap
+            )
 
         ending = self._minimize(fit, fit.start, self.tol, self.max_iter, record, context.interrupts)
         ending = self._certified(fit, ending, context.interrupts)
-        context.record(iteration=ending.outcome.n_iter, score=-ending.outcome.value * weight, gap=ending.gap)
+        context.record(
+            iteration=ending.outcome.n_iter, score=-ending.outcome.value * weight, gap=ending.gap
+        )
         self._warn_of_the_limit(ending)
         return self._tables(fit, ending.outcome.point)
 
@@ -89,7 +102,10 @@ class MarginLearner(CrossValidatedLearner):
 
     def _settings(self) -> list[list[Setting]]:
         lams = sorted(numbers_of("lam", self.lam, self.lams, 0.0))
-        return [[Setting(self.norm_strength, self._slack(gamma, lam)) for lam in lams] for gamma in self._gammas()]
+        return [
+            [Setting(self.norm_strength, self._slack(gamma, lam)) for lam in lams]
+            for gamma in self._gammas()
+        ]
 
     def _gammas(self) -> list[float]:
         return numbers_of("gamma", self.gamma, GAMMAS, 0.0, strictly=True)
@@ -122,7 +138,9 @@ class MarginLearner(CrossValidatedLearner):
     def _bound(self, bound: Bound) -> Callable[[Numbers], float]:
         """What no value of the objective is below."""
 
-    def _certified(self, fit: MarginFit, ending: Ending, interrupts: Interrupts | None = None) -> Ending:
+    def _certified(
+        self, fit: MarginFit, ending: Ending, interrupts: Interrupts | None = None
+    ) -> Ending:
         """The ending with the best gap that is known."""
         return ending
 
@@ -139,7 +157,9 @@ class MarginLearner(CrossValidatedLearner):
         super()._check()
         self._check_names(solver=self.solvers)
         if self.eta is None:
-            raise ValueError("eta=None, the hard maximum, has no gradient everywhere: use a large number")
+            raise ValueError(
+                "eta=None, the hard maximum, has no gradient everywhere: use a large number"
+            )
 
     def _warn_of_the_limit(self, ending: Ending) -> None:
         """Say so where the fit ended before it was within the tolerance."""
@@ -149,7 +169,8 @@ class MarginLearner(CrossValidatedLearner):
         if not ending.outcome.converged:
             known = "" if math.isnan(ending.gap) else f", {far}"
             message = (
-                f"the fit ended after max_iter={self.max_iter} iterations{known}: raise max_iter or tol, or lower lam"
+                f"the fit ended after max_iter={self.max_iter} iterations{known}: raise max_iter or"
+                " tol, or lower lam"
             )
         elif ending.gap > self.tol and not ending.outcome.interrupted:
             message = f"the fit ended {far}, {ending.reason}"

@@ -27,16 +27,20 @@ from discbayes.parameters.svm.margin_learner import MarginLearner
 from discbayes.parameters.svm.reference import Solution, solve_likelihood_margin
 
 SMOOTH = 0.1  # added to the counts that the free numbers are scaled by
-BOUND_SHARE = 4  # a pass over the rows for so many iterations of the fit goes into a better bound, at the end
-NORMALIZED = 'with tables kept normalized, which may cost that much on this structure: solver="auto" does without'
+# a pass over the rows for so many iterations of the fit goes into a better bound, at the end
+BOUND_SHARE = 4
+NORMALIZED = (
+    'with tables kept normalized, which may cost that much on this structure: solver="auto" does'
+    " without"
+)
 
 
 class PathPoint(NamedTuple):
     """The optimum for one λ.
 
-    ``log_likelihood`` is n·ω, with the virtual observations in n, ``slack`` the sum of the slacks of the rows, smoothed
-    as in the problem, ``rate`` the share of right decisions, and ``gap`` how far above the optimum the objective is at
-    most, relative to it.
+    ``log_likelihood`` is n·ω, with the virtual observations in n, ``slack`` the sum of the slacks
+    of the rows, smoothed as in the problem, ``rate`` the share of right decisions, and ``gap`` how
+    far above the optimum the objective is at most, relative to it.
     """
 
     lam: float
@@ -48,52 +52,59 @@ class PathPoint(NamedTuple):
 
 
 class MLBNSVM(MarginLearner):
-    """Tables that minimise −n·ω + λ Σ slack: margins as far as the likelihood allows (P13, problems 10 and 11).
+    """Tables that minimise −n·ω + λ Σ slack: margins as far as the likelihood allows (P13, problems
+    10 and 11).
 
-    λ is a dial from generative to discriminative. At λ = 0 the tables are the relative frequencies of
-    ``MaximumAPosteriori("ess", alpha)``; the more it grows, the more the rows' margins count.
+    λ is a dial from generative to discriminative. At λ = 0 the tables are the relative frequencies
+    of ``MaximumAPosteriori("ess", alpha)``; the more it grows, the more the rows' margins count.
 
-    On structures that are not C1 (``Structure.is_c1``) the problem stays convex, but rows of the tables at its optimum
-    may sum to less than one. The tables then stand for p(c, x) ∝ exp(log-joint), and −n·ω is no likelihood any more.
-    With ``solver="lbfgs"`` the tables are normalized on every structure (P13, section 2); off C1 that problem is not
-    convex, so the optimum may be a local one, and what is proven of it is the gap to the convex optimum.
-    Where rows have gaps the counts are of the rows without a gap in the family, and the slack is that of what is
-    observed: the problem is not convex then, and the optimum that is found may be a local one.
+    On structures that are not C1 (``Structure.is_c1``) the problem stays convex, but rows of the
+    tables at its optimum may sum to less than one. The tables then stand for p(c, x) ∝
+    exp(log-joint), and −n·ω is no likelihood any more. With ``solver="lbfgs"`` the tables are
+    normalized on every structure (P13, section 2); off C1 that problem is not convex, so the
+    optimum may be a local one, and what is proven of it is the gap to the convex optimum. Where
+    rows have gaps the counts are of the rows without a gap in the family, and the slack is that of
+    what is observed: the problem is not convex then, and the optimum that is found may be a local
+    one.
 
     Parameters
     ----------
     lam : float, sequence of float or "cv", default=1
-        λ, the price of a slack of one. Of several, held-out folds choose by their rate of right decisions; "cv" has
-        P13's values: 0 and 2⁻² to 2¹⁰.
+        λ, the price of a slack of one. Of several, held-out folds choose by their rate of right
+        decisions; "cv" has P13's values: 0 and 2⁻² to 2¹⁰.
     gamma : float, sequence of float or "cv", default=1
         γ, the margin that rows are to reach; "cv" has P13's values, 0.1 to 20.
     alpha : float, default=1
         The virtual observations that are spread over each table, so that no count is zero.
     start : {"generative", "zeros"} or Tables, default="generative"
-        Where the fit begins: at the relative frequencies, at uniform tables, or at tables of the same network, such as
-        ``network_.parameters`` of a fitted classifier. The optimum does not depend on it.
+        Where the fit begins: at the relative frequencies, at uniform tables, or at tables of the
+        same network, such as ``network_.parameters`` of a fitted classifier. The optimum does not
+        depend on it.
     eta : float, default=10
         How sharp the soft maximum over the rivals is.
     radius : float, optional
         The radius of the circle that rounds off the corner of the slack; min(1, γ) by default.
     solver : {"auto", "lbfgs", "subnormalized", "projected", "reference"}, default="auto"
         - "lbfgs": L-BFGS over normalized tables, the softmax of unconstrained parameters.
-        - "subnormalized": L-BFGS over tables whose rows sum to one at most, with a slack in the normalizer of each
-          row that needs one. On C1 structures none does, and it is the same as "lbfgs".
-        - "projected": projected gradients over the same tables, as in P13, section 4; slow with a large λ.
-        - "reference": problem (10) by a convex solver (``pip install 'discbayes[solver]'``), for small data and C1
-          structures, where ``eta`` and ``radius`` do not count.
+        - "subnormalized": L-BFGS over tables whose rows sum to one at most, with a slack in the
+          normalizer of each row that needs one. On C1 structures none does, and it is the same as
+          "lbfgs".
+        - "projected": projected gradients over the same tables, as in P13, section 4; slow with a
+          large λ.
+        - "reference": problem (10) by a convex solver (``pip install 'discbayes[solver]'``), for
+          small data and C1 structures, where ``eta`` and ``radius`` do not count.
 
         "auto" is "lbfgs" on C1 structures and "subnormalized" elsewhere.
     max_iter : int, default=3000
         The largest number of iterations.
     tol : float, default=1e-3
-        The fit ends when it is at most this share of the objective above the optimum, by a bound from the dual problem.
-        For rows with missing values, and for normalized tables on structures that are not C1, it ends when an
-        iteration changes less than a thousandth of that. ``gap`` in the last step of ``history_`` is the share that is
-        proven at the end.
+        The fit ends when it is at most this share of the objective above the optimum, by a bound
+        from the dual problem. For rows with missing values, and for normalized tables on structures
+        that are not C1, it ends when an iteration changes less than a thousandth of that. ``gap``
+        in the last step of ``history_`` is the share that is proven at the end.
     n_folds : int, default=5
-        The number of folds that choose. Fits that are only compared end at a gap of 1e-2, or after 200 iterations.
+        The number of folds that choose. Fits that are only compared end at a gap of 1e-2, or after
+        200 iterations.
 
     Examples
     --------
@@ -105,13 +116,25 @@ class MLBNSVM(MarginLearner):
 
     solvers = ("auto", "lbfgs", "projected", "reference", "subnormalized")
 
-    def __init__(self, lam: Any = 1.0, gamma: Any = 1.0, alpha: float = 1.0, start: Any = "generative", **shared: Any):
+    def __init__(
+        self,
+        lam: Any = 1.0,
+        gamma: Any = 1.0,
+        alpha: float = 1.0,
+        start: Any = "generative",
+        **shared: Any,
+    ):
         super().__init__(lam, gamma, **shared)
         self.alpha = alpha
         self.start = start
 
     def path(
-        self, data: Encoded, counts: Counts, structure: Structure, lams: Sequence[float], context: Context
+        self,
+        data: Encoded,
+        counts: Counts,
+        structure: Structure,
+        lams: Sequence[float],
+        context: Context,
     ) -> Iterator[PathPoint]:
         """The optimum for each λ, in the given order, each fit begun where the one before ended."""
         self._check()
@@ -122,12 +145,16 @@ class MLBNSVM(MarginLearner):
             setting = Setting(0.0, self._slack(gammas[0], lam))
             fit = self._fit(setting, data, counts, structure, context.n_jobs)
             begin = fit.start if free is None else free
-            ending = self._minimize(fit, begin, self.tol, self.max_iter, interrupts=context.interrupts)
+            ending = self._minimize(
+                fit, begin, self.tol, self.max_iter, interrupts=context.interrupts
+            )
             ending = self._certified(fit, ending, context.interrupts)
             self._warn_of_the_limit(ending)
             free = ending.outcome.point
             point = self._point(fit, free, ending.gap)
-            context.record(lam=lam, score=-ending.outcome.value * fit.problem.total_weight, gap=ending.gap)
+            context.record(
+                lam=lam, score=-ending.outcome.value * fit.problem.total_weight, gap=ending.gap
+            )
             yield point
 
     def _point(self, fit: MarginFit, free: np.ndarray, gap: float) -> PathPoint:
@@ -141,10 +168,18 @@ class MLBNSVM(MarginLearner):
         super()._check()
         check_start(self.start)
         if not (np.isfinite(self.alpha) and self.alpha > 0):
-            raise ValueError(f"alpha={self.alpha!r} must be a number above 0: a count of zero would have no optimum")
+            raise ValueError(
+                f"alpha={self.alpha!r} must be a number above 0: a count of zero would have no"
+                " optimum"
+            )
 
     def _fit(
-        self, setting: Setting, data: Encoded | RowBlocks, counts: Counts, structure: Structure, n_jobs: int | None
+        self,
+        setting: Setting,
+        data: Encoded | RowBlocks,
+        counts: Counts,
+        structure: Structure,
+        n_jobs: int | None,
     ) -> MarginFit:
         layout = Layout(structure, data.cards, data.n_classes)
         families = count_families(data, layout, counts, n_jobs)
@@ -162,8 +197,12 @@ class MLBNSVM(MarginLearner):
         normalized = self.solver == "lbfgs" or layout.structure.is_c1
         return Softmax(layout) if normalized else Subnormalized(layout)
 
-    def _certified(self, fit: MarginFit, ending: Ending, interrupts: Interrupts | None = None) -> Ending:
-        """The ending with a gap from a better bound, where the fit is not known to be within the tolerance."""
+    def _certified(
+        self, fit: MarginFit, ending: Ending, interrupts: Interrupts | None = None
+    ) -> Ending:
+        """The ending with a gap from a better bound, where the fit is not known to be within the
+        tolerance.
+        """
         done = ending.gap <= self.tol or ending.outcome.interrupted or self.solver == "reference"
         if done or not Bound.is_known(fit.problem):
             return ending
@@ -174,10 +213,14 @@ class MLBNSVM(MarginLearner):
                 raise
             return ending
         gap = np.fmin(ending.gap, relative_gap(ending.outcome.value, lowest))
-        return ending._replace(gap=float(gap), reason=ending.reason if fit.is_convex else NORMALIZED)
+        return ending._replace(
+            gap=float(gap), reason=ending.reason if fit.is_convex else NORMALIZED
+        )
 
     def _lowest(self, fit: MarginFit, ending: Ending, interrupts: Interrupts | None) -> float:
-        """What no value of the loss is below: by the bound, or by the optimum without normalization and its bound."""
+        """What no value of the loss is below: by the bound, or by the optimum without normalization
+        and its bound.
+        """
         if fit.is_convex:
             numbers = fit.problem.parameterization.numbers(ending.outcome.point)
             rounds = ending.outcome.n_iter // BOUND_SHARE
@@ -186,7 +229,9 @@ class MLBNSVM(MarginLearner):
         problem = replace(fit.problem, parameterization=relaxed)
         begin = relaxed.start(fit.tables(ending.outcome.point))
         free = replace(fit, problem=problem, start=begin, scale=_scale(problem))
-        found = self._certified(free, self._minimize(free, begin, self.tol, self.max_iter), interrupts)
+        found = self._certified(
+            free, self._minimize(free, begin, self.tol, self.max_iter), interrupts
+        )
         return found.outcome.value - found.gap * abs(found.outcome.value)
 
     def _bound(self, bound: Bound) -> Callable[[Numbers], float]:
@@ -196,12 +241,19 @@ class MLBNSVM(MarginLearner):
         slack, layout = fit.slack, fit.families.layout
         counts = likelihood_counts(fit.families, self.alpha)
         return solve_likelihood_margin(
-            all_rows(fit.data, 'solver="reference"'), layout, counts.prior, counts.cells, slack.lam, slack.gamma
+            all_rows(fit.data, 'solver="reference"'),
+            layout,
+            counts.prior,
+            counts.cells,
+            slack.lam,
+            slack.gamma,
         )
 
 
 def _scale(problem: Problem) -> np.ndarray | None:
-    """The square roots of the counts behind each parameter, in whose units L-BFGS takes its steps."""
+    """The square roots of the counts behind each parameter, in whose units L-BFGS takes its
+    steps.
+    """
     known, counts = problem.parameterization, problem.counts
     if counts is None or not isinstance(known, Softmax):
         return None

@@ -1,23 +1,28 @@
-"""Margins by a generic convex solver: exact answers on small data, for the scalable solver to be compared with (P13).
+"""Margins by a generic convex solver: exact answers on small data, for the scalable solver to be
+compared with (P13).
 
-With ω for log P(c) and log θ, and A·ω for how far each row's class is ahead of each rival, the problem is to
+With ω for log P(c) and log θ, and A·ω for how far each row's class is ahead of each rival, the
+problem is to
 
     minimise f(ω) + λ Σ w·ξ    such that A·ω + ξ ≥ γ for every row and rival, and ξ ≥ 0
 
-and the problems of the paper are choices of f. The bound that goes with a solution needs its conjugate f*:
+and the problems of the paper are choices of f. The bound that goes with a solution needs its
+conjugate f*:
 
-==========================  ===========================================  ==========================================
-problem                     f(ω)                                         f*(u), the most that uᵀω − f(ω) can be
-==========================  ===========================================  ==========================================
-(10), the ML-BN-SVM         −nᵀω, if Σ exp ω ≤ 1 in each row of a table  Σ v·log(v/V), v = n + u ≥ 0, V its row sum
-(9), ``norm="l2"``          ½ ‖ω‖²                                       ½ ‖u‖²
-(9), ``norm="likelihood"``  Σ |n·ω|                                      0, if |u| ≤ n
-==========================  ===========================================  ==========================================
+==========================  ===========================================
+========================================== problem                     f(ω)
+f*(u), the most that uᵀω − f(ω) can be ==========================
+===========================================  ========================================== (10), the
+ML-BN-SVM         −nᵀω, if Σ exp ω ≤ 1 in each row of a table  Σ v·log(v/V), v = n + u ≥ 0, V its
+row sum (9), ``norm="l2"``          ½ ‖ω‖²                                       ½ ‖u‖² (9),
+``norm="likelihood"``  Σ |n·ω|                                      0, if |u| ≤ n
+==========================  ===========================================
+==========================================
 
-For any prices μ ≥ 0 of the margins whose sum in each row is at most λ·w, no ω has a value below γ Σ μ − f*(Aᵀμ). So a
-solution is known to be one whatever the solver says of itself, and (10) can be solved for the best prices, too, where
-ω = log(v/V). That is the first attempt, as it is faster and more exact; some problems with many cells of small counts
-need others, for ω itself.
+For any prices μ ≥ 0 of the margins whose sum in each row is at most λ·w, no ω has a value below γ Σ
+μ − f*(Aᵀμ). So a solution is known to be one whatever the solver says of itself, and (10) can be
+solved for the best prices, too, where ω = log(v/V). That is the first attempt, as it is faster and
+more exact; some problems with many cells of small counts need others, for ω itself.
 
 P13 states (9) without ξ ≥ 0, and then it has no minimum.
 """
@@ -40,11 +45,18 @@ from discbayes.data.domain import Encoded
 from discbayes.data.row_keys import distinct_rows
 from discbayes.network import CPTs, Layout
 from discbayes.parameters.parameterization import own_slots
-from discbayes.parameters.svm.refusals import SCALABLE, check_gaps, check_settings, check_size, check_structure
+from discbayes.parameters.svm.refusals import (
+    SCALABLE,
+    check_gaps,
+    check_settings,
+    check_size,
+    check_structure,
+)
 
 NORMS = ("l2", "likelihood")
 SETTINGS = {"tol_gap_abs": 1e-10, "tol_gap_rel": 1e-12, "tol_feas": 1e-10}
-CLOSE, NEAR = 1e-8, 1e-6  # gaps, relative to the value: no second attempt is needed, and the solution is optimal
+# gaps, relative to the value: no second attempt is needed, and the solution is optimal
+CLOSE, NEAR = 1e-8, 1e-6
 SOLVED = ("optimal", "optimal_inaccurate")
 
 
@@ -52,8 +64,9 @@ SOLVED = ("optimal", "optimal_inaccurate")
 class Solution:
     """The best tables that were found, and how good they are.
 
-    ``value`` is what they attain, and no tables have a value below ``bound``. ``slack`` is Σ w·ξ. ``status`` is
-    "optimal" where value and bound are within 1e-6 of each other, relative to the value, and else "optimal_inaccurate".
+    ``value`` is what they attain, and no tables have a value below ``bound``. ``slack`` is Σ w·ξ.
+    ``status`` is "optimal" where value and bound are within 1e-6 of each other, relative to the
+    value, and else "optimal_inaccurate".
     """
 
     tables: CPTs
@@ -69,9 +82,15 @@ class Solution:
 
 
 def solve_likelihood_margin(
-    data: Encoded, layout: Layout, n_prior: np.ndarray, n_cells: np.ndarray, lam: float, gamma: float = 1.0
+    data: Encoded,
+    layout: Layout,
+    n_prior: np.ndarray,
+    n_cells: np.ndarray,
+    lam: float,
+    gamma: float = 1.0,
 ) -> Solution:
-    """Solve problem (10): minimise −nᵀω + λ Σ w·ξ with margins of γ and Σ exp ω ≤ 1 in each row of each table.
+    """Solve problem (10): minimise −nᵀω + λ Σ w·ξ with margins of γ and Σ exp ω ≤ 1 in each row of
+    each table.
 
     Parameters
     ----------
@@ -80,10 +99,12 @@ def solve_likelihood_margin(
     layout : Layout
         Where the cells of the tables stand; the structure must be C1.
     n_prior, n_cells : array of shape (n_classes,), array of shape (layout.size,)
-        Counts of the classes and of the cells, smoothed: at a count of zero the optimum would be −∞. The class columns
-        of a feature that does not depend on the class share their numbers, and their counts are added.
+        Counts of the classes and of the cells, smoothed: at a count of zero the optimum would be
+        −∞. The class columns of a feature that does not depend on the class share their numbers,
+        and their counts are added.
     lam : float
-        λ: the price of a slack of one. At zero the tables are relative frequencies, n over its row sum.
+        λ: the price of a slack of one. At zero the tables are relative frequencies, n over its row
+        sum.
     gamma : float, default=1.0
         γ: how far log P(y, x) is to be ahead of every rival.
 
@@ -107,14 +128,16 @@ def solve_norm_margin(
     gamma: float = 1.0,
     norm: str = "l2",
 ) -> Solution:
-    """Solve problem (9): minimise a norm of ω plus λ Σ w·ξ with margins of γ, over tables that are not normalised.
+    """Solve problem (9): minimise a norm of ω plus λ Σ w·ξ with margins of γ, over tables that are
+    not normalised.
 
     Parameters
     ----------
     data, layout, lam, gamma
         As in ``solve_likelihood_margin``, but for any structure.
     n_prior, n_cells : arrays, or None
-        The counts n of ``norm="likelihood"``, above zero: elsewhere ω would be arbitrary. The other norm has none.
+        The counts n of ``norm="likelihood"``, above zero: elsewhere ω would be arbitrary. The other
+        norm has none.
     norm : {"l2", "likelihood"}, default="l2"
         ½ ‖ω‖² over all numbers, those of the class too, or Σ |n·ω|.
     """
@@ -127,7 +150,9 @@ def solve_norm_margin(
     return _solve(data, layout, np.concatenate([n_prior, n_cells]), lam, gamma, _Weighted)
 
 
-def _solve(data: Encoded, layout: Layout, n: np.ndarray, lam: float, gamma: float, kind: type[_Cost]) -> Solution:
+def _solve(
+    data: Encoded, layout: Layout, n: np.ndarray, lam: float, gamma: float, kind: type[_Cost]
+) -> Solution:
     check_settings(lam, gamma)
     check_gaps(data)
     slots = own_slots(layout)
@@ -141,8 +166,9 @@ def _solve(data: Encoded, layout: Layout, n: np.ndarray, lam: float, gamma: floa
     gap = _gap(value, bound)
     if gap > NEAR:
         warnings.warn(
-            f"clarabel stopped early: the value {value:.6g} may be above the optimum by a share of {gap:.1e}. A large "
-            f"λ or γ with small counts is hard for it: smooth the counts more, or {SCALABLE}",
+            f"clarabel stopped early: the value {value:.6g} may be above the optimum by a share of"
+            f" {gap:.1e}. A large λ or γ with small counts is hard for it: smooth the counts more,"
+            f" or {SCALABLE}",
             ConvergenceWarning,
             stacklevel=3,
         )
@@ -160,7 +186,9 @@ def _gap(value: float, bound: float) -> float:
 
 @dataclass(frozen=True)
 class _Margins:
-    """A·ω ≥ γ − ξ: ``ahead`` is A, ``row`` the data row of each margin, and ``price`` λ·w of each data row."""
+    """A·ω ≥ γ − ξ: ``ahead`` is A, ``row`` the data row of each margin, and ``price`` λ·w of each
+    data row.
+    """
 
     ahead: sparse.csr_array
     row: np.ndarray
@@ -182,7 +210,9 @@ class _Margins:
     def rows(self) -> sparse.csr_array:
         """A matrix that adds up the margins of each row."""
         places = (self.row, np.arange(self.row.size))
-        return sparse.csr_array((np.ones(self.row.size), places), shape=(self.weight.size, self.row.size))
+        return sparse.csr_array(
+            (np.ones(self.row.size), places), shape=(self.weight.size, self.row.size)
+        )
 
     def allowed(self, prices: np.ndarray) -> np.ndarray:
         """The prices, made positive and together no more than the price of their row."""
@@ -192,12 +222,16 @@ class _Margins:
         return prices * share[self.row]
 
 
-def _margins(data: Encoded, layout: Layout, slots: np.ndarray, lam: float, gamma: float) -> _Margins:
+def _margins(
+    data: Encoded, layout: Layout, slots: np.ndarray, lam: float, gamma: float
+) -> _Margins:
     """The margins of the distinct rows from all rivals."""
     rows = distinct_rows(data)
     rows = rows.take(np.asarray(rows.weight) > 0)
     n_classes, n_numbers = layout.n_classes, int(slots.max()) + 1
-    check_size(rows.n_samples * (n_classes - 1), 2 * (1 + sum(layout.structure.class_children)), n_numbers)
+    check_size(
+        rows.n_samples * (n_classes - 1), 2 * (1 + sum(layout.structure.class_children)), n_numbers
+    )
     y = rows.classes.astype(np.int64)
     row = np.repeat(np.arange(y.size), n_classes - 1)
     rival = ((y[:, None] + np.arange(1, n_classes)) % n_classes).ravel()
@@ -205,12 +239,16 @@ def _margins(data: Encoded, layout: Layout, slots: np.ndarray, lam: float, gamma
     columns = np.hstack([slots[cells + y[row, None]], slots[cells + rival[:, None]]])
     signs = np.repeat([1.0, -1.0], cells.shape[1])
     starts = np.arange(row.size + 1) * signs.size
-    ahead = sparse.csr_array((np.tile(signs, row.size), columns.ravel(), starts), shape=(row.size, n_numbers))
+    ahead = sparse.csr_array(
+        (np.tile(signs, row.size), columns.ravel(), starts), shape=(row.size, n_numbers)
+    )
     return _Margins(ahead, row, np.asarray(rows.weight), float(lam), float(gamma))
 
 
 def _cells(rows: Encoded, layout: Layout) -> np.ndarray:
-    """For each row, where the classes begin: in P(c), and in its cell of each feature that depends on them."""
+    """For each row, where the classes begin: in P(c), and in its cell of each feature that depends
+    on them.
+    """
     codes, found = rows.codes.astype(np.int64), [np.zeros(rows.n_samples, np.int64)]
     for i in np.flatnonzero(layout.structure.class_children):
         span = slice(layout.parent_start[i], layout.parent_start[i + 1])
@@ -234,7 +272,9 @@ def _rows_of_numbers(layout: Layout, slots: np.ndarray) -> np.ndarray:
 
 
 class _Cost:
-    """A convex function f of ω, with its least value at ``alone``, of counts and the rows of tables they are in."""
+    """A convex function f of ω, with its least value at ``alone``, of counts and the rows of tables
+    they are in.
+    """
 
     alone: np.ndarray
 
@@ -299,7 +339,9 @@ class _Likelihood(_Cost):
         return float(np.max(-u / self.n))
 
     def pose(self, cp: Any, step: Any) -> tuple[Any, list[Any]]:
-        sums = self.sums @ sparse.dia_array((np.exp(self.alone)[None], [0]), shape=(self.alone.size, self.alone.size))
+        sums = self.sums @ sparse.dia_array(
+            (np.exp(self.alone)[None], [0]), shape=(self.alone.size, self.alone.size)
+        )
         return -self.n @ step, [sums @ cp.exp(step) <= 1]
 
 
@@ -337,7 +379,9 @@ class _Weighted(_Cost):
 
 @dataclass(frozen=True)
 class _Attempt:
-    """A program of the modelling layer; once it is solved, what it says of ω, in one or more ways, and of prices."""
+    """A program of the modelling layer; once it is solved, what it says of ω, in one or more ways,
+    and of prices.
+    """
 
     problem: Any
     numbers: Callable[[], list[np.ndarray]]
@@ -385,8 +429,8 @@ def _best(cost: _Cost, margins: _Margins) -> tuple[np.ndarray, float]:
             break
     if not np.isfinite(value):
         raise RuntimeError(
-            f"clarabel found no solution: it ended with the status {' and then '.join(map(repr, endings))}. Smooth the "
-            f"counts more, or {SCALABLE}"
+            "clarabel found no solution: it ended with the status"
+            f" {' and then '.join(map(repr, endings))}. Smooth the counts more, or {SCALABLE}"
         )
     return omega, bound
 
@@ -410,10 +454,14 @@ def _bound(cost: _Cost, margins: _Margins, prices: np.ndarray) -> float:
     return margins.gamma * share * float(prices.sum()) - cost.conjugate(share * u)
 
 
-def _counts_of_numbers(data: Encoded, layout: Layout, slots: np.ndarray, n: np.ndarray) -> np.ndarray:
+def _counts_of_numbers(
+    data: Encoded, layout: Layout, slots: np.ndarray, n: np.ndarray
+) -> np.ndarray:
     """The counts of the free numbers, which must be above zero."""
     if n.size != slots.size:
-        raise ValueError(f"there are {n.size} counts for {layout.n_classes} classes and {layout.size} cells")
+        raise ValueError(
+            f"there are {n.size} counts for {layout.n_classes} classes and {layout.size} cells"
+        )
     counts = np.bincount(slots, n)
     wrong = np.flatnonzero(~(np.isfinite(counts) & (counts > 0))[slots])
     if wrong.size:
@@ -421,7 +469,8 @@ def _counts_of_numbers(data: Encoded, layout: Layout, slots: np.ndarray, n: np.n
         i = int(np.searchsorted(layout.offsets, at, side="right")) - 1
         name = data.domain.target.name if at < 0 else data.domain.names[i]
         raise ValueError(
-            f"{wrong.size} of the counts are not above zero, the first of them in the table of {name!r}: their log θ "
-            "would be −∞ or arbitrary. Smooth the counts, as P13 does with α > 0"
+            f"{wrong.size} of the counts are not above zero, the first of them in the table of"
+            f" {name!r}: their log θ would be −∞ or arbitrary. Smooth the counts, as P13 does with"
+            " α > 0"
         )
     return counts

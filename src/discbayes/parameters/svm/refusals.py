@@ -7,7 +7,8 @@ import numpy as np
 from discbayes.data.domain import Encoded
 from discbayes.network import Layout
 
-MAX_NON_ZEROS, MAX_NUMBERS, MAX_COUPLED = 500_000, 30_000, 3_000  # about a minute and 300 MB, measured
+# about a minute and 300 MB, measured
+MAX_NON_ZEROS, MAX_NUMBERS, MAX_COUPLED = 500_000, 30_000, 3_000
 SHOWN = 5
 SCALABLE = 'use the scalable solver, solver="auto"'
 
@@ -17,7 +18,9 @@ def check_settings(lam: float, gamma: float) -> None:
     if not (np.isfinite(lam) and lam >= 0):
         raise ValueError(f"lam={lam!r} must be a number that is at least 0")
     if not (np.isfinite(gamma) and gamma > 0):
-        raise ValueError(f"gamma={gamma!r} must be a number above 0: it is the margin that rows are to reach")
+        raise ValueError(
+            f"gamma={gamma!r} must be a number above 0: it is the margin that rows are to reach"
+        )
 
 
 def check_gaps(data: Encoded) -> None:
@@ -26,7 +29,8 @@ def check_gaps(data: Encoded) -> None:
     if found.size:
         names = [f"{data.domain.names[i]!r} ({data.gaps[i]})" for i in found[:SHOWN]]
         raise ValueError(
-            f"margins of the reference solver need complete rows, and there are gaps in {', '.join(names)}"
+            "margins of the reference solver need complete rows, and there are gaps in"
+            f" {', '.join(names)}"
             f'{", …" if found.size > SHOWN else ""}: learn with missing="drop" or missing="value"'
         )
 
@@ -36,13 +40,19 @@ def check_structure(data: Encoded, layout: Layout) -> None:
     structure = layout.structure
     if structure.is_c1:
         return
-    found = [i for i, flag in enumerate(structure.class_children) if flag and structure.covering_parent(i) is None]
-    names = ", ".join(repr(data.domain.names[i]) for i in found[:SHOWN]) + (", …" if len(found) > SHOWN else "")
+    found = [
+        i
+        for i, flag in enumerate(structure.class_children)
+        if flag and structure.covering_parent(i) is None
+    ]
+    names = ", ".join(repr(data.domain.names[i]) for i in found[:SHOWN]) + (
+        ", …" if len(found) > SHOWN else ""
+    )
     raise ValueError(
-        f"the reference solver needs a C1 structure, and {names} {'has' if len(found) == 1 else 'have'} no covering "
-        "parent, which is a parent that has all the other parents as its own: the optimum may have no normalised "
-        "network. "
-        f"Take a structure like TAN, or {SCALABLE}"
+        f"the reference solver needs a C1 structure, and {names}"
+        f" {'has' if len(found) == 1 else 'have'} no covering parent, which is a parent that has"
+        " all the other parents as its own: the optimum may have no normalised network. Take a"
+        f" structure like TAN, or {SCALABLE}"
     )
 
 
@@ -56,7 +66,7 @@ def check_size(n_margins: int, per_margin: int, n_numbers: int) -> None:
     for size, limit, of_what in sizes:
         if n_margins and size > limit:
             raise ValueError(
-                f"the program has {n_margins:,} margins over {n_numbers:,} free numbers and so {size:,} {of_what}; "
-                f"above {limit:,} the reference solver would take more than about a minute. Take fewer rows, or "
-                f"{SCALABLE}"
+                f"the program has {n_margins:,} margins over {n_numbers:,} free numbers and so"
+                f" {size:,} {of_what}; above {limit:,} the reference solver would take more than"
+                f" about a minute. Take fewer rows, or {SCALABLE}"
             )

@@ -1,4 +1,6 @@
-"""C11 Figures 4 and 5: accuracies of the proposed networks against those of all other classifiers."""
+"""C11 Figures 4 and 5: accuracies of the proposed networks against those of all other
+classifiers.
+"""
 
 from __future__ import annotations
 
@@ -31,14 +33,23 @@ def page(store: Store) -> list[Block]:
     """Scatter plots, the points above and below the diagonal, and the accuracies."""
     found = shared.figures(store)
     pictures = [
-        Picture(name, f"{title}; above the diagonal, the network at the left is better", partial(draw, store, across))
+        Picture(
+            name,
+            f"{title}; above the diagonal, the network at the left is better",
+            partial(draw, store, across),
+        )
         for name, title, across in (
             ("fig4", "Figure 4: networks by fCLL against other networks", FIGURE_4),
             ("fig5", "Figure 5: networks by fCLL against other classifiers", FIGURE_5),
         )
         if all(len(shared.columns(found, (up, tag))[0]) for up in UPRIGHT for tag in across)
     ]
-    return [*shared.state(store, RECIPES), *pictures, _counts(store), shared.accuracy_table(store, RECIPES)]
+    return [
+        *shared.state(store, RECIPES),
+        *pictures,
+        _counts(store),
+        shared.accuracy_table(store, RECIPES),
+    ]
 
 
 def _counts(store: Store) -> ResultTable:
@@ -47,7 +58,15 @@ def _counts(store: Store) -> ResultTable:
     for tag in (*FIGURE_4, *FIGURE_5):
         pairs = [shared.columns(found, (up, tag)) for up in UPRIGHT]
         tests = [win_draw_loss(*both) if both[0] else None for both in pairs]
-        rows.append([tag, *("–" if test is None else f"{test.wins}/{test.draws}/{test.losses}" for test in tests)])
+        rows.append(
+            [
+                tag,
+                *(
+                    "–" if test is None else f"{test.wins}/{test.draws}/{test.losses}"
+                    for test in tests
+                ),
+            ]
+        )
     return ResultTable("Sets above, on and below the diagonal", ["against", *UPRIGHT], rows)
 
 
@@ -58,7 +77,12 @@ def draw(store: Store, across: Sequence[str]) -> Any:
     figure, grid = need("matplotlib.pyplot").subplots(
         len(UPRIGHT) * (len(across) // 4), 4, figsize=size, layout="constrained"
     )
-    pairs = [(tag, up) for first in range(0, len(across), 4) for up in UPRIGHT for tag in across[first : first + 4]]
+    pairs = [
+        (tag, up)
+        for first in range(0, len(across), 4)
+        for up in UPRIGHT
+        for tag in across[first : first + 4]
+    ]
     for pair, axes in zip(pairs, grid.flat, strict=True):
         both = shared.columns(found, pair)
         rows = shared.columns(n_test, pair)
@@ -81,11 +105,12 @@ EXPERIMENT = Experiment(
         shared.PROTOCOL
         + "\n\n"
         + shared.OTHERS_PROTOCOL
-        + "\n\nCrosses are the binomial standard error √(a (1 − a) / m), m the rows that are tested, all of them in "
-        "cross-validation."
+        + "\n\nCrosses are the binomial standard error √(a (1 − a) / m), m the rows that are"
+        " tested, all of them in cross-validation."
     ),
     deviations=(
-        "The paper gives the figures without numbers, and its tables of accuracies are not to be had, so that points "
-        "cannot be compared one by one; c11-table3 and c11-table4 compare what the tests over all points say."
+        "The paper gives the figures without numbers, and its tables of accuracies are not to be"
+        " had, so that points cannot be compared one by one; c11-table3 and c11-table4 compare what"
+        " the tests over all points say."
     ),
 )

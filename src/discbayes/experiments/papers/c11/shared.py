@@ -1,6 +1,8 @@
-"""What the experiments of C11 share: its data sets, its classifiers, one accuracy for each set, the signed-rank tests.
+"""What the experiments of C11 share: its data sets, its classifiers, one accuracy for each set, the
+signed-rank tests.
 
-A result is of a whole data set: the folds of one draw together, which is what C11 compares. The seed is the draw.
+A result is of a whole data set: the folds of one draw together, which is what C11 compares. The
+seed is the draw.
 """
 
 from __future__ import annotations
@@ -20,15 +22,22 @@ from discbayes.experiments.learning import learn_structure, learn_tables, shares
 from discbayes.experiments.metrics import binomial_error
 from discbayes.experiments.papers.c11 import others
 from discbayes.experiments.papers.figures import beside
-from discbayes.experiments.parts import Part, Split, SplitRows, load_rows, make_part, published_splits
+from discbayes.experiments.parts import (
+    Part,
+    Split,
+    SplitRows,
+    load_rows,
+    make_part,
+    published_splits,
+)
 from discbayes.experiments.statistics import Wilcoxon, wilcoxon, win_draw_loss
 from discbayes.experiments.store import Result, Store
 from discbayes.experiments.tasks import Task
 from discbayes.recipes import parse
 from discbayes.search import SpanningTree
 
-# Table 1, in its order: the features with the class among them, the classes, and the rows that are tested, which are
-# all of them in cross-validation. Breast is without its sample number.
+# Table 1, in its order: the features with the class among them, the classes, and the rows that are
+# tested, which are all of them in cross-validation. Breast is without its sample number.
 TABLE_1 = {
     "australian": (15, 2, 690), "breast": (10, 2, 683), "chess": (37, 2, 1066), "cleve": (14, 2, 296),
     "corral": (7, 2, 128), "crx": (16, 2, 653), "diabetes": (9, 2, 768), "flare": (11, 2, 1066),
@@ -39,7 +48,8 @@ TABLE_1 = {
     "waveform-21": (22, 3, 4700),
 }  # fmt: skip
 SETS = tuple(TABLE_1)
-FIXED = ("chess", "letter", "mofn-3-7-10", "satimage", "shuttle-small", "waveform-21")  # by a split that was published
+# by a split that was published
+FIXED = ("chess", "letter", "mofn-3-7-10", "satimage", "shuttle-small", "waveform-21")
 # From the quickest to the slowest, so that a run that is interrupted has done most of it.
 BY_SIZE = (
     "iris", "corral", "hepatitis", "glass2", "lymphography", "glass", "heart", "cleve", "mofn-3-7-10", "vote", "breast",
@@ -52,7 +62,8 @@ QUICK = ("iris", "corral")
 PROPOSED = ("TAN-fCLL-OFE", "GHC2-fCLL-OFE", "TAN-aCLL-OFE")
 NETWORKS = (*PROPOSED, "GHC2-LL-OFE", "TAN-LL-OFE", "TAN-LL-ELR")
 OTHERS = tuple(others.FIT)
-# Not in the paper's tables: no edges of negative weight, and the interaction term alone (footnote 2).
+# Not in the paper's tables: no edges of negative weight, and the interaction term alone (footnote
+# 2).
 VARIANTS = {
     "forest-fCLL-OFE": SpanningTree(score="fcll", min_weight=0.0),
     "TAN-interaction-OFE": SpanningTree(score="interaction"),
@@ -62,21 +73,23 @@ ALL_ROWS = "@all"  # after a recipe: cut points of all rows, not of the training
 METRICS = ("accuracy", "n_test")
 STORE = "c11"
 PROTOCOL = (
-    "The 25 sets of C11's Table 1, rows with gaps left out: the published split (chess, letter, mofn-3-7-10, "
-    "satimage, shuttle-small, waveform-21), a stratified draw of the published size (segment, 1,540 and 770 rows), "
-    "or five stratified folds, the same for all classifiers. Breast is without its sample number: Table 1 counts the "
-    "class as a feature. Numbers are cut by the method of Fayyad and Irani, with cut points of the training rows. "
-    "OFE adds 0.5 to every count. TAN-LL-ELR maximises the conditional likelihood by L-BFGS from relative "
-    "frequencies (zeros become 1e-5), for as many iterations as do best on five folds of the training rows. A set "
-    "has one accuracy: the share of right rows of all folds."
+    "The 25 sets of C11's Table 1, rows with gaps left out: the published split (chess, letter,"
+    " mofn-3-7-10, satimage, shuttle-small, waveform-21), a stratified draw of the published size"
+    " (segment, 1,540 and 770 rows), or five stratified folds, the same for all classifiers. Breast"
+    " is without its sample number: Table 1 counts the class as a feature. Numbers are cut by the"
+    " method of Fayyad and Irani, with cut points of the training rows. OFE adds 0.5 to every"
+    " count. TAN-LL-ELR maximises the conditional likelihood by L-BFGS from relative frequencies"
+    " (zeros become 1e-5), for as many iterations as do best on five folds of the training rows. A"
+    " set has one accuracy: the share of right rows of all folds."
 )
 OTHERS_PROTOCOL = (
-    "The other classifiers have the same discretised features. CART of scikit-learn (two rows a leaf, "
-    "cost-complexity pruning by five folds) stands for C4.5, which is not to be had here. Nearest neighbours differ "
-    "in the fewest features, and all rows as near as the k-th have a vote, as in Weka. Trees, support vector machines "
-    "and logistic regression (ridge 1e-8, as in Weka) have an indicator for each value. C and γ are chosen from the "
-    f"paper's grids by five folds of the training rows; of more than {others.CHOOSING:,} rows (chess, letter, "
-    "satimage, segment, shuttle-small) only so many choose, and all are learned from."
+    "The other classifiers have the same discretised features. CART of scikit-learn (two rows a"
+    " leaf, cost-complexity pruning by five folds) stands for C4.5, which is not to be had here."
+    " Nearest neighbours differ in the fewest features, and all rows as near as the k-th have a"
+    " vote, as in Weka. Trees, support vector machines and logistic regression (ridge 1e-8, as in"
+    " Weka) have an indicator for each value. C and γ are chosen from the paper's grids by five"
+    f" folds of the training rows; of more than {others.CHOOSING:,} rows (chess, letter, satimage,"
+    " segment, shuttle-small) only so many choose, and all are learned from."
 )
 
 
@@ -84,11 +97,21 @@ OTHERS_PROTOCOL = (
 
 
 def tasks_of(
-    data: Iterable[str], recipes: Sequence[str], seeds: Iterable[int] = (0,), suffixes: Sequence[str] = ("",)
+    data: Iterable[str],
+    recipes: Sequence[str],
+    seeds: Iterable[int] = (0,),
+    suffixes: Sequence[str] = ("",),
 ) -> list[Task]:
     """Recipes on whole data sets, for each draw; a published split is one draw."""
     return [
-        Task(name, 0, tuple(f"{recipe}{suffix}" for recipe in recipes), seed, run_set, {"suffix": suffix})
+        Task(
+            name,
+            0,
+            tuple(f"{recipe}{suffix}" for recipe in recipes),
+            seed,
+            run_set,
+            {"suffix": suffix},
+        )
         for name in data
         for seed in seeds
         for suffix in suffixes
@@ -97,7 +120,9 @@ def tasks_of(
 
 
 def run_set(task: Task) -> Iterator[Result]:
-    """The accuracy of each recipe on all test rows of a data set, and the processor time to learn and to answer."""
+    """The accuracy of each recipe on all test rows of a data set, and the processor time to learn
+    and to answer.
+    """
     parts = set_parts(task.data, task.seed, task.options["suffix"])
     n_test = sum(part.n_test for part in parts)
     for recipe in task.recipes:
@@ -105,7 +130,9 @@ def run_set(task: Task) -> Iterator[Result]:
         _warm_up(tag)
         started = process_time()
         right = sum(int((answers(tag, part, task.seed) == part.test_y).sum()) for part in parts)
-        yield task.result(recipe, {"accuracy": right / n_test, "n_test": n_test}, process_time() - started)
+        yield task.result(
+            recipe, {"accuracy": right / n_test, "n_test": n_test}, process_time() - started
+        )
 
 
 def answers(tag: str, part: Part, seed: int = 0) -> np.ndarray:
@@ -114,7 +141,9 @@ def answers(tag: str, part: Part, seed: int = 0) -> np.ndarray:
         return others.answers(tag, part, seed)
     recipe = parse(tag.replace(tag.rsplit("-", 1)[0], "TAN")) if tag in VARIANTS else parse(tag)
     structure = learn_structure(part, VARIANTS.get(tag, recipe.structure), seed).value
-    return shares(learn_tables(part, structure, recipe.parameters, seed).value, part.test_codes).argmax(axis=1)
+    return shares(
+        learn_tables(part, structure, recipe.parameters, seed).value, part.test_codes
+    ).argmax(axis=1)
 
 
 @cache
@@ -135,21 +164,34 @@ def cut_on_all_rows(rows: SplitRows, split: Split) -> Part:
     train, test = split
     everything = FrameEncoder("mdlp", n_jobs=1).fit_transform(rows.X, rows.y)
     data = everything.take(train)
-    return Part(data, count(data, 1), np.ascontiguousarray(everything.codes[:, test]), everything.classes[test])
+    return Part(
+        data,
+        count(data, 1),
+        np.ascontiguousarray(everything.codes[:, test]),
+        everything.classes[test],
+    )
 
 
 # ---- figures
 
 
 def figures(store: Store, metric: str = "accuracy", seed: int = 0) -> dict[tuple[str, str], float]:
-    """What was measured in one draw, by data set and recipe; a published split belongs to every draw.
+    """What was measured in one draw, by data set and recipe; a published split belongs to every
+    draw.
 
-    Accuracies are made whole numbers of right rows over all rows again, so that equal differences stay equal.
+    Accuracies are made whole numbers of right rows over all rows again, so that equal differences
+    stay equal.
     """
-    found = {(one.data, one.recipe): one for one in store if one.seed == (0 if one.data in FIXED else seed)}
+    found = {
+        (one.data, one.recipe): one
+        for one in store
+        if one.seed == (0 if one.data in FIXED else seed)
+    }
     if metric != "accuracy":
         return {key: one[metric] for key, one in found.items()}
-    return {key: round(one["accuracy"] * one["n_test"]) / one["n_test"] for key, one in found.items()}
+    return {
+        key: round(one["accuracy"] * one["n_test"]) / one["n_test"] for key, one in found.items()
+    }
 
 
 def columns(found: Mapping[tuple[str, str], float], pair: Sequence[str]) -> tuple[list[float], ...]:
@@ -169,11 +211,23 @@ def signed_ranks(
 ) -> list[Block]:
     """The tests of all pairs, with cut points of the training rows and with those of all rows."""
     found = figures(store)
-    of_all = {(name, tag.removesuffix(ALL_ROWS)): one for (name, tag), one in found.items() if tag.endswith(ALL_ROWS)}
+    of_all = {
+        (name, tag.removesuffix(ALL_ROWS)): one
+        for (name, tag), one in found.items()
+        if tag.endswith(ALL_ROWS)
+    }
     recipes = {recipe for pair in published for recipe in pair}
     return [
-        _signed_ranks(f"Signed-rank tests over {_full(cells, recipes)} sets, {title}", cells, published, tolerance)
-        for title, cells in (("cut points of the training rows", found), ("cut points of all rows", of_all))
+        _signed_ranks(
+            f"Signed-rank tests over {_full(cells, recipes)} sets, {title}",
+            cells,
+            published,
+            tolerance,
+        )
+        for title, cells in (
+            ("cut points of the training rows", found),
+            ("cut points of all rows", of_all),
+        )
     ]
 
 
@@ -188,12 +242,20 @@ def _signed_ranks(
     published: Mapping[tuple[str, str], tuple[float, float]],
     tolerance: float,
 ) -> ResultTable:
-    """Z of each pair beside the published one, then both p, and how often the first is better, equal and worse."""
+    """Z of each pair beside the published one, then both p, and how often the first is better,
+    equal and worse.
+    """
     tests = {pair: compare_pair(found, pair) for pair in published}
     ours = {(pair_name(pair), "Z"): test.z for pair, test in tests.items() if test is not None}
     theirs = {(pair_name(pair), "Z"): z for pair, (z, _) in published.items()}
     table = beside(
-        title, ours, theirs, [pair_name(pair) for pair in published], ["Z"], tolerance, corner="better – worse"
+        title,
+        ours,
+        theirs,
+        [pair_name(pair) for pair in published],
+        ["Z"],
+        tolerance,
+        corner="better – worse",
     )
     rows = [
         [*row, *_rest(found, pair, tests[pair], published[pair][1])]
@@ -207,7 +269,9 @@ def pair_name(pair: Sequence[str]) -> str:
     return " – ".join(pair)
 
 
-def _rest(found: Mapping[tuple[str, str], float], pair: Sequence[str], test: Wilcoxon | None, p: float) -> list[str]:
+def _rest(
+    found: Mapping[tuple[str, str], float], pair: Sequence[str], test: Wilcoxon | None, p: float
+) -> list[str]:
     theirs = "" if math.isnan(p) else f" ({'<0.01' if p == 0 else f'{p:.2f}'})"
     if test is None:
         return [f"–{theirs}", "–"]
@@ -216,7 +280,9 @@ def _rest(found: Mapping[tuple[str, str], float], pair: Sequence[str], test: Wil
 
 
 def accuracy_table(store: Store, recipes: Sequence[str]) -> ResultTable:
-    """Accuracies in per cent with the binomial standard error, and their mean over the sets that all recipes have."""
+    """Accuracies in per cent with the binomial standard error, and their mean over the sets that
+    all recipes have.
+    """
     found, rows = figures(store), figures(store, "n_test")
 
     def cell(name: str, recipe: str) -> str:
@@ -227,9 +293,15 @@ def accuracy_table(store: Store, recipes: Sequence[str]) -> ResultTable:
 
     cells = [[name, *(cell(name, recipe) for recipe in recipes)] for name in SETS]
     full = [name for name in SETS if all((name, recipe) in found for recipe in recipes)]
-    means = [f"{np.mean([100 * found[name, recipe] for name in full]):.2f}" if full else "–" for recipe in recipes]
+    means = [
+        f"{np.mean([100 * found[name, recipe] for name in full]):.2f}" if full else "–"
+        for recipe in recipes
+    ]
     return ResultTable(
-        "Accuracy, %", ["", *recipes], [*cells, [f"mean of {len(full)} sets", *means]], "± one binomial standard error."
+        "Accuracy, %",
+        ["", *recipes],
+        [*cells, [f"mean of {len(full)} sets", *means]],
+        "± one binomial standard error.",
     )
 
 
@@ -241,5 +313,7 @@ def state(store: Store, recipes: Sequence[str]) -> list[Block]:
     return (
         []
         if n == wanted
-        else [Text(f"{n} of {wanted} runs are there; tests and means are of the sets that have both.")]
+        else [
+            Text(f"{n} of {wanted} runs are there; tests and means are of the sets that have both.")
+        ]
     )

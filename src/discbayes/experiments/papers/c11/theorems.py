@@ -33,10 +33,19 @@ STATED: Mapping[str, Mapping[str, tuple[str, float]]] = {
     "Theorem 1": {
         "α": ("(π² + 6)/24", ALPHA),
         "β": ("(π² − 18)/24", BETA),
-        "γ, p = 0.05": ("π²/(12 ln 2) − 2 − (π² − 6)(log p)/12", DELTA - (PI2 - 6) / 12 * math.log2(P)),
-        "Hessian, largest eigenvalue": ("(3 + ln²2 + √(9 + 2 ln²2 + ln⁴2))/ln²2", (3 + LN2**2 + ROOT_1) / LN2**2),
+        "γ, p = 0.05": (
+            "π²/(12 ln 2) − 2 − (π² − 6)(log p)/12",
+            DELTA - (PI2 - 6) / 12 * math.log2(P),
+        ),
+        "Hessian, largest eigenvalue": (
+            "(3 + ln²2 + √(9 + 2 ln²2 + ln⁴2))/ln²2",
+            (3 + LN2**2 + ROOT_1) / LN2**2,
+        ),
         "Hessian, second eigenvalue": ("2/ln²2", 2 / LN2**2),
-        "Hessian, least eigenvalue": ("(3 + ln²2 − √(9 + 2 ln²2 + ln⁴2))/ln²2", (3 + LN2**2 - ROOT_1) / LN2**2),
+        "Hessian, least eigenvalue": (
+            "(3 + ln²2 − √(9 + 2 ln²2 + ln⁴2))/ln²2",
+            (3 + LN2**2 - ROOT_1) / LN2**2,
+        ),
     },
     "Theorem 2": {
         **{f"mean of f̂ − f, p = {p:g}": ("0", 0.0) for p in BOUNDS},
@@ -52,10 +61,19 @@ STATED: Mapping[str, Mapping[str, tuple[str, float]]] = {
     "Theorem 5": {
         "λ": ("π²/6", LAMBDA),
         "ρ": ("π²/(6 ln 2)", RHO),
-        "Hessian, larger eigenvalue": ("(2 + ln²2 + √(4 + ln⁴2))/ln²2", (2 + LN2**2 + ROOT_5) / LN2**2),
-        "Hessian, smaller eigenvalue": ("(2 + ln²2 − √(4 + ln⁴2))/ln²2", (2 + LN2**2 - ROOT_5) / LN2**2),
+        "Hessian, larger eigenvalue": (
+            "(2 + ln²2 + √(4 + ln⁴2))/ln²2",
+            (2 + LN2**2 + ROOT_5) / LN2**2,
+        ),
+        "Hessian, smaller eigenvalue": (
+            "(2 + ln²2 − √(4 + ln⁴2))/ln²2",
+            (2 + LN2**2 - ROOT_5) / LN2**2,
+        ),
     },
-    "Theorem 6": {"mean of ĝ − g": ("0", 0.0), "covariance of ĝ − g and log W": ("0 (least squares)", 0.0)},
+    "Theorem 6": {
+        "mean of ĝ − g": ("0", 0.0),
+        "covariance of ĝ − g and log W": ("0 (least squares)", 0.0),
+    },
     "Equation 28": {
         "α + β": ("≈ 0.322", 0.322),
         "−βλ": ("≈ 0.557", 0.557),
@@ -70,21 +88,27 @@ STATED: Mapping[str, Mapping[str, tuple[str, float]]] = {
 
 @cache
 def nodes() -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """Points x of (0, 1), 1 − x and their weights, dense at both ends, where logarithms have no bound."""
+    """Points x of (0, 1), 1 − x and their weights, dense at both ends, where logarithms have no
+    bound.
+    """
     t, weight = np.polynomial.legendre.leggauss(N_NODES)
     t, weight = (t + 1) / 2, weight / 2
     x = [s**3 * (10 - 15 * s + 6 * s**2) for s in (t, 1 - t)]
     return x[0], x[1], weight * 30 * t**2 * (1 - t) ** 2
 
 
-def least_squares(basis: Sequence[np.ndarray], target: np.ndarray, weight: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+def least_squares(
+    basis: Sequence[np.ndarray], target: np.ndarray, weight: np.ndarray
+) -> tuple[np.ndarray, np.ndarray]:
     """The coefficients of the best approximation, and the Hessian of its mean squared error."""
     moments = np.array([[np.sum(weight * a * b) for b in basis] for a in basis])
     return np.linalg.solve(moments, [np.sum(weight * a * target) for a in basis]), 2 * moments
 
 
 def ratio(p: float) -> tuple[list[np.ndarray], np.ndarray, np.ndarray]:
-    """The values of log U, log V and 1, f = log(U / (U + V)) and the weights, of points of the square [0, p]²."""
+    """The values of log U, log V and 1, f = log(U / (U + V)) and the weights, of points of the
+    square [0, p]².
+    """
     x, _, weight = nodes()
     u, v = np.meshgrid(p * x, p * x, indexing="ij")
     return [np.log2(u), np.log2(v), np.ones_like(u)], np.log2(u / (u + v)), np.outer(weight, weight)
@@ -126,7 +150,9 @@ def theorem_3() -> list[float]:
 
 
 def theorem_4() -> list[float]:
-    """Equation 14 with tables of random counts: what an optimiser finds from random starts, less the stated maximum."""
+    """Equation 14 with tables of random counts: what an optimiser finds from random starts, less
+    the stated maximum.
+    """
     rng = np.random.default_rng(0)
     gains = []
     for _ in range(N_TABLES):
@@ -139,7 +165,9 @@ def theorem_4() -> list[float]:
 
 
 def factorized(counts: np.ndarray, theta: np.ndarray) -> float:
-    """Equation 14 with λ = 1, in nats, of one family: ``counts`` and θ are (parent values, values, classes)."""
+    """Equation 14 with λ = 1, in nats, of one family: ``counts`` and θ are (parent values, values,
+    classes).
+    """
     within = counts.sum(axis=1, keepdims=True)
     mixed = (within * theta).sum(axis=2, keepdims=True) / within.sum(axis=2, keepdims=True)
     used = counts > 0
@@ -151,7 +179,9 @@ def _negative(free: np.ndarray, counts: np.ndarray) -> tuple[float, np.ndarray]:
     theta = np.exp(free.reshape(counts.shape))
     theta /= theta.sum(axis=1, keepdims=True)
     within = counts.sum(axis=1, keepdims=True)
-    slope = counts - theta * within * counts.sum(axis=2, keepdims=True) / (within * theta).sum(axis=2, keepdims=True)
+    slope = counts - theta * within * counts.sum(axis=2, keepdims=True) / (within * theta).sum(
+        axis=2, keepdims=True
+    )
     return -factorized(counts, theta), -(slope - theta * slope.sum(axis=1, keepdims=True)).ravel()
 
 
@@ -198,9 +228,21 @@ def tasks(quick: bool) -> list[Task]:
 def page(store: Store) -> list[Block]:
     """What was computed beside what is stated, and Figures 2 and 3."""
     rows = [_row(store, theorem, name) for theorem, stated in STATED.items() for name in stated]
-    note = f"A figure that is stated to three digits agrees within {TOLERANCE:g}; ▼ marks one that does not."
-    table = ResultTable("Computed and stated", ["", "quantity", "stated", "", "computed", "difference"], rows, note, 3)
-    title = "Figures 2 and 3: the error of f̂ with p = 0.05 (left), and g with its approximation ĝ (right)"
+    note = (
+        f"A figure that is stated to three digits agrees within {TOLERANCE:g}; ▼ marks one that"
+        " does not."
+    )
+    table = ResultTable(
+        "Computed and stated",
+        ["", "quantity", "stated", "", "computed", "difference"],
+        rows,
+        note,
+        3,
+    )
+    title = (
+        "Figures 2 and 3: the error of f̂ with p = 0.05 (left), and g with its approximation ĝ"
+        " (right)"
+    )
     return [table, Picture("figures", title, draw)]
 
 
@@ -211,7 +253,14 @@ def _row(store: Store, theorem: str, name: str) -> list[str]:
         return [theorem, name, formula, f"{stated:.6g}", "–", "–"]
     difference = values[0] - stated
     mark = " ▼" if abs(difference) > TOLERANCE else ""
-    return [theorem, name, formula, f"{stated:.6g}", f"{_zero(values[0]):.6f}", f"{difference:.1e}{mark}"]
+    return [
+        theorem,
+        name,
+        formula,
+        f"{stated:.6g}",
+        f"{_zero(values[0]):.6f}",
+        f"{difference:.1e}{mark}",
+    ]
 
 
 def _zero(value: float) -> float:
@@ -221,10 +270,18 @@ def _zero(value: float) -> float:
 
 def draw() -> Any:
     """The error of f̂ as a map, and the curve of g with that of ĝ."""
-    figure, (left, right) = need("matplotlib.pyplot").subplots(1, 2, figsize=(9.2, 4.0), layout="constrained")
+    figure, (left, right) = need("matplotlib.pyplot").subplots(
+        1, 2, figsize=(9.2, 4.0), layout="constrained"
+    )
     at = np.linspace(P / 100, P, 100)
     u, v = np.meshgrid(at, at)
-    error = np.log2(u / (u + v)) - ALPHA * np.log2(u) - BETA * np.log2(v) - DELTA + (PI2 - 6) / 12 * math.log2(P)
+    error = (
+        np.log2(u / (u + v))
+        - ALPHA * np.log2(u)
+        - BETA * np.log2(v)
+        - DELTA
+        + (PI2 - 6) / 12 * math.log2(P)
+    )
     image = left.pcolormesh(u, v, error, cmap="RdBu", vmin=-1, vmax=1, shading="auto")
     figure.colorbar(image, ax=left, label="f − f̂, bits")
     left.set(xlabel="U", ylabel="V", aspect="equal")
@@ -245,17 +302,19 @@ EXPERIMENT = Experiment(
     page=page,
     metrics=("value",),
     protocol=(
-        f"Expectations are sums over {N_NODES} points (Theorems 5 and 6) or {N_NODES} × {N_NODES} points (1 to 3) of a "
-        "Gauss-Legendre rule in a variable that makes them dense at the ends. The coefficients come from the normal "
-        "equations of least squares; nothing of the closed forms enters them. Unbiasedness and the standard error are "
-        "those of the stated coefficients. Theorem 4: for three tables of random counts (three parent values, four "
-        "values, two classes), what L-BFGS finds from a random start, for each row, less the value at relative "
-        "frequencies. Logarithms are binary, as in the paper."
+        f"Expectations are sums over {N_NODES} points (Theorems 5 and 6) or {N_NODES} × {N_NODES}"
+        " points (1 to 3) of a Gauss-Legendre rule in a variable that makes them dense at the"
+        " ends. The coefficients come from the normal equations of least squares; nothing of the"
+        " closed forms enters them. Unbiasedness and the standard error are those of the stated"
+        " coefficients. Theorem 4: for three tables of random counts (three parent values, four"
+        " values, two classes), what L-BFGS finds from a random start, for each row, less the"
+        " value at relative frequencies. Logarithms are binary, as in the paper."
     ),
     deviations=(
-        "All statements are confirmed; the differences of formulas are those of rounding. Two slips of print, "
-        "neither of which has an effect: the denominator of Equation 22 must have a plus (compare Equations 14 and "
-        "17), and the left side of Equation 26 has the wrong sign (H(C | X, Π*) − H(C | Π*) is −I(C; X | Π*), and β "
-        "is negative, so that the term adds to the score, as it does in Equations 27 and 28)."
+        "All statements are confirmed; the differences of formulas are those of rounding. Two slips"
+        " of print, neither of which has an effect: the denominator of Equation 22 must have a plus"
+        " (compare Equations 14 and 17), and the left side of Equation 26 has the wrong sign (H(C |"
+        " X, Π*) − H(C | Π*) is −I(C; X | Π*), and β is negative, so that the term adds to the"
+        " score, as it does in Equations 27 and 28)."
     ),
 )

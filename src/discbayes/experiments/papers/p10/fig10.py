@@ -21,7 +21,9 @@ from discbayes.recipes import parse
 METRICS = ("accuracy", "n_test", "edges", "search_seconds", "fit_seconds")
 TRUTH = "true model"
 STRUCTURES = ("NB", "TAN-CMI", "TAN-OMI-CR", "TAN-CR")
-GENERATIVE, TRAINED = (tuple(f"{structure}-{tables}" for structure in STRUCTURES) for tables in ("ML", "CL"))
+GENERATIVE, TRAINED = (
+    tuple(f"{structure}-{tables}" for structure in STRUCTURES) for tables in ("ML", "CL")
+)
 SIZES, N_ROWS, N_RUNS, N_RUNS_TRAINED = (5, 10, 15, 20, 25, 30), 75_000, 20, 1
 QUICK_SIZES, QUICK_ROWS, N_QUICK = (3, 4), 600, 2
 
@@ -44,7 +46,9 @@ def name_of(size: int) -> str:
 
 
 def work(task: Task) -> Iterator[Result]:
-    """The accuracy of each recipe on rows of the same trees, and that of the model that they were drawn from."""
+    """The accuracy of each recipe on rows of the same trees, and that of the model that they were
+    drawn from.
+    """
     size, n_rows = int(task.data.partition("-")[2]), task.options["n_rows"]
     trees, rows, part = draw(size, n_rows, task.seed)
     for tag in task.recipes:
@@ -74,7 +78,10 @@ def draw(n_features: int, n_rows: int, seed: int) -> tuple[RandomTrees, SplitRow
     trees = random_trees(n_features, random_state=rng)
     samples = [trees.sample(n_rows, rng) for _ in range(2)]
     rows = SplitRows(
-        name_of(n_features), np.vstack([X for X, _ in samples]), np.concatenate([y for _, y in samples]), n_rows
+        name_of(n_features),
+        np.vstack([X for X, _ in samples]),
+        np.concatenate([y for _, y in samples]),
+        n_rows,
     )
     split = np.arange(n_rows), np.arange(n_rows, 2 * n_rows)
     return trees, rows, make_part(rows, split, None)
@@ -89,7 +96,9 @@ Found = dict[tuple[int, str], dict[int, float]]
 def page(store: Store) -> list[Block]:
     """Means, whether discriminative structures are better, and the figure."""
     sizes, shown = sizes_of(store, SIZES), (TRUTH, *GENERATIVE)
-    found: Found = {(size, tag): accuracies(store, size, tag) for size in sizes for tag in (*shown, *TRAINED)}
+    found: Found = {
+        (size, tag): accuracies(store, size, tag) for size in sizes for tag in (*shown, *TRAINED)
+    }
     blocks = [
         *how_many(store, tasks(False)),
         _table(found, sizes),
@@ -97,7 +106,10 @@ def page(store: Store) -> list[Block]:
         gains_table(found, sizes),
     ]
     if all(found[size, tag] for size in sizes for tag in shown):
-        means = {tag: [float(np.mean(list(found[size, tag].values()))) for size in sizes] for tag in shown}
+        means = {
+            tag: [float(np.mean(list(found[size, tag].values()))) for size in sizes]
+            for tag in shown
+        }
         labels = ("features", "classification rate, %")
         title = "Accuracy on rows of random trees, the mean over runs."
         blocks.append(Picture("accuracy", title, lambda: draw_curves(sizes, means, labels)))
@@ -114,17 +126,31 @@ def _table(found: Found, sizes: Sequence[int]) -> ResultTable:
     for size in sizes:
         cells = [list(found[size, tag].values()) for tag in tags]
         spread = [(float(np.mean(cell)), float(np.std(cell))) if cell else None for cell in cells]
-        texts = [f"{figure_text(pair[0])} ± {figure_text(pair[1])}" if pair else "–" for pair in spread]
+        texts = [
+            f"{figure_text(pair[0])} ± {figure_text(pair[1])}" if pair else "–" for pair in spread
+        ]
         rows.append([str(size), str(len(cells[0])), *texts])
-    return ResultTable("Accuracy (%), mean and standard deviation over runs", ("features", "runs", *tags), rows)
+    return ResultTable(
+        "Accuracy (%), mean and standard deviation over runs", ("features", "runs", *tags), rows
+    )
 
 
 def differences_table(found: Found, sizes: Sequence[int]) -> ResultTable:
-    """One-sided paired t-tests between discriminative structures and TAN-CMI, and between the two of them."""
-    pairs = (("TAN-OMI-CR-ML", "TAN-CMI-ML"), ("TAN-CR-ML", "TAN-CMI-ML"), ("TAN-CR-ML", "TAN-OMI-CR-ML"))
-    rows = [[str(size), *(_tested(found[size, a], found[size, b]) for a, b in pairs)] for size in sizes]
+    """One-sided paired t-tests between discriminative structures and TAN-CMI, and between the two
+    of them.
+    """
+    pairs = (
+        ("TAN-OMI-CR-ML", "TAN-CMI-ML"),
+        ("TAN-CR-ML", "TAN-CMI-ML"),
+        ("TAN-CR-ML", "TAN-OMI-CR-ML"),
+    )
+    rows = [
+        [str(size), *(_tested(found[size, a], found[size, b]) for a, b in pairs)] for size in sizes
+    ]
     head = ("features", *(f"{a.removesuffix('-ML')} − {b.removesuffix('-ML')}" for a, b in pairs))
-    return ResultTable("Mean difference, and p of the one-sided paired t-test in its direction", head, rows)
+    return ResultTable(
+        "Mean difference, and p of the one-sided paired t-test in its direction", head, rows
+    )
 
 
 def _tested(a: dict[int, float], b: dict[int, float]) -> str:
@@ -136,11 +162,24 @@ def gains_table(found: Found, sizes: Sequence[int]) -> ResultTable:
     """What discriminative parameters add, on the runs that have them."""
     rows = []
     for size in sizes:
-        both = [(found[size, ml], found[size, cl]) for ml, cl in zip(GENERATIVE, TRAINED, strict=True)]
-        gains = [[trained[seed] - plain[seed] for seed in trained if seed in plain] for plain, trained in both]
-        rows.append([str(size), str(len(gains[0])), *(f"{np.mean(gain):+.2f}" if gain else "–" for gain in gains)])
+        both = [
+            (found[size, ml], found[size, cl]) for ml, cl in zip(GENERATIVE, TRAINED, strict=True)
+        ]
+        gains = [
+            [trained[seed] - plain[seed] for seed in trained if seed in plain]
+            for plain, trained in both
+        ]
+        rows.append(
+            [
+                str(size),
+                str(len(gains[0])),
+                *(f"{np.mean(gain):+.2f}" if gain else "–" for gain in gains),
+            ]
+        )
     head = ("features", "runs", *STRUCTURES)
-    return ResultTable("Accuracy of CL parameters less that of ML parameters, in points", head, rows)
+    return ResultTable(
+        "Accuracy of CL parameters less that of ML parameters, in points", head, rows
+    )
 
 
 PROTOCOL = f"""Each run draws a random tree over the features, of ten values each, for each of five classes, then

@@ -39,7 +39,13 @@ def tasks(quick: bool) -> list[Task]:
     """One draw of missing features after the other."""
     data, n_draws = (QUICK[-1], N_QUICK) if quick else (DATA, N_DRAWS)
     return [
-        Task(data, 0, PARAMETERS + (STRUCTURES if draw < N_DRAWS_STRUCTURES else ()), draw, lose_features)
+        Task(
+            data,
+            0,
+            PARAMETERS + (STRUCTURES if draw < N_DRAWS_STRUCTURES else ()),
+            draw,
+            lose_features,
+        )
         for draw in range(n_draws)
     ]
 
@@ -75,7 +81,10 @@ def page(store: Store) -> list[Block]:
         rates = {tag: rates_of(store, tag) for tag in tags}
         blocks.append(_table(name, rates))
         if all(map(len, rates.values())):
-            title = f"Accuracy with features missing at test, one standard deviation shaded: different {name}."
+            title = (
+                "Accuracy with features missing at test, one standard deviation shaded: different"
+                f" {name}."
+            )
             blocks.append(_picture(name, title, rates))
     return blocks
 
@@ -100,7 +109,9 @@ def _table(name: str, rates: Mapping[str, np.ndarray]) -> ResultTable:
 
 
 def _picture(name: str, title: str, rates: Mapping[str, np.ndarray]) -> Picture:
-    means, spreads = ({tag: f(found, axis=0) for tag, found in rates.items()} for f in (np.mean, np.std))
+    means, spreads = (
+        {tag: f(found, axis=0) for tag, found in rates.items()} for f in (np.mean, np.std)
+    )
     labels = ("missing features (of 196)", "classification rate, %")
     return Picture(name, title, lambda: draw_curves(MISSING, means, labels, spreads))
 

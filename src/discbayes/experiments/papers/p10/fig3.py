@@ -1,4 +1,6 @@
-"""P10 Figure 3 and section 3: two features depend on each other, and other two tell the classes apart."""
+"""P10 Figure 3 and section 3: two features depend on each other, and other two tell the classes
+apart.
+"""
 
 from __future__ import annotations
 
@@ -28,9 +30,25 @@ from discbayes.network import CPTs, Structure
 from discbayes.objectives import Margin
 from discbayes.parameters import MaximumLikelihood
 from discbayes.recipes import parse
-from discbayes.search import Annealing, GreedyEdges, NaiveBayes, OrderBased, SpanningTree, SuperParent
+from discbayes.search import (
+    Annealing,
+    GreedyEdges,
+    NaiveBayes,
+    OrderBased,
+    SpanningTree,
+    SuperParent,
+)
 
-METRICS = ("accuracy", "std", "possible", "with_x1_x3", "with_x2_x3", "margin_0.1", "margin_1", "repeats")
+METRICS = (
+    "accuracy",
+    "std",
+    "possible",
+    "with_x1_x3",
+    "with_x2_x3",
+    "margin_0.1",
+    "margin_1",
+    "repeats",
+)
 # The figure.
 SIZES, N_TEST, N_REPEATS, N_QUICK = (20, 50, 100, 200, 500, 1000), 1000, 100, 3
 SVM = "SVM"
@@ -53,7 +71,11 @@ LEARNERS: dict[str, Any] = {
     "NB": NaiveBayes(),
     "TAN-CMI": SpanningTree(),
     "TAN-fCLL": SpanningTree(score="fcll"),
-    **{what.format(tag): make(score=score) for what, make in SEARCH.items() for tag, score in SCORES.items()},
+    **{
+        what.format(tag): make(score=score)
+        for what, make in SEARCH.items()
+        for tag, score in SCORES.items()
+    },
     "greedy MM, λ = 0.1": GreedyEdges(Margin(0.1)),
     "greedy MM, λ by cross-validation": GreedyEdges("mm"),
 }
@@ -73,7 +95,9 @@ def tasks(quick: bool) -> list[Task]:
     """The figure, the structures in the population, and the searches."""
     options = {"n_repeats": N_QUICK if quick else N_REPEATS}
     sizes, searches = (SIZES[:2], ("NB", "OMI-CR", "RO-CR")) if quick else (SIZES, tuple(LEARNERS))
-    curves = [Task(name_of(size), 0, (tag,), 0, simulate, options) for size in sizes for tag in RECIPES]
+    curves = [
+        Task(name_of(size), 0, (tag,), 0, simulate, options) for size in sizes for tag in RECIPES
+    ]
     found = [Task(SEARCHES, 0, (name,), 0, search, options) for name in searches]
     return [*curves, Task(POPULATION, 0, tuple(STRUCTURES), 0, in_population), *found]
 
@@ -91,15 +115,23 @@ def simulate(task: Task) -> Iterator[Result]:
     size = int(task.data.rpartition("-")[2])
     for tag in task.recipes:
         started = perf_counter()
-        found = [simulated(draw(size, seed), tag, seed) for seed in range(task.options["n_repeats"])]
-        figures = {"accuracy": float(np.mean(found)), "std": float(np.std(found)), "repeats": len(found)}
+        found = [
+            simulated(draw(size, seed), tag, seed) for seed in range(task.options["n_repeats"])
+        ]
+        figures = {
+            "accuracy": float(np.mean(found)),
+            "std": float(np.std(found)),
+            "repeats": len(found),
+        }
         yield task.result(tag, figures, perf_counter() - started)
 
 
 def draw(size: int, seed: int) -> Part:
     """So many training rows, and 1,000 test rows."""
     X, y = make_three_feature(size + N_TEST, random_state=np.random.default_rng([seed, size]))
-    return make_part(SplitRows(POPULATION, X, y, size), (np.arange(size), np.arange(size, len(y))), None)
+    return make_part(
+        SplitRows(POPULATION, X, y, size), (np.arange(size), np.arange(size, len(y))), None
+    )
 
 
 def simulated(part: Part, tag: str, seed: int) -> float:
@@ -132,7 +164,9 @@ def possible(structure: Structure) -> CPTs:
 def accuracy_of(tables: CPTs) -> float:
     """The share of the population that tables get right."""
     part = population()
-    right = log_joint(tables, part.test_codes, InferenceOptions(n_jobs=1)).argmax(axis=1) == part.test_y
+    right = (
+        log_joint(tables, part.test_codes, InferenceOptions(n_jobs=1)).argmax(axis=1) == part.test_y
+    )
     return float(JOINT[right].sum())
 
 
@@ -141,17 +175,24 @@ def in_population(task: Task) -> Iterator[Result]:
     for name in task.recipes:
         tables = possible(Structure.from_edges(STRUCTURES[name][0], range(3)))
         scores = log_joint(tables, population().test_codes, InferenceOptions(n_jobs=1))
-        margins = {f"margin_{lam:g}": Margin(lam).value(scores, CELLS[0], JOINT) for lam in (0.1, 1.0)}
+        margins = {
+            f"margin_{lam:g}": Margin(lam).value(scores, CELLS[0], JOINT) for lam in (0.1, 1.0)
+        }
         yield task.result(name, {"accuracy": accuracy_of(tables), **margins}, np.nan)
 
 
 def search(task: Task) -> Iterator[Result]:
-    """The structures that a search finds in 1,000 rows, again and again, and their accuracy in the population."""
+    """The structures that a search finds in 1,000 rows, again and again, and their accuracy in the
+    population.
+    """
     for name in task.recipes:
         started = perf_counter()
         found = [searched(name, seed) for seed in range(task.options["n_repeats"])]
         accuracies = [accuracy_of(tables) for _, tables in found]
-        edges = [{frozenset((p, i)) for i, group in enumerate(s.parents) for p in group} for s, _ in found]
+        edges = [
+            {frozenset((p, i)) for i, group in enumerate(s.parents) for p in group}
+            for s, _ in found
+        ]
         figures = {
             "accuracy": float(np.mean(accuracies)), "std": float(np.std(accuracies)), "repeats": len(found),
             "possible": float(np.mean([accuracy_of(possible(structure)) for structure, _ in found])),
@@ -175,8 +216,14 @@ def searched(name: str, seed: int) -> tuple[Structure, CPTs]:
 
 def page(store: Store) -> list[Block]:
     """The curves, and what the searches find."""
-    sizes = [size for size in SIZES if all(store.where(data=name_of(size), recipe=tag) for tag in RECIPES)]
-    curves = {tag: [100 * store.mean("accuracy", name_of(size), tag) for size in sizes] for tag in RECIPES}
+    sizes = [
+        size
+        for size in SIZES
+        if all(store.where(data=name_of(size), recipe=tag) for tag in RECIPES)
+    ]
+    curves = {
+        tag: [100 * store.mean("accuracy", name_of(size), tag) for size in sizes] for tag in RECIPES
+    }
     blocks = [*how_many(store, tasks(False)), _curves_table(store)]
     if sizes:
         title = "Accuracy against the number of training rows, the mean over simulations."
@@ -196,7 +243,9 @@ def _drawn(sizes: list[int], curves: dict[str, list[float]], labels: tuple[str, 
 def _curves_table(store: Store) -> ResultTable:
     rows = [[tag, *(_spread(store, name_of(size), tag) for size in SIZES)] for tag in RECIPES]
     head = ("training rows", *map(str, SIZES))
-    return ResultTable("Accuracy (%) on 1,000 test rows, mean and standard deviation over simulations", head, rows)
+    return ResultTable(
+        "Accuracy (%) on 1,000 test rows, mean and standard deviation over simulations", head, rows
+    )
 
 
 def _spread(store: Store, data: str, tag: str) -> str:
@@ -207,9 +256,14 @@ def _spread(store: Store, data: str, tag: str) -> str:
 def _population_table(store: Store) -> ResultTable:
     rows = []
     for name, (_, expected) in STRUCTURES.items():
-        values = [store.mean(metric, POPULATION, name) for metric in ("accuracy", "margin_0.1", "margin_1")]
+        values = [
+            store.mean(metric, POPULATION, name)
+            for metric in ("accuracy", "margin_0.1", "margin_1")
+        ]
         rates = (100 * values[0], expected)
-        rows.append([name, *map(figure_text, rates), *(figure_text(value, 4) for value in values[1:])])
+        rows.append(
+            [name, *map(figure_text, rates), *(figure_text(value, 4) for value in values[1:])]
+        )
     head = ("edges", "accuracy (%)", "by hand (%)", "margin, λ = 0.1", "margin, λ = 1")
     return ResultTable("Structures with the parameters of the population", head, rows)
 
@@ -227,7 +281,9 @@ def _searches_table(store: Store) -> ResultTable:
             ]
         )
     head = ("search", "accuracy (%)", "of the structures (%)", "with X1-X3", "with X2-X3", "draws")
-    return ResultTable(f"Searches on {N_ROWS:,} rows: accuracy in the population", head, rows, SEARCHES_NOTE)
+    return ResultTable(
+        f"Searches on {N_ROWS:,} rows: accuracy in the population", head, rows, SEARCHES_NOTE
+    )
 
 
 SEARCHES_NOTE = """`of the structures` is the accuracy that the structures have with the parameters of the population;

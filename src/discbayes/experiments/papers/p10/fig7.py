@@ -30,7 +30,10 @@ WITHOUT_BENEFIT = ("corral", "glass", "heart")  # in P10
 def tasks(quick: bool) -> list[Task]:
     """All orders of a data set together."""
     n_orders = N_QUICK if quick else N_ORDERS
-    return [Task(name, 0, RECIPES, 0, by_orders, {"n_orders": n_orders}) for name in (QUICK if quick else BY_SIZE)]
+    return [
+        Task(name, 0, RECIPES, 0, by_orders, {"n_orders": n_orders})
+        for name in (QUICK if quick else BY_SIZE)
+    ]
 
 
 def by_orders(task: Task) -> Iterator[Result]:
@@ -42,7 +45,11 @@ def by_orders(task: Task) -> Iterator[Result]:
             totals = totals + likelihoods(part, tag, task.options["n_orders"])
             n_rows += part.data.n_samples
         values = totals / n_rows
-        figures = {"likelihood": float(values.mean()), "std": float(values.std()), "orders": float(values.size)}
+        figures = {
+            "likelihood": float(values.mean()),
+            "std": float(values.std()),
+            "orders": float(values.size),
+        }
         yield task.result(tag, figures, perf_counter() - started)
 
 
@@ -50,7 +57,9 @@ def likelihoods(part: Part, tag: str, n_orders: int) -> np.ndarray:
     """Log P(y | x) of the training rows together, for the order of a recipe or for random ones."""
     if tag == RANDOM:
         search = Orders(part, "cl")
-        return np.array([search.run(order)[1] for order in random_orders(part.data.n_features, n_orders)])
+        return np.array(
+            [search.run(order)[1] for order in random_orders(part.data.n_features, n_orders)]
+        )
     return np.array([learn_structure(part, parse(tag).structure).history[-1]["score"]])
 
 
@@ -61,9 +70,16 @@ def page(store: Store) -> list[Block]:
     """A table, on how many sets OMI is the best, and the figure."""
     found = {(one.data, one.recipe): one for one in store}
     names = [name for name in FRIEDMAN if all((name, tag) in found for tag in RECIPES)]
-    blocks = [*how_many(store, tasks(False)), _table(names, found), Text(count_better(names, found))]
+    blocks = [
+        *how_many(store, tasks(False)),
+        _table(names, found),
+        Text(count_better(names, found)),
+    ]
     if names:
-        title = "Conditional log likelihood of a training row; random orders: mean and one standard deviation."
+        title = (
+            "Conditional log likelihood of a training row; random orders: mean and one standard"
+            " deviation."
+        )
         blocks.append(Picture("likelihood", title, lambda: draw(names, found)))
     return blocks
 
@@ -105,10 +121,17 @@ def draw(names: Sequence[str], found: dict[tuple[str, str], Result]) -> Any:
     looks, pyplot = leaf("plot").comparison, need("matplotlib.pyplot")
     figure, ax = pyplot.subplots(figsize=(8.4, 4.2), layout="constrained")
     at = np.arange(len(names))
-    for place, (tag, name, shift) in enumerate(((OMI, "OMI", -0.2), (RANDOM, "random", 0.0), (MIN_MI, "min-MI", 0.2))):
+    for place, (tag, name, shift) in enumerate(
+        ((OMI, "OMI", -0.2), (RANDOM, "random", 0.0), (MIN_MI, "min-MI", 0.2))
+    ):
         values = [found[data, tag]["likelihood"] for data in names]
         bars = [found[data, tag]["std"] for data in names] if tag == RANDOM else None
-        look = {"color": looks.COLOURS[place], "fmt": looks.MARKERS[place], "markersize": 4, "capsize": 2}
+        look = {
+            "color": looks.COLOURS[place],
+            "fmt": looks.MARKERS[place],
+            "markersize": 4,
+            "capsize": 2,
+        }
         ax.errorbar(at + shift, values, yerr=bars, label=name, **look)
     ax.set_xticks(at, names, rotation=60, ha="right", fontsize=8)
     ax.set_ylabel("log P(y | x) of a row")

@@ -1,4 +1,6 @@
-"""What the experiments of P10 on orders and its figures share: a search by many orders of the same rows, and curves."""
+"""What the experiments of P10 on orders and its figures share: a search by many orders of the same
+rows, and curves.
+"""
 
 from __future__ import annotations
 
@@ -19,9 +21,11 @@ from discbayes.scores.sample import SampleScore
 
 
 class Orders:
-    """Order-based search with one parent at most by orders that are given, for many orders of the same rows.
+    """Order-based search with one parent at most by orders that are given, for many orders of the
+    same rows.
 
-    It finds what ``OrderBased`` finds; tables of families are made once and kept, and so are the answers.
+    It finds what ``OrderBased`` finds; tables of families are made once and kept, and so are the
+    answers.
 
     Parameters
     ----------
@@ -39,7 +43,9 @@ class Orders:
         self._known: dict[tuple[int, ...], tuple[Structure, float]] = {}
 
     def run(self, order: np.ndarray) -> tuple[Structure, float]:
-        """The structure that an order leads to, and its score on the training rows: a rate, or a sum."""
+        """The structure that an order leads to, and its score on the training rows: a rate, or a
+        sum.
+        """
         varying = order[self._varying[order]]  # features of one value take part in nothing
         key = tuple(varying.tolist())
         if key not in self._known:
@@ -80,12 +86,16 @@ def n_right(tables: CPTs, codes: np.ndarray, y: np.ndarray) -> int:
 
 
 def sizes_of(store: Store, usual: Sequence[int]) -> list[int]:
-    """The numbers at the end of the names of the data that are stored; the usual ones if there are none."""
+    """The numbers at the end of the names of the data that are stored; the usual ones if there are
+    none.
+    """
     found = {int(name.rpartition("-")[2]) for name in store.data()}
     return sorted(found or usual)
 
 
-def difference_text(a: Sequence[float] | np.ndarray, b: Sequence[float] | np.ndarray, digits: int) -> str:
+def difference_text(
+    a: Sequence[float] | np.ndarray, b: Sequence[float] | np.ndarray, digits: int
+) -> str:
     """The mean difference of two methods, and p of the one-sided paired t-test in its direction.
 
     >>> difference_text([3.0, 4.0, 6.0], [2.0, 3.0, 4.0], 2), difference_text([3.0], [2.0], 2)

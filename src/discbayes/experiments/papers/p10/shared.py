@@ -1,4 +1,6 @@
-"""What the tables of P10 share: the 25 data sets, how they are tested, and the averages over them."""
+"""What the tables of P10 share: the 25 data sets, how they are tested, and the averages over
+them.
+"""
 
 from __future__ import annotations
 
@@ -17,9 +19,9 @@ from discbayes.experiments.store import Result, Store
 from discbayes.experiments.tasks import Task
 from discbayes.recipes import parse
 
-# The 25 sets of Friedman et al. (1997) in the order of P10's Table 6, by the names that they have here, and the rows
-# that are tested: all of them in cross-validation. Ten features are listed for breast, so it is the version with the
-# sample number.
+# The 25 sets of Friedman et al. (1997) in the order of P10's Table 6, by the names that they have
+# here, and the rows that are tested: all of them in cross-validation. Ten features are listed for
+# breast, so it is the version with the sample number.
 TESTED = {
     "australian": 690, "breast10": 683, "chess": 1066, "cleve": 296, "corral": 128, "crx": 653, "diabetes": 768,
     "flare": 1066, "german": 1000, "glass": 214, "glass2": 163, "heart": 270, "hepatitis": 80, "iris": 150,
@@ -27,7 +29,17 @@ TESTED = {
     "satimage": 2000, "segment": 770, "soybean-large": 562, "vehicle": 846, "waveform-21": 4700,
 }  # fmt: skip
 FRIEDMAN = tuple(TESTED)
-FIXED = ("chess", "letter", "mofn-3-7-10", "shuttle-small", "satimage", "segment", "waveform-21", "usps", "mnist14")
+FIXED = (
+    "chess",
+    "letter",
+    "mofn-3-7-10",
+    "shuttle-small",
+    "satimage",
+    "segment",
+    "waveform-21",
+    "usps",
+    "mnist14",
+)
 # From the quickest to the slowest, so that a run that is interrupted has done most of it.
 BY_SIZE = (
     "iris", "corral", "glass2", "glass", "diabetes", "pima", "breast10", "mofn-3-7-10", "lymphography", "heart",
@@ -40,7 +52,8 @@ STRUCTURES = (
     "NB", "TAN-CMI", "TAN-SuperParent", "TAN-OMI-CR", "TAN-OMI-CRCL", "TAN-CR", "2-tree-SuperParent", "2-tree-OMI-CR",
     "2-tree-CR",
 )  # fmt: skip
-TRAINED = "TAN-OMI-CRCL"  # its search trains every candidate, and takes longer than all others together
+# its search trains every candidate, and takes longer than all others together
+TRAINED = "TAN-OMI-CRCL"
 RANDOM = "TAN-RO-CR-ML"
 LARGE = ("usps", "mnist14")
 NOTE = 60  # characters of a warning that are kept
@@ -52,7 +65,10 @@ def n_folds(data: str) -> int:
 
 
 def tasks_of(
-    data: Iterable[str], structures: Sequence[str], parameters: Sequence[str] = ("ML", "CL"), seed: int = 0
+    data: Iterable[str],
+    structures: Sequence[str],
+    parameters: Sequence[str] = ("ML", "CL"),
+    seed: int = 0,
 ) -> list[Task]:
     """Each structure with each way to learn parameters on all folds; a structure is found once."""
     return [
@@ -64,7 +80,9 @@ def tasks_of(
 
 
 def work(task: Task) -> Iterator[Result]:
-    """The usual work, timed when its functions are compiled; warnings are shortened, as most are the same."""
+    """The usual work, timed when its functions are compiled; warnings are shortened, as most are
+    the same.
+    """
     for structure in dict.fromkeys(parse(tag).structure_tag for tag in task.recipes):
         _warm_up(structure)
     for result in classify(task):
@@ -78,16 +96,24 @@ def _warm_up(structure: str) -> None:
 
 
 def accuracies(store: Store, seed: int = 0) -> Figures:
-    """Accuracy in per cent by data set and recipe, where all folds are there; another seed is another draw of folds."""
+    """Accuracy in per cent by data set and recipe, where all folds are there; another seed is
+    another draw of folds.
+    """
     found = defaultdict(list)
     for result in store:
         if result.seed == seed:
             found[result.data, result.recipe].append((100.0 * result["accuracy"], result["n_test"]))
-    return {key: weighted_mean(*zip(*runs, strict=True)) for key, runs in found.items() if len(runs) == n_folds(key[0])}
+    return {
+        key: weighted_mean(*zip(*runs, strict=True))
+        for key, runs in found.items()
+        if len(runs) == n_folds(key[0])
+    }
 
 
 def random_orders(store: Store) -> Figures:
-    """What p10-table8 has of random orders: the mean, and the orders that are worst and best on the training rows."""
+    """What p10-table8 has of random orders: the mean, and the orders that are worst and best on the
+    training rows.
+    """
     return {
         (result.data, f"{RANDOM} ({name})"): 100.0 * result[metric]
         for result in beside_store(store, "p10-table8").where(recipe=RANDOM, seed=0)
@@ -96,6 +122,10 @@ def random_orders(store: Store) -> Figures:
 
 
 def average(figures: Mapping[tuple[str, str], float], column: str) -> float:
-    """The mean of a column over the 25 sets, each counting by the rows tested (footnote 4); NaN if one is missing."""
+    """The mean of a column over the 25 sets, each counting by the rows tested (footnote 4); NaN if
+    one is missing.
+    """
     values = [figures.get((data, column), math.nan) for data in FRIEDMAN]
-    return math.nan if any(map(math.isnan, values)) else weighted_mean(values, list(TESTED.values()))
+    return (
+        math.nan if any(map(math.isnan, values)) else weighted_mean(values, list(TESTED.values()))
+    )

@@ -6,7 +6,13 @@ import math
 from collections.abc import Sequence
 
 from discbayes.experiments.blocks import Block, Text
-from discbayes.experiments.papers.figures import Figures, beside, beside_store, read_figures, runs_text
+from discbayes.experiments.papers.figures import (
+    Figures,
+    beside,
+    beside_store,
+    read_figures,
+    runs_text,
+)
 from discbayes.experiments.papers.p10.shared import (
     LARGE,
     QUICK,
@@ -21,7 +27,8 @@ from discbayes.experiments.papers.spec import Experiment
 from discbayes.experiments.store import Store
 from discbayes.experiments.tasks import Task
 
-COLUMNS = ("UCI", "mnist14", "usps", "USPS of 11,000")  # the last is another data set, which cannot be had
+# the last is another data set, which cannot be had
+COLUMNS = ("UCI", "mnist14", "usps", "USPS of 11,000")
 PUBLISHED = read_figures(
     """
 NB-ML                 81.50 83.73 - 87.10
@@ -69,9 +76,13 @@ def page(store: Store) -> Sequence[Block]:
     ours: Figures = {(tag, "UCI"): average(sets, tag) for tag in RECIPES}
     ours |= {(tag, data): digits.get((data, tag), math.nan) for tag in RECIPES for data in LARGE}
     there = Text(
-        f"Stored: {runs_text(store, tasks(False))} on digits; averages are from `p10-table7` and `p10-table8` (RO-CR)."
+        f"Stored: {runs_text(store, tasks(False))} on digits; averages are from `p10-table7` and"
+        " `p10-table8` (RO-CR)."
     )
-    return [there, beside("Accuracy (%)", ours, PUBLISHED, RECIPES, COLUMNS, TOLERANCE, corner="classifier")]
+    return [
+        there,
+        beside("Accuracy (%)", ours, PUBLISHED, RECIPES, COLUMNS, TOLERANCE, corner="classifier"),
+    ]
 
 
 PROTOCOL = """\

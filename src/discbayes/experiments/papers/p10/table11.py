@@ -1,4 +1,6 @@
-"""P10 Table 11: three ways to put the features in an order, the average over 25 data sets and handwritten digits."""
+"""P10 Table 11: three ways to put the features in an order, the average over 25 data sets and
+handwritten digits.
+"""
 
 from __future__ import annotations
 
@@ -6,7 +8,13 @@ import math
 
 from discbayes.experiments.blocks import Block, ResultTable, Text
 from discbayes.experiments.metrics import binomial_error
-from discbayes.experiments.papers.figures import Figures, beside, figure_text, read_figures, runs_text
+from discbayes.experiments.papers.figures import (
+    Figures,
+    beside,
+    figure_text,
+    read_figures,
+    runs_text,
+)
 from discbayes.experiments.papers.p10 import table13
 from discbayes.experiments.papers.p10.shared import LARGE, average, tasks_of
 from discbayes.experiments.papers.p10.table13 import OTHERS, RECIPES
@@ -39,7 +47,10 @@ def page(store: Store) -> list[Block]:
     found = table13.figures_of(store)
     ours: Figures = {(tag, "UCI"): average(found, tag) for tag in RECIPES}
     ours |= {(tag, "mnist14"): found.get(("mnist14", tag), math.nan) for tag in RECIPES}
-    there = Text(f"Stored: {runs_text(store, tasks(False))}; those of OMI-CR are in `p10-table7` and `p10-table1`.")
+    there = Text(
+        f"Stored: {runs_text(store, tasks(False))}; those of OMI-CR are in `p10-table7` and"
+        " `p10-table1`."
+    )
     return [
         there,
         beside("Accuracy (%)", ours, PUBLISHED, RECIPES, COLUMNS, TOLERANCE, corner="classifier"),
@@ -53,7 +64,9 @@ def usps(found: Figures) -> ResultTable:
     for tag in RECIPES:
         mine = found.get(("usps", tag), math.nan)
         error = math.nan if math.isnan(mine) else 100 * binomial_error(mine / 100, N_TEST["usps"])
-        rows.append([tag, f"{figure_text(mine)} ± {figure_text(error)}", figure_text(OTHER_USPS[tag])])
+        rows.append(
+            [tag, f"{figure_text(mine)} ± {figure_text(error)}", figure_text(OTHER_USPS[tag])]
+        )
     head = ("classifier", "9,298 samples (ours)", "11,000 samples (P10)")
     return ResultTable("USPS, two different data sets: accuracy (%)", head, rows)
 

@@ -3,9 +3,23 @@
 from __future__ import annotations
 
 from discbayes.experiments.blocks import Block, Text
-from discbayes.experiments.papers.figures import Figures, beside, beside_store, read_figures, runs_text
+from discbayes.experiments.papers.figures import (
+    Figures,
+    beside,
+    beside_store,
+    read_figures,
+    runs_text,
+)
 from discbayes.experiments.papers.p10.orders import difference_text
-from discbayes.experiments.papers.p10.shared import BY_SIZE, FRIEDMAN, QUICK, STORE, accuracies, average, tasks_of
+from discbayes.experiments.papers.p10.shared import (
+    BY_SIZE,
+    FRIEDMAN,
+    QUICK,
+    STORE,
+    accuracies,
+    average,
+    tasks_of,
+)
 from discbayes.experiments.papers.spec import Experiment
 from discbayes.experiments.statistics import win_draw_loss
 from discbayes.experiments.store import Store
@@ -55,7 +69,11 @@ def tasks(quick: bool) -> list[Task]:
 
 def figures_of(store: Store) -> Figures:
     """Accuracies of all three orders; those of OMI-CR are stored with Tables 7 and 1."""
-    return accuracies(beside_store(store, STORE)) | accuracies(beside_store(store, "p10-table1")) | accuracies(store)
+    return (
+        accuracies(beside_store(store, STORE))
+        | accuracies(beside_store(store, "p10-table1"))
+        | accuracies(store)
+    )
 
 
 def page(store: Store) -> list[Block]:
@@ -78,8 +96,14 @@ def compared(ours: Figures, other: str) -> str:
     for whose, figures, sets in (("our", ours, names), ("P10's", PUBLISHED, FRIEDMAN)):
         first, second = ([figures[name, tag] for name in sets] for tag in (RECIPES[0], other))
         found, difference = win_draw_loss(first, second), difference_text(first, second, 2)
-        said.append(f"{found.wins} wins, {found.draws} draws, {found.losses} losses, {difference} in {whose} figures")
-    return f"{RECIPES[0]} against {other}: {'; '.join(said)}. In brackets is p of the one-sided paired t-test."
+        said.append(
+            f"{found.wins} wins, {found.draws} draws, {found.losses} losses, {difference} in"
+            f" {whose} figures"
+        )
+    return (
+        f"{RECIPES[0]} against {other}: {'; '.join(said)}. In brackets is p of the one-sided paired"
+        " t-test."
+    )
 
 
 PROTOCOL = """The splits, cut points and smoothing are those of p10-table7: five stratified folds or the published

@@ -1,4 +1,6 @@
-"""P10 Table 2: one-sided paired t-tests between the classifiers with ML parameters, over 25 data sets."""
+"""P10 Table 2: one-sided paired t-tests between the classifiers with ML parameters, over 25 data
+sets.
+"""
 
 from __future__ import annotations
 
@@ -45,16 +47,22 @@ TAN-CR-ML                  -      -      -      -      -  -0.178  0.194  0.197
 
 def published_accuracies() -> Figures:
     """Those of Table 7, and of Table 8 for random orders."""
-    return table7.PUBLISHED | {(data, ORDERS): table8.PUBLISHED[data, "RO-CR max"] for data in FRIEDMAN}
+    return table7.PUBLISHED | {
+        (data, ORDERS): table8.PUBLISHED[data, "RO-CR max"] for data in FRIEDMAN
+    }
 
 
 def page(store: Store) -> Sequence[Block]:
     """Our tests, and the same tests on the published accuracies beside what P10 prints."""
     ours = accuracies(store) | accuracies(beside_store(store, TRAINED_STORE)) | random_orders(store)
-    note = "⇑, ⇐: significant at the level of 0.05; ↑: the classifier of the column is better; ←: that of the row."
+    note = (
+        "⇑, ⇐: significant at the level of 0.05; ↑: the classifier of the column is better; ←: that"
+        " of the row."
+    )
     return [
         Text(
-            f"p of a one-sided paired t-test over the {len(FRIEDMAN)} sets, of the better classifier against the other."
+            f"p of a one-sided paired t-test over the {len(FRIEDMAN)} sets, of the better"
+            " classifier against the other."
         ),
         ResultTable("From our accuracies", ["", *COLUMNS], comparisons(ours), note),
         ResultTable(

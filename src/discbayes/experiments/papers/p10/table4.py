@@ -8,7 +8,14 @@ from dataclasses import replace
 
 from discbayes.experiments.blocks import Block, ResultTable, Text
 from discbayes.experiments.learning import learn_structure
-from discbayes.experiments.papers.figures import Figures, beside, beside_store, figure_text, read_figures, runs_text
+from discbayes.experiments.papers.figures import (
+    Figures,
+    beside,
+    beside_store,
+    figure_text,
+    read_figures,
+    runs_text,
+)
 from discbayes.experiments.papers.p10.shared import BY_SIZE, FRIEDMAN, QUICK, n_folds, tasks_of
 from discbayes.experiments.papers.spec import Experiment
 from discbayes.experiments.parts import load_part
@@ -25,19 +32,28 @@ METRICS = ("search_seconds", "evaluations", "n_test")
 
 
 def work(task: Task) -> Iterator[Result]:
-    """A search several times, of which the shortest time counts: others may be busy on the machine."""
+    """A search several times, of which the shortest time counts: others may be busy on the
+    machine.
+    """
     part = load_part(task.data, task.fold, task.seed)
     for tag in task.recipes:
         found = [learn_structure(part, parse(tag).structure, task.seed) for _ in range(REPEATS)]
         best = min(found, key=lambda one: one.seconds)
         evaluations = sum(line.get("evaluations", 0) for line in best.history)
-        measured = {"search_seconds": best.seconds, "evaluations": evaluations, "n_test": part.n_test}
+        measured = {
+            "search_seconds": best.seconds,
+            "evaluations": evaluations,
+            "n_test": part.n_test,
+        }
         yield task.result(tag, measured, sum(one.seconds for one in found))
 
 
 def tasks(quick: bool) -> list[Task]:
     """The 25 sets; the search on mnist14 is that of p10-table1."""
-    return [replace(task, work=work) for task in tasks_of(QUICK if quick else BY_SIZE, STRUCTURES, ["ML"])]
+    return [
+        replace(task, work=work)
+        for task in tasks_of(QUICK if quick else BY_SIZE, STRUCTURES, ["ML"])
+    ]
 
 
 def page(store: Store) -> Sequence[Block]:
@@ -45,8 +61,14 @@ def page(store: Store) -> Sequence[Block]:
     results = [*beside_store(store, "p10-table1"), *store]
     seconds, evaluations = totals(results, "search_seconds"), totals(results, "evaluations")
     title, groups = "Time of the search (%), TAN-CR = 100", list(GROUPS)
-    rows = [[group, *(figure_text(seconds.get((group, s), math.nan)) for s in STRUCTURES)] for group in GROUPS]
-    done = [[group, *(figure_text(evaluations.get((group, s), math.nan), 0) for s in STRUCTURES)] for group in GROUPS]
+    rows = [
+        [group, *(figure_text(seconds.get((group, s), math.nan)) for s in STRUCTURES)]
+        for group in GROUPS
+    ]
+    done = [
+        [group, *(figure_text(evaluations.get((group, s), math.nan), 0) for s in STRUCTURES)]
+        for group in GROUPS
+    ]
     return [
         Text(f"Stored: {runs_text(store, tasks(False))}. UCI: all folds of the 25 sets together."),
         beside(title, shares(seconds), PUBLISHED, groups, STRUCTURES, TOLERANCE, 3, False, "data"),
@@ -61,7 +83,9 @@ def totals(results: Iterable[Result], metric: str) -> Figures:
     sums: Figures = {}
     for group, data in GROUPS.items():
         for structure in STRUCTURES:
-            keys = [(name, fold, f"{structure}-ML") for name in data for fold in range(n_folds(name))]
+            keys = [
+                (name, fold, f"{structure}-ML") for name in data for fold in range(n_folds(name))
+            ]
             if all(key in found for key in keys):
                 sums[group, structure] = sum(found[key] for key in keys)
     return sums

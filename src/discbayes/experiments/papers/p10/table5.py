@@ -6,8 +6,22 @@ import math
 from collections.abc import Sequence
 
 from discbayes.experiments.blocks import Block, Text
-from discbayes.experiments.papers.figures import Figures, beside, beside_store, read_figures, runs_text
-from discbayes.experiments.papers.p10.shared import BY_SIZE, LARGE, QUICK, STORE, accuracies, average, tasks_of
+from discbayes.experiments.papers.figures import (
+    Figures,
+    beside,
+    beside_store,
+    read_figures,
+    runs_text,
+)
+from discbayes.experiments.papers.p10.shared import (
+    BY_SIZE,
+    LARGE,
+    QUICK,
+    STORE,
+    accuracies,
+    average,
+    tasks_of,
+)
 from discbayes.experiments.papers.spec import Experiment
 from discbayes.experiments.store import Store
 from discbayes.experiments.tasks import Task
@@ -39,8 +53,14 @@ def page(store: Store) -> Sequence[Block]:
         figures |= accuracies(beside_store(store, other))
     ours: Figures = {(tag, "UCI"): average(figures, tag) for tag in RECIPES}
     ours |= {(tag, data): figures.get((data, tag), math.nan) for tag in RECIPES for data in LARGE}
-    there = Text(f"Stored: {runs_text(store, tasks(False))}; those of OMI-CR are in `p10-table7` and `p10-table1`.")
-    return [there, beside("Accuracy (%)", ours, PUBLISHED, RECIPES, COLUMNS, TOLERANCE, corner="classifier")]
+    there = Text(
+        f"Stored: {runs_text(store, tasks(False))}; those of OMI-CR are in `p10-table7` and"
+        " `p10-table1`."
+    )
+    return [
+        there,
+        beside("Accuracy (%)", ours, PUBLISHED, RECIPES, COLUMNS, TOLERANCE, corner="classifier"),
+    ]
 
 
 PROTOCOL = """\

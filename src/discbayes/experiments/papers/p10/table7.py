@@ -114,11 +114,17 @@ CLAIMS = (*ORDER, *((f"{structure}-ML", f"{structure}-CL") for structure in STRU
 
 
 def tasks(quick: bool) -> list[Task]:
-    """All columns but OMI-CRCL, which is an experiment of its own; then some columns on other draws of the folds."""
+    """All columns but OMI-CRCL, which is an experiment of its own; then some columns on other draws
+    of the folds.
+    """
     data, n_draws = (QUICK, 2) if quick else (BY_SIZE, DRAWS)
     first = tasks_of(data, [structure for structure in STRUCTURES if structure != TRAINED])
     crossed = [name for name in data if name not in FIXED]
-    return first + [task for seed in range(1, n_draws) for task in tasks_of(crossed, DRAWN_STRUCTURES, ["ML"], seed)]
+    return first + [
+        task
+        for seed in range(1, n_draws)
+        for task in tasks_of(crossed, DRAWN_STRUCTURES, ["ML"], seed)
+    ]
 
 
 def page(store: Store) -> Sequence[Block]:
@@ -126,7 +132,10 @@ def page(store: Store) -> Sequence[Block]:
     trained = beside_store(store, TRAINED_STORE)
     figures = accuracies(store) | accuracies(trained)
     return [
-        Text(f"Stored: {runs_text(store, tasks(False))}, and {len(trained)} of OMI-CRCL (`p10-table7-crcl`)."),
+        Text(
+            f"Stored: {runs_text(store, tasks(False))}, and {len(trained)} of OMI-CRCL"
+            " (`p10-table7-crcl`)."
+        ),
         averages(figures),
         claims(figures),
         *cells(figures, STRUCTURES),
@@ -143,7 +152,9 @@ def columns(store: Store, structures: Sequence[str]) -> list[Block]:
 
 def averages(figures: Figures, structures: Sequence[str] = STRUCTURES) -> ResultTable:
     """The last line of the table."""
-    ours = {(s, tables): average(figures, f"{s}-{tables}") for s in structures for tables in PARAMETERS}
+    ours = {
+        (s, tables): average(figures, f"{s}-{tables}") for s in structures for tables in PARAMETERS
+    }
     published = {(s, tables): AVERAGES[tables, s] for s in structures for tables in PARAMETERS}
     title = "Average accuracy (%) over the 25 sets, weighted by the rows tested"
     return beside(title, ours, published, structures, PARAMETERS, TOLERANCE, corner="structure")
@@ -156,7 +167,9 @@ def claims(figures: Figures) -> ResultTable:
         low, high = average(figures, worse), average(figures, better)
         held = "–" if math.isnan(high - low) else "yes" if low <= high else "no"
         published = " ≤ ".join(f"{AVERAGES[tag[-2:], tag[:-3]]:.2f}" for tag in (worse, better))
-        rows.append([f"{worse} ≤ {better}", published, f"{figure_text(low)}, {figure_text(high)}", held])
+        rows.append(
+            [f"{worse} ≤ {better}", published, f"{figure_text(low)}, {figure_text(high)}", held]
+        )
     return ResultTable("What the averages say", ["P10", "its averages", "ours", "holds"], rows)
 
 
@@ -165,7 +178,11 @@ def cells(figures: Figures, structures: Sequence[str]) -> list[ResultTable]:
     return [
         beside(
             f"Accuracy (%) with {tables} parameters",
-            {(data, s): figures.get((data, f"{s}-{tables}"), math.nan) for data in FRIEDMAN for s in structures},
+            {
+                (data, s): figures.get((data, f"{s}-{tables}"), math.nan)
+                for data in FRIEDMAN
+                for s in structures
+            },
             {(data, s): PUBLISHED[data, f"{s}-{tables}"] for data in FRIEDMAN for s in structures},
             FRIEDMAN,
             structures,
@@ -177,9 +194,16 @@ def cells(figures: Figures, structures: Sequence[str]) -> list[ResultTable]:
 
 
 def allowed() -> dict[str, float]:
-    """What chance may do on each set: two binomial standard errors of the mean of its published figures, in points."""
-    rates = {data: fmean(PUBLISHED[data, f"{s}-{t}"] for s in STRUCTURES for t in PARAMETERS) for data in FRIEDMAN}
-    return {data: ERRORS * 100 * binomial_error(rates[data] / 100, TESTED[data]) for data in FRIEDMAN}
+    """What chance may do on each set: two binomial standard errors of the mean of its published
+    figures, in points.
+    """
+    rates = {
+        data: fmean(PUBLISHED[data, f"{s}-{t}"] for s in STRUCTURES for t in PARAMETERS)
+        for data in FRIEDMAN
+    }
+    return {
+        data: ERRORS * 100 * binomial_error(rates[data] / 100, TESTED[data]) for data in FRIEDMAN
+    }
 
 
 def draws(store: Store) -> ResultTable:
@@ -195,14 +219,22 @@ def draws(store: Store) -> ResultTable:
         return f"{low:.1f} to {high:.1f} ({theirs:.1f}){mark}"
 
     crossed = [data for data in FRIEDMAN if data not in FIXED]
-    rows = [[data, *(cell(data, f"{structure}-ML") for structure in DRAWN_STRUCTURES)] for data in crossed]
-    note = f"Least and largest (published); {WORSE}: the published figure is above all draws; {BETTER}: below all."
+    rows = [
+        [data, *(cell(data, f"{structure}-ML") for structure in DRAWN_STRUCTURES)]
+        for data in crossed
+    ]
+    note = (
+        f"Least and largest (published); {WORSE}: the published figure is above all draws;"
+        f" {BETTER}: below all."
+    )
     title = f"Accuracy (%) with ML parameters over {DRAWS} draws of the five folds"
     return ResultTable(title, ["data set", *DRAWN_STRUCTURES], rows, note)
 
 
 def times(results: Iterable[Result], structures: Sequence[str] = STRUCTURES) -> ResultTable:
-    """Seconds of all sets and folds together: a search counts once, for both ways to learn parameters."""
+    """Seconds of all sets and folds together: a search counts once, for both ways to learn
+    parameters.
+    """
     spent = dict.fromkeys(((s, what) for s in structures for what in ("search", *PARAMETERS)), 0.0)
     for result in results:
         structure, tables = result.recipe[:-3], result.recipe[-2:]
@@ -215,7 +247,12 @@ def times(results: Iterable[Result], structures: Sequence[str] = STRUCTURES) -> 
     note = f"In all {all_in_all / 60:.1f} minutes" + (
         f", {plain / 60:.1f} of them without {TRAINED}." if plain else "."
     )
-    return ResultTable("Seconds of one thread for all sets and folds", ["structure", "search", *PARAMETERS], rows, note)
+    return ResultTable(
+        "Seconds of one thread for all sets and folds",
+        ["structure", "search", *PARAMETERS],
+        rows,
+        note,
+    )
 
 
 PROTOCOL = """\

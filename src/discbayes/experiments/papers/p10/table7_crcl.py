@@ -43,7 +43,8 @@ ITERATIONS = (1, 5, TUNED)
 class WarmStarted:
     """Tables of a network with one edge more begin where those of the network without it ended.
 
-    It is for one search on one data set: it remembers all tables that it learned from the last data.
+    It is for one search on one data set: it remembers all tables that it learned from the last
+    data.
     """
 
     def __init__(self, learner: Any):
@@ -73,7 +74,9 @@ class WarmStarted:
 
 
 def widened(tables: CPTs, layout: Layout, child: int, place: int) -> CPTs:
-    """The same network with one more parent of a child, in that place among its parents, which changes nothing yet."""
+    """The same network with one more parent of a child, in that place among its parents, which
+    changes nothing yet.
+    """
     parts = [tables.log_table(i) for i in range(len(layout.cards))]
     parts[child] = np.broadcast_to(np.expand_dims(parts[child], place), layout.shapes[child])
     return CPTs(layout, tables.log_prior, np.concatenate([part.ravel() for part in parts]))
@@ -91,7 +94,9 @@ def work(task: Task) -> Iterator[Result]:
 
 
 def _inner(part: Part, iterations: int | str | None, seed: int) -> Any:
-    """How the search trains a candidate: to convergence from a warm start, or for some iterations from ML on."""
+    """How the search trains a candidate: to convergence from a warm start, or for some iterations
+    from ML on.
+    """
     if iterations is None:
         return WarmStarted(MaximumConditionalLikelihood())
     n = _tuned_iterations(part, seed) if iterations == TUNED else int(iterations)
@@ -116,7 +121,11 @@ def tasks(quick: bool) -> list[Task]:
     """All sets, from the smallest to the largest; then searches that train less."""
     full = [replace(task, work=work) for task in tasks_of(QUICK if quick else BY_SIZE, [TRAINED])]
     return full + [
-        replace(task, recipes=tuple(_shortened(tag, n) for tag in task.recipes), options={"iterations": n})
+        replace(
+            task,
+            recipes=tuple(_shortened(tag, n) for tag in task.recipes),
+            options={"iterations": n},
+        )
         for n in ITERATIONS
         for task in full
     ]
@@ -135,9 +144,13 @@ def by_iterations(store: Store) -> ResultTable:
     """Averages by the number of iterations inside the search; without any it is OMI-CR."""
     figures = accuracies(beside_store(store, STORE)) | accuracies(store)
     tags = {"none: TAN-OMI-CR": [f"{WITHOUT}-{tables}" for tables in PARAMETERS]}
-    tags |= {str(n): [_shortened(f"{TRAINED}-{tables}", n) for tables in PARAMETERS] for n in ITERATIONS}
+    tags |= {
+        str(n): [_shortened(f"{TRAINED}-{tables}", n) for tables in PARAMETERS] for n in ITERATIONS
+    }
     tags |= {"to convergence": [f"{TRAINED}-{tables}" for tables in PARAMETERS]}
-    rows = [[name, *(figure_text(average(figures, tag)) for tag in pair)] for name, pair in tags.items()]
+    rows = [
+        [name, *(figure_text(average(figures, tag)) for tag in pair)] for name, pair in tags.items()
+    ]
     title = "Average accuracy (%) by the iterations with which the search trains each candidate"
     return ResultTable(title, ["iterations", *PARAMETERS], rows)
 

@@ -12,7 +12,13 @@ import numpy as np
 
 from discbayes.experiments.blocks import Block, ResultTable, Text
 from discbayes.experiments.learning import learn_structure, learn_tables
-from discbayes.experiments.papers.figures import Figures, beside, figure_text, how_many, read_figures
+from discbayes.experiments.papers.figures import (
+    Figures,
+    beside,
+    figure_text,
+    how_many,
+    read_figures,
+)
 from discbayes.experiments.papers.p10.orders import Orders, n_right, parts_of, random_orders
 from discbayes.experiments.papers.p10.shared import BY_SIZE, FRIEDMAN, QUICK, average
 from discbayes.experiments.papers.spec import Experiment
@@ -65,7 +71,8 @@ average       85.11 85.04    - 85.06 85.00 84.82
     PUBLISHED_COLUMNS,
 )
 
-# What a search meets where the paper leaves something open: variants of the rows, and how many of them.
+# What a search meets where the paper leaves something open: variants of the rows, and how many of
+# them.
 MOVED, DRAWN, WHOLE = "columns moved", "rows drawn", "no cut points"
 VARIED = ("TAN-CR-ML", OMI)
 N_MOVED, N_DRAWN = {"mofn-3-7-10": 200, "chess": 30, "satimage": 30, "letter": 10}, 10
@@ -74,9 +81,19 @@ N_MOVED, N_DRAWN = {"mofn-3-7-10": 200, "chess": 30, "satimage": 30, "letter": 1
 def tasks(quick: bool) -> list[Task]:
     """All orders of a data set together; then the variants."""
     if quick:
-        return [*_order_tasks(QUICK), *_variant_tasks(QUICK[-1], 2, 2), _variant_task(QUICK[0], VARIED[0], WHOLE, 0)]
-    variants = [task for name, n_moved in N_MOVED.items() for task in _variant_tasks(name, n_moved, N_DRAWN)]
-    return [*_order_tasks(BY_SIZE), *variants, *(_variant_task("letter", tag, WHOLE, 0) for tag in VARIED)]
+        return [
+            *_order_tasks(QUICK),
+            *_variant_tasks(QUICK[-1], 2, 2),
+            _variant_task(QUICK[0], VARIED[0], WHOLE, 0),
+        ]
+    variants = [
+        task for name, n_moved in N_MOVED.items() for task in _variant_tasks(name, n_moved, N_DRAWN)
+    ]
+    return [
+        *_order_tasks(BY_SIZE),
+        *variants,
+        *(_variant_task("letter", tag, WHOLE, 0) for tag in VARIED),
+    ]
 
 
 def _order_tasks(names: Sequence[str]) -> list[Task]:
@@ -98,7 +115,9 @@ def _variant_task(name: str, tag: str, kind: str, seed: int) -> Task:
 
 @dataclass(frozen=True)
 class Tried:
-    """What some orders lead to on one part: test rows that are right, and the rate on the training rows."""
+    """What some orders lead to on one part: test rows that are right, and the rate on the training
+    rows.
+    """
 
     right: np.ndarray
     rates: np.ndarray
@@ -106,12 +125,15 @@ class Tried:
 
 
 def by_orders(task: Task) -> Iterator[Result]:
-    """The accuracy of each recipe over all splits of a data set; that of random orders is a mean."""
+    """The accuracy of each recipe over all splits of a data set; that of random orders is a
+    mean.
+    """
     n_orders = task.options.get("n_orders", N_ORDERS_OF.get(task.data, N_ORDERS))
     for tag in task.recipes:
         started = perf_counter()
         tried = [
-            tried_orders(part, n_orders) if tag == RANDOM else tried_recipe(part, tag) for part in parts_of(task.data)
+            tried_orders(part, n_orders) if tag == RANDOM else tried_recipe(part, tag)
+            for part in parts_of(task.data)
         ]
         yield task.result(tag, summary(tried), perf_counter() - started)
 
@@ -119,7 +141,9 @@ def by_orders(task: Task) -> Iterator[Result]:
 def tried_recipe(part: Part, tag: str) -> Tried:
     """The one order of a recipe."""
     found = learn_structure(part, parse(tag).structure)
-    return Tried(np.array([_right(part, found.value)]), np.array([found.history[-1]["score"]]), part.n_test)
+    return Tried(
+        np.array([_right(part, found.value)]), np.array([found.history[-1]["score"]]), part.n_test
+    )
 
 
 def tried_orders(part: Part, n_orders: int) -> Tried:
@@ -129,7 +153,11 @@ def tried_orders(part: Part, n_orders: int) -> Tried:
     for structure, _ in found:
         if structure not in known:
             known[structure] = _right(part, structure)
-    return Tried(np.array([known[structure] for structure, _ in found]), np.array([r for _, r in found]), part.n_test)
+    return Tried(
+        np.array([known[structure] for structure, _ in found]),
+        np.array([r for _, r in found]),
+        part.n_test,
+    )
 
 
 def _right(part: Part, structure: Structure) -> int:
@@ -138,7 +166,9 @@ def _right(part: Part, structure: Structure) -> int:
 
 
 def summary(tried: Sequence[Tried]) -> dict[str, float]:
-    """Figures over orders of the accuracy on all splits; least and largest are by the rate on the training rows."""
+    """Figures over orders of the accuracy on all splits; least and largest are by the rate on the
+    training rows.
+    """
     n_test = sum(one.n_test for one in tried)
     accuracy = np.sum([one.right for one in tried], axis=0) / n_test
     least = sum(one.right[one.rates.argmin()] for one in tried) / n_test
@@ -160,12 +190,19 @@ def with_variant(task: Task) -> Iterator[Result]:
         rows = varied(load_rows(task.data), kind, task.seed)
         part = make_part(rows, published_splits(rows)[0], None if kind == WHOLE else "mdlp")
         found = learn_structure(part, parse(tag).structure)
-        figures: dict[str, float] = {"accuracy": _right(part, found.value) / part.n_test, "n_test": part.n_test}
-        yield task.result(recipe, figures | {"train_rate": found.history[-1]["score"]}, found.seconds)
+        figures: dict[str, float] = {
+            "accuracy": _right(part, found.value) / part.n_test,
+            "n_test": part.n_test,
+        }
+        yield task.result(
+            recipe, figures | {"train_rate": found.history[-1]["score"]}, found.seconds
+        )
 
 
 def varied(rows: SplitRows, kind: str, seed: int) -> SplitRows:
-    """The same rows with the columns in another order, or in another order, so that others are for training."""
+    """The same rows with the columns in another order, or in another order, so that others are for
+    training.
+    """
     rng = np.random.default_rng(seed)
     if kind == MOVED:
         return replace(rows, X=rows.X[:, rng.permutation(rows.X.shape[1])])
@@ -188,7 +225,13 @@ def page(store: Store) -> list[Block]:
         "Standard deviation over random orders, and the order of least information (%)", ours, PUBLISHED,
         (*FRIEDMAN, AVERAGE), list(COLUMNS)[5:], TOLERANCE, corner="data set",
     )  # fmt: skip
-    return [*how_many(store, tasks(False)), table, Text(worth(ours)), replace(spread, note=""), variants_table(store)]
+    return [
+        *how_many(store, tasks(False)),
+        table,
+        Text(worth(ours)),
+        replace(spread, note=""),
+        variants_table(store),
+    ]
 
 
 def figures_of(store: Store) -> Figures:
@@ -200,7 +243,9 @@ def figures_of(store: Store) -> Figures:
         for column, (tag, metric) in COLUMNS.items()
         if (name, tag) in found
     }
-    return ours | {(AVERAGE, column): average(ours, column) for column in COLUMNS if column != "RO-CR std"}
+    return ours | {
+        (AVERAGE, column): average(ours, column) for column in COLUMNS if column != "RO-CR std"
+    }
 
 
 def worth(ours: Figures) -> str:
@@ -213,8 +258,8 @@ def worth(ours: Figures) -> str:
         for pair in (("OMI-CR", "RO-CR mean"), ("RO-CR max", "RO-CR min"))
     )
     return (
-        f"OMI-CR is above the mean of random orders on {omi}. Of random orders the one with the largest training "
-        f"rate is better on test rows than the one with the least on {choosing}."
+        f"OMI-CR is above the mean of random orders on {omi}. Of random orders the one with the"
+        f" largest training rate is better on test rows than the one with the least on {choosing}."
     )
 
 
@@ -234,7 +279,10 @@ def variants_table(store: Store) -> ResultTable:
     rows = []
     for name, tag in product(store.data(), VARIED):
         for kind in (MOVED, DRAWN, WHOLE):
-            found = [100 * value for value in store.values("accuracy", data=name, recipe=f"{tag}, {kind}")]
+            found = [
+                100 * value
+                for value in store.values("accuracy", data=name, recipe=f"{tag}, {kind}")
+            ]
             if found:
                 levels: Any = np.quantile(found, (0, 0.5, 1))
                 rows.append([name, tag, kind, str(len(found)), *map(figure_text, levels)])

@@ -32,7 +32,12 @@ from discbayes.experiments.tasks import Task
 FIGURE2 = ("TAN-HC-CR", "TAN-SA-CR", "TAN-HC-MM", "TAN-SA-MM")
 COOLING = (0.5, 0.6, 0.7, 0.8, 0.9)
 USUAL = 0.8
-INK = {"TAN-HC-CR": "#b5651d", "TAN-SA-CR": "#b5651d", "TAN-HC-MM": "#1f5a7a", "TAN-SA-MM": "#1f5a7a"}
+INK = {
+    "TAN-HC-CR": "#b5651d",
+    "TAN-SA-CR": "#b5651d",
+    "TAN-HC-MM": "#1f5a7a",
+    "TAN-SA-MM": "#1f5a7a",
+}
 
 
 def tasks(quick: bool) -> list[Task]:
@@ -64,16 +69,27 @@ def label_of(structure: str, factor: float) -> str:
 def page(store: Store) -> Sequence[Block]:
     """The boxes of Figures 2 and 3, the schedules of Figure 4, and their numbers."""
     names = [name for name in store_sets(store) if store.where(data=name, recipe="TAN-SA-MM-ML")]
-    cooled = [name for name in names if store.where(data=name, recipe=label_of("TAN-SA-MM", COOLING[0]))]
-    blocks: list[Block] = [*how_many(store, tasks(False)), *(_evaluations(store, name) for name in names)]
+    cooled = [
+        name for name in names if store.where(data=name, recipe=label_of("TAN-SA-MM", COOLING[0]))
+    ]
+    blocks: list[Block] = [
+        *how_many(store, tasks(False)),
+        *(_evaluations(store, name) for name in names),
+    ]
     if names:
         accuracies = partial(draw_boxes, store, names, "accuracy", 100.0)
         blocks.append(Picture("fig2", "Accuracy of the runs (Figure 2), first split", accuracies))
         evaluations = partial(draw_boxes, store, names, "evaluations", 1.0)
-        blocks.append(Picture("fig3", "Score evaluations of the runs (Figure 3), first split", evaluations))
+        blocks.append(
+            Picture("fig3", "Score evaluations of the runs (Figure 3), first split", evaluations)
+        )
     blocks += [_schedules(store, name) for name in cooled]
     if cooled:
-        blocks.append(Picture("fig4", "Schedules (Figure 4), first split", partial(draw_schedules, store, cooled)))
+        blocks.append(
+            Picture(
+                "fig4", "Schedules (Figure 4), first split", partial(draw_schedules, store, cooled)
+            )
+        )
     return blocks
 
 
@@ -95,8 +111,19 @@ def _evaluations(store: Store, name: str) -> ResultTable:
                 _count(seconds),
             ]
         )
-    head = ["", "accuracy, median", "least", "largest", "evaluations, median", "least", "largest", "seconds"]
-    greedy, annealed = (runs_of(store, "evaluations", name, f"{s}-ML").median for s in ("TAN-HC-MM", "TAN-SA-MM"))
+    head = [
+        "",
+        "accuracy, median",
+        "least",
+        "largest",
+        "evaluations, median",
+        "least",
+        "largest",
+        "seconds",
+    ]
+    greedy, annealed = (
+        runs_of(store, "evaluations", name, f"{s}-ML").median for s in ("TAN-HC-MM", "TAN-SA-MM")
+    )
     note = f"Evaluations of HC-MM over those of SA-MM: {figure_text(greedy / annealed, 1)}."
     return ResultTable(f"Runs on {name}", head, rows, note)
 
@@ -122,7 +149,15 @@ def _schedules(store: Store, name: str) -> ResultTable:
                     _count(np.median(costs)),
                 ]
                 rows.append([structure, f"{factor:g}", *figures, str(len(accuracy))])
-    head = ["structure", "D", "accuracy, median", "range", "score, median", "evaluations, median", "runs"]
+    head = [
+        "structure",
+        "D",
+        "accuracy, median",
+        "range",
+        "score, median",
+        "evaluations, median",
+        "runs",
+    ]
     return ResultTable(f"Schedules on {name}, first split", head, rows)
 
 
@@ -138,7 +173,9 @@ def draw_boxes(store: Store, names: Sequence[str], metric: str, scale: float) ->
     """A box for the runs of each structure; greedy search has one run."""
 
     def one(axes: Any, name: str) -> None:
-        values = [scale * first_split(store, metric, name, f"{structure}-ML") for structure in FIGURE2]
+        values = [
+            scale * first_split(store, metric, name, f"{structure}-ML") for structure in FIGURE2
+        ]
         boxes = axes.boxplot(values, whis=(0, 100), widths=0.5, medianprops={"color": "#a03c32"})
         for box, structure in zip(boxes["boxes"], FIGURE2, strict=True):
             box.set_color(INK[structure])
@@ -146,7 +183,9 @@ def draw_boxes(store: Store, names: Sequence[str], metric: str, scale: float) ->
         if metric == "evaluations":
             axes.set_yscale("log")
 
-    return _side_by_side(names, one, "score evaluations" if metric == "evaluations" else "classification rate, %")
+    return _side_by_side(
+        names, one, "score evaluations" if metric == "evaluations" else "classification rate, %"
+    )
 
 
 def draw_schedules(store: Store, names: Sequence[str]) -> Any:
@@ -157,9 +196,20 @@ def draw_schedules(store: Store, names: Sequence[str]) -> Any:
         for structure in ANNEALED:
             for factor in COOLING:
                 label = label_of(structure, factor)
-                costs, rates = (first_split(store, metric, name, label) for metric in ("evaluations", "accuracy"))
+                costs, rates = (
+                    first_split(store, metric, name, label)
+                    for metric in ("evaluations", "accuracy")
+                )
                 text = f"{structure.removeprefix('TAN-')}, D = {factor:g}"
-                axes.plot(costs, 100 * rates, markers[factor], color=INK[structure], ms=4, alpha=0.6, label=text)
+                axes.plot(
+                    costs,
+                    100 * rates,
+                    markers[factor],
+                    color=INK[structure],
+                    ms=4,
+                    alpha=0.6,
+                    label=text,
+                )
         axes.set_xscale("log")
         axes.set_xlabel("score evaluations")
         axes.legend(frameon=False, fontsize=7)
@@ -170,7 +220,9 @@ def draw_schedules(store: Store, names: Sequence[str]) -> Any:
 def _side_by_side(names: Sequence[str], one: Callable[[Any, str], None], label: str) -> Any:
     """Axes for each data set."""
     size = (3.6 * len(names) + 0.6, 3.6)
-    figure, axes = need("matplotlib.pyplot").subplots(1, len(names), figsize=size, layout="constrained", squeeze=False)
+    figure, axes = need("matplotlib.pyplot").subplots(
+        1, len(names), figsize=size, layout="constrained", squeeze=False
+    )
     for ax, name in zip(axes[0], names, strict=True):
         one(ax, name)
         ax.set_title(name, fontsize=10)

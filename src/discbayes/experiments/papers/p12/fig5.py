@@ -12,7 +12,14 @@ from discbayes.experiments.blocks import Block, Picture, ResultTable
 from discbayes.experiments.learning import decisions, learn_structure, learn_tables
 from discbayes.experiments.papers.figures import draw_curves, how_many
 from discbayes.experiments.papers.p10.fig13 import METRICS, MISSING, N_FEATURES
-from discbayes.experiments.papers.p12.shared import EARLY, MNIST, QUICK, p12_part, table_learner, table_scale
+from discbayes.experiments.papers.p12.shared import (
+    EARLY,
+    MNIST,
+    QUICK,
+    p12_part,
+    table_learner,
+    table_scale,
+)
 from discbayes.experiments.papers.p12.svm import SVM, SVM_PROTOCOL, fit_machine
 from discbayes.experiments.papers.spec import Experiment
 from discbayes.experiments.parts import with_missing
@@ -29,7 +36,10 @@ Judge = Callable[[np.ndarray], np.ndarray]
 def tasks(quick: bool) -> list[Task]:
     """One draw of missing features after the other."""
     name, n_draws = (QUICK, 2) if quick else (MNIST, N_DRAWS)
-    return [Task(name, 0, RECIPES if draw < N_DRAWS_SVM else NETWORKS, draw, lose_features) for draw in range(n_draws)]
+    return [
+        Task(name, 0, RECIPES if draw < N_DRAWS_SVM else NETWORKS, draw, lose_features)
+        for draw in range(n_draws)
+    ]
 
 
 def lose_features(task: Task) -> Iterator[Result]:
@@ -75,10 +85,16 @@ def page(store: Store) -> Sequence[Block]:
     draws = ", ".join(f"{recipe} {len(found)}" for recipe, found in rates.items())
     note = f"Mean and standard deviation over draws of missing features; draws: {draws}."
     blocks: list[Block] = [*how_many(store, tasks(False))]
-    blocks.append(ResultTable("Accuracy in per cent on mnist14", ["missing features, of 196", *RECIPES], rows, note))
+    blocks.append(
+        ResultTable(
+            "Accuracy in per cent on mnist14", ["missing features, of 196", *RECIPES], rows, note
+        )
+    )
     shown = {recipe: found for recipe, found in rates.items() if len(found)}
     if shown:
-        blocks.append(Picture("curves", "Accuracy with features missing at test", lambda: draw(shown)))
+        blocks.append(
+            Picture("curves", "Accuracy with features missing at test", lambda: draw(shown))
+        )
     return blocks
 
 
@@ -94,8 +110,12 @@ def _cell(rates: np.ndarray) -> str:
 
 def draw(rates: dict[str, np.ndarray]) -> object:
     """The figure."""
-    means, spreads = ({recipe: f(found, axis=0) for recipe, found in rates.items()} for f in (np.mean, np.std))
-    return draw_curves(MISSING, means, ("missing features (of 196)", "classification rate, %"), spreads)
+    means, spreads = (
+        {recipe: f(found, axis=0) for recipe, found in rates.items()} for f in (np.mean, np.std)
+    )
+    return draw_curves(
+        MISSING, means, ("missing features (of 196)", "classification rate, %"), spreads
+    )
 
 
 PROTOCOL = f"""P12 shows DCMall (191 features), which cannot be had; this is its protocol on mnist14 (196 features,

@@ -1,7 +1,9 @@
-"""What the experiments of P12 share: data and splits, how λ is chosen, and how runs of annealing are summed up.
+"""What the experiments of P12 share: data and splits, how λ is chosen, and how runs of annealing
+are summed up.
 
-A recipe is a tag, such as ``TAN-SA-MM-ML``, and perhaps a word on what its task sets besides: ``TAN-SA-MM-ML D=0.5``.
-The seed of a result is the number of the run of annealing, its fold the number of the split.
+A recipe is a tag, such as ``TAN-SA-MM-ML``, and perhaps a word on what its task sets besides:
+``TAN-SA-MM-ML D=0.5``. The seed of a result is the number of the run of annealing, its fold the
+number of the split.
 """
 
 from __future__ import annotations
@@ -33,7 +35,8 @@ STORE = "p12"
 METRICS = (*USUAL, "score", "score_lam", "lam", "support_vectors", "C", "gamma")
 MNIST, SPAM, USPS, OTHER_USPS = "mnist14", "spambase", "usps", "usps-11000"
 SETS, QUICK = (SPAM, MNIST, USPS), "wine"
-COLUMNS = (MNIST, SPAM)  # of Tables 1 and 2; the third is the set of 11,000 images, which cannot be had
+# of Tables 1 and 2; the third is the set of 11,000 images, which cannot be had
+COLUMNS = (MNIST, SPAM)
 N_SPLITS = {SPAM: 5}
 N_RUNS = 10
 MAX_ROWS = {MNIST: 6000, USPS: 1500}  # by which λ is chosen; elsewhere all training rows do
@@ -81,7 +84,9 @@ def p12_part(name: str, fold: int) -> Part:
 
 
 def p12_tasks(quick: bool) -> list[Task]:
-    """All structures, each with ML and MM parameters; the runs that the tables and Figures 2 and 3 share."""
+    """All structures, each with ML and MM parameters; the runs that the tables and Figures 2 and 3
+    share.
+    """
     names, n_runs = ((QUICK,), 2) if quick else (SETS, N_RUNS)
     return [
         Task(name, fold, recipes_of(structure, name), run, learn)
@@ -98,7 +103,9 @@ def recipes_of(structure: str, name: str) -> tuple[str, ...]:
     >>> recipes_of("TAN-HC-CR", "mnist14"), recipes_of("NB", "mnist14")
     (('TAN-HC-CR-ML', 'TAN-HC-CR-MM'), ('NB-ML', 'NB-MM', 'NB-MM tuned'))
     """
-    early = (f"{structure}-{EARLY}",) if name in (SPAM, QUICK) or structure in STRUCTURES[:2] else ()
+    early = (
+        (f"{structure}-{EARLY}",) if name in (SPAM, QUICK) or structure in STRUCTURES[:2] else ()
+    )
     return (f"{structure}-ML", f"{structure}-MM", *early)
 
 
@@ -106,13 +113,19 @@ def recipes_of(structure: str, name: str) -> tuple[str, ...]:
 
 
 def learn(task: Task) -> Iterator[Result]:
-    """A structure, and the tables of each recipe with it; options of the task are settings of the search."""
+    """A structure, and the tables of each recipe with it; options of the task are settings of the
+    search.
+    """
     part = p12_part(task.data, task.fold)
     recipes = {label: parse(label.split()[0]) for label in task.recipes}
     found, lam = find_structure(task, next(iter(recipes.values())))
     about = {"score": _score_of(found), "score_lam": lam}
     for label, recipe in recipes.items():
-        chosen = table_scale(task.data, task.fold, recipe.structure_tag) if recipe.parameters_tag == "MM" else math.nan
+        chosen = (
+            table_scale(task.data, task.fold, recipe.structure_tag)
+            if recipe.parameters_tag == "MM"
+            else math.nan
+        )
         tables = learn_tables(part, found.value, table_learner(label, chosen))
         figures = judged(part, found, tables) | about | {"lam": chosen}
         note = shorten(tables.warned, NOTE, placeholder=" …")
@@ -144,25 +157,32 @@ def table_learner(label: str, lam: float) -> Any:
 
 @cache
 def score_scale(name: str, fold: int) -> float:
-    """λ of the score: that whose greedy search finds the structure of the best rate, by other folds than its own."""
+    """λ of the score: that whose greedy search finds the structure of the best rate, by other folds
+    than its own.
+    """
     part = part_to_choose(name, fold)
     rate, rates = SampleScore("cr", evaluation=5).checked(), []
     for lam in SCALES:
         found = learn_structure(part, parse("TAN-HC-MM-ML").structure.set_params(score=Margin(lam)))
-        rates.append(CountingScorer(part.data, rate, found.value, np.random.default_rng(1), 1).reported())
+        rates.append(
+            CountingScorer(part.data, rate, found.value, np.random.default_rng(1), 1).reported()
+        )
     return SCALES[int(np.argmax(rates))]
 
 
 @cache
 def table_scale(name: str, fold: int, structure_tag: str) -> float:
-    """λ of MM parameters by five folds of the training rows: one for naive Bayes, and that of TAN-CMI for all trees."""
+    """λ of MM parameters by five folds of the training rows: one for naive Bayes, and that of
+    TAN-CMI for all trees.
+    """
     if structure_tag not in ("NB", "TAN-CMI"):
         return table_scale(name, fold, "TAN-CMI")
     recipe, part = parse(f"{structure_tag}-MM"), part_to_choose(name, fold)
     structure = learn_structure(p12_part(name, fold), recipe.structure).value
     history = learn_tables(part, structure, recipe.parameters).history
     rates = [line["held_out"] for line in history if "held_out" in line]
-    return sorted(SCALES, reverse=True)[int(np.argmax(rates))]  # the learner goes from the largest to the smallest
+    # the learner goes from the largest to the smallest
+    return sorted(SCALES, reverse=True)[int(np.argmax(rates))]
 
 
 def part_to_choose(name: str, fold: int) -> Part:
@@ -177,7 +197,9 @@ def part_to_choose(name: str, fold: int) -> Part:
 
 @dataclass(frozen=True)
 class Runs:
-    """Figures of a recipe on a data set, means over the splits; the best run is that with the best score."""
+    """Figures of a recipe on a data set, means over the splits; the best run is that with the best
+    score.
+    """
 
     best: float
     median: float
@@ -195,11 +217,21 @@ def runs_of(store: Store, metric: str, data: str, recipe: str, scale: float = 1.
             splits.setdefault(result.fold, []).append(result)
     if not splits:
         return Runs(math.nan, math.nan, math.nan, math.nan, 0, 0)
-    rows = [[f([result[metric] for result in found]) for f in (np.median, min, max)] for found in splits.values()]
+    rows = [
+        [f([result[metric] for result in found]) for f in (np.median, min, max)]
+        for found in splits.values()
+    ]
     best = [max(found, key=_score)[metric] for found in splits.values()]
     median, least, largest = scale * np.mean(rows, axis=0)
     n_runs = min(len(found) for found in splits.values())
-    return Runs(scale * float(np.mean(best)), float(median), float(least), float(largest), n_runs, len(splits))
+    return Runs(
+        scale * float(np.mean(best)),
+        float(median),
+        float(least),
+        float(largest),
+        n_runs,
+        len(splits),
+    )
 
 
 def _score(result: Result) -> float:
@@ -214,7 +246,10 @@ def accuracy(store: Store, data: str, recipe: str) -> Runs:
 def best_accuracies(store: Store, parameters: str, names: Iterable[str] = SETS) -> Figures:
     """The accuracy of the best run in per cent, by structure and data set."""
     cells = [(structure, name) for structure in STRUCTURES for name in names]
-    return {(structure, name): accuracy(store, name, f"{structure}-{parameters}").best for structure, name in cells}
+    return {
+        (structure, name): accuracy(store, name, f"{structure}-{parameters}").best
+        for structure, name in cells
+    }
 
 
 def annealing_table(store: Store, parameters: str, published: Figures) -> ResultTable:
@@ -223,11 +258,37 @@ def annealing_table(store: Store, parameters: str, published: Figures) -> Result
     for name in store_sets(store):
         for structure in ANNEALED:
             runs = accuracy(store, name, f"{structure}-{parameters}")
-            figures = (runs.best, runs.median, runs.least, runs.largest, published.get((structure, name), math.nan))
-            rows.append([name, structure, *map(figure_text, figures), f"{runs.n_runs} × {runs.n_splits}"])
-    head = ["data", "structure", "best by score", "median", "least", "largest", "published best", "runs × splits"]
-    note = "With several splits, means over them. The best run is that with the best score on the training rows."
-    return ResultTable(f"Runs of annealing, {parameters} parameters, accuracy in per cent", head, rows, note, left=2)
+            figures = (
+                runs.best,
+                runs.median,
+                runs.least,
+                runs.largest,
+                published.get((structure, name), math.nan),
+            )
+            rows.append(
+                [name, structure, *map(figure_text, figures), f"{runs.n_runs} × {runs.n_splits}"]
+            )
+    head = [
+        "data",
+        "structure",
+        "best by score",
+        "median",
+        "least",
+        "largest",
+        "published best",
+        "runs × splits",
+    ]
+    note = (
+        "With several splits, means over them. The best run is that with the best score on the"
+        " training rows."
+    )
+    return ResultTable(
+        f"Runs of annealing, {parameters} parameters, accuracy in per cent",
+        head,
+        rows,
+        note,
+        left=2,
+    )
 
 
 def store_sets(store: Store) -> list[str]:
@@ -236,12 +297,19 @@ def store_sets(store: Store) -> list[str]:
     return [name for name in (*SETS, QUICK) if name in found] or list(SETS)
 
 
-def difference_table(store: Store, title: str, pairs: Mapping[str, tuple[str, str]], note: str = "") -> ResultTable:
-    """What the first recipe of a pair has more than the second, medians of runs, in points, by data set."""
+def difference_table(
+    store: Store, title: str, pairs: Mapping[str, tuple[str, str]], note: str = ""
+) -> ResultTable:
+    """What the first recipe of a pair has more than the second, medians of runs, in points, by data
+    set.
+    """
     names = store_sets(store)
     rows = []
     for text, (first, second) in pairs.items():
-        gaps = [accuracy(store, name, first).median - accuracy(store, name, second).median for name in names]
+        gaps = [
+            accuracy(store, name, first).median - accuracy(store, name, second).median
+            for name in names
+        ]
         rows.append([text, *("–" if math.isnan(gap) else f"{gap:+.2f}" for gap in gaps)])
     return ResultTable(title, ["", *names], rows, note)
 

@@ -24,27 +24,23 @@ from discbayes.experiments.papers.p12.shared import (
 from discbayes.experiments.papers.spec import Experiment
 from discbayes.experiments.store import Store
 
-PUBLISHED = p12_figures(
-    """
+PUBLISHED = p12_figures("""
 NB        83.73 89.87 87.10
 TAN-CMI   91.28 92.86 91.90
 TAN-HC-CR 92.63 92.08 93.07
 TAN-HC-MM 93.15 93.43 95.40
 TAN-SA-CR 92.66 93.52 94.07
 TAN-SA-MM 93.30 93.26 95.46
-"""
-)
+""")
 # The standard deviations beside them.
-ERRORS = p12_figures(
-    """
+ERRORS = p12_figures("""
 NB        0.37 0.63 0.61
 TAN-CMI   0.28 0.54 0.50
 TAN-HC-CR 0.26 0.56 0.46
 TAN-HC-MM 0.25 0.52 0.38
 TAN-SA-CR 0.26 0.51 0.43
 TAN-SA-MM 0.25 0.52 0.38
-"""
-)
+""")
 P13_USPS = {("TAN-CMI", USPS): 91.20}
 PAIRS = {
     "margin and not rate, HC": ("TAN-HC-MM-ML", "TAN-HC-CR-ML"),
@@ -58,7 +54,9 @@ PAIRS = {
 
 
 def page(store: Store) -> Sequence[Block]:
-    """Our figures beside the published ones, the runs of annealing, usps, and what the text says of it."""
+    """Our figures beside the published ones, the runs of annealing, usps, and what the text says of
+    it.
+    """
     ours = best_accuracies(store, "ML")
     title = "Accuracy in per cent with ML parameters; of annealing the best run by its score"
     return [
@@ -66,13 +64,16 @@ def page(store: Store) -> Sequence[Block]:
         beside(title, ours, PUBLISHED, STRUCTURES, COLUMNS, TOLERANCE),
         annealing_table(store, "ML", PUBLISHED),
         other_usps("ML", ours, P13_USPS, PUBLISHED),
-        difference_table(store, "What is gained, in points (of annealing the median run)", PAIRS, CLAIMS),
+        difference_table(
+            store, "What is gained, in points (of annealing the median run)", PAIRS, CLAIMS
+        ),
     ]
 
 
 CLAIMS = (
-    "P12 says that the margin is as good as the classification rate or better on all its data, that annealing is "
-    "mostly better than greedy search, and that greedy search by the rate is worse than TAN-CMI on spambase."
+    "P12 says that the margin is as good as the classification rate or better on all its data, that"
+    " annealing is mostly better than greedy search, and that greedy search by the rate is worse"
+    " than TAN-CMI on spambase."
 )
 
 DEVIATIONS = """**spambase.** All six figures are met within 0.3 points, although P12's split is not known; from draw

@@ -28,8 +28,7 @@ from discbayes.experiments.papers.spec import Experiment
 from discbayes.experiments.store import Store
 from discbayes.experiments.tasks import Task
 
-PUBLISHED = p12_figures(
-    """
+PUBLISHED = p12_figures("""
 NB        91.73 94.39 94.80
 TAN-CMI   94.13 93.91 95.50
 TAN-HC-CR 94.83 93.56 96.27
@@ -37,11 +36,9 @@ TAN-HC-MM 95.20 94.21 96.23
 TAN-SA-CR 94.82 94.26 96.10
 TAN-SA-MM 95.25 94.47 96.40
 SVM       96.40 94.57 97.86
-"""
-)
+""")
 # The standard deviations beside them.
-ERRORS = p12_figures(
-    """
+ERRORS = p12_figures("""
 NB        0.28 0.48 0.41
 TAN-CMI   0.24 0.50 0.38
 TAN-HC-CR 0.22 0.51 0.35
@@ -49,8 +46,7 @@ TAN-HC-MM 0.21 0.49 0.35
 TAN-SA-CR 0.22 0.49 0.35
 TAN-SA-MM 0.21 0.48 0.35
 SVM       0.19 0.47 0.26
-"""
-)
+""")
 P13_USPS = {("TAN-CMI", USPS): 95.98, (SVM, USPS): 91.80}
 GAINS = {structure: (f"{structure}-MM", f"{structure}-ML") for structure in STRUCTURES}
 
@@ -61,21 +57,32 @@ def tasks(quick: bool) -> list[Task]:
 
 
 def page(store: Store) -> Sequence[Block]:
-    """Our figures beside the published ones, the runs of annealing, usps, and what MM parameters gain."""
-    ours = best_accuracies(store, "MM") | {(SVM, name): accuracy(store, name, SVM).best for name in (*COLUMNS, USPS)}
+    """Our figures beside the published ones, the runs of annealing, usps, and what MM parameters
+    gain.
+    """
+    ours = best_accuracies(store, "MM") | {
+        (SVM, name): accuracy(store, name, SVM).best for name in (*COLUMNS, USPS)
+    }
     title = "Accuracy in per cent with MM parameters; of annealing the best run by its score"
     return [
         *how_many(store, tasks(False)),
         beside(title, ours, PUBLISHED, (*STRUCTURES, SVM), COLUMNS, TOLERANCE),
         annealing_table(store, "MM", PUBLISHED),
         other_usps("MM", ours, P13_USPS, PUBLISHED),
-        difference_table(store, "MM parameters less ML parameters, in points (of annealing the median run)", GAINS),
-        beside(EARLY_TITLE, best_accuracies(store, EARLY), PUBLISHED, STRUCTURES, COLUMNS, TOLERANCE),
+        difference_table(
+            store,
+            "MM parameters less ML parameters, in points (of annealing the median run)",
+            GAINS,
+        ),
+        beside(
+            EARLY_TITLE, best_accuracies(store, EARLY), PUBLISHED, STRUCTURES, COLUMNS, TOLERANCE
+        ),
     ]
 
 
 EARLY_TITLE = (
-    "The same with fits that end after the number of iterations that does best on five folds of the training rows"
+    "The same with fits that end after the number of iterations that does best on five folds of the"
+    " training rows"
 )
 
 TABLE_PROTOCOL = f"""{PROTOCOL}

@@ -52,7 +52,9 @@ def page(store: Store) -> Sequence[Block]:
 
 
 def ours_of(store: Store, name: str) -> dict[str, float]:
-    """The sizes of a data set, means over the splits; of annealing those of the best run by the score."""
+    """The sizes of a data set, means over the splits; of annealing those of the best run by the
+    score.
+    """
     return {
         VECTORS: runs_of(store, "support_vectors", name, SVM).best,
         MACHINE: runs_of(store, "parameters", name, SVM).best,
@@ -65,7 +67,15 @@ def _sizes(store: Store) -> ResultTable:
     rows = []
     for name in store_sets(store):
         ours, theirs = ours_of(store, name), OTHER_USPS if name == USPS else name
-        rows.append([name, *(f"{_number(ours[c])} ({_number(PUBLISHED.get((theirs, c), math.nan))})" for c in COLUMNS)])
+        rows.append(
+            [
+                name,
+                *(
+                    f"{_number(ours[c])} ({_number(PUBLISHED.get((theirs, c), math.nan))})"
+                    for c in COLUMNS
+                ),
+            ]
+        )
     note = "Ours (published). Of usps the published figures are those of the 11,000 other images."
     return ResultTable("Support vectors, and the number of parameters", ["", *COLUMNS], rows, note)
 
@@ -74,15 +84,25 @@ def _ratios(store: Store) -> ResultTable:
     rows = []
     for name in store_sets(store):
         ours, theirs = ours_of(store, name), OTHER_USPS if name == USPS else name
-        published = PUBLISHED.get((theirs, MACHINE), math.nan) / PUBLISHED.get((theirs, TREE), math.nan)
+        published = PUBLISHED.get((theirs, MACHINE), math.nan) / PUBLISHED.get(
+            (theirs, TREE), math.nan
+        )
         rows.append([name, _number(ours[MACHINE] / ours[TREE]), _number(published)])
-    return ResultTable("The parameters of the SVM over those of the network", ["", "ours", "published"], rows)
+    return ResultTable(
+        "The parameters of the SVM over those of the network", ["", "ours", "published"], rows
+    )
 
 
 def _structures(store: Store) -> ResultTable:
     names = store_sets(store)
     sizes = [
-        [structure, *(_number(runs_of(store, "parameters", name, f"{structure}-ML").best) for name in names)]
+        [
+            structure,
+            *(
+                _number(runs_of(store, "parameters", name, f"{structure}-ML").best)
+                for name in names
+            ),
+        ]
         for structure in STRUCTURES
     ]
     return ResultTable("Parameters of each structure", ["", *names], sizes)

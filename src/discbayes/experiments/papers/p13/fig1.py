@@ -22,7 +22,15 @@ from discbayes.parameters.svm import LAMS, MLBNSVM, PathPoint
 from discbayes.paths import MarginPath
 from discbayes.recipes import parse
 
-METRICS = ("slack", "negative_likelihood", "objective", "gap", "train_accuracy", "accuracy", "n_test")
+METRICS = (
+    "slack",
+    "negative_likelihood",
+    "objective",
+    "gap",
+    "train_accuracy",
+    "accuracy",
+    "n_test",
+)
 DATA, QUICK_DATA, TAG = "car", "iris", "NB-MLBNSVM"
 ALL_ROWS = N_FOLDS  # the number of the "fold" that is all rows, for training and for test
 QUICK_LAMS = (0.0, 1.0, 16.0)
@@ -109,13 +117,22 @@ def _table(lams: Sequence[float], curves: dict[str, list[float]]) -> ResultTable
         )
     ]  # fmt: skip
     head = ("λ", "slack", "−n·ω", "accuracy, all rows", "accuracy, five folds", "gap")
-    return ResultTable("Slack and negative likelihood of a row, and accuracy in per cent", head, rows)
+    return ResultTable(
+        "Slack and negative likelihood of a row, and accuracy in per cent", head, rows
+    )
 
 
 def direction(curves: dict[str, list[float]]) -> str:
     """Whether slack only falls and the negative likelihood only rises."""
-    steps = {"slack": -np.diff(curves["slack"]), "negative likelihood": np.diff(curves["negative_likelihood"])}
-    wrong = [f"the {name} by {-step.min():.2g}" for name, step in steps.items() if step.size and step.min() < 0]
+    steps = {
+        "slack": -np.diff(curves["slack"]),
+        "negative likelihood": np.diff(curves["negative_likelihood"]),
+    }
+    wrong = [
+        f"the {name} by {-step.min():.2g}"
+        for name, step in steps.items()
+        if step.size and step.min() < 0
+    ]
     if wrong:
         return f"At some λ a curve goes the wrong way: {', '.join(wrong)}."
     return "The slack never rises and the negative likelihood never falls, as in P13."

@@ -42,13 +42,16 @@ def lose_features(task: Task) -> Iterator[Result]:
     judges = {recipe: decisions(one.learned.value) for recipe, one in fitted.items()}
     for recipe, found in accuracy_with_gaps(part, judges, N_DRAWS).items():
         one = fitted[recipe]
-        yield task.result(recipe, {**one.choice.numbers, "n_test": part.n_test, **found}, one.seconds)
+        yield task.result(
+            recipe, {**one.choice.numbers, "n_test": part.n_test, **found}, one.seconds
+        )
 
 
 def page(store: Store) -> list[Block]:
     """A table and the figure."""
     curves = {
-        title: [mean(store.values(metric, recipe=recipe)) for metric in WITH_GAPS] for title, recipe in RECIPES.items()
+        title: [mean(store.values(metric, recipe=recipe)) for metric in WITH_GAPS]
+        for title, recipe in RECIPES.items()
     }
     rows = [
         [f"{share} %", *(figure_text(100 * rates[place]) for rates in curves.values())]
@@ -59,7 +62,13 @@ def page(store: Store) -> list[Block]:
         ResultTable("Accuracy in per cent", ("missing features", *curves), rows),
     ]
     if len(store):
-        blocks.append(Picture("curves", "Accuracy with features missing at test, for several λ.", lambda: draw(curves)))
+        blocks.append(
+            Picture(
+                "curves",
+                "Accuracy with features missing at test, for several λ.",
+                lambda: draw(curves),
+            )
+        )
     return blocks
 
 

@@ -44,7 +44,8 @@ N_DRAWS, MAX_TEST, MAX_TRAIN, MAX_CHOOSING, K = 10, 1000, 10_000, 1000, 5
 NETWORKS = {method: f"TAN-{words}" for method, words in METHODS.items()}
 RECIPES = NETWORKS | {"SVM": "SVM", "LR": "LR"}
 GRIDS: dict[str, tuple[Any, dict[str, tuple[float, ...]]]] = {
-    "SVM": (SVC(), {"C": (0.5, 2, 8, 32), "gamma": (0.25, 1.0, 4.0)}),  # γ times the number of features
+    # γ times the number of features
+    "SVM": (SVC(), {"C": (0.5, 2, 8, 32), "gamma": (0.25, 1.0, 4.0)}),
     "LR": (LogisticRegression(max_iter=1000), {"C": (0.1, 1, 10)}),
 }
 Judge = Callable[[np.ndarray], np.ndarray]
@@ -56,7 +57,9 @@ def tasks(quick: bool) -> list[Task]:
     if quick:
         return p13_tasks(lose_features, QUICK, recipes, 1)
     return [
-        task for name in NAMES for task in p13_tasks(lose_features, [name], recipes, 1 if name in LARGE else N_FOLDS)
+        task
+        for name in NAMES
+        for task in p13_tasks(lose_features, [name], recipes, 1 if name in LARGE else N_FOLDS)
     ]
 
 
@@ -80,14 +83,18 @@ def some_test_rows(part: Part) -> Part:
     if part.n_test <= MAX_TEST:
         return part
     kept = np.sort(np.random.default_rng(0).permutation(part.n_test)[:MAX_TEST])
-    return replace(part, test_codes=np.ascontiguousarray(part.test_codes[:, kept]), test_y=part.test_y[kept])
+    return replace(
+        part, test_codes=np.ascontiguousarray(part.test_codes[:, kept]), test_y=part.test_y[kept]
+    )
 
 
 # ---- SVM and logistic regression
 
 
 class Imputer:
-    """Indicators of rows; a gap becomes the mean of the five training rows that agree in most of what is left."""
+    """Indicators of rows; a gap becomes the mean of the five training rows that agree in most of
+    what is left.
+    """
 
     def __init__(self, data: Encoded):
         self.data = data
@@ -121,12 +128,16 @@ def indicators(codes: np.ndarray, cards: np.ndarray) -> np.ndarray:
 
 
 def imputed(name: str, fill: Imputer) -> Judge:
-    """An SVM or logistic regression on the indicators, its numbers by three folds of at most 1,000 rows."""
+    """An SVM or logistic regression on the indicators, its numbers by three folds of at most 1,000
+    rows.
+    """
     model, grid = GRIDS[name]
     if "gamma" in grid:
         grid = grid | {"gamma": tuple(width / fill.data.n_features for width in grid["gamma"])}
     small = thinned(fill.data, MAX_CHOOSING)
-    search = GridSearchCV(model, grid, cv=StratifiedKFold(3, shuffle=True, random_state=0), refit=False)
+    search = GridSearchCV(
+        model, grid, cv=StratifiedKFold(3, shuffle=True, random_state=0), refit=False
+    )
     search.fit(indicators(small.codes, small.cards), small.classes)
     chosen = clone(model).set_params(**search.best_params_).fit(fill.seen, fill.data.classes)
     return lambda codes: chosen.predict(fill(codes))
@@ -137,9 +148,14 @@ def imputed(name: str, fill: Imputer) -> Judge:
 
 def page(store: Store) -> list[Block]:
     """A table and the figure."""
-    names = [name for name in store.data() if all(store.where(data=name, recipe=one) for one in RECIPES.values())]
+    names = [
+        name
+        for name in store.data()
+        if all(store.where(data=name, recipe=one) for one in RECIPES.values())
+    ]
     curves = {
-        title: [mean_of_sets(store, metric, recipe, names) for metric in WITH_GAPS] for title, recipe in RECIPES.items()
+        title: [mean_of_sets(store, metric, recipe, names) for metric in WITH_GAPS]
+        for title, recipe in RECIPES.items()
     }
     blocks = [*how_many(store, tasks(quick=False)), _table(curves, len(names))]
     if names:

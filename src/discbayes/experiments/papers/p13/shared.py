@@ -1,7 +1,9 @@
-"""What the experiments of P13 share: data sets and splits, four ways to learn tables, and how numbers are chosen.
+"""What the experiments of P13 share: data sets and splits, four ways to learn tables, and how
+numbers are chosen.
 
-A recipe is a tag, such as ``TAN-MLBNSVM``, and perhaps what is set in it: ``TAN-MLBNSVM lam=16``. The numbers of MM and
-ML-BN-SVM that are not set are those with the best rate on three folds of the training rows.
+A recipe is a tag, such as ``TAN-MLBNSVM``, and perhaps what is set in it: ``TAN-MLBNSVM lam=16``.
+The numbers of MM and ML-BN-SVM that are not set are those with the best rate on three folds of the
+training rows.
 """
 
 from __future__ import annotations
@@ -40,7 +42,8 @@ from discbayes.parameters.cross_validated import CrossValidatedLearner
 from discbayes.parameters.svm import GAMMAS
 from discbayes.recipes import parse
 
-# The sets of Table 1 that can be had, about from the smallest to the largest; those of QUICK are for trying out.
+# The sets of Table 1 that can be had, about from the smallest to the largest; those of QUICK are
+# for trying out.
 SETS = (
     "hepatitis", "lymphography", "glass", "heart", "cleve", "vote", "soybean-large", "breast", "crx", "australian",
     "diabetes", "vehicle", "german", "flare", "car", "segment", "chess", "spambase", "waveform-21", "satimage",
@@ -50,7 +53,8 @@ QUICK = ("iris",)
 PUBLISHED_SPLIT = ("letter",)
 THIRDS = ("nursery", "usps", "adult", "shuttle")  # one split: a third is for test
 
-METHODS = {"ML": "P13ML", "MCL": "MCL", "MM": "MM13", "ML-BN-SVM": "MLBNSVM"}  # P13's names, and our words
+# P13's names, and our words
+METHODS = {"ML": "P13ML", "MCL": "MCL", "MM": "MM13", "ML-BN-SVM": "MLBNSVM"}
 LAMS = (0.0, *(4.0**k for k in range(-1, 6)))
 MARGIN_LAMS = (1.0, 0.5, 0.2, 0.1, 0.05, 0.02, 0.01)
 GRIDS: dict[str, dict[str, Any]] = {
@@ -58,7 +62,8 @@ GRIDS: dict[str, dict[str, Any]] = {
     "MLBNSVM": {"lam": LAMS, "gamma": GAMMAS, "max_iter": 1000},
 }
 CHOOSING = {"max_iter": 200, "n_folds": 3}
-PARTS = {"letter": 2, "satimage": 2, "usps": 2, "adult": 16, "shuttle": 16}  # one of so many parts of the rows chooses
+# one of so many parts of the rows chooses
+PARTS = {"letter": 2, "satimage": 2, "usps": 2, "adult": 16, "shuttle": 16}
 
 CHOICE = """λ and γ of ML-BN-SVM, and λ of MM, are those with the best rate on three folds of the training rows. P13
 compares 84 pairs and, for MM, 100; here they are 48 (λ is 0 or a power of four from 1/4 to 1,024) and 7 (κ = 0.5), in
@@ -81,7 +86,9 @@ def n_splits(name: str) -> int:
 
 
 def p13_splits(rows: SplitRows, seed: int = 0) -> list[Split]:
-    """Five folds of all rows; the published split of letter; of the other large sets a third is for test."""
+    """Five folds of all rows; the published split of letter; of the other large sets a third is for
+    test.
+    """
     if rows.name in PUBLISHED_SPLIT:
         return published_splits(rows, seed)
     return folds(rows, 3, seed)[:1] if rows.name in THIRDS else five_folds(rows, seed)
@@ -93,7 +100,10 @@ def p13_part(task: Task) -> Part:
 
 
 def p13_tasks(
-    work: Callable[[Task], Iterator[Result]], names: Iterable[str], recipes: Sequence[str], n_folds: int = N_FOLDS
+    work: Callable[[Task], Iterator[Result]],
+    names: Iterable[str],
+    recipes: Sequence[str],
+    n_folds: int = N_FOLDS,
 ) -> list[Task]:
     """A task for each split of the sets, of at most so many."""
     cells = [(name, fold) for name in names for fold in range(min(n_folds, n_splits(name)))]
@@ -152,7 +162,9 @@ def find_structure(name: str, fold: int, seed: int, structure_tag: str) -> Struc
 
 @cache
 def choose(name: str, fold: int, seed: int, tag: str, **grid: float) -> Choice:
-    """What the learner of a tag leaves open, by the rate on folds of the training rows, or of a part of them."""
+    """What the learner of a tag leaves open, by the rate on folds of the training rows, or of a
+    part of them.
+    """
     learner = p13_learner(tag).set_params(**grid)
     names = [one for one in ("gamma", "lam") if np.ndim(learner.get_params().get(one, 0.0))]
     if not names:
@@ -165,7 +177,9 @@ def choose(name: str, fold: int, seed: int, tag: str, **grid: float) -> Choice:
 def _best(
     learner: CrossValidatedLearner, names: Sequence[str], data: Encoded, structure: Structure
 ) -> dict[str, float]:
-    """One number for each of the lists of a learner; those of the first pair, if several are equal."""
+    """One number for each of the lists of a learner; those of the first pair, if several are
+    equal.
+    """
     comparing = clone(learner).set_params(**CHOOSING)
     part = Part(data, count(data, 1), data.codes[:, :0], data.classes[:0])
     history = learn_tables(part, structure, comparing).history
@@ -183,7 +197,9 @@ WITH_GAPS = tuple(f"missing_{share}" for share in SHARES)
 def accuracy_with_gaps(
     part: Part, judges: Mapping[str, Callable[[np.ndarray], np.ndarray]], n_draws: int
 ) -> dict[str, dict[str, float]]:
-    """The accuracy of each judge with each share of the features missing; the draws are the same for all."""
+    """The accuracy of each judge with each share of the features missing; the draws are the same
+    for all.
+    """
     found = {name: dict.fromkeys(WITH_GAPS, 0.0) for name in judges}
     numbers = [round(share / 100 * part.data.n_features) for share in SHARES]
     for draw in range(n_draws):
@@ -203,4 +219,10 @@ def mean(values: Sequence[float]) -> float:
 
 def mean_of_sets(store: Store, metric: str, recipe: str, names: Iterable[str]) -> float:
     """The mean over the sets that have it, each of which counts the same."""
-    return mean([value for name in names if (value := mean(store.values(metric, data=name, recipe=recipe))) == value])
+    return mean(
+        [
+            value
+            for name in names
+            if (value := mean(store.values(metric, data=name, recipe=recipe))) == value
+        ]
+    )

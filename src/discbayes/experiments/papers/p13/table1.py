@@ -35,12 +35,14 @@ METRICS = (
     "gap", "chosen_on", "lowest_log", "choosing_seconds", "fit_seconds",
 )  # fmt: skip
 STRUCTURES = ("TAN", "NB")
-ENDING, EARLY = ("MCL", "MM"), ("0.01", "0.001", "0.0001")  # methods that end earlier, and at which tolerances
+# methods that end earlier, and at which tolerances
+ENDING, EARLY = ("MCL", "MM"), ("0.01", "0.001", "0.0001")
 TOLERANCE = 1.5
 NAIVE = "Accuracy in per cent, naive Bayes, of which P13 prints no figures"
 EARLIER = (
-    "They end when an iteration changes the mean by less than `tol`; λ is that of the first table. This looks at test "
-    "rows, and chooses nothing. The relative likelihood is that of training rows (p13-fig3)."
+    "They end when an iteration changes the mean by less than `tol`; λ is that of the first table."
+    " This looks at test rows, and chooses nothing. The relative likelihood is that of training"
+    " rows (p13-fig3)."
 )
 
 # Accuracy and the half width of its 95 % interval for the columns.
@@ -83,8 +85,14 @@ def read_table() -> tuple[Figures, Figures]:
     widths: Figures = {}
     for line in TABLE.strip().splitlines():
         name, *figures = line.split()
-        rates |= {(name, column): float(figure) for column, figure in zip(COLUMNS, figures[::2], strict=True)}
-        widths |= {(name, column): float(figure) for column, figure in zip(COLUMNS, figures[1::2], strict=True)}
+        rates |= {
+            (name, column): float(figure)
+            for column, figure in zip(COLUMNS, figures[::2], strict=True)
+        }
+        widths |= {
+            (name, column): float(figure)
+            for column, figure in zip(COLUMNS, figures[1::2], strict=True)
+        }
     return rates, widths
 
 
@@ -97,7 +105,11 @@ PUBLISHED, WIDTHS = read_table()
 def tasks(quick: bool) -> list[Task]:
     """All methods with TAN and NB, and MCL and MM with TAN that end earlier."""
     cells = product(QUICK if quick else SETS, STRUCTURES)
-    return [task for name, structure in cells for task in p13_tasks(learn_and_test, [name], recipes_of(structure))]
+    return [
+        task
+        for name, structure in cells
+        for task in p13_tasks(learn_and_test, [name], recipes_of(structure))
+    ]
 
 
 def recipes_of(structure: str) -> list[str]:
@@ -163,12 +175,22 @@ def of_structure(structure: str) -> dict[str, str]:
 
 
 def page(store: Store) -> list[Block]:
-    """Ours beside the published figures, how many agree, NB, and what MCL and MM are that end earlier."""
+    """Ours beside the published figures, how many agree, NB, and what MCL and MM are that end
+    earlier.
+    """
     named = list(dict.fromkeys([*SETS, *store.data()]))
     tan, naive = (rates(store, of_structure(structure)) for structure in STRUCTURES)
     return [
         *how_many(store, tasks(quick=False)),
-        beside("Accuracy in per cent, TAN", tan, PUBLISHED, [*named, "TIMIT"], COLUMNS, TOLERANCE, corner="data"),
+        beside(
+            "Accuracy in per cent, TAN",
+            tan,
+            PUBLISHED,
+            [*named, "TIMIT"],
+            COLUMNS,
+            TOLERANCE,
+            corner="data",
+        ),
         agreement(tan),
         replace(beside(NAIVE, naive, {}, named, tuple(METHODS), TOLERANCE, corner="data"), note=""),
         *ended_earlier(store),
@@ -177,9 +199,19 @@ def page(store: Store) -> list[Block]:
 
 def agreement(ours: Figures) -> ResultTable:
     """How many sets are near the published figures."""
-    rows = [_agreement_row(method, [key for key in ours if key[1] == method], ours) for method in METHODS]
+    rows = [
+        _agreement_row(method, [key for key in ours if key[1] == method], ours)
+        for method in METHODS
+    ]
     rows.append(_agreement_row("all cells", list(ours), ours))
-    head = ("", "sets", f"within {TOLERANCE:g}", f"at most {TOLERANCE:g} below", "in P13's interval", "mean difference")
+    head = (
+        "",
+        "sets",
+        f"within {TOLERANCE:g}",
+        f"at most {TOLERANCE:g} below",
+        "in P13's interval",
+        "mean difference",
+    )
     note = "P13's intervals are of 95 %, from its five folds or from the number of test rows."
     return ResultTable("How many agree with P13", head, rows, note)
 
@@ -200,25 +232,49 @@ def ends(method: str) -> dict[str, str]:
 
 def ended_earlier(store: Store) -> list[Block]:
     """MCL and MM at several tolerances: how many sets agree with P13, and each set."""
-    at = {(method, tol): rates(store, {method: recipe}) for method in ENDING for tol, recipe in ends(method).items()}
-    names = [name for name in store.data() if all((name, cell[0]) in found for cell, found in at.items())]
+    at = {
+        (method, tol): rates(store, {method: recipe})
+        for method in ENDING
+        for tol, recipe in ends(method).items()
+    }
+    names = [
+        name for name in store.data() if all((name, cell[0]) in found for cell, found in at.items())
+    ]
     near = (f"within {TOLERANCE:g}", f"at most {TOLERANCE:g} below", "mean difference")
     head = ("", "tol", "sets", *near, "iterations", "relative likelihood")
     rows = [_end_row(store, method, tol, names, found) for (method, tol), found in at.items()]
     each = [_end_cells(name, at) for name in names]
-    columns = ("data", *(title for method in ENDING for title in (f"{method} in P13", *ends(method))))
+    columns = (
+        "data",
+        *(title for method in ENDING for title in (f"{method} in P13", *ends(method))),
+    )
     return [
         ResultTable("MCL and MM with TAN that end earlier", head, rows, EARLIER, left=2),
-        ResultTable("Accuracy in per cent of MCL and MM that end at these tolerances", columns, each),
+        ResultTable(
+            "Accuracy in per cent of MCL and MM that end at these tolerances", columns, each
+        ),
     ]
 
 
-def _end_row(store: Store, method: str, tol: str, names: Sequence[str], found: Figures) -> list[str]:
+def _end_row(
+    store: Store, method: str, tol: str, names: Sequence[str], found: Figures
+) -> list[str]:
     recipe, kept = ends(method)[tol], {key: rate for key, rate in found.items() if key[0] in names}
     title, n_sets, near, above, _, difference = _agreement_row(method, list(kept), kept)
-    iterations = [value for name in names for value in store.values("iterations", data=name, recipe=recipe)]
+    iterations = [
+        value for name in names for value in store.values("iterations", data=name, recipe=recipe)
+    ]
     ratios = [ratio for name in names for ratio in relative(store, name, "TAN-P13ML", recipe)]
-    return [title, tol, n_sets, near, above, difference, figure_text(mean(iterations), 0), figure_text(mean(ratios))]
+    return [
+        title,
+        tol,
+        n_sets,
+        near,
+        above,
+        difference,
+        figure_text(mean(iterations), 0),
+        figure_text(mean(ratios)),
+    ]
 
 
 def _end_cells(name: str, at: Mapping[tuple[str, str], Figures]) -> list[str]:
@@ -229,10 +285,14 @@ def _end_cells(name: str, at: Mapping[tuple[str, str], Figures]) -> list[str]:
     return cells
 
 
-def relative(store: Store, name: str, ml: str, recipe: str, metric: str = "train_log_likelihood") -> list[float]:
+def relative(
+    store: Store, name: str, ml: str, recipe: str, metric: str = "train_log_likelihood"
+) -> list[float]:
     """LL(ML) / LL(recipe) in per cent, for each split of a set that has both."""
     best = {result.fold: result[metric] for result in store.where(data=name, recipe=ml)}
-    found = [(best.get(one.fold, math.nan), one[metric]) for one in store.where(data=name, recipe=recipe)]
+    found = [
+        (best.get(one.fold, math.nan), one[metric]) for one in store.where(data=name, recipe=recipe)
+    ]
     return [100 * a / b for a, b in found if not math.isnan(a / b)]
 
 

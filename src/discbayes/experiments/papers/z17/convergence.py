@@ -1,4 +1,6 @@
-"""Z17 Figures 13 to 19: how fast the parameterisations converge, and how long others take to be where w is."""
+"""Z17 Figures 13 to 19: how fast the parameterisations converge, and how long others take to be
+where w is.
+"""
 
 from __future__ import annotations
 
@@ -27,13 +29,28 @@ def page(store: Store) -> list[Block]:
     blocks: list[Block] = [Text(curves.progress_note(store))]
     if not len(store):
         return blocks
-    figures = {"zeros": ("Figure 13", "Figure 19"), "generative estimates": ("Figure 14", "Figure 18")}
+    figures = {
+        "zeros": ("Figure 13", "Figure 19"),
+        "generative estimates": ("Figure 14", "Figure 18"),
+    }
     for start, (four, six) in figures.items():
         for label, names, figure in (("big", BIGGEST, four), ("sample", SAMPLE, six)):
             title = f"NLL after each iteration, from {start} ({figure} of Z17, on our data)"
-            blocks.append(Picture(f"{label}-{start.split()[0]}", title, partial(_draw_curves, store, names, start)))
-    caption = "Iterations beyond the fifth that d and e need for what w has there (Figures 15 to 17 of Z17)"
-    return [*blocks, _reach(store), Picture("reach", caption, partial(_draw_reach, store)), *_big(store)]
+            blocks.append(
+                Picture(
+                    f"{label}-{start.split()[0]}", title, partial(_draw_curves, store, names, start)
+                )
+            )
+    caption = (
+        "Iterations beyond the fifth that d and e need for what w has there (Figures 15 to 17 of"
+        " Z17)"
+    )
+    return [
+        *blocks,
+        _reach(store),
+        Picture("reach", caption, partial(_draw_reach, store)),
+        *_big(store),
+    ]
 
 
 # ---- iterations to reach w
@@ -46,17 +63,44 @@ def _reached(store: Store, structure: str, start: str, against: str, after: int)
 
 def _reach(store: Store) -> ResultTable:
     rows = []
-    for start, against, after, structure in product(curves.STARTS, PUBLISHED, REACH, shared.STRUCTURES):
+    for start, against, after, structure in product(
+        curves.STARTS, PUBLISHED, REACH, shared.STRUCTURES
+    ):
         found = np.array(list(_reached(store, structure, start, against, after).values()))
         published = f"about {PUBLISHED[against]}" if after == REACH[0] else ""
         figures = _summary(found, curves.N_ITER - after) if found.size else ["–"] * 5
-        rows.append([start, against, str(after), shared.STRUCTURES[structure], str(found.size), *figures, published])
-    header = ["start", "against", "after", "", "sets", "w ahead", "w behind", "not seen", "median", "mean", "Z17 mean"]
+        rows.append(
+            [
+                start,
+                against,
+                str(after),
+                shared.STRUCTURES[structure],
+                str(found.size),
+                *figures,
+                published,
+            ]
+        )
+    header = [
+        "start",
+        "against",
+        "after",
+        "",
+        "sets",
+        "w ahead",
+        "w behind",
+        "not seen",
+        "median",
+        "mean",
+        "Z17 mean",
+    ]
     note = (
-        f"Where w is behind, the iterations are those of w, and negative. Fits were followed for {curves.N_ITER} "
-        "iterations: what was not reached by then is `not seen`, and counts as one more than there were."
+        "Where w is behind, the iterations are those of w, and negative. Fits were followed for"
+        f" {curves.N_ITER} iterations: what was not reached by then is `not seen`, and counts as"
+        " one more than there were."
     )
-    return ResultTable("Iterations that d and e need for what w has after 5 or 10", header, rows, note, left=4)
+    return ResultTable(
+        "Iterations that d and e need for what w has after 5 or 10", header, rows, note, left=4
+    )
 
 
 def _summary(found: np.ndarray, most: int) -> list[str]:
@@ -73,7 +117,9 @@ def _big(store: Store) -> list[Block]:
         rows.append([shared.STRUCTURES[structure], against, start, *cells])
     title = "The same for the big sets, after 5 iterations"
     return [
-        ResultTable(title, header, rows, f"{curves.N_ITER - REACH[0] + 1} stands for more.", left=3),
+        ResultTable(
+            title, header, rows, f"{curves.N_ITER - REACH[0] + 1} stands for more.", left=3
+        ),
         _values(store),
     ]
 
@@ -92,7 +138,9 @@ def _values(store: Store) -> ResultTable:
         f"{p} ms" for p in curves.LETTERS
     )]  # fmt: skip
     note = "The last three columns are milliseconds of the processor for one iteration."
-    return ResultTable("NLL for each row after 5, 10 and 50 iterations, big sets", header, rows, note, left=3)
+    return ResultTable(
+        "NLL for each row after 5, 10 and 50 iterations, big sets", header, rows, note, left=3
+    )
 
 
 # ---- pictures
@@ -109,7 +157,9 @@ def _draw_curves(store: Store, names: Sequence[str], start: str) -> Any:
         for (letter, tag), colour in zip(curves.LETTERS.items(), colours, strict=False):
             found = curves.curve(store, name, f"{structure}-{tag}{curves.STARTS[start]}")
             if found is not None:
-                panel.plot(range(1, found.size + 1), found, color=colour, label=letter, linewidth=1.4)
+                panel.plot(
+                    range(1, found.size + 1), found, color=colour, label=letter, linewidth=1.4
+                )
         panel.set(xscale="log")
         panel.set_title(f"{name}, {shared.STRUCTURES[structure]}", fontsize=8)
         panel.tick_params(labelsize=7)
@@ -122,12 +172,24 @@ def _draw_curves(store: Store, names: Sequence[str], start: str) -> Any:
 def _draw_reach(store: Store) -> Any:
     colours = leaf("plot.comparison").COLOURS
     shape = (len(curves.STARTS), len(shared.STRUCTURES))
-    figure, panels = need("matplotlib.pyplot").subplots(*shape, figsize=(9.6, 5.2), sharex=True, layout="constrained")
-    for (row, start), (column, structure) in product(enumerate(curves.STARTS), enumerate(shared.STRUCTURES)):
+    figure, panels = need("matplotlib.pyplot").subplots(
+        *shape, figsize=(9.6, 5.2), sharex=True, layout="constrained"
+    )
+    for (row, start), (column, structure) in product(
+        enumerate(curves.STARTS), enumerate(shared.STRUCTURES)
+    ):
         panel = panels[row, column]
-        found = [list(_reached(store, structure, start, against, REACH[0]).values()) for against in PUBLISHED]
+        found = [
+            list(_reached(store, structure, start, against, REACH[0]).values())
+            for against in PUBLISHED
+        ]
         shown = [np.clip(values, LEAST, MOST) for values in found]
-        panel.hist(shown, bins=np.arange(LEAST - 0.5, MOST + 3, 3), color=list(colours[1:3]), label=list(PUBLISHED))
+        panel.hist(
+            shown,
+            bins=np.arange(LEAST - 0.5, MOST + 3, 3),
+            color=list(colours[1:3]),
+            label=list(PUBLISHED),
+        )
         panel.axvline(0, color="black", linewidth=0.6)
         panel.set_title(f"{shared.STRUCTURES[structure]}, from {start}", fontsize=9)
     panels[0, 0].legend(frameon=False)

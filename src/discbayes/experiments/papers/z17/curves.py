@@ -1,7 +1,7 @@
 """How fast a fit descends: the mean of −log P(y | x) over the training rows after each iteration.
 
-A line of the results is a data set and a recipe such as ``NB-W`` (from zeros), ``NB-W-I`` (from the generative
-estimates) or ``NB-W L-BFGS-B`` (by SciPy's version of the solver that Z17 has).
+A line of the results is a data set and a recipe such as ``NB-W`` (from zeros), ``NB-W-I`` (from the
+generative estimates) or ``NB-W L-BFGS-B`` (by SciPy's version of the solver that Z17 has).
 """
 
 from __future__ import annotations
@@ -52,13 +52,20 @@ several stratified parts. A gap is a value of its own. Of sets that share their 
 
 def tags(both: bool) -> tuple[str, ...]:
     """What is fitted on a data set: by our solver, or by both."""
-    own = [f"{s}-{p}{start}" for s, start, p in product(shared.STRUCTURES, STARTS.values(), LETTERS.values())]
+    own = [
+        f"{s}-{p}{start}"
+        for s, start, p in product(shared.STRUCTURES, STARTS.values(), LETTERS.values())
+    ]
     return (*own, *(f"{tag}{SCIPY}" for tag in own if both))
 
 
 def tasks(quick: bool) -> list[Task]:
-    """All structures, starts and parameterisations on all data sets; SciPy's solver on the big ones."""
-    names, both = (shared.QUICK, shared.QUICK[:1]) if quick else (shared.distinct(shared.SETS), shared.BIG)
+    """All structures, starts and parameterisations on all data sets; SciPy's solver on the big
+    ones.
+    """
+    names, both = (
+        (shared.QUICK, shared.QUICK[:1]) if quick else (shared.distinct(shared.SETS), shared.BIG)
+    )
     return [Task(name, 0, tags(name in both), 0, descents) for name in names]
 
 
@@ -87,7 +94,11 @@ def training_part(name: str) -> Part:
         labels = rows.labels[chosen]
         fold = stratified_folds(labels, math.ceil(chosen.size / MAX_ROWS), np.random.default_rng(0))
         chosen = chosen[fold == 0]
-    return as_part(FrameEncoder("mdlp", missing="value", n_jobs=1).fit_transform(rows.X[chosen], rows.y[chosen]))
+    return as_part(
+        FrameEncoder("mdlp", missing="value", n_jobs=1).fit_transform(
+            rows.X[chosen], rows.y[chosen]
+        )
+    )
 
 
 def as_part(data: Encoded) -> Part:
@@ -102,12 +113,17 @@ def descent(part: Part, structure: Structure, tag: str) -> dict[str, float]:
     started = process_time()
     learned = learn_tables(part, structure, learner)
     seconds = process_time() - started
-    curve = [start_value(part, structure, learner), *(-line["score"] / part.n_test for line in learned.history)]
+    curve = [
+        start_value(part, structure, learner),
+        *(-line["score"] / part.n_test for line in learned.history),
+    ]
     steps = len(curve) - 1
     curve += [curve[-1]] * (N_ITER - steps)
-    return {"n_rows": part.n_test, "iterations": steps, "seconds_per_iteration": seconds / max(steps, 1)} | dict(
-        zip(CURVE, curve, strict=True)
-    )
+    return {
+        "n_rows": part.n_test,
+        "iterations": steps,
+        "seconds_per_iteration": seconds / max(steps, 1),
+    } | dict(zip(CURVE, curve, strict=True))
 
 
 def start_value(part: Part, structure: Structure, learner: Any) -> float:
@@ -124,13 +140,23 @@ class _ByScipy:
 
     tol: float
 
-    def _climb(self, problem: Any, free: np.ndarray, max_iter: int, callback: Any = None) -> Outcome:
-        options: Any = {"maxiter": max_iter, "maxfun": 100 * max_iter, "maxcor": 5, "ftol": self.tol, "gtol": 1e-10}
+    def _climb(
+        self, problem: Any, free: np.ndarray, max_iter: int, callback: Any = None
+    ) -> Outcome:
+        options: Any = {
+            "maxiter": max_iter,
+            "maxfun": 100 * max_iter,
+            "maxcor": 5,
+            "ftol": self.tol,
+            "gtol": 1e-10,
+        }
 
         def after_each(intermediate_result: Any) -> None:
             callback(intermediate_result.x, float(intermediate_result.fun))
 
-        found = minimize(problem.loss, free, jac=True, method="L-BFGS-B", options=options, callback=after_each)
+        found = minimize(
+            problem.loss, free, jac=True, method="L-BFGS-B", options=options, callback=after_each
+        )
         return Outcome(found.x, float(found.fun), int(found.nit), bool(found.success))
 
 
@@ -149,9 +175,13 @@ def curve(store: Store, name: str, tag: str) -> np.ndarray | None:
     return None if found is None else np.array([found[metric] for metric in CURVE])
 
 
-def pairs(store: Store, structure: str, start: str, against: str, names: Sequence[str], solver: str = "") -> Pairs:
+def pairs(
+    store: Store, structure: str, start: str, against: str, names: Sequence[str], solver: str = ""
+) -> Pairs:
     """The curves of w and of another parameterisation, where there are both, by data set."""
-    w, other = (f"{structure}-{LETTERS[letter]}{STARTS[start]}{solver}" for letter in ("w", against))
+    w, other = (
+        f"{structure}-{LETTERS[letter]}{STARTS[start]}{solver}" for letter in ("w", against)
+    )
     found = {}
     for name in names:
         first, second = curve(store, name, w), curve(store, name, other)
@@ -169,7 +199,8 @@ def wins(found: Pairs, after: int, draw: float = DRAW) -> WinDrawLoss | None:
 
 
 def iterations_to_reach(w: np.ndarray, other: np.ndarray, after: int) -> int:
-    """The iterations beyond ``after`` that the other needs for what w has there; where w is behind, minus those of w.
+    """The iterations beyond ``after`` that the other needs for what w has there; where w is behind,
+    minus those of w.
 
     One more than there are to see stands for those that never come.
 

@@ -1,4 +1,6 @@
-"""Z17 Figure 3: features that differ in influence, and how fast weights and free numbers converge."""
+"""Z17 Figure 3: features that differ in influence, and how fast weights and free numbers
+converge.
+"""
 
 from __future__ import annotations
 
@@ -27,7 +29,14 @@ def tasks(quick: bool) -> list[Task]:
     """Every α with several draws of the rows."""
     n_draws, n_rows = (2, 500) if quick else (N_DRAWS, N_ROWS)
     return [
-        Task(_name(alpha), 0, tuple(TAGS.values()), seed, descents, {"alpha": alpha, "n_rows": n_rows})
+        Task(
+            _name(alpha),
+            0,
+            tuple(TAGS.values()),
+            seed,
+            descents,
+            {"alpha": alpha, "n_rows": n_rows},
+        )
         for alpha in ALPHAS
         for seed in range(n_draws)
     ]
@@ -35,7 +44,9 @@ def tasks(quick: bool) -> list[Task]:
 
 def descents(task: Task) -> Iterator[Result]:
     """The curves of one draw, with naive Bayes."""
-    X, y = make_conditioned_logistic(task.options["n_rows"], alpha=task.options["alpha"], random_state=task.seed)
+    X, y = make_conditioned_logistic(
+        task.options["n_rows"], alpha=task.options["alpha"], random_state=task.seed
+    )
     part = curves.as_part(FrameEncoder(None, n_jobs=1).fit_transform(X, y))
     for tag in task.recipes:
         found = curves.descent(part, Structure.naive(3), tag)
@@ -47,7 +58,11 @@ def page(store: Store) -> list[Block]:
     done = f"{len(store)} of {len(ALPHAS) * N_DRAWS * len(TAGS)} runs are there."
     if not len(store):
         return [Text(done)]
-    return [Text(done), _table(store), Picture("curves", "NLL after each iteration, by α", lambda: _draw(store))]
+    return [
+        Text(done),
+        _table(store),
+        Picture("curves", "NLL after each iteration, by α", lambda: _draw(store)),
+    ]
 
 
 def _name(alpha: float) -> str:
@@ -69,7 +84,13 @@ def _table(store: Store) -> ResultTable:
         lowest = np.min([values[:, -1] for values in found.values()], axis=0)
         rows += [[f"{alpha:g}", f"{near:g}", *_iterations(found, lowest + near)] for near in NEAR]
     note = "Median over the draws, with the smallest and the largest number."
-    return ResultTable("Iterations until the optimum is so near", ["α", "nats for each row", *TAGS], rows, note, left=2)
+    return ResultTable(
+        "Iterations until the optimum is so near",
+        ["α", "nats for each row", *TAGS],
+        rows,
+        note,
+        left=2,
+    )
 
 
 def _iterations(found: dict[str, np.ndarray], targets: np.ndarray) -> list[str]:
@@ -83,13 +104,22 @@ def _iterations(found: dict[str, np.ndarray], targets: np.ndarray) -> list[str]:
 
 def _draw(store: Store) -> Any:
     colours = leaf("plot.comparison").COLOURS
-    figure, panels = need("matplotlib.pyplot").subplots(1, len(ALPHAS), figsize=(10.5, 3.4), layout="constrained")
+    figure, panels = need("matplotlib.pyplot").subplots(
+        1, len(ALPHAS), figsize=(10.5, 3.4), layout="constrained"
+    )
     for panel, alpha in zip(panels, ALPHAS, strict=True):
         for (name, tag), colour in zip(TAGS.items(), colours, strict=False):
             found = _curves(store, alpha, tag)
             if len(found):
-                panel.plot(range(1, curves.N_ITER + 2), found.mean(axis=0), color=colour, label=f"NB {name}")
-        panel.set(xscale="log", xlabel="iteration (the first is the start)", ylabel="NLL for each row")
+                panel.plot(
+                    range(1, curves.N_ITER + 2),
+                    found.mean(axis=0),
+                    color=colour,
+                    label=f"NB {name}",
+                )
+        panel.set(
+            xscale="log", xlabel="iteration (the first is the start)", ylabel="NLL for each row"
+        )
         panel.set_title(f"α = {alpha:g}", fontsize=10)
         panel.legend(frameon=False)
     return figure

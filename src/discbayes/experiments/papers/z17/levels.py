@@ -1,4 +1,6 @@
-"""What Z17 proposes and does not try: one weight for several cells (levels 1 to 3), and backing off."""
+"""What Z17 proposes and does not try: one weight for several cells (levels 1 to 3), and backing
+off.
+"""
 
 from __future__ import annotations
 
@@ -14,7 +16,13 @@ from discbayes.experiments.papers.spec import Experiment
 from discbayes.experiments.papers.z17 import shared
 from discbayes.experiments.papers.z17.table4 import NAMES
 from discbayes.experiments.parts import Part
-from discbayes.experiments.statistics import critical_difference, friedman, geometric_mean, p_text, win_draw_loss
+from discbayes.experiments.statistics import (
+    critical_difference,
+    friedman,
+    geometric_mean,
+    p_text,
+    win_draw_loss,
+)
 from discbayes.experiments.store import Result, Store
 from discbayes.experiments.tasks import Task
 from discbayes.parameters import MaximumAPosteriori
@@ -25,7 +33,8 @@ LEVELS = {"W1": "1: feature", "W2": "2: value", "W3": "3: value, class", "W": "4
 BACKED = " backed off"
 FITTED = (*LEVELS, "D")
 SETS = tuple(name for name in shared.SETS if name not in shared.ONE_ROUND)
-ONE_ROUND = ("poker-hand-train", "letter", "shuttle", "adult")  # levels 2 and 3 need many iterations
+# levels 2 and 3 need many iterations
+ONE_ROUND = ("poker-hand-train", "letter", "shuttle", "adult")
 WITH_PARENTS = ("TAN", "KDB1")
 TAGS = (
     *(f"{structure}-{letter}" for structure in shared.STRUCTURES for letter in ("M", *FITTED)),
@@ -48,7 +57,9 @@ def all_rounds(task: Task) -> Iterator[Result]:
     return shared.test_rounds(task, learn_levels)
 
 
-def learn_levels(part: Part, tags: Sequence[str], max_iter: int) -> Iterator[tuple[str, shared.Fit]]:
+def learn_levels(
+    part: Part, tags: Sequence[str], max_iter: int
+) -> Iterator[tuple[str, shared.Fit]]:
     """Fits with and without backing off; both come from one."""
     fitted = list(dict.fromkeys(tag.removesuffix(BACKED) for tag in tags))
     for tag, fit in shared.learn_all(part, fitted, max_iter):
@@ -57,7 +68,10 @@ def learn_levels(part: Part, tags: Sequence[str], max_iter: int) -> Iterator[tup
         if tag in tags:
             yield tag, fit
         if tag + BACKED in tags:
-            yield tag + BACKED, fit._replace(tables=back_off(fit.tables, families, seen, generative, False))
+            yield (
+                tag + BACKED,
+                fit._replace(tables=back_off(fit.tables, families, seen, generative, False)),
+            )
 
 
 # ---- page
@@ -66,7 +80,11 @@ def learn_levels(part: Part, tags: Sequence[str], max_iter: int) -> Iterator[tup
 def page(store: Store) -> list[Block]:
     """The levels against one another and against the generative parameters; then backing off."""
     done = f"{len(store)} of {len(TAGS) * len(SETS)} runs are there."
-    return [Text(done), _means(store), _ranks(store), _against(store), _backing(store)] if len(store) else [Text(done)]
+    return (
+        [Text(done), _means(store), _ranks(store), _against(store), _backing(store)]
+        if len(store)
+        else [Text(done)]
+    )
 
 
 def _figures(store: Store, metric: str, tags: Sequence[str], names: Sequence[str]) -> np.ndarray:
@@ -78,24 +96,40 @@ def _means(store: Store) -> ResultTable:
     for structure, (group, names), metric in product(shared.STRUCTURES, _GROUPS, ("error", "rmse")):
         tags = [f"{structure}-{letter}" for letter in ("M", *LEVELS)]
         found = _figures(store, metric, tags, shared.with_errors(store, tags, names))
-        cells = [f"{100 * geometric_mean(column):.2f}" for column in found.T] if found.size else ["–"] * 5
+        cells = (
+            [f"{100 * geometric_mean(column):.2f}" for column in found.T]
+            if found.size
+            else ["–"] * 5
+        )
         rows.append([shared.STRUCTURES[structure], group, NAMES[metric], str(len(found)), *cells])
     note = "Sets on which one of them has no error are left out."
-    return ResultTable("Geometric means, %", ["", "sets", "", "n", "generative", *LEVELS.values()], rows, note, left=3)
+    return ResultTable(
+        "Geometric means, %",
+        ["", "sets", "", "n", "generative", *LEVELS.values()],
+        rows,
+        note,
+        left=3,
+    )
 
 
 def _ranks(store: Store) -> ResultTable:
     rows = []
     for structure, (group, names), metric in product(shared.STRUCTURES, _GROUPS, ("error", "rmse")):
-        found = _figures(store, metric, [f"{structure}-{letter}" for letter in ("M", *LEVELS)], names)
+        found = _figures(
+            store, metric, [f"{structure}-{letter}" for letter in ("M", *LEVELS)], names
+        )
         if len(found) < 2:
             continue
         test = friedman(found, larger_is_better=False)
         ranks = [f"{rank:.2f}" for rank in test.ranks]
         difference = f"{critical_difference(len(ranks), test.n):.2f}"
-        rows.append([shared.STRUCTURES[structure], group, NAMES[metric], *ranks, p_text(test.p), difference])
+        rows.append(
+            [shared.STRUCTURES[structure], group, NAMES[metric], *ranks, p_text(test.p), difference]
+        )
     header = ["", "sets", "", "generative", *LEVELS.values(), "p", "critical difference"]
-    return ResultTable("Mean ranks, 1 being the best", header, rows, "p is that of Iman and Davenport.", left=3)
+    return ResultTable(
+        "Mean ranks, 1 being the best", header, rows, "p is that of Iman and Davenport.", left=3
+    )
 
 
 def _against(store: Store) -> ResultTable:
@@ -105,11 +139,15 @@ def _against(store: Store) -> ResultTable:
             continue
         cells = []
         for letter, other in product(LEVELS, ("M", "W")):
-            found = _figures(store, metric, [f"{structure}-{letter}", f"{structure}-{other}"], names)
+            found = _figures(
+                store, metric, [f"{structure}-{letter}", f"{structure}-{other}"], names
+            )
             if letter != other:
                 cells.append(_counts(found))
         rows.append([shared.STRUCTURES[structure], group, NAMES[metric], *cells])
-    pairs = [(a, b) for a, b in product("1234", ("generative", "level 4")) if (a, b) != ("4", "level 4")]
+    pairs = [
+        (a, b) for a, b in product("1234", ("generative", "level 4")) if (a, b) != ("4", "level 4")
+    ]
     header = ["", "sets", "", *(f"{a} against {b}" for a, b in pairs)]
     note = "In bold where the two-sided sign test has p of at most 0.05."
     return ResultTable("Wins/draws/losses of the levels", header, rows, note, left=3)

@@ -1,4 +1,6 @@
-"""Z17 Figures 4, 5, 7, 8, 10 and 11: losses and times of w, d and e against one another, and their geometric means."""
+"""Z17 Figures 4, 5, 7, 8, 10 and 11: losses and times of w, d and e against one another, and their
+geometric means.
+"""
 
 from __future__ import annotations
 
@@ -25,14 +27,22 @@ SMALLEST_SECONDS = 1e-5
 
 def tasks(quick: bool) -> list[Task]:
     """All parameterisations; the slowest, e, last."""
-    return [task for letters in (("M", "W"), ("D",), ("E",)) for task in shared.round_tasks(letters, quick)]
+    return [
+        task
+        for letters in (("M", "W"), ("D",), ("E",))
+        for task in shared.round_tasks(letters, quick)
+    ]
 
 
 def page(store: Store) -> list[Block]:
     """Geometric means, wins between the parameterisations, and a picture for each structure."""
     note = shared.progress_note(store, ("M", *LETTERS.values()))
     tables = [_means(store), _wins(store)] if len(store) else []
-    return [Text(note), *tables, *(block for structure in shared.STRUCTURES for block in _picture(store, structure))]
+    return [
+        Text(note),
+        *tables,
+        *(block for structure in shared.STRUCTURES for block in _picture(store, structure)),
+    ]
 
 
 # ---- tables
@@ -40,7 +50,9 @@ def page(store: Store) -> list[Block]:
 
 def _means(store: Store) -> ResultTable:
     rows, letters = [], shared.present(store, LETTERS)
-    for structure, (group, names), metric in product(shared.STRUCTURES, GROUPS.items(), ("error", "rmse")):
+    for structure, (group, names), metric in product(
+        shared.STRUCTURES, GROUPS.items(), ("error", "rmse")
+    ):
         tags = [f"{structure}-{letter}" for letter in ("M", *letters.values())]
         kept = shared.with_errors(store, tags, shared.distinct(names))
         found = np.array(list(shared.figures(store, metric, tags, kept).values()))
@@ -50,27 +62,45 @@ def _means(store: Store) -> ResultTable:
             cells = [f"{means[0]:.4f}", *(f"{mean / means[0]:.3f}" for mean in means[1:])]
         rows.append([shared.STRUCTURES[structure], group, NAMES[metric], str(len(kept)), *cells])
     header = ["", "sets", "", "n", "generative", *letters]
-    note = "Relative to the generative parameters. Sets on which one of them has no error are left out."
+    note = (
+        "Relative to the generative parameters. Sets on which one of them has no error are left"
+        " out."
+    )
     return ResultTable("Geometric means (Figures 5, 8 and 11 of Z17)", header, rows, note, left=4)
 
 
 def _wins(store: Store) -> ResultTable:
     rows, letters = [], shared.present(store, LETTERS)
     pairs = list(combinations(letters, 2))
-    for structure, (group, names), metric in product(shared.STRUCTURES, GROUPS.items(), ("error", "rmse")):
+    for structure, (group, names), metric in product(
+        shared.STRUCTURES, GROUPS.items(), ("error", "rmse")
+    ):
         cells = []
         for pair in pairs:
             tags = [f"{structure}-{LETTERS[letter]}" for letter in pair]
-            found = np.array(list(shared.figures(store, metric, tags, shared.distinct(names)).values()))
+            found = np.array(
+                list(shared.figures(store, metric, tags, shared.distinct(names)).values())
+            )
             if found.size:
                 result = win_draw_loss(*found.T, larger_is_better=False)
                 apart = np.abs(found[:, 0] - found[:, 1]).max()
-                cells += [f"{result.wins}/{result.draws}/{result.losses}", p_text(result.p), f"{100 * apart:.2f}"]
+                cells += [
+                    f"{result.wins}/{result.draws}/{result.losses}",
+                    p_text(result.p),
+                    f"{100 * apart:.2f}",
+                ]
             else:
                 cells += ["–"] * 3
         rows.append([shared.STRUCTURES[structure], group, NAMES[metric], *cells])
-    header = ["", "sets", "", *(cell for a, b in pairs for cell in (f"{a} against {b}", "p", "largest, points"))]
-    return ResultTable("Wins/draws/losses, and the largest difference on one set", header, rows, left=3)
+    header = [
+        "",
+        "sets",
+        "",
+        *(cell for a, b in pairs for cell in (f"{a} against {b}", "p", "largest, points")),
+    ]
+    return ResultTable(
+        "Wins/draws/losses, and the largest difference on one set", header, rows, left=3
+    )
 
 
 # ---- pictures
@@ -82,8 +112,9 @@ def _picture(store: Store, structure: str) -> list[Block]:
     if not others or not shared.figures(store, "error", tags, shared.distinct(shared.SETS)):
         return []
     title = (
-        f"{shared.STRUCTURES[structure]}: {' and '.join(others)} against w; a point above the diagonal is a set on "
-        f"which w is better, big sets are orange ({FIGURES[structure]} of Z17)"
+        f"{shared.STRUCTURES[structure]}: {' and '.join(others)} against w; a point above the"
+        f" diagonal is a set on which w is better, big sets are orange ({FIGURES[structure]} of"
+        " Z17)"
     )
     return [Picture(structure.lower(), title, partial(_draw, store, structure))]
 
@@ -98,13 +129,17 @@ def _draw(store: Store, structure: str) -> Any:
     figure, panels = need("matplotlib.pyplot").subplots(
         len(others), 3, figsize=(10.2, 3.4 * len(others)), squeeze=False, layout="constrained"
     )
-    for (row, against), (column, metric) in product(enumerate(others), enumerate(("error", "rmse", "seconds"))):
+    for (row, against), (column, metric) in product(
+        enumerate(others), enumerate(("error", "rmse", "seconds"))
+    ):
         tags = [f"{structure}-{LETTERS[letter]}" for letter in ("w", against)]
         found = _values(store, metric, tags)
         w, other = np.array(list(found.values())).T
         unit = {"seconds": "training seconds"}.get(metric) or NAMES[metric]
         labels = (f"w: {unit}", f"{against}: {unit}")
-        panel = plot.scatter_losses(w, other, labels, log=metric == "seconds", ax=panels[row, column])
+        panel = plot.scatter_losses(
+            w, other, labels, log=metric == "seconds", ax=panels[row, column]
+        )
         big = np.array([name in shared.BIG for name in found])
         panel.scatter(w[big], other[big], s=20, color=plot.COLOURS[1], zorder=4)
     return figure
@@ -115,7 +150,9 @@ def _values(store: Store, metric: str, tags: list[str]) -> dict[str, list[float]
     if metric != "seconds":
         return shared.figures(store, metric, tags, names)
     found = shared.training_seconds(store, tags, names)
-    return {name: [max(value, SMALLEST_SECONDS) for value in values] for name, values in found.items()}
+    return {
+        name: [max(value, SMALLEST_SECONDS) for value in values] for name, values in found.items()
+    }
 
 
 DEVIATIONS = """\

@@ -1,7 +1,9 @@
-"""What the experiments of Z17 share: its data sets, rounds of two folds, and a gap as a value like any other.
+"""What the experiments of Z17 share: its data sets, rounds of two folds, and a gap as a value like
+any other.
 
-Every recipe is learned on each half of the rows and tested on the other, in several rounds. From the class of every row
-in every round come bias and variance; a line of the results is a data set and a recipe.
+Every recipe is learned on each half of the rows and tested on the other, in several rounds. From
+the class of every row in every round come bias and variance; a line of the results is a data set
+and a recipe.
 """
 
 from __future__ import annotations
@@ -41,17 +43,28 @@ SETS = (
     "waveform-21", "hypothyroid", "sick", "chess", "pendigits", "satimage", "poker-hand-train", "spambase", "letter",
     "shuttle", "adult", "usps", "mnist14", "kddcup10",
 )  # fmt: skip
-# The same rows, a part of them, or the same rows with other columns: these do not count beside the other one.
+# The same rows, a part of them, or the same rows with other columns: these do not count beside the
+# other one.
 SAME = {
     "pima": "diabetes", "breast10": "breast", "shuttle-small": "shuttle", "australian": "crx", "heart": "cleve",
     "glass2": "glass",
 }  # fmt: skip
-BIG = ("nursery", "pendigits", "poker-hand-train", "letter", "shuttle", "adult", "mnist14", "kddcup10")
+BIG = (
+    "nursery",
+    "pendigits",
+    "poker-hand-train",
+    "letter",
+    "shuttle",
+    "adult",
+    "mnist14",
+    "kddcup10",
+)
 QUICK = ("iris", "corral", "wine")
 
 N_ROUNDS, ONE_ROUND = 5, ("mnist14", "kddcup10")
 LIMIT, LOWER_LIMIT = 10_000, 1_000  # iterations
-LOWER = ("abalone", "shuttle-small", "waveform-21", "satimage", "spambase", "usps", *BIG)  # above 4,000 rows
+# above 4,000 rows
+LOWER = ("abalone", "shuttle-small", "waveform-21", "satimage", "spambase", "usps", *BIG)
 
 STRUCTURES = {"NB": "NB", "TAN": "TAN", "KDB1": "KDB-1"}  # as tags and in the paper
 _LEFT_OUT = ", ".join(f"not {name} beside {other}" for name, other in SAME.items())
@@ -76,14 +89,18 @@ def distinct(names: Sequence[str]) -> list[str]:
 
 
 def value_part(rows: SplitRows, split: Split) -> Part:
-    """A split where gaps, and values that the training rows do not have, are one more value of their column."""
+    """A split where gaps, and values that the training rows do not have, are one more value of
+    their column.
+    """
     train, test = split
     encoder = FrameEncoder("mdlp", n_jobs=1)
     fitted = encoder.fit_transform(rows.X[train], rows.y[train])
     codes = np.ascontiguousarray(encoder.transform(rows.X[test]))
     missing = fitted.cards[:, None]  # the code of a gap, which becomes that of the value
     more = (fitted.codes == missing).any(axis=1) | (codes == missing).any(axis=1)
-    features = (replace(v, missing_value=bool(m)) for v, m in zip(fitted.domain.features, more, strict=True))
+    features = (
+        replace(v, missing_value=bool(m)) for v, m in zip(fitted.domain.features, more, strict=True)
+    )
     data = Encoded(fitted.codes, replace(fitted.domain, features=tuple(features)), fitted.y)
     known = {label: code for code, label in enumerate(encoder.classes_.tolist())}
     y = np.array([known.get(label, -1) for label in rows.y[test].tolist()])
@@ -91,7 +108,9 @@ def value_part(rows: SplitRows, split: Split) -> Part:
 
 
 class Fit(NamedTuple):
-    """Tables, iterations, whether they ended at the limit, and seconds of the processor: counting, search, fit."""
+    """Tables, iterations, whether they ended at the limit, and seconds of the processor: counting,
+    search, fit.
+    """
 
     tables: CPTs
     iterations: int
@@ -111,8 +130,18 @@ def learn_all(part: Part, tags: Sequence[str], max_iter: int) -> Iterator[tuple[
         if recipe.structure_tag not in found:
             found[recipe.structure_tag] = timed(partial(learn_structure, part, recipe.structure))
         searching, structure = found[recipe.structure_tag]
-        fitting, learned = timed(partial(learn_tables, part, structure.value, z17_learner(tag, max_iter)))
-        yield tag, Fit(learned.value, len(learned.history), bool(learned.warned), (counting, searching, fitting))
+        fitting, learned = timed(
+            partial(learn_tables, part, structure.value, z17_learner(tag, max_iter))
+        )
+        yield (
+            tag,
+            Fit(
+                learned.value,
+                len(learned.history),
+                bool(learned.warned),
+                (counting, searching, fitting),
+            ),
+        )
 
 
 def z17_learner(tag: str, max_iter: int) -> Any:
@@ -124,7 +153,9 @@ def z17_learner(tag: str, max_iter: int) -> Any:
 
 
 def timed(function: Callable[[], T]) -> tuple[float, T]:
-    """Seconds of the processor, which other work on the machine does not change, and what the function gives."""
+    """Seconds of the processor, which other work on the machine does not change, and what the
+    function gives.
+    """
     started = process_time()
     value = function()
     return process_time() - started, value
@@ -136,13 +167,19 @@ def timed(function: Callable[[], T]) -> tuple[float, T]:
 def round_tasks(letters: Sequence[str], quick: bool, names: Sequence[str] = SETS) -> list[Task]:
     """All structures with these parameters, on all data sets, from small to large."""
     tags = tuple(f"{structure}-{letter}" for structure in STRUCTURES for letter in letters)
-    return [Task(name, 0, tags, 0, all_rounds, _options(name, quick)) for name in (QUICK if quick else names)]
+    return [
+        Task(name, 0, tags, 0, all_rounds, _options(name, quick))
+        for name in (QUICK if quick else names)
+    ]
 
 
 def _options(name: str, quick: bool) -> dict[str, int]:
     if quick:
         return {"rounds": 2, "max_iter": 50}
-    return {"rounds": 1 if name in ONE_ROUND else N_ROUNDS, "max_iter": LOWER_LIMIT if name in LOWER else LIMIT}
+    return {
+        "rounds": 1 if name in ONE_ROUND else N_ROUNDS,
+        "max_iter": LOWER_LIMIT if name in LOWER else LIMIT,
+    }
 
 
 def all_rounds(task: Task) -> Iterator[Result]:
@@ -152,7 +189,11 @@ def all_rounds(task: Task) -> Iterator[Result]:
 
 def test_rounds(task: Task, learn: Learn) -> Iterator[Result]:
     """The same with any way to learn what the task names."""
-    rows, rounds, max_iter = load_rows(task.data, complete=False), task.options["rounds"], task.options["max_iter"]
+    rows, rounds, max_iter = (
+        load_rows(task.data, complete=False),
+        task.options["rounds"],
+        task.options["max_iter"],
+    )
     labels = rows.labels
     _warm_up(learn, task.recipes)
     kept = {tag: _Tested(rounds, labels.size) for tag in task.recipes}
@@ -211,19 +252,30 @@ class _Tested:
 # ---- reading results
 
 
-def figures(store: Store, metric: str, tags: Sequence[str], names: Sequence[str]) -> dict[str, list[float]]:
+def figures(
+    store: Store, metric: str, tags: Sequence[str], names: Sequence[str]
+) -> dict[str, list[float]]:
     """The figures of each data set that all of these recipes have, by its name."""
     nothing = Result("", 0, "", 0)
-    found = {name: [store.results.get((name, 0, tag, 0), nothing)[metric] for tag in tags] for name in names}
+    found = {
+        name: [store.results.get((name, 0, tag, 0), nothing)[metric] for tag in tags]
+        for name in names
+    }
     return {name: values for name, values in found.items() if not any(map(math.isnan, values))}
 
 
 def with_errors(store: Store, tags: Sequence[str], names: Sequence[str]) -> list[str]:
-    """The data sets on which each of these recipes has some error: geometric means are over them."""
-    return [name for name, errors in figures(store, "error", tags, names).items() if min(errors) > 0]
+    """The data sets on which each of these recipes has some error: geometric means are over
+    them.
+    """
+    return [
+        name for name, errors in figures(store, "error", tags, names).items() if min(errors) > 0
+    ]
 
 
-def training_seconds(store: Store, tags: Sequence[str], names: Sequence[str]) -> dict[str, list[float]]:
+def training_seconds(
+    store: Store, tags: Sequence[str], names: Sequence[str]
+) -> dict[str, list[float]]:
     """Seconds for counting, search and fit together, by data set."""
     parts = [figures(store, f"{part}_seconds", tags, names) for part in ("count", "search", "fit")]
     return {name: np.sum([part[name] for part in parts], axis=0).tolist() for name in parts[0]}
@@ -239,4 +291,7 @@ def progress_note(store: Store, letters: Sequence[str]) -> str:
     """How many of the runs there are."""
     tags = {f"{structure}-{letter}" for structure in STRUCTURES for letter in letters}
     done = sum(result.recipe in tags for result in store)
-    return f"{done} of {len(tags) * len(SETS)} runs are there (a run is a data set with a recipe, all rounds)."
+    return (
+        f"{done} of {len(tags) * len(SETS)} runs are there (a run is a data set with a recipe, all"
+        " rounds)."
+    )

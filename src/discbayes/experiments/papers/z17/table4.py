@@ -53,15 +53,26 @@ def _counts(store: Store) -> list[Block]:
     for group, metric in [("all", CORRECTED), *PUBLISHED]:
         key = (group, "bias" if metric == CORRECTED else metric)
         cells = []
-        for structure, counts, p in zip(shared.STRUCTURES, PUBLISHED[key], PRINTED_P[key], strict=True):
+        for structure, counts, p in zip(
+            shared.STRUCTURES, PUBLISHED[key], PRINTED_P[key], strict=True
+        ):
             ours = compare(store, group, metric, structure)
             cells += [*marked_counts(ours, counts), "/".join(map(str, counts)), p]
         rows.append([group, NAMES.get(metric, metric), *cells])
-    header = ["sets", "", *(f"{name} {part}" for name in shared.STRUCTURES.values() for part in ("w", "p", "Z17", "p"))]
+    header = [
+        "sets",
+        "",
+        *(
+            f"{name} {part}"
+            for name in shared.STRUCTURES.values()
+            for part in ("w", "p", "Z17", "p")
+        ),
+    ]
     note = (
-        f"Wins/draws/losses of w. {BETTER} and {WORSE}: the share of wins is more than {TOLERANCE:g} above or below "
-        "that of Z17 (a draw is half a win). p is that of the two-sided sign test without draws. "
-        "A lower figure wins, in bias and variance too. Corrected bias stands beside the bias of Z17, see below."
+        f"Wins/draws/losses of w. {BETTER} and {WORSE}: the share of wins is more than"
+        f" {TOLERANCE:g} above or below that of Z17 (a draw is half a win). p is that of the"
+        " two-sided sign test without draws. A lower figure wins, in bias and variance too."
+        " Corrected bias stands beside the bias of Z17, see below."
     )
     return [ResultTable("w against generative parameters", header, rows, note, left=2)]
 
@@ -70,18 +81,30 @@ def compare(store: Store, group: str, metric: str, structure: str) -> WinDrawLos
     """W against the generative parameters, on the sets that count and have both."""
     names = shared.distinct(shared.BIG if group == "big" else shared.SETS)
     tags = [f"{structure}-W", f"{structure}-M"]
-    found = corrected_bias(store, tags, names) if metric == CORRECTED else shared.figures(store, metric, tags, names)
+    found = (
+        corrected_bias(store, tags, names)
+        if metric == CORRECTED
+        else shared.figures(store, metric, tags, names)
+    )
     if not found:
         return None
     weighted, generative = np.array(list(found.values())).T
     return win_draw_loss(weighted, generative, larger_is_better=False)
 
 
-def corrected_bias(store: Store, tags: Sequence[str], names: Sequence[str]) -> dict[str, list[float]]:
-    """Bias² without what it owes to the small number of rounds: variance / (rounds − 1) (Kohavi and Wolpert 1996)."""
-    bias, variance, rounds = (shared.figures(store, metric, tags, names) for metric in ("bias", "variance", "rounds"))
+def corrected_bias(
+    store: Store, tags: Sequence[str], names: Sequence[str]
+) -> dict[str, list[float]]:
+    """Bias² without what it owes to the small number of rounds: variance / (rounds − 1) (Kohavi and
+    Wolpert 1996).
+    """
+    bias, variance, rounds = (
+        shared.figures(store, metric, tags, names) for metric in ("bias", "variance", "rounds")
+    )
     return {
-        name: [b - v / (r - 1) for b, v, r in zip(values, variance[name], rounds[name], strict=True)]
+        name: [
+            b - v / (r - 1) for b, v, r in zip(values, variance[name], rounds[name], strict=True)
+        ]
         for name, values in bias.items()
         if name in variance
     }
@@ -105,7 +128,13 @@ def _figures(store: Store, metric: str, digits: int) -> ResultTable:
     tags = [f"{structure}-{letter}" for structure in shared.STRUCTURES for letter in LETTERS]
     found = {tag: shared.figures(store, metric, [tag], shared.SETS) for tag in tags}
     rows = [
-        [name, *(f"{100 * found[tag][name][0]:.{digits}f}" if name in found[tag] else "–" for tag in tags)]
+        [
+            name,
+            *(
+                f"{100 * found[tag][name][0]:.{digits}f}" if name in found[tag] else "–"
+                for tag in tags
+            ),
+        ]
         for name in shared.SETS
     ]
     header = ["", *(f"{name}{mark}" for name in shared.STRUCTURES.values() for mark in ("", " w"))]

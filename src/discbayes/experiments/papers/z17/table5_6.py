@@ -31,9 +31,10 @@ PUBLISHED = {
 }
 TABLES = {"d": "Table 5", "e": "Table 6"}
 NOTE = (
-    f"`w`: wins/draws/losses of w, where a difference of at most {curves.DRAW:g} for each row is a draw; `p` is that "
-    "of the two-sided sign test; `all`: the same with every difference counted. All of Z17's p-values are below 0.001. "
-    f"{BETTER} and {WORSE}: the share of wins is more than {TOLERANCE:g} above or below that of Z17."
+    f"`w`: wins/draws/losses of w, where a difference of at most {curves.DRAW:g} for each row is a"
+    " draw; `p` is that of the two-sided sign test; `all`: the same with every difference counted."
+    f" All of Z17's p-values are below 0.001. {BETTER} and {WORSE}: the share of wins is more than"
+    f" {TOLERANCE:g} above or below that of Z17."
 )
 
 
@@ -48,7 +49,9 @@ def _table(store: Store, against: str, start: str) -> ResultTable:
     for group, after in product(("all", "big"), AFTER):
         names = shared.distinct(shared.BIG if group == "big" else shared.SETS)
         cells = []
-        for structure, published in zip(shared.STRUCTURES, PUBLISHED[against, group, after], strict=True):
+        for structure, published in zip(
+            shared.STRUCTURES, PUBLISHED[against, group, after], strict=True
+        ):
             found = curves.pairs(store, structure, start, against, names)
             cells += [*_cells(found, after, published), "/".join(map(str, published))]
         rows.append([group, str(after), *cells])
@@ -57,12 +60,17 @@ def _table(store: Store, against: str, start: str) -> ResultTable:
         "after",
         *(f"{s} {part}" for s in shared.STRUCTURES.values() for part in ("w", "p", "all", "Z17")),
     ]
-    return ResultTable(f"w against {against}, from {start} ({TABLES[against]})", header, rows, NOTE, left=2)
+    return ResultTable(
+        f"w against {against}, from {start} ({TABLES[against]})", header, rows, NOTE, left=2
+    )
 
 
 def _cells(found: curves.Pairs, after: int, published: Sequence[int]) -> list[str]:
     every = curves.wins(found, after, draw=0.0)
-    return [*marked_counts(curves.wins(found, after), published), "–" if every is None else _counts(every)]
+    return [
+        *marked_counts(curves.wins(found, after), published),
+        "–" if every is None else _counts(every),
+    ]
 
 
 def _counts(found: WinDrawLoss) -> str:
@@ -79,8 +87,15 @@ def _by_scipy(store: Store) -> ResultTable:
         ]
         cells = ["–" if one is None else _counts(one) for one in found]
         rows.append([start, against, str(after), *cells])
-    header = ["start", "against", "after", *(f"{s}{x}" for s in shared.STRUCTURES.values() for x in ("", curves.SCIPY))]
-    return ResultTable("Big sets: our solver and SciPy's L-BFGS-B, that of Z17", header, rows, left=2)
+    header = [
+        "start",
+        "against",
+        "after",
+        *(f"{s}{x}" for s in shared.STRUCTURES.values() for x in ("", curves.SCIPY)),
+    ]
+    return ResultTable(
+        "Big sets: our solver and SciPy's L-BFGS-B, that of Z17", header, rows, left=2
+    )
 
 
 DEVIATIONS = """\
@@ -106,7 +121,9 @@ EXPERIMENT = Experiment(
     name="z17-table5-6",
     paper="Z17",
     where="Tables 5 and 6, appendix D",
-    title="Weights against free numbers and normalised tables: the likelihood after some iterations",
+    title=(
+        "Weights against free numbers and normalised tables: the likelihood after some iterations"
+    ),
     tasks=curves.tasks,
     page=page,
     metrics=curves.METRICS,

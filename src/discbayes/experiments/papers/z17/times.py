@@ -13,7 +13,13 @@ from discbayes.experiments.blocks import Block, Picture, ResultTable, Text
 from discbayes.experiments.papers.spec import Experiment
 from discbayes.experiments.papers.z17 import shared
 from discbayes.experiments.papers.z17.scatter import GROUPS, LETTERS, tasks
-from discbayes.experiments.statistics import Friedman, critical_difference, friedman, geometric_mean, p_text
+from discbayes.experiments.statistics import (
+    Friedman,
+    critical_difference,
+    friedman,
+    geometric_mean,
+    p_text,
+)
 from discbayes.experiments.store import Store
 
 FIGURES = {"NB": "Figure 20", "TAN": "Figure 21", "KDB1": "Figure 22"}
@@ -29,7 +35,9 @@ def page(store: Store) -> list[Block]:
     return [*blocks, _means(store), _ranks(store), *_pictures(store)]
 
 
-def _table(store: Store, measure: str, tags: list[str], group: str = "all") -> dict[str, list[float]]:
+def _table(
+    store: Store, measure: str, tags: list[str], group: str = "all"
+) -> dict[str, list[float]]:
     names = shared.distinct(GROUPS[group])
     if measure == "seconds":
         return shared.training_seconds(store, tags, names)
@@ -49,7 +57,15 @@ def _means(store: Store) -> ResultTable:
         first = f"{1000 * means[0]:.1f}" if timed else f"{means[0]:.0f}"
         ratios = [f"{mean / means[0]:.2f}" for mean in means[1:]]
         rows.append(
-            [shared.STRUCTURES[structure], group, MEASURES[measure], str(len(found)), generative, first, *ratios]
+            [
+                shared.STRUCTURES[structure],
+                group,
+                MEASURES[measure],
+                str(len(found)),
+                generative,
+                first,
+                *ratios,
+            ]
         )
     others = [f"{letter} / w" for letter in present if letter != "w"]
     header = ["", "sets", "", "n", "generative, ms", "w (ms or number)", *others]
@@ -63,7 +79,11 @@ def _means(store: Store) -> ResultTable:
 def _friedman(store: Store, structure: str, measure: str) -> Friedman | None:
     letters = shared.present(store, LETTERS).values()
     found = _table(store, measure, [f"{structure}-{letter}" for letter in letters])
-    return friedman(list(found.values()), larger_is_better=False) if len(found) > 1 and len(letters) > 1 else None
+    return (
+        friedman(list(found.values()), larger_is_better=False)
+        if len(found) > 1 and len(letters) > 1
+        else None
+    )
 
 
 def _ranks(store: Store) -> ResultTable:
@@ -75,13 +95,18 @@ def _ranks(store: Store) -> ResultTable:
         ranks = [f"{rank:.2f}" for rank in found.ranks]
         difference = f"{critical_difference(len(ranks), found.n):.2f}"
         name = f"{shared.STRUCTURES[structure]}, {MEASURES[measure]}"
-        rows.append([name, str(found.n), *ranks, f"{found.chi2:.1f}", p_text(found.p_chi2), difference])
+        rows.append(
+            [name, str(found.n), *ranks, f"{found.chi2:.1f}", p_text(found.p_chi2), difference]
+        )
     note = (
-        "Mean ranks, 1 being the quickest, with Friedman's χ²; ranks that are less than the critical difference apart "
-        "do not differ (Nemenyi, 5 %)."
+        "Mean ranks, 1 being the quickest, with Friedman's χ²; ranks that are less than the"
+        " critical difference apart do not differ (Nemenyi, 5 %)."
     )
     return ResultTable(
-        "Ranks", ["", "sets", *shared.present(store, LETTERS), "χ²", "p", "critical difference"], rows, note
+        "Ranks",
+        ["", "sets", *shared.present(store, LETTERS), "χ²", "p", "critical difference"],
+        rows,
+        note,
     )
 
 
@@ -89,7 +114,8 @@ def _pictures(store: Store) -> list[Block]:
     return [
         Picture(
             f"{structure.lower()}-{measure}",
-            f"{shared.STRUCTURES[structure]}: mean ranks in {MEASURES[measure]} ({FIGURES[structure]} of Z17)",
+            f"{shared.STRUCTURES[structure]}: mean ranks in {MEASURES[measure]}"
+            f" ({FIGURES[structure]} of Z17)",
             partial(_draw, store, structure, measure),
         )
         for structure, measure in product(shared.STRUCTURES, MEASURES)
@@ -100,7 +126,9 @@ def _pictures(store: Store) -> list[Block]:
 def _draw(store: Store, structure: str, measure: str) -> Any:
     found = _friedman(store, structure, measure)
     assert found is not None
-    names = [f"{shared.STRUCTURES[structure]} {letter}" for letter in shared.present(store, LETTERS)]
+    names = [
+        f"{shared.STRUCTURES[structure]} {letter}" for letter in shared.present(store, LETTERS)
+    ]
     ranks = dict(zip(names, found.ranks.tolist(), strict=True))
     return leaf("plot.comparison").critical_difference_diagram(ranks, found.n).figure
 
