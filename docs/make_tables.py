@@ -143,7 +143,7 @@ COLUMNS = (
     "accuracy", "log loss", "log loss, rank", "accuracy, 30 % missing", "log loss, 30 % missing",
 )  # fmt: skip
 SHOWN = {
-    "**`BayesNetClassifier()`**": "TAN-E-G+T", "RBF SVM": "RBF SVM *", "HistGradientBoosting": "HistGradientBoosting",
+    "**discbayes (default)**": "TAN-E-G+T", "RBF SVM": "RBF SVM *", "HistGradientBoosting": "HistGradientBoosting",
     "logistic regression": "logistic regression", "k-NN": "k-NN *", "decision tree": "decision tree",
     "CategoricalNB": "CategoricalNB",
 }  # fmt: skip
@@ -170,7 +170,8 @@ def peers() -> str:
     """The default beside what one would pick instead."""
     found = made("peers", "Ours and others")
     lines = [
-        "| | accuracy, % | log loss | rank in log loss | accuracy, 30 % missing | log loss, 30 % missing |",
+        "| | accuracy, % | log loss | rank in log loss"
+        " | accuracy, 30 % missing | log loss, 30 % missing |",
         "|:--|--:|--:|--:|--:|--:|",
     ]
     for name, cells in marked(
@@ -185,9 +186,14 @@ def peers() -> str:
 MEASURED = ("accuracy", "log loss", "accuracy, 30 % missing", "log loss, 30 % missing")
 STRONGEST = ("RBF SVM", "HistGradientBoosting", "logistic regression")
 CHOICES = {
-    "TAN-E-G+T, the default": "TAN-E-G+T", "NB-D-R": "NB-D-R", "TAN-D-R": "TAN-D-R", "TAN-CR-E-G": "TAN-CR-E-G",
-    "TAN-LAPLACE+T": "TAN-LAPLACE+T", "TAN-MAP": "TAN-MAP", "NB-MAP": "NB-MAP",
-}  # fmt: skip
+    "discbayes (default)": "TAN-E-G+T",
+    "naive Bayes, conditional likelihood": "NB-D-R",
+    "tree, conditional likelihood": "TAN-D-R",
+    "tree by classification rate, hybrid": "TAN-CR-E-G",
+    "tree, generative with Laplace smoothing, temperature": "TAN-LAPLACE+T",
+    "tree, generative": "TAN-MAP",
+    "naive Bayes, generative": "NB-MAP",
+}
 
 
 def choices() -> str:
@@ -198,12 +204,12 @@ def choices() -> str:
     rows = {name: ours[method] for name, method in CHOICES.items()}
     rows |= {name: others_on_sets_of_default(SHOWN[name]) for name in STRONGEST}
     lines = [
-        "| | accuracy, % | log loss | accuracy, missing | log loss, missing | time to fit |",
-        "|:--|--:|--:|--:|--:|--:|",
+        "| | tag | accuracy, % | log loss | accuracy, missing | log loss, missing | time to fit |",
+        "|:--|:--|--:|--:|--:|--:|--:|",
     ]
     for name, cells in marked(rows, MEASURED).items():
         time = "100" if name == "HistGradientBoosting" else rows[name].get("time, %", "–")
-        lines.append(f"| {name} | {' | '.join(cells)} | {time} |")
+        lines.append(f"| {name} | {CHOICES.get(name, '')} | {' | '.join(cells)} | {time} |")
     lack = re.search(
         r"Not run on ([^.]+)\.", (HERE / "results" / "default.md").read_text(encoding="utf-8")
     )
@@ -211,7 +217,7 @@ def choices() -> str:
         f", those on which all {len(ours)} recipes were run (without {lack[1]})" if lack else ""
     )
     gains = {
-        "a tree over naive Bayes, frequencies": ("TAN-MAP", "NB-MAP"),
+        "a tree over naive Bayes, generative": ("TAN-MAP", "NB-MAP"),
         "a tree over naive Bayes, conditional likelihood": ("TAN-D-R", "NB-D-R"),
         "a tree by classification rate over that of the default": ("TAN-CR-E-G", "TAN-E-G+T"),
     }
@@ -246,8 +252,8 @@ C11 = "[Carvalho et al. 2011](docs/results/c11-table3.md)"
 Z17 = "[Zaidi et al. 2017](docs/results/z17-table4.md)"
 P13 = "[Peharz et al. 2013](docs/results/p13-table1.md)"
 IN_P10 = {
-    "TAN by mutual information, frequencies": ("TAN-CMI", "ML"),
-    "TAN by classification rate, frequencies": ("TAN-CR", "ML"),
+    "TAN by mutual information, generative parameters": ("TAN-CMI", "ML"),
+    "TAN by classification rate, generative parameters": ("TAN-CR", "ML"),
     "TAN by classification rate, conditional likelihood": ("TAN-CR", "CL"),
     "TAN along one order, by classification rate, conditional likelihood": ("TAN-OMI-CR", "CL"),
     "SuperParent, conditional likelihood": ("TAN-SuperParent", "CL"),
@@ -276,7 +282,7 @@ def papers() -> str:
         found = both(tests[f"{tag} – TAN-LL-OFE"]["Z"])
         rows.append(
             (
-                f"TAN by {tag[4:8]}, frequencies",
+                f"TAN by {tag[4:8]}, generative parameters",
                 C11,
                 tag,
                 "Z against TAN by likelihood, 25 sets",
@@ -290,7 +296,7 @@ def papers() -> str:
                 f"{name} with weights (CCBN)",
                 Z17,
                 tag,
-                "wins/draws/losses against frequencies, big sets",
+                "wins/draws/losses against generative parameters, big sets",
                 *wins[name],
             )
         )
