@@ -3,8 +3,8 @@ PYTHON ?= python3
 VENV ?= .venv
 BIN := $(VENV)/bin
 RUN := $(BIN)/python
-ROOM ?=
-TESTS ?= $(foreach room,$(ROOM),$(wildcard tests/$(room) src/discbayes/$(room) src/discbayes/$(room).py))
+PACKAGE ?=
+TESTS ?= $(foreach package,$(PACKAGE),$(wildcard tests/$(package) src/discbayes/$(package) src/discbayes/$(package).py))
 SINCE ?= HEAD
 VERSIONS ?=
 TIMES ?= 60
@@ -56,10 +56,10 @@ demo: $(VENV)/.demo ## create the environment, install, and compare methods on e
 	$(BIN)/discbayes compare breast-cancer --missing 10,30,50,70 --folder demo --fresh
 	$(RUN) examples/demo.py
 
-test: $(VENV)/.test ## install what the tests need and run them all (ROOM="scores search": those of some rooms)
+test: $(VENV)/.test ## install what the tests need and run them all (PACKAGE="scores search": those of some packages)
 	$(RUN) -m pytest -n 2 $(TESTS)
 
-test-changed: $(VENV)/.test ## run the tests of the rooms that differ from the last commit (SINCE=main: from another one)
+test-changed: $(VENV)/.test ## run the tests of the packages that differ from the last commit (SINCE=main: from another one)
 	tests="$$($(RUN) tests/changed.py $(SINCE))" && if [ -n "$$tests" ]; then $(RUN) -m pytest $$tests; else echo "no change with tests"; fi
 
 test-uncompiled: $(VENV)/.test ## run the tests near the kernels once more with the compiler off, which checks indices
@@ -86,12 +86,12 @@ fuzz-quick: $(VENV)/.fuzz ## the same for a few seconds, with the same files eac
 	for each in model_file bif frame; do $(RUN) fuzz/run.py $$each --runs 500 --seed 1 || exit 1; done
 
 coverage: export COVERAGE_FILE = $(CURDIR)/.coverage
-coverage: $(VENV)/.test ## how many lines of each room the tests reach, kernels with the compiler off; half an hour
+coverage: $(VENV)/.test ## how many lines of each package the tests reach, kernels with the compiler off; half an hour
 	rm -f .coverage .coverage.*
 	$(RUN) -m coverage run -m pytest -n 2
 	NUMBA_DISABLE_JIT=1 $(RUN) -m coverage run -m pytest -n 2 -p no:cacheprovider
 	$(RUN) -m coverage combine -q
-	$(RUN) tests/coverage_by_room.py
+	$(RUN) tests/coverage_by_package.py
 
 mutants: $(VENV)/.test ## break critical lines one at a time, in a copy, and say which test notices
 	$(RUN) tests/mutations.py

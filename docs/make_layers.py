@@ -1,4 +1,4 @@
-"""Draw the rooms of the library, their layers and what each of them imports:
+"""Draw the packages of the library, their layers and what each of them imports:
 ``docs/developer/layers.svg``.
 
     python docs/make_layers.py
@@ -23,7 +23,7 @@ INK, PALE, BAND, DOT = "#1f2933", "#66727f", "#f1f4f7", "#0a7d91"
 
 
 def read_layers(root: Path = ROOT) -> list[list[str]]:
-    """The rooms of each layer, the outermost layer first."""
+    """The packages of each layer, the outermost layer first."""
     settings = tomllib.loads((root / "pyproject.toml").read_text(encoding="utf-8"))
     contract = next(
         c for c in settings["tool"]["importlinter"]["contracts"] if c["type"] == "layers"
@@ -34,24 +34,24 @@ def read_layers(root: Path = ROOT) -> list[list[str]]:
     ]
 
 
-def read_imports(rooms: Sequence[str], root: Path = ROOT) -> dict[str, set[str]]:
-    """The rooms that each room imports, anywhere in its files."""
-    package = root / "src" / PACKAGE
+def read_imports(packages: Sequence[str], root: Path = ROOT) -> dict[str, set[str]]:
+    """The packages that each package imports, anywhere in its files."""
+    root_package = root / "src" / PACKAGE
     found: dict[str, set[str]] = {}
-    for room in rooms:
-        folder = package / room
+    for package in packages:
+        folder = root_package / package
         files = sorted(folder.rglob("*.py")) if folder.is_dir() else [folder.with_suffix(".py")]
         names = {
             name
             for file in files
             for name in _imported(ast.parse(file.read_text(encoding="utf-8")))
         }
-        found[room] = {other for other in rooms if other in names and other != room}
+        found[package] = {other for other in packages if other in names and other != package}
     return found
 
 
 def _imported(tree: ast.AST) -> Iterator[str]:
-    """The rooms that a module names in its imports."""
+    """The packages that a module names in its imports."""
     for node in ast.walk(tree):
         if isinstance(node, ast.Import):
             modules = [alias.name for alias in node.names]
@@ -63,38 +63,38 @@ def _imported(tree: ast.AST) -> Iterator[str]:
 
 
 def drawing(layers: Sequence[Sequence[str]], imports: dict[str, set[str]]) -> str:
-    """A matrix: a row and a column for each room, a dot where the room of the row imports that of
+    """A matrix: a row and a column for each package, a dot where the package of the row imports that of
     the column.
     """
-    rooms = [room for layer in layers for room in layer]
-    side = len(rooms) * CELL
+    packages = [package for layer in layers for package in layer]
+    side = len(packages) * CELL
     width, height = LEFT + side + EDGE + 24, TOP + side + EDGE
     parts = [
         f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {width} {height}" width="{width}" height="{height}" '
         'font-family="system-ui, sans-serif" font-size="12" role="img">',
-        "<title>The rooms of the library, and which of them each one imports</title>",
+        "<title>The packages of the library, and which of them each one imports</title>",
         f'<rect width="{width}" height="{height}" rx="6" fill="#ffffff"/>',
     ]
     parts += _bands(layers, side)
-    for place, room in enumerate(rooms):
+    for place, package in enumerate(packages):
         x, y = LEFT + place * CELL + CELL / 2, TOP + place * CELL + CELL / 2
         above = f"translate({x + 4} {TOP - 8}) rotate(-50)"
         parts += [
-            f'<text x="{LEFT - 8}" y="{y + 4}" text-anchor="end" fill="{INK}">{room}</text>',
-            f'<text transform="{above}" fill="{PALE}" font-size="11">{room}</text>',
+            f'<text x="{LEFT - 8}" y="{y + 4}" text-anchor="end" fill="{INK}">{package}</text>',
+            f'<text transform="{above}" fill="{PALE}" font-size="11">{package}</text>',
             f'<rect x="{x - 4}" y="{y - 4}" width="8" height="8" rx="1.5" fill="none" stroke="{PALE}"/>',
         ]
         parts += [
             f'<circle cx="{LEFT + column * CELL + CELL / 2}" cy="{y}" r="4.2" fill="{DOT}">'
-            f"<title>{room} imports {other}</title></circle>"
-            for column, other in enumerate(rooms)
-            if other in imports[room]
+            f"<title>{package} imports {other}</title></circle>"
+            for column, other in enumerate(packages)
+            if other in imports[package]
         ]
     return "\n".join([*parts, "</svg>", ""])
 
 
 def _bands(layers: Sequence[Sequence[str]], side: int) -> Iterator[str]:
-    """Every other layer has a ground, so that rooms of one layer stand on one."""
+    """Every other layer has a ground, so that packages of one layer stand on one."""
     start = 0
     for number, layer in enumerate(layers):
         if number % 2 == 0:
@@ -106,7 +106,7 @@ def _bands(layers: Sequence[Sequence[str]], side: int) -> Iterator[str]:
 def current(root: Path = ROOT) -> str:
     """The drawing of the code as it is."""
     layers = read_layers(root)
-    return drawing(layers, read_imports([room for layer in layers for room in layer], root))
+    return drawing(layers, read_imports([package for layer in layers for package in layer], root))
 
 
 if __name__ == "__main__":

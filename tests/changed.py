@@ -1,8 +1,8 @@
-"""Print the tests of the rooms that a change touches: what is not committed, or all since a commit
+"""Print the tests of the packages that a change touches: what is not committed, or all since a commit
 that is named.
 
-``make test-changed`` runs what this prints. A room without a folder of tests of its own is tested
-by the rooms in ``TESTED_BY``; a change of what all tests share prints nothing but ``tests``, which
+``make test-changed`` runs what this prints. A package without a folder of tests of its own is tested
+by the packages in ``TESTED_BY``; a change of what all tests share prints nothing but ``tests``, which
 is all of them.
 """
 
@@ -59,11 +59,11 @@ def tests_of(files: Iterable[str]) -> list[str]:
         match Path(file).parts:
             case ["tests", "support" | "conftest.py", *_] | ["pyproject.toml"]:
                 return ["tests"]
-            case ["tests", room, *_] if (ROOT / "tests" / room).is_dir():
-                found.add(f"tests/{room}")
+            case ["tests", package, *_] if (ROOT / "tests" / package).is_dir():
+                found.add(f"tests/{package}")
             case ["src", "discbayes", name, *_]:
-                room = name.removesuffix(".py")
-                found |= {f"tests/{known}" for known in TESTED_BY.get(room, (room,))}
+                package = name.removesuffix(".py")
+                found |= {f"tests/{known}" for known in TESTED_BY.get(package, (package,))}
                 found.add(f"src/discbayes/{name}")
             case ["requirements" | "Makefile", *_]:
                 found.add("tests/packaging")

@@ -1,6 +1,6 @@
 """Shared by all tests: a place without data, cache and network, small blocks, a cluster, a browser.
 
-Tests are in folders by the room of the library that they are about; what several of them need is in
+Tests are in folders by the package of the library that they are about; what several of them need is in
 ``support/``.
 """
 
@@ -33,7 +33,9 @@ NEAR_KERNELS = {
 collect_ignore_glob = ["*/conftest.py"]
 if numba.config.DISABLE_JIT:
     collect_ignore = [
-        room.name for room in Path(__file__).parent.iterdir() if room.name not in NEAR_KERNELS
+        package.name
+        for package in Path(__file__).parent.iterdir()
+        if package.name not in NEAR_KERNELS
     ]
 
 

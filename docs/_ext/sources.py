@@ -15,7 +15,7 @@ from docutils import nodes
 
 DOCS = Path(__file__).parents[1]
 ROOT = DOCS.parent / "src" / "discbayes"
-ROOMS = ("theory", "developer")
+FOLDERS = ("theory", "developer")
 _NAME = re.compile(r"`([\w/]+(?:\.py|/))`")
 
 
@@ -28,7 +28,7 @@ def _target(name: str) -> str | None:
 
 
 def _link(app: Any, tree: nodes.document, page: str) -> None:
-    if app.builder.format != "html" or page.split("/")[0] not in ROOMS:
+    if app.builder.format != "html" or page.split("/")[0] not in FOLDERS:
         return
     for literal in list(tree.findall(nodes.literal)):
         target = _target(literal.astext())
@@ -46,8 +46,8 @@ def _pages(app: Any) -> Iterator[tuple[str, dict[str, Any], str]]:
     """
     texts = (
         page.read_text(encoding="utf-8")
-        for room in ROOMS
-        for page in sorted((DOCS / room).glob("*.md"))
+        for package in FOLDERS
+        for page in sorted((DOCS / package).glob("*.md"))
     )
     named = {name for text in texts for name in _NAME.findall(text) if _target(name)}
     folders = {ROOT / name for name in named if name.endswith("/")}

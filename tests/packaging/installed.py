@@ -20,7 +20,7 @@ from pathlib import Path
 
 HERE = Path(__file__).parent
 EXTRAS = ("core", "plot", "cli", "solver", "dask")
-ROOMS = ("bayesnet", "calibration", "cli", "io", "recipes", "report", "streams")
+FOLDERS = ("bayesnet", "calibration", "cli", "io", "recipes", "report", "streams")
 MARKED = re.compile(r"# error: ([a-z-]+)$")
 FOUND = re.compile(r"^[^:]+:(\d+): error: .*\[([a-z-]+)\]$", re.M)
 FENCE = re.compile(r"^```python\n(.*?)^```$", re.M | re.S)
@@ -145,7 +145,7 @@ def try_types(full: Environment) -> None:
 
 
 def try_tests(full: Environment, source: Path) -> None:
-    """Some rooms of the tests, from the source archive, against what is installed."""
+    """Some packages of the tests, from the source archive, against what is installed."""
     with tarfile.open(source) as file:
         wanted = [
             one
@@ -154,11 +154,11 @@ def try_tests(full: Environment, source: Path) -> None:
         ]
         file.extractall(full.work, members=wanted, filter="data")
     tree = next(path for path in full.work.iterdir() if (path / "pyproject.toml").exists())
-    rooms = [str(tree / "tests" / room) for room in ROOMS]
+    packages = [str(tree / "tests" / package) for package in FOLDERS]
     told = full.python(
-        "-m", "pytest", "-p", "no:cacheprovider", "-c", tree / "pyproject.toml", *rooms
+        "-m", "pytest", "-p", "no:cacheprovider", "-c", tree / "pyproject.toml", *packages
     )
-    say(f"tests of {', '.join(ROOMS)}: {told.strip().splitlines()[-1]}")
+    say(f"tests of {', '.join(FOLDERS)}: {told.strip().splitlines()[-1]}")
 
 
 def main(folder: Path) -> None:

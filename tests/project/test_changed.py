@@ -1,4 +1,4 @@
-"""Which tests belong to a change: every room of the code has some, and shared things ask for
+"""Which tests belong to a change: every package of the code has some, and shared things ask for
 all.
 """
 
@@ -24,16 +24,16 @@ def tests_of():
     return module.tests_of
 
 
-def test_every_room_of_the_code_has_tests(tests_of):
-    rooms = [
+def test_every_package_of_the_code_has_tests(tests_of):
+    packages = [
         path
         for path in Path(discbayes.__file__).parent.iterdir()
         if path.is_dir() or path.suffix == ".py"
     ]
-    for room in rooms:
-        if room.stem not in ALONE and not room.name.startswith("__py"):
-            found = tests_of([f"src/discbayes/{room.name}"])
-            assert any(path.startswith("tests/") for path in found), room.name
+    for package in packages:
+        if package.stem not in ALONE and not package.name.startswith("__py"):
+            found = tests_of([f"src/discbayes/{package.name}"])
+            assert any(path.startswith("tests/") for path in found), package.name
 
 
 @pytest.mark.parametrize(
@@ -46,5 +46,5 @@ def test_every_room_of_the_code_has_tests(tests_of):
         (["LICENSE"], []),
     ],
 )
-def test_rooms_of_files(tests_of, files, expected):
+def test_packages_of_files(tests_of, files, expected):
     assert tests_of(files) == expected

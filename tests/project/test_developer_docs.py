@@ -59,23 +59,27 @@ def test_imports_are_read_in_all_their_forms(maker, tmp_path):
 
 def test_no_dot_is_below_the_diagonal(maker):
     layers = maker.read_layers()
-    rooms = [room for layer in layers for room in layer]
-    assert len(rooms) == len(set(rooms))
-    depth = {room: k for k, layer in enumerate(layers) for room in layer}
+    packages = [package for layer in layers for package in layer]
+    assert len(packages) == len(set(packages))
+    depth = {package: k for k, layer in enumerate(layers) for package in layer}
     wrong = [
         (a, b)
-        for a, others in maker.read_imports(rooms).items()
+        for a, others in maker.read_imports(packages).items()
         for b in others
         if depth[b] <= depth[a]
     ]
     assert not wrong
 
 
-def test_every_room_has_a_line_in_the_table(maker):
-    """The page about the architecture says what each room holds."""
+def test_every_package_has_a_line_in_the_table(maker):
+    """The page about the architecture says what each package holds."""
     table = (DOCS / "developer" / "architecture.md").read_text(encoding="utf-8")
-    rooms = [room for layer in maker.read_layers() for room in layer]
-    missing = [room for room in rooms if f"`{room}/`" not in table and f"`{room}.py`" not in table]
+    packages = [package for layer in maker.read_layers() for package in layer]
+    missing = [
+        package
+        for package in packages
+        if f"`{package}/`" not in table and f"`{package}.py`" not in table
+    ]
     assert not missing
 
 

@@ -33,7 +33,7 @@ def test_import_brings_no_heavy_package_and_no_leaf():
         "pyarrow",
         "networkx",
     }
-    assert not new & {f"discbayes.{room}" for room in ("cli", "datasets", "io", "report")}
+    assert not new & {f"discbayes.{package}" for package in ("cli", "datasets", "io", "report")}
 
 
 def test_import_budget_in_modules():
