@@ -29,7 +29,10 @@ STEPS = [
         "Boosting and SVMs were 1.3 and 1.5 points better; see whether that holds for you.",
     ),
     (
-        "Will a third of the inputs or more be missing when it is used, or is it to be a model of the table itself?",
+        (
+            "Will a third of the inputs or more be missing when it is used, or is it to be a model"
+            " of the table itself?"
+        ),
         'recipe("TAN-LAPLACE+T")',
         "Frequencies, calibrated: the lowest log loss with 30 % of the inputs missing.",
     ),
@@ -64,7 +67,10 @@ def main() -> None:
         parts += [_arrow(40, middle, INDENT, middle), _text(48, middle - 6, "yes", "note")]
         y = below + tall + 32
     box, height = _last(y)
-    svg = f'<svg viewBox="0 0 {WIDTH} {y + height + MARGIN}" role="img" aria-label="How to choose a method">'
+    svg = (
+        f'<svg viewBox="0 0 {WIDTH} {y + height + MARGIN}" role="img" aria-label="How to choose a'
+        ' method">'
+    )
     FILE.write_text(
         "\n".join(['<div class="chart">', svg, *parts, box, "</svg>", "</div>", ""]),
         encoding="utf-8",
@@ -102,7 +108,10 @@ def _box(
 
 def _text(x: float, y: float, text: str, kind: str) -> str:
     size = 12 if kind else 13.5
-    return f'<text class="{kind}" x="{x}" y="{y}" font-size="{size}">{escape(text, quote=False)}</text>'
+    return (
+        f'<text class="{kind}" x="{x}" y="{y}"'
+        f' font-size="{size}">{escape(text, quote=False)}</text>'
+    )
 
 
 def _arrow(x: float, y: float, to_x: float, to_y: float) -> str:

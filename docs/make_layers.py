@@ -63,15 +63,18 @@ def _imported(tree: ast.AST) -> Iterator[str]:
 
 
 def drawing(layers: Sequence[Sequence[str]], imports: dict[str, set[str]]) -> str:
-    """A matrix: a row and a column for each package, a dot where the package of the row imports that of
-    the column.
+    """A matrix: a row and a column for each package, a dot where the package of the row imports
+    that of the column.
     """
     packages = [package for layer in layers for package in layer]
     side = len(packages) * CELL
     width, height = LEFT + side + EDGE + 24, TOP + side + EDGE
     parts = [
-        f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {width} {height}" width="{width}" height="{height}" '
-        'font-family="system-ui, sans-serif" font-size="12" role="img">',
+        (
+            f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {width} {height}"'
+            f' width="{width}" height="{height}" font-family="system-ui, sans-serif" font-size="12"'
+            ' role="img">'
+        ),
         "<title>The packages of the library, and which of them each one imports</title>",
         f'<rect width="{width}" height="{height}" rx="6" fill="#ffffff"/>',
     ]
@@ -82,7 +85,10 @@ def drawing(layers: Sequence[Sequence[str]], imports: dict[str, set[str]]) -> st
         parts += [
             f'<text x="{LEFT - 8}" y="{y + 4}" text-anchor="end" fill="{INK}">{package}</text>',
             f'<text transform="{above}" fill="{PALE}" font-size="11">{package}</text>',
-            f'<rect x="{x - 4}" y="{y - 4}" width="8" height="8" rx="1.5" fill="none" stroke="{PALE}"/>',
+            (
+                f'<rect x="{x - 4}" y="{y - 4}" width="8" height="8" rx="1.5" fill="none"'
+                f' stroke="{PALE}"/>'
+            ),
         ]
         parts += [
             f'<circle cx="{LEFT + column * CELL + CELL / 2}" cy="{y}" r="4.2" fill="{DOT}">'
@@ -99,7 +105,10 @@ def _bands(layers: Sequence[Sequence[str]], side: int) -> Iterator[str]:
     for number, layer in enumerate(layers):
         if number % 2 == 0:
             size = len(layer) * CELL
-            yield f'<rect x="4" y="{TOP + start}" width="{LEFT + side}" height="{size}" rx="3" fill="{BAND}"/>'
+            yield (
+                f'<rect x="4" y="{TOP + start}" width="{LEFT + side}" height="{size}" rx="3"'
+                f' fill="{BAND}"/>'
+            )
         start += len(layer) * CELL
 
 

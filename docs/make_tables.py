@@ -18,10 +18,15 @@ from pathlib import Path
 HERE = Path(__file__).parent
 RESULTS = HERE.parent / "benchmarks" / "results"
 PAGES = (
-    HERE.parent / "README.md", HERE / "performance.md", HERE / "start.md", HERE / "faq.md",
-    HERE / "guide" / "choosing.md", HERE / "guide" / "missing.md", HERE / "guide" / "models.md",
+    HERE.parent / "README.md",
+    HERE / "performance.md",
+    HERE / "start.md",
+    HERE / "faq.md",
+    HERE / "guide" / "choosing.md",
+    HERE / "guide" / "missing.md",
+    HERE / "guide" / "models.md",
     HERE / "coming-from" / "scikit-learn.md",
-)  # fmt: skip
+)
 MARK = re.compile(r"<!-- (?P<name>(?!end)[a-z-]+) -->.*?<!-- end -->", re.S)
 HEADS = {
     "nb": ("scikit-learn's CategoricalNB", ", vs CategoricalNB"),
@@ -39,7 +44,8 @@ def table(case: str) -> str:
         if row["what"].endswith(ending):
             what = row["what"].removesuffix(ending).replace(" x ", " × ")
             lines.append(
-                f"| {what} | {short(row['ours'])} | {short(row['peer'])} | {float(row['ratio']):.0f} |"
+                f"| {what} | {short(row['ours'])} | {short(row['peer'])} |"
+                f" {float(row['ratio']):.0f} |"
             )
     return "\n".join(lines)
 
@@ -140,13 +146,21 @@ def n_sets(page: str = "peers") -> int:
 
 
 COLUMNS = (
-    "accuracy", "log loss", "log loss, rank", "accuracy, 30 % missing", "log loss, 30 % missing",
-)  # fmt: skip
+    "accuracy",
+    "log loss",
+    "log loss, rank",
+    "accuracy, 30 % missing",
+    "log loss, 30 % missing",
+)
 SHOWN = {
-    "**discbayes (default)**": "TAN-E-G+T", "RBF SVM": "RBF SVM *", "HistGradientBoosting": "HistGradientBoosting",
-    "logistic regression": "logistic regression", "k-NN": "k-NN *", "decision tree": "decision tree",
+    "**discbayes (default)**": "TAN-E-G+T",
+    "RBF SVM": "RBF SVM *",
+    "HistGradientBoosting": "HistGradientBoosting",
+    "logistic regression": "logistic regression",
+    "k-NN": "k-NN *",
+    "decision tree": "decision tree",
     "CategoricalNB": "CategoricalNB",
-}  # fmt: skip
+}
 
 
 def marked(rows: dict[str, dict[str, str]], columns: Sequence[str]) -> dict[str, list[str]]:
@@ -170,8 +184,10 @@ def peers() -> str:
     """The default beside what one would pick instead."""
     found = made("peers", "Ours and others")
     lines = [
-        "| | accuracy, % | log loss | rank in log loss"
-        " | accuracy, 30 % missing | log loss, 30 % missing |",
+        (
+            "| | accuracy, % | log loss | rank in log loss"
+            " | accuracy, 30 % missing | log loss, 30 % missing |"
+        ),
         "|:--|--:|--:|--:|--:|--:|",
     ]
     for name, cells in marked(
@@ -223,7 +239,10 @@ def choices() -> str:
     }
     lines += [
         "",
-        f"Means over {n_sets('default')} data sets{without}, five folds each. Differences in accuracy, in points:",
+        (
+            f"Means over {n_sets('default')} data sets{without}, five folds each. Differences in"
+            " accuracy, in points:"
+        ),
         "",
         *(f"- {what}: {difference(ours[a], ours[b])}" for what, (a, b) in gains.items()),
     ]

@@ -1,9 +1,9 @@
-"""Print the tests of the packages that a change touches: what is not committed, or all since a commit
-that is named.
+"""Print the tests of the packages that a change touches: what is not committed, or all since a
+commit that is named.
 
-``make test-changed`` runs what this prints. A package without a folder of tests of its own is tested
-by the packages in ``TESTED_BY``; a change of what all tests share prints nothing but ``tests``, which
-is all of them.
+``make test-changed`` runs what this prints. A package without a folder of tests of its own is
+tested by the packages in ``TESTED_BY``; a change of what all tests share prints nothing but
+``tests``, which is all of them.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """Shared by all tests: a place without data, cache and network, small blocks, a cluster, a browser.
 
-Tests are in folders by the package of the library that they are about; what several of them need is in
-``support/``.
+Tests are in folders by the package of the library that they are about; what several of them need is
+in ``support/``.
 """
 
 from __future__ import annotations
@@ -26,9 +26,19 @@ from discbayes.streams import limits
 # The run without the compiler is there for the kernels: indices are checked in it, as compiled code
 # does not do. What stands far from them is tested with the compiler alone.
 NEAR_KERNELS = {
-    "bayesnet", "counts", "data", "engine", "inference", "network", "objectives", "optim", "parameters", "scores",
-    "search", "support",
-}  # fmt: skip
+    "bayesnet",
+    "counts",
+    "data",
+    "engine",
+    "inference",
+    "network",
+    "objectives",
+    "optim",
+    "parameters",
+    "scores",
+    "search",
+    "support",
+}
 # as a module with examples, of which there can be one of each name
 collect_ignore_glob = ["*/conftest.py"]
 if numba.config.DISABLE_JIT:

@@ -1,8 +1,8 @@
 """Print how many lines of each package the tests reach, from the measurements of ``make coverage``.
 
-Packages are the folders of ``src/discbayes`` and its modules; what all of them share, the modules that
-begin with an underscore, is one package. The end is an error if a package is below ``LEAST``, and its
-missing lines are printed.
+Packages are the folders of ``src/discbayes`` and its modules; what all of them share, the modules
+that begin with an underscore, is one package. The end is an error if a package is below ``LEAST``,
+and its missing lines are printed.
 """
 
 from __future__ import annotations
@@ -69,8 +69,8 @@ def table(packages: dict[str, Package]) -> list[str]:
 
 
 def main() -> int:
-    """Print the table, and the lines that no test reaches in packages below the limit, or in all with
-    ``--missing``.
+    """Print the table, and the lines that no test reaches in packages below the limit, or in all
+    with ``--missing``.
     """
     coverage = Coverage()
     coverage.load()

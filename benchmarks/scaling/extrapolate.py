@@ -127,8 +127,16 @@ def cost(rounds: Sequence[Round], size: Size, cluster: Cluster) -> Cost:
     tables = max(8 * each.numbers for each in rounds)
     total = computing + reading + network
     return Cost(
-        sum(each.times for each in rounds), largest, moved, computing, reading, network, total, kept, tables
-    )  # fmt: skip
+        sum(each.times for each in rounds),
+        largest,
+        moved,
+        computing,
+        reading,
+        network,
+        total,
+        kept,
+        tables,
+    )
 
 
 def code_bytes(size: Size) -> float:

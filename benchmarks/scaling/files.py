@@ -119,6 +119,14 @@ def _lines(results: Results, name: str, n_rows: int, found: dict[str, Any]) -> I
 def _line(case: str, name: str, n_rows: int, found: dict[str, Any]) -> Line:
     shape = (n_rows, N_CATEGORIES + N_NUMBERS, None, N_CLASSES)
     return Line(
-        case, name, *shape, found["seconds"], found["peak"] / 1e6, found.get("accuracy"), found.get("log_loss"),
-        found["repeats"], " ".join(map(str, found.get("cards", ()))), SETTINGS.get(name, ""),
-    )  # fmt: skip
+        case,
+        name,
+        *shape,
+        found["seconds"],
+        found["peak"] / 1e6,
+        found.get("accuracy"),
+        found.get("log_loss"),
+        found["repeats"],
+        " ".join(map(str, found.get("cards", ()))),
+        SETTINGS.get(name, ""),
+    )

@@ -124,10 +124,17 @@ def _judged(results: Results) -> str:
     return table(
         ["", "rows", "time", "largest memory", "accuracy", "log loss"],
         [
-            [line.what, millions(line.rows), duration(line.time), f"{line.peak_mb:,.0f} MB", f"{line.accuracy:.2%}",
-             f"{line.log_loss:.4f}"] for line in found
+            [
+                line.what,
+                millions(line.rows),
+                duration(line.time),
+                f"{line.peak_mb:,.0f} MB",
+                f"{line.accuracy:.2%}",
+                f"{line.log_loss:.4f}",
+            ]
+            for line in found
         ],
-    )  # fmt: skip
+    )
 
 
 def _required(results: Results) -> str:
@@ -228,14 +235,32 @@ def _forecasts(results: Results) -> str:
     parts = []
     for title, wanted in forecasts(results):
         header = [
-            "", "rounds", "moved in the largest", "moved in all", "tables of a result", "rows on a worker", "computing",
-            "disk", "network and tasks", "time",
-        ]  # fmt: skip
+            "",
+            "rounds",
+            "moved in the largest",
+            "moved in all",
+            "tables of a result",
+            "rows on a worker",
+            "computing",
+            "disk",
+            "network and tasks",
+            "time",
+        ]
         rows = [
-            [name, f"{cost.rounds:,}", volume(cost.largest_round), volume(cost.moved), volume(cost.tables),
-             volume(cost.kept), duration(cost.computing), duration(cost.reading), duration(cost.network),
-             duration(cost.seconds)] for name, cost in wanted.items()
-        ]  # fmt: skip
+            [
+                name,
+                f"{cost.rounds:,}",
+                volume(cost.largest_round),
+                volume(cost.moved),
+                volume(cost.tables),
+                volume(cost.kept),
+                duration(cost.computing),
+                duration(cost.reading),
+                duration(cost.network),
+                duration(cost.seconds),
+            ]
+            for name, cost in wanted.items()
+        ]
         parts.append(f"**{title}**\n\n{table(header, rows)}")
     if found is None or not parts:
         return "Not measured yet."

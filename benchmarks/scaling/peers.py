@@ -127,9 +127,14 @@ class Regression(Peer):
     def __init__(self, epochs: int):
         self.epochs = epochs
         self.model = SGDClassifier(
-            loss="log_loss", alpha=1e-6, learning_rate="constant", eta0=0.01, average=True, n_jobs=N_JOBS,
+            loss="log_loss",
+            alpha=1e-6,
+            learning_rate="constant",
+            eta0=0.01,
+            average=True,
+            n_jobs=N_JOBS,
             random_state=0,
-        )  # fmt: skip
+        )
 
     def fit(self, folder: Path, bins: dict[str, int]) -> Peer:
         with TemporaryFile() as file:

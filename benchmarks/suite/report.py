@@ -27,9 +27,20 @@ PACKAGES = (
 )
 VERDICTS = {True: "yes", False: "NO", None: "-"}
 FIELDS = (
-    "case", "what", "ours", "unit", "peer", "ratio", "required", "ok", "learner", "settings", "date", "machine",
+    "case",
+    "what",
+    "ours",
+    "unit",
+    "peer",
+    "ratio",
+    "required",
+    "ok",
+    "learner",
+    "settings",
+    "date",
+    "machine",
     "versions",
-)  # fmt: skip
+)
 
 
 def print_rows(case: str, rows: list[Row], header: bool) -> None:

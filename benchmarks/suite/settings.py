@@ -37,4 +37,5 @@ def _text(value: Any) -> str:
 
 
 def _call(value: Any, settings: dict[str, Any]) -> str:
-    return f"{type(value).__name__}({', '.join(f'{name}={_text(each)}' for name, each in sorted(settings.items()))})"
+    listed = ", ".join(f"{name}={_text(each)}" for name, each in sorted(settings.items()))
+    return f"{type(value).__name__}({listed})"

@@ -15,7 +15,8 @@ _LINK = re.compile(
 def to_site(text: str) -> str:
     """A page with its links to the gallery as those of the site.
 
-    >>> to_site("[one](../examples/gallery/plot_01_network.py), [all](../../examples/gallery/GALLERY_HEADER.rst)")
+    >>> one = "[one](../examples/gallery/plot_01_network.py)"
+    >>> to_site(f"{one}, [all](../../examples/gallery/GALLERY_HEADER.rst)")
     '[one](gallery/plot_01_network.rst), [all](../gallery/index.rst)'
     """
     return _LINK.sub(lambda found: f"]({found['up']}gallery/{_page(found['name'])}.rst)", text)

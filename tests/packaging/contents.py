@@ -16,10 +16,20 @@ IN_WHEEL = (
     "discbayes/report/assets/page.css",
 )
 IN_SOURCE = (
-    "pyproject.toml", "Makefile", "LICENSE", "README.md", "CHANGELOG.md", "SECURITY.md", "src/discbayes/py.typed",
-    "tests/conftest.py", "tests/support/oracle.py", "requirements/oldest.txt", "requirements/lock.txt",
-    "examples/demo.py", "docs/conf.py",
-)  # fmt: skip
+    "pyproject.toml",
+    "Makefile",
+    "LICENSE",
+    "README.md",
+    "CHANGELOG.md",
+    "SECURITY.md",
+    "src/discbayes/py.typed",
+    "tests/conftest.py",
+    "tests/support/oracle.py",
+    "requirements/oldest.txt",
+    "requirements/lock.txt",
+    "examples/demo.py",
+    "docs/conf.py",
+)
 KINDS_IN_WHEEL = {".py", ".js", ".css", ".typed"}
 CACHES = {
     "__pycache__",

@@ -42,8 +42,10 @@ clf.save("model.json"); clf.save("model.json")
 assert np.array_equal(load("model.json").predict_proba(X), clf.predict_proba(X))
 clf.report("page.html", X, y)
 with open("rows.csv", "w", encoding="utf-8", newline="\\r\\n") as file:
-    file.write("größe,b,c,class\\n" + "".join(f"{a:.3f},{b:.3f},{c:.3f},{k}\\n" for (a, b, c), k in zip(X, y)))
-assert main(["fit", "rows.csv", "--target", "class", "--structure", "tan", "--parameters", "map", "-o", "m.json"]) == 0
+    lines = [f"{a:.3f},{b:.3f},{c:.3f},{k}\\n" for (a, b, c), k in zip(X, y)]
+    file.write("größe,b,c,class\\n" + "".join(lines))
+options = ["--target", "class", "--structure", "tan", "--parameters", "map", "-o", "m.json"]
+assert main(["fit", "rows.csv", *options]) == 0
 assert main(["explain", "m.json", "rows.csv", "--row", "1"]) == 0
 assert load("m.json").network_.domain.names[0] == "größe"
 print("ends well")

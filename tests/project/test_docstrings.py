@@ -1,4 +1,4 @@
-"""Docstrings of public objects pass numpydoc's validation: summary, parameters, returns, example."""
+"""Docstrings of public objects pass the validation of numpydoc."""
 
 from __future__ import annotations
 

@@ -115,9 +115,12 @@ def greedy_edges(score, k=1, fill=False, start=None, allowed=None):
             with_family(parents, i, (*parents[i], p))
             for i in range(n)
             for p in range(n)
-            if len(parents[i]) < k and not below[i, p] and p not in parents[i] and data.cards[[i, p]].min() > 1
+            if len(parents[i]) < k
+            and not below[i, p]
+            and p not in parents[i]
+            and data.cards[[i, p]].min() > 1
             and (allowed is None or allowed[p, i])
-        ]  # fmt: skip
+        ]
         if not candidates:
             return Structure(tuple(tuple(sorted(g)) for g in parents)), value
         best, new = score.first_best(candidates)
@@ -140,12 +143,16 @@ def super_parent(score, k=1, start=None, allowed=None):
         below = descendants(parents)
         children = {
             p: [
-                i for i in range(n)
-                if len(parents[i]) < k and not below[i, p] and p not in parents[i] and data.cards[[i, p]].min() > 1
+                i
+                for i in range(n)
+                if len(parents[i]) < k
+                and not below[i, p]
+                and p not in parents[i]
+                and data.cards[[i, p]].min() > 1
                 and (allowed is None or allowed[p, i])
             ]
             for p in range(n)
-        }  # fmt: skip
+        }
         candidates = [joined(p, some) for p, some in children.items() if some]
         improved = False
         if candidates:
@@ -160,8 +167,19 @@ def super_parent(score, k=1, start=None, allowed=None):
         parents, value = best, new
 
 
-def order_based(score, order, first=None, k=1, strict=False, refine=False, listing=False, allowed=None, required=None,
-                start=None, most_cells=np.inf):  # fmt: skip
+def order_based(
+    score,
+    order,
+    first=None,
+    k=1,
+    strict=False,
+    refine=False,
+    listing=False,
+    allowed=None,
+    required=None,
+    start=None,
+    most_cells=np.inf,
+):
     """P10 5.2 for a given order and the edge that it starts with; 6.5.4 with ``refine``."""
     data, place = score.data, {i: at for at, i in enumerate(order)}
     n = data.n_features
@@ -222,8 +240,19 @@ def order_based(score, order, first=None, k=1, strict=False, refine=False, listi
     return Structure(tuple(tuple(sorted(g)) for g in parents)), score(parents)
 
 
-def annealing(score, seed, scale, max_tries, max_successes, max_rejections, temperature=1.0, cooling=0.8, start=None,
-              allowed=None, at_once=4096):  # fmt: skip
+def annealing(
+    score,
+    seed,
+    scale,
+    max_tries,
+    max_successes,
+    max_rejections,
+    temperature=1.0,
+    cooling=0.8,
+    start=None,
+    allowed=None,
+    at_once=4096,
+):
     """Algorithm 1 of P12, with the best structure kept; draws are made as many at once as the
     annealer makes.
 
