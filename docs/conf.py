@@ -45,7 +45,7 @@ myst_enable_extensions = [
 myst_heading_anchors = 3
 html_math_renderer = "mathml"  # formulas need no script and nothing from elsewhere
 
-# ---- the interface
+# ---- the API reference
 
 autosummary_generate = True
 autosummary_imported_members = True
@@ -63,6 +63,7 @@ sphinx_gallery_conf = {
     "filename_pattern": r"/plot_",
     "within_subsection_order": "FileNameSortKey",
     "image_scrapers": ("matplotlib",),
+    "thumbnail_size": (720, 504),  # two in a row, so that their text can be read
     "matplotlib_animations": False,
     "abort_on_example_error": True,
     "only_warn_on_example_error": False,

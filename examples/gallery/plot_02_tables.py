@@ -3,7 +3,8 @@ The numbers behind a column
 ===========================
 
 A network is its tables. One of them as a picture: a row for each class and each value of the
-parent, a column for each value. Below it the same column in each class, with its parent summed out.
+parent, a column for each value. Below it the same column in each class, with its parent
+marginalized.
 """
 
 from discbayes import BayesNetClassifier, load_dataset, plot

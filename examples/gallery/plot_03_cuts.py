@@ -2,8 +2,8 @@
 Where numbers are cut
 =====================
 
-Numbers become intervals on the training rows. The default puts cuts where the class changes, as
-long as each pays for its description; equal frequencies do not look at the class.
+Numeric columns are discretized on the training rows. The default places cut points where the class
+changes, as long as each pays for its description; equal frequency does not look at the class.
 """
 
 import numpy as np
@@ -15,7 +15,7 @@ data = load_dataset("wine")
 column = data.X[["flavanoids"]]
 cuts = {
     "by the class (MDLP)": MDLPDiscretizer().fit(column, data.y).cut_points_[0],
-    "equal frequencies": EqualFrequencyDiscretizer(n_bins=4).fit(column).cut_points_[0],
+    "equal frequency": EqualFrequencyDiscretizer(n_bins=4).fit(column).cut_points_[0],
 }
 
 figure, axes = plt.subplots(2, 1, sharex=True, figsize=(6.4, 5), layout="constrained")

@@ -19,10 +19,10 @@ X, X_test, y, y_test = train_test_split(data.X[two], data.y[two], test_size=0.9,
 models = {
     "naive Bayes": BayesNetClassifier("nb", "map"),
     "tree, not calibrated": BayesNetClassifier(calibrate=None),
-    "the default": BayesNetClassifier(),
+    "discbayes (default)": BayesNetClassifier(),
 }
 
-figure, axes = plt.subplots(1, 3, figsize=(12, 4.2), layout="constrained")
+figure, axes = plt.subplots(1, 3, figsize=(9, 3.6), layout="constrained")
 for ax, (name, clf) in zip(axes, models.items(), strict=True):
     clf.fit(X, y)
     codes = np.searchsorted(clf.classes_, y_test)
@@ -33,4 +33,4 @@ plt.show()
 # %%
 # The temperature by which the log-joint is divided:
 
-print(round(models["the default"].calibration_.temperature, 2))
+print(round(models["discbayes (default)"].calibration_.temperature, 2))

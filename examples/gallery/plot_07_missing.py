@@ -18,7 +18,7 @@ from discbayes import BayesNetClassifier, load_dataset, plot
 data = load_dataset("waveform", n_samples=3000, random_state=0)
 X, X_test, y, y_test = train_test_split(data.X, data.y, test_size=0.5, random_state=0)
 models = {
-    "tree (the default)": BayesNetClassifier(),
+    "discbayes (default)": BayesNetClassifier(),
     "naive Bayes": BayesNetClassifier("nb", "map"),
     "logistic regression, means imputed": make_pipeline(
         SimpleImputer(), StandardScaler(), LogisticRegression()

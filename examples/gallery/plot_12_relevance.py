@@ -2,8 +2,8 @@
 Which columns matter
 ====================
 
-How far each column moves the log odds of the decisions, given what the others have said already.
-Grey columns could go: they were hidden, all together, and the rows predicted again.
+How far each column moves the log odds of the decisions, given what the others have contributed
+already. Grey columns could go: they were hidden, all together, and the rows predicted again.
 """
 
 from sklearn.model_selection import train_test_split
@@ -16,6 +16,6 @@ relevance = BayesNetClassifier().fit(X, y).relevance(X_test, y_test)
 ax = plot.relevance(relevance)
 
 # %%
-# The last line says what hiding them does:
+# The last line states what hiding them does:
 
 print(relevance.text(most=3))

@@ -2,10 +2,10 @@
 Few rows, many rows
 ===================
 
-Naive Bayes three times: with frequencies, with parameters that make the conditional likelihood
-large, and with the default, which pulls those towards the frequencies. Frequencies need few rows
-and stop getting better early; the discriminative ones need more rows, and the pull helps until
-there are enough.
+Naive Bayes three times: with generative parameters, with parameters that maximize the conditional
+likelihood, and with the default, which regularizes those towards the generative estimates.
+Generative parameters need few rows and stop getting better early; the discriminative ones need more
+rows, and the pull helps until there are enough.
 """
 
 import numpy as np
@@ -17,13 +17,13 @@ from discbayes import BayesNetClassifier, DiscriminativeCCBN, load_dataset
 data = load_dataset("waveform", n_samples=9000, random_state=0)
 X_test, y_test = data.X[6000:], data.y[6000:]
 models = {
-    "frequencies": BayesNetClassifier("nb", "map"),
+    "generative": BayesNetClassifier("nb", "map"),
     "conditional likelihood": BayesNetClassifier("nb", DiscriminativeCCBN(penalty=0.01)),
-    "with a pull towards frequencies": BayesNetClassifier("nb", calibrate=None),
+    "regularized towards generative": BayesNetClassifier("nb", calibrate=None),
 }
 sizes = [50, 100, 200, 400, 800, 1600, 3200, 6000]
 
-figure, axes = plt.subplots(1, 2, figsize=(10, 4), layout="constrained")
+figure, axes = plt.subplots(1, 2, figsize=(8, 3.8), layout="constrained")
 for name, clf in models.items():
     fitted = [clf.fit(data.X[:size], data.y[:size]).predict_proba(X_test) for size in sizes]
     right = [np.mean(clf.classes_[P.argmax(axis=1)] == y_test) for P in fitted]

@@ -2,7 +2,7 @@
 Rows that do not belong
 =======================
 
-The network is a model of the whole table, so it can say how unusual a row is. It is learned from
+The network is a model of the whole table, so it can tell how unusual a row is. It is learned from
 two of the three kinds of iris and looks at all of them: the third kind is more unusual than nearly
 everything that the network would draw by itself.
 """

@@ -15,18 +15,18 @@ data = load_dataset("breast-cancer")
 clf = BayesNetClassifier().fit(data.X[::2], data.y[::2])
 X_test, sick = data.X[1::2], data.y[1::2] == "malignant"
 ratios = np.array([1, 2, 5, 10, 20, 50, 100])
-missed, alarms = [], []
+missed, false_positives = [], []
 for ratio in ratios:
     costs = {"malignant": {"benign": float(ratio)}, "benign": {"malignant": 1.0}}
-    said = clf.predict(X_test, costs=costs) == "malignant"
-    missed.append(np.sum(sick & ~said))
-    alarms.append(np.sum(~sick & said))
+    predicted = clf.predict(X_test, costs=costs) == "malignant"
+    missed.append(np.sum(sick & ~predicted))
+    false_positives.append(np.sum(~sick & predicted))
 
 figure, ax = plt.subplots(figsize=(6.4, 3.6), layout="constrained")
 ax.plot(ratios, missed, marker="o", label="missed")
-ax.plot(ratios, alarms, marker="s", label="false alarms")
+ax.plot(ratios, false_positives, marker="s", label="false positives")
 ax.set_xscale("log")
-ax.set_xlabel("cost of a missed tumour, in false alarms")
+ax.set_xlabel("cost of a missed tumor, in false positives")
 ax.set_ylabel(f"of {sick.size} rows")
 ax.legend()
 plt.show()
