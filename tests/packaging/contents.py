@@ -18,7 +18,7 @@ IN_WHEEL = (
 IN_SOURCE = (
     "pyproject.toml", "Makefile", "LICENSE", "README.md", "CHANGELOG.md", "SECURITY.md", "src/discbayes/py.typed",
     "tests/conftest.py", "tests/support/oracle.py", "requirements/oldest.txt", "requirements/lock.txt",
-    "examples/demo.py", "docs/conf.py",
+    "examples/demo.py", "docs/conf.py", "papers/discbayes_papers/__init__.py",
 )  # fmt: skip
 KINDS_IN_WHEEL = {".py", ".js", ".css", ".typed"}
 CACHES = {
