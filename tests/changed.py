@@ -21,6 +21,7 @@ TESTED_BY = {
     "_temporary": ("streams", "blocks"),
     "_deprecation": ("released",),
     "calibrated_posterior": ("explanations", "classifier"),
+    "experiments": ("released",),
     "costs": ("calibration",),
     "kernels": (
         "counts",
@@ -65,6 +66,8 @@ def tests_of(files: Iterable[str]) -> list[str]:
                 package = name.removesuffix(".py")
                 found |= {f"tests/{known}" for known in TESTED_BY.get(package, (package,))}
                 found.add(f"src/discbayes/{name}")
+            case ["papers", *_]:
+                found |= {"tests/papers", "papers"}
             case ["requirements" | "Makefile", *_]:
                 found.add("tests/packaging")
             case ["fuzz", *_]:

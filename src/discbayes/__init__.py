@@ -52,11 +52,11 @@ from discbayes.search import (
 
 if TYPE_CHECKING:
     from discbayes.datasets import list_datasets, load_dataset
-    from discbayes.experiments.comparison import compare
+    from discbayes.evaluation.comparison import compare
     from discbayes.io import load, read_bif
 
 _LEAVES = {
-    "compare": "experiments.comparison",
+    "compare": "evaluation.comparison",
     "list_datasets": "datasets",
     "load": "io",
     "load_dataset": "datasets",

@@ -10,14 +10,14 @@ import numpy as np
 import pandas as pd
 import pytest
 
-import discbayes.experiments.comparison.result as comparison
-import discbayes.experiments.comparison.running as module
+import discbayes.evaluation.comparison.result as comparison
+import discbayes.evaluation.comparison.running as module
 from discbayes import load_dataset
 from discbayes.cli import evaluate, main
 from discbayes.cli.compare import shares
 from discbayes.cli.input_tables import LabelSettings
 from discbayes.cli.training import Training
-from discbayes.experiments.comparison.running import make_setup
+from discbayes.evaluation.comparison.running import make_setup
 
 FAST = ("--recipes", "NB-MAP", "--baselines", "tree", "--cv", "2", "--n-jobs", "1")
 

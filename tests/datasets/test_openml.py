@@ -13,7 +13,7 @@ from conftest import no_network
 
 from discbayes.datasets import list_datasets, load_dataset, manifest, openml
 from discbayes.datasets.arff import read_arff, split_cells
-from discbayes.experiments.parts import load_any
+from discbayes_papers.parts import load_any
 
 pytestmark = pytest.mark.usefixtures("isolated")
 

@@ -26,9 +26,9 @@ from discbayes import (
 from discbayes.classifier import estimator
 from discbayes.cli import fit, main
 from discbayes.engine import Context, Interrupts
-from discbayes.experiments import tasks
-from discbayes.experiments.store import Store
-from discbayes.experiments.tasks import Task, run_tasks
+from discbayes.evaluation import tasks
+from discbayes.evaluation.result_store import Store
+from discbayes.evaluation.tasks import Task, run_tasks
 
 posix = pytest.mark.skipif(not hasattr(os, "fork"), reason="signals as POSIX has them")
 ROOM = str(Path(estimator.__file__).parent)

@@ -29,6 +29,7 @@ IN_SOURCE = (
     "requirements/lock.txt",
     "examples/demo.py",
     "docs/conf.py",
+    "papers/discbayes_papers/__init__.py",
 )
 KINDS_IN_WHEEL = {".py", ".js", ".css", ".typed"}
 CACHES = {

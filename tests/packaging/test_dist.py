@@ -24,6 +24,8 @@ def test_faults_of_a_wheel():
     assert contents.wheel_faults([*WHEEL, "discbayes/rows.csv"]) == [
         "unexpected: discbayes/rows.csv"
     ]
+    papers = "discbayes_papers/registry.py"
+    assert contents.wheel_faults([*WHEEL, papers]) == [f"unexpected: {papers}"]
     cached = "discbayes/__pycache__/a.py"
     assert contents.wheel_faults([*WHEEL, cached]) == [f"a cache: {cached}"]
 

@@ -7,8 +7,8 @@ from itertools import combinations
 import numpy as np
 import pytest
 
-from discbayes.experiments.metrics import calibration_bins, expected_calibration_error
-from discbayes.experiments.statistics import critical_difference, groups_alike
+from discbayes.evaluation.metrics import calibration_bins, expected_calibration_error
+from discbayes.evaluation.statistics import critical_difference, groups_alike
 
 matplotlib = pytest.importorskip("matplotlib", reason="pictures are the extra `plot`")
 matplotlib.use("Agg")

@@ -16,7 +16,7 @@ from sklearn.exceptions import NotFittedError
 import oracle
 from discbayes import MLBNSVM, BayesNet, BayesNetClassifier, Structure, load_dataset
 from discbayes.data import Domain, Variable
-from discbayes.experiments.judging import missing_masks
+from discbayes.evaluation.missing_masks import missing_masks
 from discbayes.parameters import DiscriminativeCCBN
 from discbayes.search import Annealing, GreedyEdges
 from discbayes.traces import stages

@@ -24,7 +24,7 @@ from sklearn.metrics import (
 )
 
 from discbayes import BayesNetClassifier, Structure, load, load_dataset
-from discbayes.experiments.metrics import measures
+from discbayes.evaluation.metrics import measures
 from discbayes.parameters import MLBNSVM, MaximumLikelihood
 from discbayes.report.column_table import columns_html
 from discbayes.report.curves import (

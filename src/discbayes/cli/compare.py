@@ -11,8 +11,7 @@ from discbayes.cli.console import UserError, complain, with_options
 from discbayes.cli.file_tables import STANDARD
 from discbayes.cli.outputs import check_output
 from discbayes.cli.training import load_training, require_target
-from discbayes.experiments.blocks import as_text
-from discbayes.experiments.choices import (
+from discbayes.evaluation.method_names import (
     BASELINES,
     DEFAULT_BASELINES,
     DEFAULT_RECIPES,
@@ -21,6 +20,7 @@ from discbayes.experiments.choices import (
     SORTS,
     TABLE,
 )
+from discbayes.evaluation.result_blocks import as_text
 
 SUMMARY = "compare recipes and classifiers of scikit-learn on a table"
 _LISTED = "; ".join(f"{name} {text}" for name, text in BASELINES.items())
@@ -127,7 +127,7 @@ def _finish(parser: ArgumentParser, args: Namespace) -> None:
     args.recipes = () if args.recipes == (NONE,) else args.recipes
     args.baselines = () if args.baselines == (NONE,) else args.baselines
     # with all of scikit-learn's classifiers
-    from discbayes.experiments.comparison.running import check_methods
+    from discbayes.evaluation.comparison.running import check_methods
 
     try:
         check_methods(args.recipes, args.baselines)
@@ -138,7 +138,7 @@ def _finish(parser: ArgumentParser, args: Namespace) -> None:
 
 def run(args: Namespace) -> None:
     """Print the table, and where the page and the figures are."""
-    from discbayes.experiments.comparison.running import compare
+    from discbayes.evaluation.comparison.running import compare
 
     os.environ.setdefault("MPLBACKEND", "agg")  # pictures go to a file: no display is needed
     progress = options.progress(args)

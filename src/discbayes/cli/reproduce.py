@@ -2,23 +2,29 @@
 
 from __future__ import annotations
 
+import sys
 from argparse import ArgumentParser, Namespace
+from importlib import import_module
 from pathlib import Path
+from typing import Any
 
 from discbayes._text import text_table
 from discbayes.cli import options
-from discbayes.experiments.blocks import as_text
-from discbayes.experiments.papers import ABSENT, EXPERIMENTS, find, reproduce, write_index
+from discbayes.cli.console import UserError
+from discbayes.evaluation.result_blocks import as_text
 
-SUMMARY = "repeat a table or figure of the papers, ours beside the published one"
+SUMMARY = "reproduce a table or figure of the papers, with the published figures beside ours"
 EXAMPLES = """examples:
   discbayes reproduce --list
   discbayes reproduce p10-table7 --n-jobs 2
   discbayes reproduce c11-table3 --quick
 
-What was run is stored at once, so an interrupted run goes on where it was. The data are those of
-`discbayes datasets`; the folder that DISCBAYES_DATA names comes first."""
+The experiments are in the folder papers/ of the source, not in the installed package: run this
+command in the folder of the source. Results are stored as they come, so an interrupted run resumes
+where it stopped. The data are those of `discbayes datasets`; the folder that DISCBAYES_DATA names
+comes first."""
 FOLDER = "discbayes-results"
+PAPERS, PACKAGE = "papers", "discbayes_papers"
 
 
 def configure(parser: ArgumentParser) -> None:
@@ -27,13 +33,13 @@ def configure(parser: ArgumentParser) -> None:
         "names", nargs="*", metavar="NAME", help="experiments, or 'all'; see --list"
     )
     parser.add_argument(
-        "--list", action="store_true", help="show the experiments, and what cannot be repeated"
+        "--list", action="store_true", help="list the experiments, and what cannot be reproduced"
     )
     parser.add_argument(
-        "--quick", action="store_true", help="a small part only, to try it out; stored apart"
+        "--quick", action="store_true", help="run a small part only, to try it; stored separately"
     )
     parser.add_argument(
-        "--pages", action="store_true", help="run nothing: make the pages of what is stored"
+        "--pages", action="store_true", help="run nothing: write the pages of the stored results"
     )
     parser.add_argument(
         "--folder", default=FOLDER, metavar="DIR", help=f"for rows and pages (default: {FOLDER})"
@@ -49,24 +55,45 @@ def _finish(parser: ArgumentParser, args: Namespace) -> None:
 
 def run(args: Namespace) -> None:
     """Print the pages, and where they are."""
+    papers = load_papers()
     if args.list:
-        print(_listing())
+        print(_listing(papers))
         return
-    names = EXPERIMENTS if args.names == ["all"] else args.names
+    names = papers.EXPERIMENTS if args.names == ["all"] else args.names
     for name in names:
-        find(name)
+        papers.find(name)
     for name in names:
-        blocks = reproduce(
+        blocks = papers.reproduce(
             name, args.folder, args.quick, args.n_jobs, options.progress(args), not args.pages
         )
         print(as_text(blocks), end="\n\n")
     if not args.quick:
-        write_index(args.folder)
+        papers.write_index(args.folder)
     print(f"pages: {Path(args.folder) / 'quick' if args.quick else args.folder}")
 
 
-def _listing() -> str:
-    found = [find(name) for name in EXPERIMENTS]
+def load_papers() -> Any:
+    """Import the experiments from the checkout of this package, or from the current folder."""
+    for root in (Path(__file__).parents[3], Path.cwd()):
+        folder = root / PAPERS
+        if (folder / PACKAGE / "__init__.py").is_file():
+            # also for the processes of --n-jobs, which take over the search path
+            sys.path.insert(0, str(folder))
+            break
+    try:
+        return import_module(PACKAGE)
+    except ModuleNotFoundError as error:
+        if error.name != PACKAGE:
+            raise
+        raise UserError(
+            f"the experiments are not in the installed package: get the source of discbayes, which"
+            f" has them in its folder {PAPERS}/ (pip download --no-deps --no-binary :all:"
+            f" discbayes), and run this command in the folder of the source"
+        ) from error
+
+
+def _listing(papers: Any) -> str:
+    found = [papers.find(name) for name in papers.EXPERIMENTS]
     rows = [[one.name, f"{one.paper} {one.where}".strip(), one.title] for one in found]
-    absent = [[name, "not to be had", data] for name, data in ABSENT.items()]
+    absent = [[name, "not available", data] for name, data in papers.ABSENT.items()]
     return text_table(["name", "source", "what it shows"], [*rows, *absent], left=3)

@@ -9,7 +9,7 @@ import numpy as np
 
 from discbayes._text import text_table
 from discbayes.cli.console import UserError
-from discbayes.experiments.metrics import accuracy, log_loss
+from discbayes.evaluation.metrics import accuracy, log_loss
 
 HEADER = ("accuracy", "log loss", "fit s", "predict s")
 

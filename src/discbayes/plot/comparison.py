@@ -9,8 +9,8 @@ import numpy as np
 
 from discbayes._lazy_imports import need
 from discbayes._text import shortened, width_of
-from discbayes.experiments.metrics import N_BINS, calibration_bins, expected_calibration_error
-from discbayes.experiments.statistics import critical_difference, groups_alike
+from discbayes.evaluation.metrics import N_BINS, calibration_bins, expected_calibration_error
+from discbayes.evaluation.statistics import critical_difference, groups_alike
 from discbayes.plot.style import BLUE, COLOURS, GREY, MARKERS, ORANGE, keyed, new_axes, plain, words
 
 LONGEST_METHOD = 40  # letters of the name of a method
@@ -148,7 +148,7 @@ def reliability_diagram(
     """How often the most probable class is right against its probability, with the share of rows of
     each bin below.
 
-    ``shares`` is the posterior and ``codes`` are the true classes, as in ``experiments.metrics``.
+    ``shares`` is the posterior and ``codes`` are the true classes, as in ``evaluation.metrics``.
     """
     confidence, right, rows = calibration_bins(shares, codes, weight, n_bins)
     error = expected_calibration_error(shares, codes, weight, n_bins)

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from discbayes.classifier import BayesNetClassifier
-from discbayes.experiments.judging import missing_masks
+from discbayes.evaluation.missing_masks import missing_masks
 from discbayes.plot.comparison import missing_curves
 
 SHARES = (0.0, 0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9)

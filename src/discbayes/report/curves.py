@@ -11,13 +11,13 @@ import numpy as np
 from sklearn.metrics import auc, average_precision_score, precision_recall_curve, roc_curve
 
 from discbayes.calibrated_posterior import CalibratedPosterior
-from discbayes.experiments.judging import missing_masks
-from discbayes.experiments.metrics import (
+from discbayes.evaluation.metrics import (
     accuracy,
     calibration_bins,
     expected_calibration_error,
     log_loss,
 )
+from discbayes.evaluation.missing_masks import missing_masks
 from discbayes.inference import FactorTooLargeError
 from discbayes.report.markup import chart_html, name_html, number, per_cent
 from discbayes.report.svg import N_SERIES, Axis, Chart

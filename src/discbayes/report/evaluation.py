@@ -10,7 +10,7 @@ from sklearn.metrics import roc_auc_score
 
 from discbayes.classifier import BayesNetClassifier
 from discbayes.data.targets import label_array
-from discbayes.experiments.metrics import binomial_error, measures
+from discbayes.evaluation.metrics import binomial_error, measures
 from discbayes.report.curves import (
     missing_charts,
     missing_curve,

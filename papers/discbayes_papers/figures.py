@@ -1,0 +1,160 @@
+"""Figures on pages: published ones beside ours, as text, as curves, and how many of the runs are
+there.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import numpy as np
+
+from discbayes._lazy_imports import leaf, need
+from discbayes.evaluation.result_blocks import Block, ResultTable, Text
+from discbayes.evaluation.result_store import Store
+from discbayes.evaluation.tasks import Task
+
+Figures = dict[tuple[str, str], float]  # by row and column
+Curves = Mapping[str, Sequence[float]]
+WORSE, BETTER = "▼", "▲"
+
+
+def read_figures(text: str, columns: Sequence[str]) -> Figures:
+    """Lines of a name, "_" for a space, and one figure for each column; "-" is none.
+
+    >>> read_figures("iris 93.33 -", ["NB-ML", "NB-CL"])
+    {('iris', 'NB-ML'): 93.33}
+    """
+    lines = [line.split() for line in text.strip().splitlines()]
+    return {
+        (name.replace("_", " "), column): float(figure)
+        for name, *figures in lines
+        for column, figure in zip(columns, figures, strict=True)
+        if figure != "-"
+    }
+
+
+def figure_text(value: float, digits: int = 2) -> str:
+    """A figure as text, a dash if there is none.
+
+    >>> figure_text(85.123), figure_text(math.nan)
+    ('85.12', '–')
+    """
+    return "–" if math.isnan(value) else f"{value:.{digits}f}"
+
+
+def beside(
+    title: str,
+    ours: Mapping[tuple[str, str], float],
+    published: Mapping[tuple[str, str], float],
+    rows: Sequence[str],
+    columns: Sequence[str],
+    tolerance: float | Mapping[str, float],
+    digits: int = 2,
+    larger_is_better: bool = True,
+    corner: str = "",
+) -> ResultTable:
+    """Our figures with the published ones in brackets; where ours is further off than the
+    tolerance, a mark says how.
+
+    The tolerance is one number, or one for each row.
+
+    >>> table = beside("", {("iris", "NB"): 93.0}, {("iris", "NB"): 94.5}, ["iris"], ["NB"], tolerance=1.0)
+    >>> table.rows
+    [['iris', '93.00 (94.50) ▼']]
+    """
+
+    def cell(row: str, column: str) -> str:
+        mine, theirs = ours.get((row, column), math.nan), published.get((row, column), math.nan)
+        text = figure_text(mine, digits)
+        if math.isnan(theirs):
+            return text
+        allowed = tolerance[row] if isinstance(tolerance, Mapping) else tolerance
+        return f"{text} ({theirs:.{digits}f}){_mark(mine - theirs, allowed, larger_is_better)}"
+
+    cells = [[row, *(cell(row, column) for column in columns)] for row in rows]
+    limit = "the tolerance of the row" if isinstance(tolerance, Mapping) else f"{tolerance:g}"
+    note = (
+        f"Ours (published). {WORSE}: worse than the published figure by more than {limit};"
+        f" {BETTER}: better by more than that."
+    )
+    return ResultTable(title, [corner, *columns], cells, note)
+
+
+def _mark(difference: float, tolerance: float, larger_is_better: bool) -> str:
+    if not abs(difference) > tolerance:
+        return ""
+    return f" {BETTER if (difference > 0) == larger_is_better else WORSE}"
+
+
+# ---- runs
+
+
+def runs_text(store: Store, tasks: Sequence[Task]) -> str:
+    """How many of the runs are stored.
+
+    >>> runs_text(Store("none.csv", ()), [Task("letter", 0, ("NB-ML", "NB-CL"), 0, lambda task: iter(()))])
+    '0 of 2 runs'
+    """
+    wanted = [(task.data, task.fold, tag, task.seed) for task in tasks for tag in task.recipes]
+    return f"{sum(key in store for key in wanted)} of {len(wanted)} runs"
+
+
+def how_many(store: Store, tasks: Sequence[Task]) -> list[Block]:
+    """A line that says so, if not all runs are there."""
+    if not any(task.without(store).recipes for task in tasks):
+        return []
+    return [Text(f"Stored: {runs_text(store, tasks)}.")]
+
+
+def beside_store(store: Store, name: str) -> Store:
+    """The results of another experiment, from the same folder."""
+    return Store(store.path.with_name(f"{name}.csv"), ())
+
+
+# ---- curves
+
+
+def draw_curves(
+    x: Sequence[float],
+    means: Curves,
+    labels: tuple[str, str],
+    spreads: Curves | None = None,
+    dashed: str = "-CL",
+) -> Any:
+    """Lines by name, with a band of one standard deviation where there are spreads; some names are
+    dashed lines.
+
+    Names that differ in that end only have the same colour.
+    """
+    looks, pyplot = leaf("plot").comparison, need("matplotlib.pyplot")
+    figure, ax = pyplot.subplots(figsize=(6.4, 4.4), layout="constrained")
+    stems = list(dict.fromkeys(_stem(name, dashed) for name in means))
+    for name, values in means.items():
+        place = stems.index(_stem(name, dashed))
+        colour, marker = (
+            looks.COLOURS[place % len(looks.COLOURS)],
+            looks.MARKERS[place % len(looks.MARKERS)],
+        )
+        style = "--" if name.endswith(dashed) else "-"
+        ax.plot(x, values, style, marker=marker, color=colour, markersize=4, label=name)
+        if spreads and name in spreads:
+            low, high = (np.add(values, sign * np.asarray(spreads[name])) for sign in (-1, 1))
+            ax.fill_between(x, low, high, color=colour, alpha=0.2, linewidth=0)
+    ax.set_xticks(x)
+    ax.set_xlabel(labels[0])
+    ax.set_ylabel(labels[1])
+    ax.legend(frameon=False, fontsize=9)
+    for side in ("top", "right"):
+        ax.spines[side].set_visible(False)
+    return figure
+
+
+def _stem(name: str, end: str) -> str:
+    """What comes before the way to learn parameters.
+
+    >>> _stem("TAN-CMI-CL", "-CL"), _stem("TAN-CMI-ML", "-CL")
+    ('TAN-CMI', 'TAN-CMI')
+    """
+    return name.removesuffix(end).removesuffix("-ML")

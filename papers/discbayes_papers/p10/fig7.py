@@ -1,0 +1,167 @@
+"""P10 Figure 7: the conditional likelihood of the training rows by the order of the features."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from time import perf_counter
+from typing import Any
+
+import numpy as np
+
+from discbayes._lazy_imports import leaf, need
+from discbayes.evaluation.result_blocks import Block, Picture, ResultTable, Text
+from discbayes.evaluation.result_store import Result, Store
+from discbayes.evaluation.tasks import Task
+from discbayes.recipes import parse
+from discbayes_papers.experiment import Experiment
+from discbayes_papers.figures import how_many
+from discbayes_papers.learning import learn_structure
+from discbayes_papers.p10.orders import Orders, parts_of, random_orders
+from discbayes_papers.p10.shared import BY_SIZE, FRIEDMAN, QUICK
+from discbayes_papers.parts import Part
+
+METRICS = ("likelihood", "std", "orders")
+OMI, MIN_MI, RANDOM = "TAN-OMI-CL-ML", "TAN-minMI-CL-ML", "TAN-RO-CL-ML"
+RECIPES = (OMI, MIN_MI, RANDOM)
+N_ORDERS, N_QUICK = 100, 10
+WITHOUT_BENEFIT = ("corral", "glass", "heart")  # in P10
+
+
+def tasks(quick: bool) -> list[Task]:
+    """All orders of a data set together."""
+    n_orders = N_QUICK if quick else N_ORDERS
+    return [
+        Task(name, 0, RECIPES, 0, by_orders, {"n_orders": n_orders})
+        for name in (QUICK if quick else BY_SIZE)
+    ]
+
+
+def by_orders(task: Task) -> Iterator[Result]:
+    """The likelihood of a training row after each way to order, over all splits of a data set."""
+    for tag in task.recipes:
+        started = perf_counter()
+        totals, n_rows = np.zeros(1), 0
+        for part in parts_of(task.data):
+            totals = totals + likelihoods(part, tag, task.options["n_orders"])
+            n_rows += part.data.n_samples
+        values = totals / n_rows
+        figures = {
+            "likelihood": float(values.mean()),
+            "std": float(values.std()),
+            "orders": float(values.size),
+        }
+        yield task.result(tag, figures, perf_counter() - started)
+
+
+def likelihoods(part: Part, tag: str, n_orders: int) -> np.ndarray:
+    """Log P(y | x) of the training rows together, for the order of a recipe or for random ones."""
+    if tag == RANDOM:
+        search = Orders(part, "cl")
+        return np.array(
+            [search.run(order)[1] for order in random_orders(part.data.n_features, n_orders)]
+        )
+    return np.array([learn_structure(part, parse(tag).structure).history[-1]["score"]])
+
+
+# ---- the page
+
+
+def page(store: Store) -> list[Block]:
+    """A table, on how many sets OMI is the best, and the figure."""
+    found = {(one.data, one.recipe): one for one in store}
+    names = [name for name in FRIEDMAN if all((name, tag) in found for tag in RECIPES)]
+    blocks = [
+        *how_many(store, tasks(False)),
+        _table(names, found),
+        Text(count_better(names, found)),
+    ]
+    if names:
+        title = (
+            "Conditional log likelihood of a training row; random orders: mean and one standard"
+            " deviation."
+        )
+        blocks.append(Picture("likelihood", title, lambda: draw(names, found)))
+    return blocks
+
+
+def is_best(name: str, found: dict[tuple[str, str], Result]) -> bool:
+    """Whether OMI is above the mean of random orders and above the least informative order."""
+    omi, *others = (found[name, tag]["likelihood"] for tag in RECIPES)
+    return omi > max(others)
+
+
+def count_better(names: Sequence[str], found: dict[tuple[str, str], Result]) -> str:
+    """How many sets that is, and which are left."""
+    not_best = [name for name in names if not is_best(name, found)]
+    n, but = len(names) - len(not_best), f", all but {', '.join(not_best)}" if not_best else ""
+    return (
+        f"OMI is above the mean of random orders and above min-MI on {n} of {len(names)} sets{but} "
+        f"(P10: on 22 of 25, all but {', '.join(WITHOUT_BENEFIT)})."
+    )
+
+
+def _table(names: Sequence[str], found: dict[tuple[str, str], Result]) -> ResultTable:
+    rows = []
+    for name in names:
+        omi, least, drawn = (found[name, tag] for tag in RECIPES)
+        rows.append([
+            name, _text(omi["likelihood"]), _text(drawn["likelihood"]), _text(drawn["std"]), _text(least["likelihood"]),
+            "yes" if is_best(name, found) else "no",
+        ])  # fmt: skip
+    head = ("data set", "OMI", "random, mean", "random, std", "min-MI", "OMI above both")
+    return ResultTable("Conditional log likelihood of a training row", head, rows)
+
+
+def _text(value: float) -> str:
+    return f"{value:.4f}" if abs(value) >= 5e-4 else f"{value:.1e}"
+
+
+def draw(names: Sequence[str], found: dict[tuple[str, str], Result]) -> Any:
+    """The figure."""
+    looks, pyplot = leaf("plot").comparison, need("matplotlib.pyplot")
+    figure, ax = pyplot.subplots(figsize=(8.4, 4.2), layout="constrained")
+    at = np.arange(len(names))
+    for place, (tag, name, shift) in enumerate(
+        ((OMI, "OMI", -0.2), (RANDOM, "random", 0.0), (MIN_MI, "min-MI", 0.2))
+    ):
+        values = [found[data, tag]["likelihood"] for data in names]
+        bars = [found[data, tag]["std"] for data in names] if tag == RANDOM else None
+        look = {
+            "color": looks.COLOURS[place],
+            "fmt": looks.MARKERS[place],
+            "markersize": 4,
+            "capsize": 2,
+        }
+        ax.errorbar(at + shift, values, yerr=bars, label=name, **look)
+    ax.set_xticks(at, names, rotation=60, ha="right", fontsize=8)
+    ax.set_ylabel("log P(y | x) of a row")
+    ax.legend(frameon=False, fontsize=9)
+    for side in ("top", "right"):
+        ax.spines[side].set_visible(False)
+    return figure
+
+
+PROTOCOL = """The order is OMI (always the feature that tells most about the class, given all earlier ones), its
+reverse criterion min-MI (that tells least), or one of 100 random ones; each feature then takes the earlier one that
+raises the conditional likelihood of the training rows most, if one does. ML parameters. Likelihoods are natural
+logarithms, for each training row, over the training rows of all splits of a data set (five folds or the published
+split) together; mean and standard deviation are over orders."""
+DEVIATIONS = """P10 prints a figure without numbers. OMI is above both others on 20 sets here and on 22 there; glass
+is an exception in both, corral and heart are exceptions in P10 only, and these four here only:
+
+- satimage: after 12 of 36 features the training rows of different classes are all told apart, so that the others
+  tell nothing more, and follow in the order of the columns. That is a bad order here: with these 24 in random order
+  instead the likelihood is −0.2243 (mean of three; −0.2275 to −0.2214), above the mean of random orders and about that
+  of min-MI. P10 adds a term for values that do not occur together, which may break these ties in another way.
+- vehicle: the same after 15 to 18 of 18 features; with the rest in random order it is −0.4238 (mean of ten), above
+  both. The difference to random orders is a fraction of their standard deviation in either case.
+- segment: the same after 10 of 19 features, but the order of the rest hardly matters (−0.0221). OMI is 1.2 standard
+  deviations below the mean of random orders; the cause was not found.
+- shuttle-small: all likelihoods are within 0.0001 of zero, and there is nothing to compare.
+
+Of the stored likelihoods most have four decimals only."""
+
+EXPERIMENT = Experiment(
+    "p10-fig7", "P10", "Figure 7", "Conditional likelihood of the training rows by the order of the features",
+    tasks, page, METRICS, protocol=PROTOCOL, deviations=DEVIATIONS,
+)  # fmt: skip

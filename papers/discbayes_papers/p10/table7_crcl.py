@@ -1,0 +1,192 @@
+"""P10 Table 7, the two columns of OMI-CRCL: the search trains CL parameters for every candidate."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+from sklearn.base import clone
+
+from discbayes.counts import Counts
+from discbayes.data import Encoded
+from discbayes.engine import Context
+from discbayes.evaluation.result_blocks import Block, ResultTable, Text
+from discbayes.evaluation.result_store import Result, Store
+from discbayes.evaluation.tasks import Task
+from discbayes.network import CPTs, Layout, Structure
+from discbayes.parameters import MaximumConditionalLikelihood, MaximumLikelihood
+from discbayes.recipes import parse
+from discbayes_papers.experiment import Experiment
+from discbayes_papers.figures import beside_store, figure_text, runs_text
+from discbayes_papers.learning import judged, learn_structure, learn_tables
+from discbayes_papers.p10 import table7
+from discbayes_papers.p10.shared import (
+    BY_SIZE,
+    QUICK,
+    STORE,
+    TRAINED,
+    TRAINED_STORE,
+    accuracies,
+    average,
+    tasks_of,
+)
+from discbayes_papers.p10.table7 import PARAMETERS
+from discbayes_papers.parts import Part, load_part
+
+WITHOUT = "TAN-OMI-CR"
+TUNED = "tuned"  # as many iterations as cross tuning finds for naive Bayes
+ITERATIONS = (1, 5, TUNED)
+
+
+class WarmStarted:
+    """Tables of a network with one edge more begin where those of the network without it ended.
+
+    It is for one search on one data set: it remembers all tables that it learned from the last
+    data.
+    """
+
+    def __init__(self, learner: Any):
+        self.learner = learner
+        self._data: Encoded | None = None
+        self._known: dict[tuple[tuple[int, ...], ...], CPTs] = {}
+
+    def learn(self, data: Encoded, counts: Counts, structure: Structure, context: Context) -> CPTs:
+        """The tables of the learner, from a start that it would have reached late."""
+        if data is not self._data:
+            self._data, self._known = data, {}
+        start = self._start(data, structure)
+        learner = self.learner if start is None else clone(self.learner).set_params(start=start)
+        tables = self._known[structure.parents] = learner.learn(data, counts, structure, context)
+        return tables
+
+    def _start(self, data: Encoded, structure: Structure) -> CPTs | None:
+        """The tables of a known network with one edge less, the same whatever the new parent is."""
+        for child, group in enumerate(structure.parents):
+            for place in range(len(group)):
+                fewer = list(structure.parents)
+                fewer[child] = group[:place] + group[place + 1 :]
+                if tuple(fewer) in self._known:
+                    layout = Layout(structure, data.cards, data.n_classes)
+                    return widened(self._known[tuple(fewer)], layout, child, place)
+        return None
+
+
+def widened(tables: CPTs, layout: Layout, child: int, place: int) -> CPTs:
+    """The same network with one more parent of a child, in that place among its parents, which
+    changes nothing yet.
+    """
+    parts = [tables.log_table(i) for i in range(len(layout.cards))]
+    parts[child] = np.broadcast_to(np.expand_dims(parts[child], place), layout.shapes[child])
+    return CPTs(layout, tables.log_prior, np.concatenate([part.ravel() for part in parts]))
+
+
+def work(task: Task) -> Iterator[Result]:
+    """Find the structure once, and learn its parameters in each way."""
+    part = load_part(task.data, task.fold, task.seed)
+    inner = _inner(part, task.options.get("iterations"), task.seed)
+    learner = parse(_plain(task.recipes[0])).structure.set_params(parameters=inner)
+    found = learn_structure(part, learner, task.seed)
+    for tag in task.recipes:
+        tables = learn_tables(part, found.value, parse(_plain(tag)).parameters, task.seed)
+        yield task.result(tag, judged(part, found, tables), found.seconds + tables.seconds)
+
+
+def _inner(part: Part, iterations: int | str | None, seed: int) -> Any:
+    """How the search trains a candidate: to convergence from a warm start, or for some iterations
+    from ML on.
+    """
+    if iterations is None:
+        return WarmStarted(MaximumConditionalLikelihood())
+    n = _tuned_iterations(part, seed) if iterations == TUNED else int(iterations)
+    return MaximumConditionalLikelihood(max_iter=n) if n else MaximumLikelihood()
+
+
+def _tuned_iterations(part: Part, seed: int) -> int:
+    naive = Structure.naive(part.data.n_features)
+    tables = learn_tables(part, naive, MaximumConditionalLikelihood(stopping="cross-tuning"), seed)
+    return sum("iteration" in line for line in tables.history)
+
+
+def _shortened(tag: str, iterations: int | str) -> str:
+    return f"{tag}, iterations={iterations}"
+
+
+def _plain(tag: str) -> str:
+    return tag.split(",")[0]
+
+
+def tasks(quick: bool) -> list[Task]:
+    """All sets, from the smallest to the largest; then searches that train less."""
+    full = [replace(task, work=work) for task in tasks_of(QUICK if quick else BY_SIZE, [TRAINED])]
+    return full + [
+        replace(
+            task,
+            recipes=tuple(_shortened(tag, n) for tag in task.recipes),
+            options={"iterations": n},
+        )
+        for n in ITERATIONS
+        for task in full
+    ]
+
+
+def page(store: Store) -> Sequence[Block]:
+    """The two columns, and the averages after searches that train less."""
+    return [
+        Text(f"Stored: {runs_text(store, tasks(False))}."),
+        *table7.columns(store, [TRAINED]),
+        by_iterations(store),
+    ]
+
+
+def by_iterations(store: Store) -> ResultTable:
+    """Averages by the number of iterations inside the search; without any it is OMI-CR."""
+    figures = accuracies(beside_store(store, STORE)) | accuracies(store)
+    tags = {"none: TAN-OMI-CR": [f"{WITHOUT}-{tables}" for tables in PARAMETERS]}
+    tags |= {
+        str(n): [_shortened(f"{TRAINED}-{tables}", n) for tables in PARAMETERS] for n in ITERATIONS
+    }
+    tags |= {"to convergence": [f"{TRAINED}-{tables}" for tables in PARAMETERS]}
+    rows = [
+        [name, *(figure_text(average(figures, tag)) for tag in pair)] for name, pair in tags.items()
+    ]
+    title = "Average accuracy (%) by the iterations with which the search trains each candidate"
+    return ResultTable(title, ["iterations", *PARAMETERS], rows)
+
+
+PROTOCOL = """\
+As `p10-table7`; the search trains CL parameters for each candidate. To convergence, each fit begins at the \
+parameters of the network without the new edge, which then say the same whatever the value of the new parent; fits \
+that end after some iterations begin at ML."""
+
+
+DEVIATIONS = """\
+With CL parameters the average is 0.3 points below P10's, with ML parameters 2.1. Tables that are trained to \
+convergence are right on almost all training rows after a few edges, and then no edge improves the rate: the search \
+ends with 6 edges on letter (OMI-CR: 14), 6 on satimage (35), 1 on segment (15). These are edges that CL parameters \
+need; ML parameters need the others too.
+
+P10's search cannot have trained as much. On 11 sets its figures of OMI-CRCL with ML parameters are those of OMI-CR \
+to the digit, letter and vehicle among them. And on mofn-3-7-10 the first network, NB with the edge that OMI begins \
+with, is right on all training rows with CL parameters, after one iteration here, so that no further edge can improve \
+the rate: 88.87 with ML parameters, where P10 has 91.02. How it ended the training inside the search it does not say; \
+if by cross tuning, as elsewhere, that was often before the first iteration (see `p10-table7`). The less the search \
+trains, the nearer is the average with ML parameters: see the last table. As many iterations as cross tuning finds \
+for NB, which is nearest to P10's words, give 84.10 and, with CL parameters, 85.82 (P10: 85.16 and 85.78).
+
+Training inside the search did not help here: OMI-CR is better by both parameters, and takes a hundredth of the time. \
+P10 finds a difference of 0.05 and −0.04 points."""
+
+
+EXPERIMENT = Experiment(
+    name="p10-table7-crcl",
+    paper="P10",
+    where="Table 7, columns TAN-OMI-CRCL",
+    title="Structures by the accuracy of discriminative parameters on 25 data sets",
+    tasks=tasks,
+    page=page,
+    store=TRAINED_STORE,
+    protocol=PROTOCOL,
+    deviations=DEVIATIONS,
+)

@@ -1,0 +1,141 @@
+"""The pieces of a comparison: one method on one fold of one table.
+
+The table is written to a file once, and every process reads it from there; numbers are mapped, not
+copied.
+"""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Iterator
+from contextlib import suppress
+from dataclasses import dataclass
+from functools import cache, lru_cache
+from pathlib import Path
+from time import perf_counter
+from typing import Any
+from urllib.parse import quote
+
+import joblib
+import numpy as np
+
+from discbayes._files import replace_file
+from discbayes.data.table import Table
+from discbayes.evaluation.judging import Judged, estimator_of, judge
+from discbayes.evaluation.missing_masks import cell_masks
+from discbayes.evaluation.result_store import Result
+from discbayes.evaluation.tasks import Task
+
+WARM_UP_ROWS = 100
+LONGEST_NOTE = 300
+FAILED = "failed: "
+
+
+@dataclass(frozen=True, eq=False)
+class Setup:
+    """What all methods share: the rows, their classes, the fold in which each is tested, and the
+    shares of gaps.
+    """
+
+    table: Table
+    y: np.ndarray
+    classes: np.ndarray
+    folds: np.ndarray
+    missing: tuple[int, ...]
+    categorical: Any
+    seed: int
+
+    def split(self, fold: int) -> tuple[np.ndarray, np.ndarray]:
+        """The training and the test rows of a fold."""
+        return np.flatnonzero(self.folds != fold), np.flatnonzero(self.folds == fold)
+
+    def gaps(self, fold: int) -> dict[int, np.ndarray]:
+        """Which cells of the test rows are missing, by the share in per cent."""
+        n_rows = int(np.count_nonzero(self.folds == fold))
+        rng = np.random.default_rng([self.seed, 1 + fold])
+        return dict(
+            zip(
+                self.missing,
+                cell_masks((n_rows, len(self.table.names)), self.missing, rng),
+                strict=True,
+            )
+        )
+
+
+@lru_cache(maxsize=1)
+def load_setup(path: str, fingerprint: str) -> Setup:
+    """Read what ``joblib.dump`` wrote; the fingerprint tells it from another file that was there
+    before.
+    """
+    return joblib.load(path, mmap_mode="r")
+
+
+def posterior_file(folder: str | Path, fold: int, method: str) -> Path:
+    """Where the posterior of a cell is kept."""
+    return Path(folder) / f"{fold}-{quote(method, safe='+= ')}.npy"
+
+
+def run_cell(task: Task) -> Iterator[Result]:
+    """Fit a method to the training rows of a fold and judge it on the others; what goes wrong
+    becomes its note.
+
+    Options of the task: ``path`` and ``fingerprint`` of the setup, and the folder ``posterior``.
+    """
+    (method,) = task.recipes
+    setup = load_setup(task.options["path"], task.options["fingerprint"])
+    started = perf_counter()
+    try:
+        found, classes, n_rows = _judged(setup, task.fold, method)
+    except Exception as error:  # of whatever kind: the other methods are to go on
+        note = f"{FAILED}{type(error).__name__}: {error}"
+        yield task.result(method, {}, perf_counter() - started, _shortened(note))
+        return
+    _keep_posterior(
+        posterior_file(task.options["posterior"], task.fold, method), setup, classes, found.shares
+    )
+    figures = found.figures | {"n_train": n_rows}
+    yield task.result(method, figures, perf_counter() - started, _shortened(found.warned))
+
+
+def _judged(setup: Setup, fold: int, method: str) -> tuple[Judged, np.ndarray, int]:
+    """The figures, the classes that the method knows, and the number of rows that it learned
+    from.
+    """
+    train, test = setup.split(fold)
+    _warm_up(method, setup.seed, bool(setup.table.gaps().any()))
+    estimator = estimator_of(method, setup.seed).set_params(categorical=setup.categorical)
+    rows = setup.table.take(test)
+    masked = {share: rows.with_missing(mask) for share, mask in setup.gaps(fold).items()}
+    found = judge(estimator, setup.table, setup.y, train, test, masked)
+    return found, estimator.classes_, getattr(estimator, "n_rows_", train.size)
+
+
+@cache
+def _warm_up(method: str, seed: int, with_missing: bool) -> None:
+    """Learn from a few rows before the clock runs, so that the first fold does not pay for
+    compiling and loading code.
+
+    All columns tell something of the class, so that a search has edges to try; rows with gaps have
+    their own kernels.
+    """
+    rng = np.random.default_rng(0)
+    X, y = rng.random((WARM_UP_ROWS, 3)), np.arange(WARM_UP_ROWS) % 2
+    X += 0.7 * y[:, None]
+    # what is wrong with the method, the folds will say
+    with warnings.catch_warnings(), suppress(Exception):
+        warnings.simplefilter("ignore")
+        gaps = np.where(rng.random(X.shape) < 0.3, np.nan, X)
+        estimator_of(method, seed).fit(gaps if with_missing else X, y).predict_proba(gaps)
+
+
+def _keep_posterior(path: Path, setup: Setup, classes: np.ndarray, shares: np.ndarray) -> None:
+    """The posterior over all classes; those that were not among the training rows have none."""
+    full = np.zeros((shares.shape[0], setup.classes.size), np.float32)
+    full[:, np.searchsorted(setup.classes, classes)] = shares
+    path.parent.mkdir(parents=True, exist_ok=True)
+    replace_file(path, lambda file: np.save(file, full))
+
+
+def _shortened(note: str) -> str:
+    text = " ".join(note.split())
+    return text if len(text) <= LONGEST_NOTE else f"{text[: LONGEST_NOTE - 1]}…"

@@ -1,0 +1,102 @@
+"""The pictures of a comparison: figures with intervals, curves over missing cells, and how
+probabilities come true.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from discbayes._lazy_imports import leaf, need
+from discbayes.evaluation.result_blocks import Picture
+
+if TYPE_CHECKING:
+    from discbayes.evaluation.comparison import Comparison
+
+ACROSS = 3  # diagrams side by side
+MAX_DIAGRAMS = 12
+N_BINS = 10
+
+
+def pictures(found: Comparison) -> list[Picture]:
+    """What the page of a comparison shows."""
+    drawn = [
+        Picture(
+            "dots",
+            "Accuracy and log loss: the folds, and their mean with its 95 % interval, which takes"
+            " account of training rows that folds share (Nadeau and Bengio 2003)",
+            lambda: _dots(found),
+        )
+    ]
+    if found.missing:
+        drawn.append(
+            Picture(
+                "missing",
+                "Accuracy with cells of the test rows missing at random",
+                lambda: _curves(found),
+            )
+        )
+    kept = _posteriors(found)
+    if kept:
+        title = (
+            "How often the most probable class is right against its probability; bars: shares of"
+            " the test rows"
+        )
+        drawn.append(Picture("reliability", title, lambda: _reliability(found, kept)))
+    return drawn
+
+
+def _dots(found: Comparison) -> Any:
+    named = {"accuracy, %": ("accuracy", 100.0), "log loss": ("log_loss", 1.0)}
+    figures = {
+        title: {method: scale * found.figures(metric, method) for method in found.ranked}
+        for title, (metric, scale) in named.items()
+    }
+    return leaf("plot").fold_dots(
+        figures, bounds={"accuracy, %": (0, 100), "log loss": (0, np.inf)}
+    )
+
+
+def _curves(found: Comparison) -> Any:
+    shares = [0.0, *(share / 100 for share in found.missing)]
+    keys = ["accuracy", *(f"accuracy@{share}" for share in found.missing)]
+    rates = {method: [found.mean(key, method) for key in keys] for method in found.ranked}
+    known = {method: values for method, values in rates.items() if not np.isnan(values).all()}
+    figure, ax = need("matplotlib.pyplot").subplots(figsize=(7.6, 4.2), layout="constrained")
+    leaf("plot").missing_curves(shares, known, ax=ax)
+    ax.legend(frameon=False, fontsize=9, loc="center left", bbox_to_anchor=(1.0, 0.5))
+    return figure
+
+
+def _posteriors(found: Comparison) -> dict[str, tuple[np.ndarray, np.ndarray]]:
+    """The posterior and the classes of the rows that a method has predicted, for the best
+    methods.
+    """
+    kept = {}
+    for method in found.ranked:
+        rows = ~np.isnan(found.posteriors[method][:, 0])
+        if rows.any():
+            kept[method] = (found.posteriors[method][rows].astype(np.float64), found.codes[rows])
+    return dict(list(kept.items())[:MAX_DIAGRAMS])
+
+
+def _reliability(found: Comparison, kept: Mapping[str, tuple[np.ndarray, np.ndarray]]) -> Any:
+    across = min(ACROSS, len(kept))
+    down = -(-len(kept) // across)
+    size = (3.1 * across, 3.0 * down)
+    figure, axes = need("matplotlib.pyplot").subplots(
+        down, across, figsize=size, layout="constrained", squeeze=False
+    )
+    for ax, (method, (shares, codes)) in zip(axes.flat, kept.items(), strict=False):
+        leaf("plot").reliability_diagram(shares, codes, n_bins=N_BINS, ax=ax)
+        ax.get_legend().remove()
+        ax.set_title(method, fontsize=10)
+        ax.set_xlabel("")
+        ax.set_ylabel("")
+    for ax in axes.flat[len(kept) :]:
+        ax.set_visible(False)
+    figure.supxlabel("probability of the most probable class", fontsize=10)
+    figure.supylabel("how often it is right", fontsize=10)
+    return figure

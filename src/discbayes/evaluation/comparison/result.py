@@ -1,0 +1,326 @@
+"""What a comparison has found: figures of each fold, tables, pictures, and a page of them."""
+
+from __future__ import annotations
+
+import csv
+import io
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from discbayes._files import replace_file
+from discbayes.data.frames import make_frame
+from discbayes.evaluation.baselines import MAX_ROWS
+from discbayes.evaluation.comparison.cells import FAILED
+from discbayes.evaluation.comparison.pictures import pictures
+from discbayes.evaluation.judging import FIGURES, SIZES, message_kind
+from discbayes.evaluation.machine import provenance
+from discbayes.evaluation.method_names import BASELINES, RECIPES, SORTS
+from discbayes.evaluation.result_blocks import Block, Picture, ResultTable, Text, as_html, as_text
+from discbayes.evaluation.result_page import page
+from discbayes.evaluation.result_store import Result
+from discbayes.evaluation.statistics import paired_t
+
+TITLES = {
+    "accuracy": "accuracy %", "log_loss": "log loss", "brier": "Brier", "ece": "ECE", "parameters": "parameters",
+    "fit_seconds": "fit s", "predict_seconds": "predict s",
+}  # fmt: skip
+BEST, WORSE, NEITHER = "*", "▼", "\N{FIGURE SPACE}"
+SAMPLED = "†"
+ALPHA = 0.05
+SAME = 1e-12  # means that are no further apart are equal
+
+
+def metrics_of(missing: Sequence[int]) -> tuple[str, ...]:
+    """What is measured in a cell, with these shares of gaps in per cent."""
+    with_missing = [f"{metric}@{share}" for share in missing for metric in ("accuracy", "log_loss")]
+    return (*FIGURES, *with_missing, *SIZES, "n_train")
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Comparison:
+    """Methods side by side on one table; printed, it is a table.
+
+    Attributes
+    ----------
+    name : str
+        What the data are called.
+    methods : tuple of str
+        In the order in which they were given; ``ranked`` has the best first.
+    results : tuple of Result
+        The figures of each method on each fold.
+    posteriors : mapping of str to ndarray
+        P(class | row) of each method, from the fold in which the row was not learned from; NaN
+        where it failed.
+    codes, classes : ndarray
+        The class of each row, as a position in ``classes``.
+    n_features, n_folds, missing, seed
+        The number of columns and folds, the shares of gaps in per cent, and the seed.
+    sort : str
+        The figure by which tables are sorted.
+    """
+
+    name: str
+    methods: tuple[str, ...]
+    results: tuple[Result, ...]
+    posteriors: Mapping[str, np.ndarray]
+    codes: np.ndarray
+    classes: np.ndarray
+    n_features: int
+    n_folds: int
+    missing: tuple[int, ...]
+    seed: int
+    sort: str = "log_loss"
+
+    # ---- figures
+
+    def figures(self, metric: str, method: str) -> np.ndarray:
+        """The figures of a method, fold by fold; NaN where it failed."""
+        values = np.full(self.n_folds, np.nan)
+        for result in self.results:
+            if result.recipe == method:
+                values[result.fold] = result[metric]
+        return values
+
+    def mean(self, metric: str, method: str) -> float:
+        """The mean over the folds in which the method did not fail."""
+        values = self.figures(metric, method)
+        return float(np.nanmean(values)) if not np.isnan(values).all() else math.nan
+
+    def deviation(self, metric: str, method: str) -> float:
+        """The standard deviation between the folds."""
+        values = self.figures(metric, method)
+        values = values[~np.isnan(values)]
+        return float(values.std(ddof=1)) if values.size > 1 else math.nan
+
+    @property
+    def ranked(self) -> list[str]:
+        """The methods, the best first; those that failed somewhere are the last."""
+
+        def place(method: str) -> tuple[bool, float]:
+            mean = self.mean(self.sort, method)
+            failed = bool(np.isnan(self.figures(self.sort, method)).any())
+            return failed, math.inf if math.isnan(mean) else mean if _is_loss(self.sort) else -mean
+
+        return sorted(self.methods, key=place)
+
+    def marks(self, metric: str) -> dict[str, str]:
+        """Which methods are the best, and which are worse than the best by the corrected t-test."""
+        complete = {
+            m: self.figures(metric, m)
+            for m in self.ranked
+            if not np.isnan(self.figures(metric, m)).any()
+        }
+        if not complete:
+            return dict.fromkeys(self.methods, NEITHER)
+        sign = -1.0 if _is_loss(metric) else 1.0
+        best = max(complete, key=lambda method: sign * complete[method].mean())
+        return {method: self._mark(metric, method, complete[best], sign) for method in self.methods}
+
+    def _mark(self, metric: str, method: str, best: np.ndarray, sign: float) -> str:
+        values = self.figures(metric, method)
+        both = ~np.isnan(values)
+        if both.all() and sign * (best.mean() - values.mean()) <= SAME:
+            return BEST
+        if both.sum() < 2:
+            return NEITHER
+        ratio = 1.0 / (self.n_folds - 1)
+        test = paired_t(best[both], values[both], larger_is_better=sign > 0, test_train_ratio=ratio)
+        return WORSE if test.p < ALPHA else NEITHER
+
+    def note(self, method: str) -> str:
+        """What a method said, or how it failed; in how many folds, if it was not in all.
+
+        What differs in numbers and values only is shown as it was said first.
+        """
+        said: dict[str, list[str]] = {}
+        for result in self.results:
+            if result.recipe == method and result.note:
+                said.setdefault(message_kind(result.note), []).append(result.note)
+        return "; ".join(
+            (
+                texts[0]
+                if len(texts) == self.n_folds
+                else f"{texts[0]} ({len(texts)} of {self.n_folds} folds)"
+            )
+            for texts in said.values()
+        )
+
+    # ---- frames
+
+    def rows(self, library: bool | str = "auto") -> Any:
+        """All figures as a frame: a row for each method and fold."""
+        names = {"fold": "fold", "recipe": "method"}
+        columns = {
+            name: np.array([getattr(r, key) for r in self.results]) for key, name in names.items()
+        }
+        columns |= {m: np.array([r[m] for r in self.results]) for m in metrics_of(self.missing)}
+        notes = np.array([r.note for r in self.results], dtype=object)
+        return make_frame(
+            {**columns, "method": columns["method"].astype(object), "note": notes}, library
+        )
+
+    def summary(self, library: bool | str = "auto") -> Any:
+        """Means and standard deviations as a frame: a row for each method, the best first."""
+        return make_frame(
+            {name: np.array(values) for name, values in self._summary().items()}, library
+        )
+
+    def _summary(self) -> dict[str, list[Any]]:
+        columns: dict[str, list[Any]] = {"method": self.ranked}
+        for metric in metrics_of(self.missing):
+            columns[metric] = [self.mean(metric, method) for method in self.ranked]
+            columns[f"{metric}_sd"] = [self.deviation(metric, method) for method in self.ranked]
+        for metric in FIGURES:
+            marks = self.marks(metric)
+            columns[f"{metric}_mark"] = [
+                {BEST: "best", WORSE: "worse", NEITHER: ""}[marks[method]] for method in self.ranked
+            ]
+        columns["note"] = [self.note(method) for method in self.ranked]
+        return columns
+
+    # ---- tables and pages
+
+    def tables(self) -> list[Block]:
+        """The figures, those with gaps, and the notes."""
+        found: list[Block] = [self._table()]
+        if self.missing:
+            found += [self._gap_table("accuracy"), self._gap_table("log_loss")]
+        return [*found, *self._notes()]
+
+    def _notes(self) -> list[ResultTable]:
+        """What was said, and by which methods."""
+        by_note: dict[str, list[str]] = {}
+        for method in self.ranked:
+            by_note.setdefault(self.note(method), []).append(method)
+        rows = [[", ".join(methods), note] for note, methods in by_note.items() if note]
+        return [ResultTable("Notes", ["method", "note"], rows, left=2)] if rows else []
+
+    def blocks(self) -> list[Block]:
+        """The page: what was compared, tables and pictures."""
+        drawn: list[Picture] = pictures(self)
+        return [
+            Text(f"# {self.name}: methods side by side"),
+            Text(self._what()),
+            *self.tables(),
+            *drawn,
+        ]
+
+    def _what(self) -> str:
+        return (
+            f"{self.codes.size:,} rows, {self.n_features} columns, {self.classes.size} classes."
+            f" {self.n_folds} stratified folds (seed {self.seed}); all that is learned, the"
+            " preparation of columns included, is learned from the training rows of a fold. Times"
+            " are those of one thread."
+        )
+
+    def _table(self) -> ResultTable:
+        marks = {metric: self.marks(metric) for metric in FIGURES}
+        rows = [
+            [
+                self._label(method),
+                *(self._cell(m, method, marks.get(m, {}).get(method, "")) for m in TITLES),
+            ]
+            for method in self.ranked
+        ]
+        return _with_best("", ["method", *TITLES.values()], rows, self._legend())
+
+    def _gap_table(self, metric: str) -> ResultTable:
+        """A figure with more and more cells of the test rows missing."""
+        keys = [metric, *(f"{metric}@{share}" for share in self.missing)]
+        marks = {key: self.marks(key) for key in keys}
+        rows = [
+            [
+                self._label(method),
+                *(f"{_short(metric, self.mean(key, method))}{marks[key][method]}" for key in keys),
+            ]
+            for method in self.ranked
+        ]
+        header = ["method", "complete", *(f"{share} %" for share in self.missing)]
+        return _with_best(
+            f"{TITLES[metric]} with cells of the test rows missing at random", header, rows, ""
+        )
+
+    def _label(self, method: str) -> str:
+        sizes = {
+            result["n_train"] + result["n_test"]
+            for result in self.results
+            if result.recipe == method
+        }
+        return f"{method} {SAMPLED}" if any(size < self.codes.size for size in sizes) else method
+
+    def _cell(self, metric: str, method: str, mark: str) -> str:
+        mean = self.mean(metric, method)
+        if math.isnan(mean):
+            return "failed" if metric == "accuracy" else "–"
+        spread = f" ± {_short(metric, self.deviation(metric, method))}" if metric in SORTS else ""
+        return f"{_short(metric, mean)}{spread}{mark}"
+
+    def _legend(self) -> str:
+        text = (
+            f"Mean ± standard deviation over {self.n_folds} folds, sorted by"
+            f" {TITLES[self.sort].rstrip(' %')}. {BEST} the best; {WORSE} worse than the best by"
+            f" the corrected resampled t-test (Nadeau and Bengio 2003; one-sided, {ALPHA:.0%}, not"
+            " corrected for the number of methods). ECE: expected calibration error."
+        )
+        if any(self._label(method) != method for method in self.methods):
+            text += (
+                f" {SAMPLED} learned from a sample of at most {max(MAX_ROWS.values()):,} training"
+                " rows."
+            )
+        words = {**RECIPES, **BASELINES}
+        told = "; ".join(f"{method}: {words[method]}" for method in self.methods if method in words)
+        return f"{text}\nMethods. {told}." if told else text
+
+    def __repr__(self) -> str:
+        return as_text(self.tables())
+
+    def _repr_html_(self) -> str:
+        return as_html(self.tables(), lambda picture: "")
+
+    def write(self, table: str | Path, html: str | Path) -> None:
+        """Write the table as CSV, and the page."""
+        text = io.StringIO(newline="")
+        columns = self._summary()
+        csv.writer(text, lineterminator="\n").writerows(
+            [list(columns), *zip(*columns.values(), strict=True)]
+        )
+        replace_file(table, lambda file: file.write(text.getvalue().encode("utf-8")))
+        content = page(f"{self.name}: methods side by side", self.blocks(), f"{provenance()}.")
+        replace_file(html, lambda file: file.write(content.encode("utf-8")))
+
+    @property
+    def failed(self) -> list[str]:
+        """The methods that failed in some fold."""
+        return list(dict.fromkeys(r.recipe for r in self.results if r.note.startswith(FAILED)))
+
+
+def _is_loss(metric: str) -> bool:
+    return not metric.startswith("accuracy")
+
+
+def _with_best(title: str, header: list[str], rows: list[list[str]], note: str) -> ResultTable:
+    best = {
+        (at, place)
+        for at, row in enumerate(rows)
+        for place, cell in enumerate(row)
+        if cell.endswith(BEST)
+    }
+    return ResultTable(title, header, rows, note, strong=frozenset(best))
+
+
+def _short(metric: str, value: float) -> str:
+    """A figure as people read it."""
+    if math.isnan(value):
+        return "–"
+    if metric.startswith("accuracy"):
+        return f"{100 * value:.2f}"
+    if metric == "parameters":
+        return f"{value:,.0f}"
+    if metric.endswith("seconds"):
+        return f"{value:.3f}" if value < 10 else f"{value:.1f}"
+    return f"{value:.3f}"

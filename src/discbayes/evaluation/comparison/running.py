@@ -1,0 +1,329 @@
+"""Methods side by side on one table, by cross-validation; what was run is stored at once, so that
+it can go on.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import shutil
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import Any
+
+import joblib
+import numpy as np
+
+from discbayes._files import replace_file
+from discbayes._temporary import TemporaryFolder
+from discbayes._version import __version__
+from discbayes.data.folds import stratified_folds
+from discbayes.data.table import NumericColumns
+from discbayes.data.table_reader import read_table
+from discbayes.data.targets import classes_and_codes, label_array
+from discbayes.engine import Progress
+from discbayes.evaluation.comparison.cells import Setup, load_setup, posterior_file, run_cell
+from discbayes.evaluation.comparison.result import Comparison, metrics_of
+from discbayes.evaluation.judging import estimator_of
+from discbayes.evaluation.method_names import (
+    BASELINES,
+    DEFAULT_BASELINES,
+    DEFAULT_RECIPES,
+    PAGE,
+    POSTERIOR,
+    ROWS,
+    SETTINGS,
+    SORTS,
+    TABLE,
+)
+from discbayes.evaluation.result_store import Result, Store
+from discbayes.evaluation.tasks import Task, run_tasks
+
+DATA = ".data-"  # the beginning of the name of the folder that holds the rows while a run goes on
+
+
+def compare(
+    X: Any,
+    y: Any,
+    recipes: Sequence[str] = DEFAULT_RECIPES,
+    baselines: Sequence[str] = DEFAULT_BASELINES,
+    *,
+    cv: int = 5,
+    missing: Sequence[int] = (),
+    categorical: Any = "auto",
+    sort: str = "log_loss",
+    folder: str | Path | None = None,
+    fresh: bool = False,
+    n_jobs: int | None = None,
+    random_state: int = 0,
+    progress: Progress | None = None,
+    name: str = "data",
+) -> Comparison:
+    """Cross-validate recipes and classifiers of scikit-learn on the same folds.
+
+    All that is learned, the cuts of numbers and the preparation of columns included, is learned
+    from the training rows of a fold. A method that fails is shown as failed, and the others go on.
+
+    Parameters
+    ----------
+    X : frame, array or list of rows
+        Numbers, text, categories, booleans; NaN and None are gaps.
+    y : sequence of labels
+    recipes : sequence of str
+        Tags such as "TAN-MAP"; ``recipes()`` lists those of the papers. Options go behind a tag:
+        "TAN-W penalty=1".
+    baselines : sequence of str
+        Of "lr", "svm", "hgb", "tree", "knn" and "cnb"; see ``discbayes.evaluation.baselines``.
+    cv : int, default=5
+        The number of stratified folds.
+    missing : sequence of int
+        Per cent of the cells of test rows to remove at random, such as (10, 30, 50): the same ones
+        for all methods.
+    categorical : "auto", "all" or list
+        Numeric columns that are categories.
+    sort : {"log_loss", "accuracy"}
+        What the table is sorted by.
+    folder : path, optional
+        Where results are stored as they come, and where the page ``compare.html`` and the tables
+        ``table.csv`` and ``rows.csv`` are written. A run that was interrupted goes on there; more
+        methods can be added to it.
+    fresh : bool, default=False
+        Start anew in a folder that holds another comparison.
+    n_jobs : int, optional
+        Processes; None is one, -1 all cores. Only times depend on it.
+    random_state : int, default=0
+        For the folds, the gaps and all methods.
+    progress : Progress, optional
+        Says what was done.
+    name : str
+        What the table is called.
+
+    Examples
+    --------
+    >>> from discbayes import compare, load_dataset
+    >>> iris = load_dataset("iris")
+    >>> found = compare(iris.X, iris.y, ["NB-MAP", "TAN-MAP"], ["lr"], cv=3, name="iris")
+    >>> found.methods
+    ('NB-MAP', 'TAN-MAP', 'lr')
+    >>> round(found.mean("accuracy", "NB-MAP"), 2)
+    0.95
+    """
+    methods = check_methods(recipes, baselines)
+    if sort not in SORTS:
+        raise ValueError(f"sort={sort!r} is none of {', '.join(map(repr, SORTS))}")
+    setup = make_setup(X, y, cv, missing, categorical, random_state)
+    settings = describe(name, setup)
+    with _place(folder) as place:
+        _open_folder(place, settings, fresh)
+        store = Store(place / ROWS, metrics_of(setup.missing))
+        _run(place, store, setup, settings, methods, n_jobs, progress)
+        found = _gather(place, store, setup, settings, methods, sort)
+    if folder is not None:
+        found.write(Path(folder) / TABLE, Path(folder) / PAGE)
+    return found
+
+
+def check_methods(recipes: Sequence[str], baselines: Sequence[str]) -> tuple[str, ...]:
+    """The methods, each once; an error where there is none or one is not known."""
+    if isinstance(recipes, str) or isinstance(baselines, str):
+        raise TypeError("recipes and baselines are lists of names, not one name")
+    unknown = [name for name in baselines if name not in BASELINES]
+    if unknown:
+        raise ValueError(f"there is no baseline {unknown[0]!r}; they are {', '.join(BASELINES)}")
+    methods = tuple(dict.fromkeys(" ".join(name.split()) for name in (*recipes, *baselines)))
+    for method in methods:
+        estimator_of(method)
+    if not methods:
+        raise ValueError("there is nothing to compare: give recipes or baselines")
+    return methods
+
+
+def make_setup(
+    X: Any,
+    y: Any,
+    cv: int = 5,
+    missing: Sequence[int] = (),
+    categorical: Any = "auto",
+    seed: int = 0,
+) -> Setup:
+    """The table, the folds and the shares of gaps, checked."""
+    table = read_table(X)
+    labels = label_array(y, table.n_rows)
+    classes, codes = classes_and_codes(labels)
+    if isinstance(cv, bool) or not isinstance(cv, (int, np.integer)) or cv < 2:
+        raise ValueError(f"cv={cv!r} must be a whole number of at least 2")
+    if cv > table.n_rows:
+        raise ValueError(
+            f"{table.n_rows} rows cannot be parted into {cv} folds; cv={table.n_rows} can"
+        )
+    odd = [share for share in missing if not 0 <= share <= 100 or share != int(share)]
+    if odd:
+        raise ValueError(f"missing={odd[0]!r} is no share in whole per cent, from 0 to 100")
+    if isinstance(seed, bool) or not isinstance(seed, (int, np.integer)) or seed < 0:
+        raise ValueError(
+            f"random_state={seed!r} must be a whole number of at least 0, so that a run can go on"
+        )
+    shares = tuple(sorted({int(share) for share in missing} - {0}))
+    folds = stratified_folds(codes, int(cv), np.random.default_rng(seed))
+    return Setup(table, labels, classes, folds, shares, categorical, int(seed))
+
+
+# ---- the folder
+
+
+def describe(name: str, setup: Setup) -> dict[str, Any]:
+    """What must be the same where a run goes on: the data, by a fingerprint, and the settings."""
+    return {
+        "data": name,
+        "rows": setup.table.n_rows,
+        "columns": len(setup.table.names),
+        "classes": setup.classes.size,
+        "folds": int(setup.folds.max()) + 1,
+        "missing": list(setup.missing),
+        "categorical": repr(setup.categorical),
+        "seed": setup.seed,
+        "version": __version__,
+        "fingerprint": _fingerprint(setup),
+    }
+
+
+def _fingerprint(setup: Setup) -> str:
+    """A hash of all cells and classes."""
+    found = hashlib.sha256(repr((setup.table.names, setup.classes.tolist())).encode())
+    for part in setup.table.parts:
+        array = part.data if isinstance(part, NumericColumns) else part.places
+        kind = part.boolean if isinstance(part, NumericColumns) else part.levels
+        found.update(repr((part.positions.tolist(), kind, array.dtype.str)).encode())
+        found.update(array.tobytes())
+    found.update(np.searchsorted(setup.classes, setup.y).astype("<i8").tobytes())
+    return found.hexdigest()
+
+
+@contextmanager
+def _place(folder: str | Path | None) -> Iterator[Path]:
+    """The folder, made if it is not there; one that is removed in the end if none is given."""
+    if folder is None:
+        with TemporaryFolder() as temporary:
+            yield temporary.path
+        return
+    Path(folder).mkdir(parents=True, exist_ok=True)
+    yield Path(folder)
+
+
+def _open_folder(folder: Path, settings: dict[str, Any], fresh: bool) -> None:
+    """Let a run begin or go on; one that is another is refused, or put away."""
+    path = folder / SETTINGS
+    if not path.exists():
+        taken = [name for name in (ROWS, TABLE, PAGE, POSTERIOR) if (folder / name).exists()]
+        if taken:
+            raise ValueError(
+                f"{folder} has a file {taken[0]} that is of no comparison: choose another folder"
+            )
+    elif fresh:
+        _clear(folder)
+    else:
+        _refuse_other(folder, json.loads(path.read_text(encoding="utf-8")), settings)
+    for left in folder.glob(f"{DATA}*"):  # by a run that was killed
+        shutil.rmtree(left, ignore_errors=True)
+    replace_file(path, lambda file: file.write((json.dumps(settings, indent=1) + "\n").encode()))
+
+
+def _clear(folder: Path) -> None:
+    shutil.rmtree(folder / POSTERIOR, ignore_errors=True)
+    # the settings last: without them the others would be in the way
+    for name in (ROWS, TABLE, PAGE, SETTINGS):
+        (folder / name).unlink(missing_ok=True)
+
+
+def _refuse_other(folder: Path, there: dict[str, Any], settings: dict[str, Any]) -> None:
+    differing = [key for key in settings if there.get(key) != settings[key]]
+    if not differing:
+        return
+    if differing == ["fingerprint"]:
+        reason = "the same columns with other values"
+    else:
+        reason = ", ".join(
+            f"{key} {there.get(key)!r}, not {settings[key]!r}"
+            for key in differing
+            if key != "fingerprint"
+        )
+    raise ValueError(
+        f"{folder} holds a comparison that is another one ({reason}): choose another folder, or"
+        " start anew (fresh=True, --fresh), which removes its results"
+    )
+
+
+# ---- running
+
+
+def _run(
+    folder: Path,
+    store: Store,
+    setup: Setup,
+    settings: dict[str, Any],
+    methods: Sequence[str],
+    n_jobs: int | None,
+    progress: Progress | None,
+) -> None:
+    """Run the cells that are not stored yet, fold by fold."""
+    with TemporaryDirectory(prefix=DATA, dir=folder, ignore_cleanup_errors=True) as temporary:
+        path = Path(temporary) / "setup"
+        joblib.dump(setup, path)
+        options = {
+            "path": str(path.absolute()),  # processes that are kept may have another working folder
+            "fingerprint": settings["fingerprint"],
+            "posterior": str((folder / POSTERIOR).absolute()),
+        }
+        tasks = [
+            Task(settings["data"], fold, (method,), setup.seed, run_cell, options)
+            for fold in range(settings["folds"])
+            for method in methods
+        ]
+        try:
+            run_tasks(tasks, store, n_jobs, progress, _figures)
+        finally:
+            load_setup.cache_clear()  # or the file stays mapped
+
+
+def _figures(result: Result) -> str:
+    if not result.measured:
+        return result.note
+    return f"accuracy {result['accuracy']:.4f}, log loss {result['log_loss']:.4f}"
+
+
+def _gather(
+    folder: Path,
+    store: Store,
+    setup: Setup,
+    settings: dict[str, Any],
+    methods: Sequence[str],
+    sort: str,
+) -> Comparison:
+    """What was stored for these methods."""
+    posteriors = {
+        method: np.full((setup.y.size, setup.classes.size), np.nan, np.float32)
+        for method in methods
+    }
+    results = [result for result in store if result.recipe in posteriors]
+    for result in results:
+        path = posterior_file(folder / POSTERIOR, result.fold, result.recipe)
+        if result.measured and path.exists():
+            posteriors[result.recipe][setup.folds == result.fold] = np.load(
+                path, allow_pickle=False
+            )
+    order = {method: place for place, method in enumerate(methods)}
+    return Comparison(
+        name=settings["data"],
+        methods=tuple(methods),
+        results=tuple(sorted(results, key=lambda result: (result.fold, order[result.recipe]))),
+        posteriors=posteriors,
+        codes=np.searchsorted(setup.classes, setup.y),
+        classes=setup.classes,
+        n_features=settings["columns"],
+        n_folds=settings["folds"],
+        missing=setup.missing,
+        seed=setup.seed,
+        sort=sort,
+    )

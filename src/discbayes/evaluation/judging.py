@@ -1,0 +1,121 @@
+"""Estimators fitted to a table and judged on other rows of it, complete and with gaps."""
+
+from __future__ import annotations
+
+import re
+import warnings
+from collections.abc import Iterable, Mapping
+from time import perf_counter
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from discbayes.data.frames import take_rows
+from discbayes.data.table import looks_numeric
+from discbayes.evaluation.baselines import BASELINES, baseline
+from discbayes.evaluation.metrics import measures
+from discbayes.recipes import recipe
+
+FIGURES = ("accuracy", "log_loss", "brier", "ece")
+_VARYING = re.compile(r"\d+|'[^']*'")
+KIND_LENGTH = 80
+ALL = slice(None)
+SIZES = ("n_test", "parameters", "fit_seconds", "predict_seconds")
+
+
+def estimator_of(method: str, random_state: int = 0, n_jobs: int | None = 1) -> Any:
+    """A baseline by its name, or a recipe: a tag, with options after spaces.
+
+    >>> estimator_of("TAN-E-G penalty=1").parameters.penalty
+    1.0
+    """
+    if method in BASELINES:
+        return baseline(method, n_jobs, random_state)
+    tag, options = split_method(method)
+    return recipe(tag, random_state=random_state, n_jobs=n_jobs, **options)
+
+
+def split_method(method: str) -> tuple[str, dict[str, float]]:
+    """The tag of a recipe, and the options after it.
+
+    >>> split_method("TAN-MCL tol=0.001"), split_method("NB-MCL")
+    (('TAN-MCL', {'tol': 0.001}), ('NB-MCL', {}))
+    """
+    tag, *options = method.split()
+    return tag, dict(_option(option, method) for option in options)
+
+
+def _option(text: str, method: str) -> tuple[str, float]:
+    name, _, value = text.partition("=")
+    if not looks_numeric(value):
+        raise ValueError(f"{text!r} in {method!r} is no option of a recipe: write NAME=NUMBER")
+    return name, float(value)
+
+
+def distinct(messages: Iterable[str]) -> list[str]:
+    """The first message of each kind.
+
+    >>> distinct(["column 'a' has 3 gaps", "column 'b' has 4 gaps", "no rows"])
+    ["column 'a' has 3 gaps", 'no rows']
+    """
+    first: dict[str, str] = {}
+    for message in messages:
+        first.setdefault(message_kind(message), message)
+    return list(first.values())
+
+
+def message_kind(message: str) -> str:
+    """How a message begins, without the numbers and quoted values that vary."""
+    return _VARYING.sub("", message)[:KIND_LENGTH]
+
+
+class Judged(NamedTuple):
+    """Figures by name, what was warned of, and the posterior of the test rows, as the estimator
+    gave it.
+    """
+
+    figures: dict[str, float]
+    warned: str
+    shares: np.ndarray
+
+
+def judge(
+    estimator: Any,
+    X: Any,
+    y: np.ndarray,
+    train: np.ndarray,
+    test: np.ndarray,
+    masked: Mapping[int, Any],
+    some: np.ndarray | slice = ALL,
+) -> Judged:
+    """What a method is worth: figures on the test rows, on the same rows with gaps, sizes and
+    times.
+
+    ``masked`` holds the test rows, or ``some`` of them, with so many per cent of their cells
+    missing, whose figures are called ``accuracy@30`` and so on.
+    """
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        started = perf_counter()
+        estimator.fit(take_rows(X, train), y[train])
+        fitted = perf_counter()
+        shares = estimator.predict_proba(take_rows(X, test))
+        done = perf_counter()
+        place = {label: code for code, label in enumerate(estimator.classes_.tolist())}
+        codes = np.array([place.get(label, -1) for label in y[test].tolist()])
+        found = {name: value for name, value in measures(shares, codes).items() if name in FIGURES}
+        for share, rows in masked.items():
+            with_missing = measures(estimator.predict_proba(rows), codes[some])
+            found |= {f"{name}@{share}": with_missing[name] for name in FIGURES[:2]}
+    found |= {"n_test": len(test), "parameters": _size(estimator)}
+    found |= {"fit_seconds": fitted - started, "predict_seconds": done - fitted}
+    return Judged(found, "; ".join(distinct(str(warning.message) for warning in caught)), shares)
+
+
+def _size(estimator: Any) -> int:
+    """The numbers that a fitted estimator holds."""
+    return (
+        estimator.network_.n_parameters
+        if hasattr(estimator, "network_")
+        else estimator.n_parameters_
+    )

@@ -1,0 +1,32 @@
+"""Where results come from: the machine, the versions and the date."""
+
+from __future__ import annotations
+
+import os
+import platform
+import time
+from importlib.metadata import version
+from pathlib import Path
+
+from discbayes._version import __version__
+
+PACKAGES = ("numpy", "scipy", "scikit-learn", "numba")
+
+
+def provenance() -> str:
+    """One line for the foot of a page."""
+    packages = ", ".join(f"{name} {version(name)}" for name in PACKAGES)
+    return (
+        f"discbayes {__version__}, Python {platform.python_version()}, {packages}; {processor()}, "
+        f"{os.cpu_count()} cores, {platform.system()}; {time.strftime('%Y-%m-%d')}"
+    )
+
+
+def processor() -> str:
+    """The name of the processor, as far as the system tells it."""
+    listing = Path("/proc/cpuinfo")
+    if listing.exists():
+        for line in listing.read_text(encoding="utf-8").splitlines():
+            if line.startswith("model name"):
+                return line.split(":", 1)[1].strip()
+    return platform.processor() or platform.machine()

@@ -1,0 +1,126 @@
+"""Pieces of work, run one after another or in several processes, their results stored as they
+come.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+from joblib import Parallel, delayed
+from threadpoolctl import threadpool_limits
+
+from discbayes.engine import Progress, interrupts_end_runs, worker_count
+from discbayes.engine.progress import duration, time_left
+from discbayes.evaluation.result_store import Result, Store
+
+PATIENCE = 120.0  # seconds after which any guess of the time left is better than none
+
+
+@dataclass(frozen=True)
+class Task:
+    """What to learn and test together: some recipes on one fold of one data set.
+
+    ``work`` is a function of a module, so that other processes find it. It is called with the task
+    and yields a ``Result`` for each recipe; recipes that are in the store are taken out of the task
+    before.
+    """
+
+    data: str
+    fold: int
+    recipes: tuple[str, ...]
+    seed: int
+    work: Callable[[Task], Iterator[Result]]
+    options: Mapping[str, Any] = field(default_factory=dict)
+
+    def result(
+        self, recipe: str, measured: Mapping[str, float], seconds: float, note: str = ""
+    ) -> Result:
+        """The line of one of its recipes."""
+        return Result(self.data, self.fold, recipe, self.seed, measured, seconds, note=note)
+
+    def without(self, store: Store) -> Task:
+        """The task with those recipes that have no result yet."""
+        left = tuple(
+            tag for tag in self.recipes if (self.data, self.fold, tag, self.seed) not in store
+        )
+        return replace(self, recipes=left)
+
+
+def unfinished(tasks: Sequence[Task], store: Store) -> list[Task]:
+    """What is left of the tasks, those that are done left out."""
+    return [task for task in (task.without(store) for task in tasks) if task.recipes]
+
+
+def run_tasks(
+    tasks: Sequence[Task],
+    store: Store,
+    n_jobs: int | None = None,
+    progress: Progress | None = None,
+    show: Callable[[Result], str] = lambda result: "",
+) -> None:
+    """Run what is not in the store yet.
+
+    With ``n_jobs`` above one, whole tasks go to other processes, and the order of the lines depends
+    on which is ready first; what is in them does not. An interrupt ends it: a fit that is the best
+    so far is not what would be compared.
+    """
+    left = unfinished(tasks, store)
+    clock = _Clock([tag for task in left for tag in task.recipes], progress or Progress())
+    n_workers = worker_count(n_jobs)
+    if n_workers == 1 or len(left) < 2:
+        batches: Iterator[Any] = (task.work(task) for task in left)
+    else:
+        pool = Parallel(
+            n_workers, return_as="generator_unordered", batch_size=1, pre_dispatch=2 * n_workers
+        )
+        batches = pool(delayed(_run)(task) for task in left)
+    # BLAS: on a busy machine its threads wait for each other, small matrices for seconds
+    with threadpool_limits(1), interrupts_end_runs():
+        for batch in batches:
+            for result in batch:
+                store.add(result)
+                clock.tick(result, show(result))
+
+
+def _run(task: Task) -> list[Result]:
+    with interrupts_end_runs():
+        return list(task.work(task))
+
+
+class _Clock:
+    """Says what was done and how long the rest will take, if it is like what was done.
+
+    The first run of a recipe, which may compile code, tells little of the others: the guess begins
+    anew after it.
+    """
+
+    def __init__(self, recipes: Sequence[str], progress: Progress):
+        self.done, self.n_left, self.progress = 0, len(recipes), progress
+        self.new = set(recipes) if len(set(recipes)) < len(recipes) else set()
+        self.begun = 0
+        self.started = self.begun_at = time.perf_counter()
+
+    def tick(self, result: Result, figures: str) -> None:
+        self.done += 1
+        left = self._time_left(result.recipe, time.perf_counter())
+        self.progress.stage(
+            f"{self.done} of {self.n_left}{', ' if left else ''}{left}: {result.data}, fold"
+            f" {result.fold + 1}, {result.recipe}{', ' if figures else ''}{figures}"
+            f" ({duration(result.seconds)})"
+        )
+
+    def _time_left(self, recipe: str, now: float) -> str:
+        if recipe not in self.new:
+            return time_left(
+                now - self.begun_at, (self.done - self.begun) / (self.n_left - self.begun)
+            )
+        self.new.remove(recipe)
+        self.begun, self.begun_at = self.done, now
+        return (
+            time_left(now - self.started, self.done / self.n_left)
+            if now - self.started > PATIENCE
+            else ""
+        )
