@@ -13,14 +13,16 @@ from pathlib import Path, PurePosixPath
 IN_WHEEL = (
     "discbayes/py.typed",
     "discbayes/report/assets/page.js",
+    "discbayes/report/assets/engine.js",
     "discbayes/report/assets/page.css",
+    "discbayes/report/assets/report.html",
 )
 IN_SOURCE = (
     "pyproject.toml", "Makefile", "LICENSE", "README.md", "CHANGELOG.md", "SECURITY.md", "src/discbayes/py.typed",
     "tests/conftest.py", "tests/support/oracle.py", "requirements/oldest.txt", "requirements/lock.txt",
     "examples/demo.py", "docs/conf.py",
 )  # fmt: skip
-KINDS_IN_WHEEL = {".py", ".js", ".css", ".typed"}
+KINDS_IN_WHEEL = {".py", ".js", ".css", ".html", ".typed"}
 CACHES = {
     "__pycache__",
     ".venv",
