@@ -13,7 +13,7 @@ FILES ?= 20000
 EXPERIMENTS ?= all
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test test-changed test-uncompiled properties answers check-recipes faults fuzz fuzz-quick coverage mutants lint docs docs-links bench bench-smoke papers test-oldest test-newest test-locked lock audit keep-release dist test-dist clean
+.PHONY: help demo test test-changed test-uncompiled properties answers check-recipes faults fuzz fuzz-quick coverage mutants lint js docs docs-links bench bench-smoke papers test-oldest test-newest test-locked lock audit keep-release dist test-dist clean
 
 help: ## list the targets
 	@grep -E '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | awk -F ':.*## ' '{printf "  make %-16s %s\n", $$1, $$2}'
@@ -127,6 +127,10 @@ dist: $(VENV)/.dist ## build the wheel and the source archive, dist/, and check 
 
 test-dist: dist ## install the wheel in new environments, away from the source, and try it there: examples, commands, types, tests
 	$(RUN) tests/packaging/installed.py dist
+
+js: $(VENV)/.test ## build the scripts of the HTML report from js/ and run their tests in node
+	$(RUN) js/bundle.py
+	@if command -v node > /dev/null; then node --test js/test/; else echo "the tests of js/ are skipped: node is not installed"; fi
 
 lint: $(VENV)/.test ## formatting, lint, types, layers
 	$(BIN)/ruff format --check .

@@ -13,7 +13,9 @@ from pathlib import Path, PurePosixPath
 IN_WHEEL = (
     "discbayes/py.typed",
     "discbayes/report/assets/page.js",
+    "discbayes/report/assets/engine.js",
     "discbayes/report/assets/page.css",
+    "discbayes/report/assets/report.html",
 )
 IN_SOURCE = (
     "pyproject.toml",
@@ -31,7 +33,7 @@ IN_SOURCE = (
     "docs/conf.py",
     "papers/discbayes_papers/__init__.py",
 )
-KINDS_IN_WHEEL = {".py", ".js", ".css", ".typed"}
+KINDS_IN_WHEEL = {".py", ".js", ".css", ".html", ".typed"}
 CACHES = {
     "__pycache__",
     ".venv",

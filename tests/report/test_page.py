@@ -200,14 +200,14 @@ def test_reasons_and_questions_are_those_of_the_library(open_page):
         row[names[feature]] = value_of(classifier.network_.domain.features[feature], 1)
     explanation = classifier.explain(row)
     for label in range(3):
-        page.select_option("#towards", str(label))
+        page.select_option("#class-choice", str(label))
         shown = sorted(float(v) for v in values(page, "#reasons .value"))
         known = ~np.isnan(explanation.contributions[0, :, label])
         expected = sorted([explanation.base[label], *explanation.contributions[0, known, label]])
         np.testing.assert_allclose(shown, expected, atol=1e-9)
     assert page.locator("#reasons small").count() >= 1
     best = classifier.predict(row)[0]
-    assert page.text_content("#said").startswith(f"{best} ")  # read aloud by screen readers
+    assert page.text_content("#announcement").startswith(f"{best} ")  # read aloud by screen readers
     information = classifier.value_of_information(row)
     gains = dict(zip(information.names, information.gain, strict=True))
     asked = page.locator("#questions .name").all_inner_texts()
@@ -288,7 +288,7 @@ def test_what_never_occurs_is_called_so(open_page):
     page.select_option("#value-1", "0")
     assert page.locator("#trouble").is_hidden()
     page.select_option("#value-0", "0")
-    assert "never occur together" in page.inner_text("#trouble")
+    assert "cannot occur together" in page.inner_text("#trouble")
     np.testing.assert_allclose(
         list(map(float, values(page, "#posterior li"))), classifier.network_.prior, atol=1e-9
     )
@@ -362,7 +362,7 @@ def test_everything_is_reached_by_the_tab_key_in_order_with_a_visible_focus(open
     assert (
         reached.index("reset")
         < reached.index("value-0")
-        < reached.index("towards")
+        < reached.index("class-choice")
         < reached.index("-1")
     )
 

@@ -22,7 +22,7 @@ from discbayes.data import Domain, Variable
 from discbayes.explanations.contributions import explain
 from discbayes.explanations.value_of_information import value_of_information
 from discbayes.network import CPTs, Layout
-from discbayes.report.engine import engine_script
+from discbayes.report.page import asset
 from discbayes.report.payload import MAX_PAGE_FACTOR, network_payload, payload
 
 ASK = """
@@ -75,7 +75,7 @@ def _asked_in_node(cases, folder):
     {ASK}
     const cases = JSON.parse(require('fs').readFileSync(0, 'utf8'));
     process.stdout.write(JSON.stringify(cases.map(answer), written));"""
-    (folder / "engine.js").write_text(engine_script(), encoding="utf-8")
+    (folder / "engine.js").write_text(asset("engine.js"), encoding="utf-8")
     (folder / "ask.js").write_text(script, encoding="utf-8")
     given = json.dumps(cases, allow_nan=False)
     ran = subprocess.run(
@@ -87,7 +87,7 @@ def _asked_in_node(cases, folder):
 
 def _asked_in_browser(cases, browser):
     page = browser.new_page()
-    page.add_script_tag(content=engine_script() + ASK)
+    page.add_script_tag(content=asset("engine.js") + ASK)
     given = json.dumps(cases, allow_nan=False)
     found = page.evaluate("(text) => JSON.stringify(JSON.parse(text).map(answer), written)", given)
     page.close()

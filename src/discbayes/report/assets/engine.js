@@ -1,22 +1,374 @@
-// Exact inference in the page: what a Bayesian network classifier says of a row in which anything may be unknown.
+"use strict";
+
+const DiscBayes = (() => {
+// Arrays of numbers: decoding, sums, maxima and strides.
+
+// Decode doubles that are written as the base64 of their bytes, lowest byte first.
+function decoded(text) {
+  const chars = atob(text);
+  const view = new DataView(new ArrayBuffer(chars.length));
+  for (let k = 0; k < chars.length; k++) view.setUint8(k, chars.charCodeAt(k));
+  const numbers = new Float64Array(chars.length / 8);
+  for (let k = 0; k < numbers.length; k++) numbers[k] = view.getFloat64(8 * k, true);
+  return numbers;
+}
+
+function repeated(numbers, times) {
+  return new Float64Array(numbers.length * times).map((_, k) => numbers[Math.floor(k / times)]);
+}
+
+function max(numbers) {
+  return numbers.reduce((a, b) => (b > a ? b : a), -Infinity);
+}
+
+function finiteMax(numbers) {
+  const largest = max(numbers);
+  return Number.isFinite(largest) ? largest : 0;
+}
+
+function sum(numbers) {
+  return numbers.reduce((a, b) => a + b, 0);
+}
+
+// The strides of axes of these cardinalities, with the class as the innermost axis.
+function stridesOf(cards, nClasses) {
+  const strides = new Array(cards.length);
+  for (let k = cards.length - 1, cells = nClasses; k >= 0; k--) {
+    strides[k] = cells;
+    cells *= cards[k];
+  }
+  return strides;
+}
+
+// The conditional probability tables of a network.
+
+const UNKNOWN = -1;
+
+// All tables in one flat array: log θ, its exponential for marginalization, and the offsets and strides of the cells.
+class CPTs {
+  constructor(model, texts) {
+    const { nClasses, parents, labels, classChild } = model;
+    const cards = labels.map((list) => list.length);
+    this.nClasses = nClasses;
+    this.parents = parents;
+    this.strides = parents.map((group, i) => stridesOf([...group, i].map((j) => cards[j]), nClasses));
+    const sizes = parents.map((group, i) => group.reduce((cells, j) => cells * cards[j], cards[i] * nClasses));
+    this.offsets = sizes.map((_, i) => sum(sizes.slice(0, i)));
+    this.logTheta = new Float64Array(sum(sizes));
+    texts.forEach((text, i) => {
+      const own = this.logTheta.subarray(this.offsets[i], this.offsets[i] + sizes[i]);
+      own.set(classChild[i] ? decoded(text) : repeated(decoded(text), nClasses));
+    });
+    this.shifts = sizes.map((size, i) => (model.normalized ? 0 : finiteMax(this._own(this.logTheta, i, size))));
+    this.theta = new Float64Array(this.logTheta.length);
+    this.smallest = sizes.map((size, i) => this._exponentiate(i, size));
+  }
+
+  _own(flat, i, size) {
+    return flat.subarray(this.offsets[i], this.offsets[i] + size);
+  }
+
+  // Fill in θ = exp(log θ - shift) of a feature and return its smallest entry, which is zero where a positive one
+  // underflows.
+  _exponentiate(i, size) {
+    const logarithms = this._own(this.logTheta, i, size);
+    const theta = this._own(this.theta, i, size);
+    let smallest = 1;
+    for (let k = 0; k < size; k++) {
+      theta[k] = Math.exp(logarithms[k] - this.shifts[i]);
+      if (logarithms[k] > -Infinity && theta[k] < smallest) smallest = theta[k];
+    }
+    return smallest;
+  }
+
+  // Add log θ of a family whose members are all known.
+  addTo(scores, i, codes) {
+    const { start } = this.view(i, [], codes);
+    for (let c = 0; c < scores.length; c++) scores[c] += this.logTheta[start + c];
+  }
+
+  // The start of the table of a family, given the known values, and its strides along the features of a scope.
+  view(i, scope, codes) {
+    const own = this.strides[i];
+    const parents = this.parents[i];
+    const strides = new Array(scope.length).fill(0);
+    let start = this.offsets[i];
+    for (let k = 0; k <= parents.length; k++) {
+      const member = k < parents.length ? parents[k] : i;
+      if (codes[member] === UNKNOWN) strides[scope.indexOf(member)] = own[k];
+      else start += codes[member] * own[k];
+    }
+    return { start, strides };
+  }
+}
+
+// Variable elimination: products and sums of factors, and the order of the features.
+
+// ---- arithmetic on lines: a line holds the cells of one combination of values, one for each class
+
+// Products and sums of probabilities as they are.
+function linearScale(tables) {
+  return {
+    one: 1,
+    source: tables.theta,
+    smallest: (family) => tables.smallest[family],
+    shift: (family) => tables.shifts[family],
+    multiply(cells, source, starts, n) {
+      for (let line = 0, at = 0; line < starts.length; line++) {
+        for (let from = starts[line], end = at + n; at < end;) cells[at++] *= source[from++];
+      }
+    },
+    // Sum over the innermost feature; the cells become conditional probabilities.
+    marginalize(cells, card, n) {
+      const message = new Float64Array(cells.length / card);
+      for (let line = 0, from = 0; from < cells.length; line += n) {
+        const first = from;
+        for (let v = 0; v < card; v++) for (let c = 0; c < n; c++) message[line + c] += cells[from++];
+        for (let k = first; k < from;) {
+          for (let c = 0; c < n; c++, k++) if (cells[k] > 0) cells[k] /= message[line + c];
+        }
+      }
+      return message;
+    },
+    // Scale the largest entry of each class to one, add its logarithm to the scores, and return the smallest entry.
+    rescale(message, n, scores) {
+      let smallest = 1;
+      for (let c = 0; c < n; c++) {
+        let largest = 0;
+        for (let k = c; k < message.length; k += n) if (message[k] > largest) largest = message[k];
+        scores[c] += Math.log(largest);
+        for (let k = c; k < message.length; k += n) {
+          message[k] = largest > 0 ? message[k] / largest : 1;
+          if (message[k] > 0 && message[k] < smallest) smallest = message[k];
+        }
+      }
+      return smallest;
+    },
+  };
+}
+
+// Products and sums of log probabilities, which neither overflow nor underflow.
+function logScale(tables) {
+  return {
+    one: 0,
+    source: tables.logTheta,
+    smallest: () => 1,
+    shift: () => 0,
+    multiply(cells, source, starts, n) {
+      for (let line = 0, at = 0; line < starts.length; line++) {
+        for (let from = starts[line], end = at + n; at < end;) cells[at++] += source[from++];
+      }
+    },
+    marginalize(cells, card, n) {
+      const message = new Float64Array(cells.length / card);
+      for (let line = 0; line < message.length; line++) {
+        const first = Math.floor(line / n) * card * n + (line % n);
+        const end = first + card * n;
+        let largest = -Infinity;
+        for (let k = first; k < end; k += n) if (cells[k] > largest) largest = cells[k];
+        let total = 0;
+        if (largest > -Infinity) for (let k = first; k < end; k += n) total += Math.exp(cells[k] - largest);
+        message[line] = largest + Math.log(total);
+        for (let k = first; k < end; k += n) cells[k] = cells[k] > -Infinity ? Math.exp(cells[k] - message[line]) : 0;
+      }
+      return message;
+    },
+    rescale(message, n, scores) {
+      for (let c = 0; c < n; c++) {
+        let largest = -Infinity;
+        for (let k = c; k < message.length; k += n) if (message[k] > largest) largest = message[k];
+        scores[c] += largest;
+        for (let k = c; k < message.length; k += n) message[k] = largest > -Infinity ? message[k] - largest : 0;
+      }
+      return 1;
+    },
+  };
+}
+
+// The start of each line of a factor: one for each combination of values along axes of these cardinalities and strides.
+function lines(cards, strides, start) {
+  let found = Int32Array.of(start);
+  cards.forEach((card, axis) => {
+    const wider = new Int32Array(found.length * card);
+    for (let k = 0, at = 0; k < found.length; k++) {
+      for (let v = 0; v < card; v++) wider[at++] = found[k] + v * strides[axis];
+    }
+    found = wider;
+  });
+  return found;
+}
+
+// The strides of a message over `rest`, whose cardinalities come first in `cards`, along the scope of another bucket.
+function stridesWithin(rest, bucket, cards, nClasses) {
+  const own = stridesOf(cards.slice(0, -1), nClasses);
+  return bucket.scope.map((i) => (rest.includes(i) ? own[rest.indexOf(i)] : 0));
+}
+
+function addLines(total, starts, cells, n) {
+  for (let line = 0, from = 0; line < starts.length; line++) {
+    for (let at = starts[line], end = at + n; at < end;) total[at++] += cells[from++];
+  }
+}
+
+// Multiply all values of the innermost feature by the weight of their line.
+function weigh(cells, weight, card, n) {
+  for (let line = 0, at = 0; line < weight.length; line += n) {
+    for (let v = 0; v < card; v++) for (let c = 0; c < n; c++) cells[at++] *= weight[line + c];
+  }
+}
+
+// ---- elimination orders
+
+// The features of some families by min-fill; ties are broken by the fewest neighbors, then by position.
+function eliminationOrder(families) {
+  const near = new Map();
+  for (const family of families) {
+    for (const a of family) {
+      if (!near.has(a)) near.set(a, new Set());
+      for (const b of family) if (b !== a) near.get(a).add(b);
+    }
+  }
+  const left = new Set([...near.keys()].sort((a, b) => a - b));
+  const fills = new Map();
+  const order = [];
+  while (left.size) {
+    let best = -1;
+    for (const i of left) {
+      if (!fills.has(i)) fills.set(i, fillIn(near, i));
+      const change = best < 0 ? -1 : fills.get(i) - fills.get(best) || near.get(i).size - near.get(best).size;
+      if (change < 0) best = i;
+    }
+    for (const a of near.get(best)) {
+      near.get(a).delete(best);
+      for (const b of near.get(best)) if (b !== a) near.get(a).add(b);
+    }
+    for (const a of near.get(best)) {
+      fills.delete(a);
+      for (const b of near.get(a)) fills.delete(b);
+    }
+    left.delete(best);
+    order.push(best);
+  }
+  return order;
+}
+
+function fillIn(near, i) {
+  const around = [...near.get(i)];
+  let missing = 0;
+  around.forEach((a, k) => { for (let m = 0; m < k; m++) if (!near.get(a).has(around[m])) missing++; });
+  return missing;
+}
+
+function ranks(order) {
+  return new Map(order.map((i, k) => [i, k]));
+}
+
+function largestBucket(buckets) {
+  const worst = buckets.reduce((a, b) => (b.size > a.size ? b : a));
+  return { size: worst.size, features: worst.scope.slice().sort((a, b) => a - b) };
+}
+
+function childrenOf(parents) {
+  const children = parents.map(() => []);
+  parents.forEach((group, i) => { for (const parent of group) children[parent].push(i); });
+  return children;
+}
+
+// From a log-joint to calibrated probabilities, log odds and entropies.
+
+const MAX_LOG_ODDS = 1e9; // replaces infinite log odds in a calibration
+
+function isPossible(scores) {
+  return scores.some((score) => score > -Infinity);
+}
+
+function calibrationOf(description) {
+  if (description === null) return normalizedLogs;
+  if (description.kind === "temperature") {
+    return (scores) => {
+      const largest = max(scores);
+      return normalizedLogs(scores.map((score) => (score - largest) / description.temperature));
+    };
+  }
+  const thresholds = description.log_odds.map(decoded);
+  const values = description.probabilities.map(decoded);
+  return (scores) => {
+    const odds = logOdds(scores).map((x) => Math.min(Math.max(x, -MAX_LOG_ODDS), MAX_LOG_ODDS));
+    const probabilities = scores.map((s, c) => (s === -Infinity ? 0 : interpolated(odds[c], thresholds[c], values[c])));
+    const total = sum(probabilities);
+    return total === 0 ? normalizedLogs(scores) : probabilities.map((p) => Math.log(p / total));
+  };
+}
+
+// Interpolate linearly between thresholds; constant beyond them.
+function interpolated(x, thresholds, values) {
+  const last = thresholds.length - 1;
+  if (x <= thresholds[0]) return values[0];
+  if (x >= thresholds[last]) return values[last];
+  let low = 0;
+  let high = last;
+  while (high - low > 1) {
+    const middle = (low + high) >> 1;
+    if (thresholds[middle] <= x) low = middle;
+    else high = middle;
+  }
+  const slope = (values[high] - values[low]) / (thresholds[high] - thresholds[low]);
+  return slope * (x - thresholds[low]) + values[low];
+}
+
+function normalizedLogs(scores) {
+  const total = logSum(scores);
+  return scores.map((score) => score - total);
+}
+
+// log P / (1 - P) of each class; a sum over the other classes keeps it exact where 1 - P would round to 0.
+function logOdds(scores) {
+  return scores.map((score, c) => (score === -Infinity ? -Infinity : score - logSum(scores.filter((_, k) => k !== c))));
+}
+
+function logSum(numbers) {
+  const largest = max(numbers);
+  if (largest === -Infinity) return largest;
+  return largest + Math.log(sum(numbers.map((number) => Math.exp(number - largest))));
+}
+
+function entropyOf(probabilities) {
+  return sum(probabilities.map((p) => (p > 0 ? -p * Math.log(p) : 0)));
+}
+
+// The mutual information of the class, with these probabilities, and a feature, with these P(value | class).
+function gainOf(prior, marginal) {
+  const n = prior.length;
+  let gain = 0;
+  for (let line = 0; line < marginal.length; line += n) {
+    let total = 0;
+    for (let c = 0; c < n; c++) if (prior[c] > 0) total += prior[c] * marginal[line + c];
+    for (let c = 0; c < n; c++) {
+      const joint = prior[c] > 0 ? prior[c] * marginal[line + c] : 0;
+      if (joint > 0) gain += joint * Math.log(marginal[line + c] / total);
+    }
+  }
+  return Math.max(0, gain);
+}
+
+// Exact inference with a Bayesian network classifier, for rows in which any feature may be unknown.
 //
 // Codes: code k of a feature is its k-th value, -1 is unknown. Tables are one flat array in the layout of the library:
 // the table of feature i with parents p1 .. pk has the axes (p1, ..., pk, i, class), the class innermost.
 //
-// A log-joint, log P(class, what is known), has two parts. Families (a feature with its parents) that are known as a
-// whole are read. Unknown features are summed out: those that hang together are a group, and a group is eliminated
-// feature by feature. A bucket is the product of all factors that contain the feature, over the feature and its rest
-// (neighbours that are eliminated later); its sum over the feature is the message to the bucket of the first of them.
-// A bucket divided by its message is P(feature | rest, what is known, class), so that a second pass in the opposite
-// order has the probabilities of every unknown feature.
+// The log-joint, log P(class, known values), has two parts. Families (a feature with its parents) whose members are all
+// known are looked up. Unknown features are marginalized by bucket elimination, one connected group at a time. A bucket
+// is the product of all factors that contain a feature, over the feature and its rest (neighbors that are eliminated
+// later); its sum over the feature is the message to the bucket of the first of them. A bucket divided by its message
+// is P(feature | rest, known values, class), so that a second pass in the opposite order gives the marginal of every
+// unknown feature.
 //
-// Products stay off the log scale, each class of a message scaled to a largest entry of one. Where a positive product
-// could leave the range of a double, the group is done again on the log scale.
+// Products are computed on the linear scale, which is fast, with the largest entry of each class of a message scaled to
+// one. Where a positive product could leave the range of a double, the group is computed again on the log scale.
 
-const UNKNOWN = -1;
-const LEAST_PRODUCT = 1e-200; // of positive factors: far from the end of the doubles, where digits get lost
-const MOST_REMEMBERED = 4096; // groups whose sums are kept
-const EQUAL_GAINS = 1e12; // gains that agree in twelve decimals are equal, and the first feature comes first
+const MIN_PRODUCT = 1e-200; // of positive factors: far from the subnormal doubles, which have fewer digits
+const MAX_CACHED_GROUPS = 4096;
+const GAIN_PRECISION = 1e12; // gains that agree in twelve decimals are ties, broken by position
 
 class Model {
   constructor(payload) {
@@ -34,9 +386,9 @@ class Model {
     this.logPrior = decoded(payload.log_prior);
     this._calibration = calibrationOf(payload.calibration);
     this._children = childrenOf(this.parents);
-    this._tables = new Tables(this, payload.tables);
+    this._tables = new CPTs(this, payload.tables);
     this._rank = ranks(eliminationOrder(this.parents.map((group, i) => [...group, i])));
-    this._sums = new Map();
+    this._cache = new Map();
     this.tooWide = this._width();
   }
 
@@ -48,7 +400,7 @@ class Model {
     return this.classes.length;
   }
 
-  // P(class), which is what is said of a row that is impossible in every class.
+  // P(class): also the posterior of a row that is impossible in every class.
   prior() {
     return normalizedLogs(this.logPrior).map(Math.exp);
   }
@@ -66,13 +418,13 @@ class Model {
     return { parents: this.parents[i], card, nClasses: this.nClasses, byClass: this.classChild[i], at };
   }
 
-  // P(class | what is known), as predict_proba gives it.
+  // P(class | known values), as predict_proba gives it.
   posterior(codes) {
     return this._logPosterior(this._checked(codes)).map(Math.exp);
   }
 
-  // What each known value changes in the log odds of each class against the rest, when features become known one
-  // after the other, parents first. base and all contributions add up to log_odds. Values that are impossible in
+  // The contribution of each known value to the log odds of each class against the rest, when features become known
+  // one after the other, parents first. base and all contributions add up to log_odds. Values that are impossible in
   // every class contribute nothing; odds that are infinite stay so, whatever becomes known afterwards.
   contributions(codes) {
     const known = this._checked(codes);
@@ -92,21 +444,21 @@ class Model {
     return { base, log_odds: before, items, impossible };
   }
 
-  // How much of the entropy of the class, in nats, knowing each unknown feature is expected to take away: nothing
-  // where what is known is impossible in every class.
+  // The value of information: by how many nats each unknown feature reduces the expected entropy of the class; zero
+  // where the known values are impossible in every class.
   information(codes) {
     const known = this._checked(codes);
-    const shares = this._logPosterior(known).map(Math.exp);
+    const posterior = this._logPosterior(known).map(Math.exp);
     const possible = isPossible(this._logJoint(known));
     const items = [];
     for (const group of this._groups(known, this._everything())) {
       for (const [feature, marginal] of this._marginals(this._plan(group, known), known)) {
-        items.push({ feature, gain: possible ? gainOf(shares, marginal) : 0 });
+        items.push({ feature, gain: possible ? gainOf(posterior, marginal) : 0 });
       }
     }
-    const rounded = (item) => Math.round(item.gain * EQUAL_GAINS);
+    const rounded = (item) => Math.round(item.gain * GAIN_PRECISION);
     items.sort((a, b) => rounded(b) - rounded(a) || a.feature - b.feature);
-    return { entropy: entropyOf(shares), items };
+    return { entropy: entropyOf(posterior), items };
   }
 
   // ---- from codes to a log posterior
@@ -135,13 +487,13 @@ class Model {
       if (needed[i] && this._isKnown(i, codes)) this._tables.addTo(scores, i, codes);
     }
     for (const group of this._groups(codes, needed)) {
-      const part = this._sumOf(group, codes);
+      const part = this._marginalized(group, codes);
       for (let c = 0; c < scores.length; c++) scores[c] += part[c];
     }
     return scores;
   }
 
-  // With normalised tables, unknown features sum to one unless something below them is known.
+  // With normalized tables, an unknown feature without known descendants sums to one and can be skipped.
   _needed(codes) {
     if (!this.normalized) return this._everything();
     const needed = new Uint8Array(codes.length);
@@ -163,19 +515,19 @@ class Model {
 
   // ---- groups of unknown features
 
-  // The unknown features that hang together: the features of each group, and the families that contain them.
+  // The connected groups of unknown features, each with the families that contain them.
   _groups(codes, needed) {
     const seen = new Uint8Array(codes.length);
     const groups = [];
     for (let i = 0; i < codes.length; i++) {
-      if (needed[i] && codes[i] === UNKNOWN && !seen[i]) groups.push(this._reached([i], codes, needed, seen));
+      if (needed[i] && codes[i] === UNKNOWN && !seen[i]) groups.push(this._connected([i], codes, needed, seen));
     }
     return groups;
   }
 
-  // All unknown features that some of them reach through families, and these families.
-  _reached(start, codes, needed, seen) {
-    const gaps = [];
+  // All unknown features that are connected to some of them through families, and these families.
+  _connected(start, codes, needed, seen) {
+    const features = [];
     const families = new Set();
     const waiting = start.slice();
     for (const i of start) seen[i] = 1;
@@ -192,12 +544,12 @@ class Model {
       this.parents[family].forEach(visit);
     };
     while (waiting.length) {
-      const gap = waiting.pop();
-      gaps.push(gap);
-      open(gap);
-      this._children[gap].forEach(open);
+      const feature = waiting.pop();
+      features.push(feature);
+      open(feature);
+      this._children[feature].forEach(open);
     }
-    return { gaps, families: [...families] };
+    return { features, families: [...families] };
   }
 
   // The known features, earlier in the order, that a feature depends on once the class is known.
@@ -207,54 +559,56 @@ class Model {
     if (!this.normalized) families.push(...this._children[feature]);
     const start = families.flatMap((i) => [i, ...this.parents[i]]).filter((i) => codes[i] === UNKNOWN);
     const seen = new Uint8Array(codes.length);
-    if (start.length) families.push(...this._reached([...new Set(start)], codes, needed, seen).families);
+    if (start.length) families.push(...this._connected([...new Set(start)], codes, needed, seen).families);
     const given = new Set(families.flatMap((i) => [i, ...this.parents[i]]));
     return this.order.filter((i) => i !== feature && given.has(i) && codes[i] !== UNKNOWN);
   }
 
   // ---- eliminating a group
 
-  // The sum over a group, log scale, one number for each class; the same group is asked for again and again.
-  _sumOf(group, codes) {
+  // The log of the sum over a group, one number for each class; cached, since changes to a row leave most groups as
+  // they are.
+  _marginalized(group, codes) {
     let key = "";
     for (const family of group.families) {
       key += `${family}:${codes[family]}`;
       for (const parent of this.parents[family]) key += `,${codes[parent]}`;
       key += ";";
     }
-    let found = this._sums.get(key);
+    let found = this._cache.get(key);
     if (found === undefined) {
       found = this._eliminated(this._plan(group, codes), codes).scores;
-      if (this._sums.size >= MOST_REMEMBERED) this._sums.clear();
-      this._sums.set(key, found);
+      if (this._cache.size >= MAX_CACHED_GROUPS) this._cache.clear();
+      this._cache.set(key, found);
     }
     return found;
   }
 
-  // The buckets of a group in the order of elimination; an error where one has too many cells.
+  // The buckets of a group in elimination order; an error where one has too many cells.
   _plan(group, codes) {
     let buckets = this._buckets(group, codes, this._rank);
-    if (widest(buckets).size > this.limit) {
+    if (largestBucket(buckets).size > this.limit) {
+      // an order for these unknown features alone may have smaller buckets than that for all features
       const families = group.families.map((i) => [...this.parents[i], i].filter((j) => codes[j] === UNKNOWN));
       buckets = this._buckets(group, codes, ranks(eliminationOrder(families)));
     }
-    const { size, features } = widest(buckets);
+    const { size, features } = largestBucket(buckets);
     if (size > this.limit) {
       const listed = features.slice(0, 12).map((i) => this.names[i]).join(", ") + (features.length > 12 ? ", …" : "");
       throw new Error(
-        `Summing out what is unknown needs ${size.toPrecision(3)} cells over ${features.length} features ` +
-        `(${listed}), and this page has a limit of ${this.limit}. Set some of these features.`
+        `Marginalizing the unknown features needs ${size.toPrecision(3)} cells over ${features.length} features ` +
+        `(${listed}), and this report has a limit of ${this.limit}. Set some of these features.`
       );
     }
     return buckets;
   }
 
   _buckets(group, codes, rank) {
-    const gaps = group.gaps.slice().sort((a, b) => rank.get(a) - rank.get(b));
-    const place = new Map(gaps.map((gap, k) => [gap, k]));
-    const buckets = gaps.map((feature) => ({ feature, rest: [], tables: [], messages: [], parent: -1, size: 0 }));
+    const unknown = group.features.slice().sort((a, b) => rank.get(a) - rank.get(b));
+    const place = new Map(unknown.map((feature, k) => [feature, k]));
+    const buckets = unknown.map((feature) => ({ feature, rest: [], tables: [], messages: [], parent: -1, size: 0 }));
     const join = (bucket, members) => {
-      for (const k of members) if (gaps[k] !== bucket.feature && !bucket.rest.includes(k)) bucket.rest.push(k);
+      for (const k of members) if (unknown[k] !== bucket.feature && !bucket.rest.includes(k)) bucket.rest.push(k);
     };
     for (const family of group.families) {
       const members = [...this.parents[family], family].filter((i) => codes[i] === UNKNOWN).map((i) => place.get(i));
@@ -268,7 +622,7 @@ class Model {
         buckets[bucket.parent].messages.push(k);
         join(buckets[bucket.parent], bucket.rest);
       }
-      bucket.rest = bucket.rest.sort((a, b) => a - b).map((member) => gaps[member]);
+      bucket.rest = bucket.rest.sort((a, b) => a - b).map((member) => unknown[member]);
       bucket.scope = [...bucket.rest, bucket.feature];
       bucket.cards = bucket.scope.map((i) => this.labels[i].length);
       bucket.size = bucket.cards.reduce((cells, card) => cells * card, this.nClasses);
@@ -277,38 +631,40 @@ class Model {
   }
 
   _eliminated(buckets, codes) {
-    return this._collect(buckets, codes, plain(this._tables)) || this._collect(buckets, codes, logs(this._tables));
+    return this._collect(buckets, codes, linearScale(this._tables)) || this._collect(buckets, codes, logScale(this._tables));
   }
 
-  // Messages of all buckets, the buckets as conditional probabilities, and the sum over all of the group.
+  // The first pass: the sum over the group, and the buckets as conditional probabilities; null where a product could
+  // underflow.
   _collect(buckets, codes, arithmetic) {
     const scores = new Float64Array(this.nClasses);
     const messages = [];
     const conditionals = [];
     for (const bucket of buckets) {
       const cells = new Float64Array(bucket.size).fill(arithmetic.one);
-      let least = 1;
+      let smallest = 1;
       for (const family of bucket.tables) {
         const { start, strides } = this._tables.view(family, bucket.scope, codes);
         arithmetic.multiply(cells, arithmetic.source, lines(bucket.cards, strides, start), this.nClasses);
-        least *= arithmetic.least(family);
+        smallest *= arithmetic.smallest(family);
         for (let c = 0; c < scores.length; c++) scores[c] += arithmetic.shift(family);
       }
       for (const k of bucket.messages) {
         const strides = stridesWithin(buckets[k].rest, bucket, buckets[k].cards, this.nClasses);
         arithmetic.multiply(cells, messages[k].cells, lines(bucket.cards, strides, 0), this.nClasses);
-        least *= messages[k].least;
+        smallest *= messages[k].smallest;
       }
-      if (least < LEAST_PRODUCT) return null;
+      if (smallest < MIN_PRODUCT) return null;
       const card = bucket.cards[bucket.cards.length - 1];
-      const message = arithmetic.sumOut(cells, card, this.nClasses);
-      messages.push({ cells: message, least: arithmetic.rescale(message, this.nClasses, scores) });
+      const message = arithmetic.marginalize(cells, card, this.nClasses);
+      messages.push({ cells: message, smallest: arithmetic.rescale(message, this.nClasses, scores) });
       conditionals.push(cells);
     }
     return { scores, conditionals };
   }
 
-  // P(feature = value | what is known, class) of every feature of a group: an array (value, class) for each.
+  // The second pass: P(feature = value | known values, class) of every feature of a group, an array (value, class) for
+  // each.
   _marginals(buckets, codes) {
     const { conditionals } = this._eliminated(buckets, codes);
     const n = this.nClasses;
@@ -335,9 +691,14 @@ class Model {
     const nothing = new Int32Array(this.nFeatures).fill(UNKNOWN);
     let worst = { size: 0, features: [] };
     for (const group of this._groups(nothing, this._everything())) {
-      const own = widest(this._buckets(group, nothing, this._rank));
+      const own = largestBucket(this._buckets(group, nothing, this._rank));
       if (own.size > worst.size) worst = own;
     }
     return worst.size > this.limit ? { ...worst, limit: this.limit } : null;
   }
 }
+
+return { Model };
+})();
+
+if (typeof module !== "undefined") module.exports = DiscBayes;

@@ -1,33 +1,371 @@
-// The page: what is known, and what follows from it. The model answers (engine.js); here is what people see and touch.
+(() => {
+// Numbers and names as text; nothing here needs a document.
 
-const MOST_CLASSES = 8;
-const MOST_REASONS = 10;
-const MOST_QUESTIONS = 5;
-const SEARCH_FROM = 9; // so many features need a search field
+function shortened(text, length) {
+  const all = [...text];
+  if (all.length <= length) return text;
+  const head = Math.ceil(length / 2);
+  return `${all.slice(0, head).join("")}…${all.slice(all.length - length + head + 1).join("")}`;
+}
+
+function percent(p) {
+  if (p > 0 && p < 0.0005) return "< 0.1 %";
+  if (p < 1 && p > 0.9995) return "> 99.9 %";
+  return `${(100 * p).toFixed(1)} %`;
+}
+
+function signed(value) {
+  const size = Math.abs(value);
+  const digits = size === Infinity ? "∞" : size.toFixed(2);
+  return `${value < 0 && digits !== "0.00" ? "−" : "+"}${digits}`;
+}
+
+function probability(p) {
+  if (p > 0 && p < 0.0005) return p.toExponential(0).replace("-", "−");
+  return p.toFixed(3);
+}
+
+// The words around a value: "size in [2, 5)", "size ≥ 5", "color = red".
+function valueText(model, feature, code) {
+  const label = model.labels[feature][code];
+  const cuts = model.cuts[feature];
+  if (!cuts || cuts.length === 0 || code > cuts.length) return { relation: " = ", label };
+  if (code > 0 && code < cuts.length) return { relation: " in ", label };
+  return { relation: " ", label: label.replace(">=", "≥") };
+}
+
+// The interval of a number: its code is how many cut points are not above it. NaN is unknown, -1.
+function intervalOf(cuts, value) {
+  if (Number.isNaN(value)) return -1;
+  let code = 0;
+  while (code < cuts.length && cuts[code] <= value) code += 1;
+  return code;
+}
+
+// The codes of the k-th combination of the values in some lists; the last list varies fastest.
+function unravelled(k, lists) {
+  const codes = new Array(lists.length);
+  for (let axis = lists.length - 1; axis >= 0; axis -= 1) {
+    codes[axis] = k % lists[axis].length;
+    k = Math.floor(k / lists[axis].length);
+  }
+  return codes;
+}
+
+// "a", "a and b", "a, b and c"; parts may be texts or elements.
+function listed(parts) {
+  return parts.flatMap((part, k) => (k === 0 ? [part] : [k === parts.length - 1 ? " and " : ", ", part]));
+}
+
+// Positions in the order of their values, the largest first; ties keep their order.
+const largestFirst = (values) => Array.from(values.keys()).sort((a, b) => values[b] - values[a] || a - b);
+
+// Elements of the page. Names and values enter as text nodes only, so that they cannot become markup.
+
+const byId = (id) => document.getElementById(id);
+
+function make(tag, attributes = {}, ...children) {
+  const element = document.createElement(tag);
+  for (const [name, value] of Object.entries(attributes)) {
+    if (value !== null && value !== false) element.setAttribute(name, value === true ? "" : value);
+  }
+  element.append(...children);
+  return element;
+}
+
+// A name or a value, isolated since it may be written from right to left; the tooltip has all of it.
+const named = (text, kind = null) => make("bdi", { class: kind, title: text }, text);
+
+// A feature with its value, as texts and elements.
+function namedValue(model, feature, code) {
+  const { relation, label } = valueText(model, feature, code);
+  return [named(model.names[feature]), relation, named(label)];
+}
+
+// The picture of the network: its nodes are buttons, and the table of the chosen one is shown below.
+
+const MAX_ROWS = 300;
+const MAX_RELATIVES = 12;
+
+// `known` holds the code of each feature, or -1; `ask` moves to the field of a feature.
+function startNetworkView(model, known, ask) {
+  const drawing = byId("drawing");
+  const sheet = byId("sheet");
+  const target = -1;
+  const nodes = new Map();
+  const edges = [...drawing.querySelectorAll(".edge")];
+  const children = model.names.map(() => []);
+  let chosen = null;
+  let places = null;
+
+  for (const node of drawing.querySelectorAll("[data-node]")) nodes.set(Number(node.dataset.node), node);
+  model.parents.forEach((group, child) => group.forEach((parent) => children[parent].push(child)));
+
+  const parentsOf = (node) =>
+    node === target ? [] : [...(model.classChild[node] ? [target] : []), ...model.parents[node]];
+  const childrenOf = (node) =>
+    node === target ? [...model.names.keys()].filter((i) => model.classChild[i]) : children[node];
+  const nameOf = (node) => (node === target ? model.target : model.names[node]);
+
+  // A large network is laid out only when it comes into view, a frame later; then scroll to its middle.
+  drawing.style.containIntrinsicHeight = `${drawing.firstElementChild.getAttribute("height")}px`;
+  new IntersectionObserver((entries, observer) => {
+    if (!entries.some((entry) => entry.isIntersecting)) return;
+    observer.disconnect();
+    requestAnimationFrame(() => requestAnimationFrame(showMiddle));
+  }).observe(drawing);
+
+  function showMiddle() {
+    drawing.scrollLeft = (drawing.scrollWidth - drawing.clientWidth) / 2;
+  }
+
+  // ---- choosing a node
+
+  function choose(node) {
+    unmark();
+    chosen = node;
+    nodes.get(node).classList.add("chosen");
+    nodes.get(node).setAttribute("aria-pressed", "true");
+    for (const parent of parentsOf(node)) nodes.get(parent).classList.add("parent");
+    for (const child of childrenOf(node)) nodes.get(child).classList.add("child");
+    for (const edge of edges) {
+      edge.classList.toggle("on", Number(edge.dataset.from) === node || Number(edge.dataset.to) === node);
+    }
+    drawing.classList.add("choosing");
+    showSheet();
+    const hidden = nodes.get(node).getBoundingClientRect().bottom + 16 - sheet.getBoundingClientRect().top;
+    if (hidden > 0) window.scrollBy(0, hidden);
+  }
+
+  function unmark() {
+    if (chosen === null) return;
+    nodes.get(chosen).setAttribute("aria-pressed", "false");
+    for (const node of nodes.values()) node.classList.remove("chosen", "parent", "child");
+    for (const edge of edges) edge.classList.remove("on");
+    drawing.classList.remove("choosing");
+    chosen = null;
+  }
+
+  function close() {
+    if (chosen === null) return;
+    const last = nodes.get(chosen);
+    unmark();
+    sheet.hidden = true;
+    last.focus({ preventScroll: true });
+  }
+
+  // ---- moving between nodes by the arrow keys
+
+  const STEPS = { ArrowLeft: [-1, 0], ArrowRight: [1, 0], ArrowUp: [0, -1], ArrowDown: [0, 1] };
+
+  function placeOf(node) {
+    if (places === null) {
+      places = new Map();
+      for (const [key, element] of nodes) {
+        const box = element.querySelector("rect");
+        places.set(key, ["x", "y"].map((side) => Number(box.getAttribute(side))));
+      }
+      const width = Number(nodes.get(target).querySelector("rect").getAttribute("width"));
+      for (const place of places.values()) place[0] += width / 2;
+    }
+    return places.get(node);
+  }
+
+  // The nearest node in a direction, where a distance aside counts three times.
+  function neighbor(node, [right, down]) {
+    const [x, y] = placeOf(node);
+    let best = null;
+    let shortest = Infinity;
+    for (const other of nodes.keys()) {
+      const dx = placeOf(other)[0] - x;
+      const dy = placeOf(other)[1] - y;
+      const along = right * dx + down * dy;
+      const aside = Math.abs(down * dx) + Math.abs(right * dy);
+      if (along > 1 && along + 3 * aside < shortest) {
+        shortest = along + 3 * aside;
+        best = other;
+      }
+    }
+    return best;
+  }
+
+  function moveTo(node) {
+    for (const element of drawing.querySelectorAll('[tabindex="0"]')) element.setAttribute("tabindex", "-1");
+    nodes.get(node).setAttribute("tabindex", "0");
+    nodes.get(node).focus();
+  }
+
+  const nodeAt = (event) => {
+    const element = event.target.closest("[data-node]");
+    return element === null ? null : Number(element.dataset.node);
+  };
+
+  drawing.addEventListener("click", (event) => {
+    const node = nodeAt(event);
+    if (node === null) return;
+    choose(node);
+    moveTo(node);
+  });
+  drawing.addEventListener("keydown", (event) => {
+    const node = nodeAt(event);
+    if (node === null) return;
+    if (event.key === "Enter" || event.key === " ") {
+      event.preventDefault();
+      choose(node);
+    } else if (event.key in STEPS) {
+      event.preventDefault();
+      const next = neighbor(node, STEPS[event.key]);
+      if (next !== null) moveTo(next);
+    }
+  });
+  byId("network").addEventListener("keydown", (event) => {
+    if (event.key === "Escape") close();
+  });
+
+  // ---- the table of the chosen node
+
+  function showSheet() {
+    const node = chosen;
+    const end = make("button", { type: "button", class: "quiet" }, "Close");
+    end.addEventListener("click", close);
+    const head = make("div", { class: "bar" }, make("h3", { id: "sheet-title" }, named(nameOf(node))));
+    if (node !== target) {
+      const set = make("button", { type: "button", class: "quiet" }, "Set its value");
+      set.addEventListener("click", () => ask(node));
+      head.append(set);
+    }
+    head.append(end);
+    const scroll = make("div", { class: "scroll", tabindex: "0", role: "group", "aria-labelledby": "sheet-title" });
+    sheet.replaceChildren(head, relatives(node), scroll);
+    fillTable(scroll, node);
+    sheet.hidden = false;
+  }
+
+  function relatives(node) {
+    const line = make("p", { class: "note" });
+    for (const [text, group] of [["Parents: ", parentsOf(node)], ["Children: ", childrenOf(node)]]) {
+      if (group.length === 0) continue;
+      const shown = group.slice(0, MAX_RELATIVES).map((other) => link(other));
+      const more = group.length > MAX_RELATIVES ? [` and ${group.length - MAX_RELATIVES} more`] : [];
+      line.append(make("span", {}, text, ...shown.flatMap((part, k) => (k === 0 ? [part] : [", ", part])), ...more));
+    }
+    if (line.childElementCount === 0) line.append("It has neither parents nor children.");
+    return line;
+  }
+
+  function link(node) {
+    const button = make("button", { type: "button", class: "link" }, named(nameOf(node)));
+    button.addEventListener("click", () => {
+      choose(node);
+      moveTo(node);
+      nodes.get(node).scrollIntoView({ block: "nearest", inline: "center" });
+    });
+    return button;
+  }
+
+  function fillTable(scroll, node) {
+    const table = node === target ? priorTable() : conditionalTable(node);
+    scroll.replaceChildren(...table);
+  }
+
+  function priorTable() {
+    const prior = model.prior();
+    const rows = Array.from(prior, (p, c) => row([heading(model.classes[c])], [p], []));
+    return [filled(["P"], [model.target], rows, true)];
+  }
+
+  function conditionalTable(feature) {
+    const table = model.table(feature);
+    const given = [...table.parents.map((p) => model.labels[p]), ...(table.byClass ? [model.classes] : [])];
+    const heads = [...table.parents.map(nameOf), ...(table.byClass ? [model.target] : [])];
+    const count = given.reduce((product, labels) => product * labels.length, 1);
+    const rows = [];
+    let before = [];
+    for (let k = 0; k < Math.min(count, MAX_ROWS); k += 1) {
+      const place = unravelled(k, given);
+      const combination = place.slice(0, table.parents.length);
+      const c = table.byClass ? place[place.length - 1] : 0;
+      const same = place.map((code, at) => code === before[at] && (at === 0 || place[at - 1] === before[at - 1]));
+      const values = model.labels[feature].map((_, value) => table.at(combination, value, c));
+      rows.push(row(place.map((code, at) => heading(given[at][code], same[at])), values, combination, feature, table));
+      before = place;
+    }
+    const notes = [];
+    if (count > MAX_ROWS) notes.push(`The first ${MAX_ROWS} of ${count.toLocaleString("en")} rows.`);
+    if (!normalized()) notes.push("Weights, not probabilities: the rows of this table do not sum to one.");
+    const parts = [filled(model.labels[feature], heads, rows, false)];
+    return notes.length === 0 ? parts : [...parts, make("p", { class: "note" }, notes.join(" "))];
+  }
+
+  const normalized = () => model.normalized !== false;
+  const heading = (text, same = false) => make("th", { scope: "row", class: same ? "same" : null }, abbreviated(text));
+  const abbreviated = (text) => {
+    const element = named(shortened(text, 40));
+    element.title = text;
+    return element;
+  };
+
+  function filled(values, heads, rows, single) {
+    const top = [...heads.map((text) => make("th", { scope: "col", class: "given" }, abbreviated(text)))];
+    for (const text of values) top.push(make("th", { scope: "col" }, single ? text : abbreviated(text)));
+    return make("table", { class: "cells" }, make("thead", {}, make("tr", {}, ...top)), make("tbody", {}, ...rows));
+  }
+
+  // A row of a table; it is marked where it contradicts the known values of the parents.
+  function row(heads, values, combination, feature, table) {
+    const line = make("tr", {}, ...heads);
+    values.forEach((value, code) => {
+      const cell = make("td", {}, normalized() ? probability(value) : value.toPrecision(3));
+      if (normalized()) cell.style.setProperty("--share", `${(100 * value).toFixed(1)}%`);
+      if (feature !== undefined && known[feature] === code) cell.classList.add("known");
+      line.append(cell);
+    });
+    const agrees = combination.every((code, k) => known[table.parents[k]] === -1 || known[table.parents[k]] === code);
+    line.classList.toggle("unfit", !agrees);
+    return line;
+  }
+
+  // Update the picture and the table after a feature was set or became unknown again.
+  function changed(feature) {
+    nodes.get(feature).classList.toggle("known", known[feature] !== -1);
+    if (chosen === null || chosen === target) return;
+    if (feature === chosen || model.parents[chosen].includes(feature)) {
+      fillTable(sheet.querySelector(".scroll"), chosen);
+    }
+  }
+
+  return { changed };
+}
+
+// The section Ask: the fields for known values, and the answers of the model for them.
+
+const MAX_CLASSES = 8;
+const MAX_REASONS = 10;
+const MAX_QUESTIONS = 5;
+const MIN_FEATURES_TO_SEARCH = 9;
 const IMPOSSIBLE =
-  "In this model the values that are set never occur together, in any class: shown is what it says when nothing is known.";
+  "In this model the values that are set cannot occur together in any class: the answers are those with nothing known.";
 
-function start() {
-  const model = new DiscBayes.Model(JSON.parse(byId("model").textContent));
+function startAskView(model) {
   const known = new Int32Array(model.names.length).fill(-1);
   const rows = [];
   const bars = [];
   let posterior = null;
   let contributions = null;
-  let untold = ""; // why there are no contributions
+  let reasonsTrouble = ""; // why there are no contributions
   let allClasses = false;
   let allReasons = false;
 
-  const network = liveNetwork(model, known, goTo);
+  const network = startNetworkView(model, known, goTo);
   makeFeatures();
   makeBars();
-  makeTowards();
-  reserve();
+  makeClassChoice();
+  reserveHeights();
   listen();
   answer(false);
 
-  // What is not laid out yet takes about the room that it will need, so that the scroll bar does not jump.
-  function reserve() {
+  // Reserve about the height that each section will need once it is laid out, so that the scroll bar does not jump.
+  function reserveHeights() {
     for (const section of document.querySelectorAll(".large > section")) {
       const lines = section.querySelectorAll("tr, .settings > div").length + 4 * section.querySelectorAll("figure").length;
       section.style.containIntrinsicHeight = `${15 + 2 * lines}rem`;
@@ -56,7 +394,7 @@ function start() {
       list.append(item);
     });
     byId("features").append(list);
-    byId("search").hidden = model.names.length < SEARCH_FROM;
+    byId("search").hidden = model.names.length < MIN_FEATURES_TO_SEARCH;
   }
 
   function learn(feature, code) {
@@ -70,15 +408,6 @@ function start() {
     rows[feature].select.value = String(code);
     rows[feature].item.classList.toggle("known", code !== -1);
     network.changed(feature);
-  }
-
-  // The interval of a number: as many cut points as are not above it come before.
-  function intervalOf(feature, value) {
-    if (Number.isNaN(value)) return -1;
-    const cuts = model.cuts[feature];
-    let code = 0;
-    while (code < cuts.length && cuts[code] <= value) code += 1;
-    return code;
   }
 
   function reset() {
@@ -99,13 +428,13 @@ function start() {
   }
 
   function find() {
-    const wanted = byId("find").value.trim().toLowerCase();
+    const query = byId("find").value.trim().toLowerCase();
     let found = 0;
     for (const { item, text } of rows) {
-      item.hidden = !text.includes(wanted);
+      item.hidden = !text.includes(query);
       found += item.hidden ? 0 : 1;
     }
-    byId("found").textContent = wanted === "" ? "" : `${found} of ${rows.length} features`;
+    byId("found").textContent = query === "" ? "" : `${found} of ${rows.length} features`;
   }
 
   function featureOf(event) {
@@ -120,17 +449,17 @@ function start() {
       const feature = featureOf(event);
       const { number } = rows[feature];
       const code = Number(event.target.value);
-      if (number !== null && intervalOf(feature, number.valueAsNumber) !== code) number.value = "";
+      if (number !== null && intervalOf(model.cuts[feature], number.valueAsNumber) !== code) number.value = "";
       learn(feature, code);
     });
     features.addEventListener("input", (event) => {
       if (event.target.tagName !== "INPUT") return;
       const feature = featureOf(event);
-      learn(feature, intervalOf(feature, event.target.valueAsNumber));
+      learn(feature, intervalOf(model.cuts[feature], event.target.valueAsNumber));
     });
     byId("reset").addEventListener("click", reset);
     byId("find").addEventListener("input", find);
-    byId("towards").addEventListener("change", showReasons);
+    byId("class-choice").addEventListener("change", showReasons);
     byId("all-classes").addEventListener("click", () => {
       allClasses = !allClasses;
       showPosterior();
@@ -146,34 +475,34 @@ function start() {
     });
   }
 
-  // On paper there are no fields: a sentence says what they hold.
+  // A printed report has no fields: a sentence lists the known values.
   function listKnown() {
     const set = [...known.keys()].filter((feature) => known[feature] !== -1);
-    const parts = set.map((feature) => make("span", {}, ...saying(model, feature, known[feature])));
+    const parts = set.map((feature) => make("span", {}, ...namedValue(model, feature, known[feature])));
     byId("known").replaceChildren("Known: ", ...(parts.length === 0 ? ["nothing"] : listed(parts)), ".");
   }
 
-  // ---- what follows
+  // ---- answers
 
-  function answer(aloud = true) {
+  function answer(announced = true) {
     const count = known.reduce((sum, code) => sum + (code === -1 ? 0 : 1), 0);
     byId("count").textContent = `${count} of ${known.length}`;
     byId("reset").disabled = count === 0;
-    const beliefs = answerOf(() => model.posterior(known));
+    const probabilities = answerOf(() => model.posterior(known));
     const reasons = answerOf(() => model.contributions(known));
-    posterior = beliefs.answer;
+    posterior = probabilities.answer;
     contributions = reasons.answer;
-    untold = reasons.trouble;
-    const trouble = contributions !== null && contributions.impossible ? IMPOSSIBLE : beliefs.trouble;
+    reasonsTrouble = reasons.trouble;
+    const trouble = contributions !== null && contributions.impossible ? IMPOSSIBLE : probabilities.trouble;
     byId("trouble").textContent = trouble;
     byId("trouble").hidden = trouble === "";
     showPosterior();
     showQuestions(answerOf(() => model.information(known)));
     showReasons();
-    if (aloud) say();
+    if (announced) announce();
   }
 
-  // Each answer stands by itself: where one of them is too much to compute there may be others.
+  // Each answer is computed by itself: where one is too expensive there may be others.
   function answerOf(ask) {
     try {
       return { answer: ask(), trouble: "" };
@@ -182,9 +511,10 @@ function start() {
     }
   }
 
-  function say() {
+  // For screen readers.
+  function announce() {
     const first = posterior === null ? [] : largestFirst(posterior).slice(0, 3);
-    byId("said").textContent = first.map((c) => `${model.classes[c]} ${percent(posterior[c])}`).join(", ");
+    byId("announcement").textContent = first.map((c) => `${model.classes[c]} ${percent(posterior[c])}`).join(", ");
   }
 
   function makeBars() {
@@ -206,22 +536,22 @@ function start() {
       const p = posterior === null ? NaN : posterior[c];
       item.dataset.value = String(p);
       item.classList.toggle("best", place.get(c) === 0 && posterior !== null);
-      item.hidden = !allClasses && place.get(c) >= MOST_CLASSES;
+      item.hidden = !allClasses && place.get(c) >= MAX_CLASSES;
       fill.style.width = posterior === null ? "0" : `${100 * p}%`;
       value.textContent = posterior === null ? "–" : percent(p);
     });
     const button = byId("all-classes");
-    button.hidden = bars.length <= MOST_CLASSES;
-    const rest = posterior === null ? 0 : order.slice(MOST_CLASSES).reduce((sum, c) => sum + posterior[c], 0);
+    button.hidden = bars.length <= MAX_CLASSES;
+    const rest = posterior === null ? 0 : order.slice(MAX_CLASSES).reduce((sum, c) => sum + posterior[c], 0);
     button.textContent = allClasses
       ? "Show the most probable only"
-      : `Show ${bars.length - MOST_CLASSES} more, together ${percent(rest)}`;
+      : `Show ${bars.length - MAX_CLASSES} more, together ${percent(rest)}`;
   }
 
   // ---- why
 
-  function makeTowards() {
-    const list = byId("towards");
+  function makeClassChoice() {
+    const list = byId("class-choice");
     list.append(make("option", { value: "-1" }, "the most probable class"));
     model.classes.forEach((label, c) => list.append(make("option", { value: c, dir: "auto" }, shortened(label, 60))));
   }
@@ -234,14 +564,14 @@ function start() {
     list.replaceChildren();
     line.replaceChildren();
     if (contributions === null) {
-      line.textContent = posterior === null ? "" : untold;
+      line.textContent = posterior === null ? "" : reasonsTrouble;
       return;
     }
-    const chosen = Number(byId("towards").value);
+    const chosen = Number(byId("class-choice").value);
     const c = chosen === -1 ? largestFirst(posterior)[0] : chosen;
     const odds = contributions.log_odds[c];
     if (model.classes.length === 1) {
-      line.append("There is one class only, and nothing to weigh it against.");
+      line.append("There is only one class, so there are no log odds.");
       return;
     }
     const name = make("bdi", { title: model.classes[c] }, shortened(model.classes[c], 60));
@@ -249,20 +579,20 @@ function start() {
     line.append(`, which is ${percent(posterior[c])}. They are the sum of:`);
     const items = contributions.items.map((item) => ({ ...item, value: item.values[c] }));
     items.sort((a, b) => Math.abs(b.value) - Math.abs(a.value));
-    const most = allReasons ? items.length : MOST_REASONS;
+    const nShown = allReasons ? items.length : MAX_REASONS;
     const base = contributions.base[c];
     const sizes = [base, ...items.map((item) => item.value)].map(Math.abs).filter(Number.isFinite);
     const scale = Math.max(1, ...sizes);
     list.append(reason(["nothing known"], base, scale, []));
-    for (const item of items.slice(0, most)) {
-      list.append(reason(saying(model, item.feature, known[item.feature]), item.value, scale, item.given));
+    for (const item of items.slice(0, nShown)) {
+      list.append(reason(namedValue(model, item.feature, known[item.feature]), item.value, scale, item.given));
     }
-    const rest = items.slice(most);
+    const rest = items.slice(nShown);
     if (rest.length > 0) {
       const sum = rest.reduce((total, item) => total + item.value, 0);
       list.append(reason([`${rest.length} more`], sum, scale, []));
     }
-    button.hidden = items.length <= MOST_REASONS;
+    button.hidden = items.length <= MAX_REASONS;
     button.textContent = allReasons ? "Show the largest only" : `Show all ${items.length}`;
   }
 
@@ -292,13 +622,13 @@ function start() {
       line.textContent = "Every feature is known.";
       return;
     }
-    const worth = items.filter((item) => item.gain > 1e-9 && item.gain > 1e-6 * entropy).slice(0, MOST_QUESTIONS);
-    if (worth.length === 0) {
-      line.textContent = "Nothing that is still unknown would tell more.";
+    const useful = items.filter((item) => item.gain > 1e-9 && item.gain > 1e-6 * entropy).slice(0, MAX_QUESTIONS);
+    if (useful.length === 0) {
+      line.textContent = "No unknown feature reduces the expected entropy.";
       return;
     }
-    line.textContent = "The share of the uncertainty that knowing a feature is expected to remove:";
-    for (const { feature, gain } of worth) {
+    line.textContent = "Knowing a feature reduces the expected entropy of the class by:";
+    for (const { feature, gain } of useful) {
       const share = Math.min(1, gain / entropy);
       const fill = make("span", { class: "fill" });
       fill.style.width = `${100 * share}%`;
@@ -311,4 +641,8 @@ function start() {
   }
 }
 
-start();
+const { Model } = DiscBayes;
+// The entry of the script in a report.
+
+startAskView(new Model(JSON.parse(document.getElementById("model").textContent)));
+})();

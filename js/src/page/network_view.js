@@ -1,9 +1,13 @@
-// The picture of the network: its nodes are buttons, and the chosen one shows its table below.
+// The picture of the network: its nodes are buttons, and the table of the chosen one is shown below.
 
-const MOST_ROWS = 300;
+import { byId, make, named } from "./elements.js";
+import { probability, shortened, unravelled } from "./formatting.js";
 
-// `known` holds the code of each feature, or -1; `ask` leads to the place where a feature is set.
-function liveNetwork(model, known, ask) {
+const MAX_ROWS = 300;
+const MAX_RELATIVES = 12;
+
+// `known` holds the code of each feature, or -1; `ask` moves to the field of a feature.
+export function startNetworkView(model, known, ask) {
   const drawing = byId("drawing");
   const sheet = byId("sheet");
   const target = -1;
@@ -22,7 +26,7 @@ function liveNetwork(model, known, ask) {
     node === target ? [...model.names.keys()].filter((i) => model.classChild[i]) : children[node];
   const nameOf = (node) => (node === target ? model.target : model.names[node]);
 
-  // Where there are many features it is laid out when it comes into view, a frame later; then its middle shows.
+  // A large network is laid out only when it comes into view, a frame later; then scroll to its middle.
   drawing.style.containIntrinsicHeight = `${drawing.firstElementChild.getAttribute("height")}px`;
   new IntersectionObserver((entries, observer) => {
     if (!entries.some((entry) => entry.isIntersecting)) return;
@@ -86,17 +90,18 @@ function liveNetwork(model, known, ask) {
     return places.get(node);
   }
 
-  function neighbour(node, [right, down]) {
+  // The nearest node in a direction, where a distance aside counts three times.
+  function neighbor(node, [right, down]) {
     const [x, y] = placeOf(node);
     let best = null;
-    let least = Infinity;
+    let shortest = Infinity;
     for (const other of nodes.keys()) {
       const dx = placeOf(other)[0] - x;
       const dy = placeOf(other)[1] - y;
       const along = right * dx + down * dy;
       const aside = Math.abs(down * dx) + Math.abs(right * dy);
-      if (along > 1 && along + 3 * aside < least) {
-        least = along + 3 * aside;
+      if (along > 1 && along + 3 * aside < shortest) {
+        shortest = along + 3 * aside;
         best = other;
       }
     }
@@ -128,7 +133,7 @@ function liveNetwork(model, known, ask) {
       choose(node);
     } else if (event.key in STEPS) {
       event.preventDefault();
-      const next = neighbour(node, STEPS[event.key]);
+      const next = neighbor(node, STEPS[event.key]);
       if (next !== null) moveTo(next);
     }
   });
@@ -159,8 +164,8 @@ function liveNetwork(model, known, ask) {
     const line = make("p", { class: "note" });
     for (const [text, group] of [["Parents: ", parentsOf(node)], ["Children: ", childrenOf(node)]]) {
       if (group.length === 0) continue;
-      const shown = group.slice(0, 12).map((other) => link(other));
-      const more = group.length > 12 ? [` and ${group.length - 12} more`] : [];
+      const shown = group.slice(0, MAX_RELATIVES).map((other) => link(other));
+      const more = group.length > MAX_RELATIVES ? [` and ${group.length - MAX_RELATIVES} more`] : [];
       line.append(make("span", {}, text, ...shown.flatMap((part, k) => (k === 0 ? [part] : [", ", part])), ...more));
     }
     if (line.childElementCount === 0) line.append("It has neither parents nor children.");
@@ -195,7 +200,7 @@ function liveNetwork(model, known, ask) {
     const count = given.reduce((product, labels) => product * labels.length, 1);
     const rows = [];
     let before = [];
-    for (let k = 0; k < Math.min(count, MOST_ROWS); k += 1) {
+    for (let k = 0; k < Math.min(count, MAX_ROWS); k += 1) {
       const place = unravelled(k, given);
       const combination = place.slice(0, table.parents.length);
       const c = table.byClass ? place[place.length - 1] : 0;
@@ -205,37 +210,27 @@ function liveNetwork(model, known, ask) {
       before = place;
     }
     const notes = [];
-    if (count > MOST_ROWS) notes.push(`The first ${MOST_ROWS} of ${count.toLocaleString("en")} rows.`);
+    if (count > MAX_ROWS) notes.push(`The first ${MAX_ROWS} of ${count.toLocaleString("en")} rows.`);
     if (!normalized()) notes.push("Weights, not probabilities: the rows of this table do not sum to one.");
     const parts = [filled(model.labels[feature], heads, rows, false)];
     return notes.length === 0 ? parts : [...parts, make("p", { class: "note" }, notes.join(" "))];
   }
 
-  // The places of the k-th combination, the last one running fastest.
-  function unravelled(k, lists) {
-    const place = new Array(lists.length);
-    for (let at = lists.length - 1; at >= 0; at -= 1) {
-      place[at] = k % lists[at].length;
-      k = Math.floor(k / lists[at].length);
-    }
-    return place;
-  }
-
   const normalized = () => model.normalized !== false;
-  const heading = (text, same = false) => make("th", { scope: "row", class: same ? "same" : null }, cut(text));
-  const cut = (text) => {
+  const heading = (text, same = false) => make("th", { scope: "row", class: same ? "same" : null }, abbreviated(text));
+  const abbreviated = (text) => {
     const element = named(shortened(text, 40));
     element.title = text;
     return element;
   };
 
   function filled(values, heads, rows, single) {
-    const top = [...heads.map((text) => make("th", { scope: "col", class: "given" }, cut(text)))];
-    for (const text of values) top.push(make("th", { scope: "col" }, single ? text : cut(text)));
+    const top = [...heads.map((text) => make("th", { scope: "col", class: "given" }, abbreviated(text)))];
+    for (const text of values) top.push(make("th", { scope: "col" }, single ? text : abbreviated(text)));
     return make("table", { class: "cells" }, make("thead", {}, make("tr", {}, ...top)), make("tbody", {}, ...rows));
   }
 
-  // A row of a table; it is marked where it fits what is known of the parents.
+  // A row of a table; it is marked where it contradicts the known values of the parents.
   function row(heads, values, combination, feature, table) {
     const line = make("tr", {}, ...heads);
     values.forEach((value, code) => {
@@ -244,12 +239,12 @@ function liveNetwork(model, known, ask) {
       if (feature !== undefined && known[feature] === code) cell.classList.add("known");
       line.append(cell);
     });
-    const fits = combination.every((code, k) => known[table.parents[k]] === -1 || known[table.parents[k]] === code);
-    line.classList.toggle("unfit", !fits);
+    const agrees = combination.every((code, k) => known[table.parents[k]] === -1 || known[table.parents[k]] === code);
+    line.classList.toggle("unfit", !agrees);
     return line;
   }
 
-  // What follows when a feature is set or becomes unknown again.
+  // Update the picture and the table after a feature was set or became unknown again.
   function changed(feature) {
     nodes.get(feature).classList.toggle("known", known[feature] !== -1);
     if (chosen === null || chosen === target) return;

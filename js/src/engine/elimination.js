@@ -1,21 +1,23 @@
-// What elimination is made of: products and sums of factors, and the order of the features.
+// Variable elimination: products and sums of factors, and the order of the features.
 
-// ---- arithmetic on lines: the cells of one combination of values, one for each class
+import { stridesOf } from "./arrays.js";
 
-// Off the log scale.
-function plain(tables) {
+// ---- arithmetic on lines: a line holds the cells of one combination of values, one for each class
+
+// Products and sums of probabilities as they are.
+export function linearScale(tables) {
   return {
     one: 1,
     source: tables.theta,
-    least: (family) => tables.least[family],
+    smallest: (family) => tables.smallest[family],
     shift: (family) => tables.shifts[family],
     multiply(cells, source, starts, n) {
       for (let line = 0, at = 0; line < starts.length; line++) {
         for (let from = starts[line], end = at + n; at < end;) cells[at++] *= source[from++];
       }
     },
-    // The sums over the innermost feature; the cells become conditional probabilities.
-    sumOut(cells, card, n) {
+    // Sum over the innermost feature; the cells become conditional probabilities.
+    marginalize(cells, card, n) {
       const message = new Float64Array(cells.length / card);
       for (let line = 0, from = 0; from < cells.length; line += n) {
         const first = from;
@@ -26,63 +28,63 @@ function plain(tables) {
       }
       return message;
     },
-    // The largest entry of each class becomes one, and its logarithm goes to the scores; the smallest is returned.
+    // Scale the largest entry of each class to one, add its logarithm to the scores, and return the smallest entry.
     rescale(message, n, scores) {
-      let least = 1;
+      let smallest = 1;
       for (let c = 0; c < n; c++) {
-        let most = 0;
-        for (let k = c; k < message.length; k += n) if (message[k] > most) most = message[k];
-        scores[c] += Math.log(most);
+        let largest = 0;
+        for (let k = c; k < message.length; k += n) if (message[k] > largest) largest = message[k];
+        scores[c] += Math.log(largest);
         for (let k = c; k < message.length; k += n) {
-          message[k] = most > 0 ? message[k] / most : 1;
-          if (message[k] > 0 && message[k] < least) least = message[k];
+          message[k] = largest > 0 ? message[k] / largest : 1;
+          if (message[k] > 0 && message[k] < smallest) smallest = message[k];
         }
       }
-      return least;
+      return smallest;
     },
   };
 }
 
-// The same on the log scale, where nothing can get lost.
-function logs(tables) {
+// Products and sums of log probabilities, which neither overflow nor underflow.
+export function logScale(tables) {
   return {
     one: 0,
     source: tables.logTheta,
-    least: () => 1,
+    smallest: () => 1,
     shift: () => 0,
     multiply(cells, source, starts, n) {
       for (let line = 0, at = 0; line < starts.length; line++) {
         for (let from = starts[line], end = at + n; at < end;) cells[at++] += source[from++];
       }
     },
-    sumOut(cells, card, n) {
+    marginalize(cells, card, n) {
       const message = new Float64Array(cells.length / card);
       for (let line = 0; line < message.length; line++) {
         const first = Math.floor(line / n) * card * n + (line % n);
         const end = first + card * n;
-        let most = -Infinity;
-        for (let k = first; k < end; k += n) if (cells[k] > most) most = cells[k];
+        let largest = -Infinity;
+        for (let k = first; k < end; k += n) if (cells[k] > largest) largest = cells[k];
         let total = 0;
-        if (most > -Infinity) for (let k = first; k < end; k += n) total += Math.exp(cells[k] - most);
-        message[line] = most + Math.log(total);
+        if (largest > -Infinity) for (let k = first; k < end; k += n) total += Math.exp(cells[k] - largest);
+        message[line] = largest + Math.log(total);
         for (let k = first; k < end; k += n) cells[k] = cells[k] > -Infinity ? Math.exp(cells[k] - message[line]) : 0;
       }
       return message;
     },
     rescale(message, n, scores) {
       for (let c = 0; c < n; c++) {
-        let most = -Infinity;
-        for (let k = c; k < message.length; k += n) if (message[k] > most) most = message[k];
-        scores[c] += most;
-        for (let k = c; k < message.length; k += n) message[k] = most > -Infinity ? message[k] - most : 0;
+        let largest = -Infinity;
+        for (let k = c; k < message.length; k += n) if (message[k] > largest) largest = message[k];
+        scores[c] += largest;
+        for (let k = c; k < message.length; k += n) message[k] = largest > -Infinity ? message[k] - largest : 0;
       }
       return 1;
     },
   };
 }
 
-// Where the lines of a factor start, one for each combination of values along axes of these cards and strides.
-function lines(cards, strides, start) {
+// The start of each line of a factor: one for each combination of values along axes of these cardinalities and strides.
+export function lines(cards, strides, start) {
   let found = Int32Array.of(start);
   cards.forEach((card, axis) => {
     const wider = new Int32Array(found.length * card);
@@ -94,38 +96,29 @@ function lines(cards, strides, start) {
   return found;
 }
 
-// The strides of a message over `rest`, whose sizes lead `cards`, along the scope of another bucket.
-function stridesWithin(rest, bucket, cards, nClasses) {
+// The strides of a message over `rest`, whose cardinalities come first in `cards`, along the scope of another bucket.
+export function stridesWithin(rest, bucket, cards, nClasses) {
   const own = stridesOf(cards.slice(0, -1), nClasses);
   return bucket.scope.map((i) => (rest.includes(i) ? own[rest.indexOf(i)] : 0));
 }
 
-function stridesOf(cards, nClasses) {
-  const strides = new Array(cards.length);
-  for (let k = cards.length - 1, cells = nClasses; k >= 0; k--) {
-    strides[k] = cells;
-    cells *= cards[k];
-  }
-  return strides;
-}
-
-function addLines(total, starts, cells, n) {
+export function addLines(total, starts, cells, n) {
   for (let line = 0, from = 0; line < starts.length; line++) {
     for (let at = starts[line], end = at + n; at < end;) total[at++] += cells[from++];
   }
 }
 
 // Multiply all values of the innermost feature by the weight of their line.
-function weigh(cells, weight, card, n) {
+export function weigh(cells, weight, card, n) {
   for (let line = 0, at = 0; line < weight.length; line += n) {
     for (let v = 0; v < card; v++) for (let c = 0; c < n; c++) cells[at++] *= weight[line + c];
   }
 }
 
-// ---- orders of elimination
+// ---- elimination orders
 
-// All features of some families in the order of least fill-in, then of fewest neighbours, then the first.
-function eliminationOrder(families) {
+// The features of some families by min-fill; ties are broken by the fewest neighbors, then by position.
+export function eliminationOrder(families) {
   const near = new Map();
   for (const family of families) {
     for (const a of family) {
@@ -164,16 +157,16 @@ function fillIn(near, i) {
   return missing;
 }
 
-function ranks(order) {
+export function ranks(order) {
   return new Map(order.map((i, k) => [i, k]));
 }
 
-function widest(buckets) {
+export function largestBucket(buckets) {
   const worst = buckets.reduce((a, b) => (b.size > a.size ? b : a));
   return { size: worst.size, features: worst.scope.slice().sort((a, b) => a - b) };
 }
 
-function childrenOf(parents) {
+export function childrenOf(parents) {
   const children = parents.map(() => []);
   parents.forEach((group, i) => { for (const parent of group) children[parent].push(i); });
   return children;

@@ -1,7 +1,11 @@
-// The tables of a network, and the numbers in them.
+// The conditional probability tables of a network.
 
-// All tables: log θ as it is, what sums over unknown features take instead, and where the cells stand.
-class Tables {
+import { decoded, finiteMax, repeated, stridesOf, sum } from "./arrays.js";
+
+export const UNKNOWN = -1;
+
+// All tables in one flat array: log θ, its exponential for marginalization, and the offsets and strides of the cells.
+export class CPTs {
   constructor(model, texts) {
     const { nClasses, parents, labels, classChild } = model;
     const cards = labels.map((list) => list.length);
@@ -17,32 +21,33 @@ class Tables {
     });
     this.shifts = sizes.map((size, i) => (model.normalized ? 0 : finiteMax(this._own(this.logTheta, i, size))));
     this.theta = new Float64Array(this.logTheta.length);
-    this.least = sizes.map((size, i) => this._exponentiate(i, size));
+    this.smallest = sizes.map((size, i) => this._exponentiate(i, size));
   }
 
   _own(flat, i, size) {
     return flat.subarray(this.offsets[i], this.offsets[i] + size);
   }
 
-  // Fill in θ = exp(log θ - shift) of a feature; its smallest entry is zero where a positive one is lost.
+  // Fill in θ = exp(log θ - shift) of a feature and return its smallest entry, which is zero where a positive one
+  // underflows.
   _exponentiate(i, size) {
     const logarithms = this._own(this.logTheta, i, size);
     const theta = this._own(this.theta, i, size);
-    let least = 1;
+    let smallest = 1;
     for (let k = 0; k < size; k++) {
       theta[k] = Math.exp(logarithms[k] - this.shifts[i]);
-      if (logarithms[k] > -Infinity && theta[k] < least) least = theta[k];
+      if (logarithms[k] > -Infinity && theta[k] < smallest) smallest = theta[k];
     }
-    return least;
+    return smallest;
   }
 
-  // Add log θ of a family that is known as a whole.
+  // Add log θ of a family whose members are all known.
   addTo(scores, i, codes) {
     const { start } = this.view(i, [], codes);
     for (let c = 0; c < scores.length; c++) scores[c] += this.logTheta[start + c];
   }
 
-  // Where the table of a family starts, given what is known, and its strides along the features of a scope.
+  // The start of the table of a family, given the known values, and its strides along the features of a scope.
   view(i, scope, codes) {
     const own = this.strides[i];
     const parents = this.parents[i];
@@ -55,31 +60,4 @@ class Tables {
     }
     return { start, strides };
   }
-}
-
-// Numbers that are written as the base64 of their bytes, lowest byte first.
-function decoded(text) {
-  const chars = atob(text);
-  const view = new DataView(new ArrayBuffer(chars.length));
-  for (let k = 0; k < chars.length; k++) view.setUint8(k, chars.charCodeAt(k));
-  const numbers = new Float64Array(chars.length / 8);
-  for (let k = 0; k < numbers.length; k++) numbers[k] = view.getFloat64(8 * k, true);
-  return numbers;
-}
-
-function repeated(numbers, times) {
-  return new Float64Array(numbers.length * times).map((_, k) => numbers[Math.floor(k / times)]);
-}
-
-function finiteMax(numbers) {
-  const most = max(numbers);
-  return Number.isFinite(most) ? most : 0;
-}
-
-function max(numbers) {
-  return numbers.reduce((a, b) => (b > a ? b : a), -Infinity);
-}
-
-function sum(numbers) {
-  return numbers.reduce((a, b) => a + b, 0);
 }

@@ -1,0 +1,38 @@
+// Arrays of numbers: decoding, sums, maxima and strides.
+
+// Decode doubles that are written as the base64 of their bytes, lowest byte first.
+export function decoded(text) {
+  const chars = atob(text);
+  const view = new DataView(new ArrayBuffer(chars.length));
+  for (let k = 0; k < chars.length; k++) view.setUint8(k, chars.charCodeAt(k));
+  const numbers = new Float64Array(chars.length / 8);
+  for (let k = 0; k < numbers.length; k++) numbers[k] = view.getFloat64(8 * k, true);
+  return numbers;
+}
+
+export function repeated(numbers, times) {
+  return new Float64Array(numbers.length * times).map((_, k) => numbers[Math.floor(k / times)]);
+}
+
+export function max(numbers) {
+  return numbers.reduce((a, b) => (b > a ? b : a), -Infinity);
+}
+
+export function finiteMax(numbers) {
+  const largest = max(numbers);
+  return Number.isFinite(largest) ? largest : 0;
+}
+
+export function sum(numbers) {
+  return numbers.reduce((a, b) => a + b, 0);
+}
+
+// The strides of axes of these cardinalities, with the class as the innermost axis.
+export function stridesOf(cards, nClasses) {
+  const strides = new Array(cards.length);
+  for (let k = cards.length - 1, cells = nClasses; k >= 0; k--) {
+    strides[k] = cells;
+    cells *= cards[k];
+  }
+  return strides;
+}

@@ -1,0 +1,78 @@
+// From a log-joint to calibrated probabilities, log odds and entropies.
+
+import { decoded, max, sum } from "./arrays.js";
+
+const MAX_LOG_ODDS = 1e9; // replaces infinite log odds in a calibration
+
+export function isPossible(scores) {
+  return scores.some((score) => score > -Infinity);
+}
+
+export function calibrationOf(description) {
+  if (description === null) return normalizedLogs;
+  if (description.kind === "temperature") {
+    return (scores) => {
+      const largest = max(scores);
+      return normalizedLogs(scores.map((score) => (score - largest) / description.temperature));
+    };
+  }
+  const thresholds = description.log_odds.map(decoded);
+  const values = description.probabilities.map(decoded);
+  return (scores) => {
+    const odds = logOdds(scores).map((x) => Math.min(Math.max(x, -MAX_LOG_ODDS), MAX_LOG_ODDS));
+    const probabilities = scores.map((s, c) => (s === -Infinity ? 0 : interpolated(odds[c], thresholds[c], values[c])));
+    const total = sum(probabilities);
+    return total === 0 ? normalizedLogs(scores) : probabilities.map((p) => Math.log(p / total));
+  };
+}
+
+// Interpolate linearly between thresholds; constant beyond them.
+function interpolated(x, thresholds, values) {
+  const last = thresholds.length - 1;
+  if (x <= thresholds[0]) return values[0];
+  if (x >= thresholds[last]) return values[last];
+  let low = 0;
+  let high = last;
+  while (high - low > 1) {
+    const middle = (low + high) >> 1;
+    if (thresholds[middle] <= x) low = middle;
+    else high = middle;
+  }
+  const slope = (values[high] - values[low]) / (thresholds[high] - thresholds[low]);
+  return slope * (x - thresholds[low]) + values[low];
+}
+
+export function normalizedLogs(scores) {
+  const total = logSum(scores);
+  return scores.map((score) => score - total);
+}
+
+// log P / (1 - P) of each class; a sum over the other classes keeps it exact where 1 - P would round to 0.
+export function logOdds(scores) {
+  return scores.map((score, c) => (score === -Infinity ? -Infinity : score - logSum(scores.filter((_, k) => k !== c))));
+}
+
+function logSum(numbers) {
+  const largest = max(numbers);
+  if (largest === -Infinity) return largest;
+  return largest + Math.log(sum(numbers.map((number) => Math.exp(number - largest))));
+}
+
+export function entropyOf(probabilities) {
+  return sum(probabilities.map((p) => (p > 0 ? -p * Math.log(p) : 0)));
+}
+
+// The mutual information of the class, with these probabilities, and a feature, with these P(value | class).
+export function gainOf(prior, marginal) {
+  const n = prior.length;
+  let gain = 0;
+  for (let line = 0; line < marginal.length; line += n) {
+    let total = 0;
+    for (let c = 0; c < n; c++) if (prior[c] > 0) total += prior[c] * marginal[line + c];
+    for (let c = 0; c < n; c++) {
+      const joint = prior[c] > 0 ? prior[c] * marginal[line + c] : 0;
+      if (joint > 0) gain += joint * Math.log(marginal[line + c] / total);
+    }
+  }
+  return Math.max(0, gain);
+}

@@ -1,0 +1,128 @@
+"""Networks with their answers by enumeration, for the tests of ``js/``: ``python
+tests/report/js_fixtures.py`` writes ``js/test/fixtures/networks.json``.
+"""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from scipy.special import logsumexp
+
+import oracle
+from discbayes import BayesNet, Structure
+from discbayes.calibration import Temperature
+from discbayes.data import Domain, Variable
+from discbayes.network import CPTs
+from discbayes.report.payload import network_payload
+
+PATH = Path(__file__).parents[2] / "js" / "test" / "fixtures" / "networks.json"
+MAX_ROWS = 40  # of a network
+TEMPERATURE = 1.7
+
+
+def cases() -> list[dict[str, Any]]:
+    """Return networks of every kind, with rows in which any feature may be missing."""
+    rng = np.random.default_rng(21)
+    made = []
+    for name, structure, normalized, zeros, calibrated in (
+        ("naive Bayes", Structure.naive(4), True, False, False),
+        ("forest", oracle.random_forest(rng, 5), True, False, True),
+        ("several parents", oracle.random_structure(rng, 5), True, False, False),
+        ("zero probabilities", oracle.random_structure(rng, 4), True, True, False),
+        ("unconstrained parameters", oracle.random_structure(rng, 4), False, False, False),
+    ):
+        cards = rng.integers(2, 4, structure.n_features)
+        tables = oracle.random_tables(rng, structure, cards, 3, normalized, zeros)
+        codes = oracle.every_pattern(rng, cards)
+        rows = np.sort(rng.permutation(codes.shape[1])[:MAX_ROWS])
+        temperature = TEMPERATURE if calibrated else 1.0
+        made.append(_case(name, tables, codes[:, rows], temperature))
+    return made
+
+
+def _case(name: str, tables: CPTs, codes: np.ndarray, temperature: float) -> dict[str, Any]:
+    features = tuple(
+        Variable(f"x{i}", "categorical", tuple(f"v{k}" for k in range(card)))
+        for i, card in enumerate(tables.cards)
+    )
+    target = Variable("class", "categorical", tuple(f"c{c}" for c in range(tables.n_classes)))
+    network = BayesNet(Domain(features, target), tables)
+    prior = np.full(tables.n_classes, 1 / tables.n_classes)
+    calibration = None if temperature == 1.0 else Temperature(prior, temperature)
+    answers = _Enumeration(tables, temperature)
+    return {
+        "name": name,
+        "payload": network_payload(network, calibration),
+        "rows": [answers.of(row) for row in codes.T],
+    }
+
+
+class _Enumeration:
+    """Answers from the joint distribution as one dense array."""
+
+    def __init__(self, tables: CPTs, temperature: float):
+        self.tables = tables
+        self.temperature = temperature
+        self.joint = oracle.full_log_joint(tables)
+
+    def of(self, row: np.ndarray) -> dict[str, Any]:
+        """The codes of a row with its posterior, contributions and value of information."""
+        known = np.where(row < self.tables.cards, row.astype(int), -1)
+        possible = bool((self._log_joint(known) > -np.inf).any())
+        return {
+            "codes": known.tolist(),
+            "impossible": not possible,
+            "posterior": np.exp(self._log_posterior(known)).tolist(),
+            "log_odds": [str(odds) for odds in self._log_odds(known if possible else [])],
+            "gains": {str(i): self._gain(known, i) for i in np.flatnonzero(known < 0)},
+        }
+
+    def _log_joint(self, known: Any) -> np.ndarray:
+        """log P(class, known values), summed over all states; ``[]`` if nothing is known."""
+        codes = list(known) or [-1] * len(self.tables.cards)
+        index = tuple(slice(None) if code < 0 else int(code) for code in codes)
+        cells = self.joint[index].reshape(-1, self.tables.n_classes)
+        return np.asarray(logsumexp(cells, axis=0))
+
+    def _log_posterior(self, known: Any) -> np.ndarray:
+        scores = self._log_joint(known)
+        if (scores == -np.inf).all():
+            scores = self.tables.log_prior
+        scores = (scores - scores.max()) / self.temperature
+        return np.asarray(scores - logsumexp(scores))
+
+    def _log_odds(self, known: Any) -> np.ndarray:
+        log_p = self._log_posterior(known)
+        others = [logsumexp(np.delete(log_p, c)) for c in range(log_p.size)]
+        return np.where(log_p == -np.inf, -np.inf, log_p - np.array(others))
+
+    def _gain(self, known: np.ndarray, feature: int) -> float:
+        """The reduction of the expected entropy; values are weighted by P(value | class)."""
+        posterior = np.exp(self._log_posterior(known))
+        tried = [
+            np.where(np.arange(known.size) == feature, v, known) for v in self._values(feature)
+        ]
+        scores = np.array([self._log_joint(row) for row in tried])
+        if (scores == -np.inf).all():
+            return 0.0
+        reached = scores.max(axis=0) > -np.inf
+        given_class = np.exp(scores[:, reached] - logsumexp(scores[:, reached], axis=0))
+        joint = posterior[reached] * given_class
+        after = sum(line.sum() * _entropy(line / line.sum()) for line in joint if line.sum() > 0)
+        return float(_entropy(posterior) - after)
+
+    def _values(self, feature: int) -> range:
+        return range(int(self.tables.cards[feature]))
+
+
+def _entropy(probabilities: np.ndarray) -> float:
+    positive = probabilities[probabilities > 0]
+    return float(-(positive * np.log(positive)).sum())
+
+
+if __name__ == "__main__":
+    lines = ",\n".join(json.dumps(case, allow_nan=False) for case in cases())
+    PATH.write_text(f"[\n{lines}\n]\n", encoding="utf-8")
