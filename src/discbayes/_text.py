@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import unicodedata
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from difflib import SequenceMatcher
+from typing import Any
 
 LONGEST = 20  # letters of a name in a box
 _TURNING = "\u061c\u200e\u200f\u202a\u202b\u202c\u202d\u202e\u2066\u2067\u2068\u2069"
@@ -18,6 +19,37 @@ def nearest_first(name: str, names: Iterable[str]) -> list[str]:
     """
     wanted = name.lower()
     return sorted(names, key=lambda other: -SequenceMatcher(None, wanted, other.lower()).ratio())
+
+
+def listed(
+    names: Iterable[Any], limit: int = 10, show: Callable[[Any], str] = repr, empty: str = "none"
+) -> str:
+    """Return the first names of a list, and how many there are in all if not all of them are shown.
+
+    Parameters
+    ----------
+    names : iterable
+        The names, or other values, in the order in which they are shown.
+    limit : int, default=10
+        The number of names that are shown.
+    show : callable, default=repr
+        The text of a name.
+    empty : str, default="none"
+        The text where there are no names.
+
+    Returns
+    -------
+    text : str
+        The names, separated by commas.
+
+    Examples
+    --------
+    >>> listed(["age", "sex"]), listed(range(12), limit=3), listed([])
+    ("'age', 'sex'", '0, 1, 2, … (12 in all)', 'none')
+    """
+    known = list(names)
+    shown = ", ".join(map(show, known[:limit]))
+    return f"{shown}, … ({len(known)} in all)" if len(known) > limit else shown or empty
 
 
 def count_of(number: int, noun: str, plural: str = "s") -> str:

@@ -414,7 +414,7 @@ def test_csv_formats(tmp_path):
     path = tmp_path / "rows.csv"
     path.write_text("a;y\n" + "1;u\n?;v\n3;u\n" * 4)
     encoder, _, spilled = in_passes(
-        path, "y", csv=CsvFormat(delimiter=";", gaps=["?"]), discretizer=None
+        path, "y", csv=CsvFormat(delimiter=";", missing_values=["?"]), discretizer=None
     )
     assert encoder.domain_.features[0].values == (1.0, 3.0)
     assert spilled.gaps.tolist() == [4]

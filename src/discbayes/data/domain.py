@@ -18,6 +18,7 @@ from typing import Any
 import numpy as np
 
 from discbayes._arrays import WithArrays, writable
+from discbayes._text import listed
 
 MISSING_LABEL = "(missing)"
 NEVER_OBSERVED = "(never observed)"
@@ -148,7 +149,7 @@ class Domain:
             return self._positions[name]
         except KeyError:
             raise KeyError(
-                f"no feature is called {name!r}; the features are {', '.join(self.names[:20])}"
+                f"no feature is called {name!r}; the features are {listed(self.names, 20, show=str)}"
             ) from None
 
     @cached_property

@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 
+from discbayes._text import listed
 from discbayes.data.codebook import Codebook
 from discbayes.data.domain import Domain, Encoded, Variable
 from discbayes.data.table import Table, default_names
@@ -302,8 +303,8 @@ class FrameEncoder:
             odd = self._codebook.unseen(table, codes, position)
             if odd:
                 warnings.warn(
-                    f"no value of column {variable.name!r} was seen at fit ({_list(odd)} against"
-                    f" {_list(list(variable.values))}), so the whole column counts as missing: give"
+                    f"no value of column {variable.name!r} was seen at fit ({listed(odd)} against"
+                    f" {listed(variable.values)}), so the whole column counts as missing: give"
                     " it the type that it had at fit",
                     stacklevel=2,
                 )
@@ -311,9 +312,9 @@ class FrameEncoder:
     def _refuse_unseen(self, table: Table, codes: np.ndarray, position: int, way_out: str) -> None:
         odd = self._codebook.unseen(table, codes, position)
         if odd:
-            known = _list(list(self.domain_.features[position].values))
+            known = listed(self.domain_.features[position].values)
             raise ValueError(
-                f"column {table.names[position]!r} holds {_list(odd)}, which is none of its known"
+                f"column {table.names[position]!r} holds {listed(odd)}, which is none of its known"
                 f" values ({known}): {way_out}"
             )
 
@@ -328,8 +329,8 @@ class FrameEncoder:
             return
         if sorted(got) == sorted(expected):
             raise ValueError(
-                f"X has the columns of fit in another order, {_list(got)} instead of"
-                f" {_list(expected)}: reorder them"
+                f"X has the columns of fit in another order, {listed(got)} instead of"
+                f" {listed(expected)}: reorder them"
             )
         # learned from an array: columns are taken as they stand
         if expected == default_names(len(expected)):
@@ -337,8 +338,8 @@ class FrameEncoder:
         lacking = [name for name in expected if name not in set(got)]
         surplus = [name for name in got if name not in set(expected)]
         raise ValueError(
-            f"the columns of X differ from those at fit: missing {_list(lacking)}; new"
-            f" {_list(surplus)}"
+            f"the columns of X differ from those at fit: missing {listed(lacking)}; new"
+            f" {listed(surplus)}"
         )
 
     def transform_y(self, y: Any) -> np.ndarray:
@@ -354,20 +355,15 @@ class FrameEncoder:
         odd = [value for value in levels.tolist() if value not in index]
         if odd:
             raise ValueError(
-                f"y holds classes {odd_ones}: {_list(odd)}; the classes are {_list(list(index))}"
+                f"y holds classes {odd_ones}: {listed(odd)}; the classes are {listed(index)}"
             )
         return np.array([index[value] for value in levels.tolist()], dtype=np.int64)[codes]
 
 
 def _one_of(option: str, value: str, choices: tuple[str, ...]) -> str:
     if value not in choices:
-        raise ValueError(f"{option} must be one of {', '.join(map(repr, choices))}; got {value!r}")
+        raise ValueError(f"{option} must be one of {listed(choices)}; got {value!r}")
     return value
-
-
-def _list(items: list[Any]) -> str:
-    shown = ", ".join(map(repr, items[:10]))
-    return f"{shown}, ..." if len(items) > 10 else shown or "none"
 
 
 def _within(kept: np.ndarray, complete: np.ndarray) -> np.ndarray:
@@ -393,10 +389,10 @@ def refuse_missing(names: list[str], counts: np.ndarray, reason: str = "") -> No
     """Refuse a table in which columns have gaps, so many each."""
     if not counts.any():
         return
-    worst = [at for at in np.argsort(-counts, kind="stable")[:10] if counts[at]]
-    listed = ", ".join(f"{names[at]!r} ({counts[at]})" for at in worst)
+    worst = [at for at in np.argsort(-counts, kind="stable") if counts[at]]
+    columns = listed(worst, show=lambda at: f"{names[at]!r} ({counts[at]})")
     raise ValueError(
-        f"X has missing values (NaN): {reason}columns with gaps: {listed}. "
+        f"X has missing values (NaN): {reason}columns with gaps: {columns}. "
         'missing="available" learns from what is there'
     )
 

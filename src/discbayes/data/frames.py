@@ -12,6 +12,7 @@ from typing import Any
 import narwhals as nw
 import numpy as np
 
+from discbayes._text import listed
 from discbayes.data.domain import Variable
 from discbayes.data.table import Table
 
@@ -83,10 +84,10 @@ def choose_library(as_frame: bool | str) -> str | None:
     if as_frame is True or as_frame == "auto":
         library = next(iter(_installed()), None)
         if library is None and as_frame is True:
-            raise ImportError(f"as_frame=True needs one of {', '.join(_BUILDERS)}")
+            raise ImportError(f"as_frame=True needs one of {listed(_BUILDERS, show=str)}")
         return library
     if as_frame not in _BUILDERS:
-        allowed = ", ".join(map(repr, ("auto", True, False, *_BUILDERS)))
+        allowed = listed(("auto", True, False, *_BUILDERS))
         raise ValueError(f"as_frame must be one of {allowed}; got {as_frame!r}")
     if as_frame not in _installed():
         raise ImportError(f"as_frame={as_frame!r} needs {as_frame}, which is not installed")

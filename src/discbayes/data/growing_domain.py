@@ -17,6 +17,7 @@ from typing import Any
 
 import numpy as np
 
+from discbayes._text import listed
 from discbayes.data.domain import Domain, Encoded, Variable, cut_texts
 from discbayes.data.frame_encoder import FrameEncoder
 from discbayes.data.table import CategoricalColumn, Table, only_used
@@ -51,10 +52,7 @@ def _variables_differ(here: Variable, there: Variable) -> str | None:
     if (here.cuts is None) != (there.cuts is None):
         return f"is {_kind(here)} here and {_kind(there)} there"
     if here.cuts is not None and there.cuts is not None and here.cuts != there.cuts:
-        return (
-            f"is cut at {_listed(cut_texts(here.cuts))} here and at"
-            f" {_listed(cut_texts(there.cuts))} there"
-        )
+        return f"is cut at {_shown_cuts(here.cuts)} here and at {_shown_cuts(there.cuts)} there"
     if here.values != there.values:
         return _values_differ(here.values, there.values)
     if here.missing_value != there.missing_value:
@@ -67,6 +65,10 @@ def _variables_differ(here: Variable, there: Variable) -> str | None:
     return None
 
 
+def _shown_cuts(cuts: tuple[float, ...]) -> str:
+    return listed(cut_texts(cuts), 5, show=str, empty="nothing")
+
+
 def _kind(variable: Variable) -> str:
     return "a column of categories" if variable.cuts is None else "cut into intervals"
 
@@ -75,13 +77,8 @@ def _values_differ(here: Sequence[Any], there: Sequence[Any]) -> str:
     for one, two, where in ((here, there, "here"), (there, here, "there")):
         more = [value for value in one if value not in set(two)]
         if more:
-            return f"has {_listed(list(map(repr, more)))} {where} only"
-    return f"has its values in another order, {_listed(list(map(repr, here)))} here"
-
-
-def _listed(texts: Sequence[str]) -> str:
-    shown = ", ".join(texts[:5])
-    return f"{shown}, …" if len(texts) > 5 else shown or "nothing"
+            return f"has {listed(more, 5)} {where} only"
+    return f"has its values in another order, {listed(here, 5)} here"
 
 
 def moved_codes(old: Variable, new: Variable) -> np.ndarray:
@@ -165,7 +162,7 @@ def _warn_of_no_cuts(encoder: FrameEncoder, n_rows: int) -> None:
         warnings.warn(
             f"{some_columns_are(len(unused), domain)} not used, since the {n_rows} rows to begin"
             " with have no informative cut point and those of later parts add none:"
-            f" {_listed(list(map(repr, unused)))}. Begin with more rows, or give domains",
+            f" {listed(unused, 5)}. Begin with more rows, or give domains",
             DataWarning,
             stacklevel=5,
         )

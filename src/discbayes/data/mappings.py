@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from discbayes._text import nearest_first
+from discbayes._text import listed, nearest_first
 from discbayes.data.table import Table, default_names, find_column
 from discbayes.data.table_reader import read_objects
 
@@ -74,8 +74,8 @@ def positions(columns: Iterable[Any], names: list[str], what: str) -> list[int]:
         known = numbered or str(column) in names
         place = find_column(column, names) if known else None
         if place is None:
-            nearest = ", ".join(map(repr, nearest_first(str(column), names)[:3]))
-            raise ValueError(f"{what} {column!r}, which is no column; the nearest are {nearest}")
+            nearest = listed(nearest_first(str(column), names)[:3])
+            raise ValueError(f"{what} {column!r}, which is not a column; the nearest are {nearest}")
         if place in found:
             raise ValueError(f"{what} {names[place]!r} twice")
         found.append(place)

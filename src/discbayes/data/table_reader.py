@@ -14,6 +14,7 @@ import narwhals as nw
 import numpy as np
 from narwhals.exceptions import DuplicateError
 
+from discbayes._text import listed
 from discbayes.data.table import (
     EXACT,
     CategoricalColumn,
@@ -86,18 +87,14 @@ def arrow_table(X: Any) -> Any:
 def _refuse_duplicates(X: Any) -> NoReturn:
     names = getattr(X, "column_names", None) or list(X.columns)
     twice = [str(name) for name, times in Counter(names).items() if times > 1]
-    raise ValueError(
-        f"X has several columns with the same name: {', '.join(map(repr, twice))}; rename them"
-    )
+    raise ValueError(f"X has several columns with the same name: {listed(twice)}; rename them")
 
 
 def _read_frame(frame: nw.DataFrame[Any]) -> Table:
     names = [str(name) for name in frame.columns]
     if len(set(names)) < len(names):
         twice = [name for name, times in Counter(names).items() if times > 1]
-        raise ValueError(
-            f"X has several columns with the same name: {', '.join(map(repr, twice))}; rename them"
-        )
+        raise ValueError(f"X has several columns with the same name: {listed(twice)}; rename them")
     parts = [
         _read_series(frame.get_column(key), at, names[at]) for at, key in enumerate(frame.columns)
     ]

@@ -12,6 +12,7 @@ import numpy as np
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import column_or_1d
 
+from discbayes._text import listed
 from discbayes.data.domain import Variable
 from discbayes.data.table import factorize, is_missing, plain, unmasked
 
@@ -209,7 +210,7 @@ def _to_numpy(y: Any) -> np.ndarray:
 def _refuse_gaps(gaps: np.ndarray, otherwise: str) -> None:
     count = int(np.count_nonzero(gaps))
     if count:
-        rows = ", ".join(map(str, np.flatnonzero(gaps)[:5]))
+        rows = listed(np.flatnonzero(gaps), 5, show=str)
         raise ValueError(
             f"Input y contains NaN or None in {count} of {gaps.size} rows (row {rows}): leave those"
             " rows out"

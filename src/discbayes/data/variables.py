@@ -13,6 +13,7 @@ import numpy as np
 from sklearn.base import clone
 from sklearn.utils.validation import has_fit_parameter
 
+from discbayes._text import listed
 from discbayes.data.discretize import (
     CutPointDiscretizer,
     EqualFrequencyDiscretizer,
@@ -100,14 +101,14 @@ def _category_positions(categorical: Any, names: list[str]) -> list[int]:
         raise ValueError(
             f'categorical must be "auto", "all", a list of columns or a mask; got {categorical!r}'
         )
-    listed = list(categorical)
-    if listed and all(isinstance(item, (bool, np.bool_)) for item in listed):
-        if len(listed) != len(names):
+    given = list(categorical)
+    if given and all(isinstance(item, (bool, np.bool_)) for item in given):
+        if len(given) != len(names):
             raise ValueError(
-                f"the mask categorical has {len(listed)} entries, but X has {len(names)} columns"
+                f"the mask categorical has {len(given)} entries, but X has {len(names)} columns"
             )
-        return [int(position) for position in np.flatnonzero(listed)]
-    return [_position(item, names, "categorical") for item in listed]
+        return [int(position) for position in np.flatnonzero(given)]
+    return [_position(item, names, "categorical") for item in given]
 
 
 def _position(item: Any, names: list[str], option: str) -> int:
@@ -120,7 +121,7 @@ def _position(item: Any, names: list[str], option: str) -> int:
         )
     near = difflib.get_close_matches(str(item), names, n=3, cutoff=0.0)
     raise ValueError(
-        f"{option} names a column {item!r} that X does not have; near: {', '.join(near)}"
+        f"{option} names a column {item!r} that X does not have; near: {listed(near, show=str)}"
     )
 
 
@@ -246,7 +247,7 @@ def _warn_of_numbers(seen: SeenLabels, name: str) -> None:
         ):
             warnings.warn(
                 f"column {name!r} is text, so each of its values is a category, but all of them are"
-                f" numbers except {', '.join(map(repr, words))}: if these are missing values,"
+                f" numbers except {listed(words)}: if these are missing values,"
                 f" replace them by None{commas}",
                 DataWarning,
                 stacklevel=2,
@@ -301,7 +302,6 @@ def warn_of_unused(domain: Domain, discretizer: Any) -> None:
     # of one class nothing can be learned, which is said elsewhere
     if not unused or domain.n_classes == 1:
         return
-    shown = f"{', '.join(map(repr, unused[:_NAMED]))}{', …' if len(unused) > _NAMED else ''}"
     numbers = any(variable.card == 1 and variable.cuts is not None for variable in domain.features)
     by_class = numbers and isinstance(resolve_discretizer(discretizer, None), MDLPDiscretizer)
     reason = (
@@ -313,7 +313,7 @@ def warn_of_unused(domain: Domain, discretizer: Any) -> None:
     )
     said = (
         f"{some_columns_are(len(unused), domain)} not used ({reason}):"
-        f" {shown}{way_out if by_class else ''}"
+        f" {listed(unused, _NAMED)}{way_out if by_class else ''}"
     )
     warnings.warn(said, DataWarning, stacklevel=6)
 

@@ -12,15 +12,13 @@ from typing import Any
 import narwhals as nw
 import numpy as np
 
-from discbayes._text import nearest_first
+from discbayes._text import listed, nearest_first
 from discbayes.data.frame_encoder import complete_rows
 from discbayes.data.table import CategoricalColumn, Table, default_names
 from discbayes.data.table_reader import as_frame, factorize_series, read_table
 from discbayes.data.targets import classes_and_codes, label_array, weight_array
 from discbayes.streams.batches import Batch, BatchSource
 from discbayes.streams.limits import Limits
-
-_LISTED = 8  # columns in a message
 
 
 @dataclass(frozen=True)
@@ -262,7 +260,7 @@ class Reader:
                     " (X, y, weight)"
                 )
             if isinstance(column, str) and column not in names:
-                near = _listed(nearest_first(column, names))
+                near = listed(nearest_first(column, names))
                 raise ValueError(f"there is no column {column!r} ({what}); the columns are {near}")
         features = self._features_of(names, named)
         if self.names is None:
@@ -272,12 +270,12 @@ class Reader:
         surplus = [name for name in features if name not in set(self.names)]
         if lacking:
             raise ValueError(
-                f"there is no column {_listed(lacking)}, which all rows before have: add it, filled"
+                f"there is no column {listed(lacking)}, which all rows before have: add it, filled"
                 " with gaps"
             )
         if surplus:
             raise ValueError(
-                f"there is a column {_listed(surplus)}, which no row before has: drop it, or add it"
+                f"there is a column {listed(surplus)}, which no row before has: drop it, or add it"
                 " everywhere"
             )
 
@@ -289,7 +287,7 @@ class Reader:
         lacking = [name for name in self._wanted if name not in set(names)]
         if lacking and len(lacking) < len(self._wanted):
             raise ValueError(
-                f"there is no column {_listed(lacking)}, which the model was learned from: add it,"
+                f"there is no column {listed(lacking)}, which the model was learned from: add it,"
                 " filled with gaps"
             )
         return names if lacking else self._wanted
@@ -411,8 +409,3 @@ def _taken(
     table: Table, y: np.ndarray, weight: np.ndarray | None, kept: np.ndarray
 ) -> tuple[Table, np.ndarray, np.ndarray | None]:
     return table.take(kept), y[kept], None if weight is None else weight[kept]
-
-
-def _listed(names: list[str]) -> str:
-    shown = ", ".join(map(repr, names[:_LISTED]))
-    return f"{shown}, ..." if len(names) > _LISTED else shown

@@ -12,6 +12,7 @@ from typing import Any, NoReturn
 
 import numpy as np
 
+from discbayes._text import listed
 from discbayes.data.discretize import CutPointDiscretizer
 from discbayes.data.domain import Variable
 from discbayes.data.histogram import ClassLabels, refuse_infinite, rising_numbers
@@ -65,8 +66,8 @@ class LabelColumn:
     def _check_like(self, levels: list[Any], stated: list[Any] | None) -> None:
         if stated != self._stated and (levels or stated):
             raise ValueError(
-                f"column {self.name!r} has other categories than before ({_some(levels)} instead of"
-                f" {_some(self._stated or list(self._index))}): give it the same categories in all"
+                f"column {self.name!r} has other categories than before ({listed(levels, 5)} instead of"
+                f" {listed(self._stated or self._index, 5)}): give it the same categories in all"
                 " batches, or cast it to strings"
             )
         check_levels([*levels[:1], *list(self._index)[:1]], self.name)
@@ -343,11 +344,6 @@ def _kind(part: Part) -> str:
     if isinstance(part, CategoricalColumn):
         return "labels"
     return "booleans" if part.boolean else "numbers"
-
-
-def _some(levels: list[Any]) -> str:
-    shown = ", ".join(map(repr, levels[:5]))
-    return f"{shown}, ..." if len(levels) > 5 else shown or "none"
 
 
 def _refuse_many(name: str, most: int, what: str) -> NoReturn:

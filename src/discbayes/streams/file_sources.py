@@ -15,10 +15,11 @@ from pathlib import Path
 from typing import Any
 
 from discbayes._lazy_imports import need
+from discbayes._text import listed
 from discbayes.streams.batches import Batch, TypesChanged
 from discbayes.streams.limits import Limits
 
-GAPS = ("", "NA", "N/A", "NaN", "nan", "null", "NULL", "None")
+MISSING_VALUES = ("", "NA", "N/A", "NaN", "nan", "null", "NULL", "None")
 TRUE = ("true", "True", "TRUE")
 FALSE = ("false", "False", "FALSE")
 # of pyarrow
@@ -27,19 +28,30 @@ _CONVERSION_ERROR = (
 )
 _TOO_LONG = "straddling object"  # of pyarrow, of a row that does not fit in a block
 _BUFFER = 1 << 20
+# bytes of CSV that are parsed at a time, in which a row must fit, where a file is read as a whole
+_WHOLE_BLOCKS = (1 << 20, 1 << 25, (1 << 31) - 1)
 # as arrow guesses types itself
 _WIDER = {"null": "int64", "int64": "double", "bool": "string", "double": "string"}
 
 
 @dataclass(frozen=True)
 class CsvFormat:
-    """What a CSV file does not say of itself.
+    """How to parse a CSV file.
 
-    ``types`` are arrow types of columns by name, where they should not be guessed.
+    Parameters
+    ----------
+    delimiter : str, optional
+        The character between cells; by default a tab in .tsv files, and a comma in others.
+    missing_values : sequence of str
+        The texts that stand for a missing value.
+    types : dict of str to str
+        The arrow types of columns by name; the types of other columns are inferred.
+    decimal : str, default="."
+        The character before decimals.
     """
 
     delimiter: str | None = None
-    gaps: Sequence[str] = GAPS
+    missing_values: Sequence[str] = MISSING_VALUES
     types: dict[str, str] = field(default_factory=dict)
     decimal: str = "."
 
@@ -193,6 +205,35 @@ def open_file(path: str | Path) -> Any:
     return pa.CompressedInputStream(file, "gzip") if str(path).lower().endswith(".gz") else file
 
 
+def read_whole(source: str | Path | bytes, csv: CsvFormat | None = None) -> Any:
+    """Read a file as one arrow table.
+
+    Parameters
+    ----------
+    source : path or bytes
+        The file, whose ending tells its kind (`FILE_ENDINGS`); bytes are the text of a CSV file.
+    csv : CsvFormat, optional
+        How to parse CSV.
+
+    Returns
+    -------
+    table : pyarrow.Table
+        All rows.
+
+    Raises
+    ------
+    OSError, ValueError
+        If the file cannot be read; the message does not name it.
+    """
+    kind = "csv" if isinstance(source, bytes) else format_of(source)
+    if kind == "csv":
+        return _read_csv(source, csv or CsvFormat())
+    with _open(source) as file:
+        if kind == "parquet":
+            return need("pyarrow.parquet").read_table(file)
+        return _open_arrow(file).read_all()
+
+
 # ---- Parquet
 
 
@@ -258,50 +299,41 @@ def _arrow_batches(path: Path, limits: Limits, begin: int = 0) -> Iterator[Batch
     """Batches of an Arrow or Feather file, or of a stream of Arrow batches; all of them, wherever
     the rows begin.
     """
-    pa, ipc = need("pyarrow"), need("pyarrow.ipc")
     first_row = 0
     with _reading(str(path)):
         file = open_file(path)
     with file:
         with _reading(str(path)):
-            batches, n_batches = _arrow_stored(pa, ipc, file)
+            batches, n_batches = _stored_batches(_open_arrow(file))
         for number, table in enumerate(tables_of(str(path), batches)):
             share = (number + 1) / n_batches if n_batches else file.tell() / max(1, file.size())
             yield Batch(table, f"{path}, batch {number}", first_row, share=share)
             first_row += table.num_rows
 
 
-def _arrow_stored(pa: Any, ipc: Any, file: Any) -> tuple[Iterator[Any], int | None]:
-    """The batches, and how many there are; a stream does not say it."""
+def _open_arrow(file: Any) -> Any:
+    """Return the reader of an Arrow file, or of a stream, which has no number of batches."""
+    pa, ipc = need("pyarrow"), need("pyarrow.ipc")
     try:
-        reader = ipc.open_file(file)
+        return ipc.open_file(file)
     except pa.ArrowInvalid:
         file.seek(0)
-        return iter(ipc.open_stream(file)), None
-    n_batches = reader.num_record_batches
+        return ipc.open_stream(file)
+
+
+def _stored_batches(reader: Any) -> tuple[Iterator[Any], int | None]:
+    """Return the batches of an Arrow file or stream, and how many there are if that is known."""
+    n_batches = getattr(reader, "num_record_batches", None)
+    if n_batches is None:
+        return iter(reader), None
     return (reader.get_batch(number) for number in range(n_batches)), n_batches
-
-
-def read_arrow(path: str | Path) -> Any:
-    """An Arrow or Feather file, or a stream of Arrow batches, as one table."""
-    pa, ipc = need("pyarrow"), need("pyarrow.ipc")
-    with open_file(path) as file:
-        try:
-            return ipc.open_file(file).read_all()
-        except pa.ArrowInvalid:
-            file.seek(0)
-            return ipc.open_stream(file).read_all()
 
 
 def _arrow_length(path: Path) -> int | None:
     """The rows of a file; a stream does not say how many it has."""
-    pa, ipc = need("pyarrow"), need("pyarrow.ipc")
-    with _reading(str(path)), pa.memory_map(os.fsencode(path)) as file:
-        try:
-            reader = ipc.open_file(file)
-        except pa.ArrowInvalid:
-            return None
-        return sum(reader.get_batch(number).num_rows for number in range(reader.num_record_batches))
+    with _reading(str(path)), need("pyarrow").memory_map(os.fsencode(path)) as file:
+        batches, n_batches = _stored_batches(_open_arrow(file))
+        return None if n_batches is None else sum(batch.num_rows for batch in batches)
 
 
 # ---- CSV
@@ -325,7 +357,7 @@ def _csv_batches(
             batch = next(reader, None)
         except (OSError, ValueError) as error:
             # read on from here, in larger blocks
-            if is_too_long(error) and block < limits.longest_row:
+            if _is_too_long(error) and block < limits.longest_row:
                 seen = (
                     seen
                     if reader is None
@@ -336,8 +368,10 @@ def _csv_batches(
             if reader is not None:
                 _widen(error, reader.schema, types, csv.types)
             with _reading(f"{path}, after row {first_row}" if first_row else str(path)):
-                if is_too_long(error):
-                    raise ValueError(too_long(block, "set memory to more (--memory)")) from error
+                if _is_too_long(error):
+                    raise ValueError(
+                        _too_long_message(block, "set memory to more (--memory)")
+                    ) from error
                 raise
         if batch is None:
             return
@@ -349,15 +383,12 @@ def _csv_batches(
         first_row += table.num_rows
 
 
-def is_too_long(error: Exception) -> bool:
-    """Whether an error of pyarrow says that a row does not fit in the block that is parsed at a
-    time.
-    """
+def _is_too_long(error: Exception) -> bool:
+    """Return whether pyarrow could not parse a row since it does not fit in one block of bytes."""
     return _TOO_LONG in str(error)
 
 
-def too_long(block: int, way_out: str) -> str:
-    """What is said of a row that is too long to be read."""
+def _too_long_message(block: int, way_out: str) -> str:
     return (
         f"a row has more than {block:,} bytes, perhaps since a quotation mark is opened and never"
         f" closed. If the row is right, {way_out}"
@@ -365,21 +396,63 @@ def too_long(block: int, way_out: str) -> str:
 
 
 def _open_csv(path: Path, block: int, csv: CsvFormat, types: dict[str, str], skipped: int) -> Any:
-    """A reader of the batches of a file, without so many rows at its beginning."""
+    """Return a reader of the batches of a file, from a row on."""
+    arrow_csv = need("pyarrow.csv")
+    read = arrow_csv.ReadOptions(block_size=block, skip_rows_after_names=skipped)
+    return arrow_csv.open_csv(open_file(path), read, *_csv_options(path, csv, types))
+
+
+def _csv_options(path: str | Path, csv: CsvFormat, types: dict[str, str]) -> tuple[Any, Any]:
+    """Return how pyarrow splits CSV text into cells, and how it converts the cells."""
     pa, arrow_csv = need("pyarrow"), need("pyarrow.csv")
-    return arrow_csv.open_csv(
-        open_file(path),
-        read_options=arrow_csv.ReadOptions(block_size=block, skip_rows_after_names=skipped),
-        parse_options=arrow_csv.ParseOptions(delimiter=csv.delimiter or delimiter_of(path)),
-        convert_options=arrow_csv.ConvertOptions(
-            null_values=list(csv.gaps),
-            true_values=list(TRUE),
-            false_values=list(FALSE),
-            strings_can_be_null=True,
-            decimal_point=csv.decimal,
-            column_types={name: pa.type_for_alias(kind) for name, kind in types.items()},
-        ),
+    parse = arrow_csv.ParseOptions(delimiter=csv.delimiter or delimiter_of(path))
+    convert = arrow_csv.ConvertOptions(
+        null_values=list(csv.missing_values),
+        true_values=list(TRUE),
+        false_values=list(FALSE),
+        strings_can_be_null=True,
+        decimal_point=csv.decimal,
+        column_types={name: pa.type_for_alias(kind) for name, kind in types.items()},
     )
+    return parse, convert
+
+
+def _read_csv(source: str | Path | bytes, csv: CsvFormat) -> Any:
+    """Return CSV text as one table."""
+    try:
+        table = _parse_csv(source, csv, csv.types)
+    except ValueError as error:
+        # a column of text that is not UTF-8 is named by its number only: as bytes it can be read
+        if not csv.types or "UTF8" not in str(error):
+            raise
+        table = _parse_csv(source, csv, {})
+    try:
+        binary = _binary_columns(table.schema)
+    except UnicodeDecodeError as error:
+        raise ValueError("its header is not UTF-8 text; save the file as UTF-8") from error
+    if binary:
+        raise ValueError(f"it is not UTF-8 text in {listed(binary)}; save the file as UTF-8")
+    return table
+
+
+def _parse_csv(source: str | Path | bytes, csv: CsvFormat, types: dict[str, str]) -> Any:
+    arrow_csv, path = need("pyarrow.csv"), "" if isinstance(source, bytes) else source
+    parse, convert = _csv_options(path, csv, types)
+    for block in _WHOLE_BLOCKS:
+        try:
+            with _open(source) as file:
+                read = arrow_csv.ReadOptions(block_size=block)
+                return arrow_csv.read_csv(file, read, parse, convert)
+        except ValueError as error:
+            if not _is_too_long(error):
+                raise
+    raise ValueError(_too_long_message(_WHOLE_BLOCKS[-1], "leave its column out of the file"))
+
+
+def _open(source: str | Path | bytes) -> Any:
+    if isinstance(source, bytes):
+        return need("pyarrow").BufferReader(source)
+    return open_file(source)
 
 
 def _widen(error: Exception, schema: Any, types: dict[str, str], given: dict[str, str]) -> None:
@@ -397,13 +470,18 @@ def _widen(error: Exception, schema: Any, types: dict[str, str], given: dict[str
 
 
 def _check_text(path: Path, schema: Any) -> None:
+    binary = _binary_columns(schema)
+    if binary:
+        raise ValueError(f"{path} is not UTF-8 text in column {binary[0]!r}: save it as UTF-8")
+
+
+def _binary_columns(schema: Any) -> list[str]:
+    """Return the columns whose text pyarrow took for bytes, since it is not UTF-8."""
     is_binary = need("pyarrow").types.is_binary
-    odd = [field.name for field in schema if is_binary(field.type)]
-    if odd:
-        raise ValueError(f"{path} is not UTF-8 text in column {odd[0]!r}: save it as UTF-8")
+    return [field.name for field in schema if is_binary(field.type)]
 
 
-FORMATS = {
+FILE_ENDINGS = {
     ".parquet": "parquet",
     ".pq": "parquet",
     ".csv": "csv",
@@ -414,7 +492,7 @@ FORMATS = {
     ".arrows": "arrow",
     ".feather": "arrow",
 }
-ENDINGS = tuple(FORMATS)
+ENDINGS = tuple(FILE_ENDINGS)
 _READERS: dict[str, Callable[..., Iterator[Batch]]] = {
     "parquet": _parquet_batches,
     "csv": _csv_batches,
@@ -429,7 +507,7 @@ _LENGTHS: dict[Any, Callable[[Path], int | None]] = {
 def format_of(path: str | Path) -> str:
     """How a file is laid out, by its name: "parquet", "csv" or "arrow"."""
     name = Path(path).name.lower()
-    found = next((kind for ending, kind in FORMATS.items() if name.endswith(ending)), None)
+    found = next((kind for ending, kind in FILE_ENDINGS.items() if name.endswith(ending)), None)
     if found is None:
         raise ValueError(f"{path}: unknown file ending; the endings are {', '.join(ENDINGS)}")
     return found
@@ -442,3 +520,10 @@ def delimiter_of(path: str | Path) -> str:
 
 def _reader_of(path: Path) -> Callable[..., Iterator[Batch]]:
     return _READERS[format_of(path)]
+
+
+# names that the command line still imports
+GAPS = MISSING_VALUES
+is_too_long = _is_too_long
+too_long = _too_long_message
+read_arrow = read_whole

@@ -10,6 +10,7 @@ from typing import Any
 
 import numpy as np
 
+from discbayes._text import listed
 from discbayes.data.discretize import CutPointDiscretizer
 from discbayes.data.domain import Domain, Variable
 from discbayes.data.frame_encoder import EVERY_ROW, FrameEncoder, refuse_missing
@@ -167,8 +168,7 @@ def _declared(encoder: FrameEncoder, names: list[str]) -> Declared:
     if names != encoder.domains.names:
         odd = sorted(set(names) ^ set(encoder.domains.names)) or names
         raise ValueError(
-            "the columns differ from those of the domain, or stand in another order:"
-            f" {', '.join(map(repr, odd[:10]))}"
+            f"the columns differ from those of the domain, or stand in another order: {listed(odd)}"
         )
     return Declared(
         frozenset(), {at: variable.values for at, variable in enumerate(encoder.domains.features)}
