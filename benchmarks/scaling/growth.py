@@ -33,7 +33,7 @@ from discbayes.parameters import (
     WeightedCCBN,
 )
 from discbayes.parameters import MaximumConditionalLikelihood as ConditionalLikelihood
-from discbayes.parameters.block_scores import scores_of
+from discbayes.parameters.log_scores import LogScores
 from discbayes.scores import edge_score_of
 from discbayes.search import GreedyEdges
 from scaling.results import Line, Results
@@ -172,7 +172,7 @@ WORKS: dict[str, Work] = {
     "families, one parent": partial(_families, k=1),
     "families, two parents": partial(_families, k=2),
     "extensions": _extensions,
-    "preparing": lambda rows: lambda: scores_of(rows.blocks, rows.layout(rows.tree), False),
+    "preparing": lambda rows: lambda: LogScores(rows.blocks, rows.layout(rows.tree), False),
     **{
         name: partial(_evaluation, learner=LEARNERS[name])
         for name in LEARNERS

@@ -47,9 +47,8 @@ from discbayes.parameters import (
     MaximumLikelihood,
     MaxMargin,
     WeightedCCBN,
-    block_scores,
+    log_scores,
 )
-from discbayes.parameters.block_scores import BlockScores
 from discbayes.parameters.log_scores import LogScores
 from discbayes.parameters.parameterization import Softmax
 from discbayes.parameters.problem import Problem
@@ -449,14 +448,14 @@ def test_fits_give_the_same_model(name, many_rows, tmp_path):
 
 @pytest.mark.parametrize("full", [False, True])
 def test_a_fit_in_little_memory(full, many_rows, monkeypatch):
-    made, original = [], block_scores.LogScores
+    made, original = [], log_scores.BlockScores
 
     def make(*arguments):
         made.append(original(*arguments).nbytes)
         return original(*arguments)
 
     expected, trace = fit(many_rows, FITS["ccbn-w"])
-    monkeypatch.setattr(block_scores, "LogScores", make)
+    monkeypatch.setattr(log_scores, "BlockScores", make)
     fit(RowBlocks(RowsInMemory(many_rows)), FITS["ccbn-w"])
     assert len(made) == N_BLOCKS
     memory = sum(made) // 2
@@ -512,7 +511,7 @@ def test_what_a_block_sums_up_is_what_all_rows_do():
     data = make_rows(3000, 6, 3, gaps=0.05, weighted=True)
     layout = Layout(chain_of(data), data.cards, data.n_classes)
     whole = Problem(ConditionalLikelihood(), LogScores(data, layout, True), Softmax(layout))
-    blocks = BlockScores(RowBlocks(RowsInMemory(data, size=700)), layout, True)
+    blocks = LogScores(RowBlocks(RowsInMemory(data, size=700)), layout, True)
     parted = Problem(ConditionalLikelihood(), blocks, Softmax(layout))
     free = np.random.default_rng(0).normal(size=whole.parameterization.size)
     value, gradient = whole.value_and_gradient(free)

@@ -297,13 +297,13 @@ def test_no_bit_sets_for_columns_of_many_values(monkeypatch):
     from discbayes.counts import pairs
 
     built = []
-    original = pairs._PairRun._build_bits
+    original = pairs._BlockPairs._build_bits
 
     def spy(run, used, n_jobs):
         original(run, used, n_jobs)
         built.append((used.copy(), run.bits.shape[0]))
 
-    monkeypatch.setattr(pairs._PairRun, "_build_bits", spy)
+    monkeypatch.setattr(pairs._BlockPairs, "_build_bits", spy)
     data = encoded(np.random.default_rng(4), [1, 5000, 2, 3], 2, 300)
     got = count_pairs(data, count(data))
     (used, n_bit_sets), *_ = built

@@ -109,7 +109,7 @@ def test_gaps_are_a_value_in_training_and_in_test():
     rows = mixed_rows()
     train, test = two_folds(rows, 0)[0]
     part = _z17.value_part(rows, (train, test))
-    assert not part.data.gaps.any()
+    assert not part.data.n_missing.any()
     assert (part.test_codes < part.data.cards[:, None]).all()
     for column in (0, 1):
         gap = np.array([value is None for value in rows.X[:, column]])

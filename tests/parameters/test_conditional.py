@@ -27,7 +27,8 @@ from discbayes.inference import log_joint
 from discbayes.network import Layout, Structure
 from discbayes.objectives import ClassificationRate, ConditionalLikelihood, Margin, NoGradientError
 from discbayes.optim import lbfgs
-from discbayes.parameters import MaximumConditionalLikelihood, MaximumLikelihood, log_scores
+from discbayes.parameters import MaximumConditionalLikelihood, MaximumLikelihood, block_scores
+from discbayes.parameters.block_scores import BlockScores
 from discbayes.parameters.log_scores import LogScores
 from discbayes.parameters.parameterization import Numbers, Softmax
 from discbayes.parameters.problem import Problem
@@ -72,7 +73,7 @@ def test_scores_equal_enumeration_for_every_pattern_of_gaps(seed, normalized):
     codes = oracle.every_pattern(rng, cards)
     y = np.arange(codes.shape[1])  # tells where a row has gone
     data = Encoded(codes, domain_of(cards, 3), y)
-    scores = LogScores(data, tables.layout, normalized)
+    scores = BlockScores(data, tables.layout, normalized)
     numbers = scores.padded(Numbers(tables.log_prior, tables.log_theta))
     found = np.concatenate([scores.forward(numbers, block) for block in scores.blocks])
     np.testing.assert_allclose(
@@ -81,10 +82,10 @@ def test_scores_equal_enumeration_for_every_pattern_of_gaps(seed, normalized):
 
 
 def test_blocks_cover_all_rows_once_and_split_large_groups(monkeypatch):
-    monkeypatch.setattr(log_scores, "BLOCK_ROWS", 7)
-    monkeypatch.setattr(log_scores, "GAP_ROWS", 3)
+    monkeypatch.setattr(block_scores, "BLOCK_ROWS", 7)
+    monkeypatch.setattr(block_scores, "GAP_ROWS", 3)
     data = drawn(0, 60, gaps=0.3)
-    scores = LogScores(data, Layout(TIED, data.cards, 3), True)
+    scores = BlockScores(data, Layout(TIED, data.cards, 3), True)
     spans = [(block.rows.start, block.rows.stop) for block in scores.blocks]
     assert [a for a, _ in spans] == [0, *(b for _, b in spans[:-1])]
     assert spans[-1][1] == 60
@@ -94,7 +95,7 @@ def test_blocks_cover_all_rows_once_and_split_large_groups(monkeypatch):
 
 
 def test_a_structure_too_dense_for_the_gaps_is_refused_with_names(monkeypatch):
-    monkeypatch.setattr(log_scores, "MAX_CELLS", 20)
+    monkeypatch.setattr(block_scores, "MAX_CELLS", 20)
     data = encoded(np.random.default_rng(0), [3, 3, 3, 2], 2, 40)
     data.codes[:3, 5] = 3
     structure = Structure(((), (0,), (0, 1), (0, 1, 2)))
@@ -155,7 +156,7 @@ def test_a_gap_counts_by_its_posterior():
     structure = Structure(((), (0,)))
     tables = oracle.random_tables(rng, structure, [3, 2], 2)
     data = Encoded(np.array([[3], [1]], np.uint8), domain_of([3, 2], 2), np.array([0]))
-    scores = LogScores(data, tables.layout, True)
+    scores = BlockScores(data, tables.layout, True)
     numbers, into = scores.padded(Numbers(tables.log_prior, tables.log_theta)), scores.blank()
     scores.pull_back(numbers, scores.blocks[0], np.array([[1.0, 0.0]]), into)
     joint = oracle.full_joint(tables)[:, 1, 0]
@@ -270,7 +271,7 @@ def test_a_weight_of_two_is_the_row_twice_and_order_does_not_matter(gaps):
 
 @pytest.mark.parametrize("stopping", ["convergence", "cross-tuning"])
 def test_threads_change_no_bit(stopping, monkeypatch):
-    monkeypatch.setattr(log_scores, "BLOCK_ROWS", 16)
+    monkeypatch.setattr(block_scores, "BLOCK_ROWS", 16)
     monkeypatch.setattr("discbayes.engine.threads.THREAD_WORK", 0)
     data = drawn(8, 50 if UNCOMPILED else 300, gaps=0.1, weighted=True)
     learner = MaximumConditionalLikelihood(max_iter=10, tol=1e-2, stopping=stopping, n_folds=3)

@@ -22,6 +22,7 @@ from discbayes.network import Layout, Structure
 from discbayes.objectives import ConditionalLikelihood, Margin
 from discbayes.optim import lbfgs
 from discbayes.parameters import DiscriminativeCCBN, ExtendedCCBN, WeightedCCBN, scaling
+from discbayes.parameters.block_scores import BlockScores
 from discbayes.parameters.log_scores import LogScores
 from discbayes.parameters.problem import Problem
 
@@ -114,16 +115,16 @@ def test_the_gradient_may_take_the_place_of_the_log_joint():
 def test_rows_that_are_impossible_are_left_to_the_careful_way():
     """A log-joint with −inf, in some classes or in all of them, counts as the objective says."""
     data = drawn(0, 60)
-    scores = LogScores(data, Layout(NB, data.cards, 3), False)
+    layout = Layout(NB, data.cards, 3)
+    rows = LogScores(data, layout, False)
+    scores = BlockScores(data, layout, False)
     rng = np.random.default_rng(1)
     parameterization = parameterized("d", data, NB)
     free = rng.normal(size=parameterization.size)
     free[3:6] = [-np.inf, 0.0, 0.0]  # a cell of the first feature
     free[9:12] = -np.inf
     with np.errstate(invalid="ignore"):
-        value = Problem(ConditionalLikelihood(), scores, parameterization).value_and_gradient(free)[
-            0
-        ]
+        value = Problem(ConditionalLikelihood(), rows, parameterization).value_and_gradient(free)[0]
         log_joint = np.concatenate(
             [
                 scores.forward(scores.padded(parameterization.numbers(free)), block)

@@ -469,7 +469,7 @@ def test_every_learner_beats_its_start_on_its_own_ground(learner):
 
 @pytest.mark.parametrize("learner", LEARNERS, ids=repr)
 def test_threads_change_no_bit(learner, monkeypatch):
-    monkeypatch.setattr("discbayes.parameters.log_scores.BLOCK_ROWS", 32)
+    monkeypatch.setattr("discbayes.parameters.block_scores.BLOCK_ROWS", 32)
     monkeypatch.setattr("discbayes.engine.threads.THREAD_WORK", 0)
     data = drawn(16, 150, gaps=0.1, weighted=True)
     few = clone(learner).set_params(max_iter=2 if UNCOMPILED else 6)

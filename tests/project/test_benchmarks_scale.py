@@ -17,11 +17,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from discbayes.counts import count, pair_information
-from discbayes.counts.pairs import _PairRun, pair_starts
+from discbayes.counts.pairs import _BlockPairs, pair_starts
 from discbayes.data.row_blocks import RowBlocks, RowsInMemory
 from discbayes.engine.shards import BlockShard, add_up, runs
 from discbayes.network import Layout
-from discbayes.parameters.block_scores import scores_of
+from discbayes.parameters.log_scores import _prepare
 
 pa = pytest.importorskip("pyarrow")
 pytest.importorskip("pandas")
@@ -79,7 +79,7 @@ def test_cells_are_those_of_the_tables(rows):
 @pytest.mark.parametrize("values", [2, 6, 30])
 def test_pairs_are_counted_in_the_way_that_the_model_has(values):
     data = growth.Rows(growth.Shape(5000, 5, values, 3)).encoded
-    run = _PairRun(data, count(data), "auto")
+    run = _BlockPairs(data, count(data), "auto", np.empty(0))
     by_bits = np.triu(run._by_bits(*run._costs()), 1)
     words, looped = Size.even(5000, 5, values, 3).pair_steps
     assert looped == (comb(5, 2) - by_bits.sum()) * 5000
@@ -101,7 +101,7 @@ def test_pairs_take_so_many_rounds(rows, monkeypatch):
 
 
 def test_bytes_of_prepared_rows(rows):
-    kept = scores_of(rows.encoded, rows.layout(rows.tree), False).nbytes
+    kept = _prepare(rows.encoded, rows.layout(rows.tree), False).nbytes
     assert prepared_bytes(Size.even(3000, 9, 4, 5)) == pytest.approx(kept, rel=0.1)
 
 

@@ -18,8 +18,7 @@ from discbayes import load_dataset
 from discbayes.counts import contingency as counting
 from discbayes.counts import count
 from discbayes.data import FrameEncoder
-from discbayes.data.block_folds import BYTES_OF_A_ROW, BlockFolds
-from discbayes.data.folds import stratified_folds
+from discbayes.data.folds import BYTES_OF_A_ROW, Folds, stratified_folds
 from discbayes.data.row_blocks import RowBlocks, RowsInMemory
 from discbayes.engine import Context
 from discbayes.network import Structure
@@ -219,7 +218,7 @@ def test_real_data_with_gaps(data_folder):
     data = replace(
         data, codes=data.codes[:8], domain=replace(data.domain, features=data.domain.features[:8])
     )
-    assert data.gaps.any()
+    assert data.n_missing.any()
     for search in (SuperParent("cr"), GreedyEdges("cl", max_candidates=3)):
         assert_same_search(search, data, far(data, 300))
 
@@ -251,10 +250,10 @@ def test_folds_are_those_of_the_rows_in_memory(n_rows, size, n_folds, weighted, 
     weight[:5] = 1.0
     kept = weight != 0 if weighted else np.ones(n_rows, bool)
     blocks = far(replace(data, weight=weight) if weighted else data, size)
-    folds = BlockFolds.draw(blocks, n_folds, np.random.default_rng(seed))
+    folds = Folds.draw(blocks, n_folds, np.random.default_rng(seed))
     expected = stratified_folds(data.classes[kept], n_folds, np.random.default_rng(seed))
     np.testing.assert_array_equal(np.concatenate(folds.by_block)[kept], expected)
-    assert [part.size for part in folds.by_block] == [block.n_samples for block in blocks]
+    assert [part.size for part in folds.by_block] == [block.n_samples for block in blocks.blocks()]
     assert folds.part(1, 2).by_block == folds.by_block[1:2]
 
 

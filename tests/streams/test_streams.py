@@ -75,7 +75,7 @@ def assert_same(passes, memory):
     assert (weight is None) == (data.weight is None)
     if weight is not None:
         np.testing.assert_array_equal(weight, data.weight)
-    np.testing.assert_array_equal(spilled.gaps, data.gaps)
+    np.testing.assert_array_equal(spilled.n_missing, data.n_missing)
 
 
 def mixed_frame(n=400, seed=0):
@@ -417,7 +417,7 @@ def test_csv_formats(tmp_path):
         path, "y", csv=CsvFormat(delimiter=";", missing_values=["?"]), discretizer=None
     )
     assert encoder.domain_.features[0].values == (1.0, 3.0)
-    assert spilled.gaps.tolist() == [4]
+    assert spilled.n_missing.tolist() == [4]
 
 
 # Blocks on disk

@@ -50,7 +50,7 @@ class RowsInFile:
     path: Path
     domain: Domain
     n_rows: int
-    gaps: np.ndarray
+    n_missing: np.ndarray
     n_blocks: int
 
     def __len__(self) -> int:
@@ -71,7 +71,7 @@ def in_file(data: Encoded, folder: Path, size: int) -> RowsInFile:
         np.savez(
             folder / f"{number}.npz", codes=data.codes[:, rows], y=data.classes[rows], **weight
         )
-    return RowsInFile(folder, data.domain, data.n_samples, data.gaps, len(starts))
+    return RowsInFile(folder, data.domain, data.n_samples, data.n_missing, len(starts))
 
 
 class FarThreads(Threads):

@@ -25,7 +25,7 @@ from discbayes.classifier.passes import Passes, over_batches
 from discbayes.costs import cheapest, cost_matrix
 from discbayes.counts import Counts, SufficientStatistics, count
 from discbayes.data import Domain, Encoded, FrameEncoder
-from discbayes.data.row_blocks import RowBlocks
+from discbayes.data.rows import Rows
 from discbayes.data.table_reader import read_table
 from discbayes.engine import Context, DaskEngine, Progress, worker_count
 from discbayes.explanations.mixin import Explaining
@@ -248,7 +248,7 @@ class BayesNetClassifier(
         return encoder, data
 
     def _learn_and_count(
-        self, data: Encoded | RowBlocks, classes: np.ndarray, context: Context
+        self, data: Rows, classes: np.ndarray, context: Context
     ) -> tuple[BayesNet, SufficientStatistics | None]:
         """The network of all rows, and their counts where it follows from those."""
         if data.n_classes == 1:

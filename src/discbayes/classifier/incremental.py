@@ -21,9 +21,9 @@ from discbayes.bayesnet import BayesNet
 from discbayes.classifier.columns import COLUMNS, columns_named, columns_of
 from discbayes.counts import SufficientStatistics
 from discbayes.counts.sufficient_statistics import pair_cells
-from discbayes.data import Domain, Encoded, FrameEncoder
+from discbayes.data import Domain, FrameEncoder
 from discbayes.data.growing_domain import difference, first_rows, more_rows
-from discbayes.data.row_blocks import RowBlocks
+from discbayes.data.rows import Rows
 from discbayes.data.table import Table
 from discbayes.data.table_reader import read_table
 from discbayes.data.targets import classes_and_codes, label_array
@@ -271,9 +271,7 @@ class Incremental:
                 " All classes are declared at the first call, or come with the rows"
             )
 
-    def _tallies_of_fit(
-        self, data: Encoded | RowBlocks, context: Context
-    ) -> SufficientStatistics | None:
+    def _tallies_of_fit(self, data: Rows, context: Context) -> SufficientStatistics | None:
         """The counts of all rows of a fit; None where they are not enough to learn from, or too
         many to keep.
         """
@@ -288,7 +286,7 @@ class Incremental:
         """The network that follows from counts."""
         structure, parameters = self._learners()
         if self.class_weight is not None:
-            tallies = tallies.weighted_by(self._class_weights(classes, tallies.rows))
+            tallies = tallies.with_class_weights(self._class_weights(classes, tallies.rows))
         warn_of_sparse_columns(tallies, tallies.counts)
         context.progress.stage(
             "structure: {learner!r} on {rows} rows", learner=structure, rows=tallies.n_samples
@@ -301,7 +299,7 @@ class Incremental:
 
 
 def _tallies_of(
-    data: Encoded | RowBlocks, learner: Any, fixed_classes: bool, context: Context
+    data: Rows, learner: Any, fixed_classes: bool, context: Context
 ) -> SufficientStatistics:
     """What a structure learner needs to know of some rows."""
     if isinstance(learner, FixedStructure):
@@ -314,7 +312,7 @@ def _tallies_of(
     return replace(tallies, fixed_classes=fixed_classes)
 
 
-def _n_cells(data: Encoded | RowBlocks, learner: Any) -> int:
+def _n_cells(data: Rows, learner: Any) -> int:
     """How many counts that would be."""
     if isinstance(learner, FixedStructure):
         layout = Layout(

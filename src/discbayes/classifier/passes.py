@@ -18,6 +18,7 @@ from discbayes.classifier.columns import columns_named
 from discbayes.data import Domain, Encoded, FrameEncoder
 from discbayes.data.mappings import mappings_of, read_mappings
 from discbayes.data.row_blocks import RowBlocks, RowsInMemory
+from discbayes.data.rows import Rows
 from discbayes.data.table import Table
 from discbayes.data.table_reader import arrow_table, read_table
 from discbayes.data.targets import label_array
@@ -288,7 +289,7 @@ def _as_wanted(
     learners: tuple[Any, Any],
     memory: int,
     engine: DaskEngine | None,
-) -> Encoded | RowBlocks:
+) -> Rows:
     """The rows as learners want them: in blocks, where there are several.
 
     A learner that supports blocks asks for all rows itself where it needs them; others get them

@@ -14,9 +14,9 @@ from typing import NamedTuple
 import numpy as np
 
 from discbayes._arrays import WithArrays
-from discbayes.counts.counted import Counted
 from discbayes.data.domain import Encoded
-from discbayes.data.row_blocks import RowBlocks, in_blocks_if_weighted
+from discbayes.data.row_blocks import in_blocks_if_weighted
+from discbayes.data.rows import Rows
 from discbayes.engine import parallel_map
 from discbayes.kernels import counting, saturated
 from discbayes.network import Layout, Structure
@@ -141,15 +141,11 @@ class FamilyCounts(WithArrays):
         )
 
 
-def count(data: Encoded | RowBlocks, n_jobs: int | None = None) -> Counts:
+def count(data: Rows, n_jobs: int | None = None) -> Counts:
     """Count the class and each feature with the class."""
     Layout(Structure.naive(data.n_features), data.cards, data.n_classes).require(data.domain.names)
-    rows = in_blocks_if_weighted(data)
-    return (
-        rows.map_reduce(_count, add, n_jobs=n_jobs)
-        if isinstance(rows, RowBlocks)
-        else _count(rows, n_jobs)
-    )
+    counts: Counts = in_blocks_if_weighted(data).map_reduce(_count, add, n_jobs=n_jobs)
+    return counts
 
 
 def _count(data: Encoded, n_jobs: int | None) -> Counts:
@@ -159,43 +155,39 @@ def _count(data: Encoded, n_jobs: int | None) -> Counts:
 
 
 def count_families(
-    data: Encoded | RowBlocks | Counted, layout: Layout, counts: Counts, n_jobs: int | None = None
+    data: Rows, layout: Layout, counts: Counts, n_jobs: int | None = None
 ) -> FamilyCounts:
     """Count every family of the structure; features without parents are taken from ``counts``."""
-    if isinstance(data, Counted):
-        return data.families_of(layout)
-    parents, rows = layout.structure.parents, in_blocks_if_weighted(data)
-    wanted = [i for i, group in enumerate(parents) if group]
-    if not wanted:
-        cells = np.zeros(layout.size)
-    elif isinstance(rows, RowBlocks):
-        cells = rows.map_reduce(_count_in, add, (layout, wanted), n_jobs)
+    if data.statistics is not None:
+        known: FamilyCounts = data.statistics.families_of(layout)
+        return known
+    parents = layout.structure.parents
+    with_parents = [i for i, group in enumerate(parents) if group]
+    if with_parents:
+        rows = in_blocks_if_weighted(data)
+        cells = rows.map_reduce(_count_in, add, (layout, with_parents), n_jobs)
     else:
-        cells = _count_in(rows, n_jobs, layout, wanted)
-    for i in (i for i, group in enumerate(parents) if not group):
-        layout.table(cells, i)[...] = counts.feature(i)
+        cells = np.zeros(layout.size)
+    for i, group in enumerate(parents):
+        if not group:
+            layout.table(cells, i)[...] = counts.feature(i)
     return FamilyCounts(layout, counts.class_count, cells)
 
 
-def count_family(
-    data: Encoded | RowBlocks, child: int, parents: Sequence[int], em: bool = False
-) -> np.ndarray:
+def count_family(data: Rows, child: int, parents: Sequence[int], em: bool = False) -> np.ndarray:
     """Counts of one family, shape ``(*cards of the parents, card of the child, n_classes)``.
 
     They are of the rows without a gap in the family. With ``em`` they are those of all rows: the
     saturated table of largest likelihood times the number of rows.
     """
-    wanted, cards = Wanted(child, tuple(parents)), _padded_cards(data) if em else data.cards
-    rows, family = in_blocks_if_weighted(data), [*parents, child]
-    if isinstance(rows, RowBlocks):
-        cells = rows.map_reduce(_count_wanted, add, ([wanted], cards))
-    else:
-        cells = _family_cells(rows, wanted, cards)
+    cards = _padded_cards(data) if em else data.cards
+    family = [*parents, child]
+    cells = in_blocks_if_weighted(data).map_reduce(_family_cells, add, (family, cards))
     return _complete(cells.reshape(*cards[family], data.n_classes), data.cards[family])
 
 
 def count_extensions(
-    data: Encoded | RowBlocks,
+    data: Rows,
     child: int,
     parents: Sequence[int],
     more: Sequence[int],
@@ -207,20 +199,14 @@ def count_extensions(
     The family is one code for each row, made once, so that a candidate costs no more than a pair.
     ``em`` is that of ``count_family``.
     """
-    rows, cards = in_blocks_if_weighted(data), _padded_cards(data) if em else data.cards
-    if isinstance(rows, RowBlocks):
-        for tables in count_wanted(
-            rows, [Wanted(child, tuple(parents), tuple(more))] if more else [], em
-        ):
-            yield from tables
-        return
-    base, size = _base_codes(rows, (*parents, child), cards)
-    sizes = size * cards[np.array(more, np.int64)] * data.n_classes
-    for part in parts(sizes):
+    rows = in_blocks_if_weighted(data)
+    cards = _padded_cards(data) if em else data.cards
+    family = int(np.prod(cards[[*parents, child]])) * data.n_classes
+    for part in parts(family * cards[np.array(more, np.int64)], CELLS_OF_A_PASS):
         wanted = Wanted(child, tuple(parents), tuple(more[k] for k in part))
-        yield from _extension_tables(
-            rows, wanted, cards, _extension_cells(rows, wanted.more, cards, base, size)
-        )
+        if wanted.more:
+            cells = rows.map_reduce(_extension_cells, add, (wanted, cards))
+            yield from _extension_tables(data, wanted, cards, cells)
 
 
 class Wanted(NamedTuple):
@@ -239,7 +225,7 @@ class Wanted(NamedTuple):
 
 
 def count_wanted(
-    data: RowBlocks, wanted: Sequence[Wanted], em: bool = False, n_jobs: int | None = None
+    data: Rows, wanted: Sequence[Wanted], em: bool = False, n_jobs: int | None = None
 ) -> Iterator[list[np.ndarray]]:
     """The tables of several families, each as by ``count_extensions`` or a list of one, in few
     passes over the rows.
@@ -255,7 +241,7 @@ def count_wanted(
 
 
 def _wanted_tables(
-    data: Encoded | RowBlocks, wanted: Wanted, cards: np.ndarray, cells: np.ndarray
+    data: Rows, wanted: Wanted, cards: np.ndarray, cells: np.ndarray
 ) -> Iterator[np.ndarray]:
     if wanted.more:
         yield from _extension_tables(data, wanted, cards, cells)
@@ -266,7 +252,7 @@ def _wanted_tables(
 
 
 def _extension_tables(
-    data: Encoded | RowBlocks, wanted: Wanted, cards: np.ndarray, cells: np.ndarray
+    data: Rows, wanted: Wanted, cards: np.ndarray, cells: np.ndarray
 ) -> Iterator[np.ndarray]:
     """The counts of a family with each of more parents, as tables of the child."""
     family, at, n_classes = [*wanted.parents, wanted.child], 0, data.n_classes
@@ -286,33 +272,33 @@ def _count_wanted(
     """The cells of all wanted tables, one after the other."""
 
     def one(each: Wanted) -> np.ndarray:
-        if not each.more:
-            return _family_cells(data, each, cards)
-        return _extension_cells(
-            data, each.more, cards, *_base_codes(data, (*each.parents, each.child), cards)
-        )
+        if each.more:
+            return _extension_cells(data, n_jobs, each, cards)
+        return _family_cells(data, n_jobs, [*each.parents, each.child], cards)
 
     return np.concatenate(parallel_map(one, wanted, n_jobs, work=len(wanted) * data.n_samples))
 
 
-def _family_cells(data: Encoded, wanted: Wanted, cards: np.ndarray) -> np.ndarray:
-    family = np.array([*wanted.parents, wanted.child], np.int64)
+def _family_cells(
+    data: Encoded, n_jobs: int | None, features: Sequence[int], cards: np.ndarray
+) -> np.ndarray:
+    """Count some features, the last of them the child, with the class."""
+    family = np.array(features, np.int64)
     table = np.zeros((*cards[family], data.n_classes))
     strides = np.array(table.strides[:-2], np.int64) // table.itemsize
     counting.count_family(
-        data.codes, kernel_classes(data), kernel_weight(data), cards, data.n_classes, wanted.child, family[:-1],
+        data.codes, kernel_classes(data), kernel_weight(data), cards, data.n_classes, features[-1], family[:-1],
         strides, table.ravel(),
     )  # fmt: skip
     return table.ravel()
 
 
 def _extension_cells(
-    data: Encoded, more: Sequence[int], cards: np.ndarray, base: np.ndarray, size: int
+    data: Encoded, n_jobs: int | None, wanted: Wanted, cards: np.ndarray
 ) -> np.ndarray:
-    """The cells of a family, of which there are ``size`` without the class, with each of more
-    parents.
-    """
-    n_classes, added = data.n_classes, np.array(more, np.int64)
+    """Count a family with each of more parents: cells of one table after the other."""
+    base, size = _base_codes(data, (*wanted.parents, wanted.child), cards)
+    n_classes, added = data.n_classes, np.array(wanted.more, np.int64)
     sizes = size * cards[added] * n_classes
     starts, cells = np.cumsum(sizes) - sizes, np.empty(int(sizes.sum()))
     counting.joint_by_loop(
@@ -326,9 +312,9 @@ def parts(sizes: np.ndarray, at_once: int = CELLS_AT_ONCE) -> list[np.ndarray]:
     return np.split(np.arange(sizes.size), np.flatnonzero(np.diff(np.cumsum(sizes) // at_once)) + 1)
 
 
-def _padded_cards(data: Encoded | RowBlocks) -> np.ndarray:
+def _padded_cards(data: Rows) -> np.ndarray:
     """The number of values of each feature, a gap counted as one."""
-    return np.asarray(data.cards + (data.gaps > 0))
+    return np.asarray(data.cards + (data.n_missing > 0))
 
 
 def _complete(padded: np.ndarray, cards: np.ndarray) -> np.ndarray:

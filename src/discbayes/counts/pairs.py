@@ -7,7 +7,6 @@ plain loop is where they have many, and where rows have weights.
 
 from __future__ import annotations
 
-from abc import ABC, abstractmethod
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cached_property
@@ -19,9 +18,9 @@ import numpy as np
 from discbayes._memory import require_memory
 from discbayes.counts import contingency
 from discbayes.counts.contingency import Counts, _same, count, kernel_classes, kernel_weight, parts
-from discbayes.counts.counted import Counted, Visit
 from discbayes.data.domain import Encoded
-from discbayes.data.row_blocks import RowBlocks, in_blocks_if_weighted
+from discbayes.data.row_blocks import in_blocks_if_weighted
+from discbayes.data.rows import Rows
 from discbayes.engine import parallel_map
 from discbayes.kernels import counting, saturated
 
@@ -32,6 +31,15 @@ MEASURES = 4  # numbers that stand in `PairInformation` for each pair
 # Nanoseconds, measured: a word of two bit sets, a class of one cell, a row of the loop. Only their
 # ratios matter.
 WORD_COST, CELL_COST, ROW_COST = 1.4, 4.0, 1.25
+
+NO_STARTS, NO_CELLS = np.empty(0, np.int64), np.empty(0)
+NO_MEASURES = np.empty((0, MEASURES))
+
+# called with the first feature, later ones, and the starts and cells of their tables
+Visit = Callable[[int, np.ndarray, np.ndarray, np.ndarray], None]
+# fills cells from starts on or, if there are none, measures: first, seconds, starts, cells, measures
+CountPairs = Callable[[int, np.ndarray, np.ndarray, np.ndarray, np.ndarray], None]
+OnePairs = Callable[[int, np.ndarray, CountPairs], None]
 
 
 @dataclass(frozen=True)
@@ -68,14 +76,10 @@ class PairCounts:
         if i == j:
             raise ValueError(f"a pair needs two features, not feature {i} twice")
         a, b = min(i, j), max(i, j)
-        position = self.places(a, b)
+        position = pair_places(self.cards.size, a, b)
         cells = self.cells[self.starts[position] : self.starts[position + 1]]
         table = cells.reshape(self.cards[a], self.cards[b], self.n_classes)
         return table if i < j else table.transpose(1, 0, 2)
-
-    def places(self, first: int, seconds: Any) -> Any:
-        """Where the pairs of a feature and later ones stand among all pairs."""
-        return first * (2 * self.cards.size - first - 3) // 2 + seconds - 1
 
     def __add__(self, other: PairCounts) -> PairCounts:
         _same("domains", self.cards.tolist(), other.cards.tolist())
@@ -102,6 +106,11 @@ class PairCounts:
         return _as_matrices(measured, n)
 
 
+def pair_places(n_features: int, first: int, seconds: Any) -> Any:
+    """Return the positions of the pairs of a feature and later ones among all pairs."""
+    return first * (2 * n_features - first - 3) // 2 + seconds - 1
+
+
 def pair_starts(cards: np.ndarray, n_classes: int, wanted: np.ndarray | None = None) -> np.ndarray:
     """Where the table of each pair begins; pairs that are not wanted take no place."""
     a, b = np.triu_indices(cards.size, 1)
@@ -112,10 +121,11 @@ def pair_starts(cards: np.ndarray, n_classes: int, wanted: np.ndarray | None = N
 
 
 def count_pairs(
-    data: Encoded | RowBlocks, counts: Counts, n_jobs: int | None = None, method: str = "auto"
+    data: Rows, counts: Counts, n_jobs: int | None = None, method: str = "auto"
 ) -> PairCounts:
     """Count every pair of features with the class (``method``: "auto", "bits" or "loop")."""
-    run, starts = _run(data, counts, method), pair_starts(data.cards, data.n_classes)
+    run = _PairRun(data, counts, method)
+    starts = pair_starts(data.cards, data.n_classes)
     n_cells = int(starts[-1])
     require_memory(
         KEPT_BYTES * n_cells,
@@ -123,51 +133,59 @@ def count_pairs(
         "leave columns out, or use structure='nb'",
     )
     cells = np.zeros(n_cells)
-    run.run(starts, cells, n_jobs)
+    run.count(starts, cells, n_jobs)
     return PairCounts(data.cards, data.n_classes, cells)
 
 
 def pair_information(
-    data: Encoded | RowBlocks | Counted,
+    data: Rows,
     counts: Counts,
     n_jobs: int | None = None,
     method: str = "auto",
     skip: np.ndarray | None = None,
     em: bool = False,
 ) -> PairInformation:
-    """Mutual information of every pair, without keeping the tables: memory grows with the data, not
-    with the pairs.
+    """Measure the mutual information of every pair, without keeping the tables of rows.
 
-    Pairs marked in the symmetric matrix ``skip`` are not measured and have zeros. With ``em`` the
-    table of a pair is the saturated one of largest likelihood, given all rows.
+    Parameters
+    ----------
+    data : Rows
+        The rows, or their sufficient statistics.
+    counts : Counts
+        Counts of the class and of each feature.
+    n_jobs : int, optional
+        The number of threads.
+    method : {"auto", "bits", "loop"}, default="auto"
+        The kernel that counts rows.
+    skip : ndarray of bool, optional
+        A symmetric matrix of pairs that are not measured and have zeros.
+    em : bool, default=False
+        Whether the table of a pair is the saturated one of largest likelihood, given all rows.
+
+    Returns
+    -------
+    PairInformation
+        Matrices of mutual information.
     """
-    if isinstance(data, Counted):
-        return data.pair_information(n_jobs, skip)
-    run = _run(data, counts, method, skip, em)
-    measured = (
-        run.measure(n_jobs) if run.em else run.run(np.empty(0, np.int64), np.empty(0), n_jobs)
-    )
+    measured = _PairRun(data, counts, method, skip, em).measure(n_jobs)
     return _as_matrices(measured, data.n_features)
 
 
 def visit_pairs(
-    data: Encoded | RowBlocks | Counted,
+    data: Rows,
     counts: Counts,
     visit: Visit,
     n_jobs: int | None = None,
     skip: np.ndarray | None = None,
     em: bool = False,
 ) -> None:
-    """Call ``visit(first, seconds, starts, cells)`` with the tables of a feature and later ones,
-    which are not kept.
+    """Call ``visit(first, seconds, starts, cells)`` with the tables of a feature and later ones.
 
     The table of ``first`` and ``seconds[k]``, shape ``(card, card, n_classes)``, begins at
-    ``cells[starts[k]]``. Calls come on several threads. Pairs marked in the symmetric matrix
-    ``skip`` are left out; ``em`` is that of ``pair_information``.
+    ``cells[starts[k]]``; tables are not kept. Calls come on several threads. Pairs marked in the
+    symmetric matrix ``skip`` are left out; ``em`` is that of ``pair_information``.
     """
-    if isinstance(data, Counted):
-        return data.visit_pairs(visit, n_jobs, skip)
-    return _run(data, counts, "auto", skip, em).visit(visit, n_jobs)
+    _PairRun(data, counts, "auto", skip, em).visit(visit, n_jobs)
 
 
 def _as_matrices(measured: np.ndarray, n: int) -> PairInformation:
@@ -190,159 +208,201 @@ def _class_positions(y: np.ndarray, n_classes: int) -> tuple[np.ndarray, np.ndar
     return place + (64 * word_start[:-1] - np.cumsum(sizes) + sizes)[y], word_start
 
 
-def _run(
-    data: Encoded | RowBlocks,
-    counts: Counts,
-    method: str,
-    skip: np.ndarray | None = None,
-    em: bool = False,
-) -> _Pairs:
-    """A pass over all pairs of rows in memory, or of blocks."""
-    if method not in ("auto", "bits", "loop"):
-        raise ValueError(f"method is 'auto', 'bits' or 'loop', not {method!r}")
-    rows = in_blocks_if_weighted(data)
-    weighted = rows.weighted if isinstance(rows, RowBlocks) else rows.weight is not None
-    if method == "bits" and weighted:
-        raise ValueError(
-            "bit sets count rows, so they cannot count weights; use method='loop' or 'auto'"
-        )
-    if isinstance(rows, RowBlocks):
-        return _BlockRun(rows, counts, method, skip, em)
-    return _PairRun(rows, counts, method, skip, em)
+class _PairRun:
+    """One run over all pairs of features, whose tables are counted, measured or visited.
 
-
-class _Pairs(ABC):
-    """One pass over all pairs, of rows in memory or of blocks.
-
-    With ``em`` tables that are visited or measured are completed; tables to be kept are counts in
-    any case.
+    Tables are counted by kernels (one block of rows), in passes over blocks (many blocks), or are
+    there already (sufficient statistics). With ``em`` tables that are measured or visited are
+    completed.
     """
 
     def __init__(
         self,
-        data: Encoded | RowBlocks,
-        weighted: bool,
+        data: Rows,
         counts: Counts,
+        method: str = "auto",
         skip: np.ndarray | None = None,
         em: bool = False,
     ):
-        self.counts, self.cards, self.gaps = counts, data.cards, data.gaps
-        self.n_features, self.n_classes = data.n_features, data.n_classes
+        if method not in ("auto", "bits", "loop"):
+            raise ValueError(f"method is 'auto', 'bits' or 'loop', not {method!r}")
+        if method == "bits" and data.weighted:
+            raise ValueError(
+                "bit sets count rows, so they cannot count weights; use method='loop' or 'auto'"
+            )
         n = data.n_features
-        size = 8 * n**2 * (2 * MEASURES + 1)
         require_memory(
-            size,
-            f"what {n:,} columns say of each other",
+            8 * n**2 * (2 * MEASURES + 1),
+            f"mutual information of all pairs of {n:,} columns",
             "leave columns out, or use structure='nb'",
         )
-        self.skip = np.zeros((n, n), np.bool_) if skip is None else skip
-        # weights need not be whole
-        self.known = np.empty(0) if weighted else known_logs(data.n_samples)
-        self.em = em and bool(data.gaps.any())
+        self.data = in_blocks_if_weighted(data)
+        self.counts, self.method = counts, method
+        self.cards, self.n_classes = data.cards, data.n_classes
+        self.wanted = np.triu(np.ones((n, n), np.bool_) if skip is None else ~skip, 1)
+        # weights need not be whole numbers
+        self.known = np.empty(0) if data.weighted else known_logs(data.n_samples)
+        self.em = em and bool(data.n_missing.any())
 
-    @abstractmethod
-    def _each(
-        self, one: Callable[[int, np.ndarray, Callable[..., None]], None], n_jobs: int | None
-    ) -> None:
-        """Call ``one(first, seconds, count)`` for each feature and later ones that are counted with
-        it in one way.
-        """
+    # ---- what is done with the tables
 
-    def run(self, starts: np.ndarray, cells: np.ndarray, n_jobs: int | None) -> np.ndarray:
-        """Count or measure every pair; returns the measures, in the order of the pairs."""
-        measured = self._nothing_measured()
+    def count(self, starts: np.ndarray, cells: np.ndarray, n_jobs: int | None) -> None:
+        """Count every pair into ``cells``."""
 
-        def one(first: int, seconds: np.ndarray, count: Callable[..., None]) -> None:
-            rows = self._places(first, seconds)
-            information = np.zeros((seconds.size, MEASURES))
-            count(first, seconds, starts[rows] if cells.size else starts, cells, information)
-            measured[rows] = information
+        def one(first: int, seconds: np.ndarray, tables: CountPairs) -> None:
+            tables(first, seconds, starts[self._places(first, seconds)], cells, NO_MEASURES)
 
         self._each(one, n_jobs)
-        return measured
 
     def measure(self, n_jobs: int | None) -> np.ndarray:
-        """Measure the tables that are visited."""
-        measured, (cards, gaps) = self._nothing_measured(), (self.cards, self.gaps)
+        """Measure every pair, in the order of the pairs."""
+        n = self.cards.size
+        measured = np.zeros((n * (n - 1) // 2, MEASURES))
 
-        def look(first: int, seconds: np.ndarray, starts: np.ndarray, cells: np.ndarray) -> None:
-            information = np.empty((seconds.size, MEASURES))
-            whole = gaps[seconds] + gaps[first] == 0
-            saturated.measure_pairs(
-                cells,
-                starts,
-                cards[first],
-                cards[seconds],
-                whole,
-                self.n_classes,
-                self.known,
-                information,
-            )
+        def one(first: int, seconds: np.ndarray, tables: CountPairs) -> None:
+            information = np.zeros((seconds.size, MEASURES))
+            tables(first, seconds, NO_STARTS, NO_CELLS, information)
             measured[self._places(first, seconds)] = information
 
-        self.visit(look, n_jobs)
+        def completed(
+            first: int, seconds: np.ndarray, starts: np.ndarray, cells: np.ndarray
+        ) -> None:
+            information = np.empty((seconds.size, MEASURES))
+            missing = self.data.n_missing
+            complete = missing[seconds] + missing[first] == 0
+            self._measure(first, seconds, starts, cells, complete, information)
+            measured[self._places(first, seconds)] = information
+
+        if self.em:
+            self.visit(completed, n_jobs)
+        else:
+            self._each(one, n_jobs)
         return measured
-
-    def _nothing_measured(self) -> np.ndarray:
-        n = self.n_features
-        return np.zeros((n * (n - 1) // 2, MEASURES))
-
-    def _places(self, first: int, seconds: np.ndarray) -> np.ndarray:
-        """Where the pairs of a feature and later ones stand among all pairs."""
-        return first * (2 * self.n_features - first - 3) // 2 + seconds - 1
 
     def visit(self, visit: Visit, n_jobs: int | None) -> None:
         """Show the tables of the pairs, a few of them at a time."""
-        cards, n_classes, nothing = self.cards, self.n_classes, np.empty((0, MEASURES))
 
-        def one(first: int, seconds: np.ndarray, count: Callable[..., None]) -> None:
-            sizes = cards[first] * cards[seconds] * n_classes
+        def one(first: int, seconds: np.ndarray, tables: CountPairs) -> None:
+            sizes = self.cards[first] * self.cards[seconds] * self.n_classes
             for part in parts(sizes):
                 starts = np.cumsum(sizes[part]) - sizes[part]
                 cells = np.empty(int(sizes[part].sum()))
-                count(first, seconds[part], starts, cells, nothing)
+                tables(first, seconds[part], starts, cells, NO_MEASURES)
                 if self.em:
                     self._complete(first, seconds[part], starts, cells)
                 visit(first, seconds[part], starts, cells)
 
         self._each(one, n_jobs)
 
+    def _places(self, first: int, seconds: np.ndarray) -> np.ndarray:
+        return pair_places(self.cards.size, first, seconds)  # type: ignore[no-any-return]
+
     def _complete(
         self, first: int, seconds: np.ndarray, starts: np.ndarray, cells: np.ndarray
     ) -> None:
         counts = self.counts
         saturated.complete_pairs(
-            first, seconds, counts.value_start, counts.cells, counts.class_count, self.gaps, starts, cells,
-            contingency.EM_MAX_ITER, contingency.EM_TOL,
+            first, seconds, counts.value_start, counts.cells, counts.class_count,
+            self.data.n_missing, starts, cells, contingency.EM_MAX_ITER, contingency.EM_TOL,
         )  # fmt: skip
 
-
-class _PairRun(_Pairs):
-    """The pairs of rows in memory: which kernel for which pair, and the bit sets where they are
-    used.
-    """
-
-    def __init__(
+    def _measure(
         self,
-        data: Encoded,
-        counts: Counts,
-        method: str,
-        skip: np.ndarray | None = None,
-        em: bool = False,
-    ):
-        super().__init__(data, data.weight is not None, counts, skip, em)
-        self.data = data
-        self.method = "loop" if data.weight is not None else method
+        first: int,
+        seconds: np.ndarray,
+        starts: np.ndarray,
+        cells: np.ndarray,
+        complete: np.ndarray,
+        information: np.ndarray,
+    ) -> None:
+        saturated.measure_pairs(
+            cells, starts, self.cards[first], self.cards[seconds], complete, self.n_classes,
+            self.known, information,
+        )  # fmt: skip
+
+    # ---- where the tables are from
+
+    def _each(self, one: OnePairs, n_jobs: int | None) -> None:
+        """Call ``one(first, seconds, tables)`` for each feature and later ones, on threads."""
+        data = self.data
+        if data.statistics is not None:
+            pairs: PairCounts = data.statistics.all_pairs()
+            self._each_stored(self.wanted, pairs.starts, pairs.cells, one, n_jobs)
+        elif data.n_blocks == 1:
+            (block,) = data.blocks()
+            work = np.inf if self.em else None
+            _BlockPairs(block, self.counts, self.method, self.known).each(
+                self.wanted, one, n_jobs, work
+            )
+        else:
+            self._each_in_passes(one, n_jobs)
+
+    def _each_in_passes(self, one: OnePairs, n_jobs: int | None) -> None:
+        """Count as many tables as fit in memory in one pass over the blocks."""
+        wanted = self.wanted
+        sizes = np.where(wanted, np.outer(self.cards, self.cards), 0).sum(axis=1) * self.n_classes
+        for part in parts(sizes[:-1], contingency.CELLS_OF_A_PASS):
+            now = np.zeros_like(wanted)
+            now[part] = wanted[part]
+            if now.any():
+                starts = pair_starts(self.cards, self.n_classes, now)
+                cells = self.data.map_reduce(
+                    _count_some_pairs, add, (self.method, now, starts), n_jobs
+                )
+                self._each_stored(now, starts, cells, one, n_jobs)
+
+    def _each_stored(
+        self,
+        wanted: np.ndarray,
+        starts: np.ndarray,
+        cells: np.ndarray,
+        one: OnePairs,
+        n_jobs: int | None,
+    ) -> None:
+        """Call ``one`` with tables that were counted before; ``starts`` are those of all pairs."""
+
+        def tables(
+            first: int,
+            seconds: np.ndarray,
+            into: np.ndarray,
+            out: np.ndarray,
+            information: np.ndarray,
+        ) -> None:
+            own = starts[self._places(first, seconds)]
+            if not out.size:
+                complete = np.ones(seconds.size, np.bool_)
+                self._measure(first, seconds, own, cells, complete, information)
+                return
+            sizes = self.cards[first] * self.cards[seconds] * self.n_classes
+            total = int(sizes.sum())
+            if own[-1] + sizes[-1] - own[0] == into[-1] + sizes[-1] - into[0] == total:
+                # tables that follow each other here and there are copied at once
+                out[into[0] : into[0] + total] = cells[own[0] : own[0] + total]
+                return
+            for source, target, size in zip(own, into, sizes, strict=True):
+                out[target : target + size] = cells[source : source + size]
+
+        def column(first: int) -> None:
+            one(first, np.flatnonzero(wanted[first]), tables)
+
+        firsts = np.flatnonzero(wanted.any(axis=1)).tolist()
+        parallel_map(column, firsts, n_jobs, work=10 * cells.size)
+
+
+class _BlockPairs:
+    """The pairs of one block of rows: which kernel for which pair, and the bit sets if needed."""
+
+    def __init__(self, data: Encoded, counts: Counts, method: str, known: np.ndarray):
+        self.data, self.counts, self.known = data, counts, known
+        self.method = "loop" if data.weighted else method
         self.y, self.weight = kernel_classes(data), kernel_weight(data)
 
-    def _each(
-        self, one: Callable[[int, np.ndarray, Callable[..., None]], None], n_jobs: int | None
+    def each(
+        self, wanted: np.ndarray, one: OnePairs, n_jobs: int | None, work: float | None = None
     ) -> None:
-        """Call ``one(first, seconds, count)`` for each feature and the later ones that a kernel
-        counts with it.
-        """
+        """Call ``one(first, seconds, count)`` for each feature and those counted by one kernel."""
         bits_cost, loop_cost = self._costs()
-        chosen, wanted = self._by_bits(bits_cost, loop_cost), np.triu(~self.skip, 1)
+        chosen = self._by_bits(bits_cost, loop_cost)
         by_bits, by_loop = wanted & chosen, wanted & ~chosen
         if by_bits.any():
             self._build_bits(by_bits.any(axis=0) | by_bits.any(axis=1), n_jobs)
@@ -356,7 +416,8 @@ class _PairRun(_Pairs):
                 if seconds.size:
                     one(first, seconds, by_kernel)
 
-        work = np.inf if self.em else bits_cost[by_bits].sum() + loop_cost[by_loop].sum()
+        if work is None:
+            work = bits_cost[by_bits].sum() + loop_cost[by_loop].sum()
         parallel_map(column, range(self.data.n_features - 1), n_jobs, work=work)
 
     def _count_by_bits(
@@ -370,7 +431,7 @@ class _PairRun(_Pairs):
         data = self.data
         counting.pairs_by_bits(
             first, seconds, self.bits, self.bit_start, self.counts.value_start, self.word_start, self.counts.cells,
-            data.gaps, data.n_classes, self.known, starts, cells, information,
+            data.n_missing, data.n_classes, self.known, starts, cells, information,
         )  # fmt: skip
 
     def _count_by_loop(
@@ -396,7 +457,7 @@ class _PairRun(_Pairs):
         )
         # a column of one value counts too: else every column with many values would get bit sets to
         # be paired with it
-        kept = np.where(self.data.gaps > 0, cards, np.maximum(cards - 1, 1))
+        kept = np.where(self.data.n_missing > 0, cards, np.maximum(cards - 1, 1))
         words = n_rows / 64 + n_classes / 2
         bits = np.outer(kept, kept) * (words * WORD_COST + n_classes * CELL_COST)
         return bits, n_rows * ROW_COST + np.outer(cards, cards) * n_classes
@@ -424,81 +485,17 @@ class _PairRun(_Pairs):
         parallel_map(fill, columns, n_jobs, work=len(columns) * data.n_samples)
 
 
-class _BlockRun(_Pairs):
-    """The pairs of blocks: as many tables as fit in memory are counted in one pass over the
-    blocks.
-    """
-
-    def __init__(
-        self,
-        data: RowBlocks,
-        counts: Counts,
-        method: str,
-        skip: np.ndarray | None = None,
-        em: bool = False,
-    ):
-        super().__init__(data, data.weighted, counts, skip, em)
-        self.data, self.method = data, method
-
-    def _each(
-        self, one: Callable[[int, np.ndarray, Callable[..., None]], None], n_jobs: int | None
-    ) -> None:
-        wanted = np.triu(~self.skip, 1)
-        sizes = np.where(wanted, np.outer(self.cards, self.cards), 0).sum(axis=1) * self.n_classes
-        for part in parts(sizes[:-1], contingency.CELLS_OF_A_PASS):
-            now = np.zeros_like(wanted)
-            now[part] = wanted[part]
-            if now.any():
-                self._one_pass(now, one, n_jobs)
-
-    def _one_pass(
-        self,
-        now: np.ndarray,
-        one: Callable[[int, np.ndarray, Callable[..., None]], None],
-        n_jobs: int | None,
-    ) -> None:
-        """Count these pairs, and show them."""
-        starts = pair_starts(self.cards, self.n_classes, now)
-        counted = self.data.map_reduce(_count_some_pairs, add, (self.method, now, starts), n_jobs)
-
-        def show(
-            first: int,
-            seconds: np.ndarray,
-            into: np.ndarray,
-            cells: np.ndarray,
-            information: np.ndarray,
-        ) -> None:
-            own, cards = starts[self._places(first, seconds)], self.cards[seconds]
-            if not cells.size:
-                whole = np.ones(seconds.size, np.bool_)
-                saturated.measure_pairs(
-                    counted,
-                    own,
-                    self.cards[first],
-                    cards,
-                    whole,
-                    self.n_classes,
-                    self.known,
-                    information,
-                )
-                return
-            for source, to, size in zip(
-                own, into, self.cards[first] * cards * self.n_classes, strict=True
-            ):
-                cells[to : to + size] = counted[source : source + size]
-
-        firsts = np.flatnonzero(now.any(axis=1)).tolist()
-        parallel_map(
-            lambda i: one(i, np.flatnonzero(now[i]), show), firsts, n_jobs, work=10 * counted.size
-        )
-
-
 def _count_some_pairs(
     data: Encoded, n_jobs: int | None, method: str, wanted: np.ndarray, starts: np.ndarray
 ) -> np.ndarray:
-    """The tables of some pairs in a block."""
+    """Count some of the pairs in a block."""
     cells = np.zeros(int(starts[-1]))
-    _PairRun(data, count(data, n_jobs), method, ~(wanted | wanted.T)).run(starts, cells, n_jobs)
+
+    def one(first: int, seconds: np.ndarray, tables: CountPairs) -> None:
+        places = pair_places(data.n_features, first, seconds)
+        tables(first, seconds, starts[places], cells, NO_MEASURES)
+
+    _BlockPairs(data, count(data, n_jobs), method, np.empty(0)).each(wanted, one, n_jobs)
     return cells
 
 

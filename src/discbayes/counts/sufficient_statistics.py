@@ -8,31 +8,22 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 from itertools import combinations
+from typing import Any
 
 import numpy as np
 
 from discbayes.counts.contingency import Counts, FamilyCounts, count, count_families
-from discbayes.counts.counted import Counted, Visit
-from discbayes.counts.pairs import (
-    MEASURES,
-    PairCounts,
-    PairInformation,
-    _as_matrices,
-    count_pairs,
-    known_logs,
-)
-from discbayes.data.domain import Domain, Encoded, OfDomain
+from discbayes.counts.pairs import PairCounts, count_pairs
+from discbayes.data.domain import Domain
 from discbayes.data.growing_domain import difference, moved_codes
-from discbayes.data.row_blocks import RowBlocks
-from discbayes.engine import parallel_map
-from discbayes.kernels import saturated
+from discbayes.data.rows import Rows
 from discbayes.network import Layout, Structure
 
 MAX_CELLS = 100_000_000  # of all counts together: 800 MB
 
 
 @dataclass(frozen=True, eq=False)
-class SufficientStatistics(OfDomain, Counted):
+class SufficientStatistics(Rows):
     """Counts of the class and of each feature, and of what else the structure asks for: all pairs,
     or its families.
 
@@ -63,7 +54,7 @@ class SufficientStatistics(OfDomain, Counted):
     fixed_classes: bool = False
 
     @classmethod
-    def of_pairs(cls, data: Encoded | RowBlocks, n_jobs: int | None = None) -> SufficientStatistics:
+    def of_pairs(cls, data: Rows, n_jobs: int | None = None) -> SufficientStatistics:
         """Count every pair of features."""
         _refuse_too_many(pair_cells(data.domain), data.domain)
         features = cls.of_features(data, n_jobs)
@@ -71,7 +62,7 @@ class SufficientStatistics(OfDomain, Counted):
 
     @classmethod
     def of_families(
-        cls, data: Encoded | RowBlocks, structure: Structure, n_jobs: int | None = None
+        cls, data: Rows, structure: Structure, n_jobs: int | None = None
     ) -> SufficientStatistics:
         """Count the families of a structure."""
         layout = Layout(structure, data.cards, data.n_classes)
@@ -80,15 +71,11 @@ class SufficientStatistics(OfDomain, Counted):
         return replace(features, families=count_families(data, layout, features.counts, n_jobs))
 
     @classmethod
-    def of_features(
-        cls, data: Encoded | RowBlocks, n_jobs: int | None = None
-    ) -> SufficientStatistics:
+    def of_features(cls, data: Rows, n_jobs: int | None = None) -> SufficientStatistics:
         """Count the features alone."""
         return cls(data.domain, data.class_rows, count(data, n_jobs), weighted=data.weighted)
 
-    def with_rows(
-        self, data: Encoded | RowBlocks, n_jobs: int | None = None
-    ) -> SufficientStatistics:
+    def with_rows(self, data: Rows, n_jobs: int | None = None) -> SufficientStatistics:
         """The same counts of more rows; the domain of those may have grown."""
         if self.pairs is not None:
             new = self.of_pairs(data, n_jobs)
@@ -104,6 +91,23 @@ class SufficientStatistics(OfDomain, Counted):
     def n_samples(self) -> int:
         """The number of rows that were counted."""
         return int(self.rows.sum())
+
+    @property
+    def class_rows(self) -> np.ndarray:
+        """The number of rows of each class, without weights."""
+        return self.rows
+
+    @property
+    def statistics(self) -> SufficientStatistics:
+        """These counts: they are there in place of the rows."""
+        return self
+
+    def _refuse(self, *arguments: Any, **options: Any) -> Any:
+        raise ValueError("the rows were counted and are not kept: learn from the rows themselves")
+
+    n_missing = n_blocks = fits_in_memory = property(_refuse)
+    blocks = in_memory = map_reduce = keep = _refuse
+    changed = without_zero_weights = without_fold = _refuse
 
     def families_of(self, layout: Layout) -> FamilyCounts:
         """The counts of the families of a structure, from those of the same structure or from
@@ -128,42 +132,8 @@ class SufficientStatistics(OfDomain, Counted):
             )
         return self.pairs.table(parents[0], child)
 
-    def pair_information(self, n_jobs: int | None, skip: np.ndarray | None) -> PairInformation:
-        """Mutual information of every pair that is not to be skipped."""
-        pairs, n = self._all_pairs(), self.n_features
-        measured = np.zeros((n * (n - 1) // 2, MEASURES))
-        known = np.empty(0) if self.weighted else known_logs(self.n_samples)
-
-        def measure(first: int, seconds: np.ndarray, starts: np.ndarray, cells: np.ndarray) -> None:
-            found, whole = np.empty((seconds.size, MEASURES)), np.ones(seconds.size, np.bool_)
-            saturated.measure_pairs(
-                cells,
-                starts,
-                self.cards[first],
-                self.cards[seconds],
-                whole,
-                self.n_classes,
-                known,
-                found,
-            )
-            measured[pairs.places(first, seconds)] = found
-
-        self.visit_pairs(measure, n_jobs, skip)
-        return _as_matrices(measured, n)
-
-    def visit_pairs(self, visit: Visit, n_jobs: int | None, skip: np.ndarray | None) -> None:
-        """Show the tables of the pairs that are not to be skipped."""
-        pairs, n = self._all_pairs(), self.n_features
-        wanted = np.triu(np.ones((n, n), np.bool_) if skip is None else ~skip, 1)
-
-        def column(first: int) -> None:
-            seconds = np.flatnonzero(wanted[first])
-            if seconds.size:
-                visit(first, seconds, pairs.starts[pairs.places(first, seconds)], pairs.cells)
-
-        parallel_map(column, range(n - 1), n_jobs, work=10 * pairs.cells.size)
-
-    def _all_pairs(self) -> PairCounts:
+    def all_pairs(self) -> PairCounts:
+        """Return the counts of all pairs of features; an error if they were not counted."""
         if self.pairs is None:
             raise ValueError(
                 "there are no counts of pairs of columns: the structure was another one when the"
@@ -227,7 +197,7 @@ class SufficientStatistics(OfDomain, Counted):
             ),
         )
 
-    def weighted_by(self, by_class: np.ndarray) -> SufficientStatistics:
+    def with_class_weights(self, by_class: np.ndarray) -> SufficientStatistics:
         """The counts as if each row had the weight of its class, on top of its own."""
         counts, pairs, families = self.counts, self.pairs, self.families
         class_count = counts.class_count * by_class

@@ -10,15 +10,22 @@ Conventions, stated once and used everywhere:
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from itertools import pairwise
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from discbayes._arrays import WithArrays, writable
+from discbayes._arrays import writable
 from discbayes._text import listed
+from discbayes.data.rows import KeptBlock, Rows
+
+if TYPE_CHECKING:
+    from discbayes.data.folds import Folds
+    from discbayes.data.transformed_rows import Change
+    from discbayes.engine import Combine
 
 MISSING_LABEL = "(missing)"
 NEVER_OBSERVED = "(never observed)"
@@ -164,32 +171,9 @@ def code_dtype(largest_card: int) -> type[np.unsignedinteger[Any]]:
     return np.uint16 if largest_card <= np.iinfo(np.uint16).max else np.uint32
 
 
-class OfDomain(WithArrays):
-    """Whatever has a domain, and what follows from it: codes of rows, in one piece or in blocks,
-    and counts of them.
-    """
-
-    domain: Domain
-
-    @property
-    def n_features(self) -> int:
-        """The number of columns."""
-        return len(self.domain.features)
-
-    @property
-    def n_classes(self) -> int:
-        """The number of classes."""
-        return self.domain.n_classes
-
-    @property
-    def cards(self) -> np.ndarray:
-        """The number of values of each feature."""
-        return self.domain.cards
-
-
 @dataclass(frozen=True)
-class Encoded(OfDomain):
-    """A table in codes (see the conventions at the top of this module)."""
+class Encoded(Rows):
+    """A table in codes: one block of rows (see the conventions at the top of this module)."""
 
     codes: np.ndarray
     domain: Domain
@@ -205,13 +189,15 @@ class Encoded(OfDomain):
         """The number of rows."""
         return int(self.codes.shape[1])
 
-    def take(self, rows: np.ndarray) -> Encoded:
-        """Some of the rows, by position or by a mask."""
-        y, weight = (None if part is None else part[rows] for part in (self.y, self.weight))
-        return Encoded(np.ascontiguousarray(self.codes[:, rows]), self.domain, y, weight)
+    @property
+    def classes(self) -> np.ndarray:
+        """The class codes; an error if the table has none."""
+        if self.y is None:
+            raise ValueError("this data has no class column, and learning needs one")
+        return self.y
 
     @cached_property
-    def gaps(self) -> np.ndarray:
+    def n_missing(self) -> np.ndarray:
         """The number of missing cells of each feature."""
         return np.array(
             [
@@ -219,13 +205,6 @@ class Encoded(OfDomain):
                 for row, card in zip(self.codes, self.cards, strict=True)
             ]
         )
-
-    @property
-    def classes(self) -> np.ndarray:
-        """The class codes; an error where the table has none."""
-        if self.y is None:
-            raise ValueError("this data has no class column, and learning needs one")
-        return self.y
 
     @property
     def class_rows(self) -> np.ndarray:
@@ -242,8 +221,61 @@ class Encoded(OfDomain):
         """The bytes of the arrays."""
         return sum(part.nbytes for part in (self.codes, self.y, self.weight) if part is not None)
 
+    # ---- the only block
+
+    @property
+    def n_blocks(self) -> int:
+        """The number of blocks: one."""
+        return 1
+
+    @property
+    def fits_in_memory(self) -> bool:
+        """Whether all rows are in this process: they are."""
+        return True
+
+    def blocks(self) -> Iterator[Encoded]:
+        """Iterate over the only block."""
+        return iter((self,))
+
+    def in_memory(self, who: str) -> Encoded:
+        """Return the rows as they are."""
+        return self
+
+    def map_reduce(
+        self,
+        function: Callable[..., Any],
+        combine: Combine,
+        arguments: Sequence[Any] = (),
+        n_jobs: int | None = None,
+    ) -> Any:
+        """Return ``function(self, n_jobs, *arguments)``: there is nothing to combine."""
+        return function(self, n_jobs, *arguments)
+
+    def keep(self, make: Callable[[Encoded], Any], n_jobs: int | None = None) -> KeptBlock:
+        """Make something of the rows and keep it."""
+        return KeptBlock(make(self))
+
+    # ---- other rows
+
+    def take(self, rows: np.ndarray) -> Encoded:
+        """Return some of the rows, by position or by a mask."""
+        y, weight = (None if part is None else part[rows] for part in (self.y, self.weight))
+        return Encoded(np.ascontiguousarray(self.codes[:, rows]), self.domain, y, weight)
+
+    def changed(self, change: Change) -> Encoded:
+        """Return the rows after a change."""
+        return change(self, 0)
+
     def with_class_weights(self, by_class: np.ndarray) -> Encoded:
-        """The same rows, each counted by the weight of its class too."""
+        """Return the rows with each weight multiplied by the weight of its class."""
         return replace(
             self, weight=by_class[self.classes] * (1.0 if self.weight is None else self.weight)
         )
+
+    def without_zero_weights(self) -> Encoded:
+        """Return the rows without those of weight zero."""
+        return self if self.weight is None else self.take(self.weight != 0)
+
+    def without_fold(self, folds: Folds, fold: int) -> Encoded:
+        """Return the rows of all other folds."""
+        return self.take(folds.of(0) != fold)

@@ -13,14 +13,18 @@ from dataclasses import dataclass, field
 from functools import cached_property
 from math import inf
 from operator import add
-from typing import Any, Protocol
+from typing import TYPE_CHECKING, Any, Protocol
 
 import numpy as np
 
-from discbayes.data.domain import Domain, Encoded, OfDomain, code_dtype
-from discbayes.data.transformed_rows import Change, ChangedRows, WithClassWeights
+from discbayes.data.domain import Domain, Encoded, code_dtype
+from discbayes.data.rows import Rows
+from discbayes.data.transformed_rows import Change, ChangedRows, WithClassWeights, WithoutFold
 from discbayes.engine import Combine, Threads
 from discbayes.engine.shards import runs
+
+if TYPE_CHECKING:
+    from discbayes.data.folds import Folds
 
 ROWS_OF_BLOCK = 1 << 16
 
@@ -37,7 +41,7 @@ class RowSource(Protocol):
         """The number of rows."""
 
     @property
-    def gaps(self) -> np.ndarray:
+    def n_missing(self) -> np.ndarray:
         """The number of missing cells of each feature."""
 
     def __len__(self) -> int: ...
@@ -101,9 +105,9 @@ class RowsInMemory:
         return self.data.n_samples
 
     @property
-    def gaps(self) -> np.ndarray:
+    def n_missing(self) -> np.ndarray:
         """The number of missing cells of each feature."""
-        return self.data.gaps
+        return self.data.n_missing
 
     def __len__(self) -> int:
         return max(1, -(-self.n_rows // self.size))
@@ -125,7 +129,7 @@ class RowsInMemory:
         return Encoded(data.codes[:, rows].copy(), data.domain, y, weight)
 
 
-class RowBlocks(OfDomain):
+class RowBlocks(Rows):
     """A table in codes, block by block; it stands where learners take an `Encoded`.
 
     Parameters
@@ -148,9 +152,9 @@ class RowBlocks(OfDomain):
         return self.source.n_rows
 
     @property
-    def gaps(self) -> np.ndarray:
+    def n_missing(self) -> np.ndarray:
         """The number of missing cells of each feature."""
-        return self.source.gaps
+        return self.source.n_missing
 
     @cached_property
     def weighted(self) -> bool:
@@ -164,14 +168,15 @@ class RowBlocks(OfDomain):
         rows: np.ndarray = self.map_reduce(_class_rows, add)
         return rows
 
-    def __len__(self) -> int:
+    @property
+    def n_blocks(self) -> int:
         """The number of blocks."""
         return len(self.source)
 
-    def __iter__(self) -> Iterator[Encoded]:
-        """The blocks one after the other; from a cluster, those of a shard at a time."""
+    def blocks(self) -> Iterator[Encoded]:
+        """Iterate over the blocks in their order; from a cluster, those of a shard at a time."""
         if self.engine.near:
-            return map(self.source.block, range(len(self)))
+            return map(self.source.block, range(self.n_blocks))
         gathered = (self.engine.map_reduce(_contents, [shard], add) for shard in self._shards)
         return (
             Encoded(codes, self.domain, y, weight)
@@ -193,14 +198,22 @@ class RowBlocks(OfDomain):
         """Combine ``function(block, n_jobs, *arguments)`` of all blocks."""
         return self.engine.map_reduce(function, self._shards, combine, arguments, n_jobs)
 
-    def keep(self, make: Callable[[Encoded], Any], n_jobs: int | None = None) -> Kept:
+    def keep(self, make: Callable[[Encoded], Any], n_jobs: int | None = None) -> KeptBlocks:
         """Make something of each block, and keep it where the block is, as far as memory allows."""
         memory = inf if self.memory is None else self.memory
-        return Kept(self.engine, self.engine.keep(self._shards, make, memory, n_jobs))
+        return KeptBlocks(self.engine, self.engine.keep(self._shards, make, memory, n_jobs))
 
     def with_class_weights(self, by_class: np.ndarray) -> RowBlocks:
         """The same rows, each counted by the weight of its class too."""
         return self.changed(WithClassWeights(by_class))
+
+    def without_zero_weights(self) -> RowBlocks:
+        """Return the rows as they are: without some of them the borders of blocks would move."""
+        return self
+
+    def without_fold(self, folds: Folds, fold: int) -> RowBlocks:
+        """Return the rows with a weight of zero for those of a fold."""
+        return self.changed(WithoutFold(folds, fold))
 
     def changed(self, change: Change) -> RowBlocks:
         """The rows after a change, which is made where they are, each time that a block is asked
@@ -211,7 +224,7 @@ class RowBlocks(OfDomain):
             self.engine,
             self.memory,
         )
-        shards = zip(self._shards, runs(len(self), self.engine.n_shards), strict=True)
+        shards = zip(self._shards, runs(self.n_blocks, self.engine.n_shards), strict=True)
         rows._shards = [
             self.engine.mapped([shard], change.part(*span))[0] for shard, span in shards
         ]
@@ -225,7 +238,7 @@ class RowBlocks(OfDomain):
         )
 
     @property
-    def gathers(self) -> bool:
+    def fits_in_memory(self) -> bool:
         """Whether it is well to have all rows in memory: they fit, and are not on a cluster."""
         return self.engine.near and (self.memory is None or self.nbytes <= self.memory)
 
@@ -244,7 +257,7 @@ class RowBlocks(OfDomain):
             np.empty(self.n_samples if self.weighted else 0),
         )
         first = 0
-        for block in self:
+        for block in self.blocks():
             rows = slice(first, first := first + block.n_samples)
             if codes is None:
                 codes = np.empty((self.n_features, self.n_samples), block.codes.dtype)
@@ -256,7 +269,7 @@ class RowBlocks(OfDomain):
 
 
 @dataclass(frozen=True)
-class Kept:
+class KeptBlocks:
     """What was made of each block, where the block is."""
 
     engine: Engine
@@ -283,21 +296,16 @@ def _contents(
     return [(data.codes, data.classes, data.weight)]
 
 
-def in_blocks(data: Encoded | RowBlocks) -> Encoded | RowBlocks:
-    """The data in blocks if there are several: a table in memory with more rows than one of them
-    becomes blocks.
+def in_blocks(data: Rows) -> Rows:
+    """Return rows in memory as blocks if they are more than one block, and others as they are."""
+    if isinstance(data, Encoded) and data.n_samples > ROWS_OF_BLOCK:
+        return RowBlocks(RowsInMemory(data))
+    return data
+
+
+def in_blocks_if_weighted(data: Rows) -> Rows:
+    """Return the rows by `in_blocks` if they have weights.
+
+    Counts without weights are whole numbers, which have the same sum in any order.
     """
-    many = isinstance(data, Encoded) and data.n_samples > ROWS_OF_BLOCK
-    return RowBlocks(RowsInMemory(data)) if isinstance(data, Encoded) and many else data
-
-
-def in_blocks_if_weighted(data: Encoded | RowBlocks) -> Encoded | RowBlocks:
-    """The same where rows have weights; counts of rows are whole numbers, and the same in any
-    order.
-    """
-    return data if isinstance(data, Encoded) and data.weight is None else in_blocks(data)
-
-
-def all_rows(data: Encoded | RowBlocks, who: str) -> Encoded:
-    """The data as one table in memory, for those who need it so."""
-    return data.in_memory(who) if isinstance(data, RowBlocks) else data
+    return in_blocks(data) if data.weighted else data

@@ -13,6 +13,7 @@ import numpy as np
 from discbayes.data.domain import Domain, Encoded, Variable
 
 if TYPE_CHECKING:
+    from discbayes.data.folds import Folds
     from discbayes.data.row_blocks import RowSource
 
 
@@ -33,9 +34,9 @@ class Change:
         """Whether rows have weights after the change."""
         return weighted
 
-    def gaps(self, gaps: np.ndarray) -> np.ndarray:
+    def n_missing(self, n_missing: np.ndarray) -> np.ndarray:
         """The number of missing cells of each feature after the change."""
-        return gaps
+        return n_missing
 
     def part(self, first: int, last: int) -> Change:
         """As much of it as some of the blocks need, which are sent elsewhere."""
@@ -61,9 +62,9 @@ class ChangedRows:
         return self.source.n_rows
 
     @property
-    def gaps(self) -> np.ndarray:
+    def n_missing(self) -> np.ndarray:
         """The number of missing cells of each feature."""
-        return self.change.gaps(self.source.gaps)
+        return self.change.n_missing(self.source.n_missing)
 
     @property
     def path(self) -> Any:
@@ -95,7 +96,7 @@ class WithClassWeights(Change):
 
 @dataclass(frozen=True)
 class MissingAsValue(Change):
-    """The code for missing becomes one more value of the columns that have gaps."""
+    """The code for missing becomes one more value of the columns that have missing values."""
 
     has_missing: np.ndarray
 
@@ -108,13 +109,59 @@ class MissingAsValue(Change):
         features = tuple(
             (
                 Variable(variable.name, "categorical", tuple(range(variable.card + 1)))
-                if gaps
+                if widened
                 else variable
             )
-            for variable, gaps in zip(domain.features, self.has_missing, strict=True)
+            for variable, widened in zip(domain.features, self.has_missing, strict=True)
         )
         return Domain(features, domain.target)
 
-    def gaps(self, gaps: np.ndarray) -> np.ndarray:
+    def n_missing(self, n_missing: np.ndarray) -> np.ndarray:
         """The number of missing cells of each feature after the change: none."""
-        return np.zeros_like(gaps)
+        return np.zeros_like(n_missing)
+
+
+@dataclass(frozen=True)
+class FoldAndClass(Change):
+    """The class of a row tells its fold too: ``fold · n_classes + class``.
+
+    So what is counted by class is counted by fold and class.
+    """
+
+    folds: Folds
+
+    def __call__(self, data: Encoded, number: int) -> Encoded:
+        """The rows of a block after the change."""
+        y = self.folds.of(number).astype(np.int64) * data.n_classes + data.classes
+        return Encoded(data.codes, self.domain(data.domain), y, data.weight)
+
+    def domain(self, domain: Domain) -> Domain:
+        """The domain after the change."""
+        both = tuple(range(self.folds.n_folds * domain.n_classes))
+        return Domain(domain.features, Variable(domain.target.name, "categorical", both))
+
+    def part(self, first: int, last: int) -> FoldAndClass:
+        """The same for some of the blocks."""
+        return FoldAndClass(self.folds.part(first, last))
+
+
+@dataclass(frozen=True)
+class WithoutFold(Change):
+    """Rows of one fold have a weight of zero: as if they were not there."""
+
+    folds: Folds
+    fold: int
+
+    def __call__(self, data: Encoded, number: int) -> Encoded:
+        """The rows of a block after the change."""
+        there = self.folds.of(number) != self.fold
+        weight = there.astype(np.float64) if data.weight is None else data.weight * there
+        return Encoded(data.codes, data.domain, data.classes, weight)
+
+    def weighted(self, weighted: bool) -> bool:
+        """Rows have weights after the change."""
+        return True
+
+    def part(self, first: int, last: int) -> WithoutFold:
+        """The same for some of the blocks."""
+        return WithoutFold(self.folds.part(first, last), self.fold)

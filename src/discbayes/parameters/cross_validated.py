@@ -16,7 +16,7 @@ from discbayes._settings import SharedSettings
 from discbayes.counts import Counts, count
 from discbayes.data.domain import Encoded
 from discbayes.data.folds import stratified_folds
-from discbayes.data.row_blocks import RowBlocks, all_rows
+from discbayes.data.rows import Rows
 from discbayes.engine import Context, parallel_map
 from discbayes.network import Layout, Structure
 from discbayes.objectives import Objective
@@ -69,7 +69,7 @@ class CrossValidatedLearner(SharedSettings):
     def _fit(
         self,
         setting: Setting,
-        data: Encoded | RowBlocks,
+        data: Rows,
         counts: Counts,
         structure: Structure,
         n_jobs: int | None,
@@ -80,20 +80,20 @@ class CrossValidatedLearner(SharedSettings):
     def _solve(self, fit: Any, start: np.ndarray) -> np.ndarray:
         """The free numbers of the optimum, well enough to compare settings."""
 
-    def _require_memory(self, data: Encoded | RowBlocks, structure: Structure) -> None:
+    def _require_memory(self, data: Rows, structure: Structure) -> None:
         """Refuse tables that cannot be learned in memory before anything is counted."""
         Layout(structure, data.cards, data.n_classes).require(data.domain.names, self.cell_bytes)
 
-    def _folds(self, data: Encoded | RowBlocks, context: Context) -> list[Fold]:
+    def _folds(self, data: Rows, context: Context) -> list[Fold]:
         """Folds of the rows, without those that have no rows on one of their sides."""
-        rows = all_rows(data, f"{self!r}: choosing by held-out rows")
+        rows = data.in_memory(f"{self!r}: choosing by held-out rows")
         folds = stratified_folds(rows.classes, self.n_folds, context.rng)
         pairs = [
             Fold(rows.take(folds != fold), rows.take(folds == fold)) for fold in range(self.n_folds)
         ]
         return [pair for pair in pairs if pair.rest.n_samples and pair.test.n_samples]
 
-    def _chosen(self, data: Encoded | RowBlocks, structure: Structure, context: Context) -> Setting:
+    def _chosen(self, data: Rows, structure: Structure, context: Context) -> Setting:
         """The only setting, or the one that held-out folds find best; of equal ones the first."""
         paths = self._settings()
         settings = [setting for path in paths for setting in path]

@@ -12,8 +12,8 @@ from sklearn.base import BaseEstimator
 
 from discbayes.counts import Counts, FamilyCounts
 from discbayes.counts.contingency import kernel_classes, kernel_weight
-from discbayes.data.domain import Encoded
-from discbayes.data.row_blocks import RowBlocks, all_rows, in_blocks
+from discbayes.data.row_blocks import in_blocks
+from discbayes.data.rows import Rows
 from discbayes.engine import Context
 from discbayes.kernels.frequency_passes import frequency_pass
 from discbayes.network import CPTs, Layout, Structure
@@ -76,9 +76,7 @@ class DFE(BaseEstimator):
         self.strength = strength
         self.shuffle = shuffle
 
-    def learn(
-        self, data: Encoded | RowBlocks, counts: Counts, structure: Structure, context: Context
-    ) -> CPTs:
+    def learn(self, data: Rows, counts: Counts, structure: Structure, context: Context) -> CPTs:
         """Start with virtual observations alone, and go through the rows."""
         self._check()
         layout = Layout(structure, data.cards, data.n_classes)
@@ -99,21 +97,21 @@ class DFE(BaseEstimator):
         )
 
     def _go_through(
-        self, data: Encoded | RowBlocks, smoothed: FamilyCounts, weight: float, context: Context
+        self, data: Rows, smoothed: FamilyCounts, weight: float, context: Context
     ) -> None:
         """Add the loss of each row to the counts, pass after pass."""
         layout = smoothed.layout
         depends = np.array(layout.structure.class_children, bool)
         totals = layout.row_totals(smoothed.cells)
         at_once = self._factors_at_once(smoothed, totals, weight)
-        rows = all_rows(data, "DFE(shuffle=True)") if self.shuffle else in_blocks(data)
+        rows = data.in_memory("DFE(shuffle=True)") if self.shuffle else in_blocks(data)
         for k in range(self.passes):
             seen = 0.0
-            for portion in rows if isinstance(rows, RowBlocks) else [rows]:
-                order = np.arange(portion.n_samples)
+            for block in rows.blocks():
+                order = np.arange(block.n_samples)
                 seen += frequency_pass(
-                    np.ascontiguousarray(portion.codes.T), context.rng.permutation(order) if self.shuffle else order,
-                    kernel_classes(portion), kernel_weight(portion), np.flatnonzero(depends), np.flatnonzero(~depends),
+                    np.ascontiguousarray(block.codes.T), context.rng.permutation(order) if self.shuffle else order,
+                    kernel_classes(block), kernel_weight(block), np.flatnonzero(depends), np.flatnonzero(~depends),
                     layout.cards, layout.offsets, layout.parent_start, layout.parent_index, layout.parent_stride,
                     at_once, smoothed.class_count, smoothed.cells, totals,
                 )  # fmt: skip

@@ -21,7 +21,7 @@ from discbayes.data.row_keys import distinct_rows
 from discbayes.engine import Context, parallel_map
 from discbayes.kernels import expectation
 from discbayes.network import CPTs, Layout
-from discbayes.parameters.log_scores import LogScores, RowChunk, in_parts
+from discbayes.parameters.block_scores import BlockScores, RowChunk, in_parts
 
 
 class IncompleteRows:
@@ -42,7 +42,7 @@ class IncompleteRows:
         rows = distinct_rows(_with_gaps(data))
         classes = np.unique(rows.classes).tolist()
         self._rows = {
-            c: LogScores(rows.take(rows.classes == c), self._alone, normalized=True)
+            c: BlockScores(rows.take(rows.classes == c), self._alone, normalized=True)
             for c in classes
         }
         self._parts = [
@@ -75,7 +75,7 @@ class IncompleteRows:
         return value, cells.ravel()
 
     def _expected(
-        self, scores: LogScores, blocks: list[RowChunk], log_theta: np.ndarray
+        self, scores: BlockScores, blocks: list[RowChunk], log_theta: np.ndarray
     ) -> tuple[float, np.ndarray]:
         """The same for some rows of one class, with the column of that class."""
         layout, value, counts = self._alone, 0.0, np.zeros(log_theta.size)
@@ -90,7 +90,7 @@ class IncompleteRows:
             value += float(weight @ log_sums[:, 0])
         return value, counts
 
-    def _parts_of(self, scores: LogScores) -> list[list[RowChunk]]:
+    def _parts_of(self, scores: BlockScores) -> list[list[RowChunk]]:
         return in_parts([block for block in scores.blocks if block.groups.size], self.layout.size)
 
 

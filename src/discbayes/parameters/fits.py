@@ -11,11 +11,11 @@ import numpy as np
 
 from discbayes.counts import FamilyCounts
 from discbayes.data.domain import Encoded
-from discbayes.data.row_blocks import RowBlocks
+from discbayes.data.rows import Rows
 from discbayes.network import CPTs
 from discbayes.parameters.backoff import back_off
-from discbayes.parameters.block_scores import scores_of
 from discbayes.parameters.generative import MaximumAPosteriori, MaximumLikelihood
+from discbayes.parameters.log_scores import LogScores
 from discbayes.parameters.problem import Problem
 
 PATIENCE = 20  # iterations without a better held-out value after which a fit is done
@@ -31,7 +31,7 @@ class Fit:
     def judge(self, test: Encoded) -> Problem:
         """The same objective on other rows."""
         known = self.problem.parameterization
-        scores = scores_of(test, known.layout, known.normalized)
+        scores = LogScores(test, known.layout, known.normalized)
         return replace(self.problem, scores=scores, penalty=None, counts=None, n_jobs=None)
 
     def tables(self, free: np.ndarray) -> CPTs:
@@ -77,7 +77,7 @@ class EarlyStopping:
         return len(self.values) - int(np.argmax(self.values)) > PATIENCE
 
 
-def seen_cells(data: Encoded | RowBlocks, families: FamilyCounts) -> np.ndarray:
+def seen_cells(data: Rows, families: FamilyCounts) -> np.ndarray:
     """For each cell whether its values, of the feature and of its parents, were seen together with
     any class.
 
@@ -87,6 +87,6 @@ def seen_cells(data: Encoded | RowBlocks, families: FamilyCounts) -> np.ndarray:
     by_cell: np.ndarray = families.cells.reshape(-1, layout.n_classes).sum(axis=1) > 0
     seen = by_cell.repeat(layout.n_classes)
     for i, group in enumerate(layout.structure.parents):
-        if data.gaps[[i, *group]].any():
+        if data.n_missing[[i, *group]].any():
             layout.table(seen, i)[...] = True
     return seen

@@ -29,8 +29,7 @@ import numpy as np
 from sklearn.base import BaseEstimator
 
 from discbayes.counts import Counts, FamilyCounts, count_families
-from discbayes.data.domain import Encoded
-from discbayes.data.row_blocks import RowBlocks, all_rows
+from discbayes.data.rows import Rows
 from discbayes.engine import Context
 from discbayes.network import CPTs, Layout, Structure
 from discbayes.parameters.em import IncompleteRows, maximize
@@ -67,15 +66,13 @@ class _Frequency(BaseEstimator):
         if not (np.isfinite(self.tol) and self.tol >= 0):
             raise ValueError(f"tol={self.tol!r} must be a number that is at least 0")
 
-    def learn(
-        self, data: Encoded | RowBlocks, counts: Counts, structure: Structure, context: Context
-    ) -> CPTs:
+    def learn(self, data: Rows, counts: Counts, structure: Structure, context: Context) -> CPTs:
         """Count the families of the structure and turn the counts into tables."""
         self._check()
         layout = Layout(structure, data.cards, data.n_classes)
         families = count_families(data, layout, counts, context.n_jobs)
-        if self.gaps == "em" and data.gaps.any():
-            rows = IncompleteRows(all_rows(data, f'{type(self).__name__}(gaps="em")'), layout)
+        if self.gaps == "em" and data.n_missing.any():
+            rows = IncompleteRows(data.in_memory(f'{type(self).__name__}(gaps="em")'), layout)
             if rows.n_samples:
                 return self._maximized(rows, families, context)
         return self._tables(families)

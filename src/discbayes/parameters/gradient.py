@@ -18,15 +18,14 @@ from sklearn.base import clone
 from sklearn.exceptions import ConvergenceWarning
 
 from discbayes.counts import Counts, count, count_families
-from discbayes.data.domain import Encoded
-from discbayes.data.row_blocks import RowBlocks
+from discbayes.data.rows import Rows
 from discbayes.engine import Context, parallel_map
 from discbayes.network import CPTs, Layout, Structure
 from discbayes.optim import SOLVERS, Callback, Outcome, lbfgs, until_interrupted
-from discbayes.parameters.block_scores import scores_of
 from discbayes.parameters.cross_validated import CrossValidatedLearner, Fold, Setting
 from discbayes.parameters.fits import EarlyStopping, Fit, FitWithBackoff, seen_cells
 from discbayes.parameters.generative import MaximumAPosteriori, MaximumLikelihood
+from discbayes.parameters.log_scores import LogScores
 from discbayes.parameters.parameterization import Direct, Parameterization, Softmax
 from discbayes.parameters.problem import Penalty, Problem
 from discbayes.parameters.scaling import minimize
@@ -76,9 +75,7 @@ class GradientLearner(CrossValidatedLearner):
 
     # ---- learning
 
-    def learn(
-        self, data: Encoded | RowBlocks, counts: Counts, structure: Structure, context: Context
-    ) -> CPTs:
+    def learn(self, data: Rows, counts: Counts, structure: Structure, context: Context) -> CPTs:
         """Start at the generative tables, or at zeros, and climb."""
         self._check()
         self._require_memory(data, structure)
@@ -112,7 +109,7 @@ class GradientLearner(CrossValidatedLearner):
 
     def climb(
         self,
-        data: Encoded | RowBlocks,
+        data: Rows,
         counts: Counts,
         structure: Structure,
         n_jobs: int | None = None,
@@ -126,7 +123,7 @@ class GradientLearner(CrossValidatedLearner):
     def _fit(
         self,
         setting: Setting,
-        data: Encoded | RowBlocks,
+        data: Rows,
         counts: Counts,
         structure: Structure,
         n_jobs: int | None,
@@ -148,7 +145,7 @@ class GradientLearner(CrossValidatedLearner):
         skipped = 0 if self.towards == "generative" else parameterization.n_prior
         centred = parameterization.start(centre)
         penalty = Penalty(setting.penalty, centred, parameterization.repeats, skipped)
-        scores = scores_of(data, layout, parameterization.normalized, n_jobs)
+        scores = LogScores(data, layout, parameterization.normalized, n_jobs)
         problem = Problem(setting.objective, scores, parameterization, n_jobs, penalty)
         start = parameterization.start(begin)
         return (
@@ -196,7 +193,7 @@ class GradientLearner(CrossValidatedLearner):
     # ---- when to stop
 
     def _tuned_iterations(
-        self, setting: Setting, data: Encoded | RowBlocks, structure: Structure, context: Context
+        self, setting: Setting, data: Rows, structure: Structure, context: Context
     ) -> int:
         """The number of iterations after which the held-out folds, all together, have the best
         value.
@@ -217,7 +214,7 @@ class GradientLearner(CrossValidatedLearner):
         return int(np.argmax(total))
 
     def _learn_held_out(
-        self, setting: Setting, data: Encoded | RowBlocks, structure: Structure, context: Context
+        self, setting: Setting, data: Rows, structure: Structure, context: Context
     ) -> CPTs:
         """Learn from all folds but one, and take the point that does best on that one."""
         folds = self._folds(data, context)
@@ -268,7 +265,7 @@ class GradientLearner(CrossValidatedLearner):
             stacklevel=3,
         )
 
-    def _warn_of_local_optima(self, data: Encoded | RowBlocks, structure: Structure) -> None:
+    def _warn_of_local_optima(self, data: Rows, structure: Structure) -> None:
         immoral = [data.domain.names[i] for i in structure.immoral_features]
         if immoral and self.parameterization == "e":
             shown = ", ".join(map(repr, immoral[:5])) + (", …" if len(immoral) > 5 else "")

@@ -13,8 +13,8 @@ import numpy as np
 from discbayes.engine import parallel_map
 from discbayes.kernels.quasi_newton import dot
 from discbayes.objectives import ConditionalLikelihood, Objective, require_gradient
-from discbayes.parameters.block_scores import AnyScores
-from discbayes.parameters.log_scores import LogScores, PaddedValues, RowChunk
+from discbayes.parameters.block_scores import BlockScores, PaddedValues, RowChunk
+from discbayes.parameters.log_scores import LogScores
 from discbayes.parameters.parameterization import Numbers, Parameterization
 
 MIN_WEIGHT = 1e-100  # of all rows: what is divided by less may overflow
@@ -51,7 +51,7 @@ class Problem:
     """
 
     objective: Objective
-    scores: AnyScores
+    scores: LogScores
     parameterization: Parameterization
     n_jobs: int | None = None
     penalty: Penalty | None = None
@@ -109,7 +109,9 @@ class _Sum(NamedTuple):
     gradient: Numbers
 
 
-def _total(scores: LogScores, n_jobs: int | None, objective: Objective, numbers: Numbers) -> float:
+def _total(
+    scores: BlockScores, n_jobs: int | None, objective: Objective, numbers: Numbers
+) -> float:
     ready = scores.padded(numbers)
 
     def one(block: RowChunk) -> float:
@@ -119,7 +121,7 @@ def _total(scores: LogScores, n_jobs: int | None, objective: Objective, numbers:
 
 
 def _value_and_gradient(
-    scores: LogScores, n_jobs: int | None, objective: Objective, numbers: Numbers
+    scores: BlockScores, n_jobs: int | None, objective: Objective, numbers: Numbers
 ) -> _Sum:
     ready = scores.padded(numbers)
     found = parallel_map(
@@ -133,7 +135,7 @@ def _value_and_gradient(
 
 
 def _of_part(
-    scores: LogScores, objective: Objective, ready: PaddedValues, blocks: list[RowChunk]
+    scores: BlockScores, objective: Objective, ready: PaddedValues, blocks: list[RowChunk]
 ) -> _Sum:
     """The sum over some blocks, with its gradient; in the quick way if there is one, and numbers
     are finite.
@@ -146,7 +148,7 @@ def _of_part(
 
 
 def _add_up(
-    scores: LogScores,
+    scores: BlockScores,
     objective: Objective,
     ready: PaddedValues,
     blocks: list[RowChunk],

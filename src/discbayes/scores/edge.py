@@ -54,8 +54,7 @@ from discbayes.counts import (
     pair_information,
     visit_pairs,
 )
-from discbayes.data.domain import Encoded
-from discbayes.data.row_blocks import RowBlocks
+from discbayes.data.rows import Rows
 from discbayes.kernels import acll
 from discbayes.parameters.generative import GAPS
 
@@ -99,7 +98,7 @@ class EdgeScore(BaseEstimator):
     @abstractmethod
     def weights(
         self,
-        data: Encoded | RowBlocks,
+        data: Rows,
         counts: Counts,
         n_jobs: int | None = None,
         skip: np.ndarray | None = None,
@@ -118,7 +117,7 @@ class EdgeScore(BaseEstimator):
 
     def family(
         self,
-        data: Encoded | RowBlocks,
+        data: Rows,
         counts: Counts,
         child: int,
         parents: Sequence[int],
@@ -140,7 +139,7 @@ class EdgeScore(BaseEstimator):
 
     def extensions(
         self,
-        data: Encoded | RowBlocks,
+        data: Rows,
         counts: Counts,
         child: int,
         parents: Sequence[int],
@@ -155,7 +154,7 @@ class EdgeScore(BaseEstimator):
 
     def of_blocks(
         self,
-        data: RowBlocks,
+        data: Rows,
         counts: Counts,
         wanted: Sequence[Wanted],
         class_parent: Sequence[bool],
@@ -207,7 +206,7 @@ class _Information(EdgeScore):
 
     def weights(
         self,
-        data: Encoded | RowBlocks,
+        data: Rows,
         counts: Counts,
         n_jobs: int | None = None,
         skip: np.ndarray | None = None,
@@ -292,7 +291,7 @@ class DescriptionLength(_Information):
 
     def weights(
         self,
-        data: Encoded | RowBlocks,
+        data: Rows,
         counts: Counts,
         n_jobs: int | None = None,
         skip: np.ndarray | None = None,
@@ -339,7 +338,7 @@ class ApproximateLikelihood(EdgeScore):
 
     def weights(
         self,
-        data: Encoded | RowBlocks,
+        data: Rows,
         counts: Counts,
         n_jobs: int | None = None,
         skip: np.ndarray | None = None,

@@ -11,9 +11,10 @@ from typing import Any
 
 import numpy as np
 
-from discbayes.data.block_folds import BlockFolds, FoldAndClass
 from discbayes.data.domain import Encoded
+from discbayes.data.folds import Folds
 from discbayes.data.row_blocks import RowBlocks
+from discbayes.data.transformed_rows import FoldAndClass
 from discbayes.kernels import family_theta
 from discbayes.scores.scoring_rows import (
     MAX_WEIGHTS,
@@ -79,7 +80,7 @@ def held_out(
         return data, Scheme(family_theta.RESUBSTITUTION, np.zeros(1), data.n_classes)
     if evaluation == "loo":
         return data, Scheme(family_theta.LEAVE_ONE_OUT, _amounts(data, n_jobs), data.n_classes)
-    folds = BlockFolds.draw(data, int(evaluation), rng, n_jobs)
+    folds = Folds.draw(data, int(evaluation), rng, n_jobs)
     rows = data.changed(FoldAndClass(folds))
     return rows, Scheme(family_theta.FOLDS, np.zeros(int(evaluation)), data.n_classes)
 

@@ -15,8 +15,7 @@ import numpy as np
 
 from discbayes._settings import SharedSettings
 from discbayes.counts import Counts
-from discbayes.data.domain import Encoded
-from discbayes.data.row_blocks import RowBlocks, all_rows
+from discbayes.data.rows import Rows
 from discbayes.engine import Context
 from discbayes.network import Structure
 from discbayes.search.constraints import Constraints
@@ -82,10 +81,10 @@ class Search(SharedSettings):
         self.max_time = max_time
         self.callback = callback
 
-    def learn(self, data: Encoded | RowBlocks, counts: Counts, context: Context) -> Structure:
+    def learn(self, data: Rows, counts: Counts, context: Context) -> Structure:
         """Search; when interrupted for the first time, return the best structure so far."""
         self._check()
-        rows = data if self._takes(data) else all_rows(data, type(self).__name__)
+        rows = data if self._takes(data) else data.in_memory(type(self).__name__)
         run, first_step = Run(self, rows, counts, context), len(context.history)
         try:
             run.check()
@@ -114,7 +113,7 @@ class Search(SharedSettings):
             history.insert(first_step, history.pop())
             warnings.warn(reason, stacklevel=3)
 
-    def _takes(self, data: Encoded | RowBlocks) -> bool:
+    def _takes(self, data: Rows) -> bool:
         """Whether the search works on the data as they are; others are gathered in memory."""
         return self.works_on_blocks
 

@@ -10,7 +10,7 @@ import numpy as np
 
 from discbayes.counts import Counts, pair_information
 from discbayes.data.domain import Encoded
-from discbayes.data.row_blocks import RowBlocks
+from discbayes.data.rows import Rows
 from discbayes.data.table import find_column
 from discbayes.network import Structure
 from discbayes.network.graph import topological_order
@@ -110,7 +110,7 @@ def _limit(name: str, value: Any) -> int:
     return int(value)
 
 
-def read_structure(data: Encoded | RowBlocks, given: Any, what: str) -> Structure:
+def read_structure(data: Rows, given: Any, what: str) -> Structure:
     """A structure over the columns of the data, from a ``Structure`` or from edges by names or
     positions.
     """

@@ -6,8 +6,8 @@ from collections.abc import Sequence
 from itertools import chain
 
 from discbayes.counts import Wanted
-from discbayes.data.domain import Encoded
-from discbayes.data.row_blocks import RowBlocks, in_blocks_if_weighted
+from discbayes.data.row_blocks import in_blocks_if_weighted
+from discbayes.data.rows import Rows
 from discbayes.engine import parallel_map
 from discbayes.scores import EdgeScore
 from discbayes.search.base import Run
@@ -33,7 +33,7 @@ class FamilyScores:
         new = [family for family in dict.fromkeys(families) if family not in self._known]
         work, rows = len(new) * data.n_samples, in_blocks_if_weighted(data)
         self.run.check()
-        if isinstance(rows, RowBlocks):
+        if rows.n_blocks > 1:
             found = self._of_blocks(rows, [(family, ()) for family in new])
         else:
             found = parallel_map(
@@ -50,7 +50,7 @@ class FamilyScores:
             if new:
                 missing.append((family, new))
         self.run.check()
-        if isinstance(data, RowBlocks):
+        if data.n_blocks > 1:
             found = self._of_blocks(data, missing)
         else:
             found = [
@@ -59,7 +59,7 @@ class FamilyScores:
         self._add([_with(family, p) for family, new in missing for p in new], found)
         return [[self._known[_with(family, p)] for p in more] for family, more in wanted]
 
-    def _extensions(self, data: Encoded, family: Family, more: tuple[int, ...]) -> list[float]:
+    def _extensions(self, data: Rows, family: Family, more: tuple[int, ...]) -> list[float]:
         child, parents, with_class = family
 
         def scores(part: tuple[int, ...]) -> list[float]:
@@ -70,7 +70,7 @@ class FamilyScores:
         return list(chain.from_iterable(parallel_map(scores, portions, self.run.n_jobs, work)))
 
     def _of_blocks(
-        self, data: RowBlocks, wanted: Sequence[tuple[Family, tuple[int, ...]]]
+        self, data: Rows, wanted: Sequence[tuple[Family, tuple[int, ...]]]
     ) -> list[float]:
         """The scores of all that a step asks for, in one pass over the blocks as long as memory
         allows.

@@ -32,7 +32,6 @@ import numpy as np
 
 from discbayes.counts import Counts, class_information, count, entropy, pair_information
 from discbayes.data.domain import Encoded
-from discbayes.data.row_blocks import RowBlocks
 from discbayes.data.transformed_rows import MissingAsValue
 from discbayes.engine import parallel_map
 from discbayes.kernels import partition as kernels
@@ -110,10 +109,10 @@ def _gaps_as_values(task: _Task) -> _Task:
     becomes that value.
     """
     data = task.data
-    if not data.gaps.any():
+    if not data.n_missing.any():
         return task
-    change = MissingAsValue(data.gaps > 0)
-    widened = data.changed(change) if isinstance(data, RowBlocks) else change(data, 0)
+    change = MissingAsValue(data.n_missing > 0)
+    widened = data.changed(change)
     return replace(task, data=widened, counts=count(widened, task.n_jobs))
 
 

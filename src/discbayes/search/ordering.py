@@ -23,8 +23,7 @@ from typing import Any
 
 import numpy as np
 
-from discbayes.data.domain import Encoded
-from discbayes.data.row_blocks import RowBlocks
+from discbayes.data.rows import Rows
 from discbayes.network import Structure
 from discbayes.scores.block_scorer import AnyNetwork
 from discbayes.scores.candidates import BestCandidate, Candidates, SearchCost
@@ -98,7 +97,7 @@ class OrderBased(SampleSearch):
         super()._check()
         check_k(self.k)
 
-    def _takes(self, data: Encoded | RowBlocks) -> bool:
+    def _takes(self, data: Rows) -> bool:
         counts_do = not isinstance(self.order, str) or self.order in ORDERS_OF_COUNTS
         return counts_do and super()._takes(data)
 

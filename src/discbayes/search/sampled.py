@@ -4,9 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
-from discbayes.data.block_folds import BlockFolds
-from discbayes.data.domain import Encoded
-from discbayes.data.row_blocks import RowBlocks
+from discbayes.data.folds import Folds
+from discbayes.data.rows import Rows
 from discbayes.scores.block_scorer import AnyNetwork, BlockScorer
 from discbayes.scores.counting_scorer import CountingScorer
 from discbayes.scores.refitting_scorer import RefittingScorer
@@ -81,22 +80,22 @@ class SampleSearch(Search):
                 ' frequencies, "ml" or "map"; GreedyEdges and OrderBased can train each candidate'
             )
 
-    def _takes(self, data: Encoded | RowBlocks) -> bool:
+    def _takes(self, data: Rows) -> bool:
         """Blocks that are far away, or too many, if tables are frequencies and there is memory for
         folds.
         """
-        if not isinstance(data, RowBlocks) or not self.steps_on_blocks or data.gathers:
+        if not self.steps_on_blocks or data.fits_in_memory:
             return False
         score = self._score()
         in_folds = self.score == "mm" or not isinstance(score.evaluation, str)
-        return not score.trained and (not in_folds or BlockFolds.fit_in(data))
+        return not score.trained and (not in_folds or Folds.fit_in(data))
 
     def _scored(self, run: Run) -> AnyNetwork:
         """The starting structure under the score, with λ chosen if it is not given: to be called
         once in a run.
         """
         score = self._score(tuned_margin(self, run) if self.score == "mm" else None)
-        if isinstance(run.data, RowBlocks):
+        if not run.data.fits_in_memory:
             return BlockScorer(run.data, run.counts, score, run.structure, run.rng, run.n_jobs)
         network: type[CountingScorer | RefittingScorer] = (
             RefittingScorer if score.trained else CountingScorer

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from functools import cached_property
 from itertools import product
 from operator import add
 from typing import TYPE_CHECKING, Any
@@ -11,10 +10,10 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from discbayes.counts import count
-from discbayes.data.block_folds import BlockFolds, FoldAndClass, WithoutFold
 from discbayes.data.domain import Encoded
-from discbayes.data.folds import stratified_folds
-from discbayes.data.row_blocks import RowBlocks
+from discbayes.data.folds import Folds
+from discbayes.data.rows import Rows
+from discbayes.data.transformed_rows import FoldAndClass
 from discbayes.engine import Context, Interrupts, parallel_map
 from discbayes.inference import InferenceOptions, log_joint
 from discbayes.network import CPTs
@@ -50,11 +49,13 @@ def tuned_margin(search: SampleSearch, run: Run) -> Margin:
     the same for all λ. Where cross-validation says nothing, with one class or with too few rows for
     the folds, it is the default.
     """
-    if not _can_be_tuned(_class_rows(run.data, run.n_jobs), search.evaluation):
+    if not _can_be_tuned(
+        run.data.map_reduce(_class_rows, add, n_jobs=run.n_jobs), search.evaluation
+    ):
         return Margin()
     run.context.progress.stage("margin: λ by cross-validation")
     rng = run.rng.spawn(1)[0]  # so that the search goes on as if λ had been given
-    rows = _dealt(run.data, rng, run.n_jobs)
+    rows = _FoldedRows(run.data, rng, run.n_jobs)
     seed = int(rng.integers(2**63))
     # a search that trains has threads of its own
     aside = rows.are_few and not search._score().trained
@@ -77,13 +78,10 @@ def tuned_margin(search: SampleSearch, run: Run) -> Margin:
     return Margin(SCALES[chosen])
 
 
-def _class_rows(data: Encoded | RowBlocks, n_jobs: int | None) -> np.ndarray:
-    """The number of rows of each class, those of weight zero left out."""
-    if isinstance(data, RowBlocks):
-        counted: np.ndarray = data.map_reduce(_class_rows, add, n_jobs=n_jobs)
-        return counted
-    there = None if data.weight is None else (data.weight != 0).astype(float)
-    return np.bincount(data.classes, there, minlength=data.n_classes)
+def _class_rows(data: Encoded, n_jobs: int | None) -> np.ndarray:
+    """Count the rows of each class in a block, without those of weight zero."""
+    counted = None if data.weight is None else (data.weight != 0).astype(float)
+    return np.bincount(data.classes, counted, minlength=data.n_classes)
 
 
 def _can_be_tuned(class_rows: np.ndarray, evaluation: Any) -> bool:
@@ -93,74 +91,41 @@ def _can_be_tuned(class_rows: np.ndarray, evaluation: Any) -> bool:
     return n >= N_FOLDS and n - -(-n // N_FOLDS) >= inner and int(np.count_nonzero(class_rows)) > 1
 
 
-@dataclass(frozen=True)
-class _RowsAtHand:
-    """Rows in memory and their folds."""
+class _FoldedRows:
+    """Rows with a weight above zero, and their folds."""
 
-    data: Encoded
-    folds: np.ndarray
+    def __init__(self, data: Rows, rng: np.random.Generator, n_jobs: int | None):
+        self._data = data.without_zero_weights()
+        self._folds = Folds.draw(self._data, N_FOLDS, rng, n_jobs)
+        self._by_fold = self._data.changed(FoldAndClass(self._folds))
 
     @property
     def are_few(self) -> bool:
         """Whether several searches may run at the same time."""
-        return bool(self.data.codes.size <= SMALL)
+        data = self._data
+        return data.n_blocks == 1 and data.n_features * data.n_samples <= SMALL
 
-    def rest(self, fold: int) -> Encoded:
-        """The rows of all other folds."""
-        return self.data.take(self.folds != fold)
-
-    def right(self, tables: CPTs, fold: int, n_jobs: int | None) -> float:
-        """The weight of the rows of a fold that are classified right."""
-        return _right(tables, self.data.take(self.folds == fold), n_jobs)
-
-
-@dataclass(frozen=True)
-class _RowsInBlocks:
-    """Rows in blocks and their folds."""
-
-    data: RowBlocks
-    folds: BlockFolds
-
-    are_few = False
-
-    def rest(self, fold: int) -> RowBlocks:
-        """The rows of all other folds."""
-        return self.data.changed(WithoutFold(self.folds, fold))
+    def rest(self, fold: int) -> Rows:
+        """Return the rows of all other folds."""
+        return self._data.without_fold(self._folds, fold)
 
     def right(self, tables: CPTs, fold: int, n_jobs: int | None) -> float:
-        """The weight of the rows of a fold that are classified right."""
+        """Return the weight of the rows of a fold that are classified correctly."""
         return float(self._by_fold.map_reduce(_right_in, add, (tables, fold), n_jobs))
-
-    @cached_property
-    def _by_fold(self) -> RowBlocks:
-        return self.data.changed(FoldAndClass(self.folds))
-
-
-def _dealt(
-    data: Encoded | RowBlocks, rng: np.random.Generator, n_jobs: int | None
-) -> _RowsAtHand | _RowsInBlocks:
-    """The rows that count, dealt out to folds."""
-    if isinstance(data, RowBlocks):
-        return _RowsInBlocks(data, BlockFolds.draw(data, N_FOLDS, rng, n_jobs))
-    kept = data if data.weight is None else data.take(data.weight != 0)
-    return _RowsAtHand(kept, stratified_folds(kept.classes, N_FOLDS, rng))
 
 
 def _right_in(data: Encoded, n_jobs: int | None, tables: CPTs, fold: int) -> float:
-    """The same for a block, in which the class of a row tells its fold too."""
-    its, y = np.divmod(data.classes, tables.n_classes)
-    return _right(tables, replace(data, y=y).take(its == fold), n_jobs)
-
-
-def _right(tables: CPTs, data: Encoded, n_jobs: int | None) -> float:
-    scores = log_joint(tables, data.codes, InferenceOptions(n_jobs=n_jobs))
-    return ClassificationRate().value(scores, data.classes, data.weight)
+    """Return that weight for a block whose class codes stand for fold and class."""
+    folds, y = np.divmod(data.classes, tables.n_classes)
+    held_out = replace(data, y=y).take(folds == fold)
+    scores = log_joint(tables, held_out.codes, InferenceOptions(n_jobs=n_jobs))
+    return ClassificationRate().value(scores, held_out.classes, held_out.weight)
 
 
 def _try(
     search: SampleSearch,
     run: Run,
-    rows: _RowsAtHand | _RowsInBlocks,
+    rows: _FoldedRows,
     lam: float,
     fold: int,
     seed: int,

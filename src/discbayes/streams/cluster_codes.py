@@ -52,7 +52,7 @@ class ClusterCodes:
             learned.rank_error,
             named,
         )
-        self.n_rows, self.weighted, self.gaps = (
+        self.n_rows, self.weighted, self.n_missing = (
             learned.n_rows,
             learned.weighted,
             learned.known_missing(domain),
@@ -230,7 +230,7 @@ def _second_pass(
 
 
 def _gaps_and_rows(shard: Any) -> tuple[np.ndarray, int]:
-    found = [(block.gaps, block.n_samples) for block in map(shard.item, shard.numbers)]
+    found = [(block.n_missing, block.n_samples) for block in map(shard.item, shard.numbers)]
     return np.sum([gaps for gaps, _ in found], axis=0), sum(n_rows for _, n_rows in found)
 
 

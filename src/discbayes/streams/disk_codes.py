@@ -169,7 +169,7 @@ class DiskCodes:
         space: Workspace | None = None,
         named: bool = True,
     ):
-        self.path, self.domain, self.classes, self.gaps, self.rank_error = (
+        self.path, self.domain, self.classes, self.n_missing, self.rank_error = (
             path,
             domain,
             classes,

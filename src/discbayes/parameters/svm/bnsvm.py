@@ -8,11 +8,10 @@ from typing import Any
 import numpy as np
 
 from discbayes.counts import Counts, count_families
-from discbayes.data.domain import Encoded
-from discbayes.data.row_blocks import RowBlocks, all_rows
+from discbayes.data.rows import Rows
 from discbayes.network import Layout, Structure
-from discbayes.parameters.block_scores import scores_of
 from discbayes.parameters.cross_validated import Setting
+from discbayes.parameters.log_scores import LogScores
 from discbayes.parameters.parameterization import Direct, Numbers
 from discbayes.parameters.problem import Penalty, Problem
 from discbayes.parameters.starts import zero_tables
@@ -84,7 +83,7 @@ class BNSVM(MarginLearner):
     def _fit(
         self,
         setting: Setting,
-        data: Encoded | RowBlocks,
+        data: Rows,
         counts: Counts,
         structure: Structure,
         n_jobs: int | None,
@@ -94,7 +93,7 @@ class BNSVM(MarginLearner):
         parameterization = Direct(layout, np.ones(layout.size, bool), zero_tables(layout))
         centre = np.zeros(parameterization.size)
         penalty = Penalty(setting.penalty, centre, parameterization.repeats)
-        scores = scores_of(data, layout, False, n_jobs)
+        scores = LogScores(data, layout, False, n_jobs)
         problem = Problem(setting.objective, scores, parameterization, n_jobs, penalty)
         return MarginFit(problem, centre, data, families)
 
@@ -105,7 +104,7 @@ class BNSVM(MarginLearner):
         slack, layout = fit.slack, fit.families.layout
         counts = likelihood_counts(fit.families, 1.0)
         return solve_norm_margin(
-            all_rows(fit.data, 'solver="reference"'),
+            fit.data.in_memory('solver="reference"'),
             layout,
             counts.prior,
             counts.cells,

@@ -11,8 +11,7 @@ from typing import NamedTuple
 import numpy as np
 
 from discbayes.counts import FamilyCounts
-from discbayes.data.domain import Encoded
-from discbayes.data.row_blocks import RowBlocks
+from discbayes.data.rows import Rows
 from discbayes.engine import Interrupts
 from discbayes.objectives import Slack
 from discbayes.optim import (
@@ -51,7 +50,7 @@ class MarginFit(Fit):
     free numbers.
     """
 
-    data: Encoded | RowBlocks
+    data: Rows
     families: FamilyCounts
     scale: np.ndarray | None = None
 

@@ -30,7 +30,7 @@ import numpy as np
 
 from discbayes.engine import parallel_map
 from discbayes.objectives import Slack
-from discbayes.parameters.log_scores import LogScores, RowChunk
+from discbayes.parameters.block_scores import BlockScores, RowChunk
 from discbayes.parameters.parameterization import Numbers
 from discbayes.parameters.problem import Problem
 
@@ -162,7 +162,7 @@ class Bound:
 
 
 def _pass(
-    scores: LogScores, n_jobs: int | None, slack: Slack, numbers: Numbers, factors: Numbers | None
+    scores: BlockScores, n_jobs: int | None, slack: Slack, numbers: Numbers, factors: Numbers | None
 ) -> _Pass:
     ready = scores.padded(numbers)
 

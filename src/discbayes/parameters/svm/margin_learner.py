@@ -15,8 +15,7 @@ import numpy as np
 from sklearn.exceptions import ConvergenceWarning
 
 from discbayes.counts import Counts
-from discbayes.data.domain import Encoded
-from discbayes.data.row_blocks import RowBlocks
+from discbayes.data.rows import Rows
 from discbayes.engine import Context, Interrupts
 from discbayes.network import CPTs, Structure, normalize
 from discbayes.objectives import ClassificationRate, Slack
@@ -66,16 +65,14 @@ class MarginLearner(CrossValidatedLearner):
     def _fit(
         self,
         setting: Setting,
-        data: Encoded | RowBlocks,
+        data: Rows,
         counts: Counts,
         structure: Structure,
         n_jobs: int | None,
     ) -> MarginFit:
         """What is to be minimised, and where to start."""
 
-    def learn(
-        self, data: Encoded | RowBlocks, counts: Counts, structure: Structure, context: Context
-    ) -> CPTs:
+    def learn(self, data: Rows, counts: Counts, structure: Structure, context: Context) -> CPTs:
         """Choose λ and γ, if there are several, and minimise."""
         self._check()
         self._require_memory(data, structure)

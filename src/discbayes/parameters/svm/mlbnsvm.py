@@ -11,13 +11,13 @@ from sklearn.base import clone
 
 from discbayes.counts import Counts, count_families
 from discbayes.data.domain import Encoded
-from discbayes.data.row_blocks import RowBlocks, all_rows
+from discbayes.data.rows import Rows
 from discbayes.engine import Context, Interrupts
 from discbayes.network import CPTs, Layout, Structure
 from discbayes.objectives import ClassificationRate
-from discbayes.parameters.block_scores import scores_of
 from discbayes.parameters.cross_validated import Setting, numbers_of
 from discbayes.parameters.generative import MaximumAPosteriori
+from discbayes.parameters.log_scores import LogScores
 from discbayes.parameters.parameterization import Numbers, Plain, Softmax, Subnormalized
 from discbayes.parameters.problem import Problem
 from discbayes.parameters.starts import begin_at, check_start
@@ -176,7 +176,7 @@ class MLBNSVM(MarginLearner):
     def _fit(
         self,
         setting: Setting,
-        data: Encoded | RowBlocks,
+        data: Rows,
         counts: Counts,
         structure: Structure,
         n_jobs: int | None,
@@ -185,7 +185,7 @@ class MLBNSVM(MarginLearner):
         families = count_families(data, layout, counts, n_jobs)
         weights = likelihood_counts(families, self.alpha)
         parameterization = self._parameterization(layout)
-        scores = scores_of(data, layout, parameterization.normalized, n_jobs)
+        scores = LogScores(data, layout, parameterization.normalized, n_jobs)
         problem = Problem(setting.objective, scores, parameterization, n_jobs, counts=weights)
         generative = MaximumAPosteriori("ess", self.alpha).tables(families)
         begin = parameterization.start(begin_at(self.start, generative, data.domain.names))
@@ -241,7 +241,7 @@ class MLBNSVM(MarginLearner):
         slack, layout = fit.slack, fit.families.layout
         counts = likelihood_counts(fit.families, self.alpha)
         return solve_likelihood_margin(
-            all_rows(fit.data, 'solver="reference"'),
+            fit.data.in_memory('solver="reference"'),
             layout,
             counts.prior,
             counts.cells,

@@ -25,9 +25,9 @@ def check_settings(lam: float, gamma: float) -> None:
 
 def check_gaps(data: Encoded) -> None:
     """Refuse rows with gaps, by the names of their columns."""
-    found = np.flatnonzero(data.gaps)
+    found = np.flatnonzero(data.n_missing)
     if found.size:
-        names = [f"{data.domain.names[i]!r} ({data.gaps[i]})" for i in found[:SHOWN]]
+        names = [f"{data.domain.names[i]!r} ({data.n_missing[i]})" for i in found[:SHOWN]]
         raise ValueError(
             "margins of the reference solver need complete rows, and there are gaps in"
             f" {', '.join(names)}"
