@@ -222,7 +222,7 @@ def test_known_domains():
     refused("'colour' holds 'g'", frame, domains={"colour": ["r", "b"]})
     refused("domains names a column 'size'", frame, domains={"size": [1]})
     refused("lists a value twice", frame, domains={"dose": [1, 1, 2]})
-    refused("without gaps", frame, domains={"dose": [1, 2, None]})
+    refused("without missing values", frame, domains={"dose": [1, 2, None]})
     refused("mixes strings and numbers", frame, domains={"dose": [1, "2"]})
 
 
@@ -793,7 +793,7 @@ def test_intervals_are_written_as_people_do(cuts, labels):
 
 def test_whole_numbers_with_gaps_too_large_for_a_double_are_refused():
     frame = pd.DataFrame({"id": pd.array([2**60 + 1, 2**60 + 2, None] * 4, dtype="Int64")})
-    with pytest.raises(ValueError, match="'id' has gaps and whole numbers above"):
+    with pytest.raises(ValueError, match="'id' has missing values and whole numbers above"):
         FrameEncoder(categorical="all").fit_transform(frame, [0, 1, 0] * 4)
 
 

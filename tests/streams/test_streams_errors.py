@@ -203,14 +203,15 @@ def test_gaps_among_the_classes_are_found_in_their_batch(temporary):
 def test_gaps_that_are_refused(temporary):
     batches = [pd.DataFrame({"a": [1, value], "y": ["u", "v"]}) for value in (2, None)]
     refused(
-        r"batch 1.*X has missing values \(NaN\): columns with gaps: 'a' \(1\)",
+        r"batch 1.*X has missing values \(NaN\): columns with missing values: 'a' \(1\)",
         iter(batches),
         temporary,
         missing="error",
     )
     every = [pd.DataFrame({"a": [np.nan] * 2, "b": [1, 2], "y": ["u", "v"]})] * 3
     message = (
-        r"every row has a gap, so that none is left to learn from; columns with gaps: 'a' \(6\)"
+        r"every row has a missing value, so that none is left to learn from; columns with missing"
+        r" values: 'a' \(6\)"
     )
     refused(message, iter(every), temporary, missing="drop")
 
@@ -271,7 +272,7 @@ def test_whole_numbers_that_would_be_rounded(temporary):
         pd.DataFrame({"a": [0.5, 1.5], "y": [0, 1]}),
     ]
     refused(
-        "column 'a' has gaps or fractions, and whole numbers above 2\\^53",
+        "column 'a' has missing values or fractions, and whole numbers above 2\\^53",
         iter(batches),
         temporary,
         discretizer=None,
@@ -318,7 +319,7 @@ def test_what_is_no_source(temporary):
 def test_settings(tmp_path, temporary):
     frame = pd.DataFrame({"a": [1, 2], "y": [0, 1]})
     refused(
-        "KBinsDiscretizer wants all values",
+        "KBinsDiscretizer needs all values",
         iter([frame]),
         temporary,
         error=TypeError,

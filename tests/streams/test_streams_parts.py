@@ -17,11 +17,10 @@ from discbayes.data import FrameEncoder
 from discbayes.data.histogram import ClassLabels
 from discbayes.streams.batch_rows import Reader
 from discbayes.streams.batch_sources import IteratorSource
-from discbayes.streams.column_summaries import n_numeric
 from discbayes.streams.file_sources import FileSource
-from discbayes.streams.learned_domain import gather
+from discbayes.streams.learned_domain import collect_statistics, count_numeric
 from discbayes.streams.limits import Limits
-from discbayes.streams.out_of_core import _own_discretizer
+from discbayes.streams.out_of_core import bounded_discretizer
 from discbayes.streams.quantiles import Distribution
 from shop import make_frame
 
@@ -34,17 +33,17 @@ def gathered(frame, encoder, start=0, names=None):
         IteratorSource(iter([frame])), "bought", None, Limits(most_rows=512), start=start
     )
     reader.names, reader.named = names, names is not None
-    return gather(reader, encoder, _own_discretizer(encoder), n_numeric=3)
+    discretizer = bounded_discretizer(encoder)
+    return collect_statistics(reader, reader.rows, encoder, discretizer, n_numeric=3)
 
 
 def variables(found, encoder):
-    learned = deepcopy(found).learned(encoder)
+    learned = deepcopy(found).learn_domain(encoder)
     return (
-        learned.features,
-        learned.target,
-        learned.gaps.tolist(),
+        learned.domain,
+        learned.n_missing.tolist(),
         learned.n_rows,
-        learned.classes.tolist(),
+        learned.encoder.classes_.tolist(),
     )
 
 
@@ -64,18 +63,17 @@ def test_parts_say_what_all_rows_say(cuts, name, order):
     encoder, bounds = ENCODERS[name], sorted({0, 1500, *cuts})
     whole = gathered(FRAME, encoder)
     parts = [
-        gathered(FRAME[first:last], encoder, first, whole.summary.names)
-        for first, last in pairwise(bounds)
+        gathered(FRAME[first:last], encoder, first, whole.names) for first, last in pairwise(bounds)
     ]
     while len(parts) > 1:  # neighbours in any order
         at = order.randrange(len(parts) - 1)
-        parts[at : at + 2] = [parts[at].take_in(parts[at + 1])]
+        parts[at : at + 2] = [parts[at].merge(parts[at + 1])]
     assert variables(parts[0], encoder) == variables(whole, encoder)
 
 
 def test_first_batches_tell_the_numeric_columns():
     reader = Reader(IteratorSource(iter([FRAME])), "bought", None, Limits())
-    assert n_numeric(next(iter(reader.tables()))) == 3  # booleans are numbers here
+    assert count_numeric(next(iter(reader.tables()))) == 3  # booleans are numbers here
 
 
 # ---- summaries of many values
@@ -118,7 +116,7 @@ def test_summaries_of_parts_keep_the_bound(cuts, seed, order):
     parts = [distribution(values[a:b], y[a:b], limit, block) for a, b in pairs]
     while len(parts) > 1:
         at = order.randrange(len(parts) - 1)
-        parts[at].take_in(parts[at + 1])
+        parts[at].merge(parts[at + 1])
         del parts[at + 1]
     found, whole = parts[0], distribution(values, y, limit, block)
     assert found.exact == whole.exact

@@ -33,7 +33,7 @@ from discbayes.data.variables import (
 
 _MISSING = ("available", "value", "drop", "error")
 _UNKNOWN = ("marginalize", "error")
-EVERY_ROW = "every row has a gap, so that none is left to learn from; "
+EVERY_ROW = "every row has a missing value, so that none is left to learn from; "
 _MAX_LETTERS = 1 << 22  # of an array of labels, in which every string has the width of the longest
 _FEW_ROWS = 10  # with fewer rows, nothing but new values in a column is no sign of a mistake
 
@@ -392,7 +392,7 @@ def refuse_missing(names: list[str], counts: np.ndarray, reason: str = "") -> No
     worst = [at for at in np.argsort(-counts, kind="stable") if counts[at]]
     columns = listed(worst, show=lambda at: f"{names[at]!r} ({counts[at]})")
     raise ValueError(
-        f"X has missing values (NaN): {reason}columns with gaps: {columns}. "
+        f"X has missing values (NaN): {reason}columns with missing values: {columns}. "
         'missing="available" learns from what is there'
     )
 

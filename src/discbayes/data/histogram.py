@@ -323,7 +323,7 @@ def refuse_infinite(column: np.ndarray, name: str) -> None:
         value = column[np.isinf(column)][0]
         raise ValueError(
             f"column {name!r} contains infinity ({value}): replace inf by a number, or by NaN for"
-            " a gap"
+            " a missing value"
         )
 
 

@@ -178,8 +178,8 @@ def _numeric_values(series: nw.Series[Any]) -> np.ndarray:
     floats = series.cast(nw.Float64).to_numpy()  # whole numbers with gaps
     if np.nanmax(np.abs(floats), initial=0.0) > EXACT:
         raise ValueError(
-            f"column {series.name!r} has gaps and whole numbers above 2^53, which would be rounded:"
-            " cast it to str"
+            f"column {series.name!r} has missing values and whole numbers above 2^53, which would be"
+            " rounded: cast it to str"
         )
     return floats
 

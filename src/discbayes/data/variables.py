@@ -129,7 +129,7 @@ def _domain(name: Any, values: Sequence[Any]) -> tuple[Any, ...]:
     known = [plain(value) for value in values]
     if not known or any(map(is_missing, known)):
         raise ValueError(
-            f"domains[{name!r}] must list the values of the column, without gaps; got"
+            f"domains[{name!r}] must list the values of the column, without missing values; got"
             f" {list(values)!r}"
         )
     check_levels(known, str(name))

@@ -1,17 +1,22 @@
-"""Tables that do not fit in memory: sources that are read in passes, and codes on disk in blocks of
-rows.
+"""Out-of-core learning: sources that are read in passes, and codes on disk in blocks of rows.
 
-The first pass learns the domain, the second one writes the codes. Both take the rows in their
-order, in batches, and the size of the batches has no influence on anything that comes out.
+The first pass learns the domain, the second one writes the codes. Both read the rows in their
+order, in batches, and the results do not depend on the size of the batches.
 """
 
+from discbayes.streams.batch_rows import BatchRows as Labelled
 from discbayes.streams.batch_rows import located
 from discbayes.streams.batch_sources import is_dask, is_source
 from discbayes.streams.cluster_codes import ClusterCodes
 from discbayes.streams.disk_codes import DiskCodes
-from discbayes.streams.labelled import Labelled, LabelledRows
 from discbayes.streams.limits import bytes_of
-from discbayes.streams.out_of_core import batches_of, csv_types, encode_rows, open_rows
+from discbayes.streams.out_of_core import (
+    LabelledRows,
+    batches_of,
+    csv_types,
+    encode_rows,
+    open_rows,
+)
 from discbayes.streams.rereading import KeyFile, RereadRows, WithoutHeldOut
 from discbayes.streams.throughput import Throughput
 

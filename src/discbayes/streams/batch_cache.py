@@ -1,7 +1,6 @@
 """Rows of a source that can be read only once, kept on disk between the passes.
 
-What is written is what was read: the parts of the table as arrays, and labels as text. Nothing of
-it is executed when it is read again.
+The parts of the tables are stored as arrays, and labels as text: reading executes nothing.
 """
 
 from __future__ import annotations
@@ -20,7 +19,7 @@ from discbayes.streams.workspace import Workspace
 
 
 class BatchCache:
-    """A file of rows: written from the first to the last, and then read."""
+    """A temporary file of rows, which are read after the last one was written."""
 
     def __init__(self, space: Workspace):
         self._space = space
@@ -41,7 +40,7 @@ class BatchCache:
                 self._file.close()
 
     def read(self) -> Iterator[BatchRows]:
-        """All rows, in the order of writing."""
+        """Yield all rows, in the order of writing."""
         with naming_file(self._path), open(self._path, "rb") as file:
             while line := file.readline():
                 yield _read(file, json.loads(line))
@@ -67,7 +66,7 @@ def _write(file: IO[bytes], rows: BatchRows) -> None:
 
 
 def _save(file: IO[bytes], array: np.ndarray) -> None:
-    """Write an array; numpy itself would not say why it cannot, if the disk is full."""
+    """Write an array; the errors of numpy itself do not tell that the disk is full."""
     content = BytesIO()
     np.save(content, array, allow_pickle=False)
     file.write(content.getbuffer())
@@ -89,7 +88,7 @@ def _read(file: IO[bytes], head: dict[str, Any]) -> BatchRows:
     y = np.load(file, allow_pickle=False)
     weight = np.load(file, allow_pickle=False) if head["weighted"] else None
     table = Table(head["names"], head["n_rows"], parts, head["named"])
-    return BatchRows(table, y, weight, head["ends_block"], head["where"])
+    return BatchRows(table, y, weight, head["where"], head["ends_block"])
 
 
 def _read_part(file: IO[bytes], head: dict[str, Any]) -> Part:

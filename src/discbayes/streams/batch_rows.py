@@ -1,13 +1,11 @@
-"""Batches to rows that count: features as a table, class codes and weights, each checked as in
-memory.
-"""
+"""Batches of the rows of a source that count: features, classes and weights, each checked."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import Any, NoReturn
 
 import narwhals as nw
 import numpy as np
@@ -23,24 +21,37 @@ from discbayes.streams.limits import Limits
 
 @dataclass(frozen=True)
 class BatchRows:
-    """Rows that count, with class codes in the order in which the classes were met.
+    """The rows of a batch that count.
 
-    ``ends_block`` says that the rows read so far, dropped ones included, fill whole blocks;
-    ``dropped_missing`` are the gaps of each column where rows were dropped for them; ``share`` is
-    how much of the source is read with these rows, if that is known.
+    Attributes
+    ----------
+    table : Table
+        The features.
+    y : ndarray
+        The labels, or the numbers of the classes in the order in which they occur in the source.
+    weight : ndarray or None
+        The weights; None where every row counts once.
+    where : str
+        Where in the source the rows are, for messages.
+    ends_block : bool
+        Whether the rows read so far, dropped ones included, fill whole blocks.
+    dropped_missing : ndarray or None
+        The number of missing values of each column, where rows were dropped for them.
+    share : float or None
+        The share of the source that is read with these rows, if that is known.
     """
 
     table: Table
     y: np.ndarray
     weight: np.ndarray | None
-    ends_block: bool
-    where: str
+    where: str = ""
+    ends_block: bool = False
     dropped_missing: np.ndarray | None = None
     share: float | None = None
 
 
 class Classes:
-    """The classes, numbered as they are met, and in the end in rising order."""
+    """The classes of a source, numbered in the order in which they occur."""
 
     def __init__(self) -> None:
         self._index: dict[Any, int] = {}
@@ -50,7 +61,7 @@ class Classes:
         return len(self._index)
 
     def number(self, classes: np.ndarray, codes: np.ndarray) -> np.ndarray:
-        """The numbers of labels, which are given as distinct ones and codes into them."""
+        """Return the numbers of labels, which are given as distinct ones and codes into them."""
         before = self._dtype
         if before is not None and (before.kind in "UO") != (classes.dtype.kind in "UO"):
             known = next(iter(self._index))
@@ -66,17 +77,15 @@ class Classes:
         ]
         return numbers[codes]
 
-    def take_in(self, later: Classes) -> np.ndarray:
-        """Add the classes of later rows; the number here of each of theirs."""
+    def merge(self, later: Classes) -> np.ndarray:
+        """Add the classes of later rows, and return the number here of each of them."""
         labels = np.array(list(later._index), dtype=later._dtype)
-        return (
-            self.number(labels, np.arange(labels.size))
-            if labels.size
-            else np.zeros(0, dtype=np.int64)
-        )
+        if not labels.size:
+            return np.zeros(0, dtype=np.int64)
+        return self.number(labels, np.arange(labels.size))
 
-    def settled(self) -> tuple[np.ndarray, np.ndarray]:
-        """The classes in rising order, and for each number its place among them."""
+    def sorted(self) -> tuple[np.ndarray, np.ndarray]:
+        """Return the classes in rising order, and the position among them of each number."""
         classes = np.array(list(self._index), dtype=self._dtype)
         order = np.argsort(classes, kind="stable")
         place = np.empty(order.size, dtype=np.int64)
@@ -85,8 +94,18 @@ class Classes:
 
 
 class WeightTotals:
-    """What is known of the weights: their sum, whether there are any but one and zero, and whether
-    all are whole.
+    """Totals of the weights of rows.
+
+    Attributes
+    ----------
+    total : float
+        The sum of the weights.
+    n_rows, n_positive : int
+        The number of rows, and of those with a positive weight.
+    needed : bool
+        Whether there are weights other than zero and one.
+    whole : bool
+        Whether all weights are whole numbers.
     """
 
     def __init__(self) -> None:
@@ -107,8 +126,8 @@ class WeightTotals:
         self.needed |= bool(((weight != 0) & (weight != 1)).any())
         self.whole &= bool((weight == np.floor(weight)).all())
 
-    def take_in(self, later: WeightTotals) -> None:
-        """Add what is known of the weights of later rows."""
+    def merge(self, later: WeightTotals) -> None:
+        """Add the totals of later rows."""
         self.total += later.total
         self.n_rows += later.n_rows
         self.n_positive += later.n_positive
@@ -116,23 +135,35 @@ class WeightTotals:
         self.whole &= later.whole
 
 
+ReadRows = Callable[[Classes, WeightTotals, str], Iterator[BatchRows]]
+"""Read the rows that count, as `Reader.rows` does."""
+
+
 class Reader:
-    """Reads a source, as often as is asked for, in batches of bounded size that do not reach over
-    the ends of blocks.
+    """Reader of a source in batches of bounded size, none of which crosses the end of a block.
 
     Parameters
     ----------
-    source : Source
-        Where the rows come from.
+    source : BatchSource
+        The rows.
     target, weight : str, array-like or None
-        The name of a column, or one entry for each row; None where the source has pairs (X, y) or
-        none at all.
+        The name of a column, or one entry for each row; None where the source has pairs (X, y), or
+        no classes or weights.
     limits : Limits
-        The bounds of memory.
+        The bounds on memory.
     wanted : list of str, optional
         The features; by default all columns that are neither target nor weights.
     start : int, default=0
         The number of the first row, where the source is a part of another.
+
+    Attributes
+    ----------
+    names : list of str or None
+        The features, once rows were read.
+    named : bool
+        Whether the columns have names of their own.
+    target_name : object
+        The name of the target, if there is one.
     """
 
     def __init__(
@@ -144,30 +175,34 @@ class Reader:
         wanted: list[str] | None = None,
         start: int = 0,
     ):
-        self.source, self.limits, self._wanted, self._start = source, limits, wanted, start
-        self.target, self.weight = target, weight
+        self.source = source
+        self.target = target
+        self.weight = weight
+        self.limits = limits
+        self._wanted = wanted
+        self._start = start
         self.names: list[str] | None = None
         self.named = False
         self.target_name = target if isinstance(target, str) else getattr(target, "name", None)
-        self._all_labels = (
-            None if target is None or isinstance(target, str) else label_array(target, None)
-        )
-        self._all_weights = (
-            None if weight is None or isinstance(weight, str) else np.asarray(weight, dtype=float)
-        )
+        self._all_labels: np.ndarray | None = None
+        self._all_weights: np.ndarray | None = None
+        if not (target is None or isinstance(target, str)):
+            self._all_labels = label_array(target, None)
+        if not (weight is None or isinstance(weight, str)):
+            self._all_weights = np.asarray(weight, dtype=float)
 
     @property
     def name(self) -> str:
-        """What messages call the source."""
+        """The name of the source in messages."""
         return self.source.name
 
     @property
     def block_rows(self) -> int:
-        """The rows of a block of the first pass."""
+        """The number of rows of a block of the first pass."""
         return self.limits.summary_rows(len(self.names or ()))
 
     def tables(self, first: int = 0) -> Iterator[Table]:
-        """The features of all rows from some batch on, in order."""
+        """Yield the features of all rows, from row ``first`` on, in order."""
         for piece in self._pieces():
             if piece.start >= first:
                 with located(piece.where):
@@ -175,7 +210,7 @@ class Reader:
                 yield table
 
     def rows(self, classes: Classes, weights: WeightTotals, missing: str) -> Iterator[BatchRows]:
-        """The rows that count; classes and weights are added to those that are known."""
+        """Yield the rows that count; add classes and weights to those that are known."""
         for piece in self._pieces():
             with located(piece.where):
                 rows = self._read(piece, classes, weights, missing)
@@ -191,22 +226,21 @@ class Reader:
         if weight is not None and not (weight > 0).all():
             table, y, weight = _taken(table, y, weight, weight > 0)
         complete = complete_rows(table, missing)
-        gaps = None
+        dropped_missing = None
         if complete is not None:
-            gaps = table.missing_counts()
+            dropped_missing = table.missing_counts()
             table, y, weight = _taken(table, y, weight, complete)
         ends_block = (piece.start + piece.n_rows) % self.block_rows == 0
+        numbers = classes.number(found, y)
         return BatchRows(
-            table, classes.number(found, y), weight, ends_block, piece.where, gaps, piece.share
+            table, numbers, weight, piece.where, ends_block, dropped_missing, piece.share
         )
 
     # ---- pieces of batches
 
     @property
-    def along(self) -> bool:
-        """Whether classes and weights, if there are any, come with the rows and are no arrays of
-        their own.
-        """
+    def is_self_contained(self) -> bool:
+        """Whether classes and weights come with the rows, and not as arrays of all rows."""
         return self._all_labels is None and self._all_weights is None
 
     def _pieces(self) -> Iterator[_Piece]:
@@ -214,12 +248,14 @@ class Reader:
         for batch in self.source.batches(self.limits):
             with located(batch.where):
                 whole = self._whole(batch, start)
-            most = min(self.block_rows, self.limits.batch_rows(len(self.names or ())))
+            max_rows = min(self.block_rows, self.limits.batch_rows(len(self.names or ())))
             first = 0
             while first < whole.n_rows:
-                size = min(most - start % most, whole.n_rows - first)
+                # both are powers of two: pieces end where blocks end, whatever the batches are
+                size = min(max_rows - start % max_rows, whole.n_rows - first)
                 yield whole.part(start, first, size)
-                start, first = start + size, first + size
+                start += size
+                first += size
         if start == self._start:
             raise ValueError(f"{self.source.name} has no rows: there is nothing to read")
         for what, values in (("y", self._all_labels), ("sample_weight", self._all_weights)):
@@ -230,7 +266,7 @@ class Reader:
                 )
 
     def _whole(self, batch: Batch, start: int) -> _Piece:
-        """A batch in one piece, with the classes and weights that do not stand in a column."""
+        """Return a batch in one piece, with the classes and weights that are not columns of it."""
         frame = _as_rows(batch.frame)
         self._check_columns(frame)
         n_rows = int(frame.shape[0])
@@ -250,7 +286,7 @@ class Reader:
         return _Piece(batch, frame, y, weight, start, 0, n_rows)
 
     def _check_columns(self, frame: Any) -> None:
-        """The columns of the first batch are those of all."""
+        """Refuse a batch whose columns are not those of the first one."""
         named = isinstance(frame, nw.DataFrame)
         names = [str(name) for name in frame.columns] if named else default_names(frame.shape[1])
         for column, what in ((self.target, "the target"), (self.weight, "the weights")):
@@ -271,7 +307,7 @@ class Reader:
         if lacking:
             raise ValueError(
                 f"there is no column {listed(lacking)}, which all rows before have: add it, filled"
-                " with gaps"
+                " with missing values"
             )
         if surplus:
             raise ValueError(
@@ -280,7 +316,7 @@ class Reader:
             )
 
     def _features_of(self, names: list[str], named: bool) -> list[str]:
-        """The columns that are read as features."""
+        """Return the columns that are read as features."""
         if self._wanted is None or not named:
             others = [column for column in (self.target, self.weight) if isinstance(column, str)]
             return [name for name in names if name not in others]
@@ -288,7 +324,7 @@ class Reader:
         if lacking and len(lacking) < len(self._wanted):
             raise ValueError(
                 f"there is no column {listed(lacking)}, which the model was learned from: add it,"
-                " filled with gaps"
+                " filled with missing values"
             )
         return names if lacking else self._wanted
 
@@ -299,15 +335,12 @@ class Reader:
         table = read_table(piece.frame.select([keys[name] for name in self.names or ()]))
         if not piece.batch.text:
             return table
-        text = {at for at, name in enumerate(table.names) if name in piece.batch.text}
-        parts = [
-            (
-                replace(part, text=True)
-                if isinstance(part, CategoricalColumn) and part.position in text
-                else part
-            )
-            for part in table.parts
-        ]
+        parts = list(table.parts)
+        for at, part in enumerate(parts):
+            if isinstance(part, CategoricalColumn):
+                parts[at] = replace(
+                    part, text=part.text or table.names[part.position] in piece.batch.text
+                )
         return replace(table, parts=parts)
 
     # ---- classes and weights
@@ -335,7 +368,7 @@ class Reader:
 
 @dataclass(frozen=True)
 class _Piece:
-    """Some rows of a batch: ``start`` of the source and ``first`` of the batch come before them."""
+    """Some rows of a batch, after ``start`` rows of the source and ``first`` rows of the batch."""
 
     batch: Batch
     frame: Any
@@ -347,27 +380,35 @@ class _Piece:
 
     @property
     def where(self) -> str:
-        """Where the rows are; messages number them from there."""
+        """Where the rows are; rows in messages are numbered from there."""
         return f"{self.batch.where}, from row {self.batch.first_row + self.first} on"
 
     @property
     def share(self) -> float | None:
-        """How much of the source is read with these rows; known of the last ones of a batch."""
+        """The share of the source that is read with these rows; known at the end of a batch."""
         if self.batch.share is None or self.first + self.n_rows < len(self.batch.frame):
             return None
         return self.batch.share
 
     def part(self, start: int, first: int, size: int) -> _Piece:
-        """Some of the rows."""
+        """Return some of the rows."""
         rows = slice(first, first + size)
-        y, weight = (None if values is None else values[rows] for values in (self.y, self.weight))
+        y = None if self.y is None else self.y[rows]
+        weight = None if self.weight is None else self.weight[rows]
         frame = self.frame if size == self.n_rows else self.frame[rows]
         return _Piece(self.batch, frame, y, weight, start, first, size)
 
 
+def refuse_change(name: str) -> NoReturn:
+    """Refuse a source that is not what it was in the first pass."""
+    raise RuntimeError(
+        f"{name} has changed between the passes: fit again while nobody writes to it"
+    )
+
+
 @contextmanager
 def located(where: str) -> Iterator[None]:
-    """Begin the message of an error with where in the source it was met."""
+    """Begin the messages of errors with where in the source they occur."""
     try:
         yield
     except (ValueError, TypeError) as error:
@@ -376,7 +417,7 @@ def located(where: str) -> Iterator[None]:
 
 
 def _as_rows(frame: Any) -> Any:
-    """A narwhals frame, or an array."""
+    """Return a batch as a narwhals frame, or as an array."""
     named = as_frame(frame)
     if named is not None:
         return named
@@ -390,7 +431,7 @@ def _as_rows(frame: Any) -> Any:
 
 
 def _column_labels(series: nw.Series[Any]) -> tuple[np.ndarray, np.ndarray]:
-    """Classes and codes of a column; text of arrow is not turned into Python strings row by row."""
+    """Return the classes and codes of a column; text of arrow is not boxed row by row."""
     if series.implementation.is_pyarrow() and series.dtype in (nw.String, nw.Categorical):
         places, levels = factorize_series(series)
         if levels and (places >= 0).all():

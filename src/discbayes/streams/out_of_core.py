@@ -1,4 +1,4 @@
-"""Two passes over a source: the domain, then the codes."""
+"""Learning a domain and encoding in two passes over a source, and predicting in one."""
 
 from __future__ import annotations
 
@@ -6,28 +6,36 @@ from collections.abc import Callable, Iterator
 from contextlib import ExitStack
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 import numpy as np
 
 from discbayes.data.discretize import CutPointDiscretizer
 from discbayes.data.domain import Domain, Variable
-from discbayes.data.frame_encoder import FrameEncoder
+from discbayes.data.frame_encoder import EVERY_ROW, FrameEncoder, refuse_missing
 from discbayes.data.table import Table
-from discbayes.data.targets import warn_of_shares
+from discbayes.data.targets import refuse_zero_weights, warn_of_shares
 from discbayes.data.variables import resolve_discretizer
 from discbayes.engine import DaskEngine, Progress
-from discbayes.streams.batch_rows import BatchRows, Reader, WeightTotals, located
+from discbayes.streams.batch_rows import (
+    BatchRows,
+    Classes,
+    Reader,
+    WeightTotals,
+    refuse_change,
+)
 from discbayes.streams.batch_sources import is_dask, open_source
 from discbayes.streams.batches import TypesChanged
 from discbayes.streams.cluster_codes import ClusterCodes, encode_on_cluster
 from discbayes.streams.disk_codes import BlockWriter, DiskCodes, layout_of
 from discbayes.streams.file_sources import CsvFormat
-from discbayes.streams.learned_domain import ColumnStatistics, LearnedDomain, gather
+from discbayes.streams.learned_domain import ColumnStatistics, LearnedDomain, collect_statistics
 from discbayes.streams.limits import DEFAULT_DISTINCT, DEFAULT_MEMORY, Limits
-from discbayes.streams.rereading import KeyFile, RereadRows, RowReader, refuse_change
+from discbayes.streams.rereading import KeyFile, RereadRows, WithoutHeldOut
 from discbayes.streams.throughput import Throughput
 from discbayes.streams.workspace import Workspace, megabytes
+
+Result = TypeVar("Result")
 
 
 def open_rows(
@@ -40,7 +48,7 @@ def open_rows(
     folder: str | Path | None = None,
     csv: CsvFormat | None = None,
 ) -> RereadRows:
-    """The rows of a source, to go over as often as is needed.
+    """Open the rows of a source, to be read as often as needed.
 
     Parameters
     ----------
@@ -52,23 +60,51 @@ def open_rows(
     weight : str or array-like, optional
         The column of the weights, or the weight of each row.
     memory : int, default=512 MB
-        The bytes that batches, summaries and buffers may take, beside what reading a file and the
-        library itself take.
+        The bytes that batches, summaries and buffers may take, in addition to those of reading a
+        file and of the library itself.
     max_distinct : int, default=200,000
-        Up to so many distinct values a numeric column is cut as in memory; with more, it is cut on
-        a summary whose error is bounded by a small share of the rows (see
-        `discbayes.streams.quantiles`). A column of categories may not have more. With many columns
-        the memory may allow fewer.
+        The number of distinct values up to which a numeric column is discretized as in memory;
+        with more, it is discretized by a summary whose error is bounded by a small share of the
+        rows (see `discbayes.streams.quantiles`). A column of categories may not have more. With
+        many columns the memory may allow fewer.
     folder : path, optional
-        Where the temporary folder is made; by default where the system has its own.
+        The folder in which the temporary folder is created; by default that of the system.
     csv : CsvFormat, optional
-        What CSV files do not say of themselves.
+        How to parse CSV files.
+
+    Returns
+    -------
+    reading : RereadRows
+        The rows. Close it when it is not needed any more.
     """
     return RereadRows(reader_of(source, target, weight, csv, Limits(memory, max_distinct)), folder)
 
 
+def reader_of(
+    source: Any,
+    target: Any,
+    weight: Any,
+    csv: CsvFormat | None,
+    limits: Limits,
+    wanted: list[str] | None = None,
+) -> Reader:
+    """Return the reader of a source; Dask classes and weights come with its partitions."""
+    y = target if is_dask(target) else None
+    dask_weight = weight if is_dask(weight) else None
+    return Reader(
+        open_source(source, csv, y, dask_weight),
+        target if y is None else None,
+        weight if dask_weight is None else None,
+        limits,
+        wanted,
+    )
+
+
+# ---- two passes: the domain, then the codes
+
+
 def encode_rows(
-    reading: RowReader,
+    reading: RereadRows | WithoutHeldOut,
     encoder: FrameEncoder,
     folder: str | Path | None = None,
     progress: Progress | None = None,
@@ -78,22 +114,22 @@ def encode_rows(
 ) -> tuple[FrameEncoder, DiskCodes | ClusterCodes]:
     """Learn the domain of rows, and write their codes to a temporary file.
 
-    Where there is an ``engine``, its workers read the rows if they can, and keep the codes. Without
-    keys, that is.
+    With an ``engine`` and without ``keys``, the workers of the cluster read the rows, if they can,
+    and keep the codes.
 
     Parameters
     ----------
-    reading : ManyRows
+    reading : RereadRows or WithoutHeldOut
         The rows.
     encoder : FrameEncoder
-        How columns become codes. It is fitted: afterwards it is as if it had seen the whole table,
-        as long as no numeric column has more than ``max_distinct`` values.
+        How columns become codes. It is fitted, as if it had seen the whole table as long as no
+        numeric column has more than ``max_distinct`` values.
     folder : path, optional
-        Where the temporary folder is made; by default where the system has its own.
+        The folder in which the temporary folder is created; by default that of the system.
     progress : Progress, optional
-        Where the passes are announced, with rows per second.
+        The display of the passes, with rows per second.
     keys : KeyFile, optional
-        Where the keys of the rows are noted.
+        The file to which the keys of the rows are written.
     ready : callable
         Called between the passes.
     engine : DaskEngine, optional
@@ -103,40 +139,191 @@ def encode_rows(
     -------
     encoder : FrameEncoder
         The encoder, ready to transform.
-    rows : Spilled or SpreadRows
+    rows : DiskCodes or ClusterCodes
         The codes, classes and weights. Close it when it is not needed any more.
     """
-    discretizer = _own_discretizer(encoder)
-    said = progress or Progress()
+    discretizer = bounded_discretizer(encoder)
+    shown = progress or Progress()
     if engine is not None and keys is None and isinstance(reading, RereadRows):
-        spread = encode_on_cluster(reading.reader, encoder, discretizer, engine, said)
-        if spread is not None:
-            return encoder, spread
-    learned = _first_pass(reading, encoder, discretizer, said, keys)
-    learned.adopted_by(encoder)
+        codes = encode_on_cluster(reading.reader, encoder, discretizer, engine, shown)
+        if codes is not None:
+            return encoder, codes
+    learned = _first_pass(reading, encoder, discretizer, shown, keys)
     if keys is not None:
         keys.settle(learned.class_codes)
     ready()
-    with ExitStack() as made:  # whatever ends it, but for success, takes the file away
+    with ExitStack() as made:  # removes the file unless all of it is written
         space = Workspace(folder)
         made.callback(space.close)
-        spilled = _second_pass(reading, encoder, learned, space, said, keys)
+        found = _second_pass(reading, learned, space, shown, keys)
         made.pop_all()
-    return encoder, spilled
+    return encoder, found
+
+
+def bounded_discretizer(encoder: FrameEncoder) -> CutPointDiscretizer | None:
+    """Return the discretizer of an encoder; refuse one that needs all values of a column."""
+    discretizer = resolve_discretizer(encoder.discretizer, encoder.n_jobs)
+    if discretizer is None or isinstance(discretizer, CutPointDiscretizer):
+        return discretizer
+    raise TypeError(
+        f"the discretizer {type(discretizer).__name__} needs all values of a column at once, which"
+        ' are not in memory here: use "mdlp" or "equal-frequency", or discretize the columns'
+        " beforehand"
+    )
+
+
+def _first_pass(
+    reading: RereadRows | WithoutHeldOut,
+    encoder: FrameEncoder,
+    discretizer: CutPointDiscretizer | None,
+    progress: Progress,
+    keys: KeyFile | None,
+) -> LearnedDomain:
+    while True:
+        try:
+            statistics = _statistics(reading, encoder, discretizer, progress, keys)
+        except TypesChanged:
+            progress.step(
+                "a column of a CSV file has another type than it had at first: beginning again"
+            )
+            continue
+        if not (isinstance(reading, RereadRows) and reading.scale_shares(statistics.weights)):
+            return statistics.learn_domain(encoder)
+        warn_of_shares()
+        progress.step("the weights are shares of rows: beginning again, with a mean of 1")
+
+
+def _statistics(
+    reading: RereadRows | WithoutHeldOut,
+    encoder: FrameEncoder,
+    discretizer: CutPointDiscretizer | None,
+    progress: Progress,
+    keys: KeyFile | None,
+) -> ColumnStatistics:
+    throughput = Throughput("first pass (values)", progress)
+    if keys is not None:
+        keys.begin()
+
+    def note(rows: BatchRows) -> None:
+        if keys is not None:
+            keys.look(rows)
+        throughput.add(rows.table.n_rows, rows.share)
+
+    statistics = collect_statistics(reading.reader, reading.rows, encoder, discretizer, note)
+    throughput.end()
+    return statistics
+
+
+def _second_pass(
+    reading: RereadRows | WithoutHeldOut,
+    learned: LearnedDomain,
+    space: Workspace,
+    progress: Progress,
+    keys: KeyFile | None,
+) -> DiskCodes:
+    reader, domain = reading.reader, learned.domain
+    layout = layout_of(domain, learned.n_rows, learned.weighted)
+    path = space.path / "codes"
+    throughput = Throughput("second pass (codes)", progress, learned.n_rows)
+    n_missing = np.zeros(len(domain.features), dtype=np.int64)
+    space.require(layout.size, "the codes")
+    with space.writing(layout.size, "the codes"), open(path, "wb") as file:
+        buffer_rows = reader.limits.buffer_rows(layout.n_features, layout.dtype.itemsize)
+        writer = BlockWriter(file, layout, buffer_rows)
+        for rows, data in learned.encode(reading.rows, reader.name):
+            n_missing += data.gaps
+            writer.write(data.codes, data.classes, data.weight)
+            if keys is not None:
+                keys.write(rows, data.classes, learned.weighted)
+            throughput.add(rows.y.size)
+        writer.flush()
+    if writer.n_rows != learned.n_rows or not np.array_equal(n_missing, learned.missing_codes()):
+        refuse_change(reader.name)
+    throughput.end(f", {megabytes(layout.size)} on disk")
+    return DiskCodes(
+        path, layout, domain, learned.encoder.classes_, n_missing, learned.rank_error, space,
+        reader.named,
+    )  # fmt: skip
+
+
+# ---- one pass, of which nothing is kept
+
+
+class LabelledRows:
+    """The rows of a source with their labels, batch by batch.
+
+    Parameters
+    ----------
+    source, target, weight
+        As in `open_rows`.
+    memory : int
+        The bytes that batches may take.
+    domain : Domain, optional
+        The domain of a model: other columns are left out, and columns of CSV files get the types
+        that it needs.
+    """
+
+    def __init__(
+        self, source: Any, target: Any, weight: Any, memory: int, domain: Domain | None = None
+    ):
+        csv, wanted = None, None
+        if domain is not None:
+            csv, wanted = CsvFormat(types=_labelled_types(domain, target)), domain.names
+        self._reader = reader_of(source, target, weight, csv, Limits(memory), wanted)
+
+    @property
+    def names(self) -> list[str]:
+        """The columns, once rows were read."""
+        return self._reader.names or []
+
+    @property
+    def named(self) -> bool:
+        """Whether the columns have names of their own."""
+        return self._reader.named
+
+    @property
+    def target_name(self) -> Any:
+        """The name of the target, if there is one."""
+        return self._reader.target_name
+
+    def read(self, function: Callable[[Iterator[BatchRows]], Result], missing: str) -> Result:
+        """Return the result of a function of all batches.
+
+        It is called again, from the first batch on, if the type of a CSV column has changed.
+        """
+        while True:
+            try:
+                return function(self._batches(missing))
+            except TypesChanged:
+                continue
+
+    def _batches(self, missing: str) -> Iterator[BatchRows]:
+        classes, weights = Classes(), WeightTotals()
+        n_rows, n_dropped = 0, np.zeros(0)
+        for rows in self._reader.rows(classes, weights, missing):
+            n_rows += rows.y.size
+            if rows.dropped_missing is not None:
+                n_dropped = rows.dropped_missing + (n_dropped if n_dropped.size else 0.0)
+            if rows.y.size:
+                labels, position = classes.sorted()
+                yield replace(rows, y=labels[position][rows.y])
+        if not weights.n_positive:
+            refuse_zero_weights()
+        if not n_rows:
+            refuse_missing(self.names, n_dropped.astype(int), EVERY_ROW)
 
 
 def batches_of(
     source: Any, domain: Domain, *, memory: int = DEFAULT_MEMORY, csv: CsvFormat | None = None
 ) -> Iterator[tuple[Table, int]]:
-    """The features of a source in batches, with the number of rows of each, in the order of the
-    rows.
+    """Yield the features of a source in batches, with the number of rows of each.
 
     Columns that the domain does not have are left out, so that the file of the training rows can be
     read as it is. Columns of CSV files get the types that the domain needs.
     """
     given = csv or CsvFormat()
-    told = replace(given, types={**csv_types(domain), **given.types})
-    reader = Reader(open_source(source, told), None, None, Limits(memory), wanted=domain.names)
+    typed = replace(given, types={**csv_types(domain), **given.types})
+    reader = Reader(open_source(source, typed), None, None, Limits(memory), wanted=domain.names)
     done = 0
     while True:
         try:
@@ -150,7 +337,7 @@ def batches_of(
 
 
 def csv_types(domain: Domain) -> dict[str, str]:
-    """The arrow types of the columns of a domain in CSV files."""
+    """Return the arrow types of the columns of a domain in CSV files."""
     return {variable.name: _csv_type(variable) for variable in domain.features}
 
 
@@ -161,117 +348,9 @@ def _csv_type(variable: Variable) -> str:
     return "string" if text else "double"
 
 
-def reader_of(
-    source: Any,
-    target: Any,
-    weight: Any,
-    csv: CsvFormat | None,
-    limits: Limits,
-    wanted: list[str] | None = None,
-) -> Reader:
-    """What reads a source; classes and weights that are Dask collections come partition by
-    partition with the rows.
-    """
-    along = {key: value for key, value in (("y", target), ("weight", weight)) if is_dask(value)}
-    opened = open_source(source, csv, **along)
-    target, weight = (
-        None if key in along else given for key, given in (("y", target), ("weight", weight))
-    )
-    return Reader(opened, target, weight, limits, wanted)
-
-
-def _own_discretizer(encoder: FrameEncoder) -> CutPointDiscretizer | None:
-    discretizer = resolve_discretizer(encoder.discretizer, encoder.n_jobs)
-    if discretizer is None or isinstance(discretizer, CutPointDiscretizer):
-        return discretizer
-    raise TypeError(
-        f"the discretizer {type(discretizer).__name__} wants all values of a column at once, which"
-        ' are not in memory here: use "mdlp" or "equal-frequency", or cut the columns beforehand'
-    )
-
-
-def _first_pass(
-    reading: RowReader,
-    encoder: FrameEncoder,
-    discretizer: CutPointDiscretizer | None,
-    said: Progress,
-    keys: KeyFile | None,
-) -> LearnedDomain:
-    while True:
-        try:
-            gathered = _gathered(reading, encoder, discretizer, said, keys)
-        except TypesChanged:
-            said.step(
-                "a column of a CSV file has another type than it had at first: beginning again"
-            )
-            continue
-        if not (isinstance(reading, RereadRows) and reading.take_for_shares(gathered.weights)):
-            return gathered.learned(encoder)
-        warn_of_shares()
-        said.step("the weights are shares of rows: beginning again, with a mean of 1")
-
-
-def _gathered(
-    reading: RowReader,
-    encoder: FrameEncoder,
-    discretizer: CutPointDiscretizer | None,
-    said: Progress,
-    keys: KeyFile | None,
-) -> ColumnStatistics:
-    pace = Throughput("first pass (values)", said)
-    if keys is not None:
-        keys.begin()
-
-    def note(rows: BatchRows) -> None:
-        if keys is not None:
-            keys.look(rows)
-        pace.add(rows.table.n_rows, rows.share)
-
-    gathered = gather(reading, encoder, discretizer, note)
-    pace.end()
-    return gathered
-
-
-def _second_pass(
-    reading: RowReader,
-    encoder: FrameEncoder,
-    learned: LearnedDomain,
-    space: Workspace,
-    said: Progress,
-    keys: KeyFile | None,
-) -> DiskCodes:
-    domain = encoder.domain_
-    layout = layout_of(domain, learned.n_rows, learned.weighted)
-    path, pace = space.path / "codes", Throughput("second pass (codes)", said, learned.n_rows)
-    gaps = np.zeros(len(domain.features), dtype=np.int64)
-    space.require(layout.size, "the codes")
-    with space.writing(layout.size, "the codes"), open(path, "wb") as file:
-        writer = BlockWriter(
-            file, layout, reading.limits.buffer_rows(layout.n_features, layout.dtype.itemsize)
-        )
-        for rows in reading.rows(learned.seen, WeightTotals(), encoder.missing):
-            codes = _coded(encoder, rows)
-            gaps += (codes == domain.cards.astype(codes.dtype)[:, None]).sum(axis=1)
-            if (
-                writer.total + rows.y.size > learned.n_rows
-                or len(learned.seen) > learned.class_codes.size
-            ):
-                refuse_change(reading.name)
-            writer.write(codes, learned.class_codes[rows.y], rows.weight)
-            if keys is not None:
-                keys.write(rows, learned.class_codes[rows.y], learned.weighted)
-            pace.add(rows.y.size)
-        writer.flush()
-    if writer.n_rows != learned.n_rows or not np.array_equal(gaps, learned.known_missing(domain)):
-        refuse_change(reading.name)
-    pace.end(f", {megabytes(layout.size)} on disk")
-    return DiskCodes(
-        path, layout, domain, learned.classes, gaps, learned.rank_error, space, reading.named
-    )
-
-
-def _coded(encoder: FrameEncoder, rows: BatchRows) -> np.ndarray:
-    with located(rows.where):
-        if not rows.y.size:
-            return np.zeros((len(encoder.domain_.features), 0), dtype=np.uint8)
-        return encoder.encode_fitted(rows.table)
+def _labelled_types(domain: Domain, target: Any) -> dict[str, str]:
+    """Return the types of features and target in CSV files; labels may look like numbers."""
+    types = csv_types(domain)
+    if isinstance(target, str) and all(isinstance(value, str) for value in domain.target.values):
+        types[target] = "string"
+    return types

@@ -74,7 +74,7 @@ class Distribution:
         if not self.exact or self._open.values.size > self.limit:
             self._close()
 
-    def take_in(self, later: Distribution) -> None:
+    def merge(self, later: Distribution) -> None:
         """Add the rows of another distribution: exactly as long as all values fit, within the same
         bound above that.
         """

@@ -1,6 +1,6 @@
-"""The rows of a source as often as they are needed, all of them or without those that are held out.
+"""Reading the rows of a source several times: all of them, or without those that are held out.
 
-What can be read only once is kept on disk as it was read.
+The rows of a source that can be read only once are kept on disk.
 """
 
 from __future__ import annotations
@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterator
 from contextlib import suppress
 from dataclasses import replace
 from pathlib import Path
-from typing import Any, NoReturn, Protocol
+from typing import Any
 
 import numpy as np
 
@@ -21,93 +21,49 @@ from discbayes.data.row_keys import RowKeys
 from discbayes.data.table import Table
 from discbayes.data.targets import Shares
 from discbayes.streams.batch_cache import BatchCache
-from discbayes.streams.batch_rows import BatchRows, Classes, Reader, WeightTotals
-from discbayes.streams.limits import Limits
+from discbayes.streams.batch_rows import BatchRows, Classes, Reader, WeightTotals, refuse_change
 from discbayes.streams.workspace import Workspace
 
 
-class RowReader(Protocol):
-    """What the passes go over: the rows of a reader, of a reading, or what is left of them."""
+class RereadRows:
+    """The rows of a source, which are read as often as needed.
 
-    @property
-    def limits(self) -> Limits:
-        """The bounds of memory."""
+    Temporary files are removed by `close`.
 
-    @property
-    def name(self) -> str:
-        """What messages call it."""
-
-    @property
-    def named(self) -> bool:
-        """Whether columns have names of their own; known once rows were read."""
-
-    @property
-    def target_name(self) -> Any:
-        """What the target is called, if anything."""
-
-    def rows(self, classes: Classes, weights: WeightTotals, missing: str) -> Iterator[BatchRows]:
-        """The rows that count; classes and weights are added to those that are known."""
-
-
-class OfReader:
-    """Rows that a reader reads, and what it knows of them."""
-
-    reader: Reader
-
-    @property
-    def limits(self) -> Limits:
-        """The bounds of memory."""
-        return self.reader.limits
-
-    @property
-    def name(self) -> str:
-        """What messages call it."""
-        return self.reader.name
-
-    @property
-    def named(self) -> bool:
-        """Whether columns have names of their own."""
-        return self.reader.named
-
-    @property
-    def target_name(self) -> Any:
-        """What the target is called, if anything."""
-        return self.reader.target_name
-
-
-class RereadRows(OfReader):
-    """The rows of a reader again and again; temporary files go when this is closed."""
+    Parameters
+    ----------
+    reader : Reader
+        The reader of the source.
+    folder : path, optional
+        The folder for temporary files; by default that of the system.
+    """
 
     def __init__(self, reader: Reader, folder: str | Path | None = None):
         self.reader = reader
         self.space = Workspace(folder)
         self._cache = BatchCache(self.space) if reader.source.once else None
-        self._classes: Classes | None = None  # by which the classes of kept rows are numbered
+        self._classes: Classes | None = None  # that number the labels of cached rows
         self._n_rows: int | None = None
         self._shares: Shares | None = None
 
-    def take_for_shares(self, weights: WeightTotals) -> bool:
-        """Whether the weights of all rows turn out to be shares of rows: from now on they have a
-        mean of 1.
-        """
+    def scale_shares(self, weights: WeightTotals) -> bool:
+        """Return whether the weights are shares of rows: from now on they have a mean of 1."""
         if self._shares is not None or not weights.needed:
             return False
         self._shares = Shares.of(weights.total, weights.n_positive)
         return self._shares is not None
 
     def rows(self, classes: Classes, weights: WeightTotals, missing: str) -> Iterator[BatchRows]:
-        """The rows that count; classes and weights are added to those that are known."""
+        """Yield the rows that count; add classes and weights to those that are known."""
         n_rows = 0
-        for rows in self._counted(classes, weights, missing):
+        for rows in self._scaled(classes, weights, missing):
             n_rows += rows.y.size
             yield replace(rows, share=n_rows / self._n_rows) if self._n_rows else rows
         if self._n_rows not in (None, n_rows):
-            refuse_change(self.name)
+            refuse_change(self.reader.name)
         self._n_rows = n_rows
 
-    def _counted(
-        self, classes: Classes, weights: WeightTotals, missing: str
-    ) -> Iterator[BatchRows]:
+    def _scaled(self, classes: Classes, weights: WeightTotals, missing: str) -> Iterator[BatchRows]:
         if self._shares is None:
             yield from self._read(classes, weights, missing)
             return
@@ -127,13 +83,13 @@ class RereadRows(OfReader):
             self._cache.close()
             self._classes = classes
         else:
-            numbers = classes.take_in(self._classes)
+            numbers = classes.merge(self._classes)
             for rows in self._cache.read():
                 weights.add(rows.weight, rows.y.size)
                 yield replace(rows, y=numbers[rows.y])
 
     def close(self) -> None:
-        """Remove what was kept."""
+        """Remove the temporary files."""
         if self._cache is not None:
             with suppress(OSError):
                 self._cache.close()
@@ -146,20 +102,33 @@ class RereadRows(OfReader):
         self.close()
 
 
-class WithoutHeldOut(OfReader):
-    """The rows of a reading without what is held out of some of them, given by their numbers in
-    rising order.
+class WithoutHeldOut:
+    """The rows of a source without those that are held out, or without a part of their weight.
 
-    ``see`` is shown the rows that are held out, batch by batch, as they are passed.
+    Parameters
+    ----------
+    reading : RereadRows
+        All rows.
+    held_rows : ndarray
+        The numbers of the held-out rows, in rising order.
+    held_out : ndarray
+        The weight that is held out of each of them.
+
+    Attributes
+    ----------
+    see : callable
+        Called with the held-out rows of each batch, while the others are read.
     """
 
     def __init__(self, reading: RereadRows, held_rows: np.ndarray, held_out: np.ndarray):
         self.reader = reading.reader
-        self._reading, self._held_rows, self._held_out = reading, held_rows, held_out
+        self._reading = reading
+        self._held_rows = held_rows
+        self._held_out = held_out
         self.see: Callable[[Table], None] = lambda table: None
 
     def rows(self, classes: Classes, weights: WeightTotals, missing: str) -> Iterator[BatchRows]:
-        """The rows that are left, by the weights that are left."""
+        """Yield the rows that are not held out, with the weights that are not held out."""
         first = 0
         for rows in self._reading.rows(classes, WeightTotals(), missing):
             end = first + rows.y.size
@@ -180,16 +149,17 @@ class WithoutHeldOut(OfReader):
 
 
 class KeyFile:
-    """What rows are dealt out by, on disk: their keys, classes and weights."""
+    """The keys, classes and weights of rows on disk, by which they are assigned to folds."""
 
     def __init__(self, space: Workspace):
-        self._space, self._keys = space, RowKeys()
+        self._space = space
+        self._keys = RowKeys()
         self._paths = {name: space.path / name for name in ("keys", "classes", "weights")}
         self._n_rows = 0
         self._weighted = False
 
     def begin(self) -> None:
-        """Begin the first pass, perhaps once more."""
+        """Begin the first pass, or begin it again."""
         self._keys = RowKeys()
 
     def look(self, rows: BatchRows) -> None:
@@ -201,10 +171,19 @@ class KeyFile:
         self._keys.settle(class_codes)
 
     def write(self, rows: BatchRows, classes: np.ndarray, weighted: bool) -> None:
-        """Add rows in the second pass; ``weighted`` says whether any row at all counts other than
-        once.
+        """Add rows in the second pass.
+
+        Parameters
+        ----------
+        rows : BatchRows
+            The rows.
+        classes : ndarray
+            Their class codes.
+        weighted : bool
+            Whether any row of the source has a weight other than one.
         """
-        self._weighted, self._n_rows = weighted, self._n_rows + classes.size
+        self._weighted = weighted
+        self._n_rows += classes.size
         weight = np.ones(classes.size) if rows.weight is None else rows.weight
         with self._space.writing(20 * self._n_rows, "the keys of the rows"):
             _append(self._paths["keys"], self._keys.rows(rows.table))
@@ -213,7 +192,7 @@ class KeyFile:
                 _append(self._paths["weights"], weight)
 
     def portions(self) -> Iterator[KeyedRows]:
-        """All rows, block by block."""
+        """Yield all rows, block by block."""
         for first in range(0, self._n_rows, row_blocks.ROWS_OF_BLOCK):
             n_rows = min(row_blocks.ROWS_OF_BLOCK, self._n_rows - first)
             keys = _part(self._paths["keys"], np.uint64, first, n_rows)
@@ -221,13 +200,6 @@ class KeyFile:
                 _part(self._paths["weights"], np.float64, first, n_rows) if self._weighted else None
             )
             yield KeyedRows(keys, _part(self._paths["classes"], np.int32, first, n_rows), weight)
-
-
-def refuse_change(name: str) -> NoReturn:
-    """Say that a source is not what it was."""
-    raise RuntimeError(
-        f"{name} has changed between the passes: fit again while nobody writes to it"
-    )
 
 
 def _append(path: Path, array: np.ndarray) -> None:
@@ -238,6 +210,6 @@ def _append(path: Path, array: np.ndarray) -> None:
 def _part(path: Path, dtype: Any, first: int, n_rows: int) -> np.ndarray:
     with naming_file(path):
         found = np.fromfile(path, dtype, n_rows, offset=first * np.dtype(dtype).itemsize)
-    if found.size < n_rows:  # numpy does not say so
+    if found.size < n_rows:  # numpy returns fewer without an error
         raise OSError(errno.EIO, "cannot be read in full", str(path))
     return found

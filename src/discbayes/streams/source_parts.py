@@ -1,6 +1,4 @@
-"""Parts of a source that workers read on their own: rows of files by number, or partitions of Dask
-collections.
-"""
+"""Parts of a source that workers read on their own: ranges of rows of files, or Dask partitions."""
 
 from __future__ import annotations
 
@@ -19,52 +17,44 @@ from discbayes.data.frame_encoder import FrameEncoder
 from discbayes.engine import DaskEngine
 from discbayes.engine.dask import keep_shard
 from discbayes.engine.shards import BlockShard
-from discbayes.streams.batch_rows import BatchRows, Classes, Reader, WeightTotals, located
+from discbayes.streams.batch_rows import Reader, refuse_change
 from discbayes.streams.batch_sources import DaskSource, partition_batch
 from discbayes.streams.batches import Batch, BatchSource
+from discbayes.streams.learned_domain import LearnedDomain
 from discbayes.streams.limits import Limits
-from discbayes.streams.rereading import refuse_change
 
 BLOCKS_OF_PART = 4  # that a worker reads at a time in the first pass
 
 
 @dataclass(frozen=True)
 class Part:
-    """Some rows of a source, from number ``start`` on; a partition by its number, which Dask has
-    loaded.
-    """
+    """Some rows of a source, from number ``start`` on; or the partition of some number."""
 
     start: int = 0
     source: BatchSource | None = None
     partition: int = 0
 
 
-@dataclass(frozen=True)
-class Asked:
-    """A part, and the futures of what has to be loaded for it."""
-
-    part: Part
-    futures: tuple[Any, ...] = ()
+Request = tuple[Part, tuple[Any, ...]]
+"""A part, and the futures of the data that Dask loads for it."""
 
 
 @dataclass(frozen=True)
-class _Loaded:
-    """A partition that was loaded, as a source."""
+class _LoadedPartition:
+    """A partition that was loaded, as a source of one batch."""
 
     batch: Batch
     name: str
     once = False
 
     def batches(self, limits: Limits) -> Iterator[Batch]:
-        """The one that there is."""
+        """Yield the batch."""
         yield self.batch
 
 
 @dataclass(frozen=True)
-class Settings:
-    """How workers read: what they know of the columns before they have seen any, and the bounds of
-    memory.
-    """
+class PartReader:
+    """How workers read parts: what is known of the columns, and the bounds on memory."""
 
     target: str | None
     weight: str | None
@@ -77,96 +67,78 @@ class Settings:
     n_numeric: int | None = None
 
     @classmethod
-    def of(cls, reader: Reader, encoder: FrameEncoder) -> Settings:
-        """Those of a reader of all rows."""
+    def of(cls, reader: Reader, encoder: FrameEncoder) -> PartReader:
+        """Return that of a reader of all rows."""
         has_y = isinstance(reader.source, DaskSource) and reader.source.has_y
-        return cls(
-            reader.target, reader.weight, reader.limits, reader.name, _on_one_thread(encoder), has_y
-        )
+        own = _on_one_thread(encoder)
+        return cls(reader.target, reader.weight, reader.limits, reader.name, own, has_y)
 
-    def with_encoder(self, encoder: FrameEncoder) -> Settings:
-        """The same with an encoder that has learned."""
-        return replace(self, encoder=_on_one_thread(encoder))
-
-    def after(self, reader: Reader, n_numeric: int) -> Settings:
-        """The same with what a reader of the first rows has seen."""
-        return replace(self, names=reader.names, named=reader.named, n_numeric=n_numeric)
-
-    def reader(self, part: Part, loaded: tuple[Any, ...]) -> Reader | None:
-        """The reader of a part; None if it has no rows."""
+    def open(self, part: Part, loaded: tuple[Any, ...]) -> Reader | None:
+        """Return the reader of a part; None if it has no rows."""
         source = part.source
         if source is None:
             if not len(loaded[0]):
                 return None
-            source = _Loaded(partition_batch(part.partition, loaded, self.has_y), self.name)
+            batch = partition_batch(part.partition, loaded, self.has_y)
+            source = _LoadedPartition(batch, self.name)
         reader = Reader(source, self.target, self.weight, self.limits, start=part.start)
         reader.names, reader.named = self.names, self.named
         return reader
 
 
 def _on_one_thread(encoder: FrameEncoder) -> FrameEncoder:
-    twin = copy(encoder)
-    twin.n_jobs = 1
-    return twin
+    own = copy(encoder)
+    own.n_jobs = 1
+    return own
 
 
-@dataclass(frozen=True)
-class Coder:
-    """How workers turn rows into codes, once the domain and the classes are known."""
+class PartEncoder:
+    """How workers encode parts by a domain that was learned from all rows."""
 
-    settings: Settings
-    seen: Classes
-    class_codes: np.ndarray
-    weighted: bool
+    def __init__(self, part_reader: PartReader, learned: LearnedDomain):
+        self.part_reader = part_reader
+        self.learned = replace(learned, encoder=_on_one_thread(learned.encoder))
 
     @property
     def domain(self) -> Domain:
-        """What the codes mean."""
-        return self.settings.encoder.domain_
+        """The domain."""
+        return self.learned.domain
 
-    def coded(self, part: Part, loaded: tuple[Any, ...] = ()) -> Iterator[Encoded]:
-        """The rows of a part, batch by batch."""
-        reader = self.settings.reader(part, loaded)
+    @property
+    def name(self) -> str:
+        """The name of the source in messages."""
+        return self.part_reader.name
+
+    def encode(self, part: Part, loaded: tuple[Any, ...] = ()) -> Iterator[Encoded]:
+        """Yield the codes of the rows of a part, batch by batch."""
+        reader = self.part_reader.open(part, loaded)
         if reader is not None:
-            yield from map(
-                self._code, reader.rows(self.seen, WeightTotals(), self.settings.encoder.missing)
-            )
+            for _, data in self.learned.encode(reader.rows, self.name):
+                yield data
 
-    def _code(self, rows: BatchRows) -> Encoded:
-        if len(self.seen) > self.class_codes.size:
-            refuse_change(self.settings.name)
-        with located(rows.where):
-            codes = self.settings.encoder.encode_fitted(rows.table)
-        return Encoded(
-            codes, self.domain, self.class_codes[rows.y], rows.weight if self.weighted else None
-        )
-
-    def joined(self, pieces: list[Encoded]) -> Encoded:
-        """Pieces one after the other."""
+    def concatenate(self, pieces: list[Encoded]) -> Encoded:
+        """Return pieces one after the other."""
         codes = np.concatenate([piece.codes for piece in pieces], axis=1)
         y = np.concatenate([piece.classes for piece in pieces])
         weights = [piece.weight for piece in pieces if piece.weight is not None]
-        return Encoded(codes, self.domain, y, np.concatenate(weights) if self.weighted else None)
+        weight = np.concatenate(weights) if self.learned.weighted else None
+        return Encoded(codes, self.domain, y, weight)
 
 
 class Parts(Protocol):
-    """A source in parts; the number of rows is None where it is not known before they are read."""
+    """A source in parts; ``n_rows`` is None where it is not known before the rows are read."""
 
     n_rows: int | None
 
-    def each(self, engine: DaskEngine) -> Iterator[Asked]:
-        """All parts, in the order of the rows."""
+    def requests(self, engine: DaskEngine) -> Iterator[Request]:
+        """Yield all parts, in the order of the rows."""
 
-    def shards(self, coder: Coder, n_rows: list[int], engine: DaskEngine) -> list[Any]:
-        """The coded rows as shards of blocks on the workers, where the number of rows of each part
-        is known.
-        """
+    def shards(self, encoder: PartEncoder, n_rows: list[int], engine: DaskEngine) -> list[Any]:
+        """Return shards of encoded blocks on the workers; ``n_rows`` are those of each part."""
 
 
 def parts_of(reader: Reader, engine: DaskEngine) -> Parts | None:
-    """The parts of what a reader reads; None if it has none, few rows, or files that not all
-    workers see.
-    """
+    """Return the parts of a source; None if it has none or few rows, or workers do not see it."""
     source = reader.source
     if isinstance(source, DaskSource):
         return PartitionParts(source)
@@ -179,7 +151,7 @@ def parts_of(reader: Reader, engine: DaskEngine) -> Parts | None:
 
 
 def _mark(path: Path) -> tuple[str, int, int]:
-    """What tells a file from others of its name."""
+    """Return what identifies a version of a file."""
     found = path.stat()
     return str(path), found.st_size, found.st_mtime_ns
 
@@ -199,50 +171,58 @@ def _n_blocks(n_rows: int) -> int:
 
 
 class FileParts:
-    """Rows of files; workers read runs of whole blocks.
+    """Ranges of rows of files; a worker reads whole blocks.
 
-    In the first pass these are the same for every cluster, and so is what is learned of columns
-    that are summarised.
+    The ranges of the first pass do not depend on the cluster, so the summaries of columns with very
+    many values do not either.
     """
 
     def __init__(self, source: Any, lengths: list[int]):
-        self._source, self._lengths = source, lengths
+        self._source = source
+        self._lengths = lengths
         self.n_rows: int | None = sum(lengths)
 
-    def each(self, engine: DaskEngine) -> Iterator[Asked]:
-        """Some blocks at a time."""
+    def requests(self, engine: DaskEngine) -> Iterator[Request]:
+        """Yield ranges of some blocks each."""
         size, n_rows = BLOCKS_OF_PART * row_blocks.ROWS_OF_BLOCK, sum(self._lengths)
         for first in range(0, n_rows, size):
-            yield Asked(
-                Part(first, self._source.part(self._lengths, first, min(first + size, n_rows)))
-            )
+            rows = self._source.part(self._lengths, first, min(first + size, n_rows))
+            yield Part(first, rows), ()
 
-    def shards(self, coder: Coder, n_rows: list[int], engine: DaskEngine) -> list[Any]:
-        """Blocks that the workers read, code and keep."""
+    def shards(self, encoder: PartEncoder, n_rows: list[int], engine: DaskEngine) -> list[Any]:
+        """Return shards of blocks that the workers read, encode and keep."""
         if sum(n_rows) != self.n_rows:
-            refuse_change(coder.settings.name)
+            refuse_change(encoder.name)
         runs = engine.runs(_n_blocks(sum(n_rows)))
-        source = CodedFiles(coder, self._source, self._lengths, row_blocks.ROWS_OF_BLOCK)
-        each = engine.share(engine.memory, len(runs))
+        source = EncodedFiles(encoder, self._source, self._lengths, row_blocks.ROWS_OF_BLOCK)
+        memory = engine.share(engine.memory, len(runs))
         return [
-            engine.submit(keep_shard, BlockShard(source, *run).alone(), _itself, each)
+            engine.submit(keep_shard, BlockShard(source, *run).alone(), _itself, memory)
             for run in runs
         ]
 
 
-class CodedFiles:
-    """The rows of files as blocks of codes, read when they are asked for.
+class EncodedFiles:
+    """The rows of files as blocks of codes, read when they are needed.
 
-    Reading goes on where the last block ended. ``last`` is one after the last block that is wanted,
-    if not all are.
+    Blocks that follow each other are read without opening the files again. ``last`` is one after
+    the last block that is needed; None where all are.
     """
 
     tells_where = True
 
     def __init__(
-        self, coder: Coder, source: Any, lengths: list[int], size: int, last: int | None = None
+        self,
+        encoder: PartEncoder,
+        source: Any,
+        lengths: list[int],
+        size: int,
+        last: int | None = None,
     ):
-        self._coder, self._source, self._lengths, self._size = coder, source, lengths, size
+        self._encoder = encoder
+        self._source = source
+        self._lengths = lengths
+        self._size = size
         self._n_rows = sum(lengths)
         self._last = len(self) if last is None else last
         self._pieces: Iterator[Encoded] | None = None
@@ -252,31 +232,32 @@ class CodedFiles:
         """The number of blocks."""
         return -(-self._n_rows // self._size)
 
-    def part(self, first: int, last: int) -> CodedFiles:
-        """The same, for whom wants some of the blocks only."""
-        return CodedFiles(self._coder, self._source, self._lengths, self._size, last)
+    def part(self, first: int, last: int) -> EncodedFiles:
+        """Return the same rows, where only some of the blocks are needed."""
+        return EncodedFiles(self._encoder, self._source, self._lengths, self._size, last)
 
     def block(self, number: int) -> Encoded:
-        """A block of rows."""
+        """Return a block of rows."""
         if self._pieces is None or self._next != number:
             self._open(number)
         assert self._pieces is not None
-        wanted = min(self._size, self._n_rows - number * self._size)
+        n_left = min(self._size, self._n_rows - number * self._size)
         found: list[Encoded] = []
-        while wanted > 0:
+        while n_left > 0:
             piece = next(self._pieces, None)
             if piece is None:
-                refuse_change(self._coder.settings.name)
+                refuse_change(self._encoder.name)
             found.append(piece)
-            wanted -= piece.n_samples
+            n_left -= piece.n_samples
         self._next = number + 1
         if self._next == self._last:
-            self._pieces = None  # and with them the file
-        return self._coder.joined(found)
+            self._pieces = None  # closes the file
+        return self._encoder.concatenate(found)
 
     def _open(self, number: int) -> None:
         first, last = number * self._size, min(self._last * self._size, self._n_rows)
-        self._pieces = self._coder.coded(Part(first, self._source.part(self._lengths, first, last)))
+        rows = self._source.part(self._lengths, first, last)
+        self._pieces = self._encoder.encode(Part(first, rows))
 
     def __getstate__(self) -> dict[str, Any]:
         return {**self.__dict__, "_pieces": None}
@@ -290,57 +271,54 @@ def _itself(block: Encoded) -> Encoded:
 
 
 class PartitionParts:
-    """The partitions of a Dask collection, which Dask loads; their rows are counted in the first
-    pass.
-    """
+    """The partitions of a Dask collection; their rows are counted in the first pass."""
 
     def __init__(self, source: DaskSource):
         self._partitions = source.partitions()
         self.n_rows: int | None = None
 
-    def each(self, engine: DaskEngine) -> Iterator[Asked]:
-        """The partitions; no more is loaded at a time than the workers work on."""
+    def requests(self, engine: DaskEngine) -> Iterator[Request]:
+        """Yield the partitions; workers load no more of them at a time than they work on."""
         for number, parts in enumerate(self._partitions):
-            futures = tuple(engine.client.compute(part) for part in parts)
-            yield Asked(Part(partition=number), futures)
+            yield Part(partition=number), tuple(engine.client.compute(part) for part in parts)
 
-    def shards(self, coder: Coder, n_rows: list[int], engine: DaskEngine) -> list[Any]:
-        """Partitions that are coded, and put together to blocks; what the workers cannot hold, Dask
-        puts on disk.
-        """
+    def shards(self, encoder: PartEncoder, n_rows: list[int], engine: DaskEngine) -> list[Any]:
+        """Return shards of encoded partitions; Dask keeps on disk what workers cannot hold."""
         starts, size = [0, *accumulate(n_rows)], row_blocks.ROWS_OF_BLOCK
-        coded = [
-            engine.submit(_coded, coder, asked.part, n_rows[k], *asked.futures)
-            for k, asked in enumerate(self.each(engine))
+        encoded = [
+            engine.submit(_encode_partition, encoder, part, n_rows[k], *futures)
+            for k, (part, futures) in enumerate(self.requests(engine))
         ]
         found = []
         for first, last in engine.runs(_n_blocks(starts[-1])):
-            some = [
+            overlapping = [
                 k
-                for k in range(len(coded))
+                for k in range(len(encoded))
                 if starts[k] < last * size and starts[k + 1] > first * size
             ]
-            begin = first * size - starts[some[0]]
-            taken = [coded[k] for k in some]
-            found.append(engine.submit(_assembled, coder, begin, (first, last, size), *taken))
+            begin = first * size - starts[overlapping[0]]
+            pieces = [encoded[k] for k in overlapping]
+            found.append(engine.submit(_assemble, encoder, begin, (first, last, size), *pieces))
         return found
 
 
-def _coded(coder: Coder, part: Part, n_rows: int, *loaded: Any) -> Encoded | None:
-    """A partition in codes."""
-    pieces = list(coder.coded(part, loaded))
+def _encode_partition(
+    encoder: PartEncoder, part: Part, n_rows: int, *loaded: Any
+) -> Encoded | None:
+    pieces = list(encoder.encode(part, loaded))
     if sum(piece.n_samples for piece in pieces) != n_rows:
-        refuse_change(coder.settings.name)
-    return coder.joined(pieces) if pieces else None
+        refuse_change(encoder.name)
+    return encoder.concatenate(pieces) if pieces else None
 
 
-def _assembled(coder: Coder, begin: int, run: tuple[int, int, int], *coded: Encoded) -> BlockShard:
-    """A run of blocks, from so many rows of the first partition on."""
+def _assemble(
+    encoder: PartEncoder, begin: int, run: tuple[int, int, int], *encoded: Encoded
+) -> BlockShard:
+    """Return a run of blocks, from row ``begin`` of the first partition on."""
     first, last, size = run
     rows = slice(begin, begin + (last - first) * size)
-    whole = coder.joined(list(coded))
+    whole = encoder.concatenate(list(encoded))
     weight = None if whole.weight is None else whole.weight[rows]
-    data = Encoded(
-        np.ascontiguousarray(whole.codes[:, rows]), whole.domain, whole.classes[rows], weight
-    )
+    codes = np.ascontiguousarray(whole.codes[:, rows])
+    data = Encoded(codes, whole.domain, whole.classes[rows], weight)
     return BlockShard(row_blocks.RowsInMemory(data, first, size), first, last)
