@@ -5,7 +5,7 @@ there.
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -14,25 +14,10 @@ from discbayes._lazy_imports import leaf, need
 from discbayes.evaluation.result_blocks import Block, ResultTable, Text
 from discbayes.evaluation.result_store import Store
 from discbayes.evaluation.tasks import Task
+from discbayes_papers.experiment import Figures, row_names
 
-Figures = dict[tuple[str, str], float]  # by row and column
 Curves = Mapping[str, Sequence[float]]
 WORSE, BETTER = "▼", "▲"
-
-
-def read_figures(text: str, columns: Sequence[str]) -> Figures:
-    """Lines of a name, "_" for a space, and one figure for each column; "-" is none.
-
-    >>> read_figures("iris 93.33 -", ["NB-ML", "NB-CL"])
-    {('iris', 'NB-ML'): 93.33}
-    """
-    lines = [line.split() for line in text.strip().splitlines()]
-    return {
-        (name.replace("_", " "), column): float(figure)
-        for name, *figures in lines
-        for column, figure in zip(columns, figures, strict=True)
-        if figure != "-"
-    }
 
 
 def figure_text(value: float, digits: int = 2) -> str:
@@ -80,6 +65,53 @@ def beside(
         f" {BETTER}: better by more than that."
     )
     return ResultTable(title, [corner, *columns], cells, note)
+
+
+def table_page(
+    published: Figures,
+    ours: Callable[[Store], Figures],
+    tolerance: float,
+    *,
+    title: str = "Accuracy (%)",
+    rows: Sequence[str] | None = None,
+    columns: Sequence[str] | None = None,
+    corner: str = "",
+    stored: Callable[[Store], Sequence[Block]] = lambda store: [],
+    more: Callable[[Store, Figures], Sequence[Block]] = lambda store, figures: [],
+) -> Callable[[Store], list[Block]]:
+    """Make the page of an experiment that is one table: ours beside the published figures.
+
+    Parameters
+    ----------
+    published : Figures
+        The table of the paper.
+    ours : function of the store
+        Our figures by the same rows and columns.
+    tolerance : float
+        Differences beyond it are marked.
+    title, corner : str
+        Above the table, and in its first cell.
+    rows, columns : sequence of str, optional
+        Those of the published table by default.
+    stored : function of the store
+        Blocks before the table: how many of the runs there are.
+    more : function of the store and our figures
+        Blocks after the table.
+
+    Returns
+    -------
+    function of the store
+        What ``Experiment.page`` expects.
+    """
+    named = row_names(published) if rows is None else rows
+    headed = list(dict.fromkeys(column for _, column in published)) if columns is None else columns
+
+    def page(store: Store) -> list[Block]:
+        figures = ours(store)
+        table = beside(title, figures, published, named, headed, tolerance, corner=corner)
+        return [*stored(store), table, *more(store, figures)]
+
+    return page
 
 
 def _mark(difference: float, tolerance: float, larger_is_better: bool) -> str:

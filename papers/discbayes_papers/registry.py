@@ -15,7 +15,7 @@ from discbayes.evaluation.machine import provenance
 from discbayes.evaluation.result_blocks import Block, Picture, ResultTable, Text, as_markdown
 from discbayes.evaluation.result_store import Result, Store
 from discbayes.evaluation.tasks import run_tasks, unfinished
-from discbayes_papers.experiment import PAPERS, Experiment
+from discbayes_papers.experiment import PAPERS, Experiment, module_path
 
 EXPERIMENTS = (
     "p10-table1", "p10-table2", "p10-table4", "p10-table5", "p10-table7", "p10-table7-crcl", "p10-table8",
@@ -38,8 +38,7 @@ ROWS, QUICK = "rows", "quick"
 def find(name: str) -> Experiment:
     """The experiment of that name."""
     if name in EXPERIMENTS:
-        room, _, place = name.replace("-", "_").partition("_")
-        module = f"{room}.{place}" if place else f"ours.{room}"
+        module = module_path(name).replace("/", ".")
         return import_module(f"discbayes_papers.{module}").EXPERIMENT
     if name in ABSENT:
         raise ValueError(f"{name} cannot be repeated: {ABSENT[name]} cannot be had")

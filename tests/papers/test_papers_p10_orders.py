@@ -86,14 +86,14 @@ def test_published_tables_agree_with_each_other():
 
 @pytest.mark.parametrize("module", MODULES)
 def test_a_page_without_results_says_so(module, tmp_path):
-    text = as_text(module.page(Store(tmp_path / "none.csv", module.EXPERIMENT.metrics)))
+    text = as_text(module.EXPERIMENT.page(Store(tmp_path / "none.csv", module.EXPERIMENT.metrics)))
     assert "nan" not in text.lower()
     assert "Stored: 0 of " in text
 
 
 @pytest.mark.parametrize("module", MODULES)
 def test_a_full_page_has_all_figures(module, tmp_path):
-    blocks = module.page(full_store(module.EXPERIMENT, tmp_path / "full.csv"))
+    blocks = module.EXPERIMENT.page(full_store(module.EXPERIMENT, tmp_path / "full.csv"))
     text = as_text(blocks)
     assert "nan" not in text.lower()
     if module not in (p10_table11, p10_table13):  # OMI-CR comes from other stores
@@ -136,7 +136,9 @@ def test_pictures_are_drawn(tmp_path):
     pyplot = pytest.importorskip("matplotlib.pyplot")
     pyplot.switch_backend("agg")
     for module in (p10_fig3, p10_fig7):
-        blocks = module.page(full_store(module.EXPERIMENT, tmp_path / f"{module.__name__}.csv"))
+        blocks = module.EXPERIMENT.page(
+            full_store(module.EXPERIMENT, tmp_path / f"{module.__name__}.csv")
+        )
         for block in blocks:
             if isinstance(block, Picture):
                 pyplot.close(block.draw())

@@ -203,7 +203,7 @@ def test_tables_show_ours_beside_the_published(store):
     }
     shown[p12_table3] = ["500 (517)", "28,500 (29,469)", "150 (161)"]
     for table, cells in shown.items():
-        text = as_text(table.page(store))
+        text = as_text(table.EXPERIMENT.page(store))
         assert [cell for cell in cells if cell not in text] == []
 
 

@@ -101,16 +101,4 @@ EXPERIMENT = Experiment(
     page=page,
     metrics=shared.METRICS,
     store=shared.STORE,
-    protocol=(
-        shared.PROTOCOL
-        + "\n\n"
-        + shared.OTHERS_PROTOCOL
-        + "\n\nCrosses are the binomial standard error √(a (1 − a) / m), m the rows that are"
-        " tested, all of them in cross-validation."
-    ),
-    deviations=(
-        "The paper gives the figures without numbers, and its tables of accuracies are not to be"
-        " had, so that points cannot be compared one by one; c11-table3 and c11-table4 compare what"
-        " the tests over all points say."
-    ),
 )

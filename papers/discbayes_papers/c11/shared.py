@@ -25,6 +25,7 @@ from discbayes.evaluation.tasks import Task
 from discbayes.recipes import parse
 from discbayes.search import SpanningTree
 from discbayes_papers.c11 import others
+from discbayes_papers.experiment import read_records
 from discbayes_papers.figures import beside
 from discbayes_papers.learning import learn_structure, learn_tables, shares
 from discbayes_papers.parts import (
@@ -72,25 +73,6 @@ ALL_ROWS = "@all"  # after a recipe: cut points of all rows, not of the training
 
 METRICS = ("accuracy", "n_test")
 STORE = "c11"
-PROTOCOL = (
-    "The 25 sets of C11's Table 1, rows with gaps left out: the published split (chess, letter,"
-    " mofn-3-7-10, satimage, shuttle-small, waveform-21), a stratified draw of the published size"
-    " (segment, 1,540 and 770 rows), or five stratified folds, the same for all classifiers. Breast"
-    " is without its sample number: Table 1 counts the class as a feature. Numbers are cut by the"
-    " method of Fayyad and Irani, with cut points of the training rows. OFE adds 0.5 to every"
-    " count. TAN-LL-ELR maximises the conditional likelihood by L-BFGS from relative frequencies"
-    " (zeros become 1e-5), for as many iterations as do best on five folds of the training rows. A"
-    " set has one accuracy: the share of right rows of all folds."
-)
-OTHERS_PROTOCOL = (
-    "The other classifiers have the same discretised features. CART of scikit-learn (two rows a"
-    " leaf, cost-complexity pruning by five folds) stands for C4.5, which is not to be had here."
-    " Nearest neighbours differ in the fewest features, and all rows as near as the k-th have a"
-    " vote, as in Weka. Trees, support vector machines and logistic regression (ridge 1e-8, as in"
-    " Weka) have an indicator for each value. C and γ are chosen from the paper's grids by five"
-    f" folds of the training rows; of more than {others.CHOOSING:,} rows (chess, letter, satimage,"
-    " segment, shuttle-small) only so many choose, and all are learned from."
-)
 
 
 # ---- runs
@@ -173,6 +155,14 @@ def cut_on_all_rows(rows: SplitRows, split: Split) -> Part:
 
 
 # ---- figures
+
+
+def read_pairs(file: str) -> dict[tuple[str, str], tuple[float, float]]:
+    """Read published tests: Z and the one-sided p by pair; p = 0 stands for "<0.01"."""
+    return {
+        (one["better"], one["worse"]): (float(one["z"]), float(one["p"]))
+        for one in read_records(file)
+    }
 
 
 def figures(store: Store, metric: str = "accuracy", seed: int = 0) -> dict[tuple[str, str], float]:

@@ -301,20 +301,4 @@ EXPERIMENT = Experiment(
     tasks=tasks,
     page=page,
     metrics=("value",),
-    protocol=(
-        f"Expectations are sums over {N_NODES} points (Theorems 5 and 6) or {N_NODES} × {N_NODES}"
-        " points (1 to 3) of a Gauss-Legendre rule in a variable that makes them dense at the"
-        " ends. The coefficients come from the normal equations of least squares; nothing of the"
-        " closed forms enters them. Unbiasedness and the standard error are those of the stated"
-        " coefficients. Theorem 4: for three tables of random counts (three parent values, four"
-        " values, two classes), what L-BFGS finds from a random start, for each row, less the"
-        " value at relative frequencies. Logarithms are binary, as in the paper."
-    ),
-    deviations=(
-        "All statements are confirmed; the differences of formulas are those of rounding. Two slips"
-        " of print, neither of which has an effect: the denominator of Equation 22 must have a plus"
-        " (compare Equations 14 and 17), and the left side of Equation 26 has the wrong sign (H(C |"
-        " X, Π*) − H(C | Π*) is −I(C; X | Π*), and β is negative, so that the term adds to the"
-        " score, as it does in Equations 27 and 28)."
-    ),
 )

@@ -65,20 +65,6 @@ def _largest(store: Store, tag: str) -> str:
     return f"{slow.data}, {100 * slow.seconds / sum(one.seconds for one in runs):.0f} %"
 
 
-DEVIATIONS = (
-    "What the paper concludes holds: networks by fCLL cost what those by the likelihood cost, and"
-    " the classifiers that are as good cost more. The ratios are smaller here, because the slow"
-    " ones are faster now.\n\n- aCLL costs 1.4 times fCLL, as its complexity says; the paper had it"
-    " in Mathematica.\n- TAN-LL-ELR costs 22 times TAN-fCLL, cross tuning included, where the paper"
-    " says three orders of magnitude: L-BFGS and compiled gradients take the place of gradient"
-    " descent.\n- Support vector machines cost 200 to 650 times TAN-fCLL, most of it for choosing C"
-    " and γ (paper: two to four orders of magnitude and more). On five sets only 1,000 rows choose,"
-    " which makes this less.\n- Logistic regression took 18 hours or more in the paper, with Weka's"
-    " quasi-Newton method over a matrix of all coefficients; L-BFGS takes seconds.\n- CART takes"
-    " longer than the paper's C4.5, because its pruning is chosen by five folds; C4.5 has a fixed"
-    " setting."
-)
-
 EXPERIMENT = Experiment(
     name="c11-times",
     paper="C11",
@@ -88,13 +74,4 @@ EXPERIMENT = Experiment(
     page=page,
     metrics=shared.METRICS,
     store=shared.STORE,
-    protocol=(
-        shared.PROTOCOL
-        + "\n\n"
-        + shared.OTHERS_PROTOCOL
-        + "\n\nTimes are processor seconds on one thread, of learning and answering in all folds"
-        " together, settings that are chosen by folds included, compiled code being warm. Reading"
-        " and discretising are not part of them."
-    ),
-    deviations=DEVIATIONS,
 )

@@ -128,23 +128,4 @@ EXPERIMENT = Experiment(
     page=page,
     metrics=manifest.METRICS,
     store=manifest.STORE,
-    protocol=(
-        "Five stratified folds of every data set of the manifest, rows with gaps included; of sets"
-        " that share rows one is taken. Cuts, structure, parameters and calibration are learned in"
-        f" each fold from its training rows. The same test rows are judged once more with {MISSING}"
-        " % of the features of each row removed at random, the same ones for all. KDB2 sums out"
-        " what is missing by 1,000 draws where an exact sum would take too large a factor, in some"
-        " rows of mnist14 and kddcup10, and of kddcup10 it is judged on 3,000 rows with gaps of"
-        " each fold."
-    ),
-    deviations=(
-        "What counts as too slow was changed after results had been seen. At first it was ten times"
-        " the time of TAN-MAP, of which TAN-E-G+T took 8.5 in one run and 11 in a later one at"
-        " another load: that limit would have decided by noise, so it is the time of gradient"
-        " boosting now, which all recipes are far below. By the old limit and the later run the"
-        " choice would have been NB-D-R, whose mean rank is slightly worse and which loses most"
-        " where inputs are missing. The strength of the pull, 3, and the recipes were proposed"
-        " after trying some fifty on 13 of the sets with three folds, so the mean ranks of -G and"
-        " -R recipes are a little flattered."
-    ),
 )

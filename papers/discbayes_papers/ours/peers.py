@@ -134,18 +134,4 @@ EXPERIMENT = Experiment(
     page=page,
     metrics=manifest.METRICS,
     store=manifest.STORE,
-    protocol=(
-        "Five stratified folds of every data set of the manifest, rows with gaps included; of sets"
-        " that share rows one is taken. All that is learned, the preparation of columns included,"
-        " is learned from the training rows of a fold. Methods of scikit-learn have its defaults"
-        " but for max_iter = 1000 (logistic regression) and 5 rows a leaf (tree); they impute"
-        " medians, or take gaps as they are (tree, HistGradientBoosting). The same test rows are"
-        f" judged once more with {MISSING} % of the features of each row removed at random."
-    ),
-    deviations=(
-        "**kddcup10** has 23 classes, some of a handful of rows, on which HistGradientBoosting with"
-        " its defaults diverges: 49.9 % of the test rows are right in one fold and 95.4 to 96.8 %"
-        " in the others, where the default here has 99.97 %. Without this set its mean log loss is"
-        " 0.437, and 0.968 with inputs missing."
-    ),
 )

@@ -182,19 +182,12 @@ def gains_table(found: Found, sizes: Sequence[int]) -> ResultTable:
     )
 
 
-PROTOCOL = f"""Each run draws a random tree over the features, of ten values each, for each of five classes, then
-{N_ROWS:,} training and {N_ROWS:,} test rows: a third of class 1 from its tree; the other classes have a sixth each,
-half of it from their own tree and half from that of class 1. All recipes have the same rows. {N_RUNS} runs with ML
-parameters, as in P10, and {N_RUNS_TRAINED} with discriminative ones, cross-tuned. P10 leaves open what a random tree
-is: here each feature, in random order, gets one of those before it as its parent, and rows of tables are uniform
-numbers, normalised."""
-DEVIATIONS = """P10 prints a figure without numbers. What its text says of it holds here: OMI-CR is somewhat worse
-than the greedy search (0.1 to 0.9 points), and it is better than TAN-CMI at a level of 0.05 for more than five
-features, and not for five. P10 also says that discriminative parameters do not help for these data; in the one run
-that we made they add less than half a point to NB, and take up to 2.7 points from trees of 20 and more features,
-though the number of iterations is cross-tuned."""
-
 EXPERIMENT = Experiment(
-    "p10-fig10", "P10", "Figure 10", "Accuracy on rows of random trees",
-    tasks, page, METRICS, protocol=PROTOCOL, deviations=DEVIATIONS,
-)  # fmt: skip
+    name="p10-fig10",
+    paper="P10",
+    where="Figure 10",
+    title="Accuracy on rows of random trees",
+    tasks=tasks,
+    page=page,
+    metrics=METRICS,
+)

@@ -288,23 +288,13 @@ def _searches_table(store: Store) -> ResultTable:
 
 SEARCHES_NOTE = """`of the structures` is the accuracy that the structures have with the parameters of the population;
 the last columns count draws in which they have an edge."""
-PROTOCOL = f"""Three binary features, two classes of the same size: X2 copies X1 half of the time, X3 mostly copies
-X2, and with probability 0.3 it copies X1 in one class and its negation in the other. As in P10, 20 to 1,000 training
-rows, {N_TEST:,} test rows, {N_REPEATS} simulations; NB, TAN-CMI and TAN-OMI-CR with ML and with CL parameters
-(cross-tuned), and an SVM with a Gaussian kernel, C = 3 and σ = 1 (γ = 1/2σ² = 0.5). The other tables are ours: what
-structures give with the parameters of the population, which is known, and what all searches find in {N_ROWS:,} rows.
-Margins are means of min(1, λ·log d)."""
-DEVIATIONS = """P10 prints a figure without numbers. What its text says of it holds: NB guesses, discriminative
-parameters change little (0.7 points at most, for NB, which guesses), only the discriminative structure tells the
-classes apart, and the SVM is similar to it. From 500 rows on both are within 0.3 points of 65 %, the most that is
-possible, and TAN-CMI at the 57.5 % of its structure.
-
-Every search on CR, CL and MM finds X1-X3 (RO-CR in 99 draws of 100). Some also take X2-X3, which costs accuracy:
-orders that begin with X2 and X3 leave nothing else to take, and the margin likes that edge for small λ. At λ = 0.1 no
-row reaches the corner of min(1, λ·log d), so the score is the mean of log d, which is larger with X3-X2 although the
-rate is smaller. Cross-validation mostly chooses λ = 1, where X1-X3 alone is best."""
 
 EXPERIMENT = Experiment(
-    "p10-fig3", "P10", "Figure 3 and section 3", "Three features, where only a discriminative structure helps",
-    tasks, page, METRICS, protocol=PROTOCOL, deviations=DEVIATIONS,
-)  # fmt: skip
+    name="p10-fig3",
+    paper="P10",
+    where="Figure 3 and section 3",
+    title="Three features, where only a discriminative structure helps",
+    tasks=tasks,
+    page=page,
+    metrics=METRICS,
+)

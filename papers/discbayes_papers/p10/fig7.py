@@ -141,27 +141,12 @@ def draw(names: Sequence[str], found: dict[tuple[str, str], Result]) -> Any:
     return figure
 
 
-PROTOCOL = """The order is OMI (always the feature that tells most about the class, given all earlier ones), its
-reverse criterion min-MI (that tells least), or one of 100 random ones; each feature then takes the earlier one that
-raises the conditional likelihood of the training rows most, if one does. ML parameters. Likelihoods are natural
-logarithms, for each training row, over the training rows of all splits of a data set (five folds or the published
-split) together; mean and standard deviation are over orders."""
-DEVIATIONS = """P10 prints a figure without numbers. OMI is above both others on 20 sets here and on 22 there; glass
-is an exception in both, corral and heart are exceptions in P10 only, and these four here only:
-
-- satimage: after 12 of 36 features the training rows of different classes are all told apart, so that the others
-  tell nothing more, and follow in the order of the columns. That is a bad order here: with these 24 in random order
-  instead the likelihood is −0.2243 (mean of three; −0.2275 to −0.2214), above the mean of random orders and about that
-  of min-MI. P10 adds a term for values that do not occur together, which may break these ties in another way.
-- vehicle: the same after 15 to 18 of 18 features; with the rest in random order it is −0.4238 (mean of ten), above
-  both. The difference to random orders is a fraction of their standard deviation in either case.
-- segment: the same after 10 of 19 features, but the order of the rest hardly matters (−0.0221). OMI is 1.2 standard
-  deviations below the mean of random orders; the cause was not found.
-- shuttle-small: all likelihoods are within 0.0001 of zero, and there is nothing to compare.
-
-Of the stored likelihoods most have four decimals only."""
-
 EXPERIMENT = Experiment(
-    "p10-fig7", "P10", "Figure 7", "Conditional likelihood of the training rows by the order of the features",
-    tasks, page, METRICS, protocol=PROTOCOL, deviations=DEVIATIONS,
-)  # fmt: skip
+    name="p10-fig7",
+    paper="P10",
+    where="Figure 7",
+    title="Conditional likelihood of the training rows by the order of the features",
+    tasks=tasks,
+    page=page,
+    metrics=METRICS,
+)

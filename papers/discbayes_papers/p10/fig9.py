@@ -133,20 +133,12 @@ def differences_table(found: dict[int, np.ndarray]) -> ResultTable:
     )
 
 
-PROTOCOL = f"""For each number of features {N_DISTRIBUTIONS} random distributions (P10: 1,000) and {N_ROWS:,} rows
-from each. P10 says no more than "random": here the class is one of two, features are binary, and the joint table is
-uniform on the simplex of all tables. Structures are learned from all rows: greedy edges by CL (TAN-CL); orders by
-OMI, at random and by the least information, with parents by CL; the tree of largest I(Xi;Xj|C); and none. ML
-parameters. Likelihoods are natural logarithms, of the training rows."""
-DEVIATIONS = """P10 prints a figure without numbers. What its text says holds here: OMI comes close to the greedy
-search, which costs much more, and is above random orders, these above the least informative order; the generative
-tree is better than NB but below all searches on CL but the least informative order; likelihoods fall as features are
-added. P10 finds all differences significant at 0.05 for each number of features. With a tenth of its distributions
-all are here (p < 0.001), but for the one between the generative tree and the least informative order, which are about
-equal. The differences are small, as a table that is uniform on the simplex has little that a tree can hold: log 2 =
-0.69315 is what no features at all give."""
-
 EXPERIMENT = Experiment(
-    "p10-fig9", "P10", "Figure 9", "Conditional likelihood of structures of random distributions",
-    tasks, page, METRICS, protocol=PROTOCOL, deviations=DEVIATIONS,
-)  # fmt: skip
+    name="p10-fig9",
+    paper="P10",
+    where="Figure 9",
+    title="Conditional likelihood of structures of random distributions",
+    tasks=tasks,
+    page=page,
+    metrics=METRICS,
+)

@@ -15,7 +15,8 @@ from discbayes.evaluation.metrics import weighted_mean
 from discbayes.evaluation.result_store import Result, Store
 from discbayes.evaluation.tasks import Task
 from discbayes.recipes import parse
-from discbayes_papers.figures import Figures, beside_store
+from discbayes_papers.experiment import Figures
+from discbayes_papers.figures import beside_store
 from discbayes_papers.learning import classify, learn_structure
 from discbayes_papers.parts import N_FOLDS, load_part
 
@@ -108,6 +109,23 @@ def accuracies(store: Store, seed: int = 0) -> Figures:
         for key, runs in found.items()
         if len(runs) == n_folds(key[0])
     }
+
+
+def accuracies_of(store: Store, *others: str) -> Figures:
+    """Return the accuracies of a store and of others in the same folder; its own count first."""
+    found: Figures = {}
+    for other in others:
+        found |= accuracies(beside_store(store, other))
+    return found | accuracies(store)
+
+
+def summary(figures: Figures, recipes: Iterable[str]) -> Figures:
+    """Return the average over the 25 sets, column "UCI", and the accuracies on digits."""
+    found: Figures = {}
+    for tag in recipes:
+        found[tag, "UCI"] = average(figures, tag)
+        found |= {(tag, data): figures.get((data, tag), math.nan) for data in LARGE}
+    return found
 
 
 def random_orders(store: Store) -> Figures:

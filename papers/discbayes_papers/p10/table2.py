@@ -10,8 +10,8 @@ from collections.abc import Sequence
 from discbayes.evaluation.result_blocks import Block, ResultTable, Text
 from discbayes.evaluation.result_store import Store
 from discbayes.evaluation.statistics import paired_t
-from discbayes_papers.experiment import Experiment
-from discbayes_papers.figures import Figures, beside_store, read_figures
+from discbayes_papers.experiment import Experiment, Figures, read_figures
+from discbayes_papers.figures import beside_store
 from discbayes_papers.p10 import table7, table8
 from discbayes_papers.p10.shared import (
     FRIEDMAN,
@@ -29,20 +29,7 @@ RECIPES = ("NB-ML", "TAN-CMI-ML", ORDERS, *(f"{structure}-ML" for structure in S
 ROWS, COLUMNS = RECIPES[:-1], RECIPES[2:]
 LEVEL = 0.05
 # A minus where the arrow points to the classifier of the row.
-PUBLISHED = read_figures(
-    """
-NB-ML                 0.0300 0.0232 0.0242 0.0203 0.0154  0.0103 0.0316 0.0317
-TAN-CMI-ML             0.120 -0.122 0.0154 0.0094 0.0141 -0.0705 0.0271 0.0159
-TAN-RO-CR-ML_(max)         - -0.197  0.144 0.0945 0.0446  -0.131  0.148  0.140
-TAN-SuperParent-ML         -      -  0.136 0.0848 0.0917  -0.189  0.149  0.139
-TAN-OMI-CR-ML              -      -      -  0.182  0.190  -0.194  0.197  0.196
-TAN-OMI-CRCL-ML            -      -      -      -  0.197  -0.182  0.196  0.197
-TAN-CR-ML                  -      -      -      -      -  -0.178  0.194  0.197
-2-tree-SuperParent-ML      -      -      -      -      -       -  0.195  0.192
-2-tree-OMI-CR-ML           -      -      -      -      -       -      -  0.195
-""",
-    COLUMNS,
-)
+PUBLISHED = read_figures("p10/table2.csv")
 
 
 def published_accuracies() -> Figures:
@@ -97,26 +84,6 @@ def comparison(figures: Figures, row: str, column: str) -> str:
     return f"{arrow} {p:.4f}"
 
 
-PROTOCOL = """\
-Accuracies with ML parameters from the runs of `p10-table7`, `p10-table7-crcl` and `p10-table8` (RO-CR: of 1,000 \
-random orders the one that is best on the training rows). Each set counts once."""
-
-
-DEVIATIONS = """\
-What P10 prints as the significance is half the density of Student's t, f(t) / 2, and not the tail 1 − F(t): 42 of \
-its 44 figures come out so from its own Tables 7 and 8 (not SuperParent against TAN-CR and against \
-2-tree-SuperParent). Near 0.03 the two are almost equal, and what is significant at 0.05 is the same for all pairs; \
-but the printed figures never exceed f(0) / 2 = 0.197, where p is 0.5. Its arrows follow the weighted averages and \
-not the mean differences that are tested: nine of them point to the classifier with the lower mean.
-
-As in P10, the structures of SuperParent, CR, OMI-CR and random orders are significantly better than NB, and OMI-CR \
-and CR than TAN-CMI; CR is not significantly better than OMI-CR. Others than in P10: OMI-CRCL is worse than all but \
-NB and TAN-CMI, as its search trains more (see `p10-table7-crcl`); 2-tree-OMI-CR is just not significant against NB \
-(0.055; in P10 0.032) and not against TAN-CMI; 2-tree-CR is significantly better than SuperParent, OMI-CR and both \
-other 2-trees. The mean differences behind these are of one point or less, which other folds may change (see \
-`p10-table7`)."""
-
-
 EXPERIMENT = Experiment(
     name="p10-table2",
     paper="P10",
@@ -125,6 +92,4 @@ EXPERIMENT = Experiment(
     tasks=table7.tasks,
     page=page,
     store=STORE,
-    protocol=PROTOCOL,
-    deviations=DEVIATIONS,
 )

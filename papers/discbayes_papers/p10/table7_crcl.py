@@ -155,30 +155,6 @@ def by_iterations(store: Store) -> ResultTable:
     return ResultTable(title, ["iterations", *PARAMETERS], rows)
 
 
-PROTOCOL = """\
-As `p10-table7`; the search trains CL parameters for each candidate. To convergence, each fit begins at the \
-parameters of the network without the new edge, which then say the same whatever the value of the new parent; fits \
-that end after some iterations begin at ML."""
-
-
-DEVIATIONS = """\
-With CL parameters the average is 0.3 points below P10's, with ML parameters 2.1. Tables that are trained to \
-convergence are right on almost all training rows after a few edges, and then no edge improves the rate: the search \
-ends with 6 edges on letter (OMI-CR: 14), 6 on satimage (35), 1 on segment (15). These are edges that CL parameters \
-need; ML parameters need the others too.
-
-P10's search cannot have trained as much. On 11 sets its figures of OMI-CRCL with ML parameters are those of OMI-CR \
-to the digit, letter and vehicle among them. And on mofn-3-7-10 the first network, NB with the edge that OMI begins \
-with, is right on all training rows with CL parameters, after one iteration here, so that no further edge can improve \
-the rate: 88.87 with ML parameters, where P10 has 91.02. How it ended the training inside the search it does not say; \
-if by cross tuning, as elsewhere, that was often before the first iteration (see `p10-table7`). The less the search \
-trains, the nearer is the average with ML parameters: see the last table. As many iterations as cross tuning finds \
-for NB, which is nearest to P10's words, give 84.10 and, with CL parameters, 85.82 (P10: 85.16 and 85.78).
-
-Training inside the search did not help here: OMI-CR is better by both parameters, and takes a hundredth of the time. \
-P10 finds a difference of 0.05 and −0.04 points."""
-
-
 EXPERIMENT = Experiment(
     name="p10-table7-crcl",
     paper="P10",
@@ -187,6 +163,4 @@ EXPERIMENT = Experiment(
     tasks=tasks,
     page=page,
     store=TRAINED_STORE,
-    protocol=PROTOCOL,
-    deviations=DEVIATIONS,
 )

@@ -19,7 +19,6 @@ from discbayes_papers.p12.shared import (
     ANNEALED,
     METRICS,
     N_RUNS,
-    PROTOCOL,
     QUICK,
     SPAM,
     STORE,
@@ -232,31 +231,13 @@ def _side_by_side(names: Sequence[str], one: Callable[[Any, str], None], label: 
     return figure
 
 
-FIGURE_PROTOCOL = f"""{PROTOCOL}
-
-An evaluation is one structure whose score is asked for. Greedy search asks for all edges that may be added; of most it
-computes only a bound, which tells that they are not the best ones, but they count here as in P12. Pictures are of the
-first split: boxes from the lower to the upper quartile with the median, whiskers over the whole range, as in P12. P12
-compares schedules on its USPS; here they are compared on spambase, with ten runs each as well."""
-
-DEVIATIONS = """P12 prints figures without numbers: only what its text says can be compared.
-
-**Figure 2.** See Table 1: the margin is better than the rate; annealing is better than greedy search with the rate on
-spambase, and equal with the margin and on mnist14, where the ten runs of SA-MM lie within 0.23 points and those of
-SA-CR within 0.42.
-
-**Figure 3.** That annealing needs roughly an order of magnitude fewer evaluations where there are many features
-holds: on mnist14 2.6 million and 0.3 million with the margin, 0.2 million with the rate (medians; four runs of SA-MM
-are from a time when they were not counted), on usps 8.4 million (greedy), 0.6 million and 0.3 million. On spambase,
-with 57 features, SA-MM needs about as many as greedy search, SA-CR half. In seconds annealing gains
-less or nothing: greedy search bounds most of its evaluations, and a change of a tree that is accepted is computed in
-full.
-
-**Figure 4.** As P12 says, a faster schedule saves evaluations at a similar accuracy: from D = 0.9 to D = 0.5 they
-fall to a quarter with the margin (123,000 to 33,000) and to less than half with the rate (58,000 to 23,000), and the
-median accuracy by 0.2 and 0.8 points, within the range of the runs with the margin, and below it with the rate."""
-
 EXPERIMENT = Experiment(
-    "p12-fig2-4", "P12", "Figures 2, 3 and 4", "Runs of annealing: accuracy, score evaluations and schedules",
-    tasks, page, METRICS, STORE, FIGURE_PROTOCOL, DEVIATIONS,
-)  # fmt: skip
+    name="p12-fig2-4",
+    paper="P12",
+    where="Figures 2, 3 and 4",
+    title="Runs of annealing: accuracy, score evaluations and schedules",
+    tasks=tasks,
+    page=page,
+    metrics=METRICS,
+    store=STORE,
+)

@@ -24,7 +24,7 @@ from discbayes_papers.p12.shared import (
     table_learner,
     table_scale,
 )
-from discbayes_papers.p12.svm import SVM, SVM_PROTOCOL, fit_machine
+from discbayes_papers.p12.svm import SVM, fit_machine
 from discbayes_papers.parts import with_missing
 
 NETWORKS = ("NB-ML", "NB-MM", f"NB-{EARLY}")
@@ -118,31 +118,12 @@ def draw(rates: dict[str, np.ndarray]) -> object:
     )
 
 
-PROTOCOL = f"""P12 shows DCMall (191 features), which cannot be had; this is its protocol on mnist14 (196 features,
-10,000 test rows). In each draw every test row loses features of its own, the same ones for all classifiers; those of a
-larger number hold those of a smaller one. Naive Bayes leaves them out of its product. In the SVM they become the mean
-of the training rows. As in P12 there are {N_DRAWS} draws, but {N_DRAWS_SVM} for the SVM, whose accuracy hardly differs
-from draw to draw.
-
-NB-MM has the λ of Table 2 and is learned until it converges; "tuned" ends after the number of iterations that does
-best on five folds of the training rows.
-
-{SVM_PROTOCOL}"""
-
-DEVIATIONS = """P12 prints the figure of DCMall without numbers, and this is another data set: only what its text says
-can be compared.
-
-**MM against ML.** On DCMall NB-MM is better than NB-ML with up to 150 of 191 features missing. Here the fit that
-converges has lost its lead of eight points before 40 of 196 are missing, and is 25 points behind at 100. How long it
-is learned decides: the fit that ends early is better to begin with (93.6 and not 92.4), and keeps its lead until
-between 80 and 100 are missing. P13 says that the learner of P12's authors stops early; that, and the data, are the
-likely causes of the difference. The same was seen with the conditional likelihood (p10-fig13): what fits the training
-rows most closely relies most on all features being there.
-
-**SVM.** That mean imputation degrades the SVM heavily holds: it is the best with up to 40 features missing, behind
-NB-ML from 80 on, and no better than chance with 180."""
-
 EXPERIMENT = Experiment(
-    "p12-fig5", "P12", "Figure 5", "Features missing at test: naive Bayes by ML and MM, and SVM with mean imputation",
-    tasks, page, METRICS, protocol=PROTOCOL, deviations=DEVIATIONS,
-)  # fmt: skip
+    name="p12-fig5",
+    paper="P12",
+    where="Figure 5",
+    title="Features missing at test: naive Bayes by ML and MM, and SVM with mean imputation",
+    tasks=tasks,
+    page=page,
+    metrics=METRICS,
+)

@@ -26,7 +26,8 @@ from discbayes.recipes import Recipe, parse
 from discbayes.scores.counting_scorer import CountingScorer
 from discbayes.scores.sample import SampleScore
 from discbayes.search.tuning import SCALES
-from discbayes_papers.figures import Figures, figure_text, read_figures
+from discbayes_papers.experiment import Figures
+from discbayes_papers.figures import figure_text
 from discbayes_papers.learning import METRICS as USUAL
 from discbayes_papers.learning import FittedParts, judged, learn_structure, learn_tables
 from discbayes_papers.parts import Part, Split, SplitRows, load_part, published_splits, thinned
@@ -45,29 +46,6 @@ STRUCTURES = ("NB", "TAN-CMI", "TAN-HC-CR", "TAN-HC-MM", *ANNEALED)
 TOLERANCE = 1.0
 EARLY = "MM tuned"  # fits that end after the number of iterations that held-out rows find best
 NOTE = 60  # characters of a warning that are kept
-
-PROTOCOL = """mnist14 (14 × 14 pixels, 60,000 training and 10,000 test rows) has the published split. Of spambase only
-the sizes of the parts were published (2,301 and 2,300): figures are means over five stratified draws. P12's USPS,
-11,000 images cut into 8,000 and 3,000, cannot be had; the 9,298 images of `usps` (7,291 and 2,007) are another set,
-and stand beside P13's figures. DCMall cannot be had.
-
-Cut points by MDLP on the training rows; zeros of the tables become 1e-5. CR and MM are computed by five folds of the
-training rows. HC adds edges until the tree is full, also where they cost something, as in P12. SA is P12's Algorithm
-1: T from 1 on, D = 0.8, r = 1 (CR, as a rate) or 100 (MM, as a sum), at most 50 N tries and 5 N changes a round, and
-the end after 100 N rejections without an improvement; the best structure seen is kept. Of ten runs P12 reports the
-best; here that is the run with the best score on the training rows, and the test rows have no part in it.
-
-λ of the MM score is one of 0.01, 0.02, 0.05, 0.1, 0.2, 0.5 and 1: the one whose greedy search finds the structure with
-the best cross-validated rate on the training rows. On mnist14 a stratified tenth of these chooses, on usps a fifth.
-Annealing takes the λ of the greedy search."""
-
-
-# ---- published figures
-
-
-def p12_figures(text: str) -> Figures:
-    """Figures of Table 1 or 2: a row for each method, a column for each data set."""
-    return read_figures(text, (*COLUMNS, OTHER_USPS))
 
 
 # ---- data

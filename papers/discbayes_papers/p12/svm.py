@@ -22,10 +22,6 @@ SVM = "SVM"
 MAX_TRAIN, MAX_CHOOSING, N_FOLDS = 10_000, 2_000, 3
 # P12 has C = 1 and γ of 0.005, 0.01 and 0.05
 GRID = {"svc__C": (1.0, 10.0), "svc__gamma": (0.005, 0.01, 0.02, 0.05)}
-SVM_PROTOCOL = """The SVM is scikit-learn's, with a Gaussian kernel. It sees the features as the networks do, the
-numbers of the intervals, standardised, and learns from at most 10,000 training rows, a stratified sample (mnist14 has
-60,000). C (1 or 10) and γ (0.005, 0.01, 0.02 or 0.05) are those with the best rate on three folds of at most 2,000 of
-these. P12 does not say what its SVM sees; with C = 1 it chooses γ by five folds of all training rows."""
 
 
 def svm_tasks(quick: bool) -> list[Task]:

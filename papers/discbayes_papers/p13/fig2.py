@@ -13,7 +13,6 @@ from discbayes_papers.experiment import Experiment
 from discbayes_papers.figures import figure_text, how_many
 from discbayes_papers.learning import decisions
 from discbayes_papers.p13.shared import (
-    CHOICE,
     SHARES,
     WITH_GAPS,
     accuracy_with_gaps,
@@ -77,15 +76,12 @@ def draw(curves: dict[str, list[float]]) -> Any:
     return leaf("plot").missing_curves([share / 100 for share in SHARES], curves).figure
 
 
-PROTOCOL = f"""Vehicle, TAN, five folds; λ is fixed and γ chosen for each. {CHOICE} Every test row loses a share of its
-features, its own in each of 100 draws, the same for all λ; those of a larger share hold those of a smaller one. They
-are summed out exactly."""
-DEVIATIONS = """P13 prints a figure without numbers. As its text says, λ = 1 is better than λ = 0 over the whole range,
-also with nothing missing, and larger λ lose faster. Other than there, λ beyond 16 does not help with nothing missing
-either (λ = 256 is 0.6 points above λ = 0, and 1.7 below λ = 16), and the curve of λ = 0 is not almost constant until
-40 %: it has lost 2.9 points by then."""
-
 EXPERIMENT = Experiment(
-    "p13-fig2", "P13", "Figure 2", "Features missing at test, for several λ (vehicle, TAN)",
-    tasks, page, METRICS, protocol=PROTOCOL, deviations=DEVIATIONS,
-)  # fmt: skip
+    name="p13-fig2",
+    paper="P13",
+    where="Figure 2",
+    title="Features missing at test, for several λ (vehicle, TAN)",
+    tasks=tasks,
+    page=page,
+    metrics=METRICS,
+)

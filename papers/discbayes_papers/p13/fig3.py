@@ -13,7 +13,6 @@ from discbayes.evaluation.result_blocks import Block, Picture, ResultTable
 from discbayes.evaluation.result_store import Store
 from discbayes_papers.experiment import Experiment
 from discbayes_papers.figures import beside, figure_text, how_many
-from discbayes_papers.p13 import table1
 from discbayes_papers.p13.shared import METHODS, mean
 from discbayes_papers.p13.table1 import METRICS, STRUCTURES, relative, tasks
 
@@ -140,32 +139,13 @@ def draw(store: Store) -> Any:
     return figure
 
 
-PROTOCOL = f"""The runs are those of p13-table1. The likelihood is log P(y, x) of the network, its tables normalised,
-with natural logarithms, divided by the number of rows; test rows of a class that the training rows have not are left
-out. A relative likelihood is that of ML over that of the method: both are negative, so that it is at most 100 % on
-training rows, but for the virtual observation.
-
-{table1.PROTOCOL}"""
-DEVIATIONS = """**ML-BN-SVM keeps 93 % of the likelihood of ML (P13: 91 %), on test rows 92 % (90 %); the order of the
-three methods is P13's**, also with TAN alone, where MCL and MM are next to equal.
-
-**MCL** is 12 points below P13 on training rows. Its fits go on to a change of 1e-6, and the likelihood falls all the
-way: with TAN it is 98 % at a tolerance of 1e-2, 86 % at 1e-3, 72 % at 1e-4 and 52 % at 1e-6 (the page of p13-table1).
-So P13's fits probably ended earlier, after some 30 iterations of ours. **MM** is 13 points above P13: its λ is one of 7
-here, not one of 100 pairs, and its fits end at another place.
-
-**Where ML-BN-SVM loses most** is on car with TAN (13 to 80 %) and on vehicle with NB (17 to 92 %), where large λ and
-γ are chosen. Eight of its 220 fits ended after 1,000 iterations, seven on these two, at gaps of 0.006 to 0.7, and one
-on usps, at 0.004. On the first fold of car
-7,700 iterations reach 1e-3, with an accuracy of 99.1 instead of 99.4 and a log likelihood of −63.5
-instead of −59.7. What such a fit gives depends on rounding: the first fold of vehicle with NB, run again, has 69.4
-instead of 68.8.
-
-How λ and γ were chosen, and that it was changed twice, is on the page of p13-table1; the relative likelihood with TAN
-moved from 84.7 to 86.1 and 90.9 % by it. P13's figure is a scatter plot without numbers; here the axes are
-logarithmic, as MM reaches −5,500 for a row."""
-
 EXPERIMENT = Experiment(
-    "p13-fig3", "P13", "Figure 3 and section 5.3", "What discriminative parameters leave of the likelihood",
-    tasks, page, METRICS, store="p13-table1", protocol=PROTOCOL, deviations=DEVIATIONS,
-)  # fmt: skip
+    name="p13-fig3",
+    paper="P13",
+    where="Figure 3 and section 5.3",
+    title="What discriminative parameters leave of the likelihood",
+    tasks=tasks,
+    page=page,
+    metrics=METRICS,
+    store="p13-table1",
+)

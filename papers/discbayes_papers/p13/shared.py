@@ -65,17 +65,6 @@ CHOOSING = {"max_iter": 200, "n_folds": 3}
 # one of so many parts of the rows chooses
 PARTS = {"letter": 2, "satimage": 2, "usps": 2, "adult": 16, "shuttle": 16}
 
-CHOICE = """λ and γ of ML-BN-SVM, and λ of MM, are those with the best rate on three folds of the training rows. P13
-compares 84 pairs and, for MM, 100; here they are 48 (λ is 0 or a power of four from 1/4 to 1,024) and 7 (κ = 0.5), in
-fits of at most 200 iterations along paths of λ, each begun where the one before ended."""
-CHANGED = """**How λ and γ are chosen was changed twice after results had been seen, each time towards P13.** At
-first the fits that are compared had 50 iterations, and above 1,500 rows only a part of about 1,000 chose (3,000 on
-letter); then they had 200 iterations; and at last, as on this page, all rows chose, half of them on letter and
-satimage. With TAN on the eleven sets that had been run then (australian, car, chess, letter, nursery, satimage,
-segment, spambase, vehicle, vote, waveform-21), ML-BN-SVM was within 1.5 points of P13 on ten each time, but not on
-the same: letter was 2.8 points below P13, nursery 0.7, with larger λ and γ. Its relative likelihood with TAN was
-84.7, 86.1 and 90.9 %. Other sets are run in the last way only."""
-
 
 # ---- data
 

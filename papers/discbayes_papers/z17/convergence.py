@@ -198,18 +198,6 @@ def _draw_reach(store: Store) -> Any:
     return figure
 
 
-DEVIATIONS = """\
-The curves look like those of Z17 from zeros: w is below the others from the first iterations on, and mnist14 and adult
-show it best. But the lead is shorter. For what w has after 5 iterations d needs 4.2 more on average over sets and
-structures, and e 2.8; on the big sets 6.1 and 4.8 (mnist14 9 to 22, adult 8 to 12); Z17 has about 10 and 15. Its big
-sets are larger, up to 1.2 million rows; the largest of these (Covertype, Census-Income, Localization, all of
-Poker-hand) are not among ours. That sets are different explains d perhaps, but not that e, which is slower than d in
-Z17, is quicker than d here. From the generative estimates d needs 3.9 more, and e none: it is ahead of w in 60 of 117
-comparisons. Z17 finds w faster from this start too. SciPy's L-BFGS-B gives the same picture (`z17-table5-6`), so the
-solver is not the cause; what the cause is was not found.
-
-An iteration takes the same time with all three: on the big sets the median ratio to w is 0.99 for d and 1.07 for e."""
-
 EXPERIMENT = Experiment(
     name="z17-convergence",
     paper="Z17",
@@ -219,6 +207,4 @@ EXPERIMENT = Experiment(
     page=page,
     metrics=curves.METRICS,
     store=curves.STORE,
-    protocol=curves.PROTOCOL,
-    deviations=DEVIATIONS,
 )

@@ -41,11 +41,6 @@ MAX_ROWS = 60_000
 DRAW = 1e-4  # nats for each row
 Pairs = dict[str, tuple[np.ndarray, np.ndarray]]  # curves of w and of another, by data set
 
-PROTOCOL = f"""\
-The mean of −log P(y | x) over the training rows after each of {N_ITER} iterations of L-BFGS, without a penalty.
-Training rows are those of the published split, otherwise all rows; of a set above {MAX_ROWS:,} rows (kddcup10) one of
-several stratified parts. A gap is a value of its own. Of sets that share their rows, one counts."""
-
 
 # ---- running
 

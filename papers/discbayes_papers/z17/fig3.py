@@ -125,18 +125,6 @@ def _draw(store: Store) -> Any:
     return figure
 
 
-PROTOCOL = f"""\
-{N_ROWS:,} rows, {N_DRAWS} draws for each α: three fair binary features x and the class by P(y | x) = 1 / (1 +
-exp(−(10^α x₁ + x₂ + 10^−α x₃))); the 1 is missing in the paper's formula. Naive Bayes with weights on the m-estimates
-(w) and with free numbers (d), which is logistic regression; e, normalised tables, is not in the figure of Z17. They
-start at zeros, L-BFGS without a penalty. Z17 varies α "from 0 to 1" in three data sets."""
-
-DEVIATIONS = """\
-Z17 gives curves without numbers. What its text says holds: w and d are alike at α = 0, where they need 4 iterations
-each to come within 0.01 of the optimum, and the lead of w grows with α, to 3 against 6 and 3 against 7. Closer to the
-optimum, where L-BFGS knows the curvature, less of the lead is left: at α = 1, 17.5 against 21 iterations within 1e-6.
-With two classes our d has one free number for each value, not one for each class."""
-
 EXPERIMENT = Experiment(
     name="z17-fig3",
     paper="Z17",
@@ -145,6 +133,4 @@ EXPERIMENT = Experiment(
     tasks=tasks,
     page=page,
     metrics=curves.METRICS,
-    protocol=PROTOCOL,
-    deviations=DEVIATIONS,
 )

@@ -177,32 +177,7 @@ def _counts(found: np.ndarray) -> str:
 _GROUPS = (("all", SETS), ("big", tuple(name for name in shared.BIG if name in SETS)))
 
 LESS = f"Here {', '.join(ONE_ROUND)} have one round as well, and mnist14 and kddcup10 were not run."
-PROTOCOL = f"""\
-A weight on log θ belongs to a feature (level 1), a value (2), a value in a class (3) or a cell, which is a value in a
-class given the parents' values (4); 4 is w elsewhere. Z17 describes the levels (5.4) and has no results of them. Where
-no training row has a family of values, levels 1 to 3 use the weight that its cells share, and level 4 and d say
-nothing; or, backed off, P(feature | class) takes its place, which Z17 leaves for later work (8). {LESS}
 
-{shared.PROTOCOL}"""
-
-DEVIATIONS = """\
-There is nothing published to compare with. The runs ended after satimage: poker-hand-train, spambase, letter, shuttle,
-adult and usps are missing, so that the big sets are only nursery and pendigits.
-
-**Levels.** With NB, levels 3 and 4 are the same model, and all levels have lower bias and higher variance than the
-generative parameters. Level 1, one weight for each feature, wins most often against them (RMSE 22 of 31 sets,
-p = 0.03). With TAN and KDB-1 level 1 is the one that does not lose significantly in RMSE with either; levels 2 and 3
-do, with both. On the two big sets levels 3 and 4 are clearly the best: they halve the 0-1 loss, where level 1 takes off
-16 to 30 %. No two mean ranks over all sets are the critical difference apart. Fewer weights are not quicker to learn:
-by the geometric mean of iterations level 1 needs 43 to 48, level 2 134 to 138, level 3 72 (NB) and 168 to 171, level 4
-72 to 73.
-
-**Backing off** is a little better more often than worse, most with levels 1 and 2 (0.14 points of 0-1 loss); with level
-4 and d, where the alternative is to say nothing, it makes no difference that could not be chance. An earlier run on 13
-sets with their published splits looked at log loss: for w without a penalty it was better on 6 sets and worse on 3, for
-d without a penalty 4 and 3, but for d with a penalty of 1 better on 1 and worse on 9 (p = 0.02). Probably this is
-because the penalty pulls such cells to zero, and all others towards it, so that an unshrunk log P(feature | class) is
-too loud beside them. Hence backing off is on in `WeightedCCBN` and off in `DiscriminativeCCBN`."""
 
 EXPERIMENT = Experiment(
     name="z17-levels",
@@ -212,6 +187,4 @@ EXPERIMENT = Experiment(
     tasks=tasks,
     page=page,
     metrics=shared.METRICS,
-    protocol=PROTOCOL,
-    deviations=DEVIATIONS,
 )

@@ -25,6 +25,7 @@ from discbayes.evaluation.result_store import Result, Store
 from discbayes.evaluation.tasks import Task
 from discbayes.network import CPTs
 from discbayes.recipes import parse
+from discbayes_papers.experiment import read_records
 from discbayes_papers.learning import FittedParts, learn_structure, learn_tables, shares
 from discbayes_papers.parts import Part, Split, SplitRows, load_rows, two_folds
 
@@ -68,21 +69,30 @@ LOWER = ("abalone", "shuttle-small", "waveform-21", "satimage", "spambase", "usp
 
 STRUCTURES = {"NB": "NB", "TAN": "TAN", "KDB1": "KDB-1"}  # as tags and in the paper
 _LEFT_OUT = ", ".join(f"not {name} beside {other}" for name, other in SAME.items())
-PROTOCOL = f"""\
-Five rounds of two folds, after which every row has been tested five times. Numbers are cut by MDL on the training half.
-A gap is a value of its own, in training and in test; a value that the training half does not have is taken as that
-value too. θ is the m-estimate with m = 1. Weights, free numbers and tables start at zeros and have no penalty; L-BFGS
-ends when no step lowers the objective any more, or after {LIMIT:,} iterations as in Z17 ({LOWER_LIMIT:,} on sets above
-4,000 rows, which is lower than in Z17). Families of values that no training row has keep their zero in `w` and `d`, so
-that they say nothing (Z17 7.5). mnist14 and kddcup10 have one round, so no bias and variance.
-
-Z17 has 72 data sets, 12 of them above 10,000 rows; here there are {len(SETS) - len(SAME)} with {len(BIG)}. Where two of
-the manifest's {len(SETS)} sets share their rows, one counts ({_LEFT_OUT}); all are in the file of results."""
 
 
 def distinct(names: Sequence[str]) -> list[str]:
     """Those that count."""
     return [name for name in names if name not in SAME]
+
+
+# ---- published figures
+
+
+def read_groups(file: str, *key: str) -> dict[tuple[str, ...], list[dict[str, str]]]:
+    """Read the lines of a published table by some of its columns."""
+    found: dict[tuple[str, ...], list[dict[str, str]]] = {}
+    for line in read_records(file):
+        found.setdefault(tuple(line[name] for name in key), []).append(line)
+    return found
+
+
+def read_counts(file: str, *key: str) -> dict[tuple[str, ...], tuple[tuple[int, int, int], ...]]:
+    """Read wins, draws and losses of w by some columns: NB, TAN and KDB-1."""
+    return {
+        group: tuple((int(one["wins"]), int(one["draws"]), int(one["losses"])) for one in lines)
+        for group, lines in read_groups(file, *key).items()
+    }
 
 
 # ---- learning

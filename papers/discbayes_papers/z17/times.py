@@ -133,16 +133,6 @@ def _draw(store: Store, structure: str, measure: str) -> Any:
     return leaf("plot.comparison").critical_difference_diagram(ranks, found.n).figure
 
 
-DEVIATIONS = """\
-e was not run, and d only on the 37 smaller sets (31 that count), so that the diagrams are of two methods and not of
-three, and what Z17 says of e is not checked here.
-
-w is quicker than d with each structure, and needs fewer iterations; the ranks differ significantly, with KDB-1 too,
-where Z17 finds no significant difference. But d takes 1.2 to 1.3 times as long, where Z17 has almost twice: it needs
-1.2 times the iterations of w, and one takes about as long. The sets are smaller than those of Z17, and w leads by
-more on large ones (`z17-convergence`). Times are of the processor, since other work ran on the machine; Z17 does not
-say which it has."""
-
 EXPERIMENT = Experiment(
     name="z17-times",
     paper="Z17",
@@ -152,6 +142,4 @@ EXPERIMENT = Experiment(
     page=page,
     metrics=shared.METRICS,
     store=shared.STORE,
-    protocol=shared.PROTOCOL,
-    deviations=DEVIATIONS,
 )
