@@ -1,4 +1,4 @@
-"""What cannot be held in memory is refused before it is begun, with its size and a way out."""
+"""Requests beyond the memory of the process are refused early, with their size and a way out."""
 
 from __future__ import annotations
 
@@ -9,19 +9,29 @@ from pathlib import Path
 
 try:
     import resource
-except ImportError:  # Windows, which refuses by itself what it cannot give
+except ImportError:  # on Windows, which limits processes itself
     resource = None  # type: ignore[assignment]
 
-_SMALL = 1 << 26  # bytes that are not worth asking for
+_SMALL = 1 << 26  # bytes; less is not checked
 _CONTAINER = ("/sys/fs/cgroup/memory.max", "/sys/fs/cgroup/memory/memory.limit_in_bytes")
 
 
 class TooLargeError(ValueError):
-    """Something would take more memory than there is."""
+    """An object would take more memory than there is."""
 
 
 def require_memory(n_bytes: float, what: str, way_out: str) -> None:
-    """Refuse what takes more bytes than this process can ever have."""
+    """Raise an error if an object takes more bytes than this process can ever have.
+
+    Parameters
+    ----------
+    n_bytes : float
+        The size.
+    what : str
+        The object, at the beginning of the message.
+    way_out : str
+        What can be done, at its end.
+    """
     if n_bytes > _SMALL and n_bytes > (most := memory_limit()):
         raise TooLargeError(
             f"{what} would take {in_bytes(n_bytes)}, and there are {in_bytes(most)} in all:"
@@ -30,9 +40,7 @@ def require_memory(n_bytes: float, what: str, way_out: str) -> None:
 
 
 def memory_limit() -> float:
-    """The bytes that this process can have: those of the machine, of its container, or of its
-    limit; the least.
-    """
+    """Return the bytes that this process can have: the least limit of machine, container, shell."""
     own = inf if resource is None else resource.getrlimit(resource.RLIMIT_AS)[0]
     return min(_of_machine(), inf if own < 0 else own)
 
@@ -41,7 +49,7 @@ def memory_limit() -> float:
 def _of_machine() -> float:
     try:
         most: float = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
-    except (AttributeError, ValueError, OSError):  # a system that does not tell
+    except (AttributeError, ValueError, OSError):  # a system without this information
         most = inf
     return min([most, *map(_number_in, _CONTAINER)])
 
@@ -54,12 +62,12 @@ def _number_in(path: str) -> float:
 
 
 def in_bytes(n_bytes: float) -> str:
-    """A number of bytes for people.
+    """Return a number of bytes as text.
 
-    >>> in_bytes(25.6e9), in_bytes(8e6), in_bytes(3e15)
-    ('25.6 GB', '8.0 MB', '3,000.0 TB')
+    >>> in_bytes(25.6e9), in_bytes(8e6), in_bytes(154e3), in_bytes(3e15)
+    ('25.6 GB', '8.0 MB', '154.0 KB', '3,000.0 TB')
     """
-    for unit, size in (("TB", 1e12), ("GB", 1e9)):
+    for unit, size in (("TB", 1e12), ("GB", 1e9), ("MB", 1e6)):
         if n_bytes >= size:
             return f"{n_bytes / size:,.1f} {unit}"
-    return f"{n_bytes / 1e6:,.1f} MB"
+    return f"{n_bytes / 1e3:,.1f} KB"

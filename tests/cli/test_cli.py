@@ -14,9 +14,9 @@ import pytest
 
 from discbayes import BayesNetClassifier, load, load_dataset
 from discbayes import __version__ as version
-from discbayes._text import nearest_first
+from discbayes._text import listed, nearest_first
 from discbayes.cli import COMMANDS, main, training
-from discbayes.cli.console import describe, listed, with_options
+from discbayes.cli.console import describe, with_options
 from discbayes.cli.scoring import accuracy_and_loss
 from discbayes.datasets import openml
 from discbayes.streams.file_sources import ENDINGS
@@ -373,7 +373,7 @@ def test_missing_columns_are_named(run, model, tmp_path):
     assert (code, out) == (1, "")
     assert (
         err == f"discbayes: error: {tmp_path / 'few.csv'} lacks 2 of the model's columns: 'colour',"
-        " 'ward'; " + "what is not known may be left empty, but its column must be there\n"
+        " 'ward'; " + "unknown values may be left empty, but the column must be there\n"
     )
 
 
@@ -708,7 +708,7 @@ def test_an_unknown_ending(run, table, model, tmp_path):
             b"a,y\n" + b"".join(b"1,%d.5\n" % k for k in range(60)),
             (
                 "column 'y' (the target) holds 60 different values in 60 rows, '0.5' for example:"
-                " these are no classes"
+                " these are not classes"
             ),
         ),
         (
@@ -855,7 +855,7 @@ def test_wrong_usage(usage, arguments, message):
 def test_wrong_usage_is_two_lines_without_all_the_options(usage):
     assert usage("fit", "iris").splitlines() == [
         "discbayes fit: error: the following arguments are required: -o/--output",
-        "`discbayes fit --help` shows how it is used",
+        "`discbayes fit --help` shows the options",
     ]
 
 
@@ -926,5 +926,5 @@ def test_words():
     )
     assert with_options("set n_draws to estimate") == "set --n-draws to estimate"
     assert with_options("""categorical=['a, b', "it's"]""") == """--categorical '"a, b",it'"'"'s'"""
-    assert listed(list("abc"), most=2) == "'a', 'b', … (3 in all)"
+    assert listed(list("abc"), limit=2) == "'a', 'b', … (3 in all)"
     assert nearest_first("Ward", ["outcome", "ward"]) == ["ward", "outcome"]

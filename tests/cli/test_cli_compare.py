@@ -15,8 +15,7 @@ import discbayes.evaluation.comparison.running as module
 from discbayes import load_dataset
 from discbayes.cli import evaluate, main
 from discbayes.cli.compare import shares
-from discbayes.cli.input_tables import LabelSettings
-from discbayes.cli.training import Training
+from discbayes.cli.training import TargetLabels, Training
 from discbayes.evaluation.comparison.running import make_setup
 
 FAST = ("--recipes", "NB-MAP", "--baselines", "tree", "--cv", "2", "--n-jobs", "1")
@@ -196,7 +195,7 @@ def test_shares():
 def test_evaluate_and_compare_make_the_same_folds(seed):
     """From the same seed; they had two makers of folds."""
     data = load_dataset("iris", as_frame="pyarrow")
-    training = Training(data.X, LabelSettings("class", data.y.astype(object)), None)
+    training = Training(data.X, TargetLabels("class", data.y.astype(object)), None)
     ours = evaluate._folds(training, Namespace(cv=4, seed=seed))
     theirs = make_setup(data.X, data.y, cv=4, seed=seed).folds
     assert len(ours) == 4

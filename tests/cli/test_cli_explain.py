@@ -18,10 +18,10 @@ from scipy.special import logsumexp
 
 from discbayes import BayesNetClassifier, load, load_dataset
 from discbayes.cli import main
-from discbayes.cli.answers import choices, given_values, is_numbered, value_of
+from discbayes.cli.ask import given_values, read_costs, read_prices
 from discbayes.cli.console import UserError
-from discbayes.cli.pricing import read_costs, read_prices
-from discbayes.cli.row_selection import row_numbers
+from discbayes.cli.explain import row_numbers
+from discbayes.cli.prompts import choices, is_numbered, value_of
 from discbayes.data import Domain, Variable
 
 COLOUR = Variable("colour", "categorical", ("blue", "dark red", "Red", "stop"))
@@ -100,15 +100,15 @@ def test_what_is_typed_is_a_value(variable, text, value):
 @pytest.mark.parametrize(
     "variable, text, said",
     [
-        (COLOUR, "5", "5 is no number of a value of 'colour': they go from 1 to 4"),
-        (COLOUR, "0", "0 is no number"),
-        (COLOUR, "bleu", "'bleu' is no value of 'colour'; its values are 'blue', "),
-        (SIZE, "big", "'big' is no number, and 'size' takes numbers"),
-        (SIZE, "nan", "'nan' is no number"),
-        (SIZE, "1_0", "'1_0' is no number"),
-        (SIZE, "inf", "'inf' is no number"),
-        (GRADE, "4", "'4' is no value of 'grade'; its values are '1', '2', '3'"),
-        (Variable("x", "numeric", cuts=()), "any", "'any' is no number"),
+        (COLOUR, "5", "5 is not the number of a value of 'colour': they go from 1 to 4"),
+        (COLOUR, "0", "0 is not the number"),
+        (COLOUR, "bleu", "'bleu' is not a value of 'colour'; its values are 'blue', "),
+        (SIZE, "big", "'big' is not a number, and 'size' takes numbers"),
+        (SIZE, "nan", "'nan' is not a number"),
+        (SIZE, "1_0", "'1_0' is not a number"),
+        (SIZE, "inf", "'inf' is not a number"),
+        (GRADE, "4", "'4' is not a value of 'grade'; its values are '1', '2', '3'"),
+        (Variable("x", "numeric", cuts=()), "any", "'any' is not a number"),
     ],
 )
 def test_what_is_no_value_is_refused_with_what_would_do(variable, text, said):
@@ -126,7 +126,7 @@ def test_values_that_are_whole_numbers_have_no_other_number():
 def test_missing_and_never_observed_cannot_be_chosen():
     assert choices(Variable("x", "categorical", ("a",), missing_value=True)) == ["a"]
     assert choices(Variable("x", "categorical")) == []
-    with pytest.raises(UserError, match="no value"):
+    with pytest.raises(UserError, match="not a value"):
         value_of(Variable("x", "categorical", ("a",), missing_value=True), "2", numbers=False)
 
 
@@ -140,11 +140,11 @@ def test_what_is_known_is_given_by_column():
     for text, said in (
         ("colour", "column=value"),
         ("color=1", "its columns are 'colour'"),
-        ("colour=2", "no value"),
+        ("colour=2", "not a value"),
     ):
         with pytest.raises(UserError, match=said):
             given_values(domain, [text])
-    with pytest.raises(UserError, match="two things"):
+    with pytest.raises(UserError, match="twice"):
         given_values(domain, ["size=3", "size=4"])
 
 
@@ -162,7 +162,7 @@ def test_costs_are_read_from_json_and_csv(tmp_path):
     (tmp_path / "latin.csv").write_bytes("t,kränk\n".encode("latin-1"))
     for given, said in (
         ('{"ill": {"well": 1}}', "names a class 'ill'"),
-        ("{", "this is no JSON"),
+        ("{", "this is not JSON"),
         ("[1]", "shape"),
         ("nowhere.json", "there is no file 'nowhere.json'"),
         (tmp_path / "short.csv", "the row of 'well' has 2 cells, and the header has 3"),
@@ -183,9 +183,9 @@ def test_prices_are_read_from_json_and_csv(tmp_path):
     (tmp_path / "three.csv").write_text("a,b,c\n")
     for given, said in (
         ('{"agee": 1}', "its columns are 'age'"),
-        ('{"age": -1}', "says -1 for 'age'"),
-        ('{"age": "much"}', "says 'much' for 'age'"),
-        ('{"age": null}', "says None for 'age'"),
+        ('{"age": -1}', "has -1 for 'age'"),
+        ('{"age": "much"}', "has 'much' for 'age'"),
+        ('{"age": null}', "has None for 'age'"),
         ("[1]", "must be {column: price}"),
         (tmp_path / "three.csv", "'a,b,c'"),
     ):
@@ -217,7 +217,7 @@ def test_a_row_is_explained_in_words(run, folder):
 
 def test_most_class_and_against_are_passed_on(run, folder):
     iris, clf = load_dataset("iris"), load(folder / "iris.json")
-    options = ["--class", "virginica", "--against", "versicolor", "--most", 2]
+    options = ["--class", "virginica", "--against", "versicolor", "--max-columns", 2]
     _, out, _ = run("explain", folder / "iris.json", "iris", "--row", "61", *options)
     expected = clf.explain(iris.X.iloc[[60]], against="versicolor").text(0, "virginica", 2)
     assert out.split("\n", 1)[1] == expected + "\n"
@@ -281,7 +281,7 @@ def test_values_never_seen_are_said_to_count_as_missing(run, folder, tmp_path):
     path.write_text("colour,size,grade,smoker\nred,1,1,true\npurple,1,1,true\n")
     code, out, err = run("explain", folder / "rows.json", path, "--row", "1,2")
     assert code == 0
-    assert "row 2 has 'purple' in column 'colour', which was never seen in learning" in err
+    assert "row 2 has 'purple' in column 'colour', which was never seen in training" in err
     assert "unknown: colour" in out
     code, _, err = run("explain", folder / "rows.json", path, "--row", 2, "--unknown", "error")
     assert code == 1
@@ -325,7 +325,10 @@ def test_what_cannot_be_explained_is_an_error_of_one_line(run, folder, options, 
         (["--row", "1", "--target", "class"], "leave it out with --row"),
         (["--row", "1", "--keep", "a"], "--keep goes with --counterfactual"),
         (["--row", "1", "--wanted", "a"], "--wanted goes with --counterfactual"),
-        (["--row", "1", "--most", "3", "--format", "csv"], "--most goes with --format text"),
+        (
+            ["--row", "1", "--max-columns", "3", "--format", "csv"],
+            "--max-columns goes with --format text",
+        ),
         (
             ["--row", "1", "--counterfactual", "--class", "setosa", "-o", "x.csv"],
             "not in a table of changes",
@@ -394,7 +397,7 @@ def test_changes_are_found_and_columns_kept(run, folder):
 def test_without_a_row_it_is_the_relevance_of_all_columns(run, folder):
     data, clf = load_dataset("breast-cancer"), load(folder / "breast-cancer.json")
     code, out, _ = run(
-        "explain", folder / "breast-cancer.json", "breast-cancer", "--quiet", "--most", 3
+        "explain", folder / "breast-cancer.json", "breast-cancer", "--quiet", "--max-columns", 3
     )
     assert code == 0
     assert out == clf.relevance(data.X, data.y).text(3) + "\n"
@@ -408,7 +411,7 @@ def test_without_a_row_it_is_the_relevance_of_all_columns(run, folder):
             "breast-cancer",
             "--relevance",
             "--quiet",
-            "--most",
+            "--max-columns",
             3,
         )[1]
         == out
@@ -452,8 +455,22 @@ def test_a_class_that_the_model_does_not_know_is_named_with_its_row(run, folder,
 
 
 INVITATION = (
-    "Answer with a value or its number; nothing or ? if you do not know it; back, why or stop.\n"
+    "Answer with a value or its number; Enter or ? if it is not known; back, why or stop.\n"
 )
+
+
+def test_old_names_of_options_go_on_working_with_a_warning(run, folder):
+    command = ["explain", folder / "iris.json", "iris", "--row", 1, "--quiet"]
+    new, old = run(*command, "--max-columns", 1), run(*command, "--most", 1)
+    assert (new[0], new[2]) == (0, "")
+    assert old[:2] == new[:2]
+    assert old[2] == (
+        "discbayes: warning: --most is deprecated and will be removed in version 0.4: use"
+        " --max-columns\n"
+    )
+    err = run("ask", folder / "iris.json", "--most", "1", "--sure", "1", typed="1.4\n")[2]
+    assert "use --max-questions" in err
+    assert "--most" not in run("ask", "--help")[1]
 
 
 def test_iris_is_asked_for_petals(run, folder):
@@ -463,12 +480,12 @@ def test_iris_is_asked_for_petals(run, folder):
         err == f"{INVITATION}"
         "class: versicolor 34.6%, virginica 33.4%, setosa 31.9%\n"
         "\n"
-        "1. petal width (cm): a number (would take 74% of the doubt)\n"
+        "1. petal width (cm): a number (reduces the expected entropy by 74%)\n"
         "   < 0.8, [0.8, 1.75), >= 1.75\n"
         "petal width (cm) in [0.8, 1.75)\n"
         "class: versicolor 84.1%, virginica 13.4%, setosa 2.5%\n"
         "\n"
-        "2. petal length (cm): a number (would take 26% of the doubt)\n"
+        "2. petal length (cm): a number (reduces the expected entropy by 26%)\n"
         "   < 2.45, [2.45, 4.75), >= 4.75\n"
         "petal length (cm) in [2.45, 4.75)\n"
         "class: versicolor 93.9%, virginica 4.9%, setosa 1.2%\n"
@@ -528,8 +545,8 @@ def test_what_is_not_known_is_not_asked_again(run, folder):
 
 def test_wrong_answers_are_asked_again_with_the_reason(run, folder):
     _, out, err = run("ask", folder / "iris.json", typed="wide\n1,4\n1.4\nstop\n")
-    assert "'wide' is no number, and 'petal width (cm)' takes numbers" in err
-    assert "'1,4' is no number" in err
+    assert "'wide' is not a number, and 'petal width (cm)' takes numbers" in err
+    assert "'1,4' is not a number" in err
     assert err.count("1. petal width (cm)") == 1
     assert "ended: stopped" in out
     assert "decision: versicolor (P = 0.841)" in out
@@ -580,8 +597,8 @@ def test_what_is_known_before_is_not_asked_for(run, folder):
 @pytest.mark.parametrize(
     "options, reason",
     [
-        (["--most", "1", "--sure", "1"], "one question was asked"),
-        (["--most", "2", "--sure", "1"], "2 questions were asked"),
+        (["--max-questions", "1", "--sure", "1"], "one question was asked"),
+        (["--max-questions", "2", "--sure", "1"], "2 questions were asked"),
         (["--sure", "0.3"], "sure enough (P ≥ 0.3)"),
         (["--costs", '{"setosa": {"virginica": 0}}'], "no question alone would save anything"),
         (
@@ -594,7 +611,7 @@ def test_what_is_known_before_is_not_asked_for(run, folder):
                 "[[0,1,1],[1,0,1],[1,1,0]]",
                 "--prices",
                 '{"petal width (cm)": 9}',
-                "--most",
+                "--max-questions",
                 "1",
             ],
             "one question",
@@ -608,7 +625,7 @@ def test_how_it_ends(run, folder, options, reason):
     code, out, err = run("ask", folder / "iris.json", *options, typed="?\n?\n")
     assert code == 0
     assert f"ended: {reason}" in out
-    if "--prices" in options and "--most" in options:
+    if "--prices" in options and "--max-questions" in options:
         assert "1. petal length (cm)" in err
         assert "would save" in err
 
@@ -638,7 +655,7 @@ def test_costs_decide(run, folder):
         (["--prices", "{}"], "give both"),
         (["--sure", "95"], "'95' is not a probability"),
         (["--sure", "x"], "'x' is not a probability"),
-        (["--most", "0"], "at least 1"),
+        (["--max-questions", "0"], "at least 1"),
     ],
 )
 def test_wrong_usage_of_ask(run, folder, options, said):
@@ -652,7 +669,7 @@ def test_what_is_known_must_be_a_value_of_a_column(run, folder):
     assert (code, out) == (1, "")
     assert (
         err
-        == "discbayes: error: 'green' is no value of 'colour'; its values are 'red', 'dark blue',"
+        == "discbayes: error: 'green' is not a value of 'colour'; its values are 'red', 'dark blue',"
         " 'stop'\n"
     )
 
@@ -737,7 +754,7 @@ def test_the_page_is_written_and_its_size_said(run, folder, tmp_path):
     page = tmp_path / "page.html"
     code, out, err = run("report", folder / "iris.json", "-o", page, "--quiet")
     assert (code, err) == (0, "")
-    assert out == f"{page}: {page.stat().st_size / 1000:.0f} KB\n"
+    assert out == f"{page}: {page.stat().st_size / 1000:.1f} KB\n"
     bare = page.read_text(encoding="utf-8")
     code, out, _ = run("report", folder / "iris.json", "iris", "-o", page)
     assert code == 0
@@ -748,7 +765,7 @@ def test_the_page_is_written_and_its_size_said(run, folder, tmp_path):
 def test_wrong_usage_of_report(run, folder, tmp_path):
     code, _, err = run("report", folder / "iris.json", "--target", "class")
     assert code == 2
-    assert "there is no DATA" in err
+    assert "this needs DATA" in err
     code, _, err = run("report", folder / "iris.json", "-o", tmp_path / "none" / "page.html")
     assert code == 1
     assert "there is no folder" in err
@@ -802,6 +819,6 @@ def test_missing_is_an_answer_where_it_is_a_value(run, tmp_path):
         assert ("1) high   2) low   (missing)" in err) == ("--row" in asked)
     clf.set_params(missing="available").fit(frame, y).save(tmp_path / "other.json")
     assert (
-        "'(missing)' is no value"
+        "'(missing)' is not a value"
         in run("ask", tmp_path / "other.json", "--know", "marker=(missing)")[2]
     )

@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 
 from discbayes.cli import main
-from discbayes.cli.console_encoding import PLAIN, spelled_streams, write_utf8
+from discbayes.cli.console_encoding import ASCII_SPELLINGS, safe_streams, write_utf8
 
 
 @pytest.fixture(scope="module")
@@ -90,7 +90,8 @@ def test_signs_are_spelled_and_letters_are_numbered(files, monkeypatch):
     _, ascii_output, _ = said(monkeypatch, "ascii", *command)
     _, whole, _ = said(monkeypatch, "utf-8", *command)
     expected = "".join(
-        PLAIN.get(one) or one.encode("ascii", "backslashreplace").decode() for one in whole.decode()
+        ASCII_SPELLINGS.get(one) or one.encode("ascii", "backslashreplace").decode()
+        for one in whole.decode()
     )
     assert ascii_output.decode("ascii") == expected
     assert expected != whole.decode()
@@ -117,7 +118,7 @@ def test_tables_are_the_same_bytes_as_in_a_file(files, monkeypatch, encoding, tm
 def test_a_stream_without_bytes_gets_the_text(monkeypatch):
     stream = io.StringIO()
     monkeypatch.setattr(sys, "stdout", stream)
-    with spelled_streams():
+    with safe_streams():
         write_utf8("größe − ω\n".encode())
     assert stream.getvalue() == "größe − ω\n"
 

@@ -104,7 +104,7 @@ def test_fit_of_a_folder(run, tmp_path):
 def test_large_files_are_read_in_batches(run, tmp_path, monkeypatch):
     data = write(make_table(), tmp_path / "rows.parquet")
     assert "pass" not in run("fit", data, *FIT, "-o", tmp_path / "m.json")[2]
-    monkeypatch.setattr(batch_input, "LARGE", 1000)
+    monkeypatch.setattr(batch_input, "MAX_WHOLE_FILE", 1000)
     assert "second pass (codes): 1,500 rows" in run("fit", data, *FIT, "-o", tmp_path / "m.json")[2]
     assert "predicting: 1,500 rows" in run("predict", tmp_path / "m.json", data)[2]
 

@@ -51,12 +51,12 @@ def test_evaluate_with_a_recipe(run, isolated):
 @pytest.mark.parametrize(
     "options, message",
     [
-        ("--recipe NB-ML --structure nb", "--structure: --recipe says this already"),
+        ("--recipe NB-ML --structure nb", "--structure: --recipe sets this already"),
         (
             "--recipe NB-ML --structure nb --parameters ml",
-            "--structure and --parameters: --recipe says this already",
+            "--structure and --parameters: --recipe sets this already",
         ),
-        ("--recipe NB-ML+T --calibrate none", "--calibrate: --recipe NB-ML+T says this already"),
+        ("--recipe NB-ML+T --calibrate none", "--calibrate: --recipe NB-ML+T sets this already"),
         ("--recipe NB-MX", "the nearest are NB-M"),
         ("--recipe NB-MX", "`discbayes recipes` lists those of the papers"),
         ("--recipe NB-ML --max-time 3", "'max_time' is no option of NB-ML"),

@@ -1,17 +1,21 @@
 """The command line: ``discbayes fit | predict | explain | ask | report | evaluate | compare | …``.
 
 Results go to the standard output, progress and messages to the error stream. The exit code is 0 for
-success, 1 for an error that is explained in one line, 2 for wrong usage, 130 after an interrupt,
-143 where the system has ended the command and 141 where the reader of the output has gone.
+success, 1 for an error, which is explained in one line, 2 for wrong usage, 130 after an interrupt,
+143 after SIGTERM, 129 after SIGHUP, and 141 if the reader of the output has closed it.
 """
 
 from __future__ import annotations
 
+import os
+import signal
 import sys
+import threading
 import traceback
 from argparse import ArgumentParser, Namespace, RawDescriptionHelpFormatter
-from collections.abc import Sequence
-from typing import NoReturn
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from typing import Any, NoReturn
 
 from discbayes._version import __version__
 from discbayes.cli import (
@@ -27,10 +31,15 @@ from discbayes.cli import (
     report,
     reproduce,
 )
-from discbayes.cli.console import PROGRAM, UserError, complain, describe, readable_warnings
-from discbayes.cli.console_encoding import spelled_streams
-from discbayes.cli.file_tables import STANDARD
-from discbayes.cli.signals import Terminated, ended_by_signals
+from discbayes.cli.console import (
+    PROGRAM,
+    STANDARD,
+    UserError,
+    complain,
+    describe,
+    readable_warnings,
+)
+from discbayes.cli.console_encoding import safe_streams
 
 COMMANDS = {
     "fit": fit,
@@ -44,7 +53,11 @@ COMMANDS = {
     "recipes": recipes,
     "reproduce": reproduce,
 }
-OK, FAILED, WRONG_USAGE, INTERRUPTED, BROKEN_PIPE = 0, 1, 2, 130, 141
+OK = 0
+FAILED = 1
+WRONG_USAGE = 2
+INTERRUPTED = 130
+BROKEN_PIPE = 141
 EXAMPLES = """examples:
   discbayes evaluate iris --structure tan
   discbayes compare patients.csv --target diagnosis
@@ -55,42 +68,34 @@ EXAMPLES = """examples:
   discbayes report model.json patients.csv -o report.html
 
 `discbayes COMMAND --help` shows the options of a command."""
+_SIGNALS = [getattr(signal, name) for name in ("SIGTERM", "SIGHUP") if hasattr(signal, name)]
 
 
 class Parser(ArgumentParser):
-    """A parser whose errors are what is wrong, and where help is; the list of all options would
-    hide it.
-    """
+    """A parser whose errors are two lines: the error, and where help is, not all options."""
 
     def error(self, message: str) -> NoReturn:
-        """Leave with what is wrong."""
+        """Exit with the error."""
         self.exit(
             WRONG_USAGE,
-            f"{self.prog}: error: {message}\n`{self.prog} --help` shows how it is used\n",
+            f"{self.prog}: error: {message}\n`{self.prog} --help` shows the options\n",
         )
 
 
 def main(argv: Sequence[str] | None = None) -> int:
-    """Run the command line and return the exit code; wrong usage leaves through
-    ``SystemExit(2)``.
-    """
-    with spelled_streams():
-        return _guarded(argv)
-
-
-def _guarded(argv: Sequence[str] | None) -> int:
-    """The exit code, also where something ends the command."""
-    try:
-        with ended_by_signals():
-            return _run(parse(argv))
-    except KeyboardInterrupt:
-        complain("error", "interrupted")
-        return INTERRUPTED
-    except Terminated as stop:
-        complain("error", str(stop))
-        return stop.exit_code
-    except BrokenPipeError:
-        return BROKEN_PIPE
+    """Run the command line and return the exit code; wrong usage raises ``SystemExit(2)``."""
+    with safe_streams():
+        try:
+            with signals_as_exceptions():
+                return _run(parse(argv))
+        except KeyboardInterrupt:
+            complain("error", "interrupted")
+            return INTERRUPTED
+        except Terminated as stop:
+            complain("error", str(stop))
+            return stop.exit_code
+        except BrokenPipeError:
+            return BROKEN_PIPE
 
 
 def _run(args: Namespace) -> int:
@@ -107,9 +112,7 @@ def _run(args: Namespace) -> int:
 
 
 def _failed(args: Namespace, error: Exception, text: str) -> int:
-    """Say what was wrong; with --debug where, through the stream that shows no control
-    characters.
-    """
+    """Print the error, or its traceback with --debug, and return the exit code."""
     if args.debug:
         traceback.print_exception(error)
     else:
@@ -118,9 +121,7 @@ def _failed(args: Namespace, error: Exception, text: str) -> int:
 
 
 def _flush() -> int:
-    """Write what the standard output still holds, while there is someone to tell that it cannot be:
-    the exit code.
-    """
+    """Flush the standard output while an error can still be reported; return the exit code."""
     try:
         sys.stdout.flush()
     except BrokenPipeError:
@@ -131,8 +132,11 @@ def _flush() -> int:
     return OK
 
 
+# ---- arguments
+
+
 def parse(argv: Sequence[str] | None) -> Namespace:
-    """The arguments, checked; without any, all the help there is."""
+    """Return the arguments, checked; without any, exit with the help."""
     parser = Parser(
         PROGRAM,
         description="Bayesian network classifiers on tables: learn, predict, explain, evaluate.",
@@ -141,21 +145,21 @@ def parse(argv: Sequence[str] | None) -> Namespace:
     )
     parser.add_argument("--version", action="version", version=f"{PROGRAM} {__version__}")
     commands = parser.add_subparsers(dest="command", required=True, metavar="COMMAND")
-    made = {name: _add_command(commands, name) for name in COMMANDS}
+    parsers = {name: _add_command(commands, name) for name in COMMANDS}
     if not (sys.argv[1:] if argv is None else argv):
         parser.exit(WRONG_USAGE, parser.format_help())
     try:
         args = parser.parse_args(argv)
     except SystemExit as end:  # after help, or wrong usage
         raise SystemExit(end.code or _flush()) from None
-    _check_standard_input(made[args.command], args)
+    _check_standard_input(parsers[args.command], args)
     if hasattr(args, "finish"):
-        args.finish(made[args.command], args)
+        args.finish(parsers[args.command], args)
     return args
 
 
 def _check_standard_input(parser: ArgumentParser, args: Namespace) -> None:
-    """Refuse to read two things from the standard input."""
+    """Refuse to read two inputs from the standard input."""
     readers = [name for name in ("model", "data") if getattr(args, name, None) == STANDARD]
     if args.command == "ask" and readers:
         parser.error("-: answers come from the standard input; give a file")
@@ -166,9 +170,9 @@ def _check_standard_input(parser: ArgumentParser, args: Namespace) -> None:
         )
 
 
-def _add_command(commands: object, name: str) -> ArgumentParser:
+def _add_command(commands: Any, name: str) -> ArgumentParser:
     module = COMMANDS[name]
-    parser: ArgumentParser = commands.add_parser(  # type: ignore[attr-defined]
+    parser: ArgumentParser = commands.add_parser(
         name,
         help=module.SUMMARY,
         description=module.SUMMARY[0].upper() + module.SUMMARY[1:] + ".",
@@ -179,3 +183,46 @@ def _add_command(commands: object, name: str) -> ArgumentParser:
     module.configure(parser)
     options.add_common(parser)
     return parser
+
+
+# ---- signals
+
+
+class Terminated(BaseException):
+    """A signal that ends the command; not an ``Exception``, so that only `main` handles it."""
+
+    def __init__(self, number: int):
+        super().__init__(f"ended by {signal.Signals(number).name}")
+        self.exit_code = 128 + number
+
+
+@contextmanager
+def signals_as_exceptions() -> Iterator[None]:
+    """Raise `Terminated` for signals that end a process, so that temporary files are removed.
+
+    A signal that is ignored, as by ``nohup``, stays ignored. Only the first one is raised: a
+    terminal that closes may send two, and the second would end the cleaning up. Processes that are
+    forked meanwhile end as they would without.
+    """
+    if threading.current_thread() is not threading.main_thread():
+        yield
+        return
+    process = os.getpid()
+
+    def end(number: int, frame: Any) -> None:
+        if os.getpid() == process:
+            for each in changed:
+                signal.signal(each, signal.SIG_IGN)
+            raise Terminated(number)
+        signal.signal(number, signal.SIG_DFL)
+        os.kill(os.getpid(), number)
+
+    old = {number: signal.getsignal(number) for number in _SIGNALS}
+    changed = [number for number in _SIGNALS if old[number] == signal.SIG_DFL]
+    for number in changed:
+        signal.signal(number, end)
+    try:
+        yield
+    finally:
+        for number in changed:
+            signal.signal(number, old[number])

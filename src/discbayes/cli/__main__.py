@@ -1,4 +1,4 @@
-"""``python -m discbayes.cli``: the same as the script ``discbayes``."""
+"""Run ``python -m discbayes.cli`` as the script ``discbayes``."""
 
 import sys
 

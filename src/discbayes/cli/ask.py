@@ -1,23 +1,37 @@
-"""``discbayes ask``: the most informative question, again and again, until the class is sure
-enough.
-"""
+"""``discbayes ask``: ask for the most informative column, until the class is probable enough."""
 
 from __future__ import annotations
 
+import csv
+import json
+import math
 from argparse import ArgumentParser, ArgumentTypeError, Namespace
+from collections.abc import Sequence
+from pathlib import Path
 from typing import Any
 
+import numpy as np
+
+from discbayes._text import listed, nearest_first
 from discbayes.classifier import BayesNetClassifier
 from discbayes.cli import options
-from discbayes.cli.answers import given_values
-from discbayes.cli.dialogue import Case, converse, outcome, say
+from discbayes.cli.console import UserError
 from discbayes.cli.input_tables import open_source
-from discbayes.cli.models import features_of, load_model, set_options, text_columns
-from discbayes.cli.pricing import read_costs, read_prices
-from discbayes.cli.row_selection import chosen_rows, known_values
+from discbayes.cli.models import (
+    features_of,
+    load_model,
+    select_rows,
+    set_options,
+    text_columns,
+    warn_unseen,
+)
+from discbayes.cli.prompts import Case, converse, outcome, tell, value_of
+from discbayes.costs import cost_matrix
+from discbayes.data import Domain
+from discbayes.data.table import is_missing
 from discbayes.engine import Progress
 
-SUMMARY = "ask for the most informative column, again and again, until the class is sure enough"
+SUMMARY = "ask for the most informative columns of one case, until its class is probable enough"
 EXAMPLES = """examples:
   discbayes ask model.json
   discbayes ask model.json --know age=54 --know sex=f --sure 0.9
@@ -25,48 +39,52 @@ EXAMPLES = """examples:
   discbayes ask model.json --costs costs.json --prices prices.csv
   printf '1.7\\n5.1\\n' | discbayes ask iris.json
 
-An answer is the number of a value or the value itself; for a column of numbers, a number. Nothing or ? stands for
-"not known": that column is not asked for again. back takes the last answer back, why shows what speaks for the class
-so far, stop ends. Questions and answers are on the error stream, the result is on the standard output.
+An answer is a value or its number; for a numeric column, a number. An empty line or ? means
+"not known": that column is not asked for again. back takes back the last answer, why shows the
+contributions to the decision so far, stop ends. Questions go to the error stream, the result to
+the standard output.
 
-costs.json is {"sick": {"well": 20}, "well": {"sick": 1}}: what it costs to decide for the inner class where the outer
-one is true. costs.csv is the same as a table, with the true class in the first column. Prices, in the same unit, are
-{"biopsy": 3} or lines of column,price. With costs a column is asked for as long as it saves more than its price."""
-SURE = 0.95
+costs.json is {"sick": {"well": 20}, "well": {"sick": 1}}: the cost of deciding for the inner class
+where the outer one is true. costs.csv is a table of the costs, with the true class in the first
+column. Prices, in the same unit, are {"biopsy": 3} or lines of column,price. With costs, columns
+are asked for as long as the best one is expected to save more than its price."""
+MIN_PROBABILITY = 0.95
 
 
 def configure(parser: ArgumentParser) -> None:
     """Declare the arguments."""
-    parser.add_argument("model", metavar="MODEL", help="a model file that fit has written")
+    options.add_model(parser)
     parser.add_argument(
-        "data", metavar="DATA", nargs="?", help="a table with a row of which something is known"
+        "data", metavar="DATA", nargs="?", help="a table; the known values of --row are used"
     )
     parser.add_argument(
-        "--row", type=options.at_least(1), metavar="N", help="the row of DATA; the first one is 1"
+        "--row", type=options.at_least(1), metavar="N", help="row of DATA; the first one is 1"
     )
     parser.add_argument(
         "--know",
         action="append",
         default=[],
         metavar="COLUMN=VALUE",
-        help="what is known already; may be repeated",
+        help="a known value; may be repeated",
     )
     parser.add_argument(
         "--sure",
         type=probability,
         metavar="P",
         help=(
-            f"end where a class has this probability (default: {SURE}; with --costs only if given)"
+            f"stop when a class has this probability (default: {MIN_PROBABILITY}; with --costs"
+            " only if given)"
         ),
     )
     parser.add_argument(
-        "--most", type=options.at_least(1), metavar="N", help="ask N questions at most"
+        "--max-questions", type=options.at_least(1), metavar="N", help="maximum number of questions"
+    )
+    options.add_renamed(parser, "--most", "--max-questions", options.at_least(1))
+    parser.add_argument(
+        "--costs", metavar="FILE", help="misclassification costs: JSON, a JSON file or a CSV file"
     )
     parser.add_argument(
-        "--costs", metavar="FILE", help="what mistakes cost: JSON, a JSON file or a CSV file"
-    )
-    parser.add_argument(
-        "--prices", metavar="FILE", help="what it costs to know a column: JSON, JSON or CSV file"
+        "--prices", metavar="FILE", help="prices of columns: JSON, a JSON file or a CSV file"
     )
     options.add_unknown(parser)
     options.add_draws(parser)
@@ -82,11 +100,11 @@ def _finish(parser: ArgumentParser, args: Namespace) -> None:
     if args.prices is not None and args.costs is None:
         parser.error("--prices are in the unit of --costs: give both")
     if args.costs is None and args.sure is None:
-        args.sure = SURE
+        args.sure = MIN_PROBABILITY
 
 
 def probability(text: str) -> float:
-    """A probability above zero."""
+    """Parse a probability above zero."""
     try:
         value = float(text)
     except ValueError:
@@ -97,32 +115,171 @@ def probability(text: str) -> float:
 
 
 def run(args: Namespace) -> None:
-    """Ask, and print what came of it; an interrupt comes after the result so far."""
+    """Ask, and print the result; after an interrupt, the result so far."""
     model = load_model(args.model)
     set_options(model, args)
     domain = model.network_.domain
     costs = read_costs(args.costs, domain.target.labels)
     prices = read_prices(args.prices, domain.names)
-    case = Case(model, _known(model, args, options.progress(args)), costs, prices)
+    case = Case(model, _known_values(model, args, options.progress(args)), costs, prices)
     try:
-        reason = converse(case, args.sure, args.most)
+        reason = converse(case, args.sure, args.max_questions)
     except KeyboardInterrupt:
-        _close(case, "interrupted")
+        _print_outcome(case, "interrupted")
         raise
-    _close(case, reason)
+    _print_outcome(case, reason)
 
 
-def _close(case: Case, reason: str) -> None:
-    say("")
+def _print_outcome(case: Case, reason: str) -> None:
+    tell("")
     print(outcome(case, reason), flush=True)
 
 
-def _known(model: BayesNetClassifier, args: Namespace, progress: Progress) -> dict[str, Any]:
-    """What the row and the options say; the options count more."""
+# ---- known values
+
+
+def _known_values(model: BayesNetClassifier, args: Namespace, progress: Progress) -> dict[str, Any]:
+    """Return the values of the row and of the options, which take precedence."""
     domain = model.network_.domain
     known = given_values(domain, args.know)
     if args.data is None:
         return known
-    source = open_source(args.data, options.reading(args), text_columns(domain), progress)
-    row = chosen_rows(features_of(domain, source, (), progress), [args.row], source.name)
-    return {**known_values(model, row, args.row), **known}
+    source = open_source(args, text_columns(domain), progress)
+    row = select_rows(features_of(domain, source, (), progress), [args.row], source.name)
+    unseen = {name for _, name, _ in warn_unseen(model, row, [args.row])}
+    values = {
+        name: value
+        for name, value in row.to_pylist()[0].items()
+        if name not in unseen and not is_missing(value)
+    }
+    return {**values, **known}
+
+
+def given_values(domain: Domain, texts: Sequence[str]) -> dict[str, Any]:
+    """Return values by column from texts such as ``age=45``."""
+    known: dict[str, Any] = {}
+    for text in texts:
+        name = _column(domain.names, text)
+        if name in known:
+            raise UserError(f"--know gives the column {name!r} twice")
+        variable = domain.features[domain.position(name)]
+        known[name] = value_of(variable, text[len(name) + 1 :], numbers=False)
+    return known
+
+
+def _column(names: Sequence[str], text: str) -> str:
+    """Return the column before the equals sign: the longest, as names may hold that sign."""
+    fitting = [name for name in names if text.startswith(f"{name}=")]
+    if fitting:
+        return max(fitting, key=len)
+    if "=" not in text:
+        raise UserError(f"--know {text!r}: write it as column=value")
+    near = listed(nearest_first(text.split("=")[0], names))
+    raise UserError(
+        f"--know {text!r}: no column of the model has that name; its columns are {near}"
+    )
+
+
+# ---- costs and prices
+
+
+def read_costs(text: str | None, labels: Sequence[str]) -> np.ndarray | None:
+    """Return the costs as a matrix: a row for each true class and a column for each decision.
+
+    Parameters
+    ----------
+    text : str or None
+        JSON, or the name of a JSON or CSV file.
+    labels : sequence of str
+        The classes, in the order of rows and columns.
+    """
+    if text is None:
+        return None
+    found = _cost_table(_csv_rows(text, "--costs")) if _is_csv(text) else _json(text, "--costs")
+    if not isinstance(found, (dict, list)):
+        raise UserError(
+            f"--costs holds {found!r}: it must be {{truth: {{decision: cost}}}} or rows of numbers"
+        )
+    try:
+        return cost_matrix(found, np.array(labels, dtype=object))
+    except ValueError as error:
+        raise UserError(f"--costs: {error}") from error
+
+
+def _cost_table(rows: list[list[str]]) -> dict[str, dict[str, str]]:
+    """Read a table: decisions in the header, the true class at the beginning of each row."""
+    header, *body = rows
+    uneven = next((row for row in body if len(row) != len(header)), None)
+    if uneven is not None:
+        raise UserError(
+            f"--costs: the row of {uneven[0]!r} has {len(uneven)} cells, and the header has"
+            f" {len(header)}"
+        )
+    return {truth: dict(zip(header[1:], cells, strict=True)) for truth, *cells in body}
+
+
+def read_prices(text: str | None, names: Sequence[str]) -> dict[str, float] | None:
+    """Return the price of each column that has one, from JSON or a JSON or CSV file."""
+    if text is None:
+        return None
+    found = _price_pairs(_csv_rows(text, "--prices")) if _is_csv(text) else _json(text, "--prices")
+    if not isinstance(found, dict):
+        raise UserError(f"--prices holds {found!r}: it must be {{column: price}}")
+    unknown = [name for name in found if name not in names]
+    if unknown:
+        raise UserError(
+            f"--prices names {listed(unknown)}, which the model does not know; its columns are"
+            f" {listed(nearest_first(unknown[0], names))}"
+        )
+    return {name: _price(name, value) for name, value in found.items()}
+
+
+def _price_pairs(rows: list[list[str]]) -> dict[str, str]:
+    """Read lines of a column and its price; a header is one of ``column,price``."""
+    odd = next((row for row in rows if len(row) != 2), None)
+    if odd is not None:
+        raise UserError(
+            f"--prices: expected lines of a column and its price, but there is {','.join(odd)!r}"
+        )
+    return {name: price for name, price in rows if (name, price) != ("column", "price")}
+
+
+def _price(name: str, value: Any) -> float:
+    try:
+        price = float(value)
+    except (TypeError, ValueError):
+        price = math.nan
+    if not 0 <= price < math.inf:
+        raise UserError(f"--prices has {value!r} for {name!r}: a price is a number of at least 0")
+    return price
+
+
+def _is_csv(text: str) -> bool:
+    return text.lower().endswith(".csv")
+
+
+def _csv_rows(path: str, option: str) -> list[list[str]]:
+    lines = _content(path, option).splitlines()
+    rows = [row for row in csv.reader(lines, skipinitialspace=True) if row]
+    if not rows:
+        raise UserError(f"{option}: {path} is empty")
+    return rows
+
+
+def _json(text: str, option: str) -> Any:
+    inline = text.lstrip().startswith(("{", "["))
+    try:
+        return json.loads(text if inline else _content(text, option))
+    except json.JSONDecodeError as error:
+        raise UserError(f"{option}: {'this' if inline else text} is not JSON: {error}") from error
+
+
+def _content(path: str, option: str) -> str:
+    if not Path(path).exists():
+        raise UserError(
+            f"{option}: there is no file {path!r}; give a file, or JSON such as {{…}} in quotes"
+        )
+    try:
+        return Path(path).read_text(encoding="utf-8-sig")
+    except UnicodeDecodeError as error:
+        raise UserError(f"{option}: {path} is not UTF-8 text; save it as UTF-8") from error

@@ -7,8 +7,7 @@ from argparse import ArgumentParser, ArgumentTypeError, Namespace
 from pathlib import Path
 
 from discbayes.cli import options
-from discbayes.cli.console import UserError, complain, with_options
-from discbayes.cli.file_tables import STANDARD
+from discbayes.cli.console import STANDARD, UserError, complain, with_options
 from discbayes.cli.outputs import check_output
 from discbayes.cli.training import load_training, require_target
 from discbayes.evaluation.method_names import (

@@ -1,4 +1,4 @@
-"""What the commands say: errors in one line, warnings, and tables of text."""
+"""Messages of the commands: errors and warnings in one line each."""
 
 from __future__ import annotations
 
@@ -6,11 +6,13 @@ import re
 import shlex
 import sys
 import warnings
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any
 
 PROGRAM = "discbayes"
+STANDARD = "-"  # as a file name: the standard input, or the standard output
+STANDARD_INPUT = "the standard input"
 _QUOTED = r"""(?:'[^']*'|"[^"]*")"""
 _LIST = re.compile(rf"\bcategorical=\[({_QUOTED}(?:, {_QUOTED})*)\]")
 _CHOICE = re.compile(r"""\b(unknown|missing|discretizer)=["']([\w-]+)["']""")
@@ -20,19 +22,17 @@ _MARKS = re.compile(
     rf"numbers except ({_QUOTED}(?:, {_QUOTED})*): if these are missing values, replace them by"
     r" None"
 )
-_AS_MISSING = "cast it to numbers, with what is no number as missing"
+_AS_MISSING = re.compile(r"cast it to numbers, with [\w ]+ as missing")
 _DROPPED = re.compile(r"Drop it(?=, .*(--categorical .+)$)|\bdrop it$")
 _OPTIONS = {"sample_weight": "--weights", "n_draws": "--n-draws"}
 
 
 class UserError(Exception):
-    """Something that the person at the keyboard can put right; its text is one line that says
-    how.
-    """
+    """An error that the user can put right; its text is one line that tells how."""
 
 
 def describe(error: Exception) -> str:
-    """The text of an error on one line; files first, as other programs have it."""
+    """Return the text of an error on one line, with a file first, as in other programs."""
     if isinstance(error, OSError) and error.strerror and error.filename is not None:
         return f"{error.filename}: {error.strerror}"
     text = " ".join(str(error).split()) or type(error).__name__
@@ -40,7 +40,7 @@ def describe(error: Exception) -> str:
 
 
 def with_options(text: str) -> str:
-    """A message of the library with the options of the command line in place of Python's arguments.
+    """Return a message of the library with command-line options in place of Python's arguments.
 
     >>> with_options("declare it with categorical=['id'], or use missing='value'")
     'declare it with --categorical id, or use --missing value'
@@ -48,17 +48,13 @@ def with_options(text: str) -> str:
     '--weights is negative'
     >>> with_options("Drop it, or declare it with categorical=['my id']")
     "Leave it out with --drop 'my id', or declare it with --categorical 'my id'"
-    >>> with_options("all are numbers except '?', 'n. a.': if these are missing values, replace them by None")
-    "all are numbers except '?', 'n. a.': if these are missing values, name them with --na-values
-    '?,n. a.'"
-    >>> with_options("now holds the string '?': cast it to numbers, with what is no number as missing")
-    "now holds the string '?': if that marks a missing value, name it with --na-values"
+    >>> with_options("numbers except '?': if these are missing values, replace them by None")
+    "numbers except '?': if these are missing values, name them with --na-values '?'"
     >>> with_options("split it into columns of numbers, or drop it")
     'split it into columns of numbers, or leave it out with --drop'
     """
-    text = _MARKS.sub(_as_marks, text).replace(
-        _AS_MISSING, "if that marks a missing value, name it with --na-values"
-    )
+    text = _MARKS.sub(_as_marks, text)
+    text = _AS_MISSING.sub("if that marks a missing value, name it with --na-values", text)
     text = _LIST.sub(lambda found: f"--categorical {_as_argument(found[1])}", text)
     text = text.replace(_DECIMAL, "--decimal ,").replace("categorical=[…]", "--categorical LIST")
     text = _DROPPED.sub(_as_drop, text)
@@ -67,7 +63,7 @@ def with_options(text: str) -> str:
 
 
 def _as_marks(found: re.Match[str]) -> str:
-    """Python has missing values replaced; here an option names their marks, in CSV files."""
+    """Name the option for texts that mean a missing value; in Python they are replaced."""
     return (
         f"numbers except {found[1]}: if these are missing values, name them with --na-values"
         f" {_as_argument(found[1])}"
@@ -75,19 +71,14 @@ def _as_marks(found: re.Match[str]) -> str:
 
 
 def _as_drop(found: re.Match[str]) -> str:
-    """Python has columns dropped beforehand; here an option does it."""
-    named = found[1]
-    return (
-        named.replace("--categorical", "Leave it out with --drop")
-        if named
-        else "leave it out with --drop"
-    )
+    """Name the option that drops columns; in Python they are dropped beforehand."""
+    if found[1]:
+        return found[1].replace("--categorical", "Leave it out with --drop")
+    return "leave it out with --drop"
 
 
 def _as_argument(names: str) -> str:
-    """Quoted names as one argument of a shell; a name that holds a comma keeps quotes of its
-    own.
-    """
+    """Return quoted names as one shell argument; a name with a comma keeps its own quotes."""
     bare = [name[1:-1] for name in re.findall(_QUOTED, names)]
     return shlex.quote(",".join(f'"{name}"' if "," in name else name for name in bare))
 
@@ -99,9 +90,7 @@ def complain(kind: str, text: str) -> None:
 
 @contextmanager
 def readable_warnings() -> Iterator[None]:
-    """Show warnings for users as single lines, without a place in the code; hide those for
-    programmers.
-    """
+    """Show warnings for users as single lines without their place in the code; hide others."""
 
     def show(message: Warning | str, category: type[Warning], *place: Any, **rest: Any) -> None:
         complain("warning", with_options(" ".join(str(message).split())))
@@ -111,13 +100,3 @@ def readable_warnings() -> Iterator[None]:
         warnings.simplefilter("default", UserWarning)
         warnings.showwarning = show
         yield
-
-
-def listed(names: Sequence[str], most: int = 10) -> str:
-    """Names in quotes, the first few of them.
-
-    >>> listed(["age", "sex"])
-    "'age', 'sex'"
-    """
-    shown = ", ".join(map(repr, names[:most]))
-    return f"{shown}, … ({len(names)} in all)" if len(names) > most else shown

@@ -1,9 +1,9 @@
-"""What is written to the standard streams, whatever the texts hold and whatever the streams are.
+"""The standard streams, whatever the texts hold and whatever the streams are.
 
-Some know fewer letters than our texts hold: the code page of a Windows console, or plain ASCII. A
-sign that cannot be written is spelled in ASCII, so that no command ends because of a minus sign.
+Some streams cannot encode all characters: the code page of a Windows console, or plain ASCII. Such
+a character is replaced by an ASCII spelling, so that no command fails because of a minus sign.
 Texts quote file names, cells and messages of other libraries, any of which may hold control
-characters that a terminal would obey; these are spelled too. A stream may be closed.
+characters that a terminal would obey; these are escaped too. A stream may be closed.
 """
 
 from __future__ import annotations
@@ -18,8 +18,9 @@ from contextlib import ExitStack, contextmanager, suppress
 from typing import Any
 
 from discbayes._text import visible
+from discbayes.cli.console import STANDARD_INPUT, UserError
 
-PLAIN = {
+ASCII_SPELLINGS = {
     "−": "-",
     "–": "-",
     "…": "...",
@@ -45,30 +46,28 @@ PLAIN = {
     "ω": "omega",
     "Σ": "sum",
 }
-_HANDLER = "discbayes.plain"
+_HANDLER = "discbayes.ascii"
 
 
 def _spell(error: UnicodeError) -> tuple[str, int]:
-    """What is written for letters that cannot be: a plain spelling, or the number of the letter."""
+    """Return the ASCII spelling, or an escape, of characters that cannot be encoded."""
     if not isinstance(error, UnicodeEncodeError):
         raise error
-    letters = error.object[error.start : error.end]
-    return (
-        "".join(
-            PLAIN.get(one) or one.encode("ascii", "backslashreplace").decode() for one in letters
-        ),
-        error.end,
-    )
+    spelled = [
+        ASCII_SPELLINGS.get(one) or one.encode("ascii", "backslashreplace").decode()
+        for one in error.object[error.start : error.end]
+    ]
+    return "".join(spelled), error.end
 
 
 codecs.register_error(_HANDLER, _spell)
 
 
 @contextmanager
-def spelled_streams() -> Iterator[None]:
-    """Let the standard streams spell what they cannot write; afterwards they are as they were."""
+def safe_streams() -> Iterator[None]:
+    """Let the standard streams spell what they cannot encode; afterwards they are as before."""
     with ExitStack() as afterwards:
-        # what is typed may be in another encoding: no value is called that
+        # a typed byte of another encoding becomes a character that no value contains
         if isinstance(sys.stdin, io.TextIOWrapper):
             with suppress(io.UnsupportedOperation):  # after the first read
                 sys.stdin.reconfigure(errors="surrogateescape")
@@ -84,19 +83,19 @@ def spelled_streams() -> Iterator[None]:
 
 
 class SafeStream:
-    """A stream that writes control characters as escapes; one that is closed refuses results and
-    drops messages.
+    """A stream that escapes control characters.
 
     Parameters
     ----------
     stream : text stream or None
-        None is what Python has for a stream that was closed when it started.
+        The stream; Python has None for one that was closed when it started.
     may_be_lost : bool
-        Whether text is dropped where there is no stream.
+        Whether text is dropped if there is no stream; otherwise writing it is an error.
     """
 
     def __init__(self, stream: Any, may_be_lost: bool):
-        self._stream, self._may_be_lost = stream, may_be_lost
+        self._stream = stream
+        self._may_be_lost = may_be_lost
 
     def write(self, text: str) -> int:
         """Write a text."""
@@ -107,12 +106,12 @@ class SafeStream:
         return len(text)
 
     def flush(self) -> None:
-        """Write what is held back."""
+        """Flush the stream."""
         if self._stream is not None:
             self._stream.flush()
 
     def isatty(self) -> bool:
-        """Whether a person looks at it."""
+        """Return whether the stream is a terminal."""
         return self._stream is not None and bool(self._stream.isatty())
 
     def __getattr__(self, name: str) -> Any:
@@ -120,21 +119,27 @@ class SafeStream:
 
 
 def _restore(stream: io.TextIOWrapper, errors: str | None) -> None:
-    """Let a stream be as it was; what it holds and cannot write is dropped, or Python would try it
-    again at its end.
-    """
+    """Restore the error handler of a stream."""
     try:
         stream.reconfigure(errors=errors)
     except OSError:
+        # the text in its buffer cannot be written: drop it, or Python would try again at its end
         nowhere = os.open(os.devnull, os.O_WRONLY)
         os.dup2(nowhere, stream.fileno())
         os.close(nowhere)
         stream.reconfigure(errors=errors)
 
 
+def read_standard_input() -> bytes:
+    """Return everything that comes from the standard input."""
+    if sys.stdin is None:
+        raise UserError(f"{STANDARD_INPUT} is closed")
+    buffer = getattr(sys.stdin, "buffer", None)
+    return bytes(sys.stdin.read().encode() if buffer is None else buffer.read())
+
+
 def write_utf8(content: bytes) -> None:
-    """Write UTF-8 text, such as a table, to the standard output: as it would be in a file, whatever
-    a console knows.
+    """Write UTF-8 text to the standard output as it would be in a file, whatever its encoding.
 
     Only a terminal gets escapes in place of control characters.
     """

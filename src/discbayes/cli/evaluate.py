@@ -9,13 +9,13 @@ from time import perf_counter
 
 import numpy as np
 
+from discbayes._text import listed
 from discbayes.classifier import BayesNetClassifier
 from discbayes.cli import options
-from discbayes.cli.console import UserError, complain, listed
-from discbayes.cli.input_tables import InputTable, open_source
-from discbayes.cli.models import features_of, load_model, posterior, text_columns
+from discbayes.cli.console import UserError, complain
+from discbayes.cli.input_tables import InputTable, as_text, matched, open_source
+from discbayes.cli.models import features_of, load_model, set_options, text_columns
 from discbayes.cli.scoring import Score, accuracy_and_loss, fold_table, model_table
-from discbayes.cli.spelling import as_text, matched
 from discbayes.cli.training import Training, load_training, read_weights, require_target
 from discbayes.data import DataWarning
 from discbayes.data.folds import stratified_folds
@@ -150,20 +150,19 @@ def _score_fold(args: Namespace, train: Training, test: Training) -> Score:
 
 def _score_model(args: Namespace, progress: Progress) -> str:
     model = load_model(args.model)
+    set_options(model, args)
     domain = model.network_.domain
     target = args.target or domain.target.name
-    source = open_source(
-        args.data, options.reading(args), {target, *text_columns(domain)}, progress
-    )
+    source = open_source(args, {target, *text_columns(domain)}, progress)
     source.require([target], "the target")
     weight = read_weights(source, args.weights)
     X = features_of(domain, source, {target, args.weights}, progress)
     labels = _known_labels(source, target, domain.target.labels)
     _check_labels(labels, domain.target.labels, args)
     progress.stage(f"scoring {X.num_rows} rows")
-    posterior(model, X.slice(0, WARM_UP_ROWS), args)
+    model.predict_proba(X.slice(0, WARM_UP_ROWS))
     start = perf_counter()
-    shares = posterior(model, X, args)
+    shares = model.predict_proba(X)
     seconds = perf_counter() - start
     return model_table(
         args.model,

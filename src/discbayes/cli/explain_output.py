@@ -1,4 +1,4 @@
-"""Explanations as they are printed: as text, as a table and as JSON."""
+"""Explanations as text, as a table and as JSON."""
 
 from __future__ import annotations
 
@@ -19,17 +19,18 @@ from discbayes.explanations.wording import probability_in_words
 
 @dataclass
 class Explained:
-    """Rows that are explained, each for one class, with the numbers that the user knows them by.
+    """Explained rows, each for one class, with their numbers in the table.
 
     Parameters
     ----------
     explanation : Explanation
+        The contributions.
     numbers : list of int
         The number of each row.
     label : object or None
         The class; None is the decision of each row.
-    changes : list of Counterfactual
-        What would change the decision of each row, where that was asked for.
+    changes : list of Counterfactual, optional
+        The counterfactual of each row.
     """
 
     explanation: Explanation
@@ -37,98 +38,90 @@ class Explained:
     label: Any = None
     changes: list[Counterfactual] | None = None
 
-    def piece(self, form: str, most: int) -> Any:
-        """These rows as a list of texts, an arrow table or a list for JSON; `joined` puts several
-        of them together.
-        """
+    def part(self, form: str, max_columns: int) -> Any:
+        """Return a list of texts, an arrow table or a list for JSON; `joined` combines several."""
         if form == "csv":
             return self.table()
         rows = range(len(self.numbers))
-        return (
-            [self.data(row) for row in rows]
-            if form == "json"
-            else [self.text(row, most) for row in rows]
-        )
+        if form == "json":
+            return [self.data(row) for row in rows]
+        return [self.text(row, max_columns) for row in rows]
 
-    def text(self, row: int, most: int) -> str:
-        """One row in words."""
+    def text(self, row: int, max_columns: int) -> str:
+        """Return the explanation of a row as text."""
         found = self.explanation
         decision = found.decisions[row]
-        head = (
-            f"row {self.numbers[row]}: {found.beliefs.network.domain.target.name} ="
-            f" {found.labels[decision]}"
-        )
+        target = found.beliefs.network.domain.target.name
         sure = probability_in_words(found.posterior[row], decision)
-        lines = [f"{head} (P = {sure})", found.text(row, self.label, most)]
+        lines = [
+            f"row {self.numbers[row]}: {target} = {found.labels[decision]} (P = {sure})",
+            found.text(row, self.label, max_columns),
+        ]
         if self.changes is not None:
             lines += ["", self.changes[row].text()]
         return "\n".join(lines)
 
     def table(self) -> Any:
-        """A line for each row and column, columns as they become known; or for each change, where
-        those are there.
-        """
+        """Return a line for each row and column, or for each change if there are changes."""
         pa, found = need("pyarrow"), self.explanation
         if self.changes is not None:
             tables = [change.to_frame("pyarrow") for change in self.changes]
             rows = np.repeat(self.numbers, [table.num_rows for table in tables])
             return pa.concat_tables(tables).add_column(0, "row", pa.array(rows))
         n_features, n_classes = len(found.names), len(found.labels)
-        places = [found.class_of(row, self.label) for row in range(found.n_rows)]
-        first = (np.arange(found.n_rows) * n_classes + places) * n_features
+        classes = [found.class_of(row, self.label) for row in range(found.n_rows)]
+        # the frame has a line for each row, class and column, in this order
+        first = (np.arange(found.n_rows) * n_classes + classes) * n_features
         lines = found.to_frame("pyarrow").take((first[:, None] + np.arange(n_features)).ravel())
         lines = lines.set_column(0, "row", pa.array(np.repeat(self.numbers, n_features)))
         return lines.rename_columns(["row", "class", "column", "value", "contribution", "given"])
 
     def data(self, row: int) -> dict[str, Any]:
-        """One row for other programs."""
+        """Return the explanation of a row for JSON."""
         found = self.explanation
-        place, labels = (
-            found.class_of(row, self.label),
-            [plain(label) for label in found.labels.tolist()],
-        )
-        parts = found.contributions[row, :, place]
-        known = [i for i in found.order if found.known[row, i]]
+        chosen = found.class_of(row, self.label)
+        labels = [plain(label) for label in found.labels.tolist()]
+        contributions = [
+            {
+                "column": found.names[i],
+                "value": found.values[row, i],
+                "contribution": found.contributions[row, i, chosen],
+                "given": [found.names[j] for j in found.given(row, i)],
+            }
+            for i in found.order
+            if found.known[row, i]
+        ]
+        unknown = [
+            name for name, known in zip(found.names, found.known[row], strict=True) if not known
+        ]
         data = {
             "row": self.numbers[row],
             "decision": labels[found.decisions[row]],
             "posterior": {
                 str(label): float(p) for label, p in zip(labels, found.posterior[row], strict=True)
             },
-            "class": labels[place],
+            "class": labels[chosen],
             "against": None if found.against is None else labels[found.against],
-            "base": found.base[place],
-            "contributions": [
-                {
-                    "column": found.names[i],
-                    "value": found.values[row, i],
-                    "contribution": parts[i],
-                    "given": [found.names[j] for j in found.given(row, i)],
-                }
-                for i in known
-            ],
-            "log_odds": found.log_odds[row, place],
-            "unknown": [
-                name for name, seen in zip(found.names, found.known[row], strict=True) if not seen
-            ],
+            "base": found.base[chosen],
+            "contributions": contributions,
+            "log_odds": found.log_odds[row, chosen],
+            "unknown": unknown,
         }
-        return (
-            data
-            if self.changes is None
-            else {**data, "counterfactual": change_data(self.changes[row])}
-        )
+        if self.changes is not None:
+            data["counterfactual"] = _counterfactual_data(self.changes[row])
+        return data
 
 
-def joined(pieces: list[Any], form: str) -> Any:
-    """A text, an arrow table, or a text of JSON."""
+def joined(parts: list[Any], form: str) -> Any:
+    """Combine the parts of `Explained` to a text, an arrow table, or a text of JSON."""
     if form == "csv":
-        return need("pyarrow").concat_tables(pieces)
-    rows = [row for piece in pieces for row in piece]
+        return need("pyarrow").concat_tables(parts)
+    rows = [row for part in parts for row in part]
     return as_json(rows) if form == "json" else printable("\n\n".join(rows))
 
 
-def change_data(change: Counterfactual) -> dict[str, Any]:
-    """A counterfactual for other programs."""
+def _counterfactual_data(change: Counterfactual) -> dict[str, Any]:
+    """Return a counterfactual for JSON."""
     sets = [change, *change.alternatives] if change.found else []
     return {
         "found": change.found,
@@ -153,8 +146,8 @@ def _changes(change: Counterfactual) -> list[dict[str, Any]]:
     ]
 
 
-def relevance_as(relevance: Relevance, form: str, most: int) -> Any:
-    """The relevance of columns as a text, an arrow table, or a text of JSON."""
+def relevance_output(relevance: Relevance, form: str, max_columns: int) -> Any:
+    """Return the relevance of columns as a text, an arrow table, or a text of JSON."""
     if form == "csv":
         return relevance.to_frame("pyarrow")
     if form == "json":
@@ -162,17 +155,17 @@ def relevance_as(relevance: Relevance, form: str, most: int) -> Any:
         return as_json(
             {"rows": relevance.n_rows, "columns": columns, "hidden": asdict(relevance.hidden)}
         )
-    return printable(relevance.text(most))
+    return printable(relevance.text(max_columns))
 
 
 def as_json(data: Any) -> str:
-    """JSON that people can read, too; infinite numbers are texts, since JSON has none."""
+    """Return indented JSON; infinite numbers are texts, since JSON has none."""
     text = json.dumps(plain(data), indent=2, ensure_ascii=False, allow_nan=False)
     return text.encode("utf-8", "backslashreplace").decode()  # lone surrogates, as JSON has them
 
 
 def plain(value: Any) -> Any:
-    """The value in types that JSON knows."""
+    """Return a value in the types of JSON."""
     if isinstance(value, dict):
         return {key: plain(part) for key, part in value.items()}
     if isinstance(value, (list, tuple)):
@@ -180,5 +173,7 @@ def plain(value: Any) -> Any:
     if isinstance(value, np.generic):
         return plain(value.item())
     if isinstance(value, float) and not math.isfinite(value):
-        return None if math.isnan(value) else f"{'-' if value < 0 else ''}Infinity"
+        if math.isnan(value):
+            return None
+        return "Infinity" if value > 0 else "-Infinity"
     return value if isinstance(value, (str, int, float, type(None))) else str(value)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from argparse import ArgumentParser, Namespace
 
 from discbayes.cli import options
-from discbayes.cli.batch_input import add_cluster, add_memory, fit_in_passes, in_passes
+from discbayes.cli.batch_input import fit_batches, reads_batches
 from discbayes.cli.outputs import check_output, is_standard, write_bytes
 from discbayes.cli.training import load_training, require_target
 from discbayes.io.model import pack
@@ -13,11 +13,13 @@ from discbayes.io.model import pack
 SUMMARY = "learn a model from a table and save it"
 EXAMPLES = """examples:
   discbayes fit patients.csv --target diagnosis -o model.json
-  discbayes fit patients.csv --target diagnosis --structure kdb --k 2 --categorical zip,ward -o model.json
+  discbayes fit patients.csv --target diagnosis --categorical zip,ward -o model.json
+  discbayes fit patients.csv --target diagnosis --structure kdb --k 2 -o model.json
   discbayes fit patients.csv --target diagnosis --recipe TAN-OMI-CR-CL -o model.json
   discbayes fit big.parquet --target diagnosis --parameters map --memory 2GB -o model.json
   discbayes fit rows/ --target diagnosis --calibrate none --workers 4 -o model.json
-  discbayes fit rows/ --target diagnosis --calibrate none --cluster tcp://10.0.0.5:8786 -o model.json
+  discbayes fit rows/ --target diagnosis --calibrate none \\
+      --cluster tcp://10.0.0.5:8786 -o model.json
   discbayes fit iris -o iris.json"""
 
 
@@ -34,8 +36,8 @@ def configure(parser: ArgumentParser) -> None:
     options.add_target(parser)
     options.add_learning(parser)
     options.add_effort(parser)
-    add_memory(parser)
-    add_cluster(parser)
+    options.add_memory(parser)
+    options.add_cluster(parser)
     options.add_reading(parser)
     parser.set_defaults(finish=_finish)
 
@@ -49,14 +51,14 @@ def run(args: Namespace) -> None:
     """Fit and save."""
     check_output(args.output, [args.data])
     progress = options.progress(args)
-    if in_passes(args):
+    if reads_batches(args):
         model = options.classifier(args, verbose=progress.verbose)
-        fit_in_passes(args, model)
+        fit_batches(args, model)
     else:
         training = load_training(args, progress)
         model = options.classifier(args, verbose=progress.verbose)
         model.fit(training.X, training.y, sample_weight=training.weight)
-    # how this run went is no property of the model
+    # how this run was carried out is not a property of the model
     model.set_params(verbose=0, memory=None, cluster=None)
     write_bytes(pack(model), args.output)
     if not is_standard(args.output):

@@ -1,9 +1,21 @@
-"""Where rows come from: a file, or a data set that the library knows by name."""
+"""DATA of the command line as an arrow table: a file, the standard input, or a data set by name.
+
+Labels are text, written in one way whatever the kind of file. Text stays as it is; booleans and
+numbers that a file stores as such are written as Python prints them: True, 1.0, 1. Labels are
+matched to those of a saved model first as they are, and then by the boolean or number that they
+stand for: true, TRUE and True are one label, and so are 1, 1.0 and 1.00. Leading zeros are never
+dropped: 01 is a code, not a number.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Collection, Sequence
-from dataclasses import dataclass
+import gzip
+import re
+import zlib
+from argparse import Namespace
+from collections import Counter
+from collections.abc import Callable, Collection, Sequence
+from dataclasses import dataclass, replace
 from difflib import get_close_matches
 from pathlib import Path
 from typing import Any
@@ -11,26 +23,43 @@ from typing import Any
 import numpy as np
 
 from discbayes._lazy_imports import need
-from discbayes._text import nearest_first
-from discbayes.cli.console import UserError, listed
-from discbayes.cli.file_tables import (
-    STANDARD,
-    STANDARD_INPUT,
-    FileReading,
-    has_known_ending,
-    read_table,
-)
-from discbayes.cli.spelling import as_text
+from discbayes._text import listed, nearest_first
+from discbayes.cli.console import STANDARD, STANDARD_INPUT, UserError
+from discbayes.cli.console_encoding import read_standard_input
+from discbayes.cli.options import csv_format
 from discbayes.datasets import Dataset, list_datasets, load_dataset
 from discbayes.datasets.loading import OPENML
 from discbayes.engine import Progress
+from discbayes.streams.file_sources import (
+    FALSE,
+    FILE_ENDINGS,
+    TRUE,
+    CsvFormat,
+    delimiter_of,
+    format_of,
+    read_whole,
+)
+
+DELIMITERS = (",", ";", "\t")
+MAX_HEADER = 1 << 20  # bytes
+_BOOLEANS = {**dict.fromkeys(TRUE, "True"), **dict.fromkeys(FALSE, "False")}
+_DECIMAL = re.compile(r"-?(0|[1-9][0-9]*)\.[0-9]+")
 
 
 @dataclass(frozen=True)
 class InputTable:
-    """A table with all its columns; a data set known by name brings its target along.
+    """A table with all its columns.
 
-    ``hint`` ends an error about columns that are not there.
+    Parameters
+    ----------
+    name : str
+        The table in messages.
+    table : pyarrow.Table
+        The rows.
+    target : str, optional
+        The column with the classes, if DATA is the name of a data set.
+    hint : str
+        The end of an error about columns that are not there.
     """
 
     name: str
@@ -39,25 +68,24 @@ class InputTable:
     hint: str = ""
 
     def require(self, names: Sequence[str], what: str) -> None:
-        """Refuse columns that are not there, with those that are, nearest first."""
+        """Raise an error for columns that are not there, with those that are, nearest first."""
         columns = self.table.column_names
         lacking = [name for name in names if name not in columns]
         if lacking:
-            near = listed(nearest_first(lacking[0], columns))
             raise UserError(
                 f"{self.name} has no column {listed(lacking)} ({what}); its columns are"
-                f" {near}{self.hint}"
+                f" {listed(nearest_first(lacking[0], columns))}{self.hint}"
             )
 
     def without(self, names: Collection[str]) -> Any:
-        """The table without some columns."""
+        """Return the table without some columns."""
         kept = [name for name in self.table.column_names if name not in names]
         if not kept:
             raise UserError(f"{self.name} has no columns left to learn from{self.hint}")
         return self.table.select(kept)
 
     def numbers(self, name: str) -> np.ndarray:
-        """A column as numbers, gaps as NaN."""
+        """Return a column as numbers, missing values as NaN."""
         values = self.table.column(name).to_pylist()
         try:
             return np.array([np.nan if value is None else float(value) for value in values])
@@ -66,37 +94,22 @@ class InputTable:
             raise UserError(f"column {name!r} must hold numbers, but there is {odd!r}") from None
 
 
-class LabelSettings:
-    """The class of every row as text, under the name of its column, which the model remembers."""
+def open_source(args: Namespace, text: Collection[str], progress: Progress) -> InputTable:
+    """Read DATA: an existing file, the standard input, or else a data set of that name.
 
-    def __init__(self, name: str, values: np.ndarray):
-        self.name = name
-        self.values = values
-
-    def __array__(self, dtype: Any = None, copy: bool | None = None) -> np.ndarray:
-        return np.array(self.values, dtype=dtype) if copy else np.asarray(self.values, dtype=dtype)
-
-    def __len__(self) -> int:
-        return len(self.values)
-
-    def take(self, rows: np.ndarray) -> LabelSettings:
-        """The labels of some rows."""
-        return LabelSettings(self.name, self.values[rows])
-
-
-def text_labels(table: Any, name: str) -> LabelSettings:
-    """A column as labels."""
-    return LabelSettings(name, np.array(table.column(name).to_pylist(), dtype=object))
-
-
-def open_source(
-    data: str, reading: FileReading, text: Collection[str], progress: Progress
-) -> InputTable:
-    """Read DATA: an existing file, the standard input, or else a data set of that name."""
+    Parameters
+    ----------
+    args : Namespace
+        The parsed options, with ``data`` and the CSV format.
+    text : collection of str
+        The columns that are read as text.
+    progress : Progress
+        The progress display.
+    """
+    data = args.data
     if is_read(data):
-        progress.stage(f"reading {named(data)}")
-        table, hint = read_table(data, reading, text)
-        return InputTable(named(data), table, hint=hint)
+        progress.stage(f"reading {name_of(data)}")
+        return _read_table(data, csv_format(args), text)
     if _looks_like_file(data):
         raise UserError(f"{data}: no such file{_nearest_file(data)}")
     found = named_dataset(data)
@@ -104,18 +117,85 @@ def open_source(
     return InputTable(data, as_text(dataset_table(found), text), found.target)
 
 
+# ---- files
+
+
 def is_read(data: str) -> bool:
-    """Whether DATA is a file, a folder or the standard input, not the name of a data set."""
+    """Return whether DATA is a file, a folder or the standard input, not the name of a data set."""
     return data == STANDARD or Path(data).exists()
 
 
-def named(data: str) -> str:
-    """What messages call DATA."""
+def name_of(data: str) -> str:
+    """Return the name of DATA in messages."""
     return STANDARD_INPUT if data == STANDARD else data
 
 
+def has_known_ending(name: str) -> bool:
+    """Return whether a name is that of a file that can be read and written."""
+    return name.lower().endswith(tuple(FILE_ENDINGS))
+
+
+def _read_table(path: str, csv: CsvFormat, text: Collection[str]) -> InputTable:
+    """Read a file, or CSV from the standard input."""
+    if Path(path).is_dir():
+        raise UserError(f"{path} is a folder, not a file")
+    source: str | bytes = read_standard_input() if path == STANDARD else path
+    name, hint = name_of(path), delimiter_hint(source, csv)
+    if isinstance(source, str):
+        format_of(source)  # an error names the endings that are known
+    try:
+        table = read_whole(source, replace(csv, types=dict.fromkeys(text, "string")))
+        repeated = [column for column, n in Counter(table.column_names).items() if n > 1]
+    except UnicodeDecodeError as error:
+        raise UserError(
+            f"cannot read {name}: its header is not UTF-8 text; save the file as UTF-8"
+        ) from error
+    except (OSError, ValueError) as error:  # arrow's own errors are kinds of these
+        raise UserError(f"cannot read {name}: {error}{hint}") from error
+    if repeated:
+        raise UserError(
+            f"{name} has several columns with the same name: {listed(repeated)}; rename them"
+        )
+    if table.num_rows == 0:
+        raise UserError(f"{name} has no rows")
+    return InputTable(name, as_text(table, text), hint=hint)
+
+
+def delimiter_hint(source: str | bytes, csv: CsvFormat) -> str:
+    """Return a hint at --delimiter if the header of CSV text looks like one with another delimiter.
+
+    Parameters
+    ----------
+    source : str or bytes
+        A path, or the CSV text itself.
+    csv : CsvFormat
+        The format that the options describe.
+    """
+    header = _header(source)
+    used = csv.delimiter or delimiter_of("" if isinstance(source, bytes) else source)
+    best = max(DELIMITERS, key=header.count)
+    if header.count(best) <= header.count(used):
+        return ""
+    shown = "\\t" if best == "\t" else best
+    return f"; its header holds more '{shown}' than {used!r}: try --delimiter '{shown}'"
+
+
+def _header(source: str | bytes) -> str:
+    """Return the first line of CSV text; nothing if there is none that can be read."""
+    if isinstance(source, bytes):
+        return source[:MAX_HEADER].split(b"\n")[0].decode("latin-1")
+    if not Path(source).is_file() or not has_known_ending(source) or format_of(source) != "csv":
+        return ""
+    opener = gzip.open if source.lower().endswith(".gz") else open
+    try:
+        with opener(source, "rb") as file:
+            return file.readline(MAX_HEADER).decode("latin-1")
+    except (OSError, EOFError, zlib.error):
+        return ""
+
+
 def _looks_like_file(data: str) -> bool:
-    """A path, or a name with an ending, unless a data set is called that."""
+    """Return whether DATA is a path, or a name with an ending that no data set has."""
     if data.lower().startswith(OPENML):
         return False
     if has_known_ending(data) or Path(data).name != data:
@@ -124,9 +204,7 @@ def _looks_like_file(data: str) -> bool:
 
 
 def _nearest_file(data: str) -> str:
-    """The file in the same folder whose name is most like one that is not there; nothing if none is
-    like it.
-    """
+    """Return a question about the file in the same folder whose name is most similar, if any."""
     try:
         names = [entry.name for entry in Path(data).absolute().parent.iterdir()]
     except OSError:
@@ -135,10 +213,11 @@ def _nearest_file(data: str) -> str:
     return f"; did you mean {str(Path(data).parent / near[0])!r}?" if near else ""
 
 
+# ---- data sets
+
+
 def named_dataset(name: str) -> Dataset:
-    """A data set of the library, its features as an arrow table; only ``openml:NAME`` asks a
-    server.
-    """
+    """Return a data set by name, its features as an arrow table; only openml: asks a server."""
     need("pyarrow")
     try:
         return load_dataset(name, as_frame="pyarrow")
@@ -146,17 +225,90 @@ def named_dataset(name: str) -> Dataset:
         if name.lower().startswith(OPENML):
             raise UserError(str(error.args[0])) from error
         near = get_close_matches(name.lower(), [info.name.lower() for info in list_datasets()], n=1)
-        meant = (
-            f"; did you mean {near[0]!r}?"
-            if near
-            else _nearest_file(name) or ": `discbayes datasets` lists them"
-        )
+        if near:
+            hint = f"; did you mean {near[0]!r}?"
+        else:
+            hint = _nearest_file(name) or ": `discbayes datasets` lists them"
         raise UserError(
-            f"{name!r} is neither a file nor an embedded data set{meant} ({OPENML}NAME downloads"
+            f"{name!r} is neither a file nor an embedded data set{hint} ({OPENML}NAME downloads"
             " one of OpenML)"
         ) from error
 
 
 def dataset_table(data: Dataset) -> Any:
-    """The features and the class of a data set in one table."""
+    """Return the features and the class of a data set in one table."""
     return data.X.append_column(data.target, need("pyarrow").array(data.y.tolist()))
+
+
+# ---- labels
+
+
+def canonical(text: str) -> str:
+    """Return one spelling for all texts of the same boolean or number, and any other text as it is.
+
+    >>> [canonical(text) for text in ("TRUE", "1.0", "1.50", "10", "01.0", "red")]
+    ['True', '1', '1.5', '10', '01.0', 'red']
+    """
+    if _DECIMAL.fullmatch(text):
+        return text.rstrip("0").rstrip(".")
+    return _BOOLEANS.get(text, text)
+
+
+def matcher(known: Sequence[str]) -> Callable[[str], str]:
+    """Return a function that maps a text to the known label that it means, or to itself.
+
+    >>> list(map(matcher(["true", "01"]), ["True", "01", "1"]))
+    ['true', '01', '1']
+    """
+    exact = {text: text for text in known}
+    by_meaning = {canonical(text): text for text in reversed(known)}
+    return lambda text: exact.get(text) or by_meaning.get(canonical(text), text)
+
+
+def matched(column: Any, known: Sequence[str]) -> Any:
+    """Return a column of text in the spelling of the known labels."""
+    match = matcher(known)
+    return _mapped(
+        column,
+        lambda levels: [None if text is None else match(text) for text in levels.to_pylist()],
+    )
+
+
+def as_text(table: Any, names: Collection[str]) -> Any:
+    """Return the table with some of its columns as text."""
+    pa = need("pyarrow")
+    for place, name in enumerate(table.column_names):
+        if name in names and not pa.types.is_string(table.schema.field(place).type):
+            table = table.set_column(place, name, _text_column(table.column(place), name))
+    return table
+
+
+def _text_column(column: Any, name: str) -> Any:
+    pa = need("pyarrow")
+    if pa.types.is_dictionary(column.type):
+        column = column.cast(column.type.value_type)
+    if pa.types.is_boolean(column.type) or pa.types.is_floating(column.type):
+        return _mapped(column, _printed)
+    try:
+        return column.cast(pa.string())
+    except (pa.ArrowNotImplementedError, pa.ArrowInvalid) as error:
+        raise UserError(
+            f"column {name!r} holds {column.type}, which cannot be turned into text labels"
+        ) from error
+
+
+def _printed(levels: Any) -> list[str | None]:
+    """Return booleans and floats as Python prints them; NaN is missing."""
+    return [
+        str(value) if value == value else None for value in levels.to_numpy(zero_copy_only=False)
+    ]
+
+
+def _mapped(column: Any, texts: Callable[[Any], list[str | None]]) -> Any:
+    """Return a column of the texts that a function gives for its distinct values."""
+    pa = need("pyarrow")
+    chunks = [chunk.dictionary_encode() for chunk in column.chunks]
+    written = [
+        pa.array(texts(chunk.dictionary), pa.string()).take(chunk.indices) for chunk in chunks
+    ]
+    return pa.chunked_array(written, pa.string())

@@ -1,4 +1,4 @@
-"""A saved model at work on a table: columns matched by name, posteriors out."""
+"""A saved model at work on the rows of a table: columns are matched by name, labels by spelling."""
 
 from __future__ import annotations
 
@@ -9,12 +9,13 @@ from typing import Any
 
 import numpy as np
 
+from discbayes._text import listed
 from discbayes.classifier import BayesNetClassifier
-from discbayes.cli.console import UserError, listed
-from discbayes.cli.file_tables import STANDARD, STANDARD_INPUT, has_known_ending, standard_input
-from discbayes.cli.input_tables import InputTable
-from discbayes.cli.spelling import matched
+from discbayes.cli.console import STANDARD, STANDARD_INPUT, UserError, complain
+from discbayes.cli.console_encoding import read_standard_input
+from discbayes.cli.input_tables import InputTable, as_text, has_known_ending, matched
 from discbayes.data import Domain
+from discbayes.data.table import is_missing
 from discbayes.engine import Progress
 from discbayes.io import ModelFileError, load
 from discbayes.io.model import load_bytes
@@ -23,7 +24,7 @@ from discbayes.io.model import load_bytes
 def load_model(path: str) -> BayesNetClassifier:
     """Read a model file, or a model from the standard input."""
     if path == STANDARD:
-        return load_bytes(standard_input(), STANDARD_INPUT)
+        return load_bytes(read_standard_input(), STANDARD_INPUT)
     if not Path(path).exists():
         raise UserError(f"{path}: no such file")
     try:
@@ -36,30 +37,41 @@ def load_model(path: str) -> BayesNetClassifier:
         raise
 
 
+def set_options(model: BayesNetClassifier, args: Namespace) -> None:
+    """Give a saved model the options of the command line that concern prediction."""
+    given = {name: getattr(args, name, None) for name in ("unknown", "n_draws", "n_jobs")}
+    model.set_params(**{name: value for name, value in given.items() if value is not None})
+
+
 def text_columns(domain: Domain) -> set[str]:
-    """The columns whose values are text: they are read as text, even where all of them look like
-    numbers.
-    """
-    features = domain.features
+    """Return the columns with text values, which are read as text even if they look numeric."""
     return {
-        v.name for v in features if v.values and all(isinstance(value, str) for value in v.values)
+        variable.name
+        for variable in domain.features
+        if variable.values and all(isinstance(value, str) for value in variable.values)
     }
 
 
 def features_of(
     domain: Domain, source: InputTable, ignored: Collection[str], progress: Progress
 ) -> Any:
-    """The columns of the model, in its order and with its spelling of labels, whatever else the
-    table holds.
+    """Return the columns of the model, in its order and with its spelling of labels.
+
+    Parameters
+    ----------
+    domain : Domain
+        The domain of the model.
+    source : InputTable
+        The table, which may have further columns.
+    ignored : collection of str
+        Columns that are expected beside the features; others are reported.
+    progress : Progress
+        The progress display.
     """
     columns, wanted = source.table.column_names, domain.names
     lacking = [name for name in wanted if name not in set(columns)]
     if lacking:
-        way_out = (
-            ""
-            if source.hint
-            else "; what is not known may be left empty, but its column must be there"
-        )
+        way_out = "; unknown values may be left empty, but the column must be there"
         raise UserError(
             f"{source.name} lacks {len(lacking)} of the model's columns:"
             f" {listed(lacking)}{source.hint or way_out}"
@@ -69,27 +81,84 @@ def features_of(
     if surplus:
         progress.stage(f"ignoring columns that the model does not know: {listed(surplus)}")
     if [name for name in columns if name in set(wanted)] != wanted:
-        progress.stage("the columns stand in another order than in the model: matched by name")
-    return _respelled(domain, source.table.select(wanted))
-
-
-def _respelled(domain: Domain, table: Any) -> Any:
-    text = text_columns(domain)
+        progress.stage("the columns are in another order than in the model: matched by name")
+    table, text = source.table.select(wanted), text_columns(domain)
     for place, variable in enumerate(domain.features):
         if variable.name in text:
-            table = table.set_column(
-                place, variable.name, matched(table.column(place), variable.values)
-            )
+            column = matched(table.column(place), variable.values)
+            table = table.set_column(place, variable.name, column)
     return table
 
 
-def posterior(model: BayesNetClassifier, X: Any, args: Namespace) -> np.ndarray:
-    """P(class | what is known of the row), with the options of the command line in force."""
-    set_options(model, args)
-    return model.predict_proba(X)
+def classes_of(model: BayesNetClassifier, source: InputTable, target: str) -> np.ndarray:
+    """Return the class of every row; raise an error for a class that the model does not know."""
+    source.require([target], "the target")
+    labels = model.network_.domain.target.labels
+    found = matched(as_text(source.table, [target]).column(target), labels).to_pylist()
+    codes = {label: code for code, label in enumerate(labels)}
+    odd = [number for number, label in enumerate(found, 1) if label not in codes]
+    if odd:
+        first = found[odd[0] - 1]
+        what = "no class" if first is None else f"the class {first!r}"
+        raise UserError(
+            f"row {odd[0]} of {source.name} has {what} in column {target!r}, and {len(odd)} rows in"
+            f" all have none of the model's classes, {listed(labels)}: leave those rows out, or"
+            " name the column with the classes by --target"
+        )
+    return model.classes_[[codes[label] for label in found]]
 
 
-def set_options(model: BayesNetClassifier, args: Namespace) -> None:
-    """Put the options of the command line that a saved model can follow in force."""
-    given = {name: getattr(args, name, None) for name in ("unknown", "n_draws", "n_jobs")}
-    model.set_params(**{name: value for name, value in given.items() if value is not None})
+# ---- single rows
+
+
+def select_rows(X: Any, numbers: list[int], name: str) -> Any:
+    """Return rows of a table by number; the first row below the header is 1."""
+    beyond = [number for number in numbers if number > X.num_rows]
+    if beyond:
+        raise UserError(
+            f"{name} has {X.num_rows} rows, so there is no row {beyond[0]} (the first is 1)"
+        )
+    return X.take([number - 1 for number in numbers])
+
+
+def warn_unseen(
+    model: BayesNetClassifier, rows: Any, numbers: list[int]
+) -> list[tuple[int, str, Any]]:
+    """Warn of the first value that was never seen in training, or refuse it if the model does so.
+
+    Parameters
+    ----------
+    model : BayesNetClassifier
+        The model.
+    rows : pyarrow.Table
+        The features.
+    numbers : list of int
+        The number of each row in messages.
+
+    Returns
+    -------
+    unseen : list of (position, column, value)
+        All such values.
+    """
+    found = _unseen_values(model, rows)
+    if found:
+        row, name, value = min(found, key=lambda one: one[0])
+        text = (
+            f"row {numbers[row]} has {value!r} in column {name!r}, which was never seen in training"
+        )
+        if model.unknown == "error":
+            raise UserError(f"{text}; --unknown marginalize treats it as missing")
+        complain("warning", f"{text}: such values are treated as missing")
+    return found
+
+
+def _unseen_values(model: BayesNetClassifier, rows: Any) -> list[tuple[int, str, Any]]:
+    """List values that are not in the domain of their column; any number is in some interval."""
+    found, codes = [], model.network_.encode(rows)
+    for place, variable in enumerate(model.network_.domain.features):
+        if variable.cuts is None:
+            column = rows.column(place)
+            odd = (codes[place] >= variable.card) & column.is_valid().to_numpy()
+            cells = ((int(row), column[int(row)].as_py()) for row in np.flatnonzero(odd))
+            found += [(row, variable.name, value) for row, value in cells if not is_missing(value)]
+    return found

@@ -1,26 +1,30 @@
-"""Options that several commands share, and what they stand for.
+"""Options that several commands share, and the objects that they describe.
 
-Options that shape a model have no default in the parser: what is absent from the parsed arguments
-was not given, so that ``evaluate --model`` can refuse them instead of ignoring them.
+Options of learning have no default in the parser: one that is absent from the parsed arguments was
+not given, so that ``evaluate --model`` can refuse them instead of ignoring them.
 """
 
 from __future__ import annotations
 
 import csv
-from argparse import SUPPRESS, ArgumentParser, ArgumentTypeError, Namespace
+from argparse import SUPPRESS, Action, ArgumentParser, ArgumentTypeError, Namespace
 from typing import Any
 
+from discbayes._deprecation import END
 from discbayes.calibration import AUTO, CALIBRATIONS
 from discbayes.classifier import BayesNetClassifier
-from discbayes.cli.file_tables import FileReading
+from discbayes.cli.console import complain
 from discbayes.engine import Progress
 from discbayes.parameters import HYBRID, PARAMETERS
 from discbayes.recipes import parse, recipe
 from discbayes.search import STRUCTURES
+from discbayes.streams import bytes_of
+from discbayes.streams.file_sources import MISSING_VALUES, CsvFormat
 
 _OTHERWISE = "- (CSV from stdin), the name of a data set, or openml:NAME"
 DATA = f"a CSV, Parquet or Arrow file, {_OTHERWISE}"
 DATA_OR_FOLDER = f"a CSV, Parquet or Arrow file, a folder of them, {_OTHERWISE}"
+MAX_WHOLE_FILE = 1 << 28  # bytes; larger files are read in batches
 DISCRETIZERS = {"mdlp": "mdlp", "equal-frequency": "equal-frequency", "none": None}
 UNCALIBRATED = "none"
 LEARNING: dict[str, Any] = {
@@ -38,12 +42,14 @@ LEARNING: dict[str, Any] = {
     "drop": (),
     "seed": 0,
 }
-
 SEARCH = ("k", "score", "evaluation", "max_time")
 
 
+# ---- types of values
+
+
 def names(text: str) -> tuple[str, ...]:
-    """Names between commas; a name that holds a comma goes in quotes.
+    """Parse names between commas; a name that holds a comma goes in quotes.
 
     >>> names('age,"city, country"')
     ('age', 'city, country')
@@ -54,19 +60,19 @@ def names(text: str) -> tuple[str, ...]:
     return tuple(row)
 
 
-def at_least(least: int) -> Any:
-    """A whole number from ``least`` on, for argparse."""
+def at_least(minimum: int) -> Any:
+    """Return a parser of integers of at least ``minimum``."""
 
     def number(text: str) -> int:
-        if not text.lstrip("-").isdigit() or int(text) < least:
-            raise ArgumentTypeError(f"{text!r} is not a whole number of at least {least}")
+        if not text.lstrip("-").isdigit() or int(text) < minimum:
+            raise ArgumentTypeError(f"{text!r} is not a whole number of at least {minimum}")
         return int(text)
 
     return number
 
 
 def n_jobs(text: str) -> int:
-    """A number of threads, or a negative one as scikit-learn reads it."""
+    """Parse a number of threads, or a negative one as scikit-learn reads it."""
     count = at_least(-1024)(text)
     if count == 0:
         raise ArgumentTypeError("0 threads do no work; -1 is one for each core")
@@ -74,145 +80,15 @@ def n_jobs(text: str) -> int:
 
 
 def character(text: str) -> str:
-    """One character; ``\\t`` is a tab."""
+    """Parse one character; ``\\t`` is a tab."""
     value = "\t" if text == "\\t" else text
     if len(value) != 1:
         raise ArgumentTypeError(f"{text!r} is not one character")
     return value
 
 
-def add_common(parser: ArgumentParser) -> None:
-    """Options of every command."""
-    group = parser.add_argument_group("messages")
-    group.add_argument(
-        "--quiet",
-        action="store_true",
-        help="no progress on the error stream; warnings and errors stay",
-    )
-    group.add_argument("--debug", action="store_true", help="show the traceback of an error")
-
-
-def add_reading(parser: ArgumentParser) -> None:
-    """How CSV files are read."""
-    group = parser.add_argument_group("reading CSV")
-    group.add_argument(
-        "--na-values",
-        type=names,
-        default=(),
-        metavar="LIST",
-        help='more marks of missing values, such as "?,unknown"',
-    )
-    group.add_argument(
-        "--delimiter",
-        type=character,
-        metavar="CHAR",
-        help="between cells (default: by file ending)",
-    )
-    group.add_argument(
-        "--decimal",
-        type=character,
-        default=".",
-        metavar="CHAR",
-        help="before decimals, such as ',' (default: '.')",
-    )
-
-
-def add_target(parser: ArgumentParser, weights: bool = True) -> None:
-    """Which columns are not features."""
-    group = parser.add_argument_group("columns")
-    group.add_argument(
-        "--target",
-        metavar="COLUMN",
-        help="the column with the classes; needed unless DATA is a name",
-    )
-    if weights:
-        group.add_argument(
-            "--weights", metavar="COLUMN", help="a column with a weight for each row"
-        )
-    group.add_argument(
-        "--drop", type=names, default=SUPPRESS, metavar="LIST", help="columns to leave out"
-    )
-    group.add_argument(
-        "--categorical",
-        type=names,
-        default=SUPPRESS,
-        metavar="LIST",
-        help="columns whose numbers are labels, kept as text (leading zeros too)",
-    )
-
-
-def add_learning(parser: ArgumentParser) -> None:
-    """What is learned, and how."""
-    group = parser.add_argument_group("learning")
-
-    def option(flag: str, text: str, **how: Any) -> None:
-        group.add_argument(
-            flag, default=SUPPRESS, help=f"{text} (default: {LEARNING[flag[2:]]})", **how
-        )
-
-    group.add_argument(
-        "--recipe",
-        default=SUPPRESS,
-        metavar="TAG",
-        help=(
-            "structure and parameters by a tag such as TAN-OMI-CR-CL, in place of --structure and"
-            " --parameters; `discbayes recipes` lists those of the papers"
-        ),
-    )
-    option("--structure", "how features depend on one another", choices=list(STRUCTURES))
-    option("--parameters", "how the tables are learned", choices=list(PARAMETERS))
-    _add_search(group)
-    option(
-        "--discretizer",
-        "how numbers become intervals; none takes them as labels",
-        choices=list(DISCRETIZERS),
-    )
-    option(
-        "--missing",
-        "what missing values are: value makes them a value, in predicting too",
-        choices=["available", "value", "drop", "error"],
-    )
-    option(
-        "--calibrate",
-        "make probabilities mean what they say, by rows that are held out in five folds; auto does"
-        " it for hybrid",
-        choices=[AUTO, UNCALIBRATED, *CALIBRATIONS],
-    )
-    option("--seed", "seed of everything random", type=at_least(0))
-
-
-def _add_search(group: Any) -> None:
-    """Settings of some of the searches; without a default here, as each search has its own."""
-    settings: list[tuple[str, Any, str, str]] = [
-        (
-            "--k",
-            at_least(0),
-            "K",
-            "the largest number of feature parents (kdb, greedy, order, superparent)",
-        ),
-        (
-            "--score",
-            str,
-            "NAME",
-            (
-                "what the search makes large: cr, cl, mm, or an edge score such as fcll (tan, kdb,"
-                " ghc)"
-            ),
-        ),
-        (
-            "--evaluation",
-            evaluation,
-            "HOW",
-            "score rows by resubstitution, loo, or a number of folds (cr, cl, mm)",
-        ),
-        ("--max-time", seconds, "SECONDS", "end the search then, with the best structure so far"),
-    ]
-    for flag, kind, shown, text in settings:
-        group.add_argument(flag, type=kind, default=SUPPRESS, metavar=shown, help=text)
-
-
 def evaluation(text: str) -> str | int:
-    """How a sample score is evaluated."""
+    """Parse how a sample score is estimated."""
     if text in ("resubstitution", "loo"):
         return text
     if not text.isdigit() or int(text) < 2:
@@ -223,7 +99,7 @@ def evaluation(text: str) -> str | int:
 
 
 def seconds(text: str) -> float:
-    """A number of seconds above zero."""
+    """Parse a number of seconds above zero."""
     try:
         value = float(text)
     except ValueError:
@@ -233,16 +109,208 @@ def seconds(text: str) -> float:
     return value
 
 
-def add_effort(parser: ArgumentParser, workers: str = "threads") -> None:
-    """How much work may be done, by threads or by processes."""
-    group = parser.add_argument_group("effort")
+def memory(text: str) -> int:
+    """Parse a number of bytes, such as 500MB or 2GB."""
+    try:
+        return bytes_of(text)
+    except ValueError as error:
+        raise ArgumentTypeError(str(error)) from error
+
+
+class _Renamed(Action):
+    """An option under its old name: it warns, and sets the value of the option that replaces it."""
+
+    def __call__(self, parser: Any, namespace: Any, value: Any, option: str | None = None) -> None:
+        new = f"--{self.dest.replace('_', '-')}"
+        complain(
+            "warning", f"{option} is deprecated and will be removed in version {END}: use {new}"
+        )
+        setattr(namespace, self.dest, value)
+
+
+def add_renamed(parser: ArgumentParser, old: str, new: str, kind: Any = str) -> None:
+    """Let an option go on working under its old name, which the help does not list."""
+    dest = new.lstrip("-").replace("-", "_")
+    parser.add_argument(old, dest=dest, type=kind, action=_Renamed, help=SUPPRESS)
+
+
+# ---- groups of options
+
+
+def add_common(parser: ArgumentParser) -> None:
+    """Add the options of every command."""
+    group = parser.add_argument_group("messages")
     group.add_argument(
-        "--n-jobs", type=n_jobs, default=-1, metavar="N", help=f"{workers} (default: -1, all cores)"
+        "--quiet",
+        action="store_true",
+        help="no progress messages; warnings and errors are still shown",
+    )
+    group.add_argument("--debug", action="store_true", help="show the traceback of an error")
+
+
+def add_model(parser: ArgumentParser) -> None:
+    """Add the model file of a command that uses a saved model."""
+    parser.add_argument("model", metavar="MODEL", help="a model file written by fit")
+
+
+def add_reading(parser: ArgumentParser) -> None:
+    """Add the format of CSV files."""
+    group = parser.add_argument_group("reading CSV")
+    group.add_argument(
+        "--na-values",
+        type=names,
+        default=(),
+        metavar="LIST",
+        help='further texts that mean a missing value, such as "?,unknown"',
+    )
+    group.add_argument(
+        "--delimiter",
+        type=character,
+        metavar="CHAR",
+        help="character between cells (default: tab for .tsv, else a comma)",
+    )
+    group.add_argument(
+        "--decimal",
+        type=character,
+        default=".",
+        metavar="CHAR",
+        help="decimal separator, such as ',' (default: '.')",
     )
 
 
-def add_answering(parser: ArgumentParser) -> None:
-    """What all commands share that let a saved model answer for rows of a table."""
+def add_target(parser: ArgumentParser, weights: bool = True) -> None:
+    """Add the roles of columns."""
+    group = parser.add_argument_group("columns")
+    group.add_argument(
+        "--target",
+        metavar="COLUMN",
+        help="the column with the classes; required unless DATA is the name of a data set",
+    )
+    if weights:
+        group.add_argument("--weights", metavar="COLUMN", help="the column with the sample weights")
+    group.add_argument(
+        "--drop", type=names, default=SUPPRESS, metavar="LIST", help="columns to leave out"
+    )
+    group.add_argument(
+        "--categorical",
+        type=names,
+        default=SUPPRESS,
+        metavar="LIST",
+        help="columns whose numbers are labels, kept as text (with leading zeros)",
+    )
+
+
+def add_learning(parser: ArgumentParser) -> None:
+    """Add the options of structure learning, parameter learning and preparation."""
+    group = parser.add_argument_group("learning")
+
+    def option(flag: str, text: str, **how: Any) -> None:
+        group.add_argument(
+            flag, default=SUPPRESS, help=f"{text} (default: {LEARNING[flag[2:]]})", **how
+        )
+
+    def search_option(flag: str, text: str, **how: Any) -> None:
+        group.add_argument(flag, default=SUPPRESS, help=text, **how)
+
+    search_option(
+        "--recipe",
+        "structure and parameters by a tag such as TAN-OMI-CR-CL, in place of --structure and"
+        " --parameters; `discbayes recipes` lists those of the papers",
+        metavar="TAG",
+    )
+    option("--structure", "structure learning", choices=list(STRUCTURES))
+    option("--parameters", "parameter learning", choices=list(PARAMETERS))
+    # without a default here, as each search has its own
+    search_option(
+        "--k",
+        "maximum number of feature parents (kdb, greedy, order, superparent)",
+        type=at_least(0),
+        metavar="K",
+    )
+    search_option(
+        "--score",
+        "score to maximize: cr, cl, mm, or an edge score such as fcll (tan, kdb, ghc)",
+        metavar="NAME",
+    )
+    search_option(
+        "--evaluation",
+        "estimate the score by resubstitution, loo, or a number of folds (cr, cl, mm)",
+        type=evaluation,
+        metavar="HOW",
+    )
+    search_option(
+        "--max-time",
+        "time limit in seconds; the best structure found so far is kept",
+        type=seconds,
+        metavar="SECONDS",
+    )
+    option(
+        "--discretizer",
+        "discretization of numeric columns; none treats numbers as labels",
+        choices=list(DISCRETIZERS),
+    )
+    option(
+        "--missing",
+        "missing values in training: available estimates from the observed values, value makes"
+        " missing a value of its own (in prediction too), drop leaves out incomplete rows",
+        choices=["available", "value", "drop", "error"],
+    )
+    option(
+        "--calibrate",
+        "calibration of the probabilities on held-out rows of five folds; auto calibrates if"
+        f" --parameters is {HYBRID}",
+        choices=[AUTO, UNCALIBRATED, *CALIBRATIONS],
+    )
+    option("--seed", "random seed", type=at_least(0))
+
+
+def add_effort(parser: ArgumentParser, workers: str = "threads") -> None:
+    """Add the number of threads or processes."""
+    group = parser.add_argument_group("effort")
+    group.add_argument(
+        "--n-jobs",
+        type=n_jobs,
+        default=-1,
+        metavar="N",
+        help=f"number of {workers} (default: -1, one for each core)",
+    )
+
+
+def add_memory(parser: ArgumentParser) -> None:
+    """Add the memory limit of commands that can read rows in batches."""
+    parser.add_argument(
+        "--memory",
+        type=memory,
+        metavar="SIZE",
+        help=(
+            "read DATA in batches, within a memory limit such as 2GB; folders and files above"
+            f" {MAX_WHOLE_FILE >> 20} MiB are always read in batches (default limit: 512 MiB)"
+        ),
+    )
+
+
+def add_cluster(parser: ArgumentParser) -> None:
+    """Add the processes or the cluster that work on the rows."""
+    group = parser.add_argument_group(
+        "cluster", "Work is shared; the model is the same. DATA is read in batches."
+    )
+    one = group.add_mutually_exclusive_group()
+    one.add_argument(
+        "--workers", type=at_least(1), metavar="N", help="start N processes on this machine"
+    )
+    one.add_argument(
+        "--cluster",
+        metavar="ADDRESS",
+        help=(
+            "the Dask scheduler, such as tcp://10.0.0.5:8786, of a cluster whose machines have"
+            " discbayes; they read Parquet and Arrow files themselves if they can access them"
+            " (without calibration: --calibrate none)"
+        ),
+    )
+
+
+def add_prediction(parser: ArgumentParser) -> None:
+    """Add the options of commands in which a saved model predicts the rows of a table."""
     add_unknown(parser)
     add_draws(parser)
     add_effort(parser)
@@ -250,93 +318,90 @@ def add_answering(parser: ArgumentParser) -> None:
 
 
 def add_unknown(parser: ArgumentParser) -> None:
-    """What to do with values that were not there in learning."""
+    """Add the treatment of values that did not occur in training."""
     parser.add_argument(
         "--unknown",
         choices=["marginalize", "error"],
         help=(
-            "values never seen in learning: count them as missing, or refuse them (default: as the"
-            " model has it)"
+            "values never seen in training: treat them as missing, or refuse them (default: as the"
+            " model was fitted)"
         ),
     )
 
 
 def add_draws(parser: ArgumentParser) -> None:
-    """What to do where exact prediction would need too much memory."""
+    """Add the approximation for rows whose exact prediction would need too much memory."""
     parser.add_argument(
         "--n-draws",
         type=at_least(1),
         metavar="N",
         help=(
-            "estimate by N draws where summing out the gaps of a row exactly would need too large a"
-            " table"
+            "approximate by N draws where exact marginalization of the missing values of a row"
+            " would need too large a table"
         ),
     )
 
 
+# ---- parsed options
+
+
 def given_learning(args: Namespace) -> list[str]:
-    """The options of learning that the command line holds."""
+    """Return the options of learning that were given."""
     return [f"--{name.replace('_', '-')}" for name in LEARNING if hasattr(args, name)]
 
 
 def fill_learning(parser: ArgumentParser, args: Namespace) -> None:
-    """Put the defaults of learning in place, and check what argparse cannot."""
+    """Set the defaults of learning, and check what argparse cannot."""
     given = given_learning(args)
     for name, default in LEARNING.items():
         setattr(args, name, getattr(args, name, default))
     if args.recipe is not None:
         _check_recipe(parser, args, given)
         return
-    known = _settings(args.structure)
+    known = _structure_learner(args.structure).get_params()
     for name in SEARCH:
         if getattr(args, name) is not None and name not in known:
-            fitting = ", ".join(s for s in STRUCTURES if name in _settings(s))
+            fitting = ", ".join(s for s in STRUCTURES if hasattr(_structure_learner(s), name))
             parser.error(
                 f"--{name.replace('_', '-')} goes with --structure {fitting}, not with"
                 f" {args.structure}"
             )
 
 
+def _structure_learner(name: str) -> Any:
+    """Return the structure learner of a name, with the methods of scikit-learn's estimators."""
+    return STRUCTURES[name]()
+
+
 def _check_recipe(parser: ArgumentParser, args: Namespace, given: list[str]) -> None:
-    """A recipe says what is learned and how; what it has no use for is refused before any data are
-    read.
-    """
-    said = [flag for flag in ("--structure", "--parameters") if flag in given]
-    if said:
-        parser.error(f"{' and '.join(said)}: --recipe says this already; leave out one of them")
+    """Refuse a recipe that is unknown, or options that contradict it, before any data are read."""
+    doubled = [flag for flag in ("--structure", "--parameters") if flag in given]
+    if doubled:
+        parser.error(f"{' and '.join(doubled)}: --recipe sets this already; leave out one of them")
     try:
         if "--calibrate" in given and parse(args.recipe).options:
             parser.error(
-                f"--calibrate: --recipe {args.recipe} says this already; leave out one of them"
+                f"--calibrate: --recipe {args.recipe} sets this already; leave out one of them"
             )
         classifier(args)
     except ValueError as error:
         parser.error(f"--recipe: {str(error).replace('recipes()', '`discbayes recipes`')}")
 
 
-def _searcher(name: str) -> Any:
-    """The learner behind a name, which has settings as all estimators of scikit-learn do."""
-    return STRUCTURES[name]()
-
-
-def _settings(name: str) -> dict[str, Any]:
-    return _searcher(name).get_params()
-
-
-def reading(args: Namespace) -> FileReading:
-    """How to read CSV."""
-    return FileReading(args.na_values, args.delimiter, args.decimal)
+def csv_format(args: Namespace) -> CsvFormat:
+    """Return how CSV files are read."""
+    return CsvFormat(args.delimiter, (*MISSING_VALUES, *args.na_values), decimal=args.decimal)
 
 
 def progress(args: Namespace) -> Progress:
-    """The progress display that the command line asks for."""
+    """Return the progress display."""
     return Progress(0 if args.quiet else 1)
 
 
 def classifier(args: Namespace, verbose: int = 0) -> BayesNetClassifier:
-    """The estimator that the options describe."""
-    settings = {name: getattr(args, name) for name in SEARCH if getattr(args, name) is not None}
-    around = {
+    """Return the estimator that the options describe."""
+    search = {name: getattr(args, name) for name in SEARCH if getattr(args, name) is not None}
+    others = {
         "discretizer": DISCRETIZERS[args.discretizer],
         "categorical": list(args.categorical) or "auto",
         "missing": args.missing,
@@ -345,8 +410,10 @@ def classifier(args: Namespace, verbose: int = 0) -> BayesNetClassifier:
         "verbose": verbose,
     }
     if args.calibrate != AUTO:
-        around["calibrate"] = None if args.calibrate == UNCALIBRATED else args.calibrate
+        others["calibrate"] = None if args.calibrate == UNCALIBRATED else args.calibrate
     if args.recipe is not None:
-        return recipe(args.recipe, **settings, **around)
-    structure = _searcher(args.structure).set_params(**settings) if settings else args.structure
-    return BayesNetClassifier(structure, args.parameters, **around)
+        return recipe(args.recipe, **search, **others)
+    structure: Any = args.structure
+    if search:
+        structure = _structure_learner(structure).set_params(**search)
+    return BayesNetClassifier(structure, args.parameters, **others)

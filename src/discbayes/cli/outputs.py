@@ -13,9 +13,8 @@ from pathlib import Path
 from typing import IO, Any
 
 from discbayes._lazy_imports import need
-from discbayes.cli.console import UserError
+from discbayes.cli.console import STANDARD, UserError
 from discbayes.cli.console_encoding import write_utf8
-from discbayes.cli.file_tables import STANDARD
 from discbayes.datasets.manifest import cache_folder, data_folder
 from discbayes.io.errors import write_atomically
 from discbayes.streams.file_sources import delimiter_of, format_of

@@ -1,4 +1,4 @@
-"""``discbayes report``: the model as one page that can be sent to a colleague."""
+"""``discbayes report``: the model as one HTML file that can be sent to a colleague."""
 
 from __future__ import annotations
 
@@ -6,33 +6,31 @@ from argparse import ArgumentParser, Namespace
 from pathlib import Path
 from typing import Any
 
+from discbayes._memory import in_bytes
 from discbayes.classifier import BayesNetClassifier
 from discbayes.cli import options
 from discbayes.cli.input_tables import open_source
-from discbayes.cli.models import features_of, load_model, set_options, text_columns
+from discbayes.cli.models import classes_of, features_of, load_model, set_options, text_columns
 from discbayes.cli.outputs import check_output, is_standard, write_bytes
-from discbayes.cli.row_selection import classes_of
 from discbayes.engine import Progress
 
-SUMMARY = (
-    "write a page with the network, which answers in the browser, and with how good it is on a"
-    " table"
-)
+SUMMARY = "write an HTML report of the model, with its quality on a table"
 EXAMPLES = """examples:
   discbayes report model.json
   discbayes report model.json test.csv -o report.html
   discbayes report model.json test.csv --target diagnosis
 
-The page is one file that asks nothing of any server. Figures of quality are those of the rows of DATA: rows that the
-model has not learned from say more than those that it has."""
-PAGE = "report.html"
+The report is a single self-contained HTML file; it needs no server. In the browser it shows the
+network and predicts cases. Quality is measured on the rows of DATA: on rows that the model was
+fitted on, the figures are optimistic."""
+REPORT = "report.html"
 
 
 def configure(parser: ArgumentParser) -> None:
     """Declare the arguments."""
-    parser.add_argument("model", metavar="MODEL", help="a model file that fit has written")
+    options.add_model(parser)
     parser.add_argument(
-        "data", metavar="DATA", nargs="?", help="rows with classes to test on: a file or a data set"
+        "data", metavar="DATA", nargs="?", help="test rows with classes: a file or a data set"
     )
     parser.add_argument(
         "--target",
@@ -40,50 +38,43 @@ def configure(parser: ArgumentParser) -> None:
         help="the column with the classes (default: as the model has it)",
     )
     parser.add_argument(
-        "-o", "--output", default=PAGE, metavar="FILE", help=f"the page to write (default: {PAGE})"
+        "-o",
+        "--output",
+        default=REPORT,
+        metavar="FILE",
+        help=f"the report to write (default: {REPORT})",
     )
-    options.add_answering(parser)
+    options.add_prediction(parser)
     parser.set_defaults(finish=_finish)
 
 
 def _finish(parser: ArgumentParser, args: Namespace) -> None:
-    idle = [
+    given = [
         f"--{name.replace('_', '-')}"
         for name in ("target", "unknown", "n_draws")
         if getattr(args, name)
     ]
-    if args.data is None and idle:
-        parser.error(f"{' and '.join(idle)}: there is no DATA that it could be about")
+    if args.data is None and given:
+        parser.error(f"{' and '.join(given)}: this needs DATA")
 
 
 def run(args: Namespace) -> None:
-    """Read, write the page, say where it is."""
+    """Read, write the report, print its name and size."""
     check_output(args.output, [args.model, args.data])
     progress = options.progress(args)
     model = load_model(args.model)
     set_options(model, args)
-    X, y = (None, None) if args.data is None else _rows(model, args, progress)
-    progress.stage("writing the page")
+    X, y = (None, None) if args.data is None else _test_rows(model, args, progress)
+    progress.stage("writing the report")
     if is_standard(args.output):
         write_bytes(model.report(None, X, y).html.encode(), args.output)
         return
     model.report(args.output, X, y)
-    print(f"{args.output}: {_size(Path(args.output).stat().st_size)}")
+    print(f"{args.output}: {in_bytes(Path(args.output).stat().st_size)}")
 
 
-def _rows(model: BayesNetClassifier, args: Namespace, progress: Progress) -> tuple[Any, Any]:
+def _test_rows(model: BayesNetClassifier, args: Namespace, progress: Progress) -> tuple[Any, Any]:
     domain = model.network_.domain
     target = args.target or domain.target.name
-    source = open_source(
-        args.data, options.reading(args), {target, *text_columns(domain)}, progress
-    )
+    source = open_source(args, {target, *text_columns(domain)}, progress)
     return features_of(domain, source, {target}, progress), classes_of(model, source, target)
-
-
-def _size(n_bytes: int) -> str:
-    """The size of a file.
-
-    >>> _size(153_600), _size(2_411_724)
-    ('154 KB', '2.4 MB')
-    """
-    return f"{n_bytes / 1e3:.0f} KB" if n_bytes < 1e6 else f"{n_bytes / 1e6:.1f} MB"
