@@ -201,7 +201,7 @@ def _share(share: float) -> str:
 def _taken(case: Case, variable: Variable) -> str:
     """The last answer, as the network understands it."""
     network = case.model.network_
-    code = int(case.model._codes(case.row)[network.domain.position(variable.name), 0])
+    code = int(case.model.encode(case.row)[network.domain.position(variable.name), 0])
     texts = [*values_in_words(variable), f"{variable.name} is not known"]
     return shortened(texts[code], LONGEST_NAME + LONGEST_VALUE)
 

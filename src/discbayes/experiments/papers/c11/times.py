@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 
-from discbayes.engine.progress import duration
+from discbayes.engine.context import duration
 from discbayes.experiments.blocks import Block, ResultTable
 from discbayes.experiments.papers.c11 import shared
 from discbayes.experiments.papers.spec import Experiment
