@@ -20,7 +20,6 @@ TESTED_BY = {
     "_memory": ("faults",),
     "_temporary": ("streams", "blocks"),
     "_deprecation": ("released",),
-    "calibrated_posterior": ("explanations", "classifier"),
     "experiments": ("released",),
     "costs": ("calibration",),
     "kernels": (

@@ -7,6 +7,7 @@ from __future__ import annotations
 from typing import Any
 
 from discbayes import BayesNetClassifier
+from discbayes.classifier import FitPlan
 from suite.measure import N_JOBS
 
 
@@ -24,11 +25,11 @@ def settings_of(measured: Any, n_jobs: int | None = N_JOBS) -> str:
 
 def _text(value: Any) -> str:
     if isinstance(value, BayesNetClassifier):
-        structure, parameters = value._learners()
+        plan = FitPlan.of(value)
         resolved = {
-            "structure": structure,
-            "parameters": parameters,
-            "calibrate": value._calibration_name(),
+            "structure": plan.structure,
+            "parameters": plan.parameters,
+            "calibrate": None if plan.calibration is None else plan.calibration.method,
         }
         return _call(value, value.get_params(deep=False) | resolved)
     if hasattr(value, "get_params"):

@@ -99,7 +99,7 @@ class BayesNet:
             )
         if self.domain.n_classes != self.parameters.n_classes:
             raise ValueError("the tables and the domain have different numbers of classes")
-        _ = self.effort  # refuses limits that make no sense
+        _ = self.inference_options  # refuses limits that make no sense
 
     # ---- what it is
 
@@ -195,7 +195,7 @@ class BayesNet:
         ``n_draws`` was used.
         """
         scores, relative = self._named(
-            inference.log_joint_and_error, self.parameters, self.encode(X), self.effort
+            inference.log_joint_and_error, self.parameters, self.encode(X), self.inference_options
         )
         shares = inference.posterior(scores, self.prior, self.n_jobs)
         return shares, (
@@ -207,11 +207,11 @@ class BayesNet:
     def log_likelihood(self, X: Any, y: Any = None) -> np.ndarray:
         """Log P(x observed) of each row or, with labels, log P(x observed, y)."""
         scores = self.log_joint(X) - self._named(
-            inference.log_partition, self.parameters, self.effort
+            inference.log_partition, self.parameters, self.inference_options
         )
         if y is None:
             return inference.log_marginal(scores)
-        classes = self._classes(y, scores.shape[0])
+        classes = self.class_codes(y, scores.shape[0])
         return scores[np.arange(classes.size), classes]
 
     def novelty(self, X: Any, n_draws: int = 1000, random_state: Any = 0) -> np.ndarray:
@@ -231,7 +231,7 @@ class BayesNet:
             self.parameters,
             int(n_draws),
             np.random.default_rng(random_state),
-            self.effort,
+            self.inference_options,
         )
         own = inference.log_marginal(self.log_joint_of(codes))
         gaps = inference.group_by_missing(codes, np.arange(codes.shape[1]), self.domain.cards)
@@ -276,7 +276,7 @@ class BayesNet:
                 f" {sorted(repeated) or 'nothing'}"
             )
         shares = self._named(
-            inference.joint_posterior, self.parameters, positions, known, self.effort
+            inference.joint_posterior, self.parameters, positions, known, self.inference_options
         )
         labels = tuple(tuple(self._variable(p).labels) for p in positions)
         return Posterior(tuple(asked), labels, shares)
@@ -294,7 +294,7 @@ class BayesNet:
                 codes[position] = code
         classes = np.array([known[CLASS]]) if CLASS in known else None
         filled, chosen, value = self._named(
-            inference.most_probable, self.parameters, codes, classes, self.effort
+            inference.most_probable, self.parameters, codes, classes, self.inference_options
         )
         if value[0] == -np.inf:
             raise ValueError(
@@ -308,7 +308,7 @@ class BayesNet:
         if classes is None:
             found[self.domain.target.name] = self.domain.target.decode(chosen)[0]
         return found, float(
-            value[0] - self._named(inference.log_partition, self.parameters, self.effort)
+            value[0] - self._named(inference.log_partition, self.parameters, self.inference_options)
         )
 
     def fill(
@@ -341,7 +341,7 @@ class BayesNet:
         """
         table = read_table(self._table(X))
         codes = self.encode(table)
-        classes = None if y is None else self._classes(y, codes.shape[1])
+        classes = None if y is None else self.class_codes(y, codes.shape[1])
         filled = self._filled(codes, how, classes, random_state)
         unseen = (codes >= self.domain.cards[:, None]) & ~table.gaps()
         filled[unseen] = codes[unseen]
@@ -364,12 +364,18 @@ class BayesNet:
         if how == "each":
             if classes is not None:
                 raise ValueError('how="each" does not look at y; use how="joint" or how="draw"')
-            filled = self._named(inference.most_probable_each, tables, known, self.effort)
+            filled = self._named(
+                inference.most_probable_each, tables, known, self.inference_options
+            )
         elif how == "joint":
-            filled, _, _ = self._named(inference.most_probable, tables, known, classes, self.effort)
+            filled, _, _ = self._named(
+                inference.most_probable, tables, known, classes, self.inference_options
+            )
         elif how == "draw":
             rng = np.random.default_rng(random_state)
-            filled, _ = self._named(inference.draw, tables, known, rng, classes, self.effort)
+            filled, _ = self._named(
+                inference.draw, tables, known, rng, classes, self.inference_options
+            )
         else:
             raise ValueError(f'how={how!r} is not "each", "joint" or "draw"')
         nothing = [v.missing_value and v.card == 1 for v in self.domain.features]
@@ -387,7 +393,7 @@ class BayesNet:
         """
         rng = np.random.default_rng(random_state)
         codes, classes = self._named(
-            inference.sample, self.parameters, int(n_samples), rng, self.effort
+            inference.sample, self.parameters, int(n_samples), rng, self.inference_options
         )
         return self.decode(codes, library), self._encoder.classes_[classes]
 
@@ -431,7 +437,7 @@ class BayesNet:
         return FrameEncoder.from_domain(self.domain, n_jobs=self.n_jobs)
 
     @property
-    def effort(self) -> InferenceOptions:
+    def inference_options(self) -> InferenceOptions:
         """How far exact inference goes."""
         return InferenceOptions(self.max_factor_size, self.n_draws, n_jobs=self.n_jobs)
 
@@ -442,13 +448,15 @@ class BayesNet:
 
     def log_joint_of(self, codes: np.ndarray) -> np.ndarray:
         """The log-joint of rows that are codes already."""
-        return self._named(inference.log_joint, self.parameters, codes, self.effort)
+        return self._named(inference.log_joint, self.parameters, codes, self.inference_options)
 
     def missing_posteriors_of(self, codes: np.ndarray) -> dict[int, np.ndarray]:
         """P(value | what is observed, c) of every gap of one row of codes: a row for each value, by
         position.
         """
-        return self._named(inference.missing_posteriors, self.parameters, codes, self.effort)
+        return self._named(
+            inference.missing_posteriors, self.parameters, codes, self.inference_options
+        )
 
     gap_posteriors_of = renamed_method("gap_posteriors_of", missing_posteriors_of)
 
@@ -473,7 +481,7 @@ class BayesNet:
     def _variable(self, position: int) -> Variable:
         return self.domain.target if position == CLASS else self.domain.features[position]
 
-    def _classes(self, y: Any, n_rows: int) -> np.ndarray:
+    def class_codes(self, y: Any, n_rows: int) -> np.ndarray:
         """The class codes of as many labels as there are rows."""
         classes = self._encoder.transform_y(y)
         if classes.size != n_rows:

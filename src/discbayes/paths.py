@@ -13,7 +13,13 @@ from sklearn.base import clone
 
 from discbayes._lazy_imports import leaf
 from discbayes.bayesnet import BayesNet
-from discbayes.classifier import BayesNetClassifier
+from discbayes.classifier import BayesNetClassifier, FitPlan, FittedModel, adopt
+from discbayes.classifier.fitting import (
+    learn_structure,
+    make_network,
+    table_columns,
+    weigh_and_count,
+)
 from discbayes.data.table_reader import read_table
 from discbayes.parameters import MLBNSVM
 from discbayes.parameters.svm import LAMS
@@ -91,26 +97,32 @@ def margin_path(
     ([0.11, 0.1, 0.07], [0.95, 0.96, 0.97])
     """
     estimator = BayesNetClassifier(parameters="ml-bn-svm") if estimator is None else estimator
-    learner = estimator._learners()[1]
+    plan = FitPlan.of(estimator)
+    learner = plan.parameters
     if not isinstance(learner, MLBNSVM):
         raise ValueError(
             f'a path over λ is one of "ml-bn-svm" or MLBNSVM(...), not of parameters={learner!r}'
         )
-    if estimator._calibration_name() is not None:
+    if plan.calibration is not None:
         raise ValueError(
             "a path has no held-out rows to calibrate by: fit the λ that you choose with calibrate="
         )
-    context = estimator._context()
-    encoder, data = estimator._encode_training(read_table(X), y, sample_weight)
-    data, counts, found = estimator._find_structure(data, encoder.classes_, context)
-    points = list(learner.path(data, counts, found, sorted(lams), context))
+    encoder = plan.new_encoder()
+    codes = encoder.fit_transform(read_table(X), y, sample_weight)
+    encoder.warn_of_unused()
+    data, counts = weigh_and_count(plan, codes, encoder.classes_)
+    structure = learn_structure(plan, data, counts, plan.context)
+    points = list(learner.path(data, counts, structure, sorted(lams), plan.context))
     weight = data.n_samples if data.weight is None else data.weight.sum()
+    class_weight = np.bincount(data.classes, data.weight, data.n_classes)
     fitted = []
     for point in points:
         classifier = clone(estimator).set_params(
             parameters=clone(learner).set_params(lam=point.lam)
         )
-        classifier._accept(X, encoder, data, point.tables, context.history)
+        network = make_network(plan, data.domain, point.tables, class_weight)
+        history, columns = plan.context.history, table_columns(X)
+        adopt(classifier, FittedModel(encoder, network, history=history, columns=columns))
         fitted.append(classifier)
     return MarginPath(
         lams=np.array([point.lam for point in points]),

@@ -28,7 +28,7 @@ from discbayes import (
     load,
 )
 from discbayes.calibration import Isotonic, Temperature, learn_isotonic, learn_temperature, log_odds
-from discbayes.classifier import calibrating, estimator
+from discbayes.classifier import calibrating, fitting
 from discbayes.cli import main
 from discbayes.costs import cheapest, cost_matrix
 from discbayes.data import FrameEncoder
@@ -424,7 +424,7 @@ def test_no_fold_sees_the_rows_that_it_holds_out(monkeypatch):
             scored.append((id(self), set(table.cells(4, np.arange(table.n_rows)))))
             return super().transform(table, unknown)
 
-    monkeypatch.setattr(estimator, "FrameEncoder", Spy)
+    monkeypatch.setattr(fitting, "FrameEncoder", Spy)
     BayesNetClassifier(calibrate="isotonic", calibrate_folds=4, random_state=0).fit(X, y)
     everything = set(range(100))
     assert [len(rows) for _, rows in fitted] == [100, 75, 75, 75, 75]

@@ -10,7 +10,7 @@ import pytest
 from sklearn.base import clone
 
 from discbayes import KDB, BayesNetClassifier, load_dataset
-from discbayes.classifier import passes
+from discbayes.classifier import estimator, training_rows
 from discbayes.data import fold_assignment
 from discbayes.data.row_keys import RowKeys, table_keys
 from discbayes.data.table_reader import read_table
@@ -126,13 +126,13 @@ def test_the_same_bits_from_files_and_iterators(name, weighted, settings, tmp_pa
 
 def test_more_rows_than_are_held_out(tmp_path, data_folder, monkeypatch):
     monkeypatch.setattr(fold_assignment, "MAX_ROWS", 1500)
-    seen, learn = [], BayesNetClassifier._learn_calibration
+    seen, learn = [], estimator.learn_calibration
 
-    def learn_and_see(self, name, dealt, *arguments):
-        seen.append(dealt)
-        return learn(self, name, dealt, *arguments)
+    def learn_and_see(plan, rows, encoder, folds):
+        seen.append(folds)
+        return learn(plan, rows, encoder, folds)
 
-    monkeypatch.setattr(BayesNetClassifier, "_learn_calibration", learn_and_see)
+    monkeypatch.setattr(estimator, "learn_calibration", learn_and_see)
     frame = rows_of("letter", 4000).drop(columns="w")
     clf = BayesNetClassifier("nb", "map", calibrate="isotonic", calibrate_folds=2, memory="16MiB")
     expected = clone(clf).fit(frame.drop(columns="answer"), frame["answer"])
@@ -198,7 +198,9 @@ def test_neither_names_nor_the_order_of_columns_matter(settings, tmp_path, data_
 
 def test_columns_with_more_values_than_are_kept(monkeypatch):
     """Summaries of a fold end their blocks where those of all rows do, also for an iterator."""
-    monkeypatch.setattr(passes, "open_rows", partial(passes.open_rows, max_distinct=300))
+    monkeypatch.setattr(
+        training_rows, "open_rows", partial(training_rows.open_rows, max_distinct=300)
+    )
     rng = np.random.default_rng(0)
     y = rng.integers(0, 2, 4000)
     frame = pd.DataFrame(
@@ -232,12 +234,12 @@ def test_a_source_that_changes_before_a_fold(tmp_path, monkeypatch):
     frame = rows_of("iris", 140).drop(columns="w")
     folder = in_five_files(frame, tmp_path / "five")
 
-    def learn(self, *arguments):
+    def learn(*arguments):
         pq.write_table(pa.Table.from_pandas(frame[:9], preserve_index=False), folder / "4.parquet")
-        return learn_and_count(self, *arguments)
+        return learn_all_rows(*arguments)
 
-    learn_and_count = BayesNetClassifier._learn_and_count
-    monkeypatch.setattr(BayesNetClassifier, "_learn_and_count", learn)
+    learn_all_rows = estimator.learn_all_rows
+    monkeypatch.setattr(estimator, "learn_all_rows", learn)
     with pytest.raises(
         RuntimeError, match=r"0\.parquet and 4 more files has changed between the passes"
     ):

@@ -20,6 +20,7 @@ from discbayes import (
     recipe,
 )
 from discbayes.calibration import Temperature
+from discbayes.classifier import calibrating
 from discbayes.parameters import PARAMETERS
 
 UNCOMPILED = bool(numba.config.DISABLE_JIT)
@@ -217,7 +218,7 @@ def test_an_interrupted_fit_leaves_the_estimator_as_it_was(fold, monkeypatch):
     X, y = incomplete_rows()
     clf = BayesNetClassifier().fit(X, y)
     before, said = dict(vars(clf)), clf.predict_proba(X)
-    held_out = BayesNetClassifier._said_of_table
+    held_out = calibrating._held_out_log_joint
     folds = []
 
     def interrupted(*given):
@@ -226,7 +227,7 @@ def test_an_interrupted_fit_leaves_the_estimator_as_it_was(fold, monkeypatch):
             raise KeyboardInterrupt
         return held_out(*given)
 
-    monkeypatch.setattr(BayesNetClassifier, "_said_of_table", interrupted)
+    monkeypatch.setattr(calibrating, "_held_out_log_joint", interrupted)
     new = X[["town", "smoker"]].rename(columns={"town": "place"})
     for estimator in (clf, BayesNetClassifier()):
         folds.clear()

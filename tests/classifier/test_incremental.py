@@ -26,7 +26,7 @@ from discbayes import (
     Structure,
     load_dataset,
 )
-from discbayes.classifier import incremental
+from discbayes.classifier import fitting
 from discbayes.counts import SufficientStatistics, sufficient_statistics
 from discbayes.data import Domain, FrameEncoder, Variable
 from discbayes.data.row_blocks import RowBlocks, RowsInMemory
@@ -78,9 +78,9 @@ def same(one, two, exact=True):
 
 def by_rows(clf, X, y, weight=None):
     """A fit that goes to the rows for everything, as learners do that need more than counts."""
-    with patch.object(incremental, "KEPT_CELLS", -1):
+    with patch.object(fitting, "MAX_KEPT_CELLS", -1):
         fitted = clone(clf).fit(X, y, weight)
-    assert fitted._tallies is None
+    assert fitted.sufficient_statistics_ is None
     return fitted
 
 
@@ -115,7 +115,7 @@ def test_parts_in_any_order_are_the_whole(structure, seed, n_parts, n_rows):
 def test_the_counts_are_those_of_counting_row_by_row():
     X, y = table_of(np.random.default_rng(3), 90)
     clf = in_parts(BayesNetClassifier("tan", "map"), X, y, np.array_split(np.arange(90), 7))
-    kept, domain = clf._tallies, clf.network_.domain
+    kept, domain = clf.sufficient_statistics_, clf.network_.domain
     assert kept.rows.tolist() == [np.count_nonzero(y == c) for c in clf.classes_]
     for i, j in combinations(range(4), 2):
         slow = Counter(zip(X.iloc[:, i], X.iloc[:, j], y, strict=True))
@@ -130,8 +130,8 @@ def test_what_fit_keeps_changes_nothing(structure):
     kept = BayesNetClassifier(structure, "map").fit(X, y)
     bare = by_rows(kept, X, y)
     same(kept, bare)
-    assert kept._tallies is not None
-    assert bare._tallies is None
+    assert kept.sufficient_statistics_ is not None
+    assert bare.sufficient_statistics_ is None
     with pytest.raises(
         ValueError, match=r"has no counts that others could be added to.*partial_fit, on a new"
     ):
@@ -213,9 +213,17 @@ def test_new_values_and_classes_get_their_place():
         (3, 4, 5),
     ]
     assert clf.classes_.tolist() == ["maybe", "no", "yes"]
-    assert clf._tallies.counts.feature(0).tolist() == [[0, 1, 0], [1, 0, 0], [0, 0, 1]]
+    assert clf.sufficient_statistics_.counts.feature(0).tolist() == [
+        [0, 1, 0],
+        [1, 0, 0],
+        [0, 0, 1],
+    ]
     # L with 3, 4, 5
-    assert clf._tallies.pairs.table(1, 2)[1].tolist() == [[0, 1, 0], [0, 0, 0], [0, 0, 0]]
+    assert clf.sufficient_statistics_.pairs.table(1, 2)[1].tolist() == [
+        [0, 1, 0],
+        [0, 0, 0],
+        [0, 0, 0],
+    ]
     assert clf.predict(pd.DataFrame({"text": ["c"], "size": ["M"], "n": [4]})).tolist() == ["maybe"]
 
 
@@ -277,7 +285,7 @@ def test_declared_columns_stay():
     clf = BayesNetClassifier("nb", "map", domains={"a": ["y", "x", "w"]})
     lenient = clone(clf).partial_fit(X, [0, 1] * 3).partial_fit(odd, [0, 1] * 3)
     assert lenient.network_.domain.features[0].values == ("y", "x", "w")
-    assert lenient._tallies.counts.feature(0).tolist() == [[0, 3], [6, 0], [0, 0]]
+    assert lenient.sufficient_statistics_.counts.feature(0).tolist() == [[0, 3], [6, 0], [0, 0]]
     strict = clf.set_params(unknown="error").partial_fit(X, [0, 1] * 3)
     with pytest.raises(
         ValueError, match=r"column 'a' holds 'z', which is none of its known values.*marginalize"
@@ -290,7 +298,7 @@ def test_an_unknown_value_is_no_gap():
     clf = BayesNetClassifier("nb", "map", domains={"a": ["x", "y"]}, missing="value").partial_fit(
         X, [0, 0, 0, 1]
     )
-    assert clf._tallies.counts.feature(0).tolist() == [[1, 1], [0, 0], [1, 0]]
+    assert clf.sufficient_statistics_.counts.feature(0).tolist() == [[1, 1], [0, 0], [1, 0]]
 
 
 def test_columns_that_change_their_type_are_refused():
@@ -311,7 +319,7 @@ def test_columns_that_change_their_type_are_refused():
     with pytest.raises(ValueError, match=r"feature names should match"):
         clf.partial_fit(pd.DataFrame({"t": ["x"], "other": [1.0]}), [0])
     assert clf.network_ is before  # what fails leaves the classifier as it was
-    assert clf._tallies.n_samples == 2
+    assert clf.sufficient_statistics_.n_samples == 2
 
 
 def test_identifiers_are_found_while_they_come():
@@ -334,7 +342,9 @@ def test_identifiers_are_found_while_they_come():
 def test_counts_have_a_limit(monkeypatch):
     X, y = table_of(np.random.default_rng(1), 60, gaps=0.0)
     clf = BayesNetClassifier("tan", "map").partial_fit(X[:50], y[:50])
-    monkeypatch.setattr(sufficient_statistics, "MAX_CELLS", int(clf._tallies.pairs.cells.size))
+    monkeypatch.setattr(
+        sufficient_statistics, "MAX_CELLS", int(clf.sufficient_statistics_.pairs.cells.size)
+    )
     more = X[:2].assign(b=["new", "newer"])
     with pytest.raises(
         ValueError, match=r"the counts to keep would have [\d,]+ cells, above .* 'b' \(6\).*'nb'"
@@ -374,7 +384,7 @@ def test_counts_have_a_limit(monkeypatch):
         ),
         (
             {"parameters": "map", "calibrate": "isotonic"},
-            r"calibrate='isotonic' needs rows that are held out: use calibrate=None",
+            r"calibrate='isotonic' needs held-out rows: use calibrate=None",
         ),
         ({"parameters": "mpa"}, r"parameters='mpa' is not known"),
     ],
@@ -510,8 +520,8 @@ def test_a_domain_by_hand():
     clf = BayesNetClassifier("nb", "map", domains=domain)
     X = pd.DataFrame({"size": [1.0, 3.0, 5.0], "colour": ["blue", "red", "blue"]})
     clf.partial_fit(X, ["yes", "yes", "yes"])
-    assert clf._tallies.counts.feature(0).tolist() == [[0, 1], [0, 1], [0, 1]]
-    assert clf._tallies.counts.feature(1).tolist() == [[0, 1], [0, 2]]
+    assert clf.sufficient_statistics_.counts.feature(0).tolist() == [[0, 1], [0, 1], [0, 1]]
+    assert clf.sufficient_statistics_.counts.feature(1).tolist() == [[0, 1], [0, 2]]
     assert clf.predict(X).tolist() == ["yes"] * 3
     with pytest.raises(
         ValueError, match=r"column 'colour' holds 'green', which is none of its known values"

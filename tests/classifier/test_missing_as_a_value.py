@@ -120,7 +120,7 @@ def test_a_column_without_missing_values_at_fit_marginalizes_them():
 def test_an_unseen_value_is_unknown_and_not_missing(fitted):
     clf, _, _ = fitted
     np.testing.assert_array_equal(clf.predict_proba({"marker": "odd"}), clf.predict_proba({}))
-    codes = clf._codes(pd.DataFrame({"marker": ["odd", None], "town": [None, "Graz"]}))
+    codes = clf.encode(pd.DataFrame({"marker": ["odd", None], "town": [None, "Graz"]}))
     assert codes.tolist() == [[3, 2], [2, 0]]
 
 

@@ -13,7 +13,7 @@ from sklearn.exceptions import NotFittedError
 
 import discbayes
 from discbayes import BayesNetClassifier, load_dataset
-from discbayes.classifier import passes
+from discbayes.classifier.fitting import supports_blocks
 from discbayes.data.row_blocks import RowBlocks
 from discbayes.parameters import PARAMETERS, MaximumAPosteriori, WeightedCCBN
 from discbayes.search import KDB, STRUCTURES, FixedStructure, SpanningTree
@@ -244,7 +244,7 @@ def test_a_subclass_learns_from_blocks_unless_it_has_its_own_way(small_blocks, m
     "learner", [*STRUCTURES.values(), *PARAMETERS.values(), lambda: FixedStructure([])]
 )
 def test_all_learners_of_the_library_support_blocks(learner):
-    assert not passes._needing_all_rows((learner(),))
+    assert supports_blocks(learner())
 
 
 @pytest.mark.parametrize(

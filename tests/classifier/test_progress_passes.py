@@ -18,7 +18,7 @@ import pytest
 from discbayes import BayesNetClassifier, MaximumAPosteriori, WeightedCCBN
 from discbayes.cli import main
 from discbayes.engine import Context, Progress
-from discbayes.engine.progress import duration, time_left
+from discbayes.engine.context import duration, time_left
 from discbayes.parameters import DFE
 from discbayes.streams import Throughput, throughput
 from discbayes.streams import limits as stream_limits

@@ -132,7 +132,7 @@ def test_folds_take_weights_as_they_are(rows, monkeypatch):
             learned.append(weight)
             return super().fit_selected(table, labels, weight, target)
 
-    monkeypatch.setattr("discbayes.classifier.estimator.FrameEncoder", Spy)
+    monkeypatch.setattr("discbayes.classifier.fitting.FrameEncoder", Spy)
     weight = np.full(10, 0.15)
     BayesNetClassifier("nb", "map", calibrate="temperature", calibrate_folds=2).fit(
         X[:10], y[:10], weight
@@ -149,7 +149,7 @@ def test_parts_take_weights_as_they_are(rows):
     clf = BayesNetClassifier("nb", "map")
     with pytest.warns(DataWarning, match="sample weights sum to"):
         clf.partial_fit(X[["b"]][:40], y[:40], sample_weight=some)
-    assert clf._tallies.counts.class_count.sum() == pytest.approx(some.sum())
+    assert clf.sufficient_statistics_.counts.class_count.sum() == pytest.approx(some.sum())
 
 
 def test_cut_points_of_shares(rows):

@@ -468,7 +468,7 @@ def test_on_real_rows_all_pairs_are_excluded_before_three(data_folder, structure
         data.X, data.y
     )
     for position in range(0, 60, 12):
-        codes = clf._codes(data.X.iloc[[position]])
+        codes = clf.encode(data.X.iloc[[position]])
         result = clf.counterfactual(data.X.iloc[[position]])
         one = Changes(clf.calibrated_posterior(), codes, 0, None, np.zeros(codes.shape[0], bool))
         now = clf.calibrated_posterior().decisions(codes)[0]

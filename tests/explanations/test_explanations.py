@@ -9,8 +9,7 @@ from scipy.special import logit, logsumexp
 
 import oracle
 from discbayes import KDB, BayesNet, BayesNetClassifier, load_dataset
-from discbayes.calibrated_posterior import CalibratedPosterior
-from discbayes.calibration import Isotonic, Temperature
+from discbayes.calibration import CalibratedPosterior, Isotonic, Temperature
 from discbayes.data.domain import Domain, Variable
 from discbayes.explanations import explain, steps
 from discbayes.explanations.dependence import Dependence

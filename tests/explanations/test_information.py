@@ -14,7 +14,7 @@ import pytest
 import oracle
 from believing import CALIBRATIONS, KINDS, believing, named, random_tables, some_rows
 from discbayes import KDB, BayesNetClassifier, FactorTooLargeError, load_dataset
-from discbayes.calibrated_posterior import CalibratedPosterior
+from discbayes.calibration import CalibratedPosterior
 from discbayes.explanations import value_of_information
 from discbayes.inference import missing_distributions, missing_posteriors
 from discbayes.network import CPTs, Layout, Structure

@@ -120,8 +120,8 @@ def test_a_refit_is_all_or_nothing(iris):
         assert clf.feature_names_in_.tolist() == list(X.columns)
         assert clf.structure_ is clf.network_.structure
         assert (
-            clf._tallies if hasattr(clf, "_tallies") else None
-        ) is None or clf._tallies.n_samples == len(X)
+            clf.sufficient_statistics_ if hasattr(clf, "sufficient_statistics_") else None
+        ) is None or clf.sufficient_statistics_.n_samples == len(X)
 
     assert interrupted_everywhere(make, lambda clf: clf.fit(new, wine.y), check) > 20
 
@@ -138,8 +138,8 @@ def test_counts_are_those_before_or_after(iris):
     said = {75: begin(~new).predict_proba(iris.X), 150: begin(new | ~new).predict_proba(iris.X)}
 
     def check(clf, whole):
-        assert clf._tallies.n_samples == (75 if whole else 150)
-        np.testing.assert_array_equal(clf.predict_proba(iris.X), said[clf._tallies.n_samples])
+        assert clf.sufficient_statistics_.n_samples == (75 if whole else 150)
+        np.testing.assert_array_equal(clf.predict_proba(iris.X), said[clf.sufficient_statistics_.n_samples])
 
     def more(clf):
         clf.partial_fit(iris.X[new], iris.y[new])

@@ -16,8 +16,7 @@ from scipy.special import logsumexp, softmax
 
 import oracle
 from discbayes import KDB, BayesNet, BayesNetClassifier, OrderBased, Structure, load_dataset
-from discbayes.calibrated_posterior import CalibratedPosterior
-from discbayes.calibration import Isotonic, Temperature
+from discbayes.calibration import CalibratedPosterior, Isotonic, Temperature
 from discbayes.data import Domain, Variable
 from discbayes.explanations.contributions import explain
 from discbayes.explanations.value_of_information import value_of_information
@@ -351,7 +350,7 @@ def test_fitted_classifiers_with_random_gaps(name, ask):
     clf = BayesNetClassifier(**settings, random_state=0).fit(dataset.X, dataset.y)
     rng = np.random.default_rng(1)
     rows = rng.integers(0, len(dataset.X), 40)
-    codes = clf._codes(dataset.X.iloc[rows])
+    codes = clf.encode(dataset.X.iloc[rows])
     hidden = rng.random(codes.shape) < np.linspace(0, 1, rows.size)
     codes = np.where(hidden, clf.network_.domain.cards[:, None], codes).astype(codes.dtype)
     case, names = case_of(clf.calibrated_posterior(), codes), clf.network_.domain.names

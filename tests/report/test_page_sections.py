@@ -349,7 +349,7 @@ def test_reliability_draws_a_dot_for_every_bin_with_rows():
 
 def test_the_gap_curve_is_what_the_classifier_says_of_rows_with_gaps(wine, fitted):
     codes = class_codes(fitted, wine.y, len(wine.y))
-    curve = missing_curve(fitted.calibrated_posterior(), fitted._codes(wine.X), codes)
+    curve = missing_curve(fitted.calibrated_posterior(), fitted.encode(wine.X), codes)
     assert curve.n_rows == len(wine.y)
     assert not curve.stopped
     found = measures(fitted.predict_proba(wine.X), codes)
@@ -358,7 +358,7 @@ def test_the_gap_curve_is_what_the_classifier_says_of_rows_with_gaps(wine, fitte
     assert curve.shares == sorted(set(curve.shares))
     assert curve.shares[-1] == 12 / 13
     assert curve.losses[-1] > 2 * curve.losses[0]
-    again = missing_curve(fitted.calibrated_posterior(), fitted._codes(wine.X), codes)
+    again = missing_curve(fitted.calibrated_posterior(), fitted.encode(wine.X), codes)
     assert again == curve
 
 
@@ -366,7 +366,7 @@ def test_few_features_are_hidden_one_by_one():
     iris = load_dataset("iris")
     clf = BayesNetClassifier("nb", "map").fit(iris.X, iris.y)
     curve = missing_curve(
-        clf.calibrated_posterior(), clf._codes(iris.X), class_codes(clf, iris.y, 150)
+        clf.calibrated_posterior(), clf.encode(iris.X), class_codes(clf, iris.y, 150)
     )
     assert curve.shares == [0.0, 0.25, 0.5, 0.75, 1.0]
     assert curve.losses[-1] == pytest.approx(math.log(3), abs=0.05)
@@ -375,7 +375,7 @@ def test_few_features_are_hidden_one_by_one():
 def test_a_curve_that_takes_too_much_says_where_it_ends(wine):
     clf = BayesNetClassifier(KDB(k=3), "map", max_factor_size=40).fit(wine.X, wine.y)
     codes = class_codes(clf, wine.y, len(wine.y))
-    curve = missing_curve(clf.calibrated_posterior(), clf._codes(wine.X), codes)
+    curve = missing_curve(clf.calibrated_posterior(), clf.encode(wine.X), codes)
     assert 1 <= len(curve.shares) < 10
     assert "factor" in curve.stopped
     assert "takes too much" in checked("".join(missing_charts(curve, 0.4, codes.size))).text

@@ -6,8 +6,7 @@ import numpy as np
 
 import oracle
 from discbayes.bayesnet import BayesNet
-from discbayes.calibrated_posterior import CalibratedPosterior
-from discbayes.calibration import Isotonic, Temperature
+from discbayes.calibration import CalibratedPosterior, Isotonic, Temperature
 from discbayes.data import Domain, Variable
 from discbayes.network import Structure
 

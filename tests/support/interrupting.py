@@ -142,9 +142,9 @@ def part_of(data: Any) -> Work:
     def work(begin: Begin) -> str:
         clf = BayesNetClassifier("tan", "map").partial_fit(X[:300], y[:300])
         for_rows = interrupted(begin, clf, lambda: clf.partial_fit(X[300:], y[300:]), X[:50])
-        assert clf._tallies is not None
+        assert clf.sufficient_statistics_ is not None
         if for_rows != "best so far":  # a search that was interrupted has fewer edges, and says so
-            assert clf.predict_proba(X).tobytes() == said[clf._tallies.n_samples]
+            assert clf.predict_proba(X).tobytes() == said[clf.sufficient_statistics_.n_samples]
         return for_rows
 
     return work

@@ -62,7 +62,7 @@ def assert_same(found, expected):
     assert found.classes_.tolist() == expected.classes_.tolist()
     assert (found.calibration_ is None) == (expected.calibration_ is None)
     assert found.n_features_in_ == expected.n_features_in_
-    assert (found._tallies is None) == (expected._tallies is None)
+    assert (found.sufficient_statistics_ is None) == (expected.sufficient_statistics_ is None)
 
 
 class OwnParameters(BaseEstimator):

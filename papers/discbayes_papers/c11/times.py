@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 
-from discbayes.engine.progress import duration
+from discbayes.engine.context import duration
 from discbayes.evaluation.result_blocks import Block, ResultTable
 from discbayes.evaluation.result_store import Store
 from discbayes.evaluation.tasks import Task

@@ -1,7 +1,6 @@
-"""The estimator, and its methods by subject: calibrating, learning in parts, learning from rows
-that are read.
-"""
+"""The estimator, and its parts: plan of a fit, training rows, calibration, incremental learning."""
 
 from discbayes.classifier.estimator import BayesNetClassifier
+from discbayes.classifier.fitting import FitPlan, FittedModel, adopt
 
-__all__ = ["BayesNetClassifier"]
+__all__ = ["BayesNetClassifier", "FitPlan", "FittedModel", "adopt"]

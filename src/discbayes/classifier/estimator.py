@@ -1,140 +1,176 @@
-"""The estimator: a structure learner, a parameter learner and what stands around them."""
+"""The scikit-learn estimator: `BayesNetClassifier`."""
 
 from __future__ import annotations
 
-import warnings
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from copy import copy
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import numpy as np
-from sklearn.base import BaseEstimator, ClassifierMixin
-from sklearn.utils.validation import check_is_fitted
+from sklearn.base import BaseEstimator, ClassifierMixin, clone
+from sklearn.utils.validation import check_is_fitted, validate_data
 
 from discbayes import inference
 from discbayes._lazy_imports import leaf
 from discbayes.bayesnet import BayesNet
-from discbayes.calibrated_posterior import CalibratedPosterior, log_prior_of
-from discbayes.calibration import AUTO, Calibration
-from discbayes.classifier.calibrating import Calibrating
-from discbayes.classifier.columns import COLUMNS, columns_of
-from discbayes.classifier.incremental import Incremental
-from discbayes.classifier.learners import learner_of
-from discbayes.classifier.passes import Passes, over_batches
+from discbayes.calibration import AUTO, CalibratedPosterior, Calibration, log_prior_of
+from discbayes.classifier.calibrating import assign_calibration_folds, learn_calibration
+from discbayes.classifier.fitting import (
+    FitPlan,
+    FittedModel,
+    adopt,
+    learn_all_rows,
+    learn_from_statistics,
+    read_columns,
+    table_columns,
+)
+from discbayes.classifier.incremental import (
+    add_batches,
+    available_with_counts,
+    merge_statistics,
+    statistics_so_far,
+)
+from discbayes.classifier.training_rows import open_training_rows
 from discbayes.costs import cheapest, cost_matrix
-from discbayes.counts import Counts, SufficientStatistics, count
-from discbayes.data import Domain, Encoded, FrameEncoder
-from discbayes.data.rows import Rows
-from discbayes.data.table_reader import read_table
-from discbayes.engine import Context, DaskEngine, Progress, worker_count
-from discbayes.explanations.mixin import Explaining
-from discbayes.network import CPTs, Layout, Structure
-from discbayes.parameters import HYBRID, PARAMETERS
-from discbayes.search import STRUCTURES
-from discbayes.search.base import Search
-from discbayes.search.table_sizes import warn_of_sparse_columns
-from discbayes.streams import is_source
+from discbayes.counts import SufficientStatistics
+from discbayes.data import Domain, FrameEncoder
+from discbayes.data.mappings import mappings_of, read_mappings
+from discbayes.data.table import Table
+from discbayes.data.table_reader import arrow_table, read_table
+from discbayes.data.targets import label_array
+from discbayes.engine import is_client
+from discbayes.explanations import (
+    Counterfactual,
+    Explanation,
+    Information,
+    Relevance,
+    counterfactual,
+    explain,
+    relevance,
+    value_of_information,
+)
+from discbayes.explanations.relevance import TOLERANCE
+from discbayes.explanations.single_row import one_row
+from discbayes.explanations.wording import class_position
+from discbayes.network import Structure
+from discbayes.parameters import HYBRID
+from discbayes.streams import Labelled, LabelledRows, batches_of, bytes_of, is_source
+
+_BATCH_METHODS = (
+    "predict",
+    "predict_proba",
+    "predict_log_proba",
+    "predict_joint_log_proba",
+    "expected_costs",
+)
+_MAX_LISTED = 20  # column names in a message
 
 
-class BayesNetClassifier(
-    Explaining, Calibrating, Incremental, Passes, ClassifierMixin, BaseEstimator
-):
-    """A Bayesian network classifier: any way to learn the structure with any way to learn the
-    parameters.
+class BayesNetClassifier(ClassifierMixin, BaseEstimator):
+    """A Bayesian network classifier: any structure learner with any parameter learner.
 
     Parameters
     ----------
     structure : str, learner, Structure or edges, default="tan"
-        "nb" (naive Bayes), "tan" (tree by conditional mutual information), "tan-fcll" and
-        "tan-acll" (trees by approximations of conditional likelihood), "kdb" (one parent by
-        relevance), "ghc" (hill climbing), a learner such as ``KDB(k=2)``, or a known structure: a
-        ``Structure`` or a list of edges ``(parent, child)``.
+        The structure learner: "nb" (naive Bayes), "tan" (tree by conditional mutual information),
+        "tan-fcll" and "tan-acll" (trees by approximations of the conditional likelihood), "kdb"
+        (one parent, features ordered by relevance), "ghc" (hill climbing), a learner such as
+        ``KDB(k=2)``, or a known structure: a ``Structure`` or a list of edges ``(parent, child)``.
     parameters : str or learner, default="hybrid"
-        "hybrid" (maximises the conditional likelihood of the classes with a pull towards relative
-        frequencies), "ml" (relative frequencies, zeros become 1e-5), "map" (one virtual observation
-        spread over each table), "cl" (maximises the conditional likelihood alone), "ccbn-d",
-        "ccbn-e" and "ccbn-w" (the same over free numbers, normalised tables, or weights on
-        generative ones), "mm" (maximises a soft margin), "dfe" (rows counted by how badly they are
-        predicted), "bn-svm" and "ml-bn-svm" (support vector margins), or a learner such as
+        The parameter learner: "hybrid" (maximizes the conditional likelihood of the classes,
+        regularized towards the generative estimates), "ml" (maximum likelihood, zeros become
+        1e-5), "map" (one virtual observation spread over each table), "cl" (maximizes the
+        conditional likelihood alone), "ccbn-d", "ccbn-e" and "ccbn-w" (maximize it over
+        unconstrained parameters, normalized tables, or weights on generative ones), "mm"
+        (maximizes a soft margin), "dfe" (discriminative frequency estimates), "bn-svm" and
+        "ml-bn-svm" (support vector margins), or a learner such as
         ``MaximumAPosteriori("dirichlet", 0.5)``.
     discretizer : "mdlp", "equal-frequency", None or transformer, default="mdlp"
-        How numeric columns are cut into intervals, on the training rows only. With None their
-        values are categories.
+        How numeric columns are discretized, on the training rows only. With None their values are
+        categories.
     categorical : "auto", "all" or list, default="auto"
-        Numeric columns that are categories; text columns with very many values must be listed too.
+        The numeric columns that are categories; text columns with very many values must be listed
+        too.
     domains : dict or Domain, optional
-        All values that a column can have, by column name, where not all of them may be in the
-        training rows. Or all there is to know about all columns and the class, cut points included,
-        such as ``network_.domain`` of another classifier: ``discretizer`` and ``categorical`` have
-        no part then, nor has ``missing="value"``.
+        All values of a column, by column name, where not all of them may be in the training rows.
+        Or the domain of all columns and the class, cut points included, such as
+        ``network_.domain`` of another classifier: ``discretizer``, ``categorical`` and
+        ``missing="value"`` have no effect then.
     missing : {"available", "value", "drop", "error"}, default="available"
-        Missing values at fit: statistics are estimated from the observed values, "missing" is one
-        more value of the columns that have any, rows are dropped, or an error. At predict missing
-        values are marginalized exactly; with "value", those of columns that had any at fit are that
-        value. Columns that a mapping does not name are unknown and always marginalized.
+        Missing values at fit: statistics are estimated from the observed values (available-case
+        analysis), "missing" is one more value of the columns that have any, incomplete rows are
+        dropped, or an error. At prediction time missing values are marginalized exactly; with
+        "value", those of columns that had any at fit are that value. Columns that a mapping does
+        not name are always marginalized.
     unknown : {"marginalize", "error"}, default="marginalize"
-        Values at predict that were not there at fit: treated as missing, or an error.
-    class_weight : "balanced", dict or None
-        Weights of the classes, for counting; the cut points do not depend on them.
+        Values at prediction time that were not seen at fit: treated as missing, or an error.
+    class_weight : "balanced", dict or None, default=None
+        Weights of the classes; the cut points do not depend on them.
     class_prior : sequence of float, optional
-        Shares of the classes where the classifier will be used, in the order of ``classes_``; those
-        of the rows, as ``class_weight`` counts them, by default. With frequencies they are the
-        prior of the network; a prior that was learned to tell classes apart changes by as much as
-        the shares do.
+        Class shares where the classifier will be used, in the order of ``classes_``; by default
+        those of the rows, weighted by ``class_weight``. They replace the prior of generative
+        learners. The prior of a discriminative learner is changed by the ratio of the shares.
     calibrate : {"auto", "temperature", "isotonic"} or None, default="auto"
-        How the probabilities are made to mean what they say, by what networks that were learned
-        without them say of the training rows. "temperature" divides the log-joint by one number,
-        which changes no decision; "isotonic" has a rising function for each class, which needs some
-        thousand rows, and two of each class at least. "auto" is "temperature" for the default
-        parameters and None for others. ``network_`` and ``predict_joint_log_proba`` stay as they
-        are.
+        How probabilities are calibrated, from cross-validated predictions of the training rows.
+        "temperature" divides the log-joint by one number, which changes no decision; "isotonic"
+        has an increasing function for each class, which needs some thousand rows, and two of each
+        class at least. "auto" is "temperature" for the default parameters and None for others.
+        ``network_`` and ``predict_joint_log_proba`` are not calibrated.
     calibrate_folds : int, default=5
-        The number of such networks: everything, the cuts included, is learned anew without one fold
-        of the rows. For a temperature there are fewer as soon as 5,000 rows were held out. What is
-        in the rows says which fold they are in, and a weight of two is the same as the row twice.
-        Of more than 500,000 rows, so many are held out in all.
-    max_factor_size : int
-        Cells of the largest factor that exact prediction with gaps may build; more is an error.
+        The number of cross-validation folds for calibration: everything, the cut points included,
+        is learned anew without each fold. A temperature uses fewer folds as soon as 5,000 rows
+        were held out. The fold of a row follows from its content, and a weight of two equals the
+        row twice. Of more than 500,000 rows, 500,000 are held out in all.
+    max_factor_size : int, default=4194304
+        The number of cells of the largest factor that exact marginalization may build; more is an
+        error.
     n_draws : int, optional
         Where the factor would be larger, estimate by this many draws instead.
     n_jobs : int, optional
-        Threads; None is one, -1 all cores. The result does not depend on it.
+        The number of threads; None is one, -1 all cores. The result does not depend on it.
     memory : int or str, optional
         Where rows are read from files or in batches: about how many bytes they may take at a time,
-        such as ``"2GB"``, beside the library itself; 512 MiB by default. The temporary folder, for
-        codes, is that of ``tempfile``. Rows are read twice, and twice more for each network that
-        ``calibrate`` needs.
+        such as ``"2GB"``, beside the library itself; 512 MiB by default. The codes are kept in the
+        temporary folder of ``tempfile``. Rows are read twice, and twice more for each fold of
+        calibration.
     cluster : str, int or distributed.Client, optional
-        Where ``fit`` works on the rows (extra ``dask``): the address of a Dask scheduler, such as
-        ``"tcp://10.0.0.5:8786"``, a number of worker processes that are started on this machine for
-        the time of the fit (a script needs ``if __name__ == "__main__":`` then), or a client. The
-        model has the same bits as without it, unless columns are cut on a summary (see ``fit``),
+        The Dask cluster on which ``fit`` works (extra ``dask``): the address of a scheduler, such
+        as ``"tcp://10.0.0.5:8786"``, a number of worker processes to start on this machine during
+        the fit (a script needs ``if __name__ == "__main__":`` then), or a client. The model has
+        the same bits as without it, unless columns are discretized on a summary (see ``fit``),
         which differs within its bound. ``memory`` is that of this process and of each worker. A
-        Dask collection is worked on by the client that is active, if there is one. Model files do
-        not hold this setting, and pickles hold no client.
-    random_state : int, RandomState or None
-        For learners that draw.
+        Dask collection is processed by the active client, if there is one. Model files do not hold
+        this setting, and pickles hold no client.
+    random_state : int, RandomState or None, default=None
+        The seed of learners that draw random numbers.
     verbose : int, default=0
         1 shows the stages of a fit, 2 the steps of a search.
 
     Attributes
     ----------
     classes_ : ndarray
-        The labels.
+        The class labels.
     network_ : BayesNet
-        The fitted network: edges, tables, likelihood, queries, samples.
+        The fitted network: edges, conditional probability tables, likelihood, queries, samples.
     structure_ : Structure
-        Its structure.
-    history_ : list of dict
-        The trace of the search. If it left out edges because of the size of their tables, the first
-        step says so: ``left_out`` is their number, ``edges`` the first hundred, and ``reason`` the
-        text of the warning. The ``seconds`` of its steps are not saved.
+        The structure of the network.
     calibration_ : Temperature, Isotonic or None
-        What ``calibrate`` has found: its ``temperature``, or its thresholds ``log_odds`` and
-        ``probabilities``. None without it, with one class, and where every class has one row.
-    n_features_in_, feature_names_in_
-        As everywhere in scikit-learn.
+        The map to calibrated probabilities: its ``temperature``, or its thresholds ``log_odds``
+        and ``probabilities``. None without calibration, with one class, and where every class has
+        one row.
+    history_ : list of dict
+        The trace of the search. If edges were left out because of the size of their tables, the
+        first step lists them: ``left_out`` is their number, ``edges`` the first hundred, and
+        ``reason`` the text of the warning. The ``seconds`` of the steps are not saved.
+    sufficient_statistics_ : SufficientStatistics or None
+        The counts that ``partial_fit`` and ``merge`` go on from, where the learners need nothing
+        else.
+    n_features_in_ : int
+        The number of columns.
+    feature_names_in_ : ndarray
+        The names of the columns, if they have names.
 
     Examples
     --------
@@ -146,6 +182,14 @@ class BayesNetClassifier(
     >>> clf.network_.edges()
     [('petal length (cm)', 'sepal length (cm)'), ('sepal length (cm)', 'sepal width (cm)'), ...]
     """
+
+    classes_: np.ndarray
+    network_: BayesNet
+    structure_: Structure
+    calibration_: Calibration | None
+    history_: list[dict[str, Any]]
+    sufficient_statistics_: SufficientStatistics | None
+    _encoder: FrameEncoder
 
     def __init__(
         self,
@@ -193,296 +237,457 @@ class BayesNetClassifier(
     def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> BayesNetClassifier:
         """Learn the network.
 
-        Rows that do not fit in memory are read twice from where they are, in the order of the rows,
-        and kept as codes in a temporary file. The network has the same bits as that of the whole
-        table, but for numeric columns with more than 200,000 values, or fewer if ``memory`` is
-        short (20 such columns need 512 MiB): they are cut on a summary. Learners that need all rows
-        at once get the codes in memory if they fit in ``memory``, and are refused by name if not.
-        Calibrating reads the rows twice more for each fold, of which the default needs one from
+        Rows that do not fit in memory are read twice from where they are, in their order, and kept
+        as codes in a temporary file. The network has the same bits as that of the whole table, but
+        for numeric columns with more than 200,000 values, or fewer if ``memory`` is short (20 such
+        columns need 512 MiB): they are discretized on a summary. Learners that need all rows at
+        once get the codes in memory if they fit in ``memory``, and are refused by name if not.
+        Calibration reads the rows twice more for each fold, of which the default needs one from
         25,000 rows on: ``calibrate=None`` avoids it.
 
         Parameters
         ----------
-        X : frame, array, list of rows, or where to read them
-            Numbers, text, categories, booleans; NaN and None are gaps. To be read: a file (Parquet,
-            CSV, Arrow), a folder or a list of files, a pyarrow dataset, a Dask DataFrame or Array,
-            or an iterator of frames or of pairs (X, y).
+        X : frame, array, list of rows, or a source to read them from
+            Numbers, text, categories, booleans; NaN and None are missing values. A source is a
+            file (Parquet, CSV, Arrow), a folder or a list of files, a pyarrow dataset, a Dask
+            DataFrame or Array, or an iterator of frames or of pairs (X, y).
         y : sequence of labels, or str
-            The name of the target column where rows are read; nothing for pairs.
+            The class labels. Of a source, the name of the target column; None for pairs.
         sample_weight : sequence of float or str, optional
-            A weight of 2 is the same as the row twice, a weight of 0 as the row left out. So their
-            scale matters. Weights that sum to 1 or less over several rows can only be shares of
-            rows, as boosting gives them: they are scaled to a mean of 1 over the rows of positive
-            weight, with a `DataWarning`. Where rows are read, the name of a column.
-        """
-        with self._engine(X) as engine:
-            learn = self._fit_source if is_source(X) else self._fit_table
-            return learn(X, y, sample_weight, engine)
+            A weight of 2 equals the row twice, a weight of 0 the row left out, so their scale
+            matters. Weights that sum to 1 or less over several rows can only be shares of rows, as
+            boosting gives them: they are scaled to a mean of 1 over the rows of positive weight,
+            with a `DataWarning`. Of a source, the name of a column.
 
-    def _fit_table(
-        self, X: Any, y: Any, sample_weight: Any, engine: DaskEngine | None
-    ) -> BayesNetClassifier:
-        """Learn the network of a table in memory."""
-        table = read_table(X)
-        columns = columns_of(X)
-        name = self._calibration_name()
-        context = self._context(engine)
-        context.progress.stage("reading and discretising")
-        encoder, data = self._encode_training(table, y, sample_weight)
-        calibrate = self._calibration_of_table(name, table, encoder, data)
-        network, tallies = self._learn_and_count(data, encoder.classes_, context)
-        calibration = calibrate(context)
-        self._adopt(encoder, network, calibration, tallies, context.history, columns)
-        context.progress.stage("done: {network!r}", network=self.network_)
+        Returns
+        -------
+        BayesNetClassifier
+            The fitted classifier itself.
+
+        Examples
+        --------
+        >>> from discbayes import BayesNetClassifier, load_dataset
+        >>> wine = load_dataset("wine")
+        >>> BayesNetClassifier("nb", "map").fit(wine.X, wine.y).network_
+        <BayesNet: 13 features, 3 classes, 0 edges between features, ...>
+        """
+        plan = FitPlan.of(self)
+        progress = plan.context.progress
+        with open_training_rows(X, y, sample_weight, plan) as rows:
+            encoder = plan.new_encoder()
+            with rows.encode(encoder, progress) as data:
+                encoder.warn_of_unused()
+                folds = assign_calibration_folds(plan, rows, encoder)
+                if folds is None:
+                    rows.close()  # they are not read again
+                network, statistics = learn_all_rows(plan, data, encoder.classes_)
+            calibration = None
+            if folds is not None:
+                calibration = learn_calibration(plan, rows, encoder, folds)
+        history = plan.context.history
+        adopt(self, FittedModel(encoder, network, calibration, statistics, history, rows.columns))
+        progress.stage("done: {network!r}", network=network)
         return self
 
-    def _encode_training(
-        self, X: Any, y: Any, sample_weight: Any = None
-    ) -> tuple[FrameEncoder, Encoded]:
-        """The rows of a fit as codes, and the encoder; warns of what is noteworthy in the
-        columns.
-        """
-        encoder = self._make_encoder(self.categorical)
-        data = encoder.fit_transform(X, y, sample_weight)
-        encoder.warn_of_unused()
-        return encoder, data
+    @available_with_counts
+    def partial_fit(
+        self, X: Any, y: Any = None, classes: Any = None, sample_weight: Any = None
+    ) -> BayesNetClassifier:
+        """Learn from more rows, or from the first ones.
 
-    def _learn_and_count(
-        self, data: Rows, classes: np.ndarray, context: Context
-    ) -> tuple[BayesNet, SufficientStatistics | None]:
-        """The network of all rows, and their counts where it follows from those."""
-        if data.n_classes == 1:
-            warnings.warn(
-                f"y has one class only, {data.domain.target.values[0]!r}: it is all that can be"
-                " predicted",
-                stacklevel=4,
-            )
-        data = self._on_cluster(data, context)
-        try:
-            tallies = self._tallies_of_fit(data, context)
-        except KeyboardInterrupt:
-            if not (isinstance(self._learners()[0], Search) and context.interrupts.take()):
-                raise
-            tallies, context = None, replace(context, interrupted=True)
-        if tallies is None:
-            return self._learn(data, classes, context), None
-        return self._learn_from(tallies, classes, context), tallies
+        The method exists for learners that need counts only: ``structure`` "nb", "tan",
+        "tan-fcll", "tan-acll", "kdb" and known structures, with ``parameters`` "ml" or "map", not
+        calibrated. Others need all rows in ``fit``.
 
-    def _learn(self, data: Any, classes: np.ndarray, context: Context) -> BayesNet:
-        """The network of some rows."""
-        parameters = self._learners()[1]
-        data = self._on_cluster(data, context)
-        data, counts, found = self._find_structure(data, classes, context)
-        context.progress.stage(
-            "parameters: {learner!r} on {edges} edges", learner=parameters, edges=found.n_edges
-        )
-        return self._network(
-            data, parameters.learn(data, counts, found, context), counts.class_count
-        )
+        The result is that of ``fit`` on all rows so far, for unweighted rows to the bit, with two
+        exceptions. Cut points are those of the *first* rows: give as many as you can, or
+        ``domains``. And a value that a declared column does not have is treated as the setting
+        ``unknown`` tells. Undeclared columns of text or categories get new values as they come,
+        and so do the classes, unless ``classes`` or a ``Domain`` declares them.
 
-    def _find_structure(
-        self, data: Any, classes: np.ndarray, context: Context
-    ) -> tuple[Any, Counts, Structure]:
-        """The structure of some rows; with them, weighted, and their counts."""
-        learner = self._learners()[0]
-        data = self._weighted(data, classes)
-        counts = count(data, self.n_jobs)
-        warn_of_sparse_columns(data, counts)
-        context.progress.stage(
-            "structure: {learner!r} on {rows} rows", learner=learner, rows=data.n_samples
-        )
-        found = learner.learn(data, counts, context)
-        Layout(found, data.cards, data.n_classes).require(data.domain.names)
-        return data, counts, found
-
-    def _network(self, data: Any, tables: CPTs, class_weight: np.ndarray | None = None) -> BayesNet:
-        """The network, with the prior that was asked for in the place of the shares of the rows."""
-        if class_weight is not None and not getattr(self._learners()[1], "prior_is_shares", False):
-            tables = tables.learned_with(class_weight)
-        if self.class_prior is not None:
-            tables = tables.with_prior(log_prior_of(self.class_prior, tables.n_classes))
-        return BayesNet(data.domain, tables, self.max_factor_size, self.n_draws, self.n_jobs)
-
-    def _adopt(
-        self,
-        encoder: FrameEncoder,
-        network: BayesNet,
-        calibration: Calibration | None,
-        tallies: SufficientStatistics | None = None,
-        history: Sequence[dict[str, Any]] = (),
-        columns: Mapping[str, Any] | None = None,
-    ) -> None:
-        """Become what was learned, in one step: an interrupt finds the classifier as it was, or as
-        it will be.
-        """
-        kept = {
-            name: value
-            for name, value in vars(self).items()
-            if columns is None or name not in COLUMNS
-        }
-        learned = {
-            "_encoder": encoder,
-            "_tallies": tallies,
-            "calibration_": calibration,
-            "classes_": encoder.classes_,
-            "network_": network,
-            "structure_": network.structure,
-            "history_": list(history),
-        }
-        self.__dict__ = {**kept, **(columns or {}), **learned}
-
-    def _accept(
-        self, X: Any, encoder: FrameEncoder, data: Encoded, tables: CPTs, history: list[Any]
-    ) -> None:
-        """Become a classifier with tables that were learned elsewhere, from data of this
-        encoder.
-        """
-        class_weight = np.bincount(data.classes, data.weight, data.n_classes)
-        self._adopt(
-            encoder, self._network(data, tables, class_weight), None, None, history, columns_of(X)
-        )
-
-    def _learners(self) -> tuple[Any, Any]:
-        return (
-            learner_of("structure", self.structure, STRUCTURES, fixed=True),
-            learner_of("parameters", self.parameters, PARAMETERS),
-        )
-
-    def _context(self, engine: DaskEngine | None = None) -> Context:
-        # refuses what is no number of threads, whatever the size of the work
-        worker_count(self.n_jobs)
-        seed = self.random_state
-        if isinstance(seed, np.random.RandomState):
-            seed = seed.randint(2**32, dtype=np.uint64)
-        return Context(
-            np.random.default_rng(seed), self.n_jobs, Progress(self.verbose), engine=engine
-        )
-
-    def _make_encoder(self, categorical: str | Sequence[Any]) -> FrameEncoder:
-        return FrameEncoder(
-            self.discretizer,
-            categorical,
-            self.domains,
-            self.missing,
-            self.unknown,
-            n_jobs=self.n_jobs,
-        )
-
-    def _weighted(self, data: Any, classes: np.ndarray) -> Any:
-        """The data with the class weights multiplied in."""
-        if self.class_weight is None:
-            return data
-        return data.with_class_weights(self._class_weights(classes, data.class_rows))
-
-    def _class_weights(self, classes: np.ndarray, rows: np.ndarray) -> np.ndarray:
-        """What a row of each class counts, where there are so many rows of each."""
-        if isinstance(self.class_weight, str) and self.class_weight == "balanced":
-            return rows.sum() / (np.count_nonzero(rows) * np.maximum(rows, 1))
-        by_class = self._given_class_weights(classes)
-        if not np.isfinite(by_class).all() or (by_class < 0).any() or not by_class.any():
-            raise ValueError(
-                f"class_weight={self.class_weight!r} must hold finite weights, none negative, not"
-                " all zero"
-            )
-        return by_class
-
-    def _given_class_weights(self, classes: np.ndarray) -> np.ndarray:
-        """The weights of a mapping; a class that it does not name counts once, unless it names what
-        is no class.
-        """
-        if not isinstance(self.class_weight, Mapping):
-            raise ValueError(
-                f"class_weight={self.class_weight!r} must be 'balanced' or a dict of weights by"
-                " class"
-            )
-        labels = classes.tolist()
-        odd = [label for label in self.class_weight if label not in labels]
-        without = [label for label in labels if label not in self.class_weight]
-        if odd and without:
-            raise ValueError(
-                f"class_weight names {odd[0]!r}, which is no class, and not {without[0]!r}, which"
-                " is one"
-            )
-        try:
-            return np.array([float(self.class_weight.get(label, 1.0)) for label in labels])
-        except (TypeError, ValueError) as error:
-            raise ValueError(
-                f"class_weight={self.class_weight!r} must hold numbers: {error}"
-            ) from error
-
-    # ---- predicting
-
-    @over_batches
-    def predict_joint_log_proba(self, X: Any) -> np.ndarray:
-        """Log P(c, x observed) of the network, not calibrated: a row for each row of X, a column
-        for each class.
-        """
-        return self._current_network().log_joint_of(self._codes(X))
-
-    @over_batches
-    def predict_proba(self, X: Any, class_prior: Sequence[float] | None = None) -> np.ndarray:
-        """P(c | x observed); missing and unseen values are marginalized exactly.
-
-        With ``missing="value"`` a missing value is a value of its column, if the column had any at
-        fit; what a mapping leaves out is unknown.
-
-        ``class_prior`` replaces the prior of the fit, for data in which the classes have other
-        shares. Calibrated probabilities are those of the shares of the fit; their odds then change
-        as those of the shares do.
-        """
-        return self.calibrated_posterior(class_prior).posterior(self._codes(X))
-
-    @over_batches
-    def predict_log_proba(self, X: Any, class_prior: Sequence[float] | None = None) -> np.ndarray:
-        """Log P(c | x observed), exact also where P is too small for a number."""
-        return self.calibrated_posterior(class_prior).log_posterior(self._codes(X))
-
-    @over_batches
-    def predict(
-        self, X: Any, class_prior: Sequence[float] | None = None, costs: Any = None
-    ) -> np.ndarray:
-        """The most probable class of each row, or the one of the least expected cost; ties go to
-        the first class.
+        The network is learned anew at each call. That does not depend on the number of rows, so
+        large parts are faster than small ones. The classifier keeps counts: those of all pairs of
+        columns where the structure is searched for. ``fit`` keeps up to a million of them, to go
+        on from; a classifier that begins with ``partial_fit`` keeps a hundred million.
 
         Parameters
         ----------
-        X : frame, array, list of rows, or where to read them, as in ``fit``
-            Of a file, columns that the fit did not have are left out.
+        X : frame, array, list of rows, or a source to read them from
+            As in ``fit``. A source is read in batches of 65,536 rows at most, and in smaller ones
+            where a file ends: the first batch determines the cut points. The network is learned
+            once, after the last one.
+        y : sequence of labels, or str
+            The class labels. Of a source, the name of the target column; None for pairs.
+        classes : sequence of labels, optional
+            At the first call: all classes that will ever come.
+        sample_weight : sequence of float or str, optional
+            As in ``fit``, but never scaled: the rows of one call do not tell what the weights of
+            all rows sum to.
+
+        Returns
+        -------
+        BayesNetClassifier
+            The fitted classifier itself.
+
+        Examples
+        --------
+        >>> from discbayes import BayesNetClassifier, load_dataset
+        >>> iris = load_dataset("iris")
+        >>> clf = BayesNetClassifier("tan", "map")
+        >>> for k in range(3):
+        ...     clf = clf.partial_fit(iris.X[k::3], iris.y[k::3])
+        >>> clf.network_
+        <BayesNet: 4 features, 3 classes, 3 edges between features, ...>
+        """
+        known = statistics_so_far(self, classes)
+        labels = None if known is None else self.classes_
+        plan = FitPlan.of(self)
+        columns = None
+        if is_source(X):
+            domain = None if known is None else known.domain
+            rows = LabelledRows(X, y, sample_weight, bytes_of(self.memory), domain)
+            encoder, statistics = rows.read(
+                lambda batches: add_batches(
+                    plan, batches, known, labels, classes, rows.target_name
+                ),
+                self.missing,
+            )
+            if known is None:
+                columns = read_columns(rows.names, rows.named)
+        else:
+            if known is None:
+                table = read_table(X)
+                columns = table_columns(X)
+            else:
+                table = self._read_known(X)
+            batch = Labelled(table, y, sample_weight, "")
+            encoder, statistics = add_batches(plan, [batch], known, labels, classes)
+        network = learn_from_statistics(plan, statistics, encoder.classes_)
+        history = plan.context.history
+        adopt(self, FittedModel(encoder, network, None, statistics, history, columns))
+        return self
+
+    def merge(self, other: Any) -> BayesNetClassifier:
+        """Return a new classifier that is learned from the rows of this one and of another.
+
+        The result is that of training on all rows together. The method works for the learners of
+        ``partial_fit``. Both classifiers must have the same domain: the same columns, values, cut
+        points and classes. To use one domain in several places, give it to all of them::
+
+            domain = BayesNetClassifier("tan", "map").fit(X_some, y_some).network_.domain
+            here = BayesNetClassifier("tan", "map", domains=domain).fit(X_here, y_here)
+
+        A model file carries it too: ``discbayes.load(path).network_.domain``. Without weights the
+        result is the same to the bit, in whatever order. The settings are those of this
+        classifier; both classifiers stay as they are.
+
+        Parameters
+        ----------
+        other : BayesNetClassifier
+            A classifier learned by ``fit`` or ``partial_fit``, or loaded from a file.
+
+        Returns
+        -------
+        BayesNetClassifier
+            The merged classifier.
+
+        Examples
+        --------
+        >>> from sklearn.base import clone
+        >>> from discbayes import BayesNetClassifier, load_dataset
+        >>> wine = load_dataset("wine")
+        >>> whole = BayesNetClassifier("tan", "map").fit(wine.X, wine.y)
+        >>> place = BayesNetClassifier("tan", "map", domains=whole.network_.domain)
+        >>> one, two = (clone(place).fit(wine.X[k::2], wine.y[k::2]) for k in range(2))
+        >>> bool((one.merge(two).predict_proba(wine.X) == whole.predict_proba(wine.X)).all())
+        True
+        """
+        if not isinstance(other, BayesNetClassifier):
+            raise TypeError(f"merge takes another BayesNetClassifier, not {type(other).__name__}")
+        model = merge_statistics(self, other)
+        merged = clone(self)
+        adopt(merged, model)
+        return merged
+
+    # ---- predicting
+
+    def predict(
+        self, X: Any, class_prior: Sequence[float] | None = None, costs: Any = None
+    ) -> np.ndarray:
+        """Predict the most probable class of each row, or the one of the least expected cost.
+
+        Ties go to the first class.
+
+        Parameters
+        ----------
+        X : frame, array, list of rows, or a source to read them from
+            As in ``fit``. Columns of a file that the fit did not have are ignored.
         class_prior : sequence of float, optional
             As in ``predict_proba``.
         costs : array of shape (n_classes, n_classes) or mapping, optional
-            ``costs[i][j]`` is what it costs to decide for class j where class i is true, in the
-            order of ``classes_``; or ``{truth: {decision: cost}}``, where all else costs nothing.
-        """
-        beliefs, codes = self.calibrated_posterior(class_prior), self._codes(X)
-        if costs is None:
-            return self.classes_[beliefs.decisions(codes)]
-        return self.classes_[cheapest(beliefs.posterior(codes), cost_matrix(costs, self.classes_))]
+            The cost ``costs[i][j]`` of deciding for class j where class i is true, in the order of
+            ``classes_``; or ``{truth: {decision: cost}}``, where all else costs nothing.
 
-    @over_batches
+        Returns
+        -------
+        ndarray of shape (n_samples,)
+            The class labels.
+
+        Examples
+        --------
+        >>> from discbayes import BayesNetClassifier, load_dataset
+        >>> iris = load_dataset("iris")
+        >>> clf = BayesNetClassifier().fit(iris.X, iris.y)
+        >>> clf.predict(iris.X.iloc[[0]], costs={"virginica": {"setosa": 1000}}).tolist()
+        ['versicolor']
+        """
+        if is_source(X):
+            return self._predict_source(X, "predict", class_prior=class_prior, costs=costs)
+        posterior = self.calibrated_posterior(class_prior)
+        codes = self.encode(X)
+        if costs is None:
+            return self.classes_[posterior.decisions(codes)]
+        matrix = cost_matrix(costs, self.classes_)
+        return self.classes_[cheapest(posterior.posterior(codes), matrix)]
+
+    def predict_proba(self, X: Any, class_prior: Sequence[float] | None = None) -> np.ndarray:
+        """Return P(c | x observed); missing and unseen values are marginalized exactly.
+
+        With ``missing="value"`` a missing value is a value of its column, if the column had any at
+        fit; columns that a mapping leaves out are marginalized.
+
+        Parameters
+        ----------
+        X : frame, array, list of rows, or a source to read them from
+            As in ``fit``. Columns of a file that the fit did not have are ignored.
+        class_prior : sequence of float, optional
+            Class shares that replace those of the fit, for data in which they differ. Calibrated
+            probabilities are those of the shares of the fit; their odds change as those of the
+            shares do.
+
+        Returns
+        -------
+        ndarray of shape (n_samples, n_classes)
+            The probabilities, in the order of ``classes_``.
+
+        Examples
+        --------
+        >>> from discbayes import BayesNetClassifier, load_dataset
+        >>> iris = load_dataset("iris")
+        >>> clf = BayesNetClassifier().fit(iris.X, iris.y)
+        >>> clf.predict_proba({"petal width (cm)": 1.0}).round(2).tolist()
+        [[0.02, 0.84, 0.13]]
+        """
+        if is_source(X):
+            return self._predict_source(X, "predict_proba", class_prior=class_prior)
+        return self.calibrated_posterior(class_prior).posterior(self.encode(X))
+
+    def predict_log_proba(self, X: Any, class_prior: Sequence[float] | None = None) -> np.ndarray:
+        """Return log P(c | x observed), exact also where P underflows.
+
+        Parameters
+        ----------
+        X : frame, array, list of rows, or a source to read them from
+            As in ``predict``.
+        class_prior : sequence of float, optional
+            As in ``predict_proba``.
+
+        Returns
+        -------
+        ndarray of shape (n_samples, n_classes)
+            The logarithms of the probabilities, in the order of ``classes_``.
+
+        Examples
+        --------
+        >>> from discbayes import BayesNetClassifier, load_dataset
+        >>> iris = load_dataset("iris")
+        >>> clf = BayesNetClassifier().fit(iris.X, iris.y)
+        >>> clf.predict_log_proba(iris.X).shape
+        (150, 3)
+        """
+        if is_source(X):
+            return self._predict_source(X, "predict_log_proba", class_prior=class_prior)
+        return self.calibrated_posterior(class_prior).log_posterior(self.encode(X))
+
+    def predict_joint_log_proba(self, X: Any) -> np.ndarray:
+        """Return log P(c, x observed) of the network, which is not calibrated.
+
+        Parameters
+        ----------
+        X : frame, array, list of rows, or a source to read them from
+            As in ``predict``.
+
+        Returns
+        -------
+        ndarray of shape (n_samples, n_classes)
+            The log-joint, in the order of ``classes_``.
+
+        Examples
+        --------
+        >>> from discbayes import BayesNetClassifier, load_dataset
+        >>> iris = load_dataset("iris")
+        >>> clf = BayesNetClassifier().fit(iris.X, iris.y)
+        >>> clf.predict_joint_log_proba(iris.X).shape
+        (150, 3)
+        """
+        if is_source(X):
+            return self._predict_source(X, "predict_joint_log_proba")
+        return self._current_network().log_joint_of(self.encode(X))
+
     def expected_costs(
         self, X: Any, costs: Any, class_prior: Sequence[float] | None = None
     ) -> np.ndarray:
-        """What each decision is expected to cost: a row for each row of X, a column for each class.
+        """Return the expected cost of each decision for each row.
 
-        ``costs`` and ``class_prior`` are as in ``predict``.
+        Parameters
+        ----------
+        X : frame, array, list of rows, or a source to read them from
+            As in ``predict``.
+        costs : array of shape (n_classes, n_classes) or mapping
+            As in ``predict``.
+        class_prior : sequence of float, optional
+            As in ``predict_proba``.
+
+        Returns
+        -------
+        ndarray of shape (n_samples, n_classes)
+            The expected costs, a column for each decision in the order of ``classes_``.
+
+        Examples
+        --------
+        >>> from discbayes import BayesNetClassifier, load_dataset
+        >>> iris = load_dataset("iris")
+        >>> clf = BayesNetClassifier().fit(iris.X, iris.y)
+        >>> costs = {"virginica": {"setosa": 1000}}
+        >>> clf.expected_costs(iris.X.iloc[[0]], costs).round(1).tolist()
+        [[2.9, 0.0, 0.0]]
         """
-        beliefs = self.calibrated_posterior(class_prior)
-        return beliefs.posterior(self._codes(X)) @ cost_matrix(costs, self.classes_)
+        if is_source(X):
+            return self._predict_source(X, "expected_costs", costs=costs, class_prior=class_prior)
+        posterior = self.calibrated_posterior(class_prior).posterior(self.encode(X))
+        return posterior @ cost_matrix(costs, self.classes_)
+
+    def predict_batches(
+        self, X: Any, method: str = "predict", **options: Any
+    ) -> Iterator[np.ndarray]:
+        """Predict rows that are read, batch by batch as they come, in the order of the rows.
+
+        Parameters
+        ----------
+        X : path, list of paths, pyarrow dataset, iterator of frames, or Dask collection
+            As in ``fit``; columns that the fit did not have are ignored.
+        method : str, default="predict"
+            The method that predicts a batch: "predict", "predict_proba", "predict_log_proba",
+            "predict_joint_log_proba" or "expected_costs".
+        **options
+            Further arguments of that method, such as ``class_prior``.
+
+        Returns
+        -------
+        iterator of ndarray
+            The answer of the method for each batch.
+
+        Examples
+        --------
+        >>> from discbayes import BayesNetClassifier, load_dataset
+        >>> iris = load_dataset("iris")
+        >>> clf = BayesNetClassifier().fit(iris.X, iris.y)
+        >>> thirds = (iris.X[start : start + 50] for start in range(0, 150, 50))
+        >>> [shares.shape for shares in clf.predict_batches(thirds, "predict_proba")]
+        [(50, 3), (50, 3), (50, 3)]
+        """
+        check_is_fitted(self)
+        if method not in _BATCH_METHODS:
+            known = ", ".join(map(repr, _BATCH_METHODS))
+            raise ValueError(f"method={method!r} is none of {known}")
+        predict = getattr(self, method)
+        batches = batches_of(X, self.network_.domain, memory=bytes_of(self.memory))
+        return (predict(table, **options) for table, _ in batches)
+
+    def _predict_source(self, X: Any, method: str, **options: Any) -> np.ndarray:
+        """Return the answers of a method for all rows of a source."""
+        return np.concatenate(list(self.predict_batches(X, method, **options)))
+
+    def score(self, X: Any, y: Any = None, sample_weight: Any = None) -> float:
+        """Return the accuracy: the weighted share of rows whose class is predicted.
+
+        Parameters
+        ----------
+        X : frame, array, list of rows, or a source to read them from
+            As in ``fit``. Columns of a file that the fit did not have are ignored.
+        y : sequence of labels, or str
+            The class labels. Of a source, the name of the target column; None for pairs.
+        sample_weight : sequence of float or str, optional
+            The weights of the rows. Of a source, the name of a column.
+
+        Returns
+        -------
+        float
+            The accuracy, from 0 to 1.
+
+        Examples
+        --------
+        >>> from discbayes import BayesNetClassifier, load_dataset
+        >>> iris = load_dataset("iris")
+        >>> round(BayesNetClassifier().fit(iris.X, iris.y).score(iris.X, iris.y), 2)
+        0.96
+        """
+        if not is_source(X):
+            # read as in fit: numpy truncates members of enumerations in lists
+            return float(super().score(X, label_array(y, None), sample_weight))
+        check_is_fitted(self)
+        rows = LabelledRows(X, y, sample_weight, bytes_of(self.memory), self.network_.domain)
+        correct, total = rows.read(self._correct_weight, "available")
+        return correct / total
+
+    def _correct_weight(self, batches: Iterator[Labelled]) -> tuple[float, float]:
+        """Return the weight of the rows whose class is predicted, and of all rows."""
+        correct = 0.0
+        total = 0.0
+        is_text = self.classes_.dtype.kind in "UO"
+        for batch in batches:
+            if (batch.y.dtype.kind in "UO") != is_text:
+                fitted, given = ("strings", "numbers") if is_text else ("numbers", "strings")
+                raise ValueError(
+                    f"the classes of the fit are {fitted}, those of y are {given}: cast y"
+                )
+            is_correct = self.predict(batch.table) == batch.y
+            weight = np.ones(is_correct.size) if batch.weight is None else batch.weight
+            correct += float(np.sum(is_correct * weight))
+            total += float(weight.sum())
+        return correct, total
 
     def calibrated_posterior(
         self, class_prior: Sequence[float] | None = None
     ) -> CalibratedPosterior:
-        """What is believed under the settings in force now."""
+        """Return the network, its calibration and the class prior as one function of codes.
+
+        The settings in force now count, also those that ``set_params`` changed after ``fit``.
+
+        Parameters
+        ----------
+        class_prior : sequence of float, optional
+            As in ``predict_proba``.
+
+        Returns
+        -------
+        CalibratedPosterior
+            The posterior of rows that are codes, as ``encode`` returns them.
+
+        Examples
+        --------
+        >>> from discbayes import BayesNetClassifier, load_dataset
+        >>> iris = load_dataset("iris")
+        >>> clf = BayesNetClassifier().fit(iris.X, iris.y)
+        >>> clf.calibrated_posterior().decisions(clf.encode(iris.X.iloc[[0, 60]])).tolist()
+        [0, 1]
+        """
         network = self._current_network()
         log_prior = None if class_prior is None else log_prior_of(class_prior, self.classes_.size)
         return CalibratedPosterior(network, self.classes_, self.calibration_, log_prior)
 
-    def _codes(self, X: Any) -> np.ndarray:
-        return self._encoder.transform(self._known_table(X), self.unknown)
-
     def _current_network(self) -> BayesNet:
-        """The network under the settings in force now: ``set_params`` after ``fit`` counts."""
+        """Return the network with the settings in force now."""
         check_is_fitted(self)
         return replace(
             self.network_,
@@ -491,47 +696,308 @@ class BayesNetClassifier(
             n_jobs=self.n_jobs,
         )
 
+    def encode(self, X: Any) -> np.ndarray:
+        """Return the codes of rows with the columns of the fit.
+
+        Parameters
+        ----------
+        X : frame, array, list of rows, or mappings of column names to values
+            The rows.
+
+        Returns
+        -------
+        ndarray of shape (n_features, n_samples)
+            The position of each value in the domain of its column; the number of values of the
+            column stands for missing and unseen values.
+
+        Examples
+        --------
+        >>> from discbayes import BayesNetClassifier, load_dataset
+        >>> iris = load_dataset("iris")
+        >>> clf = BayesNetClassifier().fit(iris.X, iris.y)
+        >>> clf.encode({"petal width (cm)": 1.0}).ravel().tolist()
+        [3, 3, 3, 1]
+        """
+        check_is_fitted(self)
+        return self._encoder.transform(self._read_known(X), self.unknown)
+
+    def _read_known(self, X: Any) -> Table:
+        """Read a table, and refuse columns that are not those of the fit."""
+        if isinstance(X, Table):
+            return X  # read from a file, by the names of the columns
+        rows = mappings_of(X)
+        if rows is not None:
+            return read_mappings(rows, self.network_.domain.names)
+        table = read_table(X)
+        try:
+            validate_data(self, arrow_table(X), skip_check_array=True, reset=False)
+        except ValueError as error:
+            raise ValueError(f"{str(error).rstrip()}\n{self._way_out(table)}".rstrip()) from None
+        return table
+
+    def _way_out(self, table: Table) -> str:
+        """Return what to do about columns that are not those of the fit."""
+        if not (table.named and hasattr(self, "feature_names_in_")):
+            return ""
+        names = [repr(str(name)) for name in self.feature_names_in_]
+        listed = ", ".join(names[:_MAX_LISTED]) + (", …" if len(names) > _MAX_LISTED else "")
+        return (
+            f"The columns of the fit are {listed}: select them with X[list(clf.feature_names_in_)],"
+            " and add what you do not have as a column of None\n"
+        )
+
+    # ---- explaining
+
+    def explain(
+        self, X: Any, against: Any = None, class_prior: Sequence[float] | None = None
+    ) -> Explanation:
+        """Explain predictions by what each observed value adds to the log odds of each class.
+
+        The values are observed one after the other, parents before children
+        (``Explanation.order``); each adds what it changes, given those before it. The log odds
+        without any value and all contributions add up to the log odds of ``predict_proba``.
+        Missing and unseen values are marginalized and listed as unknown, unless
+        ``missing="value"`` made "missing" a value of the column.
+
+        Parameters
+        ----------
+        X : frame, array or list of rows
+            The rows to explain.
+        against : label, optional
+            The class to compare each class with, instead of all others together.
+        class_prior : sequence of float, optional
+            As in ``predict_proba``.
+
+        Returns
+        -------
+        Explanation
+            The contributions of all values, for each row and class.
+
+        Examples
+        --------
+        >>> from discbayes import BayesNetClassifier, load_dataset
+        >>> iris = load_dataset("iris")
+        >>> clf = BayesNetClassifier().fit(iris.X, iris.y)
+        >>> clf.explain(iris.X.iloc[[60]])
+        prior: −0.64 for versicolor
+        petal width (cm) in [0.8, 1.75): +2.3 for versicolor
+        petal length (cm) in [2.45, 4.75): +1.1 for versicolor, given petal width (cm) in ...
+        """
+        posterior = self.calibrated_posterior(class_prior)
+        reference = None if against is None else class_position(self.classes_, against, "against")
+        return explain(posterior, self.encode(X), reference)
+
+    def relevance(
+        self,
+        X: Any,
+        y: Any = None,
+        tolerance: float = TOLERANCE,
+        class_prior: Sequence[float] | None = None,
+    ) -> Relevance:
+        """Measure how much each column matters for the decisions, and which are uninformative.
+
+        The relevance of a column is how far it moves the log odds of the decisions, by the
+        contributions of ``explain``: a column that repeats what its parents tell counts for
+        little. The least relevant columns are uninformative where marginalizing all of them
+        together loses little of the information on the classes; ``hidden`` has what becomes of the
+        decisions then. A fit without these columns may differ.
+
+        Parameters
+        ----------
+        X : frame, array or list of rows
+            The rows.
+        y : sequence of labels, optional
+            The class labels: with them the result has the accuracy and the log loss without the
+            uninformative columns.
+        tolerance : float, default=0.01
+            The share of the information that may be lost. The information is the mean divergence
+            (Kullback-Leibler) of P(c | x) with the columns from P(c | x) without.
+        class_prior : sequence of float, optional
+            As in ``predict_proba``.
+
+        Returns
+        -------
+        Relevance
+            The relevance of all columns.
+
+        Examples
+        --------
+        >>> from discbayes import BayesNetClassifier, load_dataset
+        >>> wine = load_dataset("wine")
+        >>> clf = BayesNetClassifier().fit(wine.X, wine.y)
+        >>> found = clf.relevance(wine.X)
+        >>> [found.names[i] for i in found.ranking[:2]]
+        ['flavanoids', 'alcohol']
+        """
+        posterior = self.calibrated_posterior(class_prior)
+        codes = self.encode(X)
+        classes = None if y is None else posterior.network.class_codes(y, codes.shape[1])
+        return relevance(posterior, codes, classes, tolerance)
+
+    def counterfactual(
+        self,
+        x: Any,
+        target: Any = None,
+        keep: str | Sequence[Any] = (),
+        max_changes: int = 5,
+        class_prior: Sequence[float] | None = None,
+    ) -> Counterfactual:
+        """Find the fewest changes of observed values that lead to another decision of ``predict``.
+
+        One and two changes are exact: all of them are tried, and of the smallest sets the one that
+        makes the new decision most probable is taken. More changes are searched for, and the
+        result tells whether fewer may be enough (``proven``). Missing values stay missing. Where
+        no changes lead there, ``found`` is False.
+
+        Parameters
+        ----------
+        x : row
+            A frame, array or list of one row, a list of the values of a row, or a mapping (or
+            series) of column names to values, where columns that are left out are unknown.
+        target : label, optional
+            The decision to reach; any other than that of the row by default.
+        keep : column or columns, optional
+            The columns that must not change, such as age and sex.
+        max_changes : int, default=5
+            The largest set to look for.
+        class_prior : sequence of float, optional
+            As in ``predict_proba``.
+
+        Returns
+        -------
+        Counterfactual
+            The changes, and the decision that they lead to.
+
+        Examples
+        --------
+        >>> from discbayes import BayesNetClassifier, load_dataset
+        >>> iris = load_dataset("iris")
+        >>> clf = BayesNetClassifier().fit(iris.X, iris.y)
+        >>> clf.counterfactual(iris.X.iloc[[60]], keep="petal width (cm)")
+        now: versicolor with the probability 0.921
+        2 changes, the fewest possible, lead to setosa with the probability 0.595:
+          sepal width (cm) from < 2.95 to ≥ 3.35 (now 2, then 3.35 or more)
+          petal length (cm) from [2.45, 4.75) to < 2.45 (now 3.5, then below 2.45)
+        ...
+        """
+        posterior = self.calibrated_posterior(class_prior)
+        row, codes = self._encode_row(x)
+        return counterfactual(posterior, codes, row, target, keep, max_changes)
+
+    def value_of_information(
+        self,
+        x: Any,
+        costs: Any = None,
+        prices: Mapping[str, float] | None = None,
+        class_prior: Sequence[float] | None = None,
+    ) -> Information:
+        """Measure how much observing each missing column of a row reduces the expected entropy.
+
+        With costs, it is also what observing the column is expected to save, less its price. The
+        expectations are exact, for any structure.
+
+        Parameters
+        ----------
+        x : row
+            As in ``counterfactual``. A value that was never seen at fit counts as missing. In a
+            column in which ``missing="value"`` made "missing" a value, None is that value: leave
+            the column out to ask for it.
+        costs : array of shape (n_classes, n_classes) or mapping, optional
+            As in ``predict``.
+        prices : mapping of column names to numbers, optional
+            The price of observing a column, in the unit of the costs; zero for those left out.
+        class_prior : sequence of float, optional
+            As in ``predict_proba``.
+
+        Returns
+        -------
+        Information
+            The value of information of all missing columns.
+
+        Examples
+        --------
+        >>> from discbayes import BayesNetClassifier, load_dataset
+        >>> iris = load_dataset("iris")
+        >>> clf = BayesNetClassifier().fit(iris.X, iris.y)
+        >>> clf.value_of_information({"sepal length (cm)": 5.0}).best
+        'petal width (cm)'
+        """
+        posterior = self.calibrated_posterior(class_prior)
+        _, codes = self._encode_row(x)
+        return value_of_information(posterior, codes, costs, prices)
+
+    def _encode_row(self, x: Any) -> tuple[Table, np.ndarray]:
+        """Return a row as it was read, and its codes."""
+        row = one_row(x, self.network_.domain.names)
+        return row, self._encoder.transform(row, self.unknown)
+
     # ---- files, notebook, scikit-learn
 
     def save(self, path: str | Path, counts: bool = True) -> None:
         """Write the fitted classifier to one JSON file; ``discbayes.load`` reads it.
 
-        With ``counts`` it can go on learning by ``partial_fit`` and ``merge`` where it could
-        before. They take 1.3 to 5 bytes each, or 11 where rows have weights: twice the rest of the
-        file is common with ``"tan"``.
+        Parameters
+        ----------
+        path : str or Path
+            The file.
+        counts : bool, default=True
+            Whether to write the sufficient statistics, so that the loaded classifier can go on
+            learning by ``partial_fit`` and ``merge`` if this one can. They take 1.3 to 5 bytes
+            each, or 11 where rows have weights: twice the rest of the file is common with "tan".
+
+        Examples
+        --------
+        >>> import tempfile
+        >>> from discbayes import BayesNetClassifier, load, load_dataset
+        >>> iris = load_dataset("iris")
+        >>> clf = BayesNetClassifier().fit(iris.X, iris.y)
+        >>> with tempfile.TemporaryDirectory() as folder:
+        ...     clf.save(f"{folder}/iris.json")
+        ...     loaded = load(f"{folder}/iris.json")
+        >>> bool((loaded.predict(iris.X) == clf.predict(iris.X)).all())
+        True
         """
         check_is_fitted(self)
         leaf("io").save(self, path, counts)
 
     def report(self, path: str | Path | None = None, X: Any = None, y: Any = None) -> Any:
-        """One HTML page about the fitted classifier, to look at, to ask and to send to others; it
-        fetches nothing.
+        """Make a single self-contained HTML report of the fitted classifier; it needs no server.
 
-        It draws the network with its tables, and answers in the page itself what follows from any
-        values that are set: the probabilities, why, and what to ask next. Rows and their labels add
-        how well it does on them.
+        The report draws the network with its conditional probability tables, and computes in the
+        browser what follows from any values that are set: the probabilities, why, and what to ask
+        next. Rows and their labels add an evaluation.
 
         Parameters
         ----------
         path : str or Path, optional
-            Where to write the page.
-        X, y : optional
-            Rows and labels that the classifier has not learned from. Neither goes into the page,
-            only figures of them.
+            The file to write.
+        X : frame, array or list of rows, optional
+            Rows that the classifier has not learned from. The report holds only figures of them.
+        y : sequence of labels, optional
+            The class labels of these rows.
 
         Returns
         -------
         Report
-            It shows itself in a notebook; ``html`` is the whole page and ``save(path)`` writes it.
+            The report shows itself in a notebook; ``html`` is the whole file and ``save(path)``
+            writes it.
+
+        Examples
+        --------
+        >>> from discbayes import BayesNetClassifier, load_dataset
+        >>> iris = load_dataset("iris")
+        >>> report = BayesNetClassifier().fit(iris.X, iris.y).report()
+        >>> report.html.startswith("<!doctype html>")
+        True
         """
-        page = leaf("report").make_report(self, X, y)
+        report = leaf("report").make_report(self, X, y)
         if path is not None:
-            page.save(path)
-        return page
+            report.save(path)
+        return report
 
     def _repr_html_inner(self) -> str:
-        page = super()._repr_html_inner()
-        return page + self.network_._repr_html_() if hasattr(self, "network_") else page
+        html = super()._repr_html_inner()
+        return html + self.network_._repr_html_() if hasattr(self, "network_") else html
 
     def _repr_mimebundle_(self, **options: Any) -> dict[str, str]:
         bundle = super()._repr_mimebundle_(**options)
@@ -545,3 +1011,14 @@ class BayesNetClassifier(
         tags.input_tags.categorical = True
         tags.input_tags.string = True
         return tags
+
+    def __sklearn_clone__(self) -> Any:
+        """Return a clone; a client cannot be copied, so that a clone has the same one."""
+        twin = BaseEstimator.__sklearn_clone__(copy(self) if is_client(self.cluster) else self)
+        twin.cluster = self.cluster
+        return twin
+
+    def __getstate__(self) -> dict[str, Any]:
+        """Return the state to pickle; a client belongs to this process and is left out."""
+        state: dict[str, Any] = super().__getstate__()
+        return {**state, "cluster": None} if is_client(self.cluster) else state

@@ -10,7 +10,7 @@ from time import perf_counter
 import numpy as np
 
 from discbayes._text import listed
-from discbayes.classifier import BayesNetClassifier
+from discbayes.classifier import BayesNetClassifier, FitPlan
 from discbayes.cli import options
 from discbayes.cli.console import UserError, complain
 from discbayes.cli.input_tables import InputTable, as_text, matched, open_source
@@ -87,8 +87,10 @@ def run(args: Namespace) -> None:
 def _cross_validate(args: Namespace, progress: Progress) -> str:
     data = load_training(args, progress)
     scores, folds = [], _folds(data, args)
-    # says what is to say of the table
-    _classifier(args)._encode_training(data.X, data.y, data.weight)
+    # warns of what is noteworthy in the columns, once for all folds
+    encoder = FitPlan.of(_classifier(args)).new_encoder()
+    encoder.fit_transform(data.X, data.y, data.weight)
+    encoder.warn_of_unused()
     _warm_up(args, data, folds[0][0])
     for number, (train, test) in enumerate(folds, 1):
         progress.stage(f"fold {number} of {args.cv}")

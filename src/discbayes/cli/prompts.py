@@ -194,7 +194,7 @@ def _question_lines(number: int, question: Question) -> list[str]:
 def _understood(case: Case, variable: Variable) -> str:
     """Return the last answer as the network encodes it."""
     network = case.model.network_
-    code = int(case.model._codes(case.row)[network.domain.position(variable.name), 0])
+    code = int(case.model.encode(case.row)[network.domain.position(variable.name), 0])
     texts = [*values_in_words(variable), f"{variable.name} is not known"]
     return shortened(texts[code], MAX_NAME + MAX_VALUE)
 

@@ -315,7 +315,7 @@ def warn_of_unused(domain: Domain, discretizer: Any) -> None:
         f"{some_columns_are(len(unused), domain)} not used ({reason}):"
         f" {listed(unused, _NAMED)}{way_out if by_class else ''}"
     )
-    warnings.warn(said, DataWarning, stacklevel=6)
+    warnings.warn(said, DataWarning, stacklevel=4)
 
 
 def some_columns_are(number: int, domain: Domain) -> str:

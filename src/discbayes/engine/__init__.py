@@ -3,9 +3,8 @@ shares.
 """
 
 from discbayes.engine.clusters import active_client, is_client, reached
-from discbayes.engine.context import Context, Interrupts, interrupts_end_runs
+from discbayes.engine.context import Context, Interrupts, Progress, interrupts_end_runs
 from discbayes.engine.dask import DaskEngine
-from discbayes.engine.progress import Progress
 from discbayes.engine.shards import Combine, Shard, ShardSource
 from discbayes.engine.threads import Threads, parallel_map, row_blocks, worker_count
 

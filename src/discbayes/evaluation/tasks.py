@@ -13,7 +13,7 @@ from joblib import Parallel, delayed
 from threadpoolctl import threadpool_limits
 
 from discbayes.engine import Progress, interrupts_end_runs, worker_count
-from discbayes.engine.progress import duration, time_left
+from discbayes.engine.context import duration, time_left
 from discbayes.evaluation.result_store import Result, Store
 
 PATIENCE = 120.0  # seconds after which any guess of the time left is better than none

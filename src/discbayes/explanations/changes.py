@@ -19,7 +19,7 @@ from itertools import combinations
 
 import numpy as np
 
-from discbayes.calibrated_posterior import CalibratedPosterior
+from discbayes.calibration import CalibratedPosterior
 from discbayes.inference.missing_distributions import elimination_cells
 from discbayes.network import Structure
 

@@ -29,7 +29,7 @@ import numpy as np
 
 from discbayes._lazy_imports import leaf
 from discbayes._text import count_of
-from discbayes.calibrated_posterior import CalibratedPosterior
+from discbayes.calibration import CalibratedPosterior
 from discbayes.data import Domain
 from discbayes.data.frames import make_frame
 from discbayes.explanations.dependence import Dependence

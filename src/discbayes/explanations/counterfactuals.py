@@ -21,7 +21,7 @@ from typing import Any
 
 import numpy as np
 
-from discbayes.calibrated_posterior import CalibratedPosterior
+from discbayes.calibration import CalibratedPosterior
 from discbayes.data import Variable
 from discbayes.data.domain import cut_texts
 from discbayes.data.frames import make_frame
@@ -236,7 +236,7 @@ def _is_estimated(beliefs: CalibratedPosterior, codes: np.ndarray) -> bool:
     network = beliefs.network
     return (
         network.n_draws is not None
-        and log_joint_and_error(network.parameters, codes, network.effort)[1] is not None
+        and log_joint_and_error(network.parameters, codes, network.inference_options)[1] is not None
     )
 
 

@@ -23,7 +23,7 @@ def edge_strengths(network: BayesNet) -> dict[Edge, float]:
     """
     structure, layout = network.structure, network.parameters.layout
     try:
-        cells = family_posteriors(network.parameters, network.effort)
+        cells = family_posteriors(network.parameters, network.inference_options)
     except FactorTooLargeError as error:
         raise FactorTooLargeError(
             error.size, error.features, error.limit, network.domain.names

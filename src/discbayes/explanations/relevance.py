@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from discbayes._text import count_of, text_table
-from discbayes.calibrated_posterior import CalibratedPosterior
+from discbayes.calibration import CalibratedPosterior
 from discbayes.data.frames import make_frame
 from discbayes.explanations.steps import Steps
 from discbayes.explanations.wording import check_most

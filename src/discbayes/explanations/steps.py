@@ -8,7 +8,7 @@ from collections.abc import Iterator
 
 import numpy as np
 
-from discbayes.calibrated_posterior import CalibratedPosterior
+from discbayes.calibration import CalibratedPosterior
 from discbayes.calibration import log_odds as finite_log_odds
 from discbayes.engine import row_blocks
 from discbayes.inference import blank_rows

@@ -25,7 +25,7 @@ from typing import Any
 import numpy as np
 
 from discbayes._text import text_table
-from discbayes.calibrated_posterior import CalibratedPosterior
+from discbayes.calibration import CalibratedPosterior
 from discbayes.costs import cost_matrix
 from discbayes.data import Variable
 from discbayes.data.frames import free_name, make_frame

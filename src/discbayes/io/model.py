@@ -18,7 +18,7 @@ from sklearn.utils.validation import check_is_fitted
 from discbayes._version import __version__
 from discbayes.bayesnet import BayesNet
 from discbayes.calibration import CALIBRATIONS, Calibration, Isotonic, Temperature
-from discbayes.classifier import BayesNetClassifier
+from discbayes.classifier import BayesNetClassifier, FittedModel, adopt
 from discbayes.data import Domain, FrameEncoder
 from discbayes.io.document import MAX_VALUES, hint_of_version, open_document, seal
 from discbayes.io.domains import class_array, class_dtype, pack_domain, unpack_domain
@@ -102,9 +102,9 @@ def pack(classifier: BayesNetClassifier, counts: bool = True) -> bytes:
         raise TypeError(f"save writes a BayesNetClassifier, not {type(classifier).__name__}")
     check_is_fitted(classifier)
     model = _pack_model(classifier)
-    tallies = getattr(classifier, "_tallies", None)
-    if counts and tallies is not None:
-        model["tallies"] = pack_statistics(tallies)
+    statistics = classifier.sufficient_statistics_
+    if counts and statistics is not None:
+        model["tallies"] = pack_statistics(statistics)
     _restore(model)  # what is written can be read, or it is refused now
     return seal(model)
 
@@ -254,8 +254,8 @@ def _restore(model: dict[str, Any]) -> tuple[BayesNetClassifier, list[str]]:
     calibration = (
         _unpack_calibration(model["calibration"], domain) if "calibration" in model else None
     )
-    tallies = unpack_statistics(model["tallies"], domain) if "tallies" in model else None
-    classifier._adopt(encoder, network, calibration, tallies)
+    statistics = unpack_statistics(model["tallies"], domain) if "tallies" in model else None
+    adopt(classifier, FittedModel(encoder, network, calibration, statistics))
     _restore_columns(classifier, model, domain)
     steps = as_list(model["history"], "history")
     classifier.history_ = [

@@ -86,7 +86,9 @@ def shares_by_class(network: BayesNet, feature: int) -> np.ndarray:
     """P(value | class), exact: a row for each value, a column for each class."""
     # classes that the prior rules out have values too
     level = network.with_prior(np.zeros(network.domain.n_classes))
-    joint = inference.joint_posterior(level.parameters, [feature, CLASS], {}, network.effort)
+    joint = inference.joint_posterior(
+        level.parameters, [feature, CLASS], {}, network.inference_options
+    )
     with np.errstate(invalid="ignore"):
         return joint / joint.sum(axis=0)
 

@@ -83,7 +83,7 @@ def _cells(network: BayesNet, feature: int) -> np.ndarray:
         found = np.exp(tables.log_table(feature))
     else:
         asked = [*network.structure.parents[feature], feature, CLASS]
-        found = inference.joint_posterior(tables, asked, {}, network.effort)
+        found = inference.joint_posterior(tables, asked, {}, network.inference_options)
         found = found if by_class else found.sum(axis=-1, keepdims=True)
         with np.errstate(invalid="ignore"):
             found = found / found.sum(axis=-2, keepdims=True)

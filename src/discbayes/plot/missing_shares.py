@@ -65,7 +65,7 @@ def _rates(
     clf: BayesNetClassifier, X: Any, labels: np.ndarray, shares: np.ndarray, seed: Any
 ) -> list[float]:
     """How often a classifier is right, for each share."""
-    beliefs, codes = clf.calibrated_posterior(), clf._codes(X)
+    beliefs, codes = clf.calibrated_posterior(), clf.encode(X)
     if labels.shape != codes.shape[1:]:
         raise ValueError(f"y has {labels.size} labels for {codes.shape[1]} rows")
     gap = beliefs.network.domain.cards.astype(codes.dtype)[:, None]

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 import numpy as np
 from sklearn.metrics import auc, average_precision_score, precision_recall_curve, roc_curve
 
-from discbayes.calibrated_posterior import CalibratedPosterior
+from discbayes.calibration import CalibratedPosterior
 from discbayes.evaluation.metrics import (
     accuracy,
     calibration_bins,

@@ -34,7 +34,7 @@ def evaluation_html(clf: BayesNetClassifier, X: Any, y: Any) -> str:
     A row of a class that the model has never seen counts as wrong; gaps in ``y``, and labels of
     which the model knows none, are refused.
     """
-    cells = clf._codes(X)
+    cells = clf.encode(X)
     codes = class_codes(clf, y, cells.shape[1])
     beliefs, names = clf.calibrated_posterior(), clf.network_.domain.target.labels
     shares = beliefs.posterior(cells)

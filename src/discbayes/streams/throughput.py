@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import time
 
-from discbayes.engine.progress import Progress, time_left
+from discbayes.engine.context import Progress, time_left
 
 _EVERY = 10.0  # seconds
 
