@@ -21,7 +21,13 @@ from discbayes.calibration import (
     possible_rows,
 )
 from discbayes.data import Domain, Encoded, FrameEncoder
-from discbayes.data.fold_assignment import ROOM, FoldAssignment, Portions, deal, in_portions
+from discbayes.data.folds import (
+    MAX_KEYS,
+    FoldAssignment,
+    KeyedBatches,
+    assign_folds,
+    in_batches,
+)
 from discbayes.data.row_keys import table_keys
 from discbayes.data.table import Table
 from discbayes.engine import Context, Interrupts, Progress
@@ -64,21 +70,21 @@ class Calibrating:
             return not_at_all
         rows = table if encoder.kept_rows_ is None else table.take(encoder.kept_rows_)
         keys = table_keys(rows, data.classes, data.weight)
-        portions = partial(in_portions, keys, data.classes, data.weight)
+        portions = partial(in_batches, keys, data.classes, data.weight)
         say = partial(self._said_of_table, rows, encoder.classes_, data)
         return self._calibration_of(name, portions, data.domain, encoder.classes_, say)
 
     def _calibration_of(
         self,
         name: str,
-        portions: Portions,
+        portions: KeyedBatches,
         domain: Domain,
         classes: np.ndarray,
         say: Say,
-        room: int = ROOM,
+        room: int = MAX_KEYS,
     ) -> Calibrate:
         """The same for rows that come in portions, of which there are several classes."""
-        dealt = deal(
+        dealt = assign_folds(
             portions, domain.n_classes, self.calibrate_folds, ENOUGH_ROWS.get(name, np.inf), room
         )
         if self.calibrate != AUTO:
