@@ -337,6 +337,19 @@ def test_every_public_learner_is_known():
     assert {type(learner).__name__ for learner in named} <= set(learners())
 
 
+def test_missing_has_the_word_of_version_0_1_0_in_files():
+    """The parameter ``missing`` of learners and scores was called ``gaps``, and files keep it."""
+    settings = {"epsilon": 1e-5, "gaps": "em", "max_iter": 100, "tol": 1e-06}
+    old = {"learner": "MaximumLikelihood", "params": settings}
+    learner = unpack(old, "settings.parameters")
+    assert isinstance(learner, MaximumLikelihood)
+    assert json.dumps(pack(learner)) == json.dumps(old)
+    score = {"learner": "LogLikelihood", "params": {"gaps": "em"}}
+    assert pack(unpack(score, "score")) == score
+    with pytest.raises(ValueError, match="LogLikelihood has no parameter 'missing'"):
+        unpack({"learner": "LogLikelihood", "params": {"missing": "em"}}, "score")
+
+
 def test_a_callback_is_left_out_of_a_learner_and_nothing_else_is(tmp_path):
     X, y = mixed_frame()
     learner = HillClimb(
