@@ -32,7 +32,7 @@ from discbayes.classifier import calibrating, fitting
 from discbayes.cli import main
 from discbayes.costs import cheapest, cost_matrix
 from discbayes.data import FrameEncoder
-from discbayes.data.fold_assignment import FoldAssignment
+from discbayes.data.folds import FoldAssignment
 from discbayes.io import ModelFileError
 from discbayes.io.document import checksum
 from discbayes.search import Annealing
@@ -376,7 +376,7 @@ def test_each_fold_is_scored_by_a_fit_on_the_other_rows(kind, case, monkeypatch)
         calibration.CALIBRATIONS, kind, lambda *given: seen.update(given=given) or learn(*given)
     )
     learn = learn_temperature if kind == "temperature" else learn_isotonic
-    monkeypatch.setattr(calibrating, "deal", deal)
+    monkeypatch.setattr(calibrating, "assign_folds", deal)
     settings = {"parameters": "map", **OPTIONS[case]}
     clf = BayesNetClassifier(calibrate=kind, calibrate_folds=3, **settings)
     clf.fit(X, y, weight if case == "weights" else None)

@@ -11,7 +11,7 @@ from sklearn.base import clone
 
 from discbayes import KDB, BayesNetClassifier, load_dataset
 from discbayes.classifier import estimator, training_rows
-from discbayes.data import fold_assignment
+from discbayes.data import folds as data_folds
 from discbayes.data.row_keys import RowKeys, table_keys
 from discbayes.data.table_reader import read_table
 from discbayes.streams import rereading
@@ -125,7 +125,7 @@ def test_the_same_bits_from_files_and_iterators(name, weighted, settings, tmp_pa
 
 
 def test_more_rows_than_are_held_out(tmp_path, data_folder, monkeypatch):
-    monkeypatch.setattr(fold_assignment, "MAX_ROWS", 1500)
+    monkeypatch.setattr(data_folds, "MAX_ROWS", 1500)
     seen, learn = [], estimator.learn_calibration
 
     def learn_and_see(plan, rows, encoder, folds):

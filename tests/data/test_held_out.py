@@ -11,14 +11,14 @@ from math import ceil
 import numpy as np
 import pytest
 
-from discbayes.data import fold_assignment, row_blocks
-from discbayes.data.fold_assignment import deal, in_portions
+from discbayes.data import folds, row_blocks
+from discbayes.data.folds import assign_folds, in_batches
 
 
-def held_out_weights(keys, classes, weight, n_folds, enough=np.inf, room=fold_assignment.ROOM):
+def held_out_weights(keys, classes, weight, n_folds, enough=np.inf, room=folds.MAX_KEYS):
     """How much of each row is held out in each fold."""
-    found = deal(
-        lambda: in_portions(keys, classes, weight), int(classes.max()) + 1, n_folds, enough, room
+    found = assign_folds(
+        lambda: in_batches(keys, classes, weight), int(classes.max()) + 1, n_folds, enough, room
     )
     held_out = np.zeros((n_folds, keys.size))
     held_out[found.folds, found.rows] = found.weight
@@ -202,7 +202,7 @@ def test_portions_and_room_change_no_bit(kind, room, monkeypatch):
 
 @pytest.mark.parametrize("kind", WEIGHTS)
 def test_of_many_rows_some_are_held_out(kind, monkeypatch):
-    monkeypatch.setattr(fold_assignment, "MAX_ROWS", 40)
+    monkeypatch.setattr(folds, "MAX_ROWS", 40)
     for seed in range(3):
         keys, classes = rows(200, seed, n_keys=[25, 3, 1000][seed])
         weight = WEIGHTS[kind](np.random.default_rng(seed), keys.size)
@@ -221,7 +221,7 @@ def test_of_many_rows_some_are_held_out(kind, monkeypatch):
 
 
 def test_the_order_of_many_rows_changes_nothing(monkeypatch):
-    monkeypatch.setattr(fold_assignment, "MAX_ROWS", 50)
+    monkeypatch.setattr(folds, "MAX_ROWS", 50)
     keys, classes = rows(300, n_keys=40)
     one = held_out_weights(keys, classes, np.ones(300), 5)
     order = np.random.default_rng(1).permutation(300)

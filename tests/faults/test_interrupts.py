@@ -139,7 +139,9 @@ def test_counts_are_those_before_or_after(iris):
 
     def check(clf, whole):
         assert clf.sufficient_statistics_.n_samples == (75 if whole else 150)
-        np.testing.assert_array_equal(clf.predict_proba(iris.X), said[clf.sufficient_statistics_.n_samples])
+        np.testing.assert_array_equal(
+            clf.predict_proba(iris.X), said[clf.sufficient_statistics_.n_samples]
+        )
 
     def more(clf):
         clf.partial_fit(iris.X[new], iris.y[new])

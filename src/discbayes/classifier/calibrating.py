@@ -17,7 +17,7 @@ from discbayes.calibration import (
 from discbayes.classifier.fitting import FitPlan, class_weights, learn_network
 from discbayes.classifier.training_rows import TrainingRows
 from discbayes.data import FrameEncoder
-from discbayes.data.fold_assignment import FoldAssignment, deal
+from discbayes.data.folds import FoldAssignment, assign_folds
 from discbayes.engine import Context, Interrupts, Progress
 
 
@@ -33,7 +33,7 @@ def assign_calibration_folds(
     if calibration is None or n_classes == 1:
         return None
     enough = ENOUGH_ROWS.get(calibration.method, np.inf)
-    folds = deal(rows.keys(), n_classes, calibration.n_folds, enough, rows.max_keys)
+    folds = assign_folds(rows.keys(), n_classes, calibration.n_folds, enough, rows.max_keys)
     if calibration.required:
         check_alone(calibration.method, folds.alone, list(target.values))
     return folds if folds.rows.size else None

@@ -17,8 +17,8 @@ from discbayes.bayesnet import BayesNet
 from discbayes.calibration import AUTO, Calibration, check_calibration, log_prior_of
 from discbayes.counts import Counts, SufficientStatistics, count
 from discbayes.counts.sufficient_statistics import pair_cells
-from discbayes.data import Domain, Encoded, FrameEncoder
-from discbayes.data.row_blocks import RowBlocks
+from discbayes.data import Domain, FrameEncoder
+from discbayes.data.rows import Rows
 from discbayes.data.table_reader import arrow_table
 from discbayes.engine import Context, Progress, worker_count
 from discbayes.network import CPTs, Layout, Structure
@@ -204,7 +204,7 @@ def supports_blocks(learner: Any) -> bool:
 
 
 def learn_all_rows(
-    plan: FitPlan, data: Encoded | RowBlocks, classes: np.ndarray
+    plan: FitPlan, data: Rows, classes: np.ndarray
 ) -> tuple[BayesNet, SufficientStatistics | None]:
     """Learn the network of all rows of a fit, and keep their counts where it follows from those.
 
@@ -230,9 +230,7 @@ def learn_all_rows(
     return learn_from_statistics(plan, statistics, classes), statistics
 
 
-def learn_network(
-    plan: FitPlan, data: Encoded | RowBlocks, classes: np.ndarray, context: Context
-) -> BayesNet:
+def learn_network(plan: FitPlan, data: Rows, classes: np.ndarray, context: Context) -> BayesNet:
     """Learn the structure and the parameters of a network from rows."""
     data, counts = weigh_and_count(plan, data, classes)
     structure = learn_structure(plan, data, counts, context)
@@ -246,7 +244,7 @@ def learn_from_statistics(
     """Learn the structure and the parameters of a network from sufficient statistics alone."""
     if plan.class_weight is not None:
         by_class = class_weights(plan.class_weight, classes, statistics.rows)
-        statistics = statistics.weighted_by(by_class)
+        statistics = statistics.with_class_weights(by_class)
     counts, context = statistics.counts, plan.context
     structure = learn_structure(plan, statistics, counts, context)
     parameters = _learn_parameters(plan, statistics, counts, structure, context)
@@ -340,9 +338,7 @@ def class_weights(class_weight: Any, classes: np.ndarray, class_rows: np.ndarray
 # ---- sufficient statistics
 
 
-def count_rows(
-    plan: FitPlan, data: Encoded | RowBlocks, fixed_classes: bool
-) -> SufficientStatistics:
+def count_rows(plan: FitPlan, data: Rows, fixed_classes: bool) -> SufficientStatistics:
     """Count what the structure learner of a plan needs to know of rows."""
     learner, n_jobs = plan.structure, plan.context.n_jobs
     if isinstance(learner, FixedStructure):
@@ -355,7 +351,7 @@ def count_rows(
     return replace(statistics, fixed_classes=fixed_classes)
 
 
-def _n_cells(plan: FitPlan, data: Encoded | RowBlocks) -> int:
+def _n_cells(plan: FitPlan, data: Rows) -> int:
     """Return the number of counts that `count_rows` would keep."""
     learner = plan.structure
     if isinstance(learner, NaiveBayes):

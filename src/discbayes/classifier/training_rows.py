@@ -11,9 +11,10 @@ import numpy as np
 
 from discbayes.classifier.fitting import FitPlan, read_columns, table_columns
 from discbayes.data import Encoded, FrameEncoder
-from discbayes.data.fold_assignment import ROOM, Portions, in_portions
+from discbayes.data.folds import MAX_KEYS, KeyedBatches, in_batches
 from discbayes.data.row_blocks import RowBlocks, RowsInMemory
 from discbayes.data.row_keys import table_keys
+from discbayes.data.rows import Rows
 from discbayes.data.table_reader import read_table
 from discbayes.engine import DaskEngine, Progress, active_client, reached
 from discbayes.streams import (
@@ -31,7 +32,7 @@ from discbayes.streams import (
 _KEY_BYTES = 128  # of a distinct key and of all that is known of its rows, as folds are assigned
 
 # The rows to learn from, and a function that returns the codes of those that are held out.
-Split = tuple[Encoded | RowBlocks, Callable[[], np.ndarray]]
+Split = tuple[Rows, Callable[[], np.ndarray]]
 
 
 class TrainingRows(Protocol):
@@ -48,9 +49,7 @@ class TrainingRows(Protocol):
     columns: dict[str, Any]
     max_keys: int
 
-    def encode(
-        self, encoder: FrameEncoder, progress: Progress
-    ) -> AbstractContextManager[Encoded | RowBlocks]:
+    def encode(self, encoder: FrameEncoder, progress: Progress) -> AbstractContextManager[Rows]:
         """Fit the encoder, and give the codes of all rows as the learners of the plan take them."""
 
     def encode_without(
@@ -58,7 +57,7 @@ class TrainingRows(Protocol):
     ) -> AbstractContextManager[Split]:
         """Fit the encoder, and give codes, without the given weight of the given rows."""
 
-    def keys(self) -> Portions:
+    def keys(self) -> KeyedBatches:
         """Return a function that goes over the keys of all rows, by which folds are assigned."""
 
     def close(self) -> None:
@@ -83,7 +82,7 @@ def open_training_rows(X: Any, y: Any, sample_weight: Any, plan: FitPlan) -> Ite
 class TableRows:
     """The rows of a table in memory."""
 
-    max_keys = ROOM
+    max_keys = MAX_KEYS
 
     def __init__(
         self, X: Any, y: Any, sample_weight: Any, plan: FitPlan, engine: DaskEngine | None
@@ -96,7 +95,7 @@ class TableRows:
         self._engine = engine
 
     @contextmanager
-    def encode(self, encoder: FrameEncoder, progress: Progress) -> Iterator[Encoded | RowBlocks]:
+    def encode(self, encoder: FrameEncoder, progress: Progress) -> Iterator[Rows]:
         """Fit the encoder, and give the codes of all rows as the learners of the plan take them."""
         progress.stage("reading and discretizing")
         self._data = encoder.fit_transform(self._table, self._y, self._sample_weight)
@@ -105,11 +104,11 @@ class TableRows:
             self._table = self._table.take(encoder.kept_rows_)
         yield self._on_cluster(self._data)
 
-    def keys(self) -> Portions:
+    def keys(self) -> KeyedBatches:
         """Return a function that goes over the keys of all rows, by which folds are assigned."""
         data = self._data
         keys = table_keys(self._table, data.classes, data.weight)
-        return partial(in_portions, keys, data.classes, data.weight)
+        return partial(in_batches, keys, data.classes, data.weight)
 
     @contextmanager
     def encode_without(
@@ -128,7 +127,7 @@ class TableRows:
             lambda: encoder.transform(self._table.take(rows), "marginalize"),
         )
 
-    def _on_cluster(self, data: Encoded) -> Encoded | RowBlocks:
+    def _on_cluster(self, data: Encoded) -> Rows:
         """Return the rows as blocks on the cluster, if there is one and the learners take them."""
         if self._engine is None or self._plan.learner_of_tables is not None:
             return data
@@ -156,7 +155,7 @@ class StreamedRows:
         self._engine = engine
 
     @contextmanager
-    def encode(self, encoder: FrameEncoder, progress: Progress) -> Iterator[Encoded | RowBlocks]:
+    def encode(self, encoder: FrameEncoder, progress: Progress) -> Iterator[Rows]:
         """Fit the encoder, and give the codes of all rows as the learners of the plan take them."""
         _, codes = encode_rows(
             self._reading, encoder, progress=progress, keys=self._keys, engine=self._engine
@@ -165,7 +164,7 @@ class StreamedRows:
             self.columns = read_columns(codes.domain.names, codes.named)
             yield self._for_learners(codes)
 
-    def keys(self) -> Portions:
+    def keys(self) -> KeyedBatches:
         """Return a function that goes over the keys of all rows, by which folds are assigned."""
         assert self._keys is not None
         return self._keys.portions
@@ -185,7 +184,7 @@ class StreamedRows:
         with codes:
             yield self._for_learners(codes), lambda: np.concatenate(held_out, axis=1)
 
-    def _for_learners(self, codes: DiskCodes | ClusterCodes) -> Encoded | RowBlocks:
+    def _for_learners(self, codes: DiskCodes | ClusterCodes) -> Rows:
         """Return the rows in blocks; in one table if there is one block or a learner needs it."""
         if len(codes) == 1:
             return codes.block(0)

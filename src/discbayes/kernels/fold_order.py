@@ -1,4 +1,4 @@
-"""Rows that are dealt out to folds."""
+"""Running sums of weights within groups of rows, for assigning rows to folds."""
 
 from __future__ import annotations
 
@@ -6,11 +6,9 @@ from discbayes.kernels._compile import kernel
 
 
 @kernel
-def take_turns(groups, weight, taken, start, end):
-    """For each row, how much of its group was taken before it and with it; ``taken`` goes on from
-    row to row.
-    """
+def add_in_order(groups, weight, total, start, end):
+    """Add weights to the ``total`` of their groups; store the total before and after each row."""
     for m in range(groups.size):
-        start[m] = taken[groups[m]]
-        taken[groups[m]] += weight[m]
-        end[m] = taken[groups[m]]
+        start[m] = total[groups[m]]
+        total[groups[m]] += weight[m]
+        end[m] = total[groups[m]]

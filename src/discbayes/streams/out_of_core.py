@@ -231,7 +231,7 @@ def _second_pass(
         buffer_rows = reader.limits.buffer_rows(layout.n_features, layout.dtype.itemsize)
         writer = BlockWriter(file, layout, buffer_rows)
         for rows, data in learned.encode(reading.rows, reader.name):
-            n_missing += data.gaps
+            n_missing += data.n_missing
             writer.write(data.codes, data.classes, data.weight)
             if keys is not None:
                 keys.write(rows, data.classes, learned.weighted)

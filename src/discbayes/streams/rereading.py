@@ -16,7 +16,7 @@ import numpy as np
 
 from discbayes._files import naming_file
 from discbayes.data import row_blocks
-from discbayes.data.fold_assignment import KeyedRows
+from discbayes.data.folds import KeyedRows
 from discbayes.data.row_keys import RowKeys
 from discbayes.data.table import Table
 from discbayes.data.targets import Shares
