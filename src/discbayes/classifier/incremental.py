@@ -353,8 +353,8 @@ def why_not(classifier: Any) -> str | None:
 def _why_not_parameters(given: Any, learner: Any) -> str | None:
     if type(learner) not in _FREQUENCIES:
         return f"parameters={given!r} needs all rows at once: use parameters='map' or 'ml', or fit"
-    if learner.gaps != "available":
-        return f"parameters={given!r}: EM needs all rows at once: use gaps='available', or fit"
+    if learner.missing != "available":
+        return f"parameters={given!r}: EM needs all rows at once: use missing='available', or fit"
     return None
 
 
