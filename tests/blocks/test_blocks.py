@@ -332,8 +332,8 @@ def test_searches_that_need_rows_gather_them_or_say_why_not():
         ValueError, match=r"Annealing needs all rows in memory: .* 12,000 bytes, above .* 5,000"
     ):
         search.learn(RowBlocks(source, memory=5000), counts, Context())
-    with pytest.raises(ValueError, match=r'MaximumLikelihood\(gaps="em"\) needs all rows'):
-        learn(RowBlocks(source, memory=5000), SpanningTree(), MaximumLikelihood(gaps="em"))
+    with pytest.raises(ValueError, match=r'MaximumLikelihood\(missing="em"\) needs all rows'):
+        learn(RowBlocks(source, memory=5000), SpanningTree(), MaximumLikelihood(missing="em"))
 
 
 GREEDY = {

@@ -253,7 +253,7 @@ def test_blocks_are_sent_to_workers_that_do_not_see_the_file(
 
 
 def test_learners_that_need_all_rows(client, frame, folder, monkeypatch):
-    for parameters in (OwnParameters(), MaximumAPosteriori(gaps="em")):
+    for parameters in (OwnParameters(), MaximumAPosteriori(missing="em")):
         clf = BayesNetClassifier("nb", parameters)
         here = clone(clf).fit(frame[FEATURES], frame["bought"])
         for rows, target in ((folder, "bought"), (frame[FEATURES], frame["bought"])):
@@ -261,9 +261,9 @@ def test_learners_that_need_all_rows(client, frame, folder, monkeypatch):
     monkeypatch.setattr(stream_limits, "_MIN_MEMORY", 1000)
     with pytest.raises(
         ValueError,
-        match=r"MaximumAPosteriori.gaps=\"em\". needs all rows in memory: .* 30,000 bytes",
+        match=r"MaximumAPosteriori.missing=\"em\". needs all rows in memory: .* 30,000 bytes",
     ):
-        BayesNetClassifier("nb", MaximumAPosteriori(gaps="em"), cluster=client, memory=20_000).fit(
+        BayesNetClassifier("nb", MaximumAPosteriori(missing="em"), cluster=client, memory=20_000).fit(
             folder, "bought"
         )
 

@@ -364,8 +364,8 @@ def test_counts_have_a_limit(monkeypatch):
         ({}, r"parameters='hybrid' needs all rows at once: use parameters='map' or 'ml'"),
         ({"parameters": "cl"}, r"parameters='cl' needs all rows at once"),
         (
-            {"parameters": MaximumAPosteriori(gaps="em")},
-            r"EM needs all rows at once: use gaps='available'",
+            {"parameters": MaximumAPosteriori(missing="em")},
+            r"EM needs all rows at once: use missing='available'",
         ),
         (
             {"parameters": "map", "structure": "ghc"},

@@ -180,9 +180,9 @@ def test_learners_that_need_all_rows(small_blocks, monkeypatch):
     ):
         clone(clf).set_params(memory=5000).fit(iter([frame]), "bought")
     with pytest.raises(
-        ValueError, match=r"MaximumAPosteriori.gaps=\"em\". needs all rows in memory"
+        ValueError, match=r"MaximumAPosteriori.missing=\"em\". needs all rows in memory"
     ):
-        BayesNetClassifier("nb", MaximumAPosteriori(gaps="em"), memory=5000).fit(
+        BayesNetClassifier("nb", MaximumAPosteriori(missing="em"), memory=5000).fit(
             iter([frame]), "bought"
         )
     assert (

@@ -190,7 +190,7 @@ def test_iterations_are_shown_with_their_limit():
     ("parameters", "shown"),
     [
         (WeightedCCBN(max_iter=400), "iteration 1 of at most 400, score"),
-        (MaximumAPosteriori(gaps="em", max_iter=33), "iteration 1 of at most 33, score"),
+        (MaximumAPosteriori(missing="em", max_iter=33), "iteration 1 of at most 33, score"),
         (DFE(passes=2), "iteration 2 of at most 2, score"),
         ("bn-svm", r"iteration 1 of at most \d+, score"),
     ],

@@ -38,11 +38,11 @@ TIED = Structure(((), (0,), (0, 1), (2,)), (True, False, True, False))
 UNJOINED = Structure(((), (0,), (1, 3), ()), (False, True, True, True))
 STRUCTURES = {"nb": NAIVE, "tan": TREE, "two": TWO, "tied": TIED, "unjoined": UNJOINED}
 EXACT = [  # learners whose smoothing is an exact M-step
-    MaximumLikelihood(0, gaps="em"),
-    MaximumAPosteriori(gaps="em"),
-    MaximumAPosteriori("dirichlet", 0.5, gaps="em"),
-    MaximumAPosteriori("m", 2.0, gaps="em"),
-    MaximumAPosteriori("m", 0.0, gaps="em"),
+    MaximumLikelihood(0, missing="em"),
+    MaximumAPosteriori(missing="em"),
+    MaximumAPosteriori("dirichlet", 0.5, missing="em"),
+    MaximumAPosteriori("m", 2.0, missing="em"),
+    MaximumAPosteriori("m", 0.0, missing="em"),
 ]
 
 
@@ -129,7 +129,7 @@ def log_density(learner, tables):
 
 def step_of(learner, data, tables, every=False):
     """One iteration from given tables, by enumeration."""
-    plain = clone(learner).set_params(gaps="available")
+    plain = clone(learner).set_params(missing="available")
     cells = enumerated_counts(tables, data, every)
     if isinstance(learner, MaximumLikelihood):
         drop_below_the_floor(
@@ -200,10 +200,13 @@ def test_gaps_that_nothing_depends_on_change_the_way_and_not_the_end(name):
     """With their expected counts too, as EM is often written, the iterations end at the same
     tables, only later.
     """
-    learner = MaximumAPosteriori("dirichlet", 0.5, gaps="em", tol=1e-13, max_iter=2000)
+    learner = MaximumAPosteriori("dirichlet", 0.5, missing="em", tol=1e-13, max_iter=2000)
     data = drawn(3, 15 if UNCOMPILED else 40)
     ours, history = learned(learner, data, STRUCTURES[name])
-    slow, steps = learned(clone(learner).set_params(gaps="available"), data, STRUCTURES[name])[0], 0
+    slow, steps = (
+        learned(clone(learner).set_params(missing="available"), data, STRUCTURES[name])[0],
+        0,
+    )
     while steps < 300:
         slow, before, steps = step_of(learner, data, slow, every=True), slow, steps + 1
         if np.abs(slow.log_theta - before.log_theta).max() < 1e-9:
@@ -218,11 +221,13 @@ def test_gaps_that_nothing_depends_on_change_the_way_and_not_the_end(name):
 
 
 @pytest.mark.parametrize(
-    "learner", [*EXACT, MaximumLikelihood(gaps="em"), MaximumLikelihood(0.05, gaps="em")], ids=repr
+    "learner",
+    [*EXACT, MaximumLikelihood(missing="em"), MaximumLikelihood(0.05, missing="em")],
+    ids=repr,
 )
 def test_iterations_are_those_of_enumeration(learner):
     data = drawn(5, 15 if UNCOMPILED else 50, weighted=True)
-    wanted, _ = learned(clone(learner).set_params(gaps="available"), data, TIED)
+    wanted, _ = learned(clone(learner).set_params(missing="available"), data, TIED)
     if np.isneginf(wanted.log_theta).any():
         wanted, _ = learned(MaximumAPosteriori("m", 1.0), data, TIED)
     for n_iter in (1, 2, 3):
@@ -253,7 +258,7 @@ def test_the_likelihood_never_falls(seed, learner):
     scores = np.array([step["score"] for step in history])
     assert (np.diff(scores) >= -1e-9 * np.abs(scores[1:])).all()
     assert tables.is_normalized
-    plain, _ = learned(clone(learner).set_params(gaps="available"), data, structure)
+    plain, _ = learned(clone(learner).set_params(missing="available"), data, structure)
     begin = log_likelihood(plain, data) + log_density(learner, plain)
     end = log_likelihood(tables, data) + log_density(learner, tables)
     assert end >= begin - 1e-9 * abs(end)
@@ -277,7 +282,7 @@ def test_the_end_is_a_maximum(learner):
 def test_a_floor_holds_for_what_is_hardly_expected():
     """A value that was never counted ends at ε or above, however many iterations there are."""
     data = drawn(1, 20 if UNCOMPILED else 60, gaps=0.4)
-    learner = MaximumLikelihood(1e-3, gaps="em", tol=1e-8, max_iter=1000)
+    learner = MaximumLikelihood(1e-3, missing="em", tol=1e-8, max_iter=1000)
     tables, history = learned(learner, data, TWO)
     families = count_families(data, tables.layout, count(data))
     uncounted = np.exp(tables.log_theta)[families.cells == 0]
@@ -285,14 +290,14 @@ def test_a_floor_holds_for_what_is_hardly_expected():
     assert (np.diff([step["score"] for step in history]) > -0.05).all()
 
 
-@pytest.mark.parametrize("learner", [*EXACT, MaximumLikelihood(gaps="em")], ids=repr)
+@pytest.mark.parametrize("learner", [*EXACT, MaximumLikelihood(missing="em")], ids=repr)
 @pytest.mark.parametrize(
     "gaps, structure", [(0.0, TWO), (0.0, TIED), (0.4, NAIVE)], ids=["two", "tied", "nb"]
 )
 def test_without_gaps_that_matter_it_is_counting(gaps, structure, learner):
     data = drawn(4, 40, gaps=gaps, weighted=True)
     tables, history = learned(learner, data, structure)
-    plain, _ = learned(clone(learner).set_params(gaps="available"), data, structure)
+    plain, _ = learned(clone(learner).set_params(missing="available"), data, structure)
     np.testing.assert_array_equal(tables.log_theta, plain.log_theta)
     np.testing.assert_array_equal(tables.log_prior, plain.log_prior)
     assert history == []
@@ -319,7 +324,7 @@ def test_gaps_that_depend_on_what_is_observed_do_not_mislead():
 
     for kind in (MaximumLikelihood, MaximumAPosteriori):
         assert error(kind()) > 0.2
-        assert error(kind(gaps="em", tol=1e-9, max_iter=1000)) < (0.1 if UNCOMPILED else 0.02)
+        assert error(kind(missing="em", tol=1e-9, max_iter=1000)) < (0.1 if UNCOMPILED else 0.02)
 
 
 # ---- threads, weights
@@ -331,7 +336,7 @@ def test_threads_change_no_bit(structure, monkeypatch):
     monkeypatch.setattr("discbayes.engine.threads.THREAD_WORK", 0)
     data = drawn(8, 40 if UNCOMPILED else 400, weighted=True)
     (one, first), (two, second) = (
-        learned(MaximumAPosteriori(gaps="em", tol=1e-4), data, structure, n_jobs)
+        learned(MaximumAPosteriori(missing="em", tol=1e-4), data, structure, n_jobs)
         for n_jobs in (1, 2)
     )
     np.testing.assert_array_equal(one.log_theta, two.log_theta)
@@ -342,7 +347,7 @@ def test_a_weight_of_two_is_the_row_twice_and_order_does_not_matter():
     data, rng = drawn(7, 40), np.random.default_rng(0)
     weight = rng.integers(0, 3, 40)
     repeated = rng.permutation(np.repeat(np.arange(40), weight))
-    learner = MaximumLikelihood(gaps="em")
+    learner = MaximumLikelihood(missing="em")
     one, _ = learned(learner, replace(data, weight=weight.astype(float)), TWO)
     two, _ = learned(learner, rows_of(data, repeated), TWO)
     np.testing.assert_array_equal(one.log_theta, two.log_theta)
@@ -374,7 +379,7 @@ def test_a_start_that_makes_a_row_impossible_is_left():
     for learner in (MaximumLikelihood(0), MaximumAPosteriori("m", 0.0)):
         plain, _ = learned(learner, data, chain)
         assert log_likelihood(plain, data) == -np.inf
-        tables, _ = learned(learner.set_params(gaps="em", tol=1e-12), data, chain)
+        tables, _ = learned(learner.set_params(missing="em", tol=1e-12), data, chain)
         # shares of what is seen
         assert log_likelihood(tables, data) == pytest.approx(4 * np.log(0.4) + np.log(0.2))
 
@@ -382,28 +387,28 @@ def test_a_start_that_makes_a_row_impossible_is_left():
 def test_features_never_observed_and_features_with_one_value():
     data = drawn(1, 40)
     data.codes[0] = 2  # the root of the tree is never observed
-    tables, _ = learned(MaximumLikelihood(gaps="em"), data, TREE)
+    tables, _ = learned(MaximumLikelihood(missing="em"), data, TREE)
     assert tables.is_normalized
     constant = encoded(np.random.default_rng(0), [1, 3, 1], 2, 40, gaps=0.3)
-    tables, _ = learned(MaximumAPosteriori(gaps="em"), constant, Structure(((), (0,), (1,))))
+    tables, _ = learned(MaximumAPosteriori(missing="em"), constant, Structure(((), (0,), (1,))))
     np.testing.assert_array_equal(tables.log_table(0), 0.0)
     assert tables.is_normalized
 
 
 def test_no_features_no_weight_and_no_rows():
     nothing = Encoded(np.empty((0, 5), np.uint8), domain_of([], 2), np.array([0, 1, 1, 0, 1]))
-    tables, _ = learned(MaximumLikelihood(gaps="em"), nothing, Structure(()))
+    tables, _ = learned(MaximumLikelihood(missing="em"), nothing, Structure(()))
     np.testing.assert_allclose(np.exp(tables.log_prior), [0.4, 0.6])
     weightless = replace(drawn(0, 10), weight=np.zeros(10))
     for data in (weightless, rows_of(drawn(0, 10), np.arange(0))):
-        tables, history = learned(MaximumLikelihood(gaps="em"), data, TREE)
+        tables, history = learned(MaximumLikelihood(missing="em"), data, TREE)
         assert history == []
         np.testing.assert_allclose(np.exp(tables.log_table(1)), 1 / 3, atol=1e-12)
 
 
 def test_wide_codes_and_many_classes():
     data = encoded(np.random.default_rng(0), [300, 2], 20, 300, gaps=0.2, linked=True)
-    tables, history = learned(MaximumAPosteriori(gaps="em"), data, Structure(((), (0,))))
+    tables, history = learned(MaximumAPosteriori(missing="em"), data, Structure(((), (0,))))
     assert tables.is_normalized
     assert len(history)
 
@@ -413,15 +418,15 @@ def test_a_structure_too_dense_for_the_gaps_is_refused_with_names(monkeypatch):
     data = encoded(np.random.default_rng(0), [3, 3, 3, 2], 2, 40)
     data.codes[:3, 5] = 3
     with pytest.raises(ValueError, match="gaps in 'x0', 'x1', 'x2'"):
-        learned(MaximumLikelihood(gaps="em"), data, Structure(((), (0,), (0, 1), (0, 1, 2))))
+        learned(MaximumLikelihood(missing="em"), data, Structure(((), (0,), (0, 1), (0, 1, 2))))
 
 
 @pytest.mark.parametrize("kind", [MaximumLikelihood, MaximumAPosteriori])
 @pytest.mark.parametrize(
     "setting, message",
     [
-        ({"gaps": "EM"}, "gaps='EM' is not one of 'available', 'em'"),
-        ({"gaps": None}, "gaps=None"),
+        ({"missing": "EM"}, "missing='EM' is not one of 'available', 'em'"),
+        ({"missing": None}, "missing=None"),
         ({"max_iter": 0}, "max_iter=0 must be a whole number that is at least 1"),
         ({"max_iter": 2.5}, "max_iter=2.5"),
         ({"max_iter": True}, "max_iter=True"),
@@ -434,19 +439,40 @@ def test_settings_that_make_no_sense_are_refused(kind, setting, message):
         learned(kind(**setting), drawn(0, 10), TREE)
 
 
+@pytest.mark.parametrize("kind", [MaximumLikelihood, MaximumAPosteriori])
+def test_gaps_is_the_old_name_of_missing(kind):
+    with pytest.warns(FutureWarning, match="the parameter gaps is deprecated .* use missing"):
+        learner = kind(gaps="em")
+    assert learner.missing == "em"
+    assert "gaps" not in learner.get_params()
+    assert clone(learner).missing == "em"
+    with pytest.warns(FutureWarning, match="gaps"):
+        assert learner.gaps == "em"
+    with pytest.warns(FutureWarning, match="gaps"):
+        learner.set_params(gaps="available", max_iter=7)
+    assert (learner.missing, learner.max_iter) == ("available", 7)
+    with pytest.warns(FutureWarning, match="gaps"):
+        learner.gaps = "em"
+    old = kind()
+    old.__setstate__({**learner.get_params(), "gaps": learner.__dict__.pop("missing")})
+    assert old.missing == "em"
+    with pytest.raises(TypeError, match="gaps is the old name of missing"):
+        kind(gaps="em", missing="em")
+
+
 def test_where_there_are_counts_only_em_is_refused():
     layout = Layout(NAIVE, np.array(CARDS), 2)
     counts = FamilyCounts(layout, np.ones(2), np.ones(layout.size))
-    with pytest.raises(ValueError, match=r"EM needs rows, .*use gaps=\"available\""):
-        MaximumLikelihood(gaps="em").tables(counts)
+    with pytest.raises(ValueError, match=r"EM needs rows, .*use missing=\"available\""):
+        MaximumLikelihood(missing="em").tables(counts)
     with pytest.raises(
-        ValueError, match=r"MaximumLikelihood\(gaps='em'\): a search counts families one by one"
+        ValueError, match=r"MaximumLikelihood\(missing='em'\): a search counts families one by one"
     ):
-        SampleScore("cl", parameters=MaximumLikelihood(gaps="em")).checked()
+        SampleScore("cl", parameters=MaximumLikelihood(missing="em")).checked()
 
 
 def test_gradient_learners_start_from_em():
-    data, by_em = drawn(0, 40, gaps=0.3), MaximumAPosteriori(gaps="em")
+    data, by_em = drawn(0, 40, gaps=0.3), MaximumAPosteriori(missing="em")
     with pytest.warns(ConvergenceWarning, match="max_iter=0"):
         start, _ = learned(
             MaximumConditionalLikelihood(max_iter=0, generative=by_em, backoff=False), data, TREE
@@ -469,19 +495,21 @@ def frame_with_gaps(n):
 
 
 @pytest.mark.parametrize(
-    "parameters", [MaximumAPosteriori(gaps="em"), MaximumLikelihood(gaps="em", tol=1e-4)], ids=repr
+    "parameters",
+    [MaximumAPosteriori(missing="em"), MaximumLikelihood(missing="em", tol=1e-4)],
+    ids=repr,
 )
 def test_the_estimator_and_its_file(parameters, tmp_path):
     X, y = frame_with_gaps(60 if UNCOMPILED else 300)
     clf = BayesNetClassifier("tan", parameters, discretizer=None).fit(X, y)
-    plain = clone(clf).set_params(parameters__gaps="available").fit(X, y)
-    assert clf.get_params()["parameters__gaps"] == "em"
+    plain = clone(clf).set_params(parameters__missing="available").fit(X, y)
+    assert clf.get_params()["parameters__missing"] == "em"
     assert clf.network_.structure == plain.network_.structure
     assert clf.network_.log_likelihood(X, y).sum() > plain.network_.log_likelihood(X, y).sum()
     assert [step["iteration"] for step in clf.history_ if "iteration" in step]
     clf.save(tmp_path / "model.json")
     again = load(tmp_path / "model.json")
-    assert again.get_params()["parameters__gaps"] == "em"
+    assert again.get_params()["parameters__missing"] == "em"
     assert again.get_params()["parameters__tol"] == parameters.tol
     np.testing.assert_array_equal(again.predict_proba(X), clf.predict_proba(X))
     np.testing.assert_array_equal(clone(again).fit(X, y).predict_proba(X), clf.predict_proba(X))

@@ -350,7 +350,9 @@ def test_options_without_use_are_refused(tag, options, message):
 
 
 def test_options_that_have_a_use_beside_others():
-    assert recipe("NB-ML", max_iter=3, gaps="em").parameters.max_iter == 3
+    assert recipe("NB-ML", max_iter=3, parameters__missing="em").parameters.max_iter == 3
+    with pytest.warns(FutureWarning, match="gaps is deprecated .* use parameters__missing"):
+        assert recipe("NB-ML", max_iter=3, gaps="em").parameters.missing == "em"
     assert recipe("NB-D", towards="generative", penalty=1.0).parameters.towards == "generative"
     assert recipe("NB-ML", calibrate="temperature", calibrate_folds=3).calibrate_folds == 3
 

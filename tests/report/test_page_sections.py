@@ -463,7 +463,7 @@ def test_every_learner_has_its_history_shown(structure, parameters, kinds):
 
 def test_a_new_count_of_iterations_is_a_new_part(wine):
     X = wine.X.mask(np.random.default_rng(0).random(wine.X.shape) < 0.1)
-    clf = BayesNetClassifier("tan", MaximumLikelihood(gaps="em")).fit(X, wine.y)
+    clf = BayesNetClassifier("tan", MaximumLikelihood(missing="em")).fit(X, wine.y)
     steps = [*clf.history_, {"iteration": 1, "score": 2.0}, {"iteration": 2, "score": 3.0}]
     assert [stage.kind for stage in stages(steps)] == ["edge", "iteration", "iteration"]
 

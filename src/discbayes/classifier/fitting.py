@@ -382,7 +382,7 @@ def _why_rows_are_needed(
     if type(parameters) not in _GENERATIVE:
         return f"{given} needs all rows at once: use parameters='map' or 'ml', or fit"
     if parameters.gaps != "available":
-        return f"{given}: EM needs all rows at once: use gaps='available', or fit"
+        return f"{given}: EM needs all rows at once: use missing='available', or fit"
     reason = _why_search_needs_rows(f"structure={classifier.structure!r}", structure)
     if reason is None and calibration is not None:
         reason = f"calibrate={calibration.method!r} needs held-out rows: use calibrate=None"
@@ -404,7 +404,7 @@ def _why_search_needs_rows(given: str, learner: Any) -> str | None:
     if type(score) not in EDGE_SCORES.values():
         return f"{given} has a score of your own, which may need rows: {fix} on all"
     if score.em:
-        return f"{given}: EM needs all rows at once: use gaps='available', or fit"
+        return f"{given}: EM needs all rows at once: use missing='available', or fit"
     return None
 
 

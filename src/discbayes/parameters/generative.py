@@ -1,23 +1,19 @@
-"""Generative parameters: relative frequencies, smoothed.
+"""Generative parameters: smoothed relative frequencies.
 
-The estimates of the papers are points of one family, a smoothing and its amount:
+The estimates of the papers differ in the smoothing and its amount:
 
-=====================  ===========================================
-========================================== name in the papers     learner
-a cell with count n in a row with total N =====================
-===========================================  ========================================== ML (P10,
-P12)          ``MaximumLikelihood(epsilon=1e-5)``          n/N; zeros become ε, rows are
-renormalised OFE (C11)              ``MaximumAPosteriori("dirichlet", 0.5)``     (n + a) / (N + a·r)
-P13-ML                 ``MaximumAPosteriori("ess", 1)``             (n + α/cells) / (N + α/rows)
-Z17-MAP                ``MaximumAPosteriori("m", 1)``               (n + m/r) / (N + m)
-=====================  ===========================================
-==========================================
-
-``r`` is the number of values, ``cells`` and ``rows`` count the whole table. A row without data is
-uniform.
-
-Where rows have gaps, n are the rows without a gap in the family, or expected counts
-(``gaps="em"``).
+=============  ========================================  ==========================================
+in papers      learner                                   a cell with count n in a row with total N
+=============  ========================================  ==========================================
+ML (P10, P12)  ``MaximumLikelihood(epsilon=1e-5)``       n/N; zeros become ε, rows are renormalized
+OFE (C11)      ``MaximumAPosteriori("dirichlet", 0.5)``  (n + a) / (N + a·r)
+P13-ML         ``MaximumAPosteriori("ess", 1)``          (n + α/cells) / (N + α/rows)
+Z17-MAP        ``MaximumAPosteriori("m", 1)``            (n + m/r) / (N + m)
+=============  =========================================  ==========================================
+=============  ========================================  ==========================================
+``r`` is the number of values; ``cells`` and ``rows`` are those of the whole table. A row of a table
+without data is uniform. If values are missing, n counts the rows in which the family is complete,
+or is an expected count (``missing="em"``).
 """
 
 from __future__ import annotations
@@ -28,6 +24,7 @@ from dataclasses import replace
 import numpy as np
 from sklearn.base import BaseEstimator
 
+from discbayes._deprecation import GapsIsMissing, renamed_parameters
 from discbayes.counts import Counts, FamilyCounts, count_families
 from discbayes.data.rows import Rows
 from discbayes.engine import Context
@@ -35,29 +32,28 @@ from discbayes.network import CPTs, Layout, Structure
 from discbayes.parameters.em import IncompleteRows, maximize
 
 PRIORS = ("ess", "dirichlet", "m")
-GAPS = ("available", "em")
+MISSING = ("available", "em")
 
 
-class _Frequency(BaseEstimator):
-    """Counts to tables, by a smoothing that subclasses give."""
+class _Frequency(GapsIsMissing, BaseEstimator):
+    """Turn counts into tables by a smoothing that subclasses define."""
 
     supports_blocks = True
     prior_is_shares = True  # of the classes, smoothed, and nothing else
 
-    gaps: str
+    missing: str
     max_iter: int
     tol: float
 
     @abstractmethod
     def _smooth(self, counts: np.ndarray, layout: Layout) -> np.ndarray:
-        """Probabilities from counts in the given layout, normalised over the values of each
-        feature.
-        """
+        """Return probabilities from counts, normalized over the values of each feature."""
 
     def _check(self) -> None:
-        """Refuse settings that make no sense."""
-        if self.gaps not in GAPS:
-            raise ValueError(f"gaps={self.gaps!r} is not one of {', '.join(map(repr, GAPS))}")
+        """Raise an error for invalid settings."""
+        if self.missing not in MISSING:
+            known = ", ".join(map(repr, MISSING))
+            raise ValueError(f"missing={self.missing!r} is not one of {known}")
         whole = isinstance(self.max_iter, (int, np.integer)) and not isinstance(self.max_iter, bool)
         if not whole or self.max_iter < 1:
             raise ValueError(
@@ -67,22 +63,51 @@ class _Frequency(BaseEstimator):
             raise ValueError(f"tol={self.tol!r} must be a number that is at least 0")
 
     def learn(self, data: Rows, counts: Counts, structure: Structure, context: Context) -> CPTs:
-        """Count the families of the structure and turn the counts into tables."""
+        """Learn the tables of a structure.
+
+        Parameters
+        ----------
+        data : Rows
+            The rows.
+        counts : Counts
+            Counts of the class and of each feature.
+        structure : Structure
+            The structure.
+        context : Context
+            Threads, and where iterations are recorded.
+
+        Returns
+        -------
+        CPTs
+            The conditional probability tables.
+        """
         self._check()
         layout = Layout(structure, data.cards, data.n_classes)
         families = count_families(data, layout, counts, context.n_jobs)
-        if self.gaps == "em" and data.n_missing.any():
-            rows = IncompleteRows(data.in_memory(f'{type(self).__name__}(gaps="em")'), layout)
+        if self.missing == "em" and data.n_missing.any():
+            who = f'{type(self).__name__}(missing="em")'
+            rows = IncompleteRows(data.in_memory(who), layout)
             if rows.n_samples:
                 return self._maximized(rows, families, context)
         return self._tables(families)
 
     def tables(self, families: FamilyCounts) -> CPTs:
-        """Tables from counts of the families."""
+        """Return tables from counts of the families.
+
+        Parameters
+        ----------
+        families : FamilyCounts
+            The counts.
+
+        Returns
+        -------
+        CPTs
+            The conditional probability tables.
+        """
         self._check()
-        if self.gaps == "em":
+        if self.missing == "em":
             raise ValueError(
-                f'{self!r}: EM needs rows, and here there are counts only: use gaps="available"'
+                f'{self!r}: EM needs rows, and here there are counts only: use missing="available"'
             )
         return self._tables(families)
 
@@ -95,7 +120,7 @@ class _Frequency(BaseEstimator):
 
     def _maximized(self, rows: IncompleteRows, families: FamilyCounts, context: Context) -> CPTs:
         start = self._tables(families)
-        if np.isneginf(start.log_theta).any():  # no iteration would lead away from zero
+        if np.isneginf(start.log_theta).any():  # EM never leaves a probability of zero
             start = MaximumAPosteriori("m", 1.0)._tables(families)
 
         def step(expected: np.ndarray) -> CPTs:
@@ -106,33 +131,33 @@ class _Frequency(BaseEstimator):
         )
 
     def _with_expected(self, families: FamilyCounts, expected: np.ndarray) -> FamilyCounts:
-        """The counts, with the expected counts of gaps."""
+        """Add the expected counts of missing values to the counts."""
         return replace(families, cells=families.cells + expected)
 
     def _log_density(self, tables: CPTs) -> float:
-        """The log density of the prior behind the smoothing, up to a constant."""
+        """Return the log density of the prior that the smoothing stands for, up to a constant."""
         return 0.0
 
 
 class MaximumLikelihood(_Frequency):
-    """Relative frequencies; zeros become ``epsilon`` and the row is renormalised.
+    """Relative frequencies; zeros become ``epsilon`` and rows are renormalized.
 
     Parameters
     ----------
     epsilon : float, default=1e-5
-        What stands in for a probability of zero.
-    gaps : {"available", "em"}, default="available"
-        What rows with gaps tell: "available" counts each family in the rows without a gap in it.
-        "em" starts there and maximises Σ w·log P(y, x observed) by expectation-maximisation, which
-        does not mislead where the gaps of a column depend on what is observed. A value that was
-        never counted and is expected in a share below ``epsilon`` is taken as zero. Without
-        ``epsilon`` no iteration makes the likelihood smaller; with it, one can by a trifle, and is
-        then the last.
+        The value that replaces a probability of zero.
+    missing : {"available", "em"}, default="available"
+        How rows with missing values are used. "available" counts each family in the rows in which
+        it is complete. "em" starts there and maximizes Σ w·log P(y, x observed) by
+        expectation-maximization, which is not biased if the missing values of a column depend on
+        observed values. A value that was never counted and has an expected share below ``epsilon``
+        is taken as zero. Without ``epsilon`` no iteration lowers the likelihood; with it, one can
+        by a small amount, and is then the last.
     max_iter : int, default=200
-        The largest number of iterations of EM.
+        The maximum number of iterations of EM.
     tol : float, default=1e-6
-        EM ends when an iteration raises the log likelihood by no more, relative to ``max(|log
-        likelihood|, 1)``.
+        EM ends when an iteration raises the log likelihood by no more than this, relative to
+        ``max(|log likelihood|, 1)``.
 
     Examples
     --------
@@ -142,11 +167,16 @@ class MaximumLikelihood(_Frequency):
     [0.74999, 0.25, 1e-05]
     """
 
+    @renamed_parameters(gaps="missing")
     def __init__(
-        self, epsilon: float = 1e-5, gaps: str = "available", max_iter: int = 200, tol: float = 1e-6
+        self,
+        epsilon: float = 1e-5,
+        missing: str = "available",
+        max_iter: int = 200,
+        tol: float = 1e-6,
     ):
         self.epsilon = epsilon
-        self.gaps = gaps
+        self.missing = missing
         self.max_iter = max_iter
         self.tol = tol
 
@@ -174,19 +204,21 @@ class MaximumAPosteriori(_Frequency):
     Parameters
     ----------
     prior : {"ess", "dirichlet", "m"}, default="ess"
-        How they are spread: "ess" spreads ``strength`` observations over a whole table, "dirichlet"
-        adds ``strength`` to every cell, "m" adds ``strength`` observations to every row.
+        Where virtual observations are added: "ess" distributes ``strength`` observations over a
+        whole table, "dirichlet" adds ``strength`` to every cell, "m" adds ``strength`` observations
+        to every row.
     strength : float, default=1.0
-        How many there are.
-    gaps : {"available", "em"}, default="available"
-        What rows with gaps tell: "available" counts each family in the rows without a gap in it.
-        "em" starts there and maximises Σ w·log P(y, x observed) + Σ a·log θ by
-        expectation-maximisation, where a are the virtual observations: the density of a Dirichlet
-        prior. No iteration makes that smaller.
+        The number of virtual observations.
+    missing : {"available", "em"}, default="available"
+        How rows with missing values are used. "available" counts each family in the rows in which
+        it is complete. "em" starts there and maximizes Σ w·log P(y, x observed) + Σ a·log θ by
+        expectation-maximization, where a are the virtual observations: the density of a Dirichlet
+        prior. No iteration lowers that sum.
     max_iter : int, default=200
-        The largest number of iterations of EM.
+        The maximum number of iterations of EM.
     tol : float, default=1e-6
-        EM ends when an iteration raises that sum by no more, relative to ``max(|sum|, 1)``.
+        EM ends when an iteration raises that sum by no more than this, relative to
+        ``max(|sum|, 1)``.
 
     Examples
     --------
@@ -196,17 +228,18 @@ class MaximumAPosteriori(_Frequency):
     array([0.636, 0.273, 0.091])
     """
 
+    @renamed_parameters(gaps="missing")
     def __init__(
         self,
         prior: str = "ess",
         strength: float = 1.0,
-        gaps: str = "available",
+        missing: str = "available",
         max_iter: int = 200,
         tol: float = 1e-6,
     ):
         self.prior = prior
         self.strength = strength
-        self.gaps = gaps
+        self.missing = missing
         self.max_iter = max_iter
         self.tol = tol
 
@@ -223,7 +256,18 @@ class MaximumAPosteriori(_Frequency):
         )
 
     def virtual_counts(self, layout: Layout) -> np.ndarray:
-        """The virtual observations in each cell of the table of each feature."""
+        """Return the virtual observations in each cell of the table of each feature.
+
+        Parameters
+        ----------
+        layout : Layout
+            The layout of the tables.
+
+        Returns
+        -------
+        ndarray
+            One number for each feature.
+        """
         sizes = np.diff(layout.offsets)
         depends = np.array(layout.structure.class_children)
         among = {
@@ -234,8 +278,21 @@ class MaximumAPosteriori(_Frequency):
         return self.strength / among[self.prior]
 
     def virtual_cells(self, layout: Layout) -> tuple[float, np.ndarray]:
-        """The same for each class and each cell; columns that are one and the same share what their
-        table has.
+        """Return the virtual observations of each class and of each cell.
+
+        Tables that do not depend on the class have equal columns, which share the observations.
+
+        Parameters
+        ----------
+        layout : Layout
+            The layout of the tables.
+
+        Returns
+        -------
+        in_class : float
+            The virtual observations of each class.
+        in_cells : ndarray
+            Those of each cell.
         """
         shared = np.where(layout.structure.class_children, 1, layout.n_classes)
         cells = np.repeat(self.virtual_counts(layout) / shared, np.diff(layout.offsets))
@@ -249,7 +306,7 @@ class MaximumAPosteriori(_Frequency):
 
 
 def _share(counts: np.ndarray, layout: Layout) -> np.ndarray:
-    """Counts over their row totals; rows without any are uniform."""
+    """Divide counts by their row totals; rows without counts become uniform."""
     total = layout.row_totals(counts)
     uniform = np.repeat(1.0 / layout.cards, np.diff(layout.offsets))
     return np.divide(counts, total, out=uniform, where=total > 0)

@@ -133,7 +133,9 @@ class GradientLearner(CrossValidatedLearner):
         families = count_families(data, layout, counts, n_jobs)
         learner = self._generative()
         counting = (
-            learner if learner.gaps == "available" else clone(learner).set_params(gaps="available")
+            learner
+            if learner.missing == "available"
+            else clone(learner).set_params(missing="available")
         )
         generative = learner.learn(data, counts, structure, Context(n_jobs=n_jobs))
         centre = generative if self.towards == "generative" else zero_tables(layout)

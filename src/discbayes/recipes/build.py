@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from discbayes._deprecation import warn_renamed
 from discbayes._text import nearest_first
 from discbayes.classifier import BayesNetClassifier
 from discbayes.parameters.cross_validated import CrossValidatedLearner
@@ -45,7 +46,7 @@ def recipe(tag: str, **options: Any) -> BayesNetClassifier:
     made = BayesNetClassifier(
         parsed.structure, parsed.parameters, **{"calibrate": None, **parsed.options}
     )
-    given = {name: value for name, value in options.items() if name != "cv"}
+    given = {_new_name(name): value for name, value in options.items() if name != "cv"}
     where = {name: _place(parsed, made, name) for name in given}
     made.set_params(**{where[name]: value for name, value in given.items()})
     if "cv" in options:
@@ -55,6 +56,14 @@ def recipe(tag: str, **options: Any) -> BayesNetClassifier:
         if place in idle:
             raise ValueError(f"{name}= changes nothing in {parsed.tag}: {idle[place]}")
     return made
+
+
+def _new_name(option: str) -> str:
+    """Return the name of an option, with a warning if it was renamed."""
+    if option not in ("gaps", "parameters__gaps"):
+        return option
+    warn_renamed(f"the option {option}", "parameters__missing", stacklevel=5)
+    return "parameters__missing"
 
 
 def _place(parsed: Recipe, made: BayesNetClassifier, name: str) -> str:
@@ -137,9 +146,9 @@ def _idle(made: BayesNetClassifier) -> dict[str, str]:
         idle["parameters__n_folds"] = "its parameters are not tuned or chosen by folds"
     if "calibrate_folds" not in folds:
         idle["calibrate_folds"] = "its probabilities are not calibrated"
-    if getattr(learner, "gaps", None) == "available":
+    if getattr(learner, "missing", None) == "available":
         idle |= dict.fromkeys(
-            ("parameters__max_iter", "parameters__tol"), 'they are of EM, with gaps="em"'
+            ("parameters__max_iter", "parameters__tol"), 'they are of EM, with missing="em"'
         )
     if isinstance(penalty := getattr(learner, "penalty", None), (int, float)) and not penalty:
         idle["parameters__towards"] = "there is no penalty"

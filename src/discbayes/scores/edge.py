@@ -56,7 +56,7 @@ from discbayes.counts import (
 )
 from discbayes.data.rows import Rows
 from discbayes.kernels import acll
-from discbayes.parameters.generative import GAPS
+from discbayes.parameters.generative import MISSING
 
 ALPHA, BETA, LAMBDA = (np.pi**2 + 6) / 24, (np.pi**2 - 18) / 24, np.pi**2 / 6
 ROUNDING = 1e-9  # of all rows: counts that differ by less are of the same rows
@@ -86,8 +86,8 @@ class EdgeScore(BaseEstimator):
 
     def _check(self) -> None:
         """Refuse settings that make no sense."""
-        if self.gaps not in GAPS:
-            raise ValueError(f"gaps={self.gaps!r} is not one of {', '.join(map(repr, GAPS))}")
+        if self.gaps not in MISSING:
+            raise ValueError(f"gaps={self.gaps!r} is not one of {', '.join(map(repr, MISSING))}")
 
     @property
     def em(self) -> bool:

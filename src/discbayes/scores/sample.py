@@ -127,10 +127,10 @@ def _learner(given: Any) -> ParameterLearner:
         )
     if hasattr(learner, "_check"):
         learner._check()
-    if isinstance(learner, FREQUENCIES) and learner.gaps == "em":
+    if isinstance(learner, FREQUENCIES) and learner.missing == "em":
         raise ValueError(
             f"parameters={learner!r}: a search counts families one by one, without EM. Use"
-            ' gaps="available" inside the search, and gaps="em" for the tables of the structure'
+            ' missing="available" inside the search, and missing="em" for the tables of the structure'
             " that it finds"
         )
     if isinstance(learner, FREQUENCIES) and _amount(learner) <= 0:
