@@ -27,8 +27,8 @@ from discbayes.experiments.store import Result, Store
 from discbayes.experiments.tasks import Task
 from discbayes.objectives import Margin
 from discbayes.recipes import Recipe, parse
-from discbayes.scores.counting_scorer import CountingScorer
 from discbayes.scores.sample import SampleScore
+from discbayes.scoring import CountingScorer
 from discbayes.search.tuning import SCALES
 
 STORE = "p12"
