@@ -27,7 +27,7 @@ import numpy as np
 from discbayes.counts.contingency import CELLS_OF_A_PASS, parts
 from discbayes.engine.dask import SHARDS_EACH
 from discbayes.engine.shards import runs
-from discbayes.scores.counting_scorer import MAX_CACHED
+from discbayes.scoring.counting_scorer import MAX_CACHED
 from scaling.model import NANO, Size, Work, terms_of
 
 ADD = NANO  # for a number

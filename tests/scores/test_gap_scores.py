@@ -15,11 +15,11 @@ from discbayes.inference import log_joint
 from discbayes.network import CPTs, Layout, Structure
 from discbayes.objectives import Margin
 from discbayes.parameters import MaximumAPosteriori
-from discbayes.scores import incomplete_scan_order
-from discbayes.scores.candidates import Candidates, SearchCost
-from discbayes.scores.counting_scorer import CountingScorer
-from discbayes.scores.incomplete_scan_order import IncompleteScanOrder
 from discbayes.scores.sample import SampleScore
+from discbayes.scoring import incomplete_rows
+from discbayes.scoring.candidates import Candidates, SearchCost
+from discbayes.scoring.counting_scorer import CountingScorer
+from discbayes.scoring.incomplete_rows import IncompleteScanOrder
 from discbayes.search import GreedyEdges, OrderBased
 from slow_search import SlowScore, with_family
 
@@ -55,19 +55,19 @@ def scored(data, name, evaluation, parents=CHAINS, parameters="ml", n_jobs=None)
 
 
 def gains_of(network, tasks=TASKS, bound=-np.inf):
-    """The gains, and that they come from the view."""
-    network._changed()
+    """The gains, and that they come from the scan order."""
+    network._forget_scans()
     found = network._scan_batch(tasks, bound)
-    assert isinstance(network._incomplete_scan_order, IncompleteScanOrder)
+    assert isinstance(network._incomplete_order, IncompleteScanOrder)
     return found
 
 
 def gains_by_inference(network, tasks=TASKS):
-    network._changed()
+    network._forget_scans()
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(IncompleteScanOrder, "possible", lambda *_: False)
+        patch.setattr(IncompleteScanOrder, "is_possible", lambda *_: False)
         found = network._scan_batch(tasks, -np.inf)
-        assert network._incomplete_scan_order is None
+        assert network._incomplete_order is None
     return found
 
 
@@ -164,7 +164,7 @@ def test_changes_are_noticed(name):
     network.best(tasks, -np.inf, SearchCost())
     for child, parents in [(1, (0,)), (2, (1,)), (1, (3,)), (2, ())]:
         network.set_parents(child, parents)
-        assert network._incomplete_scan_order is None
+        assert network._incomplete_order is None
         check(network, tasks=tasks)
     network.reset(Structure(CHAINS))
     check(network)
@@ -175,14 +175,14 @@ def test_more_parents_and_memory_fall_back(monkeypatch):
     data = sample(6)
     network = scored(data, "cl", "resubstitution", parents=((), (0,), (0, 1), (), (), (), (), ()))
     network._scan_batch([Candidates(7, np.array([0, 2]))], -np.inf)
-    assert network._incomplete_scan_order is None
+    assert network._incomplete_order is None
     network = scored(data, "cl", "resubstitution")
     expected = gains_of(network)
-    monkeypatch.setattr(incomplete_scan_order, "MAX_BYTES", 100)
-    network._changed()
+    monkeypatch.setattr(incomplete_rows, "MAX_BYTES", 100)
+    network._forget_scans()
     for (gains, _), (slow, _) in zip(expected, network._scan_batch(TASKS, -np.inf), strict=True):
         np.testing.assert_allclose(gains, slow, atol=1e-9)
-    assert network._incomplete_scan_order is None
+    assert network._incomplete_order is None
 
 
 @pytest.mark.parametrize("name", SCORES)
@@ -212,7 +212,7 @@ def test_beliefs_are_posteriors():
     data = sample(7, n_rows=30)
     network = scored(data, "cl", "resubstitution")
     gains_of(network)
-    view = network._incomplete_scan_order
+    view = network._incomplete_order
     tables = (
         SampleScore("cl")
         .checked()
@@ -222,9 +222,8 @@ def test_beliefs_are_posteriors():
     codes, cards = view.rows.codes, view.rows.cards
     for i in range(len(CARDS)):
         rows = np.flatnonzero(codes[i] >= cards[i])
-        found = view.beliefs[view.belief_start[i] : view.belief_start[i + 1]].reshape(
-            rows.size, cards[i], 3
-        )
+        start, end = view.record.belief_start[i : i + 2]
+        found = view.record.beliefs[start:end].reshape(rows.size, cards[i], 3)
         filled = np.repeat(codes[:, rows], cards[i], axis=1)
         filled[i] = np.tile(np.arange(cards[i]), rows.size)
         joint = np.exp(log_joint(tables, filled)).reshape(found.shape)
@@ -238,7 +237,7 @@ def test_searches_find_the_same(monkeypatch, name, evaluation):
         settings = {"score": SCORES[name], "evaluation": evaluation, "random_state": 1}
         fast = search(**settings).learn(data, count(data), Context())
         with monkeypatch.context() as patch:
-            patch.setattr(IncompleteScanOrder, "possible", lambda *_: False)
+            patch.setattr(IncompleteScanOrder, "is_possible", lambda *_: False)
             assert search(**settings).learn(data, count(data), Context()) == fast
 
 

@@ -14,12 +14,12 @@ from discbayes.kernels import candidate_scan, family_theta
 from discbayes.network import Structure
 from discbayes.objectives import Margin
 from discbayes.parameters import MaximumAPosteriori, MaximumLikelihood
-from discbayes.scores import bit_sets, scan_orders
-from discbayes.scores.candidate_families import FamilyMaker, Smoothing
-from discbayes.scores.candidates import Candidates, SearchCost
-from discbayes.scores.counting_scorer import CountingScorer
 from discbayes.scores.sample import SampleScore
-from discbayes.scores.scoring_rows import ScoringRows
+from discbayes.scoring import bit_sets, scan_orders
+from discbayes.scoring.candidate_families import FamilyMaker, Smoothing
+from discbayes.scoring.candidates import Candidates, SearchCost
+from discbayes.scoring.counting_scorer import CountingScorer
+from discbayes.scoring.scoring_rows import hold_out
 from slow_search import SlowScore, held_out_joint, subset, with_family, without
 
 SCORES = {"cr": "cr", "cl": "cl", "mm": Margin(0.3)}
@@ -39,7 +39,7 @@ def scored(data, name, evaluation, n_jobs=None):
 
 def gains_from_scratch(data, name, evaluation, task):
     slow = SlowScore(data, SCORES[name], evaluation)
-    group = (*task.through, *PARENTS[task.child])
+    group = (*task.others, *PARENTS[task.child])
     return np.array(
         [slow(with_family(PARENTS, task.child, (p, *group))) for p in task.parents]
     ) - slow(PARENTS)
@@ -49,7 +49,7 @@ TASKS = [
     Candidates(0, np.array([4])),
     Candidates(3, np.array([0, 2, 4])),
     Candidates(4, np.array([0, 1, 2, 3])),
-    Candidates(4, np.array([2, 3]), through=(0,)),
+    Candidates(4, np.array([2, 3]), others=(0,)),
 ]
 
 
@@ -135,7 +135,8 @@ def test_changes_and_threads(name):
 @pytest.mark.parametrize("evaluation", ["resubstitution", 3, "loo"])
 def test_tables_of_counts_are_those_of_the_rows_that_may_be_learned_from(evaluation, learner):
     data, child, card = sample(6, n_rows=24), 3, 3
-    rows = ScoringRows.of(data, evaluation, np.random.default_rng(0))
+    held_out, scheme = hold_out(data, evaluation, np.random.default_rng(0))
+    rows = scheme.rows(held_out)
     base, n_base = FamilyMaker(rows, Smoothing(learner)).cells(child, (1,))
     counts = np.zeros((rows.n_groups if evaluation == 3 else 1, n_base, 3))
     np.add.at(counts, (rows.group, base, rows.y), rows.weight)
@@ -172,7 +173,7 @@ def test_the_score_says_what_is_wrong():
 
 def test_kinds_are_those_of_the_kernels():
     assert [SampleScore(s).checked().kind for s in SCORES.values()] == [
-        candidate_scan.RATE,
+        candidate_scan.ACCURACY,
         candidate_scan.LIKELIHOOD,
         candidate_scan.MARGIN,
     ]

@@ -23,10 +23,9 @@ from discbayes.data.row_blocks import RowBlocks, RowsInMemory
 from discbayes.engine import Context
 from discbayes.network import Structure
 from discbayes.parameters import MaximumAPosteriori
-from discbayes.scores.block_scorer import BlockScorer
-from discbayes.scores.candidates import Candidates, SearchCost
-from discbayes.scores.multi_child_moves import ParentMove
 from discbayes.scores.sample import SampleScore
+from discbayes.scoring.block_scorer import BlockScorer
+from discbayes.scoring.candidates import Candidates, ParentMove, SearchCost
 from discbayes.search import GreedyEdges, OrderBased, SuperParent, tuning
 from slow_search import SlowScore
 
@@ -59,8 +58,8 @@ def network_of(data, name, evaluation, size, parameters="ml"):
 
 
 def gains_of(network, tasks):
-    candidates = [(task.child, (int(p), *task.through)) for task in tasks for p in task.parents]
-    return network._gains(candidates, lambda: None)
+    extensions = [extension for task in tasks for extension in task.extensions()]
+    return network._gains(extensions, lambda: None)
 
 
 KINDS = {"rows": {}, "weights": {"weighted": True}, "gaps": {"gaps": 0.06}}
@@ -117,20 +116,21 @@ def test_moves_change_several_families(name, kind, evaluation, monkeypatch):
         for m in moves
     ]
     effort = SearchCost()
-    best = network.best_move(moves, -np.inf, effort)
+    best, _ = network.best_move(moves, -np.inf, effort)
     assert best == moves[int(np.argmax(np.array(worth) > max(worth) - slow.tolerance))]
     assert effort.evaluations == len(moves)
     for child in best.children:
         network.set_parents(child, (best.parent, *network.parents(child)))
     assert network.total == pytest.approx(max(worth), rel=1e-9)
     again = network_of(data, name, evaluation, size=40)
-    assert again.best_move(moves, max(worth) - slow(PARENTS) + slow.tolerance, effort) is None
+    least = max(worth) - slow(PARENTS) + slow.tolerance
+    assert again.best_move(moves, least, effort)[0] is None
 
 
 def test_tables_beyond_the_cache_are_counted_again(monkeypatch):
     data = sample(8, n_rows=100)
     expected = gains_of(network_of(data, "cl", "resubstitution", 30), TASKS)
-    monkeypatch.setattr("discbayes.scores.block_scorer.MAX_CACHED", 30)
+    monkeypatch.setattr("discbayes.scoring.block_scorer.MAX_CACHED", 30)
     network = network_of(data, "cl", "resubstitution", 30)
     for _ in range(2):
         np.testing.assert_array_equal(gains_of(network, TASKS), expected)

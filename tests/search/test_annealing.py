@@ -157,7 +157,7 @@ def test_tables_that_are_not_kept(monkeypatch, most, name, evaluation):
 
 def test_draws_at_a_time_do_not_matter(monkeypatch):
     expected = run(Annealing("cl", random_state=SEED, **SHORT), sample(1))
-    monkeypatch.setattr(annealing, "DRAWS", 3)
+    monkeypatch.setattr(annealing, "N_DRAWS", 3)
     found = run(Annealing("cl", random_state=SEED, **SHORT), sample(1))
     assert found[0] == expected[0]
     assert [step["score"] for step in found[1]] == [step["score"] for step in expected[1]]
@@ -399,4 +399,4 @@ def test_memory_follows_the_edges_that_are_allowed():
         patch.setattr(annealing._Pool, "_load", load)
         found = search.learn(data, count(data), Context())
     assert not {(0, 1), (1, 0)} & set(found.edges())
-    assert made[0].tables.size == 2 * (2 * 2 * 3_000 * (2 + 3) + 2 * 2 * 3)
+    assert made[0].edges.tables.size == 2 * (2 * 2 * 3_000 * (2 + 3) + 2 * 2 * 3)

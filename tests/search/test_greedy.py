@@ -15,7 +15,7 @@ from discbayes.engine import Context
 from discbayes.network import Structure
 from discbayes.objectives import Margin
 from discbayes.parameters import MaximumAPosteriori, MaximumLikelihood
-from discbayes.scores import counting_scorer
+from discbayes.scoring import counting_scorer
 from discbayes.search import GreedyEdges
 from discbayes.search.constraints import Constraints
 from slow_search import SlowScore, greedy_edges

@@ -16,7 +16,7 @@ from discbayes.counts import count
 from discbayes.network import Structure
 from discbayes.objectives import Margin
 from discbayes.parameters import MaximumLikelihood
-from discbayes.scores import counting_scorer
+from discbayes.scoring import counting_scorer
 from discbayes.search import OrderBased
 from discbayes.search.constraints import Constraints
 from discbayes.search.feature_orders import order_features

@@ -14,11 +14,11 @@ from coded import encoded
 from discbayes import BayesNetClassifier, load_dataset
 from discbayes.network import Structure
 from discbayes.parameters import MaximumAPosteriori, MaximumLikelihood
-from discbayes.scores import counting_scorer, multi_child_moves
-from discbayes.scores.candidates import SearchCost
-from discbayes.scores.counting_scorer import CountingScorer
-from discbayes.scores.multi_child_moves import ParentMove, ParentMoves
 from discbayes.scores.sample import SampleScore
+from discbayes.scoring import counting_scorer, multi_child_moves
+from discbayes.scoring.candidates import ParentMove, SearchCost
+from discbayes.scoring.counting_scorer import CountingScorer
+from discbayes.scoring.multi_child_moves import MoveScan
 from discbayes.search import SuperParent
 from slow_search import SlowScore, super_parent
 
@@ -224,13 +224,13 @@ MOVES = [
 ]
 
 
-@pytest.mark.parametrize("most", [multi_child_moves.MAX_TOGETHER, 0], ids=["blocks", "families"])
+@pytest.mark.parametrize("most", [multi_child_moves.MAX_CELLS, 0], ids=["blocks", "families"])
 @pytest.mark.parametrize("name, evaluation", list(product(SCORES, EVALUATIONS)))
 def test_gains_of_moves(monkeypatch, name, evaluation, most):
-    monkeypatch.setattr(multi_child_moves, "MAX_TOGETHER", most)
+    monkeypatch.setattr(multi_child_moves, "MAX_CELLS", most)
     data, net = network(name, evaluation, **({"n_rows": 30} if evaluation == "loo" else {}))
     slow, now = SlowScore(data, SCORES[name], evaluation), [(), (0,), (), (), ()]
-    gains, exact = ParentMoves(net).scan(MOVES)
+    gains, exact = MoveScan(net).scan(MOVES)
     assert exact.all()
     for move, gain in zip(MOVES, gains, strict=True):
         after = [
@@ -243,9 +243,9 @@ def test_gains_of_moves(monkeypatch, name, evaluation, most):
 @pytest.mark.parametrize("name", SCORES)
 def test_a_bound_changes_nothing_above_it(name, gaps):
     _, net = network(name, 3, gaps=gaps)
-    free, _ = ParentMoves(net).scan(MOVES)
+    free, _ = MoveScan(net).scan(MOVES)
     middle = float(np.median(free))
-    bounded, exact = ParentMoves(net).scan(MOVES, middle)
+    bounded, exact = MoveScan(net).scan(MOVES, middle)
     np.testing.assert_array_equal(exact, free >= middle)
     np.testing.assert_allclose(bounded[exact], free[exact], atol=1e-9)
     assert (bounded[~exact] >= free[~exact] - 1e-9).all()
@@ -256,15 +256,14 @@ def test_without_memory_for_tables_the_same_is_found(monkeypatch):
     data = sample(17, n_features=5, n_rows=80)
     expected, _ = run(SuperParent("cl", 3, k=2), data)
     monkeypatch.setattr(counting_scorer, "MAX_CACHED", 0)
-    monkeypatch.setattr(multi_child_moves, "MAX_TOGETHER", 0)
+    monkeypatch.setattr(multi_child_moves, "MAX_CELLS", 0)
     assert run(SuperParent("cl", 3, k=2), data)[0] == expected
 
 
-def test_promise_changes_the_way_and_not_the_answer():
+def test_expected_gains_change_the_way_and_not_the_answer():
     _, net = network("cl", 3)
-    moves = ParentMoves(net)
     answers = [
-        moves.best(MOVES, promise, -np.inf, SearchCost(), lambda: None)[0]
-        for promise in (range(5), [-p for p in range(5)], [np.inf] * 5)
+        net.best_move(MOVES, -np.inf, SearchCost(), expected_gains=expected)[0]
+        for expected in ([], range(5), [-p for p in range(5)], [np.inf] * 5)
     ]
-    assert answers[0] == answers[1] == answers[2]
+    assert len(set(answers)) == 1

@@ -15,10 +15,10 @@ from discbayes.engine import Context
 from discbayes.network import Structure
 from discbayes.objectives import Margin
 from discbayes.parameters import MaximumConditionalLikelihood, MaximumLikelihood
-from discbayes.scores.candidates import Candidates, SearchCost
-from discbayes.scores.counting_scorer import CountingScorer
-from discbayes.scores.refitting_scorer import RefittingScorer
 from discbayes.scores.sample import SampleScore
+from discbayes.scoring.candidates import Candidates, ParentMove, SearchCost
+from discbayes.scoring.counting_scorer import CountingScorer
+from discbayes.scoring.refitting_scorer import RefittingScorer
 from discbayes.search import GreedyEdges, OrderBased
 from slow_search import SlowScore, greedy_edges, with_family
 
@@ -105,7 +105,7 @@ def test_with_a_learner_of_frequencies_it_is_the_scored_network(name, evaluation
     tasks = [
         Candidates(0, np.array([1, 2])),
         Candidates(3, np.array([0, 1, 2])),
-        Candidates(3, np.array([1, 2]), through=(0,)),
+        Candidates(3, np.array([1, 2]), others=(0,)),
     ]
     for _ in range(2):
         effort, found = SearchCost(), slow.best(tasks, -np.inf, SearchCost())
@@ -117,6 +117,12 @@ def test_with_a_learner_of_frequencies_it_is_the_scored_network(name, evaluation
         assert slow.structure == fast.structure
         assert slow.reported() == pytest.approx(fast.reported(), abs=1e-9)
         tasks = [Candidates(0, np.array([1, 2])), Candidates(3, np.array([0, 2]))]
+    moves = [ParentMove(0, (2, 3)), ParentMove(2, (0, 3)), ParentMove(0, (3,))]
+    (found, gains), (other, _) = (
+        network.best_move(moves, -np.inf, SearchCost()) for network in (slow, fast)
+    )
+    assert found == other
+    np.testing.assert_allclose(gains, fast.move_gains(moves), atol=1e-8)
 
 
 def test_a_learner_of_your_own_and_each_structure_is_learned_once():
@@ -129,7 +135,7 @@ def test_a_learner_of_your_own_and_each_structure_is_learned_once():
 
     score = SampleScore("cl", parameters=Counting()).checked()
     network = RefittingScorer(sample(3), score, Structure.naive(4), np.random.default_rng(0))
-    assert score.trained  # what a subclass makes of counts is not known
+    assert score.refits  # what a subclass makes of counts is not known
     tasks = [Candidates(0, np.array([1, 2]))]
     for _ in range(2):
         network.best(tasks, -np.inf, SearchCost())
@@ -144,9 +150,9 @@ def test_the_time_ends_it():
 
 def test_the_name_stands_for_the_learner():
     score = SampleScore("cr", parameters="cl").checked()
-    assert score.trained
+    assert score.refits
     assert isinstance(score.parameters, MaximumConditionalLikelihood)
-    assert not SampleScore("cr", parameters="map").checked().trained
+    assert not SampleScore("cr", parameters="map").checked().refits
 
 
 @pytest.mark.parametrize(

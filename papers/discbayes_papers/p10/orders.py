@@ -12,10 +12,10 @@ from discbayes.evaluation.result_store import Store
 from discbayes.evaluation.statistics import p_text, paired_t
 from discbayes.inference import InferenceOptions, log_joint
 from discbayes.network import CPTs, Structure
-from discbayes.scores.candidates import Candidates as Candidates
-from discbayes.scores.candidates import SearchCost as Counted
-from discbayes.scores.counting_scorer import CountingScorer
 from discbayes.scores.sample import SampleScore
+from discbayes.scoring import Candidates as Candidates
+from discbayes.scoring import CountingScorer
+from discbayes.scoring import SearchCost as Counted
 from discbayes_papers.p10.shared import n_folds
 from discbayes_papers.parts import Part, load_part
 

@@ -23,8 +23,8 @@ from discbayes.evaluation.result_store import Result, Store
 from discbayes.evaluation.tasks import Task
 from discbayes.objectives import Margin
 from discbayes.recipes import Recipe, parse
-from discbayes.scores.counting_scorer import CountingScorer
 from discbayes.scores.sample import SampleScore
+from discbayes.scoring import CountingScorer
 from discbayes.search.tuning import SCALES
 from discbayes_papers.experiment import Figures
 from discbayes_papers.figures import figure_text

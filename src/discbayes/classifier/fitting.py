@@ -381,7 +381,7 @@ def _why_rows_are_needed(
     given = f"parameters={classifier.parameters!r}"
     if type(parameters) not in _GENERATIVE:
         return f"{given} needs all rows at once: use parameters='map' or 'ml', or fit"
-    if parameters.gaps != "available":
+    if parameters.missing != "available":
         return f"{given}: EM needs all rows at once: use missing='available', or fit"
     reason = _why_search_needs_rows(f"structure={classifier.structure!r}", structure)
     if reason is None and calibration is not None:

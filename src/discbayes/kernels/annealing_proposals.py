@@ -1,13 +1,11 @@
-"""Proposals of simulated annealing: changes of one feature's parent, gone through until one may be
-accepted.
+"""Proposals of simulated annealing: changes of one feature's parent, until one may be accepted.
 
-The change of a row's log-joint is the entry of the new parent's table minus that of the old one's.
-As in ``kernels/candidate_scan.py``, rows whose slack exceeds what the two cells can move are not
-looked at, and the linear part of the margin, which is never below the change, is added up first. A
-proposal is given up as soon as it is known to be below what its own draw of luck asks for.
+The log-joint of a row changes by the entry of the new parent's table less that of the old one's. As
+in ``kernels/candidate_scan.py``, rows with a slack beyond the ranges of both cells are skipped. For
+the margin the linear part, which is an upper bound of the change, is summed first. A proposal is
+abandoned as soon as it is known to be below the threshold that its random number sets.
 
-Tables are flat, ``(group, code of the parent, code of the child, class)``; each feature has a slot
-for its edge.
+Tables are flat, ``(group, code of the parent, code of the child, class)``.
 """
 
 from __future__ import annotations
@@ -16,48 +14,59 @@ import numpy as np
 
 from discbayes.kernels._compile import helper, kernel, small_helper
 from discbayes.kernels.candidate_scan import (
+    ACCURACY,
     LIKELIHOOD,
     MARGIN,
-    RATE,
     beats,
-    cell_reaches,
+    cell_ranges,
     measure_ranked,
 )
+from discbayes.kernels.scan_records import EdgeTable
+
+# What ``counters`` count.
+TRIES = 0  # of this round
+REJECTIONS = 1  # in a row
+UNUSABLE = 2  # draws in a row that could not be tried
+IDLE = 3  # accepted changes in a row that left the score as it is
+N_COUNTERS = 4
+
+
+@small_helper
+def _entry(edge, group, m, own_code, card, n_classes):
+    """Return where the entries of a row begin in the table of an edge."""
+    cell = np.int64(edge.codes[m]) * card + own_code
+    return edge.start + (group[m] * edge.n_cells + cell) * n_classes
 
 
 @helper
-def _linear_change(
-    rows, weight, group, y, other, n_classes, child_codes, card, codes, n_new, start, tables, own, old_codes, n_old,
-    old_start, old_tables, old_own,
-):  # fmt: skip
-    """Σ over the rows below one of what is added to the class minus what is added to the strongest
-    other.
-    """
+def _linear_change(view, rows, child, new, old):
+    """Sum over the rows below one what is added to the own class, less to the strongest other."""
+    linear_rows, other = view.linear_rows, view.other
+    y, group = rows.y, rows.group
+    weight, n_classes = rows.weight, rows.n_classes
+    child_codes, card = rows.codes[child], rows.cards[child]
     total = 0.0
-    for k in range(rows.size):
-        m = rows[k]
+    for k in range(linear_rows.size):
+        m = linear_rows[k]
         own_code, true = np.int64(child_codes[m]), y[m]
-        at = start + (group[m] * n_new + np.int64(codes[m]) * card + own_code) * n_classes
-        change = own[at + true] - tables[at + other[m]]
-        if n_old > 0:
-            at = (
-                old_start
-                + (group[m] * n_old + np.int64(old_codes[m]) * card + own_code) * n_classes
-            )
-            change -= old_own[at + true] - old_tables[at + other[m]]
+        at = _entry(new, group, m, own_code, card, n_classes)
+        change = new.own[at + true] - new.tables[at + other[m]]
+        if old.n_cells > 0:
+            at = _entry(old, group, m, own_code, card, n_classes)
+            change -= old.own[at + true] - old.tables[at + other[m]]
         total += weight[m] * change
     return total
 
 
 @small_helper
-def _new_row(m, log_joint, true, at, tables, own, n_old, at_old, old_tables, old_own, row):
-    """The log-joint of a row after the change."""
+def _fill_row(log_joint, m, true, new, at, old, at_old, row):
+    """Find the log-joint of a row after the change."""
     for c in range(row.size):
-        row[c] = log_joint[m, c] + tables[at + c]
-    row[true] = log_joint[m, true] + own[at + true]
-    if n_old > 0:
+        row[c] = log_joint[m, c] + new.tables[at + c]
+    row[true] = log_joint[m, true] + new.own[at + true]
+    if old.n_cells > 0:
         for c in range(row.size):
-            row[c] -= old_tables[at_old + c] if c != true else old_own[at_old + true]
+            row[c] -= old.tables[at_old + c] if c != true else old.own[at_old + true]
 
 
 @small_helper
@@ -89,50 +98,48 @@ def _log_posterior(row, true):
 
 
 @helper
-def _change(
-    kind, scale, bound, y, weight, group, n_groups, log_joint, other, slack, value, linear_rows, child_codes, card,
-    codes, n_new, start, tables, own, old_codes, n_old, old_start, old_tables, old_own,
-):  # fmt: skip
-    """By how much the objective changes; below the bound it may be no more than an upper bound of
-    the change.
-    """
-    n_classes = log_joint.shape[1]
+def _change(view, rows, child, new, old, threshold):
+    """Return by how much the objective changes; below the threshold it may be an upper bound."""
+    y, group = rows.y, rows.group
+    weight, n_classes = rows.weight, rows.n_classes
+    child_codes, card = rows.codes[child], rows.cards[child]
+    kind, n_groups = view.kind, rows.removed.size
+    slack, value = view.slack, view.value
     gain = 0.0
     if kind == MARGIN:
-        gain = scale * _linear_change(
-            linear_rows, weight, group, y, other, n_classes, child_codes, card, codes, n_new, start, tables, own,
-            old_codes, n_old, old_start, old_tables, old_own,
-        )  # fmt: skip
-        if gain < bound:
+        gain = view.scale * _linear_change(view, rows, child, new, old)
+        if gain < threshold:
             return gain
-    row, spread, old_spread = np.empty(n_classes), np.empty(n_new), np.empty(n_old)
-    cell_reaches(tables, own, start, n_new, n_groups, n_classes, spread)
-    cell_reaches(old_tables, old_own, old_start, n_old, n_groups, n_classes, old_spread)
+    row, ranges = np.empty(n_classes), np.empty(new.n_cells)
+    old_ranges = np.empty(old.n_cells)
+    cell_ranges(new.tables, new.own, new.start, new.n_cells, n_groups, n_classes, ranges)
+    cell_ranges(old.tables, old.own, old.start, old.n_cells, n_groups, n_classes, old_ranges)
     for m in range(y.size):
-        own_code, true, at_old = np.int64(child_codes[m]), y[m], 0
-        cell = np.int64(codes[m]) * card + own_code
-        reach = spread[cell]
-        if n_old > 0:
-            old_cell = np.int64(old_codes[m]) * card + own_code
-            reach += old_spread[old_cell]
-            at_old = old_start + (group[m] * n_old + old_cell) * n_classes
-        if kind != LIKELIHOOD and slack[m] > reach:
+        own_code, true = np.int64(child_codes[m]), y[m]
+        cell = np.int64(new.codes[m]) * card + own_code
+        row_range, at_old = ranges[cell], 0
+        if old.n_cells > 0:
+            old_cell = np.int64(old.codes[m]) * card + own_code
+            row_range += old_ranges[old_cell]
+            at_old = old.start + (group[m] * old.n_cells + old_cell) * n_classes
+        if kind != LIKELIHOOD and slack[m] > row_range:
             continue
-        at = start + (group[m] * n_new + cell) * n_classes
-        _new_row(m, log_joint, true, at, tables, own, n_old, at_old, old_tables, old_own, row)
-        if kind == RATE:
+        at = new.start + (group[m] * new.n_cells + cell) * n_classes
+        _fill_row(view.log_joint, m, true, new, at, old, at_old, row)
+        if kind == ACCURACY:
             gain += weight[m] * (_is_right(row, true) - value[m])
         elif kind == LIKELIHOOD:
             gain += weight[m] * (_log_posterior(row, true) - value[m])
         else:
-            change = _margin_value(row, true, scale) - value[m]
+            change = _margin_value(row, true, view.scale) - value[m]
             if value[m] < 1.0:
-                linear = own[at + true] - tables[at + other[m]]
-                if n_old > 0:
-                    linear -= old_own[at_old + true] - old_tables[at_old + other[m]]
-                change -= scale * linear
+                # the linear part has counted it already
+                linear = new.own[at + true] - new.tables[at + view.other[m]]
+                if old.n_cells > 0:
+                    linear -= old.own[at_old + true] - old.tables[at_old + view.other[m]]
+                change -= view.scale * linear
             gain += weight[m] * change
-            if gain < bound:
+            if gain < threshold:
                 return gain
     return gain
 
@@ -148,83 +155,122 @@ def _closes_cycle(parent, node, root):
 
 @kernel
 def next_proposal(
-    kind, scale, children, parents, least, starts, first, max_tries, allowed, parent, codes, cards, y, weight, group,
-    n_groups, log_joint, other, slack, value, linear_rows, tables, own, slots, slot_tables, slot_own, counters,
-):  # fmt: skip
-    """Go through the draws from ``first`` on to one whose change is not below its ``least``.
+    view,
+    rows,
+    children,
+    parents,
+    drawn,
+    thresholds,
+    first,
+    max_tries,
+    allowed,
+    parent,
+    edges,
+    counters,
+):
+    """Try proposals from ``first`` on, up to one whose change reaches its threshold.
 
-    Returns where that one stands and the change; the change is −inf where the draws, or the tries,
-    are at their end. ``counters`` are tries, rejections in a row, draws in a row that could not be
-    tried, and changes in a row without an effect.
+    Parameters
+    ----------
+    view, rows : ChainRows, ScoringRows
+        The rows under the tree.
+    children, parents, drawn : arrays, EdgeTables
+        The proposals: features, their new parents, and the tables of these edges.
+    thresholds : array
+        What the change by each proposal must reach.
+    first, max_tries : int
+        Where to begin, and how many tries a round has.
+    allowed : bool array (n_features, n_features)
+        Which edges ``[parent, child]`` may be proposed.
+    parent, edges : array, EdgeTables
+        The tree, −1 for roots, and the table of the edge into each feature.
+    counters : array
+        TRIES, REJECTIONS, UNUSABLE, IDLE; they are updated.
+
+    Returns
+    -------
+    position, change
+        The change is −inf if the draws, or the tries, are at their end.
     """
     for k in range(first, children.size):
-        child, new = children[k], parents[k]
-        if counters[0] >= max_tries:
+        child, proposed = children[k], parents[k]
+        if counters[TRIES] >= max_tries:
             return k, -np.inf
-        if not allowed[new, child] or parent[child] == new or _closes_cycle(parent, new, child):
-            counters[2] += 1
+        if (
+            not allowed[proposed, child]
+            or parent[child] == proposed
+            or _closes_cycle(parent, proposed, child)
+        ):
+            counters[UNUSABLE] += 1
             continue
-        counters[0] += 1
-        counters[2] = 0
-        card, old = cards[child], parent[child]
-        n_old = cards[old] * card if old >= 0 else 0
-        gain = _change(
-            kind, scale, least[k], y, weight, group, n_groups, log_joint, other, slack, value, linear_rows,
-            codes[child], card, codes[new], cards[new] * card, starts[k], tables, own, codes[max(old, 0)], n_old,
-            slots[child], slot_tables, slot_own,
-        )  # fmt: skip
-        if gain >= least[k]:
-            return k, gain
-        counters[1] += 1
-        counters[3] = 0
+        counters[TRIES] += 1
+        counters[UNUSABLE] = 0
+        card, current = rows.cards[child], parent[child]
+        n_old = rows.cards[current] * card if current >= 0 else 0
+        new = EdgeTable(
+            rows.codes[proposed],
+            rows.cards[proposed] * card,
+            drawn.starts[k],
+            drawn.tables,
+            drawn.own,
+        )
+        old = EdgeTable(
+            rows.codes[max(current, 0)], n_old, edges.starts[child], edges.tables, edges.own
+        )
+        change = _change(view, rows, child, new, old, thresholds[k])
+        if change >= thresholds[k]:
+            return k, change
+        counters[REJECTIONS] += 1
+        counters[IDLE] = 0
     return children.size, -np.inf
 
 
 @kernel
-def change_parent(
-    kind, scale, first, last, y, group, log_joint, other, margin, slack, value, child_codes, card, codes, n_new, start,
-    tables, own, old_codes, n_old, old_start, old_tables, old_own,
-):  # fmt: skip
-    """Make a change in a stretch of rows, and measure them again."""
-    n_classes = log_joint.shape[1]
-    flat = log_joint.reshape(-1)
+def change_parent(view, rows, child, new, old, first, last):
+    """Replace the parent of a feature in the rows from ``first`` to ``last``, and measure them.
+
+    ``new`` and ``old`` are the EdgeTable of each parent.
+    """
+    y, group = rows.y, rows.group
+    n_classes, card = rows.n_classes, rows.cards[child]
+    child_codes, flat = rows.codes[child], view.log_joint.reshape(-1)
     for m in range(first, last):
-        row, own_code, true = m * n_classes, np.int64(child_codes[m]), y[m]
-        at = start + (group[m] * n_new + np.int64(codes[m]) * card + own_code) * n_classes
-        mine = flat[row + true] + own[at + true]
+        row, true = m * n_classes, y[m]
+        own_code = np.int64(child_codes[m])
+        at = _entry(new, group, m, own_code, card, n_classes)
+        mine = flat[row + true] + new.own[at + true]
         before = 0
-        if n_old > 0:
-            before = (
-                old_start
-                + (group[m] * n_old + np.int64(old_codes[m]) * card + own_code) * n_classes
-            )
-            mine -= old_own[before + true]
-        strongest, next_one, who = -np.inf, -np.inf, 0
+        if old.n_cells > 0:
+            before = _entry(old, group, m, own_code, card, n_classes)
+            mine -= old.own[before + true]
+        # The two strongest other classes are found on the way, without branches.
+        strongest, next_one = -np.inf, -np.inf
+        who = 0
         for c in range(n_classes):
-            score = flat[row + c] + tables[at + c]
-            if n_old > 0:
-                score -= old_tables[before + c]
+            score = flat[row + c] + new.tables[at + c]
+            if old.n_cells > 0:
+                score -= old.tables[before + c]
             flat[row + c] = score if c != true else mine
             score = score if c != true else -np.inf
             lower = score if score < strongest else strongest
             next_one = lower if lower > next_one else next_one
             who = c if score > strongest else who
             strongest = score if score > strongest else strongest
-        if kind == LIKELIHOOD:
-            value[m] = _log_posterior(log_joint[m], true)
+        if view.kind == LIKELIHOOD:
+            view.value[m] = _log_posterior(view.log_joint[m], true)
         else:
             measure_ranked(
                 flat,
                 m,
                 n_classes,
                 true,
-                kind,
-                scale,
+                view.kind,
+                view.scale,
                 strongest,
                 next_one,
                 who,
-                other,
-                margin,
-                slack,
-                value,
+                view.other,
+                view.margin,
+                view.slack,
+                view.value,
             )

@@ -1,16 +1,21 @@
-"""Scoring of the candidates of one child: exact, and no further than it takes to know that one
-cannot win.
+"""Scores of the candidates of one child: exact, and abandoned as soon as one cannot win.
 
-Margin: the objective is concave, so that its linear part, which needs counts only, bounds the gain;
-the rows for which it does not hold correct it downwards, until the gain is below the bound that is
-to be beaten. The rows of a *view* are sorted by slack: a row whose slack exceeds the reach of the
-candidate's cell (how far it can move classes against each other) goes on as a linear function of
-what is added. So a candidate visits, cell by cell, only the first rows, and of them those that are
-in the cell. They are found by bit sets where features have few values, and by a loop where they
-have many.
+A candidate is a further parent; its table is what it adds to log θ. The *range* of a cell of the
+table is the largest difference between classes in it: the cell moves no class of a row against
+another one by more. The *slack* of a row is how far classes may move against each other before the
+row's value changes (accuracy) or stops being a linear function of what is added (margin). So a
+candidate has to visit, cell by cell, only the rows with a slack within the range of their cell.
+Rows are in the order of their slack, those rows come first, and bit sets find the ones that are in
+the cell where features have few values; a loop over rows does where they have many.
 
-Likelihood: the rows in doubt come first, and with them the most that the others can gain. The rate
-has its own kernel, ``kernels/accuracy_scan.py``.
+Margin: the value min(1, λ · margin) is concave in what is added, so that its linear part, which
+needs counts only, is an upper bound of the gain. Rows within range correct it downwards, until it
+is below the threshold that a candidate has to reach, or exact.
+
+Likelihood: rows in doubt are visited first. What the other rows can gain at most, their loss, is
+added: the sum is an upper bound of the gain.
+
+The accuracy has its own kernel, ``kernels/accuracy_scan.py``.
 """
 
 from __future__ import annotations
@@ -18,23 +23,25 @@ from __future__ import annotations
 import numpy as np
 
 from discbayes.kernels._compile import helper, inline_kernel, kernel, popcount, small_helper
-from discbayes.kernels.family_theta import cell_spread
+from discbayes.kernels.family_theta import cell_range
 from discbayes.kernels.objective import TIE
 
-RATE, LIKELIHOOD, MARGIN = 0, 1, 2
+# Objectives.
+ACCURACY = 0
+LIKELIHOOD = 1
+MARGIN = 2
 KEYS, LAST_KEY = 1024.0, 65535  # slacks are sorted in steps of a thousandth, up to 64
-SHIFT = 4  # where the rows within reach end is looked up in coarser steps
-WORD_COST, ROW_COST, CELL_COST = 0.8, 2.5, 4.0  # of a word of a bit set, a row of the loop, a cell
+SHIFT = 4  # bits by which the steps are coarser in which the rows within a range are looked up
+# Costs, roughly in nanoseconds: of a word of a bit set, a row of the loop, a cell.
+WORD_COST = 0.8
+ROW_COST = 2.5
+CELL_COST = 4.0
+ROWS_PER_LOG = 8  # rows whose factors are multiplied before a logarithm is taken
 
 
 @kernel
 def margins(log_joint, y, kind, scale, best_other, margin, slack, value):
-    """For each row the strongest other class, the margin, the value of the objective, and the
-    slack.
-
-    The slack is how far classes may move against each other before the row's value stops being what
-    it is (rate) or linear (margin).
-    """
+    """Find for each row the strongest other class, the margin, the slack and the value."""
     n_classes = log_joint.shape[1]
     flat = log_joint.reshape(-1)
     for m in range(y.size):
@@ -43,13 +50,14 @@ def margins(log_joint, y, kind, scale, best_other, margin, slack, value):
 
 @small_helper
 def measure_row(flat, m, n_classes, true, kind, scale, best_other, margin, slack, value):
-    """The same for one row of a flat log-joint.
+    """Measure one row of a flat log-joint, see ``margins``.
 
-    Nothing in the loop over the classes branches: with ``min`` and ``max`` in place of the
-    selections it takes three times as long.
+    The loop over the classes has no branches: with ``min`` and ``max`` in place of the selections
+    it takes three times as long.
     """
     start = m * n_classes
-    first, second, who = -np.inf, -np.inf, 0
+    first, second = -np.inf, -np.inf
+    who = 0
     for c in range(n_classes):
         score = flat[start + c] if c != true else -np.inf
         lower = score if score < first else first
@@ -70,31 +78,32 @@ def measure_ranked(
     own = flat[start + true]
     best_other[m] = who
     margin[m] = own - first
-    if kind == RATE:
+    if kind == ACCURACY:
         right = margin[m] > 2 * TIE
         if abs(margin[m]) <= 2 * TIE:
             right = True
             for c in range(n_classes):
                 right = right and (c == true or not beats(flat[start + c], c, own, true))
         value[m] = 1.0 if right else 0.0
+        # Some ties more, so that rounding of what is added never decides.
         slack[m] = abs(margin[m]) - 4 * TIE
     else:
         value[m] = min(1.0, scale * margin[m])
+        # The value is linear while the strongest other class stays the strongest, and the margin
+        # stays on its side of 1/λ, where the value is cut off.
         apart = first - second if second > -np.inf else np.inf
         slack[m] = min(apart, abs(margin[m] - 1.0 / scale)) - 4 * TIE
 
 
 @small_helper
 def beats(other, c, own, true):
-    """Whether class c is decided for against the true class: ties go to the first class."""
+    """Return whether class c wins against the true class: ties go to the first class."""
     return other >= own - TIE if c < true else other > own + TIE
 
 
 @kernel
 def set_bits(codes, card, rows, positions, bits):
-    """Set the bit at its position for each of the rows in the bit set of the value that it has; a
-    gap sets none.
-    """
+    """Set the bit of each row in the bit set of its value; a missing value sets none."""
     for k in range(rows.size):
         code, at = codes[rows[k]], positions[k]
         if code < card:
@@ -103,7 +112,7 @@ def set_bits(codes, card, rows, positions, bits):
 
 @kernel
 def join_bits(first, second, out):
-    """The bit sets of the cells of two features: those of the second run fastest."""
+    """Make the bit sets of the cells of two features, the second one innermost."""
     for a in range(first.shape[0]):
         for b in range(second.shape[0]):
             row = out[a * second.shape[0] + b]
@@ -113,55 +122,52 @@ def join_bits(first, second, out):
 
 @inline_kernel
 def lowest_bit(word):
-    """The position of the lowest bit of a word that is not zero."""
+    """Return the position of the lowest bit of a word that is not zero."""
     return popcount((word & (~word + np.uint64(1))) - np.uint64(1))
 
 
 @small_helper
-def _margin_change(r, at, view_joint, view_y, view_other, view_value, tables, own, scale):
-    """By how much a row's value differs from what the linear part has already counted."""
-    true, other = view_y[r], view_other[r]
-    mine = view_joint[r, true] + own[at + true]
+def _margin_change(view, r, at, tables, own):
+    """Return by how much a row's value differs from what the linear part has already counted."""
+    true = view.y[r]
+    value = view.value[r]
+    mine = view.log_joint[r, true] + own[at + true]
     strongest = -np.inf
-    for c in range(view_joint.shape[1]):
-        score = view_joint[r, c] + tables[at + c] if c != true else -np.inf
+    for c in range(view.log_joint.shape[1]):
+        score = view.log_joint[r, c] + tables[at + c] if c != true else -np.inf
         strongest = score if score > strongest else strongest
-    change = min(1.0, scale * (mine - strongest)) - view_value[r]
-    if view_value[r] < 1.0:
-        change -= scale * (own[at + true] - tables[at + other])
+    change = min(1.0, view.scale * (mine - strongest)) - value
+    if value < 1.0:
+        change -= view.scale * (own[at + true] - tables[at + view.other[r]])
     return change
 
 
 @helper
-def cell_reaches(tables, own, start, cells, n_groups, n_classes, reach):
-    """How far each cell of the table that begins at ``start`` can move classes against each other,
-    in any group.
-    """
+def cell_ranges(tables, own, start, cells, n_groups, n_classes, ranges):
+    """Find the range of each cell of the table that begins at ``start``, over all groups."""
     for cell in range(cells):
-        reach[cell] = 0.0
+        ranges[cell] = 0.0
         for g in range(n_groups):
-            reach[cell] = max(
-                reach[cell],
-                cell_spread(tables, own, start + (g * cells + cell) * n_classes, n_classes),
-            )
+            at = start + (g * cells + cell) * n_classes
+            ranges[cell] = max(ranges[cell], cell_range(tables, own, at, n_classes))
 
 
 @small_helper
 def slack_key(slack):
-    """The step that a slack falls into."""
+    """Return the step that a slack falls into."""
     return np.uint16(min(max(slack, 0.0) * KEYS, LAST_KEY))
 
 
 @kernel
 def slack_keys(slack, keys):
-    """The key of each row, by which rows are sorted."""
+    """Find the key of each row, by which rows are sorted."""
     for m in range(slack.size):
         keys[m] = slack_key(slack[m])
 
 
 @kernel
 def fill_ends(keys, ends):
-    """For each step of reach, the end of the rows whose slack it covers; the keys are sorted."""
+    """Find for each step of range the number of rows with a slack within it; keys are sorted."""
     r = 0
     for step in range(ends.size):
         while r < keys.size and (keys[r] >> SHIFT) <= step:
@@ -170,50 +176,46 @@ def fill_ends(keys, ends):
 
 
 @small_helper
-def _step(reach):
-    return slack_key(reach) >> SHIFT
+def _step(table_range):
+    return slack_key(table_range) >> SHIFT
 
 
 @kernel
-def reach_step(reach):
-    """The step that a reach falls into."""
-    return _step(reach)
+def range_step(table_range):
+    """Return the step that a range falls into."""
+    return _step(table_range)
 
 
 @small_helper
-def end_within(ends, reach):
-    """The end of the rows whose slack is within reach."""
-    return ends[_step(reach)]
+def end_within(ends, table_range):
+    """Return the number of rows with a slack within a range."""
+    return ends[_step(table_range)]
 
 
 @helper
-def bits_are_cheaper(reach, cells, ends, n_rows):
-    """Whether bit sets find the rows within reach of their cells sooner, roughly, than a loop over
-    ``n_rows``.
-    """
+def bits_are_cheaper(ranges, cells, ends, n_rows):
+    """Return whether bit sets find the rows within range sooner than a loop over ``n_rows``."""
     cost = cells * CELL_COST
     for cell in range(cells):
-        cost += WORD_COST / 64.0 * end_within(ends, reach[cell])
+        cost += WORD_COST / 64.0 * end_within(ends, ranges[cell])
     return cost < n_rows * ROW_COST
 
 
 @helper
-def _linear_part(
-    bits, bits_start, parent_card, base_bits, segment_start, tables, cells, n_base, n_classes, sign
-):
-    """Σ of table entries over rows, rows counted by bit sets whose words are sorted by group and
-    class.
-    """
-    n_segments = segment_start.size - 1
+def _linear_part(counting, first_bit, parent_card, tables, n_base, n_classes, sign):
+    """Sum table entries over rows, which bit sets sorted by group and class count."""
+    bits, base_bits = counting.bits, counting.base_bits
+    word_start = counting.word_start
+    cells, n_keys = parent_card * n_base, word_start.size - 1
     total = 0.0
     for v in range(parent_card):
-        row = bits[bits_start + v]
+        row = bits[first_bit + v]
         for b in range(n_base):
             base = base_bits[b]
             cell = v * n_base + b
-            for s in range(n_segments):
+            for s in range(n_keys):
                 count = np.uint64(0)
-                for w in range(segment_start[s], segment_start[s + 1]):
+                for w in range(word_start[s], word_start[s + 1]):
                     count += popcount(row[w] & base[w])
                 g, c = s // n_classes, s % n_classes
                 total += count * tables[(g * cells + cell) * n_classes + c]
@@ -221,142 +223,139 @@ def _linear_part(
 
 
 @helper
-def _linear_by_rows(
-    parent_codes,
-    base,
-    linear_rows,
-    group,
-    y,
-    best_other,
-    weight,
-    tables,
-    own,
-    cells,
-    n_base,
-    n_classes,
-):
-    """The linear part by a loop over the rows: for weights, and for features with many values."""
+def _linear_by_rows(view, rows, parent_codes, base, cells, n_base, tables, own):
+    """Sum the linear part row by row: for weights, and for features with many values."""
+    linear_rows, other = view.linear_rows, view.best_other
+    y, weight = rows.y, rows.weight
+    group, n_classes = rows.group, rows.n_classes
     total = 0.0
     for k in range(linear_rows.size):
         m = linear_rows[k]
         at = (group[m] * cells + np.int64(parent_codes[m]) * n_base + base[m]) * n_classes
-        total += weight[m] * (own[at + y[m]] - tables[at + best_other[m]])
+        total += weight[m] * (own[at + y[m]] - tables[at + other[m]])
     return total
 
 
 @helper
-def _correct_by_bits(
-    gain, bound, scale, bits, first_bit, parent_card, base_bits, reach, ends, view_joint, view_y, view_other,
-    view_value, view_weight, view_group, tables, own,
-):  # fmt: skip
-    """The gain with the changes of the rows within reach, cell by cell, until it is below the
-    bound.
+def _correct_by_bits(gain, threshold, view, value_bits, base_bits, ranges, tables, own):
+    """Add the changes of rows within range, cell by cell, until the gain is below the threshold.
+
+    ``value_bits`` are the bit sets of the values of the parent.
     """
-    n_base, n_classes = base_bits.shape[0], view_joint.shape[1]
-    cells, n_words = parent_card * n_base, base_bits.shape[1]
-    for v in range(parent_card):
-        row = bits[first_bit + v]
+    n_base, n_words = base_bits.shape
+    cells, n_classes = value_bits.shape[0] * n_base, view.log_joint.shape[1]
+    for v in range(value_bits.shape[0]):
+        row = value_bits[v]
         for b in range(n_base):
             cell, cell_bits = v * n_base + b, base_bits[b]
-            for w in range(min((end_within(ends, reach[cell]) + 63) >> 6, n_words)):
+            for w in range(min((end_within(view.ends, ranges[cell]) + 63) >> 6, n_words)):
                 word = row[w] & cell_bits[w]
                 while word != 0:
                     r = (w << 6) + np.int64(lowest_bit(word))
                     word &= word - np.uint64(1)
-                    at = (view_group[r] * cells + cell) * n_classes
-                    gain += view_weight[r] * _margin_change(
-                        r, at, view_joint, view_y, view_other, view_value, tables, own, scale
-                    )
-            if gain < bound:
+                    at = (view.group[r] * cells + cell) * n_classes
+                    gain += view.weight[r] * _margin_change(view, r, at, tables, own)
+            if gain < threshold:
                 return gain
     return gain
 
 
 @helper
 def _correct_by_rows(
-    gain, bound, scale, parent_codes, base, n_base, cells, reach, slack, end, view_rows, view_joint, view_y, view_other,
-    view_value, view_weight, view_group, tables, own,
-):  # fmt: skip
-    """The same, row by row."""
-    n_classes = view_joint.shape[1]
+    gain, threshold, view, end, parent_codes, base, n_base, cells, ranges, tables, own
+):
+    """Add the changes of rows within range, row by row, until the gain is below the threshold."""
+    n_classes = view.log_joint.shape[1]
     for r in range(end):
-        m = view_rows[r]
+        m = view.order[r]
         cell = np.int64(parent_codes[m]) * n_base + base[m]
-        if slack[r] <= reach[cell]:
-            at = (view_group[r] * cells + cell) * n_classes
-            gain += view_weight[r] * _margin_change(
-                r, at, view_joint, view_y, view_other, view_value, tables, own, scale
-            )
-            if gain < bound:
+        if view.slack[r] <= ranges[cell]:
+            at = (view.group[r] * cells + cell) * n_classes
+            gain += view.weight[r] * _margin_change(view, r, at, tables, own)
+            if gain < threshold:
                 return gain
     return gain
 
 
 @kernel
-def scan_child_margin(
-    scale, parents, cards, codes, base, n_base, n_groups, starts, spreads, tables, own, bound, rise, y, weight, group,
-    best_other, slack, ends, view_rows, view_joint, view_y, view_other, view_value, view_weight, view_group, has_bits,
-    value_start, bits, base_bits, linear_rows, true_bits, base_true_bits, true_start, other_bits, base_other_bits,
-    other_start, gains, exact,
-):  # fmt: skip
-    """The gain of each further parent of one child; ``exact`` says where it is the gain and not
-    only a bound of it.
+def scan_margin(view, rows, bits, cells_of, by_own, by_other, further, threshold, tolerance):
+    """Score the further parents of one child by the margin.
+
+    Parameters
+    ----------
+    view : MarginRows
+        Rows in scan order.
+    rows : ScoringRows
+        All rows.
+    bits, cells_of : ValueBits, BaseCells
+        Bit sets of the rows in scan order, and the family that the parents join.
+    by_own, by_other : CountingBits
+        Bit sets of rows on the linear part, by own and by strongest other class.
+    further : ParentTables
+        What the parents add to log θ.
+    threshold, tolerance : float
+        A gain must reach the threshold, which rises to ``tolerance`` below each gain.
+
+    Returns
+    -------
+    gains, exact : arrays
+        The gains, and whether each is exact; if not it is an upper bound.
     """
-    n_classes = view_joint.shape[1]
-    by_counts = base_true_bits.shape[0] == n_base
-    for k in range(parents.size):
-        p = parents[k]
-        parent_card = cards[p]
+    n_base, base = cells_of.n_base, cells_of.base
+    n_groups, n_classes = rows.removed.size, rows.n_classes
+    gains, exact = np.empty(further.parents.size), np.zeros(further.parents.size, np.bool_)
+    by_counts = by_own.base_bits.shape[0] == n_base
+    for k in range(gains.size):
+        p, start = further.parents[k], further.starts[k]
+        parent_card, parent_codes = rows.cards[p], rows.codes[p]
         cells = parent_card * n_base
-        span = n_groups * cells * n_classes
-        table, mine = tables[starts[k] : starts[k] + span], own[starts[k] : starts[k] + span]
-        if by_counts and has_bits[p]:
+        end = start + n_groups * cells * n_classes
+        table, own = further.tables[start:end], further.own[start:end]
+        first_bit = bits.value_start[p]
+        # An upper bound, as the value is concave in what is added.
+        if by_counts and bits.has_bits[p]:
             gain = _linear_part(
-                true_bits, value_start[p], parent_card, base_true_bits, true_start, mine, cells, n_base, n_classes,
-                scale,
+                by_own, first_bit, parent_card, own, n_base, n_classes, view.scale
             ) + _linear_part(
-                other_bits, value_start[p], parent_card, base_other_bits, other_start, table, cells, n_base, n_classes,
-                -scale,
-            )  # fmt: skip
-        else:
-            gain = scale * _linear_by_rows(
-                codes[p],
-                base,
-                linear_rows,
-                group,
-                y,
-                best_other,
-                weight,
-                table,
-                mine,
-                cells,
-                n_base,
-                n_classes,
+                by_other, first_bit, parent_card, table, n_base, n_classes, -view.scale
             )
-        exact[k] = False
-        if gain >= bound:
-            reach = np.empty(cells)
-            cell_reaches(table, mine, 0, cells, n_groups, n_classes, reach)
-            end = end_within(ends, spreads[k])
-            has_both = has_bits[p] and base_bits.shape[0] == n_base
-            if has_both and bits_are_cheaper(reach, cells, ends, end):
+        else:
+            gain = view.scale * _linear_by_rows(
+                view, rows, parent_codes, base, cells, n_base, table, own
+            )
+        if gain >= threshold:
+            ranges = np.empty(cells)
+            cell_ranges(table, own, 0, cells, n_groups, n_classes, ranges)
+            n_within = end_within(view.ends, further.ranges[k])
+            has_both = bits.has_bits[p] and cells_of.bits.shape[0] == n_base
+            if has_both and bits_are_cheaper(ranges, cells, view.ends, n_within):
+                value_bits = bits.bits[first_bit : first_bit + parent_card]
                 gain = _correct_by_bits(
-                    gain, bound, scale, bits, value_start[p], parent_card, base_bits, reach, ends, view_joint, view_y,
-                    view_other, view_value, view_weight, view_group, table, mine,
-                )  # fmt: skip
+                    gain, threshold, view, value_bits, cells_of.bits, ranges, table, own
+                )
             else:
                 gain = _correct_by_rows(
-                    gain, bound, scale, codes[p], base, n_base, cells, reach, slack, end, view_rows, view_joint, view_y,
-                    view_other, view_value, view_weight, view_group, table, mine,
-                )  # fmt: skip
-            exact[k] = gain >= bound
-            bound = max(bound, gain - rise)
+                    gain,
+                    threshold,
+                    view,
+                    n_within,
+                    parent_codes,
+                    base,
+                    n_base,
+                    cells,
+                    ranges,
+                    table,
+                    own,
+                )
+            exact[k] = gain >= threshold
+            threshold = max(threshold, gain - tolerance)
         gains[k] = gain
+    return gains, exact
 
 
 @kernel
 def posteriors(log_joint, y, out, loss):
-    """P(c | x) of each row, and −log P(y | x)."""
+    """Find P(c | x) of each row, and the loss −log P(y | x)."""
     n_classes = log_joint.shape[1]
     for m in range(y.size):
         top = log_joint[m, 0]
@@ -372,9 +371,10 @@ def posteriors(log_joint, y, out, loss):
 
 
 @kernel
-def likely_classes(posterior, y, rows, least, start, classes, shares):
-    """For each of the rows, its own class and then those of at least some probability; returns
-    where they end.
+def likely_classes(posterior, y, rows, min_share, start, classes, shares):
+    """List for each of the rows its own class, then those of at least some probability.
+
+    Returns the length of the list.
     """
     at = 0
     for k in range(rows.size):
@@ -383,7 +383,7 @@ def likely_classes(posterior, y, rows, least, start, classes, shares):
         classes[at], shares[at] = y[m], posterior[m, y[m]]
         at += 1
         for c in range(posterior.shape[1]):
-            if c != y[m] and posterior[m, c] >= least and posterior[m, c] > 0.0:
+            if c != y[m] and posterior[m, c] >= min_share and posterior[m, c] > 0.0:
                 classes[at], shares[at] = c, posterior[m, c]
                 at += 1
     start[rows.size] = at
@@ -392,17 +392,21 @@ def likely_classes(posterior, y, rows, least, start, classes, shares):
 
 @helper
 def _likelihood_gain(
-    parent_codes, base, n_base, cells, n_classes, weight, group, rows, start, classes, shares, left, tables, own,
-    factors, own_factors, bound,
-):  # fmt: skip
-    """Σ of what the rows gain; ``left[k]`` is what the rows from ``k`` on can gain at most.
+    likely, rows, parent_codes, base, n_base, cells, own, factors, own_factors, threshold
+):
+    """Sum the gains of rows and the most that the others can gain.
 
-    Several rows are multiplied before a logarithm is taken of them. Falls below the bound as soon
-    as it is known to.
+    Returns an upper bound as soon as that is below the threshold. The factors of several rows are
+    multiplied before a logarithm is taken of them.
     """
-    gain, product, pending = 0.0, 1.0, 0
-    for k in range(rows.size):
-        m = rows[k]
+    which, start = likely.rows, likely.start
+    classes, shares = likely.classes, likely.shares
+    max_gain_from, n_classes = likely.max_gain_from, rows.n_classes
+    weight, group = rows.weight, rows.group
+    gain, product = 0.0, 1.0
+    pending = 0
+    for k in range(which.size):
+        m = which[k]
         at = (group[m] * cells + np.int64(parent_codes[m]) * n_base + base[m]) * n_classes
         q = start[k]
         true = classes[q]
@@ -415,40 +419,56 @@ def _likelihood_gain(
             pending += 1
         else:
             gain -= weight[m] * np.log(total)
-        if pending == 8:
+        if pending == ROWS_PER_LOG:
             gain -= np.log(product)
             product, pending = 1.0, 0
-            if gain + left[k + 1] < bound:
-                return gain + left[k + 1]
-    return gain - np.log(product) + left[rows.size]
+            if gain + max_gain_from[k + 1] < threshold:
+                return gain + max_gain_from[k + 1]
+    return gain - np.log(product) + max_gain_from[which.size]
 
 
 @kernel
-def scan_child_likelihood(
-    parents, cards, codes, base, n_base, n_groups, n_classes, starts, tables, own, bound, rise, weight, group, rows,
-    start, classes, shares, left, all_rows, all_start, all_classes, all_shares, none_left, gains, exact,
-):  # fmt: skip
-    """The gain in conditional likelihood of each further parent of one child.
+def scan_likelihood(doubtful, every, rows, cells_of, further, threshold, tolerance):
+    """Score the further parents of one child by the conditional likelihood.
 
-    First on the rows, and in each row on the classes, that are in doubt: what is left out can only
-    lower the gain, but for the most that the other rows can gain. Where that is not enough to tell,
-    on all rows.
+    The first scan visits the rows, and in each row the classes, that are in doubt. A class that is
+    left out can only lower the gain, and the rows that are left out gain their loss at most: so the
+    scan gives an upper bound. A candidate whose bound reaches the threshold is scored on all rows.
+
+    Parameters
+    ----------
+    doubtful, every : LikelyClasses
+        The rows in doubt, the least certain first, and all rows.
+    rows : ScoringRows
+        All rows.
+    cells_of : BaseCells
+        The family that the parents join.
+    further : ParentTables
+        What the parents add to log θ.
+    threshold, tolerance : float
+        A gain must reach the threshold, which rises to ``tolerance`` below each gain.
+
+    Returns
+    -------
+    gains, exact : arrays
+        The gains, and whether each is exact; if not it is an upper bound.
     """
-    for k in range(parents.size):
-        p = parents[k]
-        cells = cards[p] * n_base
-        span = n_groups * cells * n_classes
-        table, mine = tables[starts[k] : starts[k] + span], own[starts[k] : starts[k] + span]
-        factors, own_factors = np.exp(table), np.exp(mine)
+    n_base, base = cells_of.n_base, cells_of.base
+    gains, exact = np.empty(further.parents.size), np.zeros(further.parents.size, np.bool_)
+    for k in range(gains.size):
+        p, start = further.parents[k], further.starts[k]
+        cells = rows.cards[p] * n_base
+        end = start + rows.removed.size * cells * rows.n_classes
+        own = further.own[start:end]
+        factors, own_factors = np.exp(further.tables[start:end]), np.exp(own)
+        codes = rows.codes[p]
         gains[k] = _likelihood_gain(
-            codes[p], base, n_base, cells, n_classes, weight, group, rows, start, classes, shares, left, table, mine,
-            factors, own_factors, bound,
-        )  # fmt: skip
-        exact[k] = False
-        if gains[k] >= bound:
+            doubtful, rows, codes, base, n_base, cells, own, factors, own_factors, threshold
+        )
+        if gains[k] >= threshold:
             gains[k] = _likelihood_gain(
-                codes[p], base, n_base, cells, n_classes, weight, group, all_rows, all_start, all_classes, all_shares,
-                none_left, table, mine, factors, own_factors, -np.inf,
-            )  # fmt: skip
+                every, rows, codes, base, n_base, cells, own, factors, own_factors, -np.inf
+            )
             exact[k] = True
-            bound = max(bound, gains[k] - rise)
+            threshold = max(threshold, gains[k] - tolerance)
+    return gains, exact

@@ -1,10 +1,11 @@
 """Log θ of the families that a structure search considers, for every way to hold rows out.
 
-Rows belong to groups. Without held-out rows there is one group; with folds a group is a fold, and
-its tables are those of all other rows; with leave-one-out a group is an amount of weight that a row
-takes away when it is left out, and the ``own`` tables hold, for the class of the row itself, what
-remains. Tables are flat, ``(group, cell, class)`` with the class innermost; a cell of a family is
-``configuration of the parents · card + value``.
+Rows belong to groups (``kernels/scan_records.py``). With resubstitution there is one group. With
+folds a group is a fold, and its tables are those of all other rows. With leave-one-out a group is a
+weight that a row removes when it is left out; the ``own`` tables hold log θ of the row's own class
+after the removal, which changes nothing for the other classes. Tables are flat, ``(group, cell,
+class)`` with the class innermost; a cell of a family is ``configuration of the parents * card +
+value``.
 """
 
 from __future__ import annotations
@@ -13,23 +14,26 @@ import numpy as np
 
 from discbayes.kernels._compile import helper, kernel, popcount, small_helper
 
-RESUBSTITUTION, FOLDS, LEAVE_ONE_OUT = 0, 1, 2
-FLOOR, VIRTUAL = 0, 1  # smoothing: zeros become an amount; an amount is added to every cell
+# Schemes to hold rows out.
+RESUBSTITUTION = 0
+FOLDS = 1
+LEAVE_ONE_OUT = 2
+# Smoothing: zeros become an amount, or an amount is added to every cell.
+FLOOR = 0
+VIRTUAL = 1
 WORD_COST, ROW_COST = 0.6, 1.5  # nanoseconds, roughly, of a word of bit sets and of a row of a loop
 NEGLIGIBLE = 1e-9  # of a total: what subtracting weights may leave where nothing is left
 
 
 @small_helper
 def _is_empty(count, total):
-    """Whether a cell has no share of its row, or one below the range of a double: the smoothing
-    takes its place.
-    """
+    """Return whether a cell has no share of its row, or one below the range of a double."""
     return count <= 0.0 or count / total <= 0.0
 
 
 @small_helper
 def _log_share(count, total, zeros, card, smoothing, amount):
-    """Log of a smoothed share; ``zeros`` of the ``card`` cells of its row are empty."""
+    """Return log of a smoothed share; ``zeros`` of the ``card`` cells of its row are empty."""
     if smoothing == VIRTUAL:
         if total + amount * card <= 0.0:
             return -np.log(card)
@@ -42,9 +46,7 @@ def _log_share(count, total, zeros, card, smoothing, amount):
 
 @helper
 def _row_logs(counts, first, step, card, smoothing, amount, removed, out, own, at):
-    """One row of a table, from its counts to log θ; and, for each cell, log θ with ``removed``
-    taken from that cell.
-    """
+    """Make one row of a table from counts, and log θ with ``removed`` taken from each cell."""
     total, zeros = 0.0, 0
     for x in range(card):
         total += counts[first + x * step]
@@ -65,62 +67,81 @@ def _row_logs(counts, first, step, card, smoothing, amount, removed, out, own, a
 
 
 @helper
-def _hold_out(counts, start, n_groups, size):
+def _hold_out(counts, n_groups, size):
     """Replace the counts of each group by those of all other groups."""
     for k in range(size):
         total = 0.0
         for g in range(n_groups):
-            total += counts[start + g * size + k]
+            total += counts[g * size + k]
         for g in range(n_groups):
-            rest = total - counts[start + g * size + k]
-            counts[start + g * size + k] = rest if rest > NEGLIGIBLE * total else 0.0
+            rest = total - counts[g * size + k]
+            counts[g * size + k] = rest if rest > NEGLIGIBLE * total else 0.0
 
 
 @helper
-def _tables_of(counts, start, cells, card, n_classes, scheme, removed, smoothing, amount, out, own):
-    """All tables of one family from its counts, in place of what is there."""
+def _tables_of(counts, cells, card, n_classes, scheme, removed, smoothing, amount, out, own):
+    """Make all tables of one family from its counts; with folds the counts are overwritten."""
     n_groups, size = removed.size, cells * n_classes
     if scheme == FOLDS:
-        _hold_out(counts, start, n_groups, size)
+        _hold_out(counts, n_groups, size)
     for g in range(n_groups):
-        source = start if scheme == LEAVE_ONE_OUT else start + g * size
+        source = 0 if scheme == LEAVE_ONE_OUT else g * size
         for row in range(0, cells, card):
             for c in range(n_classes):
                 first = row * n_classes + c
+                at = g * size + first
                 _row_logs(
-                    counts, source + first, n_classes, card, smoothing, amount, removed[g], out, own,
-                    start + g * size + first,
-                )  # fmt: skip
+                    counts,
+                    source + first,
+                    n_classes,
+                    card,
+                    smoothing,
+                    amount,
+                    removed[g],
+                    out,
+                    own,
+                    at,
+                )
 
 
 @kernel
-def family_tables(
-    y, weight, group, base, n_base, card, n_classes, scheme, removed, smoothing, amount, out, own
-):
-    """The tables of the family with the given cell for each row (negative: a gap)."""
-    counts = np.zeros(removed.size * n_base * n_classes)
+def family_tables(rows, base, n_base, card, smoothing, amount, out, own):
+    """Make the tables of a family with the given cell for each row (negative: missing).
+
+    Parameters
+    ----------
+    rows : ScoringRows
+        The rows.
+    base, n_base, card
+        The cells, their number, and the number of values of the child.
+    smoothing, amount
+        FLOOR or VIRTUAL, and the amount for each cell.
+    out, own
+        The tables that are filled; the same array unless rows are left out one by one.
+    """
+    y, weight = rows.y, rows.weight
+    group, n_classes = rows.group, rows.n_classes
+    counts = np.zeros(rows.removed.size * n_base * n_classes)
     for m in range(y.size):
         if base[m] >= 0:
-            g = 0 if scheme == LEAVE_ONE_OUT else group[m]
+            g = 0 if rows.scheme == LEAVE_ONE_OUT else group[m]
             counts[(g * n_base + base[m]) * n_classes + y[m]] += weight[m]
-    _tables_of(counts, 0, n_base, card, n_classes, scheme, removed, smoothing, amount, out, own)
+    _tables_of(
+        counts, n_base, card, n_classes, rows.scheme, rows.removed, smoothing, amount, out, own
+    )
 
 
 @kernel
 def tables_of_counts(counts, n_base, card, n_classes, scheme, removed, smoothing, amount, out, own):
-    """The tables of a family whose counts, of each group if groups are folds, are known; folds
-    overwrite the counts.
-    """
-    _tables_of(counts, 0, n_base, card, n_classes, scheme, removed, smoothing, amount, out, own)
+    """Make the tables of a family from its counts; with folds the counts are overwritten."""
+    _tables_of(counts, n_base, card, n_classes, scheme, removed, smoothing, amount, out, own)
 
 
 @helper
-def _count_by_rows(
-    parent_codes, parent_card, y, weight, group, base, n_base, n_classes, by_group, counts
-):
-    """The weight of the rows in each cell of a family with a further parent, by a loop over the
-    rows.
-    """
+def _count_by_rows(rows, parent_codes, parent_card, base, n_base, by_group, counts):
+    """Count the weight of rows in each cell of a family with a further parent, row by row."""
+    y, weight = rows.y, rows.weight
+    group, n_classes = rows.group, rows.n_classes
     cells = parent_card * n_base
     for m in range(y.size):
         code = np.int64(parent_codes[m])
@@ -133,7 +154,7 @@ def _count_by_rows(
 
 @helper
 def _count_by_bits(parent_bits, base_bits, word_start, n_classes, counts):
-    """The number of rows in each cell, by bit sets whose words are sorted by group and class."""
+    """Count the rows in each cell by bit sets whose words are sorted by group and class."""
     parent_card, n_base = parent_bits.shape[0], base_bits.shape[0]
     cells = parent_card * n_base
     for v in range(parent_card):
@@ -150,79 +171,77 @@ def _count_by_bits(parent_bits, base_bits, word_start, n_classes, counts):
 
 @kernel
 def extended_tables(
-    codes, parents, cards, y, weight, group, base, n_base, card, n_classes, scheme, removed, smoothing, amounts,
-    reference, reference_own, has_bits, value_start, bits, base_bits, word_start, starts, out, own, spread,
-):  # fmt: skip
-    """For each further parent, what the family with it adds to log θ of the reference: one table
-    after the other.
+    rows, cells_of, bits, word_start, card, smoothing, amounts, reference, reference_own, further
+):
+    """Make for each further parent what the family with it adds to log θ of the reference.
 
-    A cell of the extended family is ``code of the parent · n_base + base``. ``reference`` has a
-    table for each cell of the base. ``spread`` is the largest difference between classes within any
-    cell of each table. Rows are counted by bit sets where there are some and that takes less time.
+    Parameters
+    ----------
+    rows : ScoringRows
+        The rows.
+    cells_of : BaseCells
+        The family that the parents join.
+    bits, word_start : ValueBits, array
+        Bit sets of all rows, sorted by group and class, and the first word of each.
+    card : int
+        The number of values of the child.
+    smoothing, amounts
+        FLOOR or VIRTUAL, and the amount for each cell with each parent.
+    reference, reference_own : arrays
+        The tables of the family without the parent.
+    further : ParentTables
+        The parents; their tables and ranges are filled.
     """
-    n_groups, n_base_cells = removed.size, n_base * n_classes
-    leave_one_out = scheme == LEAVE_ONE_OUT
-    for k in range(parents.size):
-        parent_codes, parent_card, start = codes[parents[k]], cards[parents[k]], starts[k]
+    n_base, n_classes = cells_of.n_base, rows.n_classes
+    n_groups, n_base_entries = rows.removed.size, n_base * n_classes
+    leave_one_out = rows.scheme == LEAVE_ONE_OUT
+    by_group = n_groups > 1 and not leave_one_out
+    for k in range(further.parents.size):
+        p, start = further.parents[k], further.starts[k]
+        parent_card = rows.cards[p]
         cells = parent_card * n_base
-        size = cells * n_classes
-        counts = np.zeros(n_groups * size)
+        size = n_groups * cells * n_classes
+        counts = np.zeros(size)
         words = cells * word_start[word_start.size - 1]
+        # Rows are counted by bit sets if there are some and that takes less time.
         if (
-            has_bits[parents[k]]
-            and base_bits.shape[0] == n_base
-            and words * WORD_COST < y.size * ROW_COST
+            bits.has_bits[p]
+            and cells_of.bits.shape[0] == n_base
+            and words * WORD_COST < rows.y.size * ROW_COST
         ):
-            first = value_start[parents[k]]
-            _count_by_bits(
-                bits[first : first + parent_card], base_bits, word_start, n_classes, counts
-            )
+            first = bits.value_start[p]
+            parent_bits = bits.bits[first : first + parent_card]
+            _count_by_bits(parent_bits, cells_of.bits, word_start, n_classes, counts)
         else:
-            by_group = n_groups > 1 and not leave_one_out
             _count_by_rows(
-                parent_codes,
-                parent_card,
-                y,
-                weight,
-                group,
-                base,
-                n_base,
-                n_classes,
-                by_group,
-                counts,
+                rows, rows.codes[p], parent_card, cells_of.base, n_base, by_group, counts
             )
-        table, table_own = (
-            out[start : start + n_groups * size],
-            own[start : start + n_groups * size],
-        )
-        if not leave_one_out:
-            table_own = table
+        table, own = further.tables[start : start + size], further.own[start : start + size]
         _tables_of(
             counts,
-            0,
             cells,
             card,
             n_classes,
-            scheme,
-            removed,
+            rows.scheme,
+            rows.removed,
             smoothing,
             amounts[k],
             table,
-            table_own,
+            own,
         )
         for g in range(n_groups):
             for v in range(parent_card):
                 at = (g * cells + v * n_base) * n_classes
-                for q in range(n_base_cells):
-                    table[at + q] -= reference[g * n_base_cells + q]
+                for q in range(n_base_entries):
+                    table[at + q] -= reference[g * n_base_entries + q]
                     if leave_one_out:
-                        table_own[at + q] -= reference_own[g * n_base_cells + q]
-        spread[k] = largest_spread(table, table_own, n_classes)
+                        own[at + q] -= reference_own[g * n_base_entries + q]
+        further.ranges[k] = table_range(table, own, n_classes)
 
 
 @small_helper
-def cell_spread(tables, own, at, n_classes):
-    """The largest difference between classes in the cell that begins at ``at``.
+def cell_range(tables, own, at, n_classes):
+    """Return the largest difference between classes in the cell that begins at ``at``.
 
     Written with selections: with ``min`` and ``max`` it takes three times as long.
     """
@@ -236,19 +255,17 @@ def cell_spread(tables, own, at, n_classes):
 
 
 @helper
-def largest_spread(table, own, n_classes):
-    """The largest difference between classes within any cell."""
+def table_range(table, own, n_classes):
+    """Return the largest difference between classes within any cell."""
     largest = 0.0
     for at in range(0, table.size, n_classes):
-        largest = max(largest, cell_spread(table, own, at, n_classes))
+        largest = max(largest, cell_range(table, own, at, n_classes))
     return largest
 
 
 @kernel
 def add_family(log_joint, y, group, base, n_base, tables, own, sign):
-    """Add a family to the log-joint of each row, or take it away; rows with a gap in it are
-    left.
-    """
+    """Add a family to the log-joint of each row, or subtract it; not where a value is missing."""
     n_classes = log_joint.shape[1]
     for m in range(log_joint.shape[0]):
         if base[m] >= 0:
@@ -262,7 +279,7 @@ def add_family(log_joint, y, group, base, n_base, tables, own, sign):
 
 @kernel
 def extend_base(parent_codes, card, n_base, base, out):
-    """The cells of a family after one more parent has joined it; it stands before the others."""
+    """Find the cells of a family after one more parent joined it, before the others."""
     for m in range(base.size):
         code = np.int64(parent_codes[m])
         out[m] = code * n_base + base[m] if base[m] >= 0 and code < card else -1

@@ -1,14 +1,13 @@
-"""Rows with gaps on a forest: what a parent for a root would make of them, without inference for
-every candidate.
+"""Rows with missing values in a forest: scores of parents for a root without inference for each.
 
-The parent stands in another tree than the root, so that given the class the two are independent.
-Joining them multiplies the joint of a row by Σ Q(x_p) Q(x_i) θ(x_i | x_p) / θ(x_i), where Q is the
-*belief* in a value: its probability given the class and all that is known of the row, which is one
-for a value that is known. Beliefs are the same for all candidates, one upward and one downward pass
-over each row; they sum to one, so that nothing underflows.
+The parent is in another tree than the root, so that both are independent given the class. Joining
+them multiplies the joint probability of a row by Σ Q(x_p) Q(x_i) θ(x_i | x_p) / θ(x_i), where Q is
+the *belief* in a value: its probability given the class and all that is observed in the row, which
+is one for an observed value. Beliefs are the same for all candidates; one upward and one downward
+pass over each row finds them. They sum to one, so that nothing underflows.
 
-Rows are sorted such that those which decide whether a candidate can win come first; ``left`` is the
-most that the rows from one on can gain.
+Rows are sorted such that those which decide whether a candidate can win come first;
+``max_gain_from`` is the most that the rows from one on can gain.
 """
 
 from __future__ import annotations
@@ -16,28 +15,28 @@ from __future__ import annotations
 import numpy as np
 
 from discbayes.kernels._compile import helper, kernel, small_helper
-from discbayes.kernels.candidate_scan import LIKELIHOOD, RATE
+from discbayes.kernels.candidate_scan import ACCURACY, LIKELIHOOD, beats
+from discbayes.kernels.family_theta import LEAVE_ONE_OUT
 from discbayes.kernels.objective import TIE
 
+# Beyond these, products of factors are moved to the log scale, before they overflow.
 LOW, HIGH = 1e-100, 1e100
 TINY = 1e-280  # below, products of shares are compared on the log scale
-AT_ONCE = 8  # rows between two looks at the bound
+ROWS_PER_CHECK = 8  # rows between two comparisons with the threshold
 
 
 @kernel
-def count_missing(codes, cards, block, out):
-    """The number of gaps of each feature in each block of so many rows, shape ``(n_blocks,
-    n_features)``.
-    """
+def count_missing(codes, cards, block_size, out):
+    """Count the missing values of each feature in each block, shape ``(n_blocks, n_features)``."""
     for i in range(cards.size):
         for m in range(codes.shape[1]):
             if codes[i, m] >= cards[i]:
-                out[m // block, i] += 1
+                out[m // block_size, i] += 1
 
 
 @helper
 def _to_logs(message, first, cells, logs, stored):
-    """Move a message to the log scale and start again at one."""
+    """Move a message to the log scale, and reset it to one."""
     for q in range(cells):
         logs[q] = (logs[q] if stored else 0.0) + np.log(message[first + q])
         message[first + q] = 1.0
@@ -69,7 +68,7 @@ def _scale_up(message, first, cells, n_classes):
 
 @small_helper
 def _multiply(message, first, cells, source, line, step, n_classes):
-    """Multiply a message by what a child says of each value."""
+    """Multiply a message by that of a child."""
     for cell in range(first, first + cells, n_classes):
         for c in range(n_classes):
             message[cell + c] *= source[line + c]
@@ -77,37 +76,55 @@ def _multiply(message, first, cells, source, line, step, n_classes):
 
 
 @kernel
-def fill_beliefs(
-    codes, begin, end, group, cards, n_classes, upward, parent, child_start, child_index, theta_start, theta_size,
-    theta, smallest, message_start, told_start, place, beliefs,
-):  # fmt: skip
-    """The beliefs in the values of every gap of a block of rows.
+def fill_beliefs(forest, rows, begin, end, place, beliefs):
+    """Infer the beliefs in the values that are missing in a block of rows.
 
-    ``place`` says where those of the next gap of each feature go, and moves on. A gap without known
-    features below hears nothing and tells nothing. ``smallest`` bounds what a child can do to a
-    message: before products leave the range of a double they are moved to the log scale.
+    A missing value without observed descendants receives no message and sends none.
+    ``forest.smallest`` bounds what a child does to a message: before products leave the range of a
+    double they are moved to the log scale.
+
+    Parameters
+    ----------
+    forest : Forest
+        The network.
+    rows : ScoringRows
+        The rows.
+    begin, end : int
+        The block.
+    place : array (n_features,)
+        Where the belief of the next missing value of each feature goes; it is moved on.
+    beliefs : array
+        The beliefs that are filled.
     """
+    codes, cards = rows.codes, rows.cards
+    group, n_classes = rows.group, rows.n_classes
+    parent, theta = forest.parent, forest.theta
+    message_start, told_start = forest.message_start, forest.told_start
+    theta_start, theta_size = forest.theta_start, forest.theta_size
+    child_start, smallest = forest.child_start, forest.smallest
     widest = 0
     for i in range(cards.size):
         widest = max(widest, cards[i])
     messages, told = np.empty(message_start[-1]), np.empty(told_start[-1])
     logs, share = np.empty(widest * n_classes), np.empty(widest * n_classes)
-    gaps, tells = np.empty(cards.size + 1, np.int64), np.zeros(cards.size, np.bool_)
+    missing, tells = np.empty(cards.size + 1, np.int64), np.zeros(cards.size, np.bool_)
     for m in range(begin, end):
         n_missing = 0
-        for a in range(upward.size):
-            gaps[n_missing] = upward[a]
-            n_missing += codes[upward[a], m] >= cards[upward[a]]
+        for a in range(forest.upward.size):
+            i = forest.upward[a]
+            missing[n_missing] = i
+            n_missing += codes[i, m] >= cards[i]
+        # Upward: messages of children, observed or not, to missing parents.
         for a in range(n_missing):
-            i = gaps[a]
+            i = missing[a]
             first, cells = message_start[i], cards[i] * n_classes
             least = 1.0
-            # false, but no literal: for a literal every helper would be compiled again
+            # False, but not a literal: for a literal every helper would be compiled once more.
             heard = stored = cells < 0
             for q in range(first, first + cells):
                 messages[q] = 1.0
             for at in range(child_start[i], child_start[i + 1]):
-                k = child_index[at]
+                k = forest.children[at]
                 code = np.int64(codes[k, m])
                 if code >= cards[k] and not tells[k]:
                     continue
@@ -136,16 +153,18 @@ def fill_beliefs(
                             total += theta[line + q] * messages[first + q]
                         told[told_start[i] + v * n_classes + c] = total
                     line += cells
+        # Downward: the belief of the parent, less what the feature itself told it.
         for a in range(n_missing - 1, -1, -1):
-            i = gaps[a]
-            first, cells, out = message_start[i], cards[i] * n_classes, place[i]
+            i = missing[a]
+            first, cells = message_start[i], cards[i] * n_classes
+            out = place[i]
             place[i] += cells
             line, p = theta_start[i] + group[m] * theta_size[i], parent[i]
             if p >= 0 and codes[p, m] >= cards[p]:
-                above, said = place[p] - cards[p] * n_classes, told_start[i]
+                above, sent = place[p] - cards[p] * n_classes, told_start[i]
                 for q in range(cards[p] * n_classes):
                     share[q] = (
-                        beliefs[above + q] / told[said + q] if tells[i] else beliefs[above + q]
+                        beliefs[above + q] / told[sent + q] if tells[i] else beliefs[above + q]
                     )
                 for q in range(cells):
                     beliefs[out + q] = 0.0
@@ -170,10 +189,13 @@ def fill_beliefs(
 
 
 @small_helper
-def _ratios(ratio, n_classes, factors, line, card, parent_card, x, v, beliefs, at, above):
-    """By what the joint of a row is multiplied in each class; the child (x), or the parent (v), or
-    both are gaps.
+def _fill_ratios(ratio, factors, line, card, parent_card, x, v, beliefs, at, above):
+    """Find by what the joint of a row is multiplied in each class.
+
+    The child (x), the parent (v), or both are missing; ``at`` and ``above`` are where their beliefs
+    begin.
     """
+    n_classes = ratio.size
     for c in range(n_classes):
         ratio[c] = 0.0
     step = card * n_classes
@@ -199,159 +221,188 @@ def _ratios(ratio, n_classes, factors, line, card, parent_card, x, v, beliefs, a
 
 
 @small_helper
-def _is_beaten(theirs, mine, c, true):
-    """Whether a class is decided for against the true one: ties go to the first class."""
-    return theirs >= mine - TIE if c < true else theirs > mine + TIE
-
-
-@small_helper
-def _rate_of_table(m, n_classes, true, joint, tables, own, at):
-    """Whether a row is right when the entries of a table are added to it."""
-    mine = joint[m * n_classes + true] + own[at + true]
+def _is_right_by_table(joint, first, n_classes, true, tables, own, at):
+    """Return whether a row is right, 0 or 1, after a cell of a table is added to it."""
+    mine = joint[first + true] + own[at + true]
     for c in range(n_classes):
-        if c != true and _is_beaten(joint[m * n_classes + c] + tables[at + c], mine, c, true):
+        if c != true and beats(joint[first + c] + tables[at + c], c, mine, true):
             return 0.0
     return 1.0
 
 
 @small_helper
-def _margin_of_table(m, n_classes, true, joint, tables, own, at, scale):
-    """The margin of a row, cut off at one, when the entries of a table are added to it."""
+def _margin_by_table(joint, first, n_classes, true, tables, own, at, scale):
+    """Return the value of the margin of a row after a cell of a table is added to it."""
     strongest = -np.inf
     for c in range(n_classes):
         if c != true:
-            strongest = max(strongest, joint[m * n_classes + c] + tables[at + c])
-    return min(1.0, scale * (joint[m * n_classes + true] + own[at + true] - strongest))
+            strongest = max(strongest, joint[first + c] + tables[at + c])
+    return min(1.0, scale * (joint[first + true] + own[at + true] - strongest))
 
 
 @small_helper
-def _rate_of_ratios(m, n_classes, true, joint, shares, ratio):
-    """Whether a row is right when its classes are multiplied; logarithms are taken only where it is
-    close.
+def _is_right_by_ratios(joint, shares, first, true, ratio):
+    """Return whether a row is right, 0 or 1, after its classes are multiplied by ratios.
+
+    Logarithms are taken only where it is close.
     """
-    mine = shares[m * n_classes + true] * ratio[true]
-    for c in range(n_classes):
-        theirs = shares[m * n_classes + c] * ratio[c]
+    mine = shares[first + true] * ratio[true]
+    for c in range(ratio.size):
+        theirs = shares[first + c] * ratio[c]
         if c == true or theirs < mine * (1.0 - 4 * TIE):
             continue
         if theirs > mine * (1.0 + 4 * TIE):
             return 0.0
-        own = joint[m * n_classes + true] + np.log(ratio[true])
-        if _is_beaten(joint[m * n_classes + c] + np.log(ratio[c]), own, c, true):
+        own = joint[first + true] + np.log(ratio[true])
+        if beats(joint[first + c] + np.log(ratio[c]), c, own, true):
             return 0.0
     return 1.0
 
 
 @small_helper
-def _margin_of_ratios(m, n_classes, true, joint, shares, ratio, scale):
-    """The margin of a row, cut off at one, when its classes are multiplied."""
-    mine, strongest = shares[m * n_classes + true] * ratio[true], 0.0
-    for c in range(n_classes):
+def _margin_by_ratios(joint, shares, first, true, ratio, scale):
+    """Return the value of the margin of a row after its classes are multiplied by ratios."""
+    mine, strongest = shares[first + true] * ratio[true], 0.0
+    for c in range(ratio.size):
         if c != true:
-            strongest = max(strongest, shares[m * n_classes + c] * ratio[c])
+            strongest = max(strongest, shares[first + c] * ratio[c])
     if mine > TINY and strongest > TINY:
         return min(1.0, scale * np.log(mine / strongest))
     best = -np.inf
-    for c in range(n_classes):
+    for c in range(ratio.size):
         if c != true:
-            best = max(best, joint[m * n_classes + c] + np.log(ratio[c]))
-    return min(1.0, scale * (joint[m * n_classes + true] + np.log(ratio[true]) - best))
+            best = max(best, joint[first + c] + np.log(ratio[c]))
+    return min(1.0, scale * (joint[first + true] + np.log(ratio[true]) - best))
 
 
 @helper
-def _decided_gain(
-    kind, scale, card, parent_card, child_codes, parent_codes, silent, n_classes, table, mine, factors, top, reach,
-    held_out, reference, reference_own, y, group, weight, joint, shares, other, margin, value, left, beliefs, at, above,
-    bound,
-):  # fmt: skip
-    """The gain in rate or margin, rows by rising margin and no further than the candidate reaches;
-    and if it is exact.
+def _decision_gain(
+    view,
+    rows,
+    child,
+    parent,
+    is_leaf,
+    table,
+    own,
+    factors,
+    reference,
+    reference_own,
+    max_shift,
+    threshold,
+):
+    """Return the gain in accuracy or margin, and whether it is exact.
 
-    A row stays as it is when no class can come near enough to its own. ``top`` is the largest entry
-    of each cell.
+    Rows that are right come by rising margin: the scan ends at the first row whose margin exceeds
+    what the table can change, ``max_shift``. A row keeps its value if no class can come close
+    enough to its own.
     """
+    kind, scale = view.kind, view.scale
+    joint, shares = view.joint, view.shares
+    margin, value = view.margin, view.value
+    child_codes, parent_codes = rows.codes[child], rows.codes[parent]
+    card, parent_card = rows.cards[child], rows.cards[parent]
+    y, group = rows.y, rows.group
+    weight, n_classes = rows.weight, rows.n_classes
+    at, above = view.belief_start[child], view.belief_start[parent]
+    held_out = rows.scheme == LEAVE_ONE_OUT
+    top = _largest_entries(table, n_classes)
     ratio = np.empty(n_classes)
-    cells, n_rows = parent_card * card, y.size
-    # a row keeps its value as long as the margin is beyond
-    kept = 0.0 if kind == RATE else 1.0 / scale
+    cells = parent_card * card
+    # A row keeps the value one as long as its margin is beyond.
+    kept = 0.0 if kind == ACCURACY else 1.0 / scale
     gain = 0.0
-    for m in range(n_rows):
-        if value[m] >= 1.0 and margin[m] > kept + reach:
+    for m in range(y.size):
+        if value[m] >= 1.0 and margin[m] > kept + max_shift:
             break
-        if m % AT_ONCE == 0 and gain + left[m] < bound:
-            return gain + left[m], False
-        x, v, true = np.int64(child_codes[m]), np.int64(parent_codes[m]), y[m]
+        if m % ROWS_PER_CHECK == 0 and gain + view.max_gain_from[m] < threshold:
+            return gain + view.max_gain_from[m], False
+        x, v = np.int64(child_codes[m]), np.int64(parent_codes[m])
+        true, first = y[m], m * n_classes
         line = group[m] * cells
         if x < card and v < parent_card:
             cell = line + v * card + x
             q = cell * n_classes
-            if value[m] >= 1.0 and margin[m] + mine[q + true] - top[cell] > kept + 2 * TIE:
+            if value[m] >= 1.0 and margin[m] + own[q + true] - top[cell] > kept + 2 * TIE:
                 continue
-            if kind == RATE:
-                if value[m] == 0.0 and margin[m] + mine[q + true] - table[q + other[m]] < -2 * TIE:
+            if kind == ACCURACY:
+                moved = margin[m] + own[q + true] - table[q + view.other[m]]
+                if value[m] == 0.0 and moved < -2 * TIE:
                     continue
-                gain += weight[m] * (
-                    _rate_of_table(m, n_classes, true, joint, table, mine, q) - value[m]
-                )
+                new = _is_right_by_table(joint, first, n_classes, true, table, own, q)
             else:
-                gain += weight[m] * (
-                    _margin_of_table(m, n_classes, true, joint, table, mine, q, scale) - value[m]
-                )
+                new = _margin_by_table(joint, first, n_classes, true, table, own, q, scale)
+            gain += weight[m] * (new - value[m])
             continue
-        mine_at, above_at = at, above
+        own_at, above_at = at, above
         if x >= card:
             at += card * n_classes
         if v >= parent_card:
             above += parent_card * n_classes
-        if (x >= card and silent) or (kind == RATE and value[m] == 0.0 and margin[m] < -reach):
+        if (x >= card and is_leaf) or (
+            kind == ACCURACY and value[m] == 0.0 and margin[m] < -max_shift
+        ):
             continue
-        _ratios(
+        _fill_ratios(
             ratio,
-            n_classes,
             factors,
             line * n_classes,
             card,
             parent_card,
             x,
             v,
-            beliefs,
-            mine_at,
+            view.beliefs,
+            own_at,
             above_at,
         )
         if held_out and x < card:
             q = (group[m] * card + x) * n_classes + true
             ratio[true] *= np.exp(reference[q] - reference_own[q])
-        if kind == RATE:
-            gain += weight[m] * (
-                _rate_of_ratios(m, n_classes, true, joint, shares, ratio) - value[m]
-            )
+        if kind == ACCURACY:
+            new = _is_right_by_ratios(joint, shares, first, true, ratio)
         else:
-            gain += weight[m] * (
-                _margin_of_ratios(m, n_classes, true, joint, shares, ratio, scale) - value[m]
-            )
+            new = _margin_by_ratios(joint, shares, first, true, ratio, scale)
+        gain += weight[m] * (new - value[m])
     return gain, True
 
 
 @helper
 def _likelihood_gain(
-    card, parent_card, child_codes, parent_codes, silent, n_classes, mine, factors, own_factors, held_out, reference,
-    reference_own, y, group, weight, shares, left, beliefs, at, above, bound,
-):  # fmt: skip
-    """The gain in conditional likelihood: the least certain rows first; and whether it is exact.
+    view,
+    rows,
+    child,
+    parent,
+    is_leaf,
+    own,
+    factors,
+    own_factors,
+    reference,
+    reference_own,
+    threshold,
+):
+    """Return the gain in conditional likelihood, and whether it is exact.
 
-    Several rows are multiplied before a logarithm is taken of them.
+    The least certain rows come first. The factors of several rows are multiplied before a logarithm
+    is taken of them.
     """
+    shares, max_gain_from = view.shares, view.max_gain_from
+    child_codes, parent_codes = rows.codes[child], rows.codes[parent]
+    card, parent_card = rows.cards[child], rows.cards[parent]
+    y, group = rows.y, rows.group
+    weight, n_classes = rows.weight, rows.n_classes
+    at, above = view.belief_start[child], view.belief_start[parent]
+    held_out = rows.scheme == LEAVE_ONE_OUT
     ratio = np.empty(n_classes)
-    cells, n_rows = parent_card * card, y.size
+    cells = parent_card * card
     gain, product = 0.0, 1.0
-    for m in range(n_rows):
-        if m % AT_ONCE == 0 or product < LOW or product > HIGH:
+    for m in range(y.size):
+        if m % ROWS_PER_CHECK == 0 or product < LOW or product > HIGH:
             gain -= np.log(product)
             product = 1.0
-            if gain + left[m] < bound:
-                return gain + left[m], False
-        x, v, true = np.int64(child_codes[m]), np.int64(parent_codes[m]), y[m]
-        line, first = group[m] * cells, m * n_classes
+            if gain + max_gain_from[m] < threshold:
+                return gain + max_gain_from[m], False
+        x, v = np.int64(child_codes[m]), np.int64(parent_codes[m])
+        true, first = y[m], m * n_classes
+        line = group[m] * cells
         if x < card and v < parent_card:
             q = (line + v * card + x) * n_classes
             total = shares[first + true] * own_factors[q + true]
@@ -359,26 +410,25 @@ def _likelihood_gain(
                 total += shares[first + c] * factors[q + c]
             for c in range(true + 1, n_classes):
                 total += shares[first + c] * factors[q + c]
-            gain += weight[m] * mine[q + true]
+            gain += weight[m] * own[q + true]
         else:
-            mine_at, above_at = at, above
+            own_at, above_at = at, above
             if x >= card:
                 at += card * n_classes
             if v >= parent_card:
                 above += parent_card * n_classes
-            if x >= card and silent:
+            if x >= card and is_leaf:
                 continue
-            _ratios(
+            _fill_ratios(
                 ratio,
-                n_classes,
                 factors,
                 line * n_classes,
                 card,
                 parent_card,
                 x,
                 v,
-                beliefs,
-                mine_at,
+                view.beliefs,
+                own_at,
                 above_at,
             )
             if held_out and x < card:
@@ -396,8 +446,23 @@ def _likelihood_gain(
 
 
 @helper
-def _reach_of(table, own, held_out, low_shift, high_shift):
-    """How far a table can move two classes of any row against each other."""
+def _largest_entries(table, n_classes):
+    """Return the largest entry of each cell."""
+    top = np.empty(table.size // n_classes)
+    for cell in range(top.size):
+        top[cell] = table[cell * n_classes]
+        for q in range(cell * n_classes, (cell + 1) * n_classes):
+            top[cell] = max(top[cell], table[q])
+    return top
+
+
+@helper
+def _max_shift(table, own, held_out, low_shift, high_shift):
+    """Return how far a table can move two classes of any row against each other.
+
+    The ratio of a row is a mean of table entries, so its logarithm is within their range. With rows
+    left out, the own class is moved by the difference of the references too.
+    """
     low, high = 0.0, 0.0
     for q in range(table.size):
         low, high = min(low, table[q]), max(high, table[q])
@@ -408,46 +473,74 @@ def _reach_of(table, own, held_out, low_shift, high_shift):
 
 
 @kernel
-def scan_incomplete(
-    kind, scale, child, silent, parents, cards, starts, tables, own, held_out, reference, reference_own, n_groups,
-    codes, y, group, weight, n_classes, joint, shares, other, margin, value, left, beliefs, belief_start, bounds, gains,
-    exact,
-):  # fmt: skip
-    """What all rows with gaps gain by each further parent of a root; where it is not exact it is a
-    bound of it.
+def scan_incomplete(view, rows, child, is_leaf, further, reference, reference_own, thresholds):
+    """Find what the incomplete rows gain by each further parent of a root.
 
-    ``tables`` are extensions (see ``kernels/family_theta.py``) of the table of the root, which is
-    ``reference``; a row that is left out counts in the families that it is complete in only.
-    ``silent``: the root has no children, so that where it is a gap nothing changes.
+    Parameters
+    ----------
+    view : IncompleteRows
+        Log-joint and beliefs of the rows, in scan order.
+    rows : ScoringRows
+        The rows, in the same order.
+    child : int
+        The root.
+    is_leaf : bool
+        Whether it has no children: then nothing changes in rows where it is missing.
+    further : ParentTables
+        What the parents add to log θ of the root.
+    reference, reference_own : arrays
+        The tables of the root. A row that is left out was counted only where it is complete.
+    thresholds : array
+        What each gain must reach.
+
+    Returns
+    -------
+    gains, exact : arrays
+        The gains, and whether each is exact; if not it is an upper bound.
     """
-    card = cards[child]
+    card, n_classes = rows.cards[child], rows.n_classes
+    held_out = rows.scheme == LEAVE_ONE_OUT
+    gains, exact = np.empty(further.parents.size), np.empty(further.parents.size, np.bool_)
     low_shift, high_shift = 0.0, 0.0
     if held_out:
         for q in range(reference.size):
             low_shift = min(low_shift, reference_own[q] - reference[q])
             high_shift = max(high_shift, reference_own[q] - reference[q])
-    for k in range(parents.size):
-        p = parents[k]
-        span = n_groups * cards[p] * card * n_classes
-        table, mine = tables[starts[k] : starts[k] + span], own[starts[k] : starts[k] + span]
+    for k in range(gains.size):
+        p, start = further.parents[k], further.starts[k]
+        end = start + rows.removed.size * rows.cards[p] * card * n_classes
+        table, own = further.tables[start:end], further.own[start:end]
         factors = np.exp(table)
-        if kind == LIKELIHOOD:
-            own_factors = np.exp(mine) if held_out else factors
+        if view.kind == LIKELIHOOD:
+            own_factors = np.exp(own) if held_out else factors
             gains[k], exact[k] = _likelihood_gain(
-                card, cards[p], codes[child], codes[p], silent, n_classes, mine, factors, own_factors, held_out,
-                reference, reference_own, y, group, weight, shares, left, beliefs, belief_start[child], belief_start[p],
-                bounds[k],
-            )  # fmt: skip
+                view,
+                rows,
+                child,
+                p,
+                is_leaf,
+                own,
+                factors,
+                own_factors,
+                reference,
+                reference_own,
+                thresholds[k],
+            )
         else:
-            top = np.empty(span // n_classes)
-            for cell in range(top.size):
-                top[cell] = table[cell * n_classes]
-                for q in range(cell * n_classes, (cell + 1) * n_classes):
-                    top[cell] = max(top[cell], table[q])
-            reach = _reach_of(table, mine, held_out, low_shift, high_shift)
-            gains[k], exact[k] = _decided_gain(
-                kind, scale, card, cards[p], codes[child], codes[p], silent, n_classes, table, mine, factors, top,
-                reach, held_out, reference, reference_own, y, group, weight, joint, shares, other, margin, value, left,
-                beliefs, belief_start[child], belief_start[p], bounds[k],
-            )  # fmt: skip
-        exact[k] = exact[k] and gains[k] >= bounds[k]
+            max_shift = _max_shift(table, own, held_out, low_shift, high_shift)
+            gains[k], exact[k] = _decision_gain(
+                view,
+                rows,
+                child,
+                p,
+                is_leaf,
+                table,
+                own,
+                factors,
+                reference,
+                reference_own,
+                max_shift,
+                thresholds[k],
+            )
+        exact[k] = exact[k] and gains[k] >= thresholds[k]
+    return gains, exact

@@ -1,11 +1,11 @@
-"""Scoring of moves that change several families at once: one parent joins the families of all
-children of a move.
+"""Scores of moves that change several families at once: one parent joins several children.
 
-Rows come in the order of their margin (own class against the strongest other one), so that the rows
-whose value a move can change stand together: a rate changes only where the margin is within reach
-of the move, that is, of what its tables can do to classes against each other, and a margin that
-counts fully only where it is within reach of that point. A move is left as soon as what it has
-gained, with all that the rows to come could gain, is below the bound.
+Rows are in the order of their margin (own class against the strongest other one), so that rows
+whose value a move can change are next to each other. The tables of a move change a margin by no
+more than the sum of their ranges. So the accuracy changes only where the margin is within that
+range of zero, and the value of a row whose margin exceeds 1/λ by more stays one. A move is
+abandoned as soon as what it has gained, with all that the rows to come can gain, is below the
+threshold.
 """
 
 from __future__ import annotations
@@ -13,17 +13,17 @@ from __future__ import annotations
 import numpy as np
 
 from discbayes.kernels._compile import helper, kernel
-from discbayes.kernels.candidate_scan import LIKELIHOOD, RATE
-from discbayes.kernels.family_theta import largest_spread
+from discbayes.kernels.candidate_scan import ACCURACY, LIKELIHOOD
+from discbayes.kernels.family_theta import table_range
 from discbayes.kernels.objective import TIE, likelihood_rows, margin_rows, rate_rows
 
-BLOCK = 256  # rows whose log-joint stays in the first-level cache
+BLOCK_SIZE = 256  # rows whose log-joint stays in the first-level cache
 
 
 @helper
-def _values(kind, scale, block, y, values, no_gradient):
-    """What each row of a block is worth."""
-    if kind == RATE:
+def _fill_values(kind, scale, block, y, values, no_gradient):
+    """Find the value of each row of a block."""
+    if kind == ACCURACY:
         rate_rows(block, y, values)
     elif kind == LIKELIHOOD:
         likelihood_rows(block, y, values, no_gradient)
@@ -32,13 +32,14 @@ def _values(kind, scale, block, y, values, no_gradient):
 
 
 @helper
-def _add(block, first, parent_codes, base, n_base, cells, y, group, tables, own):
+def _add_table(block, first, view, parent_codes, base, n_base, cells, tables, own):
     """Add what one family gains by its new parent to the log-joint of a block of rows."""
     n_classes = block.shape[1]
+    group, y = view.group, view.y
     for r in range(block.shape[0]):
         m = first + r
         cell = group[m] * cells + parent_codes[m] * n_base + base[m]
-        # without a sign no index can mean the end of the array, and loops are faster
+        # An unsigned index needs no test for negative ones, which makes the loops faster.
         at = np.uint64(cell * n_classes)
         true = y[m]
         kept = block[r, true]
@@ -48,60 +49,79 @@ def _add(block, first, parent_codes, base, n_base, cells, y, group, tables, own)
 
 
 @helper
-def _rows_within(kind, scale, margin, reach):
-    """The first and the end of the rows whose value can change."""
-    far = reach + 4 * TIE
-    first, end = 0, margin.size
-    if kind == RATE:
-        first = np.searchsorted(margin, -far)
-    if kind != LIKELIHOOD:
-        end = np.searchsorted(margin, far if kind == RATE else far + 1.0 / scale, side="right")
+def _rows_within(view, move_range):
+    """Return the first and the end of the rows whose value can change."""
+    far = move_range + 4 * TIE
+    first, end = 0, view.margin.size
+    if view.kind == ACCURACY:
+        first = np.searchsorted(view.margin, -far)
+        end = np.searchsorted(view.margin, far, side="right")
+    elif view.kind != LIKELIHOOD:
+        end = np.searchsorted(view.margin, far + 1.0 / view.scale, side="right")
     return first, end
 
 
 @kernel
-def scan_moves(
-    kind, scale, parent_codes, parent_card, bases, children, n_base, starts, tables, own, member_start, members,
-    log_joint, margin, y, weight, group, value, left, bound, gains, exact,
-):  # fmt: skip
-    """The gain of each move of one parent; ``exact`` says where it is the gain and not only a bound
-    of it.
+def scan_moves(view, joining, member_start, members, threshold):
+    """Score the moves of one parent.
 
-    Move ``k`` takes the tables ``members[member_start[k]:member_start[k + 1]]``; table ``q`` is
-    that of ``children[q]`` and runs from ``starts[q]``. ``left[m]`` is the most that the rows from
-    ``m`` on can gain.
+    Parameters
+    ----------
+    view : MoveRows
+        Rows by margin.
+    joining : ChildTables
+        What the parent adds to log θ of each child.
+    member_start, members : arrays
+        Move k changes the children ``members[member_start[k]:member_start[k + 1]]`` of ``joining``.
+    threshold : float
+        Moves whose gain is known to be below are abandoned.
+
+    Returns
+    -------
+    gains, exact : arrays
+        The gains, and whether each is exact; if not it is an upper bound.
     """
-    n_classes = log_joint.shape[1]
-    buffer, values, no_gradient = (
-        np.empty((BLOCK, n_classes)),
-        np.empty(BLOCK),
-        np.empty((0, n_classes)),
-    )
-    spread = np.empty(children.size)
-    for q in range(children.size):
+    n_classes, n_moves = view.log_joint.shape[1], member_start.size - 1
+    starts, max_gain_from = joining.starts, view.max_gain_from
+    gains, exact = np.empty(n_moves), np.empty(n_moves, np.bool_)
+    buffer, values = np.empty((BLOCK_SIZE, n_classes)), np.empty(BLOCK_SIZE)
+    no_gradient = np.empty((0, n_classes))
+    ranges = np.empty(joining.children.size)
+    for q in range(ranges.size):
         span = slice(starts[q], starts[q + 1])
-        spread[q] = largest_spread(tables[span], own[span], n_classes)
-    for k in range(gains.size):
-        reach = 0.0
+        ranges[q] = table_range(joining.tables[span], joining.own[span], n_classes)
+    for k in range(n_moves):
+        move_range = 0.0
         for j in range(member_start[k], member_start[k + 1]):
-            reach += spread[members[j]]
-        first, end = _rows_within(kind, scale, margin, reach)
-        gain, most = 0.0, left[first] - left[end]
-        while first < end and most >= bound:
-            last = min(first + BLOCK, end)
-            block, worth = buffer[: last - first], values[: last - first]
-            block[:] = log_joint[first:last]
+            move_range += ranges[members[j]]
+        first, end = _rows_within(view, move_range)
+        gain, upper_bound = 0.0, max_gain_from[first] - max_gain_from[end]
+        while first < end and upper_bound >= threshold:
+            last = min(first + BLOCK_SIZE, end)
+            block, block_values = buffer[: last - first], values[: last - first]
+            block[:] = view.log_joint[first:last]
             for j in range(member_start[k], member_start[k + 1]):
                 q = members[j]
                 span = slice(starts[q], starts[q + 1])
-                _add(
-                    block, first, parent_codes, bases[children[q]], n_base[q], parent_card * n_base[q], y, group,
-                    tables[span], own[span],
-                )  # fmt: skip
-            _values(kind, scale, block, y[first:last], worth, no_gradient)
+                n_base = joining.n_base[q]
+                _add_table(
+                    block,
+                    first,
+                    view,
+                    joining.codes,
+                    joining.bases[joining.children[q]],
+                    n_base,
+                    joining.card * n_base,
+                    joining.tables[span],
+                    joining.own[span],
+                )
+            _fill_values(
+                view.kind, view.scale, block, view.y[first:last], block_values, no_gradient
+            )
             for r in range(last - first):
-                gain += weight[first + r] * (worth[r] - value[first + r])
+                gain += view.weight[first + r] * (block_values[r] - view.value[first + r])
             first = last
-            most = gain + left[first] - left[end]
-        gains[k] = most
-        exact[k] = first == end and most >= bound
+            upper_bound = gain + max_gain_from[first] - max_gain_from[end]
+        gains[k] = upper_bound
+        exact[k] = first == end and upper_bound >= threshold
+    return gains, exact

@@ -1,14 +1,15 @@
-"""Sample scores: an objective on the log-joint of the rows, evaluated on rows that were, or were
-not, learned from.
+"""Sample scores: the mean or sum of an objective over rows, in or out of the training rows.
 
 A score is a point of a product:
 
 ==============  ==================================================================
 objective       "cr", "cl", "mm", or an object such as ``Margin(0.1)``
 evaluation      "resubstitution", a number of folds, "loo" (leave one out)
-parameters      frequencies with any smoothing: "ml" (ε floor), "map", or a learner;
-                or tables that are trained: "cl", or a learner (``scores/refitting_scorer.py``)
+parameters      generative estimates with any smoothing: "ml" (ε floor), "map", or a
+                learner; or tables that are trained for each candidate: "cl", or a learner
 ==============  ==================================================================
+
+How candidates of a search are scored is in ``scoring/``.
 """
 
 from __future__ import annotations
@@ -29,32 +30,30 @@ from discbayes.objectives import (
     objective_of,
 )
 from discbayes.parameters import PARAMETERS, MaximumAPosteriori, MaximumLikelihood, ParameterLearner
-from discbayes.scores.candidate_families import Smoothing
-from discbayes.scores.scoring_rows import check_evaluation
 
-# learners whose tables follow from counts, family by family
-FREQUENCIES = (MaximumLikelihood, MaximumAPosteriori)
+# Learners whose tables follow from the counts of each family.
+GENERATIVE = (MaximumLikelihood, MaximumAPosteriori)
 
 KINDS: dict[type, int] = {
-    ClassificationRate: candidate_scan.RATE,
+    ClassificationRate: candidate_scan.ACCURACY,
     ConditionalLikelihood: candidate_scan.LIKELIHOOD,
     Margin: candidate_scan.MARGIN,
 }
 
 
 class SampleScore(BaseEstimator):
-    """What a search that looks at the rows makes as large as it can.
+    """The score of a network on rows, which a search maximizes.
 
     Parameters
     ----------
     objective : {"cr", "cl", "mm"} or Objective, default="cr"
         Classification rate, conditional log likelihood or margin.
     evaluation : "resubstitution", "loo" or int, default="resubstitution"
-        Rows are scored by tables learned from all rows, from all but the row itself, or from the
-        other folds.
+        Rows are scored by tables that are learned from all rows, from all but the row itself, or
+        from the other folds.
     parameters : str or parameter learner, default="ml"
-        How the tables are learned inside the search: by frequencies ("ml", "map") or by any other
-        learner ("cl").
+        How tables are learned inside the search: by generative estimates ("ml", "map") or by any
+        other learner ("cl").
 
     Examples
     --------
@@ -70,8 +69,19 @@ class SampleScore(BaseEstimator):
         self.parameters = parameters
 
     def checked(self) -> SampleScore:
-        """The score with objects for names; settings that make no sense are refused."""
-        check_evaluation(self.evaluation)
+        """Return the score with objects for names; refuse settings that make no sense.
+
+        Returns
+        -------
+        SampleScore
+            A score that can be used.
+
+        Examples
+        --------
+        >>> SampleScore("cr").checked().objective
+        ClassificationRate()
+        """
+        _check_evaluation(self.evaluation)
         objective = objective_of(self.objective)
         objective._check()
         if type(objective) not in KINDS:
@@ -83,7 +93,7 @@ class SampleScore(BaseEstimator):
                 " to the parameters"
             )
         checked = SampleScore(objective, self.evaluation, _learner(self.parameters))
-        if checked.trained and self.evaluation == "loo":
+        if checked.refits and self.evaluation == "loo":
             raise ValueError(
                 'evaluation="loo" needs frequencies, from which a row can be taken away, and not'
                 f" {self.parameters!r}: use a number of folds, evaluation=5"
@@ -91,31 +101,64 @@ class SampleScore(BaseEstimator):
         return checked
 
     @property
-    def trained(self) -> bool:
-        """Whether each candidate is learned as a whole: what a subclass makes of counts is not
-        known here.
+    def refits(self) -> bool:
+        """Whether the parameters of each candidate are learned as a whole.
+
+        So it is for subclasses of generative learners too, as they may do anything with counts.
         """
-        return type(self.parameters) not in FREQUENCIES
+        return type(self.parameters) not in GENERATIVE
 
     @property
     def kind(self) -> int:
-        """The objective in the words of the kernels."""
+        """The objective as kernels know it."""
         return KINDS[type(self.objective)]
 
     @property
-    def scale(self) -> float:
-        """λ of the margin; one for the others."""
-        return float(self.objective.lam) if isinstance(self.objective, Margin) else 1.0
+    def is_mean(self) -> bool:
+        """Whether papers report the mean over rows, not the sum."""
+        return self.kind == candidate_scan.ACCURACY
 
     @property
-    def smoothing(self) -> Smoothing:
-        """The smoothing of the tables."""
-        return Smoothing(self.parameters)
+    def max_value(self) -> float:
+        """The largest value that a row can have."""
+        return 0.0 if self.kind == candidate_scan.LIKELIHOOD else 1.0
+
+    @property
+    def scale(self) -> float:
+        """λ of the margin; one for other objectives."""
+        return float(self.objective.lam) if isinstance(self.objective, Margin) else 1.0
 
     def rows(self, log_joint: np.ndarray, y: np.ndarray) -> np.ndarray:
-        """What each row is worth."""
+        """Return the value of each row.
+
+        Parameters
+        ----------
+        log_joint : array (n_rows, n_classes)
+            The log-joint of each row and class.
+        y : array (n_rows,)
+            The class of each row.
+
+        Returns
+        -------
+        array (n_rows,)
+            The values.
+
+        Examples
+        --------
+        >>> SampleScore("cr").checked().rows(np.log([[0.7, 0.3], [0.4, 0.6]]), np.array([0, 0]))
+        array([1., 0.])
+        """
         objective: Objective = self.objective
         return objective.rows(log_joint, y)
+
+
+def _check_evaluation(evaluation: Any) -> None:
+    whole = isinstance(evaluation, (int, np.integer)) and not isinstance(evaluation, bool)
+    if not (whole and evaluation >= 2) and evaluation not in ("resubstitution", "loo"):
+        raise ValueError(
+            f'evaluation={evaluation!r} is not "resubstitution", "loo" or a number of folds that is'
+            " at least 2"
+        )
 
 
 def _learner(given: Any) -> ParameterLearner:
@@ -127,13 +170,13 @@ def _learner(given: Any) -> ParameterLearner:
         )
     if hasattr(learner, "_check"):
         learner._check()
-    if isinstance(learner, FREQUENCIES) and learner.missing == "em":
+    if isinstance(learner, GENERATIVE) and learner.missing == "em":
         raise ValueError(
             f"parameters={learner!r}: a search counts families one by one, without EM. Use"
             ' missing="available" inside the search, and missing="em" for the tables of the structure'
             " that it finds"
         )
-    if isinstance(learner, FREQUENCIES) and _amount(learner) <= 0:
+    if isinstance(learner, GENERATIVE) and not _smooths(learner):
         raise ValueError(
             f"parameters={learner!r}: a search needs smoothing above zero, as log 0 has no margins"
         )
@@ -141,11 +184,9 @@ def _learner(given: Any) -> ParameterLearner:
 
 
 def _arguments(learner: Any) -> Collection[str]:
-    """What the method that makes a learner of parameters takes: the structure is what tells them
-    from searches.
-    """
+    """Return the arguments of ``learn``: parameter learners take a structure, searches do not."""
     return signature(learner.learn).parameters if hasattr(learner, "learn") else ()
 
 
-def _amount(learner: MaximumLikelihood | MaximumAPosteriori) -> float:
-    return learner.epsilon if isinstance(learner, MaximumLikelihood) else learner.strength
+def _smooths(learner: MaximumLikelihood | MaximumAPosteriori) -> bool:
+    return (learner.epsilon if isinstance(learner, MaximumLikelihood) else learner.strength) > 0

@@ -10,43 +10,51 @@ import numpy as np
 from discbayes.engine import parallel_map, row_blocks
 from discbayes.kernels import annealing_proposals as kernels
 from discbayes.kernels import candidate_scan
+from discbayes.kernels.annealing_proposals import IDLE, REJECTIONS, TRIES, UNUSABLE
+from discbayes.kernels.scan_records import ChainRows, EdgeTable, EdgeTables
 from discbayes.network import Structure
-from discbayes.scores.candidate_families import Family
-from discbayes.scores.counting_scorer import MAX_CACHED, CountingScorer
+from discbayes.scoring.candidate_families import Family
+from discbayes.scoring.counting_scorer import MAX_CACHED, CountingScorer
+from discbayes.scoring.incomplete_rows import starts_of
 from discbayes.search.base import Run
 from discbayes.search.sampled import SampleSearch
 
-DRAWS = 4096  # proposals that are drawn at a time
-# cells of the tables that are made at a time, where not all of them are kept: 80 MB
-MAX_DRAWN = 10_000_000
-# draws for each feature that may close a cycle, one after the other, before a chain gives up
-LOST_DRAWS = 1000
+N_DRAWS = 4096  # proposals that are drawn at a time
+MAX_DRAWN = 10_000_000  # cells of tables that are made at a time if not all are kept: 80 MB
+MAX_UNUSABLE = 1000  # draws in a row, for each feature, that cannot be tried before a chain ends
 
 
 class Annealing(SampleSearch):
-    """Random changes of single parents, accepted if they improve the score or, the colder the less
-    often, if not.
+    """Simulated annealing over trees: random changes of one parent, accepted or rejected.
 
     Parameters
     ----------
-    score, evaluation, parameters
-        The score, see ``SampleSearch``.
+    score : {"cr", "cl", "mm"} or Objective, default="cr"
+        The objective of the score, see ``SampleSearch``.
+    evaluation : "resubstitution", "loo" or int, default="resubstitution"
+        Which rows score the tables: the training rows, or held-out ones.
+    parameters : str or parameter learner, default="ml"
+        How the tables are learned inside the search: generative estimates.
     restarts : int, default=1
         Independent runs; the best structure by the score of the search is returned (P12 reports the
         best of 10).
     temperature : float, default=1.0
-        Where the temperature T starts.
+        The initial temperature T.
     cooling : float, default=0.8
         D: after each round T becomes D·T.
     scale : float or None
-        r: a change that costs d is accepted with probability exp(−d / (r·T)). By default 1 for the
-        classification rate, which counts as a rate here, and 100 for margin and likelihood, which
-        are sums.
-    max_tries, max_successes, max_rejections : int or None
-        A round ends after so many tries (50·N) or accepted changes (5·N), and the search after so
-        many rejections without an improvement (100·N), where N is the number of features with more
-        than one value. It also ends after as many accepted changes in a row that leave the score as
-        it is, or when no structure can have a higher one.
+        r: a change that lowers the score by d is accepted with probability exp(−d / (r·T)). By
+        default 1 for the classification rate, which is a mean here, and 100 for margin and
+        likelihood, which are sums.
+    max_tries : int or None
+        The number of tries after which a round ends, 50·N by default, where N is the number of
+        features with more than one value.
+    max_successes : int or None
+        The number of accepted changes after which a round ends, 5·N by default.
+    max_rejections : int or None
+        The number of rejections without an improvement after which the search ends, 100·N by
+        default. It also ends after as many accepted changes in a row that leave the score as it is,
+        or when no structure can have a higher one.
     **shared
         Settings of every search, see ``Search``.
 
@@ -59,6 +67,14 @@ class Annealing(SampleSearch):
 
     A run takes hundreds of thousands of steps, so all rows must be in memory; those of a file or a
     cluster are gathered there.
+
+    Examples
+    --------
+    >>> from discbayes import BayesNetClassifier, load_dataset
+    >>> iris = load_dataset("iris")
+    >>> search = Annealing("cl", random_state=0)
+    >>> BayesNetClassifier(search).fit(iris.X, iris.y).structure_.max_parents
+    1
     """
 
     trains = False
@@ -109,42 +125,43 @@ class Annealing(SampleSearch):
                 " parents"
             )
         allowed = run.limits.allowed(run.data, run.counts, run.n_jobs)
-        network = self._by_frequencies(run)
-        assert isinstance(network, CountingScorer)
-        pool = _Pool(run, network, allowed)
-        # either the runs share the threads, or their rows do
+        # It needs the log-joint of all rows, and not only the best of some candidates.
+        score = self._tuned_score(run)
+        scorer = CountingScorer(run.data, score, run.structure, run.rng, run.n_jobs)
+        pool = _Pool(run, scorer, allowed)
+        # Either the chains share the threads, or the rows do.
         pool.row_jobs = run.n_jobs if self.restarts == 1 else 1
         schedule = self._schedule(pool)
         seeds = run.rng.integers(2**63, size=self.restarts).tolist()
         chains = [
             _Chain(pool, np.random.default_rng(seed), number) for number, seed in enumerate(seeds)
         ]
-        going = [chain for chain in chains if not schedule.is_over(chain)]
+        running = [chain for chain in chains if not schedule.is_over(chain)]
         try:
-            while going:
+            while running:
                 records = parallel_map(
-                    lambda chain: self._round(run, schedule, chain), going, run.n_jobs
+                    lambda chain: self._round(run, schedule, chain), running, run.n_jobs
                 )
                 run.structure = _best_of(chains)
-                for chain, record in zip(going, records, strict=True):
+                for chain, record in zip(running, records, strict=True):
                     run.step(None, restart=chain.number, **record)
-                going = [chain for chain in going if not schedule.is_over(chain)]
+                running = [chain for chain in running if not schedule.is_over(chain)]
         finally:
             run.structure = _best_of(chains)
 
     def _schedule(self, pool: _Pool) -> _Schedule:
-        n, rate = max(1, pool.live.size), pool.kind == candidate_scan.RATE
-        unit = self.temperature * (self.scale or (1.0 if rate else 100.0))
+        n, score = max(1, pool.varying.size), pool.scorer.score
+        unit = self.temperature * (self.scale or (1.0 if score.is_mean else 100.0))
         return _Schedule(
             self.max_tries or 50 * n,
             self.max_successes or 5 * n,
             self.max_rejections or 100 * n,
-            unit * pool.network.total_weight if rate else unit,
+            unit * pool.scorer.total_weight if score.is_mean else unit,
             self.cooling,
         )
 
     def _round(self, run: Run, schedule: _Schedule, chain: _Chain) -> dict[str, Any]:
-        """Try changes at one temperature; the record of what came of it."""
+        """Try changes at one temperature, and return the record of the round."""
         accepted, share = 0, schedule.cooling**chain.rounds
         chain.begin_round()
         with run.one_of_several():
@@ -153,7 +170,7 @@ class Annealing(SampleSearch):
             ):
                 run.check()
                 accepted += chain.advance(schedule.unit * share, schedule.tries)
-        score, temperature = chain.pool.network.reported(chain.best), self.temperature * share
+        score, temperature = chain.pool.scorer.reported(chain.best), self.temperature * share
         run.context.progress.step(f"temperature {temperature:.4g}, best {score:.6g}")
         return {
             "score": score,
@@ -165,9 +182,7 @@ class Annealing(SampleSearch):
 
 @dataclass(frozen=True)
 class _Schedule:
-    """When rounds and chains end; ``unit`` is r·T of the first round, in the unit of the sum over
-    the rows.
-    """
+    """When rounds and chains end; ``unit`` is r·T of the first round, for the sum over rows."""
 
     tries: int
     successes: int
@@ -176,8 +191,9 @@ class _Schedule:
     cooling: float
 
     def is_over(self, chain: _Chain) -> bool:
-        """Whether a chain begins no further round."""
-        return chain.is_done or max(chain.rejected, chain.idle) >= self.rejections
+        """Return whether a chain begins no further round."""
+        without_success = max(chain.counters[REJECTIONS], chain.counters[IDLE])
+        return chain.is_done or bool(without_success >= self.rejections)
 
 
 def _best_of(chains: list[_Chain]) -> Structure:
@@ -185,309 +201,305 @@ def _best_of(chains: list[_Chain]) -> Structure:
 
 
 class _Pool:
-    """What the chains share: the rows, the tables of the edges, and the network that they start
-    from.
-    """
+    """What the chains share: the rows, the tables of edges, and the network they start from."""
 
-    def __init__(self, run: Run, network: CountingScorer, allowed: np.ndarray):
-        self.network, self.rows = network, network._whole
-        self.kind, self.scale = network.score.kind, network.score.scale
-        self.live = np.flatnonzero(run.data.cards > 1)
+    def __init__(self, run: Run, scorer: CountingScorer, allowed: np.ndarray):
+        self.scorer, self.rows = scorer, scorer.complete_rows
+        self.varying = np.flatnonzero(run.data.cards > 1)
         self.allowed = allowed.copy()
         self.allowed[:, np.asarray(run.limits.required.any(axis=0))] = False
         self.start = run.structure
         self.row_jobs: int | None = 1
-        self.alone = [network.maker.make(i, ()) for i in range(run.data.n_features)]
-        most = 0.0 if self.kind == candidate_scan.LIKELIHOOD else network.total_weight
-        self.most = most - network.tolerance  # what no structure exceeds
+        self.roots = [scorer.maker.make(i, ()) for i in range(run.data.n_features)]
+        # No structure has a higher total.
+        self.max_total = scorer.score.max_value * scorer.total_weight - scorer.tolerance
         self._load(run.n_jobs)
 
     def _load(self, n_jobs: int | None) -> None:
-        """The tables of all edges, where they take no more memory than a search may keep."""
-        n = len(self.alone)
-        self.starts = np.full((n, n), -1, np.int64)
-        self.tables = self.own = np.empty(0)
-        alive = np.isin(np.arange(n), self.live)
-        wanted = self.allowed & alive & alive[:, None]
+        """Make the tables of all edges, if they take no more memory than a search may keep.
+
+        ``edges.starts[p, i]`` is where the table of the edge from p to i begins, −1 if there is
+        none.
+        """
+        n = len(self.roots)
+        varies = np.isin(np.arange(n), self.varying)
+        needed = self.allowed & varies & varies[:, None]
         for i, group in enumerate(self.start.parents):
-            wanted[list(group), i] = True
-        cells = np.outer(self.rows.cards, self.rows.cards)[wanted].sum(dtype=float) * self.per_cell
-        self.complete = bool(cells <= MAX_CACHED)
-        if self.complete:
-            children, parents = np.nonzero(wanted.T)
-            pairs = list(zip(parents.tolist(), children.tolist(), strict=True))
-            self.starts[parents, children], self.tables, self.own = self.edges(pairs, n_jobs)
+            needed[list(group), i] = True
+        cells = np.outer(self.rows.cards, self.rows.cards)[needed].sum(dtype=float)
+        self.is_complete = bool(cells * self.entries_per_cell <= MAX_CACHED)
+        empty = np.empty(0)
+        self.edges = EdgeTables(np.full((n, n), -1, np.int64), empty, empty)
+        if self.is_complete:
+            children, parents = np.nonzero(needed.T)
+            made = self.make_edges(
+                list(zip(parents.tolist(), children.tolist(), strict=True)), n_jobs
+            )
+            self.edges.starts[parents, children] = made.starts
+            self.edges = made._replace(starts=self.edges.starts)
 
     @property
-    def per_cell(self) -> int:
-        """Numbers for each cell of an edge."""
+    def entries_per_cell(self) -> int:
+        """The number of entries of tables for each cell of an edge."""
         return self.rows.n_classes * self.rows.n_groups
 
-    def edges(
-        self, pairs: list[tuple[int, int]], n_jobs: int | None = 1
-    ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-        """The tables of edges (parent, child), one after the other, and where each of them
-        starts.
-        """
-        wanted: dict[int, list[int]] = {}
+    def make_edges(self, pairs: list[tuple[int, int]], n_jobs: int | None = 1) -> EdgeTables:
+        """Make the tables of edges (parent, child)."""
+        parents_of: dict[int, list[int]] = {}
         for p, i in pairs:
-            wanted.setdefault(i, []).append(p)
-        children = list(wanted)
-        maker = self.network.maker
+            parents_of.setdefault(i, []).append(p)
+        maker = self.scorer.maker
         made = parallel_map(
-            lambda i: maker.extend(self.alone[i], np.array(wanted[i])), children, n_jobs
+            lambda i: maker.extend(self.roots[i], np.array(parents_of[i])).record,
+            list(parents_of),
+            n_jobs,
         )
-        offsets = np.concatenate([[0], np.cumsum([one.tables.size for one in made])]).astype(
-            np.int64
-        )
-        begin = {
+        offsets = starts_of([record.tables.size for record in made])
+        start_of = {
             (int(p), child): int(offset + start)
-            for child, one, offset in zip(children, made, offsets, strict=False)
-            for p, start in zip(one.parents, one.starts, strict=False)
+            for child, record, offset in zip(parents_of, made, offsets, strict=False)
+            for p, start in zip(record.parents, record.starts, strict=False)
         }
-        tables = np.concatenate([one.tables for one in made]) if made else np.empty(0)
-        same = all(one.own is one.tables for one in made)
-        own = tables if same else np.concatenate([one.own for one in made])
-        return np.array([begin[pair] for pair in pairs], np.int64), tables, own
+        tables = np.concatenate([record.tables for record in made]) if made else np.empty(0)
+        has_own = any(record.own is not record.tables for record in made)
+        own = np.concatenate([record.own for record in made]) if has_own else tables
+        return EdgeTables(np.array([start_of[pair] for pair in pairs], np.int64), tables, own)
 
 
 class _Chain:
     """One run: a tree, the log-joint of the rows under it, its value, and the best tree so far."""
 
+    record: ChainRows
+    _drawn: EdgeTables  # the tables of the proposals
+    _next: int  # the proposal that is tried next
+
     def __init__(self, pool: _Pool, rng: np.random.Generator, number: int):
-        self.pool, self.rng, self.number, network = pool, rng, number, pool.network
+        scorer = pool.scorer
+        self.pool, self.rng = pool, rng
+        self.number, self.rounds = number, 0
         self.parent = np.array(
             [group[0] if group else -1 for group in pool.start.parents], np.int64
         )
         self.best_parent = self.parent.copy()
-        self.rounds = 0
-        self._edges = _EdgeTables(pool, self.parent)
-        self.log_joint = network.log_joint.copy()
-        self.families: list[Family] = list(network.families)
-        self.incomplete_joint = network.gaps.log_joint
-        self.total = self.best = network.total
-        self._measure()
-        self.stuck = not pool.allowed.any()
-        # tries of the round, rejections, draws in a row that cannot be tried, changes in a row that
-        # change nothing
-        self.counters = np.zeros(4, np.int64)
-        self._waiting = np.empty((0, 3))
-        self._next, self._starts, self._tables, self._own = (
-            0,
-            np.empty(0, np.int64),
-            np.empty(0),
-            np.empty(0),
-        )
+        self._tree_tables = _TreeTables(pool, self.parent)
+        self.families: list[Family] = list(scorer.families)
+        self.incomplete_joint = scorer.incomplete.log_joint
+        self.total = self.best = scorer.total
+        self.is_stuck = not pool.allowed.any()
+        self.counters = np.zeros(kernels.N_COUNTERS, np.int64)
+        self._measure(scorer.log_joint.copy())
+        self._random = np.empty((0, 3))
         self._draw()
+
+    def _measure(self, log_joint: np.ndarray) -> None:
+        score, y = self.pool.scorer.score, self.pool.rows.y
+        other, margin = np.zeros(y.size, np.int32), np.zeros(y.size)
+        slack, value = np.zeros(y.size), np.zeros(y.size)
+        if score.kind == candidate_scan.LIKELIHOOD:
+            value = score.rows(log_joint, y)
+        else:
+            candidate_scan.margins(
+                log_joint, y, score.kind, score.scale, other, margin, slack, value
+            )
+        no_rows = np.empty(0, np.int64)
+        self.record = ChainRows(
+            score.kind, score.scale, log_joint, other, margin, slack, value, no_rows
+        )
+        self._find_linear_rows()
+
+    def _find_linear_rows(self) -> None:
+        if self.record.kind == candidate_scan.MARGIN:
+            linear_rows = np.flatnonzero(self.record.value < 1.0)
+            self.record = self.record._replace(linear_rows=linear_rows)
 
     @property
     def tried(self) -> int:
-        """Tries of this round."""
-        return int(self.counters[0])
-
-    @property
-    def rejected(self) -> int:
-        """Rejections since the last improvement."""
-        return int(self.counters[1])
-
-    @property
-    def idle(self) -> int:
-        """Changes in a row that left the score as it is."""
-        return int(self.counters[3])
+        """The number of tries in this round."""
+        return int(self.counters[TRIES])
 
     @property
     def is_done(self) -> bool:
         """Whether nothing is left to try, or to gain."""
-        return self.stuck or self.best >= self.pool.most
+        return self.is_stuck or self.best >= self.pool.max_total
 
     def structure(self) -> Structure:
-        """The best tree so far."""
+        """Return the best tree so far."""
         return Structure(tuple((int(p),) if p >= 0 else () for p in self.best_parent))
 
     def begin_round(self) -> None:
         """Count tries from zero."""
-        self.counters[0] = 0
+        self.counters[TRIES] = 0
         self.rounds += 1
 
     def advance(self, unit: float, max_tries: int) -> bool:
-        """Go on to the next change that is accepted, and make it; or to the end of the draws, or of
-        the tries.
+        """Try proposals up to the next one that is accepted, and return whether there is one.
+
+        ``unit`` is r·T: a change is accepted if it is at least r·T·log u, with u uniform in [0, 1).
         """
-        pool, rows, tolerance = self.pool, self.pool.rows, self.pool.network.tolerance
-        hope = pool.network._gap_hope(self.incomplete_joint)
+        pool = self.pool
+        # A change must reach its threshold less what the incomplete rows can gain.
+        max_gain = pool.scorer.incomplete.max_gain(self.incomplete_joint)
         with np.errstate(divide="ignore"):
-            least = unit * np.log(self._luck) - tolerance - hope
+            thresholds = unit * np.log(self._luck) - pool.scorer.tolerance - max_gain
         at, gain = kernels.next_proposal(
-            pool.kind, pool.scale, self._children, self._parents, least, self._starts, self._next, max_tries,
-            pool.allowed, self.parent, rows.codes, rows.cards, rows.y, rows.weight, rows.group, rows.n_groups,
-            self.log_joint, self.other, self.slack, self.value, self.linear_rows, self._tables, self._own,
-            self._edges.starts, self._edges.tables, self._edges.own, self.counters,
-        )  # fmt: skip
+            self.record,
+            pool.rows,
+            self._children,
+            self._parents,
+            self._drawn,
+            thresholds,
+            self._next,
+            max_tries,
+            pool.allowed,
+            self.parent,
+            self._tree_tables.edges,
+            self.counters,
+        )
         self._next = at
-        self.stuck = self.counters[2] >= LOST_DRAWS * pool.live.size
+        self.is_stuck = bool(self.counters[UNUSABLE] >= MAX_UNUSABLE * pool.varying.size)
         if at == self._children.size:
             self._draw()
         if gain == -np.inf:
             return False
         self._next = at + 1
-        return self._decide(at, float(gain), float(least[at]) + hope)
+        return self._decide(at, float(gain), float(thresholds[at]) + max_gain)
 
     def _draw(self) -> None:
-        """Draw the next proposals: a feature, a new parent for it, and how lucky it is."""
-        pool, live = self.pool, self.pool.live
-        if not self._waiting.size:
-            self._waiting = self.rng.random((DRAWS if live.size else 0, 3))
+        """Draw the next proposals: a feature, a new parent, and the random number that decides."""
+        pool, varying = self.pool, self.pool.varying
+        if not self._random.size:
+            self._random = self.rng.random((N_DRAWS if varying.size else 0, 3))
         children, parents = (
-            live[(self._waiting[:, k] * live.size).astype(np.int64)] for k in (0, 1)
+            varying[(self._random[:, k] * varying.size).astype(np.int64)] for k in (0, 1)
         )
-        n = children.size if pool.complete else self._how_many(parents, children)
-        self._children, self._parents, self._luck = children[:n], parents[:n], self._waiting[:n, 2]
-        self._waiting, self._next = self._waiting[n:], 0
-        if pool.complete:
-            self._starts, self._tables, self._own = (
-                pool.starts[self._parents, self._children],
-                pool.tables,
-                pool.own,
-            )
+        n = children.size if pool.is_complete else self._n_fitting(parents, children)
+        self._children, self._parents = children[:n], parents[:n]
+        self._luck, self._random = self._random[:n, 2], self._random[n:]
+        self._next = 0
+        if pool.is_complete:
+            starts = pool.edges.starts[self._parents, self._children]
+            self._drawn = pool.edges._replace(starts=starts)
             return
         pairs = list(zip(self._parents.tolist(), self._children.tolist(), strict=True))
         usable = [(p, i) for p, i in dict.fromkeys(pairs) if pool.allowed[p, i]]
-        starts, self._tables, self._own = pool.edges(usable)
-        begin = dict(zip(usable, starts.tolist(), strict=True))
-        self._starts = np.array([begin.get(pair, -1) for pair in pairs], np.int64)
+        made = pool.make_edges(usable)
+        start_of = dict(zip(usable, made.starts.tolist(), strict=True))
+        starts = np.array([start_of.get(pair, -1) for pair in pairs], np.int64)
+        self._drawn = made._replace(starts=starts)
 
-    def _how_many(self, parents: np.ndarray, children: np.ndarray) -> int:
-        """For how many of the proposals, at least one, the tables can be made at the same time."""
+    def _n_fitting(self, parents: np.ndarray, children: np.ndarray) -> int:
+        """Return for how many proposals, at least one, the tables fit in memory."""
         pool, cards = self.pool, self.pool.rows.cards
-        cells = np.cumsum(
-            cards[parents] * cards[children] * pool.per_cell * pool.allowed[parents, children]
-        )
-        return max(1, int(np.searchsorted(cells, MAX_DRAWN, side="right")))
+        cells = cards[parents] * cards[children] * pool.allowed[parents, children]
+        entries = np.cumsum(cells * pool.entries_per_cell)
+        return max(1, int(np.searchsorted(entries, MAX_DRAWN, side="right")))
 
-    def _decide(self, at: int, gain: float, least: float) -> bool:
-        """Add what the rows with gaps gain; make the change if that is still enough."""
-        network, child, parent = self.pool.network, int(self._children[at]), int(self._parents[at])
-        if network.gaps.size:
-            new = network.maker.make(child, (parent,))
-            more, joint = self._incomplete_gain(new, least - gain)
+    def _decide(self, at: int, gain: float, threshold: float) -> bool:
+        """Add what the incomplete rows gain; make the change if that reaches the threshold."""
+        scorer = self.pool.scorer
+        child, parent = int(self._children[at]), int(self._parents[at])
+        if scorer.incomplete.size:
+            new = scorer.maker.make(child, (parent,))
+            more, joint = self._incomplete_gain(new, threshold - gain)
             gain += more
-            if gain < least:
-                self.counters[1] += 1
-                self.counters[3] = 0
+            if gain < threshold:
+                self.counters[REJECTIONS] += 1
+                self.counters[IDLE] = 0
                 return False
             self.families[child], self.incomplete_joint = new, joint
-        if gain > network.tolerance:
-            self.counters[1] = 0
-        self.counters[3] = self.counters[3] + 1 if abs(gain) <= network.tolerance else 0
+        if gain > scorer.tolerance:
+            self.counters[REJECTIONS] = 0
+        is_idle = abs(gain) <= scorer.tolerance
+        self.counters[IDLE] = self.counters[IDLE] + 1 if is_idle else 0
         self._change(at, child, parent)
         self.total += gain
-        if self.total > self.best + network.tolerance:
+        if self.total > self.best + scorer.tolerance:
             self.best, self.best_parent = self.total, self.parent.copy()
         return True
 
-    def _incomplete_gain(self, new: Family, least: float) -> tuple[float, np.ndarray]:
-        """What the rows with gaps gain by a family, and their log-joint; a bound where that is
-        below ``least`` already.
+    def _incomplete_gain(self, new: Family, threshold: float) -> tuple[float, np.ndarray]:
+        """Return what the incomplete rows gain by a family, and their log-joint.
 
-        Rows without a gap in the family tell most of it, and need no inference.
+        Rows without a missing value in the family need no inference. With the largest value for the
+        others they give an upper bound, which is returned if it is below the threshold.
         """
-        network, gaps = self.pool.network, self.pool.network.gaps
-        now = network._incomplete_value(self.incomplete_joint)
-        joint, affected = gaps.exchange(self.families[new.child], new, self.incomplete_joint)
-        values = network.score.rows(joint, gaps.rows.y)
-        values[affected] = 0.0 if self.pool.kind == candidate_scan.LIKELIHOOD else 1.0
-        most = float(values @ gaps.rows.weight) - now
-        if most < least - network.tolerance:
-            return most, joint
-        gaps.infer(self.families, new, joint, affected)
-        return network._incomplete_value(joint) - now, joint
+        incomplete, tolerance = self.pool.scorer.incomplete, self.pool.scorer.tolerance
+        now = incomplete.value(self.incomplete_joint)
+        joint, affected = incomplete.exchange(self.families[new.child], new, self.incomplete_joint)
+        values = incomplete.score.rows(joint, incomplete.rows.y)
+        values[affected] = incomplete.score.max_value
+        upper_bound = float(values @ incomplete.rows.weight) - now
+        if upper_bound < threshold - tolerance:
+            return upper_bound, joint
+        incomplete.infer_into(joint, affected, self.families, new)
+        return incomplete.value(joint) - now, joint
 
     def _change(self, at: int, child: int, parent: int) -> None:
-        """Make a change, in the log-joint of the rows without gaps."""
-        pool, rows, old = self.pool, self.pool.rows, int(self.parent[child])
-        card, start = int(rows.cards[child]), int(self._starts[at])
-        n_new, n_old = (
-            int(rows.cards[parent]) * card,
-            int(rows.cards[old]) * card if old >= 0 else 0,
+        """Replace the parent of a feature, in the log-joint of the complete rows."""
+        pool, rows = self.pool, self.pool.rows
+        tree, current = self._tree_tables.edges, int(self.parent[child])
+        card, start = int(rows.cards[child]), int(self._drawn.starts[at])
+        n_new = int(rows.cards[parent]) * card
+        n_old = int(rows.cards[current]) * card if current >= 0 else 0
+        new = EdgeTable(rows.codes[parent], n_new, start, self._drawn.tables, self._drawn.own)
+        old = EdgeTable(
+            rows.codes[max(current, 0)], n_old, int(tree.starts[child]), tree.tables, tree.own
         )
 
-        def one(block: slice) -> None:
-            kernels.change_parent(
-                pool.kind, pool.scale, block.start, block.stop, rows.y, rows.group, self.log_joint, self.other,
-                self.margin, self.slack, self.value, rows.codes[child], card, rows.codes[parent], n_new, start,
-                self._tables, self._own, rows.codes[max(old, 0)], n_old, int(self._edges.starts[child]),
-                self._edges.tables, self._edges.own,
-            )  # fmt: skip
+        def change(block: slice) -> None:
+            kernels.change_parent(self.record, rows, child, new, old, block.start, block.stop)
 
-        parallel_map(one, row_blocks(rows.y.size), pool.row_jobs, work=self.log_joint.size * 2)
-        self._edges.put(child, start, n_new * pool.per_cell, self._tables, self._own)
+        work = self.record.log_joint.size * 2
+        parallel_map(change, row_blocks(rows.y.size), pool.row_jobs, work=work)
+        self._tree_tables.put(child, new, pool.entries_per_cell)
         self.parent[child] = parent
-        self._find_linear()
-
-    def _measure(self) -> None:
-        pool, n = self.pool, self.pool.rows.y.size
-        self.other, self.margin = np.zeros(n, np.int32), np.zeros(n)
-        self.slack, self.value = np.zeros(n), np.zeros(n)
-        if pool.kind == candidate_scan.LIKELIHOOD:
-            self.value = pool.network.score.rows(self.log_joint, pool.rows.y)
-        else:
-            candidate_scan.margins(
-                self.log_joint,
-                pool.rows.y,
-                pool.kind,
-                pool.scale,
-                self.other,
-                self.margin,
-                self.slack,
-                self.value,
-            )
-        self._find_linear()
-
-    def _find_linear(self) -> None:
-        linear = self.pool.kind == candidate_scan.MARGIN
-        self.linear_rows = np.flatnonzero(self.value < 1.0) if linear else np.empty(0, np.int64)
+        self._find_linear_rows()
 
 
-class _EdgeTables:
-    """The tables of the edges of a tree, in one array: the table of a child begins at
-    ``starts[child]``.
+class _TreeTables:
+    """The tables of the edges of a tree: that of a child begins at ``edges.starts[child]``.
 
-    Where the pool has the tables of all edges the array is that of the pool; elsewhere each child
-    has a stretch of its own, as long as the longest table that it has had.
+    If the pool has the tables of all edges, they are those of the pool. Otherwise each child has a
+    part of the arrays, as long as the longest table that it has had.
     """
 
     def __init__(self, pool: _Pool, parent: np.ndarray):
-        self.pool, self.tables, self.own = pool, pool.tables, pool.own
-        self.starts, self._room = np.zeros(parent.size, np.int64), np.zeros(parent.size, np.int64)
+        self.pool = pool
+        self.edges = pool.edges._replace(starts=np.zeros(parent.size, np.int64))
+        self._capacity = np.zeros(parent.size, np.int64)
         children = np.flatnonzero(parent >= 0)
-        if pool.complete:
-            self.starts[children] = pool.starts[parent[children], children]
+        if pool.is_complete:
+            self.edges.starts[children] = pool.edges.starts[parent[children], children]
             return
         for child in children.tolist():
-            _, tables, own = pool.edges([(int(parent[child]), child)])
-            self.put(child, 0, tables.size, tables, own)
+            made = pool.make_edges([(int(parent[child]), child)])
+            size = made.tables.size
+            self.put(child, EdgeTable(np.empty(0), size, 0, made.tables, made.own), 1)
 
-    def put(self, child: int, start: int, size: int, tables: np.ndarray, own: np.ndarray) -> None:
-        """Take up the table of a child, which begins at ``start`` of the given ones."""
-        if self.pool.complete:
-            self.starts[child] = start
+    def put(self, child: int, edge: EdgeTable, entries_per_cell: int) -> None:
+        """Take up the table of the edge into a child."""
+        if self.pool.is_complete:
+            self.edges.starts[child] = edge.start
             return
-        if size > self._room[child]:
-            self._make_room(child, size, own is not tables)
-        place = slice(self.starts[child], self.starts[child] + size)
-        self.tables[place] = tables[start : start + size]
-        if own is not tables:
-            self.own[place] = own[start : start + size]
+        size = edge.n_cells * entries_per_cell
+        has_own = edge.own is not edge.tables
+        if size > self._capacity[child]:
+            self._lengthen(child, size, has_own)
+        at = self.edges.starts[child]
+        self.edges.tables[at : at + size] = edge.tables[edge.start : edge.start + size]
+        if has_own:
+            self.edges.own[at : at + size] = edge.own[edge.start : edge.start + size]
 
-    def _make_room(self, child: int, size: int, apart: bool) -> None:
-        """Lengthen the stretch of a child; the others move along."""
-        at, end = int(self.starts[child]), int(self.starts[child] + self._room[child])
+    def _lengthen(self, child: int, size: int, has_own: bool) -> None:
+        """Lengthen the part of a child; the parts behind it move along."""
+        starts = self.edges.starts
+        begin, end = int(starts[child]), int(starts[child] + self._capacity[child])
 
         def lengthened(old: np.ndarray) -> np.ndarray:
-            return np.concatenate([old[:at], np.zeros(size), old[end:]])
+            return np.concatenate([old[:begin], np.zeros(size), old[end:]])
 
-        own = lengthened(self.own) if apart else None
-        self.tables = lengthened(self.tables)
-        self.own = self.tables if own is None else own
-        self.starts[self.starts >= end] += size - (end - at)
-        self.starts[child], self._room[child] = at, size
+        tables = lengthened(self.edges.tables)
+        own = lengthened(self.edges.own) if has_own else tables
+        starts[starts >= end] += size - (end - begin)
+        starts[child], self._capacity[child] = begin, size
+        self.edges = EdgeTables(starts, tables, own)

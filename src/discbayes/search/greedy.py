@@ -18,24 +18,27 @@ from typing import Any
 import numpy as np
 
 from discbayes.network.graph import descendants
-from discbayes.scores.block_scorer import AnyNetwork
-from discbayes.scores.candidates import Candidates, SearchCost
+from discbayes.scoring import Candidates, CandidateScorer, SearchCost
 from discbayes.search.base import Run, check_k, check_start
 from discbayes.search.sampled import SampleSearch
 
 
 class GreedyEdges(SampleSearch):
-    """From naive Bayes, add again and again the edge that improves the score most.
+    """Greedy search: from naive Bayes, add the edge that improves the score most, repeatedly.
 
     Parameters
     ----------
-    score, evaluation, parameters
-        The score, see ``SampleSearch``.
+    score : {"cr", "cl", "mm"} or Objective, default="cr"
+        The objective of the score, see ``SampleSearch``.
+    evaluation : "resubstitution", "loo" or int, default="resubstitution"
+        Which rows score the tables: the training rows, or held-out ones.
+    parameters : str or parameter learner, default="ml"
+        How the tables are learned inside the search.
     k : int, default=1
         The largest number of feature parents.
     fill : bool, default=False
-        Go on when nothing improves, until no edge can be added (P12); by default the search stops
-        there (P10).
+        Continue when nothing improves, until no edge can be added (P12); by default the search
+        stops there (P10).
     **shared
         Settings of every search, see ``Search``.
 
@@ -44,8 +47,15 @@ class GreedyEdges(SampleSearch):
     Of edges that improve the score equally the one with the first child, then the first parent, is
     taken. The result is that of scoring every edge at every step from scratch.
 
-    Rows on a cluster, or more of them than memory is for, stay where they are: each step asks all
-    blocks for what each edge adds (see ``SampleSearch``).
+    Rows on a cluster, or more of them than fit in memory, stay where they are: each step asks all
+    blocks for the gains of all edges (see ``SampleSearch``).
+
+    Examples
+    --------
+    >>> from discbayes import BayesNetClassifier, load_dataset
+    >>> iris = load_dataset("iris")
+    >>> BayesNetClassifier(GreedyEdges("cl")).fit(iris.X, iris.y).structure_.n_edges
+    1
     """
 
     steps_on_blocks = True
@@ -70,36 +80,32 @@ class GreedyEdges(SampleSearch):
     def _search(self, run: Run) -> None:
         check_start(run, self.k)
         allowed = run.limits.allowed(run.data, run.counts, run.n_jobs)
-        network = self._scored(run)
-        least = -np.inf if self.fill else network.tolerance
+        scorer = self._scorer(run)
+        min_gain = -np.inf if self.fill else scorer.tolerance
         while True:
-            effort = SearchCost()
-            found = network.best(self._tasks(run, network, allowed), least, effort, run.check)
+            cost = SearchCost()
+            found = scorer.best(self._candidates(run, scorer, allowed), min_gain, cost, run.check)
+            if found is not None:
+                scorer.add_parents(found.child, found.joining)
+                run.structure = scorer.structure
+            if cost.evaluations:
+                edge = None if found is None else (found.joining[0], found.child)
+                run.step(edge, scorer.reported(), cost.evaluations, abandoned=cost.abandoned)
             if found is None:
-                if effort.evaluations:
-                    run.step(
-                        None, network.reported(), effort.evaluations, abandoned=effort.abandoned
-                    )
                 return
-            network.set_parents(found.child, (*found.joining, *network.parents(found.child)))
-            run.structure = network.structure
-            run.step(
-                (found.joining[0], found.child),
-                network.reported(),
-                effort.evaluations,
-                abandoned=effort.abandoned,
-            )
 
-    def _tasks(self, run: Run, network: AnyNetwork, allowed: np.ndarray) -> list[Candidates]:
-        """For every feature that may have one more parent, those that it may have."""
-        below = descendants([network.parents(i) for i in range(run.data.n_features)])
-        tasks = []
+    def _candidates(
+        self, run: Run, scorer: CandidateScorer, allowed: np.ndarray
+    ) -> list[Candidates]:
+        """List for every feature that may have one more parent those that it may have."""
+        below = descendants([scorer.parents(i) for i in range(run.data.n_features)])
+        candidates = []
         for child in range(run.data.n_features):
-            group = network.parents(child)
+            group = scorer.parents(child)
             if len(group) < self.k and run.data.cards[child] > 1:
                 free = allowed[:, child] & ~below[child] & (run.data.cards > 1)
                 free[list(group)] = False
                 free = run.limits.sizes.joining(child, group, free)
                 if free.any():
-                    tasks.append(Candidates(child, np.flatnonzero(free)))
-        return tasks
+                    candidates.append(Candidates(child, np.flatnonzero(free)))
+        return candidates

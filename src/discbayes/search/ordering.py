@@ -1,5 +1,4 @@
-"""Order-based search: put the features in an order, then choose the parents of each among the
-earlier ones.
+"""Order-based search: put the features in an order, then choose parents among earlier ones.
 
 =====================  ======================================================
 tag of the paper       learner
@@ -25,32 +24,35 @@ import numpy as np
 
 from discbayes.data.rows import Rows
 from discbayes.network import Structure
-from discbayes.scores.block_scorer import AnyNetwork
-from discbayes.scores.candidates import BestCandidate, Candidates, SearchCost
+from discbayes.scoring import BestCandidate, Candidates, CandidateScorer, SearchCost
 from discbayes.search.base import Run, check_k, check_start
+from discbayes.search.edgewise import edge_matrix
 from discbayes.search.feature_orders import order_features
 from discbayes.search.sampled import SampleSearch
 
-ORDERS_OF_COUNTS = ("omisp", "random")
+ORDERS_OF_COUNTS = ("omisp", "random")  # orders that need no more than counts
 
 
 class OrderBased(SampleSearch):
-    """One order of the features; each takes the set of at most ``k`` earlier ones that improves the
-    score most.
+    """Order-based search: each feature takes the best set of at most ``k`` earlier features.
 
     Parameters
     ----------
     order : str or columns, default="omi"
         "omi" (most informative on the class given all earlier ones), "omisp" (given the best single
-        earlier one), "ocr" (classification rate of all earlier ones together), "min-mi" (least
+        earlier one), "ocr" (classification rate given all earlier ones), "min-mi" (least
         informative), "random", or all columns from first to last.
-    score, evaluation, parameters
-        The score by which parents are chosen, see ``SampleSearch``.
+    score : {"cr", "cl", "mm"} or Objective, default="cr"
+        The objective of the score by which parents are chosen, see ``SampleSearch``.
+    evaluation : "resubstitution", "loo" or int, default="resubstitution"
+        Which rows score the tables: the training rows, or held-out ones.
+    parameters : str or parameter learner, default="ml"
+        How the tables are learned inside the search.
     k : int, default=1
         The largest number of feature parents.
     strict : bool, default=False
-        Parents of a feature must be joined with each other, so that the features form a partial
-        k-tree. Then ``refine`` leaves the edges that join parents of a later feature.
+        Parents of a feature must have an edge to each other, so that the features form a partial
+        k-tree. Then ``refine`` keeps the edges between parents of a later feature.
     refine : bool, default=False
         Choose the parents of all features again, given those of all others, until nothing changes
         ("Ext" of P10).
@@ -67,9 +69,16 @@ class OrderBased(SampleSearch):
     that improve the score equally the smaller one, then the one of lower columns, is taken.
     Required and starting parents come earlier in every order.
 
-    Rows on a cluster, or more of them than memory is for, stay where they are as in
-    ``GreedyEdges``, if the order is given, "random" or "omisp": the other ones look at all rows
-    together.
+    Rows on a cluster, or more of them than fit in memory, stay where they are as in
+    ``GreedyEdges``, if the order is given, "random" or "omisp": the other orders need all rows at
+    once.
+
+    Examples
+    --------
+    >>> from discbayes import BayesNetClassifier, load_dataset
+    >>> iris = load_dataset("iris")
+    >>> BayesNetClassifier(OrderBased("omi", "cl")).fit(iris.X, iris.y).structure_.n_edges
+    1
     """
 
     steps_on_blocks = True
@@ -98,155 +107,148 @@ class OrderBased(SampleSearch):
         check_k(self.k)
 
     def _takes(self, data: Rows) -> bool:
-        counts_do = not isinstance(self.order, str) or self.order in ORDERS_OF_COUNTS
-        return counts_do and super()._takes(data)
+        needs_counts_only = not isinstance(self.order, str) or self.order in ORDERS_OF_COUNTS
+        return needs_counts_only and super()._takes(data)
 
     def _search(self, run: Run) -> None:
         check_start(run, self.k)
-        before = _edges(run.structure)
+        before = edge_matrix(run.structure)
         if self.strict:
-            _refuse_loose_parents(run)
+            _refuse_unconnected_parents(run)
         allowed = run.limits.allowed(run.data, run.counts, run.n_jobs) | before
         order = order_features(
             run.data, run.counts, self.order, run.n_jobs, run.rng, before, run.check
         )
-        first = self._first_edge(run, order.first_edge, allowed)
+        # OMI starts with an edge, where it may be added.
+        first = order.first_edge
+        if first is not None and (not allowed[first] or run.structure.parents[first[1]]):
+            first = None
         if first is not None:
             run.structure = _with_parent(run.structure, *first)
-        network = self._scored(run)
+        scorer = self._scorer(run)
         names = [run.names[i] for i in order.features]
-        run.step(first, network.reported(), order.evaluations, order=names)
-        self._pass_over(run, network, list(order.features), allowed)
-        while self.refine and self._refine(run, network, list(order.features), allowed):
+        run.step(first, scorer.reported(), order.evaluations, order=names)
+        self._choose_parents(run, scorer, list(order.features), allowed)
+        while self.refine and self._refine(run, scorer, list(order.features), allowed):
             pass
 
-    def _first_edge(
-        self, run: Run, edge: tuple[int, int] | None, allowed: np.ndarray
-    ) -> tuple[int, int] | None:
-        """The edge that OMI starts with, where it may be added."""
-        if edge is None or not allowed[edge] or run.structure.parents[edge[1]]:
-            return None
-        return edge
-
-    def _pass_over(
-        self, run: Run, network: AnyNetwork, order: list[int], allowed: np.ndarray
+    def _choose_parents(
+        self, run: Run, scorer: CandidateScorer, order: list[int], allowed: np.ndarray
     ) -> None:
-        """Choose parents for one feature after the other."""
-        least = -np.inf if self.listing else network.tolerance
-        started = 2 if any(map(network.parents, order[:2])) else 1
+        """Choose the parents of each feature in the order."""
+        min_gain = -np.inf if self.listing else scorer.tolerance
+        started = 2 if any(map(scorer.parents, order[:2])) else 1
         for place in range(started, len(order)):
-            effort = SearchCost()
-            tasks = self._tasks(run, network, order[place], order[:place], allowed)
-            found = network.best(tasks, least, effort, run.check)
+            cost = SearchCost()
+            candidates = self._candidates(run, scorer, order[place], order[:place], allowed)
+            found = scorer.best(candidates, min_gain, cost, run.check)
             if found is not None:
-                least = network.tolerance
-                network.set_parents(found.child, (*found.joining, *network.parents(found.child)))
-            self._record(run, network, order[place], found, effort)
+                min_gain = scorer.tolerance
+                scorer.add_parents(found.child, found.joining)
+            self._record(run, scorer, order[place], found, cost)
 
-    def _refine(self, run: Run, network: AnyNetwork, order: list[int], allowed: np.ndarray) -> bool:
-        """Choose the parents of every feature again; returns whether any has others than before."""
+    def _refine(
+        self, run: Run, scorer: CandidateScorer, order: list[int], allowed: np.ndarray
+    ) -> bool:
+        """Choose the parents of every feature again; return whether any of them changed."""
         changed = False
         for place in range(1, len(order)):
-            child, effort = order[place], SearchCost()
-            old, value = network.parents(child), network.total
+            child, cost = order[place], SearchCost()
+            old, value = scorer.parents(child), scorer.total
             kept = tuple(
-                p
-                for p in old
-                if run.limits.required[p, child] or self._is_needed(network, p, child)
+                p for p in old if run.limits.required[p, child] or self._is_needed(scorer, p, child)
             )
             if old != kept:
-                network.set_parents(child, kept)
-            tasks = self._tasks(run, network, child, order[:place], allowed)
-            gain = value - network.total  # of the parents that it had, over none
-            found = network.best(
-                tasks, max(network.tolerance, gain - network.tolerance), effort, run.check
-            )
-            new = (*found.joining, *kept) if found else old if gain > network.tolerance else kept
+                scorer.set_parents(child, kept)
+            candidates = self._candidates(run, scorer, child, order[:place], allowed)
+            old_gain = value - scorer.total  # of the old parents, over the kept ones alone
+            min_gain = max(scorer.tolerance, old_gain - scorer.tolerance)
+            found = scorer.best(candidates, min_gain, cost, run.check)
+            new = kept
+            if found is not None:
+                new = (*found.joining, *kept)
+            elif old_gain > scorer.tolerance:
+                new = old
             if new != kept:
-                network.set_parents(child, new)
+                scorer.set_parents(child, new)
             changed |= set(new) != set(old)
-            self._record(run, network, child, found, effort)
+            self._record(run, scorer, child, found, cost)
         return changed
 
-    def _is_needed(self, network: AnyNetwork, parent: int, child: int) -> bool:
-        """Whether an edge joins two parents of another feature, which must stay joined."""
+    def _is_needed(self, scorer: CandidateScorer, parent: int, child: int) -> bool:
+        """Return whether an edge connects two parents of another feature and has to stay."""
         ends = {parent, child}
-        return self.strict and any(ends.issubset(group) for group in network.structure.parents)
+        return self.strict and any(ends.issubset(group) for group in scorer.structure.parents)
 
     def _record(
         self,
         run: Run,
-        network: AnyNetwork,
+        scorer: CandidateScorer,
         child: int,
         found: BestCandidate | None,
-        effort: SearchCost,
+        cost: SearchCost,
     ) -> None:
-        run.structure = network.structure
-        edge = None if found is None else (found.joining[0], child)
-        parents = [run.names[p] for p in network.parents(child)]
+        run.structure = scorer.structure
         run.step(
-            edge, network.reported(), effort.evaluations, abandoned=effort.abandoned, child=run.names[child],
-            parents=parents,
-        )  # fmt: skip
+            None if found is None else (found.joining[0], child),
+            scorer.reported(),
+            cost.evaluations,
+            abandoned=cost.abandoned,
+            child=run.names[child],
+            parents=[run.names[p] for p in scorer.parents(child)],
+        )
 
-    def _tasks(
-        self, run: Run, network: AnyNetwork, child: int, earlier: list[int], allowed: np.ndarray
+    def _candidates(
+        self,
+        run: Run,
+        scorer: CandidateScorer,
+        child: int,
+        earlier: list[int],
+        allowed: np.ndarray,
     ) -> list[Candidates]:
-        """The sets of earlier features that may join the parents of a child, by their lower
-        members.
+        """List the sets of earlier features that may join the parents of a child.
+
+        A set is listed once: as its largest member, with the others.
         """
-        group, data = network.parents(child), run.data
+        group, data = scorer.parents(child), run.data
         if data.cards[child] <= 1:
             return []
         free = sorted(
             p for p in earlier if allowed[p, child] and p not in group and data.cards[p] > 1
         )
-        joined = self._joined(network) if self.strict else None
-        tasks = []
+        connected = None
+        if self.strict:
+            edges = edge_matrix(scorer.structure)
+            connected = edges | edges.T
+        candidates = []
         for size in range(self.k - len(group)):
-            for through in combinations(free, size):
-                among = np.zeros(data.n_features, np.bool_)
-                among[[
-                    p
-                    for p in free
-                    if (not through or p > through[-1])
-                    and (joined is None or _all_joined(joined, (p, *through, *group)))
-                ]] = True  # fmt: skip
-                parents = np.flatnonzero(run.limits.sizes.joining(child, [*through, *group], among))
-                if parents.size:
-                    tasks.append(Candidates(child, parents, through))
-        return tasks
-
-    @staticmethod
-    def _joined(network: AnyNetwork) -> np.ndarray:
-        """Which features are neighbours."""
-        edges = _edges(network.structure)
-        return edges | edges.T
+            for others in combinations(free, size):
+                may_join = np.zeros(data.n_features, np.bool_)
+                for p in free:
+                    is_last = not others or p > others[-1]
+                    may_join[p] = is_last and (
+                        connected is None or _are_connected(connected, (p, *others, *group))
+                    )
+                fitting = run.limits.sizes.joining(child, [*others, *group], may_join)
+                if fitting.any():
+                    candidates.append(Candidates(child, np.flatnonzero(fitting), others))
+        return candidates
 
 
-def _edges(structure: Structure) -> np.ndarray:
-    """``[p, i]``: whether there is an edge from ``p`` to ``i``."""
-    edges = np.zeros((structure.n_features, structure.n_features), np.bool_)
-    for i, group in enumerate(structure.parents):
-        edges[list(group), i] = True
-    return edges
-
-
-def _refuse_loose_parents(run: Run) -> None:
-    """A start whose parents are not joined is no partial k-tree."""
-    joined = _edges(run.structure)
-    joined |= joined.T
+def _refuse_unconnected_parents(run: Run) -> None:
+    """Refuse a start that is not a partial k-tree, as two parents of a feature have no edge."""
+    edges = edge_matrix(run.structure)
     for i, group in enumerate(run.structure.parents):
         for a, b in combinations(group, 2):
-            if not joined[a, b]:
+            if not (edges[a, b] or edges[b, a]):
                 raise ValueError(
                     f"strict=True, but the parents {run.names[a]!r} and {run.names[b]!r} that"
                     f" {run.names[i]!r} has from the start are not joined"
                 )
 
 
-def _all_joined(joined: np.ndarray, group: tuple[int, ...]) -> bool:
-    return all(joined[a, b] for a, b in combinations(group, 2))
+def _are_connected(connected: np.ndarray, group: tuple[int, ...]) -> bool:
+    return all(connected[a, b] for a, b in combinations(group, 2))
 
 
 def _with_parent(structure: Structure, parent: int, child: int) -> Structure:

@@ -6,10 +6,8 @@ from typing import Any
 
 from discbayes.data.folds import Folds
 from discbayes.data.rows import Rows
-from discbayes.scores.block_scorer import AnyNetwork, BlockScorer
-from discbayes.scores.counting_scorer import CountingScorer
-from discbayes.scores.refitting_scorer import RefittingScorer
 from discbayes.scores.sample import SampleScore
+from discbayes.scoring import CandidateScorer, make_scorer
 from discbayes.search.base import Run, Search
 from discbayes.search.tuning import tuned_margin
 
@@ -27,35 +25,35 @@ class SampleSearch(Search):
         Rows are scored by tables learned from all rows, from all but the row itself, or from all
         other folds.
     parameters : str or parameter learner, default="ml"
-        How the tables are learned inside the search: frequencies with any smoothing ("ml", "map",
-        or a learner), for which a candidate costs one family; or, where the search can do that, any
-        other learner ("cl"), which then learns a whole network for every candidate and is for small
+        How the tables are learned inside the search: generative estimates with any smoothing ("ml",
+        "map", or a learner), for which a candidate costs one family; or, if the search can do that,
+        any other learner ("cl"), which fits a whole network for every candidate and is for small
         data.
+    **shared
+        Settings of every search, see ``Search``.
 
     Notes
     -----
-    Rows on a cluster, or more of them than memory is for, stay where they are, in blocks, and each
-    step asks all blocks for what its candidates add:
+    Rows on a cluster, or more of them than fit in memory, stay where they are, in blocks, and each
+    step asks all blocks for the gains of its candidates:
 
-    =====================================================
-    ================================================ search or setting
-    rows in blocks =====================================================
-    ================================================ ``GreedyEdges``, ``SuperParent``
-    stay where they are ``OrderBased``, order given, "random" or "omisp"       stay where they are
-    ``evaluation="loo"``, rows with gaps                   stay where they are folds:
-    ``evaluation=5``, "mm" with λ to be chosen      stay; drawing folds takes 40 bytes a row for a
-    while ``OrderBased``, order "omi", "ocr" or "min-mi"         gathered: these look at all rows
-    together ``parameters="cl"`` and others that are trained        gathered: each candidate is a
-    fit of its own ``Annealing``                                          gathered: it takes
-    hundreds of thousands of steps =====================================================
-    ================================================
+    ====================================================  ========================================
+    search or setting                                     rows in blocks
+    ====================================================  ========================================
+    ``GreedyEdges``, ``SuperParent``                      stay where they are
+    ``OrderBased``, order given, "random" or "omisp"      stay where they are
+    ``evaluation="loo"``, rows with missing values        stay where they are
+    folds: ``evaluation=5``, "mm" with λ to be chosen     stay; drawing folds takes 40 bytes a row
+    ``OrderBased``, order "omi", "ocr" or "min-mi"        gathered: these need all rows at once
+    ``parameters="cl"`` and others that are trained       gathered: each candidate is a fit
+    ``Annealing``                                         gathered: it takes 100,000s of steps
+    ====================================================  ========================================
 
-    Rows that are gathered must fit in memory; where they do not, that is an error that names the
-    search.
+    Rows that are gathered must fit in memory; if they do not, an error names the search.
     """
 
-    steps_on_blocks = False  # whether each step asks for the values of candidates and nothing else
-    trains = True  # whether the search can learn a whole network for every candidate
+    steps_on_blocks = False  # whether a step needs no more than the gains of its candidates
+    trains = True  # whether the search can fit a whole network for every candidate
 
     def __init__(
         self,
@@ -74,36 +72,25 @@ class SampleSearch(Search):
 
     def _check(self) -> None:
         super()._check()
-        if self._score().trained and not self.trains:
+        if self._score().refits and not self.trains:
             raise ValueError(
                 f"parameters={self.parameters!r}: {type(self).__name__} learns tables by"
                 ' frequencies, "ml" or "map"; GreedyEdges and OrderBased can train each candidate'
             )
 
     def _takes(self, data: Rows) -> bool:
-        """Blocks that are far away, or too many, if tables are frequencies and there is memory for
-        folds.
-        """
+        """Return whether the search works on blocks that are better not gathered."""
         if not self.steps_on_blocks or data.fits_in_memory:
             return False
         score = self._score()
         in_folds = self.score == "mm" or not isinstance(score.evaluation, str)
-        return not score.trained and (not in_folds or Folds.fit_in(data))
+        return not score.refits and (not in_folds or Folds.fit_in(data))
 
-    def _scored(self, run: Run) -> AnyNetwork:
-        """The starting structure under the score, with λ chosen if it is not given: to be called
-        once in a run.
-        """
-        score = self._score(tuned_margin(self, run) if self.score == "mm" else None)
-        if not run.data.fits_in_memory:
-            return BlockScorer(run.data, run.counts, score, run.structure, run.rng, run.n_jobs)
-        network: type[CountingScorer | RefittingScorer] = (
-            RefittingScorer if score.trained else CountingScorer
-        )
-        return network(run.data, score, run.structure, run.rng, run.n_jobs)
+    def _tuned_score(self, run: Run) -> SampleScore:
+        """Return the score, with λ chosen if it is not given: to be called once in a run."""
+        return self._score(tuned_margin(self, run) if self.score == "mm" else None)
 
-    def _by_frequencies(self, run: Run) -> CountingScorer | BlockScorer:
-        """The same for searches that do not train."""
-        network = self._scored(run)
-        assert not isinstance(network, RefittingScorer)
-        return network
+    def _scorer(self, run: Run) -> CandidateScorer:
+        """Return the starting structure under the score: to be called once in a run."""
+        score = self._tuned_score(run)
+        return make_scorer(run.data, run.counts, score, run.structure, run.rng, run.n_jobs)

@@ -1,5 +1,4 @@
-"""SuperParent: find the feature that would help most as a parent of all others, and keep its best
-edges only.
+"""SuperParent: the feature that helps most as a parent of all others keeps its best edges.
 
 ======================  ========================================
 tag of the paper        learner
@@ -17,39 +16,46 @@ from typing import Any
 import numpy as np
 
 from discbayes.network.graph import descendants
-from discbayes.scores.block_scorer import BlockScorer
-from discbayes.scores.candidates import Candidates, SearchCost
-from discbayes.scores.counting_scorer import CountingScorer
-from discbayes.scores.multi_child_moves import ParentMove, ParentMoves
+from discbayes.scoring import CandidateScorer, ParentMove, SearchCost
 from discbayes.search.base import Run, check_k, check_start
 from discbayes.search.sampled import SampleSearch
 
 
 class SuperParent(SampleSearch):
-    """Again and again: the best parent of all features that may have one more, then the best ``k``
-    edges from it.
+    """SuperParent search: find the best parent of all features, keep its ``k`` best edges, repeat.
 
     Parameters
     ----------
-    score, evaluation, parameters
-        The score, see ``SampleSearch``. Parameters are frequencies.
+    score : {"cr", "cl", "mm"} or Objective, default="cr"
+        The objective of the score, see ``SampleSearch``.
+    evaluation : "resubstitution", "loo" or int, default="resubstitution"
+        Which rows score the tables: the training rows, or held-out ones.
+    parameters : str or parameter learner, default="ml"
+        How the tables are learned inside the search: generative estimates.
     k : int, default=1
-        The largest number of feature parents, and the number of edges that are kept together.
+        The largest number of feature parents, and the number of edges that are kept at a time.
     **shared
         Settings of every search, see ``Search``.
 
     Notes
     -----
-    A round looks first at each feature as one more parent of all features that have less than ``k``
+    A round first scores each feature as one more parent of all features that have less than ``k``
     and may have it: the one with the highest score, if that is above the score of the network, is
-    the super parent. Then it looks at all sets of ``k`` edges from the super parent, or of as many
-    as there can be: the best set stays if it improves the network as it was before the round. The
+    the super parent. Then it scores all sets of ``k`` edges from the super parent, or of as many as
+    there can be: the best set is kept if it improves the network as it was before the round. The
     search ends with the first round in which one of the two improves nothing. Of equal candidates
     the first columns are taken. The number of sets grows as N to the power of ``k``.
 
-    Rows on a cluster, or more of them than memory is for, stay where they are: a round asks all
-    blocks what each super parent adds, and then what each set of its edges does (see
+    Rows on a cluster, or more of them than fit in memory, stay where they are: a round asks all
+    blocks for the gain of each super parent, and then of each set of its edges (see
     ``SampleSearch``).
+
+    Examples
+    --------
+    >>> from discbayes import BayesNetClassifier, load_dataset
+    >>> iris = load_dataset("iris")
+    >>> BayesNetClassifier(SuperParent("cl")).fit(iris.X, iris.y).structure_.n_edges
+    1
     """
 
     steps_on_blocks = True
@@ -73,85 +79,67 @@ class SuperParent(SampleSearch):
     def _search(self, run: Run) -> None:
         check_start(run, self.k)
         allowed = run.limits.allowed(run.data, run.counts, run.n_jobs)
-        network = self._by_frequencies(run)
-        last: dict[int, float] = {}
+        scorer = self._scorer(run)
+        last_gains: dict[int, float] = {}
         while True:
-            effort = SearchCost()
-            kept = self._round(run, network, allowed, last, effort)
+            cost = SearchCost()
+            kept = self._best_edges(run, scorer, allowed, last_gains, cost)
             if kept is None:
-                if effort.evaluations:
-                    run.step(
-                        None, network.reported(), effort.evaluations, abandoned=effort.abandoned
-                    )
+                if cost.evaluations:
+                    run.step(None, scorer.reported(), cost.evaluations, abandoned=cost.abandoned)
                 return
             for child in kept.children:
-                network.set_parents(child, (kept.parent, *network.parents(child)))
-            run.structure = network.structure
-            children = [run.names[child] for child in kept.children]
+                scorer.add_parents(child, (kept.parent,))
+            run.structure = scorer.structure
             run.step(
-                (kept.parent, kept.children[0]), network.reported(), effort.evaluations, abandoned=effort.abandoned,
-                children=children,
-            )  # fmt: skip
-
-    def _round(
-        self,
-        run: Run,
-        network: CountingScorer | BlockScorer,
-        allowed: np.ndarray,
-        last: dict[int, float],
-        effort: SearchCost,
-    ) -> ParentMove | None:
-        """The edges that are kept; ``last`` is what each super parent added in the last round."""
-        can_join = self._can_join(run, network, allowed)
-        everywhere = [
-            ParentMove(p, tuple(np.flatnonzero(row).tolist()))
-            for p, row in enumerate(can_join)
-            if row.any()
-        ]
-        if not everywhere:
-            return None
-        if isinstance(network, BlockScorer):
-            best = network.best_move(everywhere, network.tolerance, effort, run.check)
-            return best and network.best_move(
-                self._sets(best), network.tolerance, effort, run.check
+                (kept.parent, kept.children[0]),
+                scorer.reported(),
+                cost.evaluations,
+                abandoned=cost.abandoned,
+                children=[run.names[child] for child in kept.children],
             )
-        moves = ParentMoves(network)
-        network.prepare(
-            [Candidates(i, np.flatnonzero(row)) for i, row in enumerate(can_join.T) if row.any()],
-            run.check,
-        )
-        promise = [last.get(move.parent, np.inf) for move in everywhere]
-        chosen, gains = moves.best(everywhere, promise, network.tolerance, effort, run.check)
-        last.update(zip((move.parent for move in everywhere), gains.tolist(), strict=True))
-        return None if chosen is None else self._best_edges(run, moves, chosen, effort)
 
     def _best_edges(
-        self, run: Run, moves: ParentMoves, chosen: ParentMove, effort: SearchCost
+        self,
+        run: Run,
+        scorer: CandidateScorer,
+        allowed: np.ndarray,
+        last_gains: dict[int, float],
+        cost: SearchCost,
     ) -> ParentMove | None:
-        """The best set of edges of the super parent."""
-        parent, sets = chosen.parent, self._sets(chosen)
-        promise = [0.0] * len(sets)
-        # edges that are good alone often are together, and a high bound is soon found
-        if len(sets[0].children) > 1:
-            alone, _ = moves.scan([ParentMove(parent, (child,)) for child in chosen.children])
-            worth = dict(zip(chosen.children, alone.tolist(), strict=True))
-            effort.evaluations += len(chosen.children)
-            promise = [sum(worth[child] for child in move.children) for move in sets]
-        return moves.best(sets, promise, moves.network.tolerance, effort, run.check)[0]
+        """Find the super parent of a round, and the best set of its edges.
 
-    def _sets(self, chosen: ParentMove) -> list[ParentMove]:
-        """All sets of edges of the super parent that could be kept."""
+        ``last_gains`` is what each feature gained as a super parent in the last round.
+        """
+        moves = [
+            ParentMove(p, tuple(np.flatnonzero(children).tolist()))
+            for p, children in enumerate(self._can_join(run, scorer, allowed))
+            if children.any()
+        ]
+        if not moves:
+            return None
+        expected = [last_gains.get(move.parent, np.inf) for move in moves]
+        chosen, gains = scorer.best_move(moves, scorer.tolerance, cost, run.check, expected)
+        if chosen is None:
+            return None
+        last_gains.update(zip((move.parent for move in moves), gains.tolist(), strict=True))
         size = min(self.k, len(chosen.children))
-        return [
+        edge_sets = [
             ParentMove(chosen.parent, children) for children in combinations(chosen.children, size)
         ]
+        expected = []
+        if size > 1 and scorer.abandons:
+            # Edges that are good alone are often good in a set: a high threshold is soon found.
+            single = [ParentMove(chosen.parent, (child,)) for child in chosen.children]
+            gain_of = dict(zip(chosen.children, scorer.move_gains(single).tolist(), strict=True))
+            cost.evaluations += len(single)
+            expected = [sum(gain_of[child] for child in edges.children) for edges in edge_sets]
+        return scorer.best_move(edge_sets, scorer.tolerance, cost, run.check, expected)[0]
 
-    def _can_join(
-        self, run: Run, network: CountingScorer | BlockScorer, allowed: np.ndarray
-    ) -> np.ndarray:
-        """``[p, i]``: whether ``p`` may become one more parent of ``i``."""
+    def _can_join(self, run: Run, scorer: CandidateScorer, allowed: np.ndarray) -> np.ndarray:
+        """Return whether ``p`` may become one more parent of ``i``, as a matrix ``[p, i]``."""
         data, n = run.data, run.data.n_features
-        groups = [network.parents(i) for i in range(n)]
+        groups = [scorer.parents(i) for i in range(n)]
         can_join = allowed & ~descendants(groups).T & (data.cards > 1) & (data.cards > 1)[:, None]
         for i, group in enumerate(groups):
             can_join[list(group), i] = False

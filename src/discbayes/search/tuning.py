@@ -18,7 +18,7 @@ from discbayes.engine import Context, Interrupts, parallel_map
 from discbayes.inference import InferenceOptions, log_joint
 from discbayes.network import CPTs
 from discbayes.objectives import ClassificationRate, Margin
-from discbayes.scores.refitting_scorer import quietly
+from discbayes.scoring.refitting_scorer import without_learner_warnings
 from discbayes.search.base import Run
 
 if TYPE_CHECKING:
@@ -58,7 +58,7 @@ def tuned_margin(search: SampleSearch, run: Run) -> Margin:
     rows = _FoldedRows(run.data, rng, run.n_jobs)
     seed = int(rng.integers(2**63))
     # a search that trains has threads of its own
-    aside = rows.are_few and not search._score().trained
+    aside = rows.are_few and not search._score().refits
 
     def trial(what: tuple[float, int]) -> _Trial:
         run.check()
@@ -66,7 +66,7 @@ def tuned_margin(search: SampleSearch, run: Run) -> Margin:
             return _try(search, run, rows, *what, seed, 1 if aside else run.n_jobs)
 
     jobs = list(product(SCALES, range(N_FOLDS)))
-    with quietly():
+    with without_learner_warnings():
         trials = parallel_map(trial, jobs, run.n_jobs if aside else 1)
     right = np.array([trial.right for trial in trials]).reshape(len(SCALES), N_FOLDS).sum(axis=1)
     rates = right / run.counts.class_count.sum()
