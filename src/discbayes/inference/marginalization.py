@@ -1,9 +1,9 @@
 """The log-joint of rows, their missing values marginalized exactly, and the posterior it gives.
 
 Everything here works on codes (see ``discbayes.data.domain``) and returns one row per sample. The
-rows decide how a log-joint is computed: complete rows add up their cells; on forests one upward pass
-of messages marginalizes the missing values; elsewhere variable elimination does, rows with the same
-pattern of missing values together; beyond the limit of exact inference, draws estimate it.
+rows decide how a log-joint is computed: complete rows add up their cells; on forests one upward
+pass of messages marginalizes the missing values; elsewhere variable elimination does, rows with the
+same pattern of missing values together; beyond the limit of exact inference, draws estimate it.
 """
 
 from __future__ import annotations
@@ -217,9 +217,9 @@ def eliminate(
     """Return the log-joint of the rows of the patterns, and the size of each factor too large.
 
     ``completion`` says whether values are chosen for the missing features, and takes them. Its
-    arrays, and the log-joint, are in the order of ``patterns.rows``. Patterns that are too large are
-    left out of the log-joint, and only where the missing values are marginalized and ``n_draws`` is
-    set: otherwise they are an error.
+    arrays, and the log-joint, are in the order of ``patterns.rows``. Patterns that are too large
+    are left out of the log-joint, and only where the missing values are marginalized and
+    ``n_draws`` is set: otherwise they are an error.
     """
     plan = network_plan(cpts)
     out = np.empty((patterns.rows.size, cpts.n_classes))
@@ -274,11 +274,8 @@ def _estimate(
                 np.uint64(seed), out[row], relative[row],
             )  # fmt: skip
 
-    groups = np.flatnonzero(sizes)
-    rows = [
-        int(r) for g in groups for r in patterns.rows[patterns.start[g] : patterns.start[g + 1]]
-    ]
-    parallel_map(one, rows, options.n_jobs)
+    is_large = np.repeat(sizes > 0, np.diff(patterns.start))
+    parallel_map(one, patterns.rows[is_large].tolist(), options.n_jobs)
 
 
 def posterior(log_joint: np.ndarray, fallback: np.ndarray, n_jobs: int | None = None) -> np.ndarray:
@@ -298,7 +295,7 @@ def posterior(log_joint: np.ndarray, fallback: np.ndarray, n_jobs: int | None = 
 
 
 def log_marginal(log_joint: np.ndarray) -> np.ndarray:
-    """Return log P(observed values) from a log-joint: the sum over the classes, on the log scale."""
+    """Return log P(observed values) from a log-joint: its sum over the classes, as logarithm."""
     rows = log_joint.copy()
     top = np.empty(rows.shape[0])
     total = np.empty(rows.shape[0])

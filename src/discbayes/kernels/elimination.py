@@ -1,8 +1,8 @@
 """Rows with missing values on any structure: exact variable elimination by the plan of a pattern.
 
 ``elimination_plan`` makes the plans and explains *bucket*, *scope* and *message*. Modes: sum over
-the missing values (``SUM``), maximize over them and trace the best values back (``MAX``), or sum and
-then draw values from the buckets in the opposite order (``DRAW``).
+the missing values (``SUM``), maximize over them and trace the best values back (``MAX``), or sum
+and then draw values from the buckets in the opposite order (``DRAW``).
 """
 
 from __future__ import annotations
@@ -44,7 +44,7 @@ class Workspace(NamedTuple):
 
 @small_helper
 def make_workspace(plan, share_bucket):
-    """Return a workspace; with ``share_bucket`` every step overwrites the bucket of the last one."""
+    """Return a workspace; with ``share_bucket`` every step overwrites the last one's bucket."""
     n_missing = plan.steps.size
     bucket_start = np.zeros(n_missing + 1, np.int64)
     message_start = np.zeros(n_missing + 1, np.int64)
@@ -301,8 +301,8 @@ def _trace_back(plan, work, n_classes, completion, r, value):
         feature = plan.features[node]
         uniform = completion.uniforms[r, feature]
         value[node] = _choose(
-            work.buckets, at, plan.cards[node], n_classes, completion.classes[r], work.in_logs[step],
-            maximize, uniform,
+            work.buckets, at, plan.cards[node], n_classes, completion.classes[r],
+            work.in_logs[step], maximize, uniform,
         )  # fmt: skip
         completion.filled[r, feature] = value[node]
 

@@ -114,12 +114,12 @@ def _least(numbers, first, last):
 def marginalize_missing(codes, rows, forest, layout, cpts, out, beyond):
     """Add to the log-joint of the given rows what their missing values, marginalized, contribute.
 
-    The families without a missing value are in ``out`` already. ``forest.upward`` lists the features
-    that matter when missing: with normalized tables one without children sums to one. Each missing
-    feature multiplies the messages of its children (over its values and the classes) by its own
-    table, sums over its values, and passes the result to its parent, or to the row where the parent
-    is observed. Rows that need numbers beyond the range of a double are marked in ``beyond``, and
-    stay in ``out`` as they were.
+    The families without a missing value are in ``out`` already. ``forest.upward`` lists the
+    features that matter when missing: with normalized tables one without children sums to one. Each
+    missing feature multiplies the messages of its children (over its values and the classes) by its
+    own table, sums over its values, and passes the result to its parent, or to the row where the
+    parent is observed. Rows that need numbers beyond the range of a double are marked in
+    ``beyond``, and stay in ``out`` as they were.
     """
     n_classes = out.shape[1]
     cards = layout.cards

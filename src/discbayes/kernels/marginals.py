@@ -113,8 +113,9 @@ def add_log_sums(codes, rows, forest, layout, log_theta, out):
 
 @kernel
 def missing_marginals(codes, rows, forest, layout, log_theta, class_posterior, out):
-    """Write P(x_i = v | observed values) of every missing feature to ``out[r, value_start[i] + v]``.
+    """Write the posterior of every missing feature by itself.
 
+    P(x_i = v | observed values) of row ``r`` goes to ``out[r, value_start[i] + v]``.
     ``class_posterior[r]`` is P(c | observed values). Cells of observed features are left as they
     are.
     """

@@ -310,8 +310,8 @@ class LogScores:
     ) -> None:
         layout = self._padded.arrays()._replace(cards=self.layout.cards)
         expectation.sum_missing(
-            self.codes, self.group_start, block.groups, layout, numbers.cells, self.normalized, scores,
-            residual, into,
+            self.codes, self.group_start, block.groups, layout, numbers.cells, self.normalized,
+            scores, residual, into,
         )  # fmt: skip
 
     def _refuse_too_large(self, data: Encoded) -> None:
