@@ -52,7 +52,7 @@ MUTATIONS = (
     ),
     Mutation(
         "the greatest score is taken off before exponentials are summed",
-        "inference/log_joints.py",
+        "inference/marginalization.py",
         "np.where(np.isfinite(top), top + np.log(",
         "np.where(np.isfinite(top), np.log(",
         "tests/inference",

@@ -194,15 +194,13 @@ class BayesNet:
         """P(c | x observed) and its standard error: zero where it is exact, above zero where
         ``n_draws`` was used.
         """
-        scores, relative = self._named(
-            inference.log_joint_and_error, self.parameters, self.encode(X), self.inference_options
+        codes = self.encode(X)
+        relative = np.zeros((codes.shape[1], self.parameters.n_classes))
+        scores = self._named(
+            inference.log_joint, self.parameters, codes, self.inference_options, relative
         )
         shares = inference.posterior(scores, self.prior, self.n_jobs)
-        return shares, (
-            np.zeros_like(shares)
-            if relative is None
-            else inference.posterior_error(shares, relative)
-        )
+        return shares, inference.posterior_error(shares, relative)
 
     def log_likelihood(self, X: Any, y: Any = None) -> np.ndarray:
         """Log P(x observed) of each row or, with labels, log P(x observed, y)."""

@@ -16,7 +16,7 @@ from believing import CALIBRATIONS, KINDS, believing, named, random_tables, some
 from discbayes import KDB, BayesNetClassifier, FactorTooLargeError, load_dataset
 from discbayes.calibration import CalibratedPosterior
 from discbayes.explanations import value_of_information
-from discbayes.inference import missing_distributions, missing_posteriors
+from discbayes.inference import conditional_posteriors, missing_posteriors
 from discbayes.network import CPTs, Layout, Structure
 
 
@@ -121,7 +121,7 @@ def test_gaps_one_by_one_are_the_gaps_together(options, monkeypatch):
     rows = some_rows(rng, tables.cards, 6, gaps=0.5).T[:, :, None]
     together = [missing_posteriors(tables, codes) for codes in rows]
     monkeypatch.setattr(
-        missing_distributions, "elimination_cells", lambda *arguments, **options: np.inf
+        conditional_posteriors, "elimination_cells", lambda *arguments, **options: np.inf
     )
     for codes, expected in zip(rows, together, strict=True):
         alone = missing_posteriors(tables, codes)

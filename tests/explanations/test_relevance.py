@@ -16,8 +16,7 @@ import oracle
 from discbayes import BayesNetClassifier, FactorTooLargeError
 from discbayes.explanations import edge_strengths, explain, relevance
 from discbayes.explanations.relevance import relevance_of
-from discbayes.inference import sample
-from discbayes.inference.family_posteriors import family_posteriors
+from discbayes.inference import family_posteriors, sample
 from discbayes.network import CLASS, CPTs, Layout, Structure
 
 

@@ -13,6 +13,7 @@ from scipy.special import logsumexp
 import oracle
 from discbayes.inference import (
     draw,
+    family_posteriors,
     feature_posterior,
     joint_posterior,
     log_joint,
@@ -24,7 +25,6 @@ from discbayes.inference import (
     posterior,
     sample,
 )
-from discbayes.inference.family_posteriors import family_posteriors
 from discbayes.network import CLASS, CPTs, Layout, Structure
 
 KINDS = ["naive", "forest", "any"]

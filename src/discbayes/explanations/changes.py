@@ -20,7 +20,7 @@ from itertools import combinations
 import numpy as np
 
 from discbayes.calibration import CalibratedPosterior
-from discbayes.inference.missing_distributions import elimination_cells
+from discbayes.inference import elimination_cells
 from discbayes.network import Structure
 
 MAX_PAIRS = 20_000_000  # sets of two moves that are all tried

@@ -29,7 +29,7 @@ from discbayes.data.mappings import positions
 from discbayes.data.table import Table
 from discbayes.explanations.changes import Changes
 from discbayes.explanations.wording import class_position, probability_in_words
-from discbayes.inference import log_joint_and_error
+from discbayes.inference import elimination_plan
 
 ALTERNATIVES = 4
 
@@ -234,10 +234,10 @@ def _is_estimated(beliefs: CalibratedPosterior, codes: np.ndarray) -> bool:
     for them.
     """
     network = beliefs.network
-    return (
-        network.n_draws is not None
-        and log_joint_and_error(network.parameters, codes, network.inference_options)[1] is not None
-    )
+    if network.n_draws is None or network.structure.is_forest:
+        return False
+    plan = elimination_plan(network.parameters, codes[:, 0] >= network.parameters.cards)
+    return bool(plan.sizes.max(initial=0.0) > network.max_factor_size)
 
 
 def _results(

@@ -5,8 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from discbayes.bayesnet import BayesNet
-from discbayes.inference import FactorTooLargeError
-from discbayes.inference.family_posteriors import family_posteriors
+from discbayes.inference import FactorTooLargeError, family_posteriors
 from discbayes.network import CLASS
 
 Edge = tuple[int, int]

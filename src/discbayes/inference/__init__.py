@@ -1,4 +1,4 @@
-"""Exact answers from tables: log-joint, posterior, queries, completions and samples."""
+"""Exact inference: log-joint, posterior, queries, completions and samples of a network."""
 
 from discbayes.inference.completion import (
     draw,
@@ -7,19 +7,23 @@ from discbayes.inference.completion import (
     most_probable_each,
     sample,
 )
-from discbayes.inference.log_joints import (
+from discbayes.inference.conditional_posteriors import family_posteriors, missing_posteriors
+from discbayes.inference.marginalization import (
     MAX_FACTOR_SIZE,
     FactorTooLargeError,
     InferenceOptions,
     log_joint,
-    log_joint_and_error,
     log_marginal,
     log_partition,
     posterior,
     posterior_error,
 )
-from discbayes.inference.missing_distributions import missing_posteriors
-from discbayes.inference.missing_patterns import blank_rows, group_by_missing
+from discbayes.inference.plans import (
+    blank_rows,
+    elimination_cells,
+    elimination_plan,
+    group_by_missing,
+)
 from discbayes.inference.query import joint_posterior
 
 __all__ = [
@@ -28,11 +32,13 @@ __all__ = [
     "InferenceOptions",
     "blank_rows",
     "draw",
+    "elimination_cells",
+    "elimination_plan",
+    "family_posteriors",
     "feature_posterior",
     "group_by_missing",
     "joint_posterior",
     "log_joint",
-    "log_joint_and_error",
     "log_marginal",
     "log_partition",
     "missing_posteriors",

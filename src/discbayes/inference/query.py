@@ -8,48 +8,47 @@ from collections.abc import Mapping, Sequence
 import numpy as np
 
 from discbayes.engine import row_blocks
-from discbayes.inference.log_joints import InferenceOptions, log_joint
-from discbayes.inference.missing_patterns import blank_rows
+from discbayes.inference.marginalization import InferenceOptions, log_joint
+from discbayes.inference.plans import blank_rows
 from discbayes.network import CLASS, CPTs
 
 MAX_QUERY_CELLS = 1_000_000
-_BATCH_CODES = 1 << 24  # that are there at a time: a value of a variable is a row of all columns
+_BATCH_CODES = 1 << 24  # in memory at a time: every assignment is a row of all columns
 
 
 def joint_posterior(
-    tables: CPTs,
+    cpts: CPTs,
     variables: Sequence[int],
     evidence: Mapping[int, int],
-    effort: InferenceOptions | None = None,
+    options: InferenceOptions | None = None,
 ) -> np.ndarray:
-    """P(variables | evidence), one axis per variable in the order given; ``CLASS`` stands for the
-    class.
+    """Return P(variables | evidence), one axis per variable in the order given.
 
-    Every assignment of the queried features is a row, and all rows have the same gaps, so one
-    elimination plan serves.
+    ``CLASS`` is the class. Every assignment of the queried features is a row, and all rows miss the
+    same values, so that one elimination plan serves.
     """
     features = [v for v in variables if v != CLASS]
-    shape = [int(tables.cards[f]) for f in features]
+    shape = [int(cpts.cards[f]) for f in features]
     n_cells = math.prod(shape)
-    if n_cells * tables.n_classes > MAX_QUERY_CELLS:
+    if n_cells * cpts.n_classes > MAX_QUERY_CELLS:
         raise ValueError(
             f"a joint posterior of {len(variables)} variables needs"
-            f" {n_cells * tables.n_classes:.3g} cells (with one for each class), above"
+            f" {n_cells * cpts.n_classes:.3g} cells (with one for each class), above"
             f" {MAX_QUERY_CELLS:,}; ask for fewer variables at once"
         )
     values = np.indices(shape).reshape(len(features), n_cells)
 
     def log_joint_of(cells: slice) -> np.ndarray:
-        codes = blank_rows(tables, cells.stop - cells.start)
+        codes = blank_rows(cpts, cells.stop - cells.start)
         for feature, value in evidence.items():
             if feature != CLASS:
                 codes[feature] = value
         codes[features] = values[:, cells]
-        return log_joint(tables, codes, effort)
+        return log_joint(cpts, codes, options)
 
-    batches = row_blocks(n_cells, max(1, _BATCH_CODES // tables.cards.size))
+    batches = row_blocks(n_cells, max(1, _BATCH_CODES // cpts.cards.size))
     scores = np.concatenate([log_joint_of(cells) for cells in batches]).reshape(
-        *shape, tables.n_classes
+        *shape, cpts.n_classes
     )
     return _arrange(_normalize(scores, evidence.get(CLASS)), variables, features)
 
@@ -69,7 +68,7 @@ def _normalize(scores: np.ndarray, known_class: int | None) -> np.ndarray:
 
 
 def _arrange(joint: np.ndarray, variables: Sequence[int], features: list[int]) -> np.ndarray:
-    """Sum the class out, or move its axis to where it was asked for."""
+    """Marginalize the class, or move its axis to its place among the variables."""
     if CLASS not in variables:
         return joint.sum(axis=-1)
     return np.moveaxis(joint, -1, list(variables).index(CLASS))

@@ -1,239 +1,112 @@
-"""Rows with gaps on any structure: exact variable elimination, one plan for each pattern of gaps.
+"""Rows with missing values on any structure: exact variable elimination by the plan of a pattern.
 
-A *plan* says in which order the missing features are eliminated (least fill-in first) and, for each
-step, which factors meet: tables of families that contain the feature, and messages of earlier
-steps. It is made once for a pattern and run on every row that has it. A bucket is the product of
-the factors of one step, over the *scope* of that step (the neighbours that are still there, then
-the feature itself), class innermost.
-
-Modes: sum out the gaps (``SUM``), maximise over them and trace the best values back (``MAX``), or
-sum and then draw values from the buckets in the opposite order (``DRAW``).
+``elimination_plan`` makes the plans and explains *bucket*, *scope* and *message*. Modes: sum over
+the missing values (``SUM``), maximize over them and trace the best values back (``MAX``), or sum
+and then draw values from the buckets in the opposite order (``DRAW``).
 """
 
 from __future__ import annotations
 
+from typing import NamedTuple
+
 import numpy as np
 
-from discbayes.kernels._compile import helper, kernel
+from discbayes.kernels._compile import helper, kernel, small_helper
+from discbayes.kernels.elimination_plan import make_plan, plan_factors, relevant_features
 
 SUM, MAX, DRAW = 0, 1, 2
-LOW = 1e-100
+MULTIPLY, ADD, ADD_BACK = 0, 1, 2
+MIN_PRODUCT = 1e-100  # below it, products go on on the log scale
 
 
-@kernel
-def relevant_missing(missing, order, parent_start, parent_index, normalized, every):
-    """Positions of the missing features to eliminate: all of them, or only those with an observed
-    descendant.
+class Completion(NamedTuple):
+    """How the values of rows are chosen, one row of the arrays for each; empty where summing."""
+
+    mode: int
+    uniforms: np.ndarray  # in [0, 1), by feature, and one for the class at the end
+    classes: np.ndarray  # the known class of each row, or −1; the chosen class is written there
+    filled: np.ndarray  # the chosen value of each missing feature is written there
+
+
+class Workspace(NamedTuple):
+    """Arrays that a plan is run in, used again for every row."""
+
+    bases: np.ndarray  # by feature: the first cell of its table that agrees with the row
+    digits: np.ndarray  # the values of the scope while a bucket is walked through
+    bucket_start: np.ndarray
+    buckets: np.ndarray
+    logs: np.ndarray  # logarithms of the part of a product that was too small
+    message_start: np.ndarray
+    messages: np.ndarray
+    message_low: np.ndarray  # a lower bound on the positive entries of each message
+    in_logs: np.ndarray  # messages that are logarithms
+
+
+@small_helper
+def make_workspace(plan, share_bucket):
+    """Return a workspace; with ``share_bucket`` every step overwrites the last one's bucket."""
+    n_missing = plan.steps.size
+    bucket_start = np.zeros(n_missing + 1, np.int64)
+    message_start = np.zeros(n_missing + 1, np.int64)
+    largest = 0
+    for step in range(n_missing):
+        cells = int(plan.sizes[step])
+        largest = max(largest, cells)
+        if not share_bucket:
+            bucket_start[step + 1] = bucket_start[step] + cells
+        message_start[step + 1] = message_start[step] + cells // plan.cards[plan.steps[step]]
+    return Workspace(
+        np.zeros(plan.missing.size, np.int64),
+        np.zeros(n_missing + 1, np.int64),
+        bucket_start,
+        np.empty(max(largest, bucket_start[n_missing])),
+        np.empty(largest),
+        message_start,
+        np.empty(message_start[n_missing]),
+        np.ones(n_missing),
+        np.zeros(n_missing, np.bool_),
+    )
+
+
+@small_helper
+def find_bases(codes, row, plan, layout, n_classes, bases):
+    """Write where the cells that agree with a row start in the table of each feature."""
+    for i in range(plan.missing.size):
+        if plan.needed[i]:
+            base = layout.offsets[i]
+            if not plan.missing[i]:
+                base += np.int64(codes[i, row]) * n_classes
+            for k in range(layout.parent_start[i], layout.parent_start[i + 1]):
+                if not plan.missing[layout.parent_index[k]]:
+                    base += codes[layout.parent_index[k], row] * layout.parent_stride[k]
+            bases[i] = base
+
+
+@helper
+def apply_factor(bucket, factor, base, strides, scope, cards, digits, n_classes, operation):
+    """Multiply or add a factor to a bucket, or add the bucket to the factor, cell by cell.
+
+    The cells of the bucket are taken in order. ``digits`` counts through the values of the scope
+    like an odometer, and ``at`` follows in the factor by its strides.
     """
-    n_features = missing.size
-    needed = np.zeros(n_features, np.bool_)
-    keep = every or not normalized
-    for at in range(n_features - 1, -1, -1):
-        i = order[at]
-        needed[i] = needed[i] or keep or not missing[i]
-        if needed[i]:
-            for k in range(parent_start[i], parent_start[i + 1]):
-                needed[parent_index[k]] = True
-    return needed
-
-
-@helper
-def _interaction(missing, needed, parent_start, parent_index, local):
-    """Which of the missing features share a family."""
-    n_missing = 0
-    for i in range(local.size):
-        n_missing = max(n_missing, local[i] + 1)
-    joined = np.zeros((n_missing, n_missing), np.bool_)
-    members = np.empty(missing.size, np.int64)
-    for i in range(missing.size):
-        if not needed[i]:
-            continue
-        size = 0
-        if missing[i]:
-            members[size] = local[i]
-            size += 1
-        for k in range(parent_start[i], parent_start[i + 1]):
-            if missing[parent_index[k]]:
-                members[size] = local[parent_index[k]]
-                size += 1
-        for a in range(size):
-            for b in range(a):
-                joined[members[a], members[b]] = joined[members[b], members[a]] = True
-    return joined
-
-
-@helper
-def _fill_in(joined, alive, v):
-    """The number of edges that eliminating ``v`` adds, and the number of its neighbours."""
-    fill, degree = 0, 0
-    for a in range(alive.size):
-        if alive[a] and joined[v, a]:
-            degree += 1
-            for b in range(a):
-                if alive[b] and joined[v, b] and not joined[a, b]:
-                    fill += 1
-    return fill, degree
-
-
-@helper
-def _next_gap(joined, alive, fills, degrees, stale):
-    """The gap of least fill-in, then of fewest neighbours, then the first."""
-    best = -1
-    for v in range(alive.size):
-        if not alive[v]:
-            continue
-        if stale[v]:
-            fills[v], degrees[v] = _fill_in(joined, alive, v)
-            stale[v] = False
-        if (
-            best < 0
-            or fills[v] < fills[best]
-            or (fills[v] == fills[best] and degrees[v] < degrees[best])
-        ):
-            best = v
-    return best
-
-
-@helper
-def elimination_order(joined):
-    """An order by least fill-in; scopes of the steps as a list of neighbours of each."""
-    n_missing = joined.shape[0]
-    alive = np.ones(n_missing, np.bool_)
-    stale = np.ones(n_missing, np.bool_)
-    fills, degrees = np.zeros(n_missing, np.int64), np.zeros(n_missing, np.int64)
-    steps = np.empty(n_missing, np.int64)
-    scope_start = np.zeros(n_missing + 1, np.int64)
-    scopes = np.empty(n_missing * (n_missing + 1), np.int64)
-    for step in range(n_missing):
-        v = _next_gap(joined, alive, fills, degrees, stale)
-        steps[step] = v
-        alive[v] = False
-        at = scope_start[step]
-        for a in range(n_missing):
-            if alive[a] and joined[v, a]:
-                scopes[at] = a
-                at += 1
-        for k in range(scope_start[step], at):
-            a = scopes[k]
-            for other in range(scope_start[step], k):
-                joined[a, scopes[other]] = joined[scopes[other], a] = True
-            for b in range(n_missing):
-                if joined[a, b]:
-                    stale[b] = True
-            stale[a] = True
-        scopes[at] = v
-        scope_start[step + 1] = at + 1
-    return steps, scope_start, scopes[: scope_start[n_missing]].copy()
-
-
-@kernel
-def bucket_sizes(scope_start, scopes, missing_cards, n_classes, sizes):
-    """The number of cells of each bucket, as floats, which cannot overflow."""
-    for step in range(scope_start.size - 1):
-        cells = float(n_classes)
-        for k in range(scope_start[step], scope_start[step + 1]):
-            cells *= missing_cards[scopes[k]]
-        sizes[step] = cells
-
-
-@helper
-def plan_factors(missing, needed, local, steps, scope_start, scopes, missing_cards, parent_start, parent_index,
-                 parent_stride, n_classes):  # fmt: skip
-    """Which factors meet at each step, and their strides along the scope of the step.
-
-    Factor ``f`` is the table of feature ``f`` for ``f < n_features``, else the message of step ``f
-    − n_features``.
-    """
-    n_features, n_missing = missing.size, steps.size
-    place = np.empty(n_missing, np.int64)
-    for step in range(n_missing):
-        place[steps[step]] = step
-    meets = np.full(n_features + n_missing, -1, np.int64)
-    for i in range(n_features):
-        if needed[i]:
-            first = place[local[i]] if missing[i] else n_missing
-            for k in range(parent_start[i], parent_start[i + 1]):
-                if missing[parent_index[k]]:
-                    first = min(first, place[local[parent_index[k]]])
-            if first < n_missing:
-                meets[i] = first
-    for step in range(n_missing):
-        first = n_missing
-        for k in range(scope_start[step], scope_start[step + 1] - 1):
-            first = min(first, place[scopes[k]])
-        if first < n_missing:
-            meets[n_features + step] = first
-    input_start = np.zeros(n_missing + 1, np.int64)
-    for f in range(meets.size):
-        if meets[f] >= 0:
-            input_start[meets[f] + 1] += 1
-    for step in range(n_missing):
-        input_start[step + 1] += input_start[step]
-    inputs = np.empty(input_start[n_missing], np.int64)
-    fill = input_start[:-1].copy()
-    for f in range(meets.size):
-        if meets[f] >= 0:
-            inputs[fill[meets[f]]] = f
-            fill[meets[f]] += 1
-    stride_start = np.zeros(inputs.size + 1, np.int64)
-    for step in range(n_missing):
-        for j in range(input_start[step], input_start[step + 1]):
-            stride_start[j + 1] = stride_start[j] + scope_start[step + 1] - scope_start[step]
-    strides = np.zeros(stride_start[-1], np.int64)
-    for step in range(n_missing):
-        for j in range(input_start[step], input_start[step + 1]):
-            for k in range(scope_start[step], scope_start[step + 1]):
-                strides[stride_start[j] + k - scope_start[step]] = _stride(
-                    inputs[j], scopes[k], missing, local, scope_start, scopes, missing_cards, parent_start, parent_index,
-                    parent_stride, n_classes,
-                )  # fmt: skip
-    return input_start, inputs, stride_start, strides
-
-
-@helper
-def _stride(f, gap, missing, local, scope_start, scopes, missing_cards, parent_start, parent_index, parent_stride,
-            n_classes):  # fmt: skip
-    """How far apart two neighbouring values of a gap stand in factor ``f``; zero if the factor does
-    not have it.
-    """
-    n_features = missing.size
-    if f < n_features:
-        if missing[f] and local[f] == gap:
-            return n_classes
-        for k in range(parent_start[f], parent_start[f + 1]):
-            if missing[parent_index[k]] and local[parent_index[k]] == gap:
-                return parent_stride[k]
-        return 0
-    step = f - n_features
-    stride = n_classes
-    for k in range(scope_start[step + 1] - 2, scope_start[step] - 1, -1):
-        if scopes[k] == gap:
-            return stride
-        stride *= missing_cards[scopes[k]]
-    return 0
-
-
-@helper
-def _multiply(bucket, factor, base, strides, scope, missing_cards, digits, n_classes, add):
-    """Multiply a factor into a bucket, or add it where both are logarithms, in the order of the
-    bucket's cells.
-    """
-    size = scope.size
-    for k in range(size):
+    for k in range(scope.size):
         digits[k] = 0
     at = base
     for cell in range(0, bucket.size, n_classes):
-        if add:
+        if operation == MULTIPLY:
+            for c in range(n_classes):
+                bucket[cell + c] *= factor[at + c]
+        elif operation == ADD:
             for c in range(n_classes):
                 bucket[cell + c] += factor[at + c]
         else:
             for c in range(n_classes):
-                bucket[cell + c] *= factor[at + c]
-        k = size - 1
+                factor[at + c] += bucket[cell + c]
+        k = scope.size - 1
         while k >= 0:
             digits[k] += 1
             at += strides[k]
-            if digits[k] < missing_cards[scope[k]]:
+            if digits[k] < cards[scope[k]]:
                 break
             at -= digits[k] * strides[k]
             digits[k] = 0
@@ -242,68 +115,49 @@ def _multiply(bucket, factor, base, strides, scope, missing_cards, digits, n_cla
 
 @helper
 def _move_to_logs(bucket, logs, stored):
-    """Move a product to its log-scale store and start again at one."""
+    """Move a product to its logarithms and start again at one."""
     for k in range(bucket.size):
         logs[k] = np.log(bucket[k]) + (logs[k] if stored else 0.0)
         bucket[k] = 1.0
 
 
-@helper
-def _fill_bucket(bucket, logs, step, bases, log_theta, theta, smallest, messages, message_start, message_low, in_logs,
-                 input_start, inputs, stride_start, strides, scope, missing_cards, digits, n_features,
-                 n_classes):  # fmt: skip
-    """The product of the factors of one step; on the log scale where it would leave the range of a
-    double.
+@small_helper
+def _fill_bucket(bucket, logs, step, scope, plan, factors, cpts, work, n_classes):
+    """Write the product of the factors of one step; logarithms where a double would underflow.
 
-    Factors are at most one and have known smallest positive entries, so a bound tells when that is.
-    A table whose own range is too wide (``smallest`` is zero) is read as logarithms. Returns the
-    bound on the product, or zero where the bucket holds logarithms.
+    Factors are at most one and have known smallest positive entries, so that a bound shows when the
+    product could leave the range of a double; it is then moved to the log scale. A table whose own
+    range is too wide (``smallest`` is zero) is read as logarithms. Returns the bound on the
+    product, or zero where the bucket holds logarithms.
     """
+    n_features = plan.missing.size
     for k in range(bucket.size):
         bucket[k] = 1.0
-    # false, but no literal: for a literal the helpers would be compiled again
-    low, stored = 1.0, bucket.size < 0
-    for j in range(input_start[step], input_start[step + 1]):
-        f = inputs[j]
-        along = strides[stride_start[j] : stride_start[j + 1]]
-        from_logs = smallest[f] == 0.0 if f < n_features else in_logs[f - n_features]
-        by = 1.0 if from_logs else smallest[f] if f < n_features else message_low[f - n_features]
-        if low * by < LOW or (from_logs and not stored):
+    low = 1.0
+    # false, but not a literal: for a literal the helpers would be compiled again
+    stored = bucket.size < 0
+    for j in range(factors.start[step], factors.start[step + 1]):
+        f = factors.factors[j]
+        strides = factors.strides[factors.stride_start[j] : factors.stride_start[j + 1]]
+        is_table = f < n_features
+        factor_low = cpts.smallest[f] if is_table else work.message_low[f - n_features]
+        from_logs = factor_low == 0.0 if is_table else work.in_logs[f - n_features]
+        if from_logs:
+            factor_low = 1.0
+        if low * factor_low < MIN_PRODUCT or (from_logs and not stored):
             _move_to_logs(bucket, logs, stored)
-            low, stored = 1.0, True
-        low *= by
-        if f < n_features and from_logs:
-            _multiply(
-                logs, log_theta, bases[f], along, scope, missing_cards, digits, n_classes, from_logs
-            )
-        elif f < n_features:
-            _multiply(
-                bucket, theta, bases[f], along, scope, missing_cards, digits, n_classes, from_logs
-            )
-        elif from_logs:
-            _multiply(
-                logs,
-                messages,
-                message_start[f - n_features],
-                along,
-                scope,
-                missing_cards,
-                digits,
-                n_classes,
-                from_logs,
-            )
-        else:
-            _multiply(
-                bucket,
-                messages,
-                message_start[f - n_features],
-                along,
-                scope,
-                missing_cards,
-                digits,
-                n_classes,
-                from_logs,
-            )
+            low = 1.0
+            stored = True
+        low *= factor_low
+        base = work.bases[f] if is_table else work.message_start[f - n_features]
+        operation = ADD if from_logs else MULTIPLY
+        target = logs if from_logs else bucket
+        source = work.messages
+        if is_table:
+            source = cpts.log_theta if from_logs else cpts.theta
+        apply_factor(
+            target, source, base, strides, scope, plan.cards, work.digits, n_classes, operation
+        )
     if stored:
         for k in range(bucket.size):
             bucket[k] = np.log(bucket[k]) + logs[k]
@@ -312,31 +166,31 @@ def _fill_bucket(bucket, logs, step, bases, log_theta, theta, smallest, messages
 
 
 @helper
-def _reduce(bucket, card, n_classes, maximize, on_logs, message):
-    """Sum out, or maximise over, the last variable of a bucket; a bucket of logarithms gives a
-    message of them.
-    """
+def reduce_bucket(bucket, card, n_classes, maximize, on_logs, message):
+    """Sum or maximize over the last variable of a bucket; of logarithms the sum is one as well."""
     width = card * n_classes
     for line in range(message.size // n_classes):
         for c in range(n_classes):
             first = line * width + c
-            best, total = bucket[first], bucket[first]
-            for cell in range(first + n_classes, (line + 1) * width, n_classes):
-                best = max(best, bucket[cell])
-                total += bucket[cell]
-            if on_logs and not maximize and best > -np.inf:
-                total = 0.0
-                for cell in range(first, (line + 1) * width, n_classes):
-                    total += np.exp(bucket[cell] - best)
-                best += np.log(total)
-            message[line * n_classes + c] = best if maximize or on_logs else total
+            last = (line + 1) * width
+            entry = bucket[first]
+            if maximize or on_logs:
+                for cell in range(first + n_classes, last, n_classes):
+                    entry = max(entry, bucket[cell])
+                if not maximize and entry > -np.inf:
+                    total = 0.0
+                    for cell in range(first, last, n_classes):
+                        total += np.exp(bucket[cell] - entry)
+                    entry += np.log(total)
+            else:
+                for cell in range(first + n_classes, last, n_classes):
+                    entry += bucket[cell]
+            message[line * n_classes + c] = entry
 
 
 @helper
 def _scale_message(message, n_classes, result):
-    """Scale a message so that the largest entry of each class is one; the logs of the scales go to
-    the result.
-    """
+    """Divide a message by its largest entry in each class, whose logarithm goes to the result."""
     for c in range(n_classes):
         best = 0.0
         for k in range(c, message.size, n_classes):
@@ -349,7 +203,7 @@ def _scale_message(message, n_classes, result):
 
 @helper
 def _choose(bucket, at, card, n_classes, c, on_logs, maximize, uniform):
-    """The best value of a line of a bucket for class ``c``, or one drawn in proportion to it."""
+    """Return the best value of a line of a bucket for class ``c``, or draw one in proportion."""
     best = 0
     for v in range(card):
         if bucket[at + v * n_classes + c] > bucket[at + best * n_classes + c]:
@@ -363,7 +217,9 @@ def _choose(bucket, at, card, n_classes, c, on_logs, maximize, uniform):
     for v in range(card):
         x = bucket[at + v * n_classes + c]
         total += np.exp(x - top) if on_logs else x
-    target, running, last = uniform * total, 0.0, best
+    target = uniform * total
+    running = 0.0
+    last = best  # rounding may leave the target above the whole sum
     for v in range(card):
         x = bucket[at + v * n_classes + c]
         x = np.exp(x - top) if on_logs else x
@@ -377,18 +233,20 @@ def _choose(bucket, at, card, n_classes, c, on_logs, maximize, uniform):
 
 @helper
 def _choose_class(result, maximize, uniform):
-    """The class of the largest log-joint, or one drawn in proportion."""
+    """Return the class of the largest log-joint, or draw one in proportion."""
     best = result[0]
     at = 0
     for c in range(1, result.size):
         if result[c] > best:
-            best, at = result[c], c
+            best = result[c]
+            at = c
     if maximize or best == -np.inf:
         return at
     total = 0.0
     for c in range(result.size):
         total += np.exp(result[c] - best)
-    target, running = uniform * total, 0.0
+    target = uniform * total
+    running = 0.0
     for c in range(result.size):
         running += np.exp(result[c] - best)
         if target < running:
@@ -396,139 +254,92 @@ def _choose_class(result, maximize, uniform):
     return at
 
 
-@helper
-def run_plan(codes, rows, missing, needed, smallest, steps, scope_start, scopes, sizes, input_start, inputs,
-             stride_start, strides, missing_cards, missing_features, offsets, parent_start, parent_index, parent_stride,
-             log_prior, log_theta, theta, shifts, mode, uniforms, classes, filled, out):  # fmt: skip
-    """Run a plan on every row of its pattern: the log-joint in ``out`` and, unless summing, values
-    in ``filled``.
-
-    ``classes`` holds the known class of each row, or −1; the chosen class is written there.
-    """
-    n_features, n_classes, n_missing = missing.size, log_prior.size, steps.size
-    bucket_start = np.zeros(n_missing + 1, np.int64)
-    message_start = np.zeros(n_missing + 1, np.int64)
-    largest = 0
-    for step in range(n_missing):
-        cells = int(sizes[step])
-        largest = max(largest, cells)
-        bucket_start[step + 1] = 0 if mode == SUM else bucket_start[step] + cells
-        message_start[step + 1] = message_start[step] + cells // missing_cards[steps[step]]
-    buckets = np.empty(largest if mode == SUM else bucket_start[n_missing])
-    logs, messages = np.empty(largest), np.empty(message_start[n_missing])
-    message_low, in_logs = np.ones(n_missing), np.zeros(n_missing, np.bool_)
-    bases = np.zeros(n_features, np.int64)
-    digits = np.zeros(n_missing + 1, np.int64)
-    value = np.zeros(n_missing, np.int64)
-    for r in range(rows.size):
-        result, row = out[r], rows[r]
-        for c in range(n_classes):
-            result[c] = log_prior[c]
-        for i in range(n_features):
-            if not needed[i]:
-                continue
-            base = offsets[i] + (0 if missing[i] else np.int64(codes[i, row]) * n_classes)
-            open_ = missing[i]
-            for k in range(parent_start[i], parent_start[i + 1]):
-                if missing[parent_index[k]]:
-                    open_ = True
-                else:
-                    base += codes[parent_index[k], row] * parent_stride[k]
-            bases[i] = base
-            shift = shifts[i] if smallest[i] > 0.0 else 0.0  # logarithms are read as they are
-            for c in range(n_classes):
-                result[c] += shift if open_ else log_theta[base + c]
-        for step in range(n_missing):
-            cells = int(sizes[step])
-            bucket = buckets[bucket_start[step] : bucket_start[step] + cells]
-            scope = scopes[scope_start[step] : scope_start[step + 1]]
-            message = messages[message_start[step] : message_start[step + 1]]
-            low = _fill_bucket(bucket, logs[:cells], step, bases, log_theta, theta, smallest, messages, message_start,
-                               message_low, in_logs, input_start, inputs, stride_start, strides, scope, missing_cards,
-                               digits, n_features, n_classes)  # fmt: skip
-            card = missing_cards[steps[step]]
-            message_low[step], in_logs[step] = (low / card, False) if low > 0.0 else (1.0, True)
-            _reduce(bucket, card, n_classes, mode == MAX, in_logs[step], message)
-            if not in_logs[step]:
-                _scale_message(message, n_classes, result)
-            elif scope.size == 1:
+@small_helper
+def _eliminate_row(plan, factors, cpts, work, maximize, result):
+    """Add the log-joint of the row whose bases are in the workspace to ``result``."""
+    n_classes = result.size
+    for i in range(plan.needed.size):
+        if plan.is_open[i]:
+            # factors read off the log scale are divided by exp(shift); logarithms are not
+            if cpts.smallest[i] > 0.0:
                 for c in range(n_classes):
-                    result[c] += message[c]
-        if mode == SUM:
-            continue
-        if classes[r] < 0:
-            classes[r] = _choose_class(result, mode == MAX, uniforms[r, n_features])
-        for step in range(n_missing - 1, -1, -1):
-            at, stride = bucket_start[step], n_classes * missing_cards[steps[step]]
-            for k in range(scope_start[step + 1] - 2, scope_start[step] - 1, -1):
-                at += value[scopes[k]] * stride
-                stride *= missing_cards[scopes[k]]
-            feature = missing_features[steps[step]]
-            card = missing_cards[steps[step]]
-            chosen = _choose(
-                buckets,
-                at,
-                card,
-                n_classes,
-                classes[r],
-                in_logs[step],
-                mode == MAX,
-                uniforms[r, feature],
-            )
-            value[steps[step]] = chosen
-            filled[r, feature] = chosen
+                    result[c] += cpts.shifts[i]
+        elif plan.needed[i]:
+            for c in range(n_classes):
+                result[c] += cpts.log_theta[work.bases[i] + c]
+    for step in range(plan.steps.size):
+        cells = int(plan.sizes[step])
+        bucket = work.buckets[work.bucket_start[step] : work.bucket_start[step] + cells]
+        scope = plan.scopes[plan.scope_start[step] : plan.scope_start[step + 1]]
+        message = work.messages[work.message_start[step] : work.message_start[step + 1]]
+        low = _fill_bucket(
+            bucket, work.logs[:cells], step, scope, plan, factors, cpts, work, n_classes
+        )
+        card = plan.cards[plan.steps[step]]
+        in_logs = low == 0.0
+        work.in_logs[step] = in_logs
+        work.message_low[step] = 1.0 if in_logs else low / card
+        reduce_bucket(bucket, card, n_classes, maximize, in_logs, message)
+        if not in_logs:
+            _scale_message(message, n_classes, result)
+        elif scope.size == 1:  # no factor is left to take the message
+            for c in range(n_classes):
+                result[c] += message[c]
+
+
+@small_helper
+def _trace_back(plan, work, n_classes, completion, r, value):
+    """Choose the values of row ``r`` from the buckets, the feature eliminated last first."""
+    maximize = completion.mode == MAX
+    for step in range(plan.steps.size - 1, -1, -1):
+        node = plan.steps[step]
+        at = work.bucket_start[step]
+        stride = n_classes * plan.cards[node]
+        for k in range(plan.scope_start[step + 1] - 2, plan.scope_start[step] - 1, -1):
+            at += value[plan.scopes[k]] * stride
+            stride *= plan.cards[plan.scopes[k]]
+        feature = plan.features[node]
+        uniform = completion.uniforms[r, feature]
+        value[node] = _choose(
+            work.buckets, at, plan.cards[node], n_classes, completion.classes[r],
+            work.in_logs[step], maximize, uniform,
+        )  # fmt: skip
+        completion.filled[r, feature] = value[node]
 
 
 @kernel
-def make_plan(missing, needed, cards, parent_start, parent_index):
-    """The gaps to eliminate, their order and the scope of each step."""
-    local = np.full(missing.size, -1, np.int64)
-    n_missing = 0
-    for i in range(missing.size):
-        if missing[i] and needed[i]:
-            local[i] = n_missing
-            n_missing += 1
-    missing_features, missing_cards = np.empty(n_missing, np.int64), np.empty(n_missing, np.int64)
-    for i in range(missing.size):
-        if local[i] >= 0:
-            missing_features[local[i]] = i
-            missing_cards[local[i]] = cards[i]
-    joined = _interaction(missing, needed, parent_start, parent_index, local)
-    steps, scope_start, scopes = elimination_order(joined)
-    return local, missing_features, missing_cards, steps, scope_start, scopes
+def eliminate_groups(codes, rows, group_start, groups, layout, cpts, max_size, completion, out,
+                     too_large):  # fmt: skip
+    """Plan and run each of the given groups of rows, whose rows have the same pattern.
 
-
-@kernel
-def eliminate_groups(codes, rows, group_start, groups, order, cards, offsets, parent_start, parent_index,
-                     parent_stride, log_prior, log_theta, theta, smallest, shifts, normalized, max_size, mode,
-                     uniforms, classes, filled, out, too_large):  # fmt: skip
-    """Plan and run each of the given groups of rows, whose rows have the same gaps.
-
-    A group whose largest bucket has more than ``max_size`` cells is not run; its size is written to
-    ``too_large``.
+    The log-joint goes to ``out``. A group whose largest bucket has more than ``max_size`` cells is
+    not run; its size is written to ``too_large``.
     """
-    n_features, n_classes = codes.shape[0], log_prior.size
+    n_features = codes.shape[0]
+    n_classes = cpts.log_prior.size
+    summing = completion.mode == SUM
+    maximize = completion.mode == MAX
     missing = np.empty(n_features, np.bool_)
     for g in groups:
-        first, last = group_start[g], group_start[g + 1]
         for i in range(n_features):
-            missing[i] = codes[i, rows[first]] >= cards[i]
-        needed = relevant_missing(
-            missing, order, parent_start, parent_index, normalized, mode != SUM
-        )
-        local, missing_features, missing_cards, steps, scope_start, scopes = make_plan(
-            missing, needed, cards, parent_start, parent_index
-        )
-        sizes = np.empty(steps.size)
-        bucket_sizes(scope_start, scopes, missing_cards, n_classes, sizes)
-        if steps.size > 0 and sizes.max() > max_size:
-            too_large[g] = sizes.max()
+            missing[i] = codes[i, rows[group_start[g]]] >= layout.cards[i]
+        needed = relevant_features(missing, layout, not summing or not cpts.is_normalized)
+        plan = make_plan(missing, needed, layout, n_classes)
+        if plan.steps.size > 0 and plan.sizes.max() > max_size:
+            too_large[g] = plan.sizes.max()
             continue
-        input_start, inputs, stride_start, strides = plan_factors(
-            missing, needed, local, steps, scope_start, scopes, missing_cards, parent_start, parent_index, parent_stride,
-            n_classes,
-        )  # fmt: skip
-        run_plan(codes, rows[first:last], missing, needed, smallest, steps, scope_start, scopes, sizes, input_start,
-                 inputs, stride_start, strides, missing_cards, missing_features, offsets, parent_start, parent_index,
-                 parent_stride, log_prior, log_theta, theta, shifts, mode, uniforms[first:last], classes[first:last],
-                 filled[first:last], out[first:last])  # fmt: skip
+        factors = plan_factors(plan, layout, n_classes)
+        work = make_workspace(plan, summing)
+        value = np.zeros(plan.steps.size, np.int64)
+        for r in range(group_start[g], group_start[g + 1]):
+            result = out[r]
+            for c in range(n_classes):
+                result[c] = cpts.log_prior[c]
+            find_bases(codes, rows[r], plan, layout, n_classes, work.bases)
+            _eliminate_row(plan, factors, cpts, work, maximize, result)
+            if summing:
+                continue
+            if completion.classes[r] < 0:
+                uniform = completion.uniforms[r, n_features]
+                completion.classes[r] = _choose_class(result, maximize, uniform)
+            _trace_back(plan, work, n_classes, completion, r, value)

@@ -1,10 +1,9 @@
-"""Forests on the log scale: the posterior of every gap of a row by itself, by one pass up and one
-down, linear time.
+"""Forests on the log scale: the posterior of every missing value of a row, in linear time.
 
-Both passes work in each class apart. Going up, a gap adds up, on the log scale, what its children
-say of its values; nothing underflows there. Going down, a gap is given its distribution as draws
-would be: its own distribution given each value of its parent, weighted by the distribution of the
-parent. All of these are proper distributions, so that no message is ever divided out again and
+One pass goes up, one down, each class apart. Going up, a missing feature adds, on the log scale,
+the messages of its children; nothing underflows there. Going down, it is given its distribution as
+draws would be: its own distribution given each value of its parent, weighted by the distribution of
+the parent. All of these are proper distributions, so that no message is ever divided out again and
 zeros do no harm.
 """
 
@@ -16,177 +15,146 @@ from discbayes.kernels._compile import helper, kernel
 
 
 @helper
-def _listen(
-    i,
-    codes,
-    row,
-    child_start,
-    child_index,
-    cards,
-    offsets,
-    starts,
-    log_theta,
-    told,
-    n_classes,
-    heard,
-):
-    """What the children of gap ``i`` say of its values: the sum of their logs, by value and
-    class.
-    """
-    heard[:] = 0.0
-    for at in range(child_start[i], child_start[i + 1]):
-        k = child_index[at]
-        if codes[k, row] < cards[k]:
-            line, step = offsets[k] + np.int64(codes[k, row]) * n_classes, cards[k] * n_classes
-            for cell in range(0, heard.size, n_classes):
+def _collect(i, codes, row, forest, layout, log_theta, sent, n_classes, received):
+    """Write the sum of the log messages of the children of feature ``i``, by value and class."""
+    received[:] = 0.0
+    for at in range(forest.child_start[i], forest.child_start[i + 1]):
+        k = forest.child_index[at]
+        if codes[k, row] < layout.cards[k]:
+            line = layout.offsets[k] + np.int64(codes[k, row]) * n_classes
+            for cell in range(0, received.size, n_classes):
                 for c in range(n_classes):
-                    heard[cell + c] += log_theta[line + c]
-                line += step
+                    received[cell + c] += log_theta[line + c]
+                line += layout.cards[k] * n_classes
         else:
-            for cell in range(heard.size):
-                heard[cell] += told[starts[k] + cell]
+            for cell in range(received.size):
+                received[cell] += sent[forest.message_start[k] + cell]
 
 
 @helper
-def _tell(log_theta, base, heard, n_classes, told, at):
-    """Log Σ_v θ[v, c] · heard[v, c] for every class, written to ``told`` from ``at`` on."""
+def _send(log_theta, base, received, n_classes, sent, at):
+    """Write log Σ_v θ[v, c] · exp(received[v, c]) for every class to ``sent``, from ``at`` on."""
     for c in range(n_classes):
         best = -np.inf
-        for cell in range(c, heard.size, n_classes):
-            best = max(best, log_theta[base + cell] + heard[cell])
-        total = 0.0
+        for cell in range(c, received.size, n_classes):
+            best = max(best, log_theta[base + cell] + received[cell])
+        sent[at + c] = best
         if best > -np.inf:
-            for cell in range(c, heard.size, n_classes):
-                total += np.exp(log_theta[base + cell] + heard[cell] - best)
-        told[at + c] = best + np.log(total) if best > -np.inf else -np.inf
+            total = 0.0
+            for cell in range(c, received.size, n_classes):
+                total += np.exp(log_theta[base + cell] + received[cell] - best)
+            sent[at + c] = best + np.log(total)
 
 
 @helper
-def _spread(log_theta, base, heard, n_classes, told, at, weight, belief):
-    """Add the distribution of a gap given one value of its parent, times the weight of that value
-    in each class.
-    """
+def _add_distribution(log_theta, base, received, n_classes, sent, at, weight, belief):
+    """Add the distribution of a feature given one value of its parent, times the class weights."""
     for c in range(n_classes):
-        if weight[c] > 0.0 and told[at + c] > -np.inf:
-            for cell in range(c, heard.size, n_classes):
+        if weight[c] > 0.0 and sent[at + c] > -np.inf:
+            for cell in range(c, received.size, n_classes):
                 belief[cell] += weight[c] * np.exp(
-                    log_theta[base + cell] + heard[cell] - told[at + c]
+                    log_theta[base + cell] + received[cell] - sent[at + c]
                 )
 
 
 @helper
-def _pass_up(codes, row, order, parent, child_start, child_index, cards, offsets, starts, places, log_theta, n_classes,
-             gaps, heard, told):  # fmt: skip
-    """What every gap of a row hears of its values and tells its parent; the gaps, parents first,
-    and their number.
+def _pass_up(codes, row, forest, layout, log_theta, n_classes, missing, received, sent):
+    """Pass the messages of a row up; list its missing features, parents first, and return how many.
+
+    ``received`` is what every missing feature is told of its values, ``sent`` its own message.
     """
+    cards = layout.cards
+    starts = forest.message_start
     n_missing = 0
-    for i in order:
+    for i in forest.downward:
         if codes[i, row] >= cards[i]:
-            gaps[n_missing] = i
+            missing[n_missing] = i
             n_missing += 1
     for a in range(n_missing - 1, -1, -1):
-        i = gaps[a]
-        p, cells = parent[i], cards[i] * n_classes
-        mine = heard[places[i] * n_classes : places[i + 1] * n_classes]
-        _listen(
-            i,
-            codes,
-            row,
-            child_start,
-            child_index,
-            cards,
-            offsets,
-            starts,
-            log_theta,
-            told,
-            n_classes,
-            mine,
-        )
+        i = missing[a]
+        p = forest.parent[i]
+        cells = cards[i] * n_classes
+        first = forest.value_start[i] * n_classes
+        own = received[first : first + cells]
+        _collect(i, codes, row, forest, layout, log_theta, sent, n_classes, own)
+        base = layout.offsets[i]
         if p >= 0 and codes[p, row] >= cards[p]:
             for u in range(cards[p]):
-                _tell(
-                    log_theta,
-                    offsets[i] + u * cells,
-                    mine,
-                    n_classes,
-                    told,
-                    starts[i] + u * n_classes,
-                )
+                at = starts[i] + u * n_classes
+                _send(log_theta, base + u * cells, own, n_classes, sent, at)
         else:
-            base = offsets[i] + (np.int64(codes[p, row]) * cells if p >= 0 else 0)
-            _tell(log_theta, base, mine, n_classes, told, starts[i])
+            if p >= 0:
+                base += np.int64(codes[p, row]) * cells
+            _send(log_theta, base, own, n_classes, sent, starts[i])
     return n_missing
 
 
 @kernel
-def add_log_sums(
-    codes, rows, order, parent, child_start, child_index, cards, offsets, starts, places, log_theta, out
-):  # fmt: skip
-    """Add to the log-joint of the given rows what their gaps, summed out, contribute, whatever the
-    range of the tables.
+def add_log_sums(codes, rows, forest, layout, log_theta, out):
+    """Add to the log-joint of the given rows what their missing values, marginalized, contribute.
 
-    The families without a gap are in ``out`` already.
+    The tables may have any range. Families without a missing value are in ``out`` already.
     """
     n_classes = out.shape[1]
-    heard, told = np.empty(places[-1] * n_classes), np.empty(starts[-1])
-    gaps = np.empty(order.size, np.int64)
+    received = np.empty(forest.value_start[-1] * n_classes)
+    sent = np.empty(forest.message_start[-1])
+    missing = np.empty(forest.downward.size, np.int64)
     for row in rows:
-        n_missing = _pass_up(codes, row, order, parent, child_start, child_index, cards, offsets, starts, places,
-                          log_theta, n_classes, gaps, heard, told)  # fmt: skip
+        n_missing = _pass_up(
+            codes, row, forest, layout, log_theta, n_classes, missing, received, sent
+        )
         for a in range(n_missing):
-            i = gaps[a]
-            if parent[i] < 0 or codes[parent[i], row] < cards[parent[i]]:
+            i = missing[a]
+            p = forest.parent[i]
+            if p < 0 or codes[p, row] < layout.cards[p]:
                 for c in range(n_classes):
-                    out[row, c] += told[starts[i] + c]
+                    out[row, c] += sent[forest.message_start[i] + c]
 
 
 @kernel
-def missing_marginals(
-    codes,
-    rows,
-    order,
-    parent,
-    child_start,
-    child_index,
-    cards,
-    offsets,
-    starts,
-    places,
-    log_theta,
-    class_shares,
-    out,
-):
-    """P(x_i = v | what is observed) of every gap of the given rows, in ``out[r, places[i] + v]``.
+def missing_marginals(codes, rows, forest, layout, log_theta, class_posterior, out):
+    """Write the posterior of every missing feature by itself.
 
-    ``order`` lists parents before children; ``class_shares[r]`` is P(c | what is observed).
-    ``starts`` says where what a feature tells its parent stands in the scratch space. Cells of
-    observed features are left as they are.
+    P(x_i = v | observed values) of row ``r`` goes to ``out[r, value_start[i] + v]``.
+    ``class_posterior[r]`` is P(c | observed values). Cells of observed features are left as they
+    are.
     """
-    n_classes = class_shares.shape[1]
-    heard, belief = np.empty(places[-1] * n_classes), np.empty(places[-1] * n_classes)
-    told, one = np.empty(starts[-1]), np.ones(n_classes)
-    gaps = np.empty(order.size, np.int64)
+    n_classes = class_posterior.shape[1]
+    starts = forest.message_start
+    values = forest.value_start
+    received = np.empty(values[-1] * n_classes)
+    belief = np.empty(values[-1] * n_classes)
+    sent = np.empty(starts[-1])
+    ones = np.ones(n_classes)
+    missing = np.empty(forest.downward.size, np.int64)
     for r in range(rows.size):
         row = rows[r]
-        n_missing = _pass_up(codes, row, order, parent, child_start, child_index, cards, offsets, starts, places,
-                          log_theta, n_classes, gaps, heard, told)  # fmt: skip
+        n_missing = _pass_up(
+            codes, row, forest, layout, log_theta, n_classes, missing, received, sent
+        )
         for a in range(n_missing):
-            i = gaps[a]
-            p, cells = parent[i], cards[i] * n_classes
-            first, last = places[i] * n_classes, places[i + 1] * n_classes
-            mine, found = heard[first:last], belief[first:last]
+            i = missing[a]
+            p = forest.parent[i]
+            cells = layout.cards[i] * n_classes
+            first = values[i] * n_classes
+            own = received[first : first + cells]
+            found = belief[first : first + cells]
             found[:] = 0.0
-            if p >= 0 and codes[p, row] >= cards[p]:
-                for u in range(cards[p]):
-                    at = (places[p] + u) * n_classes
-                    _spread(log_theta, offsets[i] + u * cells, mine, n_classes, told, starts[i] + u * n_classes,
-                            belief[at : at + n_classes], found)  # fmt: skip
+            base = layout.offsets[i]
+            if p >= 0 and codes[p, row] >= layout.cards[p]:
+                for u in range(layout.cards[p]):
+                    above = (values[p] + u) * n_classes
+                    weight = belief[above : above + n_classes]
+                    at = starts[i] + u * n_classes
+                    _add_distribution(
+                        log_theta, base + u * cells, own, n_classes, sent, at, weight, found
+                    )
             else:
-                base = offsets[i] + (np.int64(codes[p, row]) * cells if p >= 0 else 0)
-                _spread(log_theta, base, mine, n_classes, told, starts[i], one, found)
-            for v in range(cards[i]):
+                if p >= 0:
+                    base += np.int64(codes[p, row]) * cells
+                _add_distribution(log_theta, base, own, n_classes, sent, starts[i], ones, found)
+            for v in range(layout.cards[i]):
                 share = 0.0
                 for c in range(n_classes):
-                    share += class_shares[r, c] * found[v * n_classes + c]
-                out[r, places[i] + v] = share
+                    share += class_posterior[r, c] * found[v * n_classes + c]
+                out[r, values[i] + v] = share

@@ -18,6 +18,7 @@ import numpy as np
 from discbayes._arrays import WithArrays
 from discbayes._memory import require_memory
 from discbayes._text import count_of
+from discbayes.kernels.network_arrays import LayoutArrays
 from discbayes.kernels.table_rows import row_totals
 from discbayes.network.structure import Structure
 
@@ -122,6 +123,17 @@ class Layout(WithArrays):
             math.prod(shape[k + 1 :]) for shape in self.shapes for k in range(len(shape) - 2)
         ]
         return np.array(strides, dtype=np.int64)
+
+    def arrays(self) -> LayoutArrays:
+        """Return the arrays above as kernels take them."""
+        return LayoutArrays(
+            np.array(self.structure.order, np.int64),
+            self.cards,
+            self.offsets,
+            self.parent_start,
+            self.parent_index,
+            self.parent_stride,
+        )
 
     @property
     def size(self) -> int:

@@ -217,7 +217,7 @@ class Structure:
             if flag
         )
 
-    @property
+    @cached_property
     def is_forest(self) -> bool:
         """Whether every feature has at most one feature parent."""
         return self.max_parents <= 1

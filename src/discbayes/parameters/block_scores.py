@@ -299,11 +299,10 @@ class BlockScores:
         residual: np.ndarray,
         into: np.ndarray,
     ) -> None:
-        layout = self._padded
+        layout = self._padded.arrays()._replace(cards=self.layout.cards)
         expectation.sum_missing(
-            self.codes, self.group_start, block.groups, np.array(layout.structure.order, np.int64), self.layout.cards,
-            layout.offsets, layout.parent_start, layout.parent_index, layout.parent_stride, numbers.cells,
-            self.normalized, scores, residual, into,
+            self.codes, self.group_start, block.groups, layout, numbers.cells, self.normalized,
+            scores, residual, into,
         )  # fmt: skip
 
     def _refuse_too_large(self, data: Encoded) -> None:
@@ -311,11 +310,9 @@ class BlockScores:
         reasonable space.
         """
         layout, sizes = self.layout, np.zeros(self.group_start.size - 1)
-        order = np.array(layout.structure.order, np.int64)
         expectation.plan_sizes(
-            self.codes, self.group_start, order, layout.cards, layout.parent_start, layout.parent_index,
-            layout.n_classes, self.normalized, sizes,
-        )  # fmt: skip
+            self.codes, self.group_start, layout.arrays(), layout.n_classes, self.normalized, sizes
+        )
         if sizes.max(initial=0) > MAX_CELLS:
             row = self.codes[:, self.group_start[sizes.argmax()]]
             names = [

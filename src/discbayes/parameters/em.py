@@ -37,12 +37,12 @@ class IncompleteRows:
 
     def __init__(self, data: Encoded, layout: Layout):
         self.layout = layout
-        self._alone = Layout(layout.structure, layout.cards, 1)
-        self._order = np.array(layout.structure.order, np.int64)
+        one_class = Layout(layout.structure, layout.cards, 1)
+        self._alone = one_class.arrays()
         rows = distinct_rows(_with_gaps(data))
         classes = np.unique(rows.classes).tolist()
         self._rows = {
-            c: BlockScores(rows.take(rows.classes == c), self._alone, normalized=True)
+            c: BlockScores(rows.take(rows.classes == c), one_class, normalized=True)
             for c in classes
         }
         self._parts = [
@@ -78,14 +78,13 @@ class IncompleteRows:
         self, scores: BlockScores, blocks: list[RowChunk], log_theta: np.ndarray
     ) -> tuple[float, np.ndarray]:
         """The same for some rows of one class, with the column of that class."""
-        layout, value, counts = self._alone, 0.0, np.zeros(log_theta.size)
+        value, counts = 0.0, np.zeros(log_theta.size)
         for block in blocks:
             weight = scores.weight[block.rows]
             log_sums = np.zeros((weight.size, 1))
             expectation.sum_missing(
-                scores.codes, scores.group_start, block.groups, self._order, layout.cards, layout.offsets,
-                layout.parent_start, layout.parent_index, layout.parent_stride, log_theta, True, log_sums,
-                weight[:, None], counts,
+                scores.codes, scores.group_start, block.groups, self._alone, log_theta, True,
+                log_sums, weight[:, None], counts,
             )  # fmt: skip
             value += float(weight @ log_sums[:, 0])
         return value, counts

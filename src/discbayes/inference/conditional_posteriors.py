@@ -1,0 +1,108 @@
+"""Distributions of families, and of missing values in each class, by elimination forth and back.
+
+The derivative of log P(c, observed values) with respect to the logarithm of a table cell is
+P(cell | observed values, c). So one elimination and its way back give the distributions of all
+families with a missing value at once.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+
+from discbayes.inference.marginalization import InferenceOptions, log_joint, posterior, too_large
+from discbayes.inference.plans import (
+    blank_rows,
+    elimination_cells,
+    elimination_plan,
+    network_plan,
+)
+from discbayes.kernels import expectation
+from discbayes.network import CPTs
+
+# all factors are kept until the way back: together they may have this many times the largest size
+FACTORS_AT_ONCE = 8
+
+
+def family_posteriors(cpts: CPTs, options: InferenceOptions | None = None) -> np.ndarray:
+    """Return P(parents, x_i, c) of every feature, in the layout of the tables.
+
+    The answer is exact, or a ``FactorTooLargeError``.
+    """
+    if not cpts.layout.size:
+        return np.zeros(0)
+    limit = (options or InferenceOptions()).max_factor_size
+    plan = elimination_plan(cpts, np.ones(cpts.structure.n_features, np.bool_), every=True)
+    needed = max(float(plan.sizes.max()), float(plan.sizes.sum()) / FACTORS_AT_ONCE)
+    if needed > limit:
+        raise too_large(plan, limit, needed)
+    blank = blank_rows(cpts, 1)
+    classes = posterior(log_joint(cpts, blank, options), np.zeros(cpts.n_classes))
+    return _open_families(cpts, blank, classes)
+
+
+def missing_posteriors(
+    cpts: CPTs, codes: np.ndarray, options: InferenceOptions | None = None
+) -> dict[int, np.ndarray]:
+    """Return P(x_i = v | observed values, c) of every missing feature ``i`` of one row.
+
+    ``codes`` has one column, and the arrays have the shape (card of i, n_classes). A class in which
+    the row is impossible has equal shares. Where one elimination of all missing values would need
+    more than ``max_factor_size`` cells, each of them is taken by itself: others may then be left
+    out.
+    """
+    options = options or InferenceOptions()
+    missing = np.flatnonzero(codes[:, 0] >= cpts.cards).tolist()
+    if not missing:
+        return {}
+    if elimination_cells(cpts, codes, every=True) <= options.max_factor_size:
+        cells = _open_families(cpts, codes, np.ones((1, cpts.n_classes)))
+        found = {
+            i: cpts.layout.table(cells, i)
+            .reshape(-1, int(cpts.cards[i]), cpts.n_classes)
+            .sum(axis=0)
+            for i in missing
+        }
+    else:
+        found = {i: _try_values(_with_equal_classes(cpts), codes, i, options) for i in missing}
+    possible = np.ones(cpts.n_classes, np.bool_)
+    if np.isneginf(cpts.log_theta).any():
+        possible = log_joint(_with_equal_classes(cpts), codes, options)[0] > -np.inf
+    return {i: _normalize_columns(found[i] * possible) for i in missing}
+
+
+def _with_equal_classes(cpts: CPTs) -> CPTs:
+    return replace(cpts, log_prior=np.full(cpts.n_classes, -np.log(cpts.n_classes)))
+
+
+def _open_families(cpts: CPTs, codes: np.ndarray, classes: np.ndarray) -> np.ndarray:
+    """Return P(family | observed values, c) · ``classes[0, c]`` of the families of one row.
+
+    They are in the layout of the tables; families without a missing value have zeros.
+    """
+    plan = network_plan(cpts)
+    cells = np.zeros(cpts.layout.size)
+    with np.errstate(divide="ignore"):
+        expectation.sum_missing(
+            np.ascontiguousarray(codes), np.array([0, 1]), np.array([0]), plan.layout,
+            plan.cpts.log_theta, False, np.zeros_like(classes), classes, cells,
+        )  # fmt: skip
+    return cells
+
+
+def _try_values(
+    cpts: CPTs, codes: np.ndarray, feature: int, options: InferenceOptions
+) -> np.ndarray:
+    """Return what is proportional to P(x_i = v | observed values, c): a log-joint of all values."""
+    tried = np.repeat(codes, int(cpts.cards[feature]), axis=1)
+    tried[feature] = np.arange(cpts.cards[feature])
+    scores = log_joint(cpts, tried, options)
+    top = scores.max(axis=0)
+    return np.exp(scores - np.where(np.isfinite(top), top, 0.0))
+
+
+def _normalize_columns(table: np.ndarray) -> np.ndarray:
+    """Return the table with columns that sum to one; a column of zeros becomes uniform."""
+    total = table.sum(axis=0)
+    return np.where(total > 0, table / np.where(total > 0, total, 1.0), 1.0 / table.shape[0])

@@ -1,0 +1,325 @@
+"""The log-joint of rows, their missing values marginalized exactly, and the posterior it gives.
+
+Everything here works on codes (see ``discbayes.data.domain``) and returns one row per sample. The
+rows decide how a log-joint is computed: complete rows add up their cells; on forests one upward
+pass of messages marginalizes the missing values; elsewhere variable elimination does, rows with the
+same pattern of missing values together; beyond the limit of exact inference, draws estimate it.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from discbayes._memory import require_memory
+from discbayes.engine import parallel_map, row_blocks
+from discbayes.inference.plans import (
+    MissingPatterns,
+    blank_rows,
+    elimination_plan,
+    group_by_missing,
+    network_plan,
+)
+from discbayes.kernels import elimination, forest, joint, marginals, weighting
+from discbayes.kernels.elimination_plan import EliminationPlan, relevant_features
+from discbayes.network import CPTs, Layout
+
+MAX_FACTOR_SIZE = 1 << 22
+SUM_ONLY = elimination.Completion(
+    elimination.SUM, np.empty((0, 0)), np.empty(0, np.int64), np.empty((0, 0), np.int64)
+)
+
+
+@dataclass(frozen=True)
+class InferenceOptions:
+    """The limits of exact inference, and what happens beyond them.
+
+    Parameters
+    ----------
+    max_factor_size : int
+        Cells of the largest intermediate factor. A row that needs more is an error, or, with
+        ``n_draws``, is estimated.
+    n_draws : int or None
+        Number of draws for each class (likelihood weighting) where a factor would be too large.
+    seed : int
+        Seed of the draws.
+    n_jobs : int or None
+        Number of threads.
+    """
+
+    max_factor_size: int = MAX_FACTOR_SIZE
+    n_draws: int | None = None
+    seed: int = 0
+    n_jobs: int | None = None
+
+    def __post_init__(self) -> None:
+        for name in ("max_factor_size", "n_draws"):
+            value = getattr(self, name)
+            whole = isinstance(value, (int, np.integer)) and not isinstance(value, bool)
+            if not (whole and value >= 1) and not (name == "n_draws" and value is None):
+                raise ValueError(f"{name}={value!r} must be a whole number of at least 1")
+
+
+class FactorTooLargeError(ValueError):
+    """Exact inference would need a factor of more than ``max_factor_size`` cells.
+
+    Parameters
+    ----------
+    size : float
+        Cells of the factor.
+    features : list of int
+        Positions of the features that the factor is over.
+    limit : int
+        The largest number of cells allowed.
+    names : list of str, optional
+        Names of all features, for the message.
+
+    Examples
+    --------
+    >>> str(FactorTooLargeError(1e9, [0, 2], 1000, ["a", "b", "c"]))[:79]
+    'marginalizing the missing values exactly needs a factor of 1e+09 cells over 2 '
+    """
+
+    def __init__(
+        self, size: float, features: list[int], limit: int, names: list[str] | None = None
+    ):
+        self.size, self.features, self.limit = size, features, limit
+        labels = [names[i] if names else f"feature {i}" for i in features]
+        shown = ", ".join(labels[:12]) + (" …" if len(labels) > 12 else "")
+        super().__init__(
+            f"marginalizing the missing values exactly needs a factor of {size:.3g} cells over"
+            f" {len(labels)} columns ({shown}), above max_factor_size={limit:,}. Raise"
+            " max_factor_size, use a structure with fewer parents, fill in some of these columns,"
+            " or set n_draws to estimate the answer by sampling."
+        )
+
+
+def too_large(plan: EliminationPlan, limit: int, size: float = 0.0) -> FactorTooLargeError:
+    """Return the error for a plan, which names the columns of its largest factor."""
+    worst = int(plan.sizes.argmax())
+    scope = plan.scopes[plan.scope_start[worst] : plan.scope_start[worst + 1]]
+    columns = sorted(plan.features[scope].tolist())
+    return FactorTooLargeError(max(size, float(plan.sizes[worst])), columns, limit)
+
+
+def log_joint(
+    cpts: CPTs,
+    codes: np.ndarray,
+    options: InferenceOptions | None = None,
+    error: np.ndarray | None = None,
+) -> np.ndarray:
+    """Return log P(c, observed values) of every row and class, shape ``(n_samples, n_classes)``.
+
+    Parameters
+    ----------
+    cpts : CPTs
+        The structure and the tables.
+    codes : array of shape (n_features, n_samples)
+        Codes of the rows; a code of at least ``cards[i]`` is a missing value of feature ``i``.
+    options : InferenceOptions, optional
+        Limits of exact inference, and threads.
+    error : array of shape (n_samples, n_classes), optional
+        The relative standard errors of rows that are estimated by draws are written there; the
+        others are left as they are.
+
+    Returns
+    -------
+    array of shape (n_samples, n_classes)
+        The log-joint.
+    """
+    options = options or InferenceOptions()
+    codes = np.ascontiguousarray(codes)  # kernels are compiled for this order only
+    n_samples = codes.shape[1]
+    require_memory(
+        16 * n_samples * cpts.n_classes,
+        f"the probabilities of {n_samples:,} rows and {cpts.n_classes:,} classes",
+        "take fewer rows at a time (predict_batches)",
+    )
+    incomplete = np.zeros(n_samples, np.bool_)
+    joint.incomplete_rows(codes, cpts.cards, incomplete)
+    if not incomplete.any():
+        return _add_cells(cpts.layout, cpts.log_prior, cpts.log_theta, codes, options)
+    rows = np.flatnonzero(incomplete)
+    if cpts.structure.is_forest:
+        return _pass_messages(cpts, codes, rows, options)
+    out = np.empty((n_samples, cpts.n_classes))
+    complete = np.flatnonzero(~incomplete)
+    if complete.size:
+        whole = np.ascontiguousarray(codes[:, complete])
+        out[complete] = _add_cells(cpts.layout, cpts.log_prior, cpts.log_theta, whole, options)
+    patterns = group_by_missing(codes, rows, cpts.cards)
+    out[patterns.rows], sizes = eliminate(cpts, codes, patterns, options)
+    if sizes.any():
+        _estimate(cpts, codes, patterns, sizes, options, out, error)
+    return out
+
+
+def _add_cells(
+    layout: Layout,
+    log_prior: np.ndarray,
+    log_theta: np.ndarray,
+    codes: np.ndarray,
+    options: InferenceOptions,
+) -> np.ndarray:
+    """Return the log-joint of complete rows: the prior, and one cell of each table."""
+    n_samples, n_classes = codes.shape[1], layout.n_classes
+    out = np.empty((n_samples, n_classes))
+
+    def one(block: slice) -> None:
+        joint.complete_log_joint(
+            codes, block.start, block.stop, layout.offsets, layout.parent_start,
+            layout.parent_index, layout.parent_stride, log_prior, log_theta, out[block],
+        )  # fmt: skip
+
+    work = codes.size * (1 + n_classes / 2)
+    parallel_map(one, row_blocks(n_samples, 2048), options.n_jobs, work=work)
+    return out
+
+
+def _pass_messages(
+    cpts: CPTs, codes: np.ndarray, rows: np.ndarray, options: InferenceOptions
+) -> np.ndarray:
+    """Return the log-joint on a forest; ``rows`` have missing values.
+
+    Padded tables give the families without a missing value, as for complete rows. Messages add the
+    others; where they need numbers beyond the range of a double, on the log scale.
+    """
+    plan = network_plan(cpts)
+    tree = plan.forest
+    assert tree is not None
+    out = _add_cells(tree.padded, cpts.log_prior, tree.padded_log_theta, codes, options)
+
+    def one(block: slice) -> None:
+        here = rows[block]
+        beyond = np.zeros(here.size, np.bool_)
+        with np.errstate(divide="ignore"):
+            forest.marginalize_missing(
+                codes, here, tree.arrays, plan.layout, plan.cpts, out, beyond
+            )
+        if beyond.any():
+            marginals.add_log_sums(
+                codes, here[beyond], tree.arrays, plan.layout, plan.cpts.log_theta, out
+            )
+
+    work = rows.size * tree.arrays.upward.size * cpts.n_classes * 10
+    parallel_map(one, row_blocks(rows.size, 1024), options.n_jobs, work=work)
+    return out
+
+
+def eliminate(
+    cpts: CPTs,
+    codes: np.ndarray,
+    patterns: MissingPatterns,
+    options: InferenceOptions,
+    completion: elimination.Completion = SUM_ONLY,
+) -> tuple[np.ndarray, np.ndarray]:
+    """Return the log-joint of the rows of the patterns, and the size of each factor too large.
+
+    ``completion`` says whether values are chosen for the missing features, and takes them. Its
+    arrays, and the log-joint, are in the order of ``patterns.rows``. Patterns that are too large
+    are left out of the log-joint, and only where the missing values are marginalized and
+    ``n_draws`` is set: otherwise they are an error.
+    """
+    plan = network_plan(cpts)
+    out = np.empty((patterns.rows.size, cpts.n_classes))
+    sizes = np.zeros(patterns.n_groups)
+
+    def one(groups: np.ndarray) -> None:
+        with np.errstate(divide="ignore"):
+            elimination.eliminate_groups(
+                codes, patterns.rows, patterns.start, groups, plan.layout, plan.cpts,
+                float(options.max_factor_size), completion, out, sizes,
+            )  # fmt: skip
+
+    parts = np.array_split(np.arange(patterns.n_groups), min(max(patterns.n_groups, 1), 64))
+    work = patterns.rows.size * codes.shape[0] * cpts.n_classes * 20
+    parallel_map(one, parts, options.n_jobs, work=work)
+    summing = completion.mode == elimination.SUM
+    if sizes.any() and not (summing and options.n_draws):
+        row = patterns.rows[patterns.start[sizes.argmax()]]
+        missing = codes[:, row] >= cpts.cards
+        raise too_large(elimination_plan(cpts, missing, not summing), options.max_factor_size)
+    return out, sizes
+
+
+def _estimate(
+    cpts: CPTs,
+    codes: np.ndarray,
+    patterns: MissingPatterns,
+    sizes: np.ndarray,
+    options: InferenceOptions,
+    out: np.ndarray,
+    error: np.ndarray | None,
+) -> None:
+    """Estimate by draws the rows of every pattern whose factor is too large."""
+    if not cpts.is_normalized:
+        raise ValueError(
+            "these tables are not normalized, so missing values cannot be drawn from them; raise"
+            " max_factor_size instead of setting n_draws"
+        )
+    plan = network_plan(cpts)
+    relative = np.zeros_like(out) if error is None else error
+
+    def one(row: int) -> None:
+        x = codes[:, row].astype(np.int64)
+        missing = x >= cpts.cards
+        needed = relevant_features(missing, plan.layout, False)
+        # a seed for each row, so that neither the other rows nor threads change its draws
+        seed = (options.seed * 0x9E3779B97F4A7C15 + row * 0xD1342543DE82EF95 + 1) % 2**64
+        # the generator wraps around, of which plain Python would warn
+        with np.errstate(over="ignore"):
+            weighting.weighted_log_joint(
+                x, missing, needed, plan.layout, plan.cpts, int(options.n_draws or 0),
+                np.uint64(seed), out[row], relative[row],
+            )  # fmt: skip
+
+    is_large = np.repeat(sizes > 0, np.diff(patterns.start))
+    parallel_map(one, patterns.rows[is_large].tolist(), options.n_jobs)
+
+
+def posterior(log_joint: np.ndarray, fallback: np.ndarray, n_jobs: int | None = None) -> np.ndarray:
+    """Return P(c | x) from a log-joint, which is overwritten.
+
+    Rows that are impossible in every class get ``fallback``.
+    """
+
+    def one(block: slice) -> None:
+        rows = log_joint[block]
+        joint.center_rows(rows, np.empty(rows.shape[0]))
+        np.exp(rows, out=rows)
+        joint.normalize_rows(rows, fallback)
+
+    parallel_map(one, row_blocks(log_joint.shape[0]), n_jobs, work=log_joint.size * 4)
+    return log_joint
+
+
+def log_marginal(log_joint: np.ndarray) -> np.ndarray:
+    """Return log P(observed values) from a log-joint: its sum over the classes, as logarithm."""
+    rows = log_joint.copy()
+    top = np.empty(rows.shape[0])
+    total = np.empty(rows.shape[0])
+    joint.center_rows(rows, top)
+    joint.sum_rows(np.exp(rows), total)
+    with np.errstate(divide="ignore"):
+        return np.where(np.isfinite(top), top + np.log(np.maximum(total, 1e-300)), -np.inf)
+
+
+def log_partition(cpts: CPTs, options: InferenceOptions | None = None) -> float:
+    """Return the log of the sum of exp(log-joint) over all rows and classes.
+
+    It is zero for normalized tables.
+    """
+    if cpts.is_normalized:
+        return 0.0
+    return float(log_marginal(log_joint(cpts, blank_rows(cpts, 1), options))[0])
+
+
+def posterior_error(posterior: np.ndarray, relative: np.ndarray) -> np.ndarray:
+    """Return the standard error of a posterior, given the relative errors of the joint.
+
+    First order, with classes taken as independent.
+    """
+    variance = (posterior * relative) ** 2
+    others = variance.sum(axis=1, keepdims=True) - variance
+    return np.sqrt(((1 - posterior) ** 2) * variance + posterior**2 * others)
