@@ -240,8 +240,7 @@ def _values(found: Any, at: int, name: str) -> np.ndarray:
         column = found.data[name]
         if column.dtype.kind in "if":
             return column.to_numpy(np.float64, na_value=np.nan)
-        values = column.to_numpy(object)
-        return np.where(column.isna(), None, values)
+        return column.astype(object).where(column.notna(), None).to_numpy(object)
     codes = found.data[:, at]
     if name not in found.categories:
         return codes
