@@ -314,7 +314,7 @@ def test_generators_refuse_impossible_settings():
         datasets.make_led(noise=1.5)
     with pytest.raises(ValueError, match="n_classes == 1, must be >= 2"):
         datasets.make_random_tree(n_classes=1)
-    with pytest.raises(ValueError, match="n_samples must be at least 2"):
+    with pytest.raises(ValueError, match="n_samples == 1, must be >= 2"):
         load_dataset("random-tree", n_samples=1)
 
 
