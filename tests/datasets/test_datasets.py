@@ -303,7 +303,7 @@ def test_generators_repeat_with_the_seed(make):
 
 @pytest.mark.parametrize("make", MAKERS.values(), ids=MAKERS.keys())
 def test_generators_refuse_no_rows(make):
-    with pytest.raises(ValueError, match="n_samples must be at least 1"):
+    with pytest.raises(ValueError, match="n_samples == 0, must be >= 1"):
         make(0)
     with pytest.raises(TypeError):
         make(2.5)
@@ -312,9 +312,9 @@ def test_generators_refuse_no_rows(make):
 def test_generators_refuse_impossible_settings():
     with pytest.raises(ValueError, match="probability"):
         datasets.make_led(noise=1.5)
-    with pytest.raises(ValueError, match="n_classes must be at least 2"):
+    with pytest.raises(ValueError, match="n_classes == 1, must be >= 2"):
         datasets.make_random_tree(n_classes=1)
-    with pytest.raises(ValueError, match="n_samples must be at least 2"):
+    with pytest.raises(ValueError, match="n_samples == 1, must be >= 2"):
         load_dataset("random-tree", n_samples=1)
 
 

@@ -1,68 +1,23 @@
-"""The OpenML client and the ARFF reader, on replies written here: no test touches the network."""
+"""Data sets of OpenML, on replies written here: no test touches the network."""
 
 from __future__ import annotations
 
-import contextlib
+import email.message
 import hashlib
+import io
 import json
 import re
 import urllib.error
+from importlib.util import find_spec
 
 import pytest
+import sklearn.datasets._openml as fetching
 from conftest import no_network
 
 from discbayes.datasets import list_datasets, load_dataset, manifest, openml
-from discbayes.datasets.arff import read_arff, split_cells
 from discbayes_papers.parts import load_any
 
 pytestmark = pytest.mark.usefixtures("isolated")
-
-
-# ARFF
-
-
-@pytest.mark.parametrize(
-    "line, cells",
-    [
-        ("1, 2 ,x", ["1", "2", "x"]),
-        ("'a, b',\"c'd\",?", ["a, b", "c'd", "?"]),
-        (r"'it\'s',1", ["it's", "1"]),
-        ("'',,x", ["", "", "x"]),
-        ("'a',", ["a", ""]),
-    ],
-)
-def test_arff_cells(line, cells):
-    assert split_cells(line) == cells
-
-
-@pytest.mark.parametrize(
-    "text, message",
-    [
-        ("@attribute a real\n", "no @data"),
-        ("@attribute a\n@data\n", "not an ARFF attribute"),
-        ("@attribute a real\n@attribute a real\n@data\n", "twice"),
-        ("@attribute a real\n@data\n{0 1}\n", "sparse"),
-        ("@attribute a real\n@data\n1,2\n", "row 1 has 2 cells for 1 attributes"),
-        ("@attribute a {x,y}\n@data\nx\nz\n", "row 2 has 'z', not a value of 'a'"),
-        ("@attribute a {x,y}\n@data\n'x\n", "quote is not closed"),
-        ("@attribute name\n@data\n", "not an ARFF attribute: '@attribute name'"),
-        ("@attribute 'a b'\n@data\n", "not an ARFF attribute"),
-    ],
-)
-def test_arff_errors(text, message):
-    with pytest.raises(ValueError, match=message):
-        list(read_arff(text)[1])
-
-
-@pytest.mark.parametrize(
-    "line", ["'q',a" + " " * 10**6 + "b", "'" + r"\'" * 10**6, "'a'" + " " * 10**6 + "b"]
-)
-def test_arff_lines_take_no_more_time_than_their_length(line):
-    """With a pattern that goes back and forth, each of them would take hours."""
-    with contextlib.suppress(ValueError):
-        assert len(split_cells(line)) == 2
-    with contextlib.suppress(ValueError):
-        list(read_arff(f"@attribute {line}\n@data\n")[1])
 
 
 # OpenML on stored replies
@@ -80,33 +35,69 @@ ARFF = b"""% a comment
 """
 
 
+def column(name, kind, **flags):
+    """What OpenML states of a column."""
+    return {
+        "index": str(["id", "how big", "colour", "Class"].index(name)),
+        "name": name,
+        "data_type": kind,
+        "is_target": "false",
+        "is_ignore": "false",
+        "is_row_identifier": "false",
+        "number_of_missing_values": "0",
+    } | flags
+
+
+COLUMNS = [
+    column("id", "numeric", is_row_identifier="true"),
+    column("how big", "numeric"),
+    column("colour", "nominal"),
+    column("Class", "nominal", is_target="true"),
+]
+NUMBER = re.compile(r"/data/(?:(features|qualities)/)?7$")
+
+
+class Response(io.BytesIO):
+    """What urlopen gives."""
+
+    def info(self):
+        return email.message.Message()
+
+
 class FakeOpenML:
     """Answers as OpenML does, from memory, and remembers what it was asked."""
 
-    def __init__(self, content: bytes = ARFF, **changes):
-        address = "http://api.openml.org/data/v1/download/7/toy.arff"
+    def __init__(self, content: bytes = ARFF, columns=COLUMNS, **changes):
+        address = "https://api.openml.org/data/v1/download/7/toy.arff"
         about = {
             "id": "7",
             "name": "toy",
             "version": "2",
             "format": "ARFF",
+            "status": "active",
+            "description": "A toy.",
+            "file_id": "7",
             "url": address,
             "md5_checksum": hashlib.md5(ARFF).hexdigest(),
             "default_target_attribute": "Class",
             "row_id_attribute": "id",
         }
         found = [{"did": 9, "version": 3}, {"did": 7, "version": 2}]
+        self.content, self.size = content, len(content)
         self.asked: list[str] = []
         self.replies = {
             f"{openml.API}/list/data_name/toy/status/active": (
                 json.dumps({"data": {"dataset": found}}).encode()
             ),
             f"{openml.API}/7": json.dumps({"data_set_description": about | changes}).encode(),
-            address.replace("http:", "https:"): content,
         }
         self.replies[f"{openml.API}/list/data_name/toy/status/active/data_version/2"] = (
             self.replies[f"{openml.API}/list/data_name/toy/status/active"]
         )
+        self.tables = {
+            "features": json.dumps({"data_features": {"feature": columns}}).encode(),
+            "qualities": b'{"data_qualities": {"quality": []}}',
+        }
 
     def __call__(self, address: str) -> bytes:
         self.asked.append(address)
@@ -114,16 +105,26 @@ class FakeOpenML:
             raise urllib.error.HTTPError(address, 412, "Precondition Failed", None, None)  # type: ignore[arg-type]
         return self.replies[address]
 
+    def urlopen(self, request) -> Response:
+        """What scikit-learn asks: whichever of OpenML's servers, the same answers."""
+        kind = NUMBER.search(request.full_url)
+        if kind is None:
+            return Response(self.content)
+        return Response(self.tables[kind[1]] if kind[1] else self.replies[f"{openml.API}/7"])
+
 
 def use(monkeypatch, server):
     monkeypatch.setattr(openml, "open_url", server)
+    if isinstance(server, FakeOpenML):
+        monkeypatch.setattr(openml, "file_size", lambda address: server.size)
+        monkeypatch.setattr(fetching, "urlopen", server.urlopen)
     return server
 
 
 def test_openml_is_fetched_once_and_then_read_from_the_cache(monkeypatch):
     server = use(monkeypatch, FakeOpenML())
     first = load_dataset("openml:Toy", as_frame=False)
-    assert server.asked == list(server.replies)[:3]
+    assert server.asked == list(server.replies)[:2]
     assert first.source == "openml"
     assert first.X.tolist() == [[0.5, "red"], [None, "light blue"], [1000.0, None]]
     assert first.y.tolist() == ["yes", "no", "yes"]
@@ -142,7 +143,7 @@ def test_openml_version_is_kept_under_its_own_name(monkeypatch):
     server = use(monkeypatch, FakeOpenML())
     load_dataset("openml:toy", version=2)
     load_dataset("openml:toy", version=2)
-    assert len(server.asked) == 3
+    assert len(server.asked) == 2
     assert [info.name for info in list_datasets("cache")] == ["toy.v2"]
     with pytest.raises(LookupError, match=r"OpenML has no active data set 'toy \(version 5\)'"):
         load_dataset("openml:toy", version=5)
@@ -152,7 +153,7 @@ def test_openml_can_be_forced(monkeypatch):
     server = use(monkeypatch, FakeOpenML())
     for _ in range(2):
         load_dataset("toy", source="openml")
-    assert len(server.asked) == 6
+    assert len(server.asked) == 4
     assert len(list_datasets("cache")) == 1
 
 
@@ -192,10 +193,10 @@ def test_a_name_of_openml_goes_with_no_other_source():
 def test_experiments_ask_openml_for_what_is_not_here(monkeypatch):
     server = use(monkeypatch, FakeOpenML())
     assert load_any("toy", as_frame=False).source == "openml"
-    assert len(server.asked) == 3
+    assert len(server.asked) == 2
     assert load_any("toy", as_frame=False).source == "cache"
     assert load_any("iris", as_frame=False).source == "embedded"
-    assert len(server.asked) == 3
+    assert len(server.asked) == 2
 
 
 def test_openml_server_error(monkeypatch):
@@ -210,16 +211,17 @@ def test_openml_server_error(monkeypatch):
 @pytest.mark.parametrize(
     "server, message",
     [
-        (FakeOpenML(ARFF[:-5]), "is damaged: its checksum is"),
+        (FakeOpenML(ARFF[:-5]), "OpenML's 'toy' cannot be read: .*checksum"),
         (FakeOpenML(md5_checksum=None), "description of data set 7 lacks md5_checksum"),
         (FakeOpenML(format="Sparse_ARFF"), "as Sparse_ARFF; only dense ARFF"),
         (FakeOpenML(format=["ARFF"]), "description of data set 7 has no text for format"),
-        (FakeOpenML(url="file:///etc/hostname"), "not an address of openml.org"),
-        (FakeOpenML(url="https://openml.org.example.com/x"), "not an address of openml.org"),
+        (FakeOpenML(url="file:///etc/hostname"), "not an https address of openml.org"),
+        (FakeOpenML(url="https://openml.org.example.com/x"), "not an https address of openml.org"),
+        (FakeOpenML(url="http://openml.org/x"), "not an https address of openml.org"),
         (FakeOpenML(default_target_attribute="a,b"), "does not have one class column"),
         (
             FakeOpenML(default_target_attribute="how big"),
-            "the class 'how big' is of kind 'numeric'",
+            "the class 'how big' is numeric",
         ),
     ],
     ids=[
@@ -229,6 +231,7 @@ def test_openml_server_error(monkeypatch):
         "no-text",
         "local-file",
         "other-host",
+        "no-https",
         "two-targets",
         "regression",
     ],
@@ -273,19 +276,49 @@ def test_a_name_is_never_a_path(monkeypatch, tmp_path):
 
 
 def test_openml_size_limit(monkeypatch):
-    use(monkeypatch, FakeOpenML())
+    server = use(monkeypatch, FakeOpenML())
+    server.size = openml.MAX_BYTES + 1
+    with pytest.raises(ValueError, match=r"toy\.arff is larger than 500000000 bytes"):
+        load_dataset("openml:toy")
     monkeypatch.setattr(openml, "MAX_BYTES", 100)
     with pytest.raises(ValueError, match="larger than 100 bytes"):
         load_dataset("openml:toy")
 
 
-def test_openml_ignored_columns_and_old_encoding(monkeypatch):
-    content = ARFF.replace(b"red", b"rouge\xe9")
+def test_openml_ignored_columns_and_free_text(monkeypatch):
+    content = ARFF.replace(b"{red, 'light blue'}", b"STRING").replace(b"red", b"rot")
     digest = hashlib.md5(content).hexdigest()
-    use(monkeypatch, FakeOpenML(content, md5_checksum=digest, ignore_attribute=["how big"]))
+    columns = [
+        COLUMNS[0],
+        column("how big", "numeric", is_ignore="true"),
+        column("colour", "string"),
+        COLUMNS[3],
+    ]
+    use(monkeypatch, FakeOpenML(content, columns, md5_checksum=digest))
     data = load_dataset("openml:toy", as_frame=False)
     assert data.feature_names == ["colour"]
-    assert data.X[0, 0] == "rouge\xe9"
+    assert data.X[:, 0].tolist() == ["rot", "light blue", None]
+
+
+def test_openml_without_pandas_gives_the_same(monkeypatch):
+    use(monkeypatch, FakeOpenML())
+    expected = load_dataset("toy", source="openml", as_frame=False)
+    hidden = lambda name: None if name == "pandas" else find_spec(name)  # noqa: E731
+    monkeypatch.setattr(openml, "find_spec", hidden)
+    found = load_dataset("toy", source="openml", as_frame=False)
+    assert found.X.tolist() == expected.X.tolist()
+    assert found.y.tolist() == expected.y.tolist()
+    assert found.categorical == expected.categorical == ["colour"]
+
+
+@pytest.mark.parametrize(
+    "content", [ARFF.replace(b"red, yes", b"green, yes"), ARFF.replace(b"3, 1e3", b"3, 1, 1e3")]
+)
+def test_openml_files_that_are_not_as_declared(monkeypatch, content):
+    use(monkeypatch, FakeOpenML(content, md5_checksum=hashlib.md5(content).hexdigest()))
+    with pytest.raises(ValueError, match="OpenML's 'toy' cannot be read"):
+        load_dataset("openml:toy")
+    assert not manifest.cache_folder().exists()
 
 
 def test_half_written_files_never_appear(tmp_path):

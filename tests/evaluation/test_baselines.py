@@ -18,8 +18,7 @@ from sklearn.tree import DecisionTreeClassifier
 from threadpoolctl import threadpool_limits
 
 from discbayes import MDLPDiscretizer
-from discbayes.evaluation.baseline_methods import METHODS
-from discbayes.evaluation.baselines import BASELINES, baseline
+from discbayes.evaluation.baselines import BASELINES, METHODS, baseline
 
 N_TRAIN = 150
 

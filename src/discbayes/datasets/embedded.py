@@ -8,12 +8,13 @@ import inspect
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import partial
+from numbers import Integral
 from typing import Any
 
 import numpy as np
+from sklearn.utils import check_scalar
 
 from discbayes.datasets import rules
-from discbayes.datasets.checks import at_least
 from discbayes.datasets.dataset import Columns, DatasetInfo, Split
 from discbayes.datasets.generators import (
     make_conditioned_logistic,
@@ -67,7 +68,9 @@ def _named(prefix: str, X: np.ndarray) -> list[str]:
 
 
 def _three_feature(*, n_samples: int = 2000, random_state: Seed = 0) -> Columns:
-    X, y = make_three_feature(at_least(2, n_samples, "n_samples"), random_state=random_state)
+    X, y = make_three_feature(
+        check_scalar(n_samples, "n_samples", Integral, min_val=2), random_state=random_state
+    )
     half = n_samples // 2
     return Columns(
         rules.categories(_named("X", X), X), rules.labels(y), split=(half, n_samples - half)
@@ -79,7 +82,7 @@ def _random_tree(
 ) -> Columns:
     rng = np.random.default_rng(random_state)
     trees = random_trees(n_features, random_state=rng)
-    half = at_least(2, n_samples, "n_samples") // 2
+    half = check_scalar(n_samples, "n_samples", Integral, min_val=2) // 2
     # each part with P10's shares
     parts = [trees.sample(half, rng), trees.sample(n_samples - half, rng)]
     X, y = (np.concatenate(arrays) for arrays in zip(*parts, strict=True))

@@ -9,9 +9,11 @@ P10 is Pernkopf & Bilmes (2010), Z17 is Zaidi et al. (2017).
 
 from __future__ import annotations
 
-import numpy as np
+from numbers import Integral
 
-from discbayes.datasets.checks import at_least
+import numpy as np
+from sklearn.utils import check_scalar
+
 from discbayes.datasets.trees import random_trees
 
 RandomState = int | np.random.Generator | None
@@ -30,7 +32,9 @@ def draw_from_joint(
     """Draw rows from a table of probabilities: the class is its first axis, the features are the
     others.
     """
-    cells = rng.choice(joint.size, size=at_least(1, n_samples, "n_samples"), p=joint.ravel())
+    cells = rng.choice(
+        joint.size, size=check_scalar(n_samples, "n_samples", Integral, min_val=1), p=joint.ravel()
+    )
     y, *features = np.unravel_index(cells, joint.shape)
     return np.column_stack(features), y
 
@@ -86,7 +90,9 @@ def make_three_feature(
 
 def random_joint(n_features: int, n_classes: int, random_state: RandomState = None) -> np.ndarray:
     """A joint distribution of a class and binary features, uniform over all such distributions."""
-    cells = at_least(1, n_classes, "n_classes") * 2 ** at_least(1, n_features, "n_features")
+    cells = check_scalar(n_classes, "n_classes", Integral, min_val=1) * 2 ** check_scalar(
+        n_features, "n_features", Integral, min_val=1
+    )
     joint = np.random.default_rng(random_state).dirichlet(np.ones(cells))
     return joint.reshape(n_classes, *[2] * n_features)
 
@@ -202,7 +208,7 @@ def make_conditioned_logistic(
     ((100, 3), [0, 1])
     """
     rng = np.random.default_rng(random_state)
-    X = rng.integers(2, size=(at_least(1, n_samples, "n_samples"), 3))
+    X = rng.integers(2, size=(check_scalar(n_samples, "n_samples", Integral, min_val=1), 3))
     score = X @ np.array([10.0**alpha, 1.0, 10.0**-alpha])
     return X, (rng.random(len(X)) < 1.0 / (1.0 + np.exp(-score))).astype(np.int64)
 
@@ -244,9 +250,11 @@ def make_led(
     if not 0.0 <= noise <= 1.0:
         raise ValueError(f"noise is a probability; got {noise}")
     rng = np.random.default_rng(random_state)
-    y = rng.integers(10, size=at_least(1, n_samples, "n_samples"))
+    y = rng.integers(10, size=check_scalar(n_samples, "n_samples", Integral, min_val=1))
     wrong = rng.random((n_samples, 7)) < noise
-    coins = rng.integers(2, size=(n_samples, at_least(0, n_irrelevant, "n_irrelevant")))
+    coins = rng.integers(
+        2, size=(n_samples, check_scalar(n_irrelevant, "n_irrelevant", Integral, min_val=0))
+    )
     return np.hstack([LED_PATTERNS[y] ^ wrong, coins]), y
 
 
@@ -278,10 +286,10 @@ def make_waveform(
     (100, 40)
     """
     rng = np.random.default_rng(random_state)
-    y = rng.integers(3, size=at_least(1, n_samples, "n_samples"))
+    y = rng.integers(3, size=check_scalar(n_samples, "n_samples", Integral, min_val=1))
     waves = np.maximum(6.0 - np.abs(np.arange(1, 22) - _WAVE_PEAKS[:, None]), 0.0)
     first, second = waves[_WAVE_PAIRS[y].T]
     share = rng.random((n_samples, 1))
-    X = rng.normal(size=(n_samples, 21 + at_least(0, n_noise, "n_noise")))
+    X = rng.normal(size=(n_samples, 21 + check_scalar(n_noise, "n_noise", Integral, min_val=0)))
     X[:, :21] += share * first + (1.0 - share) * second
     return X, y

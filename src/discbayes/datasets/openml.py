@@ -1,32 +1,34 @@
-"""A small client of OpenML: find a data set by name, fetch it, check it, keep it in the cache.
+"""Data sets of OpenML: found by name, read by scikit-learn's ``fetch_openml``, kept in the cache.
 
-Everything goes through an *opener*, a function from an address to bytes, so that tests need no
-network. The fetched table is stored in the format of ``files.py`` and read from there, so the first
-load and the next give the same.
+The name is looked up here, with one request for the list and one for the description, so that a
+data set that is too large, sparse or at a foreign address is refused before it is downloaded. The
+table is stored in the format of ``manifest.py`` and read from there, so the first load and the next
+ones give the same.
 """
 
 from __future__ import annotations
 
 import csv
 import gzip
-import hashlib
 import http.client
 import io
 import json
 import urllib.error
 import urllib.parse
 import urllib.request
+import warnings
 from collections import Counter
 from collections.abc import Callable
 from functools import reduce
+from importlib.util import find_spec
 from operator import getitem
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import IO, Any
 
 import numpy as np
 
 from discbayes._version import __version__
-from discbayes.datasets.arff import Attribute, read_arff
 from discbayes.datasets.dataset import Columns
 from discbayes.datasets.manifest import (
     FileEntry,
@@ -35,7 +37,7 @@ from discbayes.datasets.manifest import (
     read_manifest,
     write_atomically,
 )
-from discbayes.datasets.text_tables import columns_from_rows, missing_cells
+from discbayes.datasets.text_tables import missing_cells
 
 API = "https://api.openml.org/api/v1/json/data"
 MAX_BYTES = 500_000_000
@@ -47,14 +49,25 @@ Opener = Callable[[str], bytes]
 
 
 def open_url(address: str) -> bytes:
-    """Fetch an address of OpenML, up to MAX_BYTES (one byte more tells that there was more)."""
-    request = urllib.request.Request(address, headers={"User-Agent": f"discbayes/{__version__}"})
-    with urllib.request.urlopen(request, timeout=TIMEOUT_SECONDS) as response:
+    """Return the answer of OpenML at an address, up to one byte more than is allowed."""
+    with _request(address) as response:
         return bytes(response.read(MAX_BYTES + 1))
 
 
+def file_size(address: str) -> int:
+    """Return the size of a file in bytes, as the server states it; 0 if it does not."""
+    with _request(address, "HEAD") as response:
+        return int(response.headers.get("Content-Length") or 0)
+
+
+def _request(address: str, method: str = "GET") -> Any:
+    headers = {"User-Agent": f"discbayes/{__version__}"}
+    request = urllib.request.Request(address, headers=headers, method=method)
+    return urllib.request.urlopen(request, timeout=TIMEOUT_SECONDS)
+
+
 def cached_name(name: str, version: int | None) -> str:
-    """The name of a fetched data set in the cache."""
+    """Return the name of a fetched data set in the cache."""
     return canonical(name) if version is None else f"{canonical(name)}.v{version}"
 
 
@@ -68,12 +81,12 @@ def fetch(
     name : str
         Its name on OpenML.
     folder : Path
-        The cache; data file and manifest are each replaced in one step, so a broken run leaves no
-        half file.
+        The cache; data file and manifest are each replaced in one step, so an interrupted run
+        leaves no incomplete file.
     version : int, optional
         Its version; by default the lowest that is active.
     opener : callable
-        From an address to the bytes there.
+        From an address to the bytes there; for looking up the name.
 
     Returns
     -------
@@ -91,14 +104,15 @@ def fetch(
     """
     number = _find(name, version, opener)
     about = _describe(number, opener)
-    text = _download(about, opener)
-    header, rows, numeric = _select(about, text)
-    target = header[-1]
-    columns = columns_from_rows(header, rows, numeric, target)
+    _check_file(about)
+    columns = _download(number, about)
     file = f"openml-{number}.csv.gz"
-    write_atomically(folder / file, lambda stream: _write_csv(stream, header, rows))
+    write_atomically(folder / file, lambda stream: _write_csv(stream, columns))
     add_to_manifest(folder, _manifest_entry(cached_name(name, version), file, about, columns))
     return read_manifest(folder, "cache")[cached_name(name, version)]
+
+
+# ---- looking up a name
 
 
 def _get(address: str, opener: Opener) -> bytes:
@@ -110,13 +124,17 @@ def _get(address: str, opener: Opener) -> bytes:
         raise ConnectionError(f"OpenML answered {error.code} to {address}") from error
     except (OSError, http.client.HTTPException) as error:
         raise ConnectionError(f"OpenML cannot be reached ({error})") from error
-    if len(content) > MAX_BYTES:
-        raise ValueError(f"{address} is larger than {MAX_BYTES} bytes")
+    _check_size(len(content), address)
     return content
 
 
+def _check_size(n_bytes: int, address: str) -> None:
+    if n_bytes > MAX_BYTES:
+        raise ValueError(f"{address} is larger than {MAX_BYTES} bytes")
+
+
 def _json(content: bytes, *path: str) -> Any:
-    """What stands at a path of keys in an answer."""
+    """Return what stands at a path of keys in an answer."""
     try:
         return reduce(getitem, path, json.loads(content))
     except (ValueError, LookupError, TypeError, RecursionError) as error:
@@ -124,7 +142,7 @@ def _json(content: bytes, *path: str) -> Any:
 
 
 def _find(name: str, version: int | None, opener: Opener) -> int:
-    """The number of the data set: the given version, or the lowest active one."""
+    """Return the number of the data set: the given version, or the lowest active one."""
     wanted = f"/data_name/{urllib.parse.quote(name.strip().lower(), safe='')}/status/active"
     if version is not None:
         wanted += f"/data_version/{version}"
@@ -160,86 +178,97 @@ def _describe(number: int, opener: Opener) -> dict[str, Any]:
     return {**about, **{field: str(about[field]) for field in _DESCRIBED}}
 
 
-def _download(about: dict[str, Any], opener: Opener) -> str:
+def _check_file(about: dict[str, Any]) -> None:
+    """Refuse a sparse file, one that is too large, and one on another server."""
     if about["format"].lower() != "arff":
         raise ValueError(
             f"OpenML keeps {about['name']!r} as {about['format']}; only dense ARFF is read"
         )
-    content = _get(_safe_address(about["url"]), opener)
-    # The checksum guards against damage, not against an attacker: it comes from the same server.
-    digest = hashlib.md5(content, usedforsecurity=False).hexdigest()
-    if digest != about["md5_checksum"]:
+    # An answer must not be able to send us to a local file or another server.
+    address = urllib.parse.urlsplit(about["url"])
+    host = address.hostname or ""
+    if address.scheme != "https" or not (host == "openml.org" or host.endswith(".openml.org")):
         raise ValueError(
-            f"{about['url']} is damaged: its checksum is {digest}, not {about['md5_checksum']}"
+            f"OpenML points to {about['url'][:200]!r}, which is not an https address of openml.org"
         )
     try:
-        return content.decode("utf-8")
-    except UnicodeDecodeError:
-        return content.decode("latin-1")  # some of the older uploads
+        size = file_size(about["url"])
+    except (OSError, http.client.HTTPException) as error:
+        raise ConnectionError(f"OpenML cannot be reached ({error})") from error
+    _check_size(size, about["url"])
 
 
-def _safe_address(address: str) -> str:
-    """The address over https; an answer must not be able to send us to a local file or another
-    server.
-    """
-    parts = urllib.parse.urlsplit(address)
-    host = parts.hostname or ""
-    if parts.scheme not in ("http", "https") or not (
-        host == "openml.org" or host.endswith(".openml.org")
-    ):
-        raise ValueError(
-            f"OpenML points to {address[:200]!r}, which is not an address of openml.org"
-        )
-    return urllib.parse.urlunsplit(parts._replace(scheme="https"))
+# ---- reading it
 
 
-def _select(about: dict[str, Any], text: str) -> tuple[list[str], list[list[str]], list[str]]:
-    """Header, rows and numeric columns, with identifiers left out and the class last."""
-    attributes, rows = read_arff(text)
-    names = [attribute.name for attribute in attributes]
+def _download(number: int, about: dict[str, Any]) -> Columns:
+    """Read the table: columns that OpenML marks as identifiers or to be ignored are left out."""
+    from sklearn.datasets import fetch_openml
+
     target = about.get("default_target_attribute")
-    if target not in names:
-        raise ValueError(
-            f"OpenML's {about['name']!r} does not have one class column (it says {target!r})"
-        )
-    left_out = {
-        target,
-        *_listed(about.get("row_id_attribute")),
-        *_listed(about.get("ignore_attribute")),
-    }
-    keep = [at for at, name in enumerate(names) if name not in left_out] + [names.index(target)]
-    for at in keep:
-        _check_kind(attributes[at], is_target=names[at] == target)
-    numeric = [names[at] for at in keep if attributes[at].kind == "numeric"]
-    return [names[at] for at in keep], [[row[at] for at in keep] for row in rows], numeric
+    with TemporaryDirectory() as folder, warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # of files that are downloaded again, which errors repeat
+        try:
+            found = fetch_openml(
+                data_id=number,
+                target_column=str(target),
+                # without pandas there are arrays, and no columns of free text
+                as_frame=find_spec("pandas") is not None,
+                # nominal values stay text as it is written, with or without pandas
+                parser="liac-arff",
+                data_home=folder,
+            )
+        except KeyError as error:
+            raise ValueError(
+                f"OpenML's {about['name']!r} does not have one class column (it states {target!r})"
+            ) from error
+        except (OSError, http.client.HTTPException) as error:
+            raise ConnectionError(f"OpenML cannot be reached ({error})") from error
+        except Exception as error:  # of whatever kind: the parser of ARFF has errors of its own
+            raise ValueError(f"OpenML's {about['name']!r} cannot be read: {error}") from error
+    y = np.asarray(found.target)
+    if y.dtype.kind != "O":
+        raise ValueError(f"the class {target!r} is numeric; it must be nominal")
+    names = found.feature_names
+    features = {name: _values(found, at, name) for at, name in enumerate(names)}
+    return Columns(features, y.astype(str), str(target))
 
 
-def _listed(value: Any) -> list[str]:
-    """OpenML gives one name, several with commas, a list, or nothing."""
-    if not value:
-        return []
-    return [part.strip() for part in value.split(",")] if isinstance(value, str) else list(value)
+def _values(found: Any, at: int, name: str) -> np.ndarray:
+    """Return a column: float64 with NaN, or text with None, where values are missing."""
+    if found.frame is not None:
+        column = found.data[name]
+        if column.dtype.kind in "if":
+            return column.to_numpy(np.float64, na_value=np.nan)
+        return column.astype(object).where(column.notna(), None).to_numpy(object)
+    codes = found.data[:, at]
+    if name not in found.categories:
+        return codes
+    missing = np.isnan(codes)
+    known = np.array([*found.categories[name], None], dtype=object)
+    return known[np.where(missing, len(known) - 1, codes).astype(int)]
 
 
-def _check_kind(attribute: Attribute, is_target: bool) -> None:
-    allowed = ("nominal", "string") if is_target else ("numeric", "nominal", "string")
-    if attribute.kind not in allowed:
-        role = "class" if is_target else "column"
-        raise ValueError(
-            f"the {role} {attribute.name!r} is of kind {attribute.kind!r}; it must be one of"
-            f" {allowed}"
-        )
+# ---- keeping it
 
 
-def _write_csv(stream: IO[bytes], header: list[str], rows: list[list[str]]) -> None:
+def _write_csv(stream: IO[bytes], columns: Columns) -> None:
     # No time stamp, so that the same data give the same file.
     with (
         gzip.GzipFile(fileobj=stream, mode="wb", mtime=0) as packed,
         io.TextIOWrapper(packed, encoding="utf-8", newline="") as text,
     ):
         writer = csv.writer(text, lineterminator="\n")
-        writer.writerow(header)
-        writer.writerows(rows)
+        writer.writerow([*columns.features, columns.target])
+        cells = [_cells(values) for values in columns.features.values()]
+        writer.writerows(zip(*cells, columns.y.tolist(), strict=True))
+
+
+def _cells(values: np.ndarray) -> list[Any]:
+    """Return the cells of a column; missing ones are empty."""
+    if values.dtype == object:
+        return values.tolist()
+    return [None if value != value else value for value in values.tolist()]
 
 
 def _manifest_entry(

@@ -9,10 +9,10 @@ row of probabilities is uniform numbers, normalised.
 from __future__ import annotations
 
 from dataclasses import dataclass
+from numbers import Integral
 
 import numpy as np
-
-from discbayes.datasets.checks import at_least
+from sklearn.utils import check_scalar
 
 
 @dataclass(frozen=True, eq=False)
@@ -84,7 +84,7 @@ class RandomTrees:
         tree_of = np.concatenate([[0], np.zeros_like(others), others])
         class_of = np.concatenate([[0], others, others])
         sizes = _portions(
-            at_least(1, n_samples, "n_samples"),
+            check_scalar(n_samples, "n_samples", Integral, min_val=1),
             np.concatenate([[len(others)], np.ones(2 * len(others))]),
         )
         X = np.vstack(
@@ -115,7 +115,13 @@ def random_trees(
 ) -> RandomTrees:
     """Draw the trees and probabilities of P10 section 6.4."""
     rng = np.random.default_rng(random_state)
-    size = at_least(1, n_features, "n_features"), at_least(1, n_values, "n_values")
+    size = (
+        check_scalar(n_features, "n_features", Integral, min_val=1),
+        check_scalar(n_values, "n_values", Integral, min_val=1),
+    )
     return RandomTrees(
-        tuple(random_tree(*size, rng) for _ in range(at_least(2, n_classes, "n_classes")))
+        tuple(
+            random_tree(*size, rng)
+            for _ in range(check_scalar(n_classes, "n_classes", Integral, min_val=2))
+        )
     )
