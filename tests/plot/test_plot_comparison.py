@@ -116,7 +116,7 @@ def test_reliability_diagram():
     lefts = np.array([bar.get_x() for bar in ax.patches])
     assert np.all((lefts <= confidence) & (confidence <= lefts + 0.1))
     error = expected_calibration_error(shares, codes, n_bins=10)
-    assert f"calibration error {error:.3f}" in [
+    assert f"expected calibration error {error:.3f}" in [
         text.get_text() for text in ax.get_legend().get_texts()
     ]
 

@@ -15,11 +15,11 @@ from sklearn.exceptions import NotFittedError
 
 import oracle
 from discbayes import MLBNSVM, BayesNet, BayesNetClassifier, Structure, load_dataset
+from discbayes.charts.traces import stages
 from discbayes.data import Domain, Variable
 from discbayes.evaluation.missing_masks import missing_masks
 from discbayes.parameters import DiscriminativeCCBN
 from discbayes.search import Annealing, GreedyEdges
-from discbayes.traces import stages
 
 matplotlib = pytest.importorskip("matplotlib", reason="pictures are the extra `plot`")
 matplotlib.use("Agg")
@@ -339,7 +339,7 @@ def test_relevance(wine):
     check_inside(ax)
     grey = [bar.get_facecolor() for bar in plot.relevance(found, most=13).patches]
     could_go = [found.names[i] in found.hidden.columns for i in found.ranking]
-    assert [colour == matplotlib.colors.to_rgba(plot.style.GREY) for colour in grey] == could_go
+    assert [colour == matplotlib.colors.to_rgba(plot.style.GRAY) for colour in grey] == could_go
 
 
 # ---- gaps, and axes

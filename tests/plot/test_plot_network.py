@@ -13,10 +13,10 @@ from sklearn.exceptions import NotFittedError
 
 import oracle
 from discbayes import BayesNet, BayesNetClassifier, Structure, load_dataset
+from discbayes.charts.placement import place
 from discbayes.data import Domain, Variable
 from discbayes.explanations.edge_strength import edge_strengths
 from discbayes.network import CLASS
-from discbayes.placement import place
 
 matplotlib = pytest.importorskip("matplotlib", reason="pictures are the extra `plot`")
 matplotlib.use("Agg")
@@ -25,7 +25,7 @@ from matplotlib import pyplot as plt  # noqa: E402
 from matplotlib.patches import FancyArrowPatch, FancyBboxPatch  # noqa: E402
 
 from discbayes.plot import network, style  # noqa: E402
-from discbayes.plot.graphs import ADDED, REMOVED, SAME, TURNED, differences, graph_of  # noqa: E402
+from discbayes.plot.graphs import ADDED, REMOVED, REVERSED, SAME, differences, graph_of  # noqa: E402
 from discbayes.plot.networks import LOOKS  # noqa: E402
 
 NASTY = [
@@ -281,7 +281,7 @@ def test_differences(seed, n_features):
     new, old = set(now.edges), set(before.edges)
     turned = {(b, a) for a, b in old}
     assert {edge for edge, kind in found.items() if kind == SAME} == new & old
-    assert {edge for edge, kind in found.items() if kind == TURNED} == new & turned
+    assert {edge for edge, kind in found.items() if kind == REVERSED} == new & turned
     assert {edge for edge, kind in found.items() if kind == ADDED} == new - old - turned
     assert {edge for edge, kind in found.items() if kind == REMOVED} == old - new - {
         (b, a) for a, b in new
@@ -332,7 +332,7 @@ def test_names_are_text_whatever_they_hold():
     )
     check_legible(ax, 9)
     shown = [text.get_text() for text in ax.texts]
-    assert shown[0] == r"\$x_1\$ and \$…c{1}{0}\$"
+    assert shown[1] == r"\$x_1\$ and \$…c{1}{0}\$"
     assert max(len(text.replace("\\$", "$")) for text in shown) <= 20
 
 
@@ -397,10 +397,10 @@ def lab(rgb):
 
 @pytest.mark.parametrize("eyes", list(SEEN))
 def test_colours_can_be_told_apart(eyes):
-    seen = [lab(np.array(SEEN[eyes]) @ linear(colour)) for colour in style.COLOURS]
+    seen = [lab(np.array(SEEN[eyes]) @ linear(colour)) for colour in style.COLORS]
     assert min(np.linalg.norm(a - b) for a, b in combinations(seen, 2)) > 18
     on_white = [
         1.05 / (np.array([0.2126, 0.7152, 0.0722]) @ linear(colour) + 0.05)
-        for colour in style.COLOURS
+        for colour in style.COLORS
     ]
     assert min(on_white) > 2.5

@@ -24,30 +24,28 @@ from sklearn.metrics import (
 )
 
 from discbayes import BayesNetClassifier, Structure, load, load_dataset
+from discbayes.charts.chart import Axis, Bars, Chart, Dots, Line
+from discbayes.charts.evaluation_charts import (
+    mean_curve,
+    precision_recall_curves,
+    reliability_chart,
+    roc_curves,
+)
+from discbayes.charts.traces import stages
 from discbayes.evaluation.metrics import measures
 from discbayes.parameters import MLBNSVM, MaximumLikelihood
 from discbayes.report.column_table import columns_html
-from discbayes.report.curves import (
-    MAX_POINTS,
-    mean_curve,
-    missing_charts,
-    missing_curve,
-    precision_curves,
-    reliability_chart,
-    roc_curves,
-    thinned,
-)
 from discbayes.report.evaluation import (
     class_codes,
-    class_figures,
+    class_metrics,
     confusion_counts,
     evaluation_html,
 )
 from discbayes.report.markup import aligned, number, per_cent
-from discbayes.report.svg import Axis, Chart
+from discbayes.report.missing_curve import missing_charts, missing_curve
+from discbayes.report.svg import MAX_POINTS, Scale, chart_html, chart_svg, thinned
 from discbayes.report.training_history import history_html
 from discbayes.search import KDB, Annealing, GreedyEdges, HillClimb, OrderBased, SuperParent
-from discbayes.traces import stages
 
 HOSTILE = [
     "<img src=x onerror=alert(1)>",
@@ -161,20 +159,20 @@ def test_evaluation_says_what_the_metrics_say(wine, fitted):
     assert f"accuracy {per_cent(found['accuracy'])} ±" in page.text
     assert f"log loss {number(found['log_loss'])}" in page.text
     assert f"Brier score {number(found['brier'])}" in page.text
-    assert f"calibration error {number(found['ece'])}" in page.text
+    assert f"ECE {number(found['ece'])}" in page.text
     assert f"rows {len(y)}" in page.text
     assert "they are optimistic" in page.text
     assert found["accuracy"] == pytest.approx(fitted.score(X, y))
 
 
 @pytest.mark.parametrize("n_classes", [2, 3, 9])
-def test_confusions_and_class_figures_are_those_of_scikit_learn(n_classes):
+def test_confusions_and_class_metrics_are_those_of_scikit_learn(n_classes):
     shares, codes = posterior(n_classes, 300, n_classes)
     decided = shares.argmax(axis=1)
     counts = confusion_counts(shares, codes)
     assert np.array_equal(counts[:-1], confusion_matrix(codes, decided, labels=range(n_classes)))
     assert not counts[-1].any()
-    found = class_figures(shares, codes)
+    found = class_metrics(shares, codes)
     precision, recall, f1, rows = precision_recall_fscore_support(
         codes, decided, zero_division=np.nan
     )
@@ -186,7 +184,7 @@ def test_confusions_and_class_figures_are_those_of_scikit_learn(n_classes):
 def test_a_class_without_rows_has_dashes_and_no_curve():
     shares, codes = posterior(0, 60, 4)
     codes = np.where(codes == 3, 0, codes)
-    found = class_figures(shares, codes)
+    found = class_metrics(shares, codes)
     assert math.isnan(found[3, 2])
     assert math.isnan(found[3, 4])
     assert [curve.name for curve in roc_curves(shares, codes, "abcd")] == ["a", "b", "c"]
@@ -241,7 +239,7 @@ def test_a_class_that_is_new_counts_as_wrong_and_is_named(wine, fitted):
     right = (fitted.predict(wine.X)[5:] == wine.y[5:]).sum()
     assert f"accuracy {per_cent(right / y.size)}" in page.text
     assert (
-        "5 rows of classes that the model has never seen (new <class>) count as wrong" in page.text
+        "5 rows of classes that are unknown to the model (new <class>) count as errors" in page.text
     )
     assert "new &lt;class&gt;" in html
     assert (
@@ -285,7 +283,7 @@ def test_areas_are_those_of_scikit_learn(n_classes):
     names = [str(c) for c in range(n_classes)]
     for curves, area in (
         (roc_curves(shares, codes, names), roc_auc_score),
-        (precision_curves(shares, codes, names), average_precision_score),
+        (precision_recall_curves(shares, codes, names), average_precision_score),
     ):
         assert len(curves) == (1 if n_classes == 2 else n_classes)
         for curve in curves:
@@ -307,20 +305,20 @@ def test_the_positive_class_of_two_is_the_rarer_one():
 
 def test_steps_of_precision_have_the_average_precision_as_area():
     shares, codes = posterior(3, 500, 3)
-    for curve in precision_curves(shares, codes, "abc"):
+    for curve in precision_recall_curves(shares, codes, "abc"):
         assert np.diff(curve.x) @ curve.y[1:] == pytest.approx(curve.area)
 
 
 def test_the_mean_of_curves_is_taken_at_even_places():
     shares, codes = posterior(5, 200, 3)
-    first, second, _ = precision_curves(shares, codes, "abc")
-    mean = mean_curve([first, second], steps=True)
+    first, second, _ = precision_recall_curves(shares, codes, "abc")
+    mean = mean_curve([first, second], has_steps=True)
     for x, y in zip(mean.x, mean.y, strict=True):
         assert y == pytest.approx(
             np.mean([curve.y[curve.x >= x - 1e-12][0] for curve in (first, second)])
         )
     assert mean.area == pytest.approx((first.area + second.area) / 2)
-    straight = mean_curve(roc_curves(shares, codes, "abc"), steps=False)
+    straight = mean_curve(roc_curves(shares, codes, "abc"), has_steps=False)
     assert (straight.y[0], straight.y[-1]) == (pytest.approx(straight.y.min()), 1.0)
     assert auc(straight.x, straight.y) == pytest.approx(straight.area, abs=0.01)
 
@@ -338,7 +336,7 @@ def test_thinning_keeps_the_ends_and_the_shape(n_points, seed):
 
 def test_reliability_draws_a_dot_for_every_bin_with_rows():
     shares, codes = posterior(2, 500, 3)
-    svg, *_ = pictures(reliability_chart(shares, codes))
+    svg, *_ = pictures(chart_html(reliability_chart(shares, codes)))
     top = shares.max(axis=1)
     used = np.unique(np.ceil(top * 15 - 1e-12))
     assert len(list(svg.iter("circle"))) == used.size
@@ -347,7 +345,7 @@ def test_reliability_draws_a_dot_for_every_bin_with_rows():
 # ---- gaps
 
 
-def test_the_gap_curve_is_what_the_classifier_says_of_rows_with_gaps(wine, fitted):
+def test_the_curve_is_what_the_classifier_predicts_for_rows_with_missing_values(wine, fitted):
     codes = class_codes(fitted, wine.y, len(wine.y))
     curve = missing_curve(fitted.calibrated_posterior(), fitted.encode(wine.X), codes)
     assert curve.n_rows == len(wine.y)
@@ -355,8 +353,8 @@ def test_the_gap_curve_is_what_the_classifier_says_of_rows_with_gaps(wine, fitte
     found = measures(fitted.predict_proba(wine.X), codes)
     assert curve.accuracies[0] == found["accuracy"]
     assert curve.losses[0] == pytest.approx(found["log_loss"])
-    assert curve.shares == sorted(set(curve.shares))
-    assert curve.shares[-1] == 12 / 13
+    assert curve.fractions == sorted(set(curve.fractions))
+    assert curve.fractions[-1] == 12 / 13
     assert curve.losses[-1] > 2 * curve.losses[0]
     again = missing_curve(fitted.calibrated_posterior(), fitted.encode(wine.X), codes)
     assert again == curve
@@ -368,7 +366,7 @@ def test_few_features_are_hidden_one_by_one():
     curve = missing_curve(
         clf.calibrated_posterior(), clf.encode(iris.X), class_codes(clf, iris.y, 150)
     )
-    assert curve.shares == [0.0, 0.25, 0.5, 0.75, 1.0]
+    assert curve.fractions == [0.0, 0.25, 0.5, 0.75, 1.0]
     assert curve.losses[-1] == pytest.approx(math.log(3), abs=0.05)
 
 
@@ -376,7 +374,7 @@ def test_a_curve_that_takes_too_much_says_where_it_ends(wine):
     clf = BayesNetClassifier(KDB(k=3), "map", max_factor_size=40).fit(wine.X, wine.y)
     codes = class_codes(clf, wine.y, len(wine.y))
     curve = missing_curve(clf.calibrated_posterior(), clf.encode(wine.X), codes)
-    assert 1 <= len(curve.shares) < 10
+    assert 1 <= len(curve.fractions) < 10
     assert "factor" in curve.stopped
     assert "takes too much" in checked("".join(missing_charts(curve, 0.4, codes.size))).text
 
@@ -547,19 +545,30 @@ def test_hostile_text_is_shown_as_text(structure):
 )
 def test_axes_hold_their_numbers_and_ticks_differ(values, scale):
     low, high = min(values) * scale, max(values) * scale
-    axis = Axis.over("x", low, high)
-    rounding = 1e-6 * (axis.high - axis.low)
-    assert axis.low - rounding <= low <= high <= axis.high + rounding
-    assert 2 <= len(axis.ticks) <= 8
-    assert len(set(axis.texts)) == len(axis.texts)
+    check_scale(Scale.over(low, high), low, high)
+
+
+def check_scale(scale, low, high):
+    rounding = 1e-6 * (scale.high - scale.low)
+    assert scale.low - rounding <= low <= high <= scale.high + rounding
+    assert 2 <= len(scale.ticks) <= 8
+    assert len(set(scale.texts)) == len(scale.texts)
+
+
+@pytest.mark.parametrize("unit", [1e-290, 1e-307, 1e-320, 1e-322, 5e-324, 0.0])
+def test_ranges_next_to_the_smallest_double_have_ticks(unit):
+    for low, high in ((0.0, unit), (-unit, unit), (unit, 2 * unit), (unit, 3 * unit)):
+        check_scale(Scale.over(low, high), low, high)
 
 
 def test_lines_lie_inside_and_names_are_escaped():
-    chart = Chart("a < b & c", Axis.shares("<x>"), Axis.over("y", -3.0, 7.0))
-    chart.line([0, 0.5, 1], [-3, 7, 2], 1, "<title>")
-    chart.bars([0.5], titles=["<b>"])
-    chart.dots([0.2], [0.1], titles=["&"])
-    svg = ElementTree.fromstring(chart.svg())
+    marks = (
+        Line([0, 0.5, 1], [-3, 7, 2], 1, "<title>"),
+        Bars([1], [0.5], 0.9, titles=["<b>"]),
+        Dots([0.2], [0.1], titles=["&"]),
+    )
+    chart = Chart("<h>", Axis.fractions("<x>"), Axis("y", (-3.0, 7.0)), marks, "a < b & c")
+    svg = ElementTree.fromstring(chart_svg(chart))
     _, _, width, height = map(float, svg.get("viewBox").split())
     path = next(p for p in svg.iter("path") if p.find("title") is not None)
     assert path.find("title").text == "<title>"

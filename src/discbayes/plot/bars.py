@@ -15,13 +15,13 @@ from discbayes.data.domain import MISSING_LABEL, cut_texts
 from discbayes.network import CLASS
 from discbayes.plot.graphs import feature_position, network_of
 from discbayes.plot.style import (
-    COLOURS,
-    GREY,
-    keyed,
+    COLORS,
+    GRAY,
+    legend_text,
+    max_width,
     new_axes,
     plain,
     size_in_inches,
-    widest,
     words,
 )
 
@@ -62,7 +62,7 @@ def class_bars(
     width = 0.84 / len(places)
     for k, (place, colour) in enumerate(zip(places, _colours(len(places)), strict=True)):
         at = np.arange(variable.card) + (k - (len(places) - 1) / 2) * width
-        label = keyed(network.domain.target.labels[place])
+        label = legend_text(network.domain.target.labels[place])
         ax.bar(at, shares[:, place], 0.94 * width, color=colour, label=label)
     _label(ax, variable)
     ax.set_xlim(-0.5, variable.card - 0.5)
@@ -106,8 +106,8 @@ def _places(target: Variable, classes: Sequence[Any] | None) -> list[int]:
 
 def _colours(n: int) -> list[Any]:
     """As many colours; where there are more than of the palette, from dark to light."""
-    if n <= len(COLOURS):
-        return list(COLOURS[:n])
+    if n <= len(COLORS):
+        return list(COLORS[:n])
     return [need("matplotlib").colormaps["viridis"](k / (n - 1) * 0.92) for k in range(n)]
 
 
@@ -119,11 +119,11 @@ def _label(ax: Any, variable: Variable) -> None:
     if variable.cuts:
         at, texts = [k + 0.5 for k in range(len(variable.cuts))], cut_texts(variable.cuts)
         for place in at:
-            ax.axvline(place, color=GREY, linewidth=0.6, alpha=0.5, zorder=0)
+            ax.axvline(place, color=GRAY, linewidth=0.6, alpha=0.5, zorder=0)
         if variable.missing_value:
             at, texts = [*at, variable.card - 1.0], [*texts, MISSING_LABEL]
     else:
         at, texts = list(range(variable.card)), [words(label) for label in variable.labels]
-    flat = widest(texts, POINTS) < room - 0.06
+    flat = max_width(texts, POINTS) < room - 0.06
     step = 1 if flat else max(1, int(np.ceil(0.19 / room)))
     ax.set_xticks(at[::step], texts[::step], fontsize=POINTS, rotation=0 if flat else 90)

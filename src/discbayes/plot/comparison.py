@@ -1,4 +1,4 @@
-"""Methods side by side."""
+"""Comparisons of methods."""
 
 from __future__ import annotations
 
@@ -9,38 +9,60 @@ import numpy as np
 
 from discbayes._lazy_imports import need
 from discbayes._text import shortened, width_of
-from discbayes.evaluation.metrics import N_BINS, calibration_bins, expected_calibration_error
+from discbayes.charts.evaluation_charts import missing_values_chart, reliability_chart
+from discbayes.evaluation.metrics import N_BINS
 from discbayes.evaluation.statistics import critical_difference, groups_alike
-from discbayes.plot.style import BLUE, COLOURS, GREY, MARKERS, ORANGE, keyed, new_axes, plain, words
+from discbayes.plot.rendering import draw_chart
+from discbayes.plot.style import BLUE, GRAY, ORANGE, new_axes, plain, words
 
-LONGEST_METHOD = 40  # letters of the name of a method
+MAX_METHOD = 40  # characters of the name of a method
 
-# Inches: the scale, what is above it, a line of text, two bars from one another, and a letter at
-# most.
-SCALE, TOP, LINE, BAR, LETTER = 4.2, 0.95, 0.25, 0.09, 0.085
+# Inches of a critical difference diagram.
+SCALE = 4.2  # width of the scale
+TOP = 0.95  # height above the scale
+LINE = 0.25  # height of a line of text
+BAR = 0.09  # distance of two bars
+CHARACTER = 0.085  # width of a wide character
 
 
 def critical_difference_diagram(
     ranks: Mapping[str, float], n: int, alpha: float = 0.05, ax: Any = None
 ) -> Any:
-    """Mean ranks of methods over n data sets on a line, the best at the left; bars join those that
-    do not differ.
+    """Plot mean ranks of methods, the best at the left; bars join those that do not differ.
 
-    Above the line is the critical difference of Nemenyi's test (Demšar 2006). New axes, the
-    default, have the size that the names need.
+    Above the scale is the critical difference of the Nemenyi test (Demšar 2006).
+
+    Parameters
+    ----------
+    ranks : mapping of str to float
+        The mean rank of each method.
+    n : int
+        The number of data sets.
+    alpha : float
+        The significance level.
+    ax : Axes, optional
+        The axes to draw on; by default those of a new figure of the size that the names need.
+
+    Returns
+    -------
+    Axes
+        The axes with the plot.
+
+    Examples
+    --------
+    >>> critical_difference_diagram({"NB": 2.8, "TAN": 1.9, "KDB": 1.3}, 20)
+    <Axes: >
     """
     if len(ranks) < 2:
         raise ValueError("there must be at least two methods to compare")
     difference = critical_difference(len(ranks), n, alpha)
     names = sorted(ranks, key=lambda name: ranks[name])
-    low, high = (
-        np.floor(ranks[names[0]]),
-        np.ceil(max(ranks[names[-1]], np.floor(ranks[names[0]]) + difference)),
-    )
+    low = np.floor(ranks[names[0]])
+    high = np.ceil(max(ranks[names[-1]], low + difference))
     bars = _rows_of_bars(groups_alike(ranks, difference), ranks)
     depth = BAR * (1 + max((row for row, _, _ in bars), default=0)) + 0.1
     bottom = depth + LINE * ((len(names) + 1) // 2)
-    margin = LETTER * max(width_of(shortened(name, LONGEST_METHOD)) for name in names) + 0.7
+    margin = CHARACTER * max(width_of(shortened(name, MAX_METHOD)) for name in names) + 0.7
     if ax is None:
         figure = need("matplotlib.pyplot").figure(figsize=(SCALE + 2 * margin, bottom + TOP))
         ax = figure.add_axes((0, 0, 1, 1))
@@ -65,7 +87,7 @@ def critical_difference_diagram(
 def _rows_of_bars(
     groups: Sequence[Sequence[str]], ranks: Mapping[str, float]
 ) -> list[tuple[int, float, float]]:
-    """A row, a beginning and an end for each group, so that bars of one row do not touch."""
+    """Return a row, a start and an end for each group, so that bars of one row do not touch."""
     ends: list[float] = []
     bars = []
     for group in groups:
@@ -98,44 +120,50 @@ def _draw_names(
     ranks: Mapping[str, float],
     depth: float,
     edges: tuple[float, float],
-    gap: float,
+    space: float,
 ) -> None:
-    """The better half at the left, from the top down, the others at the right, from the bottom
-    up.
-    """
+    """Write the better half at the left, from the top down, the others at the right, upwards."""
     half = (len(names) + 1) // 2
     for place, name in enumerate(names):
         left = place < half
         level = -depth - LINE * ((place if left else len(names) - 1 - place) + 0.5)
         edge = edges[0] if left else edges[1]
         ax.plot(
-            [ranks[name], ranks[name], edge], [0, level, level], color=GREY, linewidth=0.8, zorder=1
+            [ranks[name], ranks[name], edge], [0, level, level], color=GRAY, linewidth=0.8, zorder=1
         )
-        shown = words(name, LONGEST_METHOD)
+        shown = words(name, MAX_METHOD)
         text = f"{shown}  {ranks[name]:.2f}" if left else f"{ranks[name]:.2f}  {shown}"
         side = "right" if left else "left"
-        ax.text(edge - gap if left else edge + gap, level, text, ha=side, va="center", fontsize=9)
+        ax.text(
+            edge - space if left else edge + space, level, text, ha=side, va="center", fontsize=9
+        )
 
 
 def missing_curves(shares: Any, rates: Mapping[str, Any], ax: Any = None) -> Any:
-    """Classification rates of methods, from 0 to 1, against the share of features that are missing
-    (P10 Figure 11).
+    """Plot accuracies of methods against the share of missing features (P10 Figure 11).
+
+    Parameters
+    ----------
+    shares : array-like
+        The shares of features that are missing, from 0 to 1.
+    rates : mapping of str to array-like
+        The accuracies of each method, from 0 to 1.
+    ax : Axes, optional
+        The axes to draw on; new ones by default.
+
+    Returns
+    -------
+    Axes
+        The axes with the plot.
+
+    Examples
+    --------
+    >>> missing_curves([0, 0.5], {"NB": [0.9, 0.8], "TAN": [0.95, 0.8]}).get_ylabel()
+    'accuracy, %'
     """
-    ax = new_axes(ax, (6.4, 4.4))
-    for place, (name, values) in enumerate(rates.items()):
-        ax.plot(
-            100 * np.asarray(shares),
-            100 * np.asarray(values),
-            marker=MARKERS[place % len(MARKERS)],
-            color=COLOURS[place % len(COLOURS)],
-            linestyle="-" if place < len(COLOURS) else "--",
-            markersize=4,
-            label=keyed(name, LONGEST_METHOD),
-        )
-    ax.set_xlabel("missing features, %")
-    ax.set_ylabel("classification rate, %")
-    ax.legend(frameon=False, fontsize=9)
-    return plain(ax)
+    accuracies = {name: 100 * np.asarray(values) for name, values in rates.items()}
+    chart = missing_values_chart(100 * np.asarray(shares), accuracies)
+    return draw_chart(chart, new_axes(ax, (6.4, 4.4)))
 
 
 def reliability_diagram(
@@ -145,33 +173,36 @@ def reliability_diagram(
     n_bins: int = N_BINS,
     ax: Any = None,
 ) -> Any:
-    """How often the most probable class is right against its probability, with the share of rows of
-    each bin below.
+    """Plot how often the most probable class is right against its probability.
 
-    ``shares`` is the posterior and ``codes`` are the true classes, as in ``evaluation.metrics``.
+    Bars show the share of rows in each bin, and the legend the expected calibration error (ECE).
+
+    Parameters
+    ----------
+    shares : array of shape (n_rows, n_classes)
+        The predicted probabilities.
+    codes : array of shape (n_rows,)
+        The position of the true class of each row.
+    weight : array of shape (n_rows,), optional
+        Weights of the rows.
+    n_bins : int
+        The number of bins of equal width.
+    ax : Axes, optional
+        The axes to draw on; new ones by default.
+
+    Returns
+    -------
+    Axes
+        The axes with the plot.
+
+    Examples
+    --------
+    >>> ax = reliability_diagram(np.array([[0.8, 0.2], [0.6, 0.4]]), np.array([0, 1]))
+    >>> ax.get_xlabel()
+    'probability of the most probable class'
     """
-    confidence, right, rows = calibration_bins(shares, codes, weight, n_bins)
-    error = expected_calibration_error(shares, codes, weight, n_bins)
-    ax = new_axes(ax, (4.8, 4.6))
-    ax.plot([0, 1], [0, 1], color=GREY, linewidth=0.8, linestyle=":")
-    places = np.searchsorted(np.arange(1, n_bins) / n_bins, confidence)
-    ax.bar(
-        (places + 0.5) / n_bins,
-        rows / rows.sum(),
-        0.9 / n_bins,
-        color=BLUE,
-        alpha=0.2,
-        label="share of rows",
-    )
-    ax.plot(
-        confidence, right, "o-", color=BLUE, markersize=4, label=f"calibration error {error:.3f}"
-    )
-    ax.set_xlabel("probability of the most probable class")
-    ax.set_ylabel("how often it is right")
-    ax.set_xlim(0, 1.01)
-    ax.set_ylim(0, 1.01)
-    ax.legend(frameon=False, fontsize=9, loc="best")
-    return plain(ax)
+    chart = reliability_chart(shares, codes, weight, n_bins)
+    return draw_chart(chart, new_axes(ax, (4.8, 4.6)))
 
 
 def scatter_losses(
@@ -183,11 +214,32 @@ def scatter_losses(
     log: bool = False,
     ax: Any = None,
 ) -> Any:
-    """The figures of one method against those of another, a point for each data set, with the
-    diagonal (Z17 Figure 4).
+    """Plot the losses of one method against those of another, a point for each data set.
 
-    ``labels`` are the names of both methods, ``a`` stands at the horizontal axis. ``errors`` are
-    drawn as crosses (C11 Figure 4); ``log`` is for times.
+    The diagonal separates the data sets on which one or the other is better (Z17 Figure 4).
+
+    Parameters
+    ----------
+    a, b : array-like of shape (n_data_sets,)
+        The losses, or other figures, of both methods; ``a`` is at the horizontal axis.
+    labels : tuple of str
+        The names of both methods.
+    errors : tuple of array-like, optional
+        The standard errors of both, drawn as crosses (C11 Figure 4).
+    log : bool
+        Whether the scales are logarithmic, as for times.
+    ax : Axes, optional
+        The axes to draw on; new ones by default.
+
+    Returns
+    -------
+    Axes
+        The axes with the plot.
+
+    Examples
+    --------
+    >>> scatter_losses([0.1, 0.2], [0.1, 0.3], ("TAN", "NB")).get_xlabel()
+    'TAN'
     """
     a, b = np.asarray(a, np.float64), np.asarray(b, np.float64)
     if a.shape != b.shape or a.ndim != 1 or not a.size:
@@ -197,9 +249,9 @@ def scatter_losses(
     if log and min(a.min(), b.min()) <= 0:
         raise ValueError("log=True needs positive figures")
     ax = new_axes(ax, (4.6, 4.6))
-    ax.plot(*[_limits(a, b, log)] * 2, color=GREY, linewidth=0.8)
+    ax.plot(*[_limits(a, b, log)] * 2, color=GRAY, linewidth=0.8)
     if errors is not None:
-        ax.errorbar(a, b, xerr=errors[0], yerr=errors[1], fmt="none", ecolor=GREY, elinewidth=0.7)
+        ax.errorbar(a, b, xerr=errors[0], yerr=errors[1], fmt="none", ecolor=GRAY, elinewidth=0.7)
     ax.scatter(a, b, s=18, color=BLUE, zorder=3)
     if log:
         ax.set_xscale("log")
@@ -207,13 +259,13 @@ def scatter_losses(
     ax.set_xlim(_limits(a, b, log))
     ax.set_ylim(_limits(a, b, log))
     ax.set_aspect("equal")
-    ax.set_xlabel(words(labels[0], LONGEST_METHOD))
-    ax.set_ylabel(words(labels[1], LONGEST_METHOD))
+    ax.set_xlabel(words(labels[0], MAX_METHOD))
+    ax.set_ylabel(words(labels[1], MAX_METHOD))
     return plain(ax)
 
 
 def _limits(a: np.ndarray, b: np.ndarray, log: bool) -> tuple[float, float]:
-    """The same for both axes, with a margin."""
+    """Return limits for both axes, with a margin."""
     both = np.concatenate([a, b])
     if log:
         return float(both.min() / 1.5), float(both.max() * 1.5)

@@ -11,7 +11,7 @@ from discbayes._text import count_of, shortened, width_of
 from discbayes.explanations.contributions import Explanation
 from discbayes.explanations.relevance import Relevance
 from discbayes.explanations.wording import probability_in_words, signed, values_in_words
-from discbayes.plot.style import BLACK, BLUE, GREY, ORANGE, framed_axes, plain, widest, words
+from discbayes.plot.style import BLACK, BLUE, GRAY, ORANGE, framed_axes, max_width, plain, words
 
 LINE = 0.27  # inches of a bar with its margin
 POINTS = 9.0
@@ -60,7 +60,7 @@ def waterfall(
     bars = _bars(explanation, row, place, most)
     texts = [words(bar.text, LONGEST_LABEL) for bar in bars]
     if ax is None:
-        left = widest(texts, POINTS) + 0.2
+        left = max_width(texts, POINTS) + 0.2
         ax = framed_axes((5.0, LINE * len(bars)), left, bottom=0.75, top=0.45)
     _draw_bars(ax, bars)
     ax.set_yticks(range(len(bars)), texts, fontsize=POINTS)
@@ -103,8 +103,8 @@ def _draw_bars(ax: Any, bars: list[_Bar]) -> None:
             signed(bar.part), (end, k), (3 if right else -3, 0), textcoords="offset points", **side
         )
         if k + 1 < len(bars):
-            ax.plot([end, end], [k + 0.31, k + 0.69], color=GREY, linewidth=0.8)
-    ax.axvline(0, color=GREY, linewidth=0.8, linestyle=":", zorder=0)
+            ax.plot([end, end], [k + 0.31, k + 0.69], color=GRAY, linewidth=0.8)
+    ax.axvline(0, color=GRAY, linewidth=0.8, linestyle=":", zorder=0)
     ax.set_xlim(ends.min() - room, ends.max() + room)
 
 
@@ -171,18 +171,18 @@ def relevance(relevance: Relevance, most: int = 30, ax: Any = None) -> Any:
     shown = relevance.ranking[:most]
     texts = [words(relevance.names[i], LONGEST_LABEL) for i in shown]
     if ax is None:
-        left = widest(texts, POINTS) + 0.2
+        left = max_width(texts, POINTS) + 0.2
         ax = framed_axes((5.0, LINE * len(texts)), left, bottom=0.75, top=0.35, right=0.5)
     could_go = set(relevance.hidden.columns)
-    colours = [GREY if relevance.names[i] in could_go else BLUE for i in shown]
+    colours = [GRAY if relevance.names[i] in could_go else BLUE for i in shown]
     bars = ax.barh(range(len(shown)), 100 * relevance.share[shown], 0.7, color=colours)
     ax.bar_label(bars, [f"{relevance.mean[i]:.2f}" for i in shown], padding=3, fontsize=POINTS - 1)
     ax.set_yticks(range(len(shown)), texts, fontsize=POINTS)
     for tick, colour in zip(ax.get_yticklabels(), colours, strict=True):
-        tick.set_color(GREY if colour == GREY else BLACK)
+        tick.set_color(GRAY if colour == GRAY else BLACK)
     ax.set_ylim(len(shown) - 0.4, -0.6)
     ax.tick_params(axis="y", length=0)
-    ax.set_xlabel("\n".join(_sums(relevance, most, GREY in colours)), fontsize=POINTS)
+    ax.set_xlabel("\n".join(_sums(relevance, most, GRAY in colours)), fontsize=POINTS)
     ax.set_title("numbers: mean change of the log odds of the decision", fontsize=POINTS)
     return plain(ax, "left")
 

@@ -14,7 +14,7 @@ from discbayes.bayesnet import BayesNet
 from discbayes.data import Variable
 from discbayes.network import CLASS
 from discbayes.plot.graphs import feature_position, network_of
-from discbayes.plot.style import BLACK, BLUE, PALE, framed_axes, size_in_inches, widest, words
+from discbayes.plot.style import BLACK, BLUE, PALE, framed_axes, max_width, size_in_inches, words
 
 # Inches of a cell, around its label, and the most that all cells of a new figure take up.
 CELL_WIDTH, CELL_HEIGHT, MARGIN, WIDEST, HIGHEST = 0.62, 0.26, 0.14, 10.0, 11.0
@@ -92,11 +92,11 @@ def _cells(network: BayesNet, feature: int) -> np.ndarray:
 
 def _new_axes(rows: list[str], values: list[str]) -> Any:
     """Axes of the size that the labels need."""
-    longest = widest(values, POINTS)
+    longest = max_width(values, POINTS)
     flat = len(values) * (longest + MARGIN) <= WIDEST
     width = max(CELL_WIDTH, longest + MARGIN) if flat else min(CELL_WIDTH, WIDEST / len(values))
     size = max(NARROWEST, width * len(values)), max(LOWEST, min(HIGHEST, CELL_HEIGHT * len(rows)))
-    left = widest(rows, POINTS) + 0.45
+    left = max_width(rows, POINTS) + 0.45
     return framed_axes(size, left, bottom=0.35 if flat else longest + 0.25, top=0.4)
 
 
@@ -126,7 +126,7 @@ def _label_values(ax: Any, values: list[str], width: float) -> None:
     """A label below each value: upright where it is too wide, and not for all where there are too
     many.
     """
-    flat = widest(values, POINTS) <= width - MARGIN + 1e-6
+    flat = max_width(values, POINTS) <= width - MARGIN + 1e-6
     points = POINTS if flat else min(POINTS, max(SMALLEST, 72 * width / LINE))
     step = 1 if flat else max(1, math.ceil(LINE * points / 72 / width - 1e-6))
     ax.set_xticks(

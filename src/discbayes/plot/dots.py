@@ -9,7 +9,7 @@ import numpy as np
 from scipy import stats
 
 from discbayes._lazy_imports import need
-from discbayes.plot.style import BLUE, GREY, plain, words
+from discbayes.plot.style import BLUE, GRAY, plain, words
 
 WIDE = 20.0  # largest over smallest figure from which on a scale is logarithmic
 
@@ -46,7 +46,7 @@ def fold_dots(
         ax.set_xlabel(title)
         plain(ax, "left")
         ax.tick_params(axis="y", length=0)
-        ax.grid(axis="y", color=GREY, alpha=0.25, linewidth=0.6)
+        ax.grid(axis="y", color=GRAY, alpha=0.25, linewidth=0.6)
     axes[0][0].set_yticks(range(len(methods)), [words(method, 40) for method in methods])
     axes[0][0].set_ylim(len(methods) - 0.5, -0.5)
     return figure
@@ -65,7 +65,7 @@ def _draw_method(
         values,
         np.full(values.size, place + 0.28),
         "o",
-        color=GREY,
+        color=GRAY,
         alpha=0.6,
         markersize=3,
         markeredgewidth=0,

@@ -1,6 +1,4 @@
-"""What is drawn of a network: its nodes by name, and its edges with their strengths or how they
-differ from another.
-"""
+"""Graphs to draw: nodes by name, and edges with their strengths or their differences from others."""
 
 from __future__ import annotations
 
@@ -13,20 +11,18 @@ from sklearn.utils.validation import check_is_fitted
 
 from discbayes._text import nearest_first
 from discbayes.bayesnet import BayesNet
+from discbayes.charts.network_picture import exact_strengths
+from discbayes.charts.placement import Edge
 from discbayes.classifier import BayesNetClassifier
-from discbayes.explanations.edge_strength import edge_strengths
-from discbayes.inference import FactorTooLargeError
 from discbayes.network import CLASS, Structure
 
-SAME, ADDED, REMOVED, TURNED = "in both", "added", "removed", "turned round"
-Edge = tuple[int, int]  # parent, which may be the class, and child
+SAME, ADDED = "in both", "added"
+REMOVED, REVERSED = "removed", "reversed"
 
 
 @dataclass(frozen=True)
 class Graph:
-    """A structure with the names of its nodes, and the network that it belongs to where there is
-    one.
-    """
+    """A structure with the names of its nodes, and its network where there is one."""
 
     structure: Structure
     names: tuple[str, ...]
@@ -35,24 +31,21 @@ class Graph:
 
     @property
     def edges(self) -> list[Edge]:
-        """All edges by position, those of the class first."""
+        """Return all edges by position, those of the class first."""
         return self.structure.edges(class_name=CLASS)
 
-    def strengths(self, wanted: bool | Mapping[Any, float]) -> dict[Edge, float] | None:
-        """How strong each edge is; None where it is not asked for, or not known."""
-        if isinstance(wanted, Mapping):
-            return self._given(wanted)
-        if not wanted or self.network is None:
+    def strengths(self, requested: bool | Mapping[Any, float]) -> dict[Edge, float] | None:
+        """Return the strength of each edge; None where it is not requested, or not known."""
+        if isinstance(requested, Mapping):
+            return self._by_position(requested)
+        if not requested or self.network is None:
             return None
-        try:
-            return edge_strengths(self.network)
-        except FactorTooLargeError:
-            return None
+        return exact_strengths(self.network)
 
-    def _given(self, wanted: Mapping[Any, float]) -> dict[Edge, float]:
-        """Strengths by pairs of names, or of positions."""
+    def _by_position(self, given: Mapping[Any, float]) -> dict[Edge, float]:
+        """Return strengths that are given by pairs of names, or of positions."""
         known = {
-            (self.position(a), self.position(b)): float(value) for (a, b), value in wanted.items()
+            (self.position(a), self.position(b)): float(value) for (a, b), value in given.items()
         }
         lacking = [edge for edge in self.edges if edge not in known and edge[0] != CLASS]
         if lacking:
@@ -63,7 +56,7 @@ class Graph:
         return {edge: known[edge] for edge in self.edges if edge in known}
 
     def position(self, node: Any) -> int:
-        """The position of a feature by its name or number, and that of the class."""
+        """Return the position of a feature by its name or number, or that of the class."""
         if node in self.names:
             return self.names.index(node)
         if node == self.target:
@@ -75,7 +68,7 @@ class Graph:
         )
 
     def in_order_of(self, names: Sequence[str]) -> Graph:
-        """The same with the features at other positions."""
+        """Return the graph with its features in another order."""
         if sorted(names) != sorted(self.names):
             other = sorted(set(names) ^ set(self.names)) or ["a name that is there twice"]
             raise ValueError(
@@ -89,7 +82,7 @@ class Graph:
 
 
 def network_of(thing: Any) -> BayesNet:
-    """The network of a fitted classifier, or the network itself."""
+    """Return the network of a fitted classifier, or the network itself."""
     if isinstance(thing, BayesNetClassifier):
         check_is_fitted(thing)
         return thing.network_
@@ -101,7 +94,7 @@ def network_of(thing: Any) -> BayesNet:
 
 
 def feature_position(network: BayesNet, feature: Any) -> int:
-    """The position of a feature by its name or number; names come before numbers."""
+    """Return the position of a feature by its name or number; names come before numbers."""
     names = network.domain.names
     if feature in names:
         return names.index(feature)
@@ -116,9 +109,7 @@ def feature_position(network: BayesNet, feature: Any) -> int:
 
 
 def graph_of(thing: Any, names: Sequence[Any] | None = None, argument: str = "thing") -> Graph:
-    """What is drawn of a classifier, a network or a structure; only the last has no names of its
-    own.
-    """
+    """Return the graph of a classifier, a network or a structure, which has no names of its own."""
     if isinstance(thing, (BayesNetClassifier, BayesNet)):
         thing = network_of(thing)
         if names is not None:
@@ -136,9 +127,9 @@ def graph_of(thing: Any, names: Sequence[Any] | None = None, argument: str = "th
 
 
 def differences(now: Graph, before: Graph) -> dict[Edge, str]:
-    """All edges of two structures of the same features, and in which of them each is.
+    """Return all edges of two structures of the same features, and in which of them each is.
 
-    An edge that was turned round is there once, in its new direction.
+    A reversed edge is listed once, in its new direction.
     """
     old, new = set(before.edges), set(now.edges)
     found = dict.fromkeys(now.edges, ADDED)
@@ -146,7 +137,7 @@ def differences(now: Graph, before: Graph) -> dict[Edge, str]:
         if (parent, child) in old:
             found[parent, child] = SAME
         elif (child, parent) in old:
-            found[parent, child] = TURNED
+            found[parent, child] = REVERSED
     gone = [
         (parent, child)
         for parent, child in before.edges
@@ -156,9 +147,7 @@ def differences(now: Graph, before: Graph) -> dict[Edge, str]:
 
 
 def spanning(structure: Structure, edges: Sequence[Edge]) -> Structure:
-    """A structure for placing nodes: further edges point down as the order of the features has
-    it.
-    """
+    """Return a structure with further edges, which follow the order of the features."""
     rank = {feature: place for place, feature in enumerate(structure.order)}
     parents = [list(group) for group in structure.parents]
     for a, b in edges:

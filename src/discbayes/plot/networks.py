@@ -1,6 +1,4 @@
-"""A network as a picture: boxes in layers, edges as wide as they are strong, and how two structures
-differ.
-"""
+"""Plots of networks: boxes in layers, edges by strength, and the differences of two structures."""
 
 from __future__ import annotations
 
@@ -11,13 +9,14 @@ from itertools import pairwise
 from typing import Any
 
 from discbayes._lazy_imports import need
+from discbayes.charts.network_picture import Point, Sizes, network_picture, picture_size
+from discbayes.charts.placement import Placement, place
 from discbayes.network import CLASS, Structure
-from discbayes.placement import Placement, place
 from discbayes.plot.graphs import (
     ADDED,
     REMOVED,
+    REVERSED,
     SAME,
-    TURNED,
     Edge,
     Graph,
     differences,
@@ -27,9 +26,9 @@ from discbayes.plot.graphs import (
 from discbayes.plot.style import (
     BLACK,
     BLUE,
-    COLOURS,
+    COLORS,
+    GRAY,
     GREEN,
-    GREY,
     ORANGE,
     SHADES,
     bare_axes,
@@ -39,20 +38,20 @@ from discbayes.plot.style import (
     words,
 )
 
-# Inches, in a picture that is not scaled: a row, a box, between boxes, around, and an entry of the
-# legend.
-ROW, BOX, GAP, MARGIN, ENTRY = 0.68, 0.28, 0.26, 0.15, 0.19
-WIDEST, NARROWEST, NARROWEST_BOX = 13.0, 4.6, 0.5
-POINTS, LEGEND_POINTS = 9.0, 8.0
+# Inches, in a picture that is not scaled.
+SIZES = Sizes(row=0.68, box=0.28, space=0.26, margin=0.15)
+ENTRY = 0.19  # height of an entry of the legend
+MAX_WIDTH, MIN_WIDTH, MIN_BOX = 13.0, 4.6, 0.5
+POINTS, LEGEND_POINTS = 9.0, 8.0  # font sizes
 THIN, THICK = 0.7, 3.2  # lines, in points
-NO_NATS = 1e-9  # less is left over by rounding
+CLASS_FILL = "#fbe8c8"
+ROUNDING_NATS = 1e-9  # smaller strengths are rounding errors
 LOOKS = {
-    SAME: (GREY, "-"),
+    SAME: (GRAY, "-"),
     ADDED: (GREEN, "-"),
-    REMOVED: (COLOURS[5], (0, (4, 2))),
-    TURNED: (COLOURS[3], (0, (6, 1, 1, 1))),
+    REMOVED: (COLORS[5], (0, (4, 2))),
+    REVERSED: (COLORS[3], (0, (6, 1, 1, 1))),
 }
-ANY_CLASS = (True, False, "auto")
 
 
 def network(
@@ -64,28 +63,34 @@ def network(
     show_class: bool | str = "auto",
     compare_to: Any = None,
 ) -> Any:
-    """Draw a network: every feature below its parents.
+    """Plot a network, with every feature below its parents.
 
     Parameters
     ----------
     thing : BayesNetClassifier, BayesNet or Structure
+        What to draw.
     ax : Axes, optional
-        By default a new figure of the size that the network needs; in given axes letters are as
-        large as they allow.
+        The axes to draw on, in which the font is as large as they allow; by default those of a new
+        figure of the size that the network needs.
     names : sequence, optional
         The names of the features of a ``Structure``.
     strengths : bool or mapping, default=True
-        Edges are as wide as they are strong: by the information that parent and child share given
-        the other parents and the class, in nats, and boxes as dark as what the class adds to the
-        feature's parents. A mapping gives the strengths of edges ``(parent, child)`` by other
-        means. A structure has no strengths of its own, nor has a network that is too dense for
-        exact ones, of which the legend tells.
+        The width of an edge is its strength: the conditional mutual information of parent and
+        child given the other parents and the class, in nats. The shade of a box is the same of the
+        class and the feature, given its parents. A mapping gives strengths of edges ``(parent,
+        child)`` from another source. A structure has no strengths, nor has a network that is too
+        dense to compute them exactly, which the legend mentions.
     show_class : bool or "auto"
         Whether the class and its edges are drawn; by default where it is not a parent of every
         feature.
     compare_to : BayesNetClassifier, BayesNet or Structure, optional
-        Another structure of the same features: shows which edges were added since, removed or
-        turned round.
+        Another structure of the same features: edges are marked as added, removed or reversed
+        since.
+
+    Returns
+    -------
+    Axes
+        The axes with the plot.
 
     Examples
     --------
@@ -94,21 +99,22 @@ def network(
     >>> network(BayesNetClassifier().fit(iris.X, iris.y))
     <Axes: >
     """
-    if show_class not in ANY_CLASS:
+    if show_class not in (True, False, "auto"):
         raise ValueError(f'show_class={show_class!r} must be True, False or "auto"')
     graph, other = graph_of(thing, names), None
     if compare_to is not None:
         own = graph.names if isinstance(compare_to, Structure) else None
         other = graph_of(compare_to, own, "compare_to").in_order_of(graph.names)
-    return _Picture(graph, other, strengths, show_class).draw(ax)
+    return _Plot(graph, other, strengths, show_class).draw(ax)
 
 
-class _Picture:
-    """What one picture shows, and where; lengths are in inches of a picture that is not scaled."""
+class _Plot:
+    """What one plot shows; lengths are in inches of a picture that is not scaled."""
 
     def __init__(self, graph: Graph, other: Graph | None, strengths: Any, show_class: bool | str):
         self.graph = graph
-        self.compared, self.scale = other is not None, 1.0
+        self.is_compared = other is not None
+        self.scale = 1.0
         self.kinds = differences(graph, other or graph)
         everywhere = all(self.kinds.get((CLASS, i)) == SAME for i in range(len(graph.names)))
         self.with_class = not everywhere if show_class == "auto" else bool(show_class)
@@ -120,88 +126,78 @@ class _Picture:
         }
         self.strongest = max(between.values(), default=0.0)
         self.box = max(
-            NARROWEST_BOX,
+            MIN_BOX,
             *(width_in_inches(words(name), POINTS) + 0.16 for name in self._shown_names()),
         )
 
     def _shown_names(self) -> list[str]:
         return [*self.graph.names, *([self.graph.target] if self.with_class else [])]
 
-    # ---- size and place
+    # ---- layout
 
     def draw(self, ax: Any) -> Any:
-        """Choose a grid, and draw on it."""
-        structure = spanning(
-            self.graph.structure, [edge for edge in self.kinds if edge[0] != CLASS]
-        )
+        """Choose a placement, and draw boxes and edges."""
+        between = [edge for edge in self.kinds if edge[0] != CLASS]
+        structure = spanning(self.graph.structure, between)
         if ax is None:
-            self.grid = place(structure, max(4, int((WIDEST - 2 * MARGIN) / (self.box + GAP))))
+            columns = int((MAX_WIDTH - 2 * SIZES.margin) / (self.box + SIZES.space))
+            placement = place(structure, max(4, columns))
         else:
-            self.grid, self.scale = self._fitting(structure, ax)
-        width, height = self._size(self.grid)
+            placement, self.scale = self._fitting(structure, ax)
+        width, height = self._size(placement)
         ax = bare_axes(ax, (width, height))
-        self.left = (width - self.grid.n_columns * (self.box + GAP)) / 2
         ax.set_xlim(0, width)
         ax.set_ylim(height, 0)
         ax.set_aspect("equal")
-        self._draw_edges(ax)
-        self._draw_boxes(ax)
+        shown = list(self.kinds) if self.with_class else between
+        picture = network_picture(placement, shown, self.box, SIZES, width, self.with_class)
+        for edge, points in picture.edges.items():
+            self._draw_edge(ax, edge, points)
+        for node, corner in picture.boxes.items():
+            self._draw_box(ax, node, corner)
         self._draw_legend(ax, width)
         return ax
 
-    def _fitting(self, structure: Any, ax: Any) -> tuple[Placement, float]:
-        """The grid that leaves most room for letters in given axes, and by how much the picture is
-        scaled.
-        """
+    def _fitting(self, structure: Structure, ax: Any) -> tuple[Placement, float]:
+        """Return the placement that allows the largest font in given axes, and its scale."""
         wide, high = size_in_inches(ax)
         found = []
         for columns in range(2, 21):
-            grid = place(structure, columns)
-            width, height = self._size(grid)
-            found.append((min(wide / width, high / height), -columns, grid))
-        scale, _, grid = max(found, key=lambda item: item[:2])
-        return grid, scale
+            placement = place(structure, columns)
+            width, height = self._size(placement)
+            found.append((min(wide / width, high / height), -columns, placement))
+        scale, _, placement = max(found, key=lambda item: item[:2])
+        return placement, scale
 
-    def _size(self, grid: Placement) -> tuple[float, float]:
-        width = max(NARROWEST, grid.n_columns * (self.box + GAP) - GAP + 2 * MARGIN)
-        rows = grid.n_rows + self.with_class
-        return width, rows * ROW - (ROW - BOX) + 2 * MARGIN + self._below(width)
-
-    def _x(self, column: float) -> float:
-        return self.left + (column + 0.5) * (self.box + GAP)
-
-    def _top(self, row: int) -> float:
-        return MARGIN + (row + self.with_class) * ROW
+    def _size(self, placement: Placement) -> tuple[float, float]:
+        width, height = picture_size(placement, self.box, SIZES, self.with_class)
+        width = max(MIN_WIDTH, width)
+        return width, height + self._legend_height(width)
 
     # ---- boxes
 
-    def _draw_boxes(self, ax: Any) -> None:
-        for i, name in enumerate(self.graph.names):
-            dashed = not (self.with_class or self.graph.structure.class_children[i])
-            self._draw_box(
-                ax, i, name, mixed(self._share_of_class(i)), BLUE, "--" if dashed else "-"
-            )
-        if self.with_class:
-            self._draw_box(ax, CLASS, self.graph.target, "#fbe8c8", ORANGE, "-")
-
-    def _draw_box(self, ax: Any, node: int, name: str, fill: Any, ink: str, line: str) -> None:
-        column, row = self.grid.spot(node)
-        corner = (self._x(column) - self.box / 2, self._top(row))
-        look = {
-            "facecolor": fill,
-            "edgecolor": ink,
-            "linestyle": line,
-            "linewidth": min(1.0, self.scale),
-            "zorder": 3,
-        }
+    def _draw_box(self, ax: Any, node: int, middle_of_top: Point) -> None:
+        is_class = node == CLASS
+        is_child = self.with_class or self.graph.structure.class_children[node]
+        x, top = middle_of_top
         shape = need("matplotlib.patches").FancyBboxPatch
         ax.add_patch(
-            shape(corner, self.box, BOX, boxstyle="round,pad=0,rounding_size=0.07", **look)
+            shape(
+                (x - self.box / 2, top),
+                self.box,
+                SIZES.box,
+                boxstyle="round,pad=0,rounding_size=0.07",
+                facecolor=CLASS_FILL if is_class else mixed(self._share_of_class(node)),
+                edgecolor=ORANGE if is_class else BLUE,
+                linestyle="-" if is_child else "--",
+                linewidth=min(1.0, self.scale),
+                zorder=3,
+            )
         )
-        middle = self._x(column), self._top(row) + BOX / 2
         ax.text(
-            *middle,
-            words(name),
+            x,
+            top + SIZES.box / 2,
+            words(self.graph.target if is_class else self.graph.names[node]),
             ha="center",
             va="center",
             fontsize=POINTS * self.scale,
@@ -210,12 +206,12 @@ class _Picture:
         )
 
     def _share_of_class(self, feature: int) -> float:
-        """How dark a box is: what the class adds, relative to the largest."""
-        if self.strengths is None or not self._most_of_class():
+        """Return the shade of a box: the strength of the class, relative to the largest."""
+        if self.strengths is None or not self._max_of_class():
             return 0.0
-        return self.strengths.get((CLASS, feature), 0.0) / self._most_of_class()
+        return self.strengths.get((CLASS, feature), 0.0) / self._max_of_class()
 
-    def _most_of_class(self) -> float:
+    def _max_of_class(self) -> float:
         return max(
             (value for (parent, _), value in (self.strengths or {}).items() if parent == CLASS),
             default=0.0,
@@ -223,49 +219,7 @@ class _Picture:
 
     # ---- edges
 
-    def _draw_edges(self, ax: Any) -> None:
-        shown = [edge for edge in self.kinds if self.with_class or edge[0] != CLASS]
-        downwards = {edge: self._downwards(edge) for edge in shown}
-        routes = self.grid.routes(downwards.values(), GAP / (self.box + GAP))
-        ends = self._ends(downwards.values(), routes)
-        for edge, line in downwards.items():
-            points = self._points(line, routes[line], ends[line])
-            self._draw_edge(ax, edge, points if line == edge else points[::-1])
-
-    def _downwards(self, edge: Edge) -> Edge:
-        """The edge from the upper to the lower of its nodes; one that was removed may point up."""
-        upper, lower = sorted(edge, key=lambda node: self.grid.spot(node)[1])
-        return upper, lower
-
-    def _ends(self, edges: Any, routes: Mapping[Edge, list[float]]) -> dict[Edge, float]:
-        """Where each edge meets the upper border of a box: side by side, in the order in which they
-        come.
-        """
-        coming: dict[int, list[tuple[float, Edge]]] = {}
-        for edge in edges:
-            last = routes[edge][-1] if routes[edge] else self.grid.spot(edge[0])[0]
-            coming.setdefault(edge[1], []).append((last, edge))
-        found = {}
-        for child, lines in coming.items():
-            step = min(0.14, 0.7 * self.box / len(lines))
-            for k, (_, edge) in enumerate(sorted(lines)):
-                found[edge] = self._x(self.grid.columns[child]) + step * (k - (len(lines) - 1) / 2)
-        return found
-
-    def _points(self, edge: Edge, route: list[float], end: float) -> list[tuple[float, float]]:
-        """Where an edge leaves a box, passes the borders of the rows between, and meets the other
-        box.
-        """
-        column, row = self.grid.spot(edge[0])
-        points = [(self._x(column), self._top(row) + BOX)]
-        for between, stop in enumerate(route, row + 1):
-            points += [
-                (self._x(stop), self._top(between)),
-                (self._x(stop), self._top(between) + BOX),
-            ]
-        return [*points, (end, self._top(self.grid.rows[edge[1]]))]
-
-    def _draw_edge(self, ax: Any, edge: Edge, points: list[tuple[float, float]]) -> None:
+    def _draw_edge(self, ax: Any, edge: Edge, points: list[Point]) -> None:
         kinds = need("matplotlib.path").Path
         path, codes = [points[0]], [kinds.MOVETO]
         for (x0, y0), (x1, y1) in pairwise(points):
@@ -281,11 +235,11 @@ class _Picture:
         )
 
     def _look(self, edge: Edge) -> dict[str, Any]:
-        colour, line = LOOKS[self.kinds[edge]]
+        color, line = LOOKS[self.kinds[edge]]
         if edge[0] == CLASS and self.kinds[edge] == SAME:
-            colour, line = ORANGE, (0, (2, 2))
+            color, line = ORANGE, (0, (2, 2))
         return {
-            "color": colour,
+            "color": color,
             "linestyle": line,
             "linewidth": self._width(edge) * self.scale,
             "alpha": 0.85,
@@ -304,7 +258,7 @@ class _Picture:
     # ---- legend
 
     def _notes(self) -> list[str]:
-        """What the picture leaves out."""
+        """Return what is not drawn."""
         notes = []
         target = words(self.graph.target)
         if not self.with_class and all(self.graph.structure.class_children):
@@ -315,16 +269,16 @@ class _Picture:
 
     @cached_property
     def _entries(self) -> list[tuple[str, Any]]:
-        """What colours, lines and widths mean: texts with a line or a patch for each."""
+        """Return the meaning of colors, lines and widths: texts with a line or a patch for each."""
         line, patch = need("matplotlib.lines").Line2D, need("matplotlib.patches").Patch
         target, found = words(self.graph.target), []
-        if self.compared:
+        if self.is_compared:
             used = {
                 kind for edge, kind in self.kinds.items() if self.with_class or edge[0] != CLASS
             }
             found += [
-                (kind, line([], [], color=colour, linestyle=style, linewidth=1.6))
-                for kind, (colour, style) in LOOKS.items()
+                (kind, line([], [], color=color, linestyle=style, linewidth=1.6))
+                for kind, (color, style) in LOOKS.items()
                 if kind in used
             ]
         if self.with_class and SAME in (
@@ -336,11 +290,11 @@ class _Picture:
                     line([], [], color=ORANGE, linestyle=(0, (2, 2)), linewidth=THIN),
                 )
             )
-        for strength in self._ends_of_widths():
+        for strength in self._extreme_strengths():
             text = f"{self._amount(strength)} between parent and child"
-            found.append((text, line([], [], color=GREY, linewidth=self._width_of(strength))))
-        if self._most_of_class():
-            text = f"{self._amount(self._most_of_class())} that {target} adds"
+            found.append((text, line([], [], color=GRAY, linewidth=self._width_of(strength))))
+        if self._max_of_class():
+            text = f"{self._amount(self._max_of_class())} that {target} adds"
             found.append((text, patch(facecolor=SHADES[1], edgecolor=BLUE)))
         if not (self.with_class or all(self.graph.structure.class_children)):
             found.append(
@@ -352,20 +306,19 @@ class _Picture:
         return found
 
     def _amount(self, strength: float) -> str:
-        if self.in_nats and abs(strength) < NO_NATS:
+        if self.in_nats and abs(strength) < ROUNDING_NATS:
             return "0 nats"
         return f"{strength:.2g} nats" if self.in_nats else f"strength {strength:.3g}"
 
-    def _ends_of_widths(self) -> list[float]:
-        """The strengths of the strongest and of the weakest edge."""
+    def _extreme_strengths(self) -> list[float]:
+        """Return the strengths of the strongest and of the weakest edge."""
         values = [value for (parent, _), value in (self.strengths or {}).items() if parent != CLASS]
         return sorted({max(values), min(values)}, reverse=True) if values and self.strongest else []
 
     def _legend_columns(self, width: float) -> int:
         return max(1, int(width / 3.6))
 
-    def _below(self, width: float) -> float:
-        """The height of the legend."""
+    def _legend_height(self, width: float) -> float:
         lines = len(self._notes()) + math.ceil(len(self._entries) / self._legend_columns(width))
         return ENTRY * lines + 0.15 if lines else 0.0
 
@@ -374,8 +327,14 @@ class _Picture:
         if not entries and not notes:
             return
         size = LEGEND_POINTS * self.scale
-        shown = ax.legend(
-            [handle for _, handle in entries], [text for text, _ in entries], loc="lower center", frameon=False,
-            ncols=self._legend_columns(width), fontsize=size, title="\n".join(notes) or None, title_fontsize=size,
-        )  # fmt: skip
-        shown.set_zorder(5)
+        legend = ax.legend(
+            [handle for _, handle in entries],
+            [text for text, _ in entries],
+            loc="lower center",
+            frameon=False,
+            ncols=self._legend_columns(width),
+            fontsize=size,
+            title="\n".join(notes) or None,
+            title_fontsize=size,
+        )
+        legend.set_zorder(5)

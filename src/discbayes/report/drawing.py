@@ -1,42 +1,58 @@
-"""A network as a picture: for notebooks one that stands by itself, for the page one that a script
-brings to life.
+"""A network as SVG: for notebooks a picture that stands by itself, for the report one with buttons.
 
-No scripts, no styles that reach the page around it, nothing to fetch. The colours of boxes come in
-pairs of fill and ink, and lines are of middle grey, so that the picture can stand on a light page
-and on a dark one.
+A picture has no scripts, no styles that affect the page around it, and nothing to fetch. Boxes have
+a fill and a text color of their own, and lines are of middle gray, so that the picture is legible
+on light and on dark pages.
 """
 
 from __future__ import annotations
 
 import math
 import secrets
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
+from itertools import pairwise
 
 from discbayes.bayesnet import BayesNet
+from discbayes.charts.network_picture import (
+    Point,
+    Sizes,
+    Strengths,
+    network_picture,
+    picture_size,
+)
+from discbayes.charts.placement import place
 from discbayes.data import Domain, Variable
 from discbayes.network import CLASS, Structure
-from discbayes.placement import place
 from discbayes.report.text import count_of, escaped, shortened, width_of
 
-# heights of a row and a box, between boxes, around
-_ROW, _BOX, _GAP, _MARGIN = 64.0, 28.0, 16.0, 12.0
-_LETTER, _SHORTEST = 7.2, 8  # mean width of a letter; letters that a box has room for at least
-_WIDEST, _FEWEST_COLUMNS = 960.0, 4  # a wider picture is scaled down by the page, and hard to read
+_SIZES = Sizes(row=64.0, box=28.0, space=16.0, margin=12.0)  # pixels
+_CHARACTER = 7.2  # mean width of a character in pixels
+_MIN_CHARACTERS = 8  # that fit into a box
+_MAX_WIDTH, _MIN_COLUMNS = 960.0, 4  # a wider picture is scaled down, and hard to read
 _MAX_VALUES, _MAX_LABEL = 20, 60  # in a tooltip
-_FEATURE = ("#e6edf7", "#4a6fa5")
-_CLASS = ("#fbe8c8", "#b3741a")
-_INK, _LINE = "#1c2733", "#8894a3"
-_EVEN, _THINNEST, _THICKEST = 1.4, 0.8, 4.0  # widths of edges
-
-Strengths = Mapping[tuple[int, int], float]
+_FEATURE_COLORS = ("#e6edf7", "#4a6fa5")  # fill and border
+_CLASS_COLORS = ("#fbe8c8", "#b3741a")
+_TEXT_COLOR, _EDGE_COLOR = "#1c2733", "#8894a3"
+_EVEN_WIDTH = 1.4  # of edges without strengths
+_MIN_WIDTH, _MAX_EDGE_WIDTH = 0.8, 4.0
 
 
 def network_html(network: BayesNet) -> str:
-    """A self-contained picture of a network, for notebooks and pages.
+    """Return a self-contained picture of a network, for notebooks and pages.
 
-    The class stands at the top and every feature below its parents. Edges from the class are drawn
+    The class is at the top, and every feature below its parents. Edges from the class are drawn
     only where it is not a parent of every feature. Names are shortened; the tooltip of a box has
-    the whole name and the values.
+    the full name and the values.
+
+    Parameters
+    ----------
+    network : BayesNet
+        The network to draw.
+
+    Returns
+    -------
+    str
+        A ``figure`` element.
 
     Examples
     --------
@@ -46,48 +62,57 @@ def network_html(network: BayesNet) -> str:
     '<figure'
     """
     domain = network.domain
-    picture = _Picture(network.structure, domain.names, domain.target.name, _tooltips(domain))
-    return _figure(picture, network_caption(network))
+    drawing = _Drawing(network.structure, domain.names, domain.target.name, _tooltips(domain))
+    return _figure(drawing, network_caption(network))
 
 
 def structure_html(structure: Structure) -> str:
-    """A picture of a structure by itself, in which features go by their numbers.
+    """Return a picture of a structure by itself, in which features have numbers instead of names.
 
+    Parameters
+    ----------
+    structure : Structure
+        The structure to draw.
+
+    Returns
+    -------
+    str
+        A ``figure`` element.
+
+    Examples
+    --------
+    >>> from discbayes import Structure
     >>> structure_html(Structure(((), (0,))))[:7]
     '<figure'
     """
     names = [str(i) for i in range(structure.n_features)]
-    picture = _Picture(
-        structure, names, "class", ["the class", *(f"feature {name}" for name in names)]
-    )
-    sizes = (
-        count_of(structure.n_features, "feature"),
-        f"{count_of(structure.n_edges, 'edge')} between them",
-    )
-    return _figure(picture, f"Structure: {', '.join(sizes)}. {_class_role('class', structure)}")
+    tooltips = ["the class", *(f"feature {name}" for name in names)]
+    n_edges = f"{count_of(structure.n_edges, 'edge')} between them"
+    caption = f"Structure: {count_of(structure.n_features, 'feature')}, {n_edges}."
+    drawing = _Drawing(structure, names, "class", tooltips)
+    return _figure(drawing, f"{caption} {_class_role('class', structure)}")
 
 
 def network_svg(network: BayesNet, strengths: Strengths | None, label: str) -> str:
-    """The picture for the page: nodes are buttons, and edges are as wide as they are strong."""
+    """Return the picture for the report: nodes are buttons, and stronger edges are wider."""
     domain = network.domain
     tips = _tooltips(domain)
-    return _Picture(
-        network.structure, domain.names, domain.target.name, tips, strengths, buttons=True
-    ).svg(label)
+    drawing = _Drawing(
+        network.structure, domain.names, domain.target.name, tips, strengths, has_buttons=True
+    )
+    return drawing.svg(label)
 
 
-def _figure(picture: _Picture, caption: str) -> str:
+def _figure(drawing: _Drawing, caption: str) -> str:
     return (
         '<figure style="margin:0.5em 0"><div style="overflow:auto;max-height:48em">'
-        f"{picture.svg(caption)}</div>"
+        f"{drawing.svg(caption)}</div>"
         f'<figcaption style="font-size:85%;opacity:0.85">{escaped(caption)}</figcaption></figure>'
     )
 
 
-class _Picture:
-    """The parts of one picture, which share scale and markers; the class has the number
-    ``CLASS``.
-    """
+class _Drawing:
+    """The boxes and edges of one picture, which share names, sizes and markers."""
 
     def __init__(
         self,
@@ -96,106 +121,77 @@ class _Picture:
         target: str,
         tips: Sequence[str],
         strengths: Strengths | None = None,
-        buttons: bool = False,
+        has_buttons: bool = False,
     ):
-        self.structure, self.strengths, self.buttons = structure, strengths or {}, buttons
+        self.has_buttons = has_buttons
+        self.strengths = strengths or {}
         self.names = {CLASS: target, **dict(enumerate(names))}
         self.tips = dict(enumerate(tips, CLASS))
-        letters = max(_SHORTEST, *(width_of(shortened(name)) for name in self.names.values()))
-        self.box = letters * _LETTER + 14
-        self.grid = place(structure, max(_FEWEST_COLUMNS, int(_WIDEST / (self.box + _GAP))))
-        # several pictures on one page must not share an id
+        longest = max(width_of(shortened(name)) for name in self.names.values())
+        self.box = max(_MIN_CHARACTERS, longest) * _CHARACTER + 14
+        columns = int(_MAX_WIDTH / (self.box + _SIZES.space))
+        placement = place(structure, max(_MIN_COLUMNS, columns))
+        self.width, self.height = picture_size(placement, self.box, _SIZES)
+        # Edges from the class are drawn only where it is not a parent of every feature.
+        from_class = [(CLASS, i) for i, is_child in enumerate(structure.class_children) if is_child]
+        edges = ([] if all(structure.class_children) else from_class) + structure.edges()
+        self.picture = network_picture(placement, edges, self.box, _SIZES, self.width)
+        # Several pictures on one page must not share an id.
         self.arrow = f"discbayes-{secrets.token_hex(6)}"
-        self.width = self.grid.n_columns * (self.box + _GAP) - _GAP + 2 * _MARGIN
-        self.height = (self.grid.n_rows + 1) * _ROW - (_ROW - _BOX) + 2 * _MARGIN
         self.strongest = max(
             (self.strengths.get(edge, 0.0) for edge in structure.edges()), default=0.0
         )
 
     def svg(self, label: str) -> str:
-        """The whole picture."""
-        size = (
-            f'width="{self.width:.0f}" height="{self.height:.0f}" viewBox="0 0 {self.width:.1f}'
-            f' {self.height:.1f}"'
+        """Return the whole picture."""
+        role = 'role="img" style="max-width:100%;height:auto"'
+        if self.has_buttons:
+            role = 'role="group" class="network"'
+        edges = [self._edge(*edge, points) for edge, points in self.picture.edges.items()]
+        nodes = [self._node(node, x, top) for node, (x, top) in self.picture.boxes.items()]
+        return (
+            f'<svg xmlns="http://www.w3.org/2000/svg" aria-label="{escaped(label)}"'
+            f' width="{self.width:.0f}" height="{self.height:.0f}"'
+            f' viewBox="0 0 {self.width:.1f} {self.height:.1f}" {role}'
+            ' font-family="system-ui,sans-serif" font-size="12">'
+            f"{self._markers()}{''.join(edges)}{''.join(nodes)}</svg>"
         )
-        role = (
-            'role="group" class="network"'
-            if self.buttons
-            else 'role="img" style="max-width:100%;height:auto"'
-        )
-        return "".join(
-            (
-                (
-                    f'<svg xmlns="http://www.w3.org/2000/svg" aria-label="{escaped(label)}" {size}'
-                    f' {role} font-family="system-ui,sans-serif" font-size="12">'
-                ),
-                self._marker(),
-                *self._edges(),
-                self._node(CLASS, self.width / 2, self._top(-1), _CLASS),
-                *(self._feature(i) for i in range(self.structure.n_features)),
-                "</svg>",
-            )
-        )
-
-    def _x(self, column: float) -> float:
-        return _MARGIN + self.box / 2 + column * (self.box + _GAP)
-
-    def _top(self, row: int) -> float:
-        """The upper border of the boxes in a row; the class is in row -1."""
-        return _MARGIN + (row + 1) * _ROW
 
     # ---- edges
 
-    def _marker(self) -> str:
-        # the page has one more for edges that it marks
-        ids = [self.arrow, *(["arrow-on"] if self.buttons else [])]
+    def _markers(self) -> str:
+        # the style sheet of the report uses another one for highlighted edges
+        ids = [self.arrow, *(["arrow-on"] if self.has_buttons else [])]
         size = (
             'viewBox="0 0 8 8" refX="8" refY="4" markerWidth="10" markerHeight="10"'
             ' markerUnits="userSpaceOnUse"'
         )
-        arrow = f'<path d="M0 0.8 8 4 0 7.2z" fill="{_LINE}"/>'
+        arrow = f'<path d="M0 0.8 8 4 0 7.2z" fill="{_EDGE_COLOR}"/>'
         markers = [f'<marker id="{name}" {size} orient="auto">{arrow}</marker>' for name in ids]
         return f"<defs>{''.join(markers)}</defs>"
 
-    def _edges(self) -> list[str]:
-        """All edges; those from the class only where it is not a parent of every feature."""
-        children = self.structure.class_children
-        from_class = (
-            [] if all(children) else [(CLASS, i) for i, flag in enumerate(children) if flag]
+    def _edge(self, parent: int, child: int, points: list[Point]) -> str:
+        (x, y), *_ = points
+        path = f"M{x:.1f} {y:.1f}"
+        for k, ((x0, y0), (x1, y1)) in enumerate(pairwise(points)):
+            half = (y1 - y0) / 2
+            curve = f"C{x0:.1f} {y0 + half:.1f} {x1:.1f} {y1 - half:.1f} {x1:.1f} {y1:.1f}"
+            path += curve if k % 2 == 0 else f"V{y1:.1f}"
+        ends = f'class="edge" data-from="{parent}" data-to="{child}" ' if self.has_buttons else ""
+        return (
+            f'<path d="{path}" {ends}fill="none" stroke="{_EDGE_COLOR}"'
+            f' {self._style(parent, child)} marker-end="url(#{self.arrow})">'
+            f"<title>{escaped(self._edge_tip(parent, child))}</title></path>"
         )
-        routes = self.grid.routes([*from_class, *self.structure.edges()], _GAP / (self.box + _GAP))
-        return [self._edge(parent, child, route) for (parent, child), route in routes.items()]
 
     def _style(self, parent: int, child: int) -> str:
         if parent == CLASS:
             return 'stroke-width="1" stroke-dasharray="3 4" opacity="0.8"'
-        return f'stroke-width="{self._width(parent, child):g}"'
-
-    def _width(self, parent: int, child: int) -> float:
-        if self.strongest <= 0:
-            return _EVEN
-        share = max(0.0, self.strengths.get((parent, child), 0.0)) / self.strongest
-        return round(_THINNEST + (_THICKEST - _THINNEST) * math.sqrt(share), 2)
-
-    def _edge(self, parent: int, child: int, route: list[float]) -> str:
-        """Curves from the lower border of a box through the gaps of the rows between to the upper
-        border of another.
-        """
-        column, row = self.grid.spot(parent)
-        x, y = self._x(column), self._top(row) + _BOX
-        path = f"M{x:.1f} {y:.1f}"
-        for k, stop in enumerate([*route, self.grid.columns[child]], row + 1):
-            x0, y0, x, y = x, y, self._x(stop), self._top(k)
-            half = (y - y0) / 2
-            path += f"C{x0:.1f} {y0 + half:.1f} {x:.1f} {y - half:.1f} {x:.1f} {y:.1f}"
-            if k < self.grid.rows[child]:
-                y += _BOX
-                path += f"V{y:.1f}"
-        ends = f'class="edge" data-from="{parent}" data-to="{child}" ' if self.buttons else ""
-        return (
-            f'<path d="{path}" {ends}fill="none" stroke="{_LINE}" {self._style(parent, child)} '
-            f'marker-end="url(#{self.arrow})"><title>{escaped(self._edge_tip(parent, child))}</title></path>'
-        )
+        width = _EVEN_WIDTH
+        if self.strongest > 0:
+            share = max(0.0, self.strengths.get((parent, child), 0.0)) / self.strongest
+            width = round(_MIN_WIDTH + (_MAX_EDGE_WIDTH - _MIN_WIDTH) * math.sqrt(share), 2)
+        return f'stroke-width="{width:g}"'
 
     def _edge_tip(self, parent: int, child: int) -> str:
         tip = f"{self.names[parent]} → {self.names[child]}"
@@ -204,38 +200,35 @@ class _Picture:
 
     # ---- nodes
 
-    def _feature(self, i: int) -> str:
-        return self._node(i, self._x(self.grid.columns[i]), self._top(self.grid.rows[i]), _FEATURE)
-
-    def _node(self, node: int, x: float, y: float, colours: tuple[str, str]) -> str:
-        fill, border = colours
+    def _node(self, node: int, x: float, top: float) -> str:
+        fill, border = _CLASS_COLORS if node == CLASS else _FEATURE_COLORS
         return (
             f"<g{self._button(node)}><title>{escaped(self.tips[node])}</title>"
-            f'<rect x="{x - self.box / 2:.1f}" y="{y:.1f}" width="{self.box:.1f}" height="{_BOX}"'
-            ' rx="7" '
-            f'fill="{fill}" stroke="{border}"/>'
-            f'<text x="{x:.1f}" y="{y + _BOX / 2 + 4:.1f}" text-anchor="middle" fill="{_INK}">'
-            f"{escaped(shortened(self.names[node]))}</text></g>"
+            f'<rect x="{x - self.box / 2:.1f}" y="{top:.1f}" width="{self.box:.1f}"'
+            f' height="{_SIZES.box}" rx="7" fill="{fill}" stroke="{border}"/>'
+            f'<text x="{x:.1f}" y="{top + _SIZES.box / 2 + 4:.1f}" text-anchor="middle"'
+            f' fill="{_TEXT_COLOR}">{escaped(shortened(self.names[node]))}</text></g>'
         )
 
     def _button(self, node: int) -> str:
-        """What makes a node a button. One of them is reached by Tab, and the others from there by
-        the arrow keys.
+        """Return the attributes of a button.
+
+        One of the nodes is reached by Tab, and the others from there by the arrow keys.
         """
-        if not self.buttons:
+        if not self.has_buttons:
             return ""
-        kind, stop = ("node target", 0) if node == CLASS else ("node", -1)
+        kind, tab_index = ("node target", 0) if node == CLASS else ("node", -1)
         return (
-            f' class="{kind}" data-node="{node}" role="button" tabindex="{stop}"'
+            f' class="{kind}" data-node="{node}" role="button" tabindex="{tab_index}"'
             f' aria-pressed="false" aria-label="{escaped(self.names[node])}"'
         )
 
 
-# Text
+# ---- text
 
 
 def network_caption(network: BayesNet) -> str:
-    """The size of a network, and where the class is a parent."""
+    """Return the size of a network, and of which features the class is a parent."""
     structure = network.structure
     counts = ", ".join(
         (
@@ -261,7 +254,7 @@ def _tooltips(domain: Domain) -> list[str]:
 
 
 def tooltip(variable: Variable) -> str:
-    """Name, kind and values, a value on each line.
+    """Return name, kind and values of a variable, a value on each line.
 
     >>> print(tooltip(Variable("size", "numeric", cuts=(2.5,))))
     size (numeric, 2 values)

@@ -1,4 +1,4 @@
-"""How good a classifier is on rows that someone gives: figures, confusions, classes, curves."""
+"""The evaluation of a classifier on given rows: metrics, confusion matrix, classes, curves."""
 
 from __future__ import annotations
 
@@ -8,117 +8,153 @@ from typing import Any
 import numpy as np
 from sklearn.metrics import roc_auc_score
 
+from discbayes.charts.chart import N_SERIES
+from discbayes.charts.evaluation_charts import (
+    Curve,
+    precision_recall_chart,
+    precision_recall_curves,
+    reliability_chart,
+    roc_chart,
+    roc_curves,
+)
 from discbayes.classifier import BayesNetClassifier
 from discbayes.data.targets import label_array
 from discbayes.evaluation.metrics import binomial_error, measures
-from discbayes.report.curves import (
-    missing_charts,
-    missing_curve,
-    precision_chart,
-    reliability_chart,
-    roc_chart,
-)
 from discbayes.report.markup import charts_html, framed, name_html, number, per_cent, table_html
+from discbayes.report.missing_curve import missing_charts, missing_curve
+from discbayes.report.svg import chart_html
 from discbayes.report.text import count_of, escaped, shortened
 
 MAX_CLASSES = 30  # of a confusion matrix; with more, the most frequent confusions are listed
-_ROOMY = 8  # classes up to which each cell of the matrix has its per cent too
+_MAX_CLASSES_WITH_PERCENT = 8  # of a confusion matrix
 _MAX_CONFUSIONS = 30
+_MAX_LABELS = 5
 _SHADES = 8
-_STRANGE = "classes that the model has never seen"
+_UNKNOWN_CLASSES = "classes that are unknown to the model"
 
 
 def evaluation_html(clf: BayesNetClassifier, X: Any, y: Any) -> str:
-    """The section on some rows and their true classes.
+    """Return the section on rows and their true classes.
 
-    A row of a class that the model has never seen counts as wrong; gaps in ``y``, and labels of
-    which the model knows none, are refused.
+    A row of a class that is unknown to the model counts as an error. Missing values in ``y``, and
+    labels of which the model knows none, are refused.
     """
-    cells = clf.encode(X)
-    codes = class_codes(clf, y, cells.shape[1])
-    beliefs, names = clf.calibrated_posterior(), clf.network_.domain.target.labels
-    shares = beliefs.posterior(cells)
-    usual = np.bincount(codes + 1)[1:].max() / codes.size
-    charts = [
-        reliability_chart(shares, codes),
-        roc_chart(shares, codes, names),
-        precision_chart(shares, codes, names),
-    ]
-    charts += missing_charts(missing_curve(beliefs, cells, codes), usual, codes.size)
+    rows = clf.encode(X)
+    codes = class_codes(clf, y, rows.shape[1])
+    classifier = clf.calibrated_posterior()
+    names = clf.network_.domain.target.labels
+    posterior = classifier.posterior(rows)
+    baseline = np.bincount(codes + 1)[1:].max() / codes.size
     return "".join(
         (
-            _words(codes, y, names),
-            _figures(shares, codes, usual),
-            _confusions(shares, codes, names),
-            _class_table(shares, codes, names),
-            charts_html(charts),
+            _introduction(codes, y, names),
+            _metrics(posterior, codes, baseline),
+            _confusions(posterior, codes, names),
+            _class_table(posterior, codes, names),
+            charts_html(
+                [
+                    *curves_html(posterior, codes, names),
+                    *missing_charts(missing_curve(classifier, rows, codes), baseline, codes.size),
+                ]
+            ),
         )
+    )
+
+
+def curves_html(posterior: np.ndarray, codes: np.ndarray, names: Sequence[str]) -> list[str]:
+    """Return the charts of reliability, and of ROC and precision-recall where a class has them."""
+    reliability = chart_html(
+        reliability_chart(posterior, codes),
+        "On the diagonal, decisions given 80 % are right in 80 % of the rows; below it the model"
+        " is overconfident. The bars are the share of rows in each bin. The expected calibration"
+        " error (ECE) is the mean distance from the diagonal, weighted by rows.",
+    )
+    curves = roc_curves(posterior, codes, names)
+    if not curves:
+        return [reliability]
+    note = _positive_class(curves, codes, names)
+    precision_curves = precision_recall_curves(posterior, codes, names)
+    return [
+        reliability,
+        chart_html(roc_chart(curves), f"{note} Numbers are areas under the curves."),
+        chart_html(
+            precision_recall_chart(precision_curves), f"{note} Numbers are average precisions."
+        ),
+    ]
+
+
+def _positive_class(curves: Sequence[Curve], codes: np.ndarray, names: Sequence[str]) -> str:
+    if len(names) == 2 and len(curves) == 1:
+        is_tie = np.sum(codes == 0) == np.sum(codes == 1)
+        which = "the second one" if is_tie else "the rarer one in these rows"
+        return f"The positive class is {shortened(curves[0].name, 40)}, {which}."
+    if len(curves) <= N_SERIES:
+        return "Each class against the others."
+    return (
+        f"Each of {len(curves)} classes against the others: their mean, and the class of the"
+        " smallest area."
     )
 
 
 def class_codes(clf: BayesNetClassifier, y: Any, n_rows: int) -> np.ndarray:
-    """The place of the class of each row in ``classes_``, −1 for one that the model has never seen.
+    """Return the position of the class of each row in ``classes_``, −1 for unknown classes.
 
-    The text of a label will do: a class 1 is also known as "1".
+    Labels may also be the text of a class: a class 1 is found as "1".
     """
     labels = label_array(y, n_rows).tolist()
     known = clf.classes_.tolist()
-    place = {str(label): code for code, label in enumerate(known)} | {
-        label: code for code, label in enumerate(known)
-    }
-    codes = np.array([place.get(label, -1) for label in labels])
+    position = {str(label): code for code, label in enumerate(known)}
+    position |= {label: code for code, label in enumerate(known)}
+    codes = np.array([position.get(label, -1) for label in labels])
     if (codes < 0).all():
         raise ValueError(
-            f"no class in y is one of the model's: y holds {_listed(set(labels))}, the model knows"
-            f" {_listed(known)}. Is y the right column?"
+            "no class in y is one of the model's: y holds"
+            f" {_listed(sorted(map(repr, set(labels))))}, the model knows"
+            f" {_listed(sorted(map(repr, known)))}. Is y the right column?"
         )
     return codes
 
 
-def _listed(labels: Any, most: int = 5) -> str:
-    shown = sorted(map(repr, labels))
-    return ", ".join(shown[:most]) + (f" and {len(shown) - most} more" if len(shown) > most else "")
+def _listed(names: Sequence[str]) -> str:
+    more = f" and {len(names) - _MAX_LABELS} more" if len(names) > _MAX_LABELS else ""
+    return ", ".join(names[:_MAX_LABELS]) + more
 
 
-def _words(codes: np.ndarray, y: Any, names: Sequence[str]) -> str:
+def _introduction(codes: np.ndarray, y: Any, names: Sequence[str]) -> str:
     text = (
-        f"These are figures of the {count_of(codes.size, 'row')} that this page was made with. If"
+        f"These are metrics of the {count_of(codes.size, 'row')} that this report was made with. If"
         " the model was learned from them, or chosen by them, they are optimistic: new rows will"
         " be predicted less well."
     )
-    strange = int(np.sum(codes < 0))
-    if strange:
-        found = {
-            str(label)
-            for label, code in zip(label_array(y, None).tolist(), codes, strict=True)
-            if code < 0
-        }
-        listed = ", ".join(shortened(name, 40) for name in sorted(found)[:5])
-        more = f" and {len(found) - 5} more" if len(found) > 5 else ""
+    n_unknown = int(np.sum(codes < 0))
+    if n_unknown:
+        labels = label_array(y, None).tolist()
+        unknown = {str(label) for label, code in zip(labels, codes, strict=True) if code < 0}
         text += (
-            f" {count_of(strange, 'row')} of {_STRANGE} ({listed}{more}) "
-            f"{'counts' if strange == 1 else 'count'} as wrong."
+            f" {count_of(n_unknown, 'row')} of {_UNKNOWN_CLASSES}"
+            f" ({_listed([shortened(name, 40) for name in sorted(unknown)])}) "
+            f"{'counts' if n_unknown == 1 else 'count'} as errors."
         )
-    lacking = len(names) - np.unique(codes[codes >= 0]).size
-    if lacking:
+    n_absent = len(names) - np.unique(codes[codes >= 0]).size
+    if n_absent:
         text += (
-            f" {count_of(lacking, 'class', 'es')} of the model {'is' if lacking == 1 else 'are'}"
+            f" {count_of(n_absent, 'class', 'es')} of the model {'is' if n_absent == 1 else 'are'}"
             " not in these rows."
         )
     return f'<p class="note">{escaped(text)}</p>'
 
 
-def _figures(shares: np.ndarray, codes: np.ndarray, usual: float) -> str:
-    """The figures of all rows, as a list."""
-    found = measures(shares, codes)
+def _metrics(posterior: np.ndarray, codes: np.ndarray, baseline: float) -> str:
+    """Return the metrics of all rows, as a list."""
+    found = measures(posterior, codes)
     error = binomial_error(found["accuracy"], codes.size)
     entries = (
         ("rows", f"{codes.size:,}", ""),
         ("accuracy", per_cent(found["accuracy"]), f"± {100 * error:.1f}, its standard error"),
-        ("most frequent class", per_cent(usual), "the accuracy of always deciding for it"),
-        ("log loss", number(found["log_loss"]), "the mean of −log P(true class)"),
+        ("baseline", per_cent(baseline), "accuracy of always predicting the most frequent class"),
+        ("log loss", number(found["log_loss"]), "mean of −log P(true class)"),
         ("Brier score", number(found["brier"]), "squared error over all classes, from 0 to 2"),
-        ("calibration error", number(found["ece"]), "how far probabilities are from what happens"),
+        ("ECE", number(found["ece"]), "expected calibration error"),
     )
     cells = "".join(
         f"<div><dt>{term}</dt><dd><b>{value}</b>{f'<small>{note}</small>' if note else ''}</dd></div>"
@@ -130,55 +166,52 @@ def _figures(shares: np.ndarray, codes: np.ndarray, usual: float) -> str:
 # ---- confusions
 
 
-def confusion_counts(shares: np.ndarray, codes: np.ndarray) -> np.ndarray:
-    """The number of rows by true class and decision; the last line is of classes that the model has
-    never seen.
+def confusion_counts(posterior: np.ndarray, codes: np.ndarray) -> np.ndarray:
+    """Return the number of rows by true class and decision; the last row is of unknown classes.
 
     >>> confusion_counts(np.array([[0.9, 0.1], [0.4, 0.6], [0.2, 0.8]]), np.array([0, 0, -1]))
     array([[1, 1], [0, 0], [0, 1]])
     """
-    n_classes = shares.shape[1]
+    n_classes = posterior.shape[1]
     truth = np.where(codes < 0, n_classes, codes)
-    places = truth * n_classes + shares.argmax(axis=1)
-    return np.bincount(places, minlength=(n_classes + 1) * n_classes).reshape(
+    cells = truth * n_classes + posterior.argmax(axis=1)
+    return np.bincount(cells, minlength=(n_classes + 1) * n_classes).reshape(
         n_classes + 1, n_classes
     )
 
 
-def _confusions(shares: np.ndarray, codes: np.ndarray, names: Sequence[str]) -> str:
-    counts = confusion_counts(shares, codes)
+def _confusions(posterior: np.ndarray, codes: np.ndarray, names: Sequence[str]) -> str:
+    counts = confusion_counts(posterior, codes)
     if len(names) > MAX_CLASSES:
         return _frequent_confusions(counts, names)
-    rows = [_matrix_row(name, counts[place], place, len(names)) for place, name in enumerate(names)]
+    rows = [_matrix_row(name, counts[c], c, len(names)) for c, name in enumerate(names)]
     if counts[-1].any():
-        rows.append(_matrix_row(_STRANGE, counts[-1], -1, len(names)))
-    roomy = len(names) <= _ROOMY
+        rows.append(_matrix_row(_UNKNOWN_CLASSES, counts[-1], -1, len(names)))
+    has_percent = len(names) <= _MAX_CLASSES_WITH_PERCENT
     head = "".join(f'<th scope="col">{name_html(name, 14)}</th>' for name in names)
     return framed(
         "Confusion matrix",
         '<thead><tr><th scope="col" class="text">true'
         f" class</th>{head}</tr></thead><tbody>{''.join(rows)}</tbody>",
-        "confusion" if roomy else "confusion many",
+        "confusion" if has_percent else "confusion many",
         "A row for each true class, a column for each"
-        f" decision{'; per cent are of the row' if roomy else ''}.",
+        f" decision{'; percentages are of the row' if has_percent else ''}.",
     )
 
 
-def _matrix_row(name: str, counts: np.ndarray, place: int, n_classes: int) -> str:
+def _matrix_row(name: str, counts: np.ndarray, truth: int, n_classes: int) -> str:
     total = int(counts.sum())
     cells = "".join(
-        _matrix_cell(int(count), total, k == place, n_classes) for k, count in enumerate(counts)
+        _matrix_cell(int(count), total, c == truth, n_classes) for c, count in enumerate(counts)
     )
     return f'<tr><th scope="row" class="text">{name_html(name, 24)}</th>{cells}</tr>'
 
 
 def _matrix_cell(count: int, total: int, right: bool, n_classes: int) -> str:
-    """A cell, shaded by its share of the row; one without rows stays empty where there are many
-    classes.
-    """
+    """Return a cell, shaded by its share of the row; with many classes zeros are left out."""
     share = count / total if total else 0.0
     kind = f"{'right' if right else 'wrong'} shade-{min(_SHADES, int(np.ceil(share * _SHADES)))}"
-    if n_classes <= _ROOMY:
+    if n_classes <= _MAX_CLASSES_WITH_PERCENT:
         return f'<td class="{kind}">{count:,}<small>{per_cent(share, 0) if total else "–"}</small></td>'
     if not count:
         return f'<td class="{kind}"></td>'
@@ -186,16 +219,14 @@ def _matrix_cell(count: int, total: int, right: bool, n_classes: int) -> str:
 
 
 def _frequent_confusions(counts: np.ndarray, names: Sequence[str]) -> str:
-    """The most frequent pairs of a true class and another decision."""
+    """Return the most frequent pairs of a true class and another decision."""
     wrong, totals = counts.copy(), counts.sum(axis=1)
     np.fill_diagonal(wrong, 0)
-    known = [*names, _STRANGE]
+    known = [*names, _UNKNOWN_CLASSES]
     order = np.argsort(-wrong, axis=None, kind="stable")[:_MAX_CONFUSIONS]
-    pairs = [divmod(int(place), len(names)) for place in order if wrong.flat[place]]
+    pairs = [divmod(int(cell), len(names)) for cell in order if wrong.flat[cell]]
     if not pairs:
-        return (
-            '<p class="note">Every decision is right, so that there are no confusions to list.</p>'
-        )
+        return '<p class="note">Every decision is right: there are no confusions.</p>'
     rows = [
         (
             name_html(known[i]),
@@ -216,30 +247,32 @@ def _frequent_confusions(counts: np.ndarray, names: Sequence[str]) -> str:
 # ---- classes
 
 
-def class_figures(shares: np.ndarray, codes: np.ndarray) -> np.ndarray:
-    """For each class: rows, precision, recall, F1 and the area under the ROC curve; NaN where there
-    is no such number.
+def class_metrics(posterior: np.ndarray, codes: np.ndarray) -> np.ndarray:
+    """Return rows, precision, recall, F1 and the area under the ROC curve of each class; NaN where
+    one is undefined.
 
-    >>> class_figures(np.array([[0.9, 0.1], [0.4, 0.6], [0.7, 0.3]]), np.array([0, 1, 1])).round(2)
+    >>> class_metrics(np.array([[0.9, 0.1], [0.4, 0.6], [0.7, 0.3]]), np.array([0, 1, 1])).round(2)
     array([[1.  , 0.5 , 1.  , 0.67, 1.  ],
            [2.  , 1.  , 0.5 , 0.67, 1.  ]])
     """
-    counts = confusion_counts(shares, codes)
-    hits, truly, decided = counts.diagonal(), counts[:-1].sum(axis=1), counts.sum(axis=0)
+    counts = confusion_counts(posterior, codes)
+    right = counts.diagonal()
+    n_rows, n_decided = counts[:-1].sum(axis=1), counts.sum(axis=0)
     with np.errstate(invalid="ignore"):
-        precision, recall, f1 = hits / decided, hits / truly, 2 * hits / (decided + truly)
+        precision, recall = right / n_decided, right / n_rows
+        f1 = 2 * right / (n_decided + n_rows)
     areas = [
-        roc_auc_score(codes == c, shares[:, c]) if 0 < rows < codes.size else np.nan
-        for c, rows in enumerate(truly)
+        roc_auc_score(codes == c, posterior[:, c]) if 0 < rows < codes.size else np.nan
+        for c, rows in enumerate(n_rows)
     ]
-    return np.column_stack((truly, precision, recall, f1, areas))
+    return np.column_stack((n_rows, precision, recall, f1, areas))
 
 
-def _class_table(shares: np.ndarray, codes: np.ndarray, names: Sequence[str]) -> str:
-    found = class_figures(shares, codes)
+def _class_table(posterior: np.ndarray, codes: np.ndarray, names: Sequence[str]) -> str:
+    found = class_metrics(posterior, codes)
     rows = [
-        (name_html(name), f"{line[0]:,.0f}", *map(number, line[1:]))
-        for name, line in zip(names, found, strict=True)
+        (name_html(name), f"{values[0]:,.0f}", *map(number, values[1:]))
+        for name, values in zip(names, found, strict=True)
     ]
     means = [
         np.nanmean(column) if np.isfinite(column).any() else np.nan for column in found[:, 1:].T

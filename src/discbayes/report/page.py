@@ -26,11 +26,10 @@ from sklearn.utils.validation import check_is_fitted
 from discbayes._files import replace_file
 from discbayes._version import __version__
 from discbayes.bayesnet import BayesNet
+from discbayes.charts.network_picture import exact_strengths
 from discbayes.classifier import BayesNetClassifier
-from discbayes.explanations.edge_strength import edge_strengths
-from discbayes.inference import FactorTooLargeError
 from discbayes.report.column_table import columns_html
-from discbayes.report.drawing import Strengths, network_caption, network_svg
+from discbayes.report.drawing import network_caption, network_svg
 from discbayes.report.evaluation import evaluation_html
 from discbayes.report.markup import name_html
 from discbayes.report.payload import payload
@@ -189,7 +188,7 @@ def _ask(network: BayesNet) -> str:
 
 
 def _network(network: BayesNet) -> str:
-    strengths = _strengths(network)
+    strengths = exact_strengths(network)
     width = ""
     if strengths is not None:
         width = " The wider an edge, the more information its ends share."
@@ -199,10 +198,3 @@ def _network(network: BayesNet) -> str:
         f' id="drawing">{network_svg(network, strengths, "The network")}</div><div class="card'
         ' sheet" id="sheet" role="region" aria-labelledby="sheet-title" hidden></div>'
     )
-
-
-def _strengths(network: BayesNet) -> Strengths | None:
-    try:
-        return edge_strengths(network)
-    except FactorTooLargeError:
-        return None

@@ -7,11 +7,11 @@ from collections.abc import Mapping
 from typing import Any
 
 from discbayes.calibration import Temperature
+from discbayes.charts.traces import LEFT_OUT, figure
 from discbayes.classifier import BayesNetClassifier
 from discbayes.data import Domain
 from discbayes.report.markup import name_html
 from discbayes.report.text import count_of, escaped, shortened
-from discbayes.traces import LEFT_OUT, figure
 
 _MAX_CLASSES, _MAX_UNUSED = 6, 10
 _MAX_LETTERS, _NAME_LETTERS = 80, 24
