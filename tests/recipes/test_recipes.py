@@ -308,7 +308,7 @@ def test_cv_is_the_number_of_all_folds():
 
 
 def test_an_option_of_both_learners_is_said_in_full():
-    with pytest.raises(ValueError, match=r"start= .*say structure__start or parameters__start"):
+    with pytest.raises(ValueError, match=r"start= .*write structure__start or parameters__start"):
         recipe("TAN-W", start="generative")
     assert recipe("TAN-W", parameters__start="generative").parameters.start == "generative"
     assert recipe("TAN-CR", structure__parameters="map").structure.parameters == "map"
