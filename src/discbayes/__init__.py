@@ -113,7 +113,7 @@ __all__ = [
 
 
 def __getattr__(name: str) -> Any:
-    """Import the rooms that most programs never enter when they are first asked for."""
+    """Import packages that few programs use on first access."""
     if name in _LEAVES or name == "plot":
         from discbayes._lazy_imports import leaf
 

@@ -1,4 +1,4 @@
-"""Arrays that come from elsewhere, as compiled kernels want them."""
+"""Arrays in the form that compiled kernels take."""
 
 from __future__ import annotations
 
@@ -10,9 +10,9 @@ import numpy as np
 class WithArrays:
     """A value that copies its read-only arrays when it is unpickled.
 
-    joblib and Dask map the arrays of a pickle into memory, where they cannot be written. For numba
-    that is another type: every kernel would be compiled once more, and those that also write to
-    arrays of the same kind not at all.
+    joblib and Dask map the arrays of a pickle into memory as read-only. For numba that is another
+    type: every kernel would be compiled once more, and kernels that also write to arrays of that
+    kind could not be compiled at all.
     """
 
     def __setstate__(self, state: dict[str, Any]) -> None:
@@ -20,6 +20,6 @@ class WithArrays:
 
 
 def writable(value: Any) -> Any:
-    """A copy of an array that cannot be written; anything else as it is."""
+    """Return a copy of a read-only array, and any other value as it is."""
     read_only = isinstance(value, np.ndarray) and not value.flags.writeable
     return np.array(value) if read_only else value

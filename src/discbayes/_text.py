@@ -1,4 +1,4 @@
-"""Text for people: names that are like another one, texts of limited width, and tables."""
+"""Text for people: similar names, lists of names, texts of limited width, and tables."""
 
 from __future__ import annotations
 
@@ -7,12 +7,12 @@ from collections.abc import Callable, Iterable, Sequence
 from difflib import SequenceMatcher
 from typing import Any
 
-LONGEST = 20  # letters of a name in a box
-_TURNING = "\u061c\u200e\u200f\u202a\u202b\u202c\u202d\u202e\u2066\u2067\u2068\u2069"
+LONGEST = 20  # characters of a name in a box
+_BIDI_MARKS = "\u061c\u200e\u200f\u202a\u202b\u202c\u202d\u202e\u2066\u2067\u2068\u2069"
 
 
 def nearest_first(name: str, names: Iterable[str]) -> list[str]:
-    """Names in the order of their likeness to one that was not found.
+    """Return names sorted by their similarity to one that was not found.
 
     >>> nearest_first("Targt", ["age", "target"])
     ['target', 'age']
@@ -53,7 +53,7 @@ def listed(
 
 
 def count_of(number: int, noun: str, plural: str = "s") -> str:
-    """So many of something.
+    """Return a number with its noun.
 
     >>> count_of(1, "class", "es"), count_of(2400, "row")
     ('1 class', '2,400 rows')
@@ -61,42 +61,40 @@ def count_of(number: int, noun: str, plural: str = "s") -> str:
     return f"{number:,} {noun}{'' if number == 1 else plural}"
 
 
-def shortened(text: str, letters: int = LONGEST) -> str:
-    """A text of limited width: the middle gives way, since names often differ at their ends.
+def shortened(text: str, width: int = LONGEST) -> str:
+    """Return a text of limited width, without its middle, since names often differ at their ends.
 
     >>> shortened("proportion_of_leaves_with_spots_2019")
     'proportion_…ots_2019'
     """
     text = " ".join(text.split())
-    if width_of(text) <= letters:
+    if width_of(text) <= width:
         return text
-    room = letters - 1
-    head = _fitting(text, (room + 3) // 2)
-    tail = _fitting(text[::-1], room - width_of(head))[::-1]
+    left = width - 1  # beside the ellipsis
+    head = _fitting(text, (left + 3) // 2)
+    tail = _fitting(text[::-1], left - width_of(head))[::-1]
     return f"{head}…{tail}"
 
 
 def width_of(text: str) -> int:
-    """The width in letters; those of East Asia, and emoji, count twice."""
+    """Return the width in columns; wide characters of East Asia, and emoji, count twice."""
     if text.isascii():
         return len(text)
     return sum(1 + (unicodedata.east_asian_width(char) in "WF") for char in text)
 
 
-def _fitting(text: str, letters: int) -> str:
-    """As much of the beginning as fits."""
+def _fitting(text: str, width: int) -> str:
+    """Return as much of the beginning as fits."""
     taken = 0
     for k, char in enumerate(text):
         taken += width_of(char)
-        if taken > letters:
+        if taken > width:
             return text[:k]
     return text
 
 
 def printable(text: str) -> str:
-    """The text with a mark in place of control characters and lone surrogates, which cannot be
-    shown.
-    """
+    """Return the text with U+FFFD in place of control characters and lone surrogates."""
     return "".join(char if _allowed(char) else "\ufffd" for char in text)
 
 
@@ -107,9 +105,10 @@ def _allowed(char: str) -> bool:
 
 
 def visible(text: str) -> str:
-    """The text with escapes in place of what a terminal would obey or hide: control characters, and
-    marks that turn the direction of writing. Line feeds and tabs stay. A byte of a file name that
-    is no text is shown as that byte.
+    """Return the text with escapes in place of characters that a terminal would obey or hide.
+
+    These are control characters other than line feeds and tabs, and marks of the writing direction.
+    A byte of a file name that is not text is shown as that byte.
 
     >>> print(visible("a\x1b[31mb\u202ec"))
     a\\x1b[31mb\\u202ec
@@ -121,7 +120,7 @@ def visible(text: str) -> str:
 
 def _is_obeyed(char: str) -> bool:
     return char not in "\n\t" and (
-        unicodedata.category(char) in ("Cc", "Cs", "Zl", "Zp") or char in _TURNING
+        unicodedata.category(char) in ("Cc", "Cs", "Zl", "Zp") or char in _BIDI_MARKS
     )
 
 
@@ -133,7 +132,7 @@ def _escaped(char: str) -> str:
 
 
 def text_table(header: Sequence[str], rows: Sequence[Sequence[str]], left: int = 1) -> str:
-    """Columns under their headings: the first ``left`` of them flush left, the others flush right.
+    """Return a table as text, with the first ``left`` columns flush left, the others flush right.
 
     >>> print(text_table(["fold", "accuracy"], [["1", "0.9"], ["2", "0.85"]]))
     fold  accuracy

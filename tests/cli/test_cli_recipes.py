@@ -59,7 +59,7 @@ def test_evaluate_with_a_recipe(run, isolated):
         ("--recipe NB-ML+T --calibrate none", "--calibrate: --recipe NB-ML+T sets this already"),
         ("--recipe NB-MX", "the nearest are NB-M"),
         ("--recipe NB-MX", "`discbayes recipes` lists those of the papers"),
-        ("--recipe NB-ML --max-time 3", "'max_time' is no option of NB-ML"),
+        ("--recipe NB-ML --max-time 3", "'max_time' is not an option of NB-ML"),
         ("--recipe NB-ML --model m.json", "--recipe: a saved model is not learned again"),
     ],
 )

@@ -162,7 +162,7 @@ def test_a_column_of_one_value_gets_an_impossible_second_one(tmp_path):
     assert "{ any, impossible }" in text
     assert "(u) 1.0, 0.0;" in text
     assert_same(network, read_bif(path))
-    with pytest.raises(BifError, match="said to be impossible"):
+    with pytest.raises(BifError, match="marked as impossible"):
         from_text(text.replace("(u) 1.0, 0.0;", "(u) 0.5, 0.5;"), tmp_path)
 
 
@@ -306,8 +306,8 @@ def test_another_variable_can_be_the_class(tmp_path):
 # What is wrong, and where
 
 WRONG = {
-    "no target": (SMALL, r"line 1: .*which variable is the class.*target= one of 'c', 'x'", None),
-    "unknown target": (SMALL, r"target='q' is no single variable: one of 'c', 'x'", "q"),
+    "no target": (SMALL, r"line 1: .*name the class variable.*target= one of 'c', 'x'", None),
+    "unknown target": (SMALL, r"target='q' is not a single variable: one of 'c', 'x'", "q"),
     "class with parents": (SMALL, r"line 5: the class 'x' has the parents \['c'\]", "x"),
     "missing row": (
         SMALL.replace("  (v) 0.1, 0.9;\n", ""),
@@ -391,7 +391,7 @@ WRONG = {
     ),
     "wrong count": (
         SMALL.replace("[ 2 ] { a", "[ 3 ] { a"),
-        r"line 3: .* said to have 3 values and lists 2",
+        r"line 3: .* declared to have 3 values and lists 2",
         "c",
     ),
     "no values": (
@@ -426,7 +426,7 @@ WRONG = {
         r"line 1: network, variable or probability is expected",
         "c",
     ),
-    "empty": ("", r"line 1: target='c' is no single variable", "c"),
+    "empty": ("", r"line 1: target='c' is not a single variable", "c"),
     "class alone": (
         SMALL[: SMALL.index("variable x")] + "probability ( c ) { table 1, 0; }",
         r"besides the class",
@@ -517,13 +517,13 @@ def test_a_missing_file_is_no_bif_error(tmp_path):
         read_bif(tmp_path / "none.bif")
 
 
-def test_unnormalised_tables_are_refused(tmp_path):
+def test_unnormalized_tables_are_refused(tmp_path):
     rng = np.random.default_rng(0)
     structure = Structure.naive(2)
     tables = oracle.random_tables(rng, structure, [2, 2], 2, normalized=False)
     features = tuple(Variable(n, "categorical", ("u", "v")) for n in "ab")
     network = BayesNet(Domain(features, Variable("c", "categorical", ("0", "1"))), tables)
-    with pytest.raises(BifError, match="not normalised"):
+    with pytest.raises(BifError, match="not normalized"):
         write_bif(network, tmp_path / "x.bif")
     assert not list(tmp_path.iterdir())
 

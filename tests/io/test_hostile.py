@@ -130,7 +130,7 @@ def test_one_long_class_label_among_many_is_refused_before_the_array_is_made(def
     content = network(default, [["u"]], classes)
     with little_memory(20_000_000):
         assert (
-            "5,001 class labels, of which the longest has 5,000 letters, takes 100.0 MB"
+            "5,001 class labels, of which the longest has 5,000 characters, takes 100.0 MB"
             in refuse(content)
         )
 
@@ -380,7 +380,8 @@ class Foreign:
 X, y = damage.shop_rows(120)
 learners = {"tan": "cl", "ghc": "map", "superparent": "map", "order": "ml", "anneal": "map"}
 for name, parameters in learners.items():
-    model = BayesNetClassifier(name, parameters, random_state=1, categorical=["old", "flat"]).fit(X, y)
+    model = BayesNetClassifier(name, parameters, random_state=1, categorical=["old", "flat"])
+    model.fit(X, y)
     model.set_params(categorical={"size", "colour", "old", "flat"})
     model.set_params(class_weight=Foreign(), discretizer=Foreign.__init__)
     model.save(sys.argv[1] + name)

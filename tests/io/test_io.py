@@ -499,9 +499,9 @@ def test_a_changed_byte(seed, good, tmp_path):
     [
         (b"", "not JSON"),
         (b"\x80\x04\x95 a pickle", "not JSON"),
-        (b"{}", "no model file"),
-        (b"[]", "no model file"),
-        (b"null", "no model file"),
+        (b"{}", "not a model file"),
+        (b"[]", "not a model file"),
+        (b"null", "not a model file"),
         (b'{"format": "discbayes-model"}', "version must be a whole number"),
         (b'{"format": "discbayes-model", "version": 1}', "missing 'library'"),
         (
@@ -513,8 +513,8 @@ def test_a_changed_byte(seed, good, tmp_path):
         (b'{"format": "a", "format": "a"}', "field twice"),
         (b"[" * 100_000, "nested too deeply|not JSON"),
         (b'{"a":' * 100_000, "nested too deeply|not JSON"),
-        (b"[NaN]", "NaN is no JSON number"),
-        (b"[-Infinity]", "-Infinity is no JSON number"),
+        (b"[NaN]", "NaN is not a JSON number"),
+        (b"[-Infinity]", "-Infinity is not a JSON number"),
         (b"1" * 10_000, "not JSON"),
         (b"\xff\xfe{\x00}\x00", "not JSON"),
     ],
@@ -714,7 +714,7 @@ def test_numbers_that_are_no_json_numbers(good, tmp_path):
     document["model"]["settings"]["n_draws"] = "@"
     text = sealed(document)
     refuse(text.replace(b'"@"', b"1e999"), tmp_path)
-    refuse(text.replace(b'"@"', b"NaN"), tmp_path, "NaN is no JSON number")
+    refuse(text.replace(b'"@"', b"NaN"), tmp_path, "NaN is not a JSON number")
     refuse(text.replace(b'"@"', b"9" * 5000), tmp_path)
 
 

@@ -243,7 +243,7 @@ def test_hundreds_of_malformed_bif_files_give_errors_with_their_line(tmp_path):
     [
         (24, 2, "more than 10000000 cells"),
         (12, 10, "more than 10000000 cells"),
-        (70, 1, "has room for"),
+        (70, 1, "can have at most"),
     ],
 )
 def test_small_bif_files_that_claim_large_tables_are_refused_before_any_is_made(

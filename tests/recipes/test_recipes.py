@@ -247,7 +247,7 @@ def test_recipes_of_one_structure_have_learners_of_their_own_that_are_alike():
 @pytest.mark.parametrize("word, name", [("T", "temperature"), ("ISO", "isotonic")])
 def test_calibration_is_part_of_a_tag(word, name):
     assert recipe(f"NB-ML+{word}").calibrate == name
-    with pytest.raises(ValueError, match="calibrate= is said by the tag"):
+    with pytest.raises(ValueError, match="calibrate= is set by the tag"):
         recipe(f"NB-ML+{word}", calibrate="isotonic")
 
 
@@ -280,7 +280,7 @@ def test_unknown_tags_show_the_nearest(tag, near):
 def test_what_follows_a_structure_is_listed():
     with pytest.raises(
         ValueError,
-        match=r"can follow the structure TAN-OMI-CR are parameters \(ML, MAP.*\+T, \+ISO",
+        match=r"structure TAN-OMI-CR can be followed by parameters \(ML, MAP.*\+T, \+ISO",
     ):
         recipe("TAN-OMI-CR-XYZ")
     with pytest.raises(TypeError, match="a tag is text"):
@@ -308,7 +308,7 @@ def test_cv_is_the_number_of_all_folds():
 
 
 def test_an_option_of_both_learners_is_said_in_full():
-    with pytest.raises(ValueError, match=r"start= .*say structure__start or parameters__start"):
+    with pytest.raises(ValueError, match=r"start= .*write structure__start or parameters__start"):
         recipe("TAN-W", start="generative")
     assert recipe("TAN-W", parameters__start="generative").parameters.start == "generative"
     assert recipe("TAN-CR", structure__parameters="map").structure.parameters == "map"
@@ -320,13 +320,13 @@ def test_an_option_of_both_learners_is_said_in_full():
         (
             "NB-ML",
             {"lamda": 1},
-            "'lamda' is no option of NB-ML: the classifier takes .*NB takes nothing; ML takes",
+            "'lamda' is not an option of NB-ML: the classifier takes .*NB takes nothing; ML takes",
         ),
-        ("NB-ML", {"max_time": 1}, "'max_time' is no option of NB-ML"),
-        ("NB-ML", {"structure": "tan"}, "'structure' is no option"),
-        ("TAN-CR", {"parameters": "map"}, "'parameters' is no option"),
-        ("TAN-CR", {"other__k": 2}, "'other__k' is no option"),
-        ("TAN-CR", {"parameters__k": 2}, "'parameters__k' is no option"),
+        ("NB-ML", {"max_time": 1}, "'max_time' is not an option of NB-ML"),
+        ("NB-ML", {"structure": "tan"}, "'structure' is not an option"),
+        ("TAN-CR", {"parameters": "map"}, "'parameters' is not an option"),
+        ("TAN-CR", {"other__k": 2}, "'other__k' is not an option"),
+        ("TAN-CR", {"parameters__k": 2}, "'parameters__k' is not an option"),
         ("TAN-MAP", {"cv": 5}, "cv=5: nothing in TAN-CMI-MAP is scored or chosen by folds"),
         ("TAN-CR", {"cv": 5}, "nothing in TAN-CR-ML"),
         ("TAN-MCL", {"cv": 5}, "nothing in TAN-CMI-MCL"),

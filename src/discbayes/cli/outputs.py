@@ -1,6 +1,4 @@
-"""Tables and other results to files, or to the standard output; never in the place of what they
-were made from.
-"""
+"""Results as files or on the standard output; an input is never overwritten."""
 
 from __future__ import annotations
 
@@ -21,14 +19,12 @@ from discbayes.streams.file_sources import delimiter_of, format_of
 
 
 def is_standard(path: str | None) -> bool:
-    """Whether a result goes to the standard output."""
+    """Return whether a result goes to the standard output."""
     return path is None or path == STANDARD
 
 
 def check_output(path: str | None, inputs: Sequence[str | None] = ()) -> None:
-    """Refuse an output that cannot be written, or that is one of the inputs, before the work is
-    done.
-    """
+    """Raise an error if an output cannot be written or is an input, before the work is done."""
     if path is None or path == STANDARD:
         return
     target = Path(path)
@@ -44,16 +40,14 @@ def check_output(path: str | None, inputs: Sequence[str | None] = ()) -> None:
 
 
 def check_table(path: str | None, inputs: Sequence[str | None] = ()) -> None:
-    """The same for a table, whose ending must be known too."""
+    """Check the output of a table, whose ending must be known too."""
     if path is not None and path != STANDARD:
         format_of(path)
     check_output(path, inputs)
 
 
 def _refuse_overwriting(target: Path, given: str) -> None:
-    """Refuse an output that is an input, under any name that it has, or that would be read with the
-    next input.
-    """
+    """Raise an error if an output is an input under any name, or in a folder of inputs."""
     if Path(given).is_file():
         if target.exists() and os.path.samefile(target, given):
             raise UserError(
@@ -61,7 +55,7 @@ def _refuse_overwriting(target: Path, given: str) -> None:
                 " another name"
             )
         return
-    # of data sets by name
+    # a name that is not a file is a data set in one of these folders
     folders = [Path(given)] if Path(given).is_dir() else [data_folder(), cache_folder()]
     for folder in folders:
         if folder is not None and folder.is_dir() and _is_in(target, folder):
@@ -72,7 +66,7 @@ def _refuse_overwriting(target: Path, given: str) -> None:
 
 
 def _is_in(target: Path, folder: Path) -> bool:
-    """Whether a file is, or would be, in a folder; a link is where it leads to as well."""
+    """Return whether a file is, or would be, in a folder; links are followed too."""
     return any(
         os.path.samefile(parent, folder)
         for parent in {target.parent, Path(os.path.realpath(target)).parent}
@@ -98,10 +92,16 @@ def write_table(table: Any, path: str | None) -> None:
 def write_batches(
     tables: Iterator[Any], path: str | None, texts: Sequence[str] | None = None
 ) -> None:
-    """Write tables of one kind below one another, each as it comes; ``texts`` are all that their
-    cells may hold.
+    """Write tables with the same columns below one another, each as it comes.
 
-    None is for a single table, whose texts can be looked at.
+    Parameters
+    ----------
+    tables : iterator of pyarrow.Table
+        The tables.
+    path : str or None
+        The file, whose ending tells its kind; None or "-" is CSV on the standard output.
+    texts : sequence of str, optional
+        All texts that cells may hold, which decide on quotes in CSV; not needed for a single table.
     """
     if path is None or path == STANDARD:
         for content in _csv_parts(tables, ",", texts):
@@ -131,7 +131,7 @@ def _write_parquet(tables: Iterator[Any], file: IO[bytes]) -> None:
 
 
 def _write_arrow(tables: Iterator[Any], file: IO[bytes], path: str) -> None:
-    """Arrow batches: a stream of them for ``.arrows``, else a file, which Feather is too."""
+    """Write Arrow batches: a stream for ``.arrows``, otherwise a file, which Feather is too."""
     ipc, first = need("pyarrow.ipc"), next(tables)
     new = ipc.new_stream if path.lower().endswith(".arrows") else ipc.new_file
     with new(file, first.schema) as writer:
@@ -142,9 +142,7 @@ def _write_arrow(tables: Iterator[Any], file: IO[bytes], path: str) -> None:
 def _csv_parts(
     tables: Iterator[Any], delimiter: str, texts: Sequence[str] | None
 ) -> Iterator[bytes]:
-    """CSV in parts, the first one with a header; all have quotes where one of the texts needs
-    them.
-    """
+    """Yield CSV in parts, the first with a header; all are quoted if one of the texts needs it."""
     style = None
     for table in tables:
         header = style is None
@@ -164,7 +162,7 @@ def _csv_bytes(table: Any, delimiter: str, style: str, header: bool) -> bytes:
 
 
 def _quoting(table: Any, texts: Sequence[str] | None, delimiter: str) -> str:
-    """Arrow quotes every text or none, and refuses none where it must not."""
+    """Return the quoting style: arrow quotes all texts or none, and none only if none needs it."""
     if texts is None:
         try:
             _csv_bytes(table, delimiter, "none", header=True)

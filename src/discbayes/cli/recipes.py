@@ -1,4 +1,4 @@
-"""``discbayes recipes``: the tags of the papers, and what they stand for."""
+"""``discbayes recipes``: the tags of the papers with their descriptions."""
 
 from __future__ import annotations
 
@@ -16,17 +16,17 @@ PAPERS = {
     "Z17": "Zaidi et al. 2017",
     "P13": "Peharz et al. 2013",
 }
-WORDS = (
-    "C is the class, I mutual information, rate the classification rate, CL the conditional"
-    " likelihood. Without --recipe it is TAN-E-G+T, which is none of the papers'."
+LEGEND = (
+    "C is the class, I mutual information, CR the classification rate, CL the conditional"
+    " likelihood. The default of discbayes is TAN-E-G+T, which is not in the papers."
 )
 EXAMPLES = """examples:
   discbayes recipes
   discbayes recipes 'TAN-*-CL'
   discbayes recipes Z17
 
---recipe also takes any other structure with any parameters, such as KDB2-MM or TAN-SA-CR-W-I, and +T or +ISO at
-the end of a tag for calibrated probabilities."""
+--recipe also takes any other structure with any parameters, such as KDB2-MM or TAN-SA-CR-W-I, and
++T or +ISO at the end of a tag for calibrated probabilities."""
 
 
 def configure(parser: ArgumentParser) -> None:
@@ -36,7 +36,7 @@ def configure(parser: ArgumentParser) -> None:
         metavar="PATTERN",
         nargs="?",
         default="",
-        help="a tag with * and ?, or a part of a tag, a paper or a description (default: all)",
+        help="a tag with * and ?, or part of a tag, paper or description (default: all)",
     )
 
 
@@ -51,4 +51,4 @@ def run(args: Namespace) -> None:
     papers = "; ".join(
         f"{paper} {PAPERS[paper]}" for paper in dict.fromkeys(one.paper for one in found)
     )
-    options.progress(args).stage(f"{papers}. {WORDS}")
+    options.progress(args).stage(f"{papers}. {LEGEND}")

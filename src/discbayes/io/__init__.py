@@ -1,6 +1,4 @@
-"""Files: fitted classifiers as checked JSON, networks as BIF. Reading a file never runs anything
-that stands in it.
-"""
+"""Files: fitted classifiers as checked JSON, networks as BIF; nothing in a file is executed."""
 
 from discbayes.io.bif_read import read_bif
 from discbayes.io.bif_write import write_bif

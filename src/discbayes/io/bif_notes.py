@@ -1,11 +1,10 @@
-"""What a BIF file cannot say about a variable, said in ``property`` lines that other programs pass
-over.
+"""Properties of variables that BIF has no field for, in ``property`` lines that others ignore.
 
 ``discbayes_name`` has the name in the data, ``discbayes_kind`` the kind, ``discbayes_values`` the
 labels with their types (``s:red,i:3,f:0.5,b:True``) or ``discbayes_cuts`` the cut points,
-``discbayes_missing`` says that the last value stands for missing (``read`` at predict too; ``yes``,
-as version 0.1.0 has it, at fit alone), ``discbayes_padded`` that the last value was added and is
-impossible, and ``discbayes_role`` which variable is the class. Texts are percent-encoded.
+``discbayes_missing`` marks the last value as that of missing values (``read``: in prediction too;
+``yes``, written by version 0.1.0: in training only), ``discbayes_padded`` marks a last value that
+was added and is impossible, and ``discbayes_role`` the class. Texts are percent-encoded.
 """
 
 from __future__ import annotations
@@ -20,7 +19,7 @@ from discbayes.io.domains import KINDS, check_cuts, check_values
 from discbayes.io.errors import BifError
 
 _PREFIX = "discbayes_"
-_EMPTY = "%"  # no percent-encoded text is that
+_EMPTY = "%"  # which no percent-encoded text is
 _NOTHING = "none"
 _LONGEST_LINE = 500  # pyAgrum gives up on very long ones
 _TYPES = {str: "s", bool: "b", int: "i", float: "f"}
@@ -33,9 +32,10 @@ _PARSERS: dict[str, Callable[[str], Any]] = {
 
 
 def property_lines(variable: Variable, is_class: bool) -> Iterator[str]:
-    """The properties of a variable.
+    """Yield the property lines of a variable.
 
-    >>> for line in property_lines(Variable("petal width (cm)", "numeric", cuts=(0.8, 1.75)), False):
+    >>> variable = Variable("petal width (cm)", "numeric", cuts=(0.8, 1.75))
+    >>> for line in property_lines(variable, is_class=False):
     ...     print(line)
     property discbayes_name = petal%20width%20%28cm%29 ;
     property discbayes_kind = numeric ;
@@ -56,7 +56,7 @@ def property_lines(variable: Variable, is_class: bool) -> Iterator[str]:
 
 
 def _lines(key: str, text: str) -> Iterator[str]:
-    """A long text takes several lines, which the reader puts together again."""
+    """Yield the lines of a property: a long text takes several, which the reader joins."""
     for start in range(0, len(text), _LONGEST_LINE):
         yield f"property {_PREFIX}{key} = {text[start : start + _LONGEST_LINE]} ;"
 
@@ -74,10 +74,9 @@ def _typed(value: object) -> str:
 
 
 def _encoded(text: str) -> str:
-    """Percent-encoded, without the two words that pgmpy takes for the beginning of a block wherever
-    they stand.
-    """
+    """Return a text percent-encoded."""
     plain = quote(text, safe="", errors="surrogatepass")
+    # pgmpy takes these two words for the beginning of a block wherever they are
     return plain.replace("variable", "%76ariable").replace("probability", "%70robability") or _EMPTY
 
 
@@ -85,7 +84,7 @@ def _encoded(text: str) -> str:
 
 
 def read_notes(properties: Iterable[str]) -> dict[str, str]:
-    """Our properties by key; the parts of a long one are put together.
+    """Return our properties by key, with the parts of a long one joined.
 
     >>> read_notes(["position = (1, 2)", "discbayes_name = a%20", "discbayes_name = b"])
     {'name': 'a%20b'}
@@ -99,8 +98,12 @@ def read_notes(properties: Iterable[str]) -> dict[str, str]:
 
 
 def restore_variable(notes: dict[str, str]) -> Variable:
-    """The variable that the notes describe; a ``ValueError`` or ``LookupError`` if they are
-    damaged.
+    """Return the variable that properties describe.
+
+    Raises
+    ------
+    ValueError, LookupError
+        If the properties are damaged.
     """
     absent = [key for key in ("name", "kind") if key not in notes]
     if absent or not {"cuts", "values"} & notes.keys():

@@ -6,12 +6,14 @@
     network      = "network" word "{" { property } "}"
     variable     = "variable" word "{" { type | property } "}"
     type         = "type" "discrete" "[" number "]" "{" word { [","] word } "}" ";"
-    probability  = "probability" "(" word [ "|" ] { [","] word } ")" "{" { table | default | row |
-    property } "}" table        = "table" numbers ";"            the child varies slowest, the last
-    parent fastest default      = "default" numbers ";"          for rows that are not listed row
-    = "(" word { [","] word } ")" numbers ";" property     = "property" anything-but-semicolon ";"
+    probability  = "probability" "(" word [ "|" ] { [","] word } ")" "{" { entry } "}"
+    entry        = table | default | row | property
+    table        = "table" numbers ";"        the child varies slowest, the last parent fastest
+    default      = "default" numbers ";"      for rows that are not listed
+    row          = "(" word { [","] word } ")" numbers ";"
+    property     = "property" anything-but-semicolon ";"
 
-Words may stand in double quotes. Comments are ``// ...`` and ``/* ... */``.
+Words may be in double quotes. Comments are ``// ...`` and ``/* ... */``.
 """
 
 from __future__ import annotations
@@ -21,10 +23,9 @@ import re
 from dataclasses import dataclass, field
 from typing import NoReturn
 
-from discbayes.io.errors import BifError, told
+from discbayes.io.errors import BifError, one_line
 
-# Every alternative begins with another character and none can give back what it took, so that
-# matching is linear.
+# Every alternative begins with another character and none backtracks, so that matching is linear.
 _TOKEN = re.compile(
     r'(?P<skip>\s+|//[^\n]*|/\*.*?\*/)|(?P<sign>[{}()\[\],;|])|"(?P<quoted>[^"\n]*)"'
     r'|(?P<word>(?:[^\s{}()\[\],;|"/]|/(?![/*]))+)',
@@ -34,7 +35,7 @@ _TOKEN = re.compile(
 
 @dataclass
 class VariableBlock:
-    """A declaration: the values of a variable, and its properties as they stand there."""
+    """A declaration: the values of a variable, and the text of its properties."""
 
     name: str
     line: int
@@ -55,18 +56,20 @@ class ProbabilityBlock:
 
 
 class Scanner:
-    """The text token by token: ``token`` is the current one, empty at the end."""
+    """A reader of the text token by token: ``token`` is the current one, empty at the end."""
 
     def __init__(self, text: str, source: str, max_values: int):
         self._text, self._source = text, source
-        self._max_values = self._left = max_values
-        self._start = self._end = 0
-        self._counted, self._lines = 0, 1
+        self._max_values = max_values
+        self._left = max_values
+        self._start = 0
+        self._end = 0
+        self._counted, self._lines = 0, 1  # line breaks are counted up to a position
         self.token, self.is_sign = "", False
         self.advance()
 
     def advance(self) -> str:
-        """Step to the next token; the one before it is returned."""
+        """Step to the next token and return the one before it."""
         last = self.token
         while True:
             self._start = self._end
@@ -91,9 +94,7 @@ class Scanner:
             )
 
     def rest_until_semicolon(self) -> str:
-        """The text from the end of the current token to the next semicolon, which is passed
-        over.
-        """
+        """Return the text up to the next semicolon, and step over it."""
         stop = self._text.find(";", self._end)
         if stop < 0:
             self.fail("a property has no semicolon at its end")
@@ -104,36 +105,36 @@ class Scanner:
 
     @property
     def line(self) -> int:
-        """The line of the current token, counted on from where it was last asked for."""
+        """The line of the current token."""
         self._lines += self._text.count("\n", self._counted, self._start)
         self._counted = self._start
         return self._lines
 
     def fail(self, message: str) -> NoReturn:
         """Raise an error at the current token."""
-        raise BifError(f"{self._source}, line {self.line}: {told(message)}")
+        raise BifError(f"{self._source}, line {self.line}: {one_line(message)}")
 
     def expect(self, token: str) -> None:
-        """Pass over a token that must be there."""
+        """Step over a token, which must be there."""
         if self.token != token:
             self.fail(f"{token!r} is expected here, not {self.token[:60]!r}")
         self.advance()
 
     def accept(self, token: str) -> bool:
-        """Pass over a token if it is there."""
+        """Step over a token if it is there, and return whether it was."""
         if self.token == token and self.is_sign:
             self.advance()
             return True
         return False
 
     def word(self) -> str:
-        """A name or a value."""
+        """Return a name or a value, and step over it."""
         if self.is_sign:
             self.fail(f"a name is expected here, not {self.token!r}")
         return self.advance()
 
     def words_until(self, stop: str) -> list[str]:
-        """Words, with or without commas between them, up to a sign that is passed over."""
+        """Return words, with or without commas between them, up to a sign, and step over it."""
         found = []
         while not self.accept(stop):
             found.append(self.word())
@@ -141,7 +142,7 @@ class Scanner:
         return found
 
     def numbers(self) -> list[float]:
-        """Probabilities up to a semicolon."""
+        """Return the probabilities up to a semicolon."""
         found = []
         while not self.accept(";"):
             found.append(self._number())
@@ -164,7 +165,7 @@ class Scanner:
 def parse_bif(
     text: str, source: str, max_values: int
 ) -> tuple[list[VariableBlock], list[ProbabilityBlock]]:
-    """The blocks of a file in their order."""
+    """Return the variables and the distributions of a file, each in their order."""
     scanner = Scanner(text, source, max_values)
     variables: list[VariableBlock] = []
     tables: list[ProbabilityBlock] = []
@@ -223,7 +224,7 @@ def _type(scanner: Scanner, block: VariableBlock) -> None:
         scanner.fail(f"variable {block.name!r} has no values")
     if claimed != str(len(block.values)):
         scanner.fail(
-            f"variable {block.name!r} is said to have {claimed[:20]} values and lists"
+            f"variable {block.name!r} is declared to have {claimed[:20]} values and lists"
             f" {len(block.values)}"
         )
     if len(set(block.values)) < len(block.values):

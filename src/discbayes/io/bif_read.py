@@ -1,9 +1,7 @@
-"""BIF files to networks. Files of `write_bif` give back names, labels with their types, cut points
-and the class.
+"""BIF files to networks: from `write_bif` with names, types of labels, cut points and the class.
 
-In any other file the values are strings. A distribution may be off by 1e-4 in its sum, as files
-with few digits are; it is divided by its sum if it is off by 1e-9 or more, and otherwise taken as
-it stands.
+In any other file the values are strings. The sum of a distribution may differ from 1 by 1e-4, since
+some files have few digits; it is normalized if it differs by 1e-9 or more, and otherwise unchanged.
 """
 
 from __future__ import annotations
@@ -22,13 +20,13 @@ from discbayes.bayesnet import BayesNet
 from discbayes.data import Domain, Variable
 from discbayes.io.bif_notes import read_notes, restore_variable
 from discbayes.io.bif_parse import ProbabilityBlock, VariableBlock, parse_bif
-from discbayes.io.errors import BifError, read_limited, told
+from discbayes.io.errors import BifError, one_line, read_limited
 from discbayes.network import CPTs, Layout, Structure
 from discbayes.network.cpts import MAX_AXES, NORMALIZED_TOLERANCE
 
 MAX_BYTES = 100_000_000
 MAX_VALUES = 20_000_000  # words, numbers and signs
-MAX_CELLS = 10_000_000  # of all tables together: 80 MB, and a few times that on the way
+MAX_CELLS = 10_000_000  # of all CPTs together: 80 MB, and a few times that in between
 SUM_TOLERANCE = 1e-4
 
 
@@ -46,20 +44,41 @@ def read_bif(
     path : str or Path
         The file.
     target : str, optional
-        The class, by its name. A file of `write_bif` knows it. In this library the class has no
-        parents.
-    max_bytes : int
-        Larger files are refused, 100 MB by default.
-    max_values : int
-        So are files of more words, numbers and signs, 20 million by default.
-    max_cells : int
-        So are networks whose tables have more cells, 10 million by default. The table of a variable
-        that does not depend on the class counts once for each class.
+        The name of the class variable, which must have no parents. By default the class that
+        `write_bif` has stored in the file.
+    max_bytes : int, default=100_000_000
+        The largest size of a file.
+    max_values : int, default=20_000_000
+        The maximum number of words, numbers and signs in a file.
+    max_cells : int, default=10_000_000
+        The maximum number of cells of all CPTs. The CPT of a variable that does not depend on the
+        class counts once for each class.
+
+    Returns
+    -------
+    BayesNet
+        The network.
 
     Raises
     ------
     BifError
-        If the file is wrong; the message has the line.
+        If the file is not valid or above a limit; the message has the line.
+
+    See Also
+    --------
+    load : Read a fitted classifier.
+
+    Examples
+    --------
+    >>> import pathlib, tempfile
+    >>> from discbayes import BayesNetClassifier, load_dataset, read_bif
+    >>> iris = load_dataset("iris")
+    >>> clf = BayesNetClassifier(parameters="map").fit(iris.X, iris.y)
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     clf.network_.to_bif(pathlib.Path(folder) / "iris.bif")
+    ...     network = read_bif(pathlib.Path(folder) / "iris.bif")
+    >>> network.domain.names == clf.network_.domain.names
+    True
     """
     content = read_limited(path, max_bytes)
     if content is None:
@@ -81,7 +100,7 @@ class _Reader:
     max_cells: int
 
     def network(self, target: str | None) -> BayesNet:
-        """All steps."""
+        """Return the network, given the name of the class variable."""
         self._check_names()
         root = self._target(target)
         names = [block.name for block in self.blocks if block.name != root]
@@ -102,13 +121,13 @@ class _Reader:
             return BayesNet(domain, CPTs(layout, np.log(self._cells(root)), np.log(flat, out=flat)))
 
     def _fail(self, line: int, message: str) -> NoReturn:
-        raise BifError(f"{self.source}, line {line}: {told(message)}")
+        raise BifError(f"{self.source}, line {line}: {one_line(message)}")
 
     # ---- names
 
     @cached_property
     def _states(self) -> dict[str, dict[str, int]]:
-        """The values of each variable, with their codes."""
+        """The values of each variable with their codes."""
         return {
             block.name: {value: code for code, value in enumerate(block.values)}
             for block in self.blocks
@@ -131,7 +150,7 @@ class _Reader:
         }
 
     def _check_names(self) -> None:
-        """Every variable has one declaration and one distribution, and nothing else is named."""
+        """Check that each variable has one declaration and one distribution."""
         seen: set[str] = set()
         for block in self.blocks:
             if block.name in seen:
@@ -156,7 +175,7 @@ class _Reader:
                 self._fail(block.line, f"variable {block.name!r} has no distribution")
 
     def _target(self, wanted: str | None) -> str:
-        """The class as the file calls it."""
+        """Return the name of the class in the file."""
         marked = [b.name for b in self.blocks if read_notes(b.properties).get("role") == "class"]
         if wanted is not None:
             names = [b.name for b in self.blocks]
@@ -167,12 +186,11 @@ class _Reader:
             known = ", ".join(
                 repr(variable.name) for variable in list(self._variables.values())[:50]
             )
-            wish = (
-                "the file does not say which variable is the class: name it with target="
-                if wanted is None
-                else ""
-            )
-            self._fail(1, f"{wish or f'target={wanted!r} is no single variable:'} one of {known}")
+            if wanted is None:
+                problem = "the file does not name the class variable: name it with target="
+            else:
+                problem = f"target={wanted!r} is not a single variable:"
+            self._fail(1, f"{problem} one of {known}")
         root = self._distributions[marked[0]]
         if root.parents:
             self._fail(
@@ -198,7 +216,7 @@ class _Reader:
             )
 
     def _check_size(self, structure: Structure, root: str, names: list[str]) -> None:
-        """Refuse tables that are too large before any of them is made."""
+        """Raise an error for CPTs that are too large before any of them is created."""
         cards = [len(self._states[name]) for name in names]
         left = self.max_cells
         for i, group in enumerate(structure.parents):
@@ -206,7 +224,7 @@ class _Reader:
             if len(group) + 2 > MAX_AXES:
                 self._fail(
                     line,
-                    f"{names[i]!r} has {len(group)} parents, and a table has room for"
+                    f"{names[i]!r} has {len(group)} parents, and a table can have at most"
                     f" {MAX_AXES - 2}",
                 )
             left -= math.prod(cards[p] for p in (i, *group)) * len(self._states[root])
@@ -215,14 +233,14 @@ class _Reader:
                 self._fail(line, f"the tables up to that of {names[i]!r} have more than {limit}")
 
     def _class_last(self, name: str, root: str) -> np.ndarray:
-        """The table of a feature with the axes of `CPTs`: parents, feature, class."""
+        """Return the table of a feature with the axes of `CPTs`: parents, feature, class."""
         cells, parents = self._cells(name), self._distributions[name].parents
         if root in parents:
             return np.moveaxis(cells, parents.index(root), -1)
         return np.repeat(cells[..., None], self._variables[root].card, axis=-1)
 
     def _cells(self, name: str) -> np.ndarray:
-        """The table of a variable as in the file, the axes of the parents before its own."""
+        """Return the table of a variable as in the file: axes of the parents, then its own."""
         block = self._distributions[name]
         shape = [len(self._states[member]) for member in (*block.parents, name)]
         cells = np.full(shape, np.nan)
@@ -251,7 +269,7 @@ class _Reader:
         if block.child in self._padded and (cells != 1).any():
             self._fail(
                 block.line,
-                f"the added value of {block.child!r} is said to be impossible, and has probability",
+                f"the added value of {block.child!r} is marked as impossible, and has probability",
             )
         return cells
 
@@ -294,7 +312,7 @@ class _Reader:
             self._fail(line, f"the row {_shown(states)} of {block.child!r} {problem}")
         return np.where(off >= NORMALIZED_TOLERANCE, cells / total, cells)
 
-    # ---- what our own files say about a variable
+    # ---- properties that `write_bif` has stored
 
     def _variable(self, block: VariableBlock) -> Variable:
         notes = read_notes(block.properties)
@@ -306,22 +324,20 @@ class _Reader:
             self._fail(block.line, f"the properties of {block.name!r} are damaged: {error}")
         known = len(block.values) - (block.name in self._padded)
         if variable.card != known:
-            problem = f"speak of {variable.card} values where there are {known}"
+            problem = f"describe {variable.card} values where there are {known}"
             self._fail(block.line, f"the properties of {block.name!r} {problem}")
         return variable
 
 
 def _as_class(variable: Variable) -> Variable:
-    """A variable as a class, which has labels and no intervals."""
+    """Return a variable as a class variable, which has labels and no intervals."""
     if variable.cuts is None and variable.values and not variable.missing_value:
         return variable
     return Variable(variable.name, "categorical", tuple(variable.labels))
 
 
 def _on_cycles(parents: Sequence[Sequence[int]]) -> list[int]:
-    """Features that are on a cycle or behind one: those that are left when features without parents
-    are taken away.
-    """
+    """Return the features on a cycle or behind one: those left after removing roots repeatedly."""
     waiting = [len(group) for group in parents]
     children: dict[int, list[int]] = defaultdict(list)
     for i, group in enumerate(parents):

@@ -1,9 +1,9 @@
 """Networks to BIF files (interchange format 0.15).
 
-BIF has names and values of letters, digits and underscores only; what stands in the data is kept
+BIF has names and values of letters, digits and underscores only; the original texts are stored
 beside them (`discbayes.io.bif_notes`). The class comes first among the variables and among the
-parents. Most programs refuse a variable with one value, as a column without a cut point is: it gets
-a second one, of probability zero.
+parents. Most programs refuse a variable with one value, such as a column without a cut point: it
+gets a second one, of probability zero.
 """
 
 from __future__ import annotations
@@ -23,29 +23,29 @@ from discbayes.io.errors import BifError, write_atomically
 
 _RESERVED = {"network", "property", "type", "discrete", "default", "table"}
 _SIGNS = {">=": " ge ", "<=": " le ", "<": " lt ", ">": " gt "}
-_LONGEST_NAME = 60
+_MAX_NAME = 60
 IMPOSSIBLE = "impossible"
 
 
 def write_bif(network: BayesNet, path: str | Path) -> None:
     """Write a network as a BIF file, which most Bayesian network programs read.
 
-    Probabilities have all their digits. `read_bif` gives the same network back, names and intervals
-    included.
+    Probabilities are written with all their digits. `read_bif` returns the same network, with names
+    and intervals.
 
     Parameters
     ----------
     network : BayesNet
-        Its tables must be normalised. Those of some discriminative learners are not;
-        `BayesNet.normalized` makes them so where the structure allows it.
+        The network, with normalized CPTs. Those of some discriminative learners are not;
+        `BayesNet.normalized` normalizes them where the structure allows it.
     path : str or Path
-        Any file name.
+        The name of the file.
     """
     if not network.parameters.is_normalized:
         raise BifError(
-            "the tables of this network are not normalised (a distribution does not sum to one),"
-            " and a BIF file has probabilities only: write network.normalized(), the same"
-            " distribution in normalised tables, instead"
+            "the CPTs of this network are not normalized (a distribution does not sum to one), and"
+            " a BIF file has probabilities only: write network.normalized(), the same distribution"
+            " in normalized CPTs, instead"
         )
     write_atomically(path, "".join(f"{line}\n" for line in _lines(network)).encode("ascii"))
 
@@ -83,9 +83,7 @@ def _variable_lines(
 def _table_lines(
     name: str, parents: list[str], states: list[list[str]], table: np.ndarray
 ) -> Iterator[str]:
-    """A row for each combination of values of the parents, whose axes come before that of the
-    variable.
-    """
+    """Yield a row for each combination of values of the parents, whose axes come first."""
     table = _padded(table)
     rows = table.reshape(-1, table.shape[-1]).tolist()
     if not parents:
@@ -99,7 +97,7 @@ def _table_lines(
 
 
 def _padded(table: np.ndarray) -> np.ndarray:
-    """The table with the impossible second value of variables that have one value."""
+    """Return the table with the impossible second value of variables that have one value."""
     for axis, size in enumerate(table.shape[:-1]):
         if size == 1:
             table = np.repeat(table, 2, axis)
@@ -123,17 +121,17 @@ def _state_names(variable: Variable) -> list[str]:
 
 
 def legal_names(texts: Iterable[str]) -> list[str]:
-    """Identifiers that resemble the texts, no two alike, not even in lower case.
+    """Return identifiers that resemble the texts, no two alike, not even in lower case.
 
-    >>> legal_names(["petal width (cm)", "petal_width_cm", "< 2.5", "[-1, 3)", "größe", "table", "日本"])
-    ['petal_width_cm', 'petal_width_cm_2', 'lt_2_5', 'minus1_3', 'gro_e', 'table_', 'v']
+    >>> legal_names(["petal width (cm)", "petal_width_cm", "< 2.5", "[-1, 3)", "größe", "table"])
+    ['petal_width_cm', 'petal_width_cm_2', 'lt_2_5', 'minus1_3', 'gro_e', 'table_']
     """
     taken: dict[str, int] = {}
     return [_free(_legal(text), taken) for text in texts]
 
 
 def _legal(text: str) -> str:
-    text = unicodedata.normalize("NFKD", text[:_LONGEST_NAME])
+    text = unicodedata.normalize("NFKD", text[:_MAX_NAME])
     text = "".join(char for char in text if not unicodedata.combining(char))
     for sign, word in _SIGNS.items():
         text = text.replace(sign, word)
@@ -147,7 +145,7 @@ def _legal(text: str) -> str:
 
 
 def _free(name: str, taken: dict[str, int]) -> str:
-    """The name, or the name with the next free number."""
+    """Return the name, or the name with the next free number."""
     found = name
     while found.lower() in taken:
         taken[name.lower()] = taken.get(name.lower(), 1) + 1

@@ -1,13 +1,12 @@
 """The file around a model: JSON with a format, a version and a checksum.
 
-The checksum is taken over everything else in canonical form (sorted keys, no spaces). It finds
-damage; it does not prove where a file comes from, so that what it covers is checked field by field
-all the same.
+The checksum covers everything else in canonical form (sorted keys, no spaces). It detects damage;
+it does not prove where a file comes from, so that each field is checked all the same.
 
-A value of JSON takes up to thirty times its letters in memory, so that there is a limit on their
-number, too, which is looked at before they are made: a value stands behind a bracket, a brace or a
-comma. Lists and objects count as much as the values that take the same memory, so that reading
-takes 200 MB and ten times the size of a file at most.
+A value of JSON takes up to thirty times its characters in memory. Therefore the number of values is
+limited too, and checked before they are parsed: a value follows a bracket, a brace or a comma.
+Lists and objects count as many values as take the same memory, so that reading takes at most 200 MB
+and ten times the size of a file.
 """
 
 from __future__ import annotations
@@ -29,7 +28,7 @@ _HEAD = ("format", "version", "library", "sha256", "model")
 
 
 def seal(model: dict[str, Any]) -> bytes:
-    """The content of the file for a model."""
+    """Return the content of the file for a model."""
     document = {
         "format": FORMAT,
         "version": VERSION,
@@ -42,7 +41,7 @@ def seal(model: dict[str, Any]) -> bytes:
 
 
 def checksum(document: dict[str, Any]) -> str:
-    """The checksum of everything but itself."""
+    """Return the checksum of all fields but itself."""
     rest = {key: value for key, value in document.items() if key != "sha256"}
     return hashlib.sha256(_text(rest, sort_keys=True)).hexdigest()
 
@@ -53,8 +52,14 @@ def _text(value: Any, sort_keys: bool = False) -> bytes:
 
 
 def open_document(content: bytes, max_values: int = MAX_VALUES) -> tuple[dict[str, Any], str]:
-    """The model in the file and the version that wrote it, after the checks that concern the file
-    as a whole.
+    """Return the model in a file and the version that wrote it, after checks of the whole file.
+
+    Parameters
+    ----------
+    content : bytes
+        The content of the file.
+    max_values : int
+        The maximum number of values (`count_values`).
     """
     if count_values(content) > max_values:
         raise ValueError(f"it has more than {max_values} values, the limit of max_values")
@@ -62,7 +67,7 @@ def open_document(content: bytes, max_values: int = MAX_VALUES) -> tuple[dict[st
     if is_deeper(document, MAX_DEPTH):
         raise ValueError(f"it is nested too deeply, in more than {MAX_DEPTH} levels")
     if type(document) is not dict or document.get("format") != FORMAT:
-        raise ValueError(f"it is JSON, but no model file (its format is not {FORMAT!r})")
+        raise ValueError(f"it is JSON, but not a model file (its format is not {FORMAT!r})")
     version = as_int(document.get("version"), "version", 1)
     if version > VERSION:
         library = shown(document.get("library")).strip("'")
@@ -75,14 +80,13 @@ def open_document(content: bytes, max_values: int = MAX_VALUES) -> tuple[dict[st
     library = as_text(document["library"], "library")
     if as_text(document["sha256"], "sha256") != checksum(document):
         raise ValueError(
-            "its checksum does not fit: it was changed or damaged after it was written"
+            "its checksum does not match: it was changed or damaged after it was written"
         )
     return as_object(document["model"], "model"), library
 
 
 def count_values(content: bytes) -> int:
-    """The values of a file: lists count three times and objects eight times, as they take more
-    memory than others.
+    """Return the number of values of a file; a list counts as three and an object as eight.
 
     >>> count_values(b'{"a": [1, 2]}')
     12
@@ -91,7 +95,7 @@ def count_values(content: bytes) -> int:
 
 
 def hint_of_version(library: str) -> str:
-    """What may help where a file of this version is refused: it can hold what did not exist yet."""
+    """Return the advice to upgrade if a file that is refused was written by a newer version."""
     written, ours = _release(library), _release(__version__)
     if written is None or ours is None or written <= ours:
         return ""
@@ -122,7 +126,7 @@ def _finite(text: str) -> float:
 
 
 def _no_constant(name: str) -> NoReturn:
-    raise ValueError(f"{name} is no JSON number")
+    raise ValueError(f"{name} is not a JSON number")
 
 
 def _no_duplicates(pairs: list[tuple[str, Any]]) -> dict[str, Any]:

@@ -1,6 +1,4 @@
-"""The domain of a network as JSON. Labels keep their type because JSON tells 1, 1.0, true and "1"
-apart.
-"""
+"""The domain of a network as JSON, in which labels keep their type: 1, 1.0, true and "1" differ."""
 
 from __future__ import annotations
 
@@ -27,7 +25,7 @@ from discbayes.io.validation import (
 
 KINDS = ("numeric", "categorical", "boolean")
 _FIELDS = ("name", "kind", "values", "cuts", "missing_value")
-# at predict too; version 0.1.0, which marginalized missing values there, has written true
+# in prediction too; version 0.1.0, which marginalized missing values there, wrote true
 _READ = "read"
 _NUMBERS = (
     "bool",
@@ -35,13 +33,13 @@ _NUMBERS = (
     *("float16", "float32"),
 )
 CLASS_DTYPES = (*_NUMBERS, "float64", "str", "object")
-# of the array of classes, in which every string has the width of the longest
+# of the array of classes, in which every string takes the width of the longest
 MAX_CLASS_BYTES = 1 << 26
-_LETTER_BYTES = np.dtype("U1").itemsize
+_CHARACTER_BYTES = np.dtype("U1").itemsize
 
 
 def pack_domain(domain: Domain) -> dict[str, Any]:
-    """A domain as JSON."""
+    """Return a domain as JSON."""
     return {
         "features": [_pack_variable(v) for v in domain.features],
         "target": _pack_variable(domain.target),
@@ -59,7 +57,7 @@ def _pack_variable(variable: Variable) -> dict[str, Any]:
 
 
 def unpack_domain(value: Any, where: str = "domain") -> Domain:
-    """A domain, checked so that an encoder can be built on it."""
+    """Return a domain, checked so that an encoder can be built on it."""
     fields = as_object(value, where, ("features", "target"))
     listed = as_list(fields["features"], f"{where}.features")
     features = tuple(
@@ -77,18 +75,14 @@ def unpack_domain(value: Any, where: str = "domain") -> Domain:
 
 def _unpack_variable(value: Any, where: str) -> Variable:
     fields = as_object(value, where, _FIELDS)
-    name, kind = (
-        as_text(fields["name"], f"{where}.name"),
-        as_text(fields["kind"], f"{where}.kind", KINDS),
-    )
+    name = as_text(fields["name"], f"{where}.name")
+    kind = as_text(fields["kind"], f"{where}.kind", KINDS)
     values = tuple(
         unpack(item, f"{where}.values") for item in as_list(fields["values"], f"{where}.values")
     )
-    cuts = (
-        None
-        if fields["cuts"] is None
-        else check_cuts(as_list(fields["cuts"], f"{where}.cuts"), f"{where}.cuts")
-    )
+    cuts = None
+    if fields["cuts"] is not None:
+        cuts = check_cuts(as_list(fields["cuts"], f"{where}.cuts"), f"{where}.cuts")
     if cuts is not None and values:
         raise ValueError(f"{where} has values and cuts, of which a variable has one")
     check_values(values, name, where)
@@ -100,15 +94,15 @@ def _unpack_variable(value: Any, where: str) -> Variable:
 
 
 def check_cuts(cuts: list[Any], where: str) -> tuple[float, ...]:
-    """Cut points: finite numbers that rise."""
+    """Return cut points, checked to be finite and increasing."""
     numbers = tuple(as_finite(cut, where) for cut in cuts)
     if any(low >= high for low, high in pairwise(numbers)):
-        raise ValueError(f"{where} do not rise")
+        raise ValueError(f"{where} are not increasing")
     return numbers
 
 
 def check_values(values: tuple[Any, ...], name: str, where: str) -> None:
-    """Labels: scalars of one sort, each once, none of them NaN or beyond the range of a float."""
+    """Check labels: scalars of one type, each once, none NaN or beyond the range of a float."""
     for value in values:
         if type(value) not in (str, int, float, bool) or value != value:
             wrong(where, "labels that are strings, numbers or booleans", value)
@@ -132,7 +126,7 @@ def _unpack_target(value: Any, where: str) -> Variable:
 
 
 def class_dtype(classes: np.ndarray) -> str:
-    """The name of the type of ``classes_``, without a width for strings."""
+    """Return the name of the dtype of ``classes_``, without a width for strings."""
     name = {"U": "str", "O": "object"}.get(classes.dtype.kind, classes.dtype.name)
     if name not in CLASS_DTYPES:
         raise ValueError(
@@ -142,7 +136,7 @@ def class_dtype(classes: np.ndarray) -> str:
 
 
 def class_array(target: Variable, dtype: Any, where: str) -> np.ndarray:
-    """The classes in this type; an error where it cannot hold them."""
+    """Return the classes in a dtype, which must hold them exactly."""
     name, labels = as_text(dtype, where, CLASS_DTYPES), list(target.values)
     if name == "str":
         _check_width(labels, where)
@@ -155,14 +149,12 @@ def class_array(target: Variable, dtype: Any, where: str) -> np.ndarray:
 
 
 def _check_width(labels: list[Any], where: str) -> None:
-    """Refuse strings that are few bytes in a file and many in an array, where all are as wide as
-    the longest.
-    """
+    """Refuse strings that take few bytes in a file and many in an array of equal widths."""
     longest = max(len(str(label)) for label in labels)
-    n_bytes = _LETTER_BYTES * longest * len(labels)
+    n_bytes = _CHARACTER_BYTES * longest * len(labels)
     if n_bytes > MAX_CLASS_BYTES:
         raise ValueError(
             f"{where}: an array of {len(labels):,} class labels, of which the longest has"
-            f" {longest:,} letters, takes {in_bytes(n_bytes)}, above {in_bytes(MAX_CLASS_BYTES)}:"
-            " use shorter labels"
+            f" {longest:,} characters, takes {in_bytes(n_bytes)}, above"
+            f" {in_bytes(MAX_CLASS_BYTES)}: use shorter labels"
         )

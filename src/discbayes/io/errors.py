@@ -1,4 +1,4 @@
-"""Reading within a limit, writing in one step, and the two ways in which a file can be wrong."""
+"""Reading within a limit, writing in one step, and the errors of files that are not valid."""
 
 from __future__ import annotations
 
@@ -9,42 +9,48 @@ from typing import IO
 from discbayes._files import naming_file, replace_file
 from discbayes._text import printable, shortened
 
-LONGEST_REASON = 400  # letters
-_PIECE = 1 << 20
+MAX_REASON = 400  # characters
+_CHUNK = 1 << 20  # bytes
 
 
 class ModelFileError(ValueError):
-    """A file that is no sound model file; the message names the file and what is wrong with it."""
+    """A file is not a valid model file; the message names the file and the reason.
+
+    Examples
+    --------
+    >>> from discbayes.io import ModelFileError
+    >>> issubclass(ModelFileError, ValueError)
+    True
+    """
 
 
 class BifError(ValueError):
-    """A BIF file that cannot be read, or a network that cannot be written as one."""
+    """A BIF file cannot be read, or a network cannot be written as one.
+
+    Examples
+    --------
+    >>> from discbayes.io import BifError
+    >>> issubclass(BifError, ValueError)
+    True
+    """
 
 
 def read_limited(path: str | Path, max_bytes: int) -> bytes | None:
-    """The content of a file; None if it has more than ``max_bytes`` bytes, of which no more are
-    read.
-    """
-    pieces, left = [], max_bytes + 1
-    with (
-        naming_file(path),
-        open(path, "rb") as file,
-    ):  # in pieces, as one read of so many bytes would ask for their memory at once
-        while left > 0 and (piece := file.read(min(left, _PIECE))):
-            pieces.append(piece)
-            left -= len(piece)
-    return b"".join(pieces) if left > 0 else None
+    """Return the content of a file, or None after reading ``max_bytes`` if it has more."""
+    chunks, left = [], max_bytes + 1
+    with naming_file(path), open(path, "rb") as file:
+        # in chunks, as one read of so many bytes would allocate them at once
+        while left > 0 and (chunk := file.read(min(left, _CHUNK))):
+            chunks.append(chunk)
+            left -= len(chunk)
+    return b"".join(chunks) if left > 0 else None
 
 
-def told(reason: object) -> str:
-    """A reason that may quote the file: on one line, of limited length, without control
-    characters.
-    """
-    return printable(shortened(str(reason), LONGEST_REASON))
+def one_line(reason: object) -> str:
+    """Return a reason that may quote the file: short, on one line, without control characters."""
+    return printable(shortened(str(reason), MAX_REASON))
 
 
 def write_atomically(path: str | Path, content: bytes | Callable[[IO[bytes]], object]) -> None:
-    """Write bytes, or what a function writes, as a whole file or not at all; errors name ``path``
-    and the way out.
-    """
+    """Write bytes, or the output of a function, as a whole file or not at all."""
     replace_file(path, content if callable(content) else lambda file: file.write(content))

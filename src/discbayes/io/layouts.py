@@ -1,6 +1,4 @@
-"""The sizes of tables, from what a file says of domain and structure, before there is any of
-them.
-"""
+"""The sizes of CPTs by the domain and structure of a file, checked before they are allocated."""
 
 from __future__ import annotations
 
@@ -10,12 +8,9 @@ from discbayes.network import Layout, Structure
 
 
 def check_cells(domain: Domain, structure: Structure, n_cells: int, where: str) -> None:
-    """Refuse tables of another number of cells than a domain and a structure ask for.
-
-    Sizes are whole numbers without a limit, since in 64 bits a false structure could wrap round to
-    fit, and no product goes on beyond the cells that there are: one of many factors would take time
-    in proportion to their square.
-    """
+    """Raise an error if CPTs do not have the number of cells of a domain and a structure."""
+    # Python's integers, since in 64 bits the size of a false structure could overflow to a match.
+    # A product stops above the cells that there are: one of many factors takes quadratic time.
     cards, left = domain.cards.tolist(), n_cells
     for feature, parents in enumerate(structure.parents):
         size = domain.n_classes
@@ -28,14 +23,12 @@ def check_cells(domain: Domain, structure: Structure, n_cells: int, where: str) 
         left -= size
     if left:
         raise ValueError(
-            f"{where} has {n_cells} cells, {left} more than the domain and the structure ask for"
+            f"{where} has {n_cells} cells, {left} too many for the domain and structure"
         )
 
 
 def layout_of(domain: Domain, structure: Structure, where: str) -> Layout:
-    """The layout of tables whose cells were checked; refused where a table has more axes than an
-    array can have.
-    """
+    """Return the layout of CPTs whose cells were checked; raise an error for too many axes."""
     layout = Layout(structure, domain.cards, domain.n_classes)
     with naming(where):
         _ = layout.offsets

@@ -1,8 +1,8 @@
-"""Fitted classifiers as one JSON file: everything that predicting and refitting need, bit for bit.
+"""Fitted classifiers as one JSON file: all that predicting and refitting need, bit for bit.
 
 Arrays are stored as their bytes, labels and settings as JSON with their types, learners by name. A
-file that passes the checks of `load` gives a classifier that can predict, or it is refused with
-what is wrong in it.
+file that passes the checks of `load` is a classifier that can predict; any other is refused with
+the reason.
 """
 
 from __future__ import annotations
@@ -22,12 +22,12 @@ from discbayes.classifier import BayesNetClassifier, FittedModel, adopt
 from discbayes.data import Domain, FrameEncoder
 from discbayes.io.document import MAX_VALUES, hint_of_version, open_document, seal
 from discbayes.io.domains import class_array, class_dtype, pack_domain, unpack_domain
-from discbayes.io.errors import ModelFileError, read_limited, told, write_atomically
+from discbayes.io.errors import ModelFileError, one_line, read_limited, write_atomically
 from discbayes.io.layouts import check_cells, layout_of
 from discbayes.io.packed_statistics import pack_statistics, unpack_statistics
 from discbayes.io.setting_values import pack_or_describe, pack_structure, unpack, unpack_structure
 from discbayes.io.validation import (
-    FALSE_CONTENT,
+    CONTENT_ERRORS,
     as_array,
     as_finite,
     as_int,
@@ -44,7 +44,7 @@ from discbayes.parameters import PARAMETERS
 from discbayes.search import STRUCTURES, FixedStructure
 
 MAX_BYTES = 1 << 30
-MAX_FACTOR_SIZE = 1 << 28  # cells, 2 GiB: what a file may let a prediction take
+MAX_FACTOR_SIZE = 1 << 28  # cells, 2 GiB: the limit that a file may set for predictions
 MAX_DRAWS = 1_000_000  # of a prediction, for each row and class
 _MODEL = (
     "settings",
@@ -56,16 +56,16 @@ _MODEL = (
     "feature_names_in",
     "history",
 )
-# files of classifiers that have no such thing have no such field
+# fields that only some classifiers have
 _OPTIONAL = ("calibration", "tallies")
-_OPTIONAL_TABLES = ("prior_offset",)  # nor have tables whose prior is the shares of the classes
+_OPTIONAL_TABLES = ("prior_offset",)  # of a prior that is not the class shares
 _NAMED: dict[str, Mapping[str, Any]] = {"structure": STRUCTURES, "parameters": PARAMETERS}
-# where a model was learned is no part of it, and no file says where to connect to
+# where a model was learned is not stored, so that no file names an address to connect to
 _PLACE = "cluster"
-_CLOCK = "seconds"  # of a step of the trace: the same rows and settings give the same bytes
-_LARGEST_LOG = 1e100  # sums over features stay finite, and so does their quotient by a temperature
+_CLOCK = "seconds"  # of a step of the history: not stored, so that equal fits have equal bytes
+_MAX_LOG = 1e100  # sums over features stay finite, also divided by a temperature
 _THRESHOLDS = ("log_odds", "probabilities")
-_PLAIN: dict[type, str] = {  # for errors that say less
+_REASONS: dict[type, str] = {  # for errors whose text does not tell
     RecursionError: "it is nested too deeply",
     MemoryError: "there is not enough memory to read it",
 }
@@ -77,27 +77,27 @@ _PLAIN: dict[type, str] = {  # for errors that say less
 def save(classifier: BayesNetClassifier, path: str | Path, counts: bool = True) -> None:
     """Write a fitted classifier to one JSON file.
 
-    The file is complete or not there: it takes the place of an older one in a single step. The same
-    rows and settings give the same bytes, so that the seconds of the steps in ``history_`` are not
-    part of it. What JSON cannot hold (a learner or transformer of your own, a ``RandomState``) is
-    left out; `load` says so and puts a default there, which matters for fitting again and not for
+    The file is complete or absent: it replaces an older one in a single step. The same rows and
+    settings give the same bytes; therefore the seconds of the steps in ``history_`` are not stored.
+    Settings that JSON cannot hold (a learner or transformer of your own, a ``RandomState``) are
+    left out; `load` warns and sets a default, which matters for fitting again and not for
     predicting.
 
     Parameters
     ----------
     classifier : BayesNetClassifier
-        After ``fit``.
+        The fitted classifier.
     path : str or Path
-        Any file name.
+        The name of the file.
     counts : bool, default=True
-        Whether the counts that ``partial_fit`` and ``merge`` go on from are part of it, where there
-        are such.
+        Whether to store the counts from which ``partial_fit`` and ``merge`` continue, if there are
+        any.
     """
     write_atomically(path, pack(classifier, counts))
 
 
 def pack(classifier: BayesNetClassifier, counts: bool = True) -> bytes:
-    """What `save` writes."""
+    """Return the content of the file that `save` writes."""
     if not isinstance(classifier, BayesNetClassifier):
         raise TypeError(f"save writes a BayesNetClassifier, not {type(classifier).__name__}")
     check_is_fitted(classifier)
@@ -105,7 +105,7 @@ def pack(classifier: BayesNetClassifier, counts: bool = True) -> bytes:
     statistics = classifier.sufficient_statistics_
     if counts and statistics is not None:
         model["tallies"] = pack_statistics(statistics)
-    _restore(model)  # what is written can be read, or it is refused now
+    _restore(model)  # a model that could not be read is refused now
     return seal(model)
 
 
@@ -145,7 +145,7 @@ def _pack_setting(value: Any) -> Any:
 
 
 def _pack_step(step: dict[str, Any]) -> dict[str, Any]:
-    """One step of the trace, without its time; what JSON cannot hold is kept as text."""
+    """Return a step of the history without its time; values that JSON cannot hold become text."""
     packed = {str(key): pack_or_describe(value) for key, value in step.items() if key != _CLOCK}
     return {
         k: v["opaque"] if isinstance(v, dict) and "opaque" in v else v for k, v in packed.items()
@@ -175,33 +175,37 @@ def load(
 ) -> BayesNetClassifier:
     """Read a classifier that `save` wrote.
 
-    The file is data: nothing in it is run, and it can open no other file. It may come from anyone;
-    a file that is not sound in every field is refused.
+    The file is data: nothing in it is executed, and it can open no other file. It may come from
+    anyone; a file that is not valid in every field is refused.
 
     Parameters
     ----------
     path : str or Path
         The file.
-    max_bytes : int
-        Larger files are refused, 1 GiB by default.
-    max_values : int
-        So are files of more JSON values, counted by brackets and commas, 5 million by default; a
-        list counts as three and an object as eight. A network with a thousand columns of ten values
-        has some thirty thousand of them; its tables are not among them.
+    max_bytes : int, default=2**30
+        The largest size of a file.
+    max_values : int, default=5_000_000
+        The maximum number of JSON values, counted by brackets and commas; a list counts as three
+        and an object as eight. A network with a thousand columns of ten values has some thirty
+        thousand of them; its CPTs are not among them.
 
     Returns
     -------
     BayesNetClassifier
-        Fitted; its predictions have the same bits as those of the classifier that was saved.
+        The fitted classifier; its predictions have the same bits as those of the saved one.
 
     Raises
     ------
     ModelFileError
-        If the file is damaged, foreign, or of a newer version.
+        If the file is damaged, not a model file, or of a newer version.
+
+    See Also
+    --------
+    BayesNetClassifier.save : Write a fitted classifier.
 
     Examples
     --------
-    >>> import tempfile, pathlib
+    >>> import pathlib, tempfile
     >>> from discbayes import BayesNetClassifier, load, load_dataset
     >>> iris = load_dataset("iris")
     >>> clf = BayesNetClassifier().fit(iris.X, iris.y)
@@ -220,28 +224,26 @@ def load(
 
 
 def load_bytes(content: bytes, name: str, max_values: int = MAX_VALUES) -> BayesNetClassifier:
-    """The classifier of what `save` wrote; ``name`` is what messages call it."""
+    """Return the classifier from the content of a file; ``name`` is its name in messages."""
     library = ""
     try:
         model, library = open_document(content, max_values)
         classifier, notes = _restore(model)
-    except (*FALSE_CONTENT, MemoryError) as error:
-        reason = _PLAIN.get(type(error)) or told(error)
+    except (*CONTENT_ERRORS, MemoryError) as error:
+        reason = _REASONS.get(type(error)) or one_line(error)
         raise ModelFileError(
             f"{name} cannot be loaded: {reason}{hint_of_version(library)}"
         ) from error
     for note in notes:
-        warnings.warn(told(note), stacklevel=3)
+        warnings.warn(one_line(note), stacklevel=3)
     return classifier
 
 
 def _restore(model: dict[str, Any]) -> tuple[BayesNetClassifier, list[str]]:
-    """The classifier behind a parsed model, and what the user should know about its settings."""
+    """Return the classifier of a parsed model, and notes on its settings for the user."""
     as_object(model, "model", (*_MODEL, *(name for name in _OPTIONAL if name in model)))
-    domain, structure = (
-        unpack_domain(model["domain"]),
-        unpack_structure(model["structure"], "structure"),
-    )
+    domain = unpack_domain(model["domain"])
+    structure = unpack_structure(model["structure"], "structure")
     tables = _unpack_tables(model["tables"], domain, structure)
     classes = class_array(domain.target, model["class_dtype"], "class_dtype")
     settings, notes = _unpack_settings(model["settings"], structure)
@@ -281,26 +283,15 @@ def _unpack_tables(value: Any, domain: Domain, structure: Structure) -> CPTs:
     check_cells(domain, structure, log_theta.size, "tables.log_theta")
     if log_theta.ndim != 1 or log_prior.shape != (domain.n_classes,):
         raise ValueError(
-            "tables.log_prior or log_theta has another shape than the domain and the structure"
-            " ask for"
+            "tables.log_prior or log_theta does not have the shape of the domain and structure"
         )
-    offset = (
-        as_array(fields["prior_offset"], "tables.prior_offset")
-        if "prior_offset" in fields
-        else None
-    )
-    for name, numbers in (
-        ("log_prior", log_prior),
-        ("log_theta", log_theta),
-        ("prior_offset", offset),
-    ):
-        if (
-            numbers is not None
-            and not ((np.abs(numbers) <= _LARGEST_LOG) | (numbers == -np.inf)).all()
-        ):
-            raise ValueError(
-                f"tables.{name} holds NaN, infinity or numbers beyond {_LARGEST_LOG:g}"
-            )
+    offset = None
+    if "prior_offset" in fields:
+        offset = as_array(fields["prior_offset"], "tables.prior_offset")
+    arrays = {"log_prior": log_prior, "log_theta": log_theta, "prior_offset": offset}
+    for name, numbers in arrays.items():
+        if numbers is not None and not ((np.abs(numbers) <= _MAX_LOG) | (numbers == -np.inf)).all():
+            raise ValueError(f"tables.{name} holds NaN, infinity or numbers beyond {_MAX_LOG:g}")
     if not log_prior.max() > -np.inf:
         raise ValueError("tables.log_prior has no class that is possible")
     layout = layout_of(domain, structure, "tables")
@@ -351,7 +342,7 @@ def _restore_columns(classifier: BayesNetClassifier, model: dict[str, Any], doma
 
 
 def _unpack_settings(value: Any, structure: Structure) -> tuple[dict[str, Any], list[str]]:
-    """The settings, and a note for each that the file could not hold."""
+    """Return the settings, and a note for each that the file could not hold."""
     fields = as_object(value, "settings")
     default = BayesNetClassifier().get_params(deep=False)
     del default[_PLACE]
@@ -365,9 +356,7 @@ def _unpack_settings(value: Any, structure: Structure) -> tuple[dict[str, Any], 
 
 
 def _unpack_setting(name: str, value: Any) -> Any:
-    """One setting; those that predict looks at are held to their types here, the others when they
-    are used.
-    """
+    """Return a setting; the types of those that predict uses are checked here, others on use."""
     if name == "n_jobs":
         if value == 0:
             raise ValueError("settings.n_jobs must not be 0")

@@ -1,4 +1,7 @@
-"""The counts of a classifier as JSON: whole numbers in the narrowest type that holds them."""
+"""Sufficient statistics as JSON: counts in the narrowest integer type that holds them.
+
+Files call them "tallies".
+"""
 
 from __future__ import annotations
 
@@ -15,18 +18,19 @@ from discbayes.io.validation import FLOATS, as_array, as_bool, as_object, pack_a
 
 _WHOLE = ("|u1", "<u2", "<u4")
 _ROWS = "<i8"
-_MOST, _MAX_ROWS = 1e200, 2**53  # sums of counts stay finite, and sums of rows whole
+_MAX_COUNT = 1e200  # sums stay finite
+_MAX_ROWS = 2**53  # sums stay exact
 _FIELDS = ("rows", "class_count", "cells", "pairs", "families", "weighted", "fixed_classes")
 
 
-def pack_statistics(tallies: SufficientStatistics) -> dict[str, Any]:
-    """Counts as JSON; what they are of is said by the domain of the model."""
-    families = tallies.families
+def pack_statistics(statistics: SufficientStatistics) -> dict[str, Any]:
+    """Return sufficient statistics as JSON, without the domain, which is that of the model."""
+    families = statistics.families
     return {
-        "rows": pack_array(tallies.rows, _ROWS),
-        "class_count": pack_array(tallies.counts.class_count),
-        "cells": _pack_counts(tallies.counts.cells),
-        "pairs": None if tallies.pairs is None else _pack_counts(tallies.pairs.cells),
+        "rows": pack_array(statistics.rows, _ROWS),
+        "class_count": pack_array(statistics.counts.class_count),
+        "cells": _pack_counts(statistics.counts.cells),
+        "pairs": None if statistics.pairs is None else _pack_counts(statistics.pairs.cells),
         "families": (
             None
             if families is None
@@ -35,8 +39,8 @@ def pack_statistics(tallies: SufficientStatistics) -> dict[str, Any]:
                 "cells": _pack_counts(families.cells),
             }
         ),
-        "weighted": tallies.weighted,
-        "fixed_classes": tallies.fixed_classes,
+        "weighted": statistics.weighted,
+        "fixed_classes": statistics.fixed_classes,
     }
 
 
@@ -47,7 +51,7 @@ def _pack_counts(cells: np.ndarray) -> dict[str, Any]:
 
 
 def unpack_statistics(value: Any, domain: Domain) -> SufficientStatistics:
-    """Counts of a domain; they are refused if they are of another size, or not counts."""
+    """Return the sufficient statistics of a domain, checked in size and range."""
     fields = as_object(value, "tallies", _FIELDS)
     rows = as_array(fields["rows"], "tallies.rows", (_ROWS,))
     if rows.shape != (domain.n_classes,) or (rows < 0).any() or (rows > _MAX_ROWS).any():
@@ -73,12 +77,12 @@ def unpack_statistics(value: Any, domain: Domain) -> SufficientStatistics:
 
 
 def _as_counts(value: Any, size: int | None, where: str) -> np.ndarray:
-    """Counts in one row; of any number where ``size`` is None."""
+    """Return a vector of counts, of any size if ``size`` is None."""
     counts = as_array(value, where, (*_WHOLE, FLOATS)).astype(np.float64)
     if counts.ndim != 1 or size not in (None, counts.size):
-        raise ValueError(f"{where} has {counts.size} cells where the domain asks for {size}")
-    if not ((counts >= 0) & (counts <= _MOST)).all():
-        raise ValueError(f"{where} holds numbers that are no counts")
+        raise ValueError(f"{where} has {counts.size} cells where the domain has {size}")
+    if not ((counts >= 0) & (counts <= _MAX_COUNT)).all():
+        raise ValueError(f"{where} holds numbers that are not counts")
     return counts
 
 

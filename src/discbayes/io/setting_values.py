@@ -1,5 +1,4 @@
-"""Settings as JSON and back: what JSON has no word for is an object with one field that says what
-it is.
+"""Settings as JSON and back: other types than those of JSON are objects with one field, the type.
 
 ===================  =================================================
 Python               JSON
@@ -13,8 +12,8 @@ learner              ``{"learner": "KDB", "params": {...}}``
 anything else        ``{"opaque": "what it looked like"}``
 ===================  =================================================
 
-Numpy scalars become plain numbers. A ``callback`` of a learner is None in the file: it watches a
-search and is no part of what is learned. A learner is found by its name among the classes of this
+Numpy scalars become plain numbers. A ``callback`` of a learner is None in the file: it observes a
+search and does not influence the result. A learner is found by its name among the classes of this
 library and is called with its settings, which it only stores: a file can choose among those classes
 and do nothing else.
 """
@@ -55,7 +54,7 @@ _ARRAYS = ("|b1", "|i1", "<i2", "<i4", "<i8", "|u1", "<u2", "<u4", "<u8", "<f2",
 # parameters that have another name in files, as version 0.1.0 wrote them
 _FILE_WORDS = {"missing": "gaps"}
 _DESCRIPTION = 200  # characters
-_ADDRESS = re.compile(r" at 0x[0-9A-Fa-f]+")  # which differs in each process
+_ADDRESS = re.compile(r" at 0x[0-9A-Fa-f]+")  # differs in each process
 _NOT_FINITE = {"inf": math.inf, "-inf": -math.inf, "nan": math.nan}
 
 
@@ -65,7 +64,7 @@ class OpaqueValueError(ValueError):
 
 @cache
 def learners() -> dict[str, type]:
-    """The classes of this library that a setting may be an instance of, by name."""
+    """Return the classes of this library that a setting may be an instance of, by name."""
     public = {name: getattr(package, name) for package in _PACKAGES for name in package.__all__}
     return {n: c for n, c in public.items() if inspect.isclass(c) and issubclass(c, BaseEstimator)}
 
@@ -74,7 +73,7 @@ def learners() -> dict[str, type]:
 
 
 def pack(value: Any) -> Any:
-    """A setting as JSON; an `OpaqueValueError` where it cannot be.
+    """Return a setting as JSON; raise an `OpaqueValueError` if that is not possible.
 
     >>> pack({"edges": [("a", "b")], 1: float("inf")})
     {'dict': [['edges', [{'tuple': ['a', 'b']}]], [1, {'float': 'inf'}]]}
@@ -135,7 +134,7 @@ def _refuse(value: Any) -> Any:
 
 
 def pack_or_describe(value: Any) -> Any:
-    """A setting as JSON; where it cannot be, what it looks like."""
+    """Return a setting as JSON, or its description if that is not possible."""
     try:
         packed = pack(value)
     except (OpaqueValueError, RecursionError):
@@ -146,13 +145,13 @@ def pack_or_describe(value: Any) -> Any:
 def _describe(value: Any) -> str:
     try:
         return _ADDRESS.sub("", repr(value))[:_DESCRIPTION]
-    # whatever the repr of a foreign object does, it must not keep a model from being saved
+    # an error in the repr of a foreign object must not keep a model from being saved
     except Exception:
         return f"<{type(value).__name__}>"
 
 
 def pack_structure(structure: Structure) -> dict[str, Any]:
-    """A structure as JSON."""
+    """Return a structure as JSON."""
     return {
         "parents": [list(group) for group in structure.parents],
         "class_children": list(structure.class_children),
@@ -163,7 +162,7 @@ def pack_structure(structure: Structure) -> dict[str, Any]:
 
 
 def unpack(value: Any, where: str) -> Any:
-    """What `pack` made of a setting, back."""
+    """Return the setting that `pack` turned into JSON."""
     if type(value) is list:
         return [unpack(item, where) for item in value]
     if type(value) is not dict:
@@ -180,7 +179,7 @@ def _unpack_learner(value: dict[str, Any], where: str) -> Any:
     as_object(value, where, ("learner", "params"))
     name = as_text(value["learner"], f"{where}.learner")
     if name not in learners():
-        raise ValueError(f"{where}: {shown(name)} is no learner of this version of discbayes")
+        raise ValueError(f"{where}: {shown(name)} is not a learner of this version of discbayes")
     kind = learners()[name]
     known = inspect.signature(kind).parameters
     words = {_FILE_WORDS.get(parameter, parameter): parameter for parameter in known}
@@ -214,7 +213,7 @@ def _unpack_set(value: Any, where: str) -> set[Any]:
 
 
 def unpack_structure(value: Any, where: str) -> Structure:
-    """A structure; it is refused if it has a cycle or names features that are not there."""
+    """Return a structure; raise an error for a cycle, or for features that do not exist."""
     fields = as_object(value, where, ("parents", "class_children"))
     groups = as_list(fields["parents"], f"{where}.parents")
     parents = [

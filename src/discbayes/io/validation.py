@@ -1,9 +1,7 @@
-"""Readers of single JSON values: each returns the value in the type that it must have, or says what
-it is instead.
+"""Readers of single JSON values: each returns the value, checked to be of the required type.
 
 They raise a ``ValueError`` that names the place in the file; `load` adds the path. Nothing is
-allocated from a size that the file only claims, and nothing is hashed that was chosen to share one
-hash.
+allocated by a size that the file only claims, and no values are hashed that were chosen to collide.
 """
 
 from __future__ import annotations
@@ -20,7 +18,7 @@ from typing import Any, NoReturn
 
 import numpy as np
 
-_MOST = sys.float_info.max
+_MAX_FLOAT = sys.float_info.max
 _SHOWN = 60
 _REPR = Repr()
 _REPR.maxstring = _REPR.maxlong = _REPR.maxother = _SHOWN
@@ -28,35 +26,35 @@ _REPR.maxlevel = 3
 MAX_DEPTH = 100  # levels of lists and objects in a file
 MAX_EQUAL_HASHES = 100  # values of one set; floats that fit the type reach a few dozen
 FLOATS = "<f8"
-# entries of an axis where another one has none: no byte of the file speaks for them
-_LONGEST_EMPTY = 1000
-FALSE_CONTENT = (ValueError, TypeError, ArithmeticError, LookupError, RecursionError)
+# length of an axis of an empty array, which no byte of the file confirms
+_MAX_EMPTY_AXIS = 1000
+CONTENT_ERRORS = (ValueError, TypeError, ArithmeticError, LookupError, RecursionError)
 
 
 def shown(value: Any) -> str:
-    """What a value looks like, however large it is."""
+    """Return a short repr of a value, however large it is."""
     text = _REPR.repr(value)
     return text if len(text) <= _SHOWN else text[:_SHOWN] + "…"
 
 
 def wrong(where: str, expected: str, value: Any) -> NoReturn:
-    """Raise the error for a value that is not what is expected at this place."""
+    """Raise the error for a value that is not as expected at this place."""
     raise ValueError(f"{where} must be {expected}, not {shown(value)}")
 
 
 @contextmanager
 def naming(where: str) -> Iterator[None]:
-    """Name the place in the file in errors of code that does not know of files."""
+    """Add the place in the file to errors of the code inside."""
     try:
         yield
     except RecursionError:
         raise
-    except FALSE_CONTENT as error:
+    except CONTENT_ERRORS as error:
         raise ValueError(f"{where}: {error}") from error
 
 
 def as_object(value: Any, where: str, keys: Collection[str] | None = None) -> dict[str, Any]:
-    """A JSON object, with exactly these keys if they are given."""
+    """Return a JSON object, with exactly these keys if they are given."""
     if type(value) is not dict:
         wrong(where, "an object", value)
     if keys is not None:
@@ -72,7 +70,7 @@ def _listed(what: str, names: list[str]) -> str:
 
 
 def as_list(value: Any, where: str, length: int | None = None) -> list[Any]:
-    """A JSON list, of this length if it is given."""
+    """Return a JSON list, of this length if it is given."""
     if type(value) is not list:
         wrong(where, "a list", value)
     if length is not None and len(value) != length:
@@ -81,7 +79,7 @@ def as_list(value: Any, where: str, length: int | None = None) -> list[Any]:
 
 
 def as_text(value: Any, where: str, choices: Collection[str] | None = None) -> str:
-    """A string, one of the choices if they are given."""
+    """Return a string, one of the choices if they are given."""
     if type(value) is not str:
         wrong(where, "a string", value)
     if choices is not None and value not in choices:
@@ -90,7 +88,7 @@ def as_text(value: Any, where: str, choices: Collection[str] | None = None) -> s
 
 
 def as_int(value: Any, where: str, least: int | None = None, most: int | None = None) -> int:
-    """A whole number (true and false are none), of at least ``least`` and at most ``most``."""
+    """Return an integer (not true or false) within bounds."""
     if type(value) is not int:
         wrong(where, "a whole number", value)
     if least is not None and value < least:
@@ -103,30 +101,29 @@ def as_int(value: Any, where: str, least: int | None = None, most: int | None = 
 def as_optional_int(
     value: Any, where: str, least: int | None = None, most: int | None = None
 ) -> int | None:
-    """A whole number or null."""
+    """Return an integer within bounds, or None for null."""
     return None if value is None else as_int(value, where, least, most)
 
 
 def as_bool(value: Any, where: str) -> bool:
-    """True or false."""
+    """Return true or false."""
     if type(value) is not bool:
         wrong(where, "true or false", value)
     return value
 
 
 def as_finite(value: Any, where: str) -> float:
-    """A number that is neither infinite nor NaN."""
-    if type(value) not in (int, float) or not -_MOST <= value <= _MOST:
+    """Return a number that is neither infinite nor NaN."""
+    if type(value) not in (int, float) or not -_MAX_FLOAT <= value <= _MAX_FLOAT:
         wrong(where, "a finite number", value)
     return value
 
 
 def check_hashes(values: Sequence[Hashable]) -> None:
-    """Refuse values of which many have the same hash: a set of them takes time in proportion to
-    their square.
+    """Refuse many values with the same hash: a set of them would take quadratic time.
 
-    The hash of a whole number is its remainder by 2⁶¹ − 1, and that of a tuple follows from its
-    members, so that anyone can find such values. That of a string is salted by each process.
+    The hash of an integer is its remainder modulo 2⁶¹ − 1, and that of a tuple follows from its
+    members, so that anyone can construct such values. That of a string is salted by each process.
 
     >>> check_hashes(list(range(1000)))
     >>> check_hashes([k * (2**61 - 1) for k in range(1000)])
@@ -136,16 +133,16 @@ def check_hashes(values: Sequence[Hashable]) -> None:
     """
     hashes = [hash(value) for value in values if type(value) is not str]
     if len(hashes) > MAX_EQUAL_HASHES:
-        most = int(np.unique(hashes, return_counts=True)[1].max())
-        if most > MAX_EQUAL_HASHES:
+        n_equal = int(np.unique(hashes, return_counts=True)[1].max())
+        if n_equal > MAX_EQUAL_HASHES:
             raise ValueError(
-                f"{most} entries have the same hash, so that looking them up would take long: use"
-                " strings"
+                f"{n_equal} entries have the same hash, so that looking them up would take long:"
+                " use strings"
             )
 
 
 def is_deeper(value: Any, levels: int) -> bool:
-    """Whether lists and objects are nested in more than so many levels."""
+    """Return whether lists and objects are nested in more than so many levels."""
     level = [value] if type(value) in (dict, list) else []
     for _ in range(levels):
         if not level:
@@ -158,7 +155,7 @@ def is_deeper(value: Any, levels: int) -> bool:
 
 
 def only_entry(value: Mapping[str, Any], where: str) -> tuple[str, Any]:
-    """Key and value of an object with one field."""
+    """Return the key and value of an object with one field."""
     if len(value) != 1:
         wrong(where, "an object with one field", dict(value))
     return next(iter(value.items()))
@@ -168,8 +165,7 @@ def only_entry(value: Mapping[str, Any], where: str) -> tuple[str, Any]:
 
 
 def pack_array(array: np.ndarray, dtype: str = FLOATS) -> dict[str, Any]:
-    """An array of numbers as JSON: type, shape, and the little-endian bytes in base64, so that
-    every bit is kept.
+    """Return an array of numbers as JSON: dtype, shape, and the little-endian bytes in base64.
 
     >>> pack_array(np.array([0.5, -np.inf]))
     {'dtype': '<f8', 'shape': [2], 'data': 'AAAAAAAA4D8AAAAAAADw/w=='}
@@ -183,12 +179,12 @@ def pack_array(array: np.ndarray, dtype: str = FLOATS) -> dict[str, Any]:
 
 
 def as_array(value: Any, where: str, dtypes: Collection[str] = (FLOATS,)) -> np.ndarray:
-    """The array that `pack_array` wrote; the shape must fit the bytes that are there."""
+    """Return the array that `pack_array` wrote; its shape must match the bytes."""
     fields = as_object(value, where, ("dtype", "shape", "data"))
     dtype = np.dtype(as_text(fields["dtype"], f"{where}.dtype", dtypes))
     shape = [as_int(n, f"{where}.shape", 0) for n in as_list(fields["shape"], f"{where}.shape")]
     data = _bytes(fields["data"], f"{where}.data")
-    endless = not data and max(shape, default=0) > _LONGEST_EMPTY
+    endless = not data and max(shape, default=0) > _MAX_EMPTY_AXIS
     if len(shape) > 32 or endless or math.prod(shape) * dtype.itemsize != len(data):
         raise ValueError(
             f"{where}: {len(data)} bytes do not fill the shape {shape[:33]} of {dtype.str}"

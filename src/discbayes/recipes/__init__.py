@@ -1,11 +1,10 @@
-"""Recipes: tags of the papers to classifiers, such as NB-ML, TAN-OMI-CR-CL, TAN-fCLL-OFE, KDB1-W or
-TAN-MLBNSVM.
+"""Recipes: classifiers by the tags of the papers, such as NB-ML, TAN-OMI-CR-CL or KDB1-W.
 
 A tag is a structure (``recipes/structure_words.py``), parameters (``recipes/parameter_words.py``)
-and perhaps "+T" or "+ISO" for calibrated probabilities. Any structure goes with any parameters; a
-structure alone has the generative parameters of the paper that it is from. How gaps are treated and
-numbers are cut is not part of a tag but an option: P10 and C11 leave rows with gaps out
-(``missing="drop"``), and Z17 takes a gap as a value (``missing="value"``).
+and optionally "+T" or "+ISO" for calibrated probabilities. Any structure goes with any parameters;
+a structure alone has the generative parameters of the paper that it is from. The treatment of
+missing values and the discretization are not part of a tag but options: P10 and C11 leave out
+incomplete rows (``missing="drop"``), and Z17 makes missing a value (``missing="value"``).
 """
 
 from discbayes.recipes.build import recipe

@@ -1,4 +1,4 @@
-"""From a tag and options to an estimator; an option that would change nothing is refused."""
+"""Estimators from a tag and options; an option without effect is refused."""
 
 from __future__ import annotations
 
@@ -17,20 +17,34 @@ PARTS = ("structure", "parameters")
 
 
 def recipe(tag: str, **options: Any) -> BayesNetClassifier:
-    """The classifier that a tag of the papers names, or any other cell of structures × parameters.
+    """Return the classifier of a tag: a recipe of the papers, or any structure × parameters.
 
     Parameters
     ----------
     tag : str
-        Such as "TAN-OMI-CR-CL"; ``recipes()`` lists those of the papers, and
-        ``discbayes.recipes.parse`` says what else there is.
-    **options
-        Those of ``BayesNetClassifier`` (``n_jobs``, ``random_state``, ``missing``, …) and those of
-        the two learners by their names (``max_time``, ``lam``); where both have one of that name,
-        ``structure__start`` and ``parameters__start`` say which. ``cv`` is the number of folds
-        wherever the recipe has folds: of the score of a search, of cross tuning, of the choice of λ
-        and the like, and of calibration. The margin as the score of a search chooses its λ by five
-        folds in any case.
+        A tag such as "TAN-OMI-CR-CL". ``recipes()`` lists those of the papers, and
+        ``discbayes.recipes.parse`` describes all others.
+    **options : dict
+        Parameters of ``BayesNetClassifier`` (``n_jobs``, ``random_state``, ``missing``, …) and of
+        the two learners by their names (``max_time``, ``lam``); a name that both learners have is
+        written ``structure__start`` or ``parameters__start``. ``cv`` is the number of folds
+        wherever the recipe uses folds: in the score of a search, in cross tuning, in the choice of
+        λ and other hyperparameters, and in calibration. A search that maximizes the margin always
+        chooses its λ by five folds.
+
+    Returns
+    -------
+    BayesNetClassifier
+        The classifier, not fitted.
+
+    Raises
+    ------
+    ValueError
+        If the tag is not a recipe, or an option is unknown or has no effect.
+
+    See Also
+    --------
+    recipes : List the recipes of the papers.
 
     Examples
     --------
@@ -67,21 +81,21 @@ def _new_name(option: str) -> str:
 
 
 def _place(parsed: Recipe, made: BayesNetClassifier, name: str) -> str:
-    """Which parameter of the estimator an option is."""
+    """Return the parameter of the estimator that an option sets."""
     if name in parsed.options:
-        raise ValueError(f"{name}= is said by the tag {parsed.tag} already: leave out one of them")
+        raise ValueError(f"{name}= is set by the tag {parsed.tag} already: leave out one of them")
     own = [key for key in made.get_params(deep=False) if key not in PARTS]
     if name in own:
         return name
     known = {part: list(getattr(made, part).get_params(deep=False)) for part in PARTS}
     part, _, key = name.rpartition("__")
-    parts = [part] if part in PARTS else [] if part else list(PARTS)
+    parts = [p for p in PARTS if part in ("", p)]
     found = [f"{part}__{key}" for part in parts if key in known[part]]
     if name in PARTS or not found:
         raise ValueError(_unknown(parsed, name, own, known))
     if len(found) > 1:
         raise ValueError(
-            f"{name}= is an option of both learners of {parsed.tag}: say {' or '.join(found)}"
+            f"{name}= is an option of both learners of {parsed.tag}: write {' or '.join(found)}"
         )
     return found[0]
 
@@ -94,7 +108,7 @@ def _unknown(parsed: Recipe, name: str, own: list[str], known: Mapping[str, list
         f"{getattr(parsed, f'{part}_tag')} takes {names}" for part, names in learners.items()
     )
     return (
-        f"{name!r} is no option of {parsed.tag}: the classifier takes"
+        f"{name!r} is not an option of {parsed.tag}: the classifier takes"
         f" {', '.join(nearest_first(name, own))}; {listed}; and cv is the number of folds, where"
         " there are some"
     )
@@ -106,7 +120,7 @@ def _unknown(parsed: Recipe, name: str, own: list[str], known: Mapping[str, list
 def _set_folds(
     parsed: Recipe, made: BayesNetClassifier, where: Mapping[str, str], n_folds: Any
 ) -> None:
-    """Put a number of folds wherever there are some."""
+    """Set the number of folds wherever folds are used."""
     if not isinstance(n_folds, (int, np.integer)) or isinstance(n_folds, bool) or n_folds < 2:
         raise ValueError(f"cv={n_folds!r} must be a whole number of at least 2")
     places = _fold_places(made)
@@ -121,7 +135,7 @@ def _set_folds(
 
 
 def _fold_places(made: BayesNetClassifier) -> list[str]:
-    """The parameters that are numbers of folds in use."""
+    """Return the parameters that are numbers of folds in use."""
     evaluation = getattr(made.structure, "evaluation", None)
     in_use = {
         "structure__evaluation": evaluation is not None and not isinstance(evaluation, str),
@@ -132,7 +146,7 @@ def _fold_places(made: BayesNetClassifier) -> list[str]:
 
 
 def _has_folds(learner: Any) -> bool:
-    """Whether a learner of parameters tunes or chooses by folds."""
+    """Return whether a parameter learner tunes or chooses hyperparameters by folds."""
     if not isinstance(learner, CrossValidatedLearner):
         return False
     tuned = getattr(learner, "stopping", "convergence") != "convergence"
@@ -140,16 +154,16 @@ def _has_folds(learner: Any) -> bool:
 
 
 def _idle(made: BayesNetClassifier) -> dict[str, str]:
-    """Parameters that have no effect beside the others, and why."""
-    idle, folds, learner = {}, _fold_places(made), made.parameters
+    """Return the parameters that have no effect beside the others, with the reason."""
+    idle: dict[str, str] = {}
+    folds, learner = _fold_places(made), made.parameters
     if "parameters__n_folds" not in folds:
         idle["parameters__n_folds"] = "its parameters are not tuned or chosen by folds"
     if "calibrate_folds" not in folds:
         idle["calibrate_folds"] = "its probabilities are not calibrated"
     if getattr(learner, "missing", None) == "available":
-        idle |= dict.fromkeys(
-            ("parameters__max_iter", "parameters__tol"), 'they are of EM, with missing="em"'
-        )
+        reason = 'they are of EM, with missing="em"'
+        idle |= {"parameters__max_iter": reason, "parameters__tol": reason}
     if isinstance(penalty := getattr(learner, "penalty", None), (int, float)) and not penalty:
         idle["parameters__towards"] = "there is no penalty"
     return idle

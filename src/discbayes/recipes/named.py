@@ -1,7 +1,7 @@
-"""The recipes that the papers have in their tables, by the tags that they have there.
+"""The recipes in the tables of the papers, by the tags of the papers.
 
-In the descriptions, "rate" is the classification rate of the rows, "CL" the conditional likelihood
-of their classes.
+In the descriptions, CR is the classification rate (accuracy) on the training rows, CL the
+conditional likelihood of their classes.
 """
 
 from __future__ import annotations
@@ -15,16 +15,23 @@ from fnmatch import fnmatchcase
 class NamedRecipe:
     """A recipe of a paper.
 
-    Attributes
+    Parameters
     ----------
     tag : str
-        As the paper has it, but for signs that a tag has not: KDB-1^w is KDB1-W.
+        The tag as in the paper, but without signs that a tag cannot have: KDB-1^w is KDB1-W.
     paper : str
-        P10, P12, C11, Z17 or P13.
+        The paper: P10, P12, C11, Z17 or P13.
     section : str
-        The table or section where it is.
+        The tables, figures or sections of the paper.
     description : str
-        What it does.
+        Structure learning and parameter learning in a few words.
+
+    Examples
+    --------
+    >>> from discbayes.recipes import recipes
+    >>> found = recipes("TAN-fCLL-OFE")[0]
+    >>> found.paper, found.section
+    ('C11', 'Tables 3, 4')
     """
 
     tag: str
@@ -34,7 +41,7 @@ class NamedRecipe:
 
 
 class RecipeList(list[NamedRecipe]):
-    """Recipes, shown one to a line."""
+    """A list of recipes, printed one to a line."""
 
     def __repr__(self) -> str:
         return "\n".join(
@@ -42,17 +49,17 @@ class RecipeList(list[NamedRecipe]):
         )
 
 
-# What structures and parameters are, in the words of the list.
+# descriptions of structures and parameters
 _P10 = {
     "NB": "no edges",
     "TAN-CMI": "tree by I(Xi;Xj|C)",
-    "TAN-SuperParent": "super parents by rate",
-    "TAN-OMI-CR": "order by I(X;C|earlier), parents by rate",
-    "TAN-OMI-CRCL": "order by I(X;C|earlier), parents by rate after CL",
-    "TAN-CR": "greedy edges by rate",
-    "2-tree-SuperParent": "super parents, two at most, by rate in five folds",
-    "2-tree-OMI-CR": "order by I(X;C|earlier), two parents, rate in five folds",
-    "2-tree-CR": "greedy edges, two parents, rate in five folds",
+    "TAN-SuperParent": "super parents by CR",
+    "TAN-OMI-CR": "order by I(X;C|earlier), parents by CR",
+    "TAN-OMI-CRCL": "order by I(X;C|earlier), parents by CR after CL",
+    "TAN-CR": "greedy edges by CR",
+    "2-tree-SuperParent": "super parents, two at most, by CR in five folds",
+    "2-tree-OMI-CR": "order by I(X;C|earlier), two parents, CR in five folds",
+    "2-tree-CR": "greedy edges, two parents, CR in five folds",
 }
 _P10_CL = {
     "TAN-CL": "greedy edges by CL",
@@ -61,15 +68,15 @@ _P10_CL = {
     "TAN-RO-CL": "random order, parents by CL",
 }
 _P10_ORDERS = {
-    "TAN-OMISP-CR": "order by I(X;C|one earlier), parents by rate",
-    "TAN-OCR-CR": "order by rate, parents by rate",
+    "TAN-OMISP-CR": "order by I(X;C|one earlier), parents by CR",
+    "TAN-OCR-CR": "order by CR, parents by CR",
 }
 _P12 = {
     "NB": "no edges",
     "TAN-ST-CMI": "tree by I(Xi;Xj|C)",
-    "TAN-HC-CR": "greedy full tree, rate in five folds",
+    "TAN-HC-CR": "greedy full tree, CR in five folds",
     "TAN-HC-MM": "greedy full tree, margin in five folds",
-    "TAN-SA-CR": "annealing, rate in five folds",
+    "TAN-SA-CR": "annealing, CR in five folds",
     "TAN-SA-MM": "annealing, margin in five folds",
 }
 _C11 = {
@@ -82,54 +89,54 @@ _C11 = {
 _Z17 = {"NB": "no edges", "TAN": "tree by I(Xi;Xj|C)", "KDB1": "one parent each"}
 _P13 = {"TAN": "tree by I(Xi;Xj|C)", "NB": "no edges"}
 _PARAMETERS = {
-    "ML": "frequencies",
+    "ML": "generative estimates (ML)",
     "CL": "CL, cross-tuned",
-    "MM": "margin, λ by folds",
-    "OFE": "frequencies, 0.5 in each cell",
+    "MM": "margin, λ by cross-validation",
+    "OFE": "generative estimates, 0.5 added to counts",
     "ELR": "CL, cross-tuned",
     "": "m-estimates",
-    "W": "CL by weights on m-estimates",
-    "D": "CL by free numbers",
-    "E": "CL by normalised tables",
-    "W-I": "CL by weights on m-estimates, from ones on",
-    "D-I": "CL by free numbers, from m-estimates on",
-    "E-I": "CL by normalised tables, from m-estimates on",
+    "W": "CL over weights of m-estimates",
+    "D": "CL over unconstrained parameters",
+    "E": "CL over normalized CPTs",
+    "W-I": "CL over weights of m-estimates, from ones on",
+    "D-I": "CL over unconstrained parameters, from m-estimates on",
+    "E-I": "CL over normalized CPTs, from m-estimates on",
     "W1": "CL, a weight for each feature",
     "W2": "CL, a weight for each value",
-    "W3": "CL, a weight for each value in a class",
-    "DFE": "frequencies by 1 − P(y | x)",
-    "P13ML": "frequencies with one virtual observation",
+    "W3": "CL, a weight for each value and class",
+    "DFE": "rows counted with weight 1 − P(y | x)",
+    "P13ML": "generative estimates, one virtual observation",
     "MCL": "CL to convergence",
-    "MM13": "margin, λ and κ by folds",
-    "BNSVM": "slack and norm, λ by folds",
-    "MLBNSVM": "likelihood and slack, λ and γ by folds",
+    "MM13": "margin, λ and κ by cross-validation",
+    "BNSVM": "slack and norm, λ by cross-validation",
+    "MLBNSVM": "likelihood and slack, λ and γ by cross-validation",
 }
 
 
 def _named(
     paper: str, section: str, structures: dict[str, str], *parameters: str
 ) -> Iterator[NamedRecipe]:
-    """Every structure with each of the parameters."""
-    for structure, searched in structures.items():
+    """Yield every structure with each of the parameters."""
+    for structure, search in structures.items():
         for tag in parameters:
             yield NamedRecipe(
-                f"{structure}-{tag}".rstrip("-"), paper, section, f"{searched}; {_PARAMETERS[tag]}"
+                f"{structure}-{tag}".rstrip("-"), paper, section, f"{search}; {_PARAMETERS[tag]}"
             )
 
 
 NAMED = (
     *_named("P10", "Tables 1, 7, 9", _P10, "ML", "CL"),
-    *_named("P10", "Tables 1, 8", {"TAN-RO-CR": "random order, parents by rate"}, "ML"),
+    *_named("P10", "Tables 1, 8", {"TAN-RO-CR": "random order, parents by CR"}, "ML"),
     *_named(
         "P10",
         "Tables 1, 10",
-        {"2-tree-RO-CR": "random order, two parents, rate in five folds"},
+        {"2-tree-RO-CR": "random order, two parents, CR in five folds"},
         "ML",
     ),
     *_named(
         "P10",
         "Table 5",
-        {"TAN-OMI-CR-Ext": "order by I(X;C|earlier), parents by rate, refined"},
+        {"TAN-OMI-CR-Ext": "order by I(X;C|earlier), parents by CR, refined"},
         "ML",
         "CL",
     ),
@@ -148,21 +155,31 @@ NAMED = (
 
 
 def recipes(pattern: str = "") -> RecipeList:
-    """The recipes of the papers, those of a pattern if there is one.
+    """Return the recipes of the papers, or those that match a pattern.
 
     Parameters
     ----------
     pattern : str, default=""
-        With ``*`` or ``?``, the form of the whole tag (``TAN-*-CL``); without, a part of the tag,
-        paper, place or description. Small and capital letters are the same.
+        With ``*`` or ``?``, a pattern of the whole tag (``TAN-*-CL``); without, a part of the tag,
+        paper, section or description. Case is ignored.
+
+    Returns
+    -------
+    list of NamedRecipe
+        The recipes in the order of the papers, printed one to a line.
+
+    See Also
+    --------
+    recipe : Return the classifier of a tag.
 
     Examples
     --------
+    >>> from discbayes import recipes
     >>> [one.tag for one in recipes("fCLL")]
     ['TAN-fCLL-OFE', 'GHC2-fCLL-OFE']
     >>> recipes("TAN-SA-CR-*")
-    TAN-SA-CR-ML           P12  Tables 1, 2       annealing, rate in five folds; frequencies
-    TAN-SA-CR-MM           P12  Tables 1, 2       annealing, rate in five folds; margin, λ by folds
+    TAN-SA-CR-ML           P12  Tables 1, 2       annealing, CR in five folds; generative ...
+    TAN-SA-CR-MM           P12  Tables 1, 2       annealing, CR in five folds; margin, λ by ...
     """
     wanted = pattern.lower()
     if set("*?") & set(wanted):

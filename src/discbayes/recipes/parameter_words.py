@@ -1,27 +1,27 @@
-"""The words of a tag that name a way to learn parameters, and the learner behind them with the
-settings of its paper.
+"""The words of a tag that name a parameter learner, with the settings of its paper.
 
-===============  ====================================================================  ==========
-words            parameters                                                            paper
-===============  ====================================================================  ==========
-ML               relative frequencies, zeros become 1e-5                               P10, P12
-MAP, P13ML       one virtual observation spread over each table; "ML" in P13           P13
-OFE              0.5 added to each count                                               C11
-LAPLACE          1 added to each count                                                 ours
-M                m-estimate with m = 1; "MAP" in Z17                                   Z17
-CL, ELR          conditional likelihood, the number of iterations by cross tuning      P10, C11
-MCL              conditional likelihood to convergence, from MAP on                    P13
-MM               margin to convergence, λ by cross-validation                          P12
-MM13             the same, λ and κ by cross-validation, from MAP on                    P13
-BNSVM            support vector machine over the cells, λ by cross-validation          P13
-MLBNSVM          likelihood and margin, λ and γ by cross-validation                    P13
-D, E, W          conditional likelihood over free numbers, normalised tables, weights  Z17
-W1, W2, W3       the same over weights of a feature, a value, a value in a class       Z17
-D-I, E-I, W-I …  the same, begun at the m-estimates and not at zeros                   Z17
-D-R, E-R, W-R …  the same with a penalty of 1 towards zero: ridge                      Z17
-D-G, E-G, W-G …  the same with a penalty of 3 towards the generative model (LAPLACE)   Z17, ours
-DFE              frequencies of rows by 1 − P(y | x)                                   Z17
-===============  ====================================================================  ==========
+===============  ===================================================================  =========
+words            parameters                                                           paper
+===============  ===================================================================  =========
+ML               relative frequencies, zeros become 1e-5                              P10, P12
+MAP, P13ML       one virtual observation spread over each CPT; "ML" in P13            P13
+OFE              0.5 added to each count                                              C11
+LAPLACE          1 added to each count                                                ours
+M                m-estimate with m = 1; "MAP" in Z17                                  Z17
+CL, ELR          conditional likelihood, number of iterations by cross tuning         P10, C11
+MCL              conditional likelihood to convergence, from MAP on                   P13
+MM               margin to convergence, λ by cross-validation                         P12
+MM13             margin, λ and κ by cross-validation, from MAP on                     P13
+BNSVM            support vector machine over the cells, λ by cross-validation         P13
+MLBNSVM          likelihood and margin, λ and γ by cross-validation                   P13
+D, E, W          conditional likelihood over unconstrained parameters, normalized     Z17
+                 CPTs, weights
+W1, W2, W3       … over weights of a feature, a value, a value in a class             Z17
+D-I, E-I, W-I …  … started at the m-estimates, not at zeros                           Z17
+D-R, E-R, W-R …  … with a penalty of 1 towards zero: ridge                            Z17
+D-G, E-G, W-G …  … regularized towards the generative estimates (LAPLACE), penalty 3  Z17, ours
+DFE              discriminative frequency estimates: rows counted by 1 − P(y | x)     Z17
+===============  ===================================================================  =========
 """
 
 from __future__ import annotations
@@ -54,8 +54,8 @@ _Z17: dict[str, Callable[..., Any]] = {
 _PUBLISHED = {name: partial(learner, backoff=False) for name, learner in _Z17.items()}
 
 
-def _pulled(learner: Callable[..., Any]) -> Any:
-    """Between the generative model and the discriminative one."""
+def _regularized(learner: Callable[..., Any]) -> Any:
+    """Return a learner that is regularized towards the generative estimates."""
     laplace = MaximumAPosteriori("dirichlet", 1.0)
     return learner(penalty=3.0, towards="generative", start="generative", generative=laplace)
 
@@ -75,7 +75,7 @@ LEARNERS: dict[str, Callable[[], Any]] = {
     **_PUBLISHED,
     **{f"{name}-I": partial(learner, start="generative") for name, learner in _PUBLISHED.items()},
     **{f"{name}-R": partial(learner, penalty=1.0) for name, learner in _PUBLISHED.items()},
-    **{f"{name}-G": partial(_pulled, learner) for name, learner in _Z17.items()},
+    **{f"{name}-G": partial(_regularized, learner) for name, learner in _Z17.items()},
     "DFE": DFE,
 }
 OTHER_WORDS = {
@@ -95,7 +95,7 @@ OTHER_WORDS = {
 
 
 def find_parameters(text: str) -> str | None:
-    """The canonical tag of parameters in capital letters; None if there is none.
+    """Return the canonical tag of parameters in capital letters, or None.
 
     >>> find_parameters("ML-BN-SVM"), find_parameters("SVM")
     ('MLBNSVM', None)

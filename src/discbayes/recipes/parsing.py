@@ -1,4 +1,4 @@
-"""From a tag to the learners that it names: STRUCTURE[-PARAMETERS][+CALIBRATION]."""
+"""Tags and the learners that they name: STRUCTURE[-PARAMETERS][+CALIBRATION]."""
 
 from __future__ import annotations
 
@@ -14,23 +14,33 @@ from discbayes.recipes.parameter_words import LEARNERS, find_parameters
 from discbayes.recipes.structure_words import StructureWords, find_structure, structure_tags
 
 CALIBRATIONS = {"T": "temperature", "ISO": "isotonic"}
-N_SHOWN = 5  # tags that are like an unknown one
+N_SHOWN = 5  # tags that are similar to an unknown one
 
 
 @dataclass(frozen=True)
 class Recipe:
-    """What a tag stands for; recipes of the same tag are equal, and have learners of their own.
+    """A parsed tag; recipes of the same tag are equal, and have learners of their own.
 
-    Attributes
+    Parameters
     ----------
     tag : str
-        The canonical tag, which says all: another spelling of the same recipe has the same.
-    structure_tag, parameters_tag : str
-        Its parts. Recipes of one structure tag have the same structure learner.
-    structure, parameters : learner
-        How the structure and its parameters are learned.
+        The canonical tag: other spellings of a recipe have the same.
+    structure_tag : str
+        The part of the tag that names the structure.
+    parameters_tag : str
+        The part of the tag that names the parameters.
+    structure : StructureLearner
+        The structure learner.
+    parameters : ParameterLearner
+        The parameter learner.
     options : mapping
-        Further options of the classifier.
+        Further parameters of the classifier.
+
+    Examples
+    --------
+    >>> from discbayes.recipes import parse
+    >>> parse("NB-ML") == parse("nb-ml")
+    True
     """
 
     tag: str
@@ -42,17 +52,32 @@ class Recipe:
 
 
 def parse(tag: str) -> Recipe:
-    """The recipe behind a tag.
+    """Return the recipe of a tag.
 
     Parameters
     ----------
     tag : str
-        Words of ``discbayes.recipes.structure_words``, of ``discbayes.recipes.parameter_words`` or
-        none of these, and "+T" or "+ISO" for calibrated probabilities. Small and capital letters
-        are the same, and so are "-", "_" and "^".
+        A structure (``discbayes.recipes.structure_words``), optionally parameters
+        (``discbayes.recipes.parameter_words``), and optionally "+T" or "+ISO" for calibrated
+        probabilities. Case is ignored, and "-", "_" and "^" are equivalent.
+
+    Returns
+    -------
+    Recipe
+        The canonical tag and its learners.
+
+    Raises
+    ------
+    ValueError
+        If the tag is not a recipe; the message lists the most similar ones.
+
+    See Also
+    --------
+    recipe : Return the classifier of a tag.
 
     Examples
     --------
+    >>> from discbayes.recipes import parse
     >>> parse("kdb-1^w").tag, parse("TAN-LL").tag, parse("TAN-OMI-CR-CL").structure_tag
     ('KDB1-W', 'TAN-CMI-OFE', 'TAN-OMI-CR')
     """
@@ -60,7 +85,7 @@ def parse(tag: str) -> Recipe:
         raise TypeError(f"a tag is text such as 'TAN-CMI-ML', not {tag!r}")
     learned, *calibrated = tag.upper().replace(" ", "").split("+")
     words = re.split("[-_^]", learned)
-    for end in range(len(words), 0, -1):  # the longest name of a structure is meant: TAN-CL is one
+    for end in range(len(words), 0, -1):  # the longest structure wins: TAN-CL is one
         structure = find_structure("-".join(words[:end]))
         if structure is not None:
             rest = words[end:]
@@ -76,7 +101,7 @@ def _is_calibration(words: list[str]) -> bool:
 
 
 def _recipe(structure: StructureWords, parameters: str, calibrated: list[str]) -> Recipe:
-    """Canonical words to a recipe."""
+    """Return the recipe of canonical words."""
     tag = "+".join((f"{structure.tag}-{parameters}", *calibrated))
     options = {"calibrate": CALIBRATIONS[calibrated[0]]} if calibrated else {}
     learner = LEARNERS[parameters]()
@@ -93,7 +118,7 @@ def _refuse(tag: str, structure: str | None = None) -> NoReturn:
     text = f"{tag!r} is not a recipe; the nearest are {', '.join(near[:N_SHOWN])}"
     if structure is not None:
         text += (
-            f". What can follow the structure {structure} are parameters ({', '.join(LEARNERS)})"
+            f". The structure {structure} can be followed by parameters ({', '.join(LEARNERS)})"
             f" and calibration ({', '.join(f'+{word}' for word in CALIBRATIONS)})"
         )
     raise ValueError(f"{text}; recipes() lists those of the papers")

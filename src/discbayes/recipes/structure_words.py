@@ -1,31 +1,32 @@
-"""The words of a tag that name a structure, and the search behind them with the settings of its
-paper.
+"""The words of a tag that name a structure, and the search behind them.
 
-======================================  ===========================================================
-========== words                                   search
-alone with ======================================
-===========================================================  ========== NB
-none                                                         M TAN
-tree by I(Xi;Xj|C): TAN-CMI                                  M TAN-CMI, TAN-ST-CMI
-the same                                                     ML TAN-LL
-the same: it is the tree of the largest likelihood           OFE TAN-fCLL, TAN-aCLL
-tree by an approximation of the conditional likelihood       OFE KDB1, KDB2, …
-k parents by relevance                                       M GHC2-LL, GHC2-fCLL
-hill climbing, two parents with the class                    OFE TAN-CR, TAN-CL
-greedy edges (P10): resubstitution, while they improve       ML TAN-HC-CR, TAN-HC-CL, TAN-HC-MM
-greedy edges (P12): five folds, until the tree is full       ML TAN-SA-CR, TAN-SA-CL, TAN-SA-MM
-annealing (P12): five folds                                  ML TAN-SuperParent
-super parents by CR: resubstitution                          ML TAN-OMI-CR, …
-an order (OMI, OMISP, OCR, RO, minMI), parents by CR, CL     ML
-                                        or MM; CRCL: by CR of CL-trained tables
-…-Ext                                   after an order: parents chosen again, until nothing changes
-ML ======================================
-===========================================================  ==========
+===============================  =====================================================  ====
+words                            search, with the settings of its paper                 with
+===============================  =====================================================  ====
+NB                               none                                                   M
+TAN                              tree by I(Xi;Xj|C): TAN-CMI                            M
+TAN-CMI, TAN-ST-CMI              tree by I(Xi;Xj|C)                                     ML
+TAN-LL                           tree by I(Xi;Xj|C), which maximizes the likelihood     OFE
+TAN-fCLL, TAN-aCLL               tree by an approximation of the conditional            OFE
+                                 likelihood
+KDB1, KDB2, …                    k parents by relevance                                 M
+GHC2-LL, GHC2-fCLL               hill climbing, two parents with the class              OFE
+TAN-CR, TAN-CL                   greedy edges (P10): resubstitution, while they         ML
+                                 improve
+TAN-HC-CR, TAN-HC-CL, TAN-HC-MM  greedy edges (P12): five folds, until the tree is      ML
+                                 full
+TAN-SA-CR, TAN-SA-CL, TAN-SA-MM  annealing (P12): five folds                            ML
+TAN-SuperParent                  super parents by CR: resubstitution                    ML
+TAN-OMI-CR, …                    an order (OMI, OMISP, OCR, RO, minMI), parents by CR,  ML
+                                 CL or MM; CRCL: by CR of CL-trained CPTs
+…-Ext                            after an order: parents are chosen again, until        ML
+                                 nothing changes
+===============================  =====================================================  ====
 
-``2-tree``, ``3-tree``, … in the place of ``TAN`` allow as many parents, but for SA, and score by
-five folds. ``LOO`` before CR, CL or MM (TAN-LOO-CR, TAN-OMI-LOO-CL) leaves each row out instead.
-TAN-MM is no search: it is TAN-CMI with parameters by the margin. The last column is what the tag
-has for parameters if it does not say any.
+The last column has the parameters of a tag that names none. ``2-tree``, ``3-tree``, … in place of
+``TAN`` allow as many parents (not with SA), and estimate scores by five folds. ``LOO`` before CR,
+CL or MM (TAN-LOO-CR, TAN-OMI-LOO-CL) estimates them by leave-one-out instead. TAN-MM is not a
+search: it is TAN-CMI with max-margin parameters.
 """
 
 from __future__ import annotations
@@ -47,7 +48,7 @@ from discbayes.search import (
     SuperParent,
 )
 
-FOLDS = 5  # by which P12 scores, and P10 where there are two parents
+FOLDS = 5  # of the scores of P12, and of P10 with two parents
 ORDERS = {"OMI": "omi", "OMISP": "omisp", "OCR": "ocr", "RO": "random", "minMI": "min-mi"}
 SCORES = ("CR", "CL", "MM")
 _TREE = r"(?:TAN|(?P<k>[1-9]\d*)-?TREE)"
@@ -56,9 +57,7 @@ _SCORE = r"(?:(?P<loo>LOO)-)?(?P<score>CR|CL|MM)(?:(?<=CR)ML)?"
 
 
 class StructureWords(NamedTuple):
-    """A structure as a tag has it: its canonical words, the learner, and the parameters that go
-    with it.
-    """
+    """A structure of a tag: its canonical words, its learner, and its default parameters."""
 
     tag: str
     learner: Any
@@ -66,8 +65,7 @@ class StructureWords(NamedTuple):
 
 
 def find_structure(text: str) -> StructureWords | None:
-    """The structure behind words in capital letters with hyphens between them; None if there is
-    none.
+    """Return the structure of words in capital letters with hyphens between them, or None.
 
     >>> find_structure("ST-CMI")
     StructureWords(tag='TAN-CMI', learner=SpanningTree(), alone_with='ML')
@@ -96,7 +94,7 @@ def _hill_climb(found: re.Match[str]) -> StructureWords:
 
 
 def _tree(found: re.Match[str]) -> tuple[str, int]:
-    """TAN or k-tree, and the number of parents."""
+    """Return TAN or k-tree, and the number of parents."""
     k = int(found["k"] or 1)
     return ("TAN" if k == 1 else f"{k}-tree"), k
 
@@ -162,7 +160,7 @@ _PATTERNS: dict[str, Callable[[re.Match[str]], StructureWords]] = {
 
 
 def structure_tags() -> list[str]:
-    """The canonical tags of structures, those of more than two parents left out."""
+    """Return the canonical tags of structures with at most two parents."""
     tags = ["NB", "TAN-CMI", "TAN-fCLL", "TAN-aCLL", "KDB1", "KDB2", "GHC2-LL", "GHC2-fCLL"]
     for tree in ("TAN", "2-tree"):
         scored = [*SCORES, *(f"LOO-{score}" for score in SCORES)]
