@@ -287,8 +287,8 @@ class BlockScores:
         """
         rows, cells = block.rows, into.cells[: self._n_differences]
         return float(likelihood_entries.add_likelihood(
-            self._entries, self._starts, rows.start, rows.stop, self.y, self.weight, ready.base, ready.table,
-            into.prior, cells,
+            self._entries, self._starts, rows.start, rows.stop, self.y, self.weight, ready.base,
+            ready.table, into.prior, cells,
         ))  # fmt: skip
 
     def _sum_gaps(
@@ -301,9 +301,9 @@ class BlockScores:
     ) -> None:
         layout = self._padded
         expectation.sum_missing(
-            self.codes, self.group_start, block.groups, np.array(layout.structure.order, np.int64), self.layout.cards,
-            layout.offsets, layout.parent_start, layout.parent_index, layout.parent_stride, numbers.cells,
-            self.normalized, scores, residual, into,
+            self.codes, self.group_start, block.groups, np.array(layout.structure.order, np.int64),
+            self.layout.cards, layout.offsets, layout.parent_start, layout.parent_index,
+            layout.parent_stride, numbers.cells, self.normalized, scores, residual, into,
         )  # fmt: skip
 
     def _refuse_too_large(self, data: Encoded) -> None:
@@ -313,8 +313,8 @@ class BlockScores:
         layout, sizes = self.layout, np.zeros(self.group_start.size - 1)
         order = np.array(layout.structure.order, np.int64)
         expectation.plan_sizes(
-            self.codes, self.group_start, order, layout.cards, layout.parent_start, layout.parent_index,
-            layout.n_classes, self.normalized, sizes,
+            self.codes, self.group_start, order, layout.cards, layout.parent_start,
+            layout.parent_index, layout.n_classes, self.normalized, sizes,
         )  # fmt: skip
         if sizes.max(initial=0) > MAX_CELLS:
             row = self.codes[:, self.group_start[sizes.argmax()]]

@@ -83,9 +83,9 @@ class IncompleteRows:
             weight = scores.weight[block.rows]
             log_sums = np.zeros((weight.size, 1))
             expectation.sum_missing(
-                scores.codes, scores.group_start, block.groups, self._order, layout.cards, layout.offsets,
-                layout.parent_start, layout.parent_index, layout.parent_stride, log_theta, True, log_sums,
-                weight[:, None], counts,
+                scores.codes, scores.group_start, block.groups, self._order, layout.cards,
+                layout.offsets, layout.parent_start, layout.parent_index, layout.parent_stride,
+                log_theta, True, log_sums, weight[:, None], counts,
             )  # fmt: skip
             value += float(weight @ log_sums[:, 0])
         return value, counts
