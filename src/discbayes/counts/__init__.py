@@ -1,4 +1,4 @@
-"""Contingency tables that add up, and the information in them."""
+"""Contingency tables, which add up over parts of the data, and mutual information from them."""
 
 from discbayes.counts.contingency import (
     Counts,

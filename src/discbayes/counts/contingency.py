@@ -1,6 +1,4 @@
-"""Counts of the class, of each feature with the class, and of any family. They add up over parts of
-the data.
-"""
+"""Counts of the class, of features with the class, and of families; they add up over parts."""
 
 from __future__ import annotations
 
@@ -22,22 +20,22 @@ from discbayes.kernels import counting, saturated
 from discbayes.network import Layout, Structure
 
 NO_WEIGHT = np.empty(0)
-# of tables that are looked at and not kept: 1 MB, unless one table alone has more
+# of tables that are visited and not kept: 1 MB, unless one table alone has more
 CELLS_AT_ONCE = 1 << 17
 # of tables that are counted in one pass over blocks of rows: 16 MB for each thread
 CELLS_OF_A_PASS = 1 << 21
 # EM on a table ends when an iteration raises the mean log likelihood of its rows by no more than
-# this, relative to max(|mean|, 1), or after so many iterations: by then the table hardly moves.
+# this, relative to max(|mean|, 1), or after so many iterations: by then the table hardly changes.
 EM_TOL, EM_MAX_ITER = 1e-12, 1000
 
 
 def kernel_classes(data: Encoded) -> np.ndarray:
-    """Class codes in the one integer type that the kernels are compiled for."""
+    """Return class codes in the one integer type that the kernels are compiled for."""
     return np.ascontiguousarray(data.classes, dtype=np.int32)
 
 
 def kernel_weight(data: Encoded) -> np.ndarray:
-    """Weights for the kernels: an empty array says that every row counts once."""
+    """Return weights for the kernels: an empty array if every row counts once."""
     return NO_WEIGHT if data.weight is None else np.ascontiguousarray(data.weight, dtype=np.float64)
 
 
@@ -49,12 +47,12 @@ def _same(kind: str, mine: object, other: object) -> None:
 
 @dataclass(frozen=True)
 class Counts(WithArrays):
-    """Weighted counts of the class and of each feature with the class, in the layout of a naive
-    Bayes network.
+    """Weighted counts of the class and of each feature with it, laid out as naive Bayes.
 
     >>> from discbayes.data.domain import Domain, Encoded, Variable
-    >>> colour, target = Variable("colour", "categorical", ("blue", "red")), Variable("y", "categorical", ("no", "yes"))
-    >>> data = Encoded(np.array([[0, 1, 1, 2]], np.uint8), Domain((colour,), target), np.array([0, 1, 0, 1]))
+    >>> color = Variable("color", "categorical", ("blue", "red"))
+    >>> domain = Domain((color,), Variable("y", "categorical", ("no", "yes")))
+    >>> data = Encoded(np.array([[0, 1, 1, 2]], np.uint8), domain, np.array([0, 1, 0, 1]))
     >>> counts = count(data)
     >>> counts.class_count, counts.feature(0)
     (array([2., 2.]), array([[1., 0.],
@@ -79,22 +77,20 @@ class Counts(WithArrays):
 
     @cached_property
     def value_start(self) -> np.ndarray:
-        """The values of feature ``i`` are numbered ``value_start[i]:value_start[i + 1]`` among all
-        values.
-        """
+        """The positions of values: feature ``i`` has ``value_start[i]:value_start[i + 1]``."""
         return np.concatenate([[0], np.cumsum(self.cards)]).astype(np.int64)
 
     def feature(self, i: int) -> np.ndarray:
-        """Counts of feature ``i`` with the class, shape ``(card, n_classes)``."""
+        """Return the counts of feature ``i`` with the class, shape ``(card, n_classes)``."""
         first, last = self.value_start[i : i + 2] * self.n_classes
         return self.cells[first:last].reshape(-1, self.n_classes)
 
     @cached_property
     def completed(self) -> Counts:
-        """What all rows would count if gaps were like the rest of their class: the maximum
-        likelihood of each feature.
+        """Counts of all rows if missing values were distributed as the others of their class.
 
-        A class in which a feature is always missing has the shares of all classes.
+        This is the maximum likelihood of each feature. A class in which a feature is always missing
+        has the shares of all classes.
         """
         cells, cards = self.cells.reshape(-1, self.n_classes), self.cards
         seen = np.add.reduceat(cells, self.value_start[:-1])
@@ -120,16 +116,14 @@ class Counts(WithArrays):
 
 @dataclass(frozen=True)
 class FamilyCounts(WithArrays):
-    """Weighted counts of every family of a structure, in the layout of its tables, and of the
-    class.
-    """
+    """Weighted counts of the class and of every family, in the layout of a structure's tables."""
 
     layout: Layout
     class_count: np.ndarray
     cells: np.ndarray
 
     def table(self, feature: int) -> np.ndarray:
-        """The counts of one family, class innermost."""
+        """Return the counts of one family, class innermost."""
         return self.layout.table(self.cells, feature)
 
     def __add__(self, other: FamilyCounts) -> FamilyCounts:
@@ -175,10 +169,10 @@ def count_families(
 
 
 def count_family(data: Rows, child: int, parents: Sequence[int], em: bool = False) -> np.ndarray:
-    """Counts of one family, shape ``(*cards of the parents, card of the child, n_classes)``.
+    """Count one family, shape ``(*cards of the parents, card of the child, n_classes)``.
 
-    They are of the rows without a gap in the family. With ``em`` they are those of all rows: the
-    saturated table of largest likelihood times the number of rows.
+    Rows in which the family is complete count. With ``em`` all rows do: the result is the saturated
+    table of maximum likelihood times the number of rows.
     """
     cards = _padded_cards(data) if em else data.cards
     family = [*parents, child]
@@ -193,11 +187,11 @@ def count_extensions(
     more: Sequence[int],
     em: bool = False,
 ) -> Iterator[np.ndarray]:
-    """Counts of a family with each of ``more`` as one more parent, shape ``(parent values, card,
-    n_classes)``.
+    """Count a family with each of ``more`` as one more parent.
 
-    The family is one code for each row, made once, so that a candidate costs no more than a pair.
-    ``em`` is that of ``count_family``.
+    The tables have the shape ``(parent values, card, n_classes)``. The family is one code for each
+    row, made once, so that a candidate costs no more than a pair. ``em`` is that of
+    ``count_family``.
     """
     rows = in_blocks_if_weighted(data)
     cards = _padded_cards(data) if em else data.cards
@@ -210,16 +204,14 @@ def count_extensions(
 
 
 class Wanted(NamedTuple):
-    """A family whose counts are wanted; or, with ``more``, those with each of these as one more
-    parent.
-    """
+    """A family to be counted or, with ``more``, that family with each of these as a parent."""
 
     child: int
     parents: tuple[int, ...]
     more: tuple[int, ...] = ()
 
     def n_cells(self, cards: np.ndarray, n_classes: int) -> int:
-        """The number of cells in all."""
+        """Return the number of cells of all tables."""
         family = int(np.prod(cards[[*self.parents, self.child]])) * n_classes
         return family * int(cards[list(self.more)].sum()) if self.more else family
 
@@ -227,9 +219,7 @@ class Wanted(NamedTuple):
 def count_wanted(
     data: Rows, wanted: Sequence[Wanted], em: bool = False, n_jobs: int | None = None
 ) -> Iterator[list[np.ndarray]]:
-    """The tables of several families, each as by ``count_extensions`` or a list of one, in few
-    passes over the rows.
-    """
+    """Count several families in few passes over the rows: a list of tables for each."""
     cards = _padded_cards(data) if em else data.cards
     sizes = np.array([each.n_cells(cards, data.n_classes) for each in wanted], np.int64)
     for part in parts(sizes, CELLS_OF_A_PASS):
@@ -254,8 +244,9 @@ def _wanted_tables(
 def _extension_tables(
     data: Rows, wanted: Wanted, cards: np.ndarray, cells: np.ndarray
 ) -> Iterator[np.ndarray]:
-    """The counts of a family with each of more parents, as tables of the child."""
-    family, at, n_classes = [*wanted.parents, wanted.child], 0, data.n_classes
+    """Iterate over the counts of a family with each of more parents, as tables of the child."""
+    family, n_classes = [*wanted.parents, wanted.child], data.n_classes
+    at = 0
     for p in wanted.more:
         shape = (*cards[family], cards[p], n_classes)
         table = cells[at : at + int(np.prod(shape))].reshape(shape)
@@ -269,7 +260,7 @@ def _extension_tables(
 def _count_wanted(
     data: Encoded, n_jobs: int | None, wanted: Sequence[Wanted], cards: np.ndarray
 ) -> np.ndarray:
-    """The cells of all wanted tables, one after the other."""
+    """Count the cells of all wanted tables, one after the other."""
 
     def one(each: Wanted) -> np.ndarray:
         if each.more:
@@ -287,8 +278,8 @@ def _family_cells(
     table = np.zeros((*cards[family], data.n_classes))
     strides = np.array(table.strides[:-2], np.int64) // table.itemsize
     counting.count_family(
-        data.codes, kernel_classes(data), kernel_weight(data), cards, data.n_classes, features[-1], family[:-1],
-        strides, table.ravel(),
+        data.codes, kernel_classes(data), kernel_weight(data), cards, data.n_classes, features[-1],
+        family[:-1], strides, table.ravel(),
     )  # fmt: skip
     return table.ravel()
 
@@ -308,18 +299,19 @@ def _extension_cells(
 
 
 def parts(sizes: np.ndarray, at_once: int = CELLS_AT_ONCE) -> list[np.ndarray]:
-    """Positions of tables of these sizes, in groups of which each needs little memory."""
+    """Group the positions of tables of these sizes so that each group needs little memory."""
     return np.split(np.arange(sizes.size), np.flatnonzero(np.diff(np.cumsum(sizes) // at_once)) + 1)
 
 
 def _padded_cards(data: Rows) -> np.ndarray:
-    """The number of values of each feature, a gap counted as one."""
+    """Return the number of values of each feature, with "missing" as one where it occurs."""
     return np.asarray(data.cards + (data.n_missing > 0))
 
 
 def _complete(padded: np.ndarray, cards: np.ndarray) -> np.ndarray:
-    """The table of largest likelihood from one in which features with gaps have a value more; as it
-    is if none has.
+    """Return the table of maximum likelihood, given one in which "missing" is a value.
+
+    A table without such values is returned as it is.
     """
     *sizes, n_classes = padded.shape
     if tuple(sizes) == tuple(cards):
@@ -334,27 +326,29 @@ def _complete(padded: np.ndarray, cards: np.ndarray) -> np.ndarray:
 def _base_codes(
     data: Encoded, features: Sequence[int], cards: np.ndarray
 ) -> tuple[np.ndarray, int]:
-    """Several features and the class as one code for each row, the last fastest, and how many there
-    are of features.
+    """Return one code for several features and the class, the last fastest, and their number.
 
-    That number is the code for a gap in any of the features, as it is for a single one.
+    The number, without the class, is the code for a missing value in any of the features, as it is
+    for a single feature.
     """
-    code, size, gap = np.zeros(data.n_samples, np.int32), 1, np.zeros(data.n_samples, np.bool_)
+    code, missing = np.zeros(data.n_samples, np.int32), np.zeros(data.n_samples, np.bool_)
+    size = 1
     for i in features:
         card = int(cards[i])
         code *= np.int32(card)
         code += data.codes[i].astype(np.int32)
-        gap |= data.codes[i] == card
+        missing |= data.codes[i] == card
         size *= card
-    code[gap] = size
+    code[missing] = size
     return code * np.int32(data.n_classes) + kernel_classes(data), size
 
 
 def _count_in(
     data: Encoded, n_jobs: int | None, layout: Layout, features: Sequence[int]
 ) -> np.ndarray:
-    """The counts of some families in the cells of a layout; zeros elsewhere."""
-    y, weight, cells = kernel_classes(data), kernel_weight(data), np.zeros(layout.size)
+    """Count some families into the cells of a layout; zeros elsewhere."""
+    y, weight = kernel_classes(data), kernel_weight(data)
+    cells = np.zeros(layout.size)
 
     def one(i: int) -> None:
         span = slice(layout.parent_start[i], layout.parent_start[i + 1])

@@ -8,7 +8,7 @@ from discbayes.counts.contingency import Counts
 
 
 def entropy(counts: np.ndarray) -> float:
-    """The entropy of the distribution that the counts stand for; zero for no counts at all.
+    """Return the entropy of the distribution of counts; zero if there are none.
 
     >>> round(entropy(np.array([1.0, 1.0])), 4)
     0.6931
@@ -19,7 +19,7 @@ def entropy(counts: np.ndarray) -> float:
 
 
 def class_information(counts: Counts) -> np.ndarray:
-    """I(Xi;C) of each feature, on the rows where the feature is observed."""
+    """Return I(Xi;C) of each feature, from the rows in which the feature is observed."""
     cells, starts = counts.cells.reshape(-1, counts.n_classes), counts.value_start[:-1]
     per_class = np.add.reduceat(cells, starts)
     total = per_class.sum(axis=1)

@@ -1,8 +1,8 @@
 """Counts of pairs of features with the class, and the mutual information that they give.
 
-Two kernels stand behind one function. Bit sets (a bit vector for each value, rows sorted by class,
-population count of the intersection) are several times faster while the features have few values; a
-plain loop is where they have many, and where rows have weights.
+Two kernels count. Bit sets (a bit vector for each value, rows sorted by class, population count of
+the intersection) are several times faster if the features have few values; a plain loop is faster
+if they have many, and it counts rows with weights.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ from discbayes.kernels import counting, saturated
 KNOWN_LOGS = 1 << 20  # rows up to which x log x is tabulated: 8 MB
 # for each cell of tables that are kept: the counts so far, those of more rows, and their sum
 KEPT_BYTES = 24
-MEASURES = 4  # numbers that stand in `PairInformation` for each pair
+MEASURES = 4  # numbers in `PairInformation` for each pair
 # Nanoseconds, measured: a word of two bit sets, a class of one cell, a row of the loop. Only their
 # ratios matter.
 WORD_COST, CELL_COST, ROW_COST = 1.4, 4.0, 1.25
@@ -37,15 +37,14 @@ NO_MEASURES = np.empty((0, MEASURES))
 
 # called with the first feature, later ones, and the starts and cells of their tables
 Visit = Callable[[int, np.ndarray, np.ndarray, np.ndarray], None]
-# fills cells from starts on or, if there are none, measures: first, seconds, starts, cells, measures
+# called with first, seconds, starts, cells, measures; measures if there are no cells
 CountPairs = Callable[[int, np.ndarray, np.ndarray, np.ndarray, np.ndarray], None]
 OnePairs = Callable[[int, np.ndarray, CountPairs], None]
 
 
 @dataclass(frozen=True)
 class PairInformation:
-    """Mutual information in nats of every pair of features, each an ``(n_features, n_features)``
-    array.
+    """Mutual information of every pair of features in nats: ``(n_features, n_features)`` arrays.
 
     ``conditional`` is I(Xi;Xj|C), ``plain`` is I(Xi;Xj), ``joint`` is I(C;Xi,Xj). Diagonals are
     zero. Each pair is measured on the rows where both features are observed, or by EM on all rows;
@@ -72,7 +71,7 @@ class PairCounts:
         return pair_starts(self.cards, self.n_classes)
 
     def table(self, i: int, j: int) -> np.ndarray:
-        """The counts of features ``i`` and ``j``, shape ``(card[i], card[j], n_classes)``."""
+        """Return the counts of two features, shape ``(card[i], card[j], n_classes)``."""
         if i == j:
             raise ValueError(f"a pair needs two features, not feature {i} twice")
         a, b = min(i, j), max(i, j)
@@ -87,7 +86,7 @@ class PairCounts:
         return PairCounts(self.cards, self.n_classes, self.cells + other.cells)
 
     def information(self) -> PairInformation:
-        """Mutual information of every pair."""
+        """Measure the mutual information of every pair."""
         n, n_classes = self.cards.size, self.n_classes
         measured = np.zeros((self.starts.size - 1, MEASURES))
         widest = int(self.cards.max(initial=1))
@@ -112,7 +111,7 @@ def pair_places(n_features: int, first: int, seconds: Any) -> Any:
 
 
 def pair_starts(cards: np.ndarray, n_classes: int, wanted: np.ndarray | None = None) -> np.ndarray:
-    """Where the table of each pair begins; pairs that are not wanted take no place."""
+    """Return the first cell of the table of each pair; unwanted pairs have no cells."""
     a, b = np.triu_indices(cards.size, 1)
     sizes = cards[a] * cards[b] * n_classes
     return np.concatenate(
@@ -198,9 +197,7 @@ def _as_matrices(measured: np.ndarray, n: int) -> PairInformation:
 
 
 def _class_positions(y: np.ndarray, n_classes: int) -> tuple[np.ndarray, np.ndarray]:
-    """A bit for each row, the rows of a class side by side and each class from a new word on; and
-    those first words.
-    """
+    """Return a bit position for each row, with each class from a new word on; and those words."""
     sizes = np.bincount(y, minlength=n_classes)
     word_start = np.concatenate([[0], np.cumsum((sizes + 63) // 64)]).astype(np.int64)
     place = np.empty(y.size, np.int64)
@@ -430,8 +427,9 @@ class _BlockPairs:
     ) -> None:
         data = self.data
         counting.pairs_by_bits(
-            first, seconds, self.bits, self.bit_start, self.counts.value_start, self.word_start, self.counts.cells,
-            data.n_missing, data.n_classes, self.known, starts, cells, information,
+            first, seconds, self.bits, self.bit_start, self.counts.value_start, self.word_start,
+            self.counts.cells, data.n_missing, data.n_classes, self.known, starts, cells,
+            information,
         )  # fmt: skip
 
     def _count_by_loop(
@@ -444,17 +442,14 @@ class _BlockPairs:
     ) -> None:
         data = self.data
         counting.pairs_by_loop(
-            first, seconds, data.codes, self.y, self.weight, data.cards, data.n_classes, self.known, starts, cells,
-            information,
+            first, seconds, data.codes, self.y, self.weight, data.cards, data.n_classes, self.known,
+            starts, cells, information,
         )  # fmt: skip
 
     def _costs(self) -> tuple[np.ndarray, np.ndarray]:
-        """The expected time of each pair by bit sets and by the loop."""
-        cards, n_rows, n_classes = (
-            self.data.cards.astype(float),
-            self.data.n_samples,
-            self.data.n_classes,
-        )
+        """Return the expected time of each pair by bit sets and by the loop."""
+        cards = self.data.cards.astype(float)
+        n_rows, n_classes = self.data.n_samples, self.data.n_classes
         # a column of one value counts too: else every column with many values would get bit sets to
         # be paired with it
         kept = np.where(self.data.n_missing > 0, cards, np.maximum(cards - 1, 1))
@@ -463,7 +458,7 @@ class _BlockPairs:
         return bits, n_rows * ROW_COST + np.outer(cards, cards) * n_classes
 
     def _by_bits(self, bits_cost: np.ndarray, loop_cost: np.ndarray) -> np.ndarray:
-        """For each pair, whether bit sets are the way to go."""
+        """Return for each pair whether bit sets are faster."""
         if self.method == "auto":
             return bits_cost < loop_cost
         return np.full(bits_cost.shape, self.method == "bits")
@@ -500,7 +495,7 @@ def _count_some_pairs(
 
 
 def known_logs(n_samples: int) -> np.ndarray:
-    """The values of x log x for counts of up to so many rows; none where those are too many."""
+    """Tabulate x log x for counts up to a number of rows; empty if there are too many rows."""
     if n_samples >= KNOWN_LOGS:
         return np.empty(0)
     known = np.empty(n_samples + 1)

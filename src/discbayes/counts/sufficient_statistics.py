@@ -1,7 +1,7 @@
-"""All counts that a learner needs, as one value: the rows are not needed any more.
+"""Sufficient statistics of a network: all counts that a learner needs, in place of the rows.
 
-Tallies of different rows add up, and those of whole numbers of rows are exact whatever the order.
-So a model that follows from tallies alone is the same however the rows were dealt out.
+Statistics of different rows add up, and without weights they are exact in any order. So a model
+that is learned from them is the same however the rows were divided.
 """
 
 from __future__ import annotations
@@ -24,25 +24,24 @@ MAX_CELLS = 100_000_000  # of all counts together: 800 MB
 
 @dataclass(frozen=True, eq=False)
 class SufficientStatistics(Rows):
-    """Counts of the class and of each feature, and of what else the structure asks for: all pairs,
-    or its families.
+    """Counts of the class, of each feature, and of all pairs or the families of a structure.
 
     Parameters
     ----------
     domain : Domain
-        What the counts are of.
+        The domain of the rows.
     rows : ndarray
         The number of rows of each class, without weights.
     counts : Counts
-        Of the class and of each feature with it.
+        Counts of the class and of each feature with it.
     pairs : PairCounts or None
-        For searches that weigh single edges.
+        Counts of pairs, for searches that score single edges.
     families : FamilyCounts or None
-        For a structure that is known.
+        Counts of the families of a known structure.
     weighted : bool
-        Whether rows had weights: the counts need not be whole then.
+        Whether rows had weights: then counts need not be whole.
     fixed_classes : bool
-        Whether there will be no other classes.
+        Whether there are no other classes than these.
     """
 
     domain: Domain
@@ -76,7 +75,7 @@ class SufficientStatistics(Rows):
         return cls(data.domain, data.class_rows, count(data, n_jobs), weighted=data.weighted)
 
     def with_rows(self, data: Rows, n_jobs: int | None = None) -> SufficientStatistics:
-        """The same counts of more rows; the domain of those may have grown."""
+        """Add the counts of more rows, whose domain may have grown."""
         if self.pairs is not None:
             new = self.of_pairs(data, n_jobs)
         elif self.families is not None:
@@ -110,9 +109,7 @@ class SufficientStatistics(Rows):
     changed = without_zero_weights = without_fold = _refuse
 
     def families_of(self, layout: Layout) -> FamilyCounts:
-        """The counts of the families of a structure, from those of the same structure or from
-        pairs.
-        """
+        """Return the counts of the families of a structure, stored or from pairs."""
         if self.families is not None and self.families.layout.structure == layout.structure:
             return self.families
         cells = np.empty(layout.size)
@@ -176,7 +173,7 @@ class SufficientStatistics(Rows):
         return "single columns" if self.families is None else "the families of a given structure"
 
     def grown(self, domain: Domain) -> SufficientStatistics:
-        """The same counts in a domain that has all values of this one, and maybe more."""
+        """Return the counts in a domain that has all values of this one, and maybe more."""
         if difference(self.domain, domain) is None:
             return self
         moves = [
@@ -198,7 +195,7 @@ class SufficientStatistics(Rows):
         )
 
     def with_class_weights(self, by_class: np.ndarray) -> SufficientStatistics:
-        """The counts as if each row had the weight of its class, on top of its own."""
+        """Return the counts with each weight multiplied by the weight of its class."""
         counts, pairs, families = self.counts, self.pairs, self.families
         class_count = counts.class_count * by_class
         return replace(
@@ -215,12 +212,12 @@ class SufficientStatistics(Rows):
 
 
 def _times(cells: np.ndarray, by_class: np.ndarray) -> np.ndarray:
-    """Cells, class innermost, times a number for each class."""
+    """Multiply cells, class innermost, by a number for each class."""
     return (cells.reshape(-1, by_class.size) * by_class).ravel()
 
 
 def _spread(table: np.ndarray, moves: list[np.ndarray], shape: tuple[int, ...]) -> np.ndarray:
-    """A table in a larger one: along each axis the entries go where the moves say."""
+    """Copy a table into a larger one, with new positions along each axis."""
     larger = np.zeros(shape, table.dtype)
     larger[np.ix_(*moves)] = table
     return larger
@@ -266,7 +263,7 @@ def _grown_families(
 
 
 def pair_cells(domain: Domain) -> int:
-    """The number of cells of all pairs."""
+    """Return the number of cells of all pairs."""
     cards = domain.cards.tolist()
     return (sum(cards) ** 2 - sum(card**2 for card in cards)) // 2 * domain.n_classes
 

@@ -47,19 +47,17 @@ class RowSource(Protocol):
     def __len__(self) -> int: ...
 
     def block(self, number: int) -> Encoded:
-        """A block of rows."""
+        """Return a block of rows."""
 
 
 class Engine(Protocol):
-    """What works on the blocks: `Threads` or `DaskEngine`; ``near`` says that it works in this
-    process.
-    """
+    """What works on the blocks: `Threads` or `DaskEngine`; ``near`` if it is in this process."""
 
     near: bool
     n_shards: int
 
     def load(self, source: Any) -> Sequence[Any]:
-        """The shards of a source."""
+        """Return the shards of a source."""
 
     def keep(
         self,
@@ -68,10 +66,10 @@ class Engine(Protocol):
         memory: float = ...,
         n_jobs: int | None = ...,
     ) -> Sequence[Any]:
-        """Shards of what is made of each block."""
+        """Return shards of what is made of each block."""
 
     def mapped(self, shards: Sequence[Any], function: Callable[[Any, int], Any]) -> Sequence[Any]:
-        """Shards of what a function gives for each block and its number, when it is asked for."""
+        """Return shards of ``function(block, number)``, computed when they are asked for."""
 
     def map_reduce(
         self,
@@ -81,14 +79,12 @@ class Engine(Protocol):
         arguments: Sequence[Any] = ...,
         n_jobs: int | None = ...,
     ) -> Any:
-        """Combine what a function gives for all blocks."""
+        """Combine the results of a function over all blocks."""
 
 
 @dataclass(frozen=True)
 class RowsInMemory:
-    """A table in memory as a source of blocks, or a part of one that begins with block number
-    ``first``.
-    """
+    """A table in memory as a source of blocks, the first of which has the number ``first``."""
 
     data: Encoded
     first: int = 0
@@ -113,38 +109,37 @@ class RowsInMemory:
         return max(1, -(-self.n_rows // self.size))
 
     def block(self, number: int) -> Encoded:
-        """A block of rows, as arrays of its own: kernels are quickest on those."""
+        """Return a block of rows as arrays of its own: kernels are quickest on those."""
         return self._rows(number, number + 1)
 
     def part(self, first: int, last: int) -> RowsInMemory:
-        """Some of the blocks, with their numbers."""
+        """Return some of the blocks, with their numbers."""
         return RowsInMemory(self._rows(first, last), first, self.size)
 
     def _rows(self, first: int, last: int) -> Encoded:
-        data, rows = (
-            self.data,
-            slice((first - self.first) * self.size, (last - self.first) * self.size),
-        )
+        data = self.data
+        rows = slice((first - self.first) * self.size, (last - self.first) * self.size)
         y, weight = (None if part is None else part[rows].copy() for part in (data.y, data.weight))
         return Encoded(data.codes[:, rows].copy(), data.domain, y, weight)
 
 
 class RowBlocks(Rows):
-    """A table in codes, block by block; it stands where learners take an `Encoded`.
+    """A table in codes, block by block: rows of any number.
 
     Parameters
     ----------
     source : RowSource
-        Where blocks come from: ``RowsInMemory``, or codes on disk (`discbayes.streams.Spilled`).
+        Where blocks come from: ``RowsInMemory``, or codes on disk (`discbayes.streams.DiskCodes`).
     engine : Engine, optional
         What works on them: threads, or a cluster (`discbayes.engine.DaskEngine`).
     memory : int, optional
-        The bytes that learners may keep of the rows; what does not fit goes to a temporary folder.
+        The bytes that learners may keep of the rows; the rest goes to a temporary folder.
     """
 
     def __init__(self, source: RowSource, engine: Engine | None = None, memory: int | None = None):
         self.source, self.domain = source, source.domain
-        self.engine, self.memory = Threads() if engine is None else engine, memory
+        self.engine = Threads() if engine is None else engine
+        self.memory = memory
 
     @property
     def n_samples(self) -> int:
@@ -195,16 +190,16 @@ class RowBlocks(Rows):
         arguments: Sequence[Any] = (),
         n_jobs: int | None = None,
     ) -> Any:
-        """Combine ``function(block, n_jobs, *arguments)`` of all blocks."""
+        """Combine ``function(block, n_jobs, *arguments)`` over all blocks."""
         return self.engine.map_reduce(function, self._shards, combine, arguments, n_jobs)
 
     def keep(self, make: Callable[[Encoded], Any], n_jobs: int | None = None) -> KeptBlocks:
-        """Make something of each block, and keep it where the block is, as far as memory allows."""
+        """Make something of each block and keep it where the block is, as far as memory allows."""
         memory = inf if self.memory is None else self.memory
         return KeptBlocks(self.engine, self.engine.keep(self._shards, make, memory, n_jobs))
 
     def with_class_weights(self, by_class: np.ndarray) -> RowBlocks:
-        """The same rows, each counted by the weight of its class too."""
+        """Return the rows with each weight multiplied by the weight of its class."""
         return self.changed(WithClassWeights(by_class))
 
     def without_zero_weights(self) -> RowBlocks:
@@ -216,9 +211,7 @@ class RowBlocks(Rows):
         return self.changed(WithoutFold(folds, fold))
 
     def changed(self, change: Change) -> RowBlocks:
-        """The rows after a change, which is made where they are, each time that a block is asked
-        for.
-        """
+        """Return the rows after a change, which is made each time that a block is read."""
         rows = RowBlocks(
             ChangedRows(self.source, change, change.weighted(self.weighted)),
             self.engine,
@@ -239,11 +232,11 @@ class RowBlocks(Rows):
 
     @property
     def fits_in_memory(self) -> bool:
-        """Whether it is well to have all rows in memory: they fit, and are not on a cluster."""
+        """Whether all rows may be gathered here: they fit, and are not on a cluster."""
         return self.engine.near and (self.memory is None or self.nbytes <= self.memory)
 
     def in_memory(self, who: str) -> Encoded:
-        """All rows as one table, for those who need them so; refused where they do not fit."""
+        """Return all rows as one table, for ``who``; an error if they exceed the memory limit."""
         if self.memory is not None and self.nbytes > self.memory:
             raise ValueError(
                 f"{who} needs all rows in memory: their codes take {self.nbytes:,} bytes, above the"
@@ -252,10 +245,8 @@ class RowBlocks(Rows):
         if isinstance(self.source, RowsInMemory):
             return self.source.data
         codes: np.ndarray | None = None
-        y, weight = (
-            np.empty(self.n_samples, np.int64),
-            np.empty(self.n_samples if self.weighted else 0),
-        )
+        y = np.empty(self.n_samples, np.int64)
+        weight = np.empty(self.n_samples if self.weighted else 0)
         first = 0
         for block in self.blocks():
             rows = slice(first, first := first + block.n_samples)
@@ -270,7 +261,7 @@ class RowBlocks(Rows):
 
 @dataclass(frozen=True)
 class KeptBlocks:
-    """What was made of each block, where the block is."""
+    """What was made of each of many blocks, where the block is."""
 
     engine: Engine
     shards: Sequence[Any]
@@ -282,7 +273,7 @@ class KeptBlocks:
         arguments: Sequence[Any] = (),
         n_jobs: int | None = None,
     ) -> Any:
-        """Combine ``function(what was made, n_jobs, *arguments)`` of all blocks."""
+        """Combine ``function(what was made, n_jobs, *arguments)`` over all blocks."""
         return self.engine.map_reduce(function, self.shards, combine, arguments, n_jobs)
 
 

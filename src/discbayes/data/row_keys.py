@@ -1,4 +1,4 @@
-"""Equal rows as one row of more weight, and rows told apart by what is in them."""
+"""Keys of rows by their content, and equal rows joined into one row of more weight."""
 
 from __future__ import annotations
 
@@ -15,14 +15,14 @@ from discbayes.data.table import CategoricalColumn, Part, Table
 _PRIME = np.uint64(2**31 - 1)  # products of two residues are whole numbers of 64 bits
 _FACTOR = np.uint64(0x9E3779B97F4A7C15)
 _HALF = np.uint64(32)
-_ROUNDS = 3  # that a change of the highest bits alone, as between 1.0 and 2.0, reaches all others
+_ROUNDS = 3  # of mixing, so that a change of the highest bits (1.0 to 2.0) reaches all others
 
 
 def distinct_rows(data: Encoded) -> Encoded:
-    """The same data with equal rows, class included, as one row that has the sum of their weights.
+    """Join equal rows, class included, into one row with the sum of their weights.
 
-    The order depends on what is in the rows and not on where they were, so that learners that use
-    it give the same bits for a row of weight 2 as for the row twice.
+    The order of the result depends on the content of the rows, not on their positions, so that a
+    learner gives the same bits for a row of weight 2 as for the row twice.
     """
     keys = _keys(data)
     order = np.argsort(keys)
@@ -36,9 +36,7 @@ def distinct_rows(data: Encoded) -> Encoded:
 
 
 def _keys(data: Encoded) -> np.ndarray:
-    """A number for each row that is the same for equal rows, and almost surely another for
-    others.
-    """
+    """Return a number for each row: equal for equal rows, different for others almost surely."""
     keys = np.zeros(data.n_samples, np.uint64)
     for values in (data.classes, *data.codes):
         _mix(keys, values.astype(np.uint64) + np.uint64(1))
@@ -46,10 +44,10 @@ def _keys(data: Encoded) -> np.ndarray:
 
 
 def table_keys(table: Table, classes: np.ndarray, weight: np.ndarray | None = None) -> np.ndarray:
-    """A number for each row of a table, by what is in it; neither the order of rows nor that of
-    columns matters, nor do the names of columns.
+    """Return a key for each row of a table by its content.
 
-    Columns in which all cells are equal are left out. ``classes`` are the class codes of the rows.
+    Neither the order of rows or columns nor the names of columns matter. Columns in which all cells
+    are equal are left out. ``classes`` are the class codes of the rows.
     """
     keys = RowKeys()
     keys.look(table, classes, weight)
@@ -75,7 +73,7 @@ class RowKeys:
         self._starts: dict[int, int] = {}  # what the keys of the cells of a column begin with
 
     def look(self, table: Table, classes: np.ndarray, weight: np.ndarray | None = None) -> None:
-        """Look at the rows of a batch, whose classes may be numbered in any order."""
+        """Read the rows of a batch, whose classes may be numbered in any order."""
         if not table.n_rows:
             return
         n_classes = max(int(classes.max()) + 1, self._sums.shape[2])
@@ -95,7 +93,7 @@ class RowKeys:
         self._sums = sums % _PRIME
 
     def _note_only(self, position: int, cells: np.ndarray) -> None:
-        """See whether a column still has one value everywhere."""
+        """Record whether a column still has one value everywhere."""
         only = self._only.setdefault(position, cells[0])
         if only is not None and (cells != only).any():
             self._only[position] = None
@@ -117,7 +115,7 @@ class RowKeys:
                 self._starts[position] = column + (met[column] << 32)
 
     def rows(self, table: Table) -> np.ndarray:
-        """The keys of the rows of a batch in the second reading."""
+        """Return the keys of the rows of a batch in the second reading."""
         sums = np.zeros(table.n_rows, np.uint64)
         for position, cells in _columns(table):
             if position in self._starts:
@@ -127,20 +125,19 @@ class RowKeys:
 
 
 def _columns(table: Table) -> Iterator[tuple[int, np.ndarray]]:
-    """The columns of a table: their positions, and numbers that are the same for equal cells."""
+    """Iterate over the columns of a table: positions, and numbers that are equal for equal cells."""
     for part in table.parts:
         for place, position in enumerate(part.positions.tolist()):
             yield position, _cell_keys(part, place)
 
 
 def _hashes(cells: np.ndarray) -> np.ndarray:
-    """Hashes of 31 bits."""
+    """Return hashes of 31 bits."""
     return _scattered(cells) >> np.uint64(33)
 
 
 def _residues(weight: np.ndarray) -> np.ndarray:
-    """Weights modulo the prime 2^31 − 1, by which halves are whole numbers too: sums of them are
-    exact.
+    """Return weights modulo the prime 2^31 − 1, where halves are whole too and sums are exact.
 
     >>> _residues(np.array([3.0, 0.5])), int(_PRIME) // 2 + 1
     (array([         3, 1073741824], dtype=uint64), 1073741824)
@@ -152,15 +149,13 @@ def _residues(weight: np.ndarray) -> np.ndarray:
 
 def _cell_keys(part: Part, place: int) -> np.ndarray:
     if isinstance(part, CategoricalColumn):
-        gap = int(_number_keys(np.array([np.nan]))[0])
-        return np.array([gap, *map(_label_key, part.levels)], np.uint64)[part.places + 1]
+        missing = int(_number_keys(np.array([np.nan]))[0])
+        return np.array([missing, *map(_label_key, part.levels)], np.uint64)[part.places + 1]
     return _number_keys(part.column(place))
 
 
 def _scattered(values: np.ndarray, start: int = 0) -> np.ndarray:
-    """Other numbers for other values, spread over all 64 bits, so that their sums are told apart
-    too.
-    """
+    """Return different numbers for different values, over all 64 bits, so that sums differ too."""
     keys = np.full(values.size, start, np.uint64)
     for step in range(_ROUNDS):
         _mix(keys, values if step == 0 else np.uint64(step))
@@ -168,9 +163,9 @@ def _scattered(values: np.ndarray, start: int = 0) -> np.ndarray:
 
 
 def _mix(keys: np.ndarray, values: np.ndarray | np.uint64) -> None:
-    """Let values, the same for equal cells, enter the keys of their rows."""
+    """Mix values, equal for equal cells, into the keys of their rows."""
     keys += values
-    keys *= _FACTOR  # wraps around, as it should
+    keys *= _FACTOR  # modulo 2^64
     keys ^= keys >> _HALF
 
 
@@ -181,18 +176,14 @@ def _label_key(label: Any) -> int:
 
 
 def _number_keys(values: np.ndarray) -> np.ndarray:
-    """The bits of numbers: integers and floats of the same worth have the same, and so have all
-    NaN, and both zeros.
-    """
+    """Return the bits of numbers: equal for integers and floats of one value, NaN, both zeros."""
     floats = values.astype(np.float64) + 0.0
     floats[np.isnan(floats)] = np.nan
     return floats.view(np.uint64)
 
 
 def _starts_a_run(data: Encoded, order: np.ndarray, keys: np.ndarray) -> np.ndarray:
-    """Where a row, in the given order, differs from the one before; equal keys alone are no
-    proof.
-    """
+    """Mark rows that differ from the one before in the order; equal keys alone are not enough."""
     first = np.ones(order.size, dtype=bool)
     same = np.flatnonzero(keys[1:] == keys[:-1]) + 1
     here, before = order[same], order[same - 1]

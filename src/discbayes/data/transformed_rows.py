@@ -1,6 +1,4 @@
-"""Rows that are made of other rows block by block, where these are: in memory, on disk or on a
-cluster.
-"""
+"""Rows made of other rows, block by block, where these are: in memory, on disk, on a cluster."""
 
 from __future__ import annotations
 
@@ -18,28 +16,29 @@ if TYPE_CHECKING:
 
 
 class Change:
-    """What is made of a block of rows; subclasses say it. Rows stay as many as they are, and in
-    their order.
+    """A function of a block of rows, defined by subclasses.
+
+    The number of rows and their order stay.
     """
 
     @abstractmethod
     def __call__(self, data: Encoded, number: int) -> Encoded:
-        """The rows of a block after the change."""
+        """Return the rows of a block after the change."""
 
     def domain(self, domain: Domain) -> Domain:
-        """The domain after the change."""
+        """Return the domain after the change."""
         return domain
 
     def weighted(self, weighted: bool) -> bool:
-        """Whether rows have weights after the change."""
+        """Return whether rows have weights after the change."""
         return weighted
 
     def n_missing(self, n_missing: np.ndarray) -> np.ndarray:
-        """The number of missing cells of each feature after the change."""
+        """Return the number of missing cells of each feature after the change."""
         return n_missing
 
     def part(self, first: int, last: int) -> Change:
-        """As much of it as some of the blocks need, which are sent elsewhere."""
+        """Return the part of the change that some of the blocks need, to be sent with them."""
         return self
 
 
@@ -75,22 +74,22 @@ class ChangedRows:
         return len(self.source)
 
     def block(self, number: int) -> Encoded:
-        """A block of rows."""
+        """Return a block of rows."""
         return self.change(self.source.block(number), number)
 
 
 @dataclass(frozen=True)
 class WithClassWeights(Change):
-    """Rows count by the weight of their class too."""
+    """Weights are multiplied by the weight of the class."""
 
     by_class: np.ndarray
 
     def __call__(self, data: Encoded, number: int) -> Encoded:
-        """The rows of a block after the change."""
+        """Return the rows of a block after the change."""
         return data.with_class_weights(self.by_class)
 
     def weighted(self, weighted: bool) -> bool:
-        """Rows have weights after the change."""
+        """Return True: rows have weights after the change."""
         return True
 
 
@@ -101,11 +100,11 @@ class MissingAsValue(Change):
     has_missing: np.ndarray
 
     def __call__(self, data: Encoded, number: int) -> Encoded:
-        """The rows of a block after the change."""
+        """Return the rows of a block after the change."""
         return replace(data, domain=self.domain(data.domain))
 
     def domain(self, domain: Domain) -> Domain:
-        """The domain after the change."""
+        """Return the domain after the change."""
         features = tuple(
             (
                 Variable(variable.name, "categorical", tuple(range(variable.card + 1)))
@@ -117,13 +116,13 @@ class MissingAsValue(Change):
         return Domain(features, domain.target)
 
     def n_missing(self, n_missing: np.ndarray) -> np.ndarray:
-        """The number of missing cells of each feature after the change: none."""
+        """Return zeros: no cell is missing after the change."""
         return np.zeros_like(n_missing)
 
 
 @dataclass(frozen=True)
 class FoldAndClass(Change):
-    """The class of a row tells its fold too: ``fold · n_classes + class``.
+    """The class code becomes ``fold · n_classes + class``.
 
     So what is counted by class is counted by fold and class.
     """
@@ -131,37 +130,37 @@ class FoldAndClass(Change):
     folds: Folds
 
     def __call__(self, data: Encoded, number: int) -> Encoded:
-        """The rows of a block after the change."""
+        """Return the rows of a block after the change."""
         y = self.folds.of(number).astype(np.int64) * data.n_classes + data.classes
         return Encoded(data.codes, self.domain(data.domain), y, data.weight)
 
     def domain(self, domain: Domain) -> Domain:
-        """The domain after the change."""
+        """Return the domain after the change."""
         both = tuple(range(self.folds.n_folds * domain.n_classes))
         return Domain(domain.features, Variable(domain.target.name, "categorical", both))
 
     def part(self, first: int, last: int) -> FoldAndClass:
-        """The same for some of the blocks."""
+        """Return the change of some of the blocks."""
         return FoldAndClass(self.folds.part(first, last))
 
 
 @dataclass(frozen=True)
 class WithoutFold(Change):
-    """Rows of one fold have a weight of zero: as if they were not there."""
+    """Rows of one fold get a weight of zero, as if they were not there."""
 
     folds: Folds
     fold: int
 
     def __call__(self, data: Encoded, number: int) -> Encoded:
-        """The rows of a block after the change."""
-        there = self.folds.of(number) != self.fold
-        weight = there.astype(np.float64) if data.weight is None else data.weight * there
+        """Return the rows of a block after the change."""
+        kept = self.folds.of(number) != self.fold
+        weight = kept.astype(np.float64) if data.weight is None else data.weight * kept
         return Encoded(data.codes, data.domain, data.classes, weight)
 
     def weighted(self, weighted: bool) -> bool:
-        """Rows have weights after the change."""
+        """Return True: rows have weights after the change."""
         return True
 
     def part(self, first: int, last: int) -> WithoutFold:
-        """The same for some of the blocks."""
+        """Return the change of some of the blocks."""
         return WithoutFold(self.folds.part(first, last), self.fold)

@@ -178,7 +178,8 @@ def pair_information(table, card_a, card_b, n_classes, known, margins, out):
 
 @kernel
 def pairs_by_bits(
-    first, seconds, bits, bit_start, value_start, word_start, counts, gaps, n_classes, known, starts, out, information
+    first, seconds, bits, bit_start, value_start, word_start, counts, gaps, n_classes, known,
+    starts, out, information
 ):  # fmt: skip
     """Pair tables of ``first`` with each of ``seconds`` by bit sets: kept in ``out`` or, if that is
     empty, measured.

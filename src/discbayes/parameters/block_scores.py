@@ -287,8 +287,8 @@ class BlockScores:
         """
         rows, cells = block.rows, into.cells[: self._n_differences]
         return float(likelihood_entries.add_likelihood(
-            self._entries, self._starts, rows.start, rows.stop, self.y, self.weight, ready.base, ready.table,
-            into.prior, cells,
+            self._entries, self._starts, rows.start, rows.stop, self.y, self.weight, ready.base,
+            ready.table, into.prior, cells,
         ))  # fmt: skip
 
     def _sum_gaps(

@@ -110,10 +110,12 @@ class DFE(BaseEstimator):
             for block in rows.blocks():
                 order = np.arange(block.n_samples)
                 seen += frequency_pass(
-                    np.ascontiguousarray(block.codes.T), context.rng.permutation(order) if self.shuffle else order,
-                    kernel_classes(block), kernel_weight(block), np.flatnonzero(depends), np.flatnonzero(~depends),
-                    layout.cards, layout.offsets, layout.parent_start, layout.parent_index, layout.parent_stride,
-                    at_once, smoothed.class_count, smoothed.cells, totals,
+                    np.ascontiguousarray(block.codes.T),
+                    context.rng.permutation(order) if self.shuffle else order,
+                    kernel_classes(block), kernel_weight(block), np.flatnonzero(depends),
+                    np.flatnonzero(~depends), layout.cards, layout.offsets, layout.parent_start,
+                    layout.parent_index, layout.parent_stride, at_once, smoothed.class_count,
+                    smoothed.cells, totals,
                 )  # fmt: skip
             context.record(most=self.passes, iteration=k + 1, score=float(seen))
 

@@ -1,4 +1,4 @@
-"""The log-joint of rows as a function of tables: sums over blocks of what `BlockScores` computes."""
+"""The log-joint of rows as a function of tables: sums over blocks of `BlockScores`."""
 
 from __future__ import annotations
 

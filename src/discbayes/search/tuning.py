@@ -72,8 +72,8 @@ def tuned_margin(search: SampleSearch, run: Run) -> Margin:
     rates = right / run.counts.class_count.sum()
     chosen = int(np.flatnonzero(rates >= rates.max() - TIE)[0])
     run.step(
-        None, rates[chosen], sum(trial.evaluations for trial in trials), stage="lambda", lam=SCALES[chosen],
-        rates=dict(zip(SCALES, rates.tolist(), strict=True)),
+        None, rates[chosen], sum(trial.evaluations for trial in trials), stage="lambda",
+        lam=SCALES[chosen], rates=dict(zip(SCALES, rates.tolist(), strict=True)),
     )  # fmt: skip
     return Margin(SCALES[chosen])
 
