@@ -50,9 +50,9 @@ if numba.config.DISABLE_JIT:
 
 
 @pytest.fixture(autouse=True)
-def _nothing_said():
+def _no_warning_before():
     """What is said once in a process is said once in each test."""
-    targets._said.clear()
+    targets._warned.clear()
 
 
 @pytest.fixture(scope="session")

@@ -1,4 +1,4 @@
-"""Writing in one step, for whatever leaves files behind."""
+"""Writing files in one step."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ except ImportError:  # Windows, which does not remove a file that is open
 
 FULL = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)
 _ENDING = ".draft"
-_NAME_LETTERS = 40  # of a file in the name of its draft: a file system has a longest name
+_NAME_CHARACTERS = 40  # of a file in the name of its draft: a file system has a longest name
 _OLD = 3600.0  # seconds after which a draft is nobody's, where that cannot be asked
 
 
@@ -30,8 +30,8 @@ def replace_file(path: str | Path, write: Callable[[IO[bytes]], object]) -> None
     Whatever goes wrong, the old file is still there and no other is left; errors name ``path`` and
     the way out. A process that is killed leaves its draft, ``.NAME.XXXXXXXX.draft`` in the same
     folder, which the next one to write that file removes. A link stays a link, and what it points
-    to is replaced; the mode of a file stays as it is. What is no file, such as ``/dev/stdout``, is
-    written to as it is.
+    to is replaced; the mode of a file stays as it is. A path that is not a file, such as
+    ``/dev/stdout``, is written to as it is.
     """
     try:
         if _is_special(path):
@@ -70,7 +70,7 @@ def _replace(goal: str, write: Callable[[IO[bytes]], object]) -> None:
 
 
 def _is_special(path: str | Path) -> bool:
-    """Whether there is something that is neither a file nor a folder: a device, a pipe."""
+    """Return whether a path is neither a file nor a folder, but a device or a pipe."""
     try:
         mode = os.stat(path).st_mode
     except OSError:
@@ -82,11 +82,11 @@ def _is_special(path: str | Path) -> bool:
 
 
 def _start_of_drafts(goal: str) -> str:
-    return f".{os.path.basename(goal)[:_NAME_LETTERS]}."
+    return f".{os.path.basename(goal)[:_NAME_CHARACTERS]}."
 
 
 def _new_draft(goal: str) -> tuple[str, IO[bytes]]:
-    """A new file beside the goal, which is locked as long as it is open."""
+    """Return the name of a new file beside the goal, and the file, locked while it is open."""
     while True:
         name = f"{_start_of_drafts(goal)}{secrets.token_hex(4)}{_ENDING}"
         draft = os.path.join(os.path.dirname(goal), name)
@@ -97,7 +97,7 @@ def _new_draft(goal: str) -> tuple[str, IO[bytes]]:
 
 
 def _remove_drafts(goal: str) -> None:
-    """Remove what processes that were killed have left of the same file."""
+    """Remove the drafts of the same file that killed processes have left."""
     start = _start_of_drafts(goal)
     with suppress(OSError), os.scandir(os.path.dirname(goal)) as entries:
         for entry in entries:
@@ -107,9 +107,7 @@ def _remove_drafts(goal: str) -> None:
 
 
 def _remove_if_left(draft: str) -> None:
-    """Remove a draft that nobody writes any more; while it is locked, so that nobody begins to in
-    between.
-    """
+    """Remove a draft that no process writes any more, while it is locked."""
     with open(draft, "rb") as file:
         free = lock_file(file)
         if free:
@@ -147,9 +145,7 @@ def _force_folder(folder: str) -> None:
 
 @contextmanager
 def naming_file(path: str | Path) -> Iterator[None]:
-    """Name a file in errors of the system that do not, as those of reading and writing what is
-    open.
-    """
+    """Name a file in errors of the system that do not, such as those of reading and writing."""
     try:
         yield
     except OSError as error:
@@ -159,9 +155,7 @@ def naming_file(path: str | Path) -> Iterator[None]:
 
 
 def _reason(path: str | Path, error: OSError) -> str:
-    """What kept a file from being written, in the words of the system where there are no plainer
-    ones.
-    """
+    """Return why a file could not be written; in the words of the system if no other apply."""
     goal = os.path.realpath(path)
     folder = os.path.dirname(goal)
     if os.path.isdir(path):
@@ -171,7 +165,7 @@ def _reason(path: str | Path, error: OSError) -> str:
     if isinstance(error, PermissionError):
         return f"cannot be written, since {_forbidden(goal, folder)}"
     if error.errno in FULL:
-        return _no_room(path, folder)
+        return _full_disk(path, folder)
     return error.strerror or str(error)
 
 
@@ -183,13 +177,13 @@ def _forbidden(goal: str, folder: str) -> str:
     return f"the folder {folder} does not permit it"
 
 
-def _no_room(path: str | Path, folder: str) -> str:
-    """What is said when the disk is full."""
+def _full_disk(path: str | Path, folder: str) -> str:
+    """Return the message for a full disk."""
     if _is_special(path):
-        return "cannot be written, since there is no room left"
+        return "cannot be written, since there is no space left"
     left = shutil.disk_usage(folder).free
     what = f"the disk is full: {folder} has {left / 1e6:,.1f} MB left"
     return (
-        f"cannot be written, since {what}, or a limit of the system is reached. Make room, or"
+        f"cannot be written, since {what}, or a limit of the system is reached. Free some space, or"
         " choose another folder"
     )

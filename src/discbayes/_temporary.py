@@ -1,6 +1,4 @@
-"""Temporary folders that go with their process, even if it is killed: the next process removes what
-it left.
-"""
+"""Temporary folders that are removed with their process, or by the next one if it was killed."""
 
 from __future__ import annotations
 
@@ -22,7 +20,7 @@ LOCK = "owner"
 
 
 class TemporaryFolder:
-    """A new folder that goes with all its files when it is closed or forgotten.
+    """A new folder that is removed with all its files when it is closed, or with the object.
 
     A process that is killed cannot do that. So each new folder removes those beside it whose
     process is gone: they are of the same user, were made on the same host, and nobody holds the
@@ -52,14 +50,12 @@ class TemporaryFolder:
 
 
 def _host() -> str:
-    """The name of this machine, without which the number of a process says nothing where folders
-    are shared.
-    """
+    """Return the name of this machine: process numbers of shared folders need it."""
     return socket.gethostname()
 
 
 def _new_folder(parent: str | Path) -> tuple[Path, IO[bytes]]:
-    """A folder, and the file in it that is locked as long as it is open."""
+    """Return a folder, and the file in it that is locked as long as it is open."""
     path = Path(tempfile.mkdtemp(prefix=PREFIX, dir=parent))
     try:
         owner = open(path / LOCK, "xb", buffering=0)  # noqa: SIM115 - open as long as the folder is in use
@@ -67,13 +63,15 @@ def _new_folder(parent: str | Path) -> tuple[Path, IO[bytes]]:
         shutil.rmtree(path, ignore_errors=True)
         raise
     lock_file(owner)
-    with suppress(OSError):  # a full disk: whoever writes to the folder will say so
+    with suppress(OSError):  # a full disk: writing to the folder will fail with a message
         owner.write(f"{_host()}\n{os.getpid()}\n".encode())  # from now on others look at the lock
     return path, owner
 
 
 def _remove(folder: Path, owner: IO[bytes]) -> None:
-    """Remove a folder; files that are still mapped, which Windows does not remove, go with the
+    """Remove a folder.
+
+    Files that are still mapped, which Windows does not remove, are removed at the end of the
     process.
     """
     with suppress(OSError):  # what could not be written is removed with the rest
@@ -95,9 +93,7 @@ def _remove_left(parent: Path) -> None:
 
 
 def _remove_if_left(folder: Path, user: int) -> None:
-    """Remove a folder of this user and host that no process holds; while it is locked, so that
-    nobody else does.
-    """
+    """Remove a folder of this user and host that no process holds, while it is locked."""
     who = getattr(os, "getuid", None)  # Windows has none
     if folder.is_symlink() or (who is not None and user != who()):
         return

@@ -202,7 +202,7 @@ def test_rows_may_be_mappings_as_evidence_is(library):
             for name in net.domain.names:
                 assert column(filled, name) == column(net.fill(table, library=library), name)
     np.testing.assert_allclose(found[1], net.query("kind").probabilities, atol=1e-12)
-    with pytest.raises(ValueError, match="'siz', which is no column; the nearest are 'size'"):
+    with pytest.raises(ValueError, match="'siz', which is not a column; the nearest are 'size'"):
         net.fill({"siz": 3})
 
 

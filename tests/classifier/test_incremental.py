@@ -474,9 +474,10 @@ def test_different_domains_are_refused_by_the_first_column_that_differs():
     )
     refused(X.rename(columns={"c": "e"}), r"column 2 is 'c' here and 'e' there")
     refused(X[["a", "b"]], r"there are 5 columns here and 2 there")
-    refused(X.assign(n=X["n"] + 5), r"column 'n' is cut at 0\.\d+.* here and at 5\.\d+.* there")
+    refused(X.assign(n=X["n"] + 5), r"column 'n' has cut points 0\.\d+.* here and 5\.\d+.* there")
     refused(
-        X.assign(n="x"), r"column 'n' is cut into intervals here and a column of categories there"
+        X.assign(n="x"),
+        r"column 'n' is discretized into intervals here and a column of categories there",
     )
     one_class = clone(clf).fit(X[y != "p"], y[y != "p"])
     renamed = np.where(y == "p", "q", y)

@@ -58,8 +58,8 @@ def test_columns_without_names_go_by_number():
 @pytest.mark.parametrize(
     ("rows", "message"),
     [
-        ({"aged": 3}, r"x has a value for 'aged', which is no column; the nearest are 'age'"),
-        ([{}, {"aged": 3}], r"row 1 has a value for 'aged', which is no column"),
+        ({"aged": 3}, r"x has a value for 'aged', which is not a column; the nearest are 'age'"),
+        ([{}, {"aged": 3}], r"row 1 has a value for 'aged', which is not a column"),
         (
             {"age": [3, 4]},
             (
@@ -70,7 +70,7 @@ def test_columns_without_names_go_by_number():
         ({"age": pd.Series([3, 4])}, r"column 'age' has several values in a mapping"),
         ({"age": "three"}, r"'age'.*'three'"),
         ({"age": np.datetime64("2024-01-01")}, r"column 'age' holds datetime64"),
-        ({"age": 10**400}, r"column 'age' holds a number that is no float"),
+        ({"age": 10**400}, r"column 'age' holds a number that is not a float"),
         ([{"town": "B"}, {"town": 2}], r"column 'town' mixes strings and numbers"),
     ],
 )
@@ -90,5 +90,5 @@ def test_before_and_at_the_fit():
     with pytest.raises(NotFittedError):
         clf.predict({"age": 3})
     for rows in ([{"age": 3}, {"age": 4}], {"age": [3, 4]}):
-        with pytest.raises(ValueError, match="do not say what all columns are: pass a frame"):
+        with pytest.raises(ValueError, match="do not tell what all columns are: pass a frame"):
             clf.fit(rows, [0, 1])

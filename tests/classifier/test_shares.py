@@ -116,7 +116,7 @@ def test_the_same_bits_from_batches(rows, settings, tmp_path):
     parts = [frame[start : start + 90] for start in range(0, 400, 90)]
     # it was said before
     assert_same_network(clone(clf).fit(tmp_path / "rows.parquet", "y", "w"), expected)
-    targets._said.clear()
+    targets._warned.clear()
     with SCALED as caught:
         assert_same_network(clone(clf).fit(iter(parts), "y", "w"), expected)
     assert len(caught) == 1

@@ -25,7 +25,7 @@ Y = ["no", "yes", "no", "yes"]
 @pytest.mark.parametrize("gap", [None, 1])
 def test_numbers_that_are_no_floats(value, gap):
     with pytest.raises(
-        ValueError, match=r"column 'a' holds a number that is no float .*: cast it to str"
+        ValueError, match=r"column 'a' holds a number that is not a float .*: cast it to str"
     ):
         FrameEncoder().fit_transform(pd.DataFrame({"a": [value, 1, 2, gap]}, dtype=object), Y)
 

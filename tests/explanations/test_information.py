@@ -324,16 +324,16 @@ def test_columns_of_arrays_go_by_their_numbers_too():
     [
         (
             {"x": {"petal widht (cm)": 1}},
-            r"a value for 'petal widht \(cm\)', which is no column; .* 'petal width \(cm\)'",
+            r"a value for 'petal widht \(cm\)', which is not a column; .* 'petal width \(cm\)'",
         ),
-        ({"x": {0: 5.0}}, "a value for 0, which is no column"),
+        ({"x": {0: 5.0}}, "a value for 0, which is not a column"),
         ({"x": [[5.0, 3.0, 1.0, 0.2]] * 2}, r"x has 2 rows, and this looks at one: pass X\[3:4\]"),
         ({"x": [5.0, 3.0]}, "X has 2 features"),
         ({"x": {}, "prices": {"petal width (cm)": 1}}, "in the unit of costs, and there are none"),
         ({"x": {}, "costs": [[0, 1], [1, 0]]}, "costs has the shape"),
         (
             {"x": {}, "costs": np.eye(3), "prices": {"petal": 1}},
-            "prices names 'petal', which is no column",
+            "prices names 'petal', which is not a column",
         ),
         (
             {"x": {}, "costs": np.eye(3), "prices": {"petal width (cm)": -1}},

@@ -208,7 +208,7 @@ def test_a_full_disk_leaves_the_old_file_and_nothing_else(name, model, tmp_path)
         WRITING[name](model, path)
     assert caught.value.errno == errno.EFBIG
     assert caught.value.filename == str(path)
-    assert "Make room, or choose another folder" in str(caught.value)
+    assert "Free some space, or choose another folder" in str(caught.value)
     assert path.read_bytes() == b"old"
     assert names_in(tmp_path) == [name]
     WRITING[name](model, path)
@@ -217,7 +217,7 @@ def test_a_full_disk_leaves_the_old_file_and_nothing_else(name, model, tmp_path)
 
 @pytest.mark.skipif(not os.path.exists("/dev/full"), reason="no device that is always full")
 def test_a_device_without_room(model):
-    with pytest.raises(OSError, match="there is no room left") as caught:
+    with pytest.raises(OSError, match="there is no space left") as caught:
         model.save("/dev/full")
     assert caught.value.errno == errno.ENOSPC
 

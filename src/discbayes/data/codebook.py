@@ -1,8 +1,8 @@
-"""Parts of a table to codes, by the variables of a domain.
+"""Encoding of tables by the variables of a domain.
 
-Three ways, chosen per column: whole numbers by a table, numbers with cut points by comparing, and
-anything else by looking its value up. Values are matched by what they are worth: 1, 1.0 and True
-are the same, and "1" is another.
+There are three ways, chosen per column: whole numbers by a lookup table, numbers with cut points by
+comparison, and anything else by its value. Values match if they are equal: 1, 1.0 and True are the
+same, and "1" is another one.
 """
 
 from __future__ import annotations
@@ -43,8 +43,8 @@ class Codebook(WithArrays):
     --------
     >>> from discbayes.data.table_reader import read_table
     >>> size = Variable("size", "numeric", cuts=(1.5,))
-    >>> colour = Variable("colour", "categorical", ("blue", "red"))
-    >>> Codebook([size, colour]).encode(read_table([[1.0, "red"], [2.0, "green"], [None, "blue"]]))
+    >>> color = Variable("color", "categorical", ("blue", "red"))
+    >>> Codebook([size, color]).encode(read_table([[1.0, "red"], [2.0, "green"], [None, "blue"]]))
     array([[0, 1, 2],
            [1, 2, 0]], dtype=uint8)
     """
@@ -74,7 +74,7 @@ class Codebook(WithArrays):
         self._table = np.concatenate([codes for _, codes in found]).astype(self.dtype)
 
     def encode(self, table: Table, n_jobs: int | None = None) -> np.ndarray:
-        """The codes of a table with the same columns, feature by feature."""
+        """Return the codes of a table with the same columns, feature-major."""
         out = np.empty((len(self.variables), table.n_rows), dtype=self.dtype)
         tasks: list[Callable[[], None]] = []
         for part in table.parts:
@@ -109,24 +109,26 @@ class Codebook(WithArrays):
         rows: slice,
         out: np.ndarray,
     ) -> None:
-        """Code some rows of the columns that kernels can do."""
+        """Encode some rows of the columns that kernels can encode."""
         data, start = block.data[rows], rows.start
         if by_table.size:
             at = block.positions[by_table]
-            low, size, offset = self._low[at], self._size[at], self._offset[at]
             lookup_codes(
-                kernel_array(data), by_table, at, low, size, offset, self._table, start, out
-            )
+                kernel_array(data), by_table, at, self._low[at], self._size[at], self._offset[at],
+                self._table, start, out,
+            )  # fmt: skip
         if by_cut.size:
             at = block.positions[by_cut]
             floats = kernel_array(data.astype(np.float64, copy=False))
-            size, offset, missing = self._n_cuts[at], self._cut_offset[at], self.missing[at]
-            infinite = cut_codes(floats, by_cut, at, size, offset, self._cuts, missing, start, out)
+            infinite = cut_codes(
+                floats, by_cut, at, self._n_cuts[at], self._cut_offset[at], self._cuts,
+                self.missing[at], start, out,
+            )  # fmt: skip
             if infinite >= 0:
                 refuse_infinite(floats[:, by_cut[infinite]], self.variables[at[infinite]].name)
 
     def _encode_values(self, block: NumericColumns, j: int, out: np.ndarray) -> None:
-        """Code one column by looking each value up among those of the variable."""
+        """Encode one column by looking each value up among those of the variable."""
         at = block.positions[j]
         variable = self.variables[at]
         column = block.column(j)
@@ -148,9 +150,7 @@ class Codebook(WithArrays):
         return run
 
     def codes_of(self, position: int, values: Sequence[Any]) -> list[int]:
-        """The codes of single values of one variable; those it does not know get the code for
-        missing.
-        """
+        """Return the codes of values of one variable; unknown values get the code for missing."""
         variable = self.variables[position]
         missing = int(self.missing[position])
         if variable.cuts is None:
@@ -161,12 +161,12 @@ class Codebook(WithArrays):
             odd = next((text for text in texts if not looks_numeric(text)), texts[0])
             raise ValueError(
                 f"column {variable.name!r} was numeric at fit and now holds the string {odd!r}:"
-                " cast it to numbers, with what is no number as missing"
+                " cast it to numbers, with what is not a number as missing"
             )
         return [int(code) for code in np.searchsorted(variable.cuts, list(values), side="right")]
 
     def unseen(self, table: Table, codes: np.ndarray, position: int) -> list[Any]:
-        """Up to five values of a column of labels that its variable does not know."""
+        """Return up to five values of a column of labels that its variable does not know."""
         variable = self.variables[position]
         if variable.cuts is not None:
             return []
@@ -182,7 +182,7 @@ class Codebook(WithArrays):
 
 
 def _numeric_keys(variable: Variable) -> tuple[np.ndarray, np.ndarray]:
-    """The numbers among the values of a variable in rising order, and their codes."""
+    """Return the numbers among the values of a variable in rising order, and their codes."""
     pairs = sorted(
         (value, code) for code, value in enumerate(variable.values) if not isinstance(value, str)
     )
@@ -193,11 +193,11 @@ def _numeric_keys(variable: Variable) -> tuple[np.ndarray, np.ndarray]:
 
 
 def _whole_table(variable: Variable, span: int) -> tuple[int, np.ndarray] | None:
-    """The codes of a range of whole numbers, framed by those of anything outside it; None if too
-    long.
+    """Return the codes of a range of whole numbers, and its minimum; None if it is too long.
 
-    The range begins at the first number returned. A table depends on the variables alone, not on
-    data.
+    The first and last codes are those of numbers below and above the range. A table depends on the
+    variables alone, not on data.
+
     """
     if variable.cuts is not None:
         return _cut_table(np.array(variable.cuts, dtype=np.float64), span)

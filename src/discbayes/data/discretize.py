@@ -1,4 +1,4 @@
-"""Discretisers for numeric columns, as scikit-learn transformers.
+"""Discretizers for numeric columns, as scikit-learn transformers.
 
 Both describe a column by its cut points: a number's code is how many cut points are at or below it,
 so that the intervals are half-open, ``[a, b)``.
@@ -22,24 +22,25 @@ from discbayes.kernels.mdlp import mdlp_cuts
 
 
 class CutPointDiscretizer(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):
-    """What the discretisers share: they differ in how they choose cuts on a histogram."""
+    """Base class of discretizers, which differ in how they choose cut points on a histogram."""
 
     n_jobs: int | None
     cut_points_: list[np.ndarray]
 
     @abstractmethod
     def _begins(self, histogram: Histogram, n_classes: int) -> np.ndarray:
-        """Which values of the histogram begin a new interval."""
+        """Return which values of the histogram begin a new interval."""
 
     def find_cuts(
         self, pieces: list[Piece], names: list[str], labels: ClassLabels
     ) -> dict[int, np.ndarray]:
-        """The cut points by column position, for columns and labels that have been checked."""
+        """Return the cut points by column position, for columns and labels that were checked."""
         return fit_cuts(pieces, names, labels, self.cut, self.n_jobs)
 
     def cut(self, histogram: Histogram, n_classes: int, least: float = 0.0) -> np.ndarray:
-        """The cut points of one column; intervals that weigh less than ``least`` are joined to a
-        neighbour.
+        """Return the cut points of one column.
+
+        Intervals that weigh less than ``least`` are joined to a neighbor.
         """
         begins = self._begins(histogram, n_classes)
         return histogram.cut_points(
@@ -61,7 +62,7 @@ class CutPointDiscretizer(OneToOneFeatureMixin, TransformerMixin, BaseEstimator)
         return default_names(self.n_features_in_) if names is None else list(names)
 
     def transform(self, X: Any) -> np.ndarray:
-        """Code each number by the interval it falls in.
+        """Return the number of the interval of each value.
 
         Parameters
         ----------
@@ -70,8 +71,14 @@ class CutPointDiscretizer(OneToOneFeatureMixin, TransformerMixin, BaseEstimator)
 
         Returns
         -------
-        codes : ndarray of shape (n_samples, n_features)
+        ndarray of shape (n_samples, n_features)
             Whole numbers as floats, and NaN where ``X`` has NaN.
+
+        Examples
+        --------
+        >>> from discbayes.data import EqualFrequencyDiscretizer
+        >>> EqualFrequencyDiscretizer(n_bins=2).fit_transform([[1], [2], [3], [4]]).ravel()
+        array([0., 0., 1., 1.])
         """
         check_is_fitted(self)
         X = validate_data(self, X, reset=False, dtype="numeric", ensure_all_finite=False)
@@ -93,14 +100,14 @@ class CutPointDiscretizer(OneToOneFeatureMixin, TransformerMixin, BaseEstimator)
 
 
 class MDLPDiscretizer(CutPointDiscretizer):
-    """Cuts by minimal class entropy, with a minimum description length stop (Fayyad & Irani, 1993).
+    """Discretize by minimal class entropy and minimum description length (Fayyad & Irani, 1993).
 
-    Each column is cut where the entropy of the class in the two parts, weighted by their size, is
-    least; each part is cut again in the same way, and a part is left alone when the cut gains less
-    than it costs to describe. Cuts lie midway between neighbouring distinct values; of equally good
-    cuts the lowest is taken. A column without any accepted cut becomes constant. A column of two
-    distinct values is always cut between them, as a column of booleans or of two words keeps both
-    of its values.
+    Each column is split at the cut point at which the entropy of the class in the two parts,
+    weighted by their size, is minimal; each part is split in the same way, until a cut point gains
+    less than it costs to describe. Cut points lie midway between neighboring distinct values; of
+    equally good ones the lowest is taken. A column without an accepted cut point becomes constant.
+    A column of two distinct values always has a cut point between them, as a column of booleans or
+    of two words keeps both of its values.
 
     Parameters
     ----------
@@ -143,6 +150,17 @@ class MDLPDiscretizer(CutPointDiscretizer):
         sample_weight : array-like of shape (n_samples,), optional
             A weight of two counts like a row that occurs twice, a weight of zero like a row that is
             not there. Weights that sum to 1 or less over several rows are scaled to a mean of 1.
+
+        Returns
+        -------
+        MDLPDiscretizer
+            The discretizer, fitted.
+
+        Examples
+        --------
+        >>> from discbayes.data import MDLPDiscretizer
+        >>> MDLPDiscretizer().fit([[1], [2], [8], [9]] * 3, [0, 0, 1, 1] * 3).cut_points_
+        [array([5.])]
         """
         X, y = validate_data(self, X, y, dtype="numeric", ensure_all_finite=False)
         self._fit(X, y, sample_weight)
@@ -160,16 +178,16 @@ class MDLPDiscretizer(CutPointDiscretizer):
 
 
 class EqualFrequencyDiscretizer(CutPointDiscretizer):
-    """Intervals that hold about the same weight of rows each.
+    """Discretize into intervals that hold about the same weight of rows each.
 
-    For each of the ``n_bins - 1`` quantiles the cut goes to the nearest gap between two distinct
-    values, so that equal values are never parted. Columns with few distinct values, or with very
-    frequent ones, get fewer intervals.
+    For each of the ``n_bins - 1`` quantiles the cut point is placed between the two distinct values
+    nearest to it, so that equal values are never separated. Columns with few distinct values, or
+    with very frequent ones, get fewer intervals.
 
     Parameters
     ----------
     n_bins : int, default=5
-        The number of intervals to aim at.
+        The desired number of intervals.
     n_jobs : int or None, default=None
         The number of threads over the columns; -1 for all cores.
 
@@ -202,9 +220,20 @@ class EqualFrequencyDiscretizer(CutPointDiscretizer):
         X : array-like of shape (n_samples, n_features)
             Numbers. The rows in which a column is NaN are left out for that column.
         y : None
-            Not used; it is there so that the discretiser fits into a pipeline.
+            Not used, present for compatibility with pipelines.
         sample_weight : array-like of shape (n_samples,), optional
             The weight of each row.
+
+        Returns
+        -------
+        EqualFrequencyDiscretizer
+            The discretizer, fitted.
+
+        Examples
+        --------
+        >>> from discbayes.data import EqualFrequencyDiscretizer
+        >>> EqualFrequencyDiscretizer(n_bins=2).fit([[1], [2], [3], [4]]).cut_points_
+        [array([2.5])]
         """
         X = validate_data(self, X, dtype="numeric", ensure_all_finite=False)
         self._fit(X, None, sample_weight)
@@ -225,9 +254,9 @@ class EqualFrequencyDiscretizer(CutPointDiscretizer):
 def join_light(
     histogram: Histogram, begins: np.ndarray, n_classes: int, least: float
 ) -> np.ndarray:
-    """Intervals without those that weigh less than ``least``, the lightest first.
+    """Return which values begin an interval, after intervals lighter than ``least`` are joined.
 
-    Each goes to the neighbour by which the class is told least worse.
+    The lightest comes first; each is joined to the neighbor with the smaller loss of information.
     """
     places = [0, *np.flatnonzero(begins).tolist()]
     first = histogram.starts[places]
@@ -250,21 +279,19 @@ def join_light(
 
 
 def _loss(weights: list[np.ndarray], at: int) -> float:
-    """What is lost of the information on the class where an interval is joined with the next
-    one.
-    """
+    """Return the loss of information on the class when an interval is joined with the next one."""
     low, high = weights[at], weights[at + 1]
     return float(_disorder(low + high) - _disorder(low) - _disorder(high))
 
 
 def _disorder(weight: np.ndarray) -> float:
-    """The weight times the entropy of the class."""
+    """Return the weight times the entropy of the class."""
     total = weight.sum()
     return float(xlogy(total, total) - xlogy(weight, weight).sum())
 
 
 def make_labels(y: np.ndarray | None, weight: np.ndarray | None, n_rows: int) -> ClassLabels:
-    """Labels for the search of cut points; without a class, all rows are of one."""
+    """Return labels for the search of cut points; without a class, all rows are of one class."""
     weights = np.ones(n_rows) if weight is None else weight
     if y is None:
         return ClassLabels(np.zeros(n_rows, dtype=np.int64), weights, 1)
@@ -273,7 +300,7 @@ def make_labels(y: np.ndarray | None, weight: np.ndarray | None, n_rows: int) ->
 
 
 def _nearest(rising: np.ndarray, targets: np.ndarray) -> np.ndarray:
-    """The place of the number nearest to each target; of two as near, up to rounding, the lower."""
+    """Return the place of the number nearest to each target; of two as near, the lower one."""
     upper = np.clip(np.searchsorted(rising, targets), 0, rising.size - 1)
     lower = np.maximum(upper - 1, 0)
     slack = 1e-12 * rising[-1]

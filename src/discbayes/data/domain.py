@@ -1,4 +1,4 @@
-"""What the codes stand for: the variables of a table, and the table turned into codes.
+"""Variables and domains: what the codes of a table mean.
 
 Conventions, stated once and used everywhere:
 
@@ -32,9 +32,7 @@ NEVER_OBSERVED = "(never observed)"
 
 
 def _number(value: float) -> str:
-    """A cut point as people write it: 0.8, not 0.80000000000000004, and 20240150, not
-    2.02402e+07.
-    """
+    """Return a cut point as people write it: 0.8, not 0.80000000000000004, and no 2.02402e+07."""
     plain = value == 0 or 1e-4 <= abs(value) < 1e15
     for digits in (6, 9, 12, 17):
         if plain:
@@ -50,13 +48,30 @@ def _number(value: float) -> str:
 
 @dataclass(frozen=True)
 class Variable:
-    """One column: its name, and what each of its codes means.
+    """A column: its name, and the meaning of each of its codes.
 
-    A numeric variable has ``cuts``: code ``k`` is the half-open interval from ``cuts[k-1]`` up to,
-    and without, ``cuts[k]``. Any other variable has ``values``: code ``k`` is ``values[k]``. With
-    ``missing_value`` the last code stands for "missing", as a value of its own. Where that is
-    ``marginalized``, as in files of version 0.1.0, it was learned at fit, and a missing value at
-    predict is unknown all the same.
+    Parameters
+    ----------
+    name : str
+        The name of the column.
+    kind : str
+        "numeric", "categorical" or "boolean".
+    values : tuple
+        The values of a variable that is not discretized: code ``k`` is ``values[k]``.
+    cuts : tuple of float, optional
+        The cut points of a discretized variable: code ``k`` is the half-open interval from
+        ``cuts[k-1]`` up to, and without, ``cuts[k]``.
+    missing_value : bool, default=False
+        Whether the last code means "missing", as a value of its own.
+    marginalized : bool, default=False
+        Whether "missing" was a value of its own in training only, as in files of version 0.1.0: a
+        missing value at prediction is marginalized.
+
+    Examples
+    --------
+    >>> from discbayes.data import Variable
+    >>> Variable("size", "numeric", cuts=(2.5, 7.0)).labels
+    ['< 2.5', '[2.5, 7)', '>= 7']
     """
 
     name: str
@@ -68,7 +83,7 @@ class Variable:
 
     @property
     def reads_missing(self) -> bool:
-        """Whether a missing value at predict is a value of its own; if not, it is marginalized."""
+        """Whether a missing value at prediction is a value of its own; else it is marginalized."""
         return self.missing_value and not self.marginalized
 
     @property
@@ -79,7 +94,7 @@ class Variable:
 
     @property
     def labels(self) -> list[str]:
-        """What each code means, for people to read."""
+        """The meaning of each code as text."""
         if self.cuts is not None:
             labels = _interval_labels(self.cuts)
         else:
@@ -89,8 +104,21 @@ class Variable:
         return labels or [NEVER_OBSERVED]
 
     def decode(self, codes: Any) -> np.ndarray:
-        """The values behind codes: intervals for a numeric variable, None for what is missing.
+        """Return the values of codes: intervals for a numeric variable, None for missing values.
 
+        Parameters
+        ----------
+        codes : array-like of int
+            The codes.
+
+        Returns
+        -------
+        ndarray of object
+            The value of each code.
+
+        Examples
+        --------
+        >>> from discbayes.data import Variable
         >>> Variable("size", "numeric", cuts=(2.5,)).decode([0, 1, 2])
         array(['< 2.5', '>= 2.5', None], dtype=object)
         """
@@ -108,7 +136,7 @@ def _as_objects(items: list[Any]) -> np.ndarray:
 
 
 def cut_texts(cuts: tuple[float, ...]) -> list[str]:
-    """Cut points as they are written in intervals."""
+    """Return cut points as they are written in intervals."""
     texts = [_number(cut) for cut in cuts]
     return texts if len(set(texts)) == len(texts) else [repr(float(cut)) for cut in cuts]
 
@@ -123,7 +151,23 @@ def _interval_labels(cuts: tuple[float, ...]) -> list[str]:
 
 @dataclass(frozen=True)
 class Domain:
-    """The variables of a table: the features in column order, and the class."""
+    """The variables of a table: the features in column order, and the class.
+
+    Parameters
+    ----------
+    features : tuple of Variable
+        The features.
+    target : Variable
+        The class.
+
+    Examples
+    --------
+    >>> from discbayes.data import Domain, Variable
+    >>> color = Variable("color", "categorical", ("blue", "red"))
+    >>> domain = Domain((color,), Variable("class", "categorical", ("no", "yes")))
+    >>> domain.names, domain.n_classes
+    (['color'], 2)
+    """
 
     features: tuple[Variable, ...]
     target: Variable
@@ -135,9 +179,7 @@ class Domain:
 
     @property
     def unused(self) -> list[str]:
-        """The features that have one value or interval only, so that they tell nothing about the
-        class.
-        """
+        """The features with one value or interval only, which tell nothing about the class."""
         return [variable.name for variable in self.features if variable.card == 1]
 
     @property
@@ -151,12 +193,31 @@ class Domain:
         return np.array([variable.card for variable in self.features], dtype=np.int64)
 
     def position(self, name: str) -> int:
-        """The column of the feature called ``name``."""
+        """Return the position of a feature.
+
+        Parameters
+        ----------
+        name : str
+            The name of the feature.
+
+        Returns
+        -------
+        int
+            Its column.
+
+        Examples
+        --------
+        >>> from discbayes.data import Domain, Variable
+        >>> columns = Variable("a", "boolean", (False, True)), Variable("b", "numeric", cuts=())
+        >>> Domain(columns, Variable("class", "categorical", ("no", "yes"))).position("b")
+        1
+        """
         try:
             return self._positions[name]
         except KeyError:
             raise KeyError(
-                f"no feature is called {name!r}; the features are {listed(self.names, 20, show=str)}"
+                f"no feature is called {name!r}; the features are"
+                f" {listed(self.names, 20, show=str)}"
             ) from None
 
     @cached_property
@@ -165,7 +226,7 @@ class Domain:
 
 
 def code_dtype(largest_card: int) -> type[np.unsignedinteger[Any]]:
-    """The narrowest unsigned type that holds every code and the code for missing."""
+    """Return the narrowest unsigned type that holds every code and the code for missing."""
     if largest_card <= np.iinfo(np.uint8).max:
         return np.uint8
     return np.uint16 if largest_card <= np.iinfo(np.uint16).max else np.uint32

@@ -1,4 +1,4 @@
-"""The encoder: tables of any kind to codes, at fit and at predict."""
+"""The encoder of tables, in training and in prediction."""
 
 from __future__ import annotations
 
@@ -34,36 +34,36 @@ from discbayes.data.variables import (
 _MISSING = ("available", "value", "drop", "error")
 _UNKNOWN = ("marginalize", "error")
 EVERY_ROW = "every row has a missing value, so that none is left to learn from; "
-_MAX_LETTERS = 1 << 22  # of an array of labels, in which every string has the width of the longest
-_FEW_ROWS = 10  # with fewer rows, nothing but new values in a column is no sign of a mistake
+_MAX_CHARACTERS = 1 << 22  # of an array of labels, each as wide as the longest one
+_FEW_ROWS = 10  # with fewer rows, a column of new values only is not a sign of a mistake
 
 
 class FrameEncoder:
-    """Turns tables into codes, and remembers how.
+    """Encode tables of any library, and remember how.
 
-    It reads pandas, polars and arrow frames, whatever else narwhals knows, arrays and lists of
-    rows. Numbers are discretised; strings, categoricals and booleans become categories. Columns of
-    an array are called x0, x1, ...
+    It reads pandas, polars and arrow frames, others that narwhals supports, arrays and lists of
+    rows. Numbers are discretized; strings, categoricals and booleans become categories. Columns of
+    an array are named x0, x1, ...
 
     Parameters
     ----------
     discretizer : "mdlp", "equal-frequency", None or transformer, default="mdlp"
-        How numeric columns are cut. With None their values are categories. A transformer is cloned
-        and fitted for each column on its own, and must have ``cut_points_`` or ``bin_edges_``
-        afterwards.
+        How numeric columns are discretized. With None their values are categories. A transformer
+        is cloned and fitted for each column on its own, and must have ``cut_points_`` or
+        ``bin_edges_`` afterwards.
     categorical : "auto", "all", or list of names, positions or bools, default="auto"
-        Which numeric columns are categories all the same. A string column that is listed may have
-        any number of values.
+        The numeric columns that are categories. A string column that is listed may have any number
+        of values.
     domains : mapping of name to values, or Domain, optional
-        The values a column can have, in order, where not all of them may occur in the data. A
-        ``Domain`` says it of all columns and the class, with cut points: nothing is left to learn,
-        for ``discretizer``, ``categorical`` and ``missing="value"`` neither.
+        The values of a column, in order, where not all of them may occur in the data. A ``Domain``
+        declares all columns and the class, with cut points: nothing is learned, and
+        ``discretizer``, ``categorical`` and ``missing="value"`` are not used.
     missing : "available", "value", "drop" or "error", default="available"
-        What becomes of missing values at fit: they keep the code for missing, they become a value
+        The treatment of missing values at fit: they keep the code for missing, they become a value
         of their own in the columns that have any, at fit and in `transform`, their rows are
         dropped, or they are refused.
     unknown : "marginalize" or "error", default="marginalize"
-        What becomes of a value in `transform` that was not there at fit: it counts as missing, or
+        The treatment of a value in `transform` that did not occur at fit: it counts as missing, or
         it is refused.
     n_jobs : int or None, default=None
         The number of threads; -1 for all cores.
@@ -71,23 +71,24 @@ class FrameEncoder:
     Attributes
     ----------
     domain_ : Domain
-        The variables. A column that is missing everywhere has one value: a numeric one has no cuts,
-        and any other has no values.
+        The variables. A column in which all values are missing has one value: a numeric one has no
+        cut points, and any other has no values.
     classes_ : ndarray
         The classes in rising order, in the type of ``y``.
     kept_rows_ : ndarray of bool or None
-        Which rows `fit_transform` kept; None if it kept all. Rows of weight zero are never kept.
+        The mask of the rows that `fit_transform` kept; None if it kept all. Rows of weight zero are
+        never kept.
 
     Examples
     --------
     >>> import pandas as pd
     >>> from discbayes.data import FrameEncoder
-    >>> frame = pd.DataFrame({"size": [1, 2, 8, 9] * 3, "colour": ["red", "blue", "red", None] * 3})
+    >>> frame = pd.DataFrame({"size": [1, 2, 8, 9] * 3, "color": ["red", "blue", "red", None] * 3})
     >>> encoder = FrameEncoder()
     >>> data = encoder.fit_transform(frame, ["no", "no", "yes", "yes"] * 3)
     >>> [variable.labels for variable in data.domain.features]
     [['< 5', '>= 5'], ['blue', 'red']]
-    >>> encoder.transform(pd.DataFrame({"size": [3, None], "colour": ["green", "red"]}))
+    >>> encoder.transform(pd.DataFrame({"size": [3, None], "color": ["green", "red"]}))
     array([[0, 2],
            [2, 1]], dtype=uint8)
     """
@@ -120,10 +121,31 @@ class FrameEncoder:
         n_jobs: int | None = None,
         classes: np.ndarray | None = None,
     ) -> FrameEncoder:
-        """An encoder that is ready to `transform`, for a domain that was learned before.
+        """Return an encoder that is ready to `transform`, for a domain that was learned before.
 
-        ``classes`` are the classes in the type of the labels; without them, in that of their
-        values.
+        Parameters
+        ----------
+        domain : Domain
+            The variables.
+        unknown : "marginalize" or "error", default="marginalize"
+            The treatment of values that the domain does not have.
+        n_jobs : int or None, default=None
+            The number of threads; -1 for all cores.
+        classes : ndarray, optional
+            The classes in the type of the labels; by default in that of the domain.
+
+        Returns
+        -------
+        FrameEncoder
+            The encoder.
+
+        Examples
+        --------
+        >>> from discbayes.data import Domain, FrameEncoder, Variable
+        >>> size = Variable("size", "numeric", cuts=(5.0,))
+        >>> domain = Domain((size,), Variable("class", "categorical", ("no", "yes")))
+        >>> FrameEncoder.from_domain(domain).transform([[3.0], [8.0]])
+        array([[0, 1]], dtype=uint8)
         """
         encoder = cls(unknown=unknown, n_jobs=n_jobs)
         encoder.use_domain(
@@ -132,7 +154,15 @@ class FrameEncoder:
         return encoder
 
     def use_domain(self, domain: Domain, classes: np.ndarray) -> None:
-        """Be ready to `transform` by a domain that was learned elsewhere."""
+        """Prepare to `transform` by a domain that was learned elsewhere.
+
+        Parameters
+        ----------
+        domain : Domain
+            The variables.
+        classes : ndarray
+            The classes in the type of the labels.
+        """
         self.domain_ = domain
         self.classes_ = classes
         self.kept_rows_ = None
@@ -148,8 +178,20 @@ class FrameEncoder:
         y : array-like of shape (n_samples,)
             The class labels: strings, booleans or whole numbers.
         sample_weight : array-like of shape (n_samples,), optional
-            Rows of weight zero are as if they were not there. Weights that sum to 1 or less over
-            several rows are shares of rows: they are scaled to a mean of 1.
+            The weight of each row. Rows of weight zero are not used. Weights that sum to 1 or less
+            over several rows are shares of rows: they are scaled to a mean of 1.
+
+        Returns
+        -------
+        Encoded
+            The codes, classes and weights of the rows that are used.
+
+        Examples
+        --------
+        >>> from discbayes.data import FrameEncoder
+        >>> data = FrameEncoder().fit_transform([["red"], ["blue"], ["red"]], [1, 0, 1])
+        >>> data.codes, data.y
+        (array([[1, 0, 1]], dtype=uint8), array([1, 0, 1]))
         """
         table, labels, weight, kept = self.select_rows(read_table(X), y, sample_weight)
         data = self.fit_selected(table, labels, weight, getattr(y, "name", None))
@@ -159,8 +201,17 @@ class FrameEncoder:
     def fit_selected(
         self, table: Table, labels: np.ndarray, weight: np.ndarray | None, target: Any = None
     ) -> Encoded:
-        """Learn the domain of rows that all count, by weights that are numbers of rows, and return
-        their codes.
+        """Learn the domain of rows that all count, and return their codes.
+
+        Parameters
+        ----------
+        table, labels, weight, target
+            As in `learn`; the weights are numbers of rows.
+
+        Returns
+        -------
+        Encoded
+            The codes, classes and weights.
         """
         codes = self.learn(table, labels, weight, target)
         return Encoded(self.encode_fitted(table), self.domain_, codes, weight)
@@ -168,8 +219,23 @@ class FrameEncoder:
     def learn(
         self, table: Table, labels: np.ndarray, weight: np.ndarray | None, target: Any = None
     ) -> np.ndarray:
-        """Learn the domain from rows that all count, unless it is given; returns the class codes of
-        the rows.
+        """Learn the domain of rows that all count, unless it is given.
+
+        Parameters
+        ----------
+        table : Table
+            The features.
+        labels : ndarray
+            The class labels.
+        weight : ndarray or None
+            The positive weights.
+        target : object
+            The name of the class, if there is one.
+
+        Returns
+        -------
+        ndarray
+            The class codes of the rows.
         """
         if isinstance(self.domains, Domain):
             text = labels.dtype.kind == "O"
@@ -188,7 +254,18 @@ class FrameEncoder:
         return codes
 
     def declared(self, names: list[str]) -> Declared:
-        """What the settings say about the columns of a table."""
+        """Return what the settings declare about the columns of a table.
+
+        Parameters
+        ----------
+        names : list of str
+            The names of the columns.
+
+        Returns
+        -------
+        Declared
+            The categories, and the values of some columns, by position.
+        """
         if isinstance(self.domains, Domain):
             features = enumerate(self.domains.features)
             return Declared(
@@ -202,24 +279,57 @@ class FrameEncoder:
         return resolve(self.categorical, self.domains, names)
 
     def adopt(
-        self, features: Sequence[Variable], gaps: np.ndarray, target: Variable, classes: np.ndarray
+        self,
+        features: Sequence[Variable],
+        n_missing: np.ndarray,
+        target: Variable,
+        classes: np.ndarray,
     ) -> None:
-        """Take variables that were learned from a table, with the number of gaps in each, as the
-        domain.
+        """Use variables that were learned from a table.
+
+        Parameters
+        ----------
+        features : sequence of Variable
+            The variables.
+        n_missing : ndarray
+            The number of missing values of each.
+        target : Variable
+            The class.
+        classes : ndarray
+            The classes in the type of the labels.
         """
         if self.missing == "value":
             features = [
-                replace(v, missing_value=bool(gap)) for v, gap in zip(features, gaps, strict=True)
+                replace(v, missing_value=bool(n)) for v, n in zip(features, n_missing, strict=True)
             ]
         self.use_domain(Domain(tuple(features), target), classes)
 
     def select_rows(
         self, table: Table, y: Any, sample_weight: Any, all_rows: bool = True
     ) -> tuple[Table, np.ndarray, np.ndarray | None, np.ndarray | None]:
-        """Leave out the rows that do not count; check what has to be checked on those that do.
+        """Select the rows that count, and check them.
 
-        Weights may be shares of rows where these are ``all_rows``; of a part, nobody knows the sum
-        over all.
+        Parameters
+        ----------
+        table : Table
+            The features.
+        y : array-like
+            The class labels.
+        sample_weight : array-like or None
+            The weights.
+        all_rows : bool, default=True
+            Whether these are all rows of a fit: only then weights can be recognized as shares.
+
+        Returns
+        -------
+        table : Table
+            The features of the rows that count.
+        labels : ndarray
+            Their class labels.
+        weight : ndarray or None
+            Their weights; None if every row counts once.
+        kept : ndarray of bool or None
+            The mask of these rows; None if all rows count.
         """
         labels = label_array(y, table.n_rows)
         weight, kept = check_weight(sample_weight, table.n_rows)
@@ -243,8 +353,17 @@ class FrameEncoder:
         )
 
     def encode_fitted(self, table: Table) -> np.ndarray:
-        """The codes of rows that the domain was learned from: gaps become a value where they are
-        one.
+        """Return the codes of rows that the domain was learned from.
+
+        Parameters
+        ----------
+        table : Table
+            The features.
+
+        Returns
+        -------
+        ndarray of shape (n_features, n_samples)
+            The codes; missing values have the code of the value "missing" if there is one.
         """
         codes = self._codebook.encode(table, self.n_jobs)
         for position in self.declared(table.names).domains:
@@ -257,15 +376,35 @@ class FrameEncoder:
         return codes
 
     def warn_of_unused(self) -> None:
-        """Say which columns are not used, unless the whole domain was given."""
+        """Warn of columns that are not used, unless the whole domain was given."""
         if not isinstance(self.domains, Domain):
             warn_of_unused(self.domain_, self.discretizer)
 
     def transform(self, X: Any, unknown: str | None = None) -> np.ndarray:
-        """The codes of a table with the same columns, shape (n_features, n_samples).
+        """Return the codes of a table with the same columns.
 
         A missing value becomes the value "missing" in columns that have one, and is unknown in
-        others. ``unknown`` replaces the setting of the encoder for this call.
+        others.
+
+        Parameters
+        ----------
+        X : frame, array or list of rows
+            The features.
+        unknown : "marginalize" or "error", optional
+            The setting ``unknown`` for this call.
+
+        Returns
+        -------
+        ndarray of shape (n_features, n_samples)
+            The codes; the number of values of a feature is its code for missing.
+
+        Examples
+        --------
+        >>> from discbayes.data import FrameEncoder
+        >>> encoder = FrameEncoder()
+        >>> _ = encoder.fit_transform([["red"], ["blue"], ["red"]], [1, 0, 1])
+        >>> encoder.transform([["blue"], ["green"]])
+        array([[0, 2]], dtype=uint8)
         """
         table = read_table(X)
         self._check_columns(table)
@@ -291,9 +430,7 @@ class FrameEncoder:
             codes[at, missing[at]] = self.domain_.features[at].card - 1
 
     def _warn_of_lost_columns(self, table: Table, codes: np.ndarray) -> None:
-        """Say so where a column has values and every one of them is unknown: its type has changed
-        since fit.
-        """
+        """Warn of a column of which no value is known: its type has changed since fit."""
         if table.n_rows < _FEW_ROWS:
             return
         for position, variable in enumerate(self.domain_.features):
@@ -332,7 +469,7 @@ class FrameEncoder:
                 f"X has the columns of fit in another order, {listed(got)} instead of"
                 f" {listed(expected)}: reorder them"
             )
-        # learned from an array: columns are taken as they stand
+        # learned from an array: columns are taken in their order
         if expected == default_names(len(expected)):
             return
         lacking = [name for name in expected if name not in set(got)]
@@ -343,13 +480,45 @@ class FrameEncoder:
         )
 
     def transform_y(self, y: Any) -> np.ndarray:
-        """The class codes of labels."""
+        """Return the class codes of labels.
+
+        Parameters
+        ----------
+        y : array-like of shape (n_samples,)
+            The class labels.
+
+        Returns
+        -------
+        ndarray of shape (n_samples,)
+            The position of each label among the classes.
+
+        Examples
+        --------
+        >>> from discbayes.data import FrameEncoder
+        >>> encoder = FrameEncoder()
+        >>> _ = encoder.fit_transform([["red"], ["blue"]], ["yes", "no"])
+        >>> encoder.transform_y(["no", "yes"])
+        array([0, 1])
+        """
         return self.class_codes(label_array(y, None), "that were not there at fit")
 
     def class_codes(
         self, labels: np.ndarray, odd_ones: str = "that were not declared"
     ) -> np.ndarray:
-        """The class codes of labels that `label_array` accepted."""
+        """Return the class codes of labels that `label_array` accepted.
+
+        Parameters
+        ----------
+        labels : ndarray
+            The labels.
+        odd_ones : str
+            What the message calls labels that are not classes.
+
+        Returns
+        -------
+        ndarray
+            The position of each label among the classes.
+        """
         levels, codes = classes_and_codes(labels)
         index = {value: code for code, value in enumerate(self.domain_.target.values)}
         odd = [value for value in levels.tolist() if value not in index]
@@ -367,16 +536,14 @@ def _one_of(option: str, value: str, choices: tuple[str, ...]) -> str:
 
 
 def _within(kept: np.ndarray, complete: np.ndarray) -> np.ndarray:
-    """The mask over all rows, from one over the rows that the first mask kept."""
+    """Return the mask over all rows, from one over the rows that the first mask kept."""
     rows = np.zeros(kept.size, dtype=bool)
     rows[np.flatnonzero(kept)[complete]] = True
     return rows
 
 
 def complete_rows(table: Table, missing: str) -> np.ndarray | None:
-    """The mask of the rows that the rule for missing values keeps; None where it keeps all, or
-    refuses none.
-    """
+    """Return the mask of the rows that the rule for missing values keeps; None for all."""
     if missing == "error":
         refuse_missing(table.names, table.missing_counts())
     if missing != "drop":
@@ -386,7 +553,7 @@ def complete_rows(table: Table, missing: str) -> np.ndarray | None:
 
 
 def refuse_missing(names: list[str], counts: np.ndarray, reason: str = "") -> None:
-    """Refuse a table in which columns have gaps, so many each."""
+    """Refuse a table in which columns have missing values, by their numbers."""
     if not counts.any():
         return
     worst = [at for at in np.argsort(-counts, kind="stable") if counts[at]]
@@ -398,8 +565,9 @@ def refuse_missing(names: list[str], counts: np.ndarray, reason: str = "") -> No
 
 
 def _label_array(values: Sequence[Any]) -> np.ndarray:
-    """The values of the class as an array; strings of very different lengths stay objects, which
-    take no more room.
+    """Return the values of the class as an array.
+
+    Strings of very different lengths stay objects, which take less memory.
     """
-    letters = len(values) * max(map(len, values)) if isinstance(values[0], str) else 0
-    return np.array(values, dtype=object if letters > _MAX_LETTERS else None)
+    n_characters = len(values) * max(map(len, values)) if isinstance(values[0], str) else 0
+    return np.array(values, dtype=object if n_characters > _MAX_CHARACTERS else None)

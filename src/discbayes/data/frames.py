@@ -1,5 +1,6 @@
-"""Columns to a frame of whatever library is installed, or to an array; no library is imported
-before use.
+"""Columns as a frame of an installed library, or as an array.
+
+No library is imported before it is used.
 """
 
 from __future__ import annotations
@@ -55,9 +56,7 @@ _BUILDERS: dict[str, Callable[[FeatureColumns], Any]] = {
 
 
 def to_array(features: FeatureColumns) -> np.ndarray:
-    """A float64 matrix where all columns are numbers, else an object matrix in which None marks a
-    gap.
-    """
+    """Return a matrix of floats if all columns are numbers, else one of objects with None."""
     columns = list(features.values())
     if all(values.dtype != object for values in columns):
         return np.column_stack(columns)
@@ -78,7 +77,7 @@ def _installed() -> list[str]:
 
 
 def choose_library(as_frame: bool | str) -> str | None:
-    """The library that ``as_frame`` asks for; None stands for an array."""
+    """Return the library that ``as_frame`` requests; None for an array."""
     if as_frame is False:
         return None
     if as_frame is True or as_frame == "auto":
@@ -95,7 +94,7 @@ def choose_library(as_frame: bool | str) -> str | None:
 
 
 def build_table(features: FeatureColumns, library: str | None) -> Any:
-    """The features as a frame of the library, or as an array."""
+    """Return the features as a frame of the library, or as an array."""
     if library is None:
         return to_array(features)
     try:
@@ -108,7 +107,7 @@ def build_table(features: FeatureColumns, library: str | None) -> Any:
 
 
 def _to_pandas_objects(features: FeatureColumns) -> Any:
-    """A frame without arrow's texts, which must be valid Unicode."""
+    """Return a frame without arrow's texts, which must be valid Unicode."""
     import pandas as pd
 
     frame = pd.concat(
@@ -138,7 +137,7 @@ def refuse_lone_surrogates(features: FeatureColumns, why: str) -> None:
 
 
 def take_rows(X: Any, rows: slice | np.ndarray) -> Any:
-    """Rows of a frame of any library, of an array, or of a table that has been read."""
+    """Return rows of a frame of any library, of an array, or of a table that has been read."""
     if isinstance(X, np.ndarray):
         return X[rows]
     if isinstance(X, Table):
@@ -147,16 +146,15 @@ def take_rows(X: Any, rows: slice | np.ndarray) -> Any:
 
 
 def make_frame(columns: dict[str, np.ndarray], library: bool | str) -> Any:
-    """A frame of the library that is asked for; where none is installed, a dictionary of
-    columns.
-    """
+    """Return a frame of the requested library; a dictionary of columns if none is installed."""
     chosen = choose_library(library)
     return dict(columns) if chosen is None else build_table(columns, chosen)
 
 
 def frame_like(columns: dict[str, np.ndarray], library: bool | str, X: Any) -> Any:
-    """A frame of the library that is asked for, by default that of X; between pandas frames the
-    index is kept.
+    """Return a frame of the requested library, by default that of X.
+
+    Between pandas frames the index is kept.
     """
     source = nw.from_native(X, pass_through=True, eager_only=True)
     if not isinstance(source, nw.DataFrame):
@@ -170,9 +168,7 @@ def frame_like(columns: dict[str, np.ndarray], library: bool | str, X: Any) -> A
 
 
 def values_of(variable: Variable, codes: np.ndarray) -> np.ndarray:
-    """The values behind codes in an array of their own type: text, numbers or booleans; text where
-    they are mixed.
-    """
+    """Return the values of codes as text, numbers or booleans; as text if they are mixed."""
     known = variable.decode(range(variable.card)).tolist()
     if all(isinstance(value, str) for value in known):
         return variable.decode(codes)
@@ -182,7 +178,7 @@ def values_of(variable: Variable, codes: np.ndarray) -> np.ndarray:
 
 
 def with_own_values(values: np.ndarray, rows: np.ndarray, own: list[Any]) -> np.ndarray:
-    """The values with those of some rows replaced; text where types would be mixed."""
+    """Return the values with those of some rows replaced; as text if types would be mixed."""
     whole = all(type(value) is int for value in values if value is not None)
     for row, value in zip(rows, own, strict=True):
         values[row] = (
@@ -195,7 +191,7 @@ def with_own_values(values: np.ndarray, rows: np.ndarray, own: list[Any]) -> np.
 
 
 def free_name(wanted: str, taken: Any) -> str:
-    """A column name that is not taken yet."""
+    """Return a column name that is not taken yet."""
     while wanted in taken:
         wanted += " "
     return wanted

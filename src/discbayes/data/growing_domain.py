@@ -1,9 +1,9 @@
-"""Domains that grow: rows come in parts, and later parts have values that the first ones had not.
+"""Growing domains: rows come in parts, and later parts may have new values.
 
-What is learned from the first rows stays: which columns are numbers, where they are cut, and what
-was declared. Other columns, and the classes unless they were declared, get the new values, in the
-place that they would have if all rows had been there at once: in rising order where the values so
-far rise, at the end where they have an order of their own.
+What is learned from the first rows stays: which columns are numbers, their cut points, and what was
+declared. Other columns, and the classes unless they were declared, get the new values, in the place
+that they would have if all rows had been there at once: in rising order if the values so far rise,
+at the end if they have an order of their own.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ from discbayes.data.variables import (
 
 
 def difference(mine: Domain, other: Domain) -> str | None:
-    """The first thing in which two domains differ, in words; None if their codes mean the same."""
+    """Return the first difference of two domains in words; None if their codes mean the same."""
     if len(mine.features) != len(other.features):
         return f"there are {len(mine.features)} columns here and {len(other.features)} there"
     for position, (here, there) in enumerate(zip(mine.features, other.features, strict=True)):
@@ -52,7 +52,7 @@ def _variables_differ(here: Variable, there: Variable) -> str | None:
     if (here.cuts is None) != (there.cuts is None):
         return f"is {_kind(here)} here and {_kind(there)} there"
     if here.cuts is not None and there.cuts is not None and here.cuts != there.cuts:
-        return f"is cut at {_shown_cuts(here.cuts)} here and at {_shown_cuts(there.cuts)} there"
+        return f"has cut points {_shown_cuts(here.cuts)} here and {_shown_cuts(there.cuts)} there"
     if here.values != there.values:
         return _values_differ(here.values, there.values)
     if here.missing_value != there.missing_value:
@@ -70,7 +70,7 @@ def _shown_cuts(cuts: tuple[float, ...]) -> str:
 
 
 def _kind(variable: Variable) -> str:
-    return "a column of categories" if variable.cuts is None else "cut into intervals"
+    return "a column of categories" if variable.cuts is None else "discretized into intervals"
 
 
 def _values_differ(here: Sequence[Any], there: Sequence[Any]) -> str:
@@ -82,9 +82,10 @@ def _values_differ(here: Sequence[Any], there: Sequence[Any]) -> str:
 
 
 def moved_codes(old: Variable, new: Variable) -> np.ndarray:
-    """The code in a grown variable of each code of the old one.
+    """Return the code in a grown variable of each code of the old one.
 
-    >>> moved_codes(Variable("a", "categorical", ("x", "z")), Variable("a", "categorical", ("x", "y", "z")))
+    >>> old = Variable("a", "categorical", ("x", "z"))
+    >>> moved_codes(old, Variable("a", "categorical", ("x", "y", "z")))
     array([0, 2])
     """
     if old.cuts is not None:
@@ -109,11 +110,11 @@ def first_rows(
     classes: Any = None,
     target: Any = None,
 ) -> Encoded:
-    """Learn the domain from the first rows and return their codes; ``classes`` are all that there
-    will be.
+    """Learn the domain from the first rows, and return their codes.
 
-    ``target`` is what the class is called, unless ``y`` has a name of its own. A value that a
-    declared column does not have is treated as the encoder's ``unknown`` says.
+    ``classes`` are all classes that can occur. ``target`` is the name of the class, unless ``y``
+    has a name of its own. Values that a declared column does not have are treated according to the
+    setting ``unknown`` of the encoder.
     """
     rows, labels, weight, _ = encoder.select_rows(table, y, sample_weight, all_rows=False)
     encoder.learn(rows, labels, weight, getattr(y, "name", target))
@@ -135,10 +136,10 @@ def more_rows(
     fixed_classes: bool,
     n_present: np.ndarray,
 ) -> tuple[FrameEncoder, Encoded]:
-    """An encoder that knows the values of more rows too, and the codes of these.
+    """Return an encoder that also knows the values of more rows, and the codes of these.
 
-    ``n_present`` says in how many rows each column had a value so far: text that is new in most
-    rows is no category.
+    ``n_present`` is the number of values that each column had so far: text that is new in most rows
+    is not a category.
     """
     rows, labels, weight, _ = encoder.select_rows(table, y, sample_weight, all_rows=False)
     domain, classes = encoder.domain_, encoder.classes_
@@ -153,9 +154,7 @@ def more_rows(
 
 
 def _warn_of_no_cuts(encoder: FrameEncoder, n_rows: int) -> None:
-    """Say which columns of numbers are not used: where the first rows have no cut point, there is
-    none for good.
-    """
+    """Warn of numeric columns that are not used: later rows add no cut points."""
     domain = encoder.domain_
     unused = [variable.name for variable in domain.features if variable.cuts == ()]
     if unused and domain.n_classes > 1 and not isinstance(encoder.domains, Domain):
@@ -169,27 +168,28 @@ def _warn_of_no_cuts(encoder: FrameEncoder, n_rows: int) -> None:
 
 
 def _codes(encoder: FrameEncoder, rows: Table) -> np.ndarray:
-    """The codes of rows to learn from: gaps become a value where they are one, unknown values stay
-    unknown.
+    """Return the codes of rows to learn from; unknown values stay unknown.
+
+    Missing values become a value where they are one.
     """
     codes, features = encoder.transform(rows), encoder.domain_.features
     if any(variable.missing_value for variable in features):
-        for row, gap, variable in zip(codes, rows.gaps(), features, strict=True):
+        for row, missing, variable in zip(codes, rows.gaps(), features, strict=True):
             if variable.missing_value:
-                row[gap] = variable.card - 1
+                row[missing] = variable.card - 1
     return codes
 
 
 def _with_values(
     domain: Domain, rows: Table, encoder: FrameEncoder, n_present: np.ndarray
 ) -> Domain:
-    """The domain with the new values of some rows, in the columns that may have such."""
-    declared, gaps = encoder.declared(domain.names), rows.missing_counts()
+    """Return the domain with the new values of some rows, in the columns that may grow."""
+    declared, n_missing = encoder.declared(domain.names), rows.missing_counts()
     features = list(domain.features)
     # in a model of version 0.1.0
     marginalized = any(variable.marginalized for variable in features)
     for position, variable in enumerate(features):
-        if encoder.missing == "value" and gaps[position]:
+        if encoder.missing == "value" and n_missing[position]:
             features[position] = variable = replace(
                 variable, missing_value=True, marginalized=marginalized
             )
@@ -202,15 +202,13 @@ def _with_values(
                 variable, values=_in_place(variable.values, new)
             )
             if text and position not in declared.categories:
-                present = int(n_present[position]) + rows.n_rows - int(gaps[position])
+                present = int(n_present[position]) + rows.n_rows - int(n_missing[position])
                 _refuse_free_text(SeenLabels(variable.values, False, True, present), variable.name)
     return replace(domain, features=tuple(features))
 
 
 def _new_values(variable: Variable, rows: Table, position: int) -> tuple[list[Any], bool]:
-    """The values of a column that its variable does not have, and whether the column is plain
-    text.
-    """
+    """Return the values that a variable does not have, and whether the column is plain text."""
     part, j = rows.find(position)
     if isinstance(part, CategoricalColumn):
         seen, text = only_used(part.places, part.levels)[1], part.text
@@ -221,7 +219,7 @@ def _new_values(variable: Variable, rows: Table, position: int) -> tuple[list[An
 
 
 def _in_place(values: tuple[Any, ...], new: list[Any]) -> tuple[Any, ...]:
-    """The values with new ones among them.
+    """Return the values with new ones among them.
 
     >>> _in_place(("b", "d"), ["c"]), _in_place(("small", "large"), ["medium"])
     (('b', 'c', 'd'), ('small', 'large', 'medium'))
@@ -231,7 +229,7 @@ def _in_place(values: tuple[Any, ...], new: list[Any]) -> tuple[Any, ...]:
 
 
 def _more_classes(classes: np.ndarray, labels: np.ndarray) -> np.ndarray:
-    """The classes with those of more labels."""
+    """Return the classes with those of more labels."""
     found = classes_and_codes(labels)[0]
     if (classes.dtype.kind in "UO") != (found.dtype.kind in "UO"):
         raise ValueError(

@@ -1,9 +1,9 @@
-"""Cut points from histograms: the distinct values of a column, and the class weights at each.
+"""Histograms of columns: the distinct values, and the class weights at each.
 
-Both discretisers need no more of a column than this. Integers of a small range are counted;
-anything else is sorted, once. Entries stand in the order of values and, within a value, of classes,
-and the weight of an entry is the sum of the weights of its rows, one after the other in the order
-of the rows: the same bits whether the rows come all at once or in batches.
+Both discretizers need no more of a column than this. Integers of a small range are counted;
+anything else is sorted, once. Entries are in the order of values and, within a value, of classes,
+and the weight of an entry is the sum of the weights of its rows, added in the order of the rows: it
+has the same bits whether the rows come all at once or in batches.
 """
 
 from __future__ import annotations
@@ -29,10 +29,11 @@ _FEW_CELLS = 4
 
 @dataclass(frozen=True)
 class Histogram:
-    """Distinct values in rising order; value ``d`` has (class, weight) at ``starts[d] ..
-    starts[d+1]``.
+    """Distinct values in rising order, with the weights of the classes at each.
 
-    Where ``lows`` are given, value ``d`` stands for rows between ``lows[d]`` and itself.
+    Value ``d`` has the classes and weights ``starts[d] .. starts[d+1]``.
+
+    If ``lows`` are given, value ``d`` represents rows between ``lows[d]`` and itself.
     """
 
     values: np.ndarray
@@ -43,7 +44,7 @@ class Histogram:
 
     @classmethod
     def empty(cls) -> Histogram:
-        """The histogram of no rows."""
+        """Return the histogram of no rows."""
         return cls(np.zeros(0), np.zeros(1, np.int64), np.zeros(0, np.int64), np.zeros(0))
 
     @property
@@ -52,7 +53,7 @@ class Histogram:
         return np.add.reduceat(self.weights, self.starts[:-1]) if self.values.size else np.zeros(0)
 
     def added(self, column: np.ndarray, labels: ClassLabels) -> Histogram:
-        """The histogram with more rows, whose values are finite."""
+        """Return the histogram with more rows, whose values are finite."""
         if not column.size:
             return self
         distinct, place = _distinct(column)
@@ -63,7 +64,7 @@ class Histogram:
         return _summed(values, entries, np.concatenate([self.weights, labels.weight]), k)
 
     def merged(self, other: Histogram) -> Histogram:
-        """The histogram of the rows of both."""
+        """Return the histogram of the rows of both."""
         values = _union(self.values, other.values)
         k = 1 + max(int(self.classes.max(initial=0)), int(other.classes.max(initial=0)))
         entries = np.concatenate([self._cells(values, k), other._cells(values, k)])
@@ -76,16 +77,16 @@ class Histogram:
         return _summed(values, entries, np.concatenate([self.weights, other.weights]), k, lows)
 
     def coarsened(self, most: float) -> Histogram:
-        """The histogram with neighbours put together as long as they weigh no more than ``most`` in
-        all.
+        """Return the histogram with neighbors merged while they weigh at most ``most`` in all.
 
         A value that weighs more than half of that stays alone.
         """
         weight = self.value_weights
         alone = weight > most / 2
-        stretch = np.floor((np.cumsum(weight) - weight) / (most / 2))
+        # values whose cumulated weights fall into the same half of ``most`` become one
+        group = np.floor((np.cumsum(weight) - weight) / (most / 2))
         starts_new = np.ones(weight.size, dtype=bool)
-        starts_new[1:] = (stretch[1:] != stretch[:-1]) | alone[1:] | alone[:-1]
+        starts_new[1:] = (group[1:] != group[:-1]) | alone[1:] | alone[:-1]
         first = np.flatnonzero(starts_new)
         values = self.values[np.append(first[1:], weight.size) - 1]
         k = 1 + int(self.classes.max(initial=0))
@@ -93,17 +94,19 @@ class Histogram:
         return _summed(values, self._cells(values, k), self.weights, k, lows)
 
     def recoded(self, codes: np.ndarray) -> Histogram:
-        """The same rows with class ``c`` called ``codes[c]``."""
+        """Return the same rows with class ``c`` called ``codes[c]``."""
         k = 1 + int(codes.max(initial=0))
         value = np.repeat(np.arange(self.values.size), np.diff(self.starts))
         order = np.argsort(value * k + codes[self.classes])
         return replace(self, classes=codes[self.classes][order], weights=self.weights[order])
 
     def cut_points(self, begins: np.ndarray) -> np.ndarray:
-        """Midway between neighbours, below the values at which an interval begins; at the upper one
-        if none is between.
+        """Return the cut points below the values at which an interval begins.
 
-        Where values stand for ranges that overlap, the cut is between their greatest values.
+        A cut point is midway between neighboring values, or at the upper one if no float is between
+        them.
+
+        Where values represent ranges that overlap, it is between their greatest values.
         """
         at = np.flatnonzero(begins)
         low, high = self.values[at - 1], self.values[at]
@@ -115,9 +118,7 @@ class Histogram:
         return np.where((low < middle) & (middle <= high), middle, high)
 
     def _cells(self, values: np.ndarray, k: int) -> np.ndarray:
-        """A number for each entry, by the first of some values at or above its own, and by its
-        class.
-        """
+        """Return a number for each entry: its class, and the first of ``values`` not below it."""
         place = np.searchsorted(values, self.values)
         return np.repeat(place, np.diff(self.starts)) * k + self.classes
 
@@ -129,8 +130,9 @@ def _summed(
     k: int,
     lows: np.ndarray | None = None,
 ) -> Histogram:
-    """The histogram of values that all occur, from weights that are added to entries ``value * k +
-    class`` in order.
+    """Return the histogram of weights that are added, in order, to ``value * k + class``.
+
+    All values occur in the entries.
     """
     if values.size * k <= min(_DENSE_CELLS, _FEW_CELLS * entries.size):
         return _from_cells(
@@ -147,7 +149,7 @@ def _summed(
 
 
 def rising_numbers(numbers: np.ndarray) -> np.ndarray:
-    """The distinct numbers in rising order; `np.unique` is far slower where there are many."""
+    """Return the distinct numbers in rising order, faster than `np.unique` if there are many."""
     rising = np.sort(numbers)
     return rising[np.concatenate([[True], rising[1:] != rising[:-1]])] if rising.size else rising
 
@@ -157,8 +159,9 @@ def _union(first: np.ndarray, second: np.ndarray) -> np.ndarray:
 
 
 def _distinct(column: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """The distinct numbers in rising order, and the place of each row among them; few whole numbers
-    are not sorted.
+    """Return the distinct numbers in rising order, and the place of each row among them.
+
+    Whole numbers of a small range are not sorted.
     """
     whole = _whole_places(column, max(_MIN_LIMIT, _FEW_CELLS * column.size))
     if whole is None:
@@ -170,9 +173,7 @@ def _distinct(column: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
 
 
 def _whole_places(column: np.ndarray, most: float) -> tuple[Any, int, np.ndarray] | None:
-    """The least number, the length of the range and the place in it, of whole numbers; None where
-    it is longer.
-    """
+    """Return minimum, range and places of whole numbers; None if the range is too large."""
     low = column.min()
     with np.errstate(over="ignore"):
         span = float(column.max()) - float(low) + 1.0
@@ -186,42 +187,38 @@ def _whole_places(column: np.ndarray, most: float) -> tuple[Any, int, np.ndarray
 
 @dataclass(frozen=True)
 class ClassLabels:
-    """What a column is held against: class codes and weights of all rows (weights are positive)."""
+    """The class codes and the positive weights of all rows."""
 
     y: np.ndarray
     weight: np.ndarray
     n_classes: int
 
     def take(self, rows: np.ndarray) -> ClassLabels:
-        """The labels of some rows."""
+        """Return the labels of some rows."""
         return ClassLabels(self.y[rows], self.weight[rows], self.n_classes)
 
     @cached_property
     def whole(self) -> bool:
-        """Whether the weights are whole numbers, so that any order of adding gives the same
-        bits.
-        """
+        """Whether the weights are whole numbers, whose sums have the same bits in any order."""
         return bool((self.weight == np.floor(self.weight)).all())
 
     @property
     def cell_limit(self) -> int:
-        """Up to so many cells (value, class), counting beats sorting and takes little memory."""
+        """The number of cells (value, class) up to which counting is faster than sorting."""
         return max(_MIN_LIMIT, _FEW_CELLS * self.y.size)
 
 
 CutRule = Callable[[Histogram, int], np.ndarray]
-"""From a histogram and the number of classes to the cut points."""
+"""A function of a histogram and the number of classes that returns the cut points."""
 
 
 Piece = tuple[NumericColumns, np.ndarray]
-"""A block, and those of its columns that are meant."""
+"""Numeric columns, and the places of some of them."""
 
 
 @dataclass(frozen=True)
 class _Task:
-    """Columns of a block that are counted together, with their ranges; or a single one to be
-    sorted.
-    """
+    """Columns that are counted together, with their ranges; or a single one to be sorted."""
 
     block: NumericColumns
     columns: np.ndarray
@@ -235,7 +232,7 @@ def fit_cuts(
     rule: CutRule,
     n_jobs: int | None = None,
 ) -> dict[int, np.ndarray]:
-    """The cut points of each column of the pieces, by its position in the table."""
+    """Return the cut points of each column of the pieces, by its position in the table."""
     tasks = [task for block, columns in pieces for task in _tasks(block, columns, labels)]
 
     def run(task: _Task) -> dict[int, np.ndarray]:
@@ -274,7 +271,7 @@ def _tasks(block: NumericColumns, columns: np.ndarray, labels: ClassLabels) -> l
 
 
 def column_ranges(block: NumericColumns) -> np.ndarray:
-    """Least and greatest value of each column of a block of integers, as two rows."""
+    """Return the minimum and maximum of each column of integers, as two rows."""
     if block.data.dtype == np.uint8:  # not worth a pass over the data
         return np.repeat(np.array([[0], [255]]), block.data.shape[1], axis=1)
     lows = [block.data[rows].min(axis=0) for rows in block.chunks()]
@@ -283,7 +280,7 @@ def column_ranges(block: NumericColumns) -> np.ndarray:
 
 
 def table_offsets(sizes: np.ndarray) -> np.ndarray:
-    """Where each of several tables begins when they lie one after the other."""
+    """Return the offset of each of several tables that lie one after the other."""
     return np.asarray(np.cumsum(sizes) - sizes, dtype=np.int64)
 
 
@@ -353,7 +350,7 @@ def _cells(places: np.ndarray, n_values: int, labels: ClassLabels) -> np.ndarray
 
 
 def _from_cells(values: np.ndarray, cells: np.ndarray, lows: np.ndarray | None = None) -> Histogram:
-    """The histogram of a dense table (value, class), without the values that do not occur."""
+    """Return the histogram of a dense table (value, class), without values that do not occur."""
     rows, classes = np.nonzero(cells)
     n_classes = np.bincount(rows, minlength=len(values))
     present = np.flatnonzero(n_classes)

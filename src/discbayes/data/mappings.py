@@ -1,4 +1,4 @@
-"""Rows that name the columns they know: what they do not name is unknown."""
+"""Rows as mappings of names to values: a column that a row does not name is unknown."""
 
 from __future__ import annotations
 
@@ -13,8 +13,7 @@ from discbayes.data.table_reader import read_objects
 
 
 def mappings_of(X: Any) -> list[Mapping[Any, Any]] | None:
-    """The rows of a mapping of names to values, or of a list of such; None for what is no mapping
-    of values.
+    """Return the rows of a mapping, or of a list of mappings; None for anything else.
 
     >>> mappings_of({"size": 3})
     [{'size': 3}]
@@ -29,12 +28,12 @@ def mappings_of(X: Any) -> list[Mapping[Any, Any]] | None:
 
 
 def read_mappings(rows: Sequence[Mapping[Any, Any]], names: list[str]) -> Table:
-    """The table of some rows, with the columns in the order of their names.
+    """Return rows as a table, with the columns in the order of their names.
 
     A cell that a row does not name is unknown; one that it names as None is missing, which may be a
     value.
 
-    >>> read_mappings([{"size": 3}, {}], ["colour", "size"]).gaps().T.tolist()
+    >>> read_mappings([{"size": 3}, {}], ["color", "size"]).gaps().T.tolist()
     [[True, False], [True, True]]
     """
     cells = np.full((len(rows), len(names)), None, dtype=object)
@@ -51,7 +50,7 @@ def read_mappings(rows: Sequence[Mapping[Any, Any]], names: list[str]) -> Table:
 
 
 def _one_value(value: Any, name: str) -> Any:
-    """A value, unless it is several."""
+    """Return a value, and refuse several."""
     if (
         isinstance(value, Sized)
         and not isinstance(value, (str, bytes))
@@ -65,8 +64,9 @@ def _one_value(value: Any, name: str) -> Any:
 
 
 def positions(columns: Iterable[Any], names: list[str], what: str) -> list[int]:
-    """The positions of columns that are given by name (or by position, where the names are x0, x1,
-    …), each once.
+    """Return the positions of columns, each given once, by name.
+
+    Where the names are x0, x1, ..., columns may also be given by position.
     """
     numbered = names == default_names(len(names))
     found: list[int] = []

@@ -1,9 +1,9 @@
-"""The parts that a table falls into once it has been read.
+"""The parts of a table that has been read.
 
-A table is a list of parts. A `Block` is a two-dimensional array of numbers that covers one or more
-columns: a numeric matrix is one block, each numeric column of a frame is a block of its own. A
-`CategoricalColumn` is one column of labels, held as places in a list of the labels that occur. Gaps
-are NaN in a block and place -1 in levels.
+A table is a list of parts. `NumericColumns` are a two-dimensional array of numbers, of one or more
+columns: a numeric matrix is one part, each numeric column of a frame is a part of its own. A
+`CategoricalColumn` is one column of labels, held as places in a list of the labels that occur. A
+missing value is NaN in numeric columns and place -1 in a categorical one.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ _KERNEL_TYPES = {
 
 
 def kernel_array(array: np.ndarray) -> np.ndarray:
-    """The array as the kernels want it: one of four types, C order, and read-only.
+    """Return an array as the kernels need it: one of four types, C order, and read-only.
 
     A kernel is compiled again for an array that differs in writability alone, so all of them are
     made read-only.
@@ -57,37 +57,37 @@ class NumericColumns:
 
     @property
     def whole(self) -> bool:
-        """Whether the numbers are stored as integers, so that there are no gaps."""
+        """Whether the numbers are stored as integers, so that no value is missing."""
         return self.data.dtype.kind in "iu"
 
     def chunks(self) -> list[slice]:
-        """Ranges of rows to work on at a time."""
+        """Return ranges of rows to work on at a time."""
         rows = max(1024, _CHUNK_CELLS // max(1, self.data.shape[1]) // 64 * 64)
         return row_blocks(self.data.shape[0], rows)
 
     def column(self, j: int) -> np.ndarray:
-        """Column ``j`` of the block, as contiguous integers or 64-bit floats."""
+        """Return column ``j`` as contiguous integers or 64-bit floats."""
         return np.ascontiguousarray(self.data[:, j], dtype=None if self.whole else np.float64)
 
     def take(self, rows: np.ndarray) -> NumericColumns:
-        """The same columns of some rows."""
+        """Return the same columns of some rows."""
         return replace(self, data=self.data[rows])
 
     def with_missing(self, mask: np.ndarray) -> NumericColumns:
-        """The same columns with some more cells missing."""
+        """Return the same columns with some more values missing."""
         return replace(self, data=np.where(mask, np.nan, self.data))
 
     def missing_mask(self, rows: slice) -> np.ndarray:
-        """Which cells of a range of rows are missing."""
+        """Return which cells of a range of rows are missing."""
         part = self.data[rows]
         return np.zeros(part.shape, dtype=bool) if self.whole else np.isnan(part)
 
 
 @dataclass(frozen=True)
 class CategoricalColumn:
-    """One column of labels: cell ``m`` holds ``levels[places[m]]``; -1 is a gap.
+    """One column of labels: cell ``m`` holds ``levels[places[m]]``; -1 is a missing value.
 
-    ``declared`` says that the levels are a domain that the table itself states, in its order.
+    If ``declared``, the levels are the categories that the table itself states, in its order.
     ``text`` marks plain strings, which may turn out to be identifiers.
     """
 
@@ -99,17 +99,15 @@ class CategoricalColumn:
 
     @property
     def positions(self) -> np.ndarray:
-        """The column of the table, as a block has it."""
+        """The column of the table, as an array of one position."""
         return np.array([self.position])
 
     def chunks(self) -> list[slice]:
-        """Ranges of rows to work on at a time."""
+        """Return ranges of rows to work on at a time."""
         return row_blocks(self.places.size, _CHUNK_CELLS)
 
     def take(self, rows: np.ndarray) -> CategoricalColumn:
-        """The same column of some rows; levels that are not declared and occur no more are
-        forgotten.
-        """
+        """Return the same column of some rows; undeclared levels that are not used are dropped."""
         places = self.places[rows]
         if self.declared:
             return replace(self, places=places)
@@ -117,11 +115,11 @@ class CategoricalColumn:
         return replace(self, places=places, levels=levels)
 
     def with_missing(self, mask: np.ndarray) -> CategoricalColumn:
-        """The same column with some more cells missing."""
+        """Return the same column with some more values missing."""
         return replace(self, places=np.where(mask[:, 0], np.int32(-1), self.places))
 
     def missing_mask(self, rows: slice) -> np.ndarray:
-        """Which cells of a range of rows are missing."""
+        """Return which cells of a range of rows are missing."""
         return (self.places[rows] < 0)[:, None]
 
 
@@ -130,9 +128,7 @@ Part = NumericColumns | CategoricalColumn
 
 @dataclass(frozen=True)
 class Table:
-    """The parts of a table, with the names of its columns (``x0``, ``x1`` ... where it has
-    none).
-    """
+    """A table in parts, with the names of its columns (``x0``, ``x1`` ... if it has none)."""
 
     names: list[str]
     n_rows: int
@@ -142,22 +138,20 @@ class Table:
     unnamed: np.ndarray | None = None
 
     def take(self, rows: np.ndarray) -> Table:
-        """The table of some rows, given as a mask or by their positions."""
+        """Return the table of some rows, given by a mask or by their positions."""
         parts = [part.take(rows) for part in self.parts]
         n_rows = np.count_nonzero(rows) if rows.dtype == bool else rows.size
         unnamed = None if self.unnamed is None else self.unnamed[:, rows]
         return replace(self, n_rows=int(n_rows), parts=parts, unnamed=unnamed)
 
     def with_missing(self, mask: np.ndarray) -> Table:
-        """The table with some more cells missing; the mask has a row for each row and a column for
-        each column.
-        """
+        """Return the table with some more values missing, by a mask of the shape of the table."""
         return replace(
             self, parts=[part.with_missing(mask[:, part.positions]) for part in self.parts]
         )
 
     def find(self, position: int) -> tuple[Part, int]:
-        """The part that holds a column, and the column's place in it."""
+        """Return the part that holds a column, and the column's place in it."""
         for part in self.parts:
             place = np.flatnonzero(part.positions == position)
             if place.size:
@@ -165,7 +159,7 @@ class Table:
         raise IndexError(f"the table has no column {position}")
 
     def cells(self, position: int, rows: np.ndarray) -> list[Any]:
-        """The values of a column in some rows, as they were read."""
+        """Return the values of a column in some rows, as they were read."""
         part, place = self.find(position)
         if isinstance(part, CategoricalColumn):
             return [part.levels[at] for at in part.places[rows]]
@@ -173,15 +167,15 @@ class Table:
         return (found.astype(bool) if part.boolean else found).tolist()
 
     def gaps(self) -> np.ndarray:
-        """Which cells are missing, feature-major as codes are."""
-        gaps = np.zeros((len(self.names), self.n_rows), dtype=bool)
+        """Return the mask of the missing values, feature-major as codes are."""
+        mask = np.zeros((len(self.names), self.n_rows), dtype=bool)
         for part in self.parts:
             for rows in part.chunks():
-                gaps[part.positions, rows] = part.missing_mask(rows).T
-        return gaps
+                mask[part.positions, rows] = part.missing_mask(rows).T
+        return mask
 
     def missing_counts(self) -> np.ndarray:
-        """The number of missing cells of each column."""
+        """Return the number of missing values of each column."""
         counts = np.zeros(len(self.names), dtype=np.int64)
         for part in self.parts:
             for rows in part.chunks():
@@ -189,7 +183,7 @@ class Table:
         return counts
 
     def complete_rows(self) -> np.ndarray:
-        """The mask of the rows without a gap."""
+        """Return the mask of the rows without a missing value."""
         complete = np.ones(self.n_rows, dtype=bool)
         for part in self.parts:
             for rows in part.chunks():
@@ -198,13 +192,14 @@ class Table:
 
 
 def default_names(n_columns: int) -> list[str]:
-    """The names of the columns of a table that has none."""
+    """Return the names of the columns of a table that has none."""
     return [f"x{position}" for position in range(n_columns)]
 
 
 def is_missing(value: Any) -> bool:
-    """Whether a value stands for "missing": None, NaN, pandas' NA and NaT (told by name, without
-    pandas).
+    """Return whether a value is missing: None, NaN, or pandas' NA and NaT.
+
+    Those of pandas are recognized by name, without importing it.
     """
     if value is None or type(value).__name__ in ("NAType", "NaTType"):
         return True
@@ -212,7 +207,7 @@ def is_missing(value: Any) -> bool:
 
 
 def unmasked(values: np.ma.MaskedArray[Any, Any], objects: bool = False) -> np.ndarray:
-    """A masked array as floats or as objects, with a gap where the mask hides something.
+    """Return a masked array as floats or objects, in which masked values are missing.
 
     >>> unmasked(np.ma.masked_array([1, 2], [False, True]))
     array([ 1., nan])
@@ -223,12 +218,15 @@ def unmasked(values: np.ma.MaskedArray[Any, Any], objects: bool = False) -> np.n
 
 
 def plain(value: Any) -> Any:
-    """A label as a plain Python scalar; a member of an enumeration is the string or number that it
-    equals.
+    """Return a label as a plain Python scalar.
+
+    A member of an enumeration becomes the string or number that it equals.
 
     >>> from enum import Enum, IntEnum
-    >>> plain(Enum("Color", {"RED": "red"}, type=str).RED), plain(IntEnum("Size", {"SMALL": 1}).SMALL)
-    ('red', 1)
+    >>> plain(Enum("Color", {"RED": "red"}, type=str).RED)
+    'red'
+    >>> plain(IntEnum("Size", {"SMALL": 1}).SMALL)
+    1
     """
     if isinstance(value, str):
         return str.__str__(value)  # str(value) of a member would be "Color.RED"
@@ -239,7 +237,9 @@ def plain(value: Any) -> Any:
 
 
 def factorize(values: Sequence[Any]) -> tuple[np.ndarray, list[Any]]:
-    """Places into the list of distinct values, in order of appearance; gaps get place -1.
+    """Return places in the list of distinct values, and the list, in order of appearance.
+
+    Missing values have place -1.
 
     >>> factorize(["b", "a", None, "b"])
     (array([ 0,  1, -1,  0], dtype=int32), ['b', 'a'])
@@ -253,7 +253,7 @@ def factorize(values: Sequence[Any]) -> tuple[np.ndarray, list[Any]]:
 
 
 def only_used(places: np.ndarray, levels: list[Any]) -> tuple[np.ndarray, list[Any]]:
-    """Places and levels without the levels that do not occur.
+    """Return places and levels without the levels that do not occur.
 
     >>> only_used(np.array([2, -1, 0]), ["a", "b", "c"])
     (array([ 1, -1,  0], dtype=int32), ['a', 'c'])
@@ -266,12 +266,14 @@ def only_used(places: np.ndarray, levels: list[Any]) -> tuple[np.ndarray, list[A
 
 
 def find_column(column: Any, names: list[str]) -> int | None:
-    """The position of a column given by name or position; None if there is no such column.
+    """Return the position of a column, given by name or position; None if it does not exist.
 
     A number is first taken for a name, since frames may have numbered columns.
 
-    >>> find_column("b", ["a", "b"]), find_column(1, ["a", "b"]), find_column(1, ["1", "0"]), find_column("c", ["a"])
-    (1, 1, 0, None)
+    >>> find_column("b", ["a", "b"]), find_column(1, ["a", "b"]), find_column(1, ["1", "0"])
+    (1, 1, 0)
+    >>> find_column("c", ["a"]) is None
+    True
     """
     whole = isinstance(column, (int, np.integer)) and not isinstance(column, bool)
     if (whole or isinstance(column, str)) and str(column) in names:
@@ -280,7 +282,7 @@ def find_column(column: Any, names: list[str]) -> int | None:
 
 
 def looks_numeric(text: str) -> bool:
-    """Whether a text can be read as a number.
+    """Return whether a text can be read as a number.
 
     >>> looks_numeric("-1.5e3"), looks_numeric("?")
     (True, False)

@@ -1,4 +1,4 @@
-"""Tables of any make to parts: frames through narwhals, arrays and lists through numpy."""
+"""Reading tables of any library: frames through narwhals, arrays and lists through numpy."""
 
 from __future__ import annotations
 
@@ -34,8 +34,7 @@ _INT64_MAX = np.iinfo(np.int64).max
 
 
 def read_table(X: Any) -> Table:
-    """Read a frame, an array or a list of rows; a table that has been read already is returned as
-    it is.
+    """Read a frame, an array or a list of rows; a table is returned as it is.
 
     >>> table = read_table([["red", 1.5], ["blue", 2.0]])
     >>> table.names, table.n_rows
@@ -64,7 +63,7 @@ def _refuse_shape(what: str, shape: tuple[int, int]) -> NoReturn:
 
 
 def as_frame(X: Any) -> nw.DataFrame[Any] | None:
-    """The table as a narwhals frame; None where it is no frame."""
+    """Return a table as a narwhals frame; None if it is not a frame."""
     try:
         frame = nw.from_native(arrow_table(X), pass_through=True, allow_series=True)
     except DuplicateError:
@@ -78,7 +77,7 @@ def as_frame(X: Any) -> nw.DataFrame[Any] | None:
 
 
 def arrow_table(X: Any) -> Any:
-    """A record batch of arrow as a table, which narwhals knows; anything else as it is."""
+    """Return a record batch of arrow as a table, which narwhals supports; else the argument."""
     if type(X).__name__ == "RecordBatch" and type(X).__module__.startswith("pyarrow"):
         return sys.modules["pyarrow"].Table.from_batches([X])
     return X
@@ -106,8 +105,10 @@ def _read_series(series: nw.Series[Any], position: int, name: str) -> Part:
     if dtype.is_numeric():
         return _numbers(_numeric_values(series), position, name)
     if dtype == nw.Boolean:
-        gaps = series.null_count() > 0
-        data = series.cast(nw.Float64).to_numpy() if gaps else series.to_numpy().astype(bool)
+        if series.null_count():
+            data = series.cast(nw.Float64).to_numpy()
+        else:
+            data = series.to_numpy().astype(bool)
         return _numbers(data, position, name, boolean=True)
     if dtype in (nw.Categorical, nw.Enum):
         return _read_categories(series, position, name)
@@ -123,7 +124,7 @@ def _read_series(series: nw.Series[Any], position: int, name: str) -> Part:
 
 
 def _known_series(series: nw.Series[Any]) -> nw.Series[Any] | None:
-    """A column of a type that narwhals does not know, as one that it knows; None if there is none.
+    """Return a column of a type that narwhals does not know as one that it knows; else None.
 
     These are sparse columns and numbers of another byte order or length in pandas, and repeated
     values in arrow.
@@ -145,7 +146,7 @@ def _known_series(series: nw.Series[Any]) -> nw.Series[Any] | None:
 
 
 def _type_name(series: nw.Series[Any]) -> tuple[str, bool]:
-    """What messages call the type of a column, and whether it is one of times."""
+    """Return the name of the type of a column in messages, and whether it is one of times."""
     if series.dtype != nw.Unknown:
         return str(series.dtype), series.dtype.is_temporal()
     native = series.to_native()
@@ -154,18 +155,17 @@ def _type_name(series: nw.Series[Any]) -> tuple[str, bool]:
 
 
 def _read_text(series: nw.Series[Any], position: int) -> CategoricalColumn | None:
-    """A column of text; None if it is none, as narwhals guesses by the first rows where pandas has
-    objects.
+    """Return a column of text; None if it holds anything else.
+
+    Where pandas has objects, narwhals infers text from the first rows only.
     """
     try:
         places, levels = factorize_series(series)
     except TypeError:  # lists and the like cannot be numbered
         return None
-    return (
-        CategoricalColumn(position, places, levels, text=True)
-        if all(type(level) is str for level in levels)
-        else None
-    )
+    if not all(type(level) is str for level in levels):
+        return None
+    return CategoricalColumn(position, places, levels, text=True)
 
 
 def _numeric_values(series: nw.Series[Any]) -> np.ndarray:
@@ -175,17 +175,17 @@ def _numeric_values(series: nw.Series[Any]) -> np.ndarray:
     values = series.to_numpy() if exact else series.cast(nw.Float64).to_numpy()
     if values.dtype.kind in "iu" or not series.dtype.is_integer():
         return values if values.dtype.kind in "iuf" else series.cast(nw.Float64).to_numpy()
-    floats = series.cast(nw.Float64).to_numpy()  # whole numbers with gaps
+    floats = series.cast(nw.Float64).to_numpy()  # whole numbers with missing values
     if np.nanmax(np.abs(floats), initial=0.0) > EXACT:
         raise ValueError(
-            f"column {series.name!r} has missing values and whole numbers above 2^53, which would be"
-            " rounded: cast it to str"
+            f"column {series.name!r} has missing values and whole numbers above 2^53, which would"
+            " be rounded: cast it to str"
         )
     return floats
 
 
 def _narrowed(series: nw.Series[Any]) -> nw.Series[Any]:
-    """Whole numbers of 128 bits in 64."""
+    """Return whole numbers of 128 bits in 64."""
     largest = np.nanmax(np.abs(series.cast(nw.Float64).to_numpy()), initial=0.0)
     if largest >= 2.0**63:
         raise ValueError(
@@ -213,8 +213,9 @@ def _read_categories(series: nw.Series[Any], position: int, name: str) -> Catego
 
 
 def factorize_series(series: nw.Series[Any]) -> tuple[np.ndarray, list[Any]]:
-    """As `factorize`; arrow, pandas and polars number the values of a column themselves, many times
-    as fast.
+    """Return places and levels as `factorize` does, many times as fast.
+
+    Arrow, pandas and polars number the values of a column themselves.
     """
     if series.implementation.is_pyarrow():
         return _factorize_arrow(series.to_native())
@@ -293,7 +294,7 @@ def _as_array(X: Any) -> np.ndarray:
         isinstance(X, Mapping) or (array.size and isinstance(array.flat[0], Mapping))
     ):
         raise ValueError(
-            "X holds mappings of names to values, which do not say what all columns are: pass a"
+            "X holds mappings of names to values, which do not tell what all columns are: pass a"
             " frame"
         )
     if array.ndim == 1:
@@ -316,9 +317,7 @@ def _as_array(X: Any) -> np.ndarray:
 
 
 def _holds_others(array: np.ndarray, rows: Any) -> bool:
-    """Whether numpy has turned numbers among strings into strings, or booleans among numbers into
-    numbers.
-    """
+    """Return whether numpy made strings of numbers, or numbers of booleans."""
     if array.dtype.kind in "US":
         return True
     return array.dtype.kind in "iuf" and any(
@@ -333,7 +332,7 @@ def _to_numpy(X: Any) -> np.ndarray:
         return np.asarray(X)
     except ValueError as error:
         raise ValueError(
-            f"X is no table, its rows differ in length or nest lists: {error}"
+            f"X is not a table, its rows differ in length or nest lists: {error}"
         ) from error
 
 
@@ -353,7 +352,7 @@ def _read_array(array: np.ndarray) -> Table:
 
 
 def matrix_blocks(array: np.ndarray) -> list[NumericColumns]:
-    """One block; in Fortran order one per column, which lie together there."""
+    """Return a matrix as one part; in Fortran order one part per column, which is contiguous."""
     positions = np.arange(array.shape[1])
     boolean = array.dtype == bool
     if boolean:
@@ -368,7 +367,7 @@ def matrix_blocks(array: np.ndarray) -> list[NumericColumns]:
 
 
 def _numbers(values: np.ndarray, position: int, name: str, boolean: bool = False) -> NumericColumns:
-    """A block of one column."""
+    """Return a part of one column."""
     if values.dtype == bool:
         values = values.view(np.uint8)
     elif values.dtype.str[1:] == "u8":
@@ -389,7 +388,7 @@ def _signed(values: np.ndarray, where: str) -> np.ndarray:
 
 
 def read_objects(values: list[Any], position: int, name: str) -> Part:
-    """A column of Python objects: all strings, or all numbers and booleans, with gaps."""
+    """Read a column of Python objects: strings, or numbers and booleans, or missing values."""
     kinds = {_type_kind(kind) for kind in set(map(type, values))}
     if "other" in kinds:
         _refuse_object(values, name)
@@ -406,7 +405,7 @@ def _object_numbers(values: list[Any], position: int, name: str, kinds: set[str]
         "number" not in kinds
         or all(isinstance(value, (bool, np.bool_)) or is_missing(value) for value in values)
     )
-    if "gap" not in kinds:
+    if "missing" not in kinds:
         array = np.array(values)
         if array.dtype.kind in "biuf":
             return _numbers(array, position, name, boolean)
@@ -419,7 +418,7 @@ def _float(value: Any, name: str) -> float:
         return float(value)
     except (OverflowError, ValueError) as error:  # a signalling NaN of decimals is the other case
         raise ValueError(
-            f"column {name!r} holds a number that is no float ({error}): cast it to str"
+            f"column {name!r} holds a number that is not a float ({error}): cast it to str"
         ) from error
 
 
@@ -427,14 +426,11 @@ def _type_kind(kind: type) -> str:
     if issubclass(kind, str):
         return "text"
     if kind is type(None) or kind.__name__ in ("NAType", "NaTType"):
-        return "gap"
+        return "missing"
     if issubclass(kind, (bool, np.bool_)):
         return "boolean"
-    return (
-        "number"
-        if issubclass(kind, (numbers.Real, Decimal)) and not issubclass(kind, _TEMPORAL)
-        else "other"
-    )
+    is_number = issubclass(kind, (numbers.Real, Decimal)) and not issubclass(kind, _TEMPORAL)
+    return "number" if is_number else "other"
 
 
 def _refuse_object(values: list[Any], name: str) -> NoReturn:
@@ -455,7 +451,7 @@ def _refuse_object(values: list[Any], name: str) -> NoReturn:
 
 
 def check_levels(levels: list[Any], name: str) -> None:
-    """Labels are all strings, or all numbers."""
+    """Refuse labels that are neither all strings nor all numbers."""
     strings = [value for value in levels if isinstance(value, str)]
     others = [value for value in levels if not isinstance(value, str)]
     if strings and others:

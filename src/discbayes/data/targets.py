@@ -1,4 +1,4 @@
-"""The class column and the sample weights: what is accepted, and what is said when it is not."""
+"""The class column and the sample weights: validation, and messages for what is refused."""
 
 from __future__ import annotations
 
@@ -18,22 +18,33 @@ from discbayes.data.table import factorize, is_missing, plain, unmasked
 
 _HEAVIEST = 1e100  # of weights: products of a few sums of them are still numbers
 _SHARES = 1 + 1e-6  # up to rounding, the largest sum of weights that can only be shares of rows
-# that weights are scaled; filters of Python show it again after every change of filters
-_said: list[bool] = []
+# whether of shares; the filters of Python would show it again after every change of filters
+_warned: list[bool] = []
 _LIGHT = 0.1  # of the number of rows: weights that sum to less are probably shares, not counts
 
 
 class DataWarning(UserWarning):
-    """Warning about the rows of a fit: columns that are not used, text that is probably numbers,
-    odd weights.
+    """Warning about the rows of a fit.
+
+    It is about columns that are not used, text that is probably numbers, or odd weights.
 
     It is a ``UserWarning`` of its own so that it can be silenced alone:
     ``warnings.simplefilter("ignore", discbayes.DataWarning)``.
+
+    Examples
+    --------
+    >>> import warnings
+    >>> from discbayes import BayesNetClassifier, DataWarning
+    >>> with warnings.catch_warnings(record=True) as caught:
+    ...     warnings.simplefilter("always", DataWarning)
+    ...     _ = BayesNetClassifier("nb").fit([["a", "x"], ["b", "x"]] * 9, [0, 1] * 9)
+    >>> print(caught[0].message)
+    1 of 2 columns is not used (one value only): 'x1'
     """
 
 
 def check_weight(sample_weight: Any, n_rows: int) -> tuple[np.ndarray | None, np.ndarray | None]:
-    """The positive weights, and the mask of their rows.
+    """Return the positive weights, and the mask of their rows.
 
     The weights are None where every row counts once, the mask where every row is kept.
 
@@ -52,7 +63,7 @@ def check_weight(sample_weight: Any, n_rows: int) -> tuple[np.ndarray | None, np
 
 
 def weight_array(sample_weight: Any, n_rows: int) -> np.ndarray:
-    """One finite weight of zero or more for each row."""
+    """Return one finite weight of zero or more for each row."""
     weight = _weight_numbers(sample_weight)
     if weight.ndim == 0:
         weight = np.full(n_rows, float(weight))
@@ -80,7 +91,7 @@ def weight_array(sample_weight: Any, n_rows: int) -> np.ndarray:
 
 
 def _weight_numbers(sample_weight: Any) -> np.ndarray:
-    """Weights as floats; what a mask hides is NaN."""
+    """Return weights as floats; masked ones are NaN."""
     try:
         given = sample_weight if np.ma.isMA(sample_weight) else np.asarray(sample_weight)
         if given.dtype.kind in "cmM":
@@ -88,33 +99,29 @@ def _weight_numbers(sample_weight: Any) -> np.ndarray:
         return unmasked(given) if np.ma.isMA(given) else given.astype(np.float64)
     except (TypeError, ValueError, OverflowError) as error:
         raise ValueError(
-            f"sample_weight is no list of numbers ({error}): pass one number per row"
+            f"sample_weight is not a list of numbers ({error}): pass one number per row"
         ) from error
 
 
 def refuse_zero_weights() -> NoReturn:
-    """Say that no row counts."""
+    """Refuse weights of which none is positive."""
     raise ValueError("every sample_weight is zero: at least one row must have a positive weight")
 
 
 @dataclass(frozen=True)
 class Shares:
-    """The weights of several rows that sum to one, or to less: shares of rows, not numbers of
-    them.
-    """
+    """Weights of several rows that sum to one or less: shares of rows, not numbers of rows."""
 
     total: float
     n_rows: int
 
     @classmethod
     def of(cls, total: float, n_rows: int) -> Shares | None:
-        """The shares that so many positive weights with this sum are; None if they are numbers of
-        rows.
-        """
+        """Return the shares, by sum and number of positive weights; None for numbers of rows."""
         return cls(total, n_rows) if n_rows > 1 and total <= _SHARES else None
 
     def scaled(self, weight: np.ndarray) -> np.ndarray:
-        """Weights scaled so that all of them have a mean of 1, however small they are.
+        """Return weights scaled so that all of them have a mean of 1, however small they are.
 
         >>> Shares(1e-323, 2).scaled(np.array([5e-324, 5e-324]))
         array([1., 1.])
@@ -126,8 +133,9 @@ class Shares:
 
 
 def weights_of_all(weight: np.ndarray) -> np.ndarray:
-    """The positive weights of all rows of a fit, shares of rows scaled to a mean of 1; says what is
-    noteworthy.
+    """Return the positive weights of all rows of a fit, with a mean of 1 if they are shares.
+
+    Warn of weights that are shares of rows, or seem to be.
     """
     shares = Shares.of(float(weight.sum()), weight.size)
     if shares is None:
@@ -138,32 +146,34 @@ def weights_of_all(weight: np.ndarray) -> np.ndarray:
 
 
 def warn_of_shares() -> None:
-    """Say that weights are scaled, once in a process: boosting fits again and again, and could not
-    rescale them.
+    """Warn that weights are scaled, once per process.
+
+    Boosting fits many times, and could not rescale them.
     """
-    if not _said:
+    if not _warned:
         warnings.warn(
             "sample_weight sums to 1 or less over several rows, which shares of rows do and numbers"
             " of rows do not: it is scaled to a mean of 1, here and in later fits",
             DataWarning,
             stacklevel=2,
         )
-        _said.append(True)
+        _warned.append(True)
 
 
 def warn_of_light_weights(total: float, n_rows: int) -> None:
-    """Say so where weights are probably shares of rows, not numbers of them."""
+    """Warn of weights that are probably shares of rows, not numbers of rows."""
     if total < _LIGHT * n_rows:
         warnings.warn(
             f"the sample weights sum to {total:.3g} for {n_rows} rows. They count as numbers of"
-            " rows, in cutting and smoothing too: scale them to a mean of 1 unless you mean that",
+            " rows, in discretization and smoothing too: scale them to a mean of 1 unless you mean"
+            " that",
             DataWarning,
             stacklevel=2,
         )
 
 
 def label_array(y: Any, n_rows: int | None) -> np.ndarray:
-    """Labels as a one-dimensional array without gaps, of ``n_rows`` where that is given."""
+    """Return labels as a one-dimensional array, one for each of ``n_rows`` if that is given."""
     if y is None:
         raise ValueError("This estimator requires y to be passed, but the target y is None.")
     if isinstance(y, str):
@@ -189,37 +199,37 @@ def label_array(y: Any, n_rows: int | None) -> np.ndarray:
             f"Unknown label type: y holds {labels.dtype}; labels are strings, numbers or booleans"
         )
     if labels.dtype.kind == "f" and not np.isfinite(labels).all():
-        _refuse_gaps(np.isnan(labels), "contains infinity, which is no label")
+        _refuse_missing_labels(np.isnan(labels), "contains infinity, which is not a label")
     return labels
 
 
 def _to_numpy(y: Any) -> np.ndarray:
     if type(y).__module__.startswith("pyarrow") and hasattr(y.type, "index_type"):
-        return np.array(y.to_pylist(), dtype=object)  # as an array, its gaps would be labels
+        return np.array(y.to_pylist(), dtype=object)  # as an array, its nulls would be labels
     if np.ma.isMA(y):
         return unmasked(y, objects=True)
     labels = np.asarray(y)
     if labels.dtype.kind in "Uf" and not hasattr(y, "__array__"):
         objects = np.asarray(y, dtype=object)
-        # numpy made strings of numbers, rounded them or cut off NULs
+        # numpy made strings of numbers, rounded them or truncated them at NULs
         if objects.tolist() != labels.tolist():
             return objects
     return labels.astype(object) if labels.dtype.kind == "T" else labels
 
 
-def _refuse_gaps(gaps: np.ndarray, otherwise: str) -> None:
-    count = int(np.count_nonzero(gaps))
+def _refuse_missing_labels(missing: np.ndarray, otherwise: str) -> None:
+    count = int(np.count_nonzero(missing))
     if count:
-        rows = listed(np.flatnonzero(gaps), 5, show=str)
+        rows = listed(np.flatnonzero(missing), 5, show=str)
         raise ValueError(
-            f"Input y contains NaN or None in {count} of {gaps.size} rows (row {rows}): leave those"
-            " rows out"
+            f"Input y contains NaN or None in {count} of {missing.size} rows (row {rows}): leave"
+            " those rows out"
         )
     raise ValueError(f"Input y {otherwise}")
 
 
 def _from_objects(labels: np.ndarray) -> np.ndarray:
-    """Python objects as an array of numbers; all strings stay as they are."""
+    """Return Python objects as an array of numbers; strings stay as they are."""
     values = labels.tolist()
     strings = {issubclass(kind, str) for kind in set(map(type, values))}
     if strings == {True}:
@@ -228,9 +238,9 @@ def _from_objects(labels: np.ndarray) -> np.ndarray:
             if set(map(type, values)) == {str}
             else np.array([*map(plain, values)], dtype=object)
         )
-    gaps = np.fromiter(map(is_missing, values), dtype=bool, count=len(values))
-    if gaps.any():
-        _refuse_gaps(gaps, "")
+    missing = np.fromiter(map(is_missing, values), dtype=bool, count=len(values))
+    if missing.any():
+        _refuse_missing_labels(missing, "")
     if True in strings:
         text = next(value for value in values if isinstance(value, str))
         other = next(value for value in values if not isinstance(value, str))
@@ -262,8 +272,9 @@ def _is_label(value: Any) -> bool:
 
 
 def classes_and_codes(labels: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """The classes in rising order and the class code of each row, for labels that `label_array`
-    accepted.
+    """Return the classes in rising order, and the class code of each row.
+
+    The labels are those that `label_array` returns.
 
     >>> classes_and_codes(np.array(["no", "yes", "no"]))
     (array(['no', 'yes'], dtype='<U3'), array([0, 1, 0]))
@@ -284,9 +295,7 @@ def classes_and_codes(labels: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
 
 
 def target_variable(name: Any, classes: np.ndarray, features: list[str]) -> Variable:
-    """The class as a variable, under the name that it has in the data unless a feature is called
-    that.
-    """
+    """Return the class as a variable, named as in the data unless a feature has that name."""
     if not isinstance(name, str) or name in ("", *features):
         name = "class"
     while name in features:

@@ -1,4 +1,4 @@
-"""From a table to its variables: which values each column has, or where it is cut."""
+"""The variables of a table: the values of each column, or its cut points."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ from discbayes.data.targets import DataWarning
 from discbayes.engine import parallel_map
 from discbayes.kernels.encoding import mark_present
 
-# a string column with more distinct values than this, and in most rows a new one, is no category
+# a string column with more distinct values than this, and in most rows a new one, is not a category
 _TEXT_VALUES = 50
 _COUNT_SPAN = 1 << 12
 # values of a text column from which on it is worth asking whether they are numbers
@@ -65,14 +65,14 @@ class Target:
     weight: np.ndarray | None
 
     def for_cuts(self) -> ClassLabels:
-        """As the search for cut points wants it."""
+        """Return the labels for the search of cut points."""
         weight = np.ones(self.codes.size) if self.weight is None else self.weight
         return ClassLabels(self.codes, weight, self.classes.size)
 
 
 @dataclass(frozen=True)
 class Declared:
-    """What the user says about columns: the categories, and the values of some, by position."""
+    """What the settings declare of columns, by position: categories, and the values of some."""
 
     categories: frozenset[int]
     domains: Mapping[int, tuple[Any, ...]]
@@ -81,7 +81,7 @@ class Declared:
 def resolve(
     categorical: Any, domains: Mapping[str, Sequence[Any]] | None, names: list[str]
 ) -> Declared:
-    """Turn the options ``categorical`` and ``domains`` into column positions."""
+    """Return the options ``categorical`` and ``domains`` as positions of columns."""
     known = {
         _position(name, names, "domains"): _domain(name, values)
         for name, values in (domains or {}).items()
@@ -139,7 +139,7 @@ def _domain(name: Any, values: Sequence[Any]) -> tuple[Any, ...]:
 
 
 def resolve_discretizer(discretizer: Any, n_jobs: int | None) -> Any:
-    """The transformer behind the option ``discretizer``; None stays None."""
+    """Return the transformer of the option ``discretizer``; None stays None."""
     if isinstance(discretizer, str):
         if discretizer == "mdlp":
             return MDLPDiscretizer(n_jobs=n_jobs)
@@ -155,7 +155,7 @@ def resolve_discretizer(discretizer: Any, n_jobs: int | None) -> Any:
 def fit_variables(
     table: Table, target: Target, declared: Declared, discretizer: Any, n_jobs: int | None = None
 ) -> list[Variable]:
-    """The variable of each column."""
+    """Return the variable of each column."""
     found: dict[int, Variable] = {}
     pieces: list[Piece] = []
     for part in table.parts:
@@ -199,9 +199,7 @@ def _settle(
 def settled_variable(
     name: str, position: int, boolean: bool, declared: Declared
 ) -> Variable | None:
-    """The variable of a column of numbers or booleans whose values are known beforehand; None for
-    others.
-    """
+    """Return the variable of a column whose values are known beforehand; None for others."""
     if position in declared.domains:
         return Variable(name, "categorical", declared.domains[position])
     return Variable(name, "boolean", (False, True)) if boolean else None
@@ -209,9 +207,7 @@ def settled_variable(
 
 @dataclass(frozen=True)
 class SeenLabels:
-    """What the values of a column of labels follow from: as in `CategoricalColumn`, with the number
-    of rows that are no gaps.
-    """
+    """The labels of a column: as in `CategoricalColumn`, with the number of present values."""
 
     levels: Sequence[Any]
     declared: bool
@@ -220,7 +216,7 @@ class SeenLabels:
 
 
 def labels_variable(seen: SeenLabels, name: str, position: int, declared: Declared) -> Variable:
-    """The variable of a column of labels."""
+    """Return the variable of a column of labels."""
     if position in declared.domains:
         return Variable(name, "categorical", declared.domains[position])
     if seen.declared:
@@ -233,8 +229,9 @@ def labels_variable(seen: SeenLabels, name: str, position: int, declared: Declar
 
 
 def _warn_of_numbers(seen: SeenLabels, name: str) -> None:
-    """Say so where a column of text is a column of numbers but for a few words that probably mark
-    missing values.
+    """Warn of a column of text in which all values but a few words are numbers.
+
+    These words probably mark missing values.
     """
     for is_number, commas in (
         (_is_number, ""),
@@ -256,7 +253,7 @@ def _warn_of_numbers(seen: SeenLabels, name: str) -> None:
 
 
 def _refuse_decimal_commas(seen: SeenLabels, name: str) -> None:
-    """Numbers such as 3,14 would each be a category."""
+    """Refuse text such as 3,14, whose values would each be a category."""
     commas = [level for level in seen.levels if "," in level]
     if (
         commas
@@ -270,7 +267,7 @@ def _refuse_decimal_commas(seen: SeenLabels, name: str) -> None:
 
 
 def _is_number(text: str) -> bool:
-    """Whether a text is a finite number.
+    """Return whether a text is a finite number.
 
     >>> [_is_number(text) for text in ("-1.5e3", "?", "nan")]
     [True, False, False]
@@ -279,7 +276,7 @@ def _is_number(text: str) -> bool:
 
 
 def _is_number_with_comma(text: str) -> bool:
-    """Whether a text is a number whose decimals, if it has any, follow a comma.
+    """Return whether a text is a number whose decimals, if it has any, follow a comma.
 
     >>> [_is_number_with_comma(text) for text in ("3,14", "3", "3.14", "1,2,3", "a,b")]
     [True, True, False, False, False]
@@ -297,9 +294,9 @@ def _refuse_free_text(seen: SeenLabels, name: str) -> None:
 
 
 def warn_of_unused(domain: Domain, discretizer: Any) -> None:
-    """Say which columns of a fit are not used, since their intervals or values are one only."""
+    """Warn of columns of a fit that are not used, since they have one interval or value only."""
     unused = domain.unused
-    # of one class nothing can be learned, which is said elsewhere
+    # with one class nothing can be learned, of which another message tells
     if not unused or domain.n_classes == 1:
         return
     numbers = any(variable.card == 1 and variable.cuts is not None for variable in domain.features)
@@ -311,15 +308,15 @@ def warn_of_unused(domain: Domain, discretizer: Any) -> None:
         '. discretizer="equal-frequency" uses all numbers that differ, and so does categorical=[…]'
         " for numbers that are labels"
     )
-    said = (
+    message = (
         f"{some_columns_are(len(unused), domain)} not used ({reason}):"
         f" {listed(unused, _NAMED)}{way_out if by_class else ''}"
     )
-    warnings.warn(said, DataWarning, stacklevel=4)
+    warnings.warn(message, DataWarning, stacklevel=4)
 
 
 def some_columns_are(number: int, domain: Domain) -> str:
-    """The beginning of a sentence on some of the columns."""
+    """Return the beginning of a sentence on some of the columns."""
     if len(domain.features) == 1:
         return "1 column is"
     return f"{number} of {len(domain.features)} columns {'is' if number == 1 else 'are'}"
@@ -331,7 +328,7 @@ def some_columns_are(number: int, domain: Domain) -> str:
 def _value_variables(
     block: NumericColumns, columns: np.ndarray, names: list[str], n_jobs: int | None
 ) -> dict[int, Variable]:
-    """Variables whose values are the distinct numbers of a column."""
+    """Return variables whose values are the distinct numbers of a column."""
     counted = np.zeros(columns.size, dtype=bool)
     found: dict[int, Variable] = {}
     if block.whole and columns.size:
@@ -352,23 +349,21 @@ def _value_variables(
 
 
 def distinct_numbers(block: NumericColumns, j: int, name: str) -> np.ndarray:
-    """The numbers that occur in a column of a block, in rising order; of the two zeros the positive
-    one.
-    """
+    """Return the distinct numbers of a column in rising order; both zeros are the positive one."""
     column = block.column(j)
     refuse_infinite(column, name)
     return rising_numbers(column[~np.isnan(column)]) + column.dtype.type(0)
 
 
 def number_category(name: str, values: np.ndarray) -> Variable:
-    """The variable whose values are some numbers in rising order."""
+    """Return the variable whose values are numbers in rising order."""
     return Variable(name, "categorical", tuple(values.tolist()))
 
 
 def _present(
     block: NumericColumns, columns: np.ndarray, low_high: np.ndarray, n_jobs: int | None
 ) -> list[np.ndarray]:
-    """The values that occur in each of some columns of whole numbers with small ranges."""
+    """Return the values that occur in columns of whole numbers with small ranges."""
     low = low_high[0].astype(np.int64)
     sizes = low_high[1].astype(np.int64) - low + 1
     offset = table_offsets(sizes)
@@ -409,7 +404,7 @@ def _cut_variables(
 def _transformer_cuts(
     discretizer: Any, column: np.ndarray, name: str, target: Target
 ) -> np.ndarray:
-    """The cut points that a transformer finds in one column."""
+    """Return the cut points that a transformer finds in one column."""
     column = column.astype(np.float64)
     refuse_infinite(column, name)
     present = ~np.isnan(column)

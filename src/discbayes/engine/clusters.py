@@ -1,6 +1,4 @@
-"""Reaching a Dask cluster: by the address of its scheduler, by a client, or by starting workers
-here.
-"""
+"""Connecting to a Dask cluster: by address, by a client, or by starting workers here."""
 
 from __future__ import annotations
 
@@ -17,13 +15,12 @@ from discbayes._lazy_imports import need
 from discbayes._version import __version__
 
 _PATIENCE = 5.0  # seconds that a scheduler has to accept a connection, and to have workers
-_GREETING = 10.0  # seconds that it has to say what it is
+_GREETING = 10.0  # seconds in which a scheduler must identify itself
 
 
 @contextmanager
 def reached(cluster: Any) -> Iterator[Any]:
-    """The client of a cluster, whose workers are ready; what was opened or started here is closed
-    in the end.
+    """Yield the client of a cluster whose workers are ready, and close what was opened here.
 
     Parameters
     ----------
@@ -39,7 +36,7 @@ def reached(cluster: Any) -> Iterator[Any]:
 
 
 def active_client() -> Any:
-    """The client that is active in this process; None if there is none."""
+    """Return the client that is active in this process; None if there is none."""
     if "distributed" not in sys.modules:
         return None
     try:
@@ -49,7 +46,7 @@ def active_client() -> Any:
 
 
 def is_client(cluster: Any) -> bool:
-    """Whether something is a client of a cluster, without importing Dask."""
+    """Return whether something is a client of a cluster, without importing Dask."""
     return "distributed" in sys.modules and isinstance(cluster, sys.modules["distributed"].Client)
 
 
@@ -87,8 +84,9 @@ def _client_of(cluster: Any, opened: ExitStack) -> Any:
 
 
 def _check_address(address: str) -> None:
-    """Refuse an address where nobody listens, or says nothing; a client would go on trying, or wait
-    for ever.
+    """Refuse an address where nothing listens, or where no scheduler answers.
+
+    A client would retry, or wait forever.
     """
     parsing = need("distributed.comm.addressing")
     try:
@@ -97,7 +95,7 @@ def _check_address(address: str) -> None:
         host, port = parsing.parse_host_port(location)
     except ValueError as error:
         raise ValueError(
-            f"cluster={address!r} is no address of a Dask scheduler, such as 'tcp://10.0.0.5:8786':"
+            f"cluster={address!r} is not an address of a Dask scheduler, such as 'tcp://10.0.0.5:8786':"
             f" {error}"
         ) from None
     if scheme not in ("tcp", "tls"):
@@ -107,16 +105,14 @@ def _check_address(address: str) -> None:
         with ThreadPoolExecutor(1) as apart:  # where no event loop runs, as one may do here
             apart.submit(asyncio.run, _greeted(address)).result()
     except TimeoutError:
-        silence = f"it accepts the connection and says nothing for {_GREETING:g} s"
+        silence = f"it accepts the connection and sends nothing for {_GREETING:g} s"
         raise ConnectionError(_nobody(address, silence)) from None
     except Exception as error:  # of any kind, since anything may listen there
         raise ConnectionError(_nobody(address, error)) from None
 
 
 async def _greeted(address: str) -> None:
-    """Exchange greetings with a scheduler, within a limit that Dask's own connections do not
-    have.
-    """
+    """Exchange greetings with a scheduler, within a limit that Dask's own connections lack."""
     security = need("distributed.security").Security().get_connection_args("client")
     connecting = need("distributed.comm").connect(address, timeout=_PATIENCE, **security)
     comm = await asyncio.wait_for(connecting, _GREETING)
@@ -138,9 +134,7 @@ def _nobody(address: str, error: object) -> str:
 
 
 def _check_workers(client: Any) -> None:
-    """Refuse a cluster without workers, or with workers that could not do the same as this process
-    does.
-    """
+    """Refuse a cluster without workers, or with workers of another version of discbayes."""
     address = client.scheduler.address
     try:
         client.wait_for_workers(1, timeout=_PATIENCE)
@@ -161,11 +155,9 @@ def _check_workers(client: Any) -> None:
     odd = {worker: found for worker, found in client.run(version).items() if found != __version__}
     if odd:
         worker, found = next(iter(odd.items()))
-        what = (
-            "does not have discbayes"
-            if found is None
-            else f"has discbayes {found}, this process {__version__}"
-        )
+        what = "does not have discbayes"
+        if found is not None:
+            what = f"has discbayes {found}, this process {__version__}"
         others = f" (and {len(odd) - 1} more)" if len(odd) > 1 else ""
         raise ImportError(
             f"the worker {worker} of the cluster{others} {what}: install discbayes {__version__}"

@@ -1,8 +1,8 @@
 """The engine of a cluster: shards on the workers of a ``dask.distributed`` client.
 
-A shard is a future that a pure function makes of its description: files and the numbers of their
-rows, or the rows themselves. What is made of its blocks and kept is another one. So when a worker
-dies, Dask makes again what it had.
+A shard is a future of a pure function of its description: files and the numbers of their rows, or
+the rows themselves. What is made of its blocks and kept is another future. So when a worker dies,
+Dask computes again what it had.
 """
 
 from __future__ import annotations
@@ -37,15 +37,15 @@ SHARDS_EACH = 4
 
 
 class DaskEngine:
-    """Blocks on the workers of a cluster; learners give the same bits as on threads.
+    """Engine of a cluster: blocks on its workers, with the same bits as on threads.
 
     Parameters
     ----------
     client : distributed.Client
         The cluster. Its workers must have discbayes.
     n_shards : int, optional
-        Into how many runs the blocks are divided, by default four for each thread of the cluster;
-        the results are the same for any number.
+        The number of runs of blocks, by default four for each thread of the cluster; the results
+        are the same for any number.
     memory : float, optional
         The bytes that the rows may take on each worker; what does not fit goes to its own folder.
     """
@@ -61,10 +61,10 @@ class DaskEngine:
         self._hosts: list[str] | None = None
 
     def load(self, source: ShardSource) -> list[Any]:
-        """The shards of a source, as futures.
+        """Return the shards of a source, as futures.
 
-        A source may know how to load itself. Of others the workers read the file if all of them see
-        it; else the blocks are sent.
+        A source may load itself. Of others the workers read the file if all of them see it; else
+        the blocks are sent.
         """
         own = getattr(source, "load_on", None)
         if own is not None:
@@ -81,14 +81,12 @@ class DaskEngine:
         memory: float = inf,
         n_jobs: int | None = None,
     ) -> list[Any]:
-        """Shards of what is made of each block, on the workers; ``memory`` is that of each of
-        them.
-        """
+        """Return shards of what is made of each block; ``memory`` is that of each worker."""
         each = self.share(memory, len(shards))
         return self._of_each(keep_shard, shards, make, each)
 
     def mapped(self, shards: Sequence[Any], function: Callable[[Any, int], Any]) -> list[Any]:
-        """Shards of what a function gives for each block and its number, when it is asked for."""
+        """Return shards of a function of each block and its number, called when it is needed."""
         return self._of_each(MappedShard, shards, function)
 
     def map_reduce(
@@ -99,7 +97,10 @@ class DaskEngine:
         arguments: Sequence[Any] = (),
         n_jobs: int | None = None,
     ) -> Any:
-        """Combine ``function(item, 1, *arguments)`` of all items, as a tree over their numbers."""
+        """Return the combined ``function(item, 1, *arguments)`` of all items.
+
+        The results are combined as a tree over the numbers of the items.
+        """
         tree = ReductionTree(combine)
         for part in self.as_done(
             self._of_each(_add_up, shards, function, combine, tuple(arguments))
@@ -109,7 +110,7 @@ class DaskEngine:
         return tree.result()
 
     def as_done(self, parts: Sequence[Any]) -> Iterator[Any]:
-        """Futures as they are done.
+        """Yield futures as they are done.
 
         Where several fail, the error is that of the first one, as if they had been done one after
         the other.
@@ -124,9 +125,7 @@ class DaskEngine:
             yield part
 
     def submit(self, function: Callable[..., Any], *arguments: Any) -> Any:
-        """A future; all that it needs travels with it, large tables too, so that it can be made
-        again.
-        """
+        """Return a future; all that it needs is sent with it, so that it can be computed again."""
         with warnings.catch_warnings():
             warnings.filterwarnings("ignore", "Sending large graph", UserWarning)
             return self.client.submit(function, *arguments, pure=False, workers=self._hosts)
@@ -134,8 +133,7 @@ class DaskEngine:
     def _of_each(
         self, function: Callable[..., Any], shards: Sequence[Any], *arguments: Any
     ) -> list[Any]:
-        """Futures of what a function makes of each shard and of arguments that are the same for
-        all.
+        """Return futures of a function of each shard, and of arguments that are the same for all.
 
         These are packed here: arrays that Dask unpacks are read-only, and kernels would be compiled
         once more for them.
@@ -144,30 +142,30 @@ class DaskEngine:
         return [self.submit(_unpack_and_call, function, shard, packed) for shard in shards]
 
     def runs(self, n_blocks: int) -> list[tuple[int, int]]:
-        """The first block and one after the last of each shard."""
+        """Return the first block of each shard, and one after its last."""
         return list(runs(n_blocks, self.n_shards))
 
     def share(self, memory: float, n_shards: int) -> float:
-        """What each shard has of the memory of a worker: half is for the rows, half for what is
-        made of them.
+        """Return the bytes that each shard has of the memory of a worker.
+
+        Half of the memory is for the rows, half for what is made of them.
         """
         return memory / 2 * max(1, len(self.client.nthreads())) / max(1, n_shards)
 
     def agrees(self, question: Callable[..., bool], *arguments: Any) -> bool:
-        """Whether all workers say yes; if so, work stays on their machines, whoever else joins
-        them.
+        """Return whether all workers answer yes.
+
+        If so, work stays on their machines, whichever others join them.
         """
-        said = self.client.run(question, *arguments)
-        if not said or not all(said.values()):
+        answers = self.client.run(question, *arguments)
+        if not answers or not all(answers.values()):
             return False
         host_of = need("distributed.comm").get_address_host
-        self._hosts = sorted({host_of(address) for address in said})
+        self._hosts = sorted({host_of(address) for address in answers})
         return True
 
     def _shares_file_of(self, source: ShardSource) -> bool:
-        """Whether all workers see the very file of a source, and not another of that name: they
-        find a token there.
-        """
+        """Return whether all workers see the file of a source: they find a token beside it."""
         path = getattr(source, "path", None)
         if path is None or not hasattr(source, "part"):
             return False
@@ -182,7 +180,7 @@ class DaskEngine:
 
 
 def keep_shard(shard: Any, make: Callable[[Any], Any], memory: float) -> KeptShard:
-    """What is kept on this worker; its own folder is removed also after it was killed."""
+    """Return a shard that is kept on this worker, in whose own folder it puts its files."""
     return KeptShard(shard, make, memory, need("distributed").get_worker().local_directory)
 
 

@@ -1,5 +1,4 @@
-"""Sums over blocks of rows that are the same, bit by bit, wherever the blocks are and whoever adds
-them up.
+"""Sums over blocks of rows with the same bits wherever the blocks are and whoever adds them.
 
 Results are combined as a binary tree over the numbers of the blocks: blocks 0 and 1, 2 and 3, …,
 then the results of 0-1 and 2-3, and so on. A shard, any run of consecutive blocks, gives the
@@ -23,15 +22,15 @@ Combine = Callable[[Any, Any], Any]
 
 
 class ShardSource(Protocol):
-    """Where blocks come from: they have numbers from 0 on.
+    """A source of blocks, which are numbered from 0 on.
 
-    One with ``tells_where`` says itself, in its errors, where they were met.
+    The errors of one with ``tells_where`` tell where they occurred.
     """
 
     def __len__(self) -> int: ...
 
     def block(self, number: int) -> Any:
-        """One block."""
+        """Return one block."""
 
 
 class Shard(Protocol):
@@ -42,13 +41,11 @@ class Shard(Protocol):
         """The numbers of the blocks."""
 
     def item(self, number: int) -> Any:
-        """What there is for a block."""
+        """Return the item of a block."""
 
 
 class Node(NamedTuple):
-    """The result of the blocks from ``place · 2^level`` up to, and without, ``(place + 1) ·
-    2^level``.
-    """
+    """The result of the blocks ``place · 2^level`` to ``(place + 1) · 2^level - 1``."""
 
     level: int
     place: int
@@ -61,9 +58,7 @@ class Node(NamedTuple):
 
 
 class ReductionTree:
-    """Results of blocks on their way to one: each is combined with its neighbour as soon as both
-    are there.
-    """
+    """Reduction of the results of blocks: each is combined with its neighbor once both exist."""
 
     def __init__(self, combine: Combine):
         self._combine = combine
@@ -71,7 +66,7 @@ class ReductionTree:
         self._lock = Lock()
 
     def add(self, node: Node) -> None:
-        """Take up a result, from any thread and in any order."""
+        """Add a result, from any thread and in any order."""
         level, place, value = node
         while True:
             with self._lock:
@@ -83,14 +78,16 @@ class ReductionTree:
             level, place = level + 1, place >> 1
 
     def nodes(self) -> list[Node]:
-        """What has no neighbour yet, in the order of the blocks."""
+        """Return the results without a neighbor yet, in the order of the blocks."""
         return sorted(
             (Node(*at, value) for at, value in self._open.items()), key=lambda node: node.first
         )
 
     def result(self) -> Any:
-        """All results as one; what has no neighbour, as the blocks are no power of two, from the
-        first on.
+        """Return the combination of all results.
+
+        Those without a neighbor, as the number of blocks is not a power of two, are combined from
+        the first on.
         """
         nodes = self.nodes()
         if not nodes:
@@ -115,7 +112,7 @@ class BlockShard:
         return range(self.first, self.last)
 
     def item(self, number: int) -> Any:
-        """A block, read when it is asked for; an error names the file."""
+        """Return a block, read when it is needed; an error names the file."""
         if getattr(self.source, "tells_where", False):
             return self.source.block(number)
         try:
@@ -126,13 +123,11 @@ class BlockShard:
             ) from error
 
     def alone(self) -> BlockShard:
-        """The same blocks of a source that has no others, where it can be divided: for sending it
-        elsewhere.
-        """
+        """Return the same blocks with no others of the source, to be sent to another process."""
         part = getattr(self.source, "part", None)
-        return (
-            self if part is None else BlockShard(part(self.first, self.last), self.first, self.last)
-        )
+        if part is None:
+            return self
+        return BlockShard(part(self.first, self.last), self.first, self.last)
 
 
 def _name_of(source: ShardSource) -> str:
@@ -142,9 +137,7 @@ def _name_of(source: ShardSource) -> str:
 
 @dataclass(frozen=True)
 class MappedShard:
-    """What a function gives for the items of a shard and their numbers, each time that they are
-    asked for.
-    """
+    """A function of the items of a shard and their numbers, called each time they are needed."""
 
     shard: Shard
     function: Callable[[Any, int], Any]
@@ -155,17 +148,15 @@ class MappedShard:
         return self.shard.numbers
 
     def item(self, number: int) -> Any:
-        """What the function gives for a block."""
+        """Return the result of the function for a block."""
         return self.function(self.shard.item(number), number)
 
 
 class KeptShard:
-    """What was made of consecutive blocks: kept as far as memory allows, the rest in a temporary
-    folder.
+    """What was made of consecutive blocks, kept in memory or in a temporary folder.
 
-    What cannot be written there either, as the disk is full, is made again when it is needed. A
-    copy that is sent to another process has what is in memory; the folder goes with the shard that
-    made it.
+    If the disk is full, what cannot be written is made again when it is needed. A copy that is sent
+    to another process has what is in memory; the folder is removed with the shard that created it.
 
     Parameters
     ----------
@@ -176,13 +167,15 @@ class KeptShard:
     memory : float
         The bytes that may be kept in memory.
     place : str, optional
-        Where the temporary folder is made; by default where the system has its own.
+        The folder in which the temporary folder is created; by default that of the system.
     """
 
     def __init__(
         self, shard: Shard, make: Callable[[Any], Any], memory: float, place: str | None = None
     ):
-        self.shard, self.make, self._place = shard, make, place
+        self.shard = shard
+        self.make = make
+        self._place = place
         self._kept: dict[int, Any] = {}
         self._folder: TemporaryFolder | None = None
         left = memory
@@ -200,14 +193,14 @@ class KeptShard:
         return self.shard.numbers
 
     def item(self, number: int) -> Any:
-        """What was made of a block."""
+        """Return what was made of a block."""
         if number in self._kept:
             return self._kept[number]
         made = self._read(number)
         return self.make(self.shard.item(number)) if made is None else made
 
     def _write(self, number: int, made: Any) -> bool:
-        """Put something into the folder; False if there is no room."""
+        """Write something to the folder; return False if the disk is full."""
         try:
             if self._folder is None:
                 self._folder = TemporaryFolder(self._place)
@@ -240,9 +233,7 @@ def add_up(
     arguments: Sequence[Any],
     n_jobs: int | None = None,
 ) -> list[Node]:
-    """What ``function(item, n_jobs, *arguments)`` gives for the items of a shard, combined as far
-    as it can be.
-    """
+    """Return ``function(item, n_jobs, *arguments)`` of a shard, combined as far as possible."""
     tree = ReductionTree(combine)
     for number in shard.numbers:
         tree.add(Node(0, number, function(shard.item(number), n_jobs, *arguments)))
@@ -250,8 +241,6 @@ def add_up(
 
 
 def runs(n_blocks: int, n_shards: int) -> Iterator[tuple[int, int]]:
-    """Consecutive blocks, the first and one after the last, as even as can be; none of them is
-    empty.
-    """
+    """Yield the first block of each run and one after its last; runs are even, none is empty."""
     bounds = [n_blocks * k // n_shards for k in range(n_shards + 1)]
     return ((a, b) for a, b in pairwise(bounds) if a < b)

@@ -41,9 +41,7 @@ BLOCK_ROWS = 8192  # a block of log-joint rows stays in the second-level cache
 
 
 def worker_count(n_jobs: int | None) -> int:
-    """The number of threads behind ``n_jobs``, as scikit-learn reads it (``None`` is one, -1 is all
-    cores).
-    """
+    """Return the number of threads of ``n_jobs``, as in scikit-learn: None is one, -1 all cores."""
     whole = isinstance(n_jobs, numbers.Integral) and not isinstance(n_jobs, bool)
     if n_jobs is not None and (not whole or n_jobs == 0):
         raise ValueError(f"n_jobs={n_jobs!r} must be None or a whole number other than 0")
@@ -60,9 +58,9 @@ def parallel_map(
     n_jobs: int | None = None,
     work: float = float("inf"),
 ) -> list[Result]:
-    """``[function(item) for item in items]``, on threads, in the order of the items.
+    """Return ``[function(item) for item in items]``, computed on threads.
 
-    ``work`` is a rough number of nanoseconds in all: if there are few, waking threads up costs more
+    ``work`` is a rough number of nanoseconds in all: if it is small, waking up threads costs more
     than it saves. The calling thread is one of the workers; each takes the next item when it is
     free.
     """
@@ -96,7 +94,7 @@ def parallel_map(
 
 @cache
 def _pool() -> ThreadPoolExecutor:
-    """The threads of this process, which are started when they are first needed and stay."""
+    """Return the threads of this process, which are started at their first use and stay."""
     return ThreadPoolExecutor(MAX_THREADS, thread_name_prefix="discbayes")
 
 
@@ -105,13 +103,12 @@ if hasattr(os, "register_at_fork"):
 
 
 class Threads:
-    """The engine of one machine: shards on threads, or, where there are few blocks, one after the
-    other.
+    """Engine of one machine: shards on threads, or one after the other if there are few blocks.
 
     Parameters
     ----------
     n_shards : int, default=32
-        Into how many runs the blocks are divided; the results are the same for any number.
+        The number of runs of blocks; the results are the same for any number.
     """
 
     near = True
@@ -122,7 +119,7 @@ class Threads:
         self.n_shards = n_shards
 
     def load(self, source: ShardSource) -> list[Shard]:
-        """The shards of a source."""
+        """Return the shards of a source."""
         return [BlockShard(source, *run) for run in runs(len(source), self.n_shards)]
 
     def keep(
@@ -132,8 +129,9 @@ class Threads:
         memory: float = inf,
         n_jobs: int | None = None,
     ) -> list[Shard]:
-        """Shards of what is made of each block: so many bytes in all in memory, the rest in a
-        temporary folder.
+        """Return shards of what is made of each block.
+
+        Up to ``memory`` bytes in all are kept in memory, the rest in a temporary folder.
         """
         each = memory / max(1, sum(len(shard.numbers) for shard in shards))
         return parallel_map(
@@ -141,7 +139,7 @@ class Threads:
         )
 
     def mapped(self, shards: Sequence[Shard], function: Callable[[Any, int], Any]) -> list[Shard]:
-        """Shards of what a function gives for each block and its number, when it is asked for."""
+        """Return shards of a function of each block and its number, called when it is needed."""
         return [MappedShard(shard, function) for shard in shards]
 
     def map_reduce(
@@ -152,8 +150,9 @@ class Threads:
         arguments: Sequence[Any] = (),
         n_jobs: int | None = None,
     ) -> Any:
-        """Combine ``function(item, n_jobs, *arguments)`` of all items, as a tree over their
-        numbers.
+        """Return the combined ``function(item, n_jobs, *arguments)`` of all items.
+
+        The results are combined as a tree over the numbers of the items.
         """
         tree, workers = ReductionTree(combine), worker_count(n_jobs)
         aside = workers > 1 and len(shards) >= SHARDS_EACH * workers
@@ -167,5 +166,5 @@ class Threads:
 
 
 def row_blocks(n_rows: int, size: int = BLOCK_ROWS) -> list[slice]:
-    """Slices of ``size`` rows; the boundaries depend on the row number alone."""
+    """Return slices of ``size`` rows; the bounds depend on the row number alone."""
     return [slice(start, min(start + size, n_rows)) for start in range(0, n_rows, size)]

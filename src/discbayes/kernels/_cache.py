@@ -1,11 +1,10 @@
-"""Compiled kernels on disk: taken from there if they are sound, and done without where they cannot
-be kept.
+"""Compiled kernels on disk, which are compiled again if a file is damaged.
 
-Numba writes them beside the source, or in the user's folder for caches, or where
-``NUMBA_CACHE_DIR`` says. What it reads back is code that is run, so each file of code ends with a
-checksum and says what it was compiled for: one that was cut short, or that two processes have
-written at once, is compiled again. A new version of the library uses nothing of an old one, whose
-kernels may have called others that have changed since.
+Numba writes them beside the source, or in the user's folder for caches, or in ``NUMBA_CACHE_DIR``.
+The files contain code that is run, so each ends with a checksum and states what it was compiled
+for: one that was truncated, or that two processes have written at once, is compiled again. A new
+version of the library uses nothing of an old one, whose kernels may have called others that have
+changed since.
 """
 
 from __future__ import annotations
@@ -46,7 +45,7 @@ class _Files(IndexDataCacheFile):
 
 
 class KernelCache(FunctionCache):
-    """The cache of one kernel; whatever is wrong with it, the kernel is compiled."""
+    """The cache of one kernel; if anything is wrong with it, the kernel is compiled."""
 
     _cache_file: Any
 
@@ -57,22 +56,22 @@ class KernelCache(FunctionCache):
         self._cache_file._version = f"{numba.__version__} for discbayes {__version__}"
 
     def load_overload(self, sig: Any, target_context: Any) -> Any:
-        """What was compiled for some types; None if there is nothing that can be used."""
+        """Return what was compiled for some types; None if there is nothing usable."""
         try:
             return super().load_overload(sig, target_context)
-        except Exception:  # a file that is no cache can fail in any way
+        except Exception:  # a file that is not a cache can fail in any way
             with suppress(OSError):
                 self.flush()
             return None
 
     def save_overload(self, sig: Any, data: Any) -> None:
-        """Keep what was compiled, if that is possible: a full disk is no reason to fail."""
+        """Keep what was compiled, if possible: a full disk is not a reason to fail."""
         with suppress(Exception):
             super().save_overload(sig, data)
 
 
 def is_kept(kernel: Any) -> bool:
-    """Whether a kernel was compiled before and kept; true as well where nothing is compiled."""
+    """Return whether a kernel was compiled before and kept, or nothing is compiled at all."""
     cache = getattr(kernel, "_cache", None)
     if cache is None:
         return bool(numba.config.DISABLE_JIT)
@@ -80,9 +79,7 @@ def is_kept(kernel: Any) -> bool:
 
 
 def keep_compiled(kernel: Any) -> Any:
-    """Let a kernel use the cache; where no folder can be written, it is compiled in each
-    process.
-    """
+    """Let a kernel use the cache; without a writable folder, each process compiles it."""
     if not numba.config.DISABLE_JIT:
         with suppress(RuntimeError):
             kernel._cache = KernelCache(kernel.py_func)

@@ -1,4 +1,4 @@
-"""How every kernel is compiled, and the one machine instruction that Python has no name for."""
+"""How every kernel is compiled, and the population count, which Python does not have."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from discbayes.kernels._cache import keep_compiled
 
 
 def _compiler(**options: Any) -> Callable[[Any], Any]:
-    """A decorator that compiles a function at its first call, or takes it from the cache."""
+    """Return a decorator that compiles a function at its first call, or loads it from the cache."""
     compile_it = numba.njit(nogil=True, **options)
     return lambda function: keep_compiled(compile_it(function))
 
@@ -35,7 +35,7 @@ summing_helper = _compiler(**_HELPING, fastmath={"contract", "reassoc"})
 
 @intrinsic
 def _machine_popcount(typing_context: Any, word: Any) -> Any:
-    """One population-count instruction."""
+    """Return the population-count instruction."""
 
     def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
         return builder.ctpop(arguments[0])
@@ -53,5 +53,5 @@ else:
 
     @inline_kernel
     def popcount(word):  # type: ignore[no-untyped-def]
-        """The number of bits set in a 64-bit word."""
+        """Return the number of bits set in a 64-bit word."""
         return _machine_popcount(word)

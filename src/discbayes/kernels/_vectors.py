@@ -1,8 +1,9 @@
-"""Four numbers in one register: sums over the classes of a cell, which the compiler does not turn
-into such by itself.
+"""Four numbers in one register, for sums over the classes of a cell.
 
-``load`` takes four numbers of a flat array, ``plus`` adds two fours, ``less`` takes a multiple of
-one from another, and ``store`` puts one back. Indices are unsigned.
+The compiler does not vectorize these sums by itself.
+
+``load`` reads four numbers of a flat array, ``plus`` adds two vectors, ``less`` subtracts a
+multiple of one from another, and ``store`` writes one. Indices are unsigned.
 """
 
 from __future__ import annotations
@@ -93,6 +94,12 @@ def _plain_store(four: np.ndarray, array: np.ndarray, at: Any) -> None:
 
 
 if numba.config.DISABLE_JIT:
-    load, plus, less, store = _plain_load, np.add, _plain_less, _plain_store
+    load = _plain_load
+    plus = np.add
+    less = _plain_less
+    store = _plain_store
 else:
-    load, plus, less, store = _load, _plus, _less, _store
+    load = _load
+    plus = _plus
+    less = _less
+    store = _store

@@ -1,5 +1,4 @@
-"""Cells to codes, in tiles: a tile of rows is read once and leaves one cache line of codes per
-feature.
+"""Encoding of cells in tiles of rows: a tile is read once and fills a cache line per feature.
 
 Every kernel reads a C-ordered block ``(n_samples, n_columns)``. ``columns`` are the columns of the
 block to work on and, where codes are written, ``rows`` the rows of ``out`` that they go to. Tables
@@ -37,7 +36,7 @@ def class_histogram(block, columns, low, offset, y, weight, n_classes, out):
 
 @kernel
 def lookup_codes(block, columns, rows, low, size, offset, table, start, out):
-    """Whole numbers to codes by table.
+    """Encode whole numbers by a lookup table.
 
     Column j's table has ``size[j]`` entries: the first for anything below ``low[j]``, the last for
     anything above, and between them one for each value from ``low[j]`` on. Codes go to ``out[:,
@@ -65,7 +64,7 @@ def lookup_codes(block, columns, rows, low, size, offset, table, start, out):
 
 @kernel
 def cut_codes(block, columns, rows, size, offset, cuts, missing, start, out):
-    """Numbers to the count of cuts at or below them; NaN to ``missing[j]``.
+    """Encode numbers by the count of cut points at or below them; NaN becomes ``missing[j]``.
 
     Returns -1, or the first listed column in which an infinity was met.
     """

@@ -1,4 +1,4 @@
-"""Recursive minimal-entropy partitioning with the minimum description length stop.
+"""Recursive minimal-entropy partitioning, stopped by the minimum description length.
 
 A column arrives as a histogram: distinct values in rising order, and for value ``d`` the entries
 ``starts[d] .. starts[d+1]`` of (class, weight). With ``f(w) = w log2 w``, a set of class weights
@@ -26,8 +26,9 @@ def _f(weight):
 
 @inline_kernel
 def _boundaries(starts, classes):
-    """Where a cut can be best: everywhere but between two values that both hold one and the same
-    class.
+    """Mark where a cut point can be optimal.
+
+    That is everywhere except between two values that both hold only the same class.
     """
     n_values = starts.size - 1
     boundary = np.ones(n_values, np.bool_)
@@ -44,8 +45,8 @@ def _boundaries(starts, classes):
 
 
 @helper
-def _tally(begin, end, classes, weights, out):
-    """Sum the class weights of the entries ``begin .. end`` into ``out``."""
+def _sum_classes(begin, end, classes, weights, out):
+    """Add the class weights of the entries ``begin .. end`` into ``out``."""
     out[:] = 0.0
     for entry in range(begin, end):
         out[classes[entry]] += weights[entry]
@@ -53,7 +54,7 @@ def _tally(begin, end, classes, weights, out):
 
 @helper
 def _summary(class_weight):
-    """Total weight, number of classes present, and total times entropy."""
+    """Return total weight, number of classes present, and total times entropy."""
     total = 0.0
     present = 0
     terms = 0.0
@@ -67,9 +68,7 @@ def _summary(class_weight):
 
 @inline_kernel
 def _best_cut(low, high, starts, classes, weights, boundary, node, left):
-    """The value to start the right part at, so that the parts' weighted entropy is least; -1 for
-    none.
-    """
+    """Return the value at which the right part starts for minimal weighted entropy; -1 for none."""
     total = 0.0
     right_terms = 0.0
     f_left, f_right = np.zeros(node.size), np.empty(node.size)
@@ -105,14 +104,14 @@ def _best_cut(low, high, starts, classes, weights, boundary, node, left):
 
 @inline_kernel
 def _worth_it(node, left, right):
-    """The minimum description length test: does the cut gain more than it costs to state?"""
+    """Return whether a cut point gains more than it costs to describe."""
     n, k, entropy = _summary(node)
     n_left, k_left, entropy_left = _summary(left)
     n_right, k_right, entropy_right = _summary(right)
     gain = (entropy - entropy_left - entropy_right) / n
     delta = k * math.log2(3.0) + math.log2(1.0 - 2.0 * 3.0**-k)  # log2(3^k - 2), safe for any k
     delta -= k * entropy / n - k_left * entropy_left / n_left - k_right * entropy_right / n_right
-    # below two samples log2(n - 1) would reward any cut: weights that small never pay for one
+    # below two samples log2(n - 1) would reward any cut point: so small weights get none
     return n >= 2.0 and gain > (math.log2(n - 1.0) + delta) / n
 
 
@@ -124,23 +123,25 @@ def mdlp_cuts(starts, classes, weights, n_classes):
     per value.
     """
     n_values = starts.size - 1
-    cut = np.zeros(n_values, np.bool_)
+    begins = np.zeros(n_values, np.bool_)
     boundary = _boundaries(starts, classes)
-    node, left, right = np.empty(n_classes), np.empty(n_classes), np.empty(n_classes)
+    node = np.empty(n_classes)
+    left = np.empty(n_classes)
+    right = np.empty(n_classes)
     stack = [(0, n_values)]
     while len(stack) > 0:
         low, high = stack.pop()
-        _tally(starts[low], starts[high], classes, weights, node)
+        _sum_classes(starts[low], starts[high], classes, weights, node)
         n, k, _ = _summary(node)
         if n <= 1.0 or k < 2:
             continue
         best = _best_cut(low, high, starts, classes, weights, boundary, node, left)
         if best < 0:
             continue
-        _tally(starts[low], starts[best], classes, weights, left)
-        _tally(starts[best], starts[high], classes, weights, right)
+        _sum_classes(starts[low], starts[best], classes, weights, left)
+        _sum_classes(starts[best], starts[high], classes, weights, right)
         if _worth_it(node, left, right):
-            cut[best] = True
+            begins[best] = True
             stack.append((low, best))
             stack.append((best, high))
-    return cut
+    return begins

@@ -1,6 +1,4 @@
-"""What can be read in batches: files, folders of files, pyarrow datasets, iterators of frames, Dask
-collections.
-"""
+"""Sources of batches: files, pyarrow datasets, iterators of frames, and Dask collections."""
 
 from __future__ import annotations
 
@@ -18,7 +16,7 @@ from discbayes.streams.limits import Limits
 
 
 def is_source(X: Any) -> bool:
-    """Whether something is read in batches rather than being a table itself.
+    """Return whether something is read in batches rather than being a table itself.
 
     >>> is_source("rows.parquet"), is_source(iter([])), is_source([[1, 2]])
     (True, True, False)
@@ -31,9 +29,7 @@ def is_source(X: Any) -> bool:
 def open_source(
     X: Any, csv: CsvFormat | None = None, y: Any = None, weight: Any = None
 ) -> BatchSource:
-    """The source behind what a user gave; `y` and `weight` are Dask collections where the rows
-    are.
-    """
+    """Return the source of rows; `y` and `weight` are Dask collections, as the rows then are."""
     if isinstance(X, (str, os.PathLike)):
         return FileSource([Path(X)], csv)
     if _are_paths(X):
@@ -62,24 +58,22 @@ def _are_paths(X: Any) -> bool:
 
 
 def _is_opened(X: Any) -> bool:
-    """Whether something is a `Source` already."""
+    """Return whether something is a `BatchSource` already."""
     return all(hasattr(type(X), name) for name in ("batches", "once"))
 
 
 def _is_dataset(X: Any) -> bool:
-    """Whether something is a dataset of pyarrow, without importing it."""
+    """Return whether something is a dataset of pyarrow, without importing it."""
     return type(X).__module__.startswith("pyarrow._dataset") and hasattr(X, "to_batches")
 
 
 def is_dask(X: Any) -> bool:
-    """Whether something is a Dask collection, without importing Dask."""
+    """Return whether something is a Dask collection, without importing Dask."""
     return type(X).__module__.split(".")[0] in ("dask", "dask_expr") and hasattr(X, "npartitions")
 
 
 class IteratorSource:
-    """An iterator of frames, or of pairs (X, y) or triples (X, y, weight), which can be read
-    once.
-    """
+    """An iterator of frames, of pairs (X, y) or of triples (X, y, weight), which is read once."""
 
     name = "the iterator"
     once = True
@@ -88,7 +82,7 @@ class IteratorSource:
         self._frames = frames
 
     def batches(self, limits: Limits) -> Iterator[Batch]:
-        """What the iterator gives."""
+        """Yield the items of the iterator."""
         for number, item in enumerate(self._frames):
             parts = item if isinstance(item, tuple) else (item,)
             if not 1 <= len(parts) <= 3:
@@ -109,7 +103,7 @@ class DatasetSource:
         self._dataset = dataset
 
     def batches(self, limits: Limits) -> Iterator[Batch]:
-        """All rows in the order of the files."""
+        """Yield all rows in the order of the files."""
         schema = self._dataset.schema
         options = {"batch_size": limits.batch_rows(len(schema)), "batch_readahead": 2}
         try:
@@ -133,9 +127,7 @@ class DatasetSource:
 
 
 class DaskSource:
-    """A Dask DataFrame or Array, partition by partition, with classes and weights in partitions of
-    the same rows.
-    """
+    """A Dask DataFrame or Array, with classes and weights in partitions of the same rows."""
 
     name = "the Dask collection"
     once = False
@@ -155,21 +147,19 @@ class DaskSource:
             )
 
     def batches(self, limits: Limits) -> Iterator[Batch]:
-        """One partition after the other, each computed when its turn comes."""
+        """Yield one partition after the other, each computed when it is needed."""
         compute = need("dask").compute
         for number, parts in enumerate(self.partitions()):
             batch = partition_batch(number, compute(*parts), self.has_y)
             yield replace(batch, share=(number + 1) / len(self._parts[0]))
 
     def partitions(self) -> list[tuple[Any, ...]]:
-        """For each partition its rows, its classes if there are any, and its weights if there are
-        any.
-        """
+        """Return the rows of each partition, with its classes and its weights if there are any."""
         return list(zip(*self._parts, strict=True))
 
 
 def partition_batch(number: int, loaded: Sequence[Any], has_y: bool) -> Batch:
-    """A partition that was computed."""
+    """Return a computed partition as a batch."""
     frame, *others = loaded
     y = others.pop(0) if has_y else None
     return Batch(frame, f"partition {number}", 0, y, others[0] if others else None)

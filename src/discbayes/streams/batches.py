@@ -1,4 +1,4 @@
-"""The one interface of what can be read in batches."""
+"""The interface of sources that are read in batches."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from discbayes.streams.limits import Limits
 
 @dataclass(frozen=True)
 class Batch:
-    """Rows as they come: a frame or an array, and in words where they are from.
+    """Rows of a source: a frame or an array, and where they are from.
 
     ``first_row`` is the number of rows before them there. ``text`` names columns of plain text
     whose values arrow has numbered while reading, so that they look like categories. ``share`` is
@@ -32,17 +32,15 @@ class BatchSource(Protocol):
 
     @property
     def name(self) -> str:
-        """What messages call it."""
+        """The name of the source in messages."""
 
     @property
     def once(self) -> bool:
         """Whether it can be read a single time only."""
 
     def batches(self, limits: Limits) -> Iterator[Batch]:
-        """All rows, from the first one on."""
+        """Yield all rows, from the first one on."""
 
 
 class TypesChanged(Exception):
-    """The type of a column turned out to be another than the rows before had shown: they must be
-    read again.
-    """
+    """A CSV column has another type than in the rows before, which must be read again."""

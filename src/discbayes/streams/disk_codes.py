@@ -1,7 +1,7 @@
-"""Codes on disk: one file, in blocks of rows whose borders follow from the row number alone.
+"""Codes on disk: one file, in blocks of rows whose bounds follow from the row numbers alone.
 
-A block holds the codes feature by feature, as `Encoded` has them, then the class codes, then the
-weights where there are any. All blocks have the same number of rows, but for the last one.
+A block holds the codes feature by feature, as `Encoded` does, then the class codes, then the
+weights if there are any. All blocks have the same number of rows, except the last one.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ _ALIGNED = 64
 
 @dataclass(frozen=True)
 class BlockLayout:
-    """Where things stand in the file."""
+    """The layout of the file."""
 
     n_rows: int
     n_features: int
@@ -38,19 +38,17 @@ class BlockLayout:
         return -(-self.n_rows // self.block_rows)
 
     def rows(self, block: int) -> int:
-        """The number of rows of a block."""
+        """Return the number of rows of a block."""
         return min(self.block_rows, self.n_rows - block * self.block_rows)
 
     def sections(self, rows: int) -> tuple[int, int, int]:
-        """Where, in a block of so many rows, the classes and the weights begin, and where it
-        ends.
-        """
+        """Return the offsets of classes, weights and the end in a block of some number of rows."""
         classes = _aligned(self.n_features * rows * self.dtype.itemsize)
         weights = _aligned(classes + rows * self.class_dtype.itemsize)
         return classes, weights, _aligned(weights + 8 * rows * self.weighted)
 
     def offset(self, block: int) -> int:
-        """Where a block begins."""
+        """Return the offset of a block."""
         return block * self.sections(self.block_rows)[2]
 
     @property
@@ -65,7 +63,7 @@ def _aligned(size: int) -> int:
 
 
 def layout_of(domain: Domain, n_rows: int, weighted: bool) -> BlockLayout:
-    """The layout for rows of a domain: the narrowest types that hold its codes and classes."""
+    """Return the layout for a domain: the narrowest types that hold its codes and classes."""
     dtype = np.dtype(code_dtype(int(domain.cards.max())))
     return BlockLayout(
         n_rows, len(domain.features), dtype, np.dtype(code_dtype(domain.n_classes)), weighted
@@ -73,13 +71,14 @@ def layout_of(domain: Domain, n_rows: int, weighted: bool) -> BlockLayout:
 
 
 class BlockWriter:
-    """Writes rows, in portions of any size, to the places where they belong.
+    """Writer of rows, which come in batches of any size, to their places in the file.
 
     No more than ``buffer_rows`` rows are held back, a divisor of the rows of a block.
     """
 
     def __init__(self, file: IO[bytes], layout: BlockLayout, buffer_rows: int):
-        self._file, self._layout = file, layout
+        self._file = file
+        self._layout = layout
         self._codes = np.empty((layout.n_features, buffer_rows), dtype=layout.dtype)
         self._y = np.empty(buffer_rows, dtype=layout.class_dtype)
         self._weight = np.empty(buffer_rows if layout.weighted else 0)
@@ -88,7 +87,7 @@ class BlockWriter:
         file.truncate(layout.size)
 
     def write(self, codes: np.ndarray, y: np.ndarray, weight: np.ndarray | None) -> None:
-        """Add rows; no weights count as ones."""
+        """Add rows; without weights, every row counts once."""
         first = 0
         while first < y.size:
             size = min(self._y.size - self._held, y.size - first)
@@ -97,7 +96,8 @@ class BlockWriter:
             self._y[here] = y[there]
             if self._layout.weighted:
                 self._weight[here] = 1.0 if weight is None else weight[there]
-            self._held, first = self._held + size, first + size
+            self._held += size
+            first += size
             if self._held == self._y.size:
                 self.flush()
 
@@ -107,12 +107,13 @@ class BlockWriter:
         return self.n_rows + self._held
 
     def flush(self) -> None:
-        """Write what is held back."""
+        """Write the rows that are held back."""
         if not self._held:
             return
         layout, size = self._layout, self._held
         block, first = divmod(self.n_rows, layout.block_rows)
-        rows, start = layout.rows(block), layout.offset(block)
+        rows = layout.rows(block)
+        start = layout.offset(block)
         classes, weights, _ = layout.sections(rows)
         step = layout.dtype.itemsize
         if size == rows:
@@ -134,8 +135,8 @@ class BlockWriter:
 class DiskCodes:
     """A table in codes on disk, block by block.
 
-    The file goes when this is closed, at the end of a ``with`` block, or when it is forgotten. A
-    copy that is sent to another process reads the same file and does not remove it.
+    The file is removed by `close`, at the end of a ``with`` block, or with the object. A copy that
+    is sent to another process reads the same file and does not remove it.
 
     Attributes
     ----------
@@ -152,8 +153,8 @@ class DiskCodes:
     gaps : ndarray
         The number of missing cells of each feature.
     rank_error : ndarray
-        By what share of all rows the summary that each feature was cut on may be wrong
-        (`discbayes.streams.quantiles` says what follows); zero where all values were kept.
+        The bound on the error of the summary by which each feature was discretized, as a share of
+        all rows (see `discbayes.streams.quantiles`); zero where all values were kept.
     named : bool
         Whether the columns had names of their own.
     """
@@ -176,7 +177,9 @@ class DiskCodes:
             gaps,
             rank_error,
         )
-        self.n_rows, self.dtype, self.named = layout.n_rows, layout.dtype, named
+        self.n_rows = layout.n_rows
+        self.dtype = layout.dtype
+        self.named = named
         self._layout = layout
         self._space = space
 
@@ -185,11 +188,11 @@ class DiskCodes:
         return self._layout.n_blocks
 
     def __iter__(self) -> Iterator[Encoded]:
-        """All blocks, in the order of the rows."""
+        """Yield all blocks, in the order of the rows."""
         return map(self.block, range(len(self)))
 
     def block(self, number: int) -> Encoded:
-        """A block of rows, whose codes stay on disk until they are read.
+        """Return a block of rows, whose codes stay on disk until they are read.
 
         Writing to them changes memory alone: the kernels are compiled for arrays that could be
         written to.
@@ -197,7 +200,8 @@ class DiskCodes:
         if not 0 <= number < len(self):
             raise IndexError(f"there is no block {number}: there are {len(self)}")
         layout = self._layout
-        rows, shape = layout.rows(number), (layout.n_features, layout.rows(number))
+        rows = layout.rows(number)
+        shape = (layout.n_features, rows)
         classes, weights, size = layout.sections(rows)
         with naming_file(self.path):
             data = np.asarray(np.memmap(self.path, np.uint8, "c", layout.offset(number), (size,)))
@@ -218,7 +222,7 @@ class DiskCodes:
         return self._layout.weighted
 
     def part(self, first: int, last: int) -> row_blocks.RowsInMemory:
-        """Some of the blocks in memory, with their numbers: for sending them elsewhere."""
+        """Return some of the blocks in memory, with their numbers, to be sent elsewhere."""
         found = [self.block(number) for number in range(first, last)]
         y = np.concatenate([block.classes for block in found])
         weight = np.concatenate([block.weight for block in found]) if self.weighted else None
@@ -239,5 +243,5 @@ class DiskCodes:
         self.close()
 
     def __getstate__(self) -> dict[str, Any]:
-        """All but the folder, which belongs to this process."""
+        """Return all but the folder, which belongs to this process."""
         return {**self.__dict__, "_space": None}

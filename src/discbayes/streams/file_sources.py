@@ -1,5 +1,7 @@
-"""Files and folders of files as sources: Parquet, CSV, and Arrow or Feather; the ending of a name
-tells which.
+"""Files and folders of files as sources: Parquet, CSV, and Arrow or Feather.
+
+The ending of a file's name tells its kind. `FileSource` reads files in batches, `read_whole` reads
+one as a table.
 """
 
 from __future__ import annotations
@@ -57,16 +59,13 @@ class CsvFormat:
 
 
 def list_files(path: str | Path) -> list[Path]:
-    """The files behind a path: itself, or those of a folder in the order of their names."""
+    """Return the files of a path: itself, or those of a folder in the order of their names."""
     path = Path(path)
     if not path.is_dir():
         if not path.exists():
-            far = (
-                ": pass a pyarrow dataset for data that is elsewhere"
-                if "://" in str(path) or ":/" in str(path)
-                else ""
-            )
-            raise FileNotFoundError(f"there is no file or folder {str(path)!r}{far}")
+            remote = ":/" in str(path)
+            way_out = ": pass a pyarrow dataset for data that is elsewhere" if remote else ""
+            raise FileNotFoundError(f"there is no file or folder {str(path)!r}{way_out}")
         return [path]
     found = sorted(entry for entry in path.iterdir() if not entry.name.startswith((".", "_")))
     for entry in found:
@@ -81,7 +80,7 @@ def list_files(path: str | Path) -> list[Path]:
 
 
 class FileSource:
-    """Files, one after the other."""
+    """Rows of files, one file after the other."""
 
     once = False
 
@@ -93,12 +92,12 @@ class FileSource:
 
     @property
     def name(self) -> str:
-        """The first file, and how many there are."""
+        """The name in messages: the first file, and the number of the others."""
         more = f" and {len(self.paths) - 1} more files" if len(self.paths) > 1 else ""
         return f"{self.paths[0]}{more}"
 
     def batches(self, limits: Limits) -> Iterator[Batch]:
-        """All rows, file by file."""
+        """Yield all rows, file by file."""
         need("pyarrow")
         sizes = [path.stat().st_size if path.exists() else 0 for path in self.paths]
         before, total = 0, max(1, sum(sizes))
@@ -111,7 +110,7 @@ class FileSource:
     def _file_batches(
         self, path: Path, read: Callable[..., Iterator[Batch]], limits: Limits
     ) -> Iterator[Batch]:
-        """The rows of a file; their share is that of the file."""
+        """Yield the rows of a file; their share is that of the file."""
         if read is _csv_batches:
             return _csv_batches(
                 path, limits, self._csv, self._types.setdefault(path, dict(self._csv.types))
@@ -119,7 +118,7 @@ class FileSource:
         return read(path, limits)
 
     def lengths(self) -> list[int] | None:
-        """The number of rows of each file; None if there is one that does not say it."""
+        """Return the number of rows of each file; None if it is not stored in all of them."""
         found = list[int]()
         for path, read in zip(self.paths, self._readers, strict=True):
             length = _LENGTHS[read](path) if read in _LENGTHS else None
@@ -129,14 +128,15 @@ class FileSource:
         return found
 
     def part(self, lengths: list[int], first: int, last: int) -> FileRange:
-        """Some of the rows, where the lengths of the files are known."""
+        """Return some of the rows, where the lengths of the files are known."""
         return FileRange(self.paths, lengths, first, last, self.name)
 
 
 @dataclass(frozen=True)
 class FileRange:
-    """Rows ``first`` up to, and without, ``last`` of Parquet and Arrow files; rows are numbered
-    over all files.
+    """Rows from ``first`` up to, and without, ``last`` of Parquet and Arrow files.
+
+    Rows are numbered over all files.
     """
 
     paths: list[Path]
@@ -147,7 +147,7 @@ class FileRange:
     once = False
 
     def batches(self, limits: Limits) -> Iterator[Batch]:
-        """The rows, file by file."""
+        """Yield the rows, file by file."""
         need("pyarrow")
         start = 0
         for path, length in zip(self.paths, self.lengths, strict=True):
@@ -158,7 +158,7 @@ class FileRange:
 
 
 def _between(batches: Iterator[Batch], first: int, last: int) -> Iterator[Batch]:
-    """Some rows of a file, of which batches are given."""
+    """Yield some rows of the batches of a file."""
     for batch in batches:
         skipped = max(0, first - batch.first_row)
         size = min(batch.frame.num_rows, last - batch.first_row) - skipped
@@ -172,7 +172,7 @@ def _between(batches: Iterator[Batch], first: int, last: int) -> Iterator[Batch]
 
 @contextmanager
 def _reading(where: str) -> Iterator[None]:
-    """While a file is read: an error names it."""
+    """Name the file in errors of reading it."""
     try:
         yield
     # arrow's own are kinds of these
@@ -184,7 +184,7 @@ def _reading(where: str) -> Iterator[None]:
 
 
 def tables_of(where: str, batches: Iterator[Any]) -> Iterator[Any]:
-    """The batches as tables; an error in between names the file."""
+    """Yield batches as tables, and name the file in errors of reading them."""
     table_of = need("pyarrow").Table.from_batches
     while True:
         with _reading(where):
@@ -195,10 +195,9 @@ def tables_of(where: str, batches: Iterator[Any]) -> Iterator[Any]:
 
 
 def open_file(path: str | Path) -> Any:
-    """A file for pyarrow, unpacked on the way where its name says so; the name may be any that the
-    system has.
+    """Open a file for pyarrow, decompressed if its name ends with .gz.
 
-    By its text pyarrow would not open a name that is not UTF-8.
+    The name is passed as bytes, since pyarrow would not open a text that is not UTF-8.
     """
     pa = need("pyarrow")
     file = pa.OSFile(os.fsencode(path))
@@ -238,8 +237,9 @@ def read_whole(source: str | Path | bytes, csv: CsvFormat | None = None) -> Any:
 
 
 def _parquet_batches(path: Path, limits: Limits, begin: int = 0) -> Iterator[Batch]:
-    """Batches of a Parquet file, from the row group on that holds some row; small row groups are
-    read together.
+    """Yield the batches of a Parquet file, from the row group on that holds row ``begin``.
+
+    Small row groups are read together.
     """
     parquet = need("pyarrow.parquet")
     with _reading(str(path)):
@@ -269,7 +269,7 @@ def _parquet_batches(path: Path, limits: Limits, begin: int = 0) -> Iterator[Bat
 
 
 def _row_groups(metadata: Any, rows: int) -> Iterator[tuple[int, int]]:
-    """First and last row group of each stretch of at least so many rows."""
+    """Yield the first and last of consecutive row groups that have enough rows together."""
     first, size = 0, 0
     for group in range(metadata.num_row_groups):
         size += metadata.row_group(group).num_rows
@@ -296,9 +296,7 @@ def _text_columns(schema: Any) -> frozenset[str]:
 
 
 def _arrow_batches(path: Path, limits: Limits, begin: int = 0) -> Iterator[Batch]:
-    """Batches of an Arrow or Feather file, or of a stream of Arrow batches; all of them, wherever
-    the rows begin.
-    """
+    """Yield all batches of an Arrow or Feather file, or of a stream of Arrow batches."""
     first_row = 0
     with _reading(str(path)):
         file = open_file(path)
@@ -330,7 +328,7 @@ def _stored_batches(reader: Any) -> tuple[Iterator[Any], int | None]:
 
 
 def _arrow_length(path: Path) -> int | None:
-    """The rows of a file; a stream does not say how many it has."""
+    """Return the number of rows of a file; None for a stream, which does not store it."""
     with _reading(str(path)), need("pyarrow").memory_map(os.fsencode(path)) as file:
         batches, n_batches = _stored_batches(_open_arrow(file))
         return None if n_batches is None else sum(batch.num_rows for batch in batches)
@@ -342,14 +340,18 @@ def _arrow_length(path: Path) -> int | None:
 def _csv_batches(
     path: Path, limits: Limits, csv: CsvFormat, types: dict[str, str]
 ) -> Iterator[Batch]:
-    """Batches of a CSV file, whose types are guessed from its beginning and widened where they do
-    not fit later on.
+    """Yield the batches of a CSV file, whose types are inferred from its first rows.
 
-    Then `types` is changed, and the rows that were read have to be read again.
+    Where a later value does not fit, the type is widened: `types` is changed, and the rows must be
+    read again.
+
     """
     first_row, n_bytes = 0, 0
-    reader, block, begin, seen = None, limits.csv_bytes, 0, dict[str, str]()
-    packed, size = path.name.lower().endswith(".gz"), path.stat().st_size
+    reader, begin = None, 0
+    block = limits.csv_bytes
+    seen: dict[str, str] = {}
+    compressed = path.name.lower().endswith(".gz")
+    size = path.stat().st_size
     while True:
         try:
             if reader is None:
@@ -358,12 +360,10 @@ def _csv_batches(
         except (OSError, ValueError) as error:
             # read on from here, in larger blocks
             if _is_too_long(error) and block < limits.longest_row:
-                seen = (
-                    seen
-                    if reader is None
-                    else {field.name: str(field.type) for field in reader.schema}
-                )
-                reader, block, begin = None, limits.longest_row, first_row
+                if reader is not None:
+                    seen = {field.name: str(field.type) for field in reader.schema}
+                reader, begin = None, first_row
+                block = limits.longest_row
                 continue
             if reader is not None:
                 _widen(error, reader.schema, types, csv.types)
@@ -378,7 +378,7 @@ def _csv_batches(
         table = need("pyarrow").Table.from_batches([batch])
         _check_text(path, table.schema)
         n_bytes += block
-        share = None if packed else min(1.0, n_bytes / size)
+        share = None if compressed else min(1.0, n_bytes / size)
         yield Batch(table, str(path), first_row, text=_text_columns(table.schema), share=share)
         first_row += table.num_rows
 
@@ -456,7 +456,7 @@ def _open(source: str | Path | bytes) -> Any:
 
 
 def _widen(error: Exception, schema: Any, types: dict[str, str], given: dict[str, str]) -> None:
-    """Give the column that an error names the next wider type, and ask for the rows again."""
+    """Give the column that an error names the next wider type, and request the rows again."""
     found = re.search(_CONVERSION_ERROR, str(error), re.DOTALL)
     if found is None:
         return
@@ -505,7 +505,7 @@ _LENGTHS: dict[Any, Callable[[Path], int | None]] = {
 
 
 def format_of(path: str | Path) -> str:
-    """How a file is laid out, by its name: "parquet", "csv" or "arrow"."""
+    """Return the kind of a file by its name: "parquet", "csv" or "arrow"."""
     name = Path(path).name.lower()
     found = next((kind for ending, kind in FILE_ENDINGS.items() if name.endswith(ending)), None)
     if found is None:
@@ -514,7 +514,7 @@ def format_of(path: str | Path) -> str:
 
 
 def delimiter_of(path: str | Path) -> str:
-    """What stands between the cells of a CSV file, by its name."""
+    """Return the character between the cells of a CSV file, by its name."""
     return "\t" if Path(path).name.lower().endswith((".tsv", ".tsv.gz")) else ","
 
 

@@ -1,6 +1,4 @@
-"""How much is held in memory at a time; every number follows from one setting and the number of
-columns.
-"""
+"""Bounds on what is held in memory; all follow from one setting and the number of columns."""
 
 from __future__ import annotations
 
@@ -34,7 +32,7 @@ _UNITS = {
 
 
 def bytes_of(memory: Any) -> int:
-    """A setting of memory as a number of bytes; None is the default.
+    """Return a setting of memory as a number of bytes; None is the default.
 
     >>> bytes_of("1.5GB"), bytes_of(16 << 20), bytes_of(None)
     (1500000000, 16777216, 536870912)
@@ -62,8 +60,9 @@ def bytes_of(memory: Any) -> int:
 
 @dataclass(frozen=True)
 class Limits:
-    """The bounds of one run: bytes of memory, distinct values of a column that are kept exactly,
-    rows at a time.
+    """The bounds of one run.
+
+    They are bytes of memory, distinct values of a column that are kept exactly, and rows at a time.
     """
 
     memory: int = DEFAULT_MEMORY
@@ -81,25 +80,22 @@ class Limits:
             )
 
     def batch_rows(self, n_columns: int) -> int:
-        """The rows of a batch: a quarter of the memory, and no more than a block."""
+        """Return the rows of a batch: a quarter of the memory, at most a block."""
         return self._power_within(self.memory // 4 // (_CELL_BYTES * max(1, n_columns)))
 
     def summary_rows(self, n_numeric: int) -> int:
-        """The rows after which the summaries of numeric columns are made smaller: another
-        quarter.
-        """
+        """Return the rows after which summaries of numeric columns shrink: another quarter."""
         return self._power_within(self.memory // 4 // (_VALUE_BYTES * max(1, n_numeric)))
 
     def distinct(self, n_numeric: int) -> int:
-        """The distinct values of a numeric column that are kept: half of the memory, for all of
-        them together.
-        """
-        room = self.memory // 2 // (_VALUE_BYTES * max(1, n_numeric))
-        return min(self.max_distinct, max(_MIN_DISTINCT, room))
+        """Return the distinct values kept of a numeric column: half of the memory for all."""
+        affordable = self.memory // 2 // (_VALUE_BYTES * max(1, n_numeric))
+        return min(self.max_distinct, max(_MIN_DISTINCT, affordable))
 
     def buffer_rows(self, n_features: int, itemsize: int) -> int:
-        """The rows of codes that are gathered before they are written: a quarter; the summaries are
-        gone by then.
+        """Return the rows of codes that are buffered before writing: a quarter of the memory.
+
+        The summaries are not needed any more at that time.
         """
         return self._power_within(self.memory // 4 // (itemsize * max(1, n_features)))
 
@@ -114,6 +110,6 @@ class Limits:
         return min(_LARGEST_BLOCK, self.memory // 4)
 
     def _power_within(self, rows: int) -> int:
-        """The largest power of two within a number of rows, within bounds."""
+        """Return the largest power of two up to a number of rows, within bounds."""
         power = 1 << max(0, int(rows).bit_length() - 1)
         return max(_MIN_ROWS, min(self.most_rows, power))

@@ -2,23 +2,23 @@
 
 As long as no more than ``limit`` distinct values were met, all of them are kept and everything is
 exact. From then on the rows are taken in blocks. The histograms of two blocks are put together and
-made coarser: neighbours become one while they weigh no more than 1/b of the rows of both, with b =
+made coarser: neighbors become one while they weigh no more than 1/b of the rows of both, with b =
 limit / 16. The results of two such pairs are put together in the same way, and so on, as carries in
 a binary number. So a row is in one coarsening for each doubling of the number of blocks, and at
 every value the weight below it, of any class, is wrong by at most (number of doublings) / b of all
 rows: with 200,000 values and 10 million rows in blocks of 65,536, 8 / 12,500 = 0.064 %.
 `rank_error` adds up what was really done. Values that weigh more than half of 1/b are never put
 together with others. Distributions of parts of the rows are added as such numbers too: each is one
-of more than half as many blocks as its place says, so that there are as many doublings as for one
+of more than half as many blocks as its level says, so that there are as many doublings as for one
 that has met all rows, or one more.
 
-Where the class changes sharply, the neighbours that were put together around the change are a
+Where the class changes sharply, the neighbors that were put together around the change are a
 mixture of their own, which no row is in; so an interval that weighs less than `rank_error` is not
-believed and joined to a neighbour. A cut at a clear change is then within that share of the rows of
-where all values would have it. Where the class changes smoothly, many places are nearly as good,
-and a cut may be at another one of them: of 600,000 normal values with a probit class, 28 of 31 cuts
-are within the bound, the worst is 0.7 % of the rows away, and the intervals tell 0.00002 nats less
-about the class, of 0.194.
+trusted and joined to a neighbor. A cut point at a clear change is then within that share of the
+rows of where all values would have it. Where the class changes smoothly, many places are nearly as
+good, and a cut point may be at another one of them: of 600,000 normal values with a probit class,
+28 of 31 cut points are within the bound, the worst is 0.7 % of the rows away, and the intervals
+tell 0.00002 nats less about the class, of 0.194.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ import numpy as np
 
 from discbayes.data.histogram import ClassLabels, Histogram
 
-_PARTS = 16  # so that all levels of the binary number have room within the limit
+_PARTS = 16  # so that the histograms of all levels fit within the limit
 
 
 class Distribution:
@@ -75,8 +75,9 @@ class Distribution:
             self._close()
 
     def merge(self, later: Distribution) -> None:
-        """Add the rows of another distribution: exactly as long as all values fit, within the same
-        bound above that.
+        """Add the rows of another distribution, exactly as long as all values fit.
+
+        Above that, the bound on the error is the same as for rows that are added one by one.
         """
         exact, level = self.exact and later.exact, _level(later._n_blocks)
         if exact:
@@ -97,7 +98,7 @@ class Distribution:
             self._open = later._open
 
     def renumbered(self, numbers: np.ndarray) -> Distribution:
-        """The same rows with class ``c`` called ``numbers[c]``."""
+        """Return the same rows with class ``c`` called ``numbers[c]``."""
         other = Distribution(self.limit)
         other.rank_error, other._n_blocks = self.rank_error, self._n_blocks
         other._open = self._open.recoded(numbers)
@@ -130,11 +131,11 @@ class Distribution:
         return merged.coarsened(most)
 
     def histogram(self) -> Histogram:
-        """The histogram of all rows."""
+        """Return the histogram of all rows."""
         kept = [level for level in reversed(self._levels) if level is not None]
         return reduce(Histogram.merged, kept, self._open) if kept else self._open
 
 
 def _level(n_blocks: int) -> int:
-    """The place of a histogram of so many blocks in the binary number."""
+    """Return the level of a histogram of some number of blocks."""
     return (max(1, n_blocks) - 1).bit_length()

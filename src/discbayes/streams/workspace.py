@@ -1,4 +1,4 @@
-"""The temporary folder of one run, and what is said when the disk is full."""
+"""The temporary folder of one run, and the message for a full disk."""
 
 from __future__ import annotations
 
@@ -13,12 +13,14 @@ from discbayes._temporary import TemporaryFolder
 
 
 class DiskFullError(OSError):
-    """There is no room for a temporary file."""
+    """The disk has no space left for a temporary file."""
 
 
 class Workspace(TemporaryFolder):
-    """A new folder for temporary files, which goes with all its files when it is closed, forgotten
-    or left by a kill.
+    """A new folder for temporary files.
+
+    It is removed with all its files when it is closed, with the object, or after its process was
+    killed.
 
     >>> with Workspace() as space:
     ...     _ = (space.path / "codes").write_bytes(b"")
@@ -38,15 +40,14 @@ class Workspace(TemporaryFolder):
         return self
 
     def require(self, size: int, what: str) -> None:
-        """Refuse to begin with what the disk has no room for."""
+        """Refuse to begin with what does not fit on the disk."""
         free = shutil.disk_usage(self.path).free
         if free < size:
             raise DiskFullError(errno.ENOSPC, _full_message(self.path.parent, size, what, free))
 
     @contextmanager
     def writing(self, size: int, what: str) -> Iterator[None]:
-        """While something of some size is written: a full disk gets a message that names the folder
-        and the size.
+        """Name the folder and the size in the error of a full disk, while something is written.
 
         Other errors of the system name the folder too.
         """
@@ -67,12 +68,12 @@ class Workspace(TemporaryFolder):
 def _full_message(folder: Path, size: int, what: str, free: int) -> str:
     return (
         f"the disk is full: {what} need {megabytes(size)} in {folder}, which has {megabytes(free)}"
-        " left. Make room, or choose another folder for temporary files"
+        " left. Free some space, or choose another folder for temporary files"
     )
 
 
 def megabytes(size: float) -> str:
-    """A number of bytes for people.
+    """Return a number of bytes as text.
 
     >>> megabytes(3_200_000)
     '3.2 MB'
