@@ -102,8 +102,8 @@ class Explaining:
         flavanoids                           1.56  18.4%     0.0%
         alcohol                              1.03  12.2%     0.0%
         11 other columns                           69.4%
-        5 columns could go: proanthocyanins, total_phenols, ...; without them 0.00% of the decisions
-        change
+        5 uninformative columns; consider dropping proanthocyanins, ...: without them 0.00% of the
+        decisions change
         """
         beliefs, codes = self.calibrated_posterior(class_prior), self._codes(X)
         classes = None if y is None else beliefs.network._classes(y, codes.shape[1])
