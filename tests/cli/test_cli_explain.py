@@ -401,7 +401,7 @@ def test_without_a_row_it_is_the_relevance_of_all_columns(run, folder):
     )
     assert code == 0
     assert out == clf.relevance(data.X, data.y).text(3) + "\n"
-    assert "could go" in out
+    assert "consider dropping" in out
     assert "accuracy" in out
     assert "optimistic if the model was learned from them" in out
     assert (

@@ -435,7 +435,7 @@ def test_values_are_quoted_as_they_are():
 @pytest.mark.parametrize(
     "options, message",
     [
-        ({"target": "rose"}, "target='rose' is none of the classes 'setosa'"),
+        ({"target": "rose"}, "target='rose' is not one of the classes 'setosa'"),
         ({"keep": "petal"}, "keep names 'petal', which is not a column; the nearest are 'petal"),
         ({"keep": ["petal width (cm)"] * 2}, "twice"),
         ({"max_changes": 0}, "max_changes=0 must be a whole number of at least 1"),

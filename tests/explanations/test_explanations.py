@@ -202,7 +202,7 @@ def test_no_rows():
     tables, codes = make(5)
     found = explain(beliefs_of(tables), codes[:, :0])
     assert found.contributions.shape == (0, tables.cards.size, tables.n_classes)
-    with pytest.raises(ValueError, match="row=0 is none of the 0 rows"):
+    with pytest.raises(ValueError, match="row=0 is not one of the 0 rows"):
         found.text()
 
 
@@ -434,13 +434,13 @@ def test_text_against_one_class():
     with pytest.raises(ValueError, match="explain without `against`"):
         found.relevance()
     with pytest.raises(
-        ValueError, match="label='rose' is none of the classes 'setosa', 'versicolor'"
+        ValueError, match="label='rose' is not one of the classes 'setosa', 'versicolor'"
     ):
         found.text(0, "rose")
-    with pytest.raises(ValueError, match="against='rose' is none of the classes"):
+    with pytest.raises(ValueError, match="against='rose' is not one of the classes"):
         clf.explain(iris.X, against="rose")
     for row in (2, -1, 0.5):
-        with pytest.raises(ValueError, match=f"row={row} is none of the 2 rows"):
+        with pytest.raises(ValueError, match=f"row={row} is not one of the 2 rows"):
             found.text(row)
     with pytest.raises(ValueError, match="most=-1 is a number of lines"):
         found.text(most=-1)

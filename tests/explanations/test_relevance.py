@@ -75,12 +75,12 @@ def test_advice_names_noise_and_copies_and_is_true(noisy):
         clf.predict_proba(X),
         [clf.predict_proba(rows) for rows in (rest, X.iloc[:1].mask(X.notna()))],
     )
-    lost, said = ((shares * np.log(shares / other)).sum(axis=1).mean() for other in others)
-    assert found.hidden.lost == pytest.approx(lost / said)
+    lost, information = ((shares * np.log(shares / other)).sum(axis=1).mean() for other in others)
+    assert found.hidden.lost == pytest.approx(lost / information)
     text = found.text(most=2)
     assert text.startswith("column")
     assert "3 other columns" in text
-    assert f"{len(could_go)} columns could go: " in text
+    assert f"{len(could_go)} uninformative columns; consider dropping " in text
     assert "accuracy" in text
     assert text.endswith("(on these rows: optimistic if the model was learned from them)")
     frame = found.to_frame("pandas")

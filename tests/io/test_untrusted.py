@@ -227,7 +227,7 @@ def test_a_table_with_more_parents_than_an_array_has_axes(refuse):
     for variable in model["domain"]["features"]:
         variable["values"] = [True]
     model["tables"]["log_theta"] = damage.packed(np.zeros(300))
-    assert "feature 99 has 99 parents, and a table has room for" in refuse(document)
+    assert "feature 99 has 99 parents, and a table can have at most" in refuse(document)
 
 
 # Messages

@@ -277,7 +277,7 @@ def collider(flags=(), seed=0, normalized=False):
 @pytest.mark.parametrize(
     "parents, flags, message",
     [
-        (COLLIDER, (), "cannot be normalised: feature 2 has no covering parent"),
+        (COLLIDER, (), "cannot be normalized: feature 2 has no covering parent"),
         (((), (0,)), (False, True), "feature 1 has no covering parent"),
         (((), (), (0, 1), (), (0, 3, 2)), (), "feature 2, feature 4 have no covering parent"),
     ],
@@ -291,7 +291,7 @@ def test_structures_without_covering_parents_are_refused(parents, flags, message
     for keep in ("joint", "posterior"):
         with pytest.raises(ValueError, match=message) as caught:
             normalize(tables, keep)
-        assert "Use the tables as they are: they stand for p(c, x) ∝ exp(log-joint)" in str(
+        assert "Use the tables as they are: they represent p(c, x) ∝ exp(log-joint)" in str(
             caught.value
         )
         assert "keep=" not in str(caught.value)
@@ -418,7 +418,7 @@ def test_a_network_can_be_normalised():
 
 
 def test_refusals_of_a_network_name_its_columns():
-    with pytest.raises(ValueError, match="cannot be normalised: 'd' has no covering parent"):
+    with pytest.raises(ValueError, match="cannot be normalized: 'd' has no covering parent"):
         network(Structure(COLLIDER)).normalized()
     kept = network(Structure(COLLIDER, (True, True, False)))
     with pytest.raises(ValueError, match=r'With keep="posterior"'):

@@ -236,11 +236,11 @@ def test_names_objects_and_what_is_neither():
     assert [type(objective_of(name)) for name in OBJECTIVES] == list(OBJECTIVES.values())
     margin = Margin(0.2)
     assert objective_of(margin) is margin
-    with pytest.raises(ValueError, match="'cll' is no objective; it is one of 'cr', 'cl', 'mm'"):
+    with pytest.raises(ValueError, match="'cll' is not an objective; it is one of 'cr', 'cl', 'mm'"):
         objective_of("cll")
     with pytest.raises(TypeError, match=r"Margin is a class: pass an object, Margin\(...\)"):
         objective_of(Margin)
-    with pytest.raises(TypeError, match="3 is no objective"):
+    with pytest.raises(TypeError, match="3 is not an objective"):
         objective_of(3)
 
 
@@ -278,7 +278,7 @@ def test_arrays_that_do_not_fit_together():
         rate.value(np.zeros((2, 2)), [0])
     with pytest.raises(ValueError, match="do not belong to the same rows"):
         rate.value(np.zeros((2, 2)), [0, 1], [1.0])
-    with pytest.raises(ValueError, match="none of the 2 classes"):
+    with pytest.raises(ValueError, match="not among the 2 classes"):
         rate.value(np.zeros((2, 2)), [0, 2])
 
 

@@ -403,7 +403,7 @@ def test_fixed_structures():
             Structure.naive(4),
             "the given structure has 4 features and the data 3: it belongs to another table",
         ),
-        ([("x0", "x7")], "an edge names 'x7', which is no feature"),
+        ([("x0", "x7")], "an edge names 'x7', which is not a feature"),
         ([("x0", "x1"), ("x1", "x0")], "the edges form a cycle: x0 -> x1 -> x0"),
         ([("x0", "y")], "the class 'y' cannot have a parent"),
         (["x0"], "edges are pairs"),

@@ -1,4 +1,4 @@
-"""Why the classifier says what it says, what would change its mind, and what to ask next."""
+"""Explanations of predictions: contributions, relevance, counterfactuals, value of information."""
 
 from discbayes.explanations.contributions import Explanation, explain
 from discbayes.explanations.counterfactuals import Counterfactual, counterfactual

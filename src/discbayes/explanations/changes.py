@@ -5,9 +5,10 @@ All sets of one move and all sets of two are tried, and all larger ones as long 
 seconds. Beyond that a beam keeps the sets that come nearest to the decision and adds one move to
 each; moves that turn out not to be needed are removed.
 
-Two features that share no family, also by way of gaps that are summed out, add to the log-joint
-what each of them adds alone. So most sets are sums of numbers that are known from single moves; the
-others, and those too close to a tie for a sum to be trusted, are looked up like any row.
+Two features that share no family, also by way of missing values that are marginalized, add to the
+log-joint what each of them adds alone. So most sets are sums of numbers that are known from single
+moves; for the others, and those too close to a tie for a sum to be trusted, the log-joint is
+computed as for any row.
 """
 
 from __future__ import annotations
@@ -35,11 +36,11 @@ _TIE = 1e-9
 
 
 @dataclass(frozen=True, eq=False)
-class FoundChanges:
-    """Sets of moves of the same size that lead to the decision, the best first, each a row of
-    places of moves.
+class BestMoves:
+    """Sets of moves of the same size that lead to the decision, the best first.
 
-    ``excluded`` is the largest size up to which every set was tried and none was enough.
+    Each row of ``sets`` has the positions of its moves. ``excluded`` is the largest size of which
+    every set, and every smaller one, was tried and none was enough.
     """
 
     sets: np.ndarray
@@ -48,16 +49,18 @@ class FoundChanges:
 
 @dataclass(frozen=True, eq=False)
 class Changes:
-    """The moves from one row of codes, and what they lead to.
+    """The moves from one row of codes, and the search among sets of them.
 
     Parameters
     ----------
-    beliefs : Beliefs
+    beliefs : CalibratedPosterior
+        The network, with calibration and prior.
     codes : ndarray of shape (n_features, 1)
+        The row.
     now : int
         The decision for the row as it is.
     wanted : int or None
-        The decision that is looked for; any other than ``now`` by default.
+        The decision to reach; None for any other than ``now``.
     fixed : ndarray of bool
         Features that stay as they are.
     """
@@ -72,9 +75,7 @@ class Changes:
 
     @cached_property
     def moves(self) -> np.ndarray:
-        """The feature and the new value of each move, shape (2, n_moves), in the order of columns
-        and values.
-        """
+        """The feature and the new value of each move, in their order, shape (2, n_moves)."""
         pairs = []
         for i, variable in enumerate(self.beliefs.network.domain.features):
             code, n_values = int(self.codes[i, 0]), variable.card - variable.missing_value
@@ -98,7 +99,7 @@ class Changes:
         return np.searchsorted(self.moves[0], self.moves[0], side="right")
 
     def n_sets(self, size: int) -> float:
-        """The number of sets of so many moves."""
+        """Return the number of sets of ``size`` moves."""
         ways = np.zeros(size + 1)
         ways[0] = 1.0
         for values in np.unique(self.moves[0], return_counts=True)[1]:
@@ -106,7 +107,7 @@ class Changes:
         return float(ways[size])
 
     def all_sets(self, size: int) -> Iterator[np.ndarray]:
-        """All sets of so many moves in blocks, in the order of columns and values."""
+        """Yield all sets of ``size`` moves in blocks, in the order of columns and values."""
         if size == 1:
             yield np.arange(self.n_moves)[:, None]
             return
@@ -121,14 +122,14 @@ class Changes:
                 start = stop
 
     def _followed(self, sets: np.ndarray) -> np.ndarray:
-        """The sets with each move of a later feature added to them."""
+        """Return the sets with each move of a later feature added to them."""
         first = self._next[sets[:, -1]]
         times = self.n_moves - first
         within = np.arange(times.sum()) - np.repeat(np.cumsum(times) - times, times)
         return np.column_stack([np.repeat(sets, times, axis=0), np.repeat(first, times) + within])
 
     def _extended(self, sets: np.ndarray) -> Iterator[np.ndarray]:
-        """The sets with each move of another feature added to them, each set once."""
+        """Yield the sets with each move of another feature added to them, each set once."""
         more = np.column_stack(
             [np.repeat(sets, self.n_moves, axis=0), np.tile(np.arange(self.n_moves), len(sets))]
         )
@@ -142,17 +143,17 @@ class Changes:
         cells = max(self.codes.shape[0], 8 * self.beliefs.labels.size)
         return max(256, _BLOCK_CELLS // cells)
 
-    # ---- what they lead to
+    # ---- decisions after moves
 
     def rows(self, sets: np.ndarray) -> np.ndarray:
-        """The row after each set of moves, as codes."""
+        """Return the row after each set of moves, as codes."""
         rows = np.repeat(self.codes, len(sets), axis=1)
         features, values = self.moves[:, sets]
         rows[features, np.arange(len(sets))[:, None]] = values
         return rows
 
     def _judged(self, sets: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        """The log-joint of the row after each set of moves, and the scores that decide."""
+        """Return the log-joint of the row after each set of moves, and the scores that decide."""
         if self._parts is None or sets.shape[1] == 1:
             log_joint = (
                 self._single[sets[:, 0]]
@@ -171,7 +172,7 @@ class Changes:
         return log_joint, scores
 
     def _meet(self, sets: np.ndarray) -> np.ndarray:
-        """Whether two features of a set meet in a factor, so that they do not add up."""
+        """Return which sets have two features in one factor, whose parts do not add up."""
         features = self.moves[0][sets]
         pairs = combinations(range(sets.shape[1]), 2)
         return np.any([self._joined[features[:, a], features[:, b]] for a, b in pairs], axis=0)
@@ -182,9 +183,7 @@ class Changes:
 
     @cached_property
     def _parts(self) -> np.ndarray | None:
-        """What each move adds to the log-joint; None where classes that are impossible leave no
-        difference.
-        """
+        """What each move adds to the log-joint; None where a class is impossible before it."""
         if not np.isfinite(self._start).all():
             return None
         return self._single - self._start
@@ -199,68 +198,58 @@ class Changes:
         missing = self.codes[:, 0] >= self.beliefs.network.domain.cards
         return joined_features(self.beliefs.network.structure, missing)
 
-    def _hits(self, log_joint: np.ndarray, scores: np.ndarray) -> np.ndarray:
-        """Which rows get the decision that is looked for; rows that no class can have never do."""
+    def _reach_decision(self, log_joint: np.ndarray, scores: np.ndarray) -> np.ndarray:
+        """Return which rows get the decision to reach; impossible rows never do."""
         decisions = scores.argmax(axis=1)
-        right = decisions != self.now if self.wanted is None else decisions == self.wanted
-        return right & (log_joint > -np.inf).any(axis=1)
+        reached = decisions != self.now if self.wanted is None else decisions == self.wanted
+        return reached & (log_joint > -np.inf).any(axis=1)
 
-    def _worth(self, log_joint: np.ndarray, scores: np.ndarray) -> np.ndarray:
-        """The log probability of the decision."""
+    def _decision_log_probability(self, log_joint: np.ndarray, scores: np.ndarray) -> np.ndarray:
+        """Return the log probability of the decision."""
         return self.beliefs.log_posterior_of(log_joint)[
             np.arange(len(scores)), scores.argmax(axis=1)
         ]
 
     def _nearness(self, log_joint: np.ndarray) -> np.ndarray:
-        """How far the best class that is looked for is ahead of the others, before calibration,
-        which has plateaus.
+        """Return the lead of the best class to reach over the others.
+
+        It is taken before calibration, which has plateaus.
         """
-        looked_for = np.arange(log_joint.shape[1]) == (
-            self.now if self.wanted is None else self.wanted
-        )
-        if self.wanted is None:
-            looked_for = ~looked_for
+        classes = np.arange(log_joint.shape[1])
+        targets = classes != self.now if self.wanted is None else classes == self.wanted
         with np.errstate(invalid="ignore"):
-            ahead = log_joint[:, looked_for].max(axis=1, initial=-np.inf) - log_joint[
-                :, ~looked_for
-            ].max(axis=1)
+            best_target = log_joint[:, targets].max(axis=1, initial=-np.inf)
+            ahead = best_target - log_joint[:, ~targets].max(axis=1)
         return np.where(np.isnan(ahead), -np.inf, ahead)
 
     # ---- the search
 
-    def search(self, max_changes: int) -> FoundChanges:
-        """The smallest sets found that lead to the decision; none where there are none of this
-        size.
-        """
+    def search(self, max_changes: int) -> BestMoves:
+        """Return the smallest sets found that lead to the decision, of up to ``max_changes``."""
         excluded, tried_all = 0, True
         kept = np.empty((0, 0), dtype=np.int64)
         for size in range(1, min(max_changes, self.n_features) + 1):
             tried_all = tried_all and (size == 1 or self._most_sets(size) >= self.n_sets(size))
-            hits, kept = self._try(
-                self.all_sets(size) if tried_all else self._extended(kept), self._width(size + 1)
-            )
-            if len(hits):
-                return FoundChanges(
-                    hits if tried_all else self._reduced(hits, excluded + 1), excluded
-                )
+            sets = self.all_sets(size) if tried_all else self._extended(kept)
+            successful, kept = self._try(sets, self._width(size + 1))
+            if len(successful):
+                smallest = successful if tried_all else self._reduced(successful, excluded + 1)
+                return BestMoves(smallest, excluded)
             excluded = size if tried_all else excluded
-        return FoundChanges(
-            np.empty((0, 1), dtype=np.int64), max_changes if tried_all else excluded
-        )
+        none = np.empty((0, 1), dtype=np.int64)
+        return BestMoves(none, max_changes if tried_all else excluded)
 
     def _most_sets(self, size: int) -> float:
-        """How many sets of a size are worth trying."""
+        """Return the number of sets of a size up to which all are tried."""
         return min(MAX_PAIRS if size == 2 else MAX_SETS, MAX_STEPS / self._steps(size))
 
     def _width(self, size: int) -> int:
-        """How many sets the beam keeps, to make sets of a size of them."""
+        """Return the number of sets that the beam keeps to extend to a size."""
         most = min(BEAM_SETS, MAX_STEPS / 4 / self._steps(size))
         return int(np.clip(most // self.n_moves, _MIN_WIDTH, _MAX_WIDTH))
 
     def _steps(self, size: int) -> float:
-        """What a set of a size takes on average, in steps of arithmetic: a sum, and for some of
-        them a look-up.
-        """
+        """Return the mean cost of a set, in steps of arithmetic: a sum, or a log-joint."""
         tables = self.beliefs.network.parameters
         look_up = self.codes.shape[0] * tables.n_classes + _CELL_STEPS * elimination_cells(
             tables, self.codes
@@ -276,36 +265,36 @@ class Changes:
         return float((pairs * self._joined[np.ix_(features, features)]).sum() / max(1, pairs.sum()))
 
     def _try(self, blocks: Iterable[np.ndarray], width: int = 1) -> tuple[np.ndarray, np.ndarray]:
-        """The best sets that lead to the decision; where there are none, those that come nearest to
-        it.
+        """Return the best sets that lead to the decision, and those that come nearest to it.
+
+        The latter are needed only if there are none of the former.
         """
-        hits, near = _Best(KEPT), _Best(width)
+        successful, near = _Best(KEPT), _Best(width)
         for sets in blocks:
             log_joint, scores = self._judged(sets)
-            right = self._hits(log_joint, scores)
-            if right.any():
-                hits.add(sets[right], self._worth(log_joint[right], scores[right]))
-            elif not len(hits.sets):
+            reached = self._reach_decision(log_joint, scores)
+            if reached.any():
+                worth = self._decision_log_probability(log_joint[reached], scores[reached])
+                successful.add(sets[reached], worth)
+            elif not len(successful.sets):
                 near.add(sets, self._nearness(log_joint))
-        return hits.sets, near.sets
+        return successful.sets, near.sets
 
     def _reduced(self, sets: np.ndarray, least: int) -> np.ndarray:
-        """The sets without moves that are not needed; of the results, the smallest."""
+        """Return the sets without moves that are not needed; of the results, the smallest."""
         while sets.shape[1] > least:
             smaller = np.unique(
                 np.concatenate([np.delete(sets, k, axis=1) for k in range(sets.shape[1])]), axis=0
             )
-            hits, _ = self._try([smaller])
-            if not len(hits):
+            successful, _ = self._try([smaller])
+            if not len(successful):
                 break
-            sets = hits
+            sets = successful
         return sets
 
 
 class _Best:
-    """The best of the sets that were added, best first; of those that differ by less than a tie,
-    the first.
-    """
+    """The best of the sets that were added, best first; of equal ones, the first."""
 
     def __init__(self, most: int):
         self.most = most
@@ -324,25 +313,25 @@ class _Best:
 
 
 def joined_features(structure: Structure, missing: np.ndarray) -> np.ndarray:
-    """Which observed features meet in a factor of the log-joint once the missing ones are summed
-    out.
-    """
+    """Return which observed features share a factor once missing ones are marginalized."""
     graph = structure.moral_graph(with_class=False)
     joined = np.zeros((structure.n_features, structure.n_features), dtype=bool)
     for node, others in graph.items():
         joined[node, list(others)] = True
     seen: set[int] = set()
-    for gap in np.flatnonzero(missing).tolist():
-        if gap not in seen:
-            around = _around(graph, gap, missing, seen)
+    for feature in np.flatnonzero(missing).tolist():
+        if feature not in seen:
+            around = _observed_around(graph, feature, missing, seen)
             joined[np.ix_(around, around)] = True
     return joined
 
 
-def _around(graph: dict[int, set[int]], gap: int, missing: np.ndarray, seen: set[int]) -> list[int]:
-    """The observed features next to a gap or to any gap that is reached from it through gaps."""
-    waiting, around = [gap], set()
-    seen.add(gap)
+def _observed_around(
+    graph: dict[int, set[int]], start: int, missing: np.ndarray, seen: set[int]
+) -> list[int]:
+    """Return the observed neighbors of the component of missing features that has ``start``."""
+    waiting, around = [start], set()
+    seen.add(start)
     while waiting:
         for other in graph[waiting.pop()]:
             if not missing[other]:

@@ -1,14 +1,14 @@
-"""What each known value adds to the log odds of a class.
+"""Contributions: the change of the log odds of a class by each known value.
 
 The features of a row become known one after the other, in the topological order of the structure
-(parents first, of those that are ready the first column). What a feature contributes to class c is
-what its value changes in the log odds
+(parents first, then the first column). The contribution of a feature to class c is the change that
+its value makes in the log odds
 
     log P(c | known) − log Σ_{c' ≠ c} P(c' | known),
 
 with P as the classifier gives it, calibration and prior included. Without calibration that is log
-P(x_i | known earlier, c) − log P(x_i | known earlier, not c). What is unknown is summed out and
-contributes nothing. So the log odds without any value (``base``) and all contributions add up to
+P(x_i | known earlier, c) − log P(x_i | known earlier, not c). Missing values are marginalized and
+contribute nothing. So the log odds without any value (``base``) and all contributions add up to
 the log odds of the row, whatever the structure.
 
 Infinite odds: a value that rules a class out contributes −∞ to it, one that leaves only this class
@@ -48,31 +48,39 @@ _MAX_NAMES = 20  # in one line
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Explanation:
-    """Why a classifier says what it says of some rows.
+    """The contributions of the known values of some rows to the log odds of each class.
 
-    ``base[c] + nansum(contributions[row, :, c])`` is ``log_odds[row, c]``; how a contribution is
-    defined stands at the top of ``discbayes.explanations.contributions``.
+    ``base[c] + nansum(contributions[row, :, c])`` is ``log_odds[row, c]``;
+    ``discbayes.explanations.contributions`` defines a contribution.
 
-    Attributes
+    Parameters
     ----------
-    names : list of str
-        The columns.
-    labels : ndarray
-        The classes.
-    order : tuple of int
-        The columns in the order in which they become known.
+    beliefs : CalibratedPosterior
+        The network, with calibration and prior.
+    codes : ndarray of shape (n_features, n_rows)
+        The rows as codes.
+    against : int or None
+        Position of the class that the others are compared with; None for all others together.
     base : ndarray of shape (n_classes,)
         The log odds of each class before anything is known.
     contributions : ndarray of shape (n_rows, n_features, n_classes)
-        What each value adds; NaN where it is unknown.
+        The contribution of each value; NaN where it is missing.
     log_odds : ndarray of shape (n_rows, n_classes)
         The log odds of each class, against all others or against the one class that was asked for.
     posterior : ndarray of shape (n_rows, n_classes)
         P(c | x observed).
-    values : ndarray of shape (n_rows, n_features)
-        The values as text, intervals for numeric columns; None where they are unknown.
     impossible : ndarray of bool, shape (n_rows,)
         Rows that cannot be in any class.
+
+    Examples
+    --------
+    >>> from discbayes import BayesNetClassifier, load_dataset
+    >>> iris = load_dataset("iris")
+    >>> clf = BayesNetClassifier().fit(iris.X, iris.y)
+    >>> explanation = clf.explain(iris.X.iloc[[60]])
+    >>> total = explanation.base + np.nansum(explanation.contributions[0], axis=0)
+    >>> np.allclose(total, explanation.log_odds[0])
+    True
     """
 
     beliefs: CalibratedPosterior
@@ -112,25 +120,45 @@ class Explanation:
 
     @cached_property
     def decisions(self) -> np.ndarray:
-        """The place of the class that each row is given."""
+        """The position of the predicted class of each row."""
         return self.beliefs.decisions(self.codes)
 
     @cached_property
     def known(self) -> np.ndarray:
-        """Which features of which rows are known, shape (n_rows, n_features)."""
+        """Whether each feature of each row is known, shape (n_rows, n_features)."""
         return (self.codes < self._domain.cards[:, None]).T
 
     @cached_property
     def values(self) -> np.ndarray:
-        """The values as text; None where they are unknown."""
+        """The values as text, intervals for numeric columns; None where they are missing."""
         texts = np.empty(self.known.shape, dtype=object)
         for i, variable in enumerate(self._domain.features):
             texts[:, i] = np.array([*variable.labels, None], dtype=object)[self.codes[i]]
         return texts
 
     def given(self, row: int, feature: int) -> tuple[int, ...]:
-        """The known features, earlier in the order, that a feature of a row depends on once the
-        class is known.
+        """Return the earlier known features that a feature of a row depends on, given the class.
+
+        Parameters
+        ----------
+        row : int
+            The row, counted from 0.
+        feature : int
+            Position of the feature.
+
+        Returns
+        -------
+        tuple of int
+            Positions of features, in the order in which they become known.
+
+        Examples
+        --------
+        >>> from discbayes import BayesNetClassifier, load_dataset
+        >>> iris = load_dataset("iris")
+        >>> clf = BayesNetClassifier().fit(iris.X, iris.y)
+        >>> explanation = clf.explain(iris.X.iloc[[60]])
+        >>> explanation.given(0, explanation.order[0])
+        ()
         """
         earlier = self.order[: self.order.index(feature)]
         return self._dependence.on(feature, [i for i in earlier if self.known[row, i]])
@@ -140,14 +168,32 @@ class Explanation:
         return Dependence(self.beliefs.network.parameters)
 
     def class_of(self, row: int, label: Any = None) -> int:
-        """The place of the class that a row is explained for: the one asked for, or else the
-        decision.
+        """Return the position of the class that a row is explained for.
 
-        Where all odds are against the decision itself it is the most probable other class.
+        Parameters
+        ----------
+        row : int
+            The row, counted from 0.
+        label : optional
+            The class; by default the decision or, where the odds are against the decision itself,
+            the most probable other class.
+
+        Returns
+        -------
+        int
+            The position in ``labels``.
+
+        Examples
+        --------
+        >>> from discbayes import BayesNetClassifier, load_dataset
+        >>> iris = load_dataset("iris")
+        >>> clf = BayesNetClassifier().fit(iris.X, iris.y)
+        >>> clf.explain(iris.X.iloc[[60]]).class_of(0)
+        1
         """
         if not isinstance(row, (int, np.integer)) or not 0 <= row < self.n_rows:
             raise ValueError(
-                f"row={row!r} is none of the {self.n_rows} rows, which are counted from 0"
+                f"row={row!r} is not one of the {self.n_rows} rows, which are counted from 0"
             )
         if label is None:
             place = int(self.decisions[row])
@@ -167,19 +213,36 @@ class Explanation:
     # ---- what it says
 
     def to_frame(self, library: bool | str = "auto") -> Any:
-        """A line for each row, class and feature, features in the order in which they become known.
+        """Return a frame with a row for each row, class and feature.
 
-        ``given`` names the earlier values that the feature depends on once the class is known.
-        Unknown features have no value and no contribution.
+        Features are in the order in which they become known. Missing features have no value and no
+        contribution.
+
+        Parameters
+        ----------
+        library : str or bool, default="auto"
+            Frame library ("pandas", "polars" or "pyarrow"); the first that is installed by default.
+
+        Returns
+        -------
+        frame
+            The columns "row", "class", "feature", "value", "contribution" and "given": the earlier
+            values that the feature depends on, given the class.
+
+        Examples
+        --------
+        >>> from discbayes import BayesNetClassifier, load_dataset
+        >>> iris = load_dataset("iris")
+        >>> clf = BayesNetClassifier().fit(iris.X, iris.y)
+        >>> clf.explain(iris.X.iloc[[60]]).to_frame("pandas").shape
+        (12, 6)
         """
         n_rows, n_features, n_classes = self.contributions.shape
         order = np.array(self.order, dtype=np.intp)
         cells = (n_rows, n_classes, n_features)
 
         def each(values: np.ndarray) -> np.ndarray:
-            """What is the same for all classes: a row for each row, a column for each feature, in
-            its order.
-            """
+            """Repeat for all classes values of each row and feature, in the order of features."""
             return np.broadcast_to(values[:, None, order], cells).ravel()
 
         columns = {
@@ -193,9 +256,7 @@ class Explanation:
         return make_frame(columns, library)
 
     def _given_texts(self) -> np.ndarray:
-        """What the value of each feature depends on, in words; None where it is unknown or depends
-        on nothing.
-        """
+        """Return the text of what the value of each feature depends on, or None."""
         texts = np.full(self.known.shape, None, dtype=object)
         for row in range(self.n_rows):
             for feature, others in self._dependence.in_order(
@@ -205,7 +266,7 @@ class Explanation:
         return texts
 
     def _in_words(self, row: int, features: Sequence[int]) -> str:
-        """The values of some features of a row."""
+        """Return the text of the values of some features of a row."""
         return " and ".join([self._words[i][self.codes[i, row]] for i in features])
 
     @cached_property
@@ -214,9 +275,32 @@ class Explanation:
         return [values_in_words(variable) for variable in self._domain.features]
 
     def text(self, row: int = 0, label: Any = None, most: int = 10) -> str:
-        """One row in words, for one class: the decision by default.
+        """Return the explanation of one row for one class as text.
 
-        The largest contributions have a line each, ``most`` of them; the others are added up.
+        Parameters
+        ----------
+        row : int, default=0
+            The row, counted from 0.
+        label : optional
+            The class; the decision by default.
+        most : int, default=10
+            Number of contributions, the largest, with a line each; the others are added up.
+
+        Returns
+        -------
+        str
+            The text.
+
+        Examples
+        --------
+        >>> from discbayes import BayesNetClassifier, load_dataset
+        >>> iris = load_dataset("iris")
+        >>> clf = BayesNetClassifier().fit(iris.X, iris.y)
+        >>> print(clf.explain(iris.X.iloc[[60]]).text(most=1))
+        prior: −0.64 for versicolor
+        petal width (cm) in [0.8, 1.75): +2.3 for versicolor
+        3 other columns: +0.79
+        sum: +2.5 for versicolor, which has the probability 0.921
         """
         check_most(most)
         place = self.class_of(row, label)
@@ -262,12 +346,53 @@ class Explanation:
         return [f"unknown: {', '.join(unknown[:_MAX_NAMES])}{more}"]
 
     def plot(self, row: int = 0, label: Any = None, ax: Any = None) -> Any:
-        """One row as a waterfall from the prior to the log odds (extra ``plot``)."""
+        """Plot one row as a waterfall from the prior to the log odds (extra ``plot``).
+
+        Parameters
+        ----------
+        row : int, default=0
+            The row, counted from 0.
+        label : optional
+            The class; the decision by default.
+        ax : matplotlib axes, optional
+            Where to draw; a new figure by default.
+
+        Returns
+        -------
+        matplotlib axes
+            The axes.
+
+        Examples
+        --------
+        >>> from discbayes import BayesNetClassifier, load_dataset
+        >>> iris = load_dataset("iris")
+        >>> clf = BayesNetClassifier().fit(iris.X, iris.y)
+        >>> ax = clf.explain(iris.X.iloc[[60]]).plot()  # doctest: +SKIP
+        """
         return leaf("plot").waterfall(self, row=row, label=label, ax=ax)
 
     def relevance(self, tolerance: float = TOLERANCE) -> Relevance:
-        """How much each column matters for the decisions in these rows, as
-        ``BayesNetClassifier.relevance`` says it.
+        """Return the relevance of each column for the decisions in these rows.
+
+        Parameters
+        ----------
+        tolerance : float, default=0.01
+            The share of the information about the classes that hiding columns may lose, as in
+            ``BayesNetClassifier.relevance``.
+
+        Returns
+        -------
+        Relevance
+            The relevance.
+
+        Examples
+        --------
+        >>> from discbayes import BayesNetClassifier, load_dataset
+        >>> iris = load_dataset("iris")
+        >>> clf = BayesNetClassifier().fit(iris.X, iris.y)
+        >>> relevance = clf.explain(iris.X).relevance()
+        >>> relevance.names[relevance.ranking[0]]
+        'petal width (cm)'
         """
         if self.against is not None:
             raise ValueError(
@@ -294,9 +419,7 @@ class Explanation:
 def explain(
     beliefs: CalibratedPosterior, codes: np.ndarray, against: int | None = None
 ) -> Explanation:
-    """The contributions of all known values of some rows, against the other classes or against one
-    of them.
-    """
+    """Return the contributions of all known values of some rows, against others or one class."""
     steps = Steps(beliefs, codes, against)
     n_features, n_rows = codes.shape
     contributions = np.empty((n_rows, n_features, beliefs.labels.size))
@@ -310,7 +433,7 @@ def explain(
 
 
 def _without(values: np.ndarray, place: int) -> np.ndarray:
-    """The values with one of them below all others."""
+    """Return the values with one of them below all others."""
     changed = values.copy()
     changed[place] = -np.inf
     return changed

@@ -1,16 +1,15 @@
-"""What would have to be different for another decision: the smallest set of changes of known
-values.
+"""Counterfactuals: the smallest set of changes of known values that leads to another decision.
 
 All sets of one change and all sets of two are tried, and all larger ones as long as there are not
 too many: up to 20 million pairs and a million sets of three or more, fewer where each takes long
-because of many gaps in a network that is no forest. What is found among them has the fewest changes
-that there can be (``proven``), and the largest probability of the decision among all sets of that
+because of many missing values in a network that is not a forest. The best of them has the fewest
+changes possible (``proven``), and the largest probability of the decision among all sets of that
 size. Beyond those numbers a beam search adds change to change, and removes what is not needed: it
 finds small sets, not always the smallest. A set of three that is found after all pairs were tried
 is still proven to have the fewest changes.
 
-Gaps stay gaps, and no value changes to "missing". A row that no class can have, by probabilities of
-zero, is no answer.
+Missing values stay missing, and no value changes to "missing". A row that is impossible in every
+class, by probabilities of zero, is not an answer.
 """
 
 from __future__ import annotations
@@ -38,30 +37,41 @@ ALTERNATIVES = 4
 class Counterfactual:
     """The smallest change of a row that leads to another decision.
 
-    Attributes
+    Parameters
     ----------
-    found : bool
-        Whether there is such a change; without one there are no changes and nothing "after".
+    labels : ndarray
+        The classes.
+    label_before : label
+        The decision for the row.
+    posterior_before : ndarray
+        P(c | x observed) of the row.
+    target : label or None
+        The decision to reach; None for any other than that of the row.
+    max_changes : int
+        The size of the largest sets of changes in the search.
+    proven : bool
+        Whether there is no smaller set of changes; if none was found, whether none of up to
+        ``max_changes`` is enough.
+    label_after : label or None
+        The decision for the row with the changes; None if none were found.
+    posterior_after : ndarray or None
+        P(c | x observed) of the row with the changes.
     changes : list of (name, from, to)
         The columns that change, with their values as text: intervals for numeric columns.
     numbers : list of (number, nearest)
         For each change of a numeric column, the number in the row and what is nearest to it in the
         new interval, as text ("below 100"); None for other columns.
-    label_before, label_after : label
-        The decision for the row, and for the row with the changes.
-    posterior_before, posterior_after : ndarray
-        P(c | x observed) of both.
-    proven : bool
-        Whether there is no smaller set of changes; without any, whether none of up to
-        ``max_changes`` is enough.
     alternatives : tuple of Counterfactual
         Other sets of the same size, the most probable decision first.
-    target : label or None
-        The decision that was asked for; None for any other than the one of the row.
-    labels : ndarray
-        The classes.
-    max_changes : int
-        The largest set that was looked for.
+
+    Examples
+    --------
+    >>> from discbayes import BayesNetClassifier, load_dataset
+    >>> iris = load_dataset("iris")
+    >>> clf = BayesNetClassifier().fit(iris.X, iris.y)
+    >>> found = clf.counterfactual(iris.X.iloc[[60]], keep="petal width (cm)")
+    >>> found.label_before, found.label_after, len(found.changes), found.proven
+    ('versicolor', 'setosa', 2, True)
     """
 
     labels: np.ndarray
@@ -78,12 +88,31 @@ class Counterfactual:
 
     @property
     def found(self) -> bool:
-        """Whether there is such a change."""
+        """Whether a set of changes leads to the decision."""
         return self.posterior_after is not None
 
     def to_frame(self, library: bool | str = "auto") -> Any:
-        """A line for each change: those of the best set have ``choice`` 0, alternatives count from
-        1.
+        """Return a frame with a row for each change.
+
+        Parameters
+        ----------
+        library : str or bool, default="auto"
+            Frame library ("pandas", "polars" or "pyarrow"); the first that is installed by default.
+
+        Returns
+        -------
+        frame
+            "choice" is 0 for the best set and counts the alternatives from 1; the others are
+            "column", "from", "to", "nearest", "decision" and "probability".
+
+        Examples
+        --------
+        >>> from discbayes import BayesNetClassifier, load_dataset
+        >>> iris = load_dataset("iris")
+        >>> clf = BayesNetClassifier().fit(iris.X, iris.y)
+        >>> found = clf.counterfactual(iris.X.iloc[[60]], keep="petal width (cm)")
+        >>> found.to_frame("pandas")["to"].tolist()[:2]
+        ['>= 3.35', '< 2.45']
         """
         lines = [
             (
@@ -120,7 +149,22 @@ class Counterfactual:
         return float(self.posterior_after[self._place(self.label_after)])
 
     def text(self) -> str:
-        """The changes in words."""
+        """Return the changes as text.
+
+        Returns
+        -------
+        str
+            The text.
+
+        Examples
+        --------
+        >>> from discbayes import BayesNetClassifier, load_dataset
+        >>> iris = load_dataset("iris")
+        >>> clf = BayesNetClassifier().fit(iris.X, iris.y)
+        >>> found = clf.counterfactual(iris.X.iloc[[60]], keep="petal width (cm)")
+        >>> print(found.text().splitlines()[0])
+        now: versicolor with the probability 0.921
+        """
         before = probability_in_words(self.posterior_before, self._place(self.label_before))
         lines = [f"now: {self.label_before} with the probability {before}"]
         if self.posterior_after is None:
@@ -156,7 +200,7 @@ class Counterfactual:
         return lead.replace(" lead", " (fewer may be enough) lead")
 
     def _briefly(self) -> str:
-        """The changes in one line, without what was before."""
+        """Return the new values in one line."""
         return ", ".join(
             f"{name} to {_sign(after, number)}" for (name, _, after), number in self._pairs()
         )
@@ -172,7 +216,7 @@ class Counterfactual:
 
 
 def _in_words(name: str, before: str, after: str, number: tuple[float, str] | None) -> str:
-    """One change in words.
+    """Return the text of one change.
 
     >>> _in_words("glucose", "[127, 155)", "< 100", (130.0, "below 100"))
     'glucose from [127, 155) to < 100 (now 130, then below 100)'
@@ -184,7 +228,7 @@ def _in_words(name: str, before: str, after: str, number: tuple[float, str] | No
 
 
 def _sign(text: str, number: tuple[float, str] | None) -> str:
-    """An interval as it is written in words; other values stay as they are."""
+    """Return the text of an interval with a sign for "at least"; other values unchanged."""
     return text if number is None else text.replace(">=", "≥")
 
 
@@ -196,7 +240,7 @@ def counterfactual(
     keep: Any = (),
     max_changes: int = 5,
 ) -> Counterfactual:
-    """The smallest change of one row, which is given as codes and as it was read."""
+    """Return the smallest change of one row, which is given as codes and as it was read."""
     if (
         not isinstance(max_changes, (int, np.integer))
         or isinstance(max_changes, bool)
@@ -222,7 +266,7 @@ def counterfactual(
 
 
 def _fixed(keep: Any, names: list[str]) -> np.ndarray:
-    """Which columns must not change."""
+    """Return which columns must not change."""
     listed = [keep] if isinstance(keep, str) or not isinstance(keep, Iterable) else list(keep)
     fixed = np.zeros(len(names), dtype=bool)
     fixed[positions(listed, names, "keep names")] = True
@@ -230,9 +274,7 @@ def _fixed(keep: Any, names: list[str]) -> np.ndarray:
 
 
 def _is_estimated(beliefs: CalibratedPosterior, codes: np.ndarray) -> bool:
-    """Whether the row has too many gaps to be summed out exactly, so that ``n_draws`` draws stand
-    for them.
-    """
+    """Return whether the row is beyond exact inference, so that draws estimate its posterior."""
     network = beliefs.network
     if network.n_draws is None or network.structure.is_forest:
         return False
@@ -243,7 +285,7 @@ def _is_estimated(beliefs: CalibratedPosterior, codes: np.ndarray) -> bool:
 def _results(
     start: Counterfactual, changes: Changes, sets: np.ndarray, row: Table
 ) -> list[Counterfactual]:
-    """Every set of moves as a result of its own."""
+    """Return a result for each set of moves."""
     if not len(sets):
         return []
     rows, features = changes.rows(sets), changes.beliefs.network.domain.features
@@ -271,7 +313,7 @@ def _results(
 def _number(
     variable: Variable, before: int, after: int, row: Table, position: int
 ) -> tuple[float, str] | None:
-    """The number in the row, and the numbers in the new interval that are next to it."""
+    """Return the number in the row, and those nearest to it in the new interval."""
     if variable.cuts is None:
         return None
     return float(row.cells(position, np.array([0]))[0]), nearest_numbers(
@@ -280,7 +322,7 @@ def _number(
 
 
 def nearest_numbers(cuts: tuple[float, ...], before: int, after: int) -> str:
-    """The numbers in one interval that are nearest to those in another, in words.
+    """Return the text of the numbers in one interval that are nearest to another.
 
     >>> [nearest_numbers((100.0, 127.0), *pair) for pair in ((2, 0), (2, 1), (0, 1), (0, 2))]
     ['below 100', 'just below 127', '100 or just above', '127 or more']

@@ -1,4 +1,4 @@
-"""Which known features a feature depends on, once the class is known."""
+"""Which known features a feature depends on, given the class."""
 
 from __future__ import annotations
 
@@ -10,10 +10,10 @@ from discbayes.network import CPTs
 class Dependence:
     """Dependence between features given the class, by d-separation in the structure.
 
-    A feature depends on the known features that a way leads to through unknown ones only, in the
-    moral graph of what is asked about and its ancestors. Tables that are not normalised tie the
-    parents of every feature, also of those that nobody asks about, and have the moral graph of all
-    features. Sets of features are the bits of whole numbers here.
+    A feature depends on the known features that a path leads to through unknown ones only, in the
+    moral graph of these features and their ancestors. Tables that are not normalized tie the
+    parents of every feature, and have the moral graph of all features. Sets of features are bit
+    masks here.
     """
 
     def __init__(self, tables: CPTs):
@@ -29,15 +29,11 @@ class Dependence:
         self._found: dict[tuple[int, int], tuple[int, ...]] = {}
 
     def on(self, feature: int, known: Iterable[int]) -> tuple[int, ...]:
-        """What a feature depends on, given the class and the other known features; in topological
-        order.
-        """
+        """Return the known features that a feature depends on given the class, in order."""
         return self._on(feature, _bits(known))
 
     def in_order(self, known: Iterable[int]) -> Iterator[tuple[int, tuple[int, ...]]]:
-        """Each known feature and what it depends on among those that stand before it in the
-        order.
-        """
+        """Yield each known feature and those before it in the order that it depends on."""
         all_known, earlier = _bits(known), 0
         for i in self._order:
             if all_known >> i & 1:
@@ -52,7 +48,7 @@ class Dependence:
         return self._found[key]
 
     def _reached(self, feature: int, known: int) -> int:
-        """The features that ways lead to through unknown ones."""
+        """Return the features that paths lead to through unknown ones."""
         present = self._always | self._above[feature]
         for i in _members(known):
             present |= self._above[i]
@@ -60,16 +56,14 @@ class Dependence:
         while waiting:
             new = 0
             for i in _members(waiting):
-                new |= self._neighbours(i, present)
+                new |= self._neighbors(i, present)
             new &= ~seen
             seen |= new
             waiting = new & ~known
         return seen & ~(1 << feature)
 
-    def _neighbours(self, feature: int, present: int) -> int:
-        """Parents, children and the other parents of the children, among the features that are
-        there.
-        """
+    def _neighbors(self, feature: int, present: int) -> int:
+        """Return parents, children, and other parents of children, among those present."""
         found = self._parents[feature]
         for child in self._children[feature]:
             if present >> child & 1:

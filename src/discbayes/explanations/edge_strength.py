@@ -1,4 +1,4 @@
-"""How strong the edges of a network are."""
+"""The strength of edges: conditional mutual information under the network."""
 
 from __future__ import annotations
 
@@ -12,13 +12,31 @@ Edge = tuple[int, int]
 
 
 def edge_strengths(network: BayesNet) -> dict[Edge, float]:
-    """What a parent says about its child that the class and the other parents do not, for every
-    edge, in nats.
+    """Return the conditional mutual information of every edge, in nats.
 
-    By position: ``(parent, child)`` has the mutual information I(x_child; x_parent | other parents,
-    class) under the network itself, ``(CLASS, child)`` has I(x_child; class | parents). That is
-    exact, and a ``FactorTooLargeError`` where it would need more than the ``max_factor_size`` of
-    the network.
+    It is that of parent and child given the class and the other parents, under the network itself:
+    exact, or a ``FactorTooLargeError`` where it would need more than the ``max_factor_size`` of the
+    network.
+
+    Parameters
+    ----------
+    network : BayesNet
+        The fitted network.
+
+    Returns
+    -------
+    dict of (parent, child) to float
+        By position: ``(parent, child)`` has I(x_child; x_parent | other parents, class) and
+        ``(CLASS, child)``, where ``CLASS`` is −1, has I(x_child; class | parents).
+
+    Examples
+    --------
+    >>> from discbayes import BayesNetClassifier, load_dataset
+    >>> iris = load_dataset("iris")
+    >>> clf = BayesNetClassifier().fit(iris.X, iris.y)
+    >>> strengths = edge_strengths(clf.network_)
+    >>> max(strengths, key=strengths.get)[0]
+    -1
     """
     structure, layout = network.structure, network.parameters.layout
     try:
@@ -39,7 +57,7 @@ def edge_strengths(network: BayesNet) -> dict[Edge, float]:
 
 
 def _information(joint: np.ndarray, a: int, b: int) -> float:
-    """The mutual information of two axes given all others; rounding cannot make it negative."""
+    """Return the mutual information of two axes given all others, never below zero."""
     parts = _entropy(joint.sum(axis=a)) + _entropy(joint.sum(axis=b))
     return max(0.0, parts - _entropy(joint) - _entropy(joint.sum(axis=(a, b))))
 

@@ -1,4 +1,4 @@
-"""How much each column matters for the decisions in some rows, and which columns could go."""
+"""The relevance of columns for the decisions in some rows, and uninformative columns."""
 
 from __future__ import annotations
 
@@ -23,15 +23,15 @@ _ROUNDING = 1e-12  # nats
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Hidden:
-    """What becomes of the decisions in some rows if the values of some columns are hidden, all at
-    the same time.
+    """Columns that can be hidden together with little loss, and the effect on decisions.
 
     Attributes
     ----------
     columns : tuple of str
         The columns, the least relevant first.
     lost : float
-        The share of what all columns say about the classes that these alone say.
+        The share of the information about the classes (mean Kullback-Leibler divergence of the
+        posterior from that without any column) that is lost without these columns.
     changed : float
         The share of the decisions that change.
     accuracy, log_loss : pair of float, or None
@@ -46,18 +46,18 @@ class Hidden:
 
     def __repr__(self) -> str:
         if not self.columns:
-            return "no column could go"
+            return "no uninformative columns"
         more = (
             f" and {len(self.columns) - _MAX_NAMES} more" if len(self.columns) > _MAX_NAMES else ""
         )
         number, names = (
-            count_of(len(self.columns), "column"),
+            count_of(len(self.columns), "uninformative column"),
             ", ".join(self.columns[:_MAX_NAMES]) + more,
         )
         without = "it" if len(self.columns) == 1 else "them"
         text = (
-            f"{number} could go: {names}; without {without} {self.changed:.2%} of the decisions"
-            " change"
+            f"{number}; consider dropping {names}: without {without} {self.changed:.2%} of the"
+            " decisions change"
         )
         for name, pair in (("accuracy", self.accuracy), ("log loss", self.log_loss)):
             if pair is not None:
@@ -73,7 +73,7 @@ class Hidden:
 class Relevance:
     """How much each column matters for the decisions in some rows.
 
-    Attributes
+    Parameters
     ----------
     names : list of str
         The columns.
@@ -87,7 +87,15 @@ class Relevance:
     n_rows : int
         The number of rows.
     hidden : Hidden
-        The columns that could go, and what that does to the decisions.
+        Uninformative columns to consider dropping, and the effect on the decisions.
+
+    Examples
+    --------
+    >>> from discbayes import BayesNetClassifier, load_dataset
+    >>> wine = load_dataset("wine")
+    >>> relevance = BayesNetClassifier().fit(wine.X, wine.y).relevance(wine.X)
+    >>> relevance.names[relevance.ranking[0]]
+    'flavanoids'
     """
 
     names: list[str]
@@ -103,7 +111,26 @@ class Relevance:
         return np.argsort(-self.share, kind="stable")
 
     def to_frame(self, library: bool | str = "auto") -> Any:
-        """A line for each column, the most relevant first."""
+        """Return a frame with a row for each column, the most relevant first.
+
+        Parameters
+        ----------
+        library : str or bool, default="auto"
+            Frame library ("pandas", "polars" or "pyarrow"); the first that is installed by default.
+
+        Returns
+        -------
+        frame
+            The columns "column", "mean", "share", "unknown" and "could_go" (uninformative).
+
+        Examples
+        --------
+        >>> from discbayes import BayesNetClassifier, load_dataset
+        >>> iris = load_dataset("iris")
+        >>> clf = BayesNetClassifier().fit(iris.X, iris.y)
+        >>> clf.relevance(iris.X).to_frame("pandas")["column"].tolist()[:2]
+        ['petal width (cm)', 'petal length (cm)']
+        """
         ranking, names = self.ranking, np.array(self.names, dtype=object)
         columns = {
             "column": names[ranking],
@@ -115,7 +142,26 @@ class Relevance:
         return make_frame(columns, library)
 
     def text(self, most: int = 20) -> str:
-        """The most relevant columns, ``most`` of them, and the advice."""
+        """Return a table of the most relevant columns, and a line on uninformative ones.
+
+        Parameters
+        ----------
+        most : int, default=20
+            Number of columns to list.
+
+        Returns
+        -------
+        str
+            The text.
+
+        Examples
+        --------
+        >>> from discbayes import BayesNetClassifier, load_dataset
+        >>> iris = load_dataset("iris")
+        >>> clf = BayesNetClassifier().fit(iris.X, iris.y)
+        >>> print(clf.relevance(iris.X).text(most=1).splitlines()[0])
+        column            changes the log odds by  share  unknown
+        """
         check_most(most)
         ranking = self.ranking
         rows = [
@@ -140,8 +186,9 @@ def relevance(
     classes: np.ndarray | None = None,
     tolerance: float = TOLERANCE,
 ) -> Relevance:
-    """The relevance of all columns in some rows; with their classes, also what hiding columns
-    costs.
+    """Return the relevance of all columns in some rows.
+
+    With the classes of the rows, also the loss of accuracy by hiding columns.
     """
     decisions, changes = beliefs.decisions(codes), np.zeros(codes.shape[0])
     for rows, parts, _ in Steps(beliefs, codes, None).blocks():
@@ -162,7 +209,7 @@ def relevance_of(
     classes: np.ndarray | None,
     tolerance: float,
 ) -> Relevance:
-    """The relevance that follows from what each feature changes in all."""
+    """Return the relevance, given the sum of the changes by each feature."""
     if not 0 <= tolerance <= 1:
         raise ValueError(f"tolerance={tolerance!r} must be a share, from 0 to 1")
     n_rows = codes.shape[1]
@@ -173,34 +220,35 @@ def relevance_of(
     mean = np.divide(changes, known, out=np.zeros_like(changes), where=known > 0)
     total = float(changes.sum())
     share = changes / total if total > 0 else np.zeros_like(changes)
-    hidden = _columns_that_could_go(beliefs, codes, changes, classes, tolerance)
+    hidden = _uninformative_columns(beliefs, codes, changes, classes, tolerance)
     return Relevance(domain.names, mean, share, 1 - known / n_rows, n_rows, hidden)
 
 
-def _columns_that_could_go(
+def _uninformative_columns(
     beliefs: CalibratedPosterior,
     codes: np.ndarray,
     changes: np.ndarray,
     classes: np.ndarray | None,
     tolerance: float,
 ) -> Hidden:
-    """The columns that say little together, and what becomes of the decisions without them."""
+    """Return the columns that are uninformative together, and the effect of hiding them."""
     before = beliefs.log_posterior(codes)
-    said = _divergence(before, beliefs.log_posterior(blank_rows(beliefs.network.parameters, 1)))
+    nothing_known = beliefs.log_posterior(blank_rows(beliefs.network.parameters, 1))
+    information = _divergence(before, nothing_known)
 
     def lost(features: np.ndarray) -> float:
         try:
             return _divergence(before, beliefs.log_posterior(_without(beliefs, codes, features)))
-        except FactorTooLargeError:  # exact inference cannot sum them out together
+        except FactorTooLargeError:  # exact inference cannot marginalize them together
             return np.inf
 
     features = _largest_set(
-        changes, lambda features: lost(features) <= tolerance * said + _ROUNDING
+        changes, lambda features: lost(features) <= tolerance * information + _ROUNDING
     )
     rest = _without(beliefs, codes, features)
     changed = float(np.mean(beliefs.decisions(rest) != beliefs.decisions(codes)))
     names = tuple(beliefs.network.domain.names[i] for i in features)
-    share = lost(features) / said if said > 0 else 0.0
+    share = lost(features) / information if information > 0 else 0.0
     if classes is None:
         return Hidden(names, share, changed)
     accuracy, log_loss = zip(
@@ -210,8 +258,7 @@ def _columns_that_could_go(
 
 
 def _largest_set(changes: np.ndarray, fits: Callable[[np.ndarray], bool]) -> np.ndarray:
-    """A large set of features that fits: the least relevant ones by bisection, then others one by
-    one.
+    """Return a large set of features that fits: by bisection of the ranking, then one by one.
 
     A feature of more than average relevance is tried by bisection only.
     """
@@ -229,14 +276,14 @@ def _largest_set(changes: np.ndarray, fits: Callable[[np.ndarray], bool]) -> np.
 
 
 def _divergence(log_posterior: np.ndarray, other: np.ndarray) -> float:
-    """The mean Kullback-Leibler divergence of posteriors from others, in nats."""
+    """Return the mean Kullback-Leibler divergence of posteriors from others, in nats."""
     share = np.exp(log_posterior)
     with np.errstate(invalid="ignore"):
         return float(np.where(share > 0, share * (log_posterior - other), 0.0).sum(axis=1).mean())
 
 
 def _without(beliefs: CalibratedPosterior, codes: np.ndarray, features: np.ndarray) -> np.ndarray:
-    """The rows with some features unknown."""
+    """Return the rows with some features missing."""
     hidden = codes.copy()
     hidden[features] = beliefs.network.domain.cards[features, None]
     return hidden
@@ -245,6 +292,6 @@ def _without(beliefs: CalibratedPosterior, codes: np.ndarray, features: np.ndarr
 def _quality(
     beliefs: CalibratedPosterior, codes: np.ndarray, classes: np.ndarray
 ) -> tuple[float, float]:
-    """The accuracy and the log loss."""
+    """Return the accuracy and the log loss."""
     own = beliefs.log_posterior(codes)[np.arange(classes.size), classes]
     return float(np.mean(beliefs.decisions(codes) == classes)), -float(np.mean(own))

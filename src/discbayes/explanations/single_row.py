@@ -1,4 +1,4 @@
-"""One row, in whatever form it comes."""
+"""One row, read from any of the forms that users pass."""
 
 from __future__ import annotations
 
@@ -15,12 +15,11 @@ _NESTED = (list, tuple, np.ndarray, Mapping)
 
 
 def one_row(x: Any, names: list[str]) -> Table:
-    """A row as a table: a frame or array of one row, a list of values, or a mapping (a series) of
-    names to values.
+    """Return a table of one row, given as frame, array, list of values or mapping.
 
-    What a mapping leaves out is unknown.
+    A mapping (or series) is of column names to values; columns that it leaves out are missing.
 
-    >>> one_row({"size": 3}, ["colour", "size"]).gaps().ravel()
+    >>> one_row({"size": 3}, ["color", "size"]).gaps().ravel()
     array([ True, False])
     """
     if isinstance(x, Mapping) or (hasattr(x, "items") and getattr(x, "ndim", 0) == 1):

@@ -1,6 +1,4 @@
-"""The log odds of rows that become known feature by feature (what they are for is said in
-``contributions``).
-"""
+"""The log odds of rows that become known feature by feature, for ``contributions``."""
 
 from __future__ import annotations
 
@@ -18,8 +16,8 @@ from discbayes.inference.completion import BATCH_CELLS
 class Steps:
     """Rows that become known feature by feature, in blocks that fit the memory.
 
-    With normalised tables, rows whose known features have known parents add one cell to the
-    log-joint at each step. In others each step sums the gaps out anew.
+    With normalized tables, rows whose known features have known parents add one cell to the
+    log-joint at each step. In others each step marginalizes the missing values anew.
     """
 
     def __init__(self, beliefs: CalibratedPosterior, codes: np.ndarray, against: int | None):
@@ -35,7 +33,7 @@ class Steps:
         self.impossible = _impossible_rows(beliefs, codes)
 
     def blocks(self) -> Iterator[tuple[slice, np.ndarray, np.ndarray]]:
-        """Some rows, their contributions and their log odds, until all rows are done."""
+        """Yield blocks of rows, their contributions and their log odds."""
         n_features, n_rows = self.codes.shape
         cells = n_features * max(n_features, 8 * self.tables.n_classes)
         for rows in row_blocks(n_rows, max(1, BATCH_CELLS // max(1, cells))):
@@ -55,8 +53,9 @@ class Steps:
         return parts, odds[-1]
 
     def _odds(self, codes: np.ndarray, known: np.ndarray, rows: slice) -> np.ndarray:
-        """The log odds after each place of the order, by place, row and class; NaN where they stay
-        as they are.
+        """Return the log odds after each position of the order, by position, row and class.
+
+        They are NaN where they do not change.
         """
         n_features, n_rows = codes.shape
         odds = np.full((n_features + 1, n_rows, self.base.size), np.nan)
@@ -79,7 +78,7 @@ class Steps:
         return odds
 
     def _plain_rows(self, known: np.ndarray) -> np.ndarray:
-        """The rows in which no gap has to be summed out."""
+        """Return which rows need no marginalization: known features have known parents."""
         plain = np.full(known.shape[1], self.tables.is_normalized)
         for place, feature in enumerate(self.order):
             for parent in self.tables.structure.parents[feature]:
@@ -87,7 +86,7 @@ class Steps:
         return plain
 
     def _odds_by_cells(self, codes: np.ndarray, known: np.ndarray) -> np.ndarray:
-        """The log odds after each place of the order, for plain rows."""
+        """Return the log odds after each position of the order, for plain rows."""
         layout, n_classes = self.tables.layout, self.tables.n_classes
         cells = self.tables.log_theta.reshape(-1, n_classes)
         scores = np.empty((*known.shape, n_classes))
@@ -108,13 +107,13 @@ class Steps:
         return odds
 
     def _up_to(self, codes: np.ndarray, row: np.ndarray, place: np.ndarray) -> np.ndarray:
-        """The rows as they are known up to a place of the order."""
-        gap = self.tables.cards.astype(codes.dtype)[:, None]
-        return np.where(self.rank[:, None] <= place, codes[:, row], gap)
+        """Return rows in which only the features up to a position of the order are known."""
+        missing = self.tables.cards.astype(codes.dtype)[:, None]
+        return np.where(self.rank[:, None] <= place, codes[:, row], missing)
 
 
 def _log_odds(log_posterior: np.ndarray, against: int | None) -> np.ndarray:
-    """The log odds against the rest or one class; NaN where both are impossible."""
+    """Return the log odds against the rest or one class; NaN where both are impossible."""
     if against is not None:
         with np.errstate(invalid="ignore"):
             return log_posterior - log_posterior[:, [against]]
@@ -126,7 +125,7 @@ def _log_odds(log_posterior: np.ndarray, against: int | None) -> np.ndarray:
 
 
 def _impossible_rows(beliefs: CalibratedPosterior, codes: np.ndarray) -> np.ndarray:
-    """Which rows are impossible in every class that the prior in force allows."""
+    """Return which rows are impossible in every class that the current prior allows."""
     network = beliefs.network
     if not np.isneginf(network.parameters.log_theta).any():
         return np.zeros(codes.shape[1], dtype=bool)

@@ -1,19 +1,19 @@
-"""What to ask next: what the value of each missing column is expected to tell of the class, and to
-save.
+"""Value of information: the expected reduction of entropy, and of cost, by each missing column.
 
-The classifier says p(c) = P(c | x) of the row, calibration and prior included. The network says how
-probable each value v of a missing column is in each class, P(v | x, c). Together they give P(v) =
-Σ_c p(c) P(v | x, c) and what would be believed after it, P(c | v) ∝ p(c) P(v | x, c). Then
+The classifier gives p(c) = P(c | x) of the row, calibration and prior included. The network gives
+the probability of each value v of a missing column in each class, P(v | x, c). Together they give
+P(v) = Σ_c p(c) P(v | x, c) and the posterior after it, P(c | v) ∝ p(c) P(v | x, c). Then
 
-- the gain is H(p) − Σ_v P(v) H(P(· | v)), in nats: the entropy of the class that is expected to go;
-- with costs, what is saved is min_d Σ_c p(c) cost[c, d] − Σ_v P(v) min_d Σ_c P(c | v) cost[c, d]:
-  by how much the expected cost of the best decision is expected to fall. Less the price of the
-  column it is the net gain.
+- the gain is H(p) − Σ_v P(v) H(P(· | v)), in nats: the expected reduction of the entropy of the
+  class, which is the mutual information of v and c;
+- with costs, the cost gain is min_d Σ_c p(c) cost[c, d] − Σ_v P(v) min_d Σ_c P(c | v) cost[c, d]:
+  the expected reduction of the expected cost of the best decision. Less the price of the column it
+  is the net gain.
 
-Neither is ever negative before the price is taken off. Both look one question ahead: two columns
-that tell something together only have a gain of zero each. Where ``missing="value"`` made "missing"
-a value of a column, it is one of the values that may come, and a row that has it is known in that
-column.
+Neither is ever negative before the price is subtracted. Both look one question ahead: two columns
+that are informative only together have a gain of zero each. Where ``missing="value"`` made
+"missing" a value of a column, it is one of the possible values, and a row that has it is known in
+that column.
 """
 
 from __future__ import annotations
@@ -38,35 +38,38 @@ _DIGITS = 12  # gains that agree in so many are equal
 
 @dataclass(frozen=True, eq=False)
 class Information:
-    """What is expected of asking for each missing column of a row; the most useful one comes first.
+    """The value of information of each missing column of a row, the most useful one first.
 
-    Useful is what has a large net gain where there are costs, and a large gain where there are
-    none. How they are defined stands at the top of ``discbayes.explanations.value_of_information``.
+    Columns are ranked by their net gain where there are costs, and by their gain where there are
+    none. ``discbayes.explanations.value_of_information`` defines both.
 
-    Attributes
+    Parameters
     ----------
-    names : list of str
+    variables : tuple of Variable
         The missing columns.
-    gain : ndarray
-        The entropy of the class, in nats, that each is expected to take away.
-    share : ndarray
-        The same as a share of ``entropy``.
-    cost_gain, price, net_gain : ndarray or None
-        What each is expected to save, what it costs, and the difference; None without costs.
-    worth : ndarray
-        What they are ranked by: the net gain where there are costs, else the gain.
-    best : str or None
-        The column to ask for; None where none has a worth above zero.
-    entropy : float
-        The entropy of the class now.
-    cost : float or None
-        The expected cost of the best decision now.
-    posterior : ndarray of shape (n_classes,)
-        P(c | x observed) now.
     labels : ndarray
         The classes.
+    posterior : ndarray of shape (n_classes,)
+        P(c | x observed) now.
     joints : tuple of arrays
         P(v, c) of each missing column: a row for each of its values, a column for each class.
+    gain : ndarray
+        The expected reduction of the entropy of the class by each column, in nats.
+    cost : float or None
+        The expected cost of the best decision now; None without costs.
+    cost_gain : ndarray or None
+        The expected reduction of that cost by each column; None without costs.
+    price : ndarray or None
+        The price of each column; None without costs.
+
+    Examples
+    --------
+    >>> from discbayes import BayesNetClassifier, load_dataset
+    >>> iris = load_dataset("iris")
+    >>> clf = BayesNetClassifier().fit(iris.X, iris.y)
+    >>> information = clf.value_of_information({"petal width (cm)": 1.7})
+    >>> information.names[0], round(float(information.share[0]), 2)
+    ('petal length (cm)', 0.26)
     """
 
     variables: tuple[Variable, ...]
@@ -90,12 +93,12 @@ class Information:
 
     @property
     def share(self) -> np.ndarray:
-        """The share of the entropy that is expected to go."""
+        """The expected reduction of the entropy, as a share of it."""
         return self.gain / self.entropy if self.entropy > 0 else np.zeros_like(self.gain)
 
     @property
     def net_gain(self) -> np.ndarray | None:
-        """What is saved less the price; None without costs."""
+        """The cost gain less the price; None without costs."""
         return None if self.cost_gain is None or self.price is None else self.cost_gain - self.price
 
     @property
@@ -105,18 +108,36 @@ class Information:
 
     @property
     def best(self) -> str | None:
-        """The column to ask for: None where nothing is missing, or nothing helps by itself, or is
-        worth its price.
-        """
+        """The column to ask for; None where no column is informative, or worth its price."""
         return self.names[0] if self.names and self.worth[0] > 0 else None
 
     def answers(self, name: str, library: bool | str = "auto") -> Any:
-        """What may come of asking for a column: its values, how probable they are, and P(c) after
-        each of them.
+        """Return the possible values of a column, their probabilities, and P(c) after each.
+
+        Parameters
+        ----------
+        name : str
+            A missing column.
+        library : str or bool, default="auto"
+            Frame library ("pandas", "polars" or "pyarrow"); the first that is installed by default.
+
+        Returns
+        -------
+        frame
+            A row for each value: "value", "probability" and a column for each class.
+
+        Examples
+        --------
+        >>> from discbayes import BayesNetClassifier, load_dataset
+        >>> iris = load_dataset("iris")
+        >>> clf = BayesNetClassifier().fit(iris.X, iris.y)
+        >>> information = clf.value_of_information({"petal width (cm)": 1.7})
+        >>> information.answers("petal length (cm)", "pandas")["value"].tolist()
+        ['< 2.45', '[2.45, 4.75)', '>= 4.75']
         """
         if name not in self.names:
             raise ValueError(
-                f"{name!r} is none of the missing columns,"
+                f"{name!r} is not one of the missing columns,"
                 f" {', '.join(map(repr, self.names[:20])) or 'none'}"
             )
         place = self.names.index(name)
@@ -132,7 +153,28 @@ class Information:
         return make_frame(columns, library)
 
     def to_frame(self, library: bool | str = "auto") -> Any:
-        """A line for each missing column, the most useful one first."""
+        """Return a frame with a row for each missing column, the most useful one first.
+
+        Parameters
+        ----------
+        library : str or bool, default="auto"
+            Frame library ("pandas", "polars" or "pyarrow"); the first that is installed by default.
+
+        Returns
+        -------
+        frame
+            The columns "column", "gain" and "share", with costs also "cost_gain", "price" and
+            "net_gain".
+
+        Examples
+        --------
+        >>> from discbayes import BayesNetClassifier, load_dataset
+        >>> iris = load_dataset("iris")
+        >>> clf = BayesNetClassifier().fit(iris.X, iris.y)
+        >>> information = clf.value_of_information({"petal width (cm)": 1.7})
+        >>> information.to_frame("pandas").columns.tolist()
+        ['column', 'gain', 'share']
+        """
         columns = {
             "column": np.array(self.names, dtype=object),
             "gain": self.gain,
@@ -147,7 +189,26 @@ class Information:
         return make_frame(columns, library)
 
     def text(self, most: int = 10) -> str:
-        """What to ask for next, ``most`` columns of it, in words."""
+        """Return the column to ask for next and a table of the missing columns.
+
+        Parameters
+        ----------
+        most : int, default=10
+            Number of columns to list.
+
+        Returns
+        -------
+        str
+            The text.
+
+        Examples
+        --------
+        >>> from discbayes import BayesNetClassifier, load_dataset
+        >>> iris = load_dataset("iris")
+        >>> clf = BayesNetClassifier().fit(iris.X, iris.y)
+        >>> print(clf.value_of_information({"petal width (cm)": 1.7}).text().splitlines()[1])
+        ask for petal length (cm)
+        """
         check_most(most)
         place = int(self.posterior.argmax())
         lines = [
@@ -168,11 +229,11 @@ class Information:
 
     def _nothing(self) -> str:
         if self.cost_gain is None:
-            return "no column helps by itself"
+            return "no column is informative by itself"
         return (
             "no column is worth its price"
             if self.cost_gain.any()
-            else "no column alone would save anything"
+            else "no column reduces the expected cost by itself"
         )
 
     def _table(self, most: int) -> tuple[list[str], list[list[str]]]:
@@ -199,23 +260,24 @@ def value_of_information(
     costs: Any = None,
     prices: Mapping[Any, Any] | None = None,
 ) -> Information:
-    """What is expected of asking for each gap of one row of codes."""
+    """Return the value of information of each missing feature of one row of codes."""
     domain = beliefs.network.domain
     posterior = beliefs.posterior(codes)[0]
     found = beliefs.network.missing_posteriors_of(codes)
-    gaps, joints = list(found), [posterior * shares for shares in found.values()]
+    missing = list(found)
+    joints = [posterior * shares for shares in found.values()]
     gain = np.array([_gain(posterior, joint) for joint in joints])
     matrix = None if costs is None else cost_matrix(costs, beliefs.labels)
-    price = _prices(prices, domain.names, matrix)[gaps]
+    price = _prices(prices, domain.names, matrix)[missing]
     cost = saved = None
     worth = gain
     if matrix is not None:
         cost = float((posterior @ matrix).min())
         saved = np.array([_saved(posterior, joint, matrix) for joint in joints])
         worth = saved - price
-    order = np.lexsort((np.arange(len(gaps)), -gain.round(_DIGITS), -worth.round(_DIGITS)))
+    order = np.lexsort((np.arange(len(missing)), -gain.round(_DIGITS), -worth.round(_DIGITS)))
     return Information(
-        tuple(domain.features[gaps[k]] for k in order),
+        tuple(domain.features[missing[k]] for k in order),
         beliefs.labels,
         posterior,
         tuple(joints[k] for k in order),
@@ -232,9 +294,7 @@ def _entropy(shares: np.ndarray) -> float:
 
 
 def _gain(posterior: np.ndarray, joint: np.ndarray) -> float:
-    """The information that v and c have of each other: the entropy that goes, without the
-    difference of two sums.
-    """
+    """Return the mutual information of v and c, without the difference of two entropies."""
     value, c = np.nonzero(joint)
     mass = joint[value, c]
     gain = float((mass * (np.log(mass / joint.sum(axis=1)[value]) - np.log(posterior[c]))).sum())
@@ -242,7 +302,7 @@ def _gain(posterior: np.ndarray, joint: np.ndarray) -> float:
 
 
 def _saved(posterior: np.ndarray, joint: np.ndarray, costs: np.ndarray) -> float:
-    """By how much the least expected cost falls."""
+    """Return the expected reduction of the least expected cost."""
     saved = float((posterior @ costs).min() - (joint @ costs).min(axis=1).sum())
     return saved if saved > 1e-12 * float((posterior @ np.abs(costs)).max()) else 0.0
 
@@ -250,7 +310,7 @@ def _saved(posterior: np.ndarray, joint: np.ndarray, costs: np.ndarray) -> float
 def _prices(
     prices: Mapping[Any, Any] | None, names: list[str], costs: np.ndarray | None
 ) -> np.ndarray:
-    """The price of every column; those that are not named cost nothing."""
+    """Return the price of every column; those that are not named cost nothing."""
     found = np.zeros(len(names))
     if prices is None:
         return found

@@ -1,4 +1,4 @@
-"""Numbers, values and classes in the words of an explanation."""
+"""Texts of explanations: values, contributions, probabilities and classes."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from discbayes.data import Variable
 
 
 def values_in_words(variable: Variable) -> list[str]:
-    """The name of a column with each of its values.
+    """Return the name of a column with each of its values.
 
     >>> values_in_words(Variable("glucose", "numeric", cuts=(127.0, 155.0)))
     ['glucose < 127', 'glucose in [127, 155)', 'glucose ≥ 155']
@@ -31,7 +31,7 @@ def values_in_words(variable: Variable) -> list[str]:
 
 
 def signed(number: float) -> str:
-    """A contribution as it is written: one decimal, or two below 1.
+    """Return the text of a contribution: one decimal, or two below 1.
 
     >>> signed(1.27), signed(-0.314), signed(-np.inf)
     ('+1.3', '−0.31', '−∞')
@@ -43,10 +43,12 @@ def signed(number: float) -> str:
 
 
 def probability_in_words(posterior: np.ndarray, place: int) -> str:
-    """One of some probabilities; next to 1 it is written by what is missing.
+    """Return the text of one probability; close to 1, of its difference from 1.
 
-    >>> probability_in_words(np.array([0.25, 0.75]), 1), probability_in_words(np.array([2e-6, 1.0]), 1)
-    ('0.75', '1 − 2e-06')
+    >>> probability_in_words(np.array([0.25, 0.75]), 1)
+    '0.75'
+    >>> probability_in_words(np.array([2e-6, 1.0]), 1)
+    '1 − 2e-06'
     """
     probability, rest = float(posterior[place]), float(np.delete(posterior, place).sum())
     if 0 < rest < 0.001:
@@ -55,17 +57,15 @@ def probability_in_words(posterior: np.ndarray, place: int) -> str:
 
 
 def check_most(most: int) -> None:
-    """Refuse what is no number of lines."""
+    """Raise an error if ``most`` is not a number of lines."""
     if not isinstance(most, (int, np.integer)) or most < 0:
         raise ValueError(f"most={most!r} is a number of lines, so at least 0")
 
 
 def class_position(labels: np.ndarray, label: Any, what: str) -> int:
-    """The place of a class among all; an error that says what asked for it where there is no such
-    class.
-    """
+    """Return the position of a class; ``what`` names the argument in the error."""
     known = labels.tolist()
     if label not in known:
         listed = ", ".join(map(repr, known[:20])) + (", …" if len(known) > 20 else "")
-        raise ValueError(f"{what}={label!r} is none of the classes {listed}")
+        raise ValueError(f"{what}={label!r} is not one of the classes {listed}")
     return int(known.index(label))

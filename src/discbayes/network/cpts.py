@@ -1,4 +1,15 @@
-"""The numbers of a network, in one flat array, and where each of them stands in it.
+"""Conditional probability tables in one flat array, and the conventions of all arrays.
+
+=============  =========================  ==================================================
+array          shape                      meaning
+=============  =========================  ==================================================
+``codes``      (n_features, n_rows)       values as codes; ``codes[i] >= cards[i]`` is missing
+``cards``      (n_features,)              number of values of each feature
+``log_prior``  (n_classes,)               log P(c)
+``log_theta``  (size,)                    log P(x_i | parents, c) of all tables, one after the
+                                          other
+``log_joint``  (n_rows, n_classes)        log P(c, observed values)
+=============  =========================  ==================================================
 
 The table of feature ``i`` with parents ``p1 .. pk`` has the shape ``(card[p1], ..., card[pk],
 card[i], n_classes)``: the class is innermost, so that one look-up reads all classes. A feature that
@@ -23,17 +34,34 @@ from discbayes.kernels.table_rows import row_totals
 from discbayes.network.structure import Structure
 
 NORMALIZED_TOLERANCE = 1e-9
-MIN_LOG_THETA = -700.0  # exp of less has lost digits, or is zero
+MIN_LOG_THETA = -700.0  # the exponential of less has lost digits, or is zero
 MAX_CELLS = 2**40  # of one table: far above any memory, far below the end of the integers
-# measured, while tables are learned from frequencies: counts, log θ, and what is worked on
+# measured while generative estimates are computed: counts, log θ, and temporary arrays
 CELL_BYTES = 48
 MAX_AXES = getattr(np, "MAXDIMS", 64)  # of an array: numpy 1 has 32
 
 
 @dataclass(frozen=True, eq=False)
 class Layout(WithArrays):
-    """Where the cells of every table stand: ``offset[i] + Σ code[p]·stride[p] + code[i]·n_classes +
-    c``.
+    """Where the cells of every table are in the flat array.
+
+    The cell of a row in the table of feature ``i`` for class ``c`` is ``offsets[i] + Σ
+    codes[p]·stride[p] + codes[i]·n_classes + c``, the sum over the parents ``p``.
+
+    Parameters
+    ----------
+    structure : Structure
+        The parents of each feature.
+    cards : ndarray of int
+        Number of values of each feature.
+    n_classes : int
+        Number of classes.
+
+    Examples
+    --------
+    >>> layout = Layout(Structure(((), (0,))), np.array([2, 3]), 2)
+    >>> layout.shapes, layout.offsets.tolist()
+    ([(2, 2), (2, 3, 2)], [0, 4, 16])
     """
 
     structure: Structure
@@ -49,7 +77,23 @@ class Layout(WithArrays):
 
     @classmethod
     def of_class(cls, n_classes: int) -> Layout:
-        """Where the numbers of the class stand, taken as a feature by itself."""
+        """Return the layout of P(c), with the class as the only feature.
+
+        Parameters
+        ----------
+        n_classes : int
+            Number of classes.
+
+        Returns
+        -------
+        Layout
+            One feature of so many values, and one class.
+
+        Examples
+        --------
+        >>> Layout.of_class(3).shapes
+        [(3, 1)]
+        """
         return cls(Structure.naive(1), np.array([n_classes]), 1)
 
     @cached_property
@@ -76,17 +120,25 @@ class Layout(WithArrays):
         if len(widest) > MAX_AXES:
             i = self.shapes.index(widest)
             raise ValueError(
-                f"feature {i} has {len(widest) - 2} parents, and a table has room for"
-                f" {MAX_AXES - 2}"
+                f"feature {i} has {len(widest) - 2} parents, and a table can have"
+                f" at most {MAX_AXES - 2}"
             )
         self.require()
         return np.concatenate([[0], np.cumsum(sizes, dtype=np.int64)]).astype(np.int64)
 
     def require(self, names: Sequence[str] | None = None, cell_bytes: int = CELL_BYTES) -> None:
-        """Refuse tables that cannot be learned in memory, with the names of the features if they
-        are known.
+        """Raise an error if the tables cannot be learned in memory.
 
-        ``cell_bytes`` is what learning takes for each cell.
+        Parameters
+        ----------
+        names : sequence of str, optional
+            Names of the features, for the message.
+        cell_bytes : int
+            Bytes that learning takes for each cell.
+
+        Examples
+        --------
+        >>> Layout(Structure.naive(2), np.array([2, 3]), 2).require(["a", "b"])
         """
         sizes = [math.prod(shape) for shape in self.shapes]
         total, largest = sum(sizes), max(sizes, default=0)
@@ -105,9 +157,7 @@ class Layout(WithArrays):
 
     @cached_property
     def parent_start(self) -> np.ndarray:
-        """The parents of feature ``i`` stand at ``parent_start[i]:parent_start[i + 1]`` of the
-        parent arrays.
-        """
+        """Where the parents of each feature start in the parent arrays, and where the last end."""
         lengths = [len(group) for group in self.structure.parents]
         return np.concatenate([[0], np.cumsum(lengths, dtype=np.int64)]).astype(np.int64)
 
@@ -118,14 +168,25 @@ class Layout(WithArrays):
 
     @cached_property
     def parent_stride(self) -> np.ndarray:
-        """How many cells apart two neighbouring values of each parent stand."""
+        """The number of cells between two successive values of each parent."""
         strides = [
             math.prod(shape[k + 1 :]) for shape in self.shapes for k in range(len(shape) - 2)
         ]
         return np.array(strides, dtype=np.int64)
 
     def arrays(self) -> LayoutArrays:
-        """Return the arrays above as kernels take them."""
+        """Return the record of arrays that kernels take.
+
+        Returns
+        -------
+        LayoutArrays
+            The topological order, ``cards``, ``offsets`` and the parent arrays.
+
+        Examples
+        --------
+        >>> Layout(Structure(((1,), ())), np.array([2, 3]), 2).arrays().order
+        array([1, 0])
+        """
         return LayoutArrays(
             np.array(self.structure.order, np.int64),
             self.cards,
@@ -141,12 +202,47 @@ class Layout(WithArrays):
         return int(self.offsets[-1])
 
     def table(self, flat: np.ndarray, feature: int) -> np.ndarray:
-        """The table of one feature as a view on ``flat``."""
+        """Return the table of one feature as a view on ``flat``.
+
+        Parameters
+        ----------
+        flat : ndarray of shape (size,)
+            Numbers of all tables.
+        feature : int
+            Position of the feature.
+
+        Returns
+        -------
+        ndarray
+            The table, class innermost.
+
+        Examples
+        --------
+        >>> Layout(Structure.naive(2), np.array([2, 1]), 2).table(np.arange(6.0), 0)
+        array([[0., 1.],
+               [2., 3.]])
+        """
         return flat[self.offsets[feature] : self.offsets[feature + 1]].reshape(self.shapes[feature])
 
     def pool_columns(self, flat: np.ndarray, how: Callable[..., np.ndarray] = np.sum) -> np.ndarray:
-        """The numbers, where a feature that does not depend on the class has their sum, or mean, in
-        each column.
+        """Return the numbers, pooled over the classes for features that do not depend on them.
+
+        Parameters
+        ----------
+        flat : ndarray of shape (size,)
+            Numbers of all tables, such as counts.
+        how : callable, default=numpy.sum
+            How columns are pooled: ``numpy.sum`` or ``numpy.mean``.
+
+        Returns
+        -------
+        ndarray of shape (size,)
+            The numbers; every class column of such a feature has the pooled ones.
+
+        Examples
+        --------
+        >>> Layout(Structure(((),), (False,)), np.array([1]), 2).pool_columns(np.array([1.0, 2.0]))
+        array([3., 3.])
         """
         pooled = flat.copy()
         for i, depends in enumerate(self.structure.class_children):
@@ -156,8 +252,22 @@ class Layout(WithArrays):
         return pooled
 
     def row_totals(self, flat: np.ndarray) -> np.ndarray:
-        """For every cell, the sum over the values of its feature with the same parents and
-        class.
+        """Return for every cell the sum over the values of its feature, by parents and class.
+
+        Parameters
+        ----------
+        flat : ndarray of shape (size,)
+            Numbers of all tables.
+
+        Returns
+        -------
+        ndarray of shape (size,)
+            The sums.
+
+        Examples
+        --------
+        >>> Layout(Structure.naive(1), np.array([2]), 1).row_totals(np.array([1.0, 3.0]))
+        array([4., 4.])
         """
         totals = np.empty(self.size)
         row_totals(flat, self.offsets, self.cards, self.n_classes, totals)
@@ -166,11 +276,26 @@ class Layout(WithArrays):
 
 @dataclass(frozen=True, eq=False)
 class CPTs(WithArrays):
-    """The parameters: log P(c) and, in the layout above, log P(x_i | parents, c); not always
-    normalised.
+    """The parameters of a network: its conditional probability tables, normalized or not.
 
-    A prior that was learned to tell classes apart is more than the shares of the classes:
-    ``prior_offset`` is what it has besides their logarithms. None is nothing, as in frequencies.
+    Parameters
+    ----------
+    layout : Layout
+        Where each cell is.
+    log_prior : ndarray of shape (n_classes,)
+        The table of the class, log P(c) where all tables are normalized.
+    log_theta : ndarray of shape (layout.size,)
+        All cells log P(x_i | parents, c).
+    prior_offset : ndarray of shape (n_classes,), optional
+        A discriminative prior is more than the class frequencies: what it has besides their
+        logarithms. None for generative estimates.
+
+    Examples
+    --------
+    >>> layout = Layout(Structure.naive(1), np.array([2]), 2)
+    >>> cpts = CPTs(layout, np.log([0.5, 0.5]), np.log([0.9, 0.2, 0.1, 0.8]))
+    >>> cpts.is_normalized, cpts.n_parameters
+    (True, 3)
     """
 
     layout: Layout
@@ -212,16 +337,48 @@ class CPTs(WithArrays):
         return self.layout.n_classes
 
     def learned_with(self, class_weight: np.ndarray) -> CPTs:
-        """The same tables, which were learned to tell classes apart where the rows of each have
-        such a weight.
+        """Return the tables with the offset of a prior that was learned discriminatively.
+
+        Parameters
+        ----------
+        class_weight : ndarray of shape (n_classes,)
+            Weight of the training rows of each class.
+
+        Returns
+        -------
+        CPTs
+            The tables; ``prior_offset`` is log prior − log share of each class.
+
+        Examples
+        --------
+        >>> layout = Layout(Structure.naive(1), np.array([1]), 2)
+        >>> cpts = CPTs(layout, np.log([0.5, 0.5]), np.zeros(2))
+        >>> cpts.learned_with(np.array([3.0, 1.0])).prior_offset.round(2)
+        array([-0.41,  0.69])
         """
         with np.errstate(divide="ignore", invalid="ignore"):
             offset = self.log_prior - np.log(class_weight / class_weight.sum())
         return replace(self, prior_offset=np.where(np.isfinite(offset), offset, 0.0))
 
     def with_prior(self, log_prior: np.ndarray) -> CPTs:
-        """The tables where the classes have other shares, given as logarithms: the odds change as
-        the shares do.
+        """Return the tables for other class frequencies: the odds change as the frequencies do.
+
+        Parameters
+        ----------
+        log_prior : ndarray of shape (n_classes,)
+            Logarithms of the new class probabilities.
+
+        Returns
+        -------
+        CPTs
+            The tables with the new prior.
+
+        Examples
+        --------
+        >>> layout = Layout(Structure.naive(1), np.array([1]), 2)
+        >>> cpts = CPTs(layout, np.log([0.5, 0.5]), np.zeros(2))
+        >>> np.exp(cpts.with_prior(np.log([0.9, 0.1])).log_prior).round(2)
+        array([0.9, 0.1])
         """
         if self.prior_offset is not None:
             log_prior = log_prior + self.prior_offset
@@ -229,14 +386,29 @@ class CPTs(WithArrays):
         return replace(self, log_prior=log_prior)
 
     def log_table(self, feature: int) -> np.ndarray:
-        """The table of log θ of one feature, class innermost."""
+        """Return the table of log θ of one feature, class innermost.
+
+        Parameters
+        ----------
+        feature : int
+            Position of the feature.
+
+        Returns
+        -------
+        ndarray
+            A view on ``log_theta``.
+
+        Examples
+        --------
+        >>> layout = Layout(Structure.naive(1), np.array([1]), 2)
+        >>> CPTs(layout, np.log([0.5, 0.5]), np.zeros(2)).log_table(0)
+        array([[0., 0.]])
+        """
         return self.layout.table(self.log_theta, feature)
 
     @cached_property
     def is_normalized(self) -> bool:
-        """Whether every distribution sums to one, so that sums over unobserved leaves may be left
-        out.
-        """
+        """Whether every distribution sums to one, as those over unobserved leaves then do."""
         with np.errstate(over="ignore"):
             totals = self.layout.row_totals(np.exp(self.log_theta))
             prior = np.exp(self.log_prior).sum()
@@ -247,9 +419,7 @@ class CPTs(WithArrays):
 
     @cached_property
     def shifts(self) -> np.ndarray:
-        """Logarithm of the scale of each table off the log scale: zero where nothing can
-        overflow.
-        """
+        """Logarithm by which each table is scaled down off the log scale; zero if normalized."""
         if self.is_normalized:
             return np.zeros(self.structure.n_features)
         tops = [self.log_table(i).max() for i in range(self.structure.n_features)]
@@ -262,15 +432,12 @@ class CPTs(WithArrays):
 
     @cached_property
     def theta(self) -> np.ndarray:
-        """exp(log θ − shift), for marginalization off the log scale; ``smallest`` tells where that
-        loses entries.
-        """
+        """The tables exp(log θ − shift); ``smallest`` shows which of them lose entries."""
         return np.exp(self._scaled)
 
     @cached_property
     def smallest(self) -> np.ndarray:
-        """The smallest positive entry of each table of ``theta``: how fast a product over it can
-        shrink.
+        """The smallest positive entry of each table of ``theta``: how fast products can shrink.
 
         It is zero where the range of a table exceeds that of a double: its entries have to be read
         from ``log_theta``.
@@ -285,7 +452,7 @@ class CPTs(WithArrays):
 
     @property
     def n_parameters(self) -> int:
-        """The number of free parameters of a normalised network of this structure."""
+        """The number of free parameters of a normalized network of this structure."""
         return sum(self._free(i) for i in range(self.structure.n_features)) + self.n_classes - 1
 
     def _free(self, feature: int) -> int:

@@ -1,6 +1,6 @@
-"""Graph algorithms that structures need: order, moral graph, elimination, treewidth.
+"""Graph algorithms for structures: topological order, moral graph, elimination, treewidth.
 
-Graphs are dictionaries from node to the set of its neighbours. Nodes are feature positions;
+Graphs are dictionaries from node to the set of its neighbors. Nodes are feature positions;
 ``CLASS`` is the class.
 """
 
@@ -22,8 +22,9 @@ EXACT_CORE = 16  # nodes up to which the exact search for the treewidth stays wi
 def topological_order(
     parents: Sequence[Sequence[int]], names: Sequence[Any] | None = None
 ) -> tuple[int, ...]:
-    """Parents before children, the lowest position first; a ``ValueError`` that names a cycle if
-    there is one.
+    """Return parents before children, the lowest position first.
+
+    A cycle is a ``ValueError`` that names it.
     """
     waiting = [set(group) for group in parents]
     order: list[int] = []
@@ -47,8 +48,9 @@ def topological_order(
 
 
 def descendants(parents: Sequence[Sequence[int]]) -> np.ndarray:
-    """``[i, d]``: whether ``d`` is ``i`` or comes after it, so that an edge from ``d`` to ``i``
-    would close a cycle.
+    """Return an array whose entry ``[i, d]`` is true if ``d`` is ``i`` or a descendant of it.
+
+    An edge from ``d`` to ``i`` would then close a cycle.
     """
     below = np.eye(len(parents), dtype=np.bool_)
     for i in reversed(topological_order(parents)):
@@ -58,8 +60,9 @@ def descendants(parents: Sequence[Sequence[int]]) -> np.ndarray:
 
 
 def find_cycle(parents: Sequence[Iterable[int]]) -> list[int]:
-    """A cycle, first node repeated at the end, of a graph known to have one; nodes without parents
-    are passed over.
+    """Return a cycle of a graph known to have one, its first node repeated at the end.
+
+    Nodes without parents are ignored.
     """
     node = next(node for node, group in enumerate(parents) if group)
     seen: dict[int, int] = {}
@@ -73,7 +76,7 @@ def find_cycle(parents: Sequence[Iterable[int]]) -> list[int]:
 
 
 def moral_graph(families: Iterable[Iterable[int]], nodes: Iterable[int]) -> Graph:
-    """The undirected graph in which every family (a node and its parents) is fully connected."""
+    """Return the undirected graph in which every family (node and parents) is connected."""
     graph: Graph = {node: set() for node in nodes}
     for family in families:
         connect(graph, family)
@@ -88,28 +91,26 @@ def connect(graph: Graph, nodes: Iterable[int]) -> None:
 
 
 def fill_in(graph: Graph, node: int) -> int:
-    """The number of edges that eliminating ``node`` would add."""
+    """Return the number of edges that eliminating ``node`` would add."""
     return sum(b not in graph[a] for a, b in combinations(graph[node], 2))
 
 
 def eliminate(graph: Graph, node: int) -> set[int]:
-    """Remove ``node`` and connect its neighbours, which are returned."""
-    neighbours = graph.pop(node)
-    for neighbour in neighbours:
-        graph[neighbour].discard(node)
-    connect(graph, neighbours)
-    return neighbours
+    """Remove ``node`` and connect its neighbors, which are returned."""
+    neighbors = graph.pop(node)
+    for neighbor in neighbors:
+        graph[neighbor].discard(node)
+    connect(graph, neighbors)
+    return neighbors
 
 
 def copy_graph(graph: Graph) -> Graph:
-    """The same graph in sets of its own."""
-    return {node: set(neighbours) for node, neighbours in graph.items()}
+    """Return a copy of a graph, with sets of its own."""
+    return {node: set(neighbors) for node, neighbors in graph.items()}
 
 
 def min_fill_order(graph: Graph) -> tuple[list[int], int]:
-    """An elimination order by least fill-in (ties: fewest neighbours, lowest node) and its
-    width.
-    """
+    """Return an order by least fill-in (ties: fewest neighbors, lowest node) and its width."""
     left = copy_graph(graph)
     order, width = [], 0
     while left:
@@ -120,9 +121,7 @@ def min_fill_order(graph: Graph) -> tuple[list[int], int]:
 
 
 def treewidth_bounds(graph: Graph) -> tuple[int, int]:
-    """A lower bound (by contracting, node of least degree first) and an upper bound (by least
-    fill-in).
-    """
+    """Return a lower bound (by contraction, least degree first) and an upper one (min-fill)."""
     _, upper = min_fill_order(graph)
     left = copy_graph(graph)
     lower = 0
@@ -134,21 +133,19 @@ def treewidth_bounds(graph: Graph) -> tuple[int, int]:
 
 
 def _contract(graph: Graph, node: int) -> None:
-    """Merge ``node`` into its neighbour of least degree: the treewidth never rises by that."""
-    neighbours = graph.pop(node)
-    for neighbour in neighbours:
-        graph[neighbour].discard(node)
-    if neighbours:
-        target = min(neighbours, key=lambda n: (len(graph[n]), n))
-        for other in neighbours - {target}:
+    """Merge ``node`` into its neighbor of least degree: the treewidth never rises by that."""
+    neighbors = graph.pop(node)
+    for neighbor in neighbors:
+        graph[neighbor].discard(node)
+    if neighbors:
+        target = min(neighbors, key=lambda n: (len(graph[n]), n))
+        for other in neighbors - {target}:
             graph[target].add(other)
             graph[other].add(target)
 
 
 def treewidth(graph: Graph) -> int:
-    """The exact treewidth; a ``ValueError`` with the bounds where the search for it would take too
-    long.
-    """
+    """Return the exact treewidth; a ``ValueError`` with bounds where that would take too long."""
     core, done = _strip_simplicial(copy_graph(graph))
     lower, upper = treewidth_bounds(core)
     lower = max(lower, done)
@@ -166,22 +163,23 @@ def treewidth(graph: Graph) -> int:
 
 
 def _strip_simplicial(graph: Graph) -> tuple[Graph, int]:
-    """Eliminate nodes whose neighbours are all joined, which is always optimal; what is left, and
-    the width so far.
+    """Eliminate nodes whose neighbors are all joined, which is always optimal.
+
+    Returns the rest of the graph, and the width so far.
     """
     width = 0
     waiting = sorted(graph, reverse=True)
     while waiting:
         node = waiting.pop()
         if node in graph and all(b in graph[a] for a, b in combinations(graph[node], 2)):
-            neighbours = eliminate(graph, node)
-            width = max(width, len(neighbours))
-            waiting.extend(neighbours)  # only they can have become simplicial
+            neighbors = eliminate(graph, node)
+            width = max(width, len(neighbors))
+            waiting.extend(neighbors)  # only they can have become simplicial
     return graph, width
 
 
 def _fits(graph: Graph, width: int, failed: set[frozenset[int]]) -> bool:
-    """Whether some elimination order keeps every neighbourhood within ``width``."""
+    """Whether some elimination order keeps every neighborhood within ``width``."""
     if len(graph) <= width + 1:
         return True
     key = frozenset(graph)

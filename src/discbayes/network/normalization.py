@@ -1,19 +1,20 @@
-"""Tables that are not normalised, turned into a proper network (Wettig et al. 2003; Algorithm 1 of
-P13).
+"""Tables that are not normalized, turned into a normalized network.
 
-Children before parents, each row of a table is divided by its sum. The sum depends on the parents
-of the feature, so it can be multiplied into the table of a parent that has all the other parents as
-its own, the covering parent, or into P(c) where the class is the only parent. There is such a table
-exactly where the parents are joined by edges:
+Wettig et al. (2003), Algorithm 1 of P13. Children before parents, each row of a table is
+divided by its sum. The sum depends on the parents of the feature, so that it can be multiplied into
+the table of a parent that has all the other parents as its own, the covering parent, or into P(c)
+where the class is the only parent. There is such a table exactly where the parents are joined by
+edges:
 
-=====================================
-============================================================== every feature has one
-p(c, x) stays as it is: ``Structure.is_moral`` every child of the class has one       P(c | x) of
-complete rows stays as it is: ``Structure.is_c1`` =====================================
-==============================================================
+=================================  ==================================  ======================
+features with a covering parent    what stays as it is                 condition
+=================================  ==================================  ======================
+every feature                      p(c, x)                             ``Structure.is_moral``
+every child of the class           P(c | x) of complete rows           ``Structure.is_c1``
+=================================  ==================================  ======================
 
 The two differ only where the class is not a parent of every feature. The sums of a feature that
-does not depend on the class are the same in all classes; without a covering parent they can be left
+does not depend on the class are equal in all classes; without a covering parent they can be left
 out for P(c | x), but not for p(c, x).
 """
 
@@ -33,25 +34,30 @@ SHOWN = 12
 
 
 def normalize(tables: CPTs, keep: str = "joint", names: Sequence[str] | None = None) -> CPTs:
-    """Normalised tables of the same structure that stand for the same distribution.
+    """Return normalized tables of the same structure for the same distribution.
 
-    Tables stand for p(c, x) ∝ exp(log-joint). Every value that is impossible (−inf) stays so. A row
-    of a table without any possible value makes its parents' values impossible together, which their
-    tables then say; the row itself, which nothing can reach any more, becomes uniform. Tables that
-    are normalised already are returned as they are.
+    Tables represent p(c, x) ∝ exp(log-joint). Every value that is impossible (−inf) stays so. A row
+    of a table without any possible value makes its parents' values impossible together, which moves
+    to their tables; the row itself, which nothing can reach any more, becomes uniform. Normalized
+    tables are returned as they are.
 
     Parameters
     ----------
     tables : CPTs
         Any finite numbers, or −inf. Every feature needs a covering parent; one without is accepted
-        where all rows of its table have the same sum in each class, as those of a normalised table
+        where all rows of its table have the same sum in each class, as those of a normalized table
         have.
     keep : "joint" or "posterior"
         With "joint" p(c, x) stays as it is, up to its constant. With "posterior" only P(c | x) of
         complete rows does: then features that do not depend on the class need no covering parent,
-        but answers about rows with gaps change where they have none.
+        but answers about rows with missing values change where they have none.
     names : sequence of str, optional
         Names of the features, for messages.
+
+    Returns
+    -------
+    CPTs
+        The normalized tables.
 
     Raises
     ------
@@ -91,7 +97,7 @@ def normalize(tables: CPTs, keep: str = "joint", names: Sequence[str] | None = N
             )
     _take_sums(log_prior[:, None])
     offset = tables.prior_offset
-    if offset is not None:  # what was taken into the prior is no share of a class
+    if offset is not None:  # what was multiplied into the prior is not a class frequency
         possible = tables.log_prior > -np.inf
         offset = offset + np.subtract(
             log_prior, tables.log_prior, out=np.zeros_like(log_prior), where=possible
@@ -100,8 +106,7 @@ def normalize(tables: CPTs, keep: str = "joint", names: Sequence[str] | None = N
 
 
 def _take_sums(table: np.ndarray) -> np.ndarray:
-    """Normalise the rows of a table of log θ in place; the log-sums that were taken off, the
-    largest as zero.
+    """Normalize the rows of a table of log θ in place; return the log-sums, the largest as zero.
 
     The common constant changes no distribution, and left in it would only cost digits further up.
     """
@@ -110,7 +115,7 @@ def _take_sums(table: np.ndarray) -> np.ndarray:
     if impossible.all():
         raise ValueError(
             "no row is possible under these tables in any class (all are −inf): nothing can be"
-            " normalised"
+            " normalized"
         )
     table -= np.where(impossible, 0.0, top)
     np.copyto(table, 0.0, where=impossible)
@@ -126,16 +131,14 @@ def _same_in_all_rows(sums: np.ndarray) -> bool:
 
 
 def _along(sums: np.ndarray, axes: tuple[int, ...], wanted: tuple[int, ...]) -> np.ndarray:
-    """The array with its axes in the order ``wanted``, and of length one where it does not have
-    them.
-    """
+    """Return the array with its axes in the order ``wanted``, of length one where it has none."""
     present = [node for node in wanted if node in axes]
     ordered = sums.transpose([axes.index(node) for node in present])
     return np.expand_dims(ordered, tuple(k for k, node in enumerate(wanted) if node not in axes))
 
 
 def _refusal(structure: Structure, keep: str, names: Sequence[str] | None) -> str:
-    """Why there is no normalised network, and what to do instead."""
+    """Return why there is no normalized network, and what to do instead."""
     found = [
         i for i in structure.immoral_features if keep == "joint" or structure.class_children[i]
     ]
@@ -148,10 +151,10 @@ def _refusal(structure: Structure, keep: str, names: Sequence[str] | None) -> st
             " rows."
         )
     return (
-        f"these tables cannot be normalised: {shown} {'has' if len(found) == 1 else 'have'} no"
+        f"these tables cannot be normalized: {shown} {'has' if len(found) == 1 else 'have'} no"
         " covering parent, which is a parent that has all the other parents, the class among them,"
         " as its own, and whose table could take the sums of rows. Use the tables as they are:"
-        " they stand for p(c, x) ∝ exp(log-joint), and posteriors, likelihoods, queries and"
+        " they represent p(c, x) ∝ exp(log-joint), and posteriors, likelihoods, queries and"
         " samples are answers about that. Or learn a structure like TAN, where the parents of"
         f" every feature are the class and at most one feature.{other}"
     )

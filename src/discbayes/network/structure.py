@@ -1,6 +1,4 @@
-"""The structure of a network: which features, and whether the class, are the parents of each
-feature.
-"""
+"""The structure of a network: the parents of each feature, the class among them or not."""
 
 from __future__ import annotations
 
@@ -20,8 +18,7 @@ Edge = tuple[Any, Any]
 
 @dataclass(frozen=True)
 class Structure:
-    """A directed acyclic graph over the features; the class has no parents and is a parent of
-    features.
+    """A directed acyclic graph over features and the class, which has no parents.
 
     Parameters
     ----------
@@ -65,17 +62,49 @@ class Structure:
 
     @classmethod
     def naive(cls, n_features: int) -> Structure:
-        """No edges between features."""
+        """Return the structure without edges between features.
+
+        Parameters
+        ----------
+        n_features : int
+            Number of features.
+
+        Returns
+        -------
+        Structure
+            Naive Bayes: the class is the only parent of each feature.
+
+        Examples
+        --------
+        >>> Structure.naive(2)
+        Structure(parents=((), ()), class_children=(True, True))
+        """
         return cls(((),) * n_features)
 
     @classmethod
     def from_edges(
         cls, edges: Iterable[Edge], names: Sequence[Any], class_name: Any = None
     ) -> Structure:
-        """Build from edges ``(parent, child)`` between names, or positions, of features.
+        """Build a structure from edges between features, by name or position.
 
-        With ``class_name``, edges that leave the class say whose parent it is; where there is no
-        such edge the class is a parent of every feature.
+        Parameters
+        ----------
+        edges : iterable of (parent, child)
+            The edges. Without an edge from the class, it is a parent of every feature.
+        names : sequence
+            Names of the features, in the order of the columns.
+        class_name : optional
+            Name of the class, if there are edges from it.
+
+        Returns
+        -------
+        Structure
+            The structure; a cycle is a ``ValueError`` that names it.
+
+        Examples
+        --------
+        >>> Structure.from_edges([("a", "b"), ("y", "a")], ["a", "b"], class_name="y")
+        Structure(parents=((), (0,)), class_children=(True, False))
         """
         position = _positions(names, class_name)
         parents: list[list[int]] = [[] for _ in names]
@@ -100,7 +129,25 @@ class Structure:
         return cls(tuple(tuple(group) for group in parents), tuple(children))
 
     def edges(self, names: Sequence[Any] | None = None, class_name: Any = None) -> list[Edge]:
-        """The edges between features, and those from the class if it is given a name."""
+        """Return the edges between features, and those from the class if it is named.
+
+        Parameters
+        ----------
+        names : sequence, optional
+            Names of the features; positions by default.
+        class_name : optional
+            Name of the class; without it, its edges are left out.
+
+        Returns
+        -------
+        list of (parent, child)
+            The edges.
+
+        Examples
+        --------
+        >>> Structure(((), (0,))).edges(["a", "b"], "y")
+        [('y', 'a'), ('y', 'b'), ('a', 'b')]
+        """
         label = list(range(self.n_features)) if names is None else list(names)
         found = [(label[p], label[i]) for i, group in enumerate(self.parents) for p in group]
         if class_name is not None:
@@ -111,11 +158,50 @@ class Structure:
 
     @classmethod
     def from_networkx(cls, graph: Any, names: Sequence[Any], class_name: Any = None) -> Structure:
-        """Build from a ``networkx.DiGraph`` whose nodes are feature names (and the class)."""
+        """Build a structure from a ``networkx.DiGraph``.
+
+        Parameters
+        ----------
+        graph : networkx.DiGraph
+            Its nodes are names of features, and the class.
+        names : sequence
+            Names of the features, in the order of the columns.
+        class_name : optional
+            Name of the class, if it is a node.
+
+        Returns
+        -------
+        Structure
+            The structure.
+
+        Examples
+        --------
+        >>> import networkx
+        >>> Structure.from_networkx(networkx.DiGraph([("a", "b")]), ["a", "b"]).parents
+        ((), (0,))
+        """
         return cls.from_edges(graph.edges(), names, class_name)
 
     def to_networkx(self, names: Sequence[Any] | None = None, class_name: Any = "class") -> Any:
-        """The structure as a ``networkx.DiGraph``; needs networkx."""
+        """Return the structure as a ``networkx.DiGraph``; needs networkx.
+
+        Parameters
+        ----------
+        names : sequence, optional
+            Names of the features; positions by default.
+        class_name : default="class"
+            Name of the node of the class.
+
+        Returns
+        -------
+        networkx.DiGraph
+            A node for each feature and the class.
+
+        Examples
+        --------
+        >>> list(Structure(((), (0,))).to_networkx(["a", "b"], "y").edges)
+        [('y', 'a'), ('y', 'b'), ('a', 'b')]
+        """
         import networkx
 
         graph = networkx.DiGraph()
@@ -153,20 +239,66 @@ class Structure:
         return tuple(tuple(group) for group in lists)
 
     def family(self, feature: int) -> tuple[int, ...]:
-        """The feature and all of its parents, ``CLASS`` among them where the class is one."""
+        """Return a feature and all of its parents, ``CLASS`` (−1) if the class is one of them.
+
+        Parameters
+        ----------
+        feature : int
+            Position of the feature.
+
+        Returns
+        -------
+        tuple of int
+            The parents, and the feature at the end.
+
+        Examples
+        --------
+        >>> Structure(((), (0,))).family(1)
+        (-1, 0, 1)
+        """
         own = (CLASS,) if self.class_children[feature] else ()
         return (*own, *self.parents[feature], feature)
 
     def moral_graph(self, with_class: bool = True) -> Graph:
-        """The undirected graph that joins each feature, its parents and its parents with one
-        another.
+        """Return the undirected graph in which the members of each family are joined.
+
+        Parameters
+        ----------
+        with_class : bool, default=True
+            Whether the class is a node.
+
+        Returns
+        -------
+        dict of int to set of int
+            The neighbors of each node; ``CLASS`` (−1) is the class.
+
+        Examples
+        --------
+        >>> Structure(((), (), (0, 1))).moral_graph(with_class=False)
+        {0: {1, 2}, 1: {0, 2}, 2: {0, 1}}
         """
         nodes = range(CLASS if with_class else 0, self.n_features)
         families = (self.family(i) for i in range(self.n_features))
         return moral_graph(([n for n in family if n in nodes] for family in families), nodes)
 
     def treewidth(self, with_class: bool = False) -> int:
-        """The exact treewidth of the moral graph, over the features alone by default."""
+        """Return the exact treewidth of the moral graph.
+
+        Parameters
+        ----------
+        with_class : bool, default=False
+            Whether the class is a node.
+
+        Returns
+        -------
+        int
+            The treewidth; a ``ValueError`` with bounds where finding it would take too long.
+
+        Examples
+        --------
+        >>> Structure(((), (), (0, 1))).treewidth()
+        2
+        """
         return treewidth(self.moral_graph(with_class))
 
     @property
@@ -176,11 +308,10 @@ class Structure:
 
     @property
     def is_moral(self) -> bool:
-        """Whether the parents of every feature are joined, so that features with parents have
-        covering parents.
+        """Whether the parents of every feature are joined by edges.
 
-        Then discriminative fits have no bad local optimum, and any tables can be normalised with
-        the same p(c, x).
+        Then features with parents have covering parents, discriminative fits have no bad local
+        optimum, and any tables can be normalized with the same p(c, x).
         """
         return not self.immoral_features
 
@@ -193,8 +324,22 @@ class Structure:
         return a in self.parents[b] or b in self.parents[a]
 
     def covering_parent(self, feature: int) -> int | None:
-        """A parent Y of the feature with all of its other parents among Y's (``CLASS``, a position
-        or none).
+        """Return a parent of the feature that has all of its other parents as its own.
+
+        Parameters
+        ----------
+        feature : int
+            Position of the feature.
+
+        Returns
+        -------
+        int or None
+            The parent, ``CLASS`` (−1) first; None if there is none.
+
+        Examples
+        --------
+        >>> Structure(((), (), (0, 1))).covering_parent(2), Structure(((), (0,))).covering_parent(1)
+        (None, 0)
         """
         parents = set(self.family(feature)[:-1])
         for candidate in sorted(parents):
@@ -207,9 +352,9 @@ class Structure:
     def is_c1(self) -> bool:
         """Whether every child of the class has a covering parent (Condition 1).
 
-        Then any tables can be normalised with the same P(c | x). Where the class is a parent of
-        every feature this is the same as ``is_moral``; features that do not depend on the class are
-        asked for nothing here.
+        Then any tables can be normalized with the same P(c | x). Where the class is a parent of
+        every feature, this equals ``is_moral``; features that do not depend on the class need
+        nothing here.
         """
         return all(
             self.covering_parent(i) is not None
@@ -260,5 +405,5 @@ def _look_up(position: dict[Any, int], node: Any, names: Sequence[Any]) -> int:
     ):
         return int(node)
     raise ValueError(
-        f"an edge names {node!r}, which is no feature; the features are {list(names)[:20]}"
+        f"an edge names {node!r}, which is not a feature; the features are {list(names)[:20]}"
     )

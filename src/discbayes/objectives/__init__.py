@@ -25,7 +25,7 @@ OBJECTIVES = {"cr": ClassificationRate, "cl": ConditionalLikelihood, "mm": Margi
 
 
 def objective_of(given: Any) -> Objective:
-    """The objective behind a name, or the object itself.
+    """Return the objective behind a name, or the object itself.
 
     >>> objective_of("mm")
     Margin()
@@ -38,8 +38,8 @@ def objective_of(given: Any) -> Objective:
         raise TypeError(f"{given.__name__} is a class: pass an object, {given.__name__}(...)")
     kind = ValueError if isinstance(given, str) else TypeError
     raise kind(
-        f"{given!r} is no objective; it is one of {', '.join(map(repr, OBJECTIVES))}, or an object"
-        " such as Margin()"
+        f"{given!r} is not an objective; it is one of {', '.join(map(repr, OBJECTIVES))}, or an"
+        " object such as Margin()"
     )
 
 

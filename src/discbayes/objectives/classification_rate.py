@@ -9,16 +9,17 @@ from discbayes.objectives.objective import Objective
 
 
 class ClassificationRate(Objective):
-    """The weighted number of rows that are classified right (CR of P10 and P12); it has no
-    gradient.
+    """The weighted number of correctly classified rows (CR of P10 and P12); without a gradient.
 
     Scores within ``TIE`` of each other are equal, and of equal classes the first is the decision.
 
     Examples
     --------
     >>> log_joint = np.log([[0.3, 0.1], [0.2, 0.4], [0.1, 0.1]])
-    >>> ClassificationRate().rows(log_joint, [0, 0, 1]), ClassificationRate().value(log_joint, [0, 1, 0])
-    (array([1., 0., 0.]), 3.0)
+    >>> ClassificationRate().rows(log_joint, [0, 0, 1])
+    array([1., 0., 0.])
+    >>> ClassificationRate().value(log_joint, [0, 1, 0])
+    3.0
     """
 
     differentiable = False

@@ -21,7 +21,32 @@ class ConditionalLikelihood(Objective):
     def evaluate(
         self, log_joint: np.ndarray, y: np.ndarray, weight: np.ndarray
     ) -> tuple[float, np.ndarray]:
-        """The value and the gradient of a block of rows, in one pass if the log-joint is finite."""
+        """Return value and gradient of a block of rows, in one pass if the log-joint is finite.
+
+        Parameters
+        ----------
+        log_joint : ndarray of float64, shape (n_rows, n_classes)
+            Log P(c, x), C-contiguous.
+        y : ndarray of int32, shape (n_rows,)
+            Class codes.
+        weight : ndarray of float64, shape (n_rows,) or (0,)
+            Weights of the rows; empty for ones.
+
+        Returns
+        -------
+        value : float
+            The weighted sum over the rows.
+        gradient : ndarray of shape (n_rows, n_classes)
+            Its gradient with respect to the log-joint.
+
+        Examples
+        --------
+        >>> value, gradient = ConditionalLikelihood().evaluate(
+        ...     np.log([[0.5, 0.5]]), np.array([0], np.int32), np.ones(1)
+        ... )
+        >>> round(value, 3), gradient
+        (-0.693, array([[ 0.5, -0.5]]))
+        """
         gradient = np.empty_like(log_joint)
         value = float(kernels.likelihood_total(log_joint, log_joint.shape[1], y, weight, gradient))
         return (value, gradient) if np.isfinite(value) else super().evaluate(log_joint, y, weight)

@@ -9,20 +9,21 @@ from discbayes.objectives.objective import Objective
 
 
 class Margin(Objective):
-    """Σ weight · h(λ·log d), where d = P(y, x) / max over the other classes of P(c, x), and h(z) =
-    min(1, z).
+    """The sum of the margins of all rows, each up to a limit (MM of P10).
+
+    The value is Σ weight · h(λ·log d), where d = P(y, x) / max over the other classes of P(c, x),
+    and h(z) = min(1, z). Where the maximum or the corner of h is sharp, the gradient is that of one
+    side.
 
     Parameters
     ----------
     lam : float, default=0.1
-        λ: a row counts fully from log d = 1/λ on.
+        Scale λ of the margin: a row counts fully from log d = 1/λ on.
     eta : float or None, default=None
         With a number η the maximum is soft, (1/η) log Σ exp(η·log P(c, x)), and so has a gradient
         everywhere.
     kappa : float, default=0.0
         Half-width κ of the part around z = 1 in which the corner of h is rounded off by a parabola.
-
-    Where the maximum or the corner is sharp the gradient is that of one side.
 
     Examples
     --------

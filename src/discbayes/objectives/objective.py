@@ -1,4 +1,4 @@
-"""What an objective is, and how its rows are added up."""
+"""The base class of objectives: values of rows, their sum, and its gradient."""
 
 from __future__ import annotations
 
@@ -16,9 +16,14 @@ NO_WEIGHT = np.empty(0)
 class Objective(BaseEstimator):
     """A function of a log-joint and the classes of its rows, summed over the rows; more is better.
 
-    ``log_joint`` has the shape ``(n_rows, n_classes)``, ``y`` holds class codes, ``weight`` one
-    number for each row. Sums run over blocks of rows with fixed boundaries, so that they do not
-    depend on ``n_jobs``.
+    Sums run over blocks of rows with fixed boundaries, so that they do not depend on ``n_jobs``.
+    Subclasses write the values of rows, and the gradient, in ``_fill``.
+
+    Examples
+    --------
+    >>> from discbayes import ConditionalLikelihood
+    >>> isinstance(ConditionalLikelihood(), Objective)
+    True
     """
 
     differentiable = True
@@ -27,13 +32,34 @@ class Objective(BaseEstimator):
     def _fill(
         self, log_joint: np.ndarray, y: np.ndarray, values: np.ndarray, gradient: np.ndarray
     ) -> None:
-        """Write what each row is worth and, unless that array is empty, the gradient of it."""
+        """Write the value of each row and, unless that array is empty, its gradient."""
 
     def _check(self) -> None:
         """Refuse settings that make no sense."""
 
     def rows(self, log_joint: np.ndarray, y: np.ndarray, n_jobs: int | None = None) -> np.ndarray:
-        """What each row is worth."""
+        """Return the value of each row.
+
+        Parameters
+        ----------
+        log_joint : array of shape (n_rows, n_classes)
+            Log P(c, x).
+        y : array of shape (n_rows,)
+            Class codes.
+        n_jobs : int, optional
+            Number of threads.
+
+        Returns
+        -------
+        ndarray of shape (n_rows,)
+            The values, without weights.
+
+        Examples
+        --------
+        >>> from discbayes import ClassificationRate
+        >>> ClassificationRate().rows([[0.0, -1.0], [0.0, -1.0]], [0, 1])
+        array([1., 0.])
+        """
         self._check()
         scores, classes, _ = _arrays(log_joint, y, None)
         return self._rows(scores, classes, _no_gradient(scores), n_jobs)
@@ -45,7 +71,30 @@ class Objective(BaseEstimator):
         weight: np.ndarray | None = None,
         n_jobs: int | None = None,
     ) -> float:
-        """The weighted sum over the rows."""
+        """Return the weighted sum over the rows.
+
+        Parameters
+        ----------
+        log_joint : array of shape (n_rows, n_classes)
+            Log P(c, x).
+        y : array of shape (n_rows,)
+            Class codes.
+        weight : array of shape (n_rows,), optional
+            Weights of the rows; ones by default.
+        n_jobs : int, optional
+            Number of threads.
+
+        Returns
+        -------
+        float
+            The sum.
+
+        Examples
+        --------
+        >>> from discbayes import ClassificationRate
+        >>> ClassificationRate().value([[0.0, -1.0], [0.0, -1.0]], [0, 1], [2.0, 1.0])
+        2.0
+        """
         self._check()
         scores, classes, weights = _arrays(log_joint, y, weight)
         return _total(self._rows(scores, classes, _no_gradient(scores), n_jobs), weights)
@@ -57,7 +106,32 @@ class Objective(BaseEstimator):
         weight: np.ndarray | None = None,
         n_jobs: int | None = None,
     ) -> tuple[float, np.ndarray]:
-        """The weighted sum over the rows, and its gradient with respect to the log-joint."""
+        """Return the weighted sum over the rows, and its gradient.
+
+        Parameters
+        ----------
+        log_joint : array of shape (n_rows, n_classes)
+            Log P(c, x).
+        y : array of shape (n_rows,)
+            Class codes.
+        weight : array of shape (n_rows,), optional
+            Weights of the rows; ones by default.
+        n_jobs : int, optional
+            Number of threads.
+
+        Returns
+        -------
+        value : float
+            The sum.
+        gradient : ndarray of shape (n_rows, n_classes)
+            Its gradient with respect to the log-joint.
+
+        Examples
+        --------
+        >>> from discbayes import Margin
+        >>> Margin(lam=0.1).value_and_gradient([[0.0, -2.0]], [0])
+        (0.2, array([[ 0.1, -0.1]]))
+        """
         require_gradient(self)
         self._check()
         scores, classes, weights = _arrays(log_joint, y, weight)
@@ -69,8 +143,29 @@ class Objective(BaseEstimator):
     def evaluate(
         self, log_joint: np.ndarray, y: np.ndarray, weight: np.ndarray
     ) -> tuple[float, np.ndarray]:
-        """The same without a look at the arguments, for solvers that ask again and again for a
-        block of rows.
+        """Return value and gradient of a block of rows, without checks, for solvers.
+
+        Parameters
+        ----------
+        log_joint : ndarray of float64, shape (n_rows, n_classes)
+            Log P(c, x), C-contiguous.
+        y : ndarray of int32, shape (n_rows,)
+            Class codes.
+        weight : ndarray of float64, shape (n_rows,) or (0,)
+            Weights of the rows; empty for ones.
+
+        Returns
+        -------
+        value : float
+            The weighted sum over the rows.
+        gradient : ndarray of shape (n_rows, n_classes)
+            Its gradient with respect to the log-joint.
+
+        Examples
+        --------
+        >>> from discbayes import Margin
+        >>> Margin().evaluate(np.array([[0.0, -2.0]]), np.array([0], np.int32), np.ones(1))
+        (0.2, array([[ 0.1, -0.1]]))
         """
         values, gradient = np.empty(y.size), np.empty_like(log_joint)
         self._fill(log_joint, y, values, gradient)
@@ -94,9 +189,7 @@ class NoGradientError(TypeError):
 
 
 def require_gradient(objective: Objective) -> Objective:
-    """The objective itself; an error where it has no gradient, for learners to call when they are
-    made.
-    """
+    """Return the objective itself; raise an error if it has no gradient."""
     if not objective.differentiable:
         raise NoGradientError(
             f"{objective!r} has no gradient, so parameters cannot be learned with it: take"
@@ -109,7 +202,7 @@ def require_gradient(objective: Objective) -> Objective:
 def _arrays(
     log_joint: np.ndarray, y: np.ndarray, weight: np.ndarray | None
 ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """The arguments in the types that the kernels are compiled for."""
+    """Return the arguments in the types that the kernels are compiled for."""
     scores = np.ascontiguousarray(log_joint, dtype=np.float64)
     classes = np.ascontiguousarray(y, dtype=np.int32)
     weights = NO_WEIGHT if weight is None else np.ascontiguousarray(weight, dtype=np.float64)
@@ -124,7 +217,7 @@ def _arrays(
         )
     if classes.size and not (classes.min() >= 0 and classes.max() < scores.shape[1]):
         raise ValueError(
-            f"y holds codes that are none of the {scores.shape[1]} classes of the log-joint"
+            f"y holds codes that are not among the {scores.shape[1]} classes of the log-joint"
         )
     return scores, classes, weights
 

@@ -9,8 +9,10 @@ from discbayes.objectives.objective import Objective
 
 
 class Slack(Objective):
-    """−λ Σ weight · h(γ − log d), where d = P(y, x) / max over the other classes of P(c, x), and
-    h(z) = max(0, z).
+    """The cost of margins below a target, as in support vector machines (P13).
+
+    The value is −λ Σ weight · h(γ − log d), where d = P(y, x) / max over the other classes of
+    P(c, x), and h(z) = max(0, z).
 
     Parameters
     ----------
@@ -65,12 +67,36 @@ class Slack(Objective):
     def conjugate(
         self, log_joint: np.ndarray, y: np.ndarray, weight: np.ndarray, factors: np.ndarray
     ) -> tuple[float, np.ndarray]:
-        """Σ λ · weight · S*(r) and λ · weight · r, where r is the gradient of the slack S of a row,
-        here scaled down.
+        """Return Σ λ · weight · S*(r) and λ · weight · r, for bounds on the optimum.
 
-        S(L) ≥ r·L − S*(r) for every log-joint L: what bounds of the optimum are made of.
-        ``factors`` of at most one for each row and class scale what the rivals contribute; empty,
-        they are one.
+        ``r`` is the gradient of the slack S of a row. S(L) ≥ r·L − S*(r) for every log-joint L, so
+        that sums over rows are lower bounds.
+
+        Parameters
+        ----------
+        log_joint : ndarray of float64, shape (n_rows, n_classes)
+            Log P(c, x), C-contiguous.
+        y : ndarray of int32, shape (n_rows,)
+            Class codes.
+        weight : ndarray of float64, shape (n_rows,)
+            Weights of the rows.
+        factors : ndarray of shape (n_rows, n_classes) or (0, 0)
+            Numbers of at most one by which the part of each rival in ``r`` is scaled down; empty
+            for ones.
+
+        Returns
+        -------
+        total : float
+            The sum of the conjugates.
+        residual : ndarray of shape (n_rows, n_classes)
+            The scaled gradients.
+
+        Examples
+        --------
+        >>> Slack().conjugate(
+        ...     np.array([[0.0, -0.5]]), np.array([0], np.int32), np.ones(1), np.empty((0, 0))
+        ... )
+        (-1.0, array([[-1.,  1.]]))
         """
         residual = np.empty_like(log_joint)
         total = kernels.slack_conjugate(log_joint, y, weight, *self._numbers, factors, residual)
