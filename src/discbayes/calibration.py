@@ -321,8 +321,8 @@ def check_alone(name: str, alone: np.ndarray, labels: list[Any]) -> None:
         more = f" (and {positions.size - 1} other classes)" if positions.size > 1 else ""
         raise ValueError(
             f"class {labels[positions[0]]!r}{more} has 1 row, and calibrate={name!r} needs 2 rows"
-            " of a class: one to hold out, one to learn from. Add rows, leave the class out, join it"
-            " with another one, or do not calibrate"
+            " of a class: one to hold out, one to learn from. Add rows, leave the class out, join"
+            " it with another one, or do not calibrate"
         )
 
 
