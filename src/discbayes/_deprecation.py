@@ -1,4 +1,4 @@
-"""Old public names that go on working for a while, with a warning (docs/compatibility.md)."""
+"""Deprecated public names, which keep working with a warning (docs/compatibility.md)."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ END = "0.4"  # the version that removes what 0.2 deprecates
 
 
 def warn_renamed(old: str, new: str, stacklevel: int = 3) -> None:
-    """Warn that a public name is deprecated and say which one replaces it."""
+    """Warn that a public name is deprecated, and name its replacement."""
     warnings.warn(
         f"{old} is deprecated and will be removed in version {END}: use {new}",
         FutureWarning,
@@ -33,8 +33,12 @@ def renamed_method(old: str, method: Callable[..., Any]) -> Callable[..., Any]:
 
 
 def renamed_parameters(**renamed: str) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
-    """Let a function accept old keyword names, with a warning:
-    ``renamed_parameters(old="new")``.
+    """Let a function accept old keyword names, with a warning.
+
+    Parameters
+    ----------
+    **renamed
+        The new name of each old one: ``renamed_parameters(old="new")``.
     """
 
     def decorate(function: Callable[..., Any]) -> Callable[..., Any]:

@@ -1,8 +1,7 @@
-"""The one door through which methods reach the leaves of the library (files, pages, pictures), when
-they are used.
+"""Import optional parts of the library, and the packages that they need, when they are first used.
 
-Leaves stand below the classifier in the layers and may need an extra; they are imported at the
-first call, and a missing package is answered with what to install.
+The parts (files, reports, plots) are above the classifier in the layers, and its methods reach them
+here only. Where a package is not installed, the error names the extra that installs it.
 """
 
 from __future__ import annotations
@@ -21,12 +20,12 @@ EXTRA_OF = {
 
 
 def leaf(name: str) -> ModuleType:
-    """The sub-package ``discbayes.<name>``."""
+    """Import the sub-package ``discbayes.<name>``."""
     return need(f"discbayes.{name}")
 
 
 def need(module: str) -> ModuleType:
-    """Import a module; where it is not installed, say which extra brings it.
+    """Import a module; where it is not installed, raise an error that names the extra.
 
     >>> need("json").__name__
     'json'

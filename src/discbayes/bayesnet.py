@@ -1,10 +1,9 @@
-"""The fitted network as people use it: structure, tables and domain, with names and values instead
-of codes.
-"""
+"""The fitted network as people use it: with names and values instead of positions and codes."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from functools import cached_property
 from itertools import product
@@ -14,7 +13,7 @@ from typing import Any
 import numpy as np
 
 from discbayes import inference
-from discbayes._deprecation import renamed_method
+from discbayes._deprecation import renamed_method, warn_renamed
 from discbayes._lazy_imports import leaf
 from discbayes.data import Domain, FrameEncoder, Variable
 from discbayes.data.frames import frame_like, free_name, make_frame, values_of, with_own_values
@@ -29,8 +28,24 @@ from discbayes.network import CLASS, CPTs, Structure, normalize
 
 @dataclass(frozen=True, eq=False)
 class Posterior:
-    """A distribution over some variables: ``probabilities`` has one axis for each, in the order of
-    ``names``.
+    """A distribution over some variables.
+
+    Parameters
+    ----------
+    names : tuple of str
+        The variables.
+    labels : tuple of tuple of str
+        The values of each variable.
+    probabilities : ndarray
+        The probabilities, with one axis for each variable.
+
+    Examples
+    --------
+    >>> from discbayes import BayesNetClassifier, load_dataset
+    >>> iris = load_dataset("iris")
+    >>> net = BayesNetClassifier("nb", "map").fit(iris.X, iris.y).network_
+    >>> net.query("class").probabilities.round(2).tolist()
+    [0.33, 0.33, 0.33]
     """
 
     names: tuple[str, ...]
@@ -38,15 +53,33 @@ class Posterior:
     probabilities: np.ndarray
 
     def to_frame(self, library: bool | str = "auto") -> Any:
-        """A row for every combination of values, with its probability."""
+        """Return a frame with a row for every combination of values, and its probability.
+
+        Parameters
+        ----------
+        library : {"auto", "pandas", "polars", "pyarrow"}, default="auto"
+            The frame library; by default the first that is installed.
+
+        Returns
+        -------
+        frame
+            A column for each variable, and the column "probability".
+
+        Examples
+        --------
+        >>> from discbayes import BayesNetClassifier, load_dataset
+        >>> iris = load_dataset("iris")
+        >>> net = BayesNetClassifier().fit(iris.X, iris.y).network_
+        >>> list(net.query("class").to_frame("pandas").columns)
+        ['class', 'probability']
+        """
         rows = list(product(*self.labels))
         columns: dict[str, np.ndarray] = {
             name: np.array([row[k] for row in rows], dtype=object)
             for k, name in enumerate(self.names)
         }
-        return make_frame(
-            {**columns, free_name("probability", self.names): self.probabilities.ravel()}, library
-        )
+        columns[free_name("probability", self.names)] = self.probabilities.ravel()
+        return make_frame(columns, library)
 
     def __repr__(self) -> str:
         cells = zip(product(*self.labels), self.probabilities.ravel(), strict=True)
@@ -57,23 +90,23 @@ class Posterior:
 
 @dataclass(frozen=True, eq=False)
 class BayesNet:
-    """A Bayesian network classifier with known tables.
+    """A Bayesian network classifier with known conditional probability tables.
 
     Rows are given as frames, arrays, lists or mappings of column names to values, as in
-    ``predict``; missing values, and values never seen at fit, are marginalized.
+    ``BayesNetClassifier.predict``; missing values, and values never seen at fit, are marginalized.
 
     Parameters
     ----------
     domain : Domain
-        The columns, and what their codes mean.
+        The columns, and the values that their codes stand for.
     parameters : CPTs
-        The structure and the numbers.
-    max_factor_size : int
-        Cells of the largest factor that exact inference may build.
-    n_draws : int or None
-        Estimate by this many draws where the factor would be larger; an error by default.
-    n_jobs : int or None
-        Threads.
+        The structure and the conditional probability tables.
+    max_factor_size : int, default=4194304
+        The number of cells of the largest factor that exact inference may build.
+    n_draws : int, optional
+        The number of draws to estimate by where the factor would be larger; an error by default.
+    n_jobs : int, optional
+        The number of threads.
 
     Examples
     --------
@@ -99,9 +132,9 @@ class BayesNet:
             )
         if self.domain.n_classes != self.parameters.n_classes:
             raise ValueError("the tables and the domain have different numbers of classes")
-        _ = self.inference_options  # refuses limits that make no sense
+        _ = self.inference_options  # refuses invalid limits
 
-    # ---- what it is
+    # ---- the network itself
 
     @property
     def structure(self) -> Structure:
@@ -113,47 +146,111 @@ class BayesNet:
         """The number of free parameters."""
         return self.parameters.n_parameters
 
+    @property
+    def inference_options(self) -> InferenceOptions:
+        """The limits of exact inference."""
+        return InferenceOptions(self.max_factor_size, self.n_draws, n_jobs=self.n_jobs)
+
+    @property
+    def effort(self) -> InferenceOptions:
+        """Deprecated: use ``inference_options``."""
+        warn_renamed("BayesNet.effort", "inference_options")
+        return self.inference_options
+
     @cached_property
     def prior(self) -> np.ndarray:
-        """The table of the class: P(c) where all tables are normalised, as ``query`` gives it for
-        any tables.
-        """
+        """The normalized table of the class: P(c) if all tables are normalized."""
         prior = np.exp(self.parameters.log_prior - self.parameters.log_prior.max())
         return prior / prior.sum()
 
     def with_prior(self, log_prior: np.ndarray) -> BayesNet:
-        """The network where the classes have other shares, given as logarithms."""
+        """Return the network with other class shares.
+
+        Parameters
+        ----------
+        log_prior : ndarray of shape (n_classes,)
+            The logarithms of the class shares.
+
+        Returns
+        -------
+        BayesNet
+            A new network.
+
+        Examples
+        --------
+        >>> import numpy as np
+        >>> from discbayes import BayesNetClassifier, load_dataset
+        >>> iris = load_dataset("iris")
+        >>> net = BayesNetClassifier("nb", "map").fit(iris.X, iris.y).network_
+        >>> net.with_prior(np.log([0.5, 0.25, 0.25])).prior.round(2).tolist()
+        [0.5, 0.25, 0.25]
+        """
         return replace(self, parameters=self.parameters.with_prior(log_prior))
 
     def edges(self, with_class: bool = False) -> list[tuple[str, str]]:
-        """The edges between columns by name, and from the class if asked for."""
-        return self.structure.edges(
-            self.domain.names, self.domain.target.name if with_class else None
-        )
+        """Return the edges between columns by name.
+
+        Parameters
+        ----------
+        with_class : bool, default=False
+            Whether to include the edges from the class.
+
+        Returns
+        -------
+        list of tuple of str
+            The pairs (parent, child).
+
+        Examples
+        --------
+        >>> from discbayes import BayesNetClassifier, load_dataset
+        >>> iris = load_dataset("iris")
+        >>> BayesNetClassifier().fit(iris.X, iris.y).network_.edges()[0]
+        ('petal length (cm)', 'sepal length (cm)')
+        """
+        target = self.domain.target.name if with_class else None
+        return self.structure.edges(self.domain.names, target)
 
     def tables(self, library: bool | str = "auto") -> dict[str, Any]:
-        """The conditional probability tables as frames, by column name; the class comes first.
+        """Return the conditional probability tables as frames, by column name.
 
-        A row stands for one class and one combination of values of the parents; there is a column
-        for each value. ``library`` names the frame library ("pandas", "polars" or "pyarrow"); by
-        default the first that is installed.
+        The class comes first. A row stands for one class and one combination of values of the
+        parents; there is a column for each value.
+
+        Parameters
+        ----------
+        library : {"auto", "pandas", "polars", "pyarrow"}, default="auto"
+            The frame library; by default the first that is installed.
+
+        Returns
+        -------
+        dict of str to frame
+            The tables.
+
+        Examples
+        --------
+        >>> from discbayes import BayesNetClassifier, load_dataset
+        >>> iris = load_dataset("iris")
+        >>> net = BayesNetClassifier("nb", "map").fit(iris.X, iris.y).network_
+        >>> net.tables("pandas")["petal width (cm)"].shape
+        (3, 4)
         """
         target = self.domain.target
         prior = {
             target.name: np.array(target.labels, dtype=object),
             free_name("probability", [target.name]): np.exp(self.parameters.log_prior),
         }
-        names = self.domain.names
-        return {target.name: make_frame(prior, library)} | {
-            names[i]: make_frame(self._columns(i), library) for i in range(len(names))
-        }
+        tables = {target.name: make_frame(prior, library)}
+        for feature, name in enumerate(self.domain.names):
+            tables[name] = make_frame(self._table_columns(feature), library)
+        return tables
 
-    def _columns(self, feature: int) -> dict[str, np.ndarray]:
-        """The columns of the readable table of one feature."""
+    def _table_columns(self, feature: int) -> dict[str, np.ndarray]:
+        """Return the columns of the readable table of one feature."""
         table = np.exp(self.parameters.log_table(feature))
         given = [self.domain.features[p] for p in self.structure.parents[feature]]
         if self.structure.class_children[feature]:
-            given, table = [self.domain.target, *given], np.moveaxis(table, -1, 0)
+            given = [self.domain.target, *given]
+            table = np.moveaxis(table, -1, 0)
         else:
             table = table[..., 0]
         rows = list(product(*(variable.labels for variable in given)))
@@ -166,14 +263,30 @@ class BayesNet:
         return columns
 
     def normalized(self, keep: str = "joint") -> BayesNet:
-        """The same network with tables whose rows sum to one, as those of some discriminative
-        learners do not.
+        """Return the network with normalized tables, which some discriminative learners lack.
 
         P(class, row) stays as it is, and so do posteriors, likelihoods and queries. That needs a
         structure where each column has a covering parent, as in naive Bayes, TAN and KDB-1;
-        elsewhere it is an error that names the columns. With ``keep="posterior"`` columns that do
-        not depend on the class need none, but where they have none only P(class | row) of complete
-        rows stays as it is.
+        elsewhere it is an error that names the columns.
+
+        Parameters
+        ----------
+        keep : {"joint", "posterior"}, default="joint"
+            With "posterior", columns that do not depend on the class need no covering parent, but
+            where they have none only P(class | row) of complete rows stays as it is.
+
+        Returns
+        -------
+        BayesNet
+            A network whose tables sum to one.
+
+        Examples
+        --------
+        >>> from discbayes import BayesNetClassifier, load_dataset
+        >>> iris = load_dataset("iris")
+        >>> net = BayesNetClassifier("nb", "ccbn-d").fit(iris.X, iris.y).network_
+        >>> net.parameters.is_normalized, net.normalized().parameters.is_normalized
+        (False, True)
         """
         tables = normalize(self.parameters, keep, self.domain.names)
         return self if tables is self.parameters else replace(self, parameters=tables)
@@ -181,87 +294,233 @@ class BayesNet:
     # ---- rows in, numbers out
 
     def log_joint(self, X: Any) -> np.ndarray:
-        """Log P(c, x observed), a row for each row of X and a column for each class."""
+        """Return log P(c, x observed) of each row and class.
+
+        Parameters
+        ----------
+        X : frame, array, list of rows, or mappings of column names to values
+            The rows.
+
+        Returns
+        -------
+        ndarray of shape (n_samples, n_classes)
+            The log-joint.
+
+        Examples
+        --------
+        >>> from discbayes import BayesNetClassifier, load_dataset
+        >>> iris = load_dataset("iris")
+        >>> net = BayesNetClassifier().fit(iris.X, iris.y).network_
+        >>> net.log_joint(iris.X).shape
+        (150, 3)
+        """
         return self.log_joint_of(self.encode(X))
 
+    def log_joint_of(self, codes: np.ndarray) -> np.ndarray:
+        """Return log P(c, x observed) of rows that are codes already.
+
+        Parameters
+        ----------
+        codes : ndarray of shape (n_features, n_samples)
+            The codes, as ``encode`` returns them.
+
+        Returns
+        -------
+        ndarray of shape (n_samples, n_classes)
+            The log-joint.
+
+        Examples
+        --------
+        >>> from discbayes import BayesNetClassifier, load_dataset
+        >>> iris = load_dataset("iris")
+        >>> net = BayesNetClassifier().fit(iris.X, iris.y).network_
+        >>> net.log_joint_of(net.encode(iris.X)).shape
+        (150, 3)
+        """
+        with self._columns_in_errors():
+            return inference.log_joint(self.parameters, codes, self.inference_options)
+
     def posterior(self, X: Any) -> np.ndarray:
-        """P(c | x observed). A row that is impossible in every class, or has no value at all, gets
-        the class prior.
+        """Return P(c | x observed) of the network, which is not calibrated.
+
+        A row that is impossible in every class, or has no observed value, gets the class prior.
+
+        Parameters
+        ----------
+        X : frame, array, list of rows, or mappings of column names to values
+            The rows.
+
+        Returns
+        -------
+        ndarray of shape (n_samples, n_classes)
+            The probabilities.
+
+        Examples
+        --------
+        >>> from discbayes import BayesNetClassifier, load_dataset
+        >>> iris = load_dataset("iris")
+        >>> net = BayesNetClassifier("nb", "map").fit(iris.X, iris.y).network_
+        >>> net.posterior({}).round(2).tolist()
+        [[0.33, 0.33, 0.33]]
         """
         return inference.posterior(self.log_joint(X), self.prior, self.n_jobs)
 
     def posterior_with_error(self, X: Any) -> tuple[np.ndarray, np.ndarray]:
-        """P(c | x observed) and its standard error: zero where it is exact, above zero where
-        ``n_draws`` was used.
+        """Return P(c | x observed) and its standard error.
+
+        Parameters
+        ----------
+        X : frame, array, list of rows, or mappings of column names to values
+            The rows.
+
+        Returns
+        -------
+        posterior : ndarray of shape (n_samples, n_classes)
+            The probabilities.
+        error : ndarray of shape (n_samples, n_classes)
+            Zero where the posterior is exact, above zero where ``n_draws`` was used.
+
+        Examples
+        --------
+        >>> from discbayes import BayesNetClassifier, load_dataset
+        >>> iris = load_dataset("iris")
+        >>> net = BayesNetClassifier().fit(iris.X, iris.y).network_
+        >>> float(net.posterior_with_error(iris.X)[1].max())
+        0.0
         """
         codes = self.encode(X)
         relative = np.zeros((codes.shape[1], self.parameters.n_classes))
-        scores = self._named(
-            inference.log_joint, self.parameters, codes, self.inference_options, relative
-        )
-        shares = inference.posterior(scores, self.prior, self.n_jobs)
-        return shares, inference.posterior_error(shares, relative)
+        with self._columns_in_errors():
+            log_joint = inference.log_joint(
+                self.parameters, codes, self.inference_options, relative
+            )
+        posterior = inference.posterior(log_joint, self.prior, self.n_jobs)
+        return posterior, inference.posterior_error(posterior, relative)
 
     def log_likelihood(self, X: Any, y: Any = None) -> np.ndarray:
-        """Log P(x observed) of each row or, with labels, log P(x observed, y)."""
-        scores = self.log_joint(X) - self._named(
-            inference.log_partition, self.parameters, self.inference_options
-        )
+        """Return log P(x observed) of each row or, with labels, log P(x observed, y).
+
+        Parameters
+        ----------
+        X : frame, array, list of rows, or mappings of column names to values
+            The rows.
+        y : sequence of labels, optional
+            The class labels.
+
+        Returns
+        -------
+        ndarray of shape (n_samples,)
+            The log-likelihood.
+
+        Examples
+        --------
+        >>> from discbayes import BayesNetClassifier, load_dataset
+        >>> iris = load_dataset("iris")
+        >>> net = BayesNetClassifier("nb", "map").fit(iris.X, iris.y).network_
+        >>> bool((net.log_likelihood(iris.X) > net.log_likelihood(iris.X, iris.y)).all())
+        True
+        """
+        log_joint = self.log_joint(X) - self._log_partition()
         if y is None:
-            return inference.log_marginal(scores)
-        classes = self.class_codes(y, scores.shape[0])
-        return scores[np.arange(classes.size), classes]
+            return inference.log_marginal(log_joint)
+        classes = self.class_codes(y, log_joint.shape[0])
+        return log_joint[np.arange(classes.size), classes]
+
+    def _log_partition(self) -> float:
+        with self._columns_in_errors():
+            return inference.log_partition(self.parameters, self.inference_options)
 
     def novelty(self, X: Any, n_draws: int = 1000, random_state: Any = 0) -> np.ndarray:
-        """How unusual each row is, from 0 to 1: the share of rows of this network that are more
-        probable than it.
+        """Return how unusual each row is: the share of drawn rows that are more probable.
 
-        ``n_draws`` rows are drawn from the network and compared on the columns that the row has, so
-        that rows with different gaps can be compared with one another. Every pattern of gaps scores
-        all draws again, so the cost grows with the number of different patterns; ``n_jobs`` threads
-        share it.
+        Rows are drawn from the network and compared on the columns that the row has, so that rows
+        with different missing values can be compared with one another. Every pattern of missing
+        values scores all draws again, so the cost grows with the number of different patterns;
+        ``n_jobs`` threads share it.
+
+        Parameters
+        ----------
+        X : frame, array, list of rows, or mappings of column names to values
+            The rows.
+        n_draws : int, default=1000
+            The number of rows to draw.
+        random_state : int, Generator or None, default=0
+            The seed of the draws.
+
+        Returns
+        -------
+        ndarray of shape (n_samples,)
+            The novelty, from 0 to 1.
+
+        Examples
+        --------
+        >>> from discbayes import BayesNetClassifier, load_dataset
+        >>> iris = load_dataset("iris")
+        >>> net = BayesNetClassifier().fit(iris.X, iris.y).network_
+        >>> novelty = net.novelty(iris.X)
+        >>> bool((novelty >= 0).all() and (novelty <= 1).all())
+        True
         """
         if not isinstance(n_draws, (int, np.integer)) or isinstance(n_draws, bool) or n_draws < 1:
             raise ValueError(f"n_draws={n_draws!r} must be a whole number of at least 1")
         codes = self.encode(X)
-        drawn, _ = self._named(
-            inference.sample,
-            self.parameters,
-            int(n_draws),
-            np.random.default_rng(random_state),
-            self.inference_options,
-        )
+        rng = np.random.default_rng(random_state)
+        with self._columns_in_errors():
+            drawn, _ = inference.sample(self.parameters, int(n_draws), rng, self.inference_options)
         own = inference.log_marginal(self.log_joint_of(codes))
-        gaps = inference.group_by_missing(codes, np.arange(codes.shape[1]), self.domain.cards)
-        score = np.empty(own.size)
+        patterns = inference.group_by_missing(codes, np.arange(codes.shape[1]), self.domain.cards)
+        novelty = np.empty(own.size)
         cells = drawn.shape[1] * max(drawn.shape[0], 8 * self.domain.n_classes)
-        for groups in row_blocks(gaps.n_groups, max(1, BATCH_CELLS // cells)):
-            hidden = codes[:, gaps.rows[gaps.start[groups]]] >= self.domain.cards[:, None]
+        for groups in row_blocks(patterns.n_groups, max(1, BATCH_CELLS // cells)):
+            first_rows = patterns.rows[patterns.start[groups]]
+            hidden = codes[:, first_rows] >= self.domain.cards[:, None]
             for group, others in enumerate(self._masked_marginals(drawn, hidden), groups.start):
-                rows = gaps.rows[gaps.start[group] : gaps.start[group + 1]]
-                score[rows] = (
-                    1
-                    - np.searchsorted(np.sort(others), own[rows] + 1e-9, side="right") / others.size
-                )
-        return score
+                rows = patterns.rows[patterns.start[group] : patterns.start[group + 1]]
+                # rounding must not make a row less probable than itself
+                below = np.searchsorted(np.sort(others), own[rows] + 1e-9, side="right")
+                novelty[rows] = 1 - below / others.size
+        return novelty
 
     def _masked_marginals(self, drawn: np.ndarray, hidden: np.ndarray) -> np.ndarray:
-        """Log P of every row of codes under every pattern (a column of ``hidden``), a row for each
-        pattern.
-        """
-        (n_features, n_rows), n_patterns = drawn.shape, hidden.shape[1]
-        gap = self.domain.cards.astype(drawn.dtype)[:, None, None]
-        masked = np.where(hidden[:, :, None], gap, drawn[:, None, :]).reshape(
-            n_features, n_patterns * n_rows
-        )
-        return inference.log_marginal(self.log_joint_of(masked)).reshape(n_patterns, n_rows)
+        """Return log P of all rows of codes (columns) under all patterns of missing values (rows).
 
-    # ---- questions
+        A pattern is a column of ``hidden``.
+        """
+        n_features, n_rows = drawn.shape
+        n_patterns = hidden.shape[1]
+        missing = self.domain.cards.astype(drawn.dtype)[:, None, None]
+        masked = np.where(hidden[:, :, None], missing, drawn[:, None, :])
+        codes = masked.reshape(n_features, n_patterns * n_rows)
+        return inference.log_marginal(self.log_joint_of(codes)).reshape(n_patterns, n_rows)
+
+    # ---- queries
 
     def query(
         self, variables: str | Sequence[str], evidence: Mapping[str, Any] | None = None
     ) -> Posterior:
-        """The joint posterior of any columns, the class among them, given values of any others."""
+        """Return the joint posterior of any columns and the class, given values of any others.
+
+        Parameters
+        ----------
+        variables : str or sequence of str
+            The columns to ask for; the class by the name of the target.
+        evidence : mapping of column names to values, optional
+            The values that are observed.
+
+        Returns
+        -------
+        Posterior
+            The distribution.
+
+        Examples
+        --------
+        >>> from discbayes import BayesNetClassifier, load_dataset
+        >>> iris = load_dataset("iris")
+        >>> net = BayesNetClassifier("nb", "map").fit(iris.X, iris.y).network_
+        >>> net.query("petal width (cm)", {"class": "setosa"})
+        P(petal width (cm) | evidence)
+          < 0.8: 0.99...
+        """
         asked = [variables] if isinstance(variables, str) else list(variables)
         known = self._evidence(evidence or {})
         positions = [self._position(name) for name in asked]
@@ -273,17 +532,38 @@ class BayesNet:
                 "ask for each variable once, and not for what is given:"
                 f" {sorted(repeated) or 'nothing'}"
             )
-        shares = self._named(
-            inference.joint_posterior, self.parameters, positions, known, self.inference_options
-        )
+        with self._columns_in_errors():
+            probabilities = inference.joint_posterior(
+                self.parameters, positions, known, self.inference_options
+            )
         labels = tuple(tuple(self._variable(p).labels) for p in positions)
-        return Posterior(tuple(asked), labels, shares)
+        return Posterior(tuple(asked), labels, probabilities)
 
     def most_probable(
         self, evidence: Mapping[str, Any] | None = None
     ) -> tuple[dict[str, Any], float]:
-        """The most probable values of everything that is not given, and the log probability of the
-        whole.
+        """Return the most probable values of all variables that are not given.
+
+        Parameters
+        ----------
+        evidence : mapping of column names to values, optional
+            The values that are observed.
+
+        Returns
+        -------
+        values : dict of str to value
+            The values of all other columns and of the class.
+        log_probability : float
+            The log probability of these values and the evidence together.
+
+        Examples
+        --------
+        >>> from discbayes import BayesNetClassifier, load_dataset
+        >>> iris = load_dataset("iris")
+        >>> net = BayesNetClassifier().fit(iris.X, iris.y).network_
+        >>> values, _ = net.most_probable({"class": "setosa"})
+        >>> values["petal width (cm)"]
+        '< 0.8'
         """
         known = self._evidence(evidence or {})
         codes = inference.blank_rows(self.parameters, 1)
@@ -291,9 +571,10 @@ class BayesNet:
             if position != CLASS:
                 codes[position] = code
         classes = np.array([known[CLASS]]) if CLASS in known else None
-        filled, chosen, value = self._named(
-            inference.most_probable, self.parameters, codes, classes, self.inference_options
-        )
+        with self._columns_in_errors():
+            filled, chosen, value = inference.most_probable(
+                self.parameters, codes, classes, self.inference_options
+            )
         if value[0] == -np.inf:
             raise ValueError(
                 "the evidence has probability zero under this network, so nothing follows from it"
@@ -305,9 +586,35 @@ class BayesNet:
         }
         if classes is None:
             found[self.domain.target.name] = self.domain.target.decode(chosen)[0]
-        return found, float(
-            value[0] - self._named(inference.log_partition, self.parameters, self.inference_options)
-        )
+        return found, float(value[0] - self._log_partition())
+
+    def missing_posteriors_of(self, codes: np.ndarray) -> dict[int, np.ndarray]:
+        """Return P(value | x observed, c) of every missing value of one row of codes.
+
+        Parameters
+        ----------
+        codes : ndarray of shape (n_features, 1)
+            The codes of the row.
+
+        Returns
+        -------
+        dict of int to ndarray
+            By the position of the column, an array with a row for each value and a column for each
+            class.
+
+        Examples
+        --------
+        >>> from discbayes import BayesNetClassifier, load_dataset
+        >>> iris = load_dataset("iris")
+        >>> net = BayesNetClassifier().fit(iris.X, iris.y).network_
+        >>> found = net.missing_posteriors_of(net.encode({"petal width (cm)": 1.0}))
+        >>> sorted(found)
+        [0, 1, 2]
+        """
+        with self._columns_in_errors():
+            return inference.missing_posteriors(self.parameters, codes, self.inference_options)
+
+    gap_posteriors_of = renamed_method("gap_posteriors_of", missing_posteriors_of)
 
     def fill(
         self,
@@ -317,27 +624,49 @@ class BayesNet:
         random_state: Any = None,
         library: bool | str = "auto",
     ) -> Any:
-        """The rows with their gaps filled, as a frame.
+        """Return the rows as a frame in which missing values are imputed.
 
-        ``how`` is "each" (the most probable value of each gap by itself), "joint" (the most
-        probable values of all gaps of a row together, and of the class unless ``y`` gives it) or
-        "draw" (values drawn from their distribution given the rest of the row). With many columns
-        and features that have several feature parents, "joint" is much faster than "each".
+        Numeric columns come back as intervals, written as text: the network knows no more. Such a
+        frame cannot go back to ``predict``, ``posterior`` or any other method that needs numbers in
+        these columns.
 
-        Numeric columns come back as intervals, written as text: that is what the network knows.
-        Such a frame cannot go back to ``predict``, ``posterior`` or any other method that wants
-        numbers in these columns.
+        A value that was never seen at fit is not missing: it stays as it is, and counts as unknown
+        when the missing values of its row are imputed. Missing values are imputed by real values
+        only, also where ``missing="value"`` made "missing" a value of its own; there all missing
+        values of a row are taken to hide real values. A column without any real value at fit, which
+        has nothing but "missing", keeps its missing values.
 
-        A value that was never seen at fit is no gap: it stays as it is, and counts as unknown when
-        the gaps of its row are filled. Gaps are filled with real values only, also where
-        ``missing="value"`` made "missing" a value of its own; there all gaps of a row are taken to
-        hide real values. A column without any real value at fit, which has nothing but "missing",
-        keeps its gaps.
+        Parameters
+        ----------
+        X : frame, array, list of rows, or mappings of column names to values
+            The rows.
+        how : {"each", "joint", "draw"}, default="each"
+            "each" is the most probable value of each missing value by itself, "joint" the most
+            probable values of a row together, and of the class unless ``y`` gives it, and "draw"
+            draws values from their distribution given the rest of the row. With many columns and
+            features that have several feature parents, "joint" is much faster than "each".
+        y : sequence of labels, optional
+            The class labels, for "joint" and "draw".
+        random_state : int, Generator or None, default=None
+            The seed of "draw".
+        library : {"auto", "pandas", "polars", "pyarrow"}, default="auto"
+            The frame library; by default that of X and, where X is not a frame, the first that is
+            installed. A pandas index is kept.
 
-        ``library`` names the frame library ("pandas", "polars" or "pyarrow"); by default that of X
-        and, where X is no frame, the first that is installed. A pandas index is kept.
+        Returns
+        -------
+        frame
+            The rows without missing values.
+
+        Examples
+        --------
+        >>> from discbayes import BayesNetClassifier, load_dataset
+        >>> iris = load_dataset("iris")
+        >>> net = BayesNetClassifier().fit(iris.X, iris.y).network_
+        >>> net.fill({"petal width (cm)": 0.3}, library="pandas")["petal length (cm)"].tolist()
+        ['< 2.45']
         """
-        table = read_table(self._table(X))
+        table = read_table(self._as_table(X))
         codes = self.encode(table)
         classes = None if y is None else self.class_codes(y, codes.shape[1])
         filled = self._filled(codes, how, classes, random_state)
@@ -347,7 +676,8 @@ class BayesNet:
             v.name: values_of(v, row) for v, row in zip(self.domain.features, filled, strict=True)
         }
         for i in np.flatnonzero(unseen.any(axis=1)).tolist():
-            rows, variable = np.flatnonzero(unseen[i]), self.domain.features[i]
+            rows = np.flatnonzero(unseen[i])
+            variable = self.domain.features[i]
             columns[variable.name] = with_own_values(
                 variable.decode(filled[i]), rows, table.cells(i, rows)
             )
@@ -356,49 +686,91 @@ class BayesNet:
     def _filled(
         self, codes: np.ndarray, how: str, classes: np.ndarray | None, random_state: Any
     ) -> np.ndarray:
-        """The codes with their gaps filled in one of the three ways, by real values only."""
+        """Return the codes with missing values imputed, by real values only."""
         tables = self._real_tables
+        options = self.inference_options
         known = np.minimum(codes, tables.cards.astype(codes.dtype)[:, None])
-        if how == "each":
-            if classes is not None:
-                raise ValueError('how="each" does not look at y; use how="joint" or how="draw"')
-            filled = self._named(
-                inference.most_probable_each, tables, known, self.inference_options
-            )
-        elif how == "joint":
-            filled, _, _ = self._named(
-                inference.most_probable, tables, known, classes, self.inference_options
-            )
-        elif how == "draw":
-            rng = np.random.default_rng(random_state)
-            filled, _ = self._named(
-                inference.draw, tables, known, rng, classes, self.inference_options
-            )
-        else:
-            raise ValueError(f'how={how!r} is not "each", "joint" or "draw"')
+        with self._columns_in_errors():
+            if how == "each":
+                if classes is not None:
+                    raise ValueError('how="each" does not look at y; use how="joint" or how="draw"')
+                filled = inference.most_probable_each(tables, known, options)
+            elif how == "joint":
+                filled, _, _ = inference.most_probable(tables, known, classes, options)
+            elif how == "draw":
+                rng = np.random.default_rng(random_state)
+                filled, _ = inference.draw(tables, known, rng, classes, options)
+            else:
+                raise ValueError(f'how={how!r} is not "each", "joint" or "draw"')
         nothing = [v.missing_value and v.card == 1 for v in self.domain.features]
         filled[nothing] = 1  # the code for missing
         return filled
 
+    @cached_property
+    def _real_tables(self) -> CPTs:
+        """The tables without the values that stand for "missing at fit"."""
+        return without_missing_values(self.domain, self.parameters)
+
     def sample(
         self, n_samples: int = 1, random_state: Any = None, library: bool | str = "auto"
     ) -> tuple[Any, Any]:
-        """Draw rows, as a frame, and their labels.
+        """Draw rows and their labels from the network.
 
         Numeric columns are intervals, written as text: the network knows no more. Where there are
         such columns the frame cannot go back to ``predict``, ``posterior`` or any other method that
-        wants numbers in them.
+        needs numbers in them.
+
+        Parameters
+        ----------
+        n_samples : int, default=1
+            The number of rows.
+        random_state : int, Generator or None, default=None
+            The seed.
+        library : {"auto", "pandas", "polars", "pyarrow"}, default="auto"
+            The frame library; by default the first that is installed.
+
+        Returns
+        -------
+        X : frame
+            The rows.
+        y : ndarray
+            Their class labels.
+
+        Examples
+        --------
+        >>> from discbayes import BayesNetClassifier, load_dataset
+        >>> iris = load_dataset("iris")
+        >>> net = BayesNetClassifier("nb", "map").fit(iris.X, iris.y).network_
+        >>> X, y = net.sample(5, random_state=0)
+        >>> X.shape, y.shape
+        ((5, 4), (5,))
         """
         rng = np.random.default_rng(random_state)
-        codes, classes = self._named(
-            inference.sample, self.parameters, int(n_samples), rng, self.inference_options
-        )
+        with self._columns_in_errors():
+            codes, classes = inference.sample(
+                self.parameters, int(n_samples), rng, self.inference_options
+            )
         return self.decode(codes, library), self._encoder.classes_[classes]
 
-    # ---- files and pages
+    # ---- files and notebooks
 
     def to_bif(self, path: str | Path) -> None:
-        """Write the network as a BIF file, which most Bayesian network programs read."""
+        """Write the network as a BIF file, which most Bayesian network programs read.
+
+        Parameters
+        ----------
+        path : str or Path
+            The file.
+
+        Examples
+        --------
+        >>> import tempfile
+        >>> from discbayes import BayesNetClassifier, load_dataset
+        >>> iris = load_dataset("iris")
+        >>> net = BayesNetClassifier("nb", "map").fit(iris.X, iris.y).network_
+        >>> with tempfile.TemporaryDirectory() as folder:
+        ...     net.to_bif(f"{folder}/iris.bif")
+        """
         leaf("io").write_bif(self, path)
 
     def _repr_html_(self) -> str:
@@ -415,59 +787,106 @@ class BayesNet:
     # ---- between values and codes
 
     def encode(self, X: Any) -> np.ndarray:
-        """The codes of rows."""
-        return self._encoder.transform(self._table(X))
+        """Return the codes of rows.
 
-    def _table(self, X: Any) -> Any:
-        """Rows that are mappings of column names to values as a table; all else as it is."""
+        Parameters
+        ----------
+        X : frame, array, list of rows, or mappings of column names to values
+            The rows.
+
+        Returns
+        -------
+        ndarray of shape (n_features, n_samples)
+            The position of each value in the domain of its column; the number of values of the
+            column stands for missing and unseen values.
+
+        Examples
+        --------
+        >>> from discbayes import BayesNetClassifier, load_dataset
+        >>> iris = load_dataset("iris")
+        >>> net = BayesNetClassifier().fit(iris.X, iris.y).network_
+        >>> net.encode(iris.X.iloc[[0, 60]]).tolist()
+        [[0, 0], [2, 0], [0, 1], [0, 1]]
+        """
+        return self._encoder.transform(self._as_table(X))
+
+    def _as_table(self, X: Any) -> Any:
+        """Return rows that are mappings of column names to values as a table; all else as it is."""
         rows = mappings_of(X)
         return X if rows is None else read_mappings(rows, self.domain.names)
 
     def decode(self, codes: np.ndarray, library: bool | str = "auto") -> Any:
-        """A frame of values from codes: intervals for numeric columns, None for what is missing."""
+        """Return a frame of values from codes.
+
+        Parameters
+        ----------
+        codes : ndarray of shape (n_features, n_samples)
+            The codes, as ``encode`` returns them.
+        library : {"auto", "pandas", "polars", "pyarrow"}, default="auto"
+            The frame library; by default the first that is installed.
+
+        Returns
+        -------
+        frame
+            Intervals for numeric columns, None for missing values.
+
+        Examples
+        --------
+        >>> from discbayes import BayesNetClassifier, load_dataset
+        >>> iris = load_dataset("iris")
+        >>> net = BayesNetClassifier().fit(iris.X, iris.y).network_
+        >>> net.decode(net.encode(iris.X.iloc[[0]]), "pandas")["petal width (cm)"].tolist()
+        ['< 0.8']
+        """
         columns = {
             v.name: values_of(v, row) for v, row in zip(self.domain.features, codes, strict=True)
         }
         return make_frame(columns, library)
 
+    def class_codes(self, y: Any, n_rows: int) -> np.ndarray:
+        """Return the class codes of labels, and refuse another number of them than of rows.
+
+        Parameters
+        ----------
+        y : sequence of labels
+            The class labels.
+        n_rows : int
+            The number of rows.
+
+        Returns
+        -------
+        ndarray of shape (n_rows,)
+            The positions of the labels among the classes.
+
+        Examples
+        --------
+        >>> from discbayes import BayesNetClassifier, load_dataset
+        >>> iris = load_dataset("iris")
+        >>> net = BayesNetClassifier().fit(iris.X, iris.y).network_
+        >>> net.class_codes(["virginica", "setosa"], 2).tolist()
+        [2, 0]
+        """
+        classes = self._encoder.transform_y(y)
+        if classes.size != n_rows:
+            raise ValueError(f"X has {n_rows} rows and y has {classes.size}")
+        return classes
+
     @cached_property
     def _encoder(self) -> FrameEncoder:
         return FrameEncoder.from_domain(self.domain, n_jobs=self.n_jobs)
 
-    @property
-    def inference_options(self) -> InferenceOptions:
-        """How far exact inference goes."""
-        return InferenceOptions(self.max_factor_size, self.n_draws, n_jobs=self.n_jobs)
-
-    @cached_property
-    def _real_tables(self) -> CPTs:
-        """The tables without the values that stand for "missing at fit"."""
-        return without_missing_values(self.domain, self.parameters)
-
-    def log_joint_of(self, codes: np.ndarray) -> np.ndarray:
-        """The log-joint of rows that are codes already."""
-        return self._named(inference.log_joint, self.parameters, codes, self.inference_options)
-
-    def missing_posteriors_of(self, codes: np.ndarray) -> dict[int, np.ndarray]:
-        """P(value | what is observed, c) of every gap of one row of codes: a row for each value, by
-        position.
-        """
-        return self._named(
-            inference.missing_posteriors, self.parameters, codes, self.inference_options
-        )
-
-    gap_posteriors_of = renamed_method("gap_posteriors_of", missing_posteriors_of)
-
-    def _named(self, function: Any, *arguments: Any) -> Any:
-        """Call an inference function; columns in its error have names."""
+    @contextmanager
+    def _columns_in_errors(self) -> Iterator[None]:
+        """Give the columns their names in the error of a factor that is too large."""
         try:
-            return function(*arguments)
+            yield
         except FactorTooLargeError as error:
             raise FactorTooLargeError(
                 error.size, error.features, error.limit, self.domain.names
             ) from None
 
     def _position(self, name: str) -> int:
+        """Return the position of a column by its name, or that of the class."""
         target = self.domain.target.name
         if name == target:
             return CLASS
@@ -479,17 +898,8 @@ class BayesNet:
     def _variable(self, position: int) -> Variable:
         return self.domain.target if position == CLASS else self.domain.features[position]
 
-    def class_codes(self, y: Any, n_rows: int) -> np.ndarray:
-        """The class codes of as many labels as there are rows."""
-        classes = self._encoder.transform_y(y)
-        if classes.size != n_rows:
-            raise ValueError(f"X has {n_rows} rows and y has {classes.size}")
-        return classes
-
     def _evidence(self, evidence: Mapping[str, Any]) -> dict[int, int]:
-        """Codes of the given values, without gaps; a value that the column does not have is
-        refused.
-        """
+        """Return the codes of observed values by position, and refuse values never seen at fit."""
         given = {self._position(name): value for name, value in evidence.items()}
         codes = self.encode(
             {name: value for name, value in evidence.items() if self._position(name) != CLASS}
@@ -499,8 +909,8 @@ class BayesNet:
             if not is_missing(given[position]):
                 variable = self.domain.features[position]
                 raise ValueError(
-                    f"{given[position]!r} is no value of the column {variable.name!r}; give one of "
-                    f"{', '.join(variable.labels[:20])}, or leave the column out"
+                    f"{given[position]!r} is not a value of the column {variable.name!r}; give one"
+                    f" of {', '.join(variable.labels[:20])}, or leave the column out"
                 )
         if CLASS in given:
             known[CLASS] = int(self._encoder.transform_y([given[CLASS]])[0])

@@ -1,19 +1,16 @@
-"""Maps from a log-joint to probabilities that mean what they say, learned on rows that were held
-out.
+"""Calibrated probabilities: maps from a log-joint to P(c | x), learned on held-out rows.
 
-===========
-========================================================================================== name
-P(c | x) ===========
-==========================================================================================
+===========  ======================================================================================
+method       P(c | x)
+===========  ======================================================================================
 temperature  softmax of log-joint / T: one number, which never changes the order of the classes
-isotonic     a rising step-like function of the log-odds of each class against the rest,
-renormalised ===========
-==========================================================================================
+isotonic     an increasing function of the log odds of each class against the rest, renormalized
+===========  ======================================================================================
 
-Both have one virtual row: where W is the weight of the rows that were held out, each of them gives
+Both have one virtual row: where W is the weight of the held-out rows, each of them gives
 1 / (W + 1) of its weight to all classes in equal parts. That keeps a probability from becoming 0 or
-1 because no held-out row speaks against it, and T from becoming 0 where all of them are right. A
-class that is impossible stays impossible.
+1 because no held-out row contradicts it, and T from becoming 0 where all of them are predicted
+correctly. A class that is impossible stays impossible.
 """
 
 from __future__ import annotations
@@ -32,7 +29,8 @@ from discbayes import inference
 from discbayes.bayesnet import BayesNet
 from discbayes.inference import log_marginal
 
-MIN_TEMPERATURE, MAX_TEMPERATURE = 1e-3, 1e3
+MIN_TEMPERATURE = 1e-3
+MAX_TEMPERATURE = 1e3
 STRENGTH = 1.0  # virtual rows
 AUTO = "auto"
 ENOUGH_ROWS = {"temperature": 5_000.0}  # to hold out, by their weight: one number needs no more
@@ -41,10 +39,13 @@ _FARTHEST = 1e9  # stands for infinite log-odds where numbers must be finite
 
 @dataclass(frozen=True, eq=False)
 class Calibration(ABC):
-    """What all maps share.
+    """A map from a log-joint to calibrated probabilities.
 
-    ``class_shares`` are the shares of the classes in the data that the map was learned on: the
-    prior that its probabilities have in them.
+    Parameters
+    ----------
+    class_shares : ndarray
+        The shares of the classes in the data that the map was learned on: the prior of its
+        probabilities.
     """
 
     class_shares: np.ndarray
@@ -63,15 +64,32 @@ class Calibration(ABC):
 
     @abstractmethod
     def _log_posterior(self, log_joint: np.ndarray) -> np.ndarray:
-        """Log P(c | x) where the classes have their shares."""
+        """Return log P(c | x) where the classes have the shares of the data."""
 
     def log_posterior(
         self, log_joint: np.ndarray, log_prior: np.ndarray | None = None
     ) -> np.ndarray:
-        """Log P(c | x) of rows that are possible in one class at least.
+        """Return log P(c | x) of rows that are possible in one class at least.
 
-        Where the classes have other shares than they had in learning, ``log_prior``, the odds of
-        the calibrated probabilities change as those of the shares do.
+        Parameters
+        ----------
+        log_joint : ndarray of shape (n_samples, n_classes)
+            The log-joint of the network.
+        log_prior : ndarray of shape (n_classes,), optional
+            The logarithms of other class shares than those of the data: the odds of the calibrated
+            probabilities change as those of the shares do.
+
+        Returns
+        -------
+        ndarray of shape (n_samples, n_classes)
+            The logarithms of the calibrated probabilities.
+
+        Examples
+        --------
+        >>> half = np.array([0.5, 0.5])
+        >>> sure = np.log([[0.99, 0.01]])
+        >>> np.exp(Temperature(half, 2.0).log_posterior(sure, np.log([0.1, 0.9]))).round(3)
+        array([[0.525, 0.475]])
         """
         posterior = self._log_posterior(log_joint)
         if log_prior is None:
@@ -84,11 +102,19 @@ class Calibration(ABC):
 
 @dataclass(frozen=True, eq=False)
 class Temperature(Calibration):
-    """P(c | x) = softmax(log-joint / T): above 1 for a network that is too sure of itself, below 1
-    for the other case.
+    """Temperature scaling: P(c | x) = softmax(log-joint / T).
 
-    >>> sharp = np.log([[0.99, 0.01]])
-    >>> np.exp(Temperature(np.array([0.5, 0.5]), 2.0).log_posterior(sharp)).round(3)
+    Parameters
+    ----------
+    class_shares : ndarray
+        The shares of the classes in the data that the map was learned on.
+    temperature : float
+        T: above 1 for an overconfident network, below 1 for an underconfident one.
+
+    Examples
+    --------
+    >>> sure = np.log([[0.99, 0.01]])
+    >>> np.exp(Temperature(np.array([0.5, 0.5]), 2.0).log_posterior(sure)).round(3)
     array([[0.909, 0.091]])
     """
 
@@ -109,12 +135,28 @@ class Temperature(Calibration):
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Isotonic(Calibration):
-    """P(c | x) from the log-odds of each class against the rest: linear between thresholds,
-    constant beyond them.
+    """Isotonic calibration: P(c | x) from the log odds of each class against the rest.
 
-    ``log_odds[c]`` and ``probabilities[c]`` are the thresholds of class c, both rising. The
+    The function of a class is linear between its thresholds and constant beyond them. The
     probabilities of a row are divided by their sum; where all of them are zero the row keeps its
     probabilities.
+
+    Parameters
+    ----------
+    class_shares : ndarray
+        The shares of the classes in the data that the map was learned on.
+    log_odds : tuple of ndarray
+        The thresholds of each class, in increasing order.
+    probabilities : tuple of ndarray
+        The probabilities at these thresholds, which do not decrease.
+
+    Examples
+    --------
+    >>> odds = (np.array([-1.0, 1.0]), np.array([-1.0, 1.0]))
+    >>> shares = (np.array([0.2, 0.8]), np.array([0.2, 0.8]))
+    >>> isotonic = Isotonic(np.array([0.5, 0.5]), odds, shares)
+    >>> np.exp(isotonic.log_posterior(np.log([[0.99, 0.01]]))).round(3)
+    array([[0.8, 0.2]])
     """
 
     log_odds: tuple[np.ndarray, ...]
@@ -161,7 +203,7 @@ class Isotonic(Calibration):
         return f"Isotonic(thresholds={[odds.size for odds in self.log_odds]})"
 
 
-# Learning
+# ---- learning a map
 
 
 def learn_temperature(
@@ -171,43 +213,60 @@ def learn_temperature(
     class_shares: np.ndarray,
     strength: float = STRENGTH,
 ) -> Temperature:
-    """The T of the largest Σ weight · log softmax(log-joint / T)[class], from 0.001 to 1000.
+    """Learn the T that maximizes Σ weight · log softmax(log-joint / T)[class], from 0.001 to 1000.
 
-    The sum is concave in 1/T, so that its slope has one zero. Rows whose class is impossible have
-    no say. ``strength`` is the number of virtual rows; with 0 the sum has no maximum where every
-    row is right, and T is 0.001.
+    The sum is concave in β = 1/T, so that its slope has one zero; it is looked for in log β. Rows
+    whose class is impossible do not count.
+
+    Parameters
+    ----------
+    log_joint : ndarray of shape (n_samples, n_classes)
+        The log-joint of held-out rows.
+    classes, weight : ndarray of shape (n_samples,)
+        The class codes and the weights of these rows.
+    class_shares : ndarray of shape (n_classes,)
+        The shares of the classes.
+    strength : float, default=1
+        The number of virtual rows; with 0 the sum has no maximum where every row is predicted
+        correctly, and T is 0.001.
     """
-    gap = _below_best(log_joint)
-    own = gap[np.arange(classes.size), classes]
-    heard = np.isfinite(own) & (weight > 0)
-    gap, own, share = gap[heard], own[heard], weight[heard] / weight.sum()
-    finite = np.where(np.isfinite(gap), gap, 0.0)
+    below = _below_best(log_joint)
+    own = below[np.arange(classes.size), classes]
+    used = np.isfinite(own) & (weight > 0)
+    below = below[used]
+    own = own[used]
+    share = weight[used] / weight.sum()
+    finite = np.where(np.isfinite(below), below, 0.0)
     virtual = strength / (weight.sum() + strength)
-    possible = np.count_nonzero(np.isfinite(gap), axis=1)
-    wanted = (1 - virtual) * own + virtual * finite.sum(axis=1) / possible
+    possible = np.count_nonzero(np.isfinite(below), axis=1)
+    # the log-joint at the target distribution: the true class, and a bit of all possible ones
+    target = (1 - virtual) * own + virtual * finite.sum(axis=1) / possible
 
     def slope(log_beta: float) -> float:
-        odds = np.exp(np.exp(log_beta) * gap)
-        return float(share @ (wanted - np.einsum("ij,ij->i", odds, finite) / odds.sum(axis=1)))
+        odds = np.exp(np.exp(log_beta) * below)
+        return float(share @ (target - np.einsum("ij,ij->i", odds, finite) / odds.sum(axis=1)))
 
     if not finite.any():
         return Temperature(class_shares, 1.0)
-    found = np.exp(-_falling_zero(slope, -np.log(MAX_TEMPERATURE), -np.log(MIN_TEMPERATURE)))
+    found = np.exp(-_decreasing_zero(slope, -np.log(MAX_TEMPERATURE), -np.log(MIN_TEMPERATURE)))
     return Temperature(class_shares, float(np.clip(found, MIN_TEMPERATURE, MAX_TEMPERATURE)))
 
 
-def _falling_zero(function: Callable[[float], float], least: float, most: float) -> float:
-    """Where a falling function is zero, looked for from 0 on; an end of the range if that is beyond
-    it.
+def _decreasing_zero(function: Callable[[float], float], lower: float, upper: float) -> float:
+    """Return the zero of a decreasing function, or the end of the range if it is beyond.
+
+    The search begins at 0, with steps that double until the sign changes.
     """
     sign = 1.0 if function(0.0) > 0 else -1.0
-    near, end = 0.0, most if sign > 0 else least
+    near = 0.0
+    end = upper if sign > 0 else lower
     step = 0.5
     while near != end:
-        far = float(np.clip(near + sign * step, least, most))
+        far = float(np.clip(near + sign * step, lower, upper))
         if sign * function(far) <= 0:
             return float(brentq(function, near, far, xtol=1e-10))
-        near, step = far, 2 * step
+        near = far
+        step *= 2
     return end
 
 
@@ -218,23 +277,23 @@ def learn_isotonic(
     class_shares: np.ndarray,
     strength: float = STRENGTH,
 ) -> Isotonic:
-    """For each class the rising function of its log-odds that is nearest to the classes, by
-    weighted squares.
+    """Learn an isotonic regression of each class on its log odds, by weighted least squares.
 
-    ``strength`` is the number of virtual rows; with 0 the functions reach 0 and 1.
+    The parameters are those of `learn_temperature`; with a ``strength`` of 0 the functions reach 0
+    and 1.
     """
-    n_classes, used = log_joint.shape[1], weight > 0
-    odds, classes, weight = log_odds(log_joint[used]), classes[used], weight[used]
+    n_classes = log_joint.shape[1]
+    used = weight > 0
+    odds = log_odds(log_joint[used])
+    weight = weight[used]
     virtual = strength / (weight.sum() + strength)
-    wanted = (1 - virtual) * np.eye(n_classes)[classes] + virtual / n_classes
+    target = (1 - virtual) * np.eye(n_classes)[classes[used]] + virtual / n_classes
     fits = [
-        IsotonicRegression(y_min=0.0, y_max=1.0).fit(odds[:, c], wanted[:, c], weight)
+        IsotonicRegression(y_min=0.0, y_max=1.0).fit(odds[:, c], target[:, c], weight)
         for c in range(n_classes)
     ]
-    return Isotonic(
-        class_shares,
-        *(tuple(getattr(f, a) for f in fits) for a in ("X_thresholds_", "y_thresholds_")),
-    )
+    thresholds = tuple(fit.X_thresholds_ for fit in fits)
+    return Isotonic(class_shares, thresholds, tuple(fit.y_thresholds_ for fit in fits))
 
 
 CALIBRATIONS: dict[str, Callable[..., Calibration]] = {
@@ -244,7 +303,7 @@ CALIBRATIONS: dict[str, Callable[..., Calibration]] = {
 
 
 def check_calibration(name: Any, n_folds: Any) -> None:
-    """Refuse settings that make no sense."""
+    """Refuse an unknown method and an invalid number of folds."""
     if name not in (None, AUTO) and (not isinstance(name, str) or name not in CALIBRATIONS):
         known = ", ".join(map(repr, (AUTO, *CALIBRATIONS)))
         raise ValueError(f"calibrate={name!r} is not known; it is one of {known}, or None")
@@ -253,24 +312,25 @@ def check_calibration(name: Any, n_folds: Any) -> None:
 
 
 def check_alone(name: str, alone: np.ndarray, labels: list[Any]) -> None:
-    """Refuse classes of one row where each class is calibrated on its own; one class of two rows is
-    always needed.
+    """Refuse classes of one row, of which nothing can be held out.
+
+    Isotonic calibration needs two rows of every class, a temperature two of one class.
     """
-    places = np.flatnonzero(alone)
-    if places.size and (name == "isotonic" or places.size == len(labels)):
-        more = f" (and {places.size - 1} other classes)" if places.size > 1 else ""
+    positions = np.flatnonzero(alone)
+    if positions.size and (name == "isotonic" or positions.size == len(labels)):
+        more = f" (and {positions.size - 1} other classes)" if positions.size > 1 else ""
         raise ValueError(
-            f"class {labels[places[0]]!r}{more} has 1 row, and calibrate={name!r} needs 2 rows of a"
-            " class: one to hold out, one to learn from. Add rows, leave the class out, join it"
-            " with another one, or do not calibrate"
+            f"class {labels[positions[0]]!r}{more} has 1 row, and calibrate={name!r} needs 2 rows"
+            " of a class: one to hold out, one to learn from. Add rows, leave the class out, join"
+            " it with another one, or do not calibrate"
         )
 
 
-# Rows
+# ---- log-joints of rows
 
 
 def possible_rows(log_joint: np.ndarray, prior: np.ndarray) -> np.ndarray:
-    """The log-joint; rows that are impossible in every class have the logarithm of the prior there.
+    """Return the log-joint, with the log prior for rows that are impossible in every class.
 
     >>> possible_rows(np.array([[-1.0, -np.inf], [-np.inf, -np.inf]]), np.array([1.0, 0.0]))
     array([[ -1., -inf], [  0., -inf]])
@@ -283,28 +343,33 @@ def possible_rows(log_joint: np.ndarray, prior: np.ndarray) -> np.ndarray:
 
 
 def log_odds(log_joint: np.ndarray) -> np.ndarray:
-    """Log P(c | x) / (1 − P(c | x)), exact also where P is 1 to the last digit; infinite ones
-    become ±10⁹.
+    """Return log P(c | x) / (1 − P(c | x)), exact also where P rounds to 1.
+
+    Infinite log odds become ±10⁹.
 
     >>> log_odds(np.log([[0.75, 0.25]])).round(3)
     array([[ 1.099, -1.099]])
     """
-    rows, best = np.arange(log_joint.shape[0]), log_joint.argmax(axis=1)
+    rows = np.arange(log_joint.shape[0])
+    best = log_joint.argmax(axis=1)
     others = log_joint.copy()
     others[rows, best] = -np.inf
-    gap = _below_best(log_joint)
-    share = np.exp(gap)
+    below = _below_best(log_joint)
+    share = np.exp(below)
     with np.errstate(divide="ignore"):
-        odds = gap - np.log(share.sum(axis=1, keepdims=True) - share)
+        odds = below - np.log(share.sum(axis=1, keepdims=True) - share)
+    # of the best class the difference above may be 0: its log odds are taken on the log scale
     odds[rows, best] = log_joint[rows, best] - log_marginal(others)
     return np.clip(odds, -_FARTHEST, _FARTHEST)
 
 
 def _below_best(log_joint: np.ndarray) -> np.ndarray:
+    """Return the log-joint minus its maximum in each row."""
     return log_joint - log_joint.max(axis=1, keepdims=True)
 
 
 def normalized(log_joint: np.ndarray) -> np.ndarray:
+    """Return the log posterior that follows from a log-joint."""
     return log_joint - log_marginal(log_joint)[:, None]
 
 
@@ -313,18 +378,18 @@ def normalized(log_joint: np.ndarray) -> np.ndarray:
 
 @dataclass(frozen=True, eq=False)
 class CalibratedPosterior:
-    """From codes to log P(c | x observed), as ``predict_log_proba`` gives it.
+    """The posterior of rows that are codes: a network, its calibration and a class prior.
 
     Parameters
     ----------
     network : BayesNet
-        The log-joint.
+        The network that gives the log-joint.
     labels : ndarray
-        The classes, as the user wrote them.
+        The class labels, as the user wrote them.
     calibration : Calibration or None
-        From log-joints to probabilities.
+        The map from log-joints to probabilities.
     log_prior : ndarray or None
-        Shares of the classes other than those of the fit.
+        The logarithms of class shares that replace those of the fit.
     """
 
     network: BayesNet
@@ -342,34 +407,37 @@ class CalibratedPosterior:
                 " none in calibration: give class_prior at fit, or fit with calibrate=None"
             )
 
-    def log_posterior(self, codes: np.ndarray) -> np.ndarray:
-        """Log P(c | x observed), exact also where P is too small for a number."""
-        return self.log_posterior_of(self.log_joint(codes))
-
-    def log_posterior_of(self, log_joint: np.ndarray) -> np.ndarray:
-        """Log P(c | x observed) of rows whose log-joint is known."""
-        scores = possible_rows(log_joint, self._scored_network.prior)
-        if self.calibration is None:
-            return normalized(scores)
-        return self.calibration.log_posterior(scores, self.log_prior)
+    def log_joint(self, codes: np.ndarray) -> np.ndarray:
+        """Return the log-joint behind the posterior; calibrated, it has the prior of the fit."""
+        return self._scored_network.log_joint_of(codes)
 
     def posterior(self, codes: np.ndarray) -> np.ndarray:
-        """P(c | x observed); gaps are summed out, and a row that is impossible in every class gets
-        the prior.
-        """
-        if self.calibration is not None:
-            return np.exp(self.log_posterior(codes))
-        return inference.posterior(
-            self.log_joint(codes), self._scored_network.prior, self.network.n_jobs
-        )
+        """Return P(c | x observed); a row that is impossible in every class gets the prior."""
+        network = self._scored_network
+        log_joint = network.log_joint_of(codes)
+        if self.calibration is None:
+            return inference.posterior(log_joint, network.prior, network.n_jobs)
+        return np.exp(self.log_posterior_of(log_joint))
+
+    def log_posterior(self, codes: np.ndarray) -> np.ndarray:
+        """Return log P(c | x observed), exact also where P underflows."""
+        return self.log_posterior_of(self._scored_network.log_joint_of(codes))
+
+    def log_posterior_of(self, log_joint: np.ndarray) -> np.ndarray:
+        """Return log P(c | x observed) of rows whose log-joint is known."""
+        log_joint = possible_rows(log_joint, self._scored_network.prior)
+        if self.calibration is None:
+            return normalized(log_joint)
+        return self.calibration.log_posterior(log_joint, self.log_prior)
 
     def decisions(self, codes: np.ndarray) -> np.ndarray:
-        """The place of the most probable class of each row; the first of equal ones."""
-        return self.scores_of(self.log_joint(codes)).argmax(axis=1)
+        """Return the position of the most probable class of each row, the first of equal ones."""
+        return self.scores_of(self._scored_network.log_joint_of(codes)).argmax(axis=1)
 
     def scores_of(self, log_joint: np.ndarray) -> np.ndarray:
-        """What the decision is the largest of: the log-joint where it has the order of the
-        posterior, or that.
+        """Return scores whose maximum is the decision: the log-joint or the log posterior.
+
+        The log-joint is cheaper, and is taken where it has the order of the posterior.
         """
         if self.calibration is not None and (
             self.log_prior is not None or not self.calibration.keeps_order
@@ -377,21 +445,16 @@ class CalibratedPosterior:
             return self.log_posterior_of(log_joint)
         return possible_rows(log_joint, self._scored_network.prior)
 
-    def log_joint(self, codes: np.ndarray) -> np.ndarray:
-        """The log-joint that the posterior is made of; under a calibration it has the prior of the
-        fit.
-        """
-        return self._scored_network.log_joint_of(codes)
-
     @cached_property
     def _scored_network(self) -> BayesNet:
+        """The network with the prior in force; calibration was learned with that of the fit."""
         if self.calibration is None and self.log_prior is not None:
             return self.network.with_prior(self.log_prior)
         return self.network
 
 
 def log_prior_of(prior: Sequence[float], n_classes: int) -> np.ndarray:
-    """The logarithms of a ``class_prior`` that someone gave."""
+    """Check a ``class_prior``, and return the logarithms of its shares."""
     try:
         share = np.asarray(prior, dtype=float)
     except (TypeError, ValueError):

@@ -1,4 +1,4 @@
-"""Decisions by what mistakes cost."""
+"""Decisions of the least expected cost."""
 
 from __future__ import annotations
 
@@ -11,9 +11,18 @@ _TIE = 1e-12  # costs that differ by less, relative to their parts, are equal
 
 
 def cost_matrix(costs: Any, classes: np.ndarray) -> np.ndarray:
-    """Costs as a matrix: a row for each true class, a column for each decision, in the order of the
-    classes.
+    """Return costs as a matrix: a row for each true class, a column for each decision.
 
+    Parameters
+    ----------
+    costs : array of shape (n_classes, n_classes), frame or mapping
+        The costs in the order of the classes, or ``{truth: {decision: cost}}``, where all else
+        costs nothing.
+    classes : ndarray
+        The class labels.
+
+    Examples
+    --------
     >>> cost_matrix({"sick": {"well": 10}, "well": {"sick": 1}}, np.array(["sick", "well"]))
     array([[ 0., 10.],
            [ 1.,  0.]])
@@ -22,11 +31,10 @@ def cost_matrix(costs: Any, classes: np.ndarray) -> np.ndarray:
     # a pandas frame, with classes as its labels
     if hasattr(costs, "index") and hasattr(costs, "columns"):
         costs = costs.to_dict("index")
-    cells = (
-        _from_mapping(costs, labels)
-        if isinstance(costs, Mapping)
-        else np.array(costs, dtype=object)
-    )
+    if isinstance(costs, Mapping):
+        cells = _from_mapping(costs, labels)
+    else:
+        cells = np.array(costs, dtype=object)
     if cells.shape != (len(labels), len(labels)):
         raise ValueError(
             f"costs has the shape {cells.shape} for {len(labels)} classes: it needs a row for each"
@@ -39,26 +47,28 @@ def cost_matrix(costs: Any, classes: np.ndarray) -> np.ndarray:
 
 
 def _from_mapping(costs: Mapping[Any, Any], labels: list[Any]) -> np.ndarray:
+    """Return the cells of ``{truth: {decision: cost}}``."""
     cells = np.zeros((len(labels), len(labels)), dtype=object)
-    place = {label: k for k, label in enumerate(labels)}
+    position = {label: k for k, label in enumerate(labels)}
     for truth, decisions in costs.items():
         if not isinstance(decisions, Mapping):
             raise ValueError(
                 f"costs[{truth!r}]={decisions!r} must be a mapping: write {{truth: {{decision:"
                 " cost}}"
             )
-        strange = [label for label in (truth, *decisions) if label not in place]
-        if strange:
+        unknown = [label for label in (truth, *decisions) if label not in position]
+        if unknown:
             listed = ", ".join(map(repr, labels[:20])) + (", …" if len(labels) > 20 else "")
             raise ValueError(
-                f"costs names a class {strange[0]!r}, which is none of the classes {listed}"
+                f"costs names a class {unknown[0]!r}, which is none of the classes {listed}"
             )
         for decision, cost in decisions.items():
-            cells[place[truth], place[decision]] = cost
+            cells[position[truth], position[decision]] = cost
     return cells
 
 
 def _number(cost: Any, truth: Any, decision: Any) -> float:
+    """Return a cost as a finite number."""
     try:
         number = float(cost)
     except (TypeError, ValueError):
@@ -72,12 +82,16 @@ def _number(cost: Any, truth: Any, decision: Any) -> float:
 
 
 def cheapest(posterior: np.ndarray, costs: np.ndarray) -> np.ndarray:
-    """The decision of the least expected cost in each row; of equal ones it is the first.
+    """Return the decision of the least expected cost in each row, the first of equal ones.
 
-    >>> cheapest(np.array([[0.2, 0.8], [0.05, 0.95], [0.5, 0.5]]), np.array([[0.0, 10.0], [1.0, 0.0]]))
+    >>> posterior = np.array([[0.2, 0.8], [0.05, 0.95], [0.5, 0.5]])
+    >>> cheapest(posterior, np.array([[0.0, 10.0], [1.0, 0.0]]))
     array([0, 1, 0])
     """
-    expected, size = posterior @ costs, posterior @ np.abs(costs)
+    expected = posterior @ costs
+    scale = posterior @ np.abs(costs)
     best = expected.argmin(axis=1)[:, None]
-    least, its_size = (np.take_along_axis(part, best, axis=1) for part in (expected, size))
-    return (expected - least <= _TIE * np.maximum(size, its_size)).argmax(axis=1)
+    lowest = np.take_along_axis(expected, best, axis=1)
+    # rounding errors are relative to the terms of the sums, which may cancel
+    tolerance = _TIE * np.maximum(scale, np.take_along_axis(scale, best, axis=1))
+    return (expected - lowest <= tolerance).argmax(axis=1)

@@ -1,6 +1,4 @@
-"""The dial from generative to discriminative: one network for each λ of ML-BN-SVM (P13 Figure
-1).
-"""
+"""The path from generative to discriminative: a network for each λ of ML-BN-SVM (P13 Figure 1)."""
 
 from __future__ import annotations
 
@@ -27,23 +25,30 @@ from discbayes.parameters.svm import LAMS
 
 @dataclass(frozen=True)
 class MarginPath:
-    """What each λ gives; the arrays have an entry for each of ``lams``.
+    """The classifiers along a path, and their figures for each λ.
 
-    Attributes
+    Parameters
     ----------
     lams : ndarray
-        λ, in rising order.
+        The values of λ, in increasing order.
     accuracy : ndarray
-        The weighted share of training rows that are classified right.
+        The weighted share of training rows that are predicted correctly.
     log_likelihood : ndarray
         Log P(y, x) of the rows and of the virtual observations, divided by the weight of the rows.
-        It never rises with λ, but for the tolerance of the solver.
+        It never increases with λ, but for the tolerance of the solver.
     slack : ndarray
-        The sum of the slacks of the rows, divided by their weight. It never rises either.
+        The sum of the slacks of the rows, divided by their weight. It never increases either.
     gap : ndarray
-        How far above the optimum the objective is at most, relative to it.
+        The relative duality gap: a bound on how far the objective is above the optimum.
     classifiers : list of BayesNetClassifier
         A fitted classifier for each λ.
+
+    Examples
+    --------
+    >>> from discbayes import load_dataset, margin_path
+    >>> iris = load_dataset("iris")
+    >>> margin_path(iris.X, iris.y, [0, 1]).lams.tolist()
+    [0.0, 1.0]
     """
 
     lams: np.ndarray
@@ -55,12 +60,27 @@ class MarginPath:
 
     @property
     def networks(self) -> list[BayesNet]:
-        """The network for each λ."""
+        """The network of each λ."""
         return [classifier.network_ for classifier in self.classifiers]
 
     def plot(self, ax: Any = None) -> Any:
-        """Likelihood, slack and accuracy against λ, as P13 Figure 1 (extra ``plot``); returns the
-        axes.
+        """Plot likelihood, slack and accuracy against λ, as P13 Figure 1 (extra ``plot``).
+
+        Parameters
+        ----------
+        ax : matplotlib Axes, optional
+            The axes to draw on; new ones by default.
+
+        Returns
+        -------
+        matplotlib Axes
+            The axes.
+
+        Examples
+        --------
+        >>> from discbayes import load_dataset, margin_path
+        >>> iris = load_dataset("iris")
+        >>> ax = margin_path(iris.X, iris.y, [0, 1]).plot()  # doctest: +SKIP
         """
         return leaf("plot").margin_path(self, ax)
 
@@ -73,20 +93,29 @@ def margin_path(
     estimator: BayesNetClassifier | None = None,
     sample_weight: Any = None,
 ) -> MarginPath:
-    """Learn an ML-BN-SVM for each λ, each fit begun where the one before ended.
+    """Learn an ML-BN-SVM for each λ, each fit started where the one before ended.
 
     The structure is learned once; all else is as in ``estimator.fit``.
 
     Parameters
     ----------
     X : frame, array or list of rows
+        The rows.
     y : sequence of labels
-    lams : sequence of float
-        λ; P13's 0 and 2⁻² to 2¹⁰ by default. They are taken in rising order.
+        The class labels.
+    lams : sequence of float, optional
+        The values of λ, in any order; P13's 0 and 2⁻² to 2¹⁰ by default.
     estimator : BayesNetClassifier, optional
-        What is learned but for λ: its ``parameters`` must be "ml-bn-svm" or an ``MLBNSVM``, of
-        which ``gamma``, ``tol`` and the like count. TAN by default. It stays as it is.
+        The classifier to learn for each λ: its ``parameters`` must be "ml-bn-svm" or an
+        ``MLBNSVM``, of which ``gamma``, ``tol`` and the like count. TAN by default. It stays as it
+        is.
     sample_weight : sequence of float, optional
+        The weights of the rows.
+
+    Returns
+    -------
+    MarginPath
+        The fitted classifiers and their figures.
 
     Examples
     --------

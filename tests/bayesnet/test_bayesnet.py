@@ -273,13 +273,13 @@ def test_a_posterior_as_a_frame_and_as_text():
             "kind",
             {"colour": "pink"},
             ValueError,
-            "'pink' is no value of the column 'colour'; give one of blue, red",
+            "'pink' is not a value of the column 'colour'; give one of blue, red",
         ),
         (
             "kind",
             {"count": 7},
             ValueError,
-            "7 is no value of the column 'count'; give one of 0, 1, or leave",
+            "7 is not a value of the column 'count'; give one of 0, 1, or leave",
         ),
         ("kind", {"size": "big"}, ValueError, "'size'.*'big'"),
         (

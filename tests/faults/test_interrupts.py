@@ -23,7 +23,7 @@ from discbayes import (
     MaximumConditionalLikelihood,
     load_dataset,
 )
-from discbayes.classifier import estimator
+from discbayes.classifier import calibrating, fitting
 from discbayes.cli import fit, main
 from discbayes.engine import Context, Interrupts
 from discbayes.evaluation import tasks
@@ -31,7 +31,7 @@ from discbayes.evaluation.result_store import Store
 from discbayes.evaluation.tasks import Task, run_tasks
 
 posix = pytest.mark.skipif(not hasattr(os, "fork"), reason="signals as POSIX has them")
-ROOM = str(Path(estimator.__file__).parent)
+ROOM = str(Path(fitting.__file__).parent)
 ENDS = {"as before", "best so far", "learned", "learned, then interrupted"}
 
 
@@ -156,7 +156,7 @@ def test_a_refit_that_fails_leaves_the_old_fit(error, model, iris, monkeypatch):
     def fail(*given):
         raise error("in the last step")
 
-    monkeypatch.setattr(BayesNetClassifier, "_network", fail)
+    monkeypatch.setattr(fitting, "make_network", fail)
     with pytest.raises(error):
         model.fit(iris.X.iloc[:, :2], iris.y)
     monkeypatch.undo()
@@ -203,11 +203,13 @@ def test_the_first_interrupt_keeps_the_best_so_far_and_the_second_ends_the_fit(i
 
 
 def test_an_interrupt_in_a_fold_of_calibration_is_not_swallowed(iris, monkeypatch):
-    folds, make = [], BayesNetClassifier._context_of_fold
-    monkeypatch.setattr(
-        BayesNetClassifier, "_context_of_fold", lambda self, *given: folds.append(again_and_again(monkeypatch))
-        or make(self, *given)
-    )  # fmt: skip
+    folds, held_out = [], calibrating._held_out_log_joint
+
+    def interrupted(*given):
+        folds.append(again_and_again(monkeypatch))
+        return held_out(*given)
+
+    monkeypatch.setattr(calibrating, "_held_out_log_joint", interrupted)
     clf = BayesNetClassifier()
     with pytest.raises(KeyboardInterrupt):
         clf.fit(iris.X, iris.y)
