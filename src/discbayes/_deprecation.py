@@ -48,6 +48,38 @@ def renamed_parameters(**renamed: str) -> Callable[[Callable[..., Any]], Callabl
                     options[new] = options.pop(old)
             return function(*arguments, **options)
 
+        accepting.renamed = renamed  # type: ignore[attr-defined]
         return accepting
 
     return decorate
+
+
+class GapsIsMissing:
+    """An estimator whose parameter ``missing`` was called ``gaps`` in version 0.1.
+
+    The old name goes on working as an attribute, in ``set_params`` and in pickles; the constructor
+    accepts it by ``renamed_parameters(gaps="missing")``.
+    """
+
+    missing: str
+
+    @property
+    def gaps(self) -> str:
+        """Deprecated: use ``missing``."""
+        warn_renamed("the attribute gaps", "missing")
+        return self.missing
+
+    @gaps.setter
+    def gaps(self, value: str) -> None:
+        warn_renamed("the attribute gaps", "missing")
+        self.missing = value
+
+    @renamed_parameters(gaps="missing")
+    def set_params(self, **params: Any) -> Any:
+        """Set parameters, as scikit-learn does."""
+        return super().set_params(**params)  # type: ignore[misc]
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        if "gaps" in state:
+            state = {"missing" if name == "gaps" else name: state[name] for name in state}
+        super().__setstate__(state)  # type: ignore[misc]

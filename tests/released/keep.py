@@ -8,6 +8,7 @@ says what a change has broken. Until a version is released, ``--again`` writes i
 
 from __future__ import annotations
 
+import functools
 import importlib
 import inspect
 import json
@@ -120,6 +121,13 @@ def parameters_of(thing: Any) -> list[str]:
     return [
         one.name for one in parameters if one.kind in (one.POSITIONAL_OR_KEYWORD, one.KEYWORD_ONLY)
     ]
+
+
+def renamed_parameters_of(name: str) -> dict[str, str]:
+    """The old names of parameters that a class or function still takes, with a warning."""
+    thing = functools.reduce(getattr, name.split("."), discbayes)
+    call = thing.__init__ if inspect.isclass(thing) else thing
+    return getattr(call, "renamed", {})
 
 
 def rows_and_answers(folder: Path) -> tuple[Any, dict[str, np.ndarray]]:

@@ -376,5 +376,5 @@ def _why_not_structure(given: Any, learner: Any) -> str | None:
     if type(score) not in EDGE_SCORES.values():
         return f"structure={given!r} has a score of your own, which may need rows: {fix} on all"
     if score.em:
-        return f"structure={given!r}: EM needs all rows at once: use gaps='available', or fit"
+        return f"structure={given!r}: EM needs all rows at once: use missing='available', or fit"
     return None

@@ -50,8 +50,10 @@ from discbayes.io.validation import (
 )
 from discbayes.network import Structure
 
-_ROOMS = (data, objectives, parameters, scores, search)
+_PACKAGES = (data, objectives, parameters, scores, search)
 _ARRAYS = ("|b1", "|i1", "<i2", "<i4", "<i8", "|u1", "<u2", "<u4", "<u8", "<f2", "<f4", "<f8")
+# parameters that have another name in files, as version 0.1.0 wrote them
+_FILE_WORDS = {"missing": "gaps"}
 _DESCRIPTION = 200  # characters
 _ADDRESS = re.compile(r" at 0x[0-9A-Fa-f]+")  # which differs in each process
 _NOT_FINITE = {"inf": math.inf, "-inf": -math.inf, "nan": math.nan}
@@ -64,7 +66,7 @@ class OpaqueValueError(ValueError):
 @cache
 def learners() -> dict[str, type]:
     """The classes of this library that a setting may be an instance of, by name."""
-    public = {name: getattr(room, name) for room in _ROOMS for name in room.__all__}
+    public = {name: getattr(package, name) for package in _PACKAGES for name in package.__all__}
     return {n: c for n, c in public.items() if inspect.isclass(c) and issubclass(c, BaseEstimator)}
 
 
@@ -112,10 +114,8 @@ def _pack_learner(value: Any) -> dict[str, Any]:
     settings = value.get_params(deep=False)
     if callable(settings.get("callback")):
         settings["callback"] = None
-    return {
-        "learner": type(value).__name__,
-        "params": {name: pack(item) for name, item in settings.items()},
-    }
+    named = sorted((_FILE_WORDS.get(name, name), item) for name, item in settings.items())
+    return {"learner": type(value).__name__, "params": {name: pack(item) for name, item in named}}
 
 
 def _pack_container(value: Any) -> Any:
@@ -181,15 +181,17 @@ def _unpack_learner(value: dict[str, Any], where: str) -> Any:
     name = as_text(value["learner"], f"{where}.learner")
     if name not in learners():
         raise ValueError(f"{where}: {shown(name)} is no learner of this version of discbayes")
-    kind, settings = learners()[name], as_object(value["params"], f"{where}.params")
+    kind = learners()[name]
     known = inspect.signature(kind).parameters
-    surplus = sorted(set(settings) - set(known))
+    words = {_FILE_WORDS.get(parameter, parameter): parameter for parameter in known}
+    settings = as_object(value["params"], f"{where}.params")
+    surplus = sorted(set(settings) - set(words))
     if surplus:
         raise ValueError(f"{where}: {name} has no parameter {shown(surplus[0])}")
     lacking = [n for n, p in known.items() if p.default is p.empty and n not in settings]
     if lacking:
         raise ValueError(f"{where}: {name} needs the parameter {lacking[0]!r}")
-    return kind(**{n: unpack(item, f"{where}.{n}") for n, item in settings.items()})
+    return kind(**{words[n]: unpack(item, f"{where}.{n}") for n, item in settings.items()})
 
 
 def _unpack_list(value: Any, where: str) -> list[Any]:
