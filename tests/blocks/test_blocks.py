@@ -260,7 +260,7 @@ COUNTING = {
     "tan-acll": (Branching(score="acll"), MaximumAPosteriori("m")),
     "kdb": (KDB(k=2, max_candidates=4), MaximumAPosteriori()),
     "ghc": (HillClimb(score="mdl", max_parents=3, reverse=True), MaximumAPosteriori()),
-    "tan-em": (SpanningTree(score=ConditionalInformation(gaps="em")), MaximumAPosteriori()),
+    "tan-em": (SpanningTree(score=ConditionalInformation(missing="em")), MaximumAPosteriori()),
 }
 
 

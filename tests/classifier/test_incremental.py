@@ -378,9 +378,9 @@ def test_counts_have_a_limit(monkeypatch):
         (
             {
                 "parameters": "map",
-                "structure": SpanningTree(score=ConditionalInformation(gaps="em")),
+                "structure": SpanningTree(score=ConditionalInformation(missing="em")),
             },
-            r"EM needs all rows at once: use gaps='available'",
+            r"EM needs all rows at once: use missing='available'",
         ),
         (
             {"parameters": "map", "calibrate": "isotonic"},

@@ -394,9 +394,9 @@ def test_every_name_makes_a_score():
         (
             "cr",
             ValueError,
-            "score='cr' is no score of edges; those are 'll', 'cmi'.* go with GreedyEdges",
+            "score='cr' is not an edge score; those are 'll', 'cmi'.* go with GreedyEdges",
         ),
-        (None, TypeError, "score=None is no score of edges"),
+        (None, TypeError, "score=None is not an edge score"),
         (FactorizedLikelihood, TypeError, r"score=FactorizedLikelihood is a class: pass an object"),
     ],
 )

@@ -304,7 +304,7 @@ def test_families_extensions_and_pairs_are_the_same_tables(n_classes, weighted):
 )
 def test_a_weight_is_the_difference_of_two_families(kind, n_classes, weighted):
     data = drawn(9, n_classes=n_classes, weighted=weighted)
-    counts, score = count(data), kind(gaps="em")
+    counts, score = count(data), kind(missing="em")
     weights = score.weights(data, counts)
     assert np.abs(weights - kind().weights(data, counts)).max() > 1e-3
     for p, i in product(range(4), repeat=2):
@@ -321,7 +321,7 @@ def test_a_weight_is_the_difference_of_two_families(kind, n_classes, weighted):
 @every_score
 def test_scores_are_those_of_the_completed_tables(kind):
     data = drawn(10, n_classes=3, weighted=True)
-    counts, score = count(data), kind(gaps="em")
+    counts, score = count(data), kind(missing="em")
     n_rows, own = counts.class_count.sum(), completed(data, (2,))[None]
     assert score.family(data, counts, 2, ()) == pytest.approx(score.local(own, True, n_rows))
     assert score.family(data, counts, 2, (), False) == pytest.approx(
@@ -357,7 +357,7 @@ def test_without_gaps_nothing_changes(kind, weighted, monkeypatch):
     data = drawn(12, gaps=0.0, n_classes=3, weighted=weighted)
     for name in ("complete_table", "complete_pairs"):
         monkeypatch.setattr(saturated, name, None)  # no EM is run
-    counts, plain, score = count(data), kind(), kind(gaps="em")
+    counts, plain, score = count(data), kind(), kind(missing="em")
     np.testing.assert_array_equal(score.weights(data, counts), plain.weights(data, counts))
     np.testing.assert_array_equal(counts.completed.cells, counts.cells)
     for parents, class_parent in product([(), (0,), (2, 3)], [True, False]):
@@ -373,7 +373,7 @@ def test_without_gaps_nothing_changes(kind, weighted, monkeypatch):
 def test_pairs_without_gaps_do_not_change(kind, weighted):
     data = drawn(13, gaps=0.0, weighted=weighted)
     data.codes[1, :20] = data.cards[1]
-    counts, plain, score = count(data), kind(), kind(gaps="em")
+    counts, plain, score = count(data), kind(), kind(missing="em")
     same = np.ix_([0, 2, 3], [0, 2, 3])
     np.testing.assert_array_equal(
         score.weights(data, counts)[same], plain.weights(data, counts)[same]
@@ -389,7 +389,9 @@ def test_gaps_of_rows_without_weight_change_nothing():
     )
     data = Encoded(data.codes, data.domain, data.y, weight)
     kept = rows_of(data, np.arange(10, data.n_samples))
-    found, expected = (ConditionalInformation(gaps="em").weights(d, count(d)) for d in (data, kept))
+    found, expected = (
+        ConditionalInformation(missing="em").weights(d, count(d)) for d in (data, kept)
+    )
     np.testing.assert_allclose(found, expected, atol=1e-12)
 
 
@@ -399,11 +401,11 @@ def test_weight_two_is_the_same_as_the_row_twice():
     heavy = Encoded(data.codes, data.domain, data.y, np.full(data.n_samples, 2.0))
     light = Encoded(data.codes, data.domain, data.y, np.full(data.n_samples, 1e-9))
     for _, kind in SCORES:
-        score = kind(gaps="em")
+        score = kind(missing="em")
         np.testing.assert_allclose(
             score.weights(heavy, count(heavy)), score.weights(twice, count(twice)), atol=1e-7
         )
-    found = [ConditionalInformation(gaps="em").weights(d, count(d)) for d in (data, light)]
+    found = [ConditionalInformation(missing="em").weights(d, count(d)) for d in (data, light)]
     np.testing.assert_allclose(*found, atol=1e-7)
 
 
@@ -411,7 +413,7 @@ def test_weight_two_is_the_same_as_the_row_twice():
 def test_a_parent_that_is_missing_everywhere_adds_nothing(kind):
     data = drawn(16, n_classes=3)
     data.codes[1] = data.cards[1]
-    counts, score = count(data), kind(gaps="em")
+    counts, score = count(data), kind(missing="em")
     found = score.weights(data, counts)
     assert np.isfinite(found).all()
     if kind is not ApproximateLikelihood:  # its smoothing makes something of more cells
@@ -422,7 +424,7 @@ def test_a_parent_that_is_missing_everywhere_adds_nothing(kind):
 @pytest.mark.parametrize("n_rows", [0, 1, 3])
 def test_few_rows_one_value_and_empty_classes(kind, n_rows):
     data = drawn(17, gaps=0.5, n_classes=3, cards=(1, 2, 3), n_rows=n_rows)
-    counts, score = count(data), kind(gaps="em")
+    counts, score = count(data), kind(missing="em")
     assert np.isfinite(score.weights(data, counts)).all()
     assert np.isfinite(score.family(data, counts, 1, (0, 2), False))
 
@@ -434,15 +436,15 @@ def test_no_features_and_one():
         )
         data.codes[:, 0] = 2
         counts = count(data)
-        assert not ConditionalInformation(gaps="em").weights(data, counts).any()
+        assert not ConditionalInformation(missing="em").weights(data, counts).any()
         assert counts.completed.cells.tolist() == [1.0, 2.0, 0.0, 0.0][: 4 * len(cards)]
-    assert structure_of(KDB(score=ConditionalInformation(gaps="em")), data).n_edges == 0
+    assert structure_of(KDB(score=ConditionalInformation(missing="em")), data).n_edges == 0
 
 
 @every_score
 def test_threads_and_parts_change_no_bit(kind, monkeypatch):
     data = drawn(18, cards=(3, 2, 4, 2, 3))
-    counts, score = count(data), kind(gaps="em")
+    counts, score = count(data), kind(missing="em")
     one, more = (
         score.weights(data, counts, n_jobs=1),
         score.extensions(data, counts, 0, (1,), [2, 3, 4]),
@@ -532,7 +534,7 @@ SEARCHES = {
     ),
     "kdb": lambda gaps: KDB(score=ConditionalInformation(gaps), forbidden=NO_NOISE),
     "branching": lambda gaps: Branching(
-        score=ApproximateLikelihood(gaps=gaps), min_weight=0.05 * N_ROWS
+        score=ApproximateLikelihood(missing=gaps), min_weight=0.05 * N_ROWS
     ),
     "climb": lambda gaps: HillClimb(
         score=FactorizedLikelihood(gaps), drop_class=False, forbidden=NO_NOISE
@@ -598,26 +600,49 @@ def test_larger_families_are_searched():
 
 
 def test_gaps_is_a_setting_like_any_other(tmp_path):
-    score = ConditionalInformation(gaps="em")
-    assert clone(score).gaps == "em"
-    assert repr(score) == "ConditionalInformation(gaps='em')"
-    assert ApproximateLikelihood(0.3, "em").get_params() == {"strength": 0.3, "gaps": "em"}
+    score = ConditionalInformation(missing="em")
+    assert clone(score).missing == "em"
+    assert repr(score) == "ConditionalInformation(missing='em')"
+    assert ApproximateLikelihood(0.3, "em").get_params() == {"strength": 0.3, "missing": "em"}
     data = hidden(tied())
     X = pd.DataFrame(np.array(["no", "yes", None], object)[data.codes.T], columns=list("abcde"))
     classifier = BayesNetClassifier(
         SpanningTree(min_weight=0.1, score=ConditionalInformation())
     ).fit(X, data.y)
     available = classifier.structure_
-    classifier.set_params(structure__score__gaps="em").fit(X, data.y)
+    classifier.set_params(structure__score__missing="em").fit(X, data.y)
     assert classifier.structure_ != available
     classifier.save(tmp_path / "model.json")
-    assert load(tmp_path / "model.json").structure.score.gaps == "em"
+    assert load(tmp_path / "model.json").structure.score.missing == "em"
+
+
+@every_score
+def test_the_old_name_of_the_setting_works_with_a_warning(kind):
+    with pytest.warns(FutureWarning, match="the parameter gaps is deprecated"):
+        score = kind(gaps="em")
+    assert score.missing == "em"
+    with pytest.warns(FutureWarning, match="the attribute gaps"):
+        assert score.gaps == "em"
+    with pytest.warns(FutureWarning, match="the parameter gaps"):
+        assert score.set_params(gaps="available").missing == "available"
+
+
+def test_a_score_of_a_user_may_name_the_setting_gaps():
+    class Own(ConditionalInformation):
+        def __init__(self, strength=1.0, gaps="available"):
+            super().__init__(gaps)
+            self.strength = strength
+
+    score = Own(gaps="em")
+    assert clone(score).em
+    assert score.get_params() == {"strength": 1.0, "gaps": "em"}
+    assert not score.set_params(gaps="available").em
 
 
 @every_score
 def test_what_gaps_cannot_be_is_refused(kind):
-    data, message = drawn(0), re.escape("gaps='EM' is not one of 'available', 'em'")
-    score = kind(gaps="EM")
+    data, message = drawn(0), re.escape("missing='EM' is not one of 'available', 'em'")
+    score = kind(missing="EM")
     with pytest.raises(ValueError, match=message):
         HillClimb(score=score)
     search = HillClimb(score=kind())
@@ -636,13 +661,13 @@ def test_what_gaps_cannot_be_is_refused(kind):
 def test_a_description_length_takes_no_filled_rows():
     data, message = (
         drawn(0),
-        r"DescriptionLength\(gaps='em'\): .* use gaps='available', or another score",
+        r"DescriptionLength\(missing='em'\): .* use missing='available', or another score",
     )
     for search in (SpanningTree, KDB, Branching, HillClimb):
         with pytest.raises(ValueError, match=message):
-            search(score=DescriptionLength(gaps="em"))
+            search(score=DescriptionLength(missing="em"))
     with pytest.raises(ValueError, match=message):
-        DescriptionLength(gaps="em").weights(data, count(data))
+        DescriptionLength(missing="em").weights(data, count(data))
 
 
 def test_a_score_without_the_setting_is_of_available_rows():

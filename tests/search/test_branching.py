@@ -331,7 +331,7 @@ def test_a_tree_refuses_a_directed_score_when_it_is_made(score):
 @pytest.mark.parametrize("score", ["cr", "likelihood", None, 3])
 def test_scores_of_whole_networks_are_refused_when_a_search_is_made(learner, score):
     with pytest.raises(
-        (ValueError, TypeError), match=r"is no score of edges; those are .* go with GreedyEdges"
+        (ValueError, TypeError), match=r"is not an edge score; those are .* go with GreedyEdges"
     ):
         learner(score=score)
 

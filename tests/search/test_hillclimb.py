@@ -361,7 +361,7 @@ def test_a_start_with_too_many_parents_is_refused(setting):
 
 @pytest.mark.parametrize("score", ["cr", None])
 def test_scores_of_whole_networks_are_refused(score):
-    with pytest.raises((ValueError, TypeError), match="is no score of edges"):
+    with pytest.raises((ValueError, TypeError), match="is not an edge score"):
         HillClimb(score)
 
 

@@ -1,4 +1,4 @@
-"""Scores of structures: what a search makes as large as it can."""
+"""Scores of structures, which a search maximizes."""
 
 from discbayes.scores.edge import (
     EDGE_SCORES,

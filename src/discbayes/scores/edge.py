@@ -1,39 +1,38 @@
-"""Scores that add up over the families of a network, so that an edge has a weight of its own.
+"""Scores that are sums over the families of a network, so that an edge has a weight of its own.
 
 With L = Σ n log θ of a family, N its rows, θ relative frequencies and I the information of the
 feature and the class given the other parents, most of them are points of one line, a·L + b·N·I:
 
-============  ==========================  ==============  ====
-====================================================== name          class                       a
-b     an edge p → i adds ============  ==========================  ==============  ====
-====================================================== ll            ``LogLikelihood``           1
-0     N·I(Xi;Xp|C) cmi           ``ConditionalInformation``  1 (each row)    0     I(Xi;Xp|C) mdl,
-bic      ``DescriptionLength``       1               0     N·I(Xi;Xp|C) − ½ log M for each parameter
-fcll          ``FactorizedLikelihood``    α + β           −βλ   N·((α+β)·I(Xi;Xp|C) − βλ·(I(Xi;Xp|C)
-− I(Xi;Xp))) interaction   ``Interaction``             0               −βλ   the last term of fcll
-alone (C11 footnote 2) residual      ``ExplainingAway``          0               1     I(Xi;Xp|C) −
-I(Xi;Xp), each row acll          ``ApproximateLikelihood``                         C11 Eq. 12, not
-the same in both directions ============  ==========================  ==============  ====
-======================================================
+===========  ==========================  ======  ====  ========================================
+name         class                       a       b     an edge p → i adds
+===========  ==========================  ======  ====  ========================================
+ll           ``LogLikelihood``           1       0     N·I(Xi;Xp|C)
+cmi          ``ConditionalInformation``  1       0     I(Xi;Xp|C): the mean over rows
+mdl, bic     ``DescriptionLength``       1       0     N·I(Xi;Xp|C) − ½ log M for each parameter
+fcll         ``FactorizedLikelihood``    α + β   −βλ   N·((α+β)·I(Xi;Xp|C) − βλ·D), see below
+interaction  ``Interaction``             0       −βλ   −N·βλ·D (C11 footnote 2)
+residual     ``ExplainingAway``          0       1     D: the mean over rows
+acll         ``ApproximateLikelihood``                 C11 Eq. 12; depends on the direction
+===========  ==========================  ======  ====  ========================================
 
-α, β and λ are those of C11 Theorems 1 and 5. Where the class is not a parent, θ is the same for all
-classes: L is Σ n log θ over the classes together and I is zero.
+D is I(Xi;Xp|C) − I(Xi;Xp). α, β and λ are those of C11 Theorems 1 and 5. If the class is not a
+parent, θ is the same for all classes: L is Σ n log θ over the pooled classes and I is zero.
 
-Rows and gaps: rows count with their weight. A parent set is measured by what it adds to the class
-alone, on the rows where the whole family is observed; rows with a gap in it add nothing. The score
-of the class alone is from the rows where the feature is observed. So an edge's weight is the
-difference of two families, with gaps or without.
+Weights and missing values: rows count with their weight. A parent set is measured by what it adds
+to the class alone, on the rows where the whole family is observed; rows with a missing value in it
+add nothing. The score of the class alone is from the rows where the feature is observed. So the
+weight of an edge is the difference of two families, whether values are missing or not.
 
-This misleads where the gaps of a column depend on another one. With ``gaps="em"`` the table of a
-family and the class is the saturated one that makes all rows most likely: rows with a gap in the
-family are spread over the cells they may be in, in proportion to the table itself, until that
-hardly changes. So gaps may depend on whatever is observed in the family, the class included. A
-parent set is measured by what it adds to the class alone in that table, for all rows. What no row
-tells, as for values that were never observed together, is taken as independent given the class.
-What else a search asks, the relevance of features and their candidates, it takes from such tables
-too. Without gaps both ways are the same, bit by bit. EM says how strong a relation is, not how
-sure: rows with gaps are no evidence for what they are filled with, so a score that weighs one
-against the other (mdl) refuses it.
+This is biased if whether a value is missing depends on another column. With ``missing="em"`` the
+table of a family and the class is the saturated one that maximizes the likelihood of all rows: a
+row with a missing value in the family is spread over the cells it may be in, in proportion to the
+table itself, until that converges. So whether a value is missing may depend on whatever is observed
+in the family, the class included. A parent set is measured by what it adds to the class alone in
+that table, for all rows. What no row tells, as for values that were never observed together, is
+taken as independent given the class. The relevance of features and their candidates, which a search
+asks for, come from such tables too. Without missing values both ways are the same, bit by bit. EM
+estimates how strong a relation is, not how certain: incomplete rows are not evidence for the values
+they are filled with, so a score that weighs one against the other (mdl) refuses it.
 """
 
 from __future__ import annotations
@@ -45,6 +44,7 @@ from typing import Any
 import numpy as np
 from sklearn.base import BaseEstimator
 
+from discbayes._deprecation import GapsIsMissing, renamed_parameters
 from discbayes.counts import (
     Counts,
     Wanted,
@@ -56,44 +56,86 @@ from discbayes.counts import (
 )
 from discbayes.data.rows import Rows
 from discbayes.kernels import acll
-from discbayes.parameters.generative import MISSING
 
-ALPHA, BETA, LAMBDA = (np.pi**2 + 6) / 24, (np.pi**2 - 18) / 24, np.pi**2 / 6
+# α, β and λ of C11 Theorems 1 and 5.
+ALPHA = (np.pi**2 + 6) / 24
+BETA = (np.pi**2 - 18) / 24
+LAMBDA = np.pi**2 / 6
+MISSING = ("available", "em")
 ROUNDING = 1e-9  # of all rows: counts that differ by less are of the same rows
 
 
-class EdgeScore(BaseEstimator):
+class EdgeScore(GapsIsMissing, BaseEstimator):
     """A score that is a sum over families.
 
     ``symmetric`` says that both directions of an edge have the same weight. ``per_row`` says that
-    the score is in nats for each row; otherwise it is in nats for all rows together.
+    the score is in nats for each row; otherwise it is in nats for all rows.
 
     Parameters
     ----------
-    gaps : {"available", "em"}, default="available"
-        What rows with gaps tell: "available" measures a family on the rows without a gap in it,
-        "em" on all rows, by expectation-maximisation of its table. That ends when an iteration
-        raises the mean log likelihood of the rows by no more than 1e-12 (relative, if it is below
-        −1), or after 1000 iterations.
+    missing : {"available", "em"}, default="available"
+        How missing values are handled: "available" measures a family on the rows without a missing
+        value in it, "em" on all rows, by expectation-maximization of its table. That ends when an
+        iteration raises the mean log likelihood of the rows by no more than 1e-12 (relative, if it
+        is below −1), or after 1000 iterations.
     """
 
     symmetric = True
     per_row = False
-    gaps = "available"  # of a score without this setting
+    missing = "available"  # of a subclass without this parameter
 
-    def __init__(self, gaps: str = "available"):
-        self.gaps = gaps
+    @renamed_parameters(gaps="missing")
+    def __init__(self, missing: str = "available"):
+        self.missing = missing
+
+    # Subclasses of users may still name the parameter ``gaps`` in their constructor. For these it
+    # is not deprecated: scikit-learn reads and sets it by that name.
+
+    @property
+    def gaps(self) -> str:
+        """Deprecated: use ``missing``."""
+        return self.missing if "gaps" in self._get_param_names() else super().gaps
+
+    @gaps.setter
+    def gaps(self, value: str) -> None:
+        if "gaps" in self._get_param_names():
+            self.missing = value
+        else:
+            GapsIsMissing.gaps.__set__(self, value)  # type: ignore[attr-defined]
+
+    def set_params(self, **params: Any) -> Any:
+        """Set parameters, as scikit-learn does.
+
+        Parameters
+        ----------
+        **params
+            The parameters by name.
+
+        Returns
+        -------
+        EdgeScore
+            The score itself.
+
+        Examples
+        --------
+        >>> LogLikelihood().set_params(missing="em")
+        LogLikelihood(missing='em')
+        """
+        if "gaps" in self._get_param_names():
+            return BaseEstimator.set_params(self, **params)
+        return super().set_params(**params)
 
     def _check(self) -> None:
-        """Refuse settings that make no sense."""
-        if self.gaps not in MISSING:
-            raise ValueError(f"gaps={self.gaps!r} is not one of {', '.join(map(repr, MISSING))}")
+        """Raise an error for invalid settings."""
+        if self.missing not in MISSING:
+            known = ", ".join(map(repr, MISSING))
+            raise ValueError(f"missing={self.missing!r} is not one of {known}")
 
     @property
     def em(self) -> bool:
-        """Whether rows with gaps in a family count too, by EM."""
+        """Whether rows with missing values in a family count too, by EM."""
         self._check()
-        return self.gaps == "em"
+        return self.missing == "em"
 
     @abstractmethod
     def weights(
@@ -103,16 +145,42 @@ class EdgeScore(BaseEstimator):
         n_jobs: int | None = None,
         skip: np.ndarray | None = None,
     ) -> np.ndarray:
-        """What each edge ``[p, i]`` adds where the class is the only parent of i, by EM if
-        ``self.em``.
+        """Return what each edge ``[p, i]`` adds if the class is the only other parent of i.
 
-        Pairs marked in the symmetric matrix ``skip`` are not measured and have zeros.
+        Parameters
+        ----------
+        data : Encoded or RowBlocks
+            The rows.
+        counts : Counts
+            The counts of the features.
+        n_jobs : int, optional
+            The number of threads.
+        skip : bool array (n_features, n_features), optional
+            A symmetric matrix of pairs that are not measured and have zeros.
+
+        Returns
+        -------
+        array (n_features, n_features)
+            The weights, by EM if ``self.em``.
         """
 
     @abstractmethod
     def local(self, table: np.ndarray, class_parent: bool, n_rows: float) -> float:
-        """The score of a family from its counts, ``(parent values, card, n_classes)``; the data
-        have ``n_rows``.
+        """Return the score of a family from its counts.
+
+        Parameters
+        ----------
+        table : array (parent values, card, n_classes)
+            The counts.
+        class_parent : bool
+            Whether the class is a parent too.
+        n_rows : float
+            The weight of all rows of the data.
+
+        Returns
+        -------
+        float
+            The score.
         """
 
     def family(
@@ -123,15 +191,39 @@ class EdgeScore(BaseEstimator):
         parents: Sequence[int],
         class_parent: bool = True,
     ) -> float:
-        """The score of a feature with any feature parents, with or without the class as one
-        more.
+        """Return the score of a feature with any feature parents.
+
+        Parameters
+        ----------
+        data : Encoded or RowBlocks
+            The rows.
+        counts : Counts
+            The counts of the features.
+        child : int
+            The feature.
+        parents : sequence of int
+            Its feature parents.
+        class_parent : bool, default=True
+            Whether the class is a parent too.
+
+        Returns
+        -------
+        float
+            The score.
+
+        Examples
+        --------
+        >>> from discbayes.counts import count
+        >>> from discbayes.data import FrameEncoder
+        >>> data = FrameEncoder().fit_transform([["x", "x"], ["x", "x"], ["y", "y"]], [0, 1, 0])
+        >>> score = ConditionalInformation()
+        >>> gain = score.family(data, count(data), 0, [1]) - score.family(data, count(data), 0, [])
+        >>> round(gain, 4)
+        0.4621
         """
         if not len(parents):
-            return self.local(
-                self.alone(counts).feature(child)[None],
-                class_parent,
-                float(counts.class_count.sum()),
-            )
+            alone = self.alone(counts).feature(child)[None]
+            return self.local(alone, class_parent, float(counts.class_count.sum()))
         table = count_family(data, child, parents, self.em).reshape(
             -1, data.cards[child], data.n_classes
         )
@@ -146,8 +238,37 @@ class EdgeScore(BaseEstimator):
         more: Sequence[int],
         class_parent: bool = True,
     ) -> list[float]:
-        """The scores of a family with each of ``more`` as one more parent; faster than one by
-        one.
+        """Return the scores of a family with each of several features as one more parent.
+
+        It is faster than ``family`` for each of them.
+
+        Parameters
+        ----------
+        data : Encoded or RowBlocks
+            The rows.
+        counts : Counts
+            The counts of the features.
+        child : int
+            The feature.
+        parents : sequence of int
+            Its feature parents.
+        more : sequence of int
+            The further parents.
+        class_parent : bool, default=True
+            Whether the class is a parent too.
+
+        Returns
+        -------
+        list of float
+            The score with each further parent.
+
+        Examples
+        --------
+        >>> from discbayes.counts import count
+        >>> from discbayes.data import FrameEncoder
+        >>> data = FrameEncoder().fit_transform([["x", "x"], ["x", "x"], ["y", "y"]], [0, 1, 0])
+        >>> LogLikelihood().extensions(data, count(data), 0, [], [1])
+        [0.0]
         """
         tables = count_extensions(data, child, parents, more, self.em)
         return [self._from_table(counts, child, table, class_parent) for table in tables]
@@ -160,9 +281,28 @@ class EdgeScore(BaseEstimator):
         class_parent: Sequence[bool],
         n_jobs: int | None = None,
     ) -> list[list[float]]:
-        """The scores of several families, or of their extensions, in few passes over the blocks."""
-        known = [each for each in wanted if each.parents or each.more]
-        tables = count_wanted(data, known, self.em, n_jobs)
+        """Return the scores of several families or extensions, in few passes over the blocks.
+
+        Parameters
+        ----------
+        data : RowBlocks
+            The rows.
+        counts : Counts
+            The counts of the features.
+        wanted : sequence of Wanted
+            The families, and the further parents of each.
+        class_parent : sequence of bool
+            For each of them whether the class is a parent too.
+        n_jobs : int, optional
+            The number of threads.
+
+        Returns
+        -------
+        list of list of float
+            For each family the score with each further parent, or its own if there is none.
+        """
+        counted = [each for each in wanted if each.parents or each.more]
+        tables = count_wanted(data, counted, self.em, n_jobs)
         scores = []
         for each, with_class in zip(wanted, class_parent, strict=True):
             if each.parents or each.more:
@@ -179,28 +319,47 @@ class EdgeScore(BaseEstimator):
     def _from_table(
         self, counts: Counts, child: int, table: np.ndarray, class_parent: bool
     ) -> float:
-        """What the class alone is worth, and what the parents add to it on the rows of their
-        table.
-        """
+        """Return the score of the class alone and what parents add to it on rows of their table."""
         n_rows, own = float(counts.class_count.sum()), self.alone(counts).feature(child)[None]
         score, within = self.local(table, class_parent, n_rows), table.sum(axis=0, keepdims=True)
-        if np.abs(own - within).max() > ROUNDING * n_rows:  # there are gaps
+        # If values are missing the table has fewer rows than the feature alone.
+        if np.abs(own - within).max() > ROUNDING * n_rows:
             score += self.local(own, True, n_rows) - self.local(within, True, n_rows)
         return score
 
     def alone(self, counts: Counts) -> Counts:
-        """The counts of each feature alone that the score is about."""
+        """Return the counts of each feature alone that the score is about.
+
+        Parameters
+        ----------
+        counts : Counts
+            The counts of the observed values.
+
+        Returns
+        -------
+        Counts
+            These counts, or those of all rows by EM.
+        """
         return counts.completed if self.em else counts
 
     def unit(self, counts: Counts) -> float:
-        """What one nat in every row is worth."""
+        """Return what one nat in every row adds to the score.
+
+        Parameters
+        ----------
+        counts : Counts
+            The counts of the features.
+
+        Returns
+        -------
+        float
+            One, or the weight of all rows.
+        """
         return 1.0 if self.per_row else float(counts.class_count.sum())
 
 
 class _Information(EdgeScore):
-    """A point of the line: ``a`` times the log likelihood and ``b`` times the information on the
-    class.
-    """
+    """A point of the line: ``a`` log likelihoods and ``b`` informations on the class."""
 
     a, b = 1.0, 0.0
 
@@ -211,7 +370,24 @@ class _Information(EdgeScore):
         n_jobs: int | None = None,
         skip: np.ndarray | None = None,
     ) -> np.ndarray:
-        """What each edge adds, from the mutual information of the pairs."""
+        """Return what each edge adds, from the mutual information of pairs.
+
+        Parameters
+        ----------
+        data : Encoded or RowBlocks
+            The rows.
+        counts : Counts
+            The counts of the features.
+        n_jobs : int, optional
+            The number of threads.
+        skip : bool array (n_features, n_features), optional
+            Pairs that are not measured.
+
+        Returns
+        -------
+        array (n_features, n_features)
+            The weight of each edge ``[p, i]``.
+        """
         pairs = pair_information(data, counts, n_jobs, skip=skip, em=self.em)
         weights = pairs.conditional if self.a == 1.0 else self.a * pairs.conditional
         if self.b:
@@ -219,7 +395,22 @@ class _Information(EdgeScore):
         return weights if self.per_row else weights * pairs.total
 
     def local(self, table: np.ndarray, class_parent: bool, n_rows: float) -> float:
-        """The score of a family from its counts."""
+        """Return the score of a family from its counts.
+
+        Parameters
+        ----------
+        table : array (parent values, card, n_classes)
+            The counts.
+        class_parent : bool
+            Whether the class is a parent too.
+        n_rows : float
+            The weight of all rows of the data.
+
+        Returns
+        -------
+        float
+            The score.
+        """
         pooled = _log_likelihood(table.sum(axis=2), axis=1)
         score = self.a * pooled
         if class_parent:
@@ -229,7 +420,7 @@ class _Information(EdgeScore):
 
 
 def _log_likelihood(table: np.ndarray, axis: int) -> float:
-    """Σ n log(n / total over the axis): the log likelihood under relative frequencies."""
+    """Return Σ n log(n / total over the axis), the log likelihood under relative frequencies."""
     return _sum_x_log_x(table) - _sum_x_log_x(table.sum(axis=axis))
 
 
@@ -238,55 +429,120 @@ def _sum_x_log_x(x: np.ndarray) -> float:
 
 
 class LogLikelihood(_Information):
-    """The log likelihood under relative frequencies. More parents never lower it."""
+    """The log likelihood under relative frequencies, which more parents never lower.
+
+    Parameters
+    ----------
+    missing : {"available", "em"}, default="available"
+        How missing values are handled, see ``EdgeScore``.
+
+    Examples
+    --------
+    >>> from discbayes import SpanningTree
+    >>> SpanningTree(score=LogLikelihood()).score
+    LogLikelihood()
+    """
 
 
 class ConditionalInformation(_Information):
-    """The log likelihood of a mean row: an edge adds the conditional mutual information
-    I(Xi;Xp|C).
+    """The mean log likelihood: an edge adds the conditional mutual information I(Xi;Xp|C).
+
+    Parameters
+    ----------
+    missing : {"available", "em"}, default="available"
+        How missing values are handled, see ``EdgeScore``.
+
+    Examples
+    --------
+    >>> from discbayes import SpanningTree
+    >>> SpanningTree(score=ConditionalInformation()).score
+    ConditionalInformation()
     """
 
     per_row = True
 
 
 class FactorizedLikelihood(_Information):
-    """The factorised conditional log likelihood of C11 (Equations 24, 27): likelihood and what the
-    class is told.
+    """The factorized conditional log likelihood of C11 (Equations 24, 27).
+
+    Parameters
+    ----------
+    missing : {"available", "em"}, default="available"
+        How missing values are handled, see ``EdgeScore``.
+
+    Examples
+    --------
+    >>> from discbayes import SpanningTree
+    >>> SpanningTree(score=FactorizedLikelihood()).score
+    FactorizedLikelihood()
     """
 
     a, b = ALPHA + BETA, -BETA * LAMBDA
 
 
 class Interaction(_Information):
-    """The discriminative term of the factorised conditional log likelihood alone (C11 footnote
-    2).
+    """The discriminative term of the factorized conditional log likelihood (C11 footnote 2).
+
+    Parameters
+    ----------
+    missing : {"available", "em"}, default="available"
+        How missing values are handled, see ``EdgeScore``.
+
+    Examples
+    --------
+    >>> from discbayes import SpanningTree
+    >>> SpanningTree(score=Interaction()).score
+    Interaction()
     """
 
     a, b = 0.0, -BETA * LAMBDA
 
 
 class ExplainingAway(_Information):
-    """The explaining-away residual I(Xi;Xp|C) − I(Xi;Xp)."""
+    """The explaining-away residual I(Xi;Xp|C) − I(Xi;Xp).
+
+    Parameters
+    ----------
+    missing : {"available", "em"}, default="available"
+        How missing values are handled, see ``EdgeScore``.
+
+    Examples
+    --------
+    >>> from discbayes import SpanningTree
+    >>> SpanningTree(score=ExplainingAway()).score
+    ExplainingAway()
+    """
 
     a, b = 0.0, 1.0
     per_row = True
 
 
 class DescriptionLength(_Information):
-    """Minimum description length (BIC): the log likelihood less ½ log M for each parameter, M the
-    rows of the data.
+    """Minimum description length (BIC): the log likelihood less ½ log M for each parameter.
 
-    It takes ``gaps="available"`` only. Where one of two features has gaps, that is what an edge
-    adds to the likelihood of all that is observed; with EM, noise would seem worth its parameters.
+    M is the number of rows. With ``missing="available"``, an edge between two features of which one
+    has missing values adds its part of the likelihood of all that is observed. With EM, noise would
+    seem to be worth its parameters, so it is refused.
+
+    Parameters
+    ----------
+    missing : {"available", "em"}, default="available"
+        How missing values are handled, see ``EdgeScore``.
+
+    Examples
+    --------
+    >>> from discbayes import SpanningTree
+    >>> SpanningTree(score=DescriptionLength()).score
+    DescriptionLength()
     """
 
     def _check(self) -> None:
         super()._check()
-        if self.gaps == "em":
+        if self.missing == "em":
             raise ValueError(
-                "DescriptionLength(gaps='em'): rows filled by EM are no evidence that pays for"
-                " parameters, and edges would be found in noise: use gaps='available', or another"
-                " score"
+                "DescriptionLength(missing='em'): rows filled by EM are not evidence that pays for"
+                " parameters, and edges would be found in noise: use missing='available', or"
+                " another score"
             )
 
     def weights(
@@ -296,7 +552,24 @@ class DescriptionLength(_Information):
         n_jobs: int | None = None,
         skip: np.ndarray | None = None,
     ) -> np.ndarray:
-        """What each edge adds, less its parameters."""
+        """Return what each edge adds, less its parameters.
+
+        Parameters
+        ----------
+        data : Encoded or RowBlocks
+            The rows.
+        counts : Counts
+            The counts of the features.
+        n_jobs : int, optional
+            The number of threads.
+        skip : bool array (n_features, n_features), optional
+            Pairs that are not measured.
+
+        Returns
+        -------
+        array (n_features, n_features)
+            The weight of each edge ``[p, i]``.
+        """
         weights = super().weights(data, counts, n_jobs, skip)
         free = data.cards - 1.0
         weights -= _penalty(data.n_classes * np.outer(free, free), float(counts.class_count.sum()))
@@ -304,36 +577,57 @@ class DescriptionLength(_Information):
         return weights if skip is None else np.where(skip, 0.0, weights)
 
     def local(self, table: np.ndarray, class_parent: bool, n_rows: float) -> float:
-        """The log likelihood of a family less its parameters."""
+        """Return the log likelihood of a family less its parameters.
+
+        Parameters
+        ----------
+        table : array (parent values, card, n_classes)
+            The counts.
+        class_parent : bool
+            Whether the class is a parent too.
+        n_rows : float
+            The weight of all rows of the data.
+
+        Returns
+        -------
+        float
+            The score.
+        """
         parent_values, card, n_classes = table.shape
         n_parameters = parent_values * (card - 1) * (n_classes if class_parent else 1)
         return super().local(table, class_parent, n_rows) - _penalty(n_parameters, n_rows)
 
 
 def _penalty(n_parameters: Any, n_rows: float) -> Any:
-    """½ log M for each parameter; weights that sum to less than one row make nothing cheaper than
-    free.
-    """
+    """Return ½ log M for each parameter; less than one row counts as one."""
     return 0.5 * np.log(max(n_rows, 1.0)) * n_parameters
 
 
 class ApproximateLikelihood(EdgeScore):
-    """The approximate conditional log likelihood of C11: α log θ of the class of a row and β log θ
-    of all others.
+    """The approximate conditional log likelihood of C11.
+
+    A row adds α log θ of its class and β log θ of all other classes.
 
     Parameters
     ----------
     strength : float, default=0.5
-        Added to each count, of the class and of the other classes together, to get θ: the score has
-        no value where a θ is zero.
-    gaps : {"available", "em"}, default="available"
-        What rows with gaps tell, as for every edge score.
+        Added to each count, of the class and of all other classes, to get θ: the score has no value
+        where a θ is zero.
+    missing : {"available", "em"}, default="available"
+        How missing values are handled, see ``EdgeScore``.
+
+    Examples
+    --------
+    >>> from discbayes import Branching
+    >>> Branching(score=ApproximateLikelihood(strength=1.0)).score
+    ApproximateLikelihood(strength=1.0)
     """
 
     symmetric = False
 
-    def __init__(self, strength: float = 0.5, gaps: str = "available"):
-        super().__init__(gaps)
+    @renamed_parameters(gaps="missing")
+    def __init__(self, strength: float = 0.5, missing: str = "available"):
+        super().__init__(missing)
         self.strength = strength
 
     def weights(
@@ -343,22 +637,62 @@ class ApproximateLikelihood(EdgeScore):
         n_jobs: int | None = None,
         skip: np.ndarray | None = None,
     ) -> np.ndarray:
-        """What each edge adds, table by table: none of them is kept."""
+        """Return what each edge adds, table by table: none of them is kept.
+
+        Parameters
+        ----------
+        data : Encoded or RowBlocks
+            The rows.
+        counts : Counts
+            The counts of the features.
+        n_jobs : int, optional
+            The number of threads.
+        skip : bool array (n_features, n_features), optional
+            Pairs that are not measured.
+
+        Returns
+        -------
+        array (n_features, n_features)
+            The weight of each edge ``[p, i]``.
+        """
         strength, cards = self._strength(), data.cards
         weights = np.zeros((data.n_features, data.n_features))
 
         def visit(first: int, seconds: np.ndarray, starts: np.ndarray, cells: np.ndarray) -> None:
             gains = np.empty((seconds.size, 2))
             acll.pair_gains(
-                cells, starts, cards[first], cards[seconds], data.n_classes, ALPHA, BETA, strength, gains
-            )  # fmt: skip
+                cells,
+                starts,
+                cards[first],
+                cards[seconds],
+                data.n_classes,
+                ALPHA,
+                BETA,
+                strength,
+                gains,
+            )
             weights[first, seconds], weights[seconds, first] = gains.T
 
         visit_pairs(data, counts, visit, n_jobs, skip, self.em)
         return weights
 
     def local(self, table: np.ndarray, class_parent: bool, n_rows: float) -> float:
-        """The score of a family from its counts."""
+        """Return the score of a family from its counts.
+
+        Parameters
+        ----------
+        table : array (parent values, card, n_classes)
+            The counts.
+        class_parent : bool
+            Whether the class is a parent too.
+        n_rows : float
+            The weight of all rows of the data.
+
+        Returns
+        -------
+        float
+            The score.
+        """
         pooled = table.sum(axis=2, keepdims=True)
         if not class_parent:
             return (ALPHA + BETA) * float((pooled * self._log_theta(pooled)).sum())
@@ -390,8 +724,20 @@ EDGE_SCORES: dict[str, type[EdgeScore]] = {
 
 
 def edge_score_of(given: Any) -> EdgeScore:
-    """The edge score behind a name, or the object itself.
+    """Return the edge score of a name, or the object itself.
 
+    Parameters
+    ----------
+    given : str or EdgeScore
+        A name of ``EDGE_SCORES``, or a score.
+
+    Returns
+    -------
+    EdgeScore
+        The score.
+
+    Examples
+    --------
     >>> edge_score_of("fcll")
     FactorizedLikelihood()
     """
@@ -403,6 +749,6 @@ def edge_score_of(given: Any) -> EdgeScore:
         raise TypeError(f"score={given.__name__} is a class: pass an object, {given.__name__}(...)")
     kind = ValueError if isinstance(given, str) else TypeError
     raise kind(
-        f"score={given!r} is no score of edges; those are {', '.join(map(repr, EDGE_SCORES))}."
+        f"score={given!r} is not an edge score; those are {', '.join(map(repr, EDGE_SCORES))}."
         " Scores of whole networks, by resubstitution or on held-out rows, go with GreedyEdges"
     )
