@@ -323,10 +323,10 @@ def test_what_fails_is_shown_and_the_others_go_on():
     assert mixed.note("NB-MAP").startswith("failed: ValueError: column 'name' looks like free text")
     assert math.isnan(mixed.mean("accuracy", "NB-MAP"))
     assert np.isnan(mixed.posteriors["NB-MAP"]).all()
-    assert mixed.tables()[0].rows[1][1:3] == ["failed", "–"]
+    assert mixed.tables()[0].rows[1][1:4] == ["NB-MAP", "failed", "–"]
     assert "failed: ValueError" in repr(mixed)
     nothing = compare(rows, Y, ["NB-MAP"], [], cv=3)
-    assert nothing.tables()[0].rows[0][1] == "failed"
+    assert nothing.tables()[0].rows[0][2] == "failed"
 
 
 def test_warnings_become_notes():
@@ -350,12 +350,22 @@ def test_notes_are_told_once():
     assert one.tables()[-1].rows == [["x, y", "column 'a' has 3 gaps (2 of 3 folds)"]]
 
 
+def test_the_default_has_its_name_and_tags_a_column_of_their_own():
+    found = made({"TAN-E-G+T": [1.0] * 3, "TAN-MAP": [0.9] * 3, "lr": [0.8] * 3})
+    assert [row[:2] for row in found.tables()[0].rows] == [
+        ["discbayes (default)", "TAN-E-G+T"],
+        ["discbayes", "TAN-MAP"],
+        ["logistic regression", "lr"],
+    ]
+
+
 def test_samples_are_marked(monkeypatch):
     monkeypatch.setitem(
         cells.estimator_of.__globals__["baseline"].__globals__["MAX_ROWS"], "knn", 20
     )
     sampled = compare(X, Y, [], ["knn", "lr"], cv=2)
-    assert [row[0] for row in sorted(sampled.tables()[0].rows)] == ["knn †", "lr"]
+    names = [row[:2] for row in sorted(sampled.tables()[0].rows)]
+    assert names == [["logistic regression", "lr"], ["nearest neighbors †", "knn"]]
     assert "† learned from a sample" in sampled.tables()[0].note
 
 
@@ -470,8 +480,8 @@ def test_frames_and_tables(found, tmp_path, no_page):
     assert stored.columns.tolist() == summary.columns
     assert stored["accuracy"].tolist() == summary["accuracy"].to_list()
     table, with_missing = found.tables()[:2]
-    assert table.header[0] == "method"
-    assert with_missing.header == ["method", "complete", "30 %", "60 %"]
+    assert table.header[:2] == ["method", "tag"]
+    assert with_missing.header == ["method", "tag", "complete", "30 %", "60 %"]
     assert all(table.rows[at][place].endswith(BEST) for at, place in table.strong)
     assert found._repr_html_().startswith("<div")
 
