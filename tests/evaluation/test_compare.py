@@ -174,7 +174,7 @@ def test_before_the_clock_runs_searches_have_edges_to_try(monkeypatch, with_miss
 
 def test_masks_differ_from_fold_to_fold_and_with_the_seed():
     masks = [
-        make_setup(X, Y, N_FOLDS, [50], seed=seed).gaps(fold)[50]
+        make_setup(X, Y, N_FOLDS, [50], seed=seed).masks(fold)[50]
         for seed in (0, 1)
         for fold in (0, 1)
     ]
@@ -289,7 +289,7 @@ def test_other_data_or_settings_are_refused(folder):
         compare(X, Y, ["NB-MAP"], [], **kept, categorical=["size"])
     swapped = Y.copy()
     swapped[0] = next(label for label in Y if label != Y[0])
-    with pytest.raises(ValueError, match="another one"):
+    with pytest.raises(ValueError, match="holds another comparison"):
         compare(X, swapped, ["NB-MAP"], [], **kept)
     assert (folder / "rows.csv").read_bytes() == before
 
@@ -306,7 +306,7 @@ def test_fresh_starts_anew(tmp_path, no_page):
 def test_a_folder_of_something_else_is_left_alone(tmp_path):
     (tmp_path / "rows.csv").write_text("mine")
     for fresh in (False, True):
-        with pytest.raises(ValueError, match="of no comparison"):
+        with pytest.raises(ValueError, match="does not belong to a comparison"):
             compare(X, Y, ["NB-MAP"], [], folder=tmp_path, fresh=fresh)
     assert (tmp_path / "rows.csv").read_text() == "mine"
 
@@ -377,8 +377,8 @@ def test_samples_are_marked(monkeypatch):
         ({"baselines": ["rf"]}, "there is no baseline 'rf'"),
         ({"recipes": [], "baselines": []}, "nothing to compare"),
         ({"cv": 1}, "cv=1 must be"),
-        ({"cv": 91}, "90 rows cannot be parted into 91 folds"),
-        ({"missing": [0.5]}, "missing=0.5 is no share in whole per cent"),
+        ({"cv": 91}, "90 rows cannot be split into 91 folds"),
+        ({"missing": [0.5]}, "missing=0.5 is not a whole percentage"),
         ({"missing": [101]}, "missing=101"),
         ({"sort": "speed"}, "sort='speed'"),
         ({"random_state": None}, "random_state=None"),
