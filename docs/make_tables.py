@@ -153,7 +153,7 @@ COLUMNS = (
     "log loss, 30 % missing",
 )
 SHOWN = {
-    "**discbayes (default)**": "TAN-E-G+T",
+    "**discbayes (default)**": "discbayes (default)",
     "RBF SVM": "RBF SVM *",
     "HistGradientBoosting": "HistGradientBoosting",
     "logistic regression": "logistic regression",

@@ -82,7 +82,7 @@ def test_it_goes_on_and_is_refused_where_it_cannot(place, capsys):
     assert run(*words, "--drop", "id") == 1
     error = capsys.readouterr().err.splitlines()[-1]
     assert error.startswith(
-        "discbayes: error: here holds a comparison that is another one (columns 3, not 2)"
+        "discbayes: error: here holds another comparison (columns 3, not 2)"
     )
     assert run(*words, "--drop", "id", "--fresh", "--sort", "accuracy") == 0
     assert "sorted by accuracy" in capsys.readouterr().out
@@ -172,7 +172,7 @@ def test_the_target_is_asked_for(place, capsys):
         ),
         (
             ["patients.csv", "--target", "ill", "--cv", "81"],
-            "80 rows cannot be parted into 81 folds; --cv 80 can",
+            "80 rows cannot be split into 81 folds; --cv 80 can",
         ),
         (
             ["patients.csv", "--target", "ill", "--folder", "patients.csv"],

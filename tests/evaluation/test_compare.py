@@ -174,7 +174,7 @@ def test_before_the_clock_runs_searches_have_edges_to_try(monkeypatch, with_miss
 
 def test_masks_differ_from_fold_to_fold_and_with_the_seed():
     masks = [
-        make_setup(X, Y, N_FOLDS, [50], seed=seed).gaps(fold)[50]
+        make_setup(X, Y, N_FOLDS, [50], seed=seed).masks(fold)[50]
         for seed in (0, 1)
         for fold in (0, 1)
     ]
@@ -289,7 +289,7 @@ def test_other_data_or_settings_are_refused(folder):
         compare(X, Y, ["NB-MAP"], [], **kept, categorical=["size"])
     swapped = Y.copy()
     swapped[0] = next(label for label in Y if label != Y[0])
-    with pytest.raises(ValueError, match="another one"):
+    with pytest.raises(ValueError, match="holds another comparison"):
         compare(X, swapped, ["NB-MAP"], [], **kept)
     assert (folder / "rows.csv").read_bytes() == before
 
@@ -306,7 +306,7 @@ def test_fresh_starts_anew(tmp_path, no_page):
 def test_a_folder_of_something_else_is_left_alone(tmp_path):
     (tmp_path / "rows.csv").write_text("mine")
     for fresh in (False, True):
-        with pytest.raises(ValueError, match="of no comparison"):
+        with pytest.raises(ValueError, match="does not belong to a comparison"):
             compare(X, Y, ["NB-MAP"], [], folder=tmp_path, fresh=fresh)
     assert (tmp_path / "rows.csv").read_text() == "mine"
 
@@ -323,10 +323,10 @@ def test_what_fails_is_shown_and_the_others_go_on():
     assert mixed.note("NB-MAP").startswith("failed: ValueError: column 'name' looks like free text")
     assert math.isnan(mixed.mean("accuracy", "NB-MAP"))
     assert np.isnan(mixed.posteriors["NB-MAP"]).all()
-    assert mixed.tables()[0].rows[1][1:3] == ["failed", "–"]
+    assert mixed.tables()[0].rows[1][1:4] == ["NB-MAP", "failed", "–"]
     assert "failed: ValueError" in repr(mixed)
     nothing = compare(rows, Y, ["NB-MAP"], [], cv=3)
-    assert nothing.tables()[0].rows[0][1] == "failed"
+    assert nothing.tables()[0].rows[0][2] == "failed"
 
 
 def test_warnings_become_notes():
@@ -350,12 +350,22 @@ def test_notes_are_told_once():
     assert one.tables()[-1].rows == [["x, y", "column 'a' has 3 gaps (2 of 3 folds)"]]
 
 
+def test_the_default_has_its_name_and_tags_a_column_of_their_own():
+    found = made({"TAN-E-G+T": [1.0] * 3, "TAN-MAP": [0.9] * 3, "lr": [0.8] * 3})
+    assert [row[:2] for row in found.tables()[0].rows] == [
+        ["discbayes (default)", "TAN-E-G+T"],
+        ["discbayes", "TAN-MAP"],
+        ["logistic regression", "lr"],
+    ]
+
+
 def test_samples_are_marked(monkeypatch):
     monkeypatch.setitem(
         cells.estimator_of.__globals__["baseline"].__globals__["MAX_ROWS"], "knn", 20
     )
     sampled = compare(X, Y, [], ["knn", "lr"], cv=2)
-    assert [row[0] for row in sorted(sampled.tables()[0].rows)] == ["knn †", "lr"]
+    names = [row[:2] for row in sorted(sampled.tables()[0].rows)]
+    assert names == [["logistic regression", "lr"], ["nearest neighbors †", "knn"]]
     assert "† learned from a sample" in sampled.tables()[0].note
 
 
@@ -367,8 +377,8 @@ def test_samples_are_marked(monkeypatch):
         ({"baselines": ["rf"]}, "there is no baseline 'rf'"),
         ({"recipes": [], "baselines": []}, "nothing to compare"),
         ({"cv": 1}, "cv=1 must be"),
-        ({"cv": 91}, "90 rows cannot be parted into 91 folds"),
-        ({"missing": [0.5]}, "missing=0.5 is no share in whole per cent"),
+        ({"cv": 91}, "90 rows cannot be split into 91 folds"),
+        ({"missing": [0.5]}, "missing=0.5 is not a whole percentage"),
         ({"missing": [101]}, "missing=101"),
         ({"sort": "speed"}, "sort='speed'"),
         ({"random_state": None}, "random_state=None"),
@@ -470,8 +480,8 @@ def test_frames_and_tables(found, tmp_path, no_page):
     assert stored.columns.tolist() == summary.columns
     assert stored["accuracy"].tolist() == summary["accuracy"].to_list()
     table, with_missing = found.tables()[:2]
-    assert table.header[0] == "method"
-    assert with_missing.header == ["method", "complete", "30 %", "60 %"]
+    assert table.header[:2] == ["method", "tag"]
+    assert with_missing.header == ["method", "tag", "complete", "30 %", "60 %"]
     assert all(table.rows[at][place].endswith(BEST) for at, place in table.strong)
     assert found._repr_html_().startswith("<div")
 

@@ -93,7 +93,7 @@ class TestStore:
 
     def test_another_file_is_refused(self, tmp_path):
         (tmp_path / "a.csv").write_text("x,y\n1,2\n")
-        with pytest.raises(ValueError, match="no file of results"):
+        with pytest.raises(ValueError, match="not a file of results"):
             Store(tmp_path / "a.csv", ["accuracy"])
 
     def test_means_count_folds_by_their_rows(self, tmp_path):

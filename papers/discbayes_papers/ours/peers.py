@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from discbayes._lazy_imports import leaf
+from discbayes.evaluation.method_names import DEFAULT_NAME, DEFAULT_RECIPE
 from discbayes.evaluation.result_blocks import Block, Picture, ResultTable, Text
 from discbayes.evaluation.result_store import Store
 from discbayes.evaluation.statistics import friedman, win_draw_loss
@@ -15,11 +16,14 @@ from discbayes_papers.experiment import Experiment
 from discbayes_papers.ours import manifest
 from discbayes_papers.ours.manifest import MISSING, PEERS
 
-DEFAULT = "TAN-E-G+T"  # what BayesNetClassifier() is
 OURS = ("NB-LAPLACE", "TAN-LAPLACE", "TAN-E-G", "TAN-E-G+T", "TAN-CR-E-G", "NB-D-R", "TAN-D-R")
 METHODS = (*OURS, *PEERS)
 LONG = {
-    "cnb": "CategoricalNB", "tree": "decision tree", "knn": "k-NN *", "lr": "logistic regression",
+    DEFAULT_RECIPE: DEFAULT_NAME,
+    "cnb": "CategoricalNB",
+    "tree": "decision tree",
+    "knn": "k-NN *",
+    "lr": "logistic regression",
     "hgb": "HistGradientBoosting", "svm": "RBF SVM *",
 }  # fmt: skip
 TITLES = {
@@ -62,9 +66,18 @@ def _means(store: Store, names: Sequence[str]) -> ResultTable:
             for metric in TITLES
             for text in (_figure(metric, values[metric][at]), f"{places[metric][at]:.2f}")
         ]
-        rows.append([_name(METHODS[at]), *cells, f"{calibration[at]:.3f}", f"{seconds[at]:.2f}"])
+        rows.append(
+            [
+                _name(METHODS[at]),
+                METHODS[at],
+                *cells,
+                f"{calibration[at]:.3f}",
+                f"{seconds[at]:.2f}",
+            ]
+        )
     header = [
         "method",
+        "tag",
         *(text for title in TITLES.values() for text in (title, "rank")),
         "calibration error",
         "fit s",
@@ -74,7 +87,7 @@ def _means(store: Store, names: Sequence[str]) -> ResultTable:
         f" methods.{manifest.lacking(names)} Fit: the median over the data sets, one thread. *"
         " learns from at most 10,000 of the training rows, the same for both."
     )
-    return ResultTable("Ours and others", header, rows, note)
+    return ResultTable("Ours and others", header, rows, note, left=2)
 
 
 def _figure(metric: str, value: float) -> str:
@@ -84,17 +97,17 @@ def _figure(metric: str, value: float) -> str:
 def _against(store: Store, names: Sequence[str]) -> ResultTable:
     """Wins, draws and losses of the default against the others."""
     rows = []
-    for other in (method for method in METHODS if method != DEFAULT):
+    for other in (method for method in METHODS if method != DEFAULT_RECIPE):
         cells = []
         for metric in TITLES:
-            pair = manifest.figures(store, metric, names, (DEFAULT, other))
+            pair = manifest.figures(store, metric, names, (DEFAULT_RECIPE, other))
             found = win_draw_loss(
                 pair[:, 0], pair[:, 1], larger_is_better=metric.startswith("accuracy")
             )
             cells.append(f"{found.wins}/{found.draws}/{found.losses} ({found.p:.2g})")
         rows.append([_name(other), *cells])
     return ResultTable(
-        f"{DEFAULT} against the others: wins/draws/losses (p of the sign test)",
+        f"{DEFAULT_NAME} against the others: wins/draws/losses (p of the sign test)",
         ["", *TITLES.values()],
         rows,
     )

@@ -149,7 +149,7 @@ def run(args: Namespace) -> None:
     data = load_training(args, progress)
     if len(data.y) < args.cv:
         raise UserError(
-            f"{len(data.y)} rows cannot be parted into {args.cv} folds; --cv {len(data.y)} can"
+            f"{len(data.y)} rows cannot be split into {args.cv} folds; --cv {len(data.y)} can"
         )
     try:
         found = compare(

@@ -104,7 +104,7 @@ def _folds(data: Training, args: Namespace) -> list[tuple[np.ndarray, np.ndarray
     labels = data.y.values.astype(str)
     if len(labels) < args.cv:
         raise UserError(
-            f"{len(labels)} rows cannot be parted into {args.cv} folds; --cv {len(labels)} can"
+            f"{len(labels)} rows cannot be split into {args.cv} folds; --cv {len(labels)} can"
         )
     classes, codes = classes_and_codes(labels)
     sizes = np.bincount(codes)

@@ -1,4 +1,4 @@
-"""Bias and variance of a way to learn, after Kohavi and Wolpert (1996).
+"""Bias and variance of a learning method, after Kohavi and Wolpert (1996).
 
 With P̂(c | x) the share of training sets after which x is put into class c, and the observed class
 as the only one that x can have (no noise), a row has
@@ -23,7 +23,7 @@ import numpy as np
 
 
 class BiasVariance(NamedTuple):
-    """Means over the rows; ``error`` is the sum of ``bias``, which is squared, and ``variance``."""
+    """Means over the rows; ``error`` is the sum of the squared ``bias`` and ``variance``."""
 
     bias: float
     variance: float
@@ -33,9 +33,24 @@ class BiasVariance(NamedTuple):
 def bias_variance(
     predictions: np.ndarray, y: np.ndarray, *, unbiased: bool = False
 ) -> BiasVariance:
-    """Bias² and variance from the class of each row in each round, an array (rounds, rows), and the
-    true classes.
+    """Return squared bias and variance of the predictions of repeated cross-validation.
 
+    Parameters
+    ----------
+    predictions : ndarray of shape (n_rounds, n_rows)
+        The predicted class of each row in each round.
+    y : ndarray of shape (n_rows,)
+        The true classes.
+    unbiased : bool, default=False
+        Correct for the number of rounds.
+
+    Returns
+    -------
+    BiasVariance
+        Squared bias, variance and error.
+
+    Examples
+    --------
     >>> bias_variance(np.array([[0, 1], [0, 1], [0, 0], [1, 1]]), np.array([0, 0]))
     BiasVariance(bias=0.3125, variance=0.1875, error=0.5)
     >>> bias_variance(np.array([[0, 1], [0, 1], [0, 0], [1, 1]]), np.array([0, 0]), unbiased=True)

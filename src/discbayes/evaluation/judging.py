@@ -1,4 +1,4 @@
-"""Estimators fitted to a table and judged on other rows of it, complete and with gaps."""
+"""Estimators by name, fitted to a table and evaluated on other rows of it."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ SIZES = ("n_test", "parameters", "fit_seconds", "predict_seconds")
 
 
 def estimator_of(method: str, random_state: int = 0, n_jobs: int | None = 1) -> Any:
-    """A baseline by its name, or a recipe: a tag, with options after spaces.
+    """Return a baseline by its name, or the estimator of a tag with options after spaces.
 
     >>> estimator_of("TAN-E-G penalty=1").parameters.penalty
     1.0
@@ -36,7 +36,7 @@ def estimator_of(method: str, random_state: int = 0, n_jobs: int | None = 1) -> 
 
 
 def split_method(method: str) -> tuple[str, dict[str, float]]:
-    """The tag of a recipe, and the options after it.
+    """Split a method into the tag of a recipe and its options.
 
     >>> split_method("TAN-MCL tol=0.001"), split_method("NB-MCL")
     (('TAN-MCL', {'tol': 0.001}), ('NB-MCL', {}))
@@ -48,15 +48,15 @@ def split_method(method: str) -> tuple[str, dict[str, float]]:
 def _option(text: str, method: str) -> tuple[str, float]:
     name, _, value = text.partition("=")
     if not looks_numeric(value):
-        raise ValueError(f"{text!r} in {method!r} is no option of a recipe: write NAME=NUMBER")
+        raise ValueError(f"{text!r} in {method!r} is not an option of a recipe: write NAME=NUMBER")
     return name, float(value)
 
 
 def distinct(messages: Iterable[str]) -> list[str]:
-    """The first message of each kind.
+    """Return the first message of each kind.
 
-    >>> distinct(["column 'a' has 3 gaps", "column 'b' has 4 gaps", "no rows"])
-    ["column 'a' has 3 gaps", 'no rows']
+    >>> distinct(["column 'a' has 3 values", "column 'b' has 4 values", "no rows"])
+    ["column 'a' has 3 values", 'no rows']
     """
     first: dict[str, str] = {}
     for message in messages:
@@ -65,14 +65,12 @@ def distinct(messages: Iterable[str]) -> list[str]:
 
 
 def message_kind(message: str) -> str:
-    """How a message begins, without the numbers and quoted values that vary."""
+    """Return the beginning of a message without numbers and quoted values, which vary."""
     return _VARYING.sub("", message)[:KIND_LENGTH]
 
 
 class Judged(NamedTuple):
-    """Figures by name, what was warned of, and the posterior of the test rows, as the estimator
-    gave it.
-    """
+    """Metrics by name, the warnings, and the posterior of the test rows."""
 
     figures: dict[str, float]
     warned: str
@@ -88,11 +86,26 @@ def judge(
     masked: Mapping[int, Any],
     some: np.ndarray | slice = ALL,
 ) -> Judged:
-    """What a method is worth: figures on the test rows, on the same rows with gaps, sizes and
-    times.
+    """Fit an estimator to training rows and evaluate it on test rows.
 
-    ``masked`` holds the test rows, or ``some`` of them, with so many per cent of their cells
-    missing, whose figures are called ``accuracy@30`` and so on.
+    Parameters
+    ----------
+    estimator : estimator
+        Not fitted yet.
+    X, y : table and labels
+        All rows.
+    train, test : ndarray of int
+        Positions of the rows.
+    masked : mapping of int to table
+        The test rows, or ``some`` of them, with this percentage of their cells missing; their
+        metrics are called ``accuracy@30`` and so on.
+    some : ndarray of int or slice
+        Which of the test rows ``masked`` holds.
+
+    Returns
+    -------
+    Judged
+        Metrics, sizes and times; warnings; the posterior of the complete test rows.
     """
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
@@ -113,9 +126,7 @@ def judge(
 
 
 def _size(estimator: Any) -> int:
-    """The numbers that a fitted estimator holds."""
-    return (
-        estimator.network_.n_parameters
-        if hasattr(estimator, "network_")
-        else estimator.n_parameters_
-    )
+    """Return the number of parameters of a fitted estimator."""
+    if hasattr(estimator, "network_"):
+        return estimator.network_.n_parameters
+    return estimator.n_parameters_

@@ -1,4 +1,4 @@
-"""Where results come from: the machine, the versions and the date."""
+"""The provenance of results: machine, versions and date."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ PACKAGES = ("numpy", "scipy", "scikit-learn", "numba")
 
 
 def provenance() -> str:
-    """One line for the foot of a page."""
+    """Return machine, versions and date in one line."""
     packages = ", ".join(f"{name} {version(name)}" for name in PACKAGES)
     return (
         f"discbayes {__version__}, Python {platform.python_version()}, {packages}; {processor()}, "
@@ -23,7 +23,7 @@ def provenance() -> str:
 
 
 def processor() -> str:
-    """The name of the processor, as far as the system tells it."""
+    """Return the name of the processor, as far as the system states it."""
     listing = Path("/proc/cpuinfo")
     if listing.exists():
         for line in listing.read_text(encoding="utf-8").splitlines():

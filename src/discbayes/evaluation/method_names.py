@@ -1,19 +1,19 @@
-"""What a comparison has if nothing is said, and the names that can be said; nothing is imported for
-them.
-"""
+"""Names of methods and files of a comparison; a module without imports, for quick option lists."""
 
 # The default of the classifier, then the best of each kind over all data sets
 # (docs/results/default.md).
+DEFAULT_RECIPE = "TAN-E-G+T"
+DEFAULT_NAME = "discbayes (default)"
 RECIPES = {
-    "TAN-E-G+T": (
-        "BayesNetClassifier() as it is, conditional likelihood with a pull to frequencies,"
-        " calibrated"
+    DEFAULT_RECIPE: (
+        "BayesNetClassifier() with no arguments: a tree-augmented network, conditional likelihood"
+        " regularized towards the generative estimates, calibrated"
     ),
-    "NB-D-R": "naive Bayes by conditional likelihood with a ridge",
-    "TAN-D-R": "a tree by conditional likelihood with a ridge",
-    "TAN-CR-E-G": "greedy edges by classification rate, tables as in the default",
-    "TAN-LAPLACE+T": "a tree by frequencies, calibrated",
-    "NB-LAPLACE": "naive Bayes by frequencies",
+    "NB-D-R": "naive Bayes by conditional likelihood with a ridge penalty",
+    "TAN-D-R": "a tree by conditional likelihood with a ridge penalty",
+    "TAN-CR-E-G": "greedy edges by accuracy, parameters as in the default",
+    "TAN-LAPLACE+T": "a tree with generative parameters, calibrated",
+    "NB-LAPLACE": "naive Bayes with generative parameters",
 }
 DEFAULT_RECIPES = tuple(RECIPES)
 BASELINES = {
@@ -21,15 +21,34 @@ BASELINES = {
     "svm": "RBF support vector machine",
     "hgb": "histogram gradient boosting",
     "tree": "decision tree",
-    "knn": "nearest neighbours",
-    "cnb": "naive Bayes of categories",
+    "knn": "nearest neighbors",
+    "cnb": "categorical naive Bayes",
 }
 DEFAULT_BASELINES = ("lr", "svm", "hgb", "tree", "knn")
 SORTS = ("log_loss", "accuracy")
-SETTINGS, ROWS, TABLE, PAGE, POSTERIOR = (
-    "comparison.json",
-    "rows.csv",
-    "table.csv",
-    "compare.html",
-    "posterior",
-)
+# Files of the folder of a comparison.
+SETTINGS = "comparison.json"
+ROWS = "rows.csv"
+TABLE = "table.csv"
+PAGE = "compare.html"
+POSTERIOR = "posterior"
+
+
+def method_name(tag: str) -> str:
+    """Return what a method is called beside its tag.
+
+    >>> method_name("TAN-E-G+T"), method_name("TAN-MAP"), method_name("lr")
+    ('discbayes (default)', 'discbayes', 'logistic regression')
+    """
+    if tag == DEFAULT_RECIPE:
+        return DEFAULT_NAME
+    return BASELINES.get(tag, "discbayes")
+
+
+def short_name(tag: str) -> str:
+    """Return a name for one place, such as the axis of a plot: the default, or a tag.
+
+    >>> short_name("TAN-E-G+T"), short_name("TAN-MAP")
+    ('discbayes (default)', 'TAN-MAP')
+    """
+    return DEFAULT_NAME if tag == DEFAULT_RECIPE else tag

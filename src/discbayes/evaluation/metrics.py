@@ -1,4 +1,4 @@
-"""How good a posterior is, given the true classes.
+"""Metrics of a posterior, given the true classes.
 
 ``shares`` is the posterior, an array (rows, classes); ``codes`` is the position of the true class
 of each row in its columns, −1 for a class that was unknown when the model was learned. Such a row
@@ -18,8 +18,26 @@ N_BINS = 15
 
 
 def accuracy(shares: np.ndarray, codes: np.ndarray, weight: np.ndarray | None = None) -> float:
-    """The share of rows whose class is the most probable one; of equal ones the first counts.
+    """Return the share of rows whose true class is the most probable one.
 
+    Of equally probable classes the first counts.
+
+    Parameters
+    ----------
+    shares : ndarray of shape (n_rows, n_classes)
+        The posterior of each row.
+    codes : ndarray of shape (n_rows,)
+        The column of the true class, −1 for a class that was unknown at training time.
+    weight : ndarray of shape (n_rows,), optional
+        Weights of the rows.
+
+    Returns
+    -------
+    float
+        Between 0 and 1.
+
+    Examples
+    --------
     >>> accuracy(np.array([[0.9, 0.1], [0.4, 0.6]]), np.array([0, -1]))
     0.5
     """
@@ -28,8 +46,24 @@ def accuracy(shares: np.ndarray, codes: np.ndarray, weight: np.ndarray | None = 
 
 
 def log_loss(shares: np.ndarray, codes: np.ndarray, weight: np.ndarray | None = None) -> float:
-    """The mean of −log P(true class), with probabilities of at least 2.2e-16.
+    """Return the mean of −log P(true class), with probabilities clipped at 2.2e-16.
 
+    Parameters
+    ----------
+    shares : ndarray of shape (n_rows, n_classes)
+        The posterior of each row.
+    codes : ndarray of shape (n_rows,)
+        The column of the true class, −1 for a class that was unknown at training time.
+    weight : ndarray of shape (n_rows,), optional
+        Weights of the rows.
+
+    Returns
+    -------
+    float
+        Not negative.
+
+    Examples
+    --------
     >>> round(log_loss(np.array([[0.9, 0.1], [0.4, 0.6]]), np.array([0, 0])), 4)
     0.5108
     """
@@ -38,9 +72,26 @@ def log_loss(shares: np.ndarray, codes: np.ndarray, weight: np.ndarray | None = 
 
 
 def brier(shares: np.ndarray, codes: np.ndarray, weight: np.ndarray | None = None) -> float:
-    """The mean of Σ_c (P(c) − [c is the true class])², from 0 to 2: with two classes twice the
-    score of one of them.
+    """Return the Brier score: the mean of Σ_c (P(c) − [c is the true class])².
 
+    It goes from 0 to 2; with two classes it is twice the score of one of them.
+
+    Parameters
+    ----------
+    shares : ndarray of shape (n_rows, n_classes)
+        The posterior of each row.
+    codes : ndarray of shape (n_rows,)
+        The column of the true class, −1 for a class that was unknown at training time.
+    weight : ndarray of shape (n_rows,), optional
+        Weights of the rows.
+
+    Returns
+    -------
+    float
+        Between 0 and 2.
+
+    Examples
+    --------
     >>> round(brier(np.array([[0.9, 0.1], [0.4, 0.6]]), np.array([0, 0])), 4)
     0.37
     """
@@ -52,11 +103,27 @@ def brier(shares: np.ndarray, codes: np.ndarray, weight: np.ndarray | None = Non
 
 
 def rmse(shares: np.ndarray, codes: np.ndarray, weight: np.ndarray | None = None) -> float:
-    """The root of the mean of (1 − P(true class))², in which the other classes have no part.
+    """Return the root of the mean of (1 − P(true class))².
 
-    Z17 gives no formula, and its code has both this and the root of the mean over all classes,
-    √(Brier / classes).
+    The other classes have no part in it. Z17 gives no formula, and its code has both this and the
+    root of the mean over all classes, √(Brier / classes).
 
+    Parameters
+    ----------
+    shares : ndarray of shape (n_rows, n_classes)
+        The posterior of each row.
+    codes : ndarray of shape (n_rows,)
+        The column of the true class, −1 for a class that was unknown at training time.
+    weight : ndarray of shape (n_rows,), optional
+        Weights of the rows.
+
+    Returns
+    -------
+    float
+        Between 0 and 1.
+
+    Examples
+    --------
     >>> round(rmse(np.array([[0.9, 0.1], [0.4, 0.6]]), np.array([0, 0])), 4)
     0.4301
     """
@@ -67,12 +134,30 @@ def rmse(shares: np.ndarray, codes: np.ndarray, weight: np.ndarray | None = None
 def expected_calibration_error(
     shares: np.ndarray, codes: np.ndarray, weight: np.ndarray | None = None, n_bins: int = N_BINS
 ) -> float:
-    """How far the probability of the most probable class is from the share of rows where it is
-    right.
+    """Return the expected calibration error (ECE) of the most probable class.
 
-    Rows are put in bins of equal width by that probability, a border belonging to the bin below it.
-    In each bin that is ``|share of right rows − mean probability|``; the bins count by their rows.
+    Rows are put in bins of equal width by the probability of their most probable class, a border
+    belonging to the bin below it. The error is the mean of ``|accuracy − mean probability|`` over
+    the bins, weighted by their rows.
 
+    Parameters
+    ----------
+    shares : ndarray of shape (n_rows, n_classes)
+        The posterior of each row.
+    codes : ndarray of shape (n_rows,)
+        The column of the true class, −1 for a class that was unknown at training time.
+    weight : ndarray of shape (n_rows,), optional
+        Weights of the rows.
+    n_bins : int, default=15
+        The number of bins of equal width.
+
+    Returns
+    -------
+    float
+        Between 0 and 1.
+
+    Examples
+    --------
     >>> round(expected_calibration_error(np.array([[0.9, 0.1], [0.9, 0.1]]), np.array([0, 1])), 4)
     0.4
     """
@@ -83,8 +168,34 @@ def expected_calibration_error(
 def calibration_bins(
     shares: np.ndarray, codes: np.ndarray, weight: np.ndarray | None = None, n_bins: int = N_BINS
 ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """Of each bin with rows: the mean probability of the most probable class, how often it is
-    right, and the weight.
+    """Return the points of a reliability diagram, for each bin that has rows.
+
+    Parameters
+    ----------
+    shares : ndarray of shape (n_rows, n_classes)
+        The posterior of each row.
+    codes : ndarray of shape (n_rows,)
+        The column of the true class, −1 for a class that was unknown at training time.
+    weight : ndarray of shape (n_rows,), optional
+        Weights of the rows.
+    n_bins : int, default=15
+        The number of bins of equal width.
+
+    Returns
+    -------
+    confidence : ndarray
+        The mean probability of the most probable class.
+    right : ndarray
+        The accuracy.
+    rows : ndarray
+        The weight of the rows.
+
+    Examples
+    --------
+    >>> shares, codes = np.array([[0.9, 0.1], [0.9, 0.1]]), np.array([0, 1])
+    >>> confidence, right, rows = calibration_bins(shares, codes)
+    >>> confidence.round(2), right, rows
+    (array([0.9]), array([0.5]), array([2.]))
     """
     shares, codes, weight = _checked(shares, codes, weight)
     if n_bins < 1:
@@ -101,8 +212,24 @@ def calibration_bins(
 def measures(
     shares: np.ndarray, codes: np.ndarray, weight: np.ndarray | None = None
 ) -> dict[str, float]:
-    """All of these figures by name.
+    """Return accuracy, log loss, Brier score, RMSE and ECE by name.
 
+    Parameters
+    ----------
+    shares : ndarray of shape (n_rows, n_classes)
+        The posterior of each row.
+    codes : ndarray of shape (n_rows,)
+        The column of the true class, −1 for a class that was unknown at training time.
+    weight : ndarray of shape (n_rows,), optional
+        Weights of the rows.
+
+    Returns
+    -------
+    dict of str to float
+        The metrics of this module.
+
+    Examples
+    --------
     >>> list(measures(np.array([[0.9, 0.1]]), np.array([0])))
     ['accuracy', 'log_loss', 'brier', 'rmse', 'ece']
     """
@@ -116,13 +243,26 @@ def measures(
     return {name: function(shares, codes, weight) for name, function in functions.items()}
 
 
-# ---- figures of several data sets
+# ---- several data sets
 
 
 def binomial_error(accuracy: Any, n: Any) -> Any:
-    """The standard error √(a (1 − a) / n) of an accuracy a on n rows, all rows of a cross-validated
-    set (C11 5).
+    """Return the standard error √(a (1 − a) / n) of an accuracy a on n rows (C11 5).
 
+    Parameters
+    ----------
+    accuracy : float or array
+        Between 0 and 1.
+    n : int or array
+        The number of tested rows, all rows in cross-validation.
+
+    Returns
+    -------
+    float or ndarray
+        The standard error.
+
+    Examples
+    --------
     >>> round(binomial_error(0.8373, 10_000), 4)
     0.0037
     """
@@ -136,8 +276,22 @@ def binomial_error(accuracy: Any, n: Any) -> Any:
 
 
 def weighted_mean(values: Any, weights: Any) -> float:
-    """The average over data sets, each counting by its number of test rows (P10, footnote 4).
+    """Return the average over data sets, weighted by their test rows (P10, footnote 4).
 
+    Parameters
+    ----------
+    values : sequence of float
+        One value per data set.
+    weights : sequence of float
+        Its number of test rows.
+
+    Returns
+    -------
+    float
+        The weighted mean.
+
+    Examples
+    --------
     >>> weighted_mean([90, 80], [300, 100])
     87.5
     """

@@ -1,4 +1,4 @@
-"""What a page of results is made of, and how it is written: on a screen, as Markdown, as HTML."""
+"""The blocks of a page of results, and how they are written: as text, Markdown and HTML."""
 
 from __future__ import annotations
 
@@ -37,10 +37,9 @@ class ResultTable:
 
 @dataclass(frozen=True)
 class Picture:
-    """A figure that ``draw`` makes with matplotlib: it takes nothing and returns the figure.
+    """A plot: ``draw`` takes nothing and returns a figure of matplotlib.
 
-    ``name`` becomes part of the name of its file, ``title`` its caption and what a reader hears who
-    cannot see it.
+    ``name`` becomes part of the name of its file, ``title`` its caption and alternative text.
     """
 
     name: str
@@ -52,7 +51,7 @@ Block = Text | ResultTable | Picture
 
 
 def as_text(blocks: Sequence[Block]) -> str:
-    """The page on a screen; pictures are named only."""
+    """Return the page as text; of plots only the titles."""
     return "\n\n".join(_block_text(block) for block in blocks)
 
 
@@ -67,7 +66,7 @@ def _block_text(block: Block) -> str:
 
 
 def as_markdown(blocks: Sequence[Block], picture: Callable[[Picture], str]) -> str:
-    """The page as Markdown; ``picture`` gives the address of the file of a picture."""
+    """Return the page as Markdown; ``picture`` gives the address of the file of a plot."""
     return "\n\n".join(_block_markdown(block, picture) for block in blocks) + "\n"
 
 
@@ -89,14 +88,14 @@ def _block_markdown(block: Block, picture: Callable[[Picture], str]) -> str:
 
 
 def _emphasized(block: ResultTable, at: int, row: Row, form: str) -> Row:
-    """A row of a table with its strong cells in bold."""
+    """Return a row of a table with its strong cells in bold."""
     return [
         form.format(cell) if (at, place) in block.strong else cell for place, cell in enumerate(row)
     ]
 
 
 def as_html(blocks: Sequence[Block], picture: Callable[[Picture], str]) -> str:
-    """The page as a piece of HTML; ``picture`` gives a piece of HTML for a picture."""
+    """Return the page as a piece of HTML; ``picture`` gives the element of a plot."""
     return "\n".join(_block_html(block, picture) for block in blocks)
 
 
@@ -115,21 +114,19 @@ def _block_html(block: Block, picture: Callable[[Picture], str]) -> str:
     body = "\n".join(_html_row(row, "td", block.left) for row in rows)
     caption = f"<caption>{html.escape(block.title)}</caption>" if block.title else ""
     note = f"<p class=note>{_inline(block.note)}</p>" if block.note else ""
-    return (
-        "<div"
-        f" class=scroll><table>{caption}<thead>{head}</thead><tbody>{body}</tbody></table></div>{note}"
-    )
+    table = f"<table>{caption}<thead>{head}</thead><tbody>{body}</tbody></table>"
+    return f"<div class=scroll>{table}</div>{note}"
 
 
 def _paragraph(text: str) -> str:
-    """A paragraph, or a heading if it begins as one does in Markdown."""
+    """Return a paragraph, or a heading if it begins as one does in Markdown."""
     level = len(text) - len(text.lstrip("#"))
     element = f"h{level}" if 0 < level < 4 and text[level : level + 1] == " " else "p"
     return f"<{element}>{_inline(text if element == 'p' else text[level + 1 :])}</{element}>"
 
 
 def _html_row(row: Row, cell: str, left: int) -> str:
-    """A row of cells that are HTML already."""
+    """Return a row of cells, which are HTML already."""
     cells = (
         f"<{cell}{' class=l' if place < left else ''}>{text}</{cell}>"
         for place, text in enumerate(row)
@@ -138,6 +135,6 @@ def _html_row(row: Row, cell: str, left: int) -> str:
 
 
 def _inline(text: str) -> str:
-    """Escaped, with **bold** and `code` as elements."""
+    """Escape a text, with **bold** and `code` as elements."""
     text = re.sub(r"\*\*(.+?)\*\*", r"<strong>\1</strong>", html.escape(text))
     return re.sub(r"`(.+?)`", r"<code>\1</code>", text)

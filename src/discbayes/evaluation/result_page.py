@@ -1,4 +1,4 @@
-"""A page of results in one file: no scripts, no other files, light and dark."""
+"""A page of results as one HTML file: no scripts, no other files, light and dark."""
 
 from __future__ import annotations
 
@@ -10,24 +10,27 @@ from io import StringIO
 from discbayes._lazy_imports import need
 from discbayes.evaluation.result_blocks import Block, Picture, as_html
 
-INK = "#123456"  # drawn in this colour, and then in that of the text
+INK = "#123456"  # plots are drawn in this color, which then becomes that of the text
 STYLE = """
-:root { color-scheme: light dark; --ink: #1c1e21; --dim: #5c6370; --line: #d5d9e0; --page: #ffffff; --best: #2f5c99; }
+:root { color-scheme: light dark;
+  --ink: #1c1e21; --dim: #5c6370; --line: #d5d9e0; --page: #ffffff; --best: #2f5c99; }
 @media (prefers-color-scheme: dark) {
   :root { --ink: #e4e6ea; --dim: #9aa2ae; --line: #3a4049; --page: #16181c; --best: #8fb8f0; }
 }
-body { margin: 0 auto; padding: 1.5rem 1rem 3rem; max-width: 60rem; background: var(--page); color: var(--ink);
+body { margin: 0 auto; padding: 1.5rem 1rem 3rem; max-width: 60rem;
+  background: var(--page); color: var(--ink);
   font: 1rem/1.5 system-ui, sans-serif; overflow-wrap: anywhere; }
 h1 { font-size: 1.5rem; line-height: 1.25; }
 h2 { font-size: 1.2rem; }
 .scroll { overflow-x: auto; margin-top: 1.5rem; }
-table { border-collapse: collapse; font-size: 0.9rem; font-variant-numeric: tabular-nums; overflow-wrap: normal; }
+table { border-collapse: collapse; font-size: 0.9rem;
+  font-variant-numeric: tabular-nums; overflow-wrap: normal; }
 caption { text-align: left; font-weight: 600; padding-bottom: 0.4rem; }
 th, td { padding: 0.25rem 0.7rem; text-align: right; vertical-align: top;
   white-space: nowrap; border-bottom: 1px solid var(--line); }
 th { color: var(--dim); font-weight: 600; border-bottom-width: 2px; vertical-align: bottom; }
 .l { text-align: left; }
-td.l + td.l { white-space: normal; min-width: 13rem; }
+td.l + td.l:last-child { white-space: normal; min-width: 13rem; }
 td b { color: var(--best); }
 tr > :first-child { position: sticky; left: 0; background: var(--page); padding-left: 0; }
 .note, figcaption, footer { color: var(--dim); font-size: 0.85rem; }
@@ -39,7 +42,7 @@ figcaption { margin-top: 0.4rem; }
 
 
 def page(title: str, blocks: Sequence[Block], foot: str = "") -> str:
-    """A whole page; where matplotlib is not installed, it says so in the place of pictures."""
+    """Return a whole page; without matplotlib a note stands in the place of each plot."""
     return (
         "<!doctype html>\n<html lang=en>\n<head>\n<meta charset=utf-8>\n"
         '<meta name=viewport content="width=device-width, initial-scale=1">\n'
@@ -49,7 +52,7 @@ def page(title: str, blocks: Sequence[Block], foot: str = "") -> str:
 
 
 def drawn(picture: Picture) -> str:
-    """A picture as an element of the page."""
+    """Return a plot as an element of the page."""
     try:
         need("matplotlib")
     except ModuleNotFoundError as error:
@@ -58,7 +61,7 @@ def drawn(picture: Picture) -> str:
 
 
 def svg(picture: Picture) -> str:
-    """A picture as SVG, without a background, in the colour of the text around it."""
+    """Return a plot as SVG, without a background, in the color of the text around it."""
     inked = ("text.color", "axes.labelcolor", "axes.edgecolor", "xtick.color", "ytick.color")
     settings = {
         **dict.fromkeys(inked, INK),

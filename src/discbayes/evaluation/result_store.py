@@ -1,10 +1,8 @@
-"""Results as a CSV file that grows line by line, so that a run that was interrupted goes on where
-it was.
+"""Results in a CSV file that grows line by line, so that an interrupted run can resume.
 
-A line is one piece of work: which data, which fold, which recipe and which seed, then what was
-measured, the seconds that it took, the version that did it, and a note. A line is written in one
-step and forced to the disk; what an interrupted step leaves behind it is cut off when the file is
-opened again.
+A line is one piece of work: data, fold, recipe and seed, then the metrics, the seconds that it
+took, the version that did it, and a note. A line is written in one step and forced to the disk; an
+incomplete last line of an interrupted step is removed when the file is opened again.
 """
 
 from __future__ import annotations
@@ -26,7 +24,7 @@ AFTER = ("seconds", "version", "note")
 
 @dataclass(frozen=True)
 class Result:
-    """One line: a missing figure is NaN."""
+    """One line of the file; a missing metric is NaN."""
 
     data: str
     fold: int
@@ -39,7 +37,7 @@ class Result:
 
     @property
     def key(self) -> tuple[str, int, str, int]:
-        """What tells it from all others."""
+        """The key of the line: data, fold, recipe and seed."""
         return self.data, self.fold, self.recipe, self.seed
 
     def __getitem__(self, metric: str) -> float:
@@ -52,9 +50,9 @@ class Store:
     Parameters
     ----------
     path : Path
-        The file; it need not be there yet.
+        The file; it need not exist yet.
     metrics : sequence of str
-        The columns of what is measured. Those that the file has beyond them are kept.
+        The columns of metrics. Those that the file has beyond them are kept.
     """
 
     def __init__(self, path: str | Path, metrics: Sequence[str]):
@@ -75,11 +73,11 @@ class Store:
         return iter(self.results.values())
 
     def add(self, result: Result) -> None:
-        """Write a line, at once."""
+        """Write a line at once."""
         unknown = set(result.measured) - set(self.metrics)
         if unknown:
             raise KeyError(
-                f"{', '.join(sorted(unknown))} is no column of {self.path.name}:"
+                f"{', '.join(sorted(unknown))} is not a column of {self.path.name}:"
                 f" {', '.join(self.metrics)}"
             )
         self.path.parent.mkdir(parents=True, exist_ok=True)
@@ -92,7 +90,7 @@ class Store:
         self._keep(dict(zip(self._header(), lines[-1], strict=True)), self.metrics)
 
     def where(self, **wanted: object) -> list[Result]:
-        """The results with these values of data, fold, recipe or seed."""
+        """Return the results with these values of data, fold, recipe or seed."""
         return [
             result
             for result in self
@@ -100,18 +98,16 @@ class Store:
         ]
 
     def values(self, metric: str, **wanted: object) -> list[float]:
-        """The figures of one metric, where there are any."""
+        """Return the values of one metric, missing ones left out."""
         found = (result[metric] for result in self.where(**wanted))
         return [value for value in found if not math.isnan(value)]
 
     def data(self) -> list[str]:
-        """The data sets, in the order in which they came."""
+        """Return the data sets in the order in which they came."""
         return list(dict.fromkeys(result.data for result in self))
 
     def mean(self, metric: str, data: str, recipe: str, by: str = "n_test") -> float:
-        """The mean over the folds and seeds of a data set; folds count by their test rows where
-        those are known.
-        """
+        """Return the mean over the folds and seeds of a data set, weighted by the test rows."""
         found = [
             result
             for result in self.where(data=data, recipe=recipe)
@@ -140,7 +136,7 @@ class Store:
         ]
 
     def _read(self) -> list[str]:
-        """Take in the lines of the file; the metrics that it has."""
+        """Read the lines of the file, and return its metrics."""
         if not self.path.exists():
             return []
         whole = self.path.read_bytes()
@@ -151,7 +147,7 @@ class Store:
         names = list(lines.fieldnames or [])
         if names and (tuple(names[: len(KEY)]) != KEY or tuple(names[-len(AFTER) :]) != AFTER):
             raise ValueError(
-                f"{self.path} is no file of results: its columns are {', '.join(names)}"
+                f"{self.path} is not a file of results: its columns are {', '.join(names)}"
             )
         metrics = names[len(KEY) : -len(AFTER)]
         for line in lines:
@@ -159,9 +155,7 @@ class Store:
         return metrics
 
     def _keep(self, line: Mapping[str, str], metrics: Sequence[str]) -> None:
-        """Hold a line as the file has it, so that a run and what is read after it show the same
-        digits.
-        """
+        """Keep a line as the file has it, so that a run and its file show the same digits."""
         result = _result(line, metrics)
         self.results[result.key] = result
 

@@ -1,6 +1,6 @@
-"""Whether methods differ: tests over data sets or folds.
+"""Statistical tests of whether methods differ, over data sets or folds.
 
-Pairwise tests take the figures of two methods on the same data sets, in the same order, and ask
+Pairwise tests take a metric of two methods on the same data sets, in the same order, and ask
 whether the first is better; larger figures are the better ones unless ``larger_is_better=False``.
 Differences that are equal up to rounding (12 digits of the largest figure) are taken as equal.
 """
@@ -24,8 +24,10 @@ DIGITS = 12
 
 @dataclass(frozen=True, repr=False)
 class PairedT:
-    """A paired t-test: the mean difference, positive if the first method is better, t, and the
-    one-sided p.
+    """The result of a paired t-test.
+
+    ``difference`` is the mean difference, positive if the first method is better; ``p`` is
+    one-sided.
     """
 
     difference: float
@@ -43,13 +45,28 @@ class PairedT:
 def paired_t(
     a: Any, b: Any, *, larger_is_better: bool = True, test_train_ratio: float = 0.0
 ) -> PairedT:
-    """One-sided paired t-test of "a is better than b" (P10).
+    """Perform the one-sided paired t-test of "a is better than b" (P10).
 
     Data sets are independent, folds of one data set are not: their training rows overlap, and the
-    test finds too many differences. For folds, ``test_train_ratio`` is the number of test rows over
-    that of training rows, 1 / (k − 1) for k folds, repeated or not; the variance of the mean, s² /
-    n, then becomes s² (1/n + ratio) (Nadeau and Bengio 2003).
+    test finds too many differences. For folds, ``test_train_ratio`` corrects the variance of the
+    mean, s² / n, to s² (1/n + ratio) (Nadeau and Bengio 2003).
 
+    Parameters
+    ----------
+    a, b : sequence of float
+        A metric of two methods on the same data sets or folds.
+    larger_is_better : bool, default=True
+        False for losses.
+    test_train_ratio : float, default=0
+        The number of test rows over that of training rows: 1 / (k − 1) for k folds.
+
+    Returns
+    -------
+    PairedT
+        The mean difference, t, its degrees of freedom and p.
+
+    Examples
+    --------
     >>> paired_t([0.82, 0.91, 0.77, 0.85], [0.80, 0.90, 0.78, 0.82])
     difference 0.0125, t = 1.464 (3 df), p = 0.120
     >>> paired_t([0.82, 0.91, 0.77, 0.85], [0.80, 0.90, 0.78, 0.82], test_train_ratio=1 / 3)
@@ -64,14 +81,18 @@ def paired_t(
     n, mean = better.size, float(better.mean())
     spread = 0.0 if np.all(better == better[0]) else float(better.std(ddof=1))
     error = spread * math.sqrt(1.0 / n + test_train_ratio)
-    t = mean / error if error > 0 else math.copysign(math.inf, mean) if mean else 0.0
+    if error > 0:
+        t = mean / error
+    else:
+        t = math.copysign(math.inf, mean) if mean else 0.0
     return PairedT(mean, t, n - 1, float(stats.t.sf(t, n - 1)))
 
 
 @dataclass(frozen=True, repr=False)
 class Wilcoxon:
-    """A signed-rank test: Z, positive if the first method is better, the one-sided p, and the
-    number of pairs.
+    """The result of a signed-rank test.
+
+    ``z`` is positive if the first method is better, ``p`` is one-sided, ``n`` counts the pairs.
     """
 
     z: float
@@ -83,13 +104,26 @@ class Wilcoxon:
 
 
 def wilcoxon(a: Any, b: Any, *, larger_is_better: bool = True) -> Wilcoxon:
-    """One-sided signed-rank test of "a is better than b" by the normal approximation, with its Z
-    (C11 5).
+    """Perform the one-sided signed-rank test of "a is better than b" (C11 5).
 
-    The ranks of pairs without a difference are halved between both sides (Demšar 2006), and the
-    variance of the rank sum allows for ties. The approximation is rough for fewer than about ten
-    pairs.
+    Z is that of the normal approximation, which is rough for fewer than about ten pairs. The ranks
+    of pairs without a difference are halved between both sides (Demšar 2006), and the variance of
+    the rank sum allows for ties.
 
+    Parameters
+    ----------
+    a, b : sequence of float
+        A metric of two methods on the same data sets or folds.
+    larger_is_better : bool, default=True
+        False for losses.
+
+    Returns
+    -------
+    Wilcoxon
+        Z, p and the number of pairs.
+
+    Examples
+    --------
     >>> wilcoxon([0.82, 0.91, 0.77, 0.85], [0.80, 0.90, 0.78, 0.82])
     Z = 1.29, p = 0.099 (4 pairs)
     """
@@ -124,8 +158,24 @@ class WinDrawLoss:
 def win_draw_loss(
     a: Any, b: Any, *, larger_is_better: bool = True, tolerance: float = 0.0
 ) -> WinDrawLoss:
-    """Count where a is better than b; a difference of ``tolerance`` or less is a draw.
+    """Count on how many data sets a is better than, equal to and worse than b.
 
+    Parameters
+    ----------
+    a, b : sequence of float
+        A metric of two methods on the same data sets or folds.
+    larger_is_better : bool, default=True
+        False for losses.
+    tolerance : float, default=0
+        Differences up to it are draws.
+
+    Returns
+    -------
+    WinDrawLoss
+        The counts, and the sign test.
+
+    Examples
+    --------
     >>> win_draw_loss([0.82, 0.91, 0.77, 0.85], [0.80, 0.90, 0.77, 0.82])
     3/1/0, p = 0.250
     """
@@ -137,8 +187,22 @@ def win_draw_loss(
 
 
 def sign_test(wins: int, losses: int) -> tuple[float, float]:
-    """The two-sided p of these counts, and the one-sided one of more wins than losses.
+    """Perform the sign test on numbers of wins and losses.
 
+    Parameters
+    ----------
+    wins, losses : int
+        On how many data sets the first method is better and worse.
+
+    Returns
+    -------
+    p : float
+        Two-sided.
+    p_better : float
+        One-sided, for more wins than losses.
+
+    Examples
+    --------
     >>> [round(p, 3) for p in sign_test(45, 23)]
     [0.01, 0.005]
     """
@@ -156,8 +220,7 @@ def sign_test(wins: int, losses: int) -> tuple[float, float]:
 
 @dataclass(frozen=True, repr=False, eq=False)
 class Friedman:
-    """Mean ranks of the methods, 1 being the best, over ``n`` data sets, and whether they differ at
-    all.
+    """The result of Friedman's test: mean ranks, 1 being the best, over ``n`` data sets.
 
     ``chi2`` is Friedman's statistic, ``f`` that of Iman and Davenport, which is less conservative,
     with ``df`` degrees of freedom; ``p_chi2`` and ``p`` belong to them.
@@ -180,11 +243,27 @@ class Friedman:
 
 
 def friedman(table: Any, *, larger_is_better: bool = True, correct_ties: bool = False) -> Friedman:
-    """Friedman's test on figures (data sets, methods); equal figures share their ranks.
+    """Perform Friedman's test on several methods; equal metrics share their ranks.
 
-    By default χ² is as Demšar (2006) writes it, which takes no account of ties and is conservative
-    if there are some; ``correct_ties`` divides it by what ties take off the variance of the ranks.
+    By default χ² is as Demšar (2006) writes it, which ignores ties and is conservative if there are
+    some.
 
+    Parameters
+    ----------
+    table : array of shape (n_datasets, n_methods)
+        A metric of each method on each data set.
+    larger_is_better : bool, default=True
+        False for losses.
+    correct_ties : bool, default=False
+        Divide χ² by the factor by which ties reduce the variance of the ranks.
+
+    Returns
+    -------
+    Friedman
+        Mean ranks, both statistics and their p.
+
+    Examples
+    --------
     >>> friedman([[0.8, 0.7, 0.6], [0.9, 0.8, 0.7], [0.7, 0.8, 0.6], [0.9, 0.6, 0.5]])
     mean ranks 1.25, 1.75, 3.00 over 4 data sets, χ² = 6.50, F(2, 6) = 13.00, p = 0.007
     """
@@ -199,17 +278,30 @@ def friedman(table: Any, *, larger_is_better: bool = True, correct_ties: bool = 
     if correct_ties and chi2 > 0:
         chi2 *= (k**3 - k) / 12.0 / float(((ranks - 0.5 * (k + 1)) ** 2).sum(axis=1).mean())
     df = (k - 1, (k - 1) * (n - 1))
-    room = n * (k - 1) - chi2
-    f = (n - 1) * chi2 / room if room > 1e-9 * n else math.inf
+    left = n * (k - 1) - chi2
+    f = (n - 1) * chi2 / left if left > 1e-9 * n else math.inf
     return Friedman(
         mean, n, chi2, float(stats.chi2.sf(chi2, k - 1)), f, df, float(stats.f.sf(f, *df))
     )
 
 
 def rank_table(table: Any, *, larger_is_better: bool = True) -> np.ndarray:
-    """The ranks of the methods on each data set, 1 for the best; equal figures have the mean of
-    their ranks.
+    """Return the ranks of the methods on each data set, 1 for the best; ties share the mean rank.
 
+    Parameters
+    ----------
+    table : array of shape (n_datasets, n_methods)
+        A metric of each method on each data set.
+    larger_is_better : bool, default=True
+        False for losses.
+
+    Returns
+    -------
+    ndarray of shape (n_datasets, n_methods)
+        The ranks.
+
+    Examples
+    --------
     >>> rank_table([[0.8, 0.7, 0.8]])
     array([[1.5, 3. , 1.5]])
     """
@@ -221,9 +313,24 @@ def rank_table(table: Any, *, larger_is_better: bool = True) -> np.ndarray:
 
 
 def critical_difference(k: int, n: int, alpha: float = 0.05) -> float:
-    """How far mean ranks of k methods over n data sets must be apart to differ (Nemenyi's test,
-    Demšar 2006).
+    """Return the critical difference of mean ranks by Nemenyi's test (Demšar 2006).
 
+    Parameters
+    ----------
+    k : int
+        The number of methods.
+    n : int
+        The number of data sets.
+    alpha : float, default=0.05
+        The level of significance.
+
+    Returns
+    -------
+    float
+        Mean ranks that are further apart differ significantly.
+
+    Examples
+    --------
     >>> round(critical_difference(4, 14), 2)
     1.25
     """
@@ -236,11 +343,24 @@ def critical_difference(k: int, n: int, alpha: float = 0.05) -> float:
 
 
 def groups_alike(ranks: Mapping[str, float], difference: float) -> list[tuple[str, ...]]:
-    """The largest groups of methods whose mean ranks are less than the critical difference apart,
-    the best first.
+    """Return the largest groups of methods whose mean ranks do not differ, the best first.
 
     A method may be in several groups; one that differs from all others is in none.
 
+    Parameters
+    ----------
+    ranks : mapping of str to float
+        The mean rank of each method.
+    difference : float
+        The critical difference.
+
+    Returns
+    -------
+    list of tuple of str
+        The groups.
+
+    Examples
+    --------
     >>> groups_alike({"NB": 3.1, "TAN": 1.5, "KDB": 2.0, "SVM": 1.4}, 1.2)
     [('SVM', 'TAN', 'KDB'), ('KDB', 'NB')]
     """
@@ -256,9 +376,20 @@ def groups_alike(ranks: Mapping[str, float], difference: float) -> list[tuple[st
 
 
 def geometric_mean(values: Any) -> float:
-    """The root of the product, for losses of very different size (Z17); it is zero if one of them
-    is.
+    """Return the geometric mean, for losses of very different size (Z17).
 
+    Parameters
+    ----------
+    values : sequence of float
+        None of them negative.
+
+    Returns
+    -------
+    float
+        Zero if one of the values is.
+
+    Examples
+    --------
     >>> geometric_mean([0.1, 0.4])
     0.2
     """
@@ -272,7 +403,7 @@ def geometric_mean(values: Any) -> float:
 
 
 def _differences(a: Any, b: Any, larger_is_better: bool, at_least: int = 1) -> np.ndarray:
-    """How much better a is than b on each data set."""
+    """Return how much better a is than b on each data set."""
     a, b = np.asarray(a, np.float64), np.asarray(b, np.float64)
     if a.shape != b.shape or a.ndim != 1:
         raise ValueError(
@@ -294,7 +425,7 @@ def _require_finite(figures: np.ndarray) -> None:
 
 
 def _rounded(values: np.ndarray, figures: np.ndarray) -> np.ndarray:
-    """Values without the noise of the last digits of the figures that they come from."""
+    """Round away the noise in the last digits of the metrics that values come from."""
     scale = float(np.abs(figures).max())
     return (
         np.round(values, min(DIGITS - math.ceil(math.log10(scale)), 300)) if scale > 0 else values
@@ -302,9 +433,11 @@ def _rounded(values: np.ndarray, figures: np.ndarray) -> np.ndarray:
 
 
 def p_text(p: float) -> str:
-    """A probability of a test as text.
+    """Format the p of a test.
 
     >>> p_text(0.0001), p_text(0.0321), p_text(math.nan)
     ('<0.001', '0.032', '–')
     """
-    return "–" if math.isnan(p) else "<0.001" if p < 0.001 else f"{p:.3f}"
+    if math.isnan(p):
+        return "–"
+    return "<0.001" if p < 0.001 else f"{p:.3f}"

@@ -1,6 +1,4 @@
-"""Pieces of work, run one after another or in several processes, their results stored as they
-come.
-"""
+"""Tasks, run one after another or in several processes, with their results stored at once."""
 
 from __future__ import annotations
 
@@ -16,12 +14,13 @@ from discbayes.engine import Progress, interrupts_end_runs, worker_count
 from discbayes.engine.context import duration, time_left
 from discbayes.evaluation.result_store import Result, Store
 
-PATIENCE = 120.0  # seconds after which any guess of the time left is better than none
+# seconds after which any estimate of the remaining time is better than none
+PATIENCE = 120.0
 
 
 @dataclass(frozen=True)
 class Task:
-    """What to learn and test together: some recipes on one fold of one data set.
+    """Some recipes to fit and test on one fold of one data set.
 
     ``work`` is a function of a module, so that other processes find it. It is called with the task
     and yields a ``Result`` for each recipe; recipes that are in the store are taken out of the task
@@ -38,11 +37,11 @@ class Task:
     def result(
         self, recipe: str, measured: Mapping[str, float], seconds: float, note: str = ""
     ) -> Result:
-        """The line of one of its recipes."""
+        """Return the result of one of its recipes."""
         return Result(self.data, self.fold, recipe, self.seed, measured, seconds, note=note)
 
     def without(self, store: Store) -> Task:
-        """The task with those recipes that have no result yet."""
+        """Return the task with those recipes that have no result yet."""
         left = tuple(
             tag for tag in self.recipes if (self.data, self.fold, tag, self.seed) not in store
         )
@@ -50,7 +49,7 @@ class Task:
 
 
 def unfinished(tasks: Sequence[Task], store: Store) -> list[Task]:
-    """What is left of the tasks, those that are done left out."""
+    """Return the tasks that are not finished, with the recipes that are left."""
     return [task for task in (task.without(store) for task in tasks) if task.recipes]
 
 
@@ -61,11 +60,11 @@ def run_tasks(
     progress: Progress | None = None,
     show: Callable[[Result], str] = lambda result: "",
 ) -> None:
-    """Run what is not in the store yet.
+    """Run the tasks that are not in the store yet.
 
     With ``n_jobs`` above one, whole tasks go to other processes, and the order of the lines depends
-    on which is ready first; what is in them does not. An interrupt ends it: a fit that is the best
-    so far is not what would be compared.
+    on which is ready first; their content does not. An interrupt ends the run: a fit that is only
+    the best so far must not be compared.
     """
     left = unfinished(tasks, store)
     clock = _Clock([tag for task in left for tag in task.recipes], progress or Progress())
@@ -91,10 +90,9 @@ def _run(task: Task) -> list[Result]:
 
 
 class _Clock:
-    """Says what was done and how long the rest will take, if it is like what was done.
+    """Reports progress, and how long the rest will take at the same speed.
 
-    The first run of a recipe, which may compile code, tells little of the others: the guess begins
-    anew after it.
+    The first run of a recipe may compile code, so the estimate starts again after it.
     """
 
     def __init__(self, recipes: Sequence[str], progress: Progress):

@@ -1,4 +1,4 @@
-"""Methods side by side on one table: running them, what was found, and the page of it."""
+"""Comparison of methods on one table: running them, the result, and its page."""
 
 from discbayes.evaluation.comparison.result import Comparison
 from discbayes.evaluation.comparison.running import compare

@@ -33,9 +33,7 @@ FAILED = "failed: "
 
 @dataclass(frozen=True, eq=False)
 class Setup:
-    """What all methods share: the rows, their classes, the fold in which each is tested, and the
-    shares of gaps.
-    """
+    """What all methods share: rows, classes, folds, and the percentages of missing cells."""
 
     table: Table
     y: np.ndarray
@@ -46,38 +44,29 @@ class Setup:
     seed: int
 
     def split(self, fold: int) -> tuple[np.ndarray, np.ndarray]:
-        """The training and the test rows of a fold."""
+        """Return the training and the test rows of a fold."""
         return np.flatnonzero(self.folds != fold), np.flatnonzero(self.folds == fold)
 
-    def gaps(self, fold: int) -> dict[int, np.ndarray]:
-        """Which cells of the test rows are missing, by the share in per cent."""
-        n_rows = int(np.count_nonzero(self.folds == fold))
+    def masks(self, fold: int) -> dict[int, np.ndarray]:
+        """Return which cells of the test rows to remove, by the percentage."""
+        shape = int(np.count_nonzero(self.folds == fold)), len(self.table.names)
         rng = np.random.default_rng([self.seed, 1 + fold])
-        return dict(
-            zip(
-                self.missing,
-                cell_masks((n_rows, len(self.table.names)), self.missing, rng),
-                strict=True,
-            )
-        )
+        return dict(zip(self.missing, cell_masks(shape, self.missing, rng), strict=True))
 
 
 @lru_cache(maxsize=1)
 def load_setup(path: str, fingerprint: str) -> Setup:
-    """Read what ``joblib.dump`` wrote; the fingerprint tells it from another file that was there
-    before.
-    """
+    """Read a setup; the fingerprint keeps it apart from an earlier file at the same path."""
     return joblib.load(path, mmap_mode="r")
 
 
 def posterior_file(folder: str | Path, fold: int, method: str) -> Path:
-    """Where the posterior of a cell is kept."""
+    """Return the path of the posterior of a cell."""
     return Path(folder) / f"{fold}-{quote(method, safe='+= ')}.npy"
 
 
 def run_cell(task: Task) -> Iterator[Result]:
-    """Fit a method to the training rows of a fold and judge it on the others; what goes wrong
-    becomes its note.
+    """Fit a method to the training rows of a fold and evaluate it; errors become its note.
 
     Options of the task: ``path`` and ``fingerprint`` of the setup, and the folder ``posterior``.
     """
@@ -86,7 +75,7 @@ def run_cell(task: Task) -> Iterator[Result]:
     started = perf_counter()
     try:
         found, classes, n_rows = _judged(setup, task.fold, method)
-    except Exception as error:  # of whatever kind: the other methods are to go on
+    except Exception as error:  # of whatever kind: the other methods go on
         note = f"{FAILED}{type(error).__name__}: {error}"
         yield task.result(method, {}, perf_counter() - started, _shortened(note))
         return
@@ -98,38 +87,37 @@ def run_cell(task: Task) -> Iterator[Result]:
 
 
 def _judged(setup: Setup, fold: int, method: str) -> tuple[Judged, np.ndarray, int]:
-    """The figures, the classes that the method knows, and the number of rows that it learned
-    from.
-    """
+    """Return the metrics, the classes of the fitted method, and the number of training rows."""
     train, test = setup.split(fold)
     _warm_up(method, setup.seed, bool(setup.table.gaps().any()))
     estimator = estimator_of(method, setup.seed).set_params(categorical=setup.categorical)
     rows = setup.table.take(test)
-    masked = {share: rows.with_missing(mask) for share, mask in setup.gaps(fold).items()}
+    masked = {share: rows.with_missing(mask) for share, mask in setup.masks(fold).items()}
     found = judge(estimator, setup.table, setup.y, train, test, masked)
     return found, estimator.classes_, getattr(estimator, "n_rows_", train.size)
 
 
 @cache
 def _warm_up(method: str, seed: int, with_missing: bool) -> None:
-    """Learn from a few rows before the clock runs, so that the first fold does not pay for
-    compiling and loading code.
+    """Fit a method to a few rows first, so that times do not include compiling and loading code.
 
-    All columns tell something of the class, so that a search has edges to try; rows with gaps have
-    their own kernels.
+    All columns are informative, so that a search has edges to try; incomplete rows have kernels of
+    their own.
     """
     rng = np.random.default_rng(0)
-    X, y = rng.random((WARM_UP_ROWS, 3)), np.arange(WARM_UP_ROWS) % 2
+    X = rng.random((WARM_UP_ROWS, 3))
+    y = np.arange(WARM_UP_ROWS) % 2
     X += 0.7 * y[:, None]
-    # what is wrong with the method, the folds will say
+    # the folds report what is wrong with the method
     with warnings.catch_warnings(), suppress(Exception):
         warnings.simplefilter("ignore")
-        gaps = np.where(rng.random(X.shape) < 0.3, np.nan, X)
-        estimator_of(method, seed).fit(gaps if with_missing else X, y).predict_proba(gaps)
+        incomplete = np.where(rng.random(X.shape) < 0.3, np.nan, X)
+        train = incomplete if with_missing else X
+        estimator_of(method, seed).fit(train, y).predict_proba(incomplete)
 
 
 def _keep_posterior(path: Path, setup: Setup, classes: np.ndarray, shares: np.ndarray) -> None:
-    """The posterior over all classes; those that were not among the training rows have none."""
+    """Store the posterior over all classes, zero for those without training rows."""
     full = np.zeros((shares.shape[0], setup.classes.size), np.float32)
     full[:, np.searchsorted(setup.classes, classes)] = shares
     path.parent.mkdir(parents=True, exist_ok=True)

@@ -1,6 +1,4 @@
-"""The pictures of a comparison: figures with intervals, curves over missing cells, and how
-probabilities come true.
-"""
+"""The plots of a comparison: metrics with intervals, curves over missing cells, reliability."""
 
 from __future__ import annotations
 
@@ -10,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from discbayes._lazy_imports import leaf, need
+from discbayes.evaluation.method_names import short_name
 from discbayes.evaluation.result_blocks import Picture
 
 if TYPE_CHECKING:
@@ -21,7 +20,7 @@ N_BINS = 10
 
 
 def pictures(found: Comparison) -> list[Picture]:
-    """What the page of a comparison shows."""
+    """Return the plots of the page of a comparison."""
     drawn = [
         Picture(
             "dots",
@@ -51,7 +50,9 @@ def pictures(found: Comparison) -> list[Picture]:
 def _dots(found: Comparison) -> Any:
     named = {"accuracy, %": ("accuracy", 100.0), "log loss": ("log_loss", 1.0)}
     figures = {
-        title: {method: scale * found.figures(metric, method) for method in found.ranked}
+        title: {
+            short_name(method): scale * found.figures(metric, method) for method in found.ranked
+        }
         for title, (metric, scale) in named.items()
     }
     return leaf("plot").fold_dots(
@@ -62,7 +63,9 @@ def _dots(found: Comparison) -> Any:
 def _curves(found: Comparison) -> Any:
     shares = [0.0, *(share / 100 for share in found.missing)]
     keys = ["accuracy", *(f"accuracy@{share}" for share in found.missing)]
-    rates = {method: [found.mean(key, method) for key in keys] for method in found.ranked}
+    rates = {
+        short_name(method): [found.mean(key, method) for key in keys] for method in found.ranked
+    }
     known = {method: values for method, values in rates.items() if not np.isnan(values).all()}
     figure, ax = need("matplotlib.pyplot").subplots(figsize=(7.6, 4.2), layout="constrained")
     leaf("plot").missing_curves(shares, known, ax=ax)
@@ -71,14 +74,15 @@ def _curves(found: Comparison) -> Any:
 
 
 def _posteriors(found: Comparison) -> dict[str, tuple[np.ndarray, np.ndarray]]:
-    """The posterior and the classes of the rows that a method has predicted, for the best
-    methods.
-    """
+    """Return the held-out posteriors and classes of the best methods."""
     kept = {}
     for method in found.ranked:
         rows = ~np.isnan(found.posteriors[method][:, 0])
         if rows.any():
-            kept[method] = (found.posteriors[method][rows].astype(np.float64), found.codes[rows])
+            kept[short_name(method)] = (
+                found.posteriors[method][rows].astype(np.float64),
+                found.codes[rows],
+            )
     return dict(list(kept.items())[:MAX_DIAGRAMS])
 
 

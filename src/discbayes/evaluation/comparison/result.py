@@ -1,4 +1,4 @@
-"""What a comparison has found: figures of each fold, tables, pictures, and a page of them."""
+"""The result of a comparison: metrics of each fold, tables, plots, and the page of them."""
 
 from __future__ import annotations
 
@@ -19,49 +19,67 @@ from discbayes.evaluation.comparison.cells import FAILED
 from discbayes.evaluation.comparison.pictures import pictures
 from discbayes.evaluation.judging import FIGURES, SIZES, message_kind
 from discbayes.evaluation.machine import provenance
-from discbayes.evaluation.method_names import BASELINES, RECIPES, SORTS
+from discbayes.evaluation.method_names import BASELINES, RECIPES, SORTS, method_name, short_name
 from discbayes.evaluation.result_blocks import Block, Picture, ResultTable, Text, as_html, as_text
 from discbayes.evaluation.result_page import page
 from discbayes.evaluation.result_store import Result
 from discbayes.evaluation.statistics import paired_t
 
 TITLES = {
-    "accuracy": "accuracy %", "log_loss": "log loss", "brier": "Brier", "ece": "ECE", "parameters": "parameters",
-    "fit_seconds": "fit s", "predict_seconds": "predict s",
-}  # fmt: skip
-BEST, WORSE, NEITHER = "*", "▼", "\N{FIGURE SPACE}"
+    "accuracy": "accuracy %",
+    "log_loss": "log loss",
+    "brier": "Brier",
+    "ece": "ECE",
+    "parameters": "parameters",
+    "fit_seconds": "fit s",
+    "predict_seconds": "predict s",
+}
+BEST = "*"
+WORSE = "▼"
+NEITHER = "\N{FIGURE SPACE}"
 SAMPLED = "†"
 ALPHA = 0.05
-SAME = 1e-12  # means that are no further apart are equal
+SAME = 1e-12  # means that differ by less are equal
 
 
 def metrics_of(missing: Sequence[int]) -> tuple[str, ...]:
-    """What is measured in a cell, with these shares of gaps in per cent."""
+    """Return the metrics of a cell, given the percentages of missing test cells."""
     with_missing = [f"{metric}@{share}" for share in missing for metric in ("accuracy", "log_loss")]
     return (*FIGURES, *with_missing, *SIZES, "n_train")
 
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Comparison:
-    """Methods side by side on one table; printed, it is a table.
+    """The cross-validated metrics of several methods on one table; printed, it is a table.
 
-    Attributes
+    Parameters
     ----------
     name : str
-        What the data are called.
+        The name of the data.
     methods : tuple of str
-        In the order in which they were given; ``ranked`` has the best first.
+        Tags of recipes and names of baselines as they were given; ``ranked`` has the best first.
     results : tuple of Result
-        The figures of each method on each fold.
+        The metrics of each method on each fold.
     posteriors : mapping of str to ndarray
-        P(class | row) of each method, from the fold in which the row was not learned from; NaN
-        where it failed.
+        P(class | row) of each method for held-out rows; NaN where it failed.
     codes, classes : ndarray
         The class of each row, as a position in ``classes``.
-    n_features, n_folds, missing, seed
-        The number of columns and folds, the shares of gaps in per cent, and the seed.
+    n_features, n_folds : int
+        The number of columns and folds.
+    missing : tuple of int
+        Percentages of missing test cells.
+    seed : int
+        The seed of folds, masks and methods.
     sort : str
-        The figure by which tables are sorted.
+        The metric by which tables are sorted.
+
+    Examples
+    --------
+    >>> from discbayes import compare, load_dataset
+    >>> iris = load_dataset("iris")
+    >>> found = compare(iris.X, iris.y, ["NB-MAP"], ["lr"], cv=3, name="iris")
+    >>> found.ranked
+    ['lr', 'NB-MAP']
     """
 
     name: str
@@ -76,10 +94,31 @@ class Comparison:
     seed: int
     sort: str = "log_loss"
 
-    # ---- figures
+    # ---- metrics
 
     def figures(self, metric: str, method: str) -> np.ndarray:
-        """The figures of a method, fold by fold; NaN where it failed."""
+        """Return a metric of a method for each fold.
+
+        Parameters
+        ----------
+        metric : str
+            Such as "accuracy", "log_loss" or, with missing cells, "accuracy@30".
+        method : str
+            A tag or the name of a baseline.
+
+        Returns
+        -------
+        ndarray of shape (n_folds,)
+            NaN where the method failed.
+
+        Examples
+        --------
+        >>> from discbayes import compare, load_dataset
+        >>> iris = load_dataset("iris")
+        >>> found = compare(iris.X, iris.y, ["NB-MAP"], ["lr"], cv=3, name="iris")
+        >>> found.figures("accuracy", "NB-MAP").shape
+        (3,)
+        """
         values = np.full(self.n_folds, np.nan)
         for result in self.results:
             if result.recipe == method:
@@ -87,29 +126,92 @@ class Comparison:
         return values
 
     def mean(self, metric: str, method: str) -> float:
-        """The mean over the folds in which the method did not fail."""
+        """Return the mean of a metric over the folds in which the method did not fail.
+
+        Parameters
+        ----------
+        metric : str
+            Such as "accuracy", "log_loss" or, with missing cells, "accuracy@30".
+        method : str
+            A tag or the name of a baseline.
+
+        Returns
+        -------
+        float
+            NaN if it failed in all.
+
+        Examples
+        --------
+        >>> from discbayes import compare, load_dataset
+        >>> iris = load_dataset("iris")
+        >>> found = compare(iris.X, iris.y, ["NB-MAP"], ["lr"], cv=3, name="iris")
+        >>> round(found.mean("accuracy", "NB-MAP"), 2)
+        0.95
+        """
         values = self.figures(metric, method)
-        return float(np.nanmean(values)) if not np.isnan(values).all() else math.nan
+        return math.nan if np.isnan(values).all() else float(np.nanmean(values))
 
     def deviation(self, metric: str, method: str) -> float:
-        """The standard deviation between the folds."""
+        """Return the standard deviation of a metric over the folds.
+
+        Parameters
+        ----------
+        metric : str
+            Such as "accuracy", "log_loss" or, with missing cells, "accuracy@30".
+        method : str
+            A tag or the name of a baseline.
+
+        Returns
+        -------
+        float
+            NaN if there are fewer than two values.
+
+        Examples
+        --------
+        >>> from discbayes import compare, load_dataset
+        >>> iris = load_dataset("iris")
+        >>> found = compare(iris.X, iris.y, ["NB-MAP"], ["lr"], cv=3, name="iris")
+        >>> 0 < found.deviation("accuracy", "NB-MAP") < 0.1
+        True
+        """
         values = self.figures(metric, method)
         values = values[~np.isnan(values)]
         return float(values.std(ddof=1)) if values.size > 1 else math.nan
 
     @property
     def ranked(self) -> list[str]:
-        """The methods, the best first; those that failed somewhere are the last."""
+        """The methods, best first; those that failed in some fold are last."""
 
         def place(method: str) -> tuple[bool, float]:
             mean = self.mean(self.sort, method)
             failed = bool(np.isnan(self.figures(self.sort, method)).any())
-            return failed, math.inf if math.isnan(mean) else mean if _is_loss(self.sort) else -mean
+            if math.isnan(mean):
+                return failed, math.inf
+            return failed, mean if _is_loss(self.sort) else -mean
 
         return sorted(self.methods, key=place)
 
     def marks(self, metric: str) -> dict[str, str]:
-        """Which methods are the best, and which are worse than the best by the corrected t-test."""
+        """Mark the best methods, and those that are worse than the best by the corrected t-test.
+
+        Parameters
+        ----------
+        metric : str
+            Such as "accuracy" or "log_loss".
+
+        Returns
+        -------
+        dict of str to str
+            By method: "*" for the best, "▼" for worse, otherwise a space.
+
+        Examples
+        --------
+        >>> from discbayes import compare, load_dataset
+        >>> iris = load_dataset("iris")
+        >>> found = compare(iris.X, iris.y, ["NB-MAP"], ["lr"], cv=3, name="iris")
+        >>> found.marks("log_loss")["lr"]
+        '*'
+        """
         complete = {
             m: self.figures(metric, m)
             for m in self.ranked
@@ -133,27 +235,64 @@ class Comparison:
         return WORSE if test.p < ALPHA else NEITHER
 
     def note(self, method: str) -> str:
-        """What a method said, or how it failed; in how many folds, if it was not in all.
+        """Return the warnings of a method or how it failed, and in how many folds if not in all.
 
-        What differs in numbers and values only is shown as it was said first.
+        Of messages that differ in numbers and values only, the first is shown.
+
+        Parameters
+        ----------
+        method : str
+            A tag or the name of a baseline.
+
+        Returns
+        -------
+        str
+            Empty if there was nothing to report.
+
+        Examples
+        --------
+        >>> from discbayes import compare, load_dataset
+        >>> iris = load_dataset("iris")
+        >>> found = compare(iris.X, iris.y, ["NB-MAP"], ["lr"], cv=3, name="iris")
+        >>> found.note("lr")
+        ''
         """
-        said: dict[str, list[str]] = {}
+        messages: dict[str, list[str]] = {}
         for result in self.results:
             if result.recipe == method and result.note:
-                said.setdefault(message_kind(result.note), []).append(result.note)
+                messages.setdefault(message_kind(result.note), []).append(result.note)
         return "; ".join(
             (
                 texts[0]
                 if len(texts) == self.n_folds
                 else f"{texts[0]} ({len(texts)} of {self.n_folds} folds)"
             )
-            for texts in said.values()
+            for texts in messages.values()
         )
 
     # ---- frames
 
     def rows(self, library: bool | str = "auto") -> Any:
-        """All figures as a frame: a row for each method and fold."""
+        """Return all metrics as a frame: a row for each method and fold.
+
+        Parameters
+        ----------
+        library : {"auto", True, "pandas", "polars", "pyarrow"}
+            The kind of frame; by default the first of these libraries that is installed.
+
+        Returns
+        -------
+        frame
+            Columns fold, method, the metrics, and note.
+
+        Examples
+        --------
+        >>> from discbayes import compare, load_dataset
+        >>> iris = load_dataset("iris")
+        >>> found = compare(iris.X, iris.y, ["NB-MAP"], ["lr"], cv=3, name="iris")
+        >>> len(found.rows())
+        6
+        """
         names = {"fold": "fold", "recipe": "method"}
         columns = {
             name: np.array([getattr(r, key) for r in self.results]) for key, name in names.items()
@@ -165,7 +304,26 @@ class Comparison:
         )
 
     def summary(self, library: bool | str = "auto") -> Any:
-        """Means and standard deviations as a frame: a row for each method, the best first."""
+        """Return means and standard deviations as a frame: a row for each method, best first.
+
+        Parameters
+        ----------
+        library : {"auto", True, "pandas", "polars", "pyarrow"}
+            The kind of frame; by default the first of these libraries that is installed.
+
+        Returns
+        -------
+        frame
+            Columns method, means, deviations (``_sd``), marks, and note.
+
+        Examples
+        --------
+        >>> from discbayes import compare, load_dataset
+        >>> iris = load_dataset("iris")
+        >>> found = compare(iris.X, iris.y, ["NB-MAP"], ["lr"], cv=3, name="iris")
+        >>> found.summary()["method"].to_list()
+        ['lr', 'NB-MAP']
+        """
         return make_frame(
             {name: np.array(values) for name, values in self._summary().items()}, library
         )
@@ -186,22 +344,52 @@ class Comparison:
     # ---- tables and pages
 
     def tables(self) -> list[Block]:
-        """The figures, those with gaps, and the notes."""
+        """Return the tables: metrics, metrics with missing cells, and notes.
+
+        Returns
+        -------
+        list of blocks
+            What ``print`` shows.
+
+        Examples
+        --------
+        >>> from discbayes import compare, load_dataset
+        >>> iris = load_dataset("iris")
+        >>> found = compare(iris.X, iris.y, ["NB-MAP"], ["lr"], cv=3, name="iris")
+        >>> found.tables()[0].header[:3]
+        ['method', 'tag', 'accuracy %']
+        """
         found: list[Block] = [self._table()]
         if self.missing:
-            found += [self._gap_table("accuracy"), self._gap_table("log_loss")]
+            found += [self._missing_table("accuracy"), self._missing_table("log_loss")]
         return [*found, *self._notes()]
 
     def _notes(self) -> list[ResultTable]:
-        """What was said, and by which methods."""
+        """Return warnings and failures, and which methods had them."""
         by_note: dict[str, list[str]] = {}
         for method in self.ranked:
             by_note.setdefault(self.note(method), []).append(method)
-        rows = [[", ".join(methods), note] for note, methods in by_note.items() if note]
+        rows = [
+            [", ".join(map(short_name, methods)), note] for note, methods in by_note.items() if note
+        ]
         return [ResultTable("Notes", ["method", "note"], rows, left=2)] if rows else []
 
     def blocks(self) -> list[Block]:
-        """The page: what was compared, tables and pictures."""
+        """Return the content of the page: what was compared, tables and plots.
+
+        Returns
+        -------
+        list of blocks
+            Texts, tables and plots.
+
+        Examples
+        --------
+        >>> from discbayes import compare, load_dataset
+        >>> iris = load_dataset("iris")
+        >>> found = compare(iris.X, iris.y, ["NB-MAP"], ["lr"], cv=3, name="iris")
+        >>> found.blocks()[0].text
+        '# iris: methods side by side'
+        """
         drawn: list[Picture] = pictures(self)
         return [
             Text(f"# {self.name}: methods side by side"),
@@ -222,36 +410,41 @@ class Comparison:
         marks = {metric: self.marks(metric) for metric in FIGURES}
         rows = [
             [
-                self._label(method),
+                *self._labels(method),
                 *(self._cell(m, method, marks.get(m, {}).get(method, "")) for m in TITLES),
             ]
             for method in self.ranked
         ]
-        return _with_best("", ["method", *TITLES.values()], rows, self._legend())
+        return _with_best("", ["method", "tag", *TITLES.values()], rows, self._legend())
 
-    def _gap_table(self, metric: str) -> ResultTable:
-        """A figure with more and more cells of the test rows missing."""
+    def _missing_table(self, metric: str) -> ResultTable:
+        """Return a metric with more and more cells of the test rows missing."""
         keys = [metric, *(f"{metric}@{share}" for share in self.missing)]
         marks = {key: self.marks(key) for key in keys}
         rows = [
             [
-                self._label(method),
+                *self._labels(method),
                 *(f"{_short(metric, self.mean(key, method))}{marks[key][method]}" for key in keys),
             ]
             for method in self.ranked
         ]
-        header = ["method", "complete", *(f"{share} %" for share in self.missing)]
+        header = ["method", "tag", "complete", *(f"{share} %" for share in self.missing)]
         return _with_best(
             f"{TITLES[metric]} with cells of the test rows missing at random", header, rows, ""
         )
 
-    def _label(self, method: str) -> str:
+    def _labels(self, method: str) -> list[str]:
+        """Return the name of a method, marked if it learned from a sample, and its tag."""
+        name = method_name(method)
+        return [f"{name} {SAMPLED}" if self._is_sampled(method) else name, method]
+
+    def _is_sampled(self, method: str) -> bool:
         sizes = {
             result["n_train"] + result["n_test"]
             for result in self.results
             if result.recipe == method
         }
-        return f"{method} {SAMPLED}" if any(size < self.codes.size for size in sizes) else method
+        return any(size < self.codes.size for size in sizes)
 
     def _cell(self, metric: str, method: str, mark: str) -> str:
         mean = self.mean(metric, method)
@@ -267,14 +460,16 @@ class Comparison:
             f" the corrected resampled t-test (Nadeau and Bengio 2003; one-sided, {ALPHA:.0%}, not"
             " corrected for the number of methods). ECE: expected calibration error."
         )
-        if any(self._label(method) != method for method in self.methods):
+        if any(map(self._is_sampled, self.methods)):
             text += (
                 f" {SAMPLED} learned from a sample of at most {max(MAX_ROWS.values()):,} training"
                 " rows."
             )
         words = {**RECIPES, **BASELINES}
-        told = "; ".join(f"{method}: {words[method]}" for method in self.methods if method in words)
-        return f"{text}\nMethods. {told}." if told else text
+        explained = "; ".join(
+            f"{short_name(method)}: {words[method]}" for method in self.methods if method in words
+        )
+        return f"{text}\nMethods. {explained}." if explained else text
 
     def __repr__(self) -> str:
         return as_text(self.tables())
@@ -283,7 +478,19 @@ class Comparison:
         return as_html(self.tables(), lambda picture: "")
 
     def write(self, table: str | Path, html: str | Path) -> None:
-        """Write the table as CSV, and the page."""
+        """Write the table as CSV, and the page as HTML.
+
+        Parameters
+        ----------
+        table : path
+            The CSV file.
+        html : path
+            The HTML file.
+
+        Examples
+        --------
+        >>> found.write("table.csv", "compare.html")  # doctest: +SKIP
+        """
         text = io.StringIO(newline="")
         columns = self._summary()
         csv.writer(text, lineterminator="\n").writerows(
@@ -310,11 +517,11 @@ def _with_best(title: str, header: list[str], rows: list[list[str]], note: str) 
         for place, cell in enumerate(row)
         if cell.endswith(BEST)
     }
-    return ResultTable(title, header, rows, note, strong=frozenset(best))
+    return ResultTable(title, header, rows, note, left=2, strong=frozenset(best))
 
 
 def _short(metric: str, value: float) -> str:
-    """A figure as people read it."""
+    """Format a metric."""
     if math.isnan(value):
         return "–"
     if metric.startswith("accuracy"):

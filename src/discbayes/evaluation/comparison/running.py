@@ -1,6 +1,4 @@
-"""Methods side by side on one table, by cross-validation; what was run is stored at once, so that
-it can go on.
-"""
+"""Cross-validation of several methods on one table; results are stored at once to resume."""
 
 from __future__ import annotations
 
@@ -63,14 +61,15 @@ def compare(
 ) -> Comparison:
     """Cross-validate recipes and classifiers of scikit-learn on the same folds.
 
-    All that is learned, the cuts of numbers and the preparation of columns included, is learned
-    from the training rows of a fold. A method that fails is shown as failed, and the others go on.
+    All that is learned, discretization and the preparation of columns included, is learned from the
+    training rows of a fold. A method that fails is shown as failed, and the others go on.
 
     Parameters
     ----------
     X : frame, array or list of rows
-        Numbers, text, categories, booleans; NaN and None are gaps.
+        Numbers, text, categories, booleans; NaN and None are missing values.
     y : sequence of labels
+        The class of each row.
     recipes : sequence of str
         Tags such as "TAN-MAP"; ``recipes()`` lists those of the papers. Options go behind a tag:
         "TAN-W penalty=1".
@@ -79,26 +78,31 @@ def compare(
     cv : int, default=5
         The number of stratified folds.
     missing : sequence of int
-        Per cent of the cells of test rows to remove at random, such as (10, 30, 50): the same ones
-        for all methods.
+        Percentages of the cells of test rows to remove at random, such as (10, 30, 50); the same
+        cells for all methods.
     categorical : "auto", "all" or list
         Numeric columns that are categories.
     sort : {"log_loss", "accuracy"}
-        What the table is sorted by.
+        The metric by which the table is sorted.
     folder : path, optional
-        Where results are stored as they come, and where the page ``compare.html`` and the tables
-        ``table.csv`` and ``rows.csv`` are written. A run that was interrupted goes on there; more
-        methods can be added to it.
+        The folder of the results, which are stored as they come, of the page ``compare.html`` and
+        of the tables ``table.csv`` and ``rows.csv``. An interrupted run resumes there; more methods
+        can be added to it.
     fresh : bool, default=False
-        Start anew in a folder that holds another comparison.
+        Remove another comparison from the folder and start again.
     n_jobs : int, optional
-        Processes; None is one, -1 all cores. Only times depend on it.
+        Number of processes; None is one, -1 all cores. Only times depend on it.
     random_state : int, default=0
-        For the folds, the gaps and all methods.
+        Seed of the folds, the missing cells and all methods.
     progress : Progress, optional
-        Says what was done.
+        Reports what was done.
     name : str
-        What the table is called.
+        The name of the data, for titles.
+
+    Returns
+    -------
+    Comparison
+        The metrics of all methods; printed, it is a table.
 
     Examples
     --------
@@ -112,7 +116,7 @@ def compare(
     """
     methods = check_methods(recipes, baselines)
     if sort not in SORTS:
-        raise ValueError(f"sort={sort!r} is none of {', '.join(map(repr, SORTS))}")
+        raise ValueError(f"sort={sort!r} is not one of {', '.join(map(repr, SORTS))}")
     setup = make_setup(X, y, cv, missing, categorical, random_state)
     settings = describe(name, setup)
     with _place(folder) as place:
@@ -126,7 +130,7 @@ def compare(
 
 
 def check_methods(recipes: Sequence[str], baselines: Sequence[str]) -> tuple[str, ...]:
-    """The methods, each once; an error where there is none or one is not known."""
+    """Return the methods, each once; raise an error if there are none or one is unknown."""
     if isinstance(recipes, str) or isinstance(baselines, str):
         raise TypeError("recipes and baselines are lists of names, not one name")
     unknown = [name for name in baselines if name not in BASELINES]
@@ -148,7 +152,7 @@ def make_setup(
     categorical: Any = "auto",
     seed: int = 0,
 ) -> Setup:
-    """The table, the folds and the shares of gaps, checked."""
+    """Check the arguments, and return the table, the folds and the missing percentages."""
     table = read_table(X)
     labels = label_array(y, table.n_rows)
     classes, codes = classes_and_codes(labels)
@@ -156,14 +160,14 @@ def make_setup(
         raise ValueError(f"cv={cv!r} must be a whole number of at least 2")
     if cv > table.n_rows:
         raise ValueError(
-            f"{table.n_rows} rows cannot be parted into {cv} folds; cv={table.n_rows} can"
+            f"{table.n_rows} rows cannot be split into {cv} folds; cv={table.n_rows} can"
         )
     odd = [share for share in missing if not 0 <= share <= 100 or share != int(share)]
     if odd:
-        raise ValueError(f"missing={odd[0]!r} is no share in whole per cent, from 0 to 100")
+        raise ValueError(f"missing={odd[0]!r} is not a whole percentage from 0 to 100")
     if isinstance(seed, bool) or not isinstance(seed, (int, np.integer)) or seed < 0:
         raise ValueError(
-            f"random_state={seed!r} must be a whole number of at least 0, so that a run can go on"
+            f"random_state={seed!r} must be a whole number of at least 0, so that a run can resume"
         )
     shares = tuple(sorted({int(share) for share in missing} - {0}))
     folds = stratified_folds(codes, int(cv), np.random.default_rng(seed))
@@ -174,7 +178,7 @@ def make_setup(
 
 
 def describe(name: str, setup: Setup) -> dict[str, Any]:
-    """What must be the same where a run goes on: the data, by a fingerprint, and the settings."""
+    """Return what must be equal for a run to resume: a fingerprint of the data, and settings."""
     return {
         "data": name,
         "rows": setup.table.n_rows,
@@ -190,7 +194,7 @@ def describe(name: str, setup: Setup) -> dict[str, Any]:
 
 
 def _fingerprint(setup: Setup) -> str:
-    """A hash of all cells and classes."""
+    """Return a hash of all cells and classes."""
     found = hashlib.sha256(repr((setup.table.names, setup.classes.tolist())).encode())
     for part in setup.table.parts:
         array = part.data if isinstance(part, NumericColumns) else part.places
@@ -203,7 +207,7 @@ def _fingerprint(setup: Setup) -> str:
 
 @contextmanager
 def _place(folder: str | Path | None) -> Iterator[Path]:
-    """The folder, made if it is not there; one that is removed in the end if none is given."""
+    """Yield the folder, created if needed; a temporary one if none is given."""
     if folder is None:
         with TemporaryFolder() as temporary:
             yield temporary.path
@@ -213,19 +217,20 @@ def _place(folder: str | Path | None) -> Iterator[Path]:
 
 
 def _open_folder(folder: Path, settings: dict[str, Any], fresh: bool) -> None:
-    """Let a run begin or go on; one that is another is refused, or put away."""
+    """Start or resume a run; refuse the folder of another one, or clear it."""
     path = folder / SETTINGS
     if not path.exists():
         taken = [name for name in (ROWS, TABLE, PAGE, POSTERIOR) if (folder / name).exists()]
         if taken:
             raise ValueError(
-                f"{folder} has a file {taken[0]} that is of no comparison: choose another folder"
+                f"{folder} has a file {taken[0]} that does not belong to a comparison: choose"
+                " another folder"
             )
     elif fresh:
         _clear(folder)
     else:
         _refuse_other(folder, json.loads(path.read_text(encoding="utf-8")), settings)
-    for left in folder.glob(f"{DATA}*"):  # by a run that was killed
+    for left in folder.glob(f"{DATA}*"):  # of a run that was killed
         shutil.rmtree(left, ignore_errors=True)
     replace_file(path, lambda file: file.write((json.dumps(settings, indent=1) + "\n").encode()))
 
@@ -250,8 +255,8 @@ def _refuse_other(folder: Path, there: dict[str, Any], settings: dict[str, Any])
             if key != "fingerprint"
         )
     raise ValueError(
-        f"{folder} holds a comparison that is another one ({reason}): choose another folder, or"
-        " start anew (fresh=True, --fresh), which removes its results"
+        f"{folder} holds another comparison ({reason}): choose another folder, or start again"
+        " (fresh=True, --fresh), which removes its results"
     )
 
 
@@ -301,7 +306,7 @@ def _gather(
     methods: Sequence[str],
     sort: str,
 ) -> Comparison:
-    """What was stored for these methods."""
+    """Collect the stored results of these methods."""
     posteriors = {
         method: np.full((setup.y.size, setup.classes.size), np.nan, np.float32)
         for method in methods
