@@ -405,7 +405,7 @@ def test_columns_say_what_was_done_with_them():
     )
     assert "shade 07 , … and 12 more" in text
     assert "shade 08" not in text
-    assert "(missing) the last value is missing" in text
+    assert "(missing) the last value is for missing values" in text
     assert "any one interval only: the column is not used" in text
     assert "colour categorical 20" in text
     assert text.count(" yes") == 3
@@ -418,7 +418,7 @@ def test_columns_say_what_was_done_with_them():
 def test_settings_of_the_classifier_are_listed(fitted):
     text = checked(columns_html(fitted)).text
     assert f"temperature {fitted.calibration_.temperature:.2f}" in text
-    assert "hybrid how the tables were learned" in text
+    assert "hybrid how the conditional probability tables were learned" in text
     assert "The class is a parent of every column" in text
 
 

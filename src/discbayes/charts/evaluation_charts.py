@@ -39,7 +39,7 @@ def reliability_chart(
         f"probability {p:.1%}, right {r:.1%}, {count_of(round(n), 'row')}".replace("%", " %")
         for p, r, n in zip(confidence, right, rows, strict=True)
     ]
-    name = f"expected calibration error {error:.3f}"
+    name = "expected calibration error"
     return Chart(
         "Reliability",
         Axis.fractions("probability of the most probable class"),
@@ -54,10 +54,10 @@ def reliability_chart(
                 titles,
                 True,
             ),
-            Line(confidence, right, name=name),
+            Line(confidence, right, name=name, note=f"{error:.3f}"),
             Dots(confidence, right, titles=titles),
         ),
-        summary=f"Reliability diagram: {name}",
+        summary=f"Reliability diagram: {name} {error:.3f}",
     )
 
 

@@ -1,4 +1,4 @@
-"""Pictures with matplotlib (extra ``plot``): each takes axes, or makes some, and returns them."""
+"""Plots with matplotlib (extra ``plot``): each takes axes, or makes new ones, and returns them."""
 
 from discbayes.plot.bars import class_bars
 from discbayes.plot.comparison import (

@@ -1,4 +1,4 @@
-"""How the values of a feature are spread in each class."""
+"""The distribution of a feature in each class."""
 
 from __future__ import annotations
 
@@ -25,27 +25,34 @@ from discbayes.plot.style import (
     words,
 )
 
-POINTS = 9.0
-LONGEST_TITLE, MAX_IN_A_COLUMN = 60, 12  # letters; entries of the legend
+POINTS = 9.0  # font size
+MAX_TITLE = 60  # characters
+MAX_ENTRIES = 12  # in a column of the legend
 
 
 def class_bars(
     thing: Any, feature: Any, ax: Any = None, *, classes: Sequence[Any] | None = None
 ) -> Any:
-    """P(value | class) of one feature as bars, a colour for each class; parents are summed out
-    exactly.
+    """Plot P(value | class) of a feature as bars; its parents are marginalized exactly.
 
-    A numeric feature has the axis of its intervals: each has the same width, and the cut points
-    stand at the borders.
+    Each class has a color. The intervals of a numeric feature have the same width, with the cut
+    points at their borders.
 
     Parameters
     ----------
     thing : BayesNetClassifier or BayesNet
+        A fitted classifier, or a network.
     feature : str or int
         The feature, by name or position.
     ax : Axes, optional
+        The axes to draw on; new ones by default.
     classes : sequence, optional
         The labels of the classes that are drawn; all by default.
+
+    Returns
+    -------
+    Axes
+        The axes with the plot.
 
     Examples
     --------
@@ -56,20 +63,20 @@ def class_bars(
     """
     network = network_of(thing)
     i = feature_position(network, feature)
-    variable, shares = network.domain.features[i], shares_by_class(network, i)
-    places = _places(network.domain.target, classes)
-    ax = new_axes(ax, (min(12.0, max(4.8, 0.2 * variable.card * (len(places) + 1))), 3.4))
-    width = 0.84 / len(places)
-    for k, (place, colour) in enumerate(zip(places, _colours(len(places)), strict=True)):
-        at = np.arange(variable.card) + (k - (len(places) - 1) / 2) * width
-        label = legend_text(network.domain.target.labels[place])
-        ax.bar(at, shares[:, place], 0.94 * width, color=colour, label=label)
+    variable, probabilities = network.domain.features[i], given_class(network, i)
+    positions = _positions(network.domain.target, classes)
+    ax = new_axes(ax, (min(12.0, max(4.8, 0.2 * variable.card * (len(positions) + 1))), 3.4))
+    width = 0.84 / len(positions)
+    for k, (c, color) in enumerate(zip(positions, _colors(len(positions)), strict=True)):
+        at = np.arange(variable.card) + (k - (len(positions) - 1) / 2) * width
+        label = legend_text(network.domain.target.labels[c])
+        ax.bar(at, probabilities[:, c], 0.94 * width, color=color, label=label)
     _label(ax, variable)
     ax.set_xlim(-0.5, variable.card - 0.5)
     ax.set_ylabel("P(value | class)")
-    ax.set_xlabel(words(variable.name, LONGEST_TITLE))
+    ax.set_xlabel(words(variable.name, MAX_TITLE))
     title = words(network.domain.target.name)
-    columns = -(-len(places) // MAX_IN_A_COLUMN)
+    columns = -(-len(positions) // MAX_ENTRIES)
     ax.legend(
         title=title,
         frameon=False,
@@ -82,9 +89,9 @@ def class_bars(
     return plain(ax)
 
 
-def shares_by_class(network: BayesNet, feature: int) -> np.ndarray:
-    """P(value | class), exact: a row for each value, a column for each class."""
-    # classes that the prior rules out have values too
+def given_class(network: BayesNet, feature: int) -> np.ndarray:
+    """Return P(value | class), exactly: a row for each value, a column for each class."""
+    # an even prior, so that classes of prior probability zero have a distribution too
     level = network.with_prior(np.zeros(network.domain.n_classes))
     joint = inference.joint_posterior(
         level.parameters, [feature, CLASS], {}, network.inference_options
@@ -93,8 +100,8 @@ def shares_by_class(network: BayesNet, feature: int) -> np.ndarray:
         return joint / joint.sum(axis=0)
 
 
-def _places(target: Variable, classes: Sequence[Any] | None) -> list[int]:
-    """Where the classes stand that were asked for."""
+def _positions(target: Variable, classes: Sequence[Any] | None) -> list[int]:
+    """Return the positions of the requested classes."""
     if classes is None:
         return list(range(len(target.values)))
     known = [*target.values]
@@ -104,18 +111,16 @@ def _places(target: Variable, classes: Sequence[Any] | None) -> list[int]:
     return [known.index(label) for label in classes]
 
 
-def _colours(n: int) -> list[Any]:
-    """As many colours; where there are more than of the palette, from dark to light."""
+def _colors(n: int) -> list[Any]:
+    """Return n colors; more than the palette has are from dark to light."""
     if n <= len(COLORS):
         return list(COLORS[:n])
     return [need("matplotlib").colormaps["viridis"](k / (n - 1) * 0.92) for k in range(n)]
 
 
 def _label(ax: Any, variable: Variable) -> None:
-    """The cut points at the borders of intervals, or the value in the middle of each group of
-    bars.
-    """
-    room = 0.85 * size_in_inches(ax)[0] / variable.card
+    """Write the cut points at the borders of intervals, or the value below each group of bars."""
+    width = 0.85 * size_in_inches(ax)[0] / variable.card
     if variable.cuts:
         at, texts = [k + 0.5 for k in range(len(variable.cuts))], cut_texts(variable.cuts)
         for place in at:
@@ -124,6 +129,6 @@ def _label(ax: Any, variable: Variable) -> None:
             at, texts = [*at, variable.card - 1.0], [*texts, MISSING_LABEL]
     else:
         at, texts = list(range(variable.card)), [words(label) for label in variable.labels]
-    flat = max_width(texts, POINTS) < room - 0.06
-    step = 1 if flat else max(1, int(np.ceil(0.19 / room)))
+    flat = max_width(texts, POINTS) < width - 0.06
+    step = 1 if flat else max(1, int(np.ceil(0.19 / width)))
     ax.set_xticks(at[::step], texts[::step], fontsize=POINTS, rotation=0 if flat else 90)

@@ -1,4 +1,4 @@
-"""Why a row is given its class, and which columns matter."""
+"""Contributions of the values of a row to its class, and the relevance of columns."""
 
 from __future__ import annotations
 
@@ -14,14 +14,14 @@ from discbayes.explanations.wording import probability_in_words, signed, values_
 from discbayes.plot.style import BLACK, BLUE, GRAY, ORANGE, framed_axes, max_width, plain, words
 
 LINE = 0.27  # inches of a bar with its margin
-POINTS = 9.0
-LONGEST_LABEL, LONGEST_NOTE = 44, 64  # letters
-LEAST = 0.005  # of a contribution that has a bar of its own
+POINTS = 9.0  # font size
+MAX_LABEL, MAX_NOTE = 44, 64  # characters
+MIN_CONTRIBUTION = 0.005  # that has a bar of its own
 
 
 @dataclass(frozen=True)
 class _Bar:
-    """A line of a waterfall: a text, and what it adds; ``total`` is a bar that begins at zero."""
+    """A bar of a waterfall: a text, and what it adds; a ``total`` begins at zero."""
 
     text: str
     part: float
@@ -31,20 +31,27 @@ class _Bar:
 def waterfall(
     explanation: Explanation, row: int = 0, label: Any = None, most: int = 12, ax: Any = None
 ) -> Any:
-    """What each known value of a row adds to the log odds of a class, from the prior to the sum.
+    """Plot the contribution of each known value of a row to the log odds of a class.
+
+    Bars lead from the prior to the sum.
 
     Parameters
     ----------
     explanation : Explanation
-        Of ``clf.explain(X)``.
+        The result of ``clf.explain(X)``.
     row : int
-        Which of its rows.
+        The position of the row.
     label : optional
-        The class; by default the one that the row is given.
+        The class; by default the predicted one.
     most : int
-        How many values have a bar of their own, the largest ones first; the others have one
-        together.
+        The number of values with a bar of their own, the largest first; the others share one.
     ax : Axes, optional
+        The axes to draw on; new ones by default.
+
+    Returns
+    -------
+    Axes
+        The axes with the plot.
 
     Examples
     --------
@@ -58,7 +65,7 @@ def waterfall(
         raise ValueError(f"most={most!r} must be at least 1")
     place = explanation.class_of(row, label)
     bars = _bars(explanation, row, place, most)
-    texts = [words(bar.text, LONGEST_LABEL) for bar in bars]
+    texts = [words(bar.text, MAX_LABEL) for bar in bars]
     if ax is None:
         left = max_width(texts, POINTS) + 0.2
         ax = framed_axes((5.0, LINE * len(bars)), left, bottom=0.75, top=0.45)
@@ -71,12 +78,12 @@ def waterfall(
 
 
 def _bars(explanation: Explanation, row: int, place: int, most: int) -> list[_Bar]:
-    """The prior, the largest contributions, the others together, and the sum."""
+    """Return the prior, the largest contributions, the others as one, and the sum."""
     features = explanation.beliefs.network.domain.features
     parts = explanation.contributions[row, :, place]
     known = [i for i in explanation.order if explanation.known[row, i]]
     ranked = sorted(known, key=lambda i: -abs(parts[i]))
-    n_own = min(most, int(np.count_nonzero(np.abs(parts[known]) >= LEAST)))
+    n_own = min(most, int(np.count_nonzero(np.abs(parts[known]) >= MIN_CONTRIBUTION)))
     shown, others = ranked[:n_own], ranked[n_own:]
     bars = [_Bar("prior", explanation.base[place], total=True)]
     bars += [_Bar(values_in_words(features[i])[explanation.codes[i, row]], parts[i]) for i in shown]
@@ -86,18 +93,16 @@ def _bars(explanation: Explanation, row: int, place: int, most: int) -> list[_Ba
 
 
 def _draw_bars(ax: Any, bars: list[_Bar]) -> None:
-    """Bars one below the other, each begun where the one before ended; infinite ones end at the
-    border.
-    """
+    """Draw bars, each starting where the one before ends; infinite ones end at the border."""
     ends = _ends(bars)
     finite = ends[np.isfinite(ends)]
     low, high = min(0.0, finite.min(initial=0.0)), max(0.0, finite.max(initial=0.0))
-    room = 0.16 * (high - low) or 1.0
-    ends = np.clip(ends, low - 2 * room, high + 2 * room)
+    margin = 0.16 * (high - low) or 1.0
+    ends = np.clip(ends, low - 2 * margin, high + 2 * margin)
     for k, (bar, (start, end)) in enumerate(zip(bars, ends, strict=True)):
-        colour = BLACK if bar.total else BLUE if bar.part >= 0 else ORANGE
-        ax.barh(k, end - start, 0.62, left=start, color=colour)
         right = bar.part >= 0
+        color = BLUE if right else ORANGE
+        ax.barh(k, end - start, 0.62, left=start, color=BLACK if bar.total else color)
         side = {"ha": "left" if right else "right", "va": "center", "fontsize": POINTS - 1}
         ax.annotate(
             signed(bar.part), (end, k), (3 if right else -3, 0), textcoords="offset points", **side
@@ -105,11 +110,11 @@ def _draw_bars(ax: Any, bars: list[_Bar]) -> None:
         if k + 1 < len(bars):
             ax.plot([end, end], [k + 0.31, k + 0.69], color=GRAY, linewidth=0.8)
     ax.axvline(0, color=GRAY, linewidth=0.8, linestyle=":", zorder=0)
-    ax.set_xlim(ends.min() - room, ends.max() + room)
+    ax.set_xlim(ends.min() - margin, ends.max() + margin)
 
 
 def _ends(bars: list[_Bar]) -> np.ndarray:
-    """Where each bar begins and ends."""
+    """Return where each bar starts and ends."""
     at, found = 0.0, []
     for bar in bars:
         start = 0.0 if bar.total else at
@@ -119,7 +124,7 @@ def _ends(bars: list[_Bar]) -> np.ndarray:
 
 
 def _describe(ax: Any, explanation: Explanation, row: int, place: int) -> None:
-    """What the scale is, how probable the class is, and what is not known."""
+    """Label the scale, and write the probability of the class and what is unknown."""
     name = words(explanation.labels[place])
     against = (
         ""
@@ -133,7 +138,7 @@ def _describe(ax: Any, explanation: Explanation, row: int, place: int) -> None:
     if explanation.impossible[row]:
         note = "no class can have these values together: only the prior counts"
     ax.set_xlabel(
-        f"log odds of {name}{against}" + (note and f"\n{words(note, 2 * LONGEST_NOTE)}"),
+        f"log odds of {name}{against}" + (note and f"\n{words(note, 2 * MAX_NOTE)}"),
         fontsize=POINTS,
     )
     probability = probability_in_words(explanation.posterior[row], place)
@@ -141,63 +146,79 @@ def _describe(ax: Any, explanation: Explanation, row: int, place: int) -> None:
 
 
 def _listed(names: list[str]) -> str:
-    """As many names as a line has room for, and how many more there are.
+    """Return as many names as fit on a line, and the number of others.
 
     >>> _listed(["a", "b"]), _listed([f"column {k}" for k in range(20)])
     ('a, b', 'column 0, column 1, column 2, column 3 and 16 more')
     """
     shown = [shortened(names[0])]
     for name in names[1:]:
-        if width_of(", ".join([*shown, shortened(name)])) > LONGEST_NOTE - 20:
+        if width_of(", ".join([*shown, shortened(name)])) > MAX_NOTE - 20:
             return f"{', '.join(shown)} and {len(names) - len(shown):,} more"
         shown.append(shortened(name))
     return ", ".join(shown)
 
 
 def relevance(relevance: Relevance, most: int = 30, ax: Any = None) -> Any:
-    """How much each column changes the log odds of the decisions, the most relevant first; grey
-    ones could go.
+    """Plot how much each column changes the log odds of the decisions, the most relevant first.
+
+    Columns in gray are uninformative; consider dropping them.
 
     Parameters
     ----------
     relevance : Relevance
-        Of ``clf.relevance(X)``.
+        The result of ``clf.relevance(X)``.
     most : int
-        How many columns have a bar of their own; the share of the others stands below.
+        The number of columns with a bar of their own; the share of the others is written below.
     ax : Axes, optional
+        The axes to draw on; new ones by default.
+
+    Returns
+    -------
+    Axes
+        The axes with the plot.
+
+    Examples
+    --------
+    >>> from discbayes import BayesNetClassifier, load_dataset, plot
+    >>> iris = load_dataset("iris")
+    >>> clf = BayesNetClassifier().fit(iris.X, iris.y)
+    >>> plot.relevance(clf.relevance(iris.X)).get_title()
+    'numbers: mean change of the log odds of the decision'
     """
     if most < 1:
         raise ValueError(f"most={most!r} must be at least 1")
     shown = relevance.ranking[:most]
-    texts = [words(relevance.names[i], LONGEST_LABEL) for i in shown]
+    texts = [words(relevance.names[i], MAX_LABEL) for i in shown]
     if ax is None:
         left = max_width(texts, POINTS) + 0.2
-        ax = framed_axes((5.0, LINE * len(texts)), left, bottom=0.75, top=0.35, right=0.5)
-    could_go = set(relevance.hidden.columns)
-    colours = [GRAY if relevance.names[i] in could_go else BLUE for i in shown]
-    bars = ax.barh(range(len(shown)), 100 * relevance.share[shown], 0.7, color=colours)
+        ax = framed_axes((5.0, LINE * len(texts)), left, bottom=0.92, top=0.35, right=0.5)
+    uninformative = set(relevance.hidden.columns)
+    colors = [GRAY if relevance.names[i] in uninformative else BLUE for i in shown]
+    bars = ax.barh(range(len(shown)), 100 * relevance.share[shown], 0.7, color=colors)
     ax.bar_label(bars, [f"{relevance.mean[i]:.2f}" for i in shown], padding=3, fontsize=POINTS - 1)
     ax.set_yticks(range(len(shown)), texts, fontsize=POINTS)
-    for tick, colour in zip(ax.get_yticklabels(), colours, strict=True):
-        tick.set_color(GRAY if colour == GRAY else BLACK)
+    for tick, color in zip(ax.get_yticklabels(), colors, strict=True):
+        tick.set_color(GRAY if color == GRAY else BLACK)
     ax.set_ylim(len(shown) - 0.4, -0.6)
     ax.tick_params(axis="y", length=0)
-    ax.set_xlabel("\n".join(_sums(relevance, most, GRAY in colours)), fontsize=POINTS)
+    ax.set_xlabel("\n".join(_sums(relevance, most, GRAY in colors)), fontsize=POINTS)
     ax.set_title("numbers: mean change of the log odds of the decision", fontsize=POINTS)
     return plain(ax, "left")
 
 
-def _sums(relevance: Relevance, most: int, with_grey: bool) -> list[str]:
-    """What the scale is, what the columns without a bar come to, and the advice."""
-    others, could_go = relevance.ranking[most:], relevance.hidden.columns
+def _sums(relevance: Relevance, most: int, with_gray: bool) -> list[str]:
+    """Return the label of the scale, the share of other columns, and the advice."""
+    others, uninformative = relevance.ranking[most:], relevance.hidden.columns
     rest = (
         f"; {count_of(len(others), 'other column')}: {relevance.share[others].sum():.1%}"
         if len(others)
         else ""
     )
     lines = [f"share of all changes of the log odds, %{rest}"]
-    if could_go:
-        grey = " (grey)" if with_grey else ""
-        changed = f"{relevance.hidden.changed:.2%} of the decisions change"
-        lines.append(f"{count_of(len(could_go), 'column')} could go{grey}: {changed}")
+    if uninformative:
+        gray = " (gray)" if with_gray else ""
+        n_columns = count_of(len(uninformative), "uninformative column")
+        lines.append(f"{n_columns}{gray}; consider dropping:")
+        lines.append(f"{relevance.hidden.changed:.2%} of the decisions change without them")
     return lines

@@ -1,4 +1,4 @@
-"""Figures of folds, method by method."""
+"""Metrics of cross-validation folds, method by method."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from scipy import stats
 from discbayes._lazy_imports import need
 from discbayes.plot.style import BLUE, GRAY, plain, words
 
-WIDE = 20.0  # largest over smallest figure from which on a scale is logarithmic
+MIN_LOG_RATIO = 20.0  # of largest to smallest value, for a logarithmic scale
 
 
 def fold_dots(
@@ -19,13 +19,30 @@ def fold_dots(
     confidence: float = 0.95,
     bounds: Mapping[str, tuple[float, float]] | None = None,
 ) -> Any:
-    """A panel for each figure: the folds of each method as small dots, and their mean with its
-    interval.
+    """Plot the folds of each method as dots, and their mean with its confidence interval.
 
-    ``figures[title][method]`` are the figures of the folds, NaN where there are none. The interval
-    takes account of the rows that training sets of folds share (Nadeau and Bengio 2003); it ends
-    where figures do, at ``bounds[title]``. This is a whole figure, with as many axes as there are
-    panels, and the one picture that takes no ``ax``.
+    The interval takes into account that the training sets of folds overlap (Nadeau and Bengio
+    2003). This is a whole figure with a panel for each metric, the only plot without ``ax``.
+
+    Parameters
+    ----------
+    figures : mapping
+        ``figures[title][method]`` has the metric of each fold, NaN where there is none.
+    confidence : float
+        The level of the interval.
+    bounds : mapping, optional
+        ``bounds[title]`` are the smallest and the largest possible value, at which intervals end.
+
+    Returns
+    -------
+    Figure
+        The figure with the panels.
+
+    Examples
+    --------
+    >>> figure = fold_dots({"accuracy": {"NB": np.array([0.90, 0.92, 0.94])}})
+    >>> figure.axes[0].get_xlabel()
+    'accuracy'
     """
     methods = list(next(iter(figures.values())))
     size = (4.0 * len(figures), 1.0 + 0.28 * len(methods))
@@ -73,7 +90,7 @@ def _draw_method(
 
 
 def half_width(values: np.ndarray, confidence: float = 0.95) -> float:
-    """Half of the interval of the mean of k folds, by the variance s² (1/k + 1/(k − 1)).
+    """Return half of the interval of the mean of k folds, with variance s² (1/k + 1/(k − 1)).
 
     >>> round(half_width(np.array([0.90, 0.92, 0.94, 0.91, 0.93])), 4)
     0.0294
@@ -87,7 +104,7 @@ def half_width(values: np.ndarray, confidence: float = 0.95) -> float:
 
 
 def _scale(ax: Any, by_method: Mapping[str, np.ndarray]) -> None:
-    """A logarithmic scale where figures are very different in size."""
+    """Set a logarithmic scale where values differ by orders of magnitude."""
     known = np.concatenate([values[~np.isnan(values)] for values in by_method.values()])
-    if known.size and known.min() > 0 and known.max() / known.min() > WIDE:
+    if known.size and known.min() > 0 and known.max() / known.min() > MIN_LOG_RATIO:
         ax.set_xscale("log")

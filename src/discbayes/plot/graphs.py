@@ -1,4 +1,4 @@
-"""Graphs to draw: nodes by name, and edges with their strengths or their differences from others."""
+"""Graphs to draw: nodes by name, and edges with their strengths or how two graphs differ."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What turning a dial does."""
+"""The path from generative to discriminative parameters."""
 
 from __future__ import annotations
 
@@ -11,15 +11,35 @@ from discbayes.plot.style import BLUE, GREEN, ORANGE, new_axes, panels, plain, r
 
 
 def margin_path(path: MarginPath, ax: Any = None) -> Any:
-    """Negative log likelihood and slack of a row, and the classification rate, against λ (P13
-    Figure 1).
+    """Plot negative log likelihood, slack and accuracy against λ (P13 Figure 1).
 
-    The axes are divided into two, ``ax.child_axes``, one below the other. Zero stands at the left
-    of the powers of two, one step further.
+    The axes are divided into two panels, ``ax.child_axes``, one below the other. λ is on a scale of
+    powers of two, with zero one step to the left of the smallest.
+
+    Parameters
+    ----------
+    path : MarginPath
+        The path to plot.
+    ax : Axes, optional
+        The axes to draw on; new ones by default.
+
+    Returns
+    -------
+    Axes
+        The axes with the plot.
+
+    Examples
+    --------
+    >>> from discbayes import load_dataset
+    >>> from discbayes.paths import margin_path as fitted_path
+    >>> iris = load_dataset("iris")
+    >>> path = fitted_path(iris.X, iris.y, [0.0, 1.0])
+    >>> margin_path(path).child_axes[1].get_xlabel()
+    'λ: from generative to discriminative'
     """
     ax = new_axes(ax, (6.4, 5.2))
     upper, lower = panels(ax, (1, 1), 0.06)
-    at, labels = _places(path.lams)
+    at, labels = _positions(path.lams)
     upper.plot(at, -path.log_likelihood, "o-", color=BLUE, markersize=4)
     upper.set_ylabel("negative log likelihood\nof a row", color=BLUE)
     other = right_axes(upper)
@@ -29,7 +49,7 @@ def margin_path(path: MarginPath, ax: Any = None) -> Any:
     upper.set_xticks(at, [])
     upper.spines["top"].set_visible(False)
     lower.plot(at, 100 * path.accuracy, "^-", color=GREEN, markersize=4)
-    lower.set_ylabel("classification rate,\n% of training rows")
+    lower.set_ylabel("accuracy,\n% of training rows")
     lower.set_xlabel("λ: from generative to discriminative")
     lower.set_xticks(at, labels)
     lower.set_xlim(upper.get_xlim())
@@ -37,8 +57,8 @@ def margin_path(path: MarginPath, ax: Any = None) -> Any:
     return ax
 
 
-def _places(lams: np.ndarray) -> tuple[np.ndarray, list[str]]:
-    """Where each λ stands on a scale of powers of two, and what is written there."""
+def _positions(lams: np.ndarray) -> tuple[np.ndarray, list[str]]:
+    """Return the position of each λ on a scale of powers of two, and its text."""
     positive = lams > 0
     at = np.full(lams.size, np.log2(lams[positive]).min(initial=0.0) - 1.0)
     at[positive] = np.log2(lams[positive])

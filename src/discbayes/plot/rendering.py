@@ -50,7 +50,10 @@ def _is_named(mark: Mark) -> bool:
 
 
 def _draw_mark(ax: Any, mark: Mark) -> None:
-    label = {"label": legend_text(mark.name, MAX_NAME)} if _is_named(mark) else {}
+    label = {}
+    if _is_named(mark):
+        note = f" {mark.note}" if isinstance(mark, Line) and mark.note else ""
+        label["label"] = legend_text(mark.name, MAX_NAME) + note
     match mark:
         case Guide():
             ends = zip(mark.start, mark.end, strict=True)

@@ -1,4 +1,4 @@
-"""Pages for people: the network as a picture in a notebook, and the page of a classifier."""
+"""The HTML report of a classifier, and pictures of networks for notebooks."""
 
 from discbayes.report.drawing import network_html, structure_html
 from discbayes.report.page import Report, make_report

@@ -1,4 +1,4 @@
-"""What was done with each column, and the settings that say what happens to rows."""
+"""The section on columns: their values and parents, and the settings of the classifier."""
 
 from __future__ import annotations
 
@@ -15,33 +15,37 @@ from discbayes.report.markup import name_html, number, table_html
 from discbayes.report.text import count_of, escaped, shortened
 
 MAX_VALUES, _MAX_PARENTS = 8, 6  # named in a cell
-_VALUE_LETTERS, _SETTING_LETTERS = 28, 160
+_MAX_VALUE, _MAX_SETTING = 28, 160  # characters
 
-_GAPS = {
-    "available": "Gaps in the training rows stayed gaps: a row counts where it has values.",
-    "value": (
-        "A missing value is a value of its own in the columns that had any in the training rows."
+_MISSING = {
+    "available": (
+        "Statistics are estimated from the observed values of the training rows (available-case"
+        " analysis)."
     ),
-    "drop": "Training rows with gaps were left out.",
-    "error": "Gaps in the training rows were refused.",
+    "value": (
+        "A missing value is a value of its own in the columns with missing values in the training"
+        " rows."
+    ),
+    "drop": "Training rows with missing values were left out.",
+    "error": "Missing values in the training rows were refused.",
 }
 _UNSEEN = {
-    "marginalize": "A category that was not there at fit counts as a gap.",
-    "error": "A category that was not there at fit is refused.",
+    "marginalize": "A category that the training rows do not have counts as missing.",
+    "error": "A category that the training rows do not have is refused.",
 }
-_CUTTING = {
-    "mdlp": "numbers are cut where that tells most about the class, by minimum description length",
-    "equal-frequency": "numbers are cut into intervals of equally many rows",
+_DISCRETIZERS = {
+    "mdlp": "discretized by the minimum description length principle, with regard to the class",
+    "equal-frequency": "discretized into intervals of equally many rows",
     None: "each number is a category",
 }
 
 
 def columns_html(clf: BayesNetClassifier) -> str:
-    """The section on columns and settings."""
+    """Return the section on columns and settings."""
     domain, structure = clf.network_.domain, clf.structure_
-    mixed = not all(structure.class_children)
+    is_mixed = not all(structure.class_children)
     rows = [
-        _column(variable, [domain.names[p] for p in parents], child if mixed else None)
+        _column(variable, [domain.names[p] for p in parents], child if is_mixed else None)
         for variable, parents, child in zip(
             domain.features, structure.parents, structure.class_children, strict=True
         )
@@ -52,11 +56,11 @@ def columns_html(clf: BayesNetClassifier) -> str:
         "values",
         "which",
         "parents",
-        *(["depends on the class"] if mixed else []),
+        *(["depends on the class"] if is_mixed else []),
     ]
-    note = "" if mixed else "The class is a parent of every column."
+    note = "" if is_mixed else "The class is a parent of every column."
     table = table_html(
-        f"What became of {count_of(len(rows), 'column')}", header, rows, 6, "columns", note=note
+        count_of(len(rows), "column").capitalize(), header, rows, 6, "columns", note=note
     )
     return f'<p class="note">{escaped(_handling(clf))}</p>{table}{_settings(clf)}'
 
@@ -73,47 +77,45 @@ def _column(variable: Variable, parents: Sequence[str], child: bool | None) -> l
 
 
 def _values(variable: Variable) -> str:
-    """The values, as many as there is room for, and what is odd about them."""
-    odd = []
+    """Return some of the values, with notes on missing values and uninformative columns."""
+    notes = []
     if variable.missing_value:
-        odd.append(
-            "the last value is missing"
+        notes.append(
+            "the last value is for missing values"
             if variable.reads_missing
-            else "the last value is a gap in the training rows"
+            else "the last value is for missing values in the training rows"
         )
     if variable.card == 1:
         what = "one interval" if variable.cuts is not None else "one value"
-        odd.append(f"{what} only: the column is not used")
-    notes = "".join(f"<small>{note}</small>" for note in odd)
-    return _names(variable.labels, MAX_VALUES, variable.missing_value) + notes
+        notes.append(f"{what} only: the column is not used")
+    values = _names(variable.labels, MAX_VALUES, variable.missing_value)
+    return values + "".join(f"<small>{note}</small>" for note in notes)
 
 
-def _names(names: Sequence[str], most: int, with_last: bool = False) -> str:
-    """Some names, and how many more there are; the last one is among them if it matters."""
-    if len(names) <= most + 1:
-        return ", ".join(name_html(name, _VALUE_LETTERS) for name in names)
-    last = [f"… and {len(names) - most} more"]
+def _names(names: Sequence[str], max_names: int, with_last: bool = False) -> str:
+    """Return some names and the number of others; with ``with_last`` always the last one."""
+    if len(names) <= max_names + 1:
+        return ", ".join(name_html(name, _MAX_VALUE) for name in names)
+    last = [f"… and {len(names) - max_names} more"]
     if with_last:
-        last = [f"… {len(names) - most - 1} more …", name_html(names[-1], _VALUE_LETTERS)]
-    return ", ".join([*(name_html(name, _VALUE_LETTERS) for name in names[:most]), *last])
+        last = [f"… {len(names) - max_names - 1} more …", name_html(names[-1], _MAX_VALUE)]
+    return ", ".join([*(name_html(name, _MAX_VALUE) for name in names[:max_names]), *last])
 
 
 def _handling(clf: BayesNetClassifier) -> str:
-    """What happens to gaps and to values that are new."""
-    exactly = "summed out exactly"
+    """Return what happens to missing values and to unknown categories."""
+    how = "marginalized exactly"
     if clf.n_draws is not None:
-        exactly = f"summed out, by {count_of(clf.n_draws, 'draw')} where that would take too much"
+        how = f"marginalized, by {count_of(clf.n_draws, 'draw')} where exact sums are too expensive"
     reads = any(variable.reads_missing for variable in clf.network_.domain.features)
-    said = [
-        _GAPS.get(str(clf.missing), ""),
-        f"When the model predicts, {'what else is unknown is' if reads else 'gaps are'} {exactly}.",
+    sentences = [
+        _MISSING.get(str(clf.missing), ""),
+        f"{'Other missing' if reads else 'Missing'} values are {how} at prediction time.",
         _UNSEEN.get(str(clf.unknown), ""),
     ]
     if any(variable.cuts for variable in clf.network_.domain.features):
-        said.append(
-            "A number beyond the outermost cut is in the outermost interval, however far out."
-        )
-    return " ".join(filter(None, said))
+        sentences.append("Numbers beyond the outermost cut point belong to the outermost interval.")
+    return " ".join(filter(None, sentences))
 
 
 # ---- settings
@@ -128,15 +130,19 @@ def _settings(clf: BayesNetClassifier) -> str:
 
 
 def _entries(clf: BayesNetClassifier) -> list[tuple[str, str, str]]:
-    """Name, value and meaning of the settings that matter here."""
+    """Return name, value and meaning of the settings."""
     target = clf.network_.domain.target
     entries = [
         ("class", shortened(target.name, 48), _classes(target.labels)),
-        ("structure", setting_text(clf.structure), "how the edges were found"),
-        ("parameters", setting_text(clf.parameters), "how the tables were learned"),
+        ("structure", setting_text(clf.structure), "how the edges were learned"),
+        (
+            "parameters",
+            setting_text(clf.parameters),
+            "how the conditional probability tables were learned",
+        ),
         *_columns_entries(clf),
         ("calibrate", *_calibration(clf)),
-        *_class_shares(clf),
+        *_class_prior(clf),
     ]
     if isinstance(clf.domains, Mapping) and clf.domains:
         entries.append(
@@ -146,7 +152,7 @@ def _entries(clf: BayesNetClassifier) -> list[tuple[str, str, str]]:
 
 
 def _columns_entries(clf: BayesNetClassifier) -> list[tuple[str, str, str]]:
-    """What says which values columns have: a domain that was given, or how they were learned."""
+    """Return the settings of the values of columns: a given domain, or how they were learned."""
     if isinstance(clf.domains, Domain):
         return [
             (
@@ -156,29 +162,29 @@ def _columns_entries(clf: BayesNetClassifier) -> list[tuple[str, str, str]]:
             )
         ]
     return [
-        ("discretizer", setting_text(clf.discretizer), _cutting(clf.discretizer)),
+        ("discretizer", setting_text(clf.discretizer), _discretization(clf.discretizer)),
         ("categorical", setting_text(clf.categorical), "which numeric columns are categories"),
     ]
 
 
 def _classes(labels: Sequence[str]) -> str:
-    names = ", ".join(shortened(label, _VALUE_LETTERS) for label in labels[:MAX_VALUES])
+    names = ", ".join(shortened(label, _MAX_VALUE) for label in labels[:MAX_VALUES])
     more = f", … and {len(labels) - MAX_VALUES} more" if len(labels) > MAX_VALUES else ""
     return f"what is predicted: {names}{more}"
 
 
 def setting_text(value: Any) -> str:
-    """A setting as it was given, of limited length.
+    """Return a setting as it was given, shortened.
 
     >>> setting_text("tan"), setting_text(None)
     ('tan', 'None')
     """
-    return shortened(value if isinstance(value, str) else repr(value), _SETTING_LETTERS)
+    return shortened(value if isinstance(value, str) else repr(value), _MAX_SETTING)
 
 
-def _cutting(discretizer: Any) -> str:
-    known = discretizer is None or isinstance(discretizer, str)
-    return _CUTTING.get(discretizer, "how numbers are cut") if known else "how numbers are cut"
+def _discretization(discretizer: Any) -> str:
+    is_name = discretizer is None or isinstance(discretizer, str)
+    return _DISCRETIZERS.get(discretizer if is_name else "", "how numbers are discretized")
 
 
 def _calibration(clf: BayesNetClassifier) -> tuple[str, str]:
@@ -187,32 +193,33 @@ def _calibration(clf: BayesNetClassifier) -> tuple[str, str]:
         return asked, "probabilities are those of the network, not calibrated"
     if isinstance(found, Temperature):
         return f"{asked}: temperature {number(found.temperature, 2)}", "log odds are divided by it"
-    return f"{asked}: isotonic", "each class has a rising function from log odds to probabilities"
+    return (
+        f"{asked}: isotonic",
+        "each class has an increasing function from log odds to probabilities",
+    )
 
 
-def _shares(prior: np.ndarray) -> str:
+def _prior_text(prior: np.ndarray) -> str:
     more = ", …" if prior.size > MAX_VALUES else ""
     return ", ".join(number(share) for share in prior[:MAX_VALUES]) + more
 
 
-def _class_shares(clf: BayesNetClassifier) -> list[tuple[str, str, str]]:
-    """P(class) with nothing known; nothing where that would take too large a factor, without
-    normalised tables.
+def _class_prior(clf: BayesNetClassifier) -> list[tuple[str, str, str]]:
+    """Return P(class) with nothing known; nothing where that needs too large a factor, which may be
+    so without normalized tables.
     """
     try:
         known = clf.network_.query(clf.network_.domain.target.name)
     except FactorTooLargeError:
         return []
-    return [("class shares", _shares(known.probabilities), _origin(clf))]
+    return [("class prior", _prior_text(known.probabilities), _origin(clf))]
 
 
 def _origin(clf: BayesNetClassifier) -> str:
     if clf.class_prior is not None:
-        learned = clf.network_.parameters.prior_offset is not None
-        return (
-            f"P(class) with nothing known, {'moved to the shares' if learned else 'as given'} by"
-            " class_prior"
-        )
+        is_learned = clf.network_.parameters.prior_offset is not None
+        how = "adjusted to" if is_learned else "given by"
+        return f"P(class) with nothing known, {how} class_prior"
     if clf.class_weight is not None:
         return f"P(class) with nothing known, with class_weight={setting_text(clf.class_weight)}"
     return "P(class) of the network with nothing known"

@@ -157,7 +157,8 @@ def _metrics(posterior: np.ndarray, codes: np.ndarray, baseline: float) -> str:
         ("ECE", number(found["ece"]), "expected calibration error"),
     )
     cells = "".join(
-        f"<div><dt>{term}</dt><dd><b>{value}</b>{f'<small>{note}</small>' if note else ''}</dd></div>"
+        f"<div><dt>{term}</dt><dd><b>{value}</b>"
+        f"{f'<small>{note}</small>' if note else ''}</dd></div>"
         for term, value, note in entries
     )
     return f'<dl class="key-figures">{cells}</dl>'
@@ -212,7 +213,8 @@ def _matrix_cell(count: int, total: int, right: bool, n_classes: int) -> str:
     share = count / total if total else 0.0
     kind = f"{'right' if right else 'wrong'} shade-{min(_SHADES, int(np.ceil(share * _SHADES)))}"
     if n_classes <= _MAX_CLASSES_WITH_PERCENT:
-        return f'<td class="{kind}">{count:,}<small>{per_cent(share, 0) if total else "–"}</small></td>'
+        percent = per_cent(share, 0) if total else "–"
+        return f'<td class="{kind}">{count:,}<small>{percent}</small></td>'
     if not count:
         return f'<td class="{kind}"></td>'
     return f'<td class="{kind}" title="{per_cent(share)} of the row">{count:,}</td>'

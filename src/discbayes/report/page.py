@@ -170,7 +170,7 @@ def _json(model: dict[str, Any]) -> str:
 def asset(name: str) -> str:
     """Return a file of the folder ``assets``; the scripts there are built from ``js/``.
 
-    ``engine.js`` has one global, ``DiscBayes``, which node exports. ``new DiscBayes.Model(payload)``
+    ``engine.js`` has one global, ``DiscBayes``, which node exports. The class ``DiscBayes.Model``
     takes what ``report.payload`` makes; its methods ``posterior``, ``contributions`` and
     ``information`` take the codes of a row, −1 for unknown values.
     """

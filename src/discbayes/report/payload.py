@@ -1,7 +1,6 @@
-"""A classifier as JSON, with all that a page needs to answer questions by itself (``report.engine``
-reads it).
+"""A classifier as JSON, with all that the inference engine of a report needs (``js/src/engine``).
 
-Numbers that must arrive to the last bit, or may be −∞, are base64 of little-endian doubles. The
+Numbers that must be exact to the last bit, or may be −∞, are base64 of little-endian doubles. The
 table of a feature is in the layout of ``discbayes.network.cpts``; where it does not depend on the
 class it has one column instead of one for each class.
 """
@@ -18,11 +17,11 @@ from discbayes.calibration import Calibration, Isotonic, Temperature
 from discbayes.data import Variable
 from discbayes.network import CPTs
 
-MAX_PAGE_FACTOR = 1 << 20  # cells: 8 MB, which a phone has too
+MAX_PAGE_FACTOR = 1 << 20  # cells: 8 MB, which phones can hold too
 
 
 def payload(clf: Any) -> dict[str, Any]:
-    """What a page knows of a fitted classifier: names, values, structure, tables and calibration.
+    """Return names, values, structure, tables and calibration of a fitted classifier.
 
     >>> from discbayes import BayesNetClassifier, load_dataset
     >>> iris = load_dataset("iris")
@@ -30,12 +29,12 @@ def payload(clf: Any) -> dict[str, Any]:
     >>> made["target"], made["classes"], made["parents"]
     ('class', ['setosa', 'versicolor', 'virginica'], [[2], [0], [3], []])
     """
-    beliefs = clf.calibrated_posterior()
-    return network_payload(beliefs.network, beliefs.calibration)
+    posterior = clf.calibrated_posterior()
+    return network_payload(posterior.network, posterior.calibration)
 
 
 def network_payload(network: BayesNet, calibration: Calibration | None = None) -> dict[str, Any]:
-    """The same of a network and its calibration."""
+    """Return names, values, structure and tables of a network, with its calibration."""
     domain, tables, structure = network.domain, network.parameters, network.structure
     return {
         "names": domain.names,
@@ -56,7 +55,7 @@ def network_payload(network: BayesNet, calibration: Calibration | None = None) -
 
 
 def packed(numbers: np.ndarray) -> str:
-    """Doubles as base64.
+    """Return doubles as base64.
 
     >>> packed(np.array([-np.inf]))
     'AAAAAAAA8P8='
@@ -85,4 +84,4 @@ def _calibration(calibration: Calibration | None) -> dict[str, Any] | None:
                 "log_odds": [packed(odds) for odds in calibration.log_odds],
                 "probabilities": [packed(values) for values in calibration.probabilities],
             }
-    raise TypeError(f"a page does not know the calibration {calibration!r}")
+    raise TypeError(f"a report cannot hold the calibration {calibration!r}")

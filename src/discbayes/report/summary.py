@@ -1,4 +1,4 @@
-"""The head of the page: what is predicted from what, and how that was learned."""
+"""The head of the report: what is predicted from what, and how it was learned."""
 
 from __future__ import annotations
 
@@ -14,11 +14,11 @@ from discbayes.report.markup import name_html
 from discbayes.report.text import count_of, escaped, shortened
 
 _MAX_CLASSES, _MAX_UNUSED = 6, 10
-_MAX_LETTERS, _NAME_LETTERS = 80, 24
+_MAX_REPR, _MAX_NAME = 80, 24  # characters
 _STRUCTURES = {
     "nb": "naive Bayes: no edges between features",
     "tan": "TAN: a tree by conditional mutual information",
-    "tan-fcll": "TAN by factorised conditional likelihood",
+    "tan-fcll": "TAN by factorized conditional likelihood",
     "tan-acll": "TAN by approximate conditional likelihood",
     "kdb": "KDB",
     "ghc": "hill climbing",
@@ -28,7 +28,7 @@ _STRUCTURES = {
     "superparent": "super-parents",
 }
 _PARAMETERS = {
-    "hybrid": "conditional likelihood with a pull towards frequencies",
+    "hybrid": "conditional likelihood, regularized towards generative estimates",
     "ml": "relative frequencies",
     "map": "smoothed relative frequencies",
     "cl": "conditional likelihood",
@@ -43,7 +43,7 @@ _PARAMETERS = {
 
 
 def summary_html(classifier: BayesNetClassifier) -> str:
-    """Title, one sentence and a few facts."""
+    """Return the title, one sentence and a few facts."""
     network = classifier.network_
     domain = network.domain
     facts = {
@@ -52,7 +52,10 @@ def summary_html(classifier: BayesNetClassifier) -> str:
             f"{_how(classifier.structure, _STRUCTURES)},"
             f" {count_of(network.structure.n_edges, 'edge')}{_left_out(classifier)}"
         ),
-        "Parameters": f"{_how(classifier.parameters, _PARAMETERS)}, {network.n_parameters:,} free",
+        "Parameters": (
+            f"{_how(classifier.parameters, _PARAMETERS)},"
+            f" {count_of(network.n_parameters, 'free parameter')}"
+        ),
         "Calibration": _calibration(classifier.calibration_),
     }
     listed = "".join(
@@ -81,24 +84,22 @@ def _features(domain: Domain) -> str:
     known = ", ".join(f"{number} {kind}" for kind, number in kinds.items())
     if not domain.unused:
         return known
-    listed = ", ".join(shortened(name, _NAME_LETTERS) for name in domain.unused[:_MAX_UNUSED])
+    listed = ", ".join(shortened(name, _MAX_NAME) for name in domain.unused[:_MAX_UNUSED])
     more = ", …" if len(domain.unused) > _MAX_UNUSED else ""
     return f"{known}; {len(domain.unused)} not used: {listed}{more}"
 
 
 def _how(given: Any, words: Mapping[str, str]) -> str:
-    """A name in words; learners as they write themselves; anything else is a structure that someone
-    gave.
-    """
+    """Return a name in words, the text of a learner, or that a structure was given."""
     if isinstance(given, str):
         return words.get(given, given)
     if hasattr(given, "learn"):
-        return shortened(repr(given), _MAX_LETTERS)
+        return shortened(repr(given), _MAX_REPR)
     return "given by the user"
 
 
 def _left_out(classifier: BayesNetClassifier) -> str:
-    """How many edges the search has left out because of their tables; nothing if there are none."""
+    """Return how many edges were left out because of the size of their tables, if any."""
     numbers = [
         figure(step[LEFT_OUT]) for step in getattr(classifier, "history_", []) if LEFT_OUT in step
     ]

@@ -24,7 +24,7 @@ _TOP, _BOTTOM = 28.0, 46.0
 _RIGHT, _SPACE = 20.0, 8.0
 _STEPS = (1.0, 2.0, 2.5, 5.0, 10.0)
 _MIN_RANGE = 1e-290  # smaller numbers have too few digits for ticks
-_LEGEND_NAME, _TOOLTIP_NAME = 24, 40  # characters
+_LEGEND_NAME, _TOOLTIP_NAME = 28, 40  # characters
 # Series differ by their dashes too, for readers and printers that do not distinguish colors.
 _DASHES = ("", "7 3", "2 3", "8 3 2 3", "4 2", "10 2 2 2 2 2", "1 2", "12 4")
 

@@ -1,4 +1,4 @@
-"""Text on pages: safe in HTML, of limited width, and numbers of things."""
+"""Text in HTML: escaped, shortened, and counts of things."""
 
 from __future__ import annotations
 
@@ -10,7 +10,5 @@ __all__ = ["count_of", "escaped", "shortened", "width_of"]
 
 
 def escaped(text: str) -> str:
-    """Text that is safe in HTML and XML, which have no place for control characters and lone
-    surrogates.
-    """
+    """Return text that is safe in HTML and XML, without control characters and lone surrogates."""
     return escape(printable(text))
