@@ -75,22 +75,22 @@ def test_scores_equal_enumeration_for_every_pattern_of_gaps(seed, normalized):
     data = Encoded(codes, domain_of(cards, 3), y)
     scores = BlockScores(data, tables.layout, normalized)
     numbers = scores.padded(Numbers(tables.log_prior, tables.log_theta))
-    found = np.concatenate([scores.forward(numbers, block) for block in scores.blocks])
+    found = np.concatenate([scores.forward(numbers, block) for block in scores.chunks])
     np.testing.assert_allclose(
         found, oracle.log_joint(tables, codes)[scores.y], rtol=1e-10, atol=1e-10
     )
 
 
 def test_blocks_cover_all_rows_once_and_split_large_groups(monkeypatch):
-    monkeypatch.setattr(block_scores, "BLOCK_ROWS", 7)
-    monkeypatch.setattr(block_scores, "GAP_ROWS", 3)
+    monkeypatch.setattr(block_scores, "CHUNK_ROWS", 7)
+    monkeypatch.setattr(block_scores, "MISSING_CHUNK_ROWS", 3)
     data = drawn(0, 60, gaps=0.3)
     scores = BlockScores(data, Layout(TIED, data.cards, 3), True)
-    spans = [(block.rows.start, block.rows.stop) for block in scores.blocks]
+    spans = [(block.rows.start, block.rows.stop) for block in scores.chunks]
     assert [a for a, _ in spans] == [0, *(b for _, b in spans[:-1])]
     assert spans[-1][1] == 60
     assert max(b - a for a, b in spans) <= 7
-    grouped = [g for block in scores.blocks for g in block.groups]
+    grouped = [g for block in scores.chunks for g in block.groups]
     assert grouped == list(range(scores.group_start.size - 1))
 
 
@@ -100,7 +100,8 @@ def test_a_structure_too_dense_for_the_gaps_is_refused_with_names(monkeypatch):
     data.codes[:3, 5] = 3
     structure = Structure(((), (0,), (0, 1), (0, 1, 2)))
     with pytest.raises(
-        ValueError, match=r"gaps in 'x0', 'x1', 'x2'; .*missing=\"drop\" or missing=\"value\""
+        ValueError,
+        match=r"missing values in 'x0', 'x1', 'x2'; .*missing=\"drop\" or missing=\"value\"",
     ):
         learned(data, structure)
 
@@ -158,7 +159,7 @@ def test_a_gap_counts_by_its_posterior():
     data = Encoded(np.array([[3], [1]], np.uint8), domain_of([3, 2], 2), np.array([0]))
     scores = BlockScores(data, tables.layout, True)
     numbers, into = scores.padded(Numbers(tables.log_prior, tables.log_theta)), scores.blank()
-    scores.pull_back(numbers, scores.blocks[0], np.array([[1.0, 0.0]]), into)
+    scores.pull_back(numbers, scores.chunks[0], np.array([[1.0, 0.0]]), into)
     joint = oracle.full_joint(tables)[:, 1, 0]
     expected = scores.stripped(into).cells
     np.testing.assert_allclose(
@@ -271,7 +272,7 @@ def test_a_weight_of_two_is_the_row_twice_and_order_does_not_matter(gaps):
 
 @pytest.mark.parametrize("stopping", ["convergence", "cross-tuning"])
 def test_threads_change_no_bit(stopping, monkeypatch):
-    monkeypatch.setattr(block_scores, "BLOCK_ROWS", 16)
+    monkeypatch.setattr(block_scores, "CHUNK_ROWS", 16)
     monkeypatch.setattr("discbayes.engine.threads.THREAD_WORK", 0)
     data = drawn(8, 50 if UNCOMPILED else 300, gaps=0.1, weighted=True)
     learner = MaximumConditionalLikelihood(max_iter=10, tol=1e-2, stopping=stopping, n_folds=3)

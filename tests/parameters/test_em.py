@@ -332,7 +332,7 @@ def test_gaps_that_depend_on_what_is_observed_do_not_mislead():
 
 @pytest.mark.parametrize("structure", [TREE, TIED], ids=["tan", "tied"])
 def test_threads_change_no_bit(structure, monkeypatch):
-    monkeypatch.setattr(block_scores, "GAP_ROWS", 8)
+    monkeypatch.setattr(block_scores, "MISSING_CHUNK_ROWS", 8)
     monkeypatch.setattr("discbayes.engine.threads.THREAD_WORK", 0)
     data = drawn(8, 40 if UNCOMPILED else 400, weighted=True)
     (one, first), (two, second) = (
@@ -355,7 +355,7 @@ def test_a_weight_of_two_is_the_row_twice_and_order_does_not_matter():
 
 def test_parts_are_limited_by_memory(monkeypatch):
     data = drawn(8, 60)
-    monkeypatch.setattr(block_scores, "GAP_ROWS", 2)
+    monkeypatch.setattr(block_scores, "MISSING_CHUNK_ROWS", 2)
     layout = Layout(TREE, data.cards, 3)
     tables = oracle.random_tables(np.random.default_rng(0), TREE, CARDS, 3)
     many = IncompleteRows(data, layout)
@@ -417,7 +417,7 @@ def test_a_structure_too_dense_for_the_gaps_is_refused_with_names(monkeypatch):
     monkeypatch.setattr(block_scores, "MAX_CELLS", 5)
     data = encoded(np.random.default_rng(0), [3, 3, 3, 2], 2, 40)
     data.codes[:3, 5] = 3
-    with pytest.raises(ValueError, match="gaps in 'x0', 'x1', 'x2'"):
+    with pytest.raises(ValueError, match="missing values in 'x0', 'x1', 'x2'"):
         learned(MaximumLikelihood(missing="em"), data, Structure(((), (0,), (0, 1), (0, 1, 2))))
 
 

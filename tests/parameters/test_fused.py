@@ -53,7 +53,7 @@ def rows_of_entries(rng, n_rows, n_cells, n_classes):
     inside = rng.random((n_rows, n_cells)) < 0.4
     inside[::7] = False
     starts = np.concatenate([[0], np.cumsum(inside.sum(axis=1))])
-    width = entries.stretch(n_classes)
+    width = entries.padded_width(n_classes)
     base, table = np.zeros(width), np.zeros((n_cells, width))
     base[:n_classes], table[:, :n_classes] = (
         rng.normal(size=n_classes),
@@ -128,7 +128,7 @@ def test_rows_that_are_impossible_are_left_to_the_careful_way():
         log_joint = np.concatenate(
             [
                 scores.forward(scores.padded(parameterization.numbers(free)), block)
-                for block in scores.blocks
+                for block in scores.chunks
             ]
         )
     assert value * 60 == pytest.approx(

@@ -469,7 +469,7 @@ def test_every_learner_beats_its_start_on_its_own_ground(learner):
 
 @pytest.mark.parametrize("learner", LEARNERS, ids=repr)
 def test_threads_change_no_bit(learner, monkeypatch):
-    monkeypatch.setattr("discbayes.parameters.block_scores.BLOCK_ROWS", 32)
+    monkeypatch.setattr("discbayes.parameters.block_scores.CHUNK_ROWS", 32)
     monkeypatch.setattr("discbayes.engine.threads.THREAD_WORK", 0)
     data = drawn(16, 150, gaps=0.1, weighted=True)
     few = clone(learner).set_params(max_iter=2 if UNCOMPILED else 6)
@@ -522,9 +522,9 @@ def test_one_class_one_value_and_no_feature():
     ("learner", "message"),
     [
         (DiscriminativeCCBN(penalty=-1), "penalty=-1.0 must be a finite number that is at least 0"),
-        (DiscriminativeCCBN(penalty=[]), r"penalty=\[\] holds no number to choose"),
+        (DiscriminativeCCBN(penalty=[]), r"penalty=\[\] has no number to choose"),
         (DiscriminativeCCBN(penalty=np.nan), "penalty=nan must be a finite number"),
-        (DiscriminativeCCBN(penalty="auto"), "penalty='auto' is no number"),
+        (DiscriminativeCCBN(penalty="auto"), "penalty='auto' is not a number"),
         (DiscriminativeCCBN(start="ones"), "start='ones' is not one of 'generative', 'zeros'"),
         (DiscriminativeCCBN(towards="one"), "towards='one' is not one of 'zero', 'generative'"),
         (DiscriminativeCCBN(generative="cl"), "generative='cl' is not one of 'ml', 'map', 'm'"),

@@ -415,7 +415,7 @@ def test_settings_and_rows_that_are_refused(solve):
     data = drawn(0)
     data.codes[2, :3] = data.cards[2]
     message = refusal(data, NB, solve=solve)
-    assert "gaps in 'x2' (3)" in message
+    assert "values are missing in 'x2' (3)" in message
     assert 'missing="drop"' in message
 
 
@@ -466,10 +466,10 @@ def test_problems_that_are_too_large_are_refused():
     rng = np.random.default_rng(16)
     long = encoded(rng, [4] * 20, 3, 6000)
     message = refusal(long, Structure.naive(20))
-    assert "12,000 margins over 243 free numbers and so 504,000 non-zeros; above 500,000" in message
+    assert "12,000 margins over 243 parameters and so 504,000 non-zeros; above 500,000" in message
     assert 'Take fewer rows, or use the scalable solver, solver="auto"' in message
     wide = encoded(rng, [60, 60, 2], 10, 50)
-    assert "and so 36,630 free numbers; above 30,000" in refusal(wide, Structure(((), (0,), ())))
+    assert "and so 36,630 parameters; above 30,000" in refusal(wide, Structure(((), (0,), ())))
     both = encoded(rng, [30, 30, 2], 4, 1100)
     assert "and so 3,033 in the smaller of its dimensions; above 3,000" in refusal(
         both, Structure(((), (0,), ()))

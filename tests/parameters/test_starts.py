@@ -49,7 +49,7 @@ def test_no_columns_and_one_class():
 def test_what_is_no_tables_is_refused(given):
     refused(
         given,
-        " is neither the name of a start nor Tables, as clf.network_.parameters of a fitted",
+        " is neither the name of a start nor CPTs, as clf.network_.parameters of a fitted",
         TypeError,
     )
 

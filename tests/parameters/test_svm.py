@@ -559,8 +559,8 @@ def test_cv_has_the_grids_of_p13():
         (MLBNSVM(lam=-1), "lam=-1.0 must be a finite number that is at least 0"),
         (MLBNSVM(gamma=0), "gamma=0.0 must be a finite number that is above 0"),
         (BNSVM(gamma=-2), "gamma=-2.0 must be a finite number that is above 0"),
-        (BNSVM(lam=[]), "holds no number to choose"),
-        (MLBNSVM(lam="auto"), 'not "cv"'),
+        (BNSVM(lam=[]), "has no number to choose"),
+        (MLBNSVM(lam="auto"), 'a list of numbers, or "cv"'),
         (MLBNSVM(alpha=0), "alpha=0 must be a number above 0: a count of zero"),
         (MLBNSVM(eta=None), "the hard maximum, has no gradient everywhere: use a large number"),
         (MLBNSVM(eta=0), "eta=0 must be a number above 0"),
@@ -645,7 +645,7 @@ def test_a_path_refuses_what_has_no_lambda():
         margin_path(iris.X, iris.y, estimator=BayesNetClassifier(parameters=MLBNSVM(gamma="cv")))
     with pytest.raises(ValueError, match=r"lams=-1\.0 must be a finite number"):
         margin_path(iris.X, iris.y, [-1, 2])
-    with pytest.raises(ValueError, match="holds no number to choose"):
+    with pytest.raises(ValueError, match="has no number to choose"):
         margin_path(iris.X, iris.y, [])
 
 

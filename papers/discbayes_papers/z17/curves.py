@@ -135,7 +135,7 @@ class _ByScipy:
 
     tol: float
 
-    def _climb(
+    def _optimize(
         self, problem: Any, free: np.ndarray, max_iter: int, callback: Any = None
     ) -> Outcome:
         options: Any = {

@@ -19,8 +19,8 @@ PAIR = 2
 ZERO, ONE, FOUR, EIGHT = np.uint64(0), np.uint64(1), np.uint64(4), np.uint64(8)
 
 
-def stretch(n_classes: int) -> int:
-    """The numbers that the classes of a cell take up."""
+def padded_width(n_classes: int) -> int:
+    """Return the number of values that the classes of a cell take up in memory."""
     return PAIR if n_classes <= PAIR else -(-n_classes // 4) * 4
 
 

@@ -1,19 +1,19 @@
-"""Parameter learners: from data and a structure to tables.
+"""Parameter learners: conditional probability tables from data and a structure.
 
 =========  ================================  =====================================================
 name       learner                           what it does
 =========  ================================  =====================================================
-hybrid     ``ExtendedCCBN``                  maximises Σ log P(y | x), pulled towards frequencies
+hybrid     ``ExtendedCCBN``                  maximizes Σ log P(y | x), shrunk to ``map``
 ml         ``MaximumLikelihood``             relative frequencies, zeros become ε
 map        ``MaximumAPosteriori``            relative frequencies with virtual observations
-cl         ``MaximumConditionalLikelihood``  maximises Σ log P(y | x), from ``ml`` on
-ccbn-d     ``DiscriminativeCCBN``            the same over numbers that are not normalised
-ccbn-e     ``ExtendedCCBN``                  the same over normalised tables, as in Z17
-ccbn-w     ``WeightedCCBN``                  the same over weights on generative log θ
-mm         ``MaxMargin``                     maximises a soft margin
-dfe        ``DFE``                           frequencies, each row counted by 1 − P(y | x)
+cl         ``MaximumConditionalLikelihood``  maximizes Σ log P(y | x), starting at ``ml``
+ccbn-d     ``DiscriminativeCCBN``            as ``cl`` over tables that are not normalized
+ccbn-e     ``ExtendedCCBN``                  as ``cl`` over normalized tables, as in Z17
+ccbn-w     ``WeightedCCBN``                  as ``cl`` over weights on generative log θ
+mm         ``MaxMargin``                     maximizes a soft margin
+dfe        ``DFE``                           frequencies, each row weighted by 1 − P(y | x)
 bn-svm     ``BNSVM``                         a support vector machine over the cells
-ml-bn-svm  ``MLBNSVM``                       likelihood and margin, with a dial between them
+ml-bn-svm  ``MLBNSVM``                       a trade-off of likelihood and margin
 =========  ================================  =====================================================
 """
 
@@ -21,7 +21,7 @@ from collections.abc import Callable
 from typing import Protocol
 
 from discbayes.counts import Counts
-from discbayes.data.domain import Encoded
+from discbayes.data.rows import Rows
 from discbayes.engine import Context
 from discbayes.network import CPTs, Structure
 from discbayes.parameters.conditional import (
@@ -37,10 +37,10 @@ from discbayes.parameters.svm import BNSVM, MLBNSVM
 
 
 class ParameterLearner(Protocol):
-    """What the classifier asks of a parameter learner."""
+    """The protocol of parameter learners."""
 
-    def learn(self, data: Encoded, counts: Counts, structure: Structure, context: Context) -> CPTs:
-        """Tables for the structure, learned from the data."""
+    def learn(self, data: Rows, counts: Counts, structure: Structure, context: Context) -> CPTs:
+        """Learn the tables of a structure."""
         ...
 
 
@@ -48,9 +48,7 @@ HYBRID = "hybrid"  # the default of the classifier
 
 
 def _hybrid() -> ExtendedCCBN:
-    """Normalised tables between the generative model, one added to each count, and the
-    discriminative one.
-    """
+    """Return the default: discriminative tables, regularized towards generative ones."""
     return ExtendedCCBN("generative", 3.0, "generative", MaximumAPosteriori("dirichlet", 1.0))
 
 

@@ -1,9 +1,8 @@
-"""What a family says about values that were never seen together in training: what the feature alone
-says of the class.
+"""Back-off of cells that were not seen in training to the feature alone.
 
-A cell whose values, of the feature and of its parents, were seen with no class has learned nothing.
-It backs off to P(feature | class), and where the feature's value was never seen either, to the
-class alone: the same for all classes.
+A cell whose values, of the feature and of its parents, were not seen with any class has no estimate
+of its own. It backs off to P(feature | class) and, if the value of the feature was not seen either,
+to a value that is the same for all classes.
 """
 
 from __future__ import annotations
@@ -24,10 +23,10 @@ def back_off(
     learner: MaximumLikelihood | MaximumAPosteriori,
     normalized: bool,
 ) -> CPTs:
-    """Tables whose unseen cells say what the feature alone says; of normalised ones, rows that are
-    unseen as a whole.
+    """Replace unseen cells by P(feature | class).
 
-    ``seen`` marks the cells that were seen with some class.
+    Of normalized tables, rows are replaced that are unseen as a whole. ``seen`` marks the cells
+    that were seen with some class.
     """
     if seen.all():
         return tables
@@ -48,9 +47,7 @@ def back_off(
 def _by_feature(
     families: FamilyCounts, learner: MaximumLikelihood | MaximumAPosteriori, level: bool
 ) -> CPTs:
-    """P(feature | class) from the same counts; with ``level``, a value never seen is the same for
-    all classes.
-    """
+    """Estimate P(feature | class); with ``level``, an unseen value is the same for all classes."""
     layout = families.layout
     structure = Structure(((),) * layout.structure.n_features, layout.structure.class_children)
     sums = [

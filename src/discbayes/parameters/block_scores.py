@@ -1,11 +1,10 @@
-"""The log-joint of given rows as a function of the numbers in the tables, and the way back of a
-gradient.
+"""The log-joint of a block of rows as a function of the tables, and its gradient.
 
-Rows are worked on in blocks whose boundaries depend on the rows alone. Families without a gap are
-read from their cells, for rows with gaps too: tables are padded by a value for "missing" whose
-cells are zero. A row is kept as the list of its cells that are not the usual ones
-(``kernels/entries.py``). What is left are the gaps that have to be summed out; rows with the same
-ones stand together, after all others, and only they are kept as codes too.
+Rows are processed in chunks whose boundaries depend on the rows alone. Complete families are read
+from their cells, in incomplete rows too: tables are padded by a value for "missing" whose cells are
+zero. A row is stored as the list of its cells that are not the most frequent ones
+(``kernels/entries.py``). The remaining missing values are marginalized; rows with the same pattern
+of missing values are next to each other, after all others, and only they are stored as codes too.
 """
 
 from __future__ import annotations
@@ -25,17 +24,17 @@ from discbayes.kernels import curvature, entries, expectation, likelihood_entrie
 from discbayes.network import Layout
 from discbayes.parameters.parameterization import Numbers
 
-# the scores of a block stay in the cache on their way forth and back
-BLOCK_ROWS, BLOCK_SCORES = 1024, 16384
-MIN_BLOCKS = 8  # where rows are many enough, so that threads have about the same to do
-GAP_ROWS = 128  # of a block of rows with gaps, which take longer
+# the scores of a chunk stay in the cache between the forward and the backward pass
+CHUNK_ROWS, CHUNK_SCORES = 1024, 16384
+MIN_CHUNKS = 8  # if there are enough rows, so that threads have about the same amount of work
+MISSING_CHUNK_ROWS = 128  # of a chunk of rows with values to marginalize, which take longer
 MAX_PARTS, PART_CELLS = 8, 1 << 25  # of the rows, and of the sums of all of these parts together
-MAX_SMALL = np.iinfo(np.uint16).max  # cells, up to which two bytes tell them apart
-MAX_CELLS = 1 << 22  # of the buckets that one row may need
+MAX_SMALL = np.iinfo(np.uint16).max  # cells, whose numbers fit in two bytes
+MAX_CELLS = 1 << 22  # of the factors that one row may need
 
 
 class PaddedValues(NamedTuple):
-    """Numbers as the kernels read them: padded, and as differences from the usual cells."""
+    """Values as the kernels read them: padded, and as differences from the usual cells."""
 
     numbers: Numbers
     base: np.ndarray
@@ -44,46 +43,46 @@ class PaddedValues(NamedTuple):
 
 @dataclass(frozen=True)
 class RowChunk:
-    """Some consecutive rows; ``groups`` are those with gaps to sum out, by pattern, and empty where
-    there are none.
-    """
+    """Consecutive rows; ``groups`` are their patterns of values to marginalize, or empty."""
 
     rows: slice
     groups: np.ndarray
 
 
 class BlockScores:
-    """Rows, put in order, and how their log-joint follows from tables.
+    """A block of rows, sorted and indexed, and its log-joint given tables.
 
     Parameters
     ----------
     data : Encoded
         The rows.
     layout : Layout
-        Where the cells of the tables stand.
+        Where the cells of the tables are.
     normalized : bool
-        Whether the tables will be: then gaps without observed descendants sum to one and are left
-        out.
+        Whether the tables will be normalized: then missing values without observed descendants
+        sum to one and are left out.
     """
 
     def __init__(self, data: Encoded, layout: Layout, normalized: bool):
         self.layout, self.normalized = layout, normalized
         self._padded, self._inside = _pad(layout, bool(data.n_missing.any()))
         self._usual, lengths = self._find_usual(data.codes)
-        incomplete = _rows_to_sum(data.codes, layout, normalized)
-        gaps = group_by_missing(data.codes, np.flatnonzero(incomplete), layout.cards)
+        incomplete = _rows_to_marginalize(data.codes, layout, normalized)
+        patterns = group_by_missing(data.codes, np.flatnonzero(incomplete), layout.cards)
         weight = np.ones(incomplete.size) if data.weight is None else data.weight.astype(float)
         whole = np.flatnonzero(~incomplete)
-        order = np.concatenate([whole[_alike_together(lengths[whole], weight[whole])], gaps.rows])
+        order = np.concatenate(
+            [whole[_alike_together(lengths[whole], weight[whole])], patterns.rows]
+        )
         codes = np.take(data.codes, order, axis=1)
         self.y, self.weight = kernel_classes(data)[order], weight[order]
         n_whole = whole.size
-        self.codes, self.group_start = codes[:, n_whole:].copy(), _cut_groups(gaps.start)
-        size = max(BLOCK_ROWS, min(BLOCK_SCORES // layout.n_classes, -(-n_whole // MIN_BLOCKS)))
-        self.blocks = [RowChunk(rows, np.empty(0, np.int64)) for rows in row_blocks(n_whole, size)]
-        self.blocks += _gap_blocks(self.group_start, n_whole)
+        self.codes, self.group_start = codes[:, n_whole:].copy(), _split_groups(patterns.start)
+        size = max(CHUNK_ROWS, min(CHUNK_SCORES // layout.n_classes, -(-n_whole // MIN_CHUNKS)))
+        self.chunks = [RowChunk(rows, np.empty(0, np.int64)) for rows in row_blocks(n_whole, size)]
+        self.chunks += _missing_chunks(self.group_start, n_whole)
         self._refuse_too_large(data)
-        self._width = entries.stretch(layout.n_classes)
+        self._width = entries.padded_width(layout.n_classes)
         self._starts = np.concatenate([[0], np.cumsum(lengths[order])])
         n_cells = self._padded.size // layout.n_classes
         self._entries = np.empty(
@@ -92,18 +91,14 @@ class BlockScores:
         entries.list_entries(codes, *self._families, self._usual, self._starts, self._entries)
 
     def _find_usual(self, codes: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        """The cell of each feature that most rows are in, and how many cells of each row are
-        others.
-        """
+        """Return the most frequent cell of each feature, and the number of others in each row."""
         usual, lengths = np.empty(codes.shape[0], np.int64), np.zeros(codes.shape[1], np.int64)
         entries.find_usual(codes, *self._families, usual, lengths)
         return usual, lengths
 
     @property
     def _families(self) -> tuple[np.ndarray, ...]:
-        """How the cell of a row, without its class, follows from its codes: parents, their strides,
-        first cells.
-        """
+        """Parents, their strides and first cells: they map codes to cells without the class."""
         layout, n_classes = self._padded, self.layout.n_classes
         return (
             layout.parent_start,
@@ -114,12 +109,12 @@ class BlockScores:
 
     @property
     def complete(self) -> bool:
-        """Whether no row has a gap."""
+        """Whether no value is missing."""
         return self._inside is None
 
     @property
     def nbytes(self) -> int:
-        """The memory that the rows take."""
+        """The bytes of the stored rows."""
         kept = (
             self.codes,
             self.y,
@@ -141,30 +136,30 @@ class BlockScores:
         """The weight of all rows."""
         return float(self.weight.sum())
 
-    def truth(self, block: RowChunk) -> tuple[np.ndarray, np.ndarray]:
-        """The classes and the weights of the rows of a block."""
-        return self.y[block.rows], self.weight[block.rows]
+    def truth(self, chunk: RowChunk) -> tuple[np.ndarray, np.ndarray]:
+        """Return the classes and the weights of the rows of a chunk."""
+        return self.y[chunk.rows], self.weight[chunk.rows]
 
     @cached_property
     def parts(self) -> list[list[RowChunk]]:
-        """Blocks that are worked on one after the other, each part by one thread."""
-        return in_parts(self.blocks, self.blank().cells.size)
+        """Chunks in parts; a thread processes the chunks of a part one after the other."""
+        return in_parts(self.chunks, self.blank().cells.size)
 
     @property
     def work(self) -> float:
-        """About how many nanoseconds the way forth and back takes."""
+        """The approximate time of a forward and a backward pass in nanoseconds."""
         by_class = 0.4 * self._entries.size + 4.0 * self.y.size + 50.0 * self.codes.size
         return by_class * max(self.layout.n_classes, 4)
 
     @property
     def n_pairs(self) -> float:
-        """About how many pairs of entries the rows have."""
+        """The approximate number of pairs of entries in the rows."""
         return self._entries.size**2 / max(1.0, 2.0 * self.y.size)
 
     def pair_weights(self, n_jobs: int | None) -> np.ndarray:
-        """For each two cells the weight of the rows that are in both, above the diagonal and on it.
+        """Return for each two cells the weight of the rows that are in both.
 
-        Index 0 stands for all rows, cells come after that. A gap is in no cell.
+        Index 0 stands for all rows, cells come after that. A missing value is in no cell.
         """
         layout = self._padded
         n = 1 + layout.size // layout.n_classes
@@ -174,7 +169,7 @@ class BlockScores:
             curvature.add_pairs(self._entries, self._starts, *span, self.weight, out)
             return out
 
-        found = parallel_map(one, in_parts(self.blocks, n * n), n_jobs, self.n_pairs)
+        found = parallel_map(one, in_parts(self.chunks, n * n), n_jobs, self.n_pairs)
         total = sum(found, np.zeros((n, n)))
         total += np.tril(total, -1).T
         for usual, (first, last) in zip(
@@ -190,7 +185,7 @@ class BlockScores:
         return total[np.ix_(cells, cells)]
 
     def padded(self, numbers: Numbers) -> PaddedValues:
-        """The numbers as ``forward`` and ``pull_back`` take them."""
+        """Prepare the values of tables for ``forward`` and ``pull_back``."""
         layout = self._padded
         if self._inside is not None:
             cells = np.zeros(layout.size)
@@ -214,16 +209,15 @@ class BlockScores:
         return self._padded.size // self.layout.n_classes * self._width
 
     def blank(self) -> Numbers:
-        """A gradient of zero, to be added to by ``pull_back``: of the differences and, where gaps
-        are, of the cells.
+        """Return a gradient of zero for ``pull_back`` to add to.
+
+        It is that of the differences and, where values are marginalized, of the cells.
         """
-        gaps = self._padded.size if self.group_start.size > 1 else 0
-        return Numbers(np.zeros(self.layout.n_classes), np.zeros(self._n_differences + gaps))
+        n_cells = self._padded.size if self.group_start.size > 1 else 0
+        return Numbers(np.zeros(self.layout.n_classes), np.zeros(self._n_differences + n_cells))
 
     def stripped(self, gradient: Numbers) -> Numbers:
-        """The gradient with respect to the numbers of the layout, from what ``pull_back`` added
-        up.
-        """
+        """Return the gradient with respect to the tables, from the sums of ``pull_back``."""
         layout, n = self._padded, self._n_differences
         cells = gradient.cells[n:].copy() if gradient.cells.size > n else np.zeros(layout.size)
         entries.complete(
@@ -237,22 +231,20 @@ class BlockScores:
         )
         return Numbers(gradient.prior, cells if self._inside is None else cells[self._inside])
 
-    def forward(self, ready: PaddedValues, block: RowChunk) -> np.ndarray:
-        """The log-joint of the rows of a block."""
-        rows = block.rows
+    def forward(self, ready: PaddedValues, chunk: RowChunk) -> np.ndarray:
+        """Compute the log-joint of the rows of a chunk."""
+        rows = chunk.rows
         wide = np.empty((rows.stop - rows.start, self._width))
         entries.add_up(self._entries, self._starts, rows.start, ready.base, ready.table, wide)
         scores = np.ascontiguousarray(wide[:, : self.layout.n_classes])
-        if block.groups.size:
+        if chunk.groups.size:
             nothing = np.empty((0, self.layout.n_classes))
-            self._sum_gaps(ready.numbers, block, scores, nothing, np.empty(0))
+            self._marginalize(ready.numbers, chunk, scores, nothing, np.empty(0))
         return scores
 
-    def least(self, prior: np.ndarray, cells: np.ndarray, block: RowChunk) -> np.ndarray:
-        """For each row of a block, which must have no gaps, and each class the least of the numbers
-        that it adds up.
-        """
-        rows, layout = block.rows, self.layout
+    def least(self, prior: np.ndarray, cells: np.ndarray, chunk: RowChunk) -> np.ndarray:
+        """Return the smallest table value of each row and class of a chunk of complete rows."""
+        rows, layout = chunk.rows, self.layout
         found = np.empty((rows.stop - rows.start, layout.n_classes))
         entries.least(
             self._entries,
@@ -267,48 +259,48 @@ class BlockScores:
         return found
 
     def pull_back(
-        self, ready: PaddedValues, block: RowChunk, residual: np.ndarray, into: Numbers
+        self, ready: PaddedValues, chunk: RowChunk, residual: np.ndarray, into: Numbers
     ) -> None:
-        """Add the gradient of a block, given that to its log-joint."""
+        """Add the gradient of a chunk, given the gradient with respect to its log-joint."""
         n, wide = self._n_differences, residual
         if self._width > residual.shape[1]:
             wide = np.pad(residual, ((0, 0), (0, self._width - residual.shape[1])))
         entries.hand_back(
-            self._entries, self._starts, block.rows.start, wide, into.prior, into.cells[:n]
+            self._entries, self._starts, chunk.rows.start, wide, into.prior, into.cells[:n]
         )
-        if block.groups.size:
-            self._sum_gaps(ready.numbers, block, np.zeros_like(residual), residual, into.cells[n:])
+        if chunk.groups.size:
+            self._marginalize(
+                ready.numbers, chunk, np.zeros_like(residual), residual, into.cells[n:]
+            )
 
-    def add_likelihood(self, ready: PaddedValues, block: RowChunk, into: Numbers) -> float:
-        """Σ weight · log P(y | x) of a block without gaps to sum out, and its gradient added: both
-        ways in one.
+    def add_likelihood(self, ready: PaddedValues, chunk: RowChunk, into: Numbers) -> float:
+        """Return Σ weight · log P(y | x) of a chunk, and add its gradient, in one pass.
 
-        A log-joint that is not finite gives a value that is not either, and a gradient of no use.
+        The chunk has no values to marginalize. A log-joint that is not finite gives a value that is
+        not finite either, and a gradient that must not be used.
         """
-        rows, cells = block.rows, into.cells[: self._n_differences]
+        rows, cells = chunk.rows, into.cells[: self._n_differences]
         return float(likelihood_entries.add_likelihood(
             self._entries, self._starts, rows.start, rows.stop, self.y, self.weight, ready.base,
             ready.table, into.prior, cells,
         ))  # fmt: skip
 
-    def _sum_gaps(
+    def _marginalize(
         self,
         numbers: Numbers,
-        block: RowChunk,
+        chunk: RowChunk,
         scores: np.ndarray,
         residual: np.ndarray,
         into: np.ndarray,
     ) -> None:
         layout = self._padded.arrays()._replace(cards=self.layout.cards)
         expectation.sum_missing(
-            self.codes, self.group_start, block.groups, layout, numbers.cells, self.normalized,
+            self.codes, self.group_start, chunk.groups, layout, numbers.cells, self.normalized,
             scores, residual, into,
         )  # fmt: skip
 
     def _refuse_too_large(self, data: Encoded) -> None:
-        """An error that names the columns, where the gaps of a row cannot be summed out in
-        reasonable space.
-        """
+        """Raise an error that names the columns if marginalizing a row needs too much memory."""
         layout, sizes = self.layout, np.zeros(self.group_start.size - 1)
         expectation.plan_sizes(
             self.codes, self.group_start, layout.arrays(), layout.n_classes, self.normalized, sizes
@@ -321,8 +313,8 @@ class BlockScores:
                 if x >= card
             ]
             raise ValueError(
-                f"a row has gaps in {', '.join(names[:12])}{' …' if len(names) > 12 else ''}; to"
-                " sum them out "
+                f"a row has missing values in {', '.join(names[:12])}"
+                f"{' …' if len(names) > 12 else ''}; to marginalize them "
                 f"while learning takes {sizes.max():.3g} cells, above {MAX_CELLS:,}. Learn with"
                 ' missing="drop" or '
                 'missing="value", or use a structure with fewer parents'
@@ -330,26 +322,28 @@ class BlockScores:
 
 
 def _alike_together(lengths: np.ndarray, weight: np.ndarray) -> np.ndarray:
-    """An order by weight, one or not, and by length: processors are quicker where branches go as
-    the last time.
+    """Sort rows by length, those of weight one first.
+
+    Branches of the kernels then go as they did for the row before, which processors predict.
     """
     return np.argsort(lengths + (weight != 1.0) * (lengths.max(initial=0) + 1), kind="stable")
 
 
-def in_parts(blocks: list[RowChunk], n_cells: int) -> list[list[RowChunk]]:
-    """Consecutive blocks, in as many parts as memory allows if each adds up ``n_cells`` of its own.
+def in_parts(chunks: list[RowChunk], n_cells: int) -> list[list[RowChunk]]:
+    """Divide chunks into as many parts as memory allows if each has ``n_cells`` for its sums.
 
     The parts depend on the data alone, so that sums over them in order do not depend on the number
     of threads.
     """
     n_parts = int(np.clip(PART_CELLS // max(1, n_cells), 1, MAX_PARTS))
-    bounds = [len(blocks) * k // n_parts for k in range(n_parts + 1)]
-    return [blocks[a:b] for a, b in pairwise(bounds) if a < b]
+    bounds = [len(chunks) * k // n_parts for k in range(n_parts + 1)]
+    return [chunks[a:b] for a, b in pairwise(bounds) if a < b]
 
 
-def _rows_to_sum(codes: np.ndarray, layout: Layout, normalized: bool) -> np.ndarray:
-    """The rows with gaps that have to be summed out: any gap, or with normalised tables one above
-    an observed value.
+def _rows_to_marginalize(codes: np.ndarray, layout: Layout, normalized: bool) -> np.ndarray:
+    """Mark rows with values to marginalize.
+
+    Without normalization these are all missing values, with it those with an observed child.
     """
     missing: np.ndarray = codes >= layout.cards[:, None]
     if not normalized:
@@ -361,30 +355,30 @@ def _rows_to_sum(codes: np.ndarray, layout: Layout, normalized: bool) -> np.ndar
     return rows
 
 
-def _cut_groups(start: np.ndarray) -> np.ndarray:
-    """Boundaries of groups, none of them above the rows of a block."""
-    pieces = [np.arange(a, b, GAP_ROWS) for a, b in pairwise(start)]
+def _split_groups(start: np.ndarray) -> np.ndarray:
+    """Return boundaries of groups, none of them longer than a chunk."""
+    pieces = [np.arange(a, b, MISSING_CHUNK_ROWS) for a, b in pairwise(start)]
     return np.concatenate([*pieces, start[-1:]]).astype(np.int64)
 
 
-def _gap_blocks(start: np.ndarray, n_whole: int) -> list[RowChunk]:
-    """Consecutive groups, until a block has enough rows; they come after the rows without gaps to
-    sum out.
-    """
-    blocks, first = [], 0
+def _missing_chunks(start: np.ndarray, n_whole: int) -> list[RowChunk]:
+    """Join consecutive groups until a chunk has enough rows; complete rows come before them."""
+    chunks: list[RowChunk] = []
+    first = 0
     for last in range(1, start.size):
-        if last == start.size - 1 or start[last + 1] - start[first] > GAP_ROWS:
+        if last == start.size - 1 or start[last + 1] - start[first] > MISSING_CHUNK_ROWS:
             rows = slice(n_whole + int(start[first]), n_whole + int(start[last]))
-            blocks.append(RowChunk(rows, np.arange(first, last)))
+            chunks.append(RowChunk(rows, np.arange(first, last)))
             first = last
-    return blocks
+    return chunks
 
 
-def _pad(layout: Layout, wanted: bool) -> tuple[Layout, np.ndarray | None]:
-    """The layout with one more value for each feature, and where its cells stand in that; itself if
-    not wanted.
+def _pad(layout: Layout, needed: bool) -> tuple[Layout, np.ndarray | None]:
+    """Return a layout with one more value for each feature, and the positions of the old cells.
+
+    If that is not needed, return the layout itself.
     """
-    if not wanted:
+    if not needed:
         return layout, None
     padded = Layout(layout.structure, layout.cards + 1, layout.n_classes)
     places = np.arange(padded.size)

@@ -1,4 +1,4 @@
-"""Discriminative parameters: the conditional likelihood, over normalised, free or weighted tables.
+"""Maximum conditional likelihood over normalized, unconstrained or weighted tables.
 
 ==============================  ============================================================
 name in the papers              learner
@@ -10,9 +10,9 @@ CCBN-e (Z17 4)                  ``ExtendedCCBN()``
 CCBN-w (Z17 5)                  ``WeightedCCBN(level=4)``
 ==============================  ============================================================
 
-P10 and P13 start at the relative frequencies of ``MaximumLikelihood``; Z17 has the m-estimate with
-m = 1, and starts at zeros or, with ``start="generative"``, at the estimates. With naive Bayes all
-of these are logistic regression.
+P10 and P13 start at the estimates of ``MaximumLikelihood``; Z17 has the m-estimate with m = 1, and
+starts at zeros or, with ``start="generative"``, at the estimates. With naive Bayes all of these are
+logistic regression.
 """
 
 from __future__ import annotations
@@ -41,41 +41,42 @@ class _ConditionalLearner(GradientLearner):
 
 
 class MaximumConditionalLikelihood(_ConditionalLearner):
-    """Tables that maximise Σ log P(y | x), each row of a table a softmax of free numbers.
+    """Normalized tables that maximize the conditional likelihood Σ log P(y | x).
 
-    Rows with gaps count by what is observed in them: the gaps are summed out exactly.
+    Each row of a table is a softmax of unconstrained parameters. Missing values are marginalized
+    exactly.
 
     Parameters
     ----------
     max_iter : int, default=1000
-        The largest number of iterations.
+        The maximum number of iterations.
     tol : float, default=1e-6
-        The fit ends when an iteration raises the mean log P(y | x) by less, relative to
+        The fit ends when an iteration raises the mean log P(y | x) by less than this, relative to
         ``max(|mean|, 1)``; with ``solver="cg"``, when ten iterations together do.
     stopping : {"convergence", "cross-tuning", "held-out"}, default="convergence"
-        When to end: at ``tol``; after the number of iterations that does best on held-out folds of
-        the training rows, which keeps small data from being learned by heart; or at the iteration
-        that does best on one such fold, without going back to all rows. Rows with a weight stay
-        whole in their fold.
+        When to end: at ``tol``; after the number of iterations that is best on held-out folds of
+        the training rows, which prevents overfitting of small data; or at the iteration that is
+        best on one such fold, without a fit to all rows. Rows with a weight are not divided between
+        folds.
     n_folds : int, default=5
         The number of folds for cross tuning, for holding out, and for choosing the penalty.
     generative : {"ml", "map"} or learner, default="ml"
-        The relative frequencies of the start, of the centre of the penalty, and of the back-off.
-    start : {"generative", "zeros"} or Tables, default="generative"
-        Where the fit begins: also tables of the same network, such as ``network_.parameters`` of a
+        The generative estimates of the start, of the center of the penalty, and of the back-off.
+    start : {"generative", "zeros"} or CPTs, default="generative"
+        Where the fit starts: also tables of the same network, such as ``network_.parameters`` of a
         fitted classifier.
     penalty : float, sequence of float or "cv", default=0
-        λ of the penalty λ/2·‖free numbers − centre‖². Of several, held-out folds choose; "cv" has a
-        grid.
+        λ of the penalty λ/2·‖parameters − center‖² on the unconstrained parameters. Several values
+        are compared on held-out folds; "cv" has a grid.
     towards : {"zero", "generative"}, default="zero"
-        The centre of the penalty: zero, where the class itself is not penalised, or the generative
+        The center of the penalty: zero, with no penalty on the class itself, or the generative
         tables.
     solver : {"auto", "lbfgs", "cg"}, default="auto"
-        How the maximum is found. "auto" is L-BFGS, for tables of free numbers with a penalty and
-        few cells in coordinates that even out the curvature; ways that end before convergence are
-        always those of "lbfgs".
+        The optimizer. "auto" is L-BFGS, for unconstrained tables with a penalty and few cells in
+        coordinates that even out the curvature; fits that end before convergence are always those
+        of "lbfgs".
     backoff : bool, default=True
-        Whether parents' values that were never seen together leave the word to P(feature | class).
+        Whether values of parents that were not seen together back off to P(feature | class).
 
     Examples
     --------
@@ -112,28 +113,28 @@ class _CCBN(_ConditionalLearner):
 
 
 class DiscriminativeCCBN(_CCBN):
-    """Free numbers in the place of log P(c) and log θ that maximise Σ log P(y | x): ``d`` of Z17.
+    """Unconstrained tables that maximize Σ log P(y | x): ``d`` of Z17.
 
-    The problem is convex on every structure. What is the same for all classes cancels in P(c | x),
-    so that the solution is not unique: marginals and likelihoods of the network depend on the start
-    and the penalty.
+    Unconstrained parameters replace log P(c) and log θ. The problem is convex for every structure.
+    Terms that are equal for all classes cancel in P(c | x), so that the solution is not unique:
+    marginals and likelihoods of the network depend on the start and the penalty.
 
     Parameters
     ----------
-    start : {"zeros", "generative"} or Tables, default="zeros"
-        Where the fit begins.
+    start : {"zeros", "generative"} or CPTs, default="zeros"
+        Where the fit starts.
     penalty, towards
         As in ``MaximumConditionalLikelihood``. With naive Bayes and ``towards="zero"`` the fit is
         that of scikit-learn's ``LogisticRegression`` with C = 1/penalty, or 2/penalty where there
         are two classes.
     generative : {"m", "ml", "map"} or learner, default="m"
-        The relative frequencies of the start, of the centre of the penalty and of the back-off; "m"
+        The generative estimates of the start, of the center of the penalty and of the back-off; "m"
         is the m-estimate with m = 1.
     max_iter, tol, stopping, n_folds, solver
         As in ``MaximumConditionalLikelihood``.
     backoff : bool, default=False
-        Whether cells that were never seen leave the word to P(feature | class). Here that made
-        probabilities worse on most data, where there is a penalty: without it they say nothing.
+        Whether cells that were not seen back off to P(feature | class). With a penalty that made
+        probabilities worse on most data: without back-off these cells are neutral.
 
     Examples
     --------
@@ -149,63 +150,71 @@ class DiscriminativeCCBN(_CCBN):
 
 
 class ExtendedCCBN(_CCBN):
-    """Normalised tables that maximise Σ log P(y | x), with the settings of Z17: ``e`` there, ELR
-    elsewhere.
+    """Normalized tables that maximize Σ log P(y | x), with the settings of Z17: ``e`` there.
 
-    The same problem as that of ``MaximumConditionalLikelihood``, which has the settings of P10 and
-    P13.
+    Elsewhere this is called ELR. ``MaximumConditionalLikelihood`` solves the same problem with the
+    settings of P10 and P13.
 
     Parameters
     ----------
-    start : {"zeros", "generative"} or Tables, default="zeros"
-        Where the fit begins.
+    start : {"zeros", "generative"} or CPTs, default="zeros"
+        Where the fit starts.
     penalty, towards
-        As in ``MaximumConditionalLikelihood``: the free numbers are those before the softmax.
+        As in ``MaximumConditionalLikelihood``: of the parameters before the softmax.
     generative : {"m", "ml", "map"} or learner, default="m"
-        The relative frequencies of the start, of the centre of the penalty and of the back-off.
+        The generative estimates of the start, of the center of the penalty and of the back-off.
     max_iter, tol, stopping, n_folds, solver
         As in ``MaximumConditionalLikelihood``.
     backoff : bool, default=False
         As in ``MaximumConditionalLikelihood``, where it is on; Z17 has none.
+
+    Examples
+    --------
+    >>> from discbayes import BayesNetClassifier, load_dataset
+    >>> iris = load_dataset("iris")
+    >>> clf = BayesNetClassifier("tan", ExtendedCCBN(penalty=1)).fit(iris.X, iris.y)
+    >>> round(float(clf.score(iris.X, iris.y)), 2)
+    0.96
     """
 
     parameterization = "e"
 
 
 class WeightedCCBN(_CCBN):
-    """Weights on the generative log θ that maximise Σ log P(y | x): ``w`` of Z17.
+    """Weights on the generative log θ that maximize Σ log P(y | x): ``w`` of Z17.
 
-    Weights of one are the generative model, and a penalty ``towards="generative"`` pulls them
-    there. The problem is convex on every structure.
+    Weights of one are the generative model, and a penalty ``towards="generative"`` shrinks them to
+    it. The problem is convex for every structure.
 
-    A weight applies to all of its cells, also to those that no training row has. One that no
-    training row says anything about stays at its start, and with a penalty it is at the centre.
+    A weight applies to all of its cells, also to those that no training row is in. A weight without
+    training rows stays at its start, and with a penalty it is at the center.
 
     Parameters
     ----------
     level : {4, 3, 2, 1}, default=4
         What has a weight of its own: 1 a feature, 2 a value, 3 a value in a class, 4 a value in a
         class with parents.
-    start : {"zeros", "generative"} or Tables, default="zeros"
-        Weights of zero, of one, or those that come nearest to the tables.
+    start : {"zeros", "generative"} or CPTs, default="zeros"
+        Weights of zero, of one, or the weights nearest to the tables.
     penalty : float, sequence of float or "cv", default=0
-        λ of the penalty λ/2·‖w − centre‖². Of several, held-out folds choose; "cv" has a grid.
+        λ of the penalty λ/2·‖w − center‖². Several values are compared on held-out folds; "cv" has
+        a grid.
     towards : {"zero", "generative"}, default="zero"
-        The centre of the penalty: zero, where the class itself is not penalised, or one.
+        The center of the penalty: zero, with no penalty on the class itself, or one.
     generative : {"m", "ml", "map"} or learner, default="m"
-        θ, and that of the back-off.
+        The learner of θ, and of the back-off.
     max_iter, tol, stopping, n_folds, solver
         As in ``MaximumConditionalLikelihood``.
     backoff : bool, default=True
-        Whether cells that were never seen leave the word to P(feature | class). Z17 has no
-        back-off: recipes such as "TAN-W" turn it off.
+        Whether cells that were not seen back off to P(feature | class). Z17 has no back-off:
+        recipes such as "TAN-W" turn it off.
 
     Examples
     --------
     >>> from discbayes import BayesNetClassifier, load_dataset
     >>> iris = load_dataset("iris")
-    >>> pulled = WeightedCCBN(level=1, penalty=10, towards="generative")
-    >>> round(float(BayesNetClassifier("tan", pulled).fit(iris.X, iris.y).score(iris.X, iris.y)), 2)
+    >>> shrunk = WeightedCCBN(level=1, penalty=10, towards="generative")
+    >>> round(float(BayesNetClassifier("tan", shrunk).fit(iris.X, iris.y).score(iris.X, iris.y)), 2)
     0.95
     """
 

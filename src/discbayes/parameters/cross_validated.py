@@ -1,6 +1,4 @@
-"""Learners that choose some of their numbers by cross-validation, along paths on which each fit
-starts at the last.
-"""
+"""Learners that choose hyperparameters by cross-validation, along paths of warm starts."""
 
 from __future__ import annotations
 
@@ -26,9 +24,7 @@ from discbayes.parameters.problem import Problem
 
 @dataclass(frozen=True)
 class Setting:
-    """What cross-validation chooses: the strength of the penalty, and the numbers of the
-    objective.
-    """
+    """Hyperparameters to choose: the strength of the penalty, and those of the objective."""
 
     penalty: float
     objective: Objective
@@ -36,16 +32,14 @@ class Setting:
 
 @dataclass(frozen=True)
 class Fold:
-    """The rows that a fold learns from, and those that it is judged by."""
+    """Training rows and held-out rows of a fold."""
 
     rest: Encoded
     test: Encoded
 
 
 class CrossValidatedLearner(SharedSettings):
-    """What learners of discriminative tables share; subclasses say what is chosen from, and how a
-    fit is made.
-    """
+    """Base of discriminative learners; subclasses define the settings and the fit."""
 
     # memory for each cell of the tables, measured: most of it are the last steps of L-BFGS
     cell_bytes = 256
@@ -57,13 +51,11 @@ class CrossValidatedLearner(SharedSettings):
 
     @abstractmethod
     def _settings(self) -> list[list[Setting]]:
-        """Settings to choose from; those of a list follow each other along a path, so that each
-        starts at the last.
-        """
+        """Return paths of settings to choose from; each fit starts at the last of its path."""
 
     @abstractmethod
     def _merit(self, problem: Problem, free: np.ndarray) -> float:
-        """How good held-out rows find a fit, when settings are compared: more is better."""
+        """Return the score of held-out rows by which settings are compared: more is better."""
 
     @abstractmethod
     def _fit(
@@ -74,18 +66,18 @@ class CrossValidatedLearner(SharedSettings):
         structure: Structure,
         n_jobs: int | None,
     ) -> Fit:
-        """What is to be maximised, and where to start."""
+        """Return the problem to maximize, and its start."""
 
     @abstractmethod
     def _solve(self, fit: Any, start: np.ndarray) -> np.ndarray:
-        """The free numbers of the optimum, well enough to compare settings."""
+        """Return the unconstrained parameters of the optimum, well enough to compare settings."""
 
     def _require_memory(self, data: Rows, structure: Structure) -> None:
-        """Refuse tables that cannot be learned in memory before anything is counted."""
+        """Raise an error if the tables do not fit in memory, before anything is counted."""
         Layout(structure, data.cards, data.n_classes).require(data.domain.names, self.cell_bytes)
 
     def _folds(self, data: Rows, context: Context) -> list[Fold]:
-        """Folds of the rows, without those that have no rows on one of their sides."""
+        """Return folds of the rows, without those that have no training or no held-out rows."""
         rows = data.in_memory(f"{self!r}: choosing by held-out rows")
         folds = stratified_folds(rows.classes, self.n_folds, context.rng)
         pairs = [
@@ -94,7 +86,7 @@ class CrossValidatedLearner(SharedSettings):
         return [pair for pair in pairs if pair.rest.n_samples and pair.test.n_samples]
 
     def _chosen(self, data: Rows, structure: Structure, context: Context) -> Setting:
-        """The only setting, or the one that held-out folds find best; of equal ones the first."""
+        """Return the setting with the best held-out score; of equal ones the first."""
         paths = self._settings()
         settings = [setting for path in paths for setting in path]
         if len(settings) == 1:
@@ -118,7 +110,7 @@ class CrossValidatedLearner(SharedSettings):
         return best
 
     def _along(self, fold: Fold, path: Sequence[Setting], structure: Structure) -> np.ndarray:
-        """The merit of each setting of a path for a fold, each begun where the one before ended."""
+        """Return the held-out score of each setting of a path, with warm starts."""
         counts, merits = count(fold.rest), []
         free: np.ndarray | None = None
         for setting in path:
@@ -156,15 +148,13 @@ class CrossValidatedLearner(SharedSettings):
 def numbers_of(
     name: str, given: Any, grid: Iterable[float], least: float, strictly: bool = False
 ) -> list[float]:
-    """A number, the numbers of a sequence, or the usual grid for "cv"; refused if there are none,
-    or one is too low.
-    """
+    """Return a number, the numbers of a sequence, or the grid for "cv"; an error if invalid."""
     if isinstance(given, str) and given != "cv":
-        raise ValueError(f'{name}={given!r} is no number, no list of numbers, and not "cv"')
+        raise ValueError(f'{name}={given!r} is not a number, a list of numbers, or "cv"')
     listed = [float(v) for v in np.atleast_1d(list(grid) if isinstance(given, str) else given)]
     if not listed:
         raise ValueError(
-            f'{name}={given!r} holds no number to choose: give some, or "cv" for the usual ones'
+            f'{name}={given!r} has no number to choose: give some, or "cv" for the default grid'
         )
     for value in listed:
         if not (np.isfinite(value) and (value > least if strictly else value >= least)):

@@ -1,8 +1,8 @@
 """Discriminative frequency estimates (Su, Zhang, Ling and Matwin 2008; section 6 of Z17).
 
-Rows are counted as for relative frequencies, but each by its loss 1 − P(y | x) under the tables so
-far: a row that is classified well adds next to nothing, one that is not adds up to its weight. The
-tables are relative frequencies of these pseudo-counts, smoothed and normalised like any others.
+Rows are counted as for relative frequencies, but each with its loss 1 − P(y | x) under the current
+tables: a row that is classified well adds almost nothing, one that is not adds up to its weight.
+The tables are relative frequencies of these pseudo-counts, smoothed and normalized like others.
 """
 
 from __future__ import annotations
@@ -19,39 +19,39 @@ from discbayes.kernels.frequency_passes import frequency_pass
 from discbayes.network import CPTs, Layout, Structure
 from discbayes.parameters.generative import MaximumAPosteriori
 
-STRENGTHS = (1e-100, 1e100)  # with room to the ends of a double for a table of any size
+STRENGTHS = (1e-100, 1e100)  # far from the limits of a double for a table of any size
 BITS = 1000.0  # of the exponent of a product: a double has 1022
 
 
 class DFE(BaseEstimator):
-    """Frequencies in which each row counts by 1 − P(y | x), in passes over the rows.
+    """Relative frequencies in which each row is weighted by 1 − P(y | x).
 
-    The tables depend on the order of the rows: those of the estimator are met in the order in which
-    they are given. So weights are not repetitions here. A row of weight 2 adds twice its loss at
-    once, while the second of two rows meets tables that know the first, and adds less. A weight of
-    0 is the same as the row left out.
+    The tables depend on the order of the rows, which is that of the table. So weights are not
+    repetitions here: a row of weight 2 adds twice its loss at once, while the second of two equal
+    rows is evaluated by tables that include the first, and adds less. A weight of 0 is the same as
+    leaving the row out.
 
-    Data that do not fit in memory are gone through block after block. That is no work for several
-    threads or machines, as each row meets what the ones before it have left; ``shuffle`` needs all
-    rows in memory.
+    Data that do not fit in memory are processed block after block. That cannot be done by several
+    threads or machines, as the loss of each row depends on the rows before it; ``shuffle`` needs
+    all rows in memory.
 
-    A family with a gap in it is left out of the row, in P(y | x) as in the counts. For the counts
-    that is the usual count of available cases. For P(y | x) it is exact where a gap has no observed
-    children; elsewhere the children of a gap have no say in it, as summing out would cost each row
-    an inference, for a loss that is a weight only.
+    A family with a missing value is left out of the row, in P(y | x) as in the counts. For the
+    counts that is available-case analysis. For P(y | x) it is exact if a missing value has no
+    observed children; otherwise its children are ignored, as marginalization would cost an
+    inference for each row, for a loss that is only a weight.
 
     Parameters
     ----------
     passes : int, default=4
-        How often the rows are gone through.
+        The number of passes over the rows.
     prior : {"dirichlet", "ess", "m"}, default="dirichlet"
-        How virtual observations are spread, as in ``MaximumAPosteriori``: the first rows meet
-        nothing else.
+        How virtual observations are distributed, as in ``MaximumAPosteriori``: the first rows are
+        evaluated by nothing else.
     strength : float, default=1.0
-        How many there are. Pseudo-counts are much smaller than counts, so the same strength smooths
-        more.
+        The number of virtual observations. Pseudo-counts are much smaller than counts, so that the
+        same strength smooths more.
     shuffle : bool, default=False
-        Whether each pass has an order of its own, drawn at random.
+        Whether each pass has a random order of its own.
 
     Examples
     --------
@@ -77,7 +77,24 @@ class DFE(BaseEstimator):
         self.shuffle = shuffle
 
     def learn(self, data: Rows, counts: Counts, structure: Structure, context: Context) -> CPTs:
-        """Start with virtual observations alone, and go through the rows."""
+        """Learn the tables of a structure.
+
+        Parameters
+        ----------
+        data : Rows
+            The rows.
+        counts : Counts
+            Counts of the class and of each feature.
+        structure : Structure
+            The structure.
+        context : Context
+            Random numbers, and where passes are recorded.
+
+        Returns
+        -------
+        CPTs
+            The conditional probability tables.
+        """
         self._check()
         layout = Layout(structure, data.cards, data.n_classes)
         smoothing = MaximumAPosteriori(self.prior, self.strength)
@@ -89,14 +106,14 @@ class DFE(BaseEstimator):
             np.repeat(smoothing.virtual_counts(layout), np.diff(layout.offsets)),
         )
         smoothed = FamilyCounts(layout, virtual.class_count.copy(), virtual.cells.copy())
-        self._go_through(data, smoothed, float(counts.class_count.sum()), context)
+        self._add_losses(data, smoothed, float(counts.class_count.sum()), context)
         return smoothing.tables(
             FamilyCounts(
                 layout, smoothed.class_count - virtual.class_count, smoothed.cells - virtual.cells
             )
         )
 
-    def _go_through(
+    def _add_losses(
         self, data: Rows, smoothed: FamilyCounts, weight: float, context: Context
     ) -> None:
         """Add the loss of each row to the counts, pass after pass."""
@@ -120,13 +137,13 @@ class DFE(BaseEstimator):
             context.record(most=self.passes, iteration=k + 1, score=float(seen))
 
     def _factors_at_once(self, smoothed: FamilyCounts, totals: np.ndarray, weight: float) -> int:
-        """How many counts, totals or shares can be multiplied, whatever the passes make of them."""
+        """Return how many counts, totals or shares can be multiplied without underflow."""
         largest = totals.max(initial=1.0) + self.passes * weight
         bits = np.log2(largest) - np.log2(smoothed.cells.min(initial=1.0))
         return max(1, int(BITS // max(1.0, bits)))
 
     def _check(self) -> None:
-        """Refuse settings that make no sense."""
+        """Raise an error for invalid settings."""
         if (
             not isinstance(self.passes, (int, np.integer))
             or isinstance(self.passes, bool)
@@ -138,7 +155,7 @@ class DFE(BaseEstimator):
         if not least <= self.strength <= most:
             raise ValueError(
                 f"strength={self.strength!r} must be between {least} and {most}: the passes start"
-                " with nothing else"
+                " with virtual observations alone"
             )
         if not isinstance(self.shuffle, (bool, np.bool_)):
             raise ValueError(f"shuffle={self.shuffle!r} must be True or False")

@@ -1,10 +1,10 @@
-"""Expectation-maximisation: relative frequencies of families in rows with gaps.
+"""Expectation-maximization: relative frequencies of families in rows with missing values.
 
-A row without a gap in a family counts in one of its cells, the same one in every iteration. A row
-with one counts in all cells that agree with it, by their probability given what is observed in the
-row and its class. Gaps without observed descendants say nothing about any table and are not
-counted: with them the maxima are the same, and the way there is longer. So it is only the other
-gaps that an iteration looks at, in the rows of one class after the other.
+A row in which a family is complete counts in one of its cells, the same one in every iteration. An
+incomplete row counts in all cells that agree with it, by their probability given what is observed
+in the row and its class. Missing values without observed descendants carry no information on any
+table and are not counted: with them the maxima are the same, and more iterations are needed. So an
+iteration processes the other missing values only, in the rows of one class after the other.
 """
 
 from __future__ import annotations
@@ -25,21 +25,21 @@ from discbayes.parameters.block_scores import BlockScores, RowChunk, in_parts
 
 
 class IncompleteRows:
-    """The rows with gaps to sum out, and what they add to the counts of families.
+    """Rows with values to marginalize, and their expected counts of families.
 
     Parameters
     ----------
     data : Encoded
         All rows.
     layout : Layout
-        Where the cells of the tables stand.
+        Where the cells of the tables are.
     """
 
     def __init__(self, data: Encoded, layout: Layout):
         self.layout = layout
         one_class = Layout(layout.structure, layout.cards, 1)
         self._alone = one_class.arrays()
-        rows = distinct_rows(_with_gaps(data))
+        rows = distinct_rows(_incomplete(data))
         classes = np.unique(rows.classes).tolist()
         self._rows = {
             c: BlockScores(rows.take(rows.classes == c), one_class, normalized=True)
@@ -51,15 +51,13 @@ class IncompleteRows:
 
     @property
     def n_samples(self) -> int:
-        """The number of different rows in which a gap has an observed descendant."""
+        """The number of distinct rows in which a missing value has an observed descendant."""
         return sum(scores.codes.shape[1] for scores in self._rows.values())
 
     def expected(self, tables: CPTs, n_jobs: int | None = None) -> tuple[float, np.ndarray]:
-        """What families with gaps add to the log likelihood, and their expected counts."""
-        n_classes, work = (
-            self.layout.n_classes,
-            150.0 * self.n_samples * self.layout.structure.n_features,
-        )
+        """Return the log likelihood of incomplete families, and their expected counts."""
+        n_classes = self.layout.n_classes
+        work = 150.0 * self.n_samples * self.layout.structure.n_features  # nanoseconds
         columns = tables.log_theta.reshape(-1, n_classes)
 
         def one(part: tuple[int, list[RowChunk]]) -> tuple[float, np.ndarray]:
@@ -75,22 +73,22 @@ class IncompleteRows:
         return value, cells.ravel()
 
     def _expected(
-        self, scores: BlockScores, blocks: list[RowChunk], log_theta: np.ndarray
+        self, scores: BlockScores, chunks: list[RowChunk], log_theta: np.ndarray
     ) -> tuple[float, np.ndarray]:
-        """The same for some rows of one class, with the column of that class."""
+        """Return both for some rows of one class, given the column of that class."""
         value, counts = 0.0, np.zeros(log_theta.size)
-        for block in blocks:
-            weight = scores.weight[block.rows]
+        for chunk in chunks:
+            weight = scores.weight[chunk.rows]
             log_sums = np.zeros((weight.size, 1))
             expectation.sum_missing(
-                scores.codes, scores.group_start, block.groups, self._alone, log_theta, True,
+                scores.codes, scores.group_start, chunk.groups, self._alone, log_theta, True,
                 log_sums, weight[:, None], counts,
             )  # fmt: skip
             value += float(weight @ log_sums[:, 0])
         return value, counts
 
     def _parts_of(self, scores: BlockScores) -> list[list[RowChunk]]:
-        return in_parts([block for block in scores.blocks if block.groups.size], self.layout.size)
+        return in_parts([chunk for chunk in scores.chunks if chunk.groups.size], self.layout.size)
 
 
 def maximize(
@@ -103,35 +101,40 @@ def maximize(
     tol: float,
     context: Context,
 ) -> CPTs:
-    """Tables that maximise Σ w·log P(y, x observed) plus the log density of a prior.
+    """Return tables that maximize Σ w·log P(y, x observed) plus the log density of a prior.
 
     Parameters
     ----------
-    rows : GapRows
-        The rows with gaps.
+    rows : IncompleteRows
+        The rows with values to marginalize.
     families : FamilyCounts
-        The counts of families, each from the rows without a gap in it.
+        The counts of families, each from the rows in which it is complete.
     start : CPTs
-        Where to start; what has a probability of zero there keeps it.
+        The first tables; a probability of zero stays zero.
     step : callable
-        From counts of gaps, which come on top of those of ``families``, to tables.
+        From expected counts, which are added to those of ``families``, to tables.
     log_density : callable
         The log density of the prior at some tables, up to a constant.
     max_iter, tol
-        The largest number of iterations, and the least relative rise that makes another one
-        worthwhile.
+        The maximum number of iterations, and the relative increase below which EM ends.
     context : Context
-        Of the run; each iteration is recorded in it.
+        Threads, and where each iteration is recorded.
+
+    Returns
+    -------
+    CPTs
+        The tables of the last iteration.
     """
 
-    def look(tables: CPTs) -> tuple[float, np.ndarray]:
-        gaps, expected = rows.expected(tables, context.n_jobs)
-        return _log_likelihood(families, tables) + gaps + log_density(tables), expected
+    def evaluate(tables: CPTs) -> tuple[float, np.ndarray]:
+        incomplete, expected = rows.expected(tables, context.n_jobs)
+        return _log_likelihood(families, tables) + incomplete + log_density(tables), expected
 
-    tables, (value, expected) = start, look(start)
+    tables = start
+    value, expected = evaluate(tables)
     for iteration in range(1, max_iter + 1):
         tables, before = step(expected), value
-        value, expected = look(tables)
+        value, expected = evaluate(tables)
         context.record(most=max_iter, iteration=iteration, score=value)
         if value - before <= tol * max(abs(before), 1.0):
             return tables
@@ -144,13 +147,13 @@ def maximize(
     return tables
 
 
-def _with_gaps(data: Encoded) -> Encoded:
-    """The rows with any gap, and a weight above zero."""
+def _incomplete(data: Encoded) -> Encoded:
+    """Return the rows with a missing value and a weight above zero."""
     incomplete = np.asarray((data.codes >= data.cards[:, None]).any(axis=0))
     return data.take(incomplete if data.weight is None else incomplete & (data.weight > 0))
 
 
 def _log_likelihood(families: FamilyCounts, tables: CPTs) -> float:
-    """Σ count·log θ, over classes and families without a gap."""
+    """Return Σ count·log θ over the class and complete families."""
     pairs = ((families.class_count, tables.log_prior), (families.cells, tables.log_theta))
     return float(sum((counts * np.where(counts > 0, logs, 0.0)).sum() for counts, logs in pairs))

@@ -1,6 +1,4 @@
-"""A fit on its way: the problem, the start, what becomes of a solution, and a look at held-out rows
-meanwhile.
-"""
+"""A fit of a problem: its start, the tables of its solution, and early stopping."""
 
 from __future__ import annotations
 
@@ -18,7 +16,7 @@ from discbayes.parameters.generative import MaximumAPosteriori, MaximumLikelihoo
 from discbayes.parameters.log_scores import LogScores
 from discbayes.parameters.problem import Problem
 
-PATIENCE = 20  # iterations without a better held-out value after which a fit is done
+PATIENCE = 20  # iterations without a better held-out value after which a fit ends
 
 
 @dataclass(frozen=True)
@@ -29,34 +27,32 @@ class Fit:
     start: np.ndarray
 
     def judge(self, test: Encoded) -> Problem:
-        """The same objective on other rows."""
+        """Return the problem with the same objective on other rows."""
         known = self.problem.parameterization
         scores = LogScores(test, known.layout, known.normalized)
         return replace(self.problem, scores=scores, penalty=None, counts=None, n_jobs=None)
 
     def tables(self, free: np.ndarray) -> CPTs:
-        """The tables of a solution."""
+        """Return the tables of a solution."""
         return self.problem.parameterization.tables(free)
 
 
 @dataclass(frozen=True)
 class FitWithBackoff(Fit):
-    """A fit whose tables leave the word to others where families were never seen."""
+    """A fit whose tables back off where families were not seen in training."""
 
     families: FamilyCounts
     seen: np.ndarray
     backing: MaximumLikelihood | MaximumAPosteriori
 
     def tables(self, free: np.ndarray) -> CPTs:
-        """The tables of a solution, backed off."""
+        """Return the tables of a solution, with back-off."""
         normalized = self.problem.parameterization.normalized
         return back_off(super().tables(free), self.families, self.seen, self.backing, normalized)
 
 
 class EarlyStopping:
-    """Looks at held-out rows after each iteration, and ends a fit that has not become better for a
-    while.
-    """
+    """A callback that ends a fit when held-out rows have not improved for some iterations."""
 
     def __init__(
         self,
@@ -68,7 +64,7 @@ class EarlyStopping:
         self.values = [judge.value(start)]
 
     def __call__(self, point: np.ndarray, loss: float) -> bool:
-        """Look at a point, and say whether it is time to end."""
+        """Evaluate held-out rows at a point; return whether the fit should end."""
         if self.record is not None:
             self.record(point, loss)
         self.values.append(self.judge.value(point))
@@ -78,10 +74,9 @@ class EarlyStopping:
 
 
 def seen_cells(data: Rows, families: FamilyCounts) -> np.ndarray:
-    """For each cell whether its values, of the feature and of its parents, were seen together with
-    any class.
+    """Mark cells whose values, of the feature and its parents, were seen with any class.
 
-    A row with a gap in the family may be in any of its cells, and so tells of all of them.
+    A row in which the family is incomplete may be in any of its cells, so that all count as seen.
     """
     layout = families.layout
     by_cell: np.ndarray = families.cells.reshape(-1, layout.n_classes).sum(axis=1) > 0

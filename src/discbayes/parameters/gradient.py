@@ -1,8 +1,7 @@
-"""Learners that follow a gradient: an objective, a parameterisation, a start, a penalty, a solver
-and a stopping rule.
+"""Gradient-based learners: objective, parameterization, start, penalty, solver, stopping rule.
 
 Each learner of the papers is a point of that product; they differ in defaults only
-(``conditional.py``, ``margin.py``).
+(``conditional.py``, ``max_margin.py``).
 """
 
 from __future__ import annotations
@@ -32,7 +31,7 @@ from discbayes.parameters.scaling import minimize
 from discbayes.parameters.starts import begin_at, check_start, zero_tables
 
 STOPPING = ("convergence", "cross-tuning", "held-out")
-AUTO = "auto"  # the quickest solver
+AUTO = "auto"  # the fastest solver
 TOWARDS = ("zero", "generative")
 GENERATIVE: dict[str, Callable[[], Any]] = {
     "ml": MaximumLikelihood,
@@ -43,7 +42,7 @@ PENALTIES = tuple(float(10.0**k) for k in range(3, -4, -1))  # the grid of "cv",
 
 
 class GradientLearner(CrossValidatedLearner):
-    """What all of these learners do; subclasses say what they climb and over which free numbers.
+    """Base of gradient-based learners; subclasses define objective and parameterization.
 
     The settings are described in ``MaximumConditionalLikelihood``.
     """
@@ -76,7 +75,24 @@ class GradientLearner(CrossValidatedLearner):
     # ---- learning
 
     def learn(self, data: Rows, counts: Counts, structure: Structure, context: Context) -> CPTs:
-        """Start at the generative tables, or at zeros, and climb."""
+        """Learn the tables of a structure.
+
+        Parameters
+        ----------
+        data : Rows
+            The rows.
+        counts : Counts
+            Counts of the class and of each feature.
+        structure : Structure
+            The structure.
+        context : Context
+            Threads, random numbers, and where iterations are recorded.
+
+        Returns
+        -------
+        CPTs
+            The conditional probability tables.
+        """
         self._check()
         self._require_memory(data, structure)
         self._warn_of_local_optima(data, structure)
@@ -88,7 +104,7 @@ class GradientLearner(CrossValidatedLearner):
             self._tuned_iterations(setting, data, structure, context) if tuned else self.max_iter
         )
         fit = self._fit(setting, data, counts, structure, context.n_jobs)
-        outcome = self._climb_or_stop(
+        outcome = self._optimize_until_interrupted(
             fit, max_iter, self._recorder(fit.problem, max_iter, context), context
         )
         if not (outcome.converged or tuned):
@@ -114,11 +130,28 @@ class GradientLearner(CrossValidatedLearner):
         structure: Structure,
         n_jobs: int | None = None,
     ) -> CPTs:
-        """The same to convergence, without warnings and trace: for searches that learn tables again
-        and again.
+        """Learn the tables of a structure to convergence, without warnings and trace.
+
+        For searches that learn tables for every candidate.
+
+        Parameters
+        ----------
+        data : Rows
+            The rows.
+        counts : Counts
+            Counts of the class and of each feature.
+        structure : Structure
+            The structure.
+        n_jobs : int, optional
+            The number of threads.
+
+        Returns
+        -------
+        CPTs
+            The conditional probability tables.
         """
         fit = self._fit(self._settings()[0][0], data, counts, structure, n_jobs)
-        return fit.tables(self._climb(fit.problem, fit.start, self.max_iter).point)
+        return fit.tables(self._optimize(fit.problem, fit.start, self.max_iter).point)
 
     def _fit(
         self,
@@ -128,7 +161,7 @@ class GradientLearner(CrossValidatedLearner):
         structure: Structure,
         n_jobs: int | None,
     ) -> Fit:
-        """What is to be maximised, and where to start."""
+        """Return the problem to maximize, and its start."""
         layout = Layout(structure, data.cards, data.n_classes)
         families = count_families(data, layout, counts, n_jobs)
         learner = self._generative()
@@ -138,15 +171,15 @@ class GradientLearner(CrossValidatedLearner):
             else clone(learner).set_params(missing="available")
         )
         generative = learner.learn(data, counts, structure, Context(n_jobs=n_jobs))
-        centre = generative if self.towards == "generative" else zero_tables(layout)
+        center = generative if self.towards == "generative" else zero_tables(layout)
         begin = begin_at(self.start, generative, data.domain.names)
         seen = seen_cells(data, families)
         parameterization = self._parameterized(
-            layout, seen, generative, centre if setting.penalty else begin
+            layout, seen, generative, center if setting.penalty else begin
         )
         skipped = 0 if self.towards == "generative" else parameterization.n_prior
-        centred = parameterization.start(centre)
-        penalty = Penalty(setting.penalty, centred, parameterization.repeats, skipped)
+        centerd = parameterization.start(center)
+        penalty = Penalty(setting.penalty, centerd, parameterization.repeats, skipped)
         scores = LogScores(data, layout, parameterization.normalized, n_jobs)
         problem = Problem(setting.objective, scores, parameterization, n_jobs, penalty)
         start = parameterization.start(begin)
@@ -159,7 +192,7 @@ class GradientLearner(CrossValidatedLearner):
     def _parameterized(
         self, layout: Layout, seen: np.ndarray, generative: CPTs, around: CPTs
     ) -> Parameterization:
-        """The free numbers; what they leave open stays as in ``around``."""
+        """Return the parameterization; cells without a parameter stay as in ``around``."""
         return Softmax(layout) if self.parameterization == "e" else Direct(layout, seen, around)
 
     def _generative(self) -> Any:
@@ -168,9 +201,9 @@ class GradientLearner(CrossValidatedLearner):
         )
 
     def _solve(self, fit: Fit, start: np.ndarray) -> np.ndarray:
-        return self._climb(fit.problem, start, self.max_iter).point
+        return self._optimize(fit.problem, start, self.max_iter).point
 
-    def _climb(
+    def _optimize(
         self,
         problem: Problem,
         free: np.ndarray,
@@ -183,28 +216,24 @@ class GradientLearner(CrossValidatedLearner):
             return lbfgs(problem.loss, free, max_iter, self.tol, callback)
         return minimize(problem, free, max_iter, self.tol, callback)
 
-    def _climb_or_stop(
+    def _optimize_until_interrupted(
         self, fit: Fit, max_iter: int, callback: Callback, context: Context
     ) -> Outcome:
-        """The same; interrupted, it ends where the last iteration did, which is the best point so
-        far.
-        """
-        climb = partial(self._climb, fit.problem, fit.start, max_iter)
-        return until_interrupted(climb, callback, context.interrupts)
+        """Optimize; an interrupt ends at the last iteration, which is the best point so far."""
+        optimize = partial(self._optimize, fit.problem, fit.start, max_iter)
+        return until_interrupted(optimize, callback, context.interrupts)
 
     # ---- when to stop
 
     def _tuned_iterations(
         self, setting: Setting, data: Rows, structure: Structure, context: Context
     ) -> int:
-        """The number of iterations after which the held-out folds, all together, have the best
-        value.
-        """
+        """Return the number of iterations with the best value over all held-out folds."""
 
         def one(fold: Fold) -> np.ndarray:
             fit = self._fit(setting, fold.rest, count(fold.rest), structure, None)
             watch = EarlyStopping(fit.judge(fold.test), fit.start)
-            self._climb(fit.problem, fit.start, self.max_iter, watch)
+            self._optimize(fit.problem, fit.start, self.max_iter, watch)
             return np.array(watch.values) * watch.judge.total_weight
 
         curves = parallel_map(one, self._folds(data, context), context.n_jobs)
@@ -218,7 +247,7 @@ class GradientLearner(CrossValidatedLearner):
     def _learn_held_out(
         self, setting: Setting, data: Rows, structure: Structure, context: Context
     ) -> CPTs:
-        """Learn from all folds but one, and take the point that does best on that one."""
+        """Learn from all folds but one, and return the point that is best on that one."""
         folds = self._folds(data, context)
         if not folds:
             raise ValueError(f'stopping="held-out" needs more than {data.n_samples} rows')
@@ -226,7 +255,7 @@ class GradientLearner(CrossValidatedLearner):
         watch = EarlyStopping(
             fit.judge(folds[0].test), fit.start, self._recorder(fit.problem, self.max_iter, context)
         )
-        outcome = self._climb_or_stop(fit, self.max_iter, watch, context)
+        outcome = self._optimize_until_interrupted(fit, self.max_iter, watch, context)
         if not outcome.converged:
             self._warn_of_the_limit()
         return fit.tables(watch.best)
@@ -249,8 +278,8 @@ class GradientLearner(CrossValidatedLearner):
         learner = self._generative()
         if not isinstance(learner, (MaximumLikelihood, MaximumAPosteriori)):
             raise ValueError(
-                f"generative={self.generative!r}: the tables to start from are relative"
-                " frequencies, MaximumLikelihood() or MaximumAPosteriori()"
+                f"generative={self.generative!r} must be a learner of relative frequencies,"
+                " MaximumLikelihood() or MaximumAPosteriori()"
             )
         learner._check()
         if isinstance(learner, MaximumLikelihood) and not learner.epsilon > 0:
@@ -273,7 +302,7 @@ class GradientLearner(CrossValidatedLearner):
             shown = ", ".join(map(repr, immoral[:5])) + (", …" if len(immoral) > 5 else "")
             warnings.warn(
                 f"the parents of {shown} are not joined by edges, so that an objective of"
-                " normalised tables may have several local optima; the one that is found depends"
+                " normalized tables may have several local optima; the one that is found depends"
                 " on the start",
                 stacklevel=3,
             )

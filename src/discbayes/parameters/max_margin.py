@@ -1,5 +1,6 @@
-"""Discriminative parameters: the margin, over normalised tables (Pernkopf, Wohlmayr & Tschiatschek
-2012; P12 5.2).
+"""Maximum margin parameters of normalized tables (P12 5.2).
+
+Pernkopf, Wohlmayr & Tschiatschek 2012.
 """
 
 from __future__ import annotations
@@ -18,21 +19,21 @@ KAPPAS = tuple(float(x) for x in np.linspace(0.01, 0.5, 10))
 
 
 class MaxMargin(GradientLearner):
-    """Tables that maximise Σ h(λ·log d), where d is P(y, x) over that of the best rival, and h a
-    rounded min(1, ·).
+    """Tables that maximize the margin Σ h(λ·log d) of all rows.
 
-    Rows with gaps count by what is observed in them: the gaps are summed out exactly.
+    d is P(y, x) divided by that of the best other class, and h is min(1, ·) with a rounded corner.
+    Missing values are marginalized exactly.
 
     Parameters
     ----------
     lam : float, sequence of float or "cv", default=0.1
-        λ: a row counts fully from log d = 1/λ on. Of several, held-out folds choose by their rate
-        of right decisions; "cv" has the ten values of P13, 0.01 to 1.
+        λ: the margin of a row is full from log d = 1/λ on. Several values are compared by accuracy
+        on held-out folds; "cv" has the ten values of P13, 0.01 to 1.
     kappa : float, sequence of float or "cv", default=0.5
-        κ: half the width of the part in which the corner of h is rounded off; "cv" has ten values,
+        κ: half the width of the interval in which the corner of h is rounded; "cv" has ten values,
         0.01 to 0.5.
     eta : float, default=10
-        How sharp the soft maximum over the rivals is.
+        The sharpness of the soft maximum over the other classes.
     max_iter, tol, stopping, n_folds, generative, start, penalty, towards, solver, backoff
         As in ``MaximumConditionalLikelihood``.
 
@@ -53,8 +54,8 @@ class MaxMargin(GradientLearner):
         self.eta = eta
 
     def _settings(self) -> list[list[Setting]]:
-        # the largest first: a fit for a small λ has margins with which larger ones see nothing left
-        # to do
+        # the largest first: after a fit for a small λ the margins are full for larger ones, whose
+        # gradient vanishes
         lams = sorted(numbers_of("lam", self.lam, LAMS, 0.0, strictly=True), reverse=True)
         kappas = numbers_of("kappa", self.kappa, KAPPAS, 0.0)
         penalties = sorted(

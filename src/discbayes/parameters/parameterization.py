@@ -1,19 +1,18 @@
-"""Parameterisations: maps from a vector of free numbers to the numbers in tables, and the way back
-of a gradient.
+"""Parameterizations: maps from a vector of unconstrained parameters to tables, and gradients.
 
 ====  =================  ==============================================  ==========
-name  class              numbers in the tables                           normalised
+name  class              numbers in the tables                           normalized
 ====  =================  ==============================================  ==========
 e     ``Softmax``        β − log Σ exp β in each row of a table          yes
-      ``Subnormalized``  the same − s²/2, with a slack s for each row    no
-d     ``Direct``         the free numbers themselves                     no
+      ``Subnormalized``  as ``Softmax``, − s²/2 with a slack s per row   no
+d     ``Direct``         the parameters themselves                       no
 w     ``Weights``        w · log θ, with log θ fixed and w by level      no
-      ``Plain``          the free numbers, at most one in each row       no
+      ``Plain``          the parameters, rows that sum to one at most    no
 ====  =================  ==============================================  ==========
 
-In ``d`` a family cell that was seen with no class has no free number: it keeps what it is given.
-In ``w`` that holds for a weight none of whose cells was seen; otherwise a weight applies to all of
-its cells, seen or not.
+In ``d`` a family cell that was not seen with any class has no parameter: it keeps a given value. In
+``w`` that holds for a weight none of whose cells was seen; otherwise a weight applies to all of its
+cells, seen or not.
 """
 
 from __future__ import annotations
@@ -33,19 +32,17 @@ MIN_SLACK = 0.1  # of a row at the start: at zero the gradient with respect to i
 
 
 class Numbers(NamedTuple):
-    """One number for each class and one for each cell of the tables: log P(c) and log θ, or a
-    gradient.
-    """
+    """A value for each class and for each cell of the tables: log P(c) and log θ, or a gradient."""
 
     prior: np.ndarray
     cells: np.ndarray
 
     def dot(self, other: Numbers) -> float:
-        """The sum of products; of counts with log θ it is the log likelihood."""
+        """Return the sum of products; of counts with log θ it is the log likelihood."""
         return float(dot(self.prior, other.prior) + dot(self.cells, other.cells))
 
     def plus(self, other: Numbers, factor: float = 1.0) -> Numbers:
-        """The sum with a multiple of others."""
+        """Return the sum with a multiple of others."""
         return Numbers(self.prior + factor * other.prior, self.cells + factor * other.cells)
 
     def add(self, other: Numbers) -> None:
@@ -55,10 +52,10 @@ class Numbers(NamedTuple):
 
 
 class FreeCells(NamedTuple):
-    """Cells that have a free number of their own for each class, and these; of two classes there is
-    one for both.
+    """Cells with a parameter of their own for each class, and these parameters.
 
-    Cell 0 is the class by itself; those of the tables follow, counted without the class.
+    Two classes have one parameter for both. Cell 0 is the class by itself; those of the tables
+    follow, numbered without the class.
     """
 
     cells: np.ndarray
@@ -66,40 +63,38 @@ class FreeCells(NamedTuple):
 
 
 class Parameterization(Protocol):
-    """What a problem asks of a parameterisation."""
+    """The protocol of parameterizations."""
 
     layout: Layout
     normalized: bool
     size: int
-    n_prior: int  # the first free numbers are those of the class
-    repeats: float  # the table entries that each free number stands for, as a penalty counts them
-    # cells with free numbers of their own, where free numbers are those in the tables
+    n_prior: int  # the first parameters are those of the class
+    repeats: float  # table entries per parameter, as a penalty counts them
+    # cells with parameters of their own, if parameters are the values in the tables
     own: FreeCells | None
 
     def start(self, tables: CPTs) -> np.ndarray:
-        """The free numbers that give these tables, or come nearest."""
+        """Return the parameters that give these tables, or the nearest ones."""
         ...
 
     def numbers(self, free: np.ndarray) -> Numbers:
-        """Log P(c) and log θ, or what stands in their place."""
+        """Return log P(c) and log θ, or the values in their place."""
         ...
 
     def pull_back(self, free: np.ndarray, numbers: Numbers, gradient: Numbers) -> np.ndarray:
-        """The gradient with respect to the free numbers, at these and the ``numbers`` that they
-        give.
-        """
+        """Return the gradient with respect to the parameters, given these and their tables."""
         ...
 
     def tables(self, free: np.ndarray) -> CPTs:
-        """The tables that the free numbers stand for."""
+        """Return the tables of the parameters."""
         ...
 
 
 class Softmax:
-    """Normalised tables, θ = exp(β) / Σ exp(β) in each row of a table: ``e`` of Z17, P10 4.2.
+    """Normalized tables, θ = exp(β) / Σ exp(β) in each row of a table: ``e`` of Z17, P10 4.2.
 
     The classes come first in β, then the cells in the order of the layout. A feature that does not
-    depend on the class has one column of free numbers, which all of its class columns share.
+    depend on the class has one column of parameters, which all of its class columns share.
     """
 
     normalized, repeats = True, 1.0
@@ -117,7 +112,7 @@ class Softmax:
         self.size = self._n_softmax
 
     def start(self, tables: CPTs) -> np.ndarray:
-        """The free numbers that give these tables, which must be finite."""
+        """Return the parameters that give these tables, which must be finite."""
         if not (np.isfinite(tables.log_prior).all() and np.isfinite(tables.log_theta).all()):
             raise ValueError(
                 "the start has probabilities of zero, from which a gradient cannot lead away:"
@@ -130,8 +125,9 @@ class Softmax:
         return free
 
     def numbers(self, free: np.ndarray) -> Numbers:
-        """Log P(c) and log θ."""
-        n_classes, layout, alone = self.layout.n_classes, self.layout, self._class
+        """Return log P(c) and log θ."""
+        layout, alone = self.layout, self._class
+        n_classes = layout.n_classes
         every = free if self._slots is None else free[self._slots]
         numbers = Numbers(np.empty(n_classes), np.empty(layout.size))
         kernels.log_softmax(every[:n_classes], alone.offsets, alone.cards, 1, numbers.prior)
@@ -141,10 +137,9 @@ class Softmax:
         return numbers
 
     def pull_back(self, free: np.ndarray, numbers: Numbers, gradient: Numbers) -> np.ndarray:
-        """The gradient with respect to the free numbers, at these and the ``numbers`` that they
-        give.
-        """
-        n_classes, layout, alone = self.layout.n_classes, self.layout, self._class
+        """Return the gradient with respect to the parameters, given these and their tables."""
+        layout, alone = self.layout, self._class
+        n_classes = layout.n_classes
         every = np.empty(n_classes + layout.size)
         kernels.softmax_gradient(
             gradient.prior, numbers.prior, alone.offsets, alone.cards, 1, every[:n_classes]
@@ -160,12 +155,12 @@ class Softmax:
         return every if self._slots is None else np.bincount(self._slots, every, self._n_softmax)
 
     def gathered(self, numbers: Numbers) -> np.ndarray:
-        """The sums of the numbers that each free number stands behind."""
+        """Return the sums of the values that each parameter determines."""
         every = np.concatenate(numbers)
         return every if self._slots is None else np.bincount(self._slots, every, self._n_softmax)
 
     def tables(self, free: np.ndarray) -> CPTs:
-        """The tables that the free numbers stand for."""
+        """Return the tables of the parameters."""
         return CPTs(self.layout, *self.numbers(free))
 
 
@@ -190,38 +185,32 @@ class Subnormalized(Softmax):
         self.size += self._n_slacks
 
     def start(self, tables: CPTs) -> np.ndarray:
-        """The parameters of these tables, which must be finite; slacks are at least
-        ``MIN_SLACK``.
-        """
+        """Return the parameters of finite tables; slacks are at least ``MIN_SLACK``."""
         totals = np.ones(self._n_slacks)
         totals[self._row] = self.layout.row_totals(np.exp(tables.log_theta))[self._with_slack]
         slacks = np.sqrt(-2.0 * np.log(np.clip(totals, np.finfo(float).tiny, 1.0)))
         return self.with_slack(np.concatenate([super().start(tables), slacks]))
 
     def with_slack(self, free: np.ndarray) -> np.ndarray:
-        """The parameters, with slacks of at least ``MIN_SLACK``, so that a fit can begin there."""
+        """Raise slacks to at least ``MIN_SLACK``, so that a fit can start there."""
         slacks = np.maximum(np.abs(free[self._n_softmax :]), MIN_SLACK)
         return np.concatenate([free[: self._n_softmax], slacks])
 
     def numbers(self, free: np.ndarray) -> Numbers:
-        """Log P(c) and log θ."""
+        """Return log P(c) and log θ."""
         numbers, slacks = super().numbers(free[: self._n_softmax]), free[self._n_softmax :]
         numbers.cells[self._with_slack] -= (0.5 * slacks**2)[self._row]
         return numbers
 
     def pull_back(self, free: np.ndarray, numbers: Numbers, gradient: Numbers) -> np.ndarray:
-        """The gradient with respect to the parameters, at these and the ``numbers`` that they
-        give.
-        """
+        """Return the gradient with respect to the parameters, given these and their tables."""
         slacks, cells = free[self._n_softmax :], numbers.cells.copy()
         cells[self._with_slack] += (0.5 * slacks**2)[self._row]
         back = super().pull_back(free, Numbers(numbers.prior, cells), gradient)
         return np.concatenate([back, -slacks * self._row_sums(gradient)])
 
     def gathered(self, numbers: Numbers) -> np.ndarray:
-        """The sums of the numbers that each parameter stands behind; of a slack they are those of
-        its row.
-        """
+        """Return the sums of the values that each parameter, or the slack of a row, determines."""
         return np.concatenate([super().gathered(numbers), self._row_sums(numbers)])
 
     def _row_sums(self, numbers: Numbers) -> np.ndarray:
@@ -229,9 +218,7 @@ class Subnormalized(Softmax):
 
 
 class _Affine:
-    """Numbers that are offset + factor · free number; cells without a free number are their
-    offset.
-    """
+    """Values that are offset + factor · parameter; without a parameter, the offset."""
 
     normalized, repeats = False, 1.0
     own: FreeCells | None = None
@@ -247,7 +234,7 @@ class _Affine:
         self._plain = bool(self._free.size == slots.size == self.size)
 
     def numbers(self, free: np.ndarray) -> Numbers:
-        """What stands in the place of log P(c) and log θ."""
+        """Return the values in the place of log P(c) and log θ."""
         every = self._offset.copy()
         if self._plain:
             every += self._factor * free
@@ -256,24 +243,22 @@ class _Affine:
         return Numbers(every[: self.layout.n_classes], every[self.layout.n_classes :])
 
     def pull_back(self, free: np.ndarray, numbers: Numbers, gradient: Numbers) -> np.ndarray:
-        """The gradient with respect to the free numbers."""
+        """Return the gradient with respect to the parameters."""
         every = np.concatenate(gradient) * self._factor
         return every if self._plain else np.bincount(self._taken, every[self._free], self.size)
 
     def start(self, tables: CPTs) -> np.ndarray:
-        """The free numbers that come nearest to the tables: exact where each cell has its own."""
+        """Return the parameters nearest to the tables: exact if each cell has its own."""
         wanted = np.concatenate([tables.log_prior, tables.log_theta]) - self._offset
         return _nearest(wanted[self._free], self._factor[self._free], self._taken, self.size)
 
     def tables(self, free: np.ndarray) -> CPTs:
-        """The tables that the free numbers stand for."""
+        """Return the tables of the parameters."""
         return CPTs(self.layout, *self.numbers(free))
 
 
 class Plain(_Affine):
-    """A free number for each class and cell, to be kept where the rows of each table sum to one at
-    most.
-    """
+    """A parameter for each class and cell, constrained to tables whose rows sum to one at most."""
 
     def __init__(self, layout: Layout):
         zero, one = (
@@ -283,8 +268,9 @@ class Plain(_Affine):
         self._class = Layout.of_class(layout.n_classes)
 
     def project(self, free: np.ndarray) -> np.ndarray:
-        """The nearest point whose tables have rows that sum to one at most."""
-        numbers, alone, layout = self.numbers(free), self._class, self.layout
+        """Return the nearest point whose tables have rows that sum to one at most."""
+        alone, layout = self._class, self.layout
+        numbers = self.numbers(free)
         inside = Numbers(np.empty_like(numbers.prior), np.empty_like(numbers.cells))
         projection.project_rows(numbers.prior, alone.offsets, alone.cards, 1, inside.prior)
         projection.project_rows(
@@ -296,12 +282,11 @@ class Plain(_Affine):
 
 
 class Direct(_Affine):
-    """Free numbers in the place of log P(c) and log θ: ``d`` of Z17; with naive Bayes, logistic
-    regression.
+    """Parameters in the place of log P(c) and log θ: ``d`` of Z17.
 
-    With two classes only their difference matters, so that there is one free number for both, added
-    to one and taken from the other. What cancels, and the cells that were never seen, stay as in
-    ``around``.
+    With naive Bayes that is logistic regression. With two classes only their difference matters, so
+    that there is one parameter for both, added to one and subtracted from the other. What cancels,
+    and cells that were not seen, stay as in ``around``.
     """
 
     def __init__(self, layout: Layout, seen: np.ndarray, around: CPTs):
@@ -330,9 +315,9 @@ class Direct(_Affine):
 class Weights(_Affine):
     """Weights on fixed log θ: ``w`` of Z17, w = 1 being the generative tables.
 
-    ``level`` says what has a weight of its own: 1 a feature, 2 a value, 3 a value in a class, 4 a
-    cell. A weight none of whose cells was seen cannot be learned: it is the one that comes nearest
-    to ``around``.
+    ``level`` is what has a weight of its own: 1 a feature, 2 a value, 3 a value in a class, 4 a
+    cell. A weight none of whose cells was seen cannot be learned: it is the one nearest to
+    ``around``.
     """
 
     def __init__(
@@ -354,25 +339,19 @@ class Weights(_Affine):
         )
 
     def start(self, tables: CPTs) -> np.ndarray:
-        """The weights that come nearest to the tables in the cells that were seen: others may be
-        backed off.
-        """
+        """Return the weights nearest to the tables in seen cells: others may be backed off."""
         wanted = np.concatenate([tables.log_prior, tables.log_theta])[self._seen]
         return _nearest(wanted, self._factor[self._seen], self._slots[self._seen], self.size)
 
 
 def _nearest(wanted: np.ndarray, factor: np.ndarray, slots: np.ndarray, size: int) -> np.ndarray:
-    """The free numbers whose products with the factors come nearest to what is wanted, by least
-    squares.
-    """
+    """Return parameters whose products with the factors are nearest to values (least squares)."""
     share = np.bincount(slots, factor * wanted, size)
     return share / np.maximum(np.bincount(slots, factor**2, size), np.finfo(float).tiny)
 
 
 def _own(slots: np.ndarray) -> FreeCells:
-    """The cells whose slots, by cell and class, are all different, or all the same where classes
-    are two.
-    """
+    """Return the cells whose slots differ by class; with two classes, those with a slot."""
     free = slots[:, :1] if slots.shape[1] == 2 else slots
     cells = np.flatnonzero(
         (slots[:, 0] >= 0) & ((slots.shape[1] == 2) | (slots[:, 0] != slots[:, -1]))
@@ -381,18 +360,15 @@ def _own(slots: np.ndarray) -> FreeCells:
 
 
 def own_slots(layout: Layout) -> np.ndarray:
-    """A free number for each class and cell; class columns of a feature that does not depend on it
-    share theirs.
-    """
+    """Number the parameters of classes and cells; equal class columns share theirs."""
     slots = _slots(layout)
     return np.arange(layout.n_classes + layout.size) if slots is None else slots
 
 
 def _slack_rows(layout: Layout) -> np.ndarray:
-    """For each cell the row of its table, counted over class children without a covering parent;
-    elsewhere −1.
-    """
-    parts, n_rows, structure = [np.empty(0, np.int64)], 0, layout.structure
+    """Number the rows of class children without a covering parent; −1 for cells of others."""
+    parts, structure = [np.empty(0, np.int64)], layout.structure
+    n_rows = 0
     for i, (*parents, card, n_classes) in enumerate(layout.shapes):
         rows = np.full((math.prod(parents), 1, n_classes), -1)
         if structure.class_children[i] and structure.covering_parent(i) is None:
@@ -403,7 +379,7 @@ def _slack_rows(layout: Layout) -> np.ndarray:
 
 
 def _packed(slots: np.ndarray) -> np.ndarray:
-    """The same slots, numbered without a gap."""
+    """Renumber slots consecutively."""
     used = np.zeros(slots.max(initial=-1) + 2, np.int64)
     used[slots + 1] = 1
     used[0] = 0
@@ -411,14 +387,12 @@ def _packed(slots: np.ndarray) -> np.ndarray:
 
 
 def _level_slots(layout: Layout, level: int) -> np.ndarray:
-    """Which weight stands behind each class and cell."""
+    """Return the number of the weight of each class and cell."""
     if level == 4:
         return own_slots(layout)
     n_classes = layout.n_classes
-    parts, free = (
-        [np.zeros(n_classes, np.int64) if level == 1 else np.arange(n_classes)],
-        1 if level == 1 else n_classes,
-    )
+    parts = [np.zeros(n_classes, np.int64) if level == 1 else np.arange(n_classes)]
+    free = 1 if level == 1 else n_classes
     for shape, depends in zip(layout.shapes, layout.structure.class_children, strict=True):
         card = shape[-2]
         by_class = level == 3 and depends
@@ -433,7 +407,7 @@ def _level_slots(layout: Layout, level: int) -> np.ndarray:
 
 
 def _slots(layout: Layout) -> np.ndarray | None:
-    """Which free number stands behind each class and cell; ``None`` where each has its own."""
+    """Return the number of the parameter of each class and cell; None if each has its own."""
     if all(layout.structure.class_children):
         return None
     parts, free = [np.arange(layout.n_classes)], layout.n_classes

@@ -1,6 +1,4 @@
-"""What a discriminative parameter learner optimises: an objective of the log-joint, as a function
-of free numbers.
-"""
+"""The problem of discriminative learners: an objective of unconstrained parameters."""
 
 from __future__ import annotations
 
@@ -17,24 +15,24 @@ from discbayes.parameters.block_scores import BlockScores, PaddedValues, RowChun
 from discbayes.parameters.log_scores import LogScores
 from discbayes.parameters.parameterization import Numbers, Parameterization
 
-MIN_WEIGHT = 1e-100  # of all rows: what is divided by less may overflow
+MIN_WEIGHT = 1e-100  # of all rows: a division by less may overflow
 
 
 @dataclass(frozen=True)
 class Penalty:
-    """λ/2 · ‖free numbers − centre‖², each counted as often as there are table entries behind it.
+    """λ/2 · ‖parameters − center‖², each as often as there are table entries behind it.
 
-    ``skipped`` of the first free numbers, those of the class, are not counted.
+    The first ``skipped`` of the unconstrained parameters, those of the class, are not penalized.
     """
 
     strength: float
-    centre: np.ndarray
+    center: np.ndarray
     repeats: float = 1.0
     skipped: int = 0
 
     def value_and_gradient(self, free: np.ndarray) -> tuple[float, np.ndarray]:
-        """What is to be paid, and its gradient."""
-        away = free - self.centre
+        """Return the penalty and its gradient."""
+        away = free - self.center
         away[: self.skipped] = 0.0
         factor = self.strength * self.repeats
         return 0.5 * factor * float(dot(away, away)), factor * away
@@ -42,12 +40,11 @@ class Penalty:
 
 @dataclass(frozen=True)
 class Problem:
-    """The mean of an objective over weighted rows, and its gradient with respect to the free
-    numbers.
+    """The mean of an objective over weighted rows as a function of unconstrained parameters.
 
-    The chain is free numbers → log θ (parameterisation) → log-joint (scores) → value (objective),
-    and back. The log likelihood of ``counts``, where they are given, is added to the objective. A
-    penalty counts in the loss only.
+    The chain is parameters → log θ (parameterization) → log-joint (scores) → value (objective), and
+    back for the gradient. The log likelihood of ``counts``, if they are given, is added to the
+    objective. A penalty counts in the loss only.
     """
 
     objective: Objective
@@ -62,22 +59,22 @@ class Problem:
 
     @cached_property
     def total_weight(self) -> float:
-        """The sum of the weights; one where they are next to nothing, so that a mean exists."""
+        """The sum of the weights; one if they are almost zero, so that a mean exists."""
         total = self.scores.total_weight
         return total if total > MIN_WEIGHT else 1.0
 
     def value(self, free: np.ndarray) -> float:
-        """The mean of the objective."""
+        """Return the mean of the objective."""
         return self.total_of(self.objective, free) / self.total_weight
 
     def total_of(self, objective: Objective, free: np.ndarray) -> float:
-        """The sum of any objective over the weighted rows."""
+        """Return the sum of any objective over the weighted rows."""
         return float(
             self.scores.sum(_total, (objective, self.parameterization.numbers(free)), self.n_jobs)
         )
 
     def value_and_gradient(self, free: np.ndarray) -> tuple[float, np.ndarray]:
-        """The mean of the objective, and its gradient."""
+        """Return the mean of the objective, and its gradient."""
         numbers = self.parameterization.numbers(free)
         value, whole = self.total_and_slopes(numbers)
         if self.counts is not None:
@@ -87,14 +84,12 @@ class Problem:
         return value / self.total_weight, back / self.total_weight
 
     def total_and_slopes(self, numbers: Numbers) -> tuple[float, Numbers]:
-        """The sum of the objective over the weighted rows, and its gradient with respect to the
-        numbers in tables.
-        """
+        """Return the sum of the objective, and its gradient with respect to the tables."""
         value, slopes = self.scores.sum(_value_and_gradient, (self.objective, numbers), self.n_jobs)
         return value, slopes
 
     def loss(self, free: np.ndarray) -> tuple[float, np.ndarray]:
-        """The negative of the above plus the penalty, for minimisers."""
+        """Return the negative mean objective plus the penalty, and its gradient, to minimize."""
         value, gradient = self.value_and_gradient(free)
         if self.penalty is None or not self.penalty.strength:
             return -value, -gradient
@@ -103,7 +98,7 @@ class Problem:
 
 
 class _Sum(NamedTuple):
-    """An objective and its gradient, added up over rows."""
+    """The sum of an objective over rows, and its gradient."""
 
     value: float
     gradient: Numbers
@@ -114,10 +109,10 @@ def _total(
 ) -> float:
     ready = scores.padded(numbers)
 
-    def one(block: RowChunk) -> float:
-        return objective.value(scores.forward(ready, block), *scores.truth(block))
+    def one(chunk: RowChunk) -> float:
+        return objective.value(scores.forward(ready, chunk), *scores.truth(chunk))
 
-    return sum(parallel_map(one, scores.blocks, n_jobs, scores.work / 2))
+    return sum(parallel_map(one, scores.chunks, n_jobs, scores.work / 2))
 
 
 def _value_and_gradient(
@@ -135,32 +130,33 @@ def _value_and_gradient(
 
 
 def _of_part(
-    scores: BlockScores, objective: Objective, ready: PaddedValues, blocks: list[RowChunk]
+    scores: BlockScores, objective: Objective, ready: PaddedValues, chunks: list[RowChunk]
 ) -> _Sum:
-    """The sum over some blocks, with its gradient; in the quick way if there is one, and numbers
-    are finite.
+    """Return the sum over some chunks and its gradient.
+
+    The conditional likelihood has a fused kernel, whose result is used if it is finite.
     """
     if isinstance(objective, ConditionalLikelihood):
-        quickly = _add_up(scores, objective, ready, blocks, quick=True)
+        quickly = _add_up(scores, objective, ready, chunks, quick=True)
         if np.isfinite(quickly.value):
             return quickly
-    return _add_up(scores, objective, ready, blocks, quick=False)
+    return _add_up(scores, objective, ready, chunks, quick=False)
 
 
 def _add_up(
     scores: BlockScores,
     objective: Objective,
     ready: PaddedValues,
-    blocks: list[RowChunk],
+    chunks: list[RowChunk],
     quick: bool,
 ) -> _Sum:
     value, gradient = 0.0, scores.blank()
-    for block in blocks:
-        if quick and not block.groups.size:
-            value += scores.add_likelihood(ready, block, gradient)
+    for chunk in chunks:
+        if quick and not chunk.groups.size:
+            value += scores.add_likelihood(ready, chunk, gradient)
             continue
-        log_joint = scores.forward(ready, block)
-        share, residual = objective.evaluate(log_joint, *scores.truth(block))
-        scores.pull_back(ready, block, residual, gradient)
+        log_joint = scores.forward(ready, chunk)
+        share, residual = objective.evaluate(log_joint, *scores.truth(chunk))
+        scores.pull_back(ready, chunk, residual, gradient)
         value += share
     return _Sum(value, gradient)

@@ -1,10 +1,10 @@
-"""Coordinates in which the curvature of a problem is about the same in every direction.
+"""Coordinates in which the curvature of a problem is about equal in every direction.
 
-For tables of free numbers (``d``) the curvature of −Σ log P(y | x), at equal posteriors, is that of
-one matrix of the cells for each class: Σ weight·x·xᵀ / |C|, where x says which cells a row is in.
-With the penalty on its diagonal the matrix is RᵀR, and in the coordinates R·(free numbers − start)
-quasi-Newton steps need few iterations. That pays where cells are few, as R takes a time that grows
-with their cube, and no class is rare, as such a class has less curvature.
+For unconstrained tables (``d``) the curvature of −Σ log P(y | x), at equal posteriors, is that of
+one matrix of the cells for each class: Σ weight·x·xᵀ / |C|, where x marks the cells of a row. With
+the penalty on its diagonal the matrix is RᵀR, and in the coordinates R·(parameters − start)
+quasi-Newton steps need few iterations. That pays if cells are few, as the time for R grows with
+their cube, and no class is rare, as such a class has less curvature.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from discbayes.optim import Callback, Coordinates, Outcome, lbfgs, lbfgs_in
 from discbayes.parameters.parameterization import FreeCells
 from discbayes.parameters.problem import Penalty, Problem
 
-MAX_CELLS = 3000  # whose matrix fits into memory several times
+MAX_CELLS = 3000  # whose matrix fits in memory several times
 # nanoseconds: of the factor for each of cells³, of equations for each number
 FACTOR_COST, SOLVE_COST = 0.12, 0.35
 ITERATIONS = 50  # after which the factor has to have paid
@@ -31,9 +31,7 @@ Solver = Callable[[np.ndarray, np.ndarray], None]
 def minimize(
     problem: Problem, start: np.ndarray, max_iter: int, tol: float, callback: Callback | None = None
 ) -> Outcome:
-    """Minimise the loss of a problem by L-BFGS, in scaled coordinates where these are likely to be
-    quicker.
-    """
+    """Minimize the loss of a problem by L-BFGS, in scaled coordinates if these are quicker."""
     own, penalty = problem.parameterization.own, problem.penalty
     factor = None
     if own is not None and penalty is not None and _worthwhile(problem, own, penalty):
@@ -49,9 +47,7 @@ def minimize(
 
 
 def _solved(solve: Solver, factor: np.ndarray, free: np.ndarray, given: np.ndarray) -> np.ndarray:
-    """What equations with R give for each class; ``free`` are the numbers that R is of, others stay
-    as they are.
-    """
+    """Solve equations with R for each class; only the parameters ``free`` belong to R."""
     n_columns = free.shape[1]
     columns, solved = np.zeros((len(free), _width(free))), given.copy()
     columns[:, :n_columns] = given[free]
@@ -65,7 +61,7 @@ def _width(free: np.ndarray) -> int:
 
 
 def _worthwhile(problem: Problem, own: FreeCells, penalty: Penalty) -> bool:
-    """Whether such coordinates make sense, and are likely to save more time than they take."""
+    """Return whether such coordinates are likely to save more time than they take."""
     n, scores = own.cells.size, problem.scores
     if not isinstance(problem.objective, ConditionalLikelihood) or scores.layout.n_classes < 2:
         return False
@@ -76,15 +72,13 @@ def _worthwhile(problem: Problem, own: FreeCells, penalty: Penalty) -> bool:
 
 
 def _has_rare_class(problem: Problem) -> bool:
-    """Whether a class has few rows; of two classes each has the curvature of the other, however few
-    they are.
-    """
+    """Return whether a class has few rows; two classes have the same curvature in any case."""
     n_classes, weights = problem.scores.layout.n_classes, problem.scores.class_weights
     return n_classes > 2 and bool(weights.min() < RARE * weights.mean())
 
 
 def _factor(problem: Problem, own: FreeCells, penalty: Penalty) -> np.ndarray | None:
-    """R of the cells with free numbers of their own; none where rounding does not leave one."""
+    """Return R of the cells with parameters of their own; None if rounding prevents it."""
     matrix = problem.scores.pair_weights(problem.n_jobs)[np.ix_(own.cells, own.cells)]
     matrix /= problem.scores.layout.n_classes
     matrix[np.diag_indices_from(matrix)] += np.where(

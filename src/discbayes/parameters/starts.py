@@ -1,6 +1,4 @@
-"""Where a fit begins: a name, or tables of the same network with numbers that a gradient can
-change.
-"""
+"""The start of a fit: a name, or finite tables of the same network."""
 
 from __future__ import annotations
 
@@ -16,13 +14,13 @@ STARTS = ("generative", "zeros")
 
 
 def check_start(given: Any) -> None:
-    """Refuse what is neither a name nor tables."""
+    """Raise an error if a start is neither a known name nor tables."""
     if not isinstance(given, CPTs) and given not in STARTS:
         raise ValueError(f"start={given!r} is not one of {', '.join(map(repr, STARTS))}")
 
 
 def begin_at(given: Any, generative: CPTs, names: Sequence[str]) -> CPTs:
-    """The tables where a fit begins: the generative ones, zeros, or those that are given."""
+    """Return the tables where a fit starts: the generative ones, zeros, or given ones."""
     layout = generative.layout
     if isinstance(given, CPTs):
         return start_tables(given, layout, names)
@@ -30,25 +28,30 @@ def begin_at(given: Any, generative: CPTs, names: Sequence[str]) -> CPTs:
 
 
 def zero_tables(layout: Layout) -> CPTs:
-    """Zeros in the place of log P(c) and log θ."""
+    """Return zeros in the place of log P(c) and log θ."""
     return CPTs(layout, np.zeros(layout.n_classes), np.zeros(layout.size))
 
 
 def start_tables(given: Any, layout: Layout, names: Sequence[str]) -> CPTs:
-    """The given tables, refused with the first thing that differs if they are not of this layout.
+    """Return given tables; an error names the first difference if they do not fit the layout.
 
     Parameters
     ----------
     given : CPTs
-        Where to start.
+        The tables to start from.
     layout : Layout
-        That of the tables to be learned: structure, numbers of values and of classes.
+        The layout of the tables to learn: structure, numbers of values and of classes.
     names : sequence of str
-        The columns, for messages.
+        The names of the columns, for messages.
+
+    Returns
+    -------
+    CPTs
+        The given tables.
     """
     if not isinstance(given, CPTs):
         raise TypeError(
-            f"start={repr_short(given)} is neither the name of a start nor Tables, as"
+            f"start={repr_short(given)} is neither the name of a start nor CPTs, as"
             " clf.network_.parameters of a fitted classifier"
         )
     _check_structure(given, layout, names)
@@ -93,7 +96,7 @@ def _check_sizes(given: CPTs, layout: Layout, names: Sequence[str]) -> None:
 
 
 def _check_finite(given: CPTs, names: Sequence[str]) -> None:
-    """NaN and +∞ are in no tables; −∞ is a probability of zero."""
+    """Raise an error for a probability of zero, −∞; NaN and +∞ cannot occur in tables."""
     never = "and no gradient leads away from there: smooth it, as MaximumAPosteriori() does"
     for i, name in enumerate(names):
         zeros = int(np.isneginf(given.log_table(i)).sum())

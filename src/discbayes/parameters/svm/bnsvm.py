@@ -22,41 +22,41 @@ from discbayes.parameters.svm.reference import NORMS, Solution, solve_norm_margi
 
 
 class BNSVM(MarginLearner):
-    """Numbers that minimise ½‖ω‖² + λ Σ slack: a support vector machine over the cells of a network
-    (P13, problem 9).
+    """A support vector machine over the cells of a network (P13, problem 9).
 
-    The numbers are then turned into a normalised network with the same P(c | x), if the parents of
-    every feature are joined (naive Bayes, TAN). Elsewhere they stay as they are, and stand for p(c,
-    x) ∝ exp(log-joint). They were not learned to describe the data: likelihoods and answers about
-    rows with gaps mean little; see ``MLBNSVM``.
+    It minimizes ½‖ω‖² + λ Σ slack. The values ω are then turned into a normalized network with the
+    same P(c | x), if the parents of every feature are joined (naive Bayes, TAN). Otherwise they
+    stay as they are, and stand for p(c, x) ∝ exp(log-joint). They do not model the distribution of
+    the rows: likelihoods, and predictions for rows with missing values, mean little; see
+    ``MLBNSVM``.
 
     Parameters
     ----------
     lam : float, sequence of float or "cv", default=1
-        λ, the price of a slack of one. Of several, held-out folds choose by their rate of right
-        decisions; "cv" has P13's values, 2⁻² to 2¹⁰.
+        λ, the cost of a slack of one. Several values are compared by accuracy on held-out folds;
+        "cv" has P13's values, 2⁻² to 2¹⁰.
     gamma : float, sequence of float or "cv", default=1
-        γ, the margin that rows are to reach. With the square norm the optimum only scales with it,
+        γ, the required margin of rows. With the square norm the optimum only scales with it,
         if λ does too.
     eta : float, default=10
-        How sharp the soft maximum over the rivals is.
+        The sharpness of the soft maximum over the other classes.
     radius : float, optional
-        The radius of the circle that rounds off the corner of the slack; min(1, γ) by default.
+        The radius of the circle that rounds the corner of the slack; min(1, γ) by default.
     norm : {"l2", "likelihood"}, default="l2"
         ½‖ω‖², or ``Σ |n·ω|`` with the counts n, which only the reference solver has.
     solver : {"auto", "lbfgs", "reference"}, default="auto"
         L-BFGS, or the exact problem by a convex solver (``pip install 'discbayes[solver]'``), for
-        small data: without soft maximum and rounded corner, so that ``eta`` and ``radius`` do not
-        count.
+        small data: without soft maximum and rounded corner, so that ``eta`` and ``radius`` have no
+        effect.
     max_iter : int, default=3000
-        The largest number of iterations.
+        The maximum number of iterations.
     tol : float, default=1e-3
         The fit ends when it is at most this share of the objective above the optimum, by a bound
-        from the dual problem. For rows with gaps, which are summed out and make the problem another
-        one, it ends when an iteration changes less than a thousandth of that.
+        from the dual problem. With missing values, which are marginalized and change the problem,
+        it ends when an iteration changes less than a thousandth of that.
     n_folds : int, default=5
-        The number of folds that choose. Fits that are only compared end at a gap of 1e-2, or after
-        200 iterations.
+        The number of folds for choosing λ and γ. Fits that are only compared end at a relative
+        duality gap of 1e-2, or after 200 iterations.
 
     Examples
     --------
@@ -91,11 +91,11 @@ class BNSVM(MarginLearner):
         layout = Layout(structure, data.cards, data.n_classes)
         families = count_families(data, layout, counts, n_jobs)
         parameterization = Direct(layout, np.ones(layout.size, bool), zero_tables(layout))
-        centre = np.zeros(parameterization.size)
-        penalty = Penalty(setting.penalty, centre, parameterization.repeats)
+        center = np.zeros(parameterization.size)
+        penalty = Penalty(setting.penalty, center, parameterization.repeats)
         scores = LogScores(data, layout, False, n_jobs)
         problem = Problem(setting.objective, scores, parameterization, n_jobs, penalty)
-        return MarginFit(problem, centre, data, families)
+        return MarginFit(problem, center, data, families)
 
     def _bound(self, bound: Bound) -> Callable[[Numbers], float]:
         return bound.of_norm

@@ -1,4 +1,4 @@
-"""The descent of margin problems, to within a bound of the optimum."""
+"""Minimization of margin problems, to within a bound of the optimum."""
 
 from __future__ import annotations
 
@@ -29,14 +29,13 @@ from discbayes.parameters.parameterization import Numbers, Plain, Subnormalized
 from discbayes.parameters.svm.duality import Bound
 
 CHECKS = 1.4  # the iterations between two bounds grow by this factor
-GAPPY_TOL = 1e-3  # of tol, for the change of one iteration, where there is no bound
+STEP_TOL = 1e-3  # of tol, for the change of one iteration, if there is no bound
 
 
 class Ending(NamedTuple):
-    """Where a fit ended, and how far above the optimum at most, relative to the objective: NaN if
-    no bound is known.
+    """The end of a fit, and its duality gap relative to the objective: NaN without a bound.
 
-    ``reason`` says why a fit that could go no further may be above the tolerance, and what to do.
+    ``reason`` is why a fit that could go no further may be above the tolerance, and what to do.
     """
 
     outcome: Outcome
@@ -46,9 +45,7 @@ class Ending(NamedTuple):
 
 @dataclass(frozen=True)
 class MarginFit(Fit):
-    """A fit that also has the rows and their counts, for the reference solver, and a scale of its
-    free numbers.
-    """
+    """A fit with its rows and counts, for the reference solver, and a scale of its parameters."""
 
     data: Rows
     families: FamilyCounts
@@ -74,11 +71,9 @@ class MarginFit(Fit):
 
 
 def likelihood_counts(families: FamilyCounts, alpha: float) -> Numbers:
-    """The counts n of P13: those of the families with α virtual observations spread over each
-    table.
+    """Return the counts n of P13: those of the families, with α virtual observations per table.
 
-    The columns of a feature that does not depend on the class are one and the same, and share its
-    counts.
+    The columns of a feature that does not depend on the class are equal, and share its counts.
     """
     in_class, in_cells = MaximumAPosteriori("ess", alpha).virtual_cells(families.layout)
     cells = families.layout.pool_columns(families.cells, np.mean)
@@ -86,26 +81,27 @@ def likelihood_counts(families: FamilyCounts, alpha: float) -> Numbers:
 
 
 class Certificate:
-    """How far above the optimum a descent is at most, relative to the objective: asked for now and
-    then.
+    """The relative duality gap during a fit, computed at growing intervals.
 
-    ``gap`` is NaN before the first bound, and stays so where there is none.
+    ``gap`` is NaN before the first bound, and stays so if there is none.
     """
 
     def __init__(self, fit: MarginFit, bound: Callable[[Numbers], float] | None):
         self._fit, self._bound = fit, bound
-        self._lowest, self._iterations, self._last, self._next = -math.inf, 0, -1, 1
+        self._lowest = -math.inf
+        self._iterations, self._last = 0, -1
+        self._next = 1
         self.gap = math.nan
 
     def follow(self, free: np.ndarray, loss: float) -> None:
-        """Look at the point that an iteration has reached, if it is time."""
+        """Update the gap at the point of an iteration, if it is time."""
         self._iterations += 1
         if self._iterations >= self._next:
             self._next = int(CHECKS * self._iterations) + 1
             self.renew(free, loss)
 
     def renew(self, free: np.ndarray, loss: float) -> None:
-        """Look at a point, unless it has been looked at."""
+        """Update the gap at a point, unless it is known there."""
         if self._bound is None or self._last == self._iterations:
             return
         self._last, problem = self._iterations, self._fit.problem
@@ -115,7 +111,7 @@ class Certificate:
 
 
 def relative_gap(loss: float, lowest: float) -> float:
-    """How far a loss is above what none is below, relative to the loss."""
+    """Return the distance of a loss from a lower bound, relative to the loss."""
     return (loss - lowest) / max(abs(loss), float(np.finfo(float).tiny))
 
 
@@ -128,11 +124,9 @@ def descend(
     record: Callable[[float, float], None] | None = None,
     interrupts: Interrupts | None = None,
 ) -> Ending:
-    """Minimise until the bound says that the optimum is near, or, without one, until little
-    changes.
-    """
+    """Minimize until the duality gap is small or, without a bound, until little changes."""
     certificate = Certificate(fit, bound)
-    step_tol = 0.0 if bound is not None else GAPPY_TOL * tol
+    step_tol = 0.0 if bound is not None else STEP_TOL * tol
 
     def look(free: np.ndarray, loss: float) -> bool:
         certificate.follow(free, loss)
@@ -150,11 +144,9 @@ def descend(
 def _minimize(
     fit: MarginFit, start: np.ndarray, max_iter: int, tol: float, callback: Callback
 ) -> Outcome:
-    """L-BFGS on scaled free numbers, or projected gradients where the numbers are to stay in a
-    set.
-    """
+    """Minimize by L-BFGS on scaled parameters, or by projected gradients if constrained."""
     loss, known, scale = fit.problem.loss, fit.problem.parameterization, fit.scale
-    if isinstance(known, Subnormalized):  # where another fit ended, slacks may be zero
+    if isinstance(known, Subnormalized):  # at the end of another fit, slacks may be zero
         start = known.with_slack(start)
     if isinstance(known, Plain):
         return projected_gradient(loss, known.project, start, max_iter, tol, callback)

@@ -1,8 +1,8 @@
-"""How far from the optimum a margin fit is: bounds by convex duality.
+"""Lower bounds of margin problems by convex duality.
 
 The slack S of a row is a convex function of its log-joint L, so that S(L) ≥ r·L − S*(r) for any r.
-With r from the rows as they are now, what is to be minimised becomes, at worst, a linear function
-of the log θ, and its minimum is known:
+With r from the rows at the current point, the objective is bounded below by a linear function of
+log θ, whose minimum is known:
 
 ===========  =======================================  ==========================================
 learner      linear in log θ, with v = n − λ Σ r      least value
@@ -11,15 +11,15 @@ ML-BN-SVM    −v·ω with Σ exp ω ≤ 1 in each row        Σ −v log(v / V)
 BN-SVM       ½‖ω‖² − v·ω with n = 0                   −½‖v‖²
 ===========  =======================================  ==========================================
 
-The first needs v ≥ 0. Where a count v would be negative, there are two ways to one that is not:
+The first needs v ≥ 0. If a count v would be negative, there are two ways to one that is not:
 
-- ``of_likelihood``: the shares of the classes that take too much are made smaller. It takes a few
-  passes over the rows and is the check during a fit. With large λ, where v is the small difference
-  of large numbers, it costs much of the bound.
-- ``by_lowering``: ω, which the gradients r are taken at, is lowered in the cells with v < 0 until
-  there is none. Any ω gives a bound, not only one with normalised tables. A little less ω in a cell
-  moves its rivals to other classes, which costs about (shortage) · (change of ω), far less than to
-  give up their margins. It takes hundreds of passes, and is for the end of a fit.
+- ``of_likelihood``: the shares of the classes that take too much are reduced. It takes a few passes
+  over the rows and is the check during a fit. With large λ, if v is the small difference of large
+  numbers, the bound becomes much weaker.
+- ``by_lowering``: ω, at which the gradients r are taken, is lowered in the cells with v < 0 until
+  there is none. Any ω gives a bound, not only one with normalized tables. A little less ω in a cell
+  moves its competitors to other classes, which costs about (shortage) · (change of ω), far less
+  than to give up their margins. It takes hundreds of passes, and is for the end of a fit.
 """
 
 from __future__ import annotations
@@ -34,8 +34,8 @@ from discbayes.parameters.block_scores import BlockScores, RowChunk
 from discbayes.parameters.parameterization import Numbers
 from discbayes.parameters.problem import Problem
 
-ROUNDS = 8  # in which shares are made smaller, before all of them are together
-ROUNDING = 1e-12  # of what is there, which is left
+ROUNDS = 8  # in which shares are reduced one by one, before all of them together
+ROUNDING = 1e-12  # relative amount that is left
 # by which ω is lowered in a cell: doubled while v < 0 there, then halved
 FIRST_STEP, MAX_STEP = 1e-5, 16.0
 
@@ -49,31 +49,32 @@ class _Pass(NamedTuple):
 
 
 class Bound:
-    """A lower bound of the optimum of a margin problem, for rows without gaps.
+    """A lower bound of the optimum of a margin problem, for complete rows.
 
     Parameters
     ----------
     problem : Problem
-        With ``Slack`` as its objective and, for ML-BN-SVM, with counts.
+        The problem, with ``Slack`` as its objective and, for ML-BN-SVM, with counts.
     """
 
     def __init__(self, problem: Problem):
         if not isinstance(problem.objective, Slack):
             raise TypeError(f"a bound of {problem.objective!r} is not known")
-        self._problem, self._slack, self._scores = problem, problem.objective, problem.scores
+        self._problem, self._slack = problem, problem.objective
+        self._scores = problem.scores
 
     @staticmethod
     def is_known(problem: Problem) -> bool:
-        """Whether the slack is convex: gaps that have to be summed out make it another function."""
+        """Return whether the slack is convex: with values to marginalize it is not."""
         return isinstance(problem.objective, Slack) and problem.scores.complete
 
     def of_norm(self, numbers: Numbers) -> float:
-        """A value that ½‖ω‖² + λ Σ slack is never below."""
+        """Return a lower bound of ½‖ω‖² + λ Σ slack."""
         found = self._pass(numbers, None)
         return -0.5 * found.taken.dot(found.taken) - found.paid
 
     def of_likelihood(self, numbers: Numbers) -> float:
-        """A value that −n·ω + λ Σ slack is never below."""
+        """Return a lower bound of −n·ω + λ Σ slack."""
         counts = self._counts
         factors = Numbers(np.ones_like(counts.prior), np.ones_like(counts.cells))
         found = self._pass(numbers, None)
@@ -96,22 +97,19 @@ class Bound:
         return self._entropy(counts.plus(found.taken, -1.0)) - found.paid
 
     def by_lowering(self, numbers: Numbers, max_rounds: int) -> float:
-        """A value that −n·ω + λ Σ slack is never below: higher than ``of_likelihood``, after more
-        passes over the rows.
+        """Return a lower bound of −n·ω + λ Σ slack that is higher than ``of_likelihood``.
 
         Parameters
         ----------
         numbers : Numbers
-            Where the search for a bound begins: at the optimum, or near.
+            Where the search for a bound starts: at the optimum, or near.
         max_rounds : int
-            The largest number of passes over the rows.
+            The maximum number of passes over the rows.
         """
-        counts, omega, n_classes = (
-            np.concatenate(self._counts),
-            np.concatenate(numbers),
-            numbers.prior.size,
-        )
-        step, before, best = np.full(omega.size, FIRST_STEP), np.zeros(omega.size, bool), -np.inf
+        counts, omega = np.concatenate(self._counts), np.concatenate(numbers)
+        n_classes = numbers.prior.size
+        step, before = np.full(omega.size, FIRST_STEP), np.zeros(omega.size, bool)
+        best = -np.inf
         for _ in range(max_rounds):
             taken, height = self._tangent(Numbers(omega[:n_classes], omega[n_classes:]))
             # the rest is that of the tangent at zero: all slacks are ≥ 0
@@ -138,15 +136,13 @@ class Bound:
         return counts
 
     def _tangent(self, numbers: Numbers) -> tuple[np.ndarray, float]:
-        """λ Σ r and −λ Σ S*(r): λ Σ slack is never below (λ Σ r)·ω plus the latter."""
+        """Return λ Σ r and −λ Σ S*(r): λ Σ slack is at least (λ Σ r)·ω plus the latter."""
         value, slopes = self._problem.total_and_slopes(numbers)
         slopes = self._pooled(slopes)
         return -np.concatenate(slopes), slopes.dot(numbers) - value
 
     def _pass(self, numbers: Numbers, factors: Numbers | None) -> _Pass:
-        """One pass over the rows; what the rivals take is scaled by the least factor of the cells
-        that it is from.
-        """
+        """Sum over the rows, with the shares of other classes scaled by their smallest factor."""
         found = self._scores.sum(_pass, (self._slack, numbers, factors), self._problem.n_jobs)
         return _Pass(found.paid, self._pooled(found.taken), self._pooled(found.of_own))
 
@@ -154,9 +150,7 @@ class Bound:
         return numbers._replace(cells=self._scores.layout.pool_columns(numbers.cells, np.mean))
 
     def _entropy(self, counts: Numbers) -> float:
-        """Σ −v log(v / V): the negative log likelihood of counts at their own relative
-        frequencies.
-        """
+        """Return Σ −v log(v / V): the negative log likelihood of counts at their frequencies."""
         totals = self._scores.layout.row_totals(counts.cells)
         return _entropy(counts.prior, counts.prior.sum()) + _entropy(counts.cells, totals)
 
@@ -166,20 +160,22 @@ def _pass(
 ) -> _Pass:
     ready = scores.padded(numbers)
 
-    def one(blocks: list[RowChunk]) -> tuple[float, Numbers, Numbers]:
-        paid, taken, of_own = 0.0, scores.blank(), scores.blank()
-        for block in blocks:
-            least = np.empty((0, 0)) if factors is None else scores.least(*factors, block)
-            y, weight = scores.truth(block)
-            share, residual = slack.conjugate(scores.forward(ready, block), y, weight, least)
-            scores.pull_back(ready, block, residual, taken)
+    def one(chunks: list[RowChunk]) -> tuple[float, Numbers, Numbers]:
+        taken, of_own = scores.blank(), scores.blank()
+        paid = 0.0
+        for chunk in chunks:
+            least = np.empty((0, 0)) if factors is None else scores.least(*factors, chunk)
+            y, weight = scores.truth(chunk)
+            share, residual = slack.conjugate(scores.forward(ready, chunk), y, weight, least)
+            scores.pull_back(ready, chunk, residual, taken)
             rows, own = np.arange(y.size), np.zeros_like(residual)
             own[rows, y] = -residual[rows, y]
-            scores.pull_back(ready, block, own, of_own)
+            scores.pull_back(ready, chunk, own, of_own)
             paid += share
         return paid, taken, of_own
 
-    paid, taken, of_own = 0.0, scores.blank(), scores.blank()
+    taken, of_own = scores.blank(), scores.blank()
+    paid = 0.0
     for share, *sums in parallel_map(one, scores.parts, n_jobs, 2 * scores.work):
         paid += share
         for total, part in zip((taken, of_own), sums, strict=True):
@@ -188,7 +184,7 @@ def _pass(
 
 
 def _share_left(there: np.ndarray, taken: np.ndarray) -> np.ndarray:
-    """The share of what is taken that leaves nothing below zero."""
+    """Return the share of ``taken`` that leaves nothing below zero."""
     too_much = taken > there
     return np.where(too_much, (1 - ROUNDING) * there / np.where(too_much, taken, 1.0), 1.0)
 

@@ -1,6 +1,4 @@
-"""What BN-SVM and ML-BN-SVM share: λ and γ, their choice, the solvers, and what becomes of a
-solution.
-"""
+"""Base of BN-SVM and ML-BN-SVM: choice of λ and γ, solvers, and tables of a solution."""
 
 from __future__ import annotations
 
@@ -35,9 +33,9 @@ Record = Callable[[float, float], None]
 
 
 class MarginLearner(CrossValidatedLearner):
-    """What both learners do."""
+    """Base of both learners."""
 
-    lams: tuple[float, ...] = LAMS  # what lam="cv" chooses from
+    lams: tuple[float, ...] = LAMS  # the grid of lam="cv"
     cell_bytes = 352  # as in all such learners, measured
     supports_blocks = True
     norm_strength = 0.0  # of ½‖ω‖²
@@ -70,10 +68,27 @@ class MarginLearner(CrossValidatedLearner):
         structure: Structure,
         n_jobs: int | None,
     ) -> MarginFit:
-        """What is to be minimised, and where to start."""
+        """Return the problem to minimize, and its start."""
 
     def learn(self, data: Rows, counts: Counts, structure: Structure, context: Context) -> CPTs:
-        """Choose λ and γ, if there are several, and minimise."""
+        """Learn the tables of a structure, after choosing λ and γ if there are several.
+
+        Parameters
+        ----------
+        data : Rows
+            The rows.
+        counts : Counts
+            Counts of the class and of each feature.
+        structure : Structure
+            The structure.
+        context : Context
+            Threads, random numbers, and where iterations are recorded.
+
+        Returns
+        -------
+        CPTs
+            The conditional probability tables.
+        """
         self._check()
         self._require_memory(data, structure)
         setting = self._chosen(data, structure, context)
@@ -123,7 +138,7 @@ class MarginLearner(CrossValidatedLearner):
         record: Record | None = None,
         interrupts: Interrupts | None = None,
     ) -> Ending:
-        """The optimum, to a relative gap of ``tol``."""
+        """Return the optimum, to a relative duality gap of ``tol``."""
         if self.solver == "reference":
             found = self._by_reference(fit)
             free = fit.problem.parameterization.start(found.tables)
@@ -133,20 +148,20 @@ class MarginLearner(CrossValidatedLearner):
 
     @abstractmethod
     def _bound(self, bound: Bound) -> Callable[[Numbers], float]:
-        """What no value of the objective is below."""
+        """Return a lower bound of the objective."""
 
     def _certified(
         self, fit: MarginFit, ending: Ending, interrupts: Interrupts | None = None
     ) -> Ending:
-        """The ending with the best gap that is known."""
+        """Return the ending with the smallest duality gap that is known."""
         return ending
 
     @abstractmethod
     def _by_reference(self, fit: MarginFit) -> Solution:
-        """The optimum of the sharp problem, by a convex solver."""
+        """Return the optimum of the problem without smoothing, by a convex solver."""
 
     def _tables(self, fit: MarginFit, free: np.ndarray) -> CPTs:
-        """The tables of a solution: a proper network with the same p(c, x), where there is one."""
+        """Return the tables of a solution, normalized if a network has the same p(c, x)."""
         tables = fit.tables(free)
         return normalize(tables) if tables.structure.is_moral else tables
 
@@ -159,7 +174,7 @@ class MarginLearner(CrossValidatedLearner):
             )
 
     def _warn_of_the_limit(self, ending: Ending) -> None:
-        """Say so where the fit ended before it was within the tolerance."""
+        """Warn if the fit ended before it was within the tolerance."""
         if ending.gap <= self.tol:
             return
         far = f"at most {ending.gap:.2g} of the objective above the optimum"

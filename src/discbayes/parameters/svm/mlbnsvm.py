@@ -26,7 +26,7 @@ from discbayes.parameters.svm.duality import Bound
 from discbayes.parameters.svm.margin_learner import MarginLearner
 from discbayes.parameters.svm.reference import Solution, solve_likelihood_margin
 
-SMOOTH = 0.1  # added to the counts that the free numbers are scaled by
+SMOOTH = 0.1  # added to the counts by which the parameters are scaled
 # a pass over the rows for so many iterations of the fit goes into a better bound, at the end
 BOUND_SHARE = 4
 NORMALIZED = (
@@ -39,8 +39,8 @@ class PathPoint(NamedTuple):
     """The optimum for one λ.
 
     ``log_likelihood`` is n·ω, with the virtual observations in n, ``slack`` the sum of the slacks
-    of the rows, smoothed as in the problem, ``rate`` the share of right decisions, and ``gap`` how
-    far above the optimum the objective is at most, relative to it.
+    of the rows, smoothed as in the problem, ``rate`` the accuracy, and ``gap`` the duality gap
+    relative to the objective.
     """
 
     lam: float
@@ -52,38 +52,37 @@ class PathPoint(NamedTuple):
 
 
 class MLBNSVM(MarginLearner):
-    """Tables that minimise −n·ω + λ Σ slack: margins as far as the likelihood allows (P13, problems
-    10 and 11).
+    """Tables that trade likelihood for margins: they minimize −n·ω + λ Σ slack (P13, 10 and 11).
 
-    λ is a dial from generative to discriminative. At λ = 0 the tables are the relative frequencies
-    of ``MaximumAPosteriori("ess", alpha)``; the more it grows, the more the rows' margins count.
+    λ goes from generative to discriminative. At λ = 0 the tables are the relative frequencies
+    of ``MaximumAPosteriori("ess", alpha)``; the larger it is, the more the margins of rows count.
 
     On structures that are not C1 (``Structure.is_c1``) the problem stays convex, but rows of the
     tables at its optimum may sum to less than one. The tables then stand for p(c, x) ∝
-    exp(log-joint), and −n·ω is no likelihood any more. With ``solver="lbfgs"`` the tables are
+    exp(log-joint), and −n·ω is not a likelihood. With ``solver="lbfgs"`` the tables are
     normalized on every structure (P13, section 2); off C1 that problem is not convex, so the
-    optimum may be a local one, and what is proven of it is the gap to the convex optimum. Where
-    rows have gaps the counts are of the rows without a gap in the family, and the slack is that of
-    what is observed: the problem is not convex then, and the optimum that is found may be a local
-    one.
+    optimum may be a local one, and what is proven of it is the gap to the convex optimum. With
+    missing values the counts are of the rows in which a family is complete, and the slack is that
+    of the observed values: the problem is not convex then, and the optimum that is found may be a
+    local one.
 
     Parameters
     ----------
     lam : float, sequence of float or "cv", default=1
-        λ, the price of a slack of one. Of several, held-out folds choose by their rate of right
-        decisions; "cv" has P13's values: 0 and 2⁻² to 2¹⁰.
+        λ, the cost of a slack of one. Several values are compared by accuracy on held-out folds;
+        "cv" has P13's values: 0 and 2⁻² to 2¹⁰.
     gamma : float, sequence of float or "cv", default=1
-        γ, the margin that rows are to reach; "cv" has P13's values, 0.1 to 20.
+        γ, the required margin of rows; "cv" has P13's values, 0.1 to 20.
     alpha : float, default=1
-        The virtual observations that are spread over each table, so that no count is zero.
-    start : {"generative", "zeros"} or Tables, default="generative"
-        Where the fit begins: at the relative frequencies, at uniform tables, or at tables of the
+        The virtual observations of each table, so that no count is zero.
+    start : {"generative", "zeros"} or CPTs, default="generative"
+        Where the fit starts: at the relative frequencies, at uniform tables, or at tables of the
         same network, such as ``network_.parameters`` of a fitted classifier. The optimum does not
         depend on it.
     eta : float, default=10
-        How sharp the soft maximum over the rivals is.
+        The sharpness of the soft maximum over the other classes.
     radius : float, optional
-        The radius of the circle that rounds off the corner of the slack; min(1, γ) by default.
+        The radius of the circle that rounds the corner of the slack; min(1, γ) by default.
     solver : {"auto", "lbfgs", "subnormalized", "projected", "reference"}, default="auto"
         - "lbfgs": L-BFGS over normalized tables, the softmax of unconstrained parameters.
         - "subnormalized": L-BFGS over tables whose rows sum to one at most, with a slack in the
@@ -92,19 +91,19 @@ class MLBNSVM(MarginLearner):
         - "projected": projected gradients over the same tables, as in P13, section 4; slow with a
           large λ.
         - "reference": problem (10) by a convex solver (``pip install 'discbayes[solver]'``), for
-          small data and C1 structures, where ``eta`` and ``radius`` do not count.
+          small data and C1 structures; ``eta`` and ``radius`` have no effect.
 
-        "auto" is "lbfgs" on C1 structures and "subnormalized" elsewhere.
+        "auto" is "lbfgs" on C1 structures and "subnormalized" on others.
     max_iter : int, default=3000
-        The largest number of iterations.
+        The maximum number of iterations.
     tol : float, default=1e-3
         The fit ends when it is at most this share of the objective above the optimum, by a bound
         from the dual problem. For rows with missing values, and for normalized tables on structures
         that are not C1, it ends when an iteration changes less than a thousandth of that. ``gap``
         in the last step of ``history_`` is the share that is proven at the end.
     n_folds : int, default=5
-        The number of folds that choose. Fits that are only compared end at a gap of 1e-2, or after
-        200 iterations.
+        The number of folds for choosing λ and γ. Fits that are only compared end at a relative
+        duality gap of 1e-2, or after 200 iterations.
 
     Examples
     --------
@@ -136,7 +135,26 @@ class MLBNSVM(MarginLearner):
         lams: Sequence[float],
         context: Context,
     ) -> Iterator[PathPoint]:
-        """The optimum for each λ, in the given order, each fit begun where the one before ended."""
+        """Iterate over the optima for values of λ, each fit started where the last ended.
+
+        Parameters
+        ----------
+        data : Encoded
+            The rows.
+        counts : Counts
+            Counts of the class and of each feature.
+        structure : Structure
+            The structure.
+        lams : sequence of float
+            The values of λ, in the order of the fits.
+        context : Context
+            Threads, and where each fit is recorded.
+
+        Yields
+        ------
+        PathPoint
+            The optimum for a value of λ.
+        """
         self._check()
         if len(gammas := self._gammas()) > 1:
             raise ValueError(f"gamma={self.gamma!r}: a path over λ needs one γ")
@@ -200,9 +218,7 @@ class MLBNSVM(MarginLearner):
     def _certified(
         self, fit: MarginFit, ending: Ending, interrupts: Interrupts | None = None
     ) -> Ending:
-        """The ending with a gap from a better bound, where the fit is not known to be within the
-        tolerance.
-        """
+        """Return the ending with a gap from a better bound, if it is not within the tolerance."""
         done = ending.gap <= self.tol or ending.outcome.interrupted or self.solver == "reference"
         if done or not Bound.is_known(fit.problem):
             return ending
@@ -218,9 +234,7 @@ class MLBNSVM(MarginLearner):
         )
 
     def _lowest(self, fit: MarginFit, ending: Ending, interrupts: Interrupts | None) -> float:
-        """What no value of the loss is below: by the bound, or by the optimum without normalization
-        and its bound.
-        """
+        """Return a lower bound of the loss, if need be from the problem without normalization."""
         if fit.is_convex:
             numbers = fit.problem.parameterization.numbers(ending.outcome.point)
             rounds = ending.outcome.n_iter // BOUND_SHARE
@@ -251,9 +265,7 @@ class MLBNSVM(MarginLearner):
 
 
 def _scale(problem: Problem) -> np.ndarray | None:
-    """The square roots of the counts behind each parameter, in whose units L-BFGS takes its
-    steps.
-    """
+    """Return the square roots of the counts of each parameter, the units of L-BFGS steps."""
     known, counts = problem.parameterization, problem.counts
     if counts is None or not isinstance(known, Softmax):
         return None

@@ -1,28 +1,26 @@
-"""Margins by a generic convex solver: exact answers on small data, for the scalable solver to be
-compared with (P13).
+"""Margin problems by a generic convex solver: exact solutions for small data (P13).
 
-With ω for log P(c) and log θ, and A·ω for how far each row's class is ahead of each rival, the
-problem is to
+The scalable solver is compared with them. ω are log P(c) and log θ, and A·ω is how far the class of
+each row is ahead of each other class. The problem is to
 
-    minimise f(ω) + λ Σ w·ξ    such that A·ω + ξ ≥ γ for every row and rival, and ξ ≥ 0
+    minimize f(ω) + λ Σ w·ξ    such that A·ω + ξ ≥ γ for every row and other class, and ξ ≥ 0
 
-and the problems of the paper are choices of f. The bound that goes with a solution needs its
-conjugate f*:
+and the problems of the paper are choices of f. The lower bound of a solution needs its conjugate
+f*(u), the maximum of uᵀω − f(ω):
 
-==========================  ===========================================
-========================================== problem                     f(ω)
-f*(u), the most that uᵀω − f(ω) can be ==========================
-===========================================  ========================================== (10), the
-ML-BN-SVM         −nᵀω, if Σ exp ω ≤ 1 in each row of a table  Σ v·log(v/V), v = n + u ≥ 0, V its
-row sum (9), ``norm="l2"``          ½ ‖ω‖²                                       ½ ‖u‖² (9),
-``norm="likelihood"``  Σ |n·ω|                                      0, if |u| ≤ n
-==========================  ===========================================
-==========================================
+==========================  ===========================================  =======================
+problem                     f(ω)                                         f*(u)
+==========================  ===========================================  =======================
+(10), the ML-BN-SVM         −nᵀω, if Σ exp ω ≤ 1 in each row of a table  Σ v·log(v/V), v = n + u
+(9), ``norm="l2"``          ½ ‖ω‖²                                       ½ ‖u‖²
+(9), ``norm="likelihood"``  Σ |n·ω|                                      0, if |u| ≤ n
+==========================  ===========================================  =======================
 
-For any prices μ ≥ 0 of the margins whose sum in each row is at most λ·w, no ω has a value below γ Σ
-μ − f*(Aᵀμ). So a solution is known to be one whatever the solver says of itself, and (10) can be
-solved for the best prices, too, where ω = log(v/V). That is the first attempt, as it is faster and
-more exact; some problems with many cells of small counts need others, for ω itself.
+with v ≥ 0 and V its row sum. For any dual variables μ ≥ 0 of the margins whose sum in each row is
+at most λ·w, γ Σ μ − f*(Aᵀμ) is a lower bound. So a solution is certified whatever the status of the
+solver, and (10) can be solved for the best dual variables too, with ω = log(v/V). That is the first
+attempt, as it is faster and more exact; some problems with many cells of small counts need others,
+for ω itself.
 
 P13 states (9) without ξ ≥ 0, and then it has no minimum.
 """
@@ -47,7 +45,7 @@ from discbayes.network import CPTs, Layout
 from discbayes.parameters.parameterization import own_slots
 from discbayes.parameters.svm.refusals import (
     SCALABLE,
-    check_gaps,
+    check_missing,
     check_settings,
     check_size,
     check_structure,
@@ -89,7 +87,7 @@ def solve_likelihood_margin(
     lam: float,
     gamma: float = 1.0,
 ) -> Solution:
-    """Solve problem (10): minimise −nᵀω + λ Σ w·ξ with margins of γ and Σ exp ω ≤ 1 in each row of
+    """Solve problem (10): minimize −nᵀω + λ Σ w·ξ with margins of γ and Σ exp ω ≤ 1 in each row of
     each table.
 
     Parameters
@@ -128,8 +126,8 @@ def solve_norm_margin(
     gamma: float = 1.0,
     norm: str = "l2",
 ) -> Solution:
-    """Solve problem (9): minimise a norm of ω plus λ Σ w·ξ with margins of γ, over tables that are
-    not normalised.
+    """Solve problem (9): minimize a norm of ω plus λ Σ w·ξ with margins of γ, over tables that are
+    not normalized.
 
     Parameters
     ----------
@@ -154,7 +152,7 @@ def _solve(
     data: Encoded, layout: Layout, n: np.ndarray, lam: float, gamma: float, kind: type[_Cost]
 ) -> Solution:
     check_settings(lam, gamma)
-    check_gaps(data)
+    check_missing(data)
     slots = own_slots(layout)
     cost = kind(_counts_of_numbers(data, layout, slots, n), _rows_of_numbers(layout, slots))
     margins = _margins(data, layout, slots, lam, gamma)
@@ -379,7 +377,7 @@ class _Weighted(_Cost):
 
 @dataclass(frozen=True)
 class _Attempt:
-    """A program of the modelling layer; once it is solved, what it says of ω, in one or more ways,
+    """A program of the modeling layer; once it is solved, what it says of ω, in one or more ways,
     and of prices.
     """
 

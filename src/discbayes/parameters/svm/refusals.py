@@ -1,4 +1,4 @@
-"""What the reference solver does not take: settings, gaps, structures and sizes."""
+"""Checks of the reference solver: settings, missing values, structures and sizes."""
 
 from __future__ import annotations
 
@@ -14,29 +14,29 @@ SCALABLE = 'use the scalable solver, solver="auto"'
 
 
 def check_settings(lam: float, gamma: float) -> None:
-    """Refuse numbers that make no sense."""
+    """Raise an error for invalid λ or γ."""
     if not (np.isfinite(lam) and lam >= 0):
         raise ValueError(f"lam={lam!r} must be a number that is at least 0")
     if not (np.isfinite(gamma) and gamma > 0):
         raise ValueError(
-            f"gamma={gamma!r} must be a number above 0: it is the margin that rows are to reach"
+            f"gamma={gamma!r} must be a number above 0: it is the required margin of rows"
         )
 
 
-def check_gaps(data: Encoded) -> None:
-    """Refuse rows with gaps, by the names of their columns."""
+def check_missing(data: Encoded) -> None:
+    """Raise an error that names the columns with missing values."""
     found = np.flatnonzero(data.n_missing)
     if found.size:
         names = [f"{data.domain.names[i]!r} ({data.n_missing[i]})" for i in found[:SHOWN]]
         raise ValueError(
-            "margins of the reference solver need complete rows, and there are gaps in"
+            "margins of the reference solver need complete rows, and values are missing in"
             f" {', '.join(names)}"
             f'{", …" if found.size > SHOWN else ""}: learn with missing="drop" or missing="value"'
         )
 
 
 def check_structure(data: Encoded, layout: Layout) -> None:
-    """Refuse a structure whose optimum may have no normalised network."""
+    """Raise an error for a structure whose optimum may have no normalized network."""
     structure = layout.structure
     if structure.is_c1:
         return
@@ -51,22 +51,22 @@ def check_structure(data: Encoded, layout: Layout) -> None:
     raise ValueError(
         f"the reference solver needs a C1 structure, and {names}"
         f" {'has' if len(found) == 1 else 'have'} no covering parent, which is a parent that has"
-        " all the other parents as its own: the optimum may have no normalised network. Take a"
+        " all the other parents as its own: the optimum may have no normalized network. Take a"
         f" structure like TAN, or {SCALABLE}"
     )
 
 
 def check_size(n_margins: int, per_margin: int, n_numbers: int) -> None:
-    """Refuse a program that would take more than about a minute."""
+    """Raise an error for a program that would take more than about a minute."""
     sizes = (
         (n_margins * per_margin, MAX_NON_ZEROS, "non-zeros"),
-        (n_numbers, MAX_NUMBERS, "free numbers"),
+        (n_numbers, MAX_NUMBERS, "parameters"),
         (min(n_margins, n_numbers), MAX_COUPLED, "in the smaller of its dimensions"),
     )
     for size, limit, of_what in sizes:
         if n_margins and size > limit:
             raise ValueError(
-                f"the program has {n_margins:,} margins over {n_numbers:,} free numbers and so"
+                f"the program has {n_margins:,} margins over {n_numbers:,} parameters and so"
                 f" {size:,} {of_what}; above {limit:,} the reference solver would take more than"
                 f" about a minute. Take fewer rows, or {SCALABLE}"
             )
