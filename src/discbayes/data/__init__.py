@@ -1,4 +1,4 @@
-"""Tables to codes: discretisers, and the encoder that reads frames and arrays of any make."""
+"""Tables, domains and codes: discretizers, and the encoder of frames and arrays."""
 
 from discbayes.data.discretize import EqualFrequencyDiscretizer, MDLPDiscretizer
 from discbayes.data.domain import Domain, Encoded, Variable, code_dtype

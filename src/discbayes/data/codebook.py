@@ -78,26 +78,23 @@ class Codebook(WithArrays):
         out = np.empty((len(self.variables), table.n_rows), dtype=self.dtype)
         tasks: list[Callable[[], None]] = []
         for part in table.parts:
-            tasks += (
-                self._block_tasks(part, out)
-                if isinstance(part, NumericColumns)
-                else [self._levels_task(part, out)]
-            )
+            if isinstance(part, NumericColumns):
+                tasks += self._numeric_tasks(part, out)
+            else:
+                tasks.append(partial(self._encode_labels, part, out))
         parallel_map(lambda task: task(), tasks, n_jobs, work=4 * out.size)
         return out
 
-    def _block_tasks(self, block: NumericColumns, out: np.ndarray) -> list[Callable[[], None]]:
+    def _numeric_tasks(self, block: NumericColumns, out: np.ndarray) -> list[Callable[[], None]]:
         columns = np.arange(block.positions.size)
         at = block.positions
-        table = self._has_table[at] & block.whole
-        cut = self._is_cut[at] & ~table
-        by_value = columns[~table & ~cut]
-        rows = block.chunks() if by_value.size < columns.size else []
+        has_table = self._has_table[at] & block.whole
+        is_cut = self._is_cut[at] & ~has_table
+        by_table, by_cut = columns[has_table], columns[is_cut]
+        by_value = columns[~has_table & ~is_cut]
+        chunks = block.chunks() if by_value.size < columns.size else []
         return [
-            *(
-                partial(self._encode_rows, block, columns[table], columns[cut], part, out)
-                for part in rows
-            ),
+            *(partial(self._encode_rows, block, by_table, by_cut, rows, out) for rows in chunks),
             *(partial(self._encode_values, block, j, out) for j in by_value),
         ]
 
@@ -140,14 +137,12 @@ class Codebook(WithArrays):
         place = np.minimum(np.searchsorted(keys, column), keys.size - 1)
         out[at] = np.where(keys[place] == column, codes[place], self.missing[at])
 
-    def _levels_task(self, part: CategoricalColumn, out: np.ndarray) -> Callable[[], None]:
-        def run() -> None:
-            missing = int(self.missing[part.position])
-            # the last one serves place -1
-            of_level = [*self.codes_of(part.position, part.levels), missing]
-            out[part.position] = np.array(of_level, dtype=self.dtype)[part.places]
-
-        return run
+    def _encode_labels(self, part: CategoricalColumn, out: np.ndarray) -> None:
+        """Encode a column of labels by the codes of its levels."""
+        missing = int(self.missing[part.position])
+        # the last one serves place -1
+        of_level = [*self.codes_of(part.position, part.levels), missing]
+        out[part.position] = np.array(of_level, dtype=self.dtype)[part.places]
 
     def codes_of(self, position: int, values: Sequence[Any]) -> list[int]:
         """Return the codes of values of one variable; unknown values get the code for missing."""
@@ -220,7 +215,7 @@ def _whole_table(variable: Variable, span: int) -> tuple[int, np.ndarray] | None
 def _cut_table(cuts: np.ndarray, span: int) -> tuple[int, np.ndarray] | None:
     low = math.floor(cuts[0]) if cuts.size else 0
     high = math.ceil(cuts[-1]) if cuts.size else 0
-    if high - low >= span or max(abs(low), abs(high)) >= EXACT:  # neighbours would be one float
+    if high - low >= span or max(abs(low), abs(high)) >= EXACT:  # neighbors would be one float
         return None
     whole = np.arange(low - 1, high + 2)
     return low, np.searchsorted(cuts, whole.astype(np.float64), side="right")
