@@ -19,7 +19,7 @@ from sklearn.base import clone
 
 import discbayes
 from discbayes import BayesNetClassifier
-from discbayes.classifier import passes as classifier_passes
+from discbayes.classifier import training_rows
 from discbayes.engine import Context, DaskEngine, clusters
 from discbayes.io import ModelFileError
 from discbayes.io.document import open_document, seal
@@ -66,7 +66,7 @@ def folder(frame, tmp_path_factory):
 def shards(monkeypatch):
     """Set the number of shards."""
     return lambda n: monkeypatch.setattr(
-        classifier_passes, "DaskEngine", partial(DaskEngine, n_shards=n)
+        training_rows, "DaskEngine", partial(DaskEngine, n_shards=n)
     )
 
 
