@@ -14,7 +14,7 @@ from discbayes.calibration import (
     log_prior_of,
     possible_rows,
 )
-from discbayes.classifier.fitting import FitPlan, class_weights, learn_network
+from discbayes.classifier.fitting import FitPlan, class_weights, learn_network, weigh_and_count
 from discbayes.classifier.training_rows import TrainingRows
 from discbayes.data import FrameEncoder
 from discbayes.data.folds import FoldAssignment, assign_folds
@@ -96,7 +96,8 @@ def _held_out_log_joint(
         warnings.simplefilter("ignore", UserWarning)  # the fit on all rows has warned already
         with rows.encode_without(held_out, weight, fold_encoder, context.progress) as split:
             data, held_out_codes = split
-            network = learn_network(plan, data, fold_encoder.classes_, context)
+            data, counts = weigh_and_count(plan, data, fold_encoder.classes_)
+            network = learn_network(plan, data, counts, context)
         return possible_rows(network.log_joint_of(held_out_codes()), network.prior)
 
 

@@ -226,29 +226,19 @@ def learn_all_rows(
             raise
         context = replace(context, interrupted=True)
     if statistics is None:
-        return learn_network(plan, data, classes, context), None
+        data, counts = weigh_and_count(plan, data, classes)
+        return learn_network(plan, data, counts, context), None
     return learn_from_statistics(plan, statistics, classes), statistics
-
-
-def learn_network(plan: FitPlan, data: Rows, classes: np.ndarray, context: Context) -> BayesNet:
-    """Learn the structure and the parameters of a network from rows."""
-    data, counts = weigh_and_count(plan, data, classes)
-    structure = learn_structure(plan, data, counts, context)
-    parameters = _learn_parameters(plan, data, counts, structure, context)
-    return make_network(plan, data.domain, parameters, counts.class_count)
 
 
 def learn_from_statistics(
     plan: FitPlan, statistics: SufficientStatistics, classes: np.ndarray
 ) -> BayesNet:
-    """Learn the structure and the parameters of a network from sufficient statistics alone."""
+    """Learn a network from sufficient statistics alone."""
     if plan.class_weight is not None:
         by_class = class_weights(plan.class_weight, classes, statistics.rows)
         statistics = statistics.with_class_weights(by_class)
-    counts, context = statistics.counts, plan.context
-    structure = learn_structure(plan, statistics, counts, context)
-    parameters = _learn_parameters(plan, statistics, counts, structure, context)
-    return make_network(plan, statistics.domain, parameters, counts.class_count)
+    return learn_network(plan, statistics, statistics.counts, plan.context)
 
 
 def weigh_and_count(plan: FitPlan, data: Any, classes: np.ndarray) -> tuple[Any, Counts]:
@@ -259,8 +249,18 @@ def weigh_and_count(plan: FitPlan, data: Any, classes: np.ndarray) -> tuple[Any,
     return data, count(data, plan.context.n_jobs)
 
 
+def learn_network(plan: FitPlan, data: Any, counts: Counts, context: Context) -> BayesNet:
+    """Learn the structure, then the parameters, from weighted rows or sufficient statistics."""
+    structure = learn_structure(plan, data, counts, context)
+    context.progress.stage(
+        "parameters: {learner!r} on {edges} edges", learner=plan.parameters, edges=structure.n_edges
+    )
+    parameters = plan.parameters.learn(data, counts, structure, context)
+    return make_network(plan, data.domain, parameters, counts.class_count)
+
+
 def learn_structure(plan: FitPlan, data: Any, counts: Counts, context: Context) -> Structure:
-    """Learn the structure from rows or statistics; refuse one whose tables are too large."""
+    """Learn the structure, and refuse one whose tables are too large."""
     warn_of_sparse_columns(data, counts)
     context.progress.stage(
         "structure: {learner!r} on {rows} rows", learner=plan.structure, rows=data.n_samples
@@ -268,18 +268,6 @@ def learn_structure(plan: FitPlan, data: Any, counts: Counts, context: Context) 
     structure: Structure = plan.structure.learn(data, counts, context)
     Layout(structure, data.cards, data.n_classes).require(data.domain.names)
     return structure
-
-
-def _learn_parameters(
-    plan: FitPlan, data: Any, counts: Counts, structure: Structure, context: Context
-) -> CPTs:
-    context.progress.stage(
-        "parameters: {learner!r} on {edges} edges",
-        learner=plan.parameters,
-        edges=structure.n_edges,
-    )
-    parameters: CPTs = plan.parameters.learn(data, counts, structure, context)
-    return parameters
 
 
 def make_network(
