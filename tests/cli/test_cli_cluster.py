@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import pytest
-from test_cli_passes import content, make_table, write
+from test_cli_batches import content, make_table, write
 
 from discbayes import load
 from workers import free_port

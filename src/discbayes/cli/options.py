@@ -218,8 +218,18 @@ def add_learning(parser: ArgumentParser) -> None:
         " --parameters; `discbayes recipes` lists those of the papers",
         metavar="TAG",
     )
-    option("--structure", "structure learning", choices=list(STRUCTURES))
-    option("--parameters", "parameter learning", choices=list(PARAMETERS))
+    option(
+        "--structure",
+        "structure learning: naive Bayes (nb), a tree (tan, tan-fcll, tan-acll), k parents (kdb), or"
+        " a search by score (ghc, greedy, superparent, order, anneal)",
+        choices=list(STRUCTURES),
+    )
+    option(
+        "--parameters",
+        "parameter learning: generative (ml, map), discriminative (cl, ccbn-d, ccbn-e, ccbn-w, mm,"
+        " dfe, bn-svm), or between both (hybrid, ml-bn-svm)",
+        choices=list(PARAMETERS),
+    )
     # without a default here, as each search has its own
     search_option(
         "--k",
@@ -261,7 +271,7 @@ def add_learning(parser: ArgumentParser) -> None:
         f" --parameters is {HYBRID}",
         choices=[AUTO, UNCALIBRATED, *CALIBRATIONS],
     )
-    option("--seed", "random seed", type=at_least(0))
+    option("--seed", "random seed", type=at_least(0), metavar="N")
 
 
 def add_effort(parser: ArgumentParser, workers: str = "threads") -> None:

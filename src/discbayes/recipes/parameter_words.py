@@ -95,7 +95,7 @@ OTHER_WORDS = {
 
 
 def find_parameters(text: str) -> str | None:
-    """Return the canonical tag of parameters in capital letters, or None.
+    """Return the canonical tag of parameters in upper case, or None.
 
     >>> find_parameters("ML-BN-SVM"), find_parameters("SVM")
     ('MLBNSVM', None)

@@ -65,7 +65,7 @@ class StructureWords(NamedTuple):
 
 
 def find_structure(text: str) -> StructureWords | None:
-    """Return the structure of words in capital letters with hyphens between them, or None.
+    """Return the structure of words in upper case with hyphens between them, or None.
 
     >>> find_structure("ST-CMI")
     StructureWords(tag='TAN-CMI', learner=SpanningTree(), alone_with='ML')

@@ -40,7 +40,7 @@ def files(tmp_path_factory):
     return folder
 
 
-def said(monkeypatch, encoding, *arguments, typed=""):
+def output_of(monkeypatch, encoding, *arguments, typed=""):
     """The exit code, and both streams as bytes, of a console with some encoding."""
     streams = [
         io.TextIOWrapper(io.BytesIO(), encoding=encoding, write_through=True) for _ in range(2)
@@ -80,15 +80,15 @@ def test_commands_end_well_whatever_the_console_knows(files, monkeypatch, encodi
         ("fit", "--help"),
         ("compare", "--help"),
     ):
-        code, output, errors = said(monkeypatch, encoding, *command, typed="?\n?\n")
+        code, output, errors = output_of(monkeypatch, encoding, *command, typed="?\n?\n")
         assert code == 0, (command, errors)
         output.decode(encoding), errors.decode(encoding)
 
 
 def test_signs_are_spelled_and_letters_are_numbered(files, monkeypatch):
     command = ("explain", files / "model.json", files / "table.csv", "--row", "1", "--quiet")
-    _, ascii_output, _ = said(monkeypatch, "ascii", *command)
-    _, whole, _ = said(monkeypatch, "utf-8", *command)
+    _, ascii_output, _ = output_of(monkeypatch, "ascii", *command)
+    _, whole, _ = output_of(monkeypatch, "utf-8", *command)
     expected = "".join(
         ASCII_SPELLINGS.get(one) or one.encode("ascii", "backslashreplace").decode()
         for one in whole.decode()
@@ -98,7 +98,7 @@ def test_signs_are_spelled_and_letters_are_numbered(files, monkeypatch):
 
 
 def test_an_error_is_told_too(files, monkeypatch):
-    code, _, errors = said(
+    code, _, errors = output_of(
         monkeypatch, "ascii", "fit", files / "größe.csv", "--target", "ω", "-o", files / "x.json"
     )
     assert code == 1
@@ -108,9 +108,9 @@ def test_an_error_is_told_too(files, monkeypatch):
 @pytest.mark.parametrize("encoding", ["ascii", "cp1252", "utf-8"])
 def test_tables_are_the_same_bytes_as_in_a_file(files, monkeypatch, encoding, tmp_path):
     command = ("predict", files / "model.json", files / "table.csv", "--quiet")
-    code, output, _ = said(monkeypatch, encoding, *command)
+    code, output, _ = output_of(monkeypatch, encoding, *command)
     assert code == 0
-    assert said(monkeypatch, encoding, *command, "-o", tmp_path / "answers.csv")[0] == 0
+    assert output_of(monkeypatch, encoding, *command, "-o", tmp_path / "answers.csv")[0] == 0
     assert output == (tmp_path / "answers.csv").read_bytes()
     assert "ω" in output.decode("utf-8")
 
