@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 
+from discbayes._deprecation import renamed_parameters
 from discbayes._text import listed
 from discbayes.data.codebook import Codebook
 from discbayes.data.domain import Domain, Encoded, Variable
@@ -278,6 +279,7 @@ class FrameEncoder:
             )
         return resolve(self.categorical, self.domains, names)
 
+    @renamed_parameters(gaps="n_missing")
     def adopt(
         self,
         features: Sequence[Variable],
