@@ -31,12 +31,13 @@ from discbayes.datasets import Dataset, list_datasets, load_dataset
 from discbayes.datasets.loading import OPENML
 from discbayes.engine import Progress
 from discbayes.streams.file_sources import (
+    CSV,
     FALSE,
-    FILE_ENDINGS,
     TRUE,
     CsvFormat,
     delimiter_of,
     format_of,
+    has_known_ending,
     read_whole,
 )
 
@@ -130,11 +131,6 @@ def name_of(data: str) -> str:
     return STANDARD_INPUT if data == STANDARD else data
 
 
-def has_known_ending(name: str) -> bool:
-    """Return whether a name is that of a file that can be read and written."""
-    return name.lower().endswith(tuple(FILE_ENDINGS))
-
-
 def _read_table(path: str, csv: CsvFormat, text: Collection[str]) -> InputTable:
     """Read a file, or CSV from the standard input."""
     if Path(path).is_dir():
@@ -184,7 +180,7 @@ def _header(source: str | bytes) -> str:
     """Return the first line of CSV text; nothing if there is none that can be read."""
     if isinstance(source, bytes):
         return source[:MAX_HEADER].split(b"\n")[0].decode("latin-1")
-    if not Path(source).is_file() or not has_known_ending(source) or format_of(source) != "csv":
+    if not Path(source).is_file() or not has_known_ending(source) or format_of(source) is not CSV:
         return ""
     opener = gzip.open if source.lower().endswith(".gz") else open
     try:

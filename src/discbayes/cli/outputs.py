@@ -107,7 +107,9 @@ def write_batches(
         for content in _csv_parts(tables, ",", texts):
             write_utf8(content)
         return
-    kind = format_of(path)
+    kind = format_of(path).name
+    if kind not in ("parquet", "arrow", "csv"):
+        raise UserError(f"{path}: {kind} files can be read, not written; use .csv or .parquet")
 
     def write(file: IO[bytes]) -> None:
         if kind == "parquet":

@@ -24,7 +24,7 @@ import inspect
 import math
 import re
 from collections.abc import Mapping
-from functools import cache
+from functools import cache, partial
 from typing import Any
 
 import numpy as np
@@ -50,6 +50,12 @@ from discbayes.io.validation import (
 from discbayes.network import Structure
 
 _PACKAGES = (data, objectives, parameters, scores, search)
+_REGISTRIES = (
+    search.STRUCTURES,
+    parameters.PARAMETERS,
+    scores.EDGE_SCORES,
+    objectives.OBJECTIVES,
+)
 _ARRAYS = ("|b1", "|i1", "<i2", "<i4", "<i8", "|u1", "<u2", "<u4", "<u8", "<f2", "<f4", "<f8")
 # parameters that have another name in files, as version 0.1.0 wrote them
 _FILE_WORDS = {"missing": "gaps"}
@@ -64,8 +70,14 @@ class OpaqueValueError(ValueError):
 
 @cache
 def learners() -> dict[str, type]:
-    """Return the classes of this library that a setting may be an instance of, by name."""
+    """Return the classes of this library that a setting may be an instance of, by name.
+
+    They are those that a package exports, and those that are registered under a short name.
+    """
     public = {name: getattr(package, name) for package in _PACKAGES for name in package.__all__}
+    for make in (make for registry in _REGISTRIES for make in registry.values()):
+        made = make.func if isinstance(make, partial) else make
+        public[made.__name__] = made
     return {n: c for n, c in public.items() if inspect.isclass(c) and issubclass(c, BaseEstimator)}
 
 

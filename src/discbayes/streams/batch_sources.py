@@ -11,7 +11,7 @@ from typing import Any
 from discbayes._lazy_imports import need
 from discbayes.data.table_reader import arrow_table
 from discbayes.streams.batches import Batch, BatchSource
-from discbayes.streams.file_sources import ENDINGS, CsvFormat, FileSource, tables_of
+from discbayes.streams.file_sources import CsvFormat, FileSource, has_known_ending, tables_of
 from discbayes.streams.limits import Limits
 
 
@@ -52,7 +52,7 @@ def _are_paths(X: Any) -> bool:
     if not isinstance(X, (list, tuple)) or not X:
         return False
     return all(
-        isinstance(item, os.PathLike) or (isinstance(item, str) and item.lower().endswith(ENDINGS))
+        isinstance(item, os.PathLike) or (isinstance(item, str) and has_known_ending(item))
         for item in X
     )
 

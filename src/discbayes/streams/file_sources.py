@@ -12,6 +12,7 @@ import zlib
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
+from functools import partial
 from itertools import accumulate
 from pathlib import Path
 from typing import Any
@@ -87,7 +88,7 @@ class FileSource:
     def __init__(self, paths: Sequence[str | Path], csv: CsvFormat | None = None):
         self.paths = [file for path in paths for file in list_files(path)]
         self._csv = csv or CsvFormat()
-        self._readers = [_reader_of(path) for path in self.paths]
+        self._formats = [format_of(path) for path in self.paths]
         self._types: dict[Path, dict[str, str]] = {}
 
     @property
@@ -101,27 +102,24 @@ class FileSource:
         need("pyarrow")
         sizes = [path.stat().st_size if path.exists() else 0 for path in self.paths]
         before, total = 0, max(1, sum(sizes))
-        for path, read, size in zip(self.paths, self._readers, sizes, strict=True):
-            for batch in self._file_batches(path, read, limits):
+        for path, kind, size in zip(self.paths, self._formats, sizes, strict=True):
+            for batch in self._file_batches(path, kind, limits):
                 share = None if batch.share is None else (before + batch.share * size) / total
                 yield replace(batch, share=share)
             before += size
 
-    def _file_batches(
-        self, path: Path, read: Callable[..., Iterator[Batch]], limits: Limits
-    ) -> Iterator[Batch]:
+    def _file_batches(self, path: Path, kind: FileFormat, limits: Limits) -> Iterator[Batch]:
         """Yield the rows of a file; their share is that of the file."""
-        if read is _csv_batches:
-            return _csv_batches(
-                path, limits, self._csv, self._types.setdefault(path, dict(self._csv.types))
-            )
-        return read(path, limits)
+        if kind is CSV:
+            types = self._types.setdefault(path, dict(self._csv.types))
+            return _csv_batches(path, limits, self._csv, types)
+        return kind.batches(path, limits)
 
     def lengths(self) -> list[int] | None:
         """Return the number of rows of each file; None if it is not stored in all of them."""
         found = list[int]()
-        for path, read in zip(self.paths, self._readers, strict=True):
-            length = _LENGTHS[read](path) if read in _LENGTHS else None
+        for path, kind in zip(self.paths, self._formats, strict=True):
+            length = None if kind.length is None else kind.length(path)
             if length is None:
                 return None
             found.append(length)
@@ -153,7 +151,7 @@ class FileRange:
         for path, length in zip(self.paths, self.lengths, strict=True):
             first, last = max(0, self.first - start), min(length, self.last - start)
             if first < last:
-                yield from _between(_reader_of(path)(path, limits, first), first, last)
+                yield from _between(format_of(path).batches(path, limits, first), first, last)
             start += length
 
 
@@ -224,16 +222,22 @@ def read_whole(source: str | Path | bytes, csv: CsvFormat | None = None) -> Any:
     OSError, ValueError
         If the file cannot be read; the message does not name it.
     """
-    kind = "csv" if isinstance(source, bytes) else format_of(source)
-    if kind == "csv":
+    if isinstance(source, bytes) or format_of(source) is CSV:
         return _read_csv(source, csv or CsvFormat())
-    with _open(source) as file:
-        if kind == "parquet":
-            return need("pyarrow.parquet").read_table(file)
-        return _open_arrow(file).read_all()
+    return format_of(source).read_whole(source)
 
 
 # ---- Parquet
+
+
+def _read_parquet(path: str | Path) -> Any:
+    with _open(path) as file:
+        return need("pyarrow.parquet").read_table(file)
+
+
+def _read_arrow(path: str | Path) -> Any:
+    with _open(path) as file:
+        return _open_arrow(file).read_all()
 
 
 def _parquet_batches(path: Path, limits: Limits, begin: int = 0) -> Iterator[Batch]:
@@ -481,49 +485,59 @@ def _binary_columns(schema: Any) -> list[str]:
     return [field.name for field in schema if is_binary(field.type)]
 
 
-FILE_ENDINGS = {
-    ".parquet": "parquet",
-    ".pq": "parquet",
-    ".csv": "csv",
-    ".csv.gz": "csv",
-    ".tsv": "csv",
-    ".tsv.gz": "csv",
-    ".arrow": "arrow",
-    ".arrows": "arrow",
-    ".feather": "arrow",
-}
-ENDINGS = tuple(FILE_ENDINGS)
-_READERS: dict[str, Callable[..., Iterator[Batch]]] = {
-    "parquet": _parquet_batches,
-    "csv": _csv_batches,
-    "arrow": _arrow_batches,
-}
-_LENGTHS: dict[Any, Callable[[Path], int | None]] = {
-    _parquet_batches: _parquet_length,
-    _arrow_batches: _arrow_length,
+@dataclass(frozen=True)
+class FileFormat:
+    """A kind of file that can be read.
+
+    Parameters
+    ----------
+    name : str
+        The name of the format.
+    batches : callable
+        ``batches(path, limits, first_row=0)`` yields `Batch` objects; CSV takes how to parse it too.
+    read_whole : callable
+        ``read_whole(path)`` returns all rows as a frame or an arrow table.
+    length : callable, optional
+        ``length(path)`` returns the number of rows, where it is stored in the file.
+    """
+
+    name: str
+    batches: Callable[..., Iterator[Batch]]
+    read_whole: Callable[[Any], Any]
+    length: Callable[[Path], int | None] | None = None
+
+
+PARQUET = FileFormat("parquet", _parquet_batches, _read_parquet, _parquet_length)
+ARROW = FileFormat("arrow", _arrow_batches, _read_arrow, _arrow_length)
+CSV = FileFormat("csv", _csv_batches, partial(_read_csv, csv=CsvFormat()))
+
+FILE_ENDINGS: dict[str, FileFormat] = {
+    ".parquet": PARQUET,
+    ".pq": PARQUET,
+    ".csv": CSV,
+    ".csv.gz": CSV,
+    ".tsv": CSV,
+    ".tsv.gz": CSV,
+    ".arrow": ARROW,
+    ".arrows": ARROW,
+    ".feather": ARROW,
 }
 
 
-def format_of(path: str | Path) -> str:
-    """Return the kind of a file by its name: "parquet", "csv" or "arrow"."""
+def has_known_ending(path: str | Path) -> bool:
+    """Return whether the ending of a name is that of a file that can be read."""
+    return Path(path).name.lower().endswith(tuple(FILE_ENDINGS))
+
+
+def format_of(path: str | Path) -> FileFormat:
+    """Return the format of a file by its name."""
     name = Path(path).name.lower()
     found = next((kind for ending, kind in FILE_ENDINGS.items() if name.endswith(ending)), None)
     if found is None:
-        raise ValueError(f"{path}: unknown file ending; the endings are {', '.join(ENDINGS)}")
+        raise ValueError(f"{path}: unknown file ending; the endings are {', '.join(FILE_ENDINGS)}")
     return found
 
 
 def delimiter_of(path: str | Path) -> str:
     """Return the character between the cells of a CSV file, by its name."""
     return "\t" if Path(path).name.lower().endswith((".tsv", ".tsv.gz")) else ","
-
-
-def _reader_of(path: Path) -> Callable[..., Iterator[Batch]]:
-    return _READERS[format_of(path)]
-
-
-# names that the command line still imports
-GAPS = MISSING_VALUES
-is_too_long = _is_too_long
-too_long = _too_long_message
-read_arrow = read_whole
