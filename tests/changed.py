@@ -22,6 +22,7 @@ TESTED_BY = {
     "_deprecation": ("released",),
     "calibrated_posterior": ("explanations", "classifier"),
     "costs": ("calibration",),
+    "charts": ("report", "plot"),
     "kernels": (
         "counts",
         "data",
@@ -33,9 +34,7 @@ TESTED_BY = {
         "search",
     ),
     "paths": ("recipes",),
-    "placement": ("report", "plot"),
     "streams": ("streams", "classifier"),
-    "traces": ("report", "plot"),
 }
 
 
