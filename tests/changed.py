@@ -68,6 +68,8 @@ def tests_of(files: Iterable[str]) -> list[str]:
                 found.add("tests/packaging")
             case ["fuzz", *_]:
                 found.add("tests/io")
+            case ["js", *_]:
+                found.add("tests/report")
             case ["docs" | "examples" | "benchmarks" | "README.md" | "CONTRIBUTING.md", *_]:
                 found.add("tests/project")
     return sorted(path for path in found if (ROOT / path).exists())
