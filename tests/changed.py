@@ -22,6 +22,7 @@ TESTED_BY = {
     "_deprecation": ("released",),
     "experiments": ("released",),
     "costs": ("calibration",),
+    "charts": ("report", "plot"),
     "kernels": (
         "counts",
         "data",
@@ -33,9 +34,7 @@ TESTED_BY = {
         "search",
     ),
     "paths": ("recipes",),
-    "placement": ("report", "plot"),
     "streams": ("streams", "classifier"),
-    "traces": ("report", "plot"),
 }
 
 
@@ -71,6 +70,8 @@ def tests_of(files: Iterable[str]) -> list[str]:
                 found.add("tests/packaging")
             case ["fuzz", *_]:
                 found.add("tests/io")
+            case ["js", *_]:
+                found.add("tests/report")
             case ["docs" | "examples" | "benchmarks" | "README.md" | "CONTRIBUTING.md", *_]:
                 found.add("tests/project")
     return sorted(path for path in found if (ROOT / path).exists())

@@ -31,7 +31,7 @@ OWN = {
     ),
     "engine/shards.py": "what one process has put into its own temporary folder",
     "kernels/_cache.py": "compiled kernels in the cache of numba, which is code itself",
-    "scores/block_parts.py": "tables on their way to the workers of a Dask cluster",
+    "scoring/block_parts.py": "tables on their way to the workers of a Dask cluster",
     "evaluation/comparison/cells.py": (
         "what the processes of one run share in a temporary folder of its own"
     ),

@@ -24,10 +24,27 @@ from discbayes.plot import (  # noqa: E402
 from discbayes.plot.style import ORANGE  # noqa: E402
 
 TAGS = (
-    "NB-ML", "NB-CL", "TAN-CMI-ML", "TAN-CMI-CL", "TAN-OMI-CR-ML", "TAN-OMI-CR-CL", "TAN-HC-MM-MM", "TAN-MLBNSVM",
-    "KDB1-W", "KDB1-D", "HistGradientBoosting", "logistic regression", "RBF SVM", "k-NN", "decision tree",
-    "CategoricalNB", "2-TREE-SUPERPARENT-CL", "KDB2-D", "TAN-SA-CR-ML", "A1DE",
-)  # fmt: skip
+    "NB-ML",
+    "NB-CL",
+    "TAN-CMI-ML",
+    "TAN-CMI-CL",
+    "TAN-OMI-CR-ML",
+    "TAN-OMI-CR-CL",
+    "TAN-HC-MM-MM",
+    "TAN-MLBNSVM",
+    "KDB1-W",
+    "KDB1-D",
+    "HistGradientBoosting",
+    "logistic regression",
+    "RBF SVM",
+    "k-NN",
+    "decision tree",
+    "CategoricalNB",
+    "2-TREE-SUPERPARENT-CL",
+    "KDB2-D",
+    "TAN-SA-CR-ML",
+    "A1DE",
+)
 
 
 @pytest.fixture(autouse=True)

@@ -29,10 +29,23 @@ from discbayes.plot.graphs import ADDED, REMOVED, REVERSED, SAME, differences, g
 from discbayes.plot.networks import LOOKS  # noqa: E402
 
 NASTY = [
-    "$x_1$ and $\\frac{1}{0}$", "one $", "\\$", "🙂" * 30, "עברית מימין לשמאל", "x" * 500, "", "null\x00bell\x07",
-    "half \ud800 pair", "two\nlines", "W" * 20, "<b>&amp;</b>", "{}", "%s %d", "日本語の列の名前がとても長い場合",
+    "$x_1$ and $\\frac{1}{0}$",
+    "one $",
+    "\\$",
+    "🙂" * 30,
+    "עברית מימין לשמאל",
+    "x" * 500,
+    "",
+    "null\x00bell\x07",
+    "half \ud800 pair",
+    "two\nlines",
+    "W" * 20,
+    "<b>&amp;</b>",
+    "{}",
+    "%s %d",
+    "日本語の列の名前がとても長い場合",
     "_leg",
-]  # fmt: skip
+]
 LONG = [f"{letter * 17}{k:03}" for k in range(20) for letter in "WM"]
 
 

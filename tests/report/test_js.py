@@ -1,4 +1,4 @@
-"""The JavaScript package: its tests in node, its fixtures, and the scripts that are built from it."""
+"""The JavaScript package: its tests in node, its fixtures, and the scripts built from it."""
 
 from __future__ import annotations
 

@@ -23,7 +23,8 @@ WATCH = """() => {
   const state = () => ({
     codes: items.map((item) => Number(item.querySelector("select").value)),
     numbers: items.map((item) => item.querySelector("input")?.value ?? ""),
-    posterior: [...document.querySelectorAll("#posterior li")].map((item) => Number(item.dataset.value)),
+    posterior: [...document.querySelectorAll("#posterior li")]
+      .map((item) => Number(item.dataset.value)),
   });
   window.seen = [state()];
   const others = "header, footer, main > section:not(#ask), .answers > :last-child";
@@ -37,11 +38,15 @@ WATCH = """() => {
 FOCUS = """(id) => {
   const select = document.getElementById(id);
   select.focus();
-  const changed = window.seen.filter(({ codes }, k) => k > 0 && codes.join() !== window.seen[k - 1].codes.join());
+  const before = (k) => window.seen[k - 1].codes.join();
+  const changed = window.seen.filter(({ codes }, k) => k > 0 && codes.join() !== before(k));
   return [select.selectedIndex, select.options.length - 1, changed.length];
 }"""
+SELECT_NUMBER = """(id) =>
+  document.getElementById(id).parentElement.querySelector("input").select()"""
 CHANGE_TIMES = """(count) => {
-  const selects = [...document.querySelectorAll("#features select")].filter((select) => select.options.length > 2);
+  const selects = [...document.querySelectorAll("#features select")]
+    .filter((select) => select.options.length > 2);
   const times = [];
   for (let k = 0; k < count; k += 1) {
     const select = selects[(k * 7) % selects.length];
@@ -118,8 +123,7 @@ class Walker:
         """A number, a cut point now and then; or none."""
         cuts = self.features[feature].cuts
         number = float(self.rng.choice(cuts)) + float(self.rng.choice([0.0, 0.0, -0.5, 0.25]))
-        self.page.evaluate("(id) => document.getElementById(id).parentElement.querySelector('input').select()",
-                           f"value-{feature}")  # fmt: skip
+        self.page.evaluate(SELECT_NUMBER, f"value-{feature}")
         if self.rng.random() < 0.2:
             self.page.keyboard.press("Delete")
         else:
@@ -612,7 +616,8 @@ CONTRAST = """() => {
   const light = ([r, g, b]) => [r, g, b].map((v) => v / 255)
     .map((v) => (v <= 0.03928 ? v / 12.92 : ((v + 0.055) / 1.055) ** 2.4))
     .reduce((sum, v, k) => sum + v * [0.2126, 0.7152, 0.0722][k], 0);
-  const ratio = (a, b) => (Math.max(light(a), light(b)) + 0.05) / (Math.min(light(a), light(b)) + 0.05);
+  const ratio = (a, b) =>
+    (Math.max(light(a), light(b)) + 0.05) / (Math.min(light(a), light(b)) + 0.05);
   const below = (element) => {
     for (let at = element; at !== null; at = at.parentElement) {
       const colour = numbers(getComputedStyle(at).backgroundColor);
@@ -624,12 +629,14 @@ CONTRAST = """() => {
   const walker = document.createTreeWalker(document.body, NodeFilter.SHOW_TEXT);
   while (walker.nextNode()) {
     const element = walker.currentNode.parentElement;
-    if (walker.currentNode.data.trim() === "" || element.closest("script, title, noscript, option, [hidden]")) continue;
+    const unseen = element.closest("script, title, noscript, option, [hidden]");
+    if (walker.currentNode.data.trim() === "" || unseen) continue;
     const node = element.closest(".node");
     if (element.closest("svg") && node === null) continue;
     const style = getComputedStyle(element);
     const ink = numbers(node === null ? style.color : style.fill);
-    const page = node === null ? below(element) : numbers(getComputedStyle(node.querySelector("rect")).fill);
+    const fill = (box) => numbers(getComputedStyle(box.querySelector("rect")).fill);
+    const page = node === null ? below(element) : fill(node);
     if (ratio(ink, page) < 4.5) poor.push([walker.currentNode.data.slice(0, 30), ratio(ink, page)]);
   }
   return poor;
@@ -650,7 +657,8 @@ def test_text_can_be_read_in_light_and_dark(open_page, iris, scheme):
 
 
 BEYOND = """() => [...document.querySelectorAll("body *")]
-  .filter((element) => element.checkVisibility() && element.getBoundingClientRect().right > innerWidth + 1)
+  .filter((element) => element.checkVisibility())
+  .filter((element) => element.getBoundingClientRect().right > innerWidth + 1)
   .map((element) => `${element.tagName} ${element.className}`)"""
 
 

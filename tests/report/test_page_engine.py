@@ -29,7 +29,8 @@ function answer({ payload, rows }) {
   const began = performance.now();
   const model = new DiscBayes.Model(payload);
   const made = performance.now() - began;
-  return { model, made, prior: model.prior(), tables: payload.names.map((_, i) => cellsOf(model, i)),
+  const tables = payload.names.map((_, i) => cellsOf(model, i));
+  return { model, made, prior: model.prior(), tables,
     answers: rows.map((codes) => {
       const start = performance.now();
       try {
@@ -45,7 +46,9 @@ function answer({ payload, rows }) {
 function cellsOf(model, i) {
   const table = model.table(i);
   let rows = [[]];
-  for (const p of table.parents) rows = rows.flatMap((row) => model.labels[p].map((_, v) => [...row, v]));
+  for (const p of table.parents) {
+    rows = rows.flatMap((row) => model.labels[p].map((_, v) => [...row, v]));
+  }
   const values = [...Array(table.card).keys()];
   const classes = [...Array(table.nClasses).keys()];
   return rows.flatMap((row) => values.flatMap((v) => classes.map((c) => table.at(row, v, c))));

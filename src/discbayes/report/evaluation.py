@@ -66,8 +66,8 @@ def curves_html(posterior: np.ndarray, codes: np.ndarray, names: Sequence[str]) 
     reliability = chart_html(
         reliability_chart(posterior, codes),
         "On the diagonal, decisions given 80 % are right in 80 % of the rows; below it the model"
-        " is overconfident. The bars are the share of rows in each bin. The expected calibration"
-        " error (ECE) is the mean distance from the diagonal, weighted by rows.",
+        " is overconfident. Bars are the share of rows. The expected calibration error (ECE) is the"
+        " mean distance, weighted by rows.",
     )
     curves = roc_curves(posterior, codes, names)
     if not curves:
