@@ -2,7 +2,7 @@
 How stable is a structure?
 ==========================
 
-The best tree of two thirds of the rows against that of all of them. What is in both is grey, what
+The best tree of two thirds of the rows against that of all of them. What is in both is gray, what
 only all rows have is green, and what only the part had is dashed. Edges that come and go show that
 two parents are about as good as each other.
 """
