@@ -1,4 +1,4 @@
-"""What the codes stand for: the variables of a table, and the table turned into codes.
+"""Domains: the variables of a table and their values; and tables turned into codes.
 
 Conventions, stated once and used everywhere:
 
@@ -31,9 +31,7 @@ NEVER_OBSERVED = "(never observed)"
 
 
 def _number(value: float) -> str:
-    """A cut point as people write it: 0.8, not 0.80000000000000004, and 20240150, not
-    2.02402e+07.
-    """
+    """Format a cut point for people: 0.8, not 0.80000000000000004; 20240150, not 2.02402e+07."""
     plain = value == 0 or 1e-4 <= abs(value) < 1e15
     for digits in (6, 9, 12, 17):
         if plain:
@@ -49,7 +47,7 @@ def _number(value: float) -> str:
 
 @dataclass(frozen=True)
 class Variable:
-    """One column: its name, and what each of its codes means.
+    """A column: its name, and the meaning of its codes.
 
     A numeric variable has ``cuts``: code ``k`` is the half-open interval from ``cuts[k-1]`` up to,
     and without, ``cuts[k]``. Any other variable has ``values``: code ``k`` is ``values[k]``. With
@@ -78,7 +76,7 @@ class Variable:
 
     @property
     def labels(self) -> list[str]:
-        """What each code means, for people to read."""
+        """The meaning of each code, for people."""
         if self.cuts is not None:
             labels = _interval_labels(self.cuts)
         else:
@@ -88,8 +86,20 @@ class Variable:
         return labels or [NEVER_OBSERVED]
 
     def decode(self, codes: Any) -> np.ndarray:
-        """The values behind codes: intervals for a numeric variable, None for what is missing.
+        """Return the values of codes: intervals for a numeric variable, None for missing values.
 
+        Parameters
+        ----------
+        codes : array-like of int
+            The codes.
+
+        Returns
+        -------
+        ndarray of object
+            The values.
+
+        Examples
+        --------
         >>> Variable("size", "numeric", cuts=(2.5,)).decode([0, 1, 2])
         array(['< 2.5', '>= 2.5', None], dtype=object)
         """
@@ -107,7 +117,7 @@ def _as_objects(items: list[Any]) -> np.ndarray:
 
 
 def cut_texts(cuts: tuple[float, ...]) -> list[str]:
-    """Cut points as they are written in intervals."""
+    """Return cut points as they are written in intervals."""
     texts = [_number(cut) for cut in cuts]
     return texts if len(set(texts)) == len(texts) else [repr(float(cut)) for cut in cuts]
 
@@ -134,9 +144,7 @@ class Domain:
 
     @property
     def unused(self) -> list[str]:
-        """The features that have one value or interval only, so that they tell nothing about the
-        class.
-        """
+        """The features with one value or interval only, which are not informative."""
         return [variable.name for variable in self.features if variable.card == 1]
 
     @property
@@ -150,7 +158,18 @@ class Domain:
         return np.array([variable.card for variable in self.features], dtype=np.int64)
 
     def position(self, name: str) -> int:
-        """The column of the feature called ``name``."""
+        """Return the column of the feature called ``name``.
+
+        Parameters
+        ----------
+        name : str
+            The name of a feature.
+
+        Returns
+        -------
+        int
+            Its position.
+        """
         try:
             return self._positions[name]
         except KeyError:
@@ -164,7 +183,7 @@ class Domain:
 
 
 def code_dtype(largest_card: int) -> type[np.unsignedinteger[Any]]:
-    """The narrowest unsigned type that holds every code and the code for missing."""
+    """Return the narrowest unsigned type that holds every code and the code for missing."""
     if largest_card <= np.iinfo(np.uint8).max:
         return np.uint8
     return np.uint16 if largest_card <= np.iinfo(np.uint16).max else np.uint32
