@@ -301,7 +301,7 @@ def test_no_bit_sets_for_columns_of_many_values(monkeypatch):
 
     def spy(run, used, n_jobs):
         original(run, used, n_jobs)
-        built.append((used.copy(), run.bits.shape[0]))
+        built.append((used.copy(), run.sets.bits.shape[0]))
 
     monkeypatch.setattr(pairs._BlockPairs, "_build_bits", spy)
     data = encoded(np.random.default_rng(4), [1, 5000, 2, 3], 2, 300)

@@ -425,12 +425,10 @@ class _BlockPairs:
         cells: np.ndarray,
         information: np.ndarray,
     ) -> None:
-        data = self.data
+        n_classes = self.data.n_classes
         counting.pairs_by_bits(
-            first, seconds, self.bits, self.bit_start, self.counts.value_start, self.word_start,
-            self.counts.cells, data.n_missing, data.n_classes, self.known, starts, cells,
-            information,
-        )  # fmt: skip
+            first, seconds, self.sets, n_classes, self.known, starts, cells, information
+        )
 
     def _count_by_loop(
         self,
@@ -465,16 +463,17 @@ class _BlockPairs:
 
     def _build_bits(self, used: np.ndarray, n_jobs: int | None) -> None:
         data = self.data
-        start = self.bit_start = np.concatenate(
-            [[0], np.cumsum(np.where(used, data.cards, 0))]
-        ).astype(np.int64)
-        position, self.word_start = _class_positions(self.y, data.n_classes)
-        self.bits = np.zeros((int(start[-1]), int(self.word_start[-1])), np.uint64)
+        start = np.concatenate([[0], np.cumsum(np.where(used, data.cards, 0))]).astype(np.int64)
+        position, word_start = _class_positions(self.y, data.n_classes)
+        bits = np.zeros((int(start[-1]), int(word_start[-1])), np.uint64)
+        counts = self.counts
+        self.sets = counting.BitSets(
+            bits, start, word_start, counts.value_start, counts.cells, data.n_missing
+        )
 
         def fill(i: int) -> None:
-            counting.fill_bits(
-                data.codes[i], data.cards[i], position, self.bits[start[i] : start[i + 1]]
-            )
+            own = bits[start[i] : start[i + 1]]
+            counting.fill_bits(data.codes[i], data.cards[i], position, own)
 
         columns = np.flatnonzero(used).tolist()
         parallel_map(fill, columns, n_jobs, work=len(columns) * data.n_samples)

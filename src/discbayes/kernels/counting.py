@@ -1,4 +1,4 @@
-"""Contingency tables: families, pairs of features by a loop or by bit sets, and mutual information.
+"""Contingency tables of families and of pairs of features, and mutual information.
 
 Pair tables have the shape ``(card_a, card_b, n_classes)``, flat, class innermost. A missing cell
 (code = card) is left out of every table that it would enter.
@@ -6,16 +6,27 @@ Pair tables have the shape ``(card_a, card_b, n_classes)``, flat, class innermos
 
 from __future__ import annotations
 
+from typing import NamedTuple
+
 import numpy as np
 
 from discbayes.kernels._compile import helper, inline_kernel, kernel, popcount
 
 
+class BitSets(NamedTuple):
+    """Bit sets of rows by value, the rows sorted by class, and counts of single features."""
+
+    bits: np.ndarray  # by value and word
+    bit_start: np.ndarray  # the first bit set of each feature
+    word_start: np.ndarray  # the first word of each class
+    value_start: np.ndarray  # the first value of each feature in the counts
+    counts: np.ndarray  # of values and classes
+    n_missing: np.ndarray  # the missing cells of each feature
+
+
 @kernel
 def count_family(codes, y, weight, cards, n_classes, feature, parents, strides, out):
-    """Add the weighted rows to one family table (``weight`` of length zero: every row counts
-    once).
-    """
+    """Add rows to a family table; an empty ``weight`` means that every row counts once."""
     n_rows = codes.shape[1]
     own, card = codes[feature], cards[feature]
     weighted = weight.size > 0
@@ -36,7 +47,7 @@ def count_family(codes, y, weight, cards, n_classes, feature, parents, strides, 
 
 @kernel
 def fill_bits(codes, card, position, bits):
-    """Set the bit of each row in the bit set of the value that it has; missing cells set none."""
+    """Set the bit of each row in the bit set of its value; missing values set none."""
     for m in range(codes.size):
         if codes[m] < card:
             at = position[m]
@@ -45,9 +56,7 @@ def fill_bits(codes, card, position, bits):
 
 @inline_kernel
 def _pair_by_bits(bits_a, bits_b, word_start, counts_a, counts_b, complete, out):
-    """One pair table by bit sets; on complete columns the last value of each is what is left of the
-    margins.
-    """
+    """Count a pair table by bit sets; of complete columns the last value follows from margins."""
     n_classes = word_start.size - 1
     card_a, card_b = bits_a.shape[0], bits_b.shape[0]
     do_a = card_a - 1 if complete else card_a
@@ -68,7 +77,7 @@ def _pair_by_bits(bits_a, bits_b, word_start, counts_a, counts_b, complete, out)
 
 @inline_kernel
 def _fill_from_margins(counts_a, counts_b, card_a, card_b, n_classes, out):
-    """The last row and the last column of a complete pair table."""
+    """Fill the last row and the last column of a complete pair table from its margins."""
     last = (card_b - 1) * n_classes
     for a in range(card_a - 1):
         for c in range(n_classes):
@@ -86,9 +95,9 @@ def _fill_from_margins(counts_a, counts_b, card_a, card_b, n_classes, out):
 
 @inline_kernel
 def _pair_by_loop(base, codes_b, weight, card_a, card_b, n_classes, scratch, out):
-    """One pair table by counting row after row; ``base`` is code_a · n_classes + class of each row.
+    """Count a pair table row by row; ``base`` is code_a · n_classes + class of each row.
 
-    The scratch table has one more row and column for missing cells, so that the loop needs no test.
+    The scratch table has one more row and column for missing values: the loop has no branch.
     """
     stride = np.int64((card_a + 1) * n_classes)
     for cell in range((card_b + 1) * stride):
@@ -107,7 +116,7 @@ def _pair_by_loop(base, codes_b, weight, card_a, card_b, n_classes, scratch, out
 
 @helper
 def _x_log_x(x, known):
-    """The value of x log x, read from ``known`` (the values at 0, 1, 2, …) where that has it."""
+    """Return x log x, from ``known`` (the values at 0, 1, 2, …) if it is there."""
     if x <= 0.0:
         return 0.0
     if x < known.size:
@@ -117,9 +126,7 @@ def _x_log_x(x, known):
 
 @kernel
 def tabulate_x_log_x(known):
-    """The values at 0, 1, 2, … by the logarithm of kernels, as weights have it: that of NumPy may
-    differ in a bit.
-    """
+    """Tabulate x log x by the logarithm of kernels: that of NumPy may differ in a bit."""
     known[0] = 0.0
     for x in range(1, known.size):
         known[x] = float(x) * np.log(float(x))
@@ -127,8 +134,7 @@ def tabulate_x_log_x(known):
 
 @kernel
 def pair_information(table, card_a, card_b, n_classes, known, margins, out):
-    """I(A;B|C), I(A;B) and I(C;A,B) in nats, and the total of the table they are from; zero where
-    that is empty.
+    """Measure I(A;B|C), I(A;B) and I(C;A,B) in nats, and the total; zeros for an empty table.
 
     ``margins`` is scratch space for (A,C), (B,C), A, B and C; ``known`` has x log x for whole x
     (empty: counts are not whole, or there are too many).
@@ -177,13 +183,10 @@ def pair_information(table, card_a, card_b, n_classes, known, margins, out):
 
 
 @kernel
-def pairs_by_bits(
-    first, seconds, bits, bit_start, value_start, word_start, counts, gaps, n_classes, known,
-    starts, out, information
-):  # fmt: skip
-    """Pair tables of ``first`` with each of ``seconds`` by bit sets: kept in ``out`` or, if that is
-    empty, measured.
-    """
+def pairs_by_bits(first, seconds, sets, n_classes, known, starts, out, information):
+    """Count pairs of ``first`` and ``seconds`` by bit sets into ``out``; measure if it is empty."""
+    value_start, counts = sets.value_start, sets.counts
+    bits, bit_start = sets.bits, sets.bit_start
     card_a = value_start[first + 1] - value_start[first]
     keep = out.size > 0
     bits_a = bits[bit_start[first] : bit_start[first + 1]]
@@ -198,9 +201,9 @@ def pairs_by_bits(
         card_b = value_start[b + 1] - value_start[b]
         bits_b = bits[bit_start[b] : bit_start[b + 1]]
         counts_b = counts[value_start[b] * n_classes : value_start[b + 1] * n_classes]
-        complete = gaps[first] == 0 and gaps[b] == 0
+        complete = sets.n_missing[first] == 0 and sets.n_missing[b] == 0
         target = out[starts[k] :] if keep else table
-        _pair_by_bits(bits_a, bits_b, word_start, counts_a, counts_b, complete, target)
+        _pair_by_bits(bits_a, bits_b, sets.word_start, counts_a, counts_b, complete, target)
         if not keep:
             pair_information(table, card_a, card_b, n_classes, known, margins, information[k])
 
@@ -209,9 +212,7 @@ def pairs_by_bits(
 def pairs_by_loop(
     first, seconds, codes, y, weight, cards, n_classes, known, starts, out, information
 ):
-    """Pair tables of ``first`` with each of ``seconds`` by a loop: kept in ``out`` or, if that is
-    empty, measured.
-    """
+    """Count pairs of ``first`` and ``seconds`` by a loop into ``out``; measure if it is empty."""
     card_a = cards[first]
     keep = out.size > 0
     widest = 0
@@ -220,7 +221,7 @@ def pairs_by_loop(
     scratch = np.empty((card_a + 1) * (widest + 1) * n_classes)
     table = np.empty(0 if keep else card_a * widest * n_classes)
     margins = np.empty((card_a + widest) * (n_classes + 1) + n_classes)
-    # a class and a value: far below the limit where the table itself fits in memory
+    # 32 bits are enough for a class and a value if the table itself fits in memory
     base = np.empty(y.size, np.int32)
     for m in range(y.size):
         base[m] = np.int64(codes[first, m]) * n_classes + y[m]
@@ -234,8 +235,9 @@ def pairs_by_loop(
 
 @kernel
 def joint_by_loop(base, card_a, seconds, codes, weight, cards, n_classes, starts, out):
-    """Tables of several features taken as one, ``base`` its code · n_classes + class, with each of
-    ``seconds``.
+    """Count several features taken as one with each of ``seconds``.
+
+    ``base`` is the joint code · n_classes + class of each row.
     """
     widest = 0
     for b in seconds:

@@ -1,7 +1,7 @@
 """Matrices of the curvature: sums over rows, their triangular factor, and equations with it.
 
-A factor R of a matrix RᵀR stands in the upper triangle of a square array, and its transpose in the
-lower one, so that both ways read along rows.
+A factor R of a matrix RᵀR is in the upper triangle of a square array, and its transpose in the
+lower one, so that both solvers read along rows.
 """
 
 from __future__ import annotations
@@ -16,8 +16,7 @@ ZERO, FOUR = np.uint64(0), np.uint64(4)
 
 @kernel
 def add_pairs(entries, starts, first, last, weight, out):
-    """Add the weight of each row for every pair of its entries, and of an entry and itself, below
-    the diagonal.
+    """Add the weight of each row to every pair of its entries, below the diagonal and on it.
 
     Index 0 is in every row; the entry of a cell has the index of the cell plus one.
     """
@@ -32,9 +31,7 @@ def add_pairs(entries, starts, first, last, weight, out):
 
 @contracting_kernel
 def factorize(matrix):
-    """Put the factor of a symmetric matrix, given by its upper triangle, in its place; False if it
-    has none.
-    """
+    """Factorize a symmetric matrix, given by its upper triangle, in place; False if impossible."""
     n = matrix.shape[0]
     for i in range(n):
         row = matrix[i]

@@ -1,11 +1,10 @@
-"""The log-joint of rows, and the way back of a gradient, by lists of the cells that are not the
-usual ones.
+"""The log-joint of rows and its gradient, by lists of the cells that are not the usual ones.
 
-Each feature has a usual cell, the one that most rows are in. A row is the list of its other cells,
-its *entries*: its log-joint is that of a row with usual cells only, plus what each entry differs
-from the usual cell of its feature. The classes of a cell stand in a stretch of ``width`` numbers,
-which are two, or a multiple of four that are summed eight or four at a time, so that sums stay in
-registers.
+Each feature has a usual cell, its most frequent one. A row is the list of its other cells, its
+*entries*: its log-joint is that of a row with usual cells only, plus the difference of each entry
+from the usual cell of its feature. Most rows have few entries, so that this is a sparse sum. The
+classes of a cell are ``width`` consecutive values, two or a multiple of four, which are summed
+eight or four at a time, so that sums stay in registers.
 """
 
 from __future__ import annotations
@@ -26,7 +25,7 @@ def padded_width(n_classes: int) -> int:
 
 @small_helper
 def _cell(codes, m, feature, parent_start, parent_index, parent_stride):
-    """The cell of a row in the table of a feature, without the class."""
+    """Return the cell of a row in the table of a feature, without the class."""
     cell = np.int64(codes[feature, m])
     for k in range(parent_start[feature], parent_start[feature + 1]):
         cell += codes[parent_index[k], m] * parent_stride[k]
@@ -35,9 +34,7 @@ def _cell(codes, m, feature, parent_start, parent_index, parent_stride):
 
 @kernel
 def find_usual(codes, parent_start, parent_index, parent_stride, offsets, usual, lengths):
-    """The cell of each feature that most rows are in, the first of several, and how many others
-    each row has.
-    """
+    """Find the most frequent cell of each feature, and the number of others in each row."""
     n_features, n_rows = codes.shape
     cells = np.empty(n_rows, np.int64)
     for i in range(n_features):
@@ -53,22 +50,20 @@ def find_usual(codes, parent_start, parent_index, parent_stride, offsets, usual,
 
 @kernel
 def list_entries(codes, parent_start, parent_index, parent_stride, offsets, usual, starts, entries):
-    """Write the cells of each row that are not the usual ones, from where its list starts."""
+    """List the cells of each row that are not the usual ones, from the start of its list."""
     for m in range(codes.shape[1]):
         at, end = starts[m], starts[m + 1]
         i = 0
         while at < end:
             cell = offsets[i] + _cell(codes, m, i, parent_start, parent_index, parent_stride)
             entries[at] = cell
-            at += cell != usual[i]  # a usual one is overwritten
+            at += cell != usual[i]  # without a branch: a usual cell is overwritten by the next
             i += 1
 
 
 @kernel
 def differences(numbers, prior, offsets, usual, n_classes, width, base, out):
-    """What each cell differs from the usual one of its feature, and the log-joint of usual
-    cells.
-    """
+    """Compute the difference of each cell from the usual one, and the log-joint of usual cells."""
     for c in range(n_classes):
         base[c] = prior[c]
     for i in range(usual.size):
@@ -82,7 +77,7 @@ def differences(numbers, prior, offsets, usual, n_classes, width, base, out):
 
 @kernel
 def add_up(entries, starts, first, base, table, out):
-    """The log-joint of consecutive rows, of which ``first`` is the first."""
+    """Compute the log-joint of consecutive rows, from row ``first`` on."""
     n_rows, width = out.shape
     wide, flat = np.uint64(width), out.reshape(out.size)
     for m in range(n_rows):
@@ -144,9 +139,7 @@ def hand_back(entries, starts, first, residual, total, out):
 
 @kernel
 def least(entries, starts, first, offsets, usual, by_class, by_cell, out):
-    """For each of consecutive rows, and each class, the least of the numbers that a log-joint would
-    add up.
-    """
+    """Find the smallest term of the log-joint of consecutive rows, for each class."""
     n_rows, n_classes = out.shape
     for m in range(n_rows):
         for c in range(n_classes):
@@ -165,9 +158,7 @@ def least(entries, starts, first, offsets, usual, by_class, by_cell, out):
 
 @kernel
 def complete(sums, total, offsets, usual, n_classes, width, out):
-    """Add the gradient of every cell: of a usual one it is what the other cells of its feature
-    leave of the total.
-    """
+    """Add the gradient of every cell; of a usual one it is the total minus the other cells."""
     left = np.empty(n_classes)
     for i in range(usual.size):
         for c in range(n_classes):

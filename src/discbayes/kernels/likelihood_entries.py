@@ -8,15 +8,14 @@ from discbayes.kernels._compile import kernel
 from discbayes.kernels.entries import add_up, hand_back
 from discbayes.kernels.objective import likelihood_total
 
-ROWS = 256  # whose scores stay in the first-level cache on their way forth and back
+ROWS = 256  # whose scores stay in the first-level cache from the forward to the backward pass
 
 
 @kernel
 def add_likelihood(entries, starts, first, last, y, weight, base, table, total, out):
-    """Σ weight · log P(y | x) of consecutive rows; the gradient is added to that of the classes and
-    of the entries.
+    """Return Σ weight · log P(y | x) of consecutive rows, and add its gradient.
 
-    If the log-joint of a row is not finite, neither is the result, and the gradient is spoiled.
+    If the log-joint of a row is not finite, neither is the result, and the gradient is invalid.
     """
     value, scores = 0.0, np.empty((ROWS, base.size))
     for begin in range(first, last, ROWS):

@@ -1,10 +1,9 @@
-"""Rows of tables, each moved to the nearest one that does not sum to more than one: {ω : Σ exp ω ≤
-1}.
+"""Projection of rows of tables to {ω : Σ exp ω ≤ 1}.
 
-Outside of that set the nearest point p of x fulfils p + ν·exp(p) = x with the ν > 0 for which Σ exp
-p = 1. As a function of ν, 1 / Σ exp p rises and is concave: wherever Newton's method begins, it
-comes to ν from below, and with the second derivative it gets there sooner. The shares w = exp(p),
-which solve log w + ν·w = x, follow ν step by step.
+Outside of that set the nearest point p of x satisfies p + ν·exp(p) = x with the ν > 0 for which
+Σ exp p = 1. As a function of ν, 1 / Σ exp p increases and is concave: from any start Newton's
+method approaches ν from below, and with the second derivative it needs fewer steps. The shares
+w = exp(p), which solve log w + ν·w = x, follow ν step by step.
 """
 
 from __future__ import annotations
@@ -13,9 +12,9 @@ import numpy as np
 
 from discbayes.kernels._compile import helper, kernel, small_helper
 
-ROUNDING = 1e-15  # times the length of a row: what its sum may be above one
-HIGH = 100.0  # a row with a number above this does not leave the log scale before its ν is known
-NOTHING = 1e-310  # a share up to this stays as it is
+ROUNDING = 1e-15  # times the length of a row: the tolerance of its sum above one
+HIGH = 100.0  # a row with a value above this stays on the log scale until its ν is known
+NOTHING = 1e-310  # a share up to this is not changed
 NEAR = 1e-6  # a sum this near to one is one, to rounding, after a last step of third order
 # relative steps of a share after which little is left, or nothing but rounding
 COARSE, FINE = 0.1, 1e-5
@@ -24,9 +23,7 @@ MAX_PASSES = 100  # through a row
 
 @small_helper
 def _moved(share, nu, further):
-    """The share at ν + ``further`` as far as it can be told from that at ν: 1 / w is almost
-    linear.
-    """
+    """Extrapolate the share at ν to ν + ``further``: 1 / w is almost linear."""
     scale = 1.0 / (1.0 + nu * share)
     step = further * share * scale
     bend = 0.5 * step * step * scale if step < 0.5 else 0.0
@@ -35,9 +32,7 @@ def _moved(share, nu, further):
 
 @small_helper
 def _corrected(share, nu, step, scale):
-    """A share nearer to the solution of log w + ν·w = x than one from which Newton would go this
-    ``step``.
-    """
+    """Correct a share by a step of third order, given Newton's ``step`` for log w + ν·w = x."""
     if step > 0.5:
         return share * (1.0 + step)
     if step < -0.5:
@@ -48,9 +43,7 @@ def _corrected(share, nu, step, scale):
 
 @small_helper
 def _solved(share, x, nu):
-    """The solution of log w + ν·w = x near ``share``, 1 / (1 + ν·w) there, and the size of the last
-    step to it.
-    """
+    """Solve log w + ν·w = x near ``share``; return w, 1 / (1 + ν·w) and the size of the step."""
     scale = 1.0 / (1.0 + nu * share)
     step = (x - nu * share - np.log(share)) * scale
     while abs(step) > COARSE:
@@ -63,7 +56,7 @@ def _solved(share, x, nu):
 
 @small_helper
 def _rise(total, squares, cubes):
-    """How much higher ν has to be: Newton's step for 1 / Σw, or Halley's where that is safe."""
+    """Return the increase of ν: Newton's step for 1 / Σw, or Halley's if that is safe."""
     excess = total - 1.0
     newton = excess * total / squares
     bend = 0.5 * excess * (cubes * total / (squares * squares) - 2.0)
@@ -72,7 +65,7 @@ def _rise(total, squares, cubes):
 
 @helper
 def _project_row(numbers, first, stop, stride, out):
-    """One row: the numbers from ``first`` on that are ``stride`` apart."""
+    """Project one row: the values from ``first`` on that are ``stride`` apart."""
     length = (stop - first + stride - 1) // stride
     top = numbers[first]
     for k in range(first + stride, stop, stride):
@@ -124,11 +117,10 @@ def _project_row(numbers, first, stop, stride, out):
 
 @kernel
 def project_rows(numbers, offsets, cards, n_classes, out):
-    """Every row of every table, over the values of its feature, to its nearest point with Σ exp ω ≤
-    1.
+    """Project every row of every table, over the values of its feature, to Σ exp ω ≤ 1.
 
-    Minus infinity stays. Rows in the set stay as they are, which includes all that come out of
-    here. ``out`` is another array.
+    Minus infinity stays. Rows in the set stay as they are, which includes all projected rows.
+    ``out`` is another array.
     """
     for i in range(cards.size):
         width = cards[i] * n_classes

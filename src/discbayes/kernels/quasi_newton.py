@@ -1,7 +1,7 @@
 """Vector arithmetic of limited-memory quasi-Newton steps.
 
-Libraries of linear algebra spread even short vectors over threads: that costs more than it saves,
-and makes the last bits depend on how many there are. Plain loops do neither.
+Libraries of linear algebra distribute even short vectors over threads: that costs more than it
+saves, and the last bits depend on the number of threads. Plain loops avoid both.
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ from discbayes.kernels._compile import kernel, summing_helper
 
 @summing_helper
 def _dot(a, b):
-    """Σ a·b, in several sums at a time, as many as the processor likes."""
+    """Return Σ a·b, by several sums at a time, so that the loop is vectorized."""
     total = 0.0
     for k in range(a.size):
         total += a[k] * b[k]
@@ -20,16 +20,16 @@ def _dot(a, b):
 
 @kernel
 def dot(a, b):
-    """Σ a·b."""
+    """Return Σ a·b."""
     return _dot(a, b)
 
 
 @kernel
 def downhill(gradient, steps, changes, products, newest, size, shares, out):
-    """The direction −H·gradient, where H follows from the last steps and the changes of the
-    gradient along them.
+    """Compute the direction −H·gradient by the two-loop recursion of L-BFGS.
 
-    The two-loop recursion. ``steps`` and ``changes`` are rings of which ``size`` rows are in use,
+    H follows from the last steps and the changes of the gradient along them. ``steps`` and
+    ``changes`` are ring buffers of which ``size`` rows are in use,
     ``newest`` the last; ``products`` are those of the two.
     """
     for k in range(gradient.size):

@@ -164,8 +164,7 @@ def _spread(
 
 @helper
 def _maximize(
-    counted, independent, missing_cell, missing_mask, missing_count, n_missing, starts, offsets,
-    total, max_iter, tol, theta, new
+    counted, independent, missing_cell, missing_mask, missing_count, n_missing, starts, offsets, total, max_iter, tol, theta, new
 ):  # fmt: skip
     """The table of one class, whose ``total`` is that of its counts and gaps; ``theta`` and ``new``
     are scratch space.
@@ -245,8 +244,8 @@ def complete_table(padded, sizes, cards, n_classes, max_iter, tol, out):
         if total > 0.0:
             scale = (total + unknown) / total
             found = _maximize(
-                counted, independent, missing_cell, missing_mask, missing_count, n_missing, starts,
-                offsets, total, max_iter, tol, theta, new,
+                counted, independent, missing_cell, missing_mask, missing_count, n_missing, starts, offsets, total, max_iter, tol,
+                theta, new,
             )  # fmt: skip
         for k in range(n_cells):
             out[k * n_classes + c] = found[k] * scale

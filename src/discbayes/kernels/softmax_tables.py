@@ -1,4 +1,4 @@
-"""From free numbers to normalised tables, and the way back of a gradient."""
+"""Normalized tables as softmaxes of unconstrained parameters, and their gradient."""
 
 from __future__ import annotations
 
@@ -9,9 +9,7 @@ from discbayes.kernels._compile import kernel
 
 @kernel
 def log_softmax(free, offsets, cards, n_classes, out):
-    """Log θ from free numbers: each row of a table, over the values of its feature, made to sum to
-    one.
-    """
+    """Compute log θ: the log-softmax of each row of a table, over the values of its feature."""
     for i in range(cards.size):
         width = cards[i] * n_classes
         for base in range(offsets[i], offsets[i + 1], width):
@@ -29,9 +27,7 @@ def log_softmax(free, offsets, cards, n_classes, out):
 
 @kernel
 def softmax_gradient(gradient, log_theta, offsets, cards, n_classes, out):
-    """The gradient with respect to the free numbers, from that with respect to log θ: g − θ·Σg in
-    each row.
-    """
+    """Compute the gradient of the parameters from that of log θ: g − θ·Σg in each row."""
     for i in range(cards.size):
         width = cards[i] * n_classes
         for base in range(offsets[i], offsets[i + 1], width):

@@ -66,8 +66,8 @@ class MaximumConditionalLikelihood(_ConditionalLearner):
         Where the fit starts: also tables of the same network, such as ``network_.parameters`` of a
         fitted classifier.
     penalty : float, sequence of float or "cv", default=0
-        λ of the penalty λ/2·‖parameters − center‖² on the unconstrained parameters. Several values
-        are compared on held-out folds; "cv" has a grid.
+        The strength λ of the penalty λ/2·‖parameters − center‖² on the unconstrained parameters.
+        Several values are compared on held-out folds; "cv" has a grid.
     towards : {"zero", "generative"}, default="zero"
         The center of the penalty: zero, with no penalty on the class itself, or the generative
         tables.
@@ -123,18 +123,28 @@ class DiscriminativeCCBN(_CCBN):
     ----------
     start : {"zeros", "generative"} or CPTs, default="zeros"
         Where the fit starts.
-    penalty, towards
-        As in ``MaximumConditionalLikelihood``. With naive Bayes and ``towards="zero"`` the fit is
-        that of scikit-learn's ``LogisticRegression`` with C = 1/penalty, or 2/penalty where there
-        are two classes.
+    penalty : float, sequence of float or "cv", default=0
+        The strength of the penalty, as in ``MaximumConditionalLikelihood``. With naive Bayes and
+        ``towards="zero"`` the fit is that of scikit-learn's ``LogisticRegression`` with C =
+        1/penalty, or 2/penalty where there are two classes.
+    towards : {"zero", "generative"}, default="zero"
+        The center of the penalty, as in ``MaximumConditionalLikelihood``.
     generative : {"m", "ml", "map"} or learner, default="m"
         The generative estimates of the start, of the center of the penalty and of the back-off; "m"
         is the m-estimate with m = 1.
-    max_iter, tol, stopping, n_folds, solver
-        As in ``MaximumConditionalLikelihood``.
     backoff : bool, default=False
         Whether cells that were not seen back off to P(feature | class). With a penalty that made
         probabilities worse on most data: without back-off these cells are neutral.
+    max_iter : int, default=1000
+        The maximum number of iterations.
+    tol : float, default=1e-6
+        The relative increase of an iteration below which the fit ends.
+    stopping : {"convergence", "cross-tuning", "held-out"}, default="convergence"
+        When to end, as in ``MaximumConditionalLikelihood``.
+    n_folds : int, default=5
+        The number of folds, as in ``MaximumConditionalLikelihood``.
+    solver : {"auto", "lbfgs", "cg"}, default="auto"
+        The optimizer, as in ``MaximumConditionalLikelihood``.
 
     Examples
     --------
@@ -159,14 +169,24 @@ class ExtendedCCBN(_CCBN):
     ----------
     start : {"zeros", "generative"} or CPTs, default="zeros"
         Where the fit starts.
-    penalty, towards
-        As in ``MaximumConditionalLikelihood``: of the parameters before the softmax.
+    penalty : float, sequence of float or "cv", default=0
+        The strength of the penalty, as in ``MaximumConditionalLikelihood``.
+    towards : {"zero", "generative"}, default="zero"
+        The center of the penalty, as in ``MaximumConditionalLikelihood``.
     generative : {"m", "ml", "map"} or learner, default="m"
         The generative estimates of the start, of the center of the penalty and of the back-off.
-    max_iter, tol, stopping, n_folds, solver
-        As in ``MaximumConditionalLikelihood``.
     backoff : bool, default=False
         As in ``MaximumConditionalLikelihood``, where it is on; Z17 has none.
+    max_iter : int, default=1000
+        The maximum number of iterations.
+    tol : float, default=1e-6
+        The relative increase of an iteration below which the fit ends.
+    stopping : {"convergence", "cross-tuning", "held-out"}, default="convergence"
+        When to end, as in ``MaximumConditionalLikelihood``.
+    n_folds : int, default=5
+        The number of folds, as in ``MaximumConditionalLikelihood``.
+    solver : {"auto", "lbfgs", "cg"}, default="auto"
+        The optimizer, as in ``MaximumConditionalLikelihood``.
 
     Examples
     --------
@@ -196,18 +216,26 @@ class WeightedCCBN(_CCBN):
         class with parents.
     start : {"zeros", "generative"} or CPTs, default="zeros"
         Weights of zero, of one, or the weights nearest to the tables.
+    backoff : bool, default=True
+        Whether cells that were not seen back off to P(feature | class). Z17 has no back-off:
+        recipes such as "TAN-W" turn it off.
     penalty : float, sequence of float or "cv", default=0
-        λ of the penalty λ/2·‖w − center‖². Several values are compared on held-out folds; "cv" has
-        a grid.
+        The strength λ of the penalty λ/2·‖w − center‖². Several values are compared on held-out
+        folds; "cv" has a grid.
     towards : {"zero", "generative"}, default="zero"
         The center of the penalty: zero, with no penalty on the class itself, or one.
     generative : {"m", "ml", "map"} or learner, default="m"
         The learner of θ, and of the back-off.
-    max_iter, tol, stopping, n_folds, solver
-        As in ``MaximumConditionalLikelihood``.
-    backoff : bool, default=True
-        Whether cells that were not seen back off to P(feature | class). Z17 has no back-off:
-        recipes such as "TAN-W" turn it off.
+    max_iter : int, default=1000
+        The maximum number of iterations.
+    tol : float, default=1e-6
+        The relative increase of an iteration below which the fit ends.
+    stopping : {"convergence", "cross-tuning", "held-out"}, default="convergence"
+        When to end, as in ``MaximumConditionalLikelihood``.
+    n_folds : int, default=5
+        The number of folds, as in ``MaximumConditionalLikelihood``.
+    solver : {"auto", "lbfgs", "cg"}, default="auto"
+        The optimizer, as in ``MaximumConditionalLikelihood``.
 
     Examples
     --------

@@ -27,15 +27,33 @@ class MaxMargin(GradientLearner):
     Parameters
     ----------
     lam : float, sequence of float or "cv", default=0.1
-        λ: the margin of a row is full from log d = 1/λ on. Several values are compared by accuracy
-        on held-out folds; "cv" has the ten values of P13, 0.01 to 1.
+        The scale λ: the margin of a row is full from log d = 1/λ on. Several values are compared by
+        accuracy on held-out folds; "cv" has the ten values of P13, 0.01 to 1.
     kappa : float, sequence of float or "cv", default=0.5
-        κ: half the width of the interval in which the corner of h is rounded; "cv" has ten values,
+        Half the width κ of the interval in which the corner of h is rounded; "cv" has ten values,
         0.01 to 0.5.
     eta : float, default=10
         The sharpness of the soft maximum over the other classes.
-    max_iter, tol, stopping, n_folds, generative, start, penalty, towards, solver, backoff
-        As in ``MaximumConditionalLikelihood``.
+    max_iter : int, default=1000
+        The maximum number of iterations.
+    tol : float, default=1e-6
+        The relative increase of an iteration below which the fit ends.
+    stopping : {"convergence", "cross-tuning", "held-out"}, default="convergence"
+        When to end, as in ``MaximumConditionalLikelihood``.
+    n_folds : int, default=5
+        The number of folds, as in ``MaximumConditionalLikelihood``.
+    generative : {"ml", "map"} or learner, default="ml"
+        The generative estimates, as in ``MaximumConditionalLikelihood``.
+    start : {"generative", "zeros"} or CPTs, default="generative"
+        Where the fit starts, as in ``MaximumConditionalLikelihood``.
+    penalty : float, sequence of float or "cv", default=0
+        The strength of the penalty, as in ``MaximumConditionalLikelihood``.
+    towards : {"zero", "generative"}, default="zero"
+        The center of the penalty, as in ``MaximumConditionalLikelihood``.
+    solver : {"auto", "lbfgs", "cg"}, default="auto"
+        The optimizer, as in ``MaximumConditionalLikelihood``.
+    backoff : bool, default=True
+        Whether unseen values back off, as in ``MaximumConditionalLikelihood``.
 
     Examples
     --------

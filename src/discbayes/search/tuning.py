@@ -1,4 +1,4 @@
-"""The scale λ of the margin, chosen by cross-validation of the whole search."""
+"""Choice of the scale λ of the margin by cross-validation of the whole search."""
 
 from __future__ import annotations
 
@@ -33,28 +33,24 @@ TIE = 1e-9  # rates that differ by less are equal
 
 @dataclass(frozen=True)
 class _Trial:
-    """How much weight of a fold is classified right after a search with λ on the others, and what
-    that took.
-    """
+    """The weight of a fold that is classified correctly after a search on the other folds."""
 
     right: float
     evaluations: int
 
 
 def tuned_margin(search: SampleSearch, run: Run) -> Margin:
-    """The margin with the λ under which the search classifies most of the rows that are held out
-    right.
+    """Return the margin with the λ of the best held-out accuracy of the search.
 
-    Of equal ones it is the smallest. Each row is held out once; the rows are in stratified folds,
-    the same for all λ. Where cross-validation says nothing, with one class or with too few rows for
-    the folds, it is the default.
+    Of equal ones it is the smallest. Each row is held out once; the folds are stratified, and equal
+    for all λ. With one class, or too few rows for the folds, it is the default.
     """
     if not _can_be_tuned(
         run.data.map_reduce(_class_rows, add, n_jobs=run.n_jobs), search.evaluation
     ):
         return Margin()
     run.context.progress.stage("margin: λ by cross-validation")
-    rng = run.rng.spawn(1)[0]  # so that the search goes on as if λ had been given
+    rng = run.rng.spawn(1)[0]  # the search after this draws the same numbers as with a given λ
     rows = _FoldedRows(run.data, rng, run.n_jobs)
     seed = int(rng.integers(2**63))
     # a search that trains has threads of its own
@@ -85,7 +81,7 @@ def _class_rows(data: Encoded, n_jobs: int | None) -> np.ndarray:
 
 
 def _can_be_tuned(class_rows: np.ndarray, evaluation: Any) -> bool:
-    """Whether all folds have rows, and the score its own folds among the rest of them."""
+    """Return whether all folds have rows, and enough of them for the folds of the score."""
     n = int(class_rows.sum())
     inner = 1 if isinstance(evaluation, str) else int(evaluation)
     return n >= N_FOLDS and n - -(-n // N_FOLDS) >= inner and int(np.count_nonzero(class_rows)) > 1

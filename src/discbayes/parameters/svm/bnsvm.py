@@ -33,17 +33,17 @@ class BNSVM(MarginLearner):
     Parameters
     ----------
     lam : float, sequence of float or "cv", default=1
-        λ, the cost of a slack of one. Several values are compared by accuracy on held-out folds;
+        The cost λ of a slack of one. Several values are compared by accuracy on held-out folds;
         "cv" has P13's values, 2⁻² to 2¹⁰.
     gamma : float, sequence of float or "cv", default=1
-        γ, the required margin of rows. With the square norm the optimum only scales with it,
+        The required margin γ of rows. With the square norm the optimum only scales with it,
         if λ does too.
+    norm : {"l2", "likelihood"}, default="l2"
+        The norm: ½‖ω‖², or ``Σ |n·ω|`` with the counts n, which only the reference solver has.
     eta : float, default=10
         The sharpness of the soft maximum over the other classes.
     radius : float, optional
         The radius of the circle that rounds the corner of the slack; min(1, γ) by default.
-    norm : {"l2", "likelihood"}, default="l2"
-        ½‖ω‖², or ``Σ |n·ω|`` with the counts n, which only the reference solver has.
     solver : {"auto", "lbfgs", "reference"}, default="auto"
         L-BFGS, or the exact problem by a convex solver (``pip install 'discbayes[solver]'``), for
         small data: without soft maximum and rounded corner, so that ``eta`` and ``radius`` have no

@@ -69,10 +69,10 @@ class MLBNSVM(MarginLearner):
     Parameters
     ----------
     lam : float, sequence of float or "cv", default=1
-        λ, the cost of a slack of one. Several values are compared by accuracy on held-out folds;
+        The cost λ of a slack of one. Several values are compared by accuracy on held-out folds;
         "cv" has P13's values: 0 and 2⁻² to 2¹⁰.
     gamma : float, sequence of float or "cv", default=1
-        γ, the required margin of rows; "cv" has P13's values, 0.1 to 20.
+        The required margin γ of rows; "cv" has P13's values, 0.1 to 20.
     alpha : float, default=1
         The virtual observations of each table, so that no count is zero.
     start : {"generative", "zeros"} or CPTs, default="generative"

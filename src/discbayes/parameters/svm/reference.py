@@ -53,17 +53,17 @@ from discbayes.parameters.svm.refusals import (
 
 NORMS = ("l2", "likelihood")
 SETTINGS = {"tol_gap_abs": 1e-10, "tol_gap_rel": 1e-12, "tol_feas": 1e-10}
-# gaps, relative to the value: no second attempt is needed, and the solution is optimal
+# duality gaps, relative to the value: no second attempt is needed; the solution is optimal
 CLOSE, NEAR = 1e-8, 1e-6
 SOLVED = ("optimal", "optimal_inaccurate")
 
 
 @dataclass(frozen=True)
 class Solution:
-    """The best tables that were found, and how good they are.
+    """The best tables that were found, and their quality.
 
-    ``value`` is what they attain, and no tables have a value below ``bound``. ``slack`` is Σ w·ξ.
-    ``status`` is "optimal" where value and bound are within 1e-6 of each other, relative to the
+    ``value`` is their objective, and ``bound`` a lower bound of it. ``slack`` is Σ w·ξ.
+    ``status`` is "optimal" if value and bound are within 1e-6 of each other, relative to the
     value, and else "optimal_inaccurate".
     """
 
@@ -75,7 +75,7 @@ class Solution:
 
     @property
     def gap(self) -> float:
-        """How far the value is above the bound, relative to the value."""
+        """The duality gap relative to the value."""
         return _gap(self.value, self.bound)
 
 
@@ -87,31 +87,36 @@ def solve_likelihood_margin(
     lam: float,
     gamma: float = 1.0,
 ) -> Solution:
-    """Solve problem (10): minimize −nᵀω + λ Σ w·ξ with margins of γ and Σ exp ω ≤ 1 in each row of
-    each table.
+    """Solve problem (10): minimize −nᵀω + λ Σ w·ξ with margins of γ over normalized tables.
 
     Parameters
     ----------
     data : Encoded
-        Complete rows. Those of weight zero are as if they were not there.
+        Complete rows. Rows of weight zero are ignored.
     layout : Layout
-        Where the cells of the tables stand; the structure must be C1.
+        Where the cells of the tables are; the structure must be C1.
     n_prior, n_cells : array of shape (n_classes,), array of shape (layout.size,)
         Counts of the classes and of the cells, smoothed: at a count of zero the optimum would be
         −∞. The class columns of a feature that does not depend on the class share their numbers,
         and their counts are added.
     lam : float
-        λ: the price of a slack of one. At zero the tables are relative frequencies, n over its row
+        The cost λ of a slack of one. At zero the tables are relative frequencies, n over its row
         sum.
     gamma : float, default=1.0
-        γ: how far log P(y, x) is to be ahead of every rival.
+        The required margin γ of log P(y, x) over every other class.
+
+    Returns
+    -------
+    Solution
+        The tables, with a lower bound.
 
     Raises
     ------
     ValueError
-        Where rows have gaps, the structure is not C1, a count is zero, or the problem is too large.
+        If values are missing, the structure is not C1, a count is zero, or the problem is too
+        large.
     RuntimeError
-        Where the solver fails.
+        If the solver fails.
     """
     check_structure(data, layout)
     return _solve(data, layout, np.concatenate([n_prior, n_cells]), lam, gamma, _Likelihood)
@@ -126,18 +131,22 @@ def solve_norm_margin(
     gamma: float = 1.0,
     norm: str = "l2",
 ) -> Solution:
-    """Solve problem (9): minimize a norm of ω plus λ Σ w·ξ with margins of γ, over tables that are
-    not normalized.
+    """Solve problem (9): minimize a norm of ω plus λ Σ w·ξ with margins of γ.
 
     Parameters
     ----------
     data, layout, lam, gamma
         As in ``solve_likelihood_margin``, but for any structure.
     n_prior, n_cells : arrays, or None
-        The counts n of ``norm="likelihood"``, above zero: elsewhere ω would be arbitrary. The other
+        The counts n of ``norm="likelihood"``, above zero: otherwise ω would be arbitrary. The other
         norm has none.
     norm : {"l2", "likelihood"}, default="l2"
-        ½ ‖ω‖² over all numbers, those of the class too, or Σ |n·ω|.
+        The norm: ½ ‖ω‖² over all values, those of the class too, or Σ |n·ω|.
+
+    Returns
+    -------
+    Solution
+        The tables, with a lower bound.
     """
     if norm not in NORMS:
         raise ValueError(f"norm={norm!r} is not one of {', '.join(map(repr, NORMS))}")
@@ -184,9 +193,7 @@ def _gap(value: float, bound: float) -> float:
 
 @dataclass(frozen=True)
 class _Margins:
-    """A·ω ≥ γ − ξ: ``ahead`` is A, ``row`` the data row of each margin, and ``price`` λ·w of each
-    data row.
-    """
+    """The constraints A·ω ≥ γ − ξ: ``ahead`` is A, ``row`` the row of each, ``price`` λ·w."""
 
     ahead: sparse.csr_array
     row: np.ndarray
@@ -199,21 +206,21 @@ class _Margins:
         return self.lam * self.weight
 
     def slack(self, omega: np.ndarray) -> float:
-        """Σ w·ξ, with the least slacks that do."""
+        """Return Σ w·ξ, with the smallest feasible slacks."""
         least = np.zeros(self.weight.size)
         np.maximum.at(least, self.row, self.gamma - self.ahead @ omega)
         return float(self.weight @ least)
 
     @property
     def rows(self) -> sparse.csr_array:
-        """A matrix that adds up the margins of each row."""
+        """Return a matrix that sums the margins of each row."""
         places = (self.row, np.arange(self.row.size))
         return sparse.csr_array(
             (np.ones(self.row.size), places), shape=(self.weight.size, self.row.size)
         )
 
     def allowed(self, prices: np.ndarray) -> np.ndarray:
-        """The prices, made positive and together no more than the price of their row."""
+        """Return feasible prices: positive, and in sum at most the price of their row."""
         prices = np.maximum(prices, 0.0)
         paid = self.rows @ prices
         share = np.divide(self.price, paid, out=np.ones_like(paid), where=paid > self.price)
@@ -223,7 +230,7 @@ class _Margins:
 def _margins(
     data: Encoded, layout: Layout, slots: np.ndarray, lam: float, gamma: float
 ) -> _Margins:
-    """The margins of the distinct rows from all rivals."""
+    """Return the margins of the distinct rows over all other classes."""
     rows = distinct_rows(data)
     rows = rows.take(np.asarray(rows.weight) > 0)
     n_classes, n_numbers = layout.n_classes, int(slots.max()) + 1
@@ -244,9 +251,7 @@ def _margins(
 
 
 def _cells(rows: Encoded, layout: Layout) -> np.ndarray:
-    """For each row, where the classes begin: in P(c), and in its cell of each feature that depends
-    on them.
-    """
+    """Return the first class entry of P(c) and of the cells of each row."""
     codes, found = rows.codes.astype(np.int64), [np.zeros(rows.n_samples, np.int64)]
     for i in np.flatnonzero(layout.structure.class_children):
         span = slice(layout.parent_start[i], layout.parent_start[i + 1])
@@ -256,7 +261,7 @@ def _cells(rows: Encoded, layout: Layout) -> np.ndarray:
 
 
 def _rows_of_numbers(layout: Layout, slots: np.ndarray) -> np.ndarray:
-    """For each free number the row of a table that it is in; those of the class are the first."""
+    """Return the table row of each parameter; those of the class are the first."""
     parts, n_rows = [np.zeros(layout.n_classes, np.int64)], 1
     for *parents, card, n_classes in layout.shapes:
         rows = np.arange(math.prod(parents) * n_classes).reshape(-1, 1, n_classes)
@@ -270,9 +275,7 @@ def _rows_of_numbers(layout: Layout, slots: np.ndarray) -> np.ndarray:
 
 
 class _Cost:
-    """A convex function f of ω, with its least value at ``alone``, of counts and the rows of tables
-    they are in.
-    """
+    """A convex function f of ω with its minimum at ``alone``."""
 
     alone: np.ndarray
 
@@ -282,28 +285,28 @@ class _Cost:
 
     @property
     def attempts(self) -> tuple[tuple[Callable[..., _Attempt], bool], ...]:
-        """The ways to solve problems with it, and whether rows and columns are scaled first."""
+        """Return the ways to solve the problem, and whether rows and columns are scaled first."""
         return (_for_numbers, True), (_for_numbers, False)
 
     def inside(self, omega: np.ndarray) -> np.ndarray:
-        """Numbers next to these where f is finite."""
+        """Return a point near this one where f is finite."""
         return omega
 
     @abstractmethod
     def value(self, omega: np.ndarray) -> float:
-        """What ω costs."""
+        """Return f(ω)."""
 
     @abstractmethod
     def conjugate(self, u: np.ndarray) -> float:
-        """The conjugate of f, where it is finite."""
+        """Return the conjugate of f, where it is finite."""
 
     def excess(self, u: np.ndarray) -> float:
-        """How many times too large u is to have a finite conjugate."""
+        """Return the factor by which u is too large for a finite conjugate."""
         return 0.0
 
     @abstractmethod
     def pose(self, cp: Any, step: Any) -> tuple[Any, list[Any]]:
-        """The cost at ``alone + step`` up to a constant, and constraints."""
+        """Return f at ``alone + step`` up to a constant, and constraints."""
 
 
 class _Likelihood(_Cost):
@@ -315,7 +318,7 @@ class _Likelihood(_Cost):
         self.alone = self.frequencies(n)
 
     def frequencies(self, v: np.ndarray) -> np.ndarray:
-        """The logarithms of v over its row sums."""
+        """Return the logarithms of v over its row sums."""
         v = np.maximum(v, np.finfo(float).tiny)
         return np.log(v / (self.sums @ v)[self.rows])
 
@@ -377,9 +380,7 @@ class _Weighted(_Cost):
 
 @dataclass(frozen=True)
 class _Attempt:
-    """A program of the modeling layer; once it is solved, what it says of ω, in one or more ways,
-    and of prices.
-    """
+    """A program of the modeling layer, and the candidates for ω in its solution."""
 
     problem: Any
     numbers: Callable[[], list[np.ndarray]]
@@ -387,7 +388,7 @@ class _Attempt:
 
 
 def _for_numbers(cp: Any, cost: _Cost, margins: _Margins) -> _Attempt:
-    """The problem as it stands, in steps from where the cost alone would lead."""
+    """Return the primal problem, in steps from the minimum of f."""
     step, slack = cp.Variable(cost.alone.size), cp.Variable(margins.weight.size, nonneg=True)
     paid, constraints = cost.pose(cp, step)
     kept = margins.ahead @ step + slack[margins.row] >= margins.gamma - margins.ahead @ cost.alone
@@ -396,7 +397,7 @@ def _for_numbers(cp: Any, cost: _Cost, margins: _Margins) -> _Attempt:
 
 
 def _for_prices(cp: Any, cost: _Likelihood, margins: _Margins) -> _Attempt:
-    """The problem of the best prices; ω are the prices of its equations."""
+    """Return the dual problem; ω are the dual variables of its equations."""
     prices, v = cp.Variable(margins.row.size, nonneg=True), cp.Variable(cost.n.size)
     total = cp.Variable(cost.sums.shape[0])
     equations = v == cost.n + margins.ahead.T @ prices
@@ -410,7 +411,7 @@ def _for_prices(cp: Any, cost: _Likelihood, margins: _Margins) -> _Attempt:
 
 
 def _best(cost: _Cost, margins: _Margins) -> tuple[np.ndarray, float]:
-    """The best ω of all attempts, and the highest bound."""
+    """Return the best ω of all attempts, and the highest bound."""
     cp, _ = need("cvxpy"), need("clarabel")
     omega, value, bound, endings = cost.alone, np.inf, -np.inf, []
     for pose, scaled in cost.attempts:
@@ -434,7 +435,7 @@ def _best(cost: _Cost, margins: _Margins) -> tuple[np.ndarray, float]:
 
 
 def _run(cp: Any, problem: Any, scaled: bool) -> str:
-    """Solve, and say how it ended."""
+    """Solve, and return the status."""
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # about accuracy, of which the bound tells more
         try:
@@ -445,7 +446,7 @@ def _run(cp: Any, problem: Any, scaled: bool) -> str:
 
 
 def _bound(cost: _Cost, margins: _Margins, prices: np.ndarray) -> float:
-    """What no value is below, from prices that may break their limits a little."""
+    """Return a lower bound from prices that may violate their limits slightly."""
     prices = margins.allowed(prices)
     u = margins.ahead.T @ prices
     share = 1.0 / max(1.0, cost.excess(u))
@@ -455,7 +456,7 @@ def _bound(cost: _Cost, margins: _Margins, prices: np.ndarray) -> float:
 def _counts_of_numbers(
     data: Encoded, layout: Layout, slots: np.ndarray, n: np.ndarray
 ) -> np.ndarray:
-    """The counts of the free numbers, which must be above zero."""
+    """Return the counts of the parameters, which must be above zero."""
     if n.size != slots.size:
         raise ValueError(
             f"there are {n.size} counts for {layout.n_classes} classes and {layout.size} cells"
