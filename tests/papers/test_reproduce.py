@@ -1,4 +1,4 @@
-"""``discbayes reproduce`` in a checkout, in the folder of the source, and where there is neither."""
+"""``discbayes reproduce`` in a checkout, in the folder of the source, and where neither is."""
 
 from __future__ import annotations
 
