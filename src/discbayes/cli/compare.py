@@ -188,5 +188,5 @@ def run(args: Namespace) -> None:
     if found.failed:
         complain(
             "warning",
-            f"failed: {', '.join(found.failed)}; the notes say why, and --fresh tries again",
+            f"failed: {', '.join(found.failed)}; the notes give the reason, --fresh tries again",
         )

@@ -3,7 +3,7 @@
 The manifest is a list of entries. An entry has ``name``, ``file`` (a ``.csv.gz`` or ``.npz`` in the
 same folder), ``n_rows``, ``n_features``, ``n_classes``, ``numeric_features``,
 ``categorical_features`` and ``split`` (``"cv5"`` or ``{"train": n, "test": m}``: the first n rows
-and the m after them). ``source`` and ``note`` say where the data come from. An entry with
+and the m after them). ``source`` and ``note`` describe the origin of the data. An entry with
 ``alias_of`` takes what it does not state from the entry of that name.
 """
 
