@@ -45,7 +45,8 @@ def beside(
 
     The tolerance is one number, or one for each row.
 
-    >>> table = beside("", {("iris", "NB"): 93.0}, {("iris", "NB"): 94.5}, ["iris"], ["NB"], tolerance=1.0)
+    >>> ours, theirs = {("iris", "NB"): 93.0}, {("iris", "NB"): 94.5}
+    >>> table = beside("", ours, theirs, ["iris"], ["NB"], tolerance=1.0)
     >>> table.rows
     [['iris', '93.00 (94.50) ▼']]
     """
@@ -126,7 +127,8 @@ def _mark(difference: float, tolerance: float, larger_is_better: bool) -> str:
 def runs_text(store: Store, tasks: Sequence[Task]) -> str:
     """How many of the runs are stored.
 
-    >>> runs_text(Store("none.csv", ()), [Task("letter", 0, ("NB-ML", "NB-CL"), 0, lambda task: iter(()))])
+    >>> task = Task("letter", 0, ("NB-ML", "NB-CL"), 0, lambda task: iter(()))
+    >>> runs_text(Store("none.csv", ()), [task])
     '0 of 2 runs'
     """
     wanted = [(task.data, task.fold, tag, task.seed) for task in tasks for tag in task.recipes]

@@ -20,8 +20,8 @@ from discbayes.recipes import parse
 from discbayes_papers.parts import Part, load_part
 
 METRICS = (
-    "accuracy", "log_loss", "rmse", "n_test", "edges", "parameters", "evaluations", "iterations", "search_seconds",
-    "fit_seconds",
+    "accuracy", "log_loss", "rmse", "n_test", "edges", "parameters", "evaluations", "iterations",
+    "search_seconds", "fit_seconds",
 )  # fmt: skip
 
 

@@ -18,19 +18,19 @@ from discbayes.evaluation.tasks import run_tasks, unfinished
 from discbayes_papers.experiment import PAPERS, Experiment, module_path
 
 EXPERIMENTS = (
-    "p10-table1", "p10-table2", "p10-table4", "p10-table5", "p10-table7", "p10-table7-crcl", "p10-table8",
-    "p10-table11", "p10-table13", "p10-fig3", "p10-fig7", "p10-fig9", "p10-fig10", "p10-fig13",
-    "p12-table1", "p12-table2", "p12-table3", "p12-fig2-4", "p12-fig5",
-    "c11-theorems", "c11-fig4-5", "c11-table3", "c11-table4", "c11-times",
-    "z17-fig3", "z17-table4", "z17-table5-6", "z17-scatter", "z17-convergence", "z17-times", "z17-levels",
-    "p13-fig1", "p13-fig2", "p13-fig3", "p13-table1", "p13-fig4",
-    "default", "peers",
+    "p10-table1", "p10-table2", "p10-table4", "p10-table5", "p10-table7", "p10-table7-crcl",
+    "p10-table8", "p10-table11", "p10-table13", "p10-fig3", "p10-fig7", "p10-fig9", "p10-fig10",
+    "p10-fig13", "p12-table1", "p12-table2", "p12-table3", "p12-fig2-4", "p12-fig5", "c11-theorems",
+    "c11-fig4-5", "c11-table3", "c11-table4", "c11-times", "z17-fig3", "z17-table4", "z17-table5-6",
+    "z17-scatter", "z17-convergence", "z17-times", "z17-levels", "p13-fig1", "p13-fig2", "p13-fig3",
+    "p13-table1", "p13-fig4", "default", "peers",
 )  # fmt: skip
 # What cannot be repeated, as its data cannot be had.
 ABSENT = {
-    "p10-table3": "TIMIT", "p10-table9": "TIMIT", "p10-table10": "TIMIT", "p10-table12": "TIMIT", "p10-fig8": "TIMIT",
-    "p10-fig11": "TIMIT", "p10-fig12": "TIMIT", "p12-fig5 (its own data)": "DCMall",
-    "SurfInsp (P10)": "SurfInsp", "USPS of P10 and P12": "the 11,000-sample version of USPS",
+    "p10-table3": "TIMIT", "p10-table9": "TIMIT", "p10-table10": "TIMIT", "p10-table12": "TIMIT",
+    "p10-fig8": "TIMIT", "p10-fig11": "TIMIT", "p10-fig12": "TIMIT",
+    "p12-fig5 (its own data)": "DCMall", "SurfInsp (P10)": "SurfInsp",
+    "USPS of P10 and P12": "the 11,000-sample version of USPS",
 }  # fmt: skip
 ROWS, QUICK = "rows", "quick"
 

@@ -81,9 +81,7 @@ def test_it_goes_on_and_is_refused_where_it_cannot(place, capsys):
     assert capsys.readouterr() == (first.out, "")
     assert run(*words, "--drop", "id") == 1
     error = capsys.readouterr().err.splitlines()[-1]
-    assert error.startswith(
-        "discbayes: error: here holds another comparison (columns 3, not 2)"
-    )
+    assert error.startswith("discbayes: error: here holds another comparison (columns 3, not 2)")
     assert run(*words, "--drop", "id", "--fresh", "--sort", "accuracy") == 0
     assert "sorted by accuracy" in capsys.readouterr().out
 
@@ -96,7 +94,7 @@ def test_an_interrupt_says_how_to_go_on(place, capsys, monkeypatch):
     assert run("patients.csv", "--target", "ill", *FAST) == 130
     err = capsys.readouterr().err
     assert (
-        "what was run is kept in compare-patients: the same command, without --fresh, goes on from"
+        "finished results are kept in compare-patients: the same command, without --fresh, resumes"
         " there" in err
     )
 
@@ -142,8 +140,8 @@ def test_a_data_set_by_its_name_and_labels_that_are_numbers(place, capsys):
             "there is no baseline 'rf'; they are lr, svm, hgb, tree, knn, cnb",
         ),
         (["--baselines", "none", "--recipes", "none"], "there is nothing to compare"),
-        (["--missing", "0,x"], "'x' is not a whole number of per cent, from 0 to 100"),
-        (["--missing", "0,...,90"], "dots go between"),
+        (["--missing", "0,x"], "'x' is not a whole percentage from 0 to 100"),
+        (["--missing", "0,...,90"], "dots stand after two rising percentages"),
         (["--cv", "1"], "'1' is not a whole number of at least 2"),
         (["--sort", "speed"], "invalid choice: 'speed'"),
         (["--weights", "age"], "unrecognized arguments: --weights age"),

@@ -456,7 +456,7 @@ def test_auto_prefers_pandas_then_polars_then_pyarrow(folder, monkeypatch):
 @pytest.mark.parametrize(
     "changes, message",
     [
-        ({"n_rows": 5, "split": "cv5"}, "has 4 rows, its manifest says 5"),
+        ({"n_rows": 5, "split": "cv5"}, "has 4 rows, its manifest states 5"),
         ({"split": {"train": 3, "test": 3}}, "does not add up"),
         (
             {"numeric_features": ["size", "colour"], "categorical_features": []},

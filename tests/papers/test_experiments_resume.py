@@ -42,7 +42,9 @@ def size(folder):
 def killed(folder, n_jobs, moment=None):
     before, pid, started = size(folder), begin(folder, n_jobs), time.monotonic()
     done = 0
-    while not done and (size(folder) == before if moment is None else time.monotonic() - started < moment):
+    def waits():
+        return size(folder) == before if moment is None else time.monotonic() - started < moment
+    while not done and waits():
         done = os.waitpid(pid, os.WNOHANG)[0]
         time.sleep(0.0005)
     if done:

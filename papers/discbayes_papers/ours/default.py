@@ -62,8 +62,14 @@ def _ranked(store: Store, names: Sequence[str]) -> list[Block]:
             for m in COMPLETE + WITH_GAPS
         ]
         ranks = [f"{places[metric][at]:.2f}" for metric in COMPLETE + WITH_GAPS]
-        rows.append([RECIPES[at], share, *(text for pair in zip(figures, ranks, strict=True) for text in pair),
-                     f"{100 * cost[at]:.1f}"])  # fmt: skip
+        rows.append(
+            [
+                RECIPES[at],
+                share,
+                *(text for pair in zip(figures, ranks, strict=True) for text in pair),
+                f"{100 * cost[at]:.1f}",
+            ]
+        )
     header = ["recipe", "mean rank", "accuracy", "rank", "log loss", "rank"]
     header += [
         f"accuracy, {MISSING} % missing",

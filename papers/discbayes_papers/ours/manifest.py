@@ -32,10 +32,11 @@ METRICS = (*FIGURES, f"accuracy@{MISSING}", f"log_loss@{MISSING}", *SIZES)
 # (shuttle-small is its beginning), crx (australian are the same applications), cleve (heart are
 # rows of it), glass (glass2 are two of its classes).
 DISTINCT = (
-    "iris", "zoo", "corral", "lymphography", "wine", "hepatitis", "glass", "cleve", "balance-scale", "vote", "diabetes",
-    "breast", "ionosphere", "car", "crx", "flare", "cmc", "german", "sonar", "mofn-3-7-10", "vehicle", "soybean-large",
-    "abalone", "segment", "chess", "sick", "hypothyroid", "nursery", "waveform-21", "spambase", "poker-hand-train",
-    "satimage", "pendigits", "letter", "adult", "shuttle", "usps", "mnist14", "kddcup10",
+    "iris", "zoo", "corral", "lymphography", "wine", "hepatitis", "glass", "cleve", "balance-scale",
+    "vote", "diabetes", "breast", "ionosphere", "car", "crx", "flare", "cmc", "german", "sonar",
+    "mofn-3-7-10", "vehicle", "soybean-large", "abalone", "segment", "chess", "sick", "hypothyroid",
+    "nursery", "waveform-21", "spambase", "poker-hand-train", "satimage", "pendigits", "letter",
+    "adult", "shuttle", "usps", "mnist14", "kddcup10",
 )  # fmt: skip
 GENERATIVE = (
     "NB-MAP",

@@ -27,7 +27,8 @@ LONG = {
     "hgb": "HistGradientBoosting", "svm": "RBF SVM *",
 }  # fmt: skip
 TITLES = {
-    "accuracy": "accuracy", "log_loss": "log loss", f"accuracy@{MISSING}": f"accuracy, {MISSING} % missing",
+    "accuracy": "accuracy", "log_loss": "log loss",
+    f"accuracy@{MISSING}": f"accuracy, {MISSING} % missing",
     f"log_loss@{MISSING}": f"log loss, {MISSING} % missing",
 }  # fmt: skip
 

@@ -65,9 +65,12 @@ def learned(task: Task, part: Part, tag: str) -> Result:
     found: FittedParts = learn_structure(part, recipe.structure, task.seed)
     tables = learn_tables(part, found.value, recipe.parameters, task.seed)
     figures = {
-        "accuracy": n_right(tables.value, part.test_codes, part.test_y) / part.n_test, "n_test": part.n_test,
-        "edges": found.value.n_edges, "search_seconds": found.seconds, "fit_seconds": tables.seconds,
-    }  # fmt: skip
+        "accuracy": n_right(tables.value, part.test_codes, part.test_y) / part.n_test,
+        "n_test": part.n_test,
+        "edges": found.value.n_edges,
+        "search_seconds": found.seconds,
+        "fit_seconds": tables.seconds,
+    }
     return task.result(tag, figures, found.seconds + tables.seconds)
 
 

@@ -99,9 +99,11 @@ def _table(name: str, rates: Mapping[str, np.ndarray]) -> ResultTable:
     rows = []
     for place, n in enumerate(MISSING):
         cells = (
-            f"{figure_text(found[:, place].mean())} ± {figure_text(found[:, place].std())}" if len(found) else "–"
+            f"{figure_text(found[:, place].mean())} ± {figure_text(found[:, place].std())}"
+            if len(found)
+            else "–"
             for found in rates.values()
-        )  # fmt: skip
+        )
         rows.append([str(n), *cells])
     draws = ", ".join(f"{tag} {len(found)}" for tag, found in rates.items())
     note = f"Mean and standard deviation over draws of missing features; draws: {draws}."

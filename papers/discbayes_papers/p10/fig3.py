@@ -194,11 +194,15 @@ def search(task: Task) -> Iterator[Result]:
             for s, _ in found
         ]
         figures = {
-            "accuracy": float(np.mean(accuracies)), "std": float(np.std(accuracies)), "repeats": len(found),
-            "possible": float(np.mean([accuracy_of(possible(structure)) for structure, _ in found])),
+            "accuracy": float(np.mean(accuracies)),
+            "std": float(np.std(accuracies)),
+            "repeats": len(found),
+            "possible": float(
+                np.mean([accuracy_of(possible(structure)) for structure, _ in found])
+            ),
             "with_x1_x3": sum(frozenset((0, 2)) in some for some in edges),
             "with_x2_x3": sum(frozenset((1, 2)) in some for some in edges),
-        }  # fmt: skip
+        }
         yield task.result(name, figures, perf_counter() - started)
 
 
@@ -286,8 +290,10 @@ def _searches_table(store: Store) -> ResultTable:
     )
 
 
-SEARCHES_NOTE = """`of the structures` is the accuracy that the structures have with the parameters of the population;
-the last columns count draws in which they have an edge."""
+SEARCHES_NOTE = (
+    "`of the structures` is the accuracy that the structures have with the parameters of the"
+    " population;\nthe last columns count draws in which they have an edge."
+)
 
 EXPERIMENT = Experiment(
     name="p10-fig3",

@@ -104,10 +104,16 @@ def _table(names: Sequence[str], found: dict[tuple[str, str], Result]) -> Result
     rows = []
     for name in names:
         omi, least, drawn = (found[name, tag] for tag in RECIPES)
-        rows.append([
-            name, _text(omi["likelihood"]), _text(drawn["likelihood"]), _text(drawn["std"]), _text(least["likelihood"]),
-            "yes" if is_best(name, found) else "no",
-        ])  # fmt: skip
+        rows.append(
+            [
+                name,
+                _text(omi["likelihood"]),
+                _text(drawn["likelihood"]),
+                _text(drawn["std"]),
+                _text(least["likelihood"]),
+                "yes" if is_best(name, found) else "no",
+            ]
+        )
     head = ("data set", "OMI", "random, mean", "random, std", "min-MI", "OMI above both")
     return ResultTable("Conditional log likelihood of a training row", head, rows)
 

@@ -58,8 +58,10 @@ def work(task: Task) -> Iterator[Result]:
             part.data.weight,
         )
         figures = {
-            "likelihood": value / task.options["n_rows"], "edges": found.value.n_edges, "search_seconds": found.seconds
-        }  # fmt: skip
+            "likelihood": value / task.options["n_rows"],
+            "edges": found.value.n_edges,
+            "search_seconds": found.seconds,
+        }
         yield task.result(tag, figures, found.seconds)
 
 

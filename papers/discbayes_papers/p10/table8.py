@@ -28,8 +28,9 @@ N_ORDERS, N_ORDERS_OF, N_QUICK = 1000, {"letter": 100}, 20
 AVERAGE = "average"
 TOLERANCE = 1.5
 COLUMNS = {
-    "OMI-CR": (OMI, "accuracy"), "RO-CR mean": (RANDOM, "accuracy"), "RO-CR median": (RANDOM, "median"),
-    "RO-CR min": (RANDOM, "at_least"), "RO-CR max": (RANDOM, "at_largest"), "RO-CR std": (RANDOM, "std"),
+    "OMI-CR": (OMI, "accuracy"), "RO-CR mean": (RANDOM, "accuracy"),
+    "RO-CR median": (RANDOM, "median"), "RO-CR min": (RANDOM, "at_least"),
+    "RO-CR max": (RANDOM, "at_largest"), "RO-CR std": (RANDOM, "std"),
     "min-MI": (MIN_MI, "accuracy"),
 }  # fmt: skip
 PUBLISHED = read_figures("p10/table8.csv")
@@ -137,10 +138,15 @@ def summary(tried: Sequence[Tried]) -> dict[str, float]:
     least = sum(one.right[one.rates.argmin()] for one in tried) / n_test
     largest = sum(one.right[one.rates.argmax()] for one in tried) / n_test
     return {
-        "accuracy": float(accuracy.mean()), "std": float(accuracy.std()), "median": float(np.median(accuracy)),
-        "at_least": float(least), "at_largest": float(largest), "n_test": n_test, "orders": accuracy.size,
+        "accuracy": float(accuracy.mean()),
+        "std": float(accuracy.std()),
+        "median": float(np.median(accuracy)),
+        "at_least": float(least),
+        "at_largest": float(largest),
+        "n_test": n_test,
+        "orders": accuracy.size,
         "train_rate": float(np.mean([one.rates.mean() for one in tried])),
-    }  # fmt: skip
+    }
 
 
 # ---- variants

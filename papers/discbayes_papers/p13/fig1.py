@@ -71,10 +71,14 @@ def figures(part: Part, point: PathPoint) -> dict[str, float]:
     """What ``METRICS`` names; slack and likelihood are for each row."""
     paid, fitted = point.slack / part.data.n_samples, point.log_likelihood / part.data.n_samples
     return {
-        "slack": paid, "negative_likelihood": -fitted, "objective": point.lam * paid - fitted, "gap": point.gap,
-        "train_accuracy": point.rate, "accuracy": measured(point.tables, part.test_codes, part.test_y)["accuracy"],
+        "slack": paid,
+        "negative_likelihood": -fitted,
+        "objective": point.lam * paid - fitted,
+        "gap": point.gap,
+        "train_accuracy": point.rate,
+        "accuracy": measured(point.tables, part.test_codes, part.test_y)["accuracy"],
         "n_test": part.n_test,
-    }  # fmt: skip
+    }
 
 
 # ---- the page
@@ -108,14 +112,20 @@ def held_out(store: Store, recipe: str) -> float:
 def _table(lams: Sequence[float], curves: dict[str, list[float]]) -> ResultTable:
     rows = [
         [
-            f"{lam:g}", *(figure_text(one, 4) for one in (slack, nll)),
-            *(figure_text(100 * one) for one in (train, held)), f"{gap:.1g}",
+            f"{lam:g}",
+            *(figure_text(one, 4) for one in (slack, nll)),
+            *(figure_text(100 * one) for one in (train, held)),
+            f"{gap:.1g}",
         ]
         for lam, slack, nll, train, held, gap in zip(
-            lams, *(curves[name] for name in ("slack", "negative_likelihood", "train_accuracy", "accuracy", "gap")),
+            lams,
+            *(
+                curves[name]
+                for name in ("slack", "negative_likelihood", "train_accuracy", "accuracy", "gap")
+            ),
             strict=True,
         )
-    ]  # fmt: skip
+    ]
     head = ("λ", "slack", "−n·ω", "accuracy, all rows", "accuracy, five folds", "gap")
     return ResultTable(
         "Slack and negative likelihood of a row, and accuracy in per cent", head, rows

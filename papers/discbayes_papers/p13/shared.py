@@ -45,9 +45,10 @@ from discbayes_papers.parts import (
 # The sets of Table 1 that can be had, about from the smallest to the largest; those of QUICK are
 # for trying out.
 SETS = (
-    "hepatitis", "lymphography", "glass", "heart", "cleve", "vote", "soybean-large", "breast", "crx", "australian",
-    "diabetes", "vehicle", "german", "flare", "car", "segment", "chess", "spambase", "waveform-21", "satimage",
-    "nursery", "letter", "abalone", "usps", "adult", "shuttle",
+    "hepatitis", "lymphography", "glass", "heart", "cleve", "vote", "soybean-large", "breast",
+    "crx", "australian", "diabetes", "vehicle", "german", "flare", "car", "segment", "chess",
+    "spambase", "waveform-21", "satimage", "nursery", "letter", "abalone", "usps", "adult",
+    "shuttle",
 )  # fmt: skip
 QUICK = ("iris",)
 PUBLISHED_SPLIT = ("letter",)

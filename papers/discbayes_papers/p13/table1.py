@@ -29,8 +29,8 @@ from discbayes_papers.p13.shared import (
 from discbayes_papers.parts import Part
 
 METRICS = (
-    "accuracy", "train_accuracy", "log_likelihood", "train_log_likelihood", "n_test", "lam", "gamma", "iterations",
-    "gap", "chosen_on", "lowest_log", "choosing_seconds", "fit_seconds",
+    "accuracy", "train_accuracy", "log_likelihood", "train_log_likelihood", "n_test", "lam",
+    "gamma", "iterations", "gap", "chosen_on", "lowest_log", "choosing_seconds", "fit_seconds",
 )  # fmt: skip
 STRUCTURES = ("TAN", "NB")
 # methods that end earlier, and at which tolerances
@@ -88,13 +88,19 @@ def figures(part: Part, fitted: Fitted) -> dict[str, float]:
     rate, likelihood = _judged(tables, part, test=True)
     train_rate, train_likelihood = _judged(tables, part, test=False)
     return {
-        "accuracy": rate, "train_accuracy": train_rate, "log_likelihood": likelihood,
-        "train_log_likelihood": train_likelihood, "n_test": part.n_test, **choice.numbers,
+        "accuracy": rate,
+        "train_accuracy": train_rate,
+        "log_likelihood": likelihood,
+        "train_log_likelihood": train_likelihood,
+        "n_test": part.n_test,
+        **choice.numbers,
         "iterations": max((line.get("iteration", 0) for line in history), default=0),
         "gap": history[-1].get("gap", math.nan) if history else math.nan,
-        "chosen_on": choice.n_rows, "lowest_log": float(min(tables.log_prior.min(), tables.log_theta.min())),
-        "choosing_seconds": fitted.choosing_seconds, "fit_seconds": fitted.learned.seconds,
-    }  # fmt: skip
+        "chosen_on": choice.n_rows,
+        "lowest_log": float(min(tables.log_prior.min(), tables.log_theta.min())),
+        "choosing_seconds": fitted.choosing_seconds,
+        "fit_seconds": fitted.learned.seconds,
+    }
 
 
 def _judged(tables: CPTs, part: Part, test: bool) -> tuple[float, float]:
@@ -168,9 +174,11 @@ def agreement(ours: Figures) -> ResultTable:
 def _agreement_row(title: str, keys: Sequence[tuple[str, str]], ours: Figures) -> list[str]:
     away = {key: ours[key] - PUBLISHED[key] for key in keys if key in PUBLISHED}
     counts = (
-        len(away), sum(abs(value) <= TOLERANCE for value in away.values()),
-        sum(value >= -TOLERANCE for value in away.values()), sum(abs(away[key]) <= WIDTHS[key] for key in away),
-    )  # fmt: skip
+        len(away),
+        sum(abs(value) <= TOLERANCE for value in away.values()),
+        sum(value >= -TOLERANCE for value in away.values()),
+        sum(abs(away[key]) <= WIDTHS[key] for key in away),
+    )
     return [title, *map(str, counts), figure_text(mean(list(away.values())))]
 
 

@@ -32,23 +32,24 @@ from discbayes_papers.parts import Part, Split, SplitRows, load_rows, two_folds
 STORE = "z17"
 T = TypeVar("T")
 METRICS = (
-    "bias", "variance", "error", "rmse", "n_rows", "rounds", "iterations", "at_limit", "count_seconds",
-    "search_seconds", "fit_seconds",
+    "bias", "variance", "error", "rmse", "n_rows", "rounds", "iterations", "at_limit",
+    "count_seconds", "search_seconds", "fit_seconds",
 )  # fmt: skip
 
 # From small to large, by the number of cells.
 SETS = (
-    "iris", "corral", "glass2", "zoo", "glass", "wine", "balance-scale", "lymphography", "hepatitis", "heart", "cleve",
-    "diabetes", "pima", "breast", "vote", "breast10", "australian", "crx", "car", "flare", "ionosphere", "sonar",
-    "mofn-3-7-10", "cmc", "vehicle", "german", "soybean-large", "abalone", "segment", "shuttle-small", "nursery",
-    "waveform-21", "hypothyroid", "sick", "chess", "pendigits", "satimage", "poker-hand-train", "spambase", "letter",
-    "shuttle", "adult", "usps", "mnist14", "kddcup10",
+    "iris", "corral", "glass2", "zoo", "glass", "wine", "balance-scale", "lymphography",
+    "hepatitis", "heart", "cleve", "diabetes", "pima", "breast", "vote", "breast10", "australian",
+    "crx", "car", "flare", "ionosphere", "sonar", "mofn-3-7-10", "cmc", "vehicle", "german",
+    "soybean-large", "abalone", "segment", "shuttle-small", "nursery", "waveform-21", "hypothyroid",
+    "sick", "chess", "pendigits", "satimage", "poker-hand-train", "spambase", "letter", "shuttle",
+    "adult", "usps", "mnist14", "kddcup10",
 )  # fmt: skip
 # The same rows, a part of them, or the same rows with other columns: these do not count beside the
 # other one.
 SAME = {
-    "pima": "diabetes", "breast10": "breast", "shuttle-small": "shuttle", "australian": "crx", "heart": "cleve",
-    "glass2": "glass",
+    "pima": "diabetes", "breast10": "breast", "shuttle-small": "shuttle", "australian": "crx",
+    "heart": "cleve", "glass2": "glass",
 }  # fmt: skip
 BIG = (
     "nursery",

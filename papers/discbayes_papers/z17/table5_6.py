@@ -89,7 +89,9 @@ EXPERIMENT = Experiment(
     name="z17-table5-6",
     paper="Z17",
     where="Tables 5 and 6, appendix D",
-    title="Weights against free numbers and normalised tables: the likelihood after some iterations",
+    title=(
+        "Weights against free numbers and normalised tables: the likelihood after some iterations"
+    ),
     tasks=curves.tasks,
     page=page,
     metrics=curves.METRICS,

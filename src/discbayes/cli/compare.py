@@ -1,4 +1,4 @@
-"""``discbayes compare``: recipes and classifiers of scikit-learn side by side on one table."""
+"""``discbayes compare``: cross-validate recipes and classifiers of scikit-learn on one table."""
 
 from __future__ import annotations
 
@@ -25,12 +25,13 @@ SUMMARY = "compare recipes and classifiers of scikit-learn on a table"
 _LISTED = "; ".join(f"{name} {text}" for name, text in BASELINES.items())
 EXAMPLES = f"""examples:
   discbayes compare patients.csv --target diagnosis
-  discbayes compare patients.csv --target diagnosis --recipes TAN-MAP,KDB2-MAP --baselines lr,hgb --missing 0,10,...,90
+  discbayes compare patients.csv --target diagnosis --missing 0,10,...,90
+  discbayes compare patients.csv --target diagnosis --recipes TAN-MAP,KDB2-MAP --baselines lr,hgb
   discbayes compare breast-cancer --cv 10 --folder results
 
-All that is learned, the preparation of columns included, is learned again in each fold, on its training rows alone.
-Results are stored as they come: a run that was interrupted goes on where it was when it is started again, and more
-methods can be added to a folder.
+Everything, the preparation of columns included, is learned again in each fold, on its training rows
+alone. Results are stored as they come: an interrupted run resumes where it stopped when it is
+started again, and more methods can be added to a folder.
 
 baselines: {_LISTED}"""
 NONE = "none"
@@ -46,7 +47,7 @@ def configure(parser: ArgumentParser) -> None:
         type=options.at_least(2),
         default=5,
         metavar="K",
-        help="the number of stratified folds (default: 5)",
+        help="number of stratified folds (default: 5)",
     )
     parser.add_argument(
         "--missing",
@@ -54,21 +55,21 @@ def configure(parser: ArgumentParser) -> None:
         default=(),
         metavar="LIST",
         help=(
-            "per cent of the cells of test rows to remove at random, such as 0,10,...,90 (default:"
-            " none)"
+            "percentages of the cells of test rows to remove at random, such as 0,10,...,90"
+            " (default: none)"
         ),
     )
     parser.add_argument(
-        "--sort", choices=SORTS, default=SORTS[0], help=f"what to sort by (default: {SORTS[0]})"
+        "--sort", choices=SORTS, default=SORTS[0], help=f"metric to sort by (default: {SORTS[0]})"
     )
     parser.add_argument(
         "--seed", type=options.at_least(0), default=0, metavar="N", help="seed of everything random"
     )
     parser.add_argument(
-        "--folder", metavar="DIR", help="for results and the page (default: compare-NAME)"
+        "--folder", metavar="DIR", help="folder of results and page (default: compare-NAME)"
     )
     parser.add_argument(
-        "--fresh", action="store_true", help="remove what an earlier comparison left in the folder"
+        "--fresh", action="store_true", help="remove an earlier comparison from the folder"
     )
     options.add_target(parser, weights=False)
     options.add_effort(parser, "processes")
@@ -94,7 +95,7 @@ def _add_methods(parser: ArgumentParser) -> None:
 
 
 def shares(text: str) -> tuple[int, ...]:
-    """Whole per cent between commas; dots stand for what goes on in the same steps.
+    """Parse whole percentages between commas; dots continue in the same steps.
 
     >>> shares("0,10,...,40,90")
     (0, 10, 20, 30, 40, 90)
@@ -106,7 +107,7 @@ def shares(text: str) -> tuple[int, ...]:
             step = found[-1] - found[-2] if len(found) > 1 and place + 1 < len(words) else 0
             if step <= 0:
                 raise ArgumentTypeError(
-                    f"{text!r}: dots go between two rising shares before them and one behind"
+                    f"{text!r}: dots stand after two rising percentages and before one more"
                 )
             found.extend(range(found[-1] + step, _share(words[place + 1]), step))
         else:
@@ -116,7 +117,7 @@ def shares(text: str) -> tuple[int, ...]:
 
 def _share(text: str) -> int:
     if not text.isdigit() or int(text) > 100:
-        raise ArgumentTypeError(f"{text!r} is not a whole number of per cent, from 0 to 100")
+        raise ArgumentTypeError(f"{text!r} is not a whole percentage from 0 to 100")
     return int(text)
 
 
@@ -136,7 +137,7 @@ def _finish(parser: ArgumentParser, args: Namespace) -> None:
 
 
 def run(args: Namespace) -> None:
-    """Print the table, and where the page and the figures are."""
+    """Print the table, and where the page and the results are."""
     from discbayes.evaluation.comparison.running import compare
 
     os.environ.setdefault("MPLBACKEND", "agg")  # pictures go to a file: no display is needed
@@ -171,7 +172,7 @@ def run(args: Namespace) -> None:
     except KeyboardInterrupt:
         complain(
             "note",
-            f"what was run is kept in {folder}: the same command, without --fresh, goes on from"
+            f"finished results are kept in {folder}: the same command, without --fresh, resumes"
             " there",
         )
         raise
@@ -186,5 +187,5 @@ def run(args: Namespace) -> None:
     if found.failed:
         complain(
             "warning",
-            f"failed: {', '.join(found.failed)}; the notes say why, and --fresh tries again",
+            f"failed: {', '.join(found.failed)}; the notes give the reason, --fresh tries again",
         )

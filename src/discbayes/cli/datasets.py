@@ -1,4 +1,4 @@
-"""``discbayes datasets``: what data there is, and one of them as a file."""
+"""``discbayes datasets``: list the data sets, or write one of them to a file."""
 
 from __future__ import annotations
 
@@ -15,8 +15,8 @@ EXAMPLES = """examples:
   discbayes datasets
   discbayes datasets iris -o iris.csv
 
-Without a file name the data go to stdout as CSV. The environment variable DISCBAYES_DATA adds a folder of data
-sets. openml:NAME downloads one of OpenML; no other name leaves this machine."""
+Without a file name the data go to stdout as CSV. The environment variable DISCBAYES_DATA adds a
+folder of data sets. openml:NAME downloads one of OpenML; no other name leaves this machine."""
 
 
 def configure(parser: ArgumentParser) -> None:

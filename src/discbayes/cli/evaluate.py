@@ -22,15 +22,15 @@ from discbayes.data.folds import stratified_folds
 from discbayes.data.targets import classes_and_codes
 from discbayes.engine import Progress, interrupts_end_runs
 
-SUMMARY = "cross-validate a way to learn, or score a saved model"
+SUMMARY = "cross-validate a learning method, or score a saved model"
 EXAMPLES = """examples:
   discbayes evaluate patients.csv --target diagnosis --structure nb --cv 10
   discbayes evaluate patients.csv --target diagnosis --model model.json
   discbayes evaluate iris --recipe TAN-fCLL-OFE
   discbayes evaluate iris
 
-Discretisation and all else is learned again in each fold, on its training rows alone. With --weights the
-figures are weighted too."""
+Everything, discretization included, is learned again in each fold, on its training rows alone.
+With --weights the metrics are weighted too."""
 DEFAULT_FOLDS = 5
 WARM_UP_ROWS = 100
 
@@ -46,7 +46,7 @@ def configure(parser: ArgumentParser) -> None:
         type=options.at_least(2),
         default=SUPPRESS,
         metavar="K",
-        help=f"the number of stratified folds (default: {DEFAULT_FOLDS})",
+        help=f"number of stratified folds (default: {DEFAULT_FOLDS})",
     )
     options.add_unknown(parser)
     options.add_draws(parser)
@@ -72,9 +72,9 @@ def _finish(parser: ArgumentParser, args: Namespace) -> None:
 
 
 def run(args: Namespace) -> None:
-    """Print the table of figures."""
+    """Print the table of metrics."""
     progress = options.progress(args)
-    # a fold that is learned in part would be one of those that are averaged
+    # a fold that is only partly learned must not be averaged with the others
     with interrupts_end_runs():
         print(
             _cross_validate(args, progress) if args.model is None else _score_model(args, progress)
@@ -120,11 +120,9 @@ def _folds(data: Training, args: Namespace) -> list[tuple[np.ndarray, np.ndarray
 
 
 def _warm_up(args: Namespace, data: Training, rows: np.ndarray) -> None:
-    """Learn from a few rows before the clock runs, so that the first fold does not pay for loading
-    compiled code.
-    """
+    """Fit to a few rows first, so that the times of the first fold do not include compiling."""
     few = data.take(rows[:: max(1, rows.size // WARM_UP_ROWS)])
-    # what is wrong with the data, the folds will say
+    # the folds report what is wrong with the data
     with warnings.catch_warnings(), suppress(ValueError):
         warnings.simplefilter("ignore")
         _classifier(args).fit(few.X, few.y, sample_weight=few.weight).predict_proba(few.X)
@@ -173,15 +171,13 @@ def _score_model(args: Namespace, progress: Progress) -> str:
 
 
 def _known_labels(source: InputTable, target: str, known: list[str]) -> np.ndarray:
-    """The class of every row, in the spelling of the model."""
+    """Return the class of every row, in the spelling of the model."""
     column = as_text(source.table, [target]).column(target)
     return np.array(matched(column, known).to_pylist(), dtype=object)
 
 
 def _check_labels(labels: np.ndarray, known: list[str], args: Namespace) -> None:
-    """Classes that the model has never seen count as errors, and are worth a word; nothing else
-    would be a mistake.
-    """
+    """Warn of classes that the model has never seen; raise an error if there are no others."""
     found = {label for label in labels if label is not None}
     strange = sorted(found - set(known))
     if len(strange) == len(found):

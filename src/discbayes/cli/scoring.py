@@ -1,4 +1,4 @@
-"""How good predictions are, and how the figures are shown."""
+"""Metrics of predictions, and their tables."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ HEADER = ("accuracy", "log loss", "fit s", "predict s")
 
 @dataclass(frozen=True)
 class Score:
-    """The figures of one fold or one model; a saved model has no time of fitting."""
+    """The metrics of one fold or one model; a saved model has no time of fitting."""
 
     accuracy: float
     log_loss: float
@@ -27,7 +27,7 @@ class Score:
 def accuracy_and_loss(
     shares: np.ndarray, classes: Sequence[str], labels: np.ndarray, weight: np.ndarray | None
 ) -> tuple[float, float]:
-    """The share of rows whose class is the most probable one, and the mean of −log P(class).
+    """Return the accuracy and the log loss of a posterior.
 
     A row of a class that the model has never seen counts as wrong, with the smallest probability.
 
@@ -43,7 +43,7 @@ def accuracy_and_loss(
 
 
 def fold_table(scores: Sequence[Score]) -> str:
-    """A row for each fold, and mean ± standard deviation below."""
+    """Format a row for each fold, and mean ± standard deviation below."""
     values = np.array([astuple(score) for score in scores])
     rows = [[str(number), *_cells(row)] for number, row in enumerate(values, 1)]
     mean, deviation = _cells(values.mean(axis=0)), _cells(values.std(axis=0, ddof=1))
@@ -52,7 +52,7 @@ def fold_table(scores: Sequence[Score]) -> str:
 
 
 def model_table(name: str, score: Score) -> str:
-    """One row for a saved model, and a word on rows that it may have been learned from."""
+    """Format one row for a saved model, with a note on rows that it may have been fitted to."""
     cells = _cells(np.array(astuple(score)))
     header = ["model", HEADER[0], HEADER[1], HEADER[3]]
     table = text_table(header, [[name, cells[0], cells[1], cells[3]]])

@@ -1,4 +1,4 @@
-"""Data sets to learn from: the papers' benchmarks and generators, in one form.
+"""Data sets by name: the papers' benchmarks, generators, your own folder, and OpenML.
 
 ``load_dataset(name)`` looks, in this order, at
 

@@ -1,6 +1,4 @@
-"""The three values of this room: columns as read, a data set as given out, and its line in the
-list.
-"""
+"""Data sets: the columns as read, what ``load_dataset`` returns, and a line of the list."""
 
 from __future__ import annotations
 
@@ -19,9 +17,9 @@ Split = tuple[int, int] | None
 class Columns:
     """A data set as every source delivers it, before it becomes a frame or an array.
 
-    A numeric feature is a float64 array with NaN for gaps, any other an object array of text with
-    None for gaps. The first ``split[0]`` rows are the training part, the last ``split[1]`` the test
-    part.
+    A numeric feature is a float64 array with NaN for missing values, any other an object array of
+    text with None for them. The first ``split[0]`` rows are the training part, the last
+    ``split[1]`` the test part.
     """
 
     features: dict[str, np.ndarray]
@@ -37,7 +35,7 @@ class Columns:
 
 @dataclass(frozen=True)
 class DatasetInfo:
-    """One line of ``list_datasets``: what is known of a data set without loading it."""
+    """A line of ``list_datasets``: what is known of a data set without loading it."""
 
     name: str
     source: str
@@ -50,9 +48,9 @@ class DatasetInfo:
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Dataset:
-    """A table, its classes, and how the literature divides it.
+    """A table, its classes, and the published split into training and test rows.
 
-    Attributes
+    Parameters
     ----------
     name : str
         The name it was loaded under.

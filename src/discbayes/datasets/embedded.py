@@ -30,7 +30,7 @@ Seed = int | np.random.Generator | None
 
 @dataclass(frozen=True)
 class Embedded:
-    """A data set that code makes: what the list says of it, and the function that makes it."""
+    """A data set that code makes: its line of the list, and the function that makes it."""
 
     info: DatasetInfo
     build: Callable[..., Columns]

@@ -29,9 +29,7 @@ _WAVE_PAIRS = np.array([[0, 1], [0, 2], [1, 2]])  # which two waves a class mixe
 def draw_from_joint(
     joint: np.ndarray, n_samples: int, rng: np.random.Generator
 ) -> tuple[np.ndarray, np.ndarray]:
-    """Draw rows from a table of probabilities: the class is its first axis, the features are the
-    others.
-    """
+    """Draw rows from a joint table, whose first axis is the class and the others the features."""
     cells = rng.choice(
         joint.size, size=check_scalar(n_samples, "n_samples", Integral, min_val=1), p=joint.ravel()
     )
@@ -71,12 +69,14 @@ def make_three_feature(
     n_samples : int, default=1000
         The number of rows.
     random_state : int, Generator or None
-        What the draw starts from.
+        Seed of the draw.
 
     Returns
     -------
     X : ndarray of int, shape (n_samples, 3)
+        The features.
     y : ndarray of int, shape (n_samples,)
+        The classes.
 
     Examples
     --------
@@ -89,7 +89,7 @@ def make_three_feature(
 
 
 def random_joint(n_features: int, n_classes: int, random_state: RandomState = None) -> np.ndarray:
-    """A joint distribution of a class and binary features, uniform over all such distributions."""
+    """Draw a joint distribution of a class and binary features, uniform on the simplex."""
     cells = check_scalar(n_classes, "n_classes", Integral, min_val=1) * 2 ** check_scalar(
         n_features, "n_features", Integral, min_val=1
     )
@@ -106,7 +106,7 @@ def make_random_distribution(
 ) -> tuple[np.ndarray, np.ndarray]:
     """Draw a joint distribution at random, then rows from it (P10 section 6.3).
 
-    P10 says "random distributions" and no more. Here the joint table over the class and binary
+    P10 only mentions "random distributions". Here the joint table over the class and binary
     features is uniform on the simplex of all such tables, which has dependencies of every order.
 
     Parameters
@@ -118,12 +118,14 @@ def make_random_distribution(
     n_classes : int, default=2
         The number of classes.
     random_state : int, Generator or None
-        What both draws start from.
+        Seed of both draws.
 
     Returns
     -------
     X : ndarray of int, shape (n_samples, n_features)
+        The features.
     y : ndarray of int, shape (n_samples,)
+        The classes.
 
     Examples
     --------
@@ -158,12 +160,14 @@ def make_random_tree(
     n_features, n_classes, n_values : int
         The size of the problem; every feature has ``n_values`` values.
     random_state : int, Generator or None
-        What trees and rows are drawn from.
+        Seed of trees and rows.
 
     Returns
     -------
     X : ndarray of int, shape (n_samples, n_features)
+        The features.
     y : ndarray of int, shape (n_samples,)
+        The classes.
 
     Examples
     --------
@@ -180,9 +184,9 @@ def make_random_tree(
 def make_conditioned_logistic(
     n_samples: int = 10_000, *, alpha: float = 1.0, random_state: RandomState = None
 ) -> tuple[np.ndarray, np.ndarray]:
-    """Draw from a logistic model of three binary features, ill conditioned where alpha is large
-    (Z17 5.5.1).
+    """Draw from a logistic model of three binary features, ill conditioned for large alpha.
 
+    The model is that of Z17 5.5.1:
     ``P(y = 1 | x) = 1 / (1 + exp(-(10**alpha * x1 + x2 + 10**-alpha * x3)))``, with uniform
     features. (The paper's formula lacks the ``1 +``.)
 
@@ -193,12 +197,14 @@ def make_conditioned_logistic(
     alpha : float, default=1.0
         0 makes the features count alike; Z17 goes up to 1.
     random_state : int, Generator or None
-        What the draw starts from.
+        Seed of the draw.
 
     Returns
     -------
     X : ndarray of int, shape (n_samples, 3)
+        The features.
     y : ndarray of int, shape (n_samples,)
+        The classes.
 
     Examples
     --------
@@ -220,8 +226,7 @@ def make_led(
     noise: float = 0.1,
     random_state: RandomState = None,
 ) -> tuple[np.ndarray, np.ndarray]:
-    """Draw digits on a seven-segment display of which each segment may be wrong (Breiman et al.
-    1984).
+    """Draw digits on a seven-segment display with noisy segments (Breiman et al. 1984).
 
     Parameters
     ----------
@@ -233,12 +238,14 @@ def make_led(
         The probability that a segment shows the opposite. At 0.1 the best classifier gets 74 %
         right.
     random_state : int, Generator or None
-        What the draw starts from.
+        Seed of the draw.
 
     Returns
     -------
     X : ndarray of int, shape (n_samples, 7 + n_irrelevant)
+        The features.
     y : ndarray of int, shape (n_samples,)
+        The classes.
 
     Examples
     --------
@@ -261,8 +268,7 @@ def make_led(
 def make_waveform(
     n_samples: int = 5000, *, n_noise: int = 0, random_state: RandomState = None
 ) -> tuple[np.ndarray, np.ndarray]:
-    """Draw random mixtures of two of three triangular waves, with Gaussian noise (Breiman et al.
-    1984).
+    """Draw noisy mixtures of two of three triangular waves (Breiman et al. 1984).
 
     Parameters
     ----------
@@ -271,12 +277,14 @@ def make_waveform(
     n_noise : int, default=0
         Columns of pure noise to append; the 40-feature version has 19.
     random_state : int, Generator or None
-        What the draw starts from.
+        Seed of the draw.
 
     Returns
     -------
     X : ndarray of float, shape (n_samples, 21 + n_noise)
+        The features.
     y : ndarray of int, shape (n_samples,)
+        The classes.
 
     Examples
     --------

@@ -1,6 +1,4 @@
-"""``load_dataset`` and ``list_datasets``: one name, three places to look, and OpenML where it is
-asked for.
-"""
+"""``load_dataset`` and ``list_datasets``: three places for a name, and OpenML on request."""
 
 from __future__ import annotations
 
@@ -43,14 +41,15 @@ def load_dataset(
     as_frame : {"auto", True, False, "pandas", "polars", "pyarrow"}, default="auto"
         The form of ``X``. ``"auto"`` is a frame of the first of these libraries that is installed,
         or else an array; True insists on a frame. An array is float64 where all columns are numbers
-        and otherwise holds objects, with None for gaps.
+        and otherwise holds objects, with None for missing values.
     **options
-        What the data set itself can vary: ``n_samples``, ``random_state`` and the like of the
+        Options of the data set itself: ``n_samples``, ``random_state`` and the like of the
         generated sets, ``version`` of an OpenML set. An option that it does not have is an error.
 
     Returns
     -------
     Dataset
+        The features, the classes, and the split if there is one.
 
     Raises
     ------
@@ -81,9 +80,7 @@ def load_dataset(
 
 
 def _places(name: str, source: str) -> tuple[str, list[str]]:
-    """The bare name, and where to look for it: a name leaves this machine only if its prefix or the
-    source say so.
-    """
+    """Return the bare name, and where to look: only the prefix or the source lead to OpenML."""
     if name.strip().lower().startswith(OPENML):
         if source not in ("auto", "openml"):
             raise ValueError(
@@ -94,8 +91,9 @@ def _places(name: str, source: str) -> tuple[str, list[str]]:
 
 
 def list_datasets(source: str | None = None) -> list[DatasetInfo]:
-    """What can be loaded without a network, sorted by source and name; nothing is read but
-    manifests.
+    """List the data sets that can be loaded without a network, by source and name.
+
+    Only manifests are read.
 
     Parameters
     ----------

@@ -3,7 +3,7 @@
 The manifest is a list of entries. An entry has ``name``, ``file`` (a ``.csv.gz`` or ``.npz`` in the
 same folder), ``n_rows``, ``n_features``, ``n_classes``, ``numeric_features``,
 ``categorical_features`` and ``split`` (``"cv5"`` or ``{"train": n, "test": m}``: the first n rows
-and the m after them). ``source`` and ``note`` say where the data come from. An entry with
+and the m after them). ``source`` and ``note`` describe the origin of the data. An entry with
 ``alias_of`` takes what it does not state from the entry of that name.
 """
 
@@ -27,14 +27,12 @@ CACHE_VARIABLE = "DISCBAYES_CACHE"
 
 
 def canonical(name: str) -> str:
-    """The form in which names are compared: lower case, hyphens."""
+    """Return the form in which names are compared: lower case, hyphens."""
     return name.strip().lower().replace("_", "-")
 
 
 def data_folder() -> Path | None:
-    """The folder that DISCBAYES_DATA names; a name that leads nowhere is an error, no name is
-    None.
-    """
+    """Return the folder that DISCBAYES_DATA names, or None; a folder without data is an error."""
     named = os.environ.get(DATA_VARIABLE)
     if not named:
         return None
@@ -45,7 +43,7 @@ def data_folder() -> Path | None:
 
 
 def cache_folder() -> Path:
-    """Where fetched data sets are kept: DISCBAYES_CACHE, or the platform's place for caches."""
+    """Return the folder of fetched data sets: DISCBAYES_CACHE, or that of the platform."""
     named = os.environ.get(CACHE_VARIABLE)
     if named:
         return Path(named).expanduser()
@@ -68,7 +66,7 @@ class FileEntry:
     categorical: list[str]
 
     def load(self) -> Columns:
-        """Read the file and check that it holds what the manifest says."""
+        """Read the file and check it against the manifest."""
         if not self.path.is_file():
             raise FileNotFoundError(
                 f"{self.path.name} is in {MANIFEST} but not in {self.path.parent}"
@@ -79,13 +77,14 @@ class FileEntry:
             columns = read_csv(self.path, self.numeric, self.categorical)
         if len(columns.y) != self.info.n_rows:
             raise ValueError(
-                f"{self.path.name} has {len(columns.y)} rows, its manifest says {self.info.n_rows}"
+                f"{self.path.name} has {len(columns.y)} rows, its manifest states"
+                f" {self.info.n_rows}"
             )
         return replace(columns, split=self.info.split)
 
 
 def read_manifest(folder: Path, source: str) -> dict[str, FileEntry]:
-    """The entries of a folder by canonical name; a folder without a manifest has none."""
+    """Return the entries of a folder by canonical name; without a manifest there are none."""
     raw = {canonical(str(entry["name"])): entry for entry in _raw_entries(folder)}
     return {name: _parse(folder, source, _resolved(entry, raw)) for name, entry in raw.items()}
 

@@ -1,8 +1,8 @@
-"""Text tables to columns, with the standard library only, at a few million cells a second.
+"""A reader of CSV data sets by the standard library: pyarrow, which reads tables, is an extra.
 
-Two things make it fast. Rows are transposed a few hundred at a time, so that their strings are
-still in the cache. And each column remembers what it has converted, since most cells repeat a value
-that the column already had; the two ways to write a gap are simply remembered from the start.
+It converts a few million cells a second. Rows are transposed a few hundred at a time, so that their
+strings are still in the cache; and each column remembers what it has converted, since most cells
+repeat a value. The two ways to write a missing value are known from the start.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ import numpy as np
 
 from discbayes.datasets.dataset import Columns, Split
 
-GAPS = ("", "?")
+MISSING = ("", "?")
 _ROWS_AT_A_TIME = 512
 
 
@@ -25,7 +25,7 @@ class _Numbers(dict[str, float]):
     """From the text of a cell to its number."""
 
     def __init__(self) -> None:
-        super().__init__(dict.fromkeys(GAPS, float("nan")))
+        super().__init__(dict.fromkeys(MISSING, float("nan")))
 
     def __missing__(self, text: str) -> float:
         number = self[text] = float(text)
@@ -36,7 +36,7 @@ class _Texts(dict[str, str | None]):
     """From the text of a cell to the one string object that stands for it in the whole column."""
 
     def __init__(self) -> None:
-        super().__init__(dict.fromkeys(GAPS))
+        super().__init__(dict.fromkeys(MISSING))
 
     def __missing__(self, text: str) -> str:
         self[text] = text
@@ -73,9 +73,7 @@ def _blocks(rows: Iterable[list[str]]) -> Iterator[list[list[str]]]:
 def columns_from_rows(
     header: list[str], rows: Iterable[list[str]], numeric: Iterable[str], target: str
 ) -> Columns:
-    """Rows of text to columns: ``numeric`` ones hold numbers, ``target`` the class, the others
-    categories.
-    """
+    """Convert rows of text to columns: numbers, the class, and categories as the rest."""
     numbers = set(numeric)
     columns = [_Column(name, name in numbers) for name in header]
     n_rows = 0
@@ -95,16 +93,14 @@ def _check_widths(block: list[list[str]], width: int, rows_before: int) -> None:
 
 
 def _labels(values: np.ndarray, target: str) -> np.ndarray:
-    gaps = _count_gaps(values)
-    if gaps:
-        raise ValueError(f"the class {target!r} is missing in {gaps} rows")
+    n_missing = _count_missing(values)
+    if n_missing:
+        raise ValueError(f"the class {target!r} is missing in {n_missing} rows")
     return values.astype(str)
 
 
 def read_csv(path: Path, numeric: list[str], categorical: list[str]) -> Columns:
-    """A gzip-compressed CSV file with a header; the one column that is in neither list is the
-    class.
-    """
+    """Read a compressed CSV file; the one column that is in neither list is the class."""
     with gzip.open(path, "rt", encoding="utf-8", newline="") as file:
         rows = csv.reader(file)
         header = next(rows, [])
@@ -115,7 +111,7 @@ def read_csv(path: Path, numeric: list[str], categorical: list[str]) -> Columns:
 
 
 def read_npz(path: Path, names: list[str], split: Split) -> Columns:
-    """The arrays X_train, y_train, X_test, y_test of a numeric data set."""
+    """Read the arrays X_train, y_train, X_test and y_test of a numeric data set."""
     with np.load(path, allow_pickle=False) as arrays:
         X = np.concatenate([arrays["X_train"], arrays["X_test"]]).astype(np.float64)
         y = np.concatenate([arrays["y_train"], arrays["y_test"]]).astype(str)
@@ -126,11 +122,11 @@ def read_npz(path: Path, names: list[str], split: Split) -> Columns:
 
 
 def missing_cells(columns: Columns) -> int:
-    """The number of gaps among the features."""
-    return sum(_count_gaps(values) for values in columns.features.values())
+    """Return the number of missing cells of the features."""
+    return sum(_count_missing(values) for values in columns.features.values())
 
 
-def _count_gaps(values: np.ndarray) -> int:
+def _count_missing(values: np.ndarray) -> int:
     if values.dtype == object:
         return sum(value is None for value in values)
     return int(np.isnan(values).sum())

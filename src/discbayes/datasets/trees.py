@@ -83,7 +83,7 @@ class RandomTrees:
         others = np.arange(1, self.n_classes)
         tree_of = np.concatenate([[0], np.zeros_like(others), others])
         class_of = np.concatenate([[0], others, others])
-        sizes = _portions(
+        sizes = _split_sizes(
             check_scalar(n_samples, "n_samples", Integral, min_val=1),
             np.concatenate([[len(others)], np.ones(2 * len(others))]),
         )
@@ -96,13 +96,13 @@ class RandomTrees:
     def log_joint(self, X: np.ndarray) -> np.ndarray:
         """Log P(c, x) of the true model, shape (n_samples, n_classes)."""
         first, *rest = (tree.log_prob(X) for tree in self.trees)
-        unit = -np.log(3.0 * (self.n_classes - 1))  # the share of one portion of rows
+        unit = -np.log(3.0 * (self.n_classes - 1))  # the share of one group of rows
         mixed = [np.logaddexp(first, own) + unit for own in rest]
         return np.column_stack([first - np.log(3.0), *mixed])
 
 
-def _portions(total: int, weights: np.ndarray) -> np.ndarray:
-    """Whole numbers in proportion to the weights that add up to ``total``."""
+def _split_sizes(total: int, weights: np.ndarray) -> np.ndarray:
+    """Return whole numbers in proportion to the weights that add up to ``total``."""
     ends = np.rint(total * np.cumsum(weights) / weights.sum()).astype(np.int64)
     return np.diff(ends, prepend=0)
 
