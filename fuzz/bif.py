@@ -36,7 +36,7 @@ def check(data: bytes) -> None:
 
 
 def read(target: str | None) -> None:
-    """What is read either works or is refused with its line."""
+    """Check that a file gives a network that works, or an error with its line."""
     try:
         network = read_bif(READ, target, max_cells=MAX_CELLS)
     except BifError as error:

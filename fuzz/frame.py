@@ -92,12 +92,12 @@ class Draws:
         self._data, self._at = data, 0
 
     def below(self, n: int) -> int:
-        """A whole number from 0 to n - 1."""
+        """Return an integer from 0 to n - 1."""
         self._at += 1
         return self._data[self._at - 1] % n if self._at <= len(self._data) else 0
 
     def of(self, items):
-        """One of the items."""
+        """Return one of the items."""
         return items[self.below(len(items))]
 
 
@@ -143,7 +143,7 @@ def table(draws: Draws, columns: dict[str, list]):
         if kind == "categorical":
             return frame.astype("category")
         return frame.convert_dtypes() if kind == "nullable" else frame
-    except Exception:  # whatever pandas, polars and numpy say of such cells
+    except Exception:  # any error of pandas, polars and numpy about such cells
         return None
 
 
@@ -192,7 +192,7 @@ def check(data: bytes) -> None:
 
 
 def check_message(error: Exception) -> None:
-    """It says something, and was raised on purpose."""
+    """Check that an error has a text, and was raised on purpose."""
     assert len(str(error)) > 10, error
     trace, last = error.__traceback__, ""
     while trace is not None:

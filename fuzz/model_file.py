@@ -46,7 +46,7 @@ def resealed(data: bytes) -> bytes | None:
 
 
 def read(content: bytes) -> None:
-    """What is read either works or is refused."""
+    """Check that a file gives a classifier that works, or is refused."""
     READ.write_bytes(content)
     try:
         classifier = load(READ)
@@ -64,9 +64,7 @@ def read(content: bytes) -> None:
 
 
 def check_predictions(classifier) -> None:
-    """Probabilities of rows with and without gaps; where they cannot be computed, a ``ValueError``
-    says why.
-    """
+    """Check that probabilities are computed, or refused because of ``max_factor_size``."""
     features = classifier.network_.domain.features
     rows = np.array(
         [[None] * len(features), [_some_value(variable) for variable in features]], dtype=object

@@ -73,7 +73,7 @@ def mutated(documents: list[dict[str, Any]], seed: int, number: int) -> bytes:
 
 
 def pick(rng: np.random.Generator, items: Any) -> Any:
-    """One of some items."""
+    """Return one of some items."""
     return items[int(rng.integers(len(items)))]
 
 
@@ -111,7 +111,7 @@ def descend(value: Any, rng: np.random.Generator) -> tuple[Any, ...]:
 
 
 def other(value: Any, rng: np.random.Generator) -> Any:
-    """Another value of the same kind."""
+    """Return another value of the same kind."""
     if isinstance(value, dict):
         return (
             other_array(value, rng)
@@ -171,7 +171,7 @@ def nested(value: Any, levels: int, rng: np.random.Generator) -> Any:
 
 
 def other_array(value: dict[str, Any], rng: np.random.Generator) -> Any:
-    """Other cells, of another number, shape or type."""
+    """Return other cells, of another number, shape or type."""
     try:
         cells = damage.unpacked(value)
     except (ValueError, TypeError):
@@ -196,7 +196,7 @@ def other_array(value: dict[str, Any], rng: np.random.Generator) -> Any:
 
 
 def anything(model: dict[str, Any], rng: np.random.Generator) -> Any:
-    """Something that stands elsewhere in the file, or a setting of any kind."""
+    """Return a value from elsewhere in the file, or a setting of any kind."""
     n = int(10 ** rng.uniform(0, MAX_POWER)) if rng.random() < 0.3 else 3
     same_hash = [k * MODULUS for k in range(n)]
     return [
@@ -275,7 +275,7 @@ def _parents(
 
 
 def variable(name: str, rng: np.random.Generator) -> dict[str, Any]:
-    """A variable of values or cut points."""
+    """Return a variable of values or cut points."""
     n = int(10 ** rng.uniform(0, 3)) if rng.random() < 0.05 else int(rng.integers(0, 5))
     if rng.random() < 0.3:
         cuts = sorted({float(cut) for cut in rng.normal(size=n) * 10.0 ** rng.integers(-3, 12)})

@@ -27,7 +27,7 @@ except ImportError:
 HERE = Path(__file__).parent
 SOURCE = HERE.parent / "src"
 HARNESSES = ("model_file", "bif", "frame")
-INSTRUMENTED = ("io", "data")  # rooms; what is instrumented in kernels cannot be compiled
+INSTRUMENTED = ("io", "data")  # packages; instrumented kernels cannot be compiled
 LONGEST_FILE = 6000
 SECONDS_OF_A_FILE = 60  # kernels are compiled within the first ones
 MEGABYTES = 4000
@@ -57,7 +57,7 @@ def main() -> None:
 
 
 def load_harness(name: str) -> ModuleType:
-    """Import a harness, with the rooms that it is about instrumented where that can be."""
+    """Import a harness, with the packages that it tests instrumented if possible."""
     sys.path[:0] = [str(HERE), str(HERE.parent / "tests" / "support")]
     with (
         atheris.instrument_imports(include=["discbayes"], exclude=_others())
@@ -68,7 +68,7 @@ def load_harness(name: str) -> ModuleType:
 
 
 def kept_files(name: str) -> list[Path]:
-    """The corpus of a harness."""
+    """Return the corpus of a harness."""
     return sorted((HERE / "corpus" / name).iterdir())
 
 
@@ -95,7 +95,7 @@ def fuzz(harness: ModuleType, asked: Namespace, fresh: str) -> None:
 
 
 def _others() -> list[str]:
-    """The modules of all rooms that are not instrumented."""
+    """Return the modules of all packages that are not instrumented."""
     modules = (path.relative_to(SOURCE).with_suffix("").parts for path in SOURCE.rglob("*.py"))
     return [
         ".".join(parts).removesuffix(".__init__")

@@ -47,7 +47,7 @@ class BrokenPromiseError(Exception):
 
 
 def check(path: Path) -> str:
-    """Load a file and ask it; in a word what became of it."""
+    """Load a file and predict with it; return the outcome as a word."""
     try:
         classifier = load(path)
     except ModelFileError as error:
@@ -93,13 +93,13 @@ def check_answers(classifier: object) -> None:
 
 
 def check_shares(totals: np.ndarray) -> None:
-    """Shares that sum to one."""
+    """Check probabilities: they sum to one."""
     if not np.allclose(totals, 1, atol=1e-9):
         raise BrokenPromiseError(f"probabilities sum to {totals}")
 
 
 def some_value(variable: object) -> object:
-    """A value that a variable knows."""
+    """Return a value of a variable."""
     if variable.cuts is not None:
         return variable.cuts[0] if variable.cuts else 0.0
     return variable.values[-1] if variable.values else None
@@ -158,7 +158,7 @@ def run_batch(
 
 
 def keep(path: Path, found: Path | None, seed: int, number: int) -> None:
-    """Put a file where it is found."""
+    """Store a file that was found."""
     print(
         f"file {number} of seed {seed}, {path.stat().st_size:,} bytes", file=sys.stderr, flush=True
     )

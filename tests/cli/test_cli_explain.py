@@ -45,9 +45,8 @@ def folder(tmp_path_factory):
         label = row % 2
         size = "" if row % 9 == 4 else f"{rng.normal(4 * label):.2f}"
         colour = ("red", "dark blue", "stop")[min(2, label + (rng.random() < 0.3))]
-        lines.append(
-            f"{size},{colour},{rng.integers(1, 4)},{('true', 'false')[rng.random() < 0.5]},{('no', 'yes')[label]}"
-        )
+        grade, flag = rng.integers(1, 4), ("true", "false")[rng.random() < 0.5]
+        lines.append(f"{size},{colour},{grade},{flag},{('no', 'yes')[label]}")
     (folder / "rows.csv").write_text("\n".join(lines) + "\n")
     fit = [
         "fit",
@@ -667,10 +666,9 @@ def test_wrong_usage_of_ask(run, folder, options, said):
 def test_what_is_known_must_be_a_value_of_a_column(run, folder):
     code, out, err = run("ask", folder / "rows.json", "--know", "colour=green")
     assert (code, out) == (1, "")
-    assert (
-        err
-        == "discbayes: error: 'green' is not a value of 'colour'; its values are 'red', 'dark blue',"
-        " 'stop'\n"
+    assert err == (
+        "discbayes: error: 'green' is not a value of 'colour'; its values are 'red',"
+        " 'dark blue', 'stop'\n"
     )
 
 

@@ -127,7 +127,7 @@ def _flush() -> int:
     except BrokenPipeError:
         raise
     except OSError as error:
-        complain("error", f"the standard output cannot be written: {error.strerror}")
+        complain("error", str(error))
         return FAILED
     return OK
 

@@ -100,7 +100,8 @@ class SafeStream:
     def write(self, text: str) -> int:
         """Write a text."""
         if self._stream is not None:
-            self._stream.write(visible(text))
+            with self._named_errors():
+                self._stream.write(visible(text))
         elif not self._may_be_lost:
             raise OSError(errno.EBADF, "it is closed", "the standard output")
         return len(text)
@@ -108,7 +109,21 @@ class SafeStream:
     def flush(self) -> None:
         """Flush the stream."""
         if self._stream is not None:
-            self._stream.flush()
+            with self._named_errors():
+                self._stream.flush()
+
+    @contextmanager
+    def _named_errors(self) -> Iterator[None]:
+        """Name the standard output in errors such as a full disk."""
+        try:
+            yield
+        except BrokenPipeError:
+            raise
+        except OSError as error:
+            if self._may_be_lost:
+                raise
+            reason = f"the standard output cannot be written: {error.strerror}"
+            raise OSError(reason) from error
 
     def isatty(self) -> bool:
         """Return whether the stream is a terminal."""

@@ -220,8 +220,8 @@ def add_learning(parser: ArgumentParser) -> None:
     )
     option(
         "--structure",
-        "structure learning: naive Bayes (nb), a tree (tan, tan-fcll, tan-acll), k parents (kdb), or"
-        " a search by score (ghc, greedy, superparent, order, anneal)",
+        "structure learning: naive Bayes (nb), a tree (tan, tan-fcll, tan-acll), k parents (kdb),"
+        " or a search by score (ghc, greedy, superparent, order, anneal)",
         choices=list(STRUCTURES),
     )
     option(

@@ -57,9 +57,9 @@ _P10 = {
     "TAN-OMI-CR": "order by I(X;C|earlier), parents by CR",
     "TAN-OMI-CRCL": "order by I(X;C|earlier), parents by CR after CL",
     "TAN-CR": "greedy edges by CR",
-    "2-tree-SuperParent": "super parents, two at most, by CR in five folds",
-    "2-tree-OMI-CR": "order by I(X;C|earlier), two parents, CR in five folds",
-    "2-tree-CR": "greedy edges, two parents, CR in five folds",
+    "2-tree-SuperParent": "super parents, at most 2, by 5-fold CR",
+    "2-tree-OMI-CR": "order by I(X;C|earlier), 2 parents by 5-fold CR",
+    "2-tree-CR": "greedy edges, 2 parents by 5-fold CR",
 }
 _P10_CL = {
     "TAN-CL": "greedy edges by CL",
@@ -74,17 +74,17 @@ _P10_ORDERS = {
 _P12 = {
     "NB": "no edges",
     "TAN-ST-CMI": "tree by I(Xi;Xj|C)",
-    "TAN-HC-CR": "greedy full tree, CR in five folds",
-    "TAN-HC-MM": "greedy full tree, margin in five folds",
-    "TAN-SA-CR": "annealing, CR in five folds",
-    "TAN-SA-MM": "annealing, margin in five folds",
+    "TAN-HC-CR": "greedy full tree, 5-fold CR",
+    "TAN-HC-MM": "greedy full tree, 5-fold margin",
+    "TAN-SA-CR": "annealing, 5-fold CR",
+    "TAN-SA-MM": "annealing, 5-fold margin",
 }
 _C11 = {
     "TAN-fCLL": "tree by fCLL",
     "TAN-aCLL": "tree by aCLL",
     "TAN-LL": "tree by likelihood",
-    "GHC2-fCLL": "hill climbing on fCLL, two parents",
-    "GHC2-LL": "hill climbing on likelihood, two parents",
+    "GHC2-fCLL": "hill climbing on fCLL, 2 parents",
+    "GHC2-LL": "hill climbing on likelihood, 2 parents",
 }
 _Z17 = {"NB": "no edges", "TAN": "tree by I(Xi;Xj|C)", "KDB1": "one parent each"}
 _P13 = {"TAN": "tree by I(Xi;Xj|C)", "NB": "no edges"}
@@ -92,7 +92,7 @@ _PARAMETERS = {
     "ML": "generative estimates (ML)",
     "CL": "CL, cross-tuned",
     "MM": "margin, λ by cross-validation",
-    "OFE": "generative estimates, 0.5 added to counts",
+    "OFE": "generative estimates, counts + 0.5",
     "ELR": "CL, cross-tuned",
     "": "m-estimates",
     "W": "CL over weights of m-estimates",
@@ -130,7 +130,7 @@ NAMED = (
     *_named(
         "P10",
         "Tables 1, 10",
-        {"2-tree-RO-CR": "random order, two parents, CR in five folds"},
+        {"2-tree-RO-CR": "random order, 2 parents by 5-fold CR"},
         "ML",
     ),
     *_named(
@@ -178,8 +178,8 @@ def recipes(pattern: str = "") -> RecipeList:
     >>> [one.tag for one in recipes("fCLL")]
     ['TAN-fCLL-OFE', 'GHC2-fCLL-OFE']
     >>> recipes("TAN-SA-CR-*")
-    TAN-SA-CR-ML           P12  Tables 1, 2       annealing, CR in five folds; generative ...
-    TAN-SA-CR-MM           P12  Tables 1, 2       annealing, CR in five folds; margin, λ by ...
+    TAN-SA-CR-ML           P12  Tables 1, 2       annealing, 5-fold CR; generative ...
+    TAN-SA-CR-MM           P12  Tables 1, 2       annealing, 5-fold CR; margin, λ by ...
     """
     wanted = pattern.lower()
     if set("*?") & set(wanted):
