@@ -670,7 +670,7 @@ class BayesNet:
         codes = self.encode(table)
         classes = None if y is None else self.class_codes(y, codes.shape[1])
         filled = self._filled(codes, how, classes, random_state)
-        unseen = (codes >= self.domain.cards[:, None]) & ~table.gaps()
+        unseen = (codes >= self.domain.cards[:, None]) & ~table.missing_mask()
         filled[unseen] = codes[unseen]
         columns = {
             v.name: values_of(v, row) for v, row in zip(self.domain.features, filled, strict=True)

@@ -263,9 +263,9 @@ def test_learners_that_need_all_rows(client, frame, folder, monkeypatch):
         ValueError,
         match=r"MaximumAPosteriori.missing=\"em\". needs all rows in memory: .* 30,000 bytes",
     ):
-        BayesNetClassifier("nb", MaximumAPosteriori(missing="em"), cluster=client, memory=20_000).fit(
-            folder, "bought"
-        )
+        BayesNetClassifier(
+            "nb", MaximumAPosteriori(missing="em"), cluster=client, memory=20_000
+        ).fit(folder, "bought")
 
 
 # ---- what can go wrong

@@ -19,7 +19,7 @@ from discbayes.cli import COMMANDS, main, training
 from discbayes.cli.console import describe, with_options
 from discbayes.cli.scoring import accuracy_and_loss
 from discbayes.datasets import openml
-from discbayes.streams.file_sources import ENDINGS
+from discbayes.streams.file_sources import FILE_ENDINGS
 
 
 @pytest.fixture
@@ -677,7 +677,9 @@ def test_a_folder_is_no_file(run, tmp_path):
 def test_an_unknown_ending(run, table, model, tmp_path):
     other = tmp_path / "data.xlsx"
     other.write_text("a,y\n1,2\n")
-    assert f"the endings are {', '.join(ENDINGS)}" in fails(run, "evaluate", other, "--target", "y")
+    assert f"the endings are {', '.join(FILE_ENDINGS)}" in fails(
+        run, "evaluate", other, "--target", "y"
+    )
     assert "unknown file ending" in fails(run, "predict", model, table, "-o", tmp_path / "out.xlsx")
 
 

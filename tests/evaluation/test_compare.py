@@ -136,7 +136,7 @@ def test_gaps_are_the_same_for_all_methods(monkeypatch):
             return self
 
         def predict_proba(self, table):
-            seen.setdefault(self.name, []).append(read_table(table).gaps().T)
+            seen.setdefault(self.name, []).append(read_table(table).missing_mask().T)
             return np.full((read_table(table).n_rows, 3), 1 / 3)
 
     monkeypatch.setattr(cells, "estimator_of", lambda method, seed=0: Spy(method))

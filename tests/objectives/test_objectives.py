@@ -236,7 +236,9 @@ def test_names_objects_and_what_is_neither():
     assert [type(objective_of(name)) for name in OBJECTIVES] == list(OBJECTIVES.values())
     margin = Margin(0.2)
     assert objective_of(margin) is margin
-    with pytest.raises(ValueError, match="'cll' is not an objective; it is one of 'cr', 'cl', 'mm'"):
+    with pytest.raises(
+        ValueError, match="'cll' is not an objective; it is one of 'cr', 'cl', 'mm'"
+    ):
         objective_of("cll")
     with pytest.raises(TypeError, match=r"Margin is a class: pass an object, Margin\(...\)"):
         objective_of(Margin)

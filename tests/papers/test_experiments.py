@@ -251,10 +251,10 @@ class TestJudging:
         )
         table = read_table(X)
         masked = table.with_missing(mask)
-        np.testing.assert_array_equal(masked.gaps(), table.gaps() | mask.T)
+        np.testing.assert_array_equal(masked.missing_mask(), table.missing_mask() | mask.T)
         assert masked.cells(1, np.array([0])) == ["x"]
         assert masked.cells(2, np.array([2])) == [3]
-        assert table.gaps().sum() == 1
+        assert table.missing_mask().sum() == 1
 
     def test_masks_hold_one_another(self):
         few, many = missing_masks(50, 7, [20, 60], np.random.default_rng(0))

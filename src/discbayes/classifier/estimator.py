@@ -56,7 +56,7 @@ from discbayes.explanations.single_row import one_row
 from discbayes.explanations.wording import class_position
 from discbayes.network import Structure
 from discbayes.parameters import HYBRID
-from discbayes.streams import Labelled, LabelledRows, batches_of, bytes_of, is_source
+from discbayes.streams import BatchRows, LabeledRows, batches_of, bytes_of, is_source
 
 _BATCH_METHODS = (
     "predict",
@@ -345,7 +345,7 @@ class BayesNetClassifier(ClassifierMixin, BaseEstimator):
         columns = None
         if is_source(X):
             domain = None if known is None else known.domain
-            rows = LabelledRows(X, y, sample_weight, bytes_of(self.memory), domain)
+            rows = LabeledRows(X, y, sample_weight, bytes_of(self.memory), domain)
             encoder, statistics = rows.read(
                 lambda batches: add_batches(
                     plan, batches, known, labels, classes, rows.target_name
@@ -360,7 +360,7 @@ class BayesNetClassifier(ClassifierMixin, BaseEstimator):
                 columns = table_columns(X)
             else:
                 table = self._read_known(X)
-            batch = Labelled(table, y, sample_weight, "")
+            batch = BatchRows(table, y, sample_weight, "")
             encoder, statistics = add_batches(plan, [batch], known, labels, classes)
         network = learn_from_statistics(plan, statistics, encoder.classes_)
         history = plan.context.history
@@ -636,11 +636,11 @@ class BayesNetClassifier(ClassifierMixin, BaseEstimator):
             # read as in fit: numpy truncates members of enumerations in lists
             return float(super().score(X, label_array(y, None), sample_weight))
         check_is_fitted(self)
-        rows = LabelledRows(X, y, sample_weight, bytes_of(self.memory), self.network_.domain)
+        rows = LabeledRows(X, y, sample_weight, bytes_of(self.memory), self.network_.domain)
         correct, total = rows.read(self._correct_weight, "available")
         return correct / total
 
-    def _correct_weight(self, batches: Iterator[Labelled]) -> tuple[float, float]:
+    def _correct_weight(self, batches: Iterator[BatchRows]) -> tuple[float, float]:
         """Return the weight of the rows whose class is predicted, and of all rows."""
         correct = 0.0
         total = 0.0

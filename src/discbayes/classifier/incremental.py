@@ -28,7 +28,7 @@ from discbayes.counts import SufficientStatistics
 from discbayes.data import Domain, FrameEncoder
 from discbayes.data.growing_domain import difference, first_rows, more_rows
 from discbayes.data.targets import classes_and_codes, label_array
-from discbayes.streams import Labelled, located
+from discbayes.streams import BatchRows, located
 
 _NO_STATISTICS = (
     f"has no counts that others could be added to: fit keeps them up to {MAX_KEPT_CELLS:,} cells,"
@@ -76,7 +76,7 @@ def statistics_so_far(classifier: Any, classes: Any) -> SufficientStatistics | N
 
 def add_batches(
     plan: FitPlan,
-    batches: Iterable[Labelled],
+    batches: Iterable[BatchRows],
     statistics: SufficientStatistics | None,
     labels: np.ndarray | None,
     classes: Any,
@@ -88,7 +88,7 @@ def add_batches(
     ----------
     plan : FitPlan
         The settings of the classifier.
-    batches : iterable of Labelled
+    batches : iterable of BatchRows
         The rows, at least one batch.
     statistics : SufficientStatistics or None
         The counts of the rows before; None if there were none.

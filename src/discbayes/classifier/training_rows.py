@@ -16,7 +16,7 @@ from discbayes.data.row_blocks import RowBlocks, RowsInMemory
 from discbayes.data.row_keys import table_keys
 from discbayes.data.rows import Rows
 from discbayes.data.table_reader import read_table
-from discbayes.engine import DaskEngine, Progress, active_client, reached
+from discbayes.engine import DaskEngine, Progress, active_client, connected_client
 from discbayes.streams import (
     ClusterCodes,
     DiskCodes,
@@ -73,7 +73,7 @@ def open_training_rows(X: Any, y: Any, sample_weight: Any, plan: FitPlan) -> Ite
     with ExitStack() as opened:
         engine = None
         if cluster is not None:
-            client = opened.enter_context(reached(cluster))
+            client = opened.enter_context(connected_client(cluster))
             engine = DaskEngine(client, memory=bytes_of(plan.memory))
         rows_of = StreamedRows if is_source(X) else TableRows
         yield opened.enter_context(closing(rows_of(X, y, sample_weight, plan, engine)))
@@ -167,7 +167,7 @@ class StreamedRows:
     def keys(self) -> KeyedBatches:
         """Return a function that goes over the keys of all rows, by which folds are assigned."""
         assert self._keys is not None
-        return self._keys.portions
+        return self._keys.blocks
 
     @contextmanager
     def encode_without(

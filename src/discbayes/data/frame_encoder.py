@@ -427,7 +427,9 @@ class FrameEncoder:
         ]
         if not reading:
             return
-        missing = table.gaps() if table.unnamed is None else table.gaps() & ~table.unnamed
+        missing = table.missing_mask()
+        if table.unnamed is not None:
+            missing &= ~table.unnamed
         for at in reading:
             codes[at, missing[at]] = self.domain_.features[at].card - 1
 

@@ -174,7 +174,7 @@ def _codes(encoder: FrameEncoder, rows: Table) -> np.ndarray:
     """
     codes, features = encoder.transform(rows), encoder.domain_.features
     if any(variable.missing_value for variable in features):
-        for row, missing, variable in zip(codes, rows.gaps(), features, strict=True):
+        for row, missing, variable in zip(codes, rows.missing_mask(), features, strict=True):
             if variable.missing_value:
                 row[missing] = variable.card - 1
     return codes

@@ -33,7 +33,7 @@ def read_mappings(rows: Sequence[Mapping[Any, Any]], names: list[str]) -> Table:
     A cell that a row does not name is unknown; one that it names as None is missing, which may be a
     value.
 
-    >>> read_mappings([{"size": 3}, {}], ["color", "size"]).gaps().T.tolist()
+    >>> read_mappings([{"size": 3}, {}], ["color", "size"]).missing_mask().T.tolist()
     [[True, False], [True, True]]
     """
     cells = np.full((len(rows), len(names)), None, dtype=object)

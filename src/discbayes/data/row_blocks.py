@@ -51,9 +51,9 @@ class RowSource(Protocol):
 
 
 class Engine(Protocol):
-    """What works on the blocks: `Threads` or `DaskEngine`; ``near`` if it is in this process."""
+    """What works on the blocks: `Threads` or `DaskEngine`; ``is_local`` if in this process."""
 
-    near: bool
+    is_local: bool
     n_shards: int
 
     def load(self, source: Any) -> Sequence[Any]:
@@ -170,7 +170,7 @@ class RowBlocks(Rows):
 
     def blocks(self) -> Iterator[Encoded]:
         """Iterate over the blocks in their order; from a cluster, those of a shard at a time."""
-        if self.engine.near:
+        if self.engine.is_local:
             return map(self.source.block, range(self.n_blocks))
         gathered = (self.engine.map_reduce(_contents, [shard], add) for shard in self._shards)
         return (
@@ -233,7 +233,7 @@ class RowBlocks(Rows):
     @property
     def fits_in_memory(self) -> bool:
         """Whether all rows may be gathered here: they fit, and are not on a cluster."""
-        return self.engine.near and (self.memory is None or self.nbytes <= self.memory)
+        return self.engine.is_local and (self.memory is None or self.nbytes <= self.memory)
 
     def in_memory(self, who: str) -> Encoded:
         """Return all rows as one table, for ``who``; an error if they exceed the memory limit."""

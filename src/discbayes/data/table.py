@@ -166,7 +166,7 @@ class Table:
         found = part.data[rows, place]
         return (found.astype(bool) if part.boolean else found).tolist()
 
-    def gaps(self) -> np.ndarray:
+    def missing_mask(self) -> np.ndarray:
         """Return the mask of the missing values, feature-major as codes are."""
         mask = np.zeros((len(self.names), self.n_rows), dtype=bool)
         for part in self.parts:

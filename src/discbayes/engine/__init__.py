@@ -2,7 +2,7 @@
 shares.
 """
 
-from discbayes.engine.clusters import active_client, is_client, reached
+from discbayes.engine.clusters import active_client, connected_client, is_client
 from discbayes.engine.context import Context, Interrupts, Progress, interrupts_end_runs
 from discbayes.engine.dask import DaskEngine
 from discbayes.engine.shards import Combine, Shard, ShardSource
@@ -18,10 +18,10 @@ __all__ = [
     "ShardSource",
     "Threads",
     "active_client",
+    "connected_client",
     "interrupts_end_runs",
     "is_client",
     "parallel_map",
-    "reached",
     "row_blocks",
     "worker_count",
 ]

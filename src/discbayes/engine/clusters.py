@@ -19,7 +19,7 @@ _GREETING = 10.0  # seconds in which a scheduler must identify itself
 
 
 @contextmanager
-def reached(cluster: Any) -> Iterator[Any]:
+def connected_client(cluster: Any) -> Iterator[Any]:
     """Yield the client of a cluster whose workers are ready, and close what was opened here.
 
     Parameters

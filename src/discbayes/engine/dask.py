@@ -50,7 +50,7 @@ class DaskEngine:
         The bytes that the rows may take on each worker; what does not fit goes to its own folder.
     """
 
-    near = False
+    is_local = False
 
     def __init__(self, client: Any, n_shards: int | None = None, memory: float = inf):
         if n_shards is not None and n_shards < 1:

@@ -111,7 +111,7 @@ class Threads:
         The number of runs of blocks; the results are the same for any number.
     """
 
-    near = True
+    is_local = True
 
     def __init__(self, n_shards: int = 32):
         if n_shards < 1:

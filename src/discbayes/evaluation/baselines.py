@@ -355,7 +355,7 @@ class Baseline(ClassifierMixin, BaseEstimator):
         if self.name == "cnb":
             return codes.T
         matrix = np.empty((table.n_rows, len(table.names)))
-        missing = table.gaps()
+        missing = table.missing_mask()
         for at, variable in enumerate(self._encoder.domain_.features):
             part, place = table.find(at)
             if variable.kind != "numeric":

@@ -19,7 +19,7 @@ def one_row(x: Any, names: list[str]) -> Table:
 
     A mapping (or series) is of column names to values; columns that it leaves out are missing.
 
-    >>> one_row({"size": 3}, ["color", "size"]).gaps().ravel()
+    >>> one_row({"size": 3}, ["color", "size"]).missing_mask().ravel()
     array([ True, False])
     """
     if isinstance(x, Mapping) or (hasattr(x, "items") and getattr(x, "ndim", 0) == 1):

@@ -4,14 +4,13 @@ The first pass learns the domain, the second one writes the codes. Both read the
 order, in batches, and the results do not depend on the size of the batches.
 """
 
-from discbayes.streams.batch_rows import BatchRows as Labelled
-from discbayes.streams.batch_rows import located
+from discbayes.streams.batch_rows import BatchRows, located
 from discbayes.streams.batch_sources import is_dask, is_source
 from discbayes.streams.cluster_codes import ClusterCodes
 from discbayes.streams.disk_codes import DiskCodes
 from discbayes.streams.limits import bytes_of
 from discbayes.streams.out_of_core import (
-    LabelledRows,
+    LabeledRows,
     batches_of,
     csv_types,
     encode_rows,
@@ -21,11 +20,11 @@ from discbayes.streams.rereading import KeyFile, RereadRows, WithoutHeldOut
 from discbayes.streams.throughput import Throughput
 
 __all__ = [
+    "BatchRows",
     "ClusterCodes",
     "DiskCodes",
     "KeyFile",
-    "Labelled",
-    "LabelledRows",
+    "LabeledRows",
     "RereadRows",
     "Throughput",
     "WithoutHeldOut",

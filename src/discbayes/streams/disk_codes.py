@@ -150,7 +150,7 @@ class DiskCodes:
         The number of rows.
     dtype : dtype
         The type of the codes.
-    gaps : ndarray
+    n_missing : ndarray
         The number of missing cells of each feature.
     rank_error : ndarray
         The bound on the error of the summary by which each feature was discretized, as a share of
@@ -165,18 +165,16 @@ class DiskCodes:
         layout: BlockLayout,
         domain: Domain,
         classes: np.ndarray,
-        gaps: np.ndarray,
+        n_missing: np.ndarray,
         rank_error: np.ndarray,
         space: Workspace | None = None,
         named: bool = True,
     ):
-        self.path, self.domain, self.classes, self.n_missing, self.rank_error = (
-            path,
-            domain,
-            classes,
-            gaps,
-            rank_error,
-        )
+        self.path = path
+        self.domain = domain
+        self.classes = classes
+        self.n_missing = n_missing
+        self.rank_error = rank_error
         self.n_rows = layout.n_rows
         self.dtype = layout.dtype
         self.named = named

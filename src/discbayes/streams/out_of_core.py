@@ -249,7 +249,7 @@ def _second_pass(
 # ---- one pass, of which nothing is kept
 
 
-class LabelledRows:
+class LabeledRows:
     """The rows of a source with their labels, batch by batch.
 
     Parameters
@@ -268,7 +268,7 @@ class LabelledRows:
     ):
         csv, wanted = None, None
         if domain is not None:
-            csv, wanted = CsvFormat(types=_labelled_types(domain, target)), domain.names
+            csv, wanted = CsvFormat(types=_labeled_types(domain, target)), domain.names
         self._reader = reader_of(source, target, weight, csv, Limits(memory), wanted)
 
     @property
@@ -348,7 +348,7 @@ def _csv_type(variable: Variable) -> str:
     return "string" if text else "double"
 
 
-def _labelled_types(domain: Domain, target: Any) -> dict[str, str]:
+def _labeled_types(domain: Domain, target: Any) -> dict[str, str]:
     """Return the types of features and target in CSV files; labels may look like numbers."""
     types = csv_types(domain)
     if isinstance(target, str) and all(isinstance(value, str) for value in domain.target.values):

@@ -191,7 +191,7 @@ class KeyFile:
             if weighted:
                 _append(self._paths["weights"], weight)
 
-    def portions(self) -> Iterator[KeyedRows]:
+    def blocks(self) -> Iterator[KeyedRows]:
         """Yield all rows, block by block."""
         for first in range(0, self._n_rows, row_blocks.ROWS_OF_BLOCK):
             n_rows = min(row_blocks.ROWS_OF_BLOCK, self._n_rows - first)

@@ -89,7 +89,7 @@ def run_cell(task: Task) -> Iterator[Result]:
 def _judged(setup: Setup, fold: int, method: str) -> tuple[Judged, np.ndarray, int]:
     """Return the metrics, the classes of the fitted method, and the number of training rows."""
     train, test = setup.split(fold)
-    _warm_up(method, setup.seed, bool(setup.table.gaps().any()))
+    _warm_up(method, setup.seed, bool(setup.table.missing_mask().any()))
     estimator = estimator_of(method, setup.seed).set_params(categorical=setup.categorical)
     rows = setup.table.take(test)
     masked = {share: rows.with_missing(mask) for share, mask in setup.masks(fold).items()}
