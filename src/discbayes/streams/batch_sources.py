@@ -51,7 +51,6 @@ def open_source(
 def _are_paths(X: Any) -> bool:
     if not isinstance(X, (list, tuple)) or not X:
         return False
-    endings = tuple(FILE_ENDINGS)
     return all(
         isinstance(item, os.PathLike) or (isinstance(item, str) and has_known_ending(item))
         for item in X
