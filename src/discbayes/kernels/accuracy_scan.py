@@ -41,85 +41,135 @@ def _is_right(joint, true, at, tables, own):
 
 
 @small_helper
-def _becomes_right(view, r, at, tables, own, exactly):
-    """Return whether a misclassified row becomes right, or, if not ``exactly``, may do so."""
-    true = view.y[r]
-    # A row whose class gains less than the slack on the strongest other one stays wrong.
-    return own[at + true] - tables[at + view.other[r]] >= view.slack[r] and (
-        not exactly or _is_right(view.log_joint[view.order[r]], true, at, tables, own)
-    )
+def _may_become_right(r, at, y, other, slack, tables, own):
+    """Return whether the class of a misclassified row gains enough on the strongest other one.
+
+    If it gains less than the slack, the row stays wrong.
+    """
+    return own[at + y[r]] - tables[at + other[r]] >= slack[r]
 
 
 @small_helper
-def _stays_right(view, r, at, tables, own):
+def _stays_right(r, at, y, slack, order, log_joint, tables, own):
     """Return whether a row that is right stays so; the slack of most rows shows it."""
-    true = view.y[r]
+    true = y[r]
     strongest = tables[at]
-    for q in range(at + 1, at + view.log_joint.shape[1]):
+    for q in range(at + 1, at + log_joint.shape[1]):
         strongest = tables[q] if tables[q] > strongest else strongest
-    return strongest - own[at + true] < view.slack[r] or _is_right(
-        view.log_joint[view.order[r]], true, at, tables, own
+    return strongest - own[at + true] < slack[r] or _is_right(
+        log_joint[order[r]], true, at, tables, own
     )
 
 
 @helper
-def _corrected_by_bits(view, value_bits, base_bits, ranges, tables, own, exactly):
+def _corrected_by_bits(
+    value_bits,
+    base_bits,
+    ranges,
+    ends,
+    n_words,
+    order,
+    slack,
+    y,
+    other,
+    weight,
+    group,
+    log_joint,
+    tables,
+    own,
+    exactly,
+):
     """Return the weight of misclassified rows that become (or may become) right, cell by cell.
 
     ``value_bits`` are the bit sets of the values of the parent.
     """
-    n_base, n_classes = base_bits.shape[0], view.log_joint.shape[1]
-    cells, n_words = value_bits.shape[0] * n_base, (view.n_wrong + 63) >> 6
-    total = 0.0
+    n_base, n_classes = base_bits.shape[0], log_joint.shape[1]
+    cells, total = value_bits.shape[0] * n_base, 0.0
     for v in range(value_bits.shape[0]):
         row = value_bits[v]
         for b in range(n_base):
             cell, cell_bits = v * n_base + b, base_bits[b]
-            for w in range(min((end_within(view.wrong_ends, ranges[cell]) + 63) >> 6, n_words)):
+            for w in range(min((end_within(ends, ranges[cell]) + 63) >> 6, n_words)):
                 word = row[w] & cell_bits[w]
                 while word != 0:
                     r = (w << 6) + np.int64(lowest_bit(word))
                     word &= word - np.uint64(1)
-                    at = (view.group[r] * cells + cell) * n_classes
-                    if _becomes_right(view, r, at, tables, own, exactly):
-                        total += view.weight[r]
+                    at = (group[r] * cells + cell) * n_classes
+                    if _may_become_right(r, at, y, other, slack, tables, own) and (
+                        not exactly or _is_right(log_joint[order[r]], y[r], at, tables, own)
+                    ):
+                        total += weight[r]
     return total
 
 
 @helper
-def _corrected_by_rows(view, end, parent_codes, base, n_base, cells, tables, own, exactly):
+def _corrected_by_rows(
+    parent_codes,
+    base,
+    n_base,
+    cells,
+    end,
+    order,
+    slack,
+    y,
+    other,
+    weight,
+    group,
+    log_joint,
+    tables,
+    own,
+    exactly,
+):
     """Return the weight of misclassified rows that become (or may become) right, row by row."""
-    n_classes = view.log_joint.shape[1]
-    total = 0.0
+    n_classes, total = log_joint.shape[1], 0.0
     for r in range(end):
-        m = view.order[r]
-        at = (view.group[r] * cells + np.int64(parent_codes[m]) * n_base + base[m]) * n_classes
-        if _becomes_right(view, r, at, tables, own, exactly):
-            total += view.weight[r]
+        m = order[r]
+        at = (group[r] * cells + np.int64(parent_codes[m]) * n_base + base[m]) * n_classes
+        if _may_become_right(r, at, y, other, slack, tables, own) and (
+            not exactly or _is_right(log_joint[m], y[r], at, tables, own)
+        ):
+            total += weight[r]
     return total
 
 
 @helper
-def _less_lost_by_bits(gain, threshold, view, value_bits, base_bits, ranges, tables, own):
+def _less_lost_by_bits(
+    gain,
+    threshold,
+    value_bits,
+    base_bits,
+    ranges,
+    ends,
+    first_word,
+    n_words,
+    n_wrong,
+    order,
+    slack,
+    y,
+    weight,
+    group,
+    log_joint,
+    tables,
+    own,
+):
     """Subtract rows that do not stay right from the gain, until it is below the threshold.
 
     Only the ``n_near`` rows of least slack have bits, from a new word on.
     """
-    n_base, n_classes = base_bits.shape[0], view.log_joint.shape[1]
-    cells, first_word = value_bits.shape[0] * n_base, (view.n_wrong + 63) >> 6
-    n_words = (view.n_near + 63) >> 6
+    n_base, n_classes = base_bits.shape[0], log_joint.shape[1]
+    cells = value_bits.shape[0] * n_base
     for v in range(value_bits.shape[0]):
         row = value_bits[v]
         for b in range(n_base):
             cell, cell_bits = v * n_base + b, base_bits[b]
-            for w in range(min((end_within(view.right_ends, ranges[cell]) + 63) >> 6, n_words)):
+            for w in range(min((end_within(ends, ranges[cell]) + 63) >> 6, n_words)):
                 word = row[first_word + w] & cell_bits[first_word + w]
                 while word != 0:
-                    r = view.n_wrong + (w << 6) + np.int64(lowest_bit(word))
+                    r = n_wrong + (w << 6) + np.int64(lowest_bit(word))
                     word &= word - np.uint64(1)
-                    at = (view.group[r] * cells + cell) * n_classes
-                    if not _stays_right(view, r, at, tables, own):
-                        gain -= view.weight[r]
+                    at = (group[r] * cells + cell) * n_classes
+                    if not _stays_right(r, at, y, slack, order, log_joint, tables, own):
+                        gain -= weight[r]
             if gain < threshold:
                 return gain
     return gain
@@ -127,15 +177,30 @@ def _less_lost_by_bits(gain, threshold, view, value_bits, base_bits, ranges, tab
 
 @helper
 def _less_lost_by_rows(
-    gain, threshold, view, first, end, parent_codes, base, n_base, cells, tables, own
+    gain,
+    threshold,
+    first,
+    end,
+    parent_codes,
+    base,
+    n_base,
+    cells,
+    order,
+    slack,
+    y,
+    weight,
+    group,
+    log_joint,
+    tables,
+    own,
 ):
     """Subtract rows that do not stay right from the gain, row by row from ``first`` on."""
-    n_classes = view.log_joint.shape[1]
+    n_classes = log_joint.shape[1]
     for r in range(first, end):
-        m = view.order[r]
-        at = (view.group[r] * cells + np.int64(parent_codes[m]) * n_base + base[m]) * n_classes
-        if not _stays_right(view, r, at, tables, own):
-            gain -= view.weight[r]
+        m = order[r]
+        at = (group[r] * cells + np.int64(parent_codes[m]) * n_base + base[m]) * n_classes
+        if not _stays_right(r, at, y, slack, order, log_joint, tables, own):
+            gain -= weight[r]
             if gain < threshold:
                 break
     return gain
@@ -166,6 +231,13 @@ def scan_accuracy(view, rows, bits, cells_of, further, threshold, tolerance):
     """
     n_base, base = cells_of.n_base, cells_of.base
     n_groups, n_classes = rows.removed.size, rows.n_classes
+    order, log_joint = view.order, view.log_joint
+    y, other = view.y, view.other
+    slack, weight = view.slack, view.weight
+    group, base_bits = view.group, cells_of.bits
+    wrong_ends, right_ends = view.wrong_ends, view.right_ends
+    n_wrong, n_near = view.n_wrong, view.n_near
+    wrong_words, near_words = (n_wrong + 63) >> 6, (n_near + 63) >> 6
     gains, exact = np.empty(further.parents.size), np.zeros(further.parents.size, np.bool_)
     for k in range(gains.size):
         p, start = further.parents[k], further.starts[k]
@@ -173,50 +245,97 @@ def scan_accuracy(view, rows, bits, cells_of, further, threshold, tolerance):
         cells = parent_card * n_base
         size = n_groups * cells * n_classes
         table, own = further.tables[start : start + size], further.own[start : start + size]
-        end = end_within(view.wrong_ends, further.ranges[k])
+        end = end_within(wrong_ends, further.ranges[k])
         first_bit = bits.value_start[p]
         value_bits, ranges = bits.bits[first_bit : first_bit + parent_card], np.empty(0)
         use_bits = (
-            bits.has_bits[p]
-            and cells_of.bits.shape[0] == n_base
-            and end * ROW_COST > size * ENTRY_COST
+            bits.has_bits[p] and base_bits.shape[0] == n_base and end * ROW_COST > size * ENTRY_COST
         )
         if use_bits:
             ranges = np.empty(cells)
             cell_ranges(table, own, 0, cells, n_groups, n_classes, ranges)
-            use_bits = bits_are_cheaper(ranges, cells, view.wrong_ends, end)
+            use_bits = bits_are_cheaper(ranges, cells, wrong_ends, end)
         # First the rows that may become right, then those that do.
         for step in range(2):
             exactly = step == 1
             if use_bits:
                 gain = _corrected_by_bits(
-                    view, value_bits, cells_of.bits, ranges, table, own, exactly
+                    value_bits,
+                    base_bits,
+                    ranges,
+                    wrong_ends,
+                    wrong_words,
+                    order,
+                    slack,
+                    y,
+                    other,
+                    weight,
+                    group,
+                    log_joint,
+                    table,
+                    own,
+                    exactly,
                 )
             else:
                 gain = _corrected_by_rows(
-                    view, end, parent_codes, base, n_base, cells, table, own, exactly
+                    parent_codes,
+                    base,
+                    n_base,
+                    cells,
+                    end,
+                    order,
+                    slack,
+                    y,
+                    other,
+                    weight,
+                    group,
+                    log_joint,
+                    table,
+                    own,
+                    exactly,
                 )
             if gain < threshold:
                 break
         if gain >= threshold:
-            first = view.n_wrong
+            first = n_wrong
             if use_bits:
-                first += view.n_near
+                first += n_near
                 gain = _less_lost_by_bits(
-                    gain, threshold, view, value_bits, cells_of.bits, ranges, table, own
+                    gain,
+                    threshold,
+                    value_bits,
+                    base_bits,
+                    ranges,
+                    right_ends,
+                    wrong_words,
+                    near_words,
+                    n_wrong,
+                    order,
+                    slack,
+                    y,
+                    weight,
+                    group,
+                    log_joint,
+                    table,
+                    own,
                 )
             if gain >= threshold:
-                end = view.n_wrong + end_within(view.right_ends, further.ranges[k])
+                end = n_wrong + end_within(right_ends, further.ranges[k])
                 gain = _less_lost_by_rows(
                     gain,
                     threshold,
-                    view,
                     first,
                     end,
                     parent_codes,
                     base,
                     n_base,
                     cells,
+                    order,
+                    slack,
+                    y,
+                    weight,
+                    group,
+                    log_joint,
                     table,
                     own,
                 )

@@ -31,13 +31,6 @@ IDLE = 3  # accepted changes in a row that left the score as it is
 N_COUNTERS = 4
 
 
-@small_helper
-def _entry(edge, group, m, own_code, card, n_classes):
-    """Return where the entries of a row begin in the table of an edge."""
-    cell = np.int64(edge.codes[m]) * card + own_code
-    return edge.start + (group[m] * edge.n_cells + cell) * n_classes
-
-
 @helper
 def _linear_change(view, rows, child, new, old):
     """Sum over the rows below one what is added to the own class, less to the strongest other."""
@@ -45,28 +38,36 @@ def _linear_change(view, rows, child, new, old):
     y, group = rows.y, rows.group
     weight, n_classes = rows.weight, rows.n_classes
     child_codes, card = rows.codes[child], rows.cards[child]
+    codes, n_new = new.codes, new.n_cells
+    start, tables = new.start, new.tables
+    own = new.own
+    old_codes, n_old = old.codes, old.n_cells
+    old_start, old_tables = old.start, old.tables
+    old_own = old.own
     total = 0.0
     for k in range(linear_rows.size):
         m = linear_rows[k]
         own_code, true = np.int64(child_codes[m]), y[m]
-        at = _entry(new, group, m, own_code, card, n_classes)
-        change = new.own[at + true] - new.tables[at + other[m]]
-        if old.n_cells > 0:
-            at = _entry(old, group, m, own_code, card, n_classes)
-            change -= old.own[at + true] - old.tables[at + other[m]]
+        cell = np.int64(codes[m]) * card + own_code
+        at = start + (group[m] * n_new + cell) * n_classes
+        change = own[at + true] - tables[at + other[m]]
+        if n_old > 0:
+            cell = np.int64(old_codes[m]) * card + own_code
+            at = old_start + (group[m] * n_old + cell) * n_classes
+            change -= old_own[at + true] - old_tables[at + other[m]]
         total += weight[m] * change
     return total
 
 
 @small_helper
-def _fill_row(log_joint, m, true, new, at, old, at_old, row):
+def _fill_row(log_joint, m, true, tables, own, at, has_old, old_tables, old_own, at_old, row):
     """Find the log-joint of a row after the change."""
     for c in range(row.size):
-        row[c] = log_joint[m, c] + new.tables[at + c]
-    row[true] = log_joint[m, true] + new.own[at + true]
-    if old.n_cells > 0:
+        row[c] = log_joint[m, c] + tables[at + c]
+    row[true] = log_joint[m, true] + own[at + true]
+    if has_old:
         for c in range(row.size):
-            row[c] -= old.tables[at_old + c] if c != true else old.own[at_old + true]
+            row[c] -= old_tables[at_old + c] if c != true else old_own[at_old + true]
 
 
 @small_helper
@@ -105,39 +106,47 @@ def _change(view, rows, child, new, old, threshold):
     child_codes, card = rows.codes[child], rows.cards[child]
     kind, n_groups = view.kind, rows.removed.size
     slack, value = view.slack, view.value
+    log_joint, other = view.log_joint, view.other
+    scale = view.scale
+    codes, n_new = new.codes, new.n_cells
+    start, tables = new.start, new.tables
+    own = new.own
+    old_codes, n_old = old.codes, old.n_cells
+    old_start, old_tables = old.start, old.tables
+    old_own = old.own
     gain = 0.0
     if kind == MARGIN:
-        gain = view.scale * _linear_change(view, rows, child, new, old)
+        gain = scale * _linear_change(view, rows, child, new, old)
         if gain < threshold:
             return gain
-    row, ranges = np.empty(n_classes), np.empty(new.n_cells)
-    old_ranges = np.empty(old.n_cells)
-    cell_ranges(new.tables, new.own, new.start, new.n_cells, n_groups, n_classes, ranges)
-    cell_ranges(old.tables, old.own, old.start, old.n_cells, n_groups, n_classes, old_ranges)
+    row, ranges = np.empty(n_classes), np.empty(n_new)
+    old_ranges = np.empty(n_old)
+    cell_ranges(tables, own, start, n_new, n_groups, n_classes, ranges)
+    cell_ranges(old_tables, old_own, old_start, n_old, n_groups, n_classes, old_ranges)
     for m in range(y.size):
         own_code, true = np.int64(child_codes[m]), y[m]
-        cell = np.int64(new.codes[m]) * card + own_code
+        cell = np.int64(codes[m]) * card + own_code
         row_range, at_old = ranges[cell], 0
-        if old.n_cells > 0:
-            old_cell = np.int64(old.codes[m]) * card + own_code
+        if n_old > 0:
+            old_cell = np.int64(old_codes[m]) * card + own_code
             row_range += old_ranges[old_cell]
-            at_old = old.start + (group[m] * old.n_cells + old_cell) * n_classes
+            at_old = old_start + (group[m] * n_old + old_cell) * n_classes
         if kind != LIKELIHOOD and slack[m] > row_range:
             continue
-        at = new.start + (group[m] * new.n_cells + cell) * n_classes
-        _fill_row(view.log_joint, m, true, new, at, old, at_old, row)
+        at = start + (group[m] * n_new + cell) * n_classes
+        _fill_row(log_joint, m, true, tables, own, at, n_old > 0, old_tables, old_own, at_old, row)
         if kind == ACCURACY:
             gain += weight[m] * (_is_right(row, true) - value[m])
         elif kind == LIKELIHOOD:
             gain += weight[m] * (_log_posterior(row, true) - value[m])
         else:
-            change = _margin_value(row, true, view.scale) - value[m]
+            change = _margin_value(row, true, scale) - value[m]
             if value[m] < 1.0:
                 # the linear part has counted it already
-                linear = new.own[at + true] - new.tables[at + view.other[m]]
-                if old.n_cells > 0:
-                    linear -= old.own[at_old + true] - old.tables[at_old + view.other[m]]
-                change -= view.scale * linear
+                linear = own[at + true] - tables[at + other[m]]
+                if n_old > 0:
+                    linear -= old_own[at_old + true] - old_tables[at_old + other[m]]
+                change -= scale * linear
             gain += weight[m] * change
             if gain < threshold:
                 return gain
@@ -233,44 +242,55 @@ def change_parent(view, rows, child, new, old, first, last):
     """
     y, group = rows.y, rows.group
     n_classes, card = rows.n_classes, rows.cards[child]
-    child_codes, flat = rows.codes[child], view.log_joint.reshape(-1)
+    child_codes, log_joint = rows.codes[child], view.log_joint
+    flat, kind = log_joint.reshape(-1), view.kind
+    other, margin = view.other, view.margin
+    slack, value = view.slack, view.value
+    codes, n_new = new.codes, new.n_cells
+    start, tables = new.start, new.tables
+    own = new.own
+    old_codes, n_old = old.codes, old.n_cells
+    old_start, old_tables = old.start, old.tables
+    old_own = old.own
     for m in range(first, last):
         row, true = m * n_classes, y[m]
         own_code = np.int64(child_codes[m])
-        at = _entry(new, group, m, own_code, card, n_classes)
-        mine = flat[row + true] + new.own[at + true]
+        cell = np.int64(codes[m]) * card + own_code
+        at = start + (group[m] * n_new + cell) * n_classes
+        mine = flat[row + true] + own[at + true]
         before = 0
-        if old.n_cells > 0:
-            before = _entry(old, group, m, own_code, card, n_classes)
-            mine -= old.own[before + true]
+        if n_old > 0:
+            cell = np.int64(old_codes[m]) * card + own_code
+            before = old_start + (group[m] * n_old + cell) * n_classes
+            mine -= old_own[before + true]
         # The two strongest other classes are found on the way, without branches.
         strongest, next_one = -np.inf, -np.inf
         who = 0
         for c in range(n_classes):
-            score = flat[row + c] + new.tables[at + c]
-            if old.n_cells > 0:
-                score -= old.tables[before + c]
+            score = flat[row + c] + tables[at + c]
+            if n_old > 0:
+                score -= old_tables[before + c]
             flat[row + c] = score if c != true else mine
             score = score if c != true else -np.inf
             lower = score if score < strongest else strongest
             next_one = lower if lower > next_one else next_one
             who = c if score > strongest else who
             strongest = score if score > strongest else strongest
-        if view.kind == LIKELIHOOD:
-            view.value[m] = _log_posterior(view.log_joint[m], true)
+        if kind == LIKELIHOOD:
+            value[m] = _log_posterior(log_joint[m], true)
         else:
             measure_ranked(
                 flat,
                 m,
                 n_classes,
                 true,
-                view.kind,
+                kind,
                 view.scale,
                 strongest,
                 next_one,
                 who,
-                view.other,
-                view.margin,
-                view.slack,
-                view.value,
+                other,
+                margin,
+                slack,
+                value,
             )

@@ -127,18 +127,17 @@ def lowest_bit(word):
 
 
 @small_helper
-def _margin_change(view, r, at, tables, own):
+def _margin_change(r, at, log_joint, y, other, value, tables, own, scale):
     """Return by how much a row's value differs from what the linear part has already counted."""
-    true = view.y[r]
-    value = view.value[r]
-    mine = view.log_joint[r, true] + own[at + true]
+    true = y[r]
+    mine = log_joint[r, true] + own[at + true]
     strongest = -np.inf
-    for c in range(view.log_joint.shape[1]):
-        score = view.log_joint[r, c] + tables[at + c] if c != true else -np.inf
+    for c in range(log_joint.shape[1]):
+        score = log_joint[r, c] + tables[at + c] if c != true else -np.inf
         strongest = score if score > strongest else strongest
-    change = min(1.0, view.scale * (mine - strongest)) - value
-    if value < 1.0:
-        change -= view.scale * (own[at + true] - tables[at + view.other[r]])
+    change = min(1.0, scale * (mine - strongest)) - value[r]
+    if value[r] < 1.0:
+        change -= scale * (own[at + true] - tables[at + other[r]])
     return change
 
 
@@ -242,19 +241,25 @@ def _correct_by_bits(gain, threshold, view, value_bits, base_bits, ranges, table
 
     ``value_bits`` are the bit sets of the values of the parent.
     """
+    log_joint, value = view.log_joint, view.value
+    y, other = view.y, view.other
+    group, weight = view.group, view.weight
+    ends, scale = view.ends, view.scale
     n_base, n_words = base_bits.shape
-    cells, n_classes = value_bits.shape[0] * n_base, view.log_joint.shape[1]
+    cells, n_classes = value_bits.shape[0] * n_base, log_joint.shape[1]
     for v in range(value_bits.shape[0]):
         row = value_bits[v]
         for b in range(n_base):
             cell, cell_bits = v * n_base + b, base_bits[b]
-            for w in range(min((end_within(view.ends, ranges[cell]) + 63) >> 6, n_words)):
+            for w in range(min((end_within(ends, ranges[cell]) + 63) >> 6, n_words)):
                 word = row[w] & cell_bits[w]
                 while word != 0:
                     r = (w << 6) + np.int64(lowest_bit(word))
                     word &= word - np.uint64(1)
-                    at = (view.group[r] * cells + cell) * n_classes
-                    gain += view.weight[r] * _margin_change(view, r, at, tables, own)
+                    at = (group[r] * cells + cell) * n_classes
+                    gain += weight[r] * _margin_change(
+                        r, at, log_joint, y, other, value, tables, own, scale
+                    )
             if gain < threshold:
                 return gain
     return gain
@@ -265,13 +270,19 @@ def _correct_by_rows(
     gain, threshold, view, end, parent_codes, base, n_base, cells, ranges, tables, own
 ):
     """Add the changes of rows within range, row by row, until the gain is below the threshold."""
-    n_classes = view.log_joint.shape[1]
+    log_joint, value = view.log_joint, view.value
+    y, other = view.y, view.other
+    group, weight = view.group, view.weight
+    slack, order = view.slack, view.order
+    scale, n_classes = view.scale, log_joint.shape[1]
     for r in range(end):
-        m = view.order[r]
+        m = order[r]
         cell = np.int64(parent_codes[m]) * n_base + base[m]
-        if view.slack[r] <= ranges[cell]:
-            at = (view.group[r] * cells + cell) * n_classes
-            gain += view.weight[r] * _margin_change(view, r, at, tables, own)
+        if slack[r] <= ranges[cell]:
+            at = (group[r] * cells + cell) * n_classes
+            gain += weight[r] * _margin_change(
+                r, at, log_joint, y, other, value, tables, own, scale
+            )
             if gain < threshold:
                 return gain
     return gain

@@ -102,6 +102,7 @@ def fill_beliefs(forest, rows, begin, end, place, beliefs):
     message_start, told_start = forest.message_start, forest.told_start
     theta_start, theta_size = forest.theta_start, forest.theta_size
     child_start, smallest = forest.child_start, forest.smallest
+    upward, children = forest.upward, forest.children
     widest = 0
     for i in range(cards.size):
         widest = max(widest, cards[i])
@@ -110,8 +111,8 @@ def fill_beliefs(forest, rows, begin, end, place, beliefs):
     missing, tells = np.empty(cards.size + 1, np.int64), np.zeros(cards.size, np.bool_)
     for m in range(begin, end):
         n_missing = 0
-        for a in range(forest.upward.size):
-            i = forest.upward[a]
+        for a in range(upward.size):
+            i = upward[a]
             missing[n_missing] = i
             n_missing += codes[i, m] >= cards[i]
         # Upward: messages of children, observed or not, to missing parents.
@@ -124,7 +125,7 @@ def fill_beliefs(forest, rows, begin, end, place, beliefs):
             for q in range(first, first + cells):
                 messages[q] = 1.0
             for at in range(child_start[i], child_start[i + 1]):
-                k = forest.children[at]
+                k = children[at]
                 code = np.int64(codes[k, m])
                 if code >= cards[k] and not tells[k]:
                     continue
@@ -299,6 +300,8 @@ def _decision_gain(
     kind, scale = view.kind, view.scale
     joint, shares = view.joint, view.shares
     margin, value = view.margin, view.value
+    other, max_gain_from = view.other, view.max_gain_from
+    beliefs = view.beliefs
     child_codes, parent_codes = rows.codes[child], rows.codes[parent]
     card, parent_card = rows.cards[child], rows.cards[parent]
     y, group = rows.y, rows.group
@@ -314,8 +317,8 @@ def _decision_gain(
     for m in range(y.size):
         if value[m] >= 1.0 and margin[m] > kept + max_shift:
             break
-        if m % ROWS_PER_CHECK == 0 and gain + view.max_gain_from[m] < threshold:
-            return gain + view.max_gain_from[m], False
+        if m % ROWS_PER_CHECK == 0 and gain + max_gain_from[m] < threshold:
+            return gain + max_gain_from[m], False
         x, v = np.int64(child_codes[m]), np.int64(parent_codes[m])
         true, first = y[m], m * n_classes
         line = group[m] * cells
@@ -325,7 +328,7 @@ def _decision_gain(
             if value[m] >= 1.0 and margin[m] + own[q + true] - top[cell] > kept + 2 * TIE:
                 continue
             if kind == ACCURACY:
-                moved = margin[m] + own[q + true] - table[q + view.other[m]]
+                moved = margin[m] + own[q + true] - table[q + other[m]]
                 if value[m] == 0.0 and moved < -2 * TIE:
                     continue
                 new = _is_right_by_table(joint, first, n_classes, true, table, own, q)
@@ -350,7 +353,7 @@ def _decision_gain(
             parent_card,
             x,
             v,
-            view.beliefs,
+            beliefs,
             own_at,
             above_at,
         )
@@ -385,6 +388,7 @@ def _likelihood_gain(
     is taken of them.
     """
     shares, max_gain_from = view.shares, view.max_gain_from
+    beliefs = view.beliefs
     child_codes, parent_codes = rows.codes[child], rows.codes[parent]
     card, parent_card = rows.cards[child], rows.cards[parent]
     y, group = rows.y, rows.group
@@ -427,7 +431,7 @@ def _likelihood_gain(
                 parent_card,
                 x,
                 v,
-                view.beliefs,
+                beliefs,
                 own_at,
                 above_at,
             )

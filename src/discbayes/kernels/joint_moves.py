@@ -83,13 +83,17 @@ def scan_moves(view, joining, member_start, members, threshold):
     """
     n_classes, n_moves = view.log_joint.shape[1], member_start.size - 1
     starts, max_gain_from = joining.starts, view.max_gain_from
+    log_joint, y = view.log_joint, view.y
+    weight, value = view.weight, view.value
+    tables, own = joining.tables, joining.own
+    bases, codes = joining.bases, joining.codes
     gains, exact = np.empty(n_moves), np.empty(n_moves, np.bool_)
     buffer, values = np.empty((BLOCK_SIZE, n_classes)), np.empty(BLOCK_SIZE)
     no_gradient = np.empty((0, n_classes))
     ranges = np.empty(joining.children.size)
     for q in range(ranges.size):
         span = slice(starts[q], starts[q + 1])
-        ranges[q] = table_range(joining.tables[span], joining.own[span], n_classes)
+        ranges[q] = table_range(tables[span], own[span], n_classes)
     for k in range(n_moves):
         move_range = 0.0
         for j in range(member_start[k], member_start[k + 1]):
@@ -99,7 +103,7 @@ def scan_moves(view, joining, member_start, members, threshold):
         while first < end and upper_bound >= threshold:
             last = min(first + BLOCK_SIZE, end)
             block, block_values = buffer[: last - first], values[: last - first]
-            block[:] = view.log_joint[first:last]
+            block[:] = log_joint[first:last]
             for j in range(member_start[k], member_start[k + 1]):
                 q = members[j]
                 span = slice(starts[q], starts[q + 1])
@@ -108,18 +112,16 @@ def scan_moves(view, joining, member_start, members, threshold):
                     block,
                     first,
                     view,
-                    joining.codes,
-                    joining.bases[joining.children[q]],
+                    codes,
+                    bases[joining.children[q]],
                     n_base,
                     joining.card * n_base,
-                    joining.tables[span],
-                    joining.own[span],
+                    tables[span],
+                    own[span],
                 )
-            _fill_values(
-                view.kind, view.scale, block, view.y[first:last], block_values, no_gradient
-            )
+            _fill_values(view.kind, view.scale, block, y[first:last], block_values, no_gradient)
             for r in range(last - first):
-                gain += view.weight[first + r] * (block_values[r] - view.value[first + r])
+                gain += weight[first + r] * (block_values[r] - value[first + r])
             first = last
             upper_bound = gain + max_gain_from[first] - max_gain_from[end]
         gains[k] = upper_bound

@@ -2,7 +2,9 @@
 
 A candidate is a further parent of a child. The kernels score it on rows (``ScoringRows``) by tables
 of what it adds to log θ (``ParentTables``), in the cells of the child with the parents that it has
-(``BaseCells``). A record is a NamedTuple, which numba compiles to the fields themselves.
+(``BaseCells``). A record is a NamedTuple, which numba compiles to the fields themselves. A kernel
+reads the fields before its loops: inside, each access would count a reference to the array, which
+takes longer than the access, and hinders the compiler.
 
 Tables are flat, ``(group, cell, class)`` with the class innermost. ``own`` tables hold the entry of
 a row's own class; they are the same array unless rows are left out one by one.

@@ -82,8 +82,12 @@ class Extensions:
     def take(self, parents: np.ndarray) -> ParentTables:
         """Return the record of some of the parents; the tables are shared."""
         which, record = self.positions(parents), self.record
-        return record._replace(
-            parents=record.parents[which], starts=record.starts[which], ranges=record.ranges[which]
+        return ParentTables(
+            record.parents[which],
+            record.starts[which],
+            record.ranges[which],
+            record.tables,
+            record.own,
         )
 
     def tables_of(self, parent: int) -> tuple[np.ndarray, np.ndarray]:

@@ -36,7 +36,9 @@ class Candidates:
 
     def chunks(self) -> list[Candidates]:
         """Split the candidates for several threads, independent of the number of threads."""
-        starts = range(0, max(self.parents.size, 1), CHUNK_SIZE)
+        if self.parents.size <= CHUNK_SIZE:
+            return [self]
+        starts = range(0, self.parents.size, CHUNK_SIZE)
         return [replace(self, parents=self.parents[k : k + CHUNK_SIZE]) for k in starts]
 
     def extensions(self) -> list[Extension]:

@@ -219,8 +219,8 @@ class CountingScorer(CandidateScorer):
                 self._last_gains_of(candidates)[candidates.parents] = gains
                 cost.evaluations += gains.size
                 cost.abandoned += gains.size - int(exact.sum())
-                listed = candidates.extensions()
-                extensions += [listed[k] for k in np.flatnonzero(exact)]
+                winning = replace(candidates, parents=candidates.parents[exact])
+                extensions += winning.extensions()
                 found.append(gains[exact])
                 threshold = max(threshold, found[-1].max(initial=-np.inf) - self.tolerance)
         return best_extension(extensions, np.concatenate(found), min_gain, self.tolerance)

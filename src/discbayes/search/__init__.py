@@ -20,14 +20,14 @@ from discbayes.search.tree import SpanningTree
 
 
 class StructureLearner(Protocol):
-    """What the classifier asks of a structure learner."""
+    """What the classifier needs of a structure learner."""
 
     def learn(self, data: Encoded, counts: Counts, context: Context) -> Structure:
-        """A structure over the features of the data."""
+        """Return a structure over the features of the data."""
         ...
 
 
-# What each name makes: a class with its defaults, or with the settings that give it its name.
+# What each name stands for: a class with its defaults, or with the settings of that name.
 STRUCTURES: dict[str, Callable[[], StructureLearner]] = {
     "nb": NaiveBayes,
     "tan": SpanningTree,

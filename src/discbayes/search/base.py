@@ -1,6 +1,4 @@
-"""What all searches share: their settings, their clock, their trace, and what happens when one is
-interrupted.
-"""
+"""What all searches share: settings, clock, trace, and how a search is interrupted."""
 
 from __future__ import annotations
 
@@ -22,42 +20,43 @@ from discbayes.search.constraints import Constraints
 
 
 class SearchStopped(Exception):
-    """The time is over, or the callback said that it is enough."""
+    """The time limit is reached, or the callback ended the search."""
 
 
 class Search(SharedSettings):
-    """A structure search. Subclasses name their own settings and pass on the ones that all searches
-    share.
+    """A structure search; subclasses name their own settings and pass on the shared ones.
 
     Parameters
     ----------
-    required, forbidden : edges (parent, child)
-        Edges that must, or must not, be in the structure.
+    required : iterable of edges (parent, child)
+        Edges that must be in the structure.
+    forbidden : iterable of edges (parent, child)
+        Edges that must not be in the structure.
     max_candidates : int or None
         For each feature, only this many others, those of largest I(Xi;Xj|C), may become its
         parents. All by default.
     max_table_size : int or None
-        The most cells that the table of a feature may have. An edge that would need a larger one is
-        left out; a warning, ``history_`` and the report say how many were, between which columns.
-        By default a table has at most 10 million cells and no more than the rows could fill: two
-        for each row with one parent, and ten times as many for each further parent, where fewer
-        than 2,500 rows count as 2,500. A number is the only limit: 10 million switches off what
-        depends on the rows. Required edges and those of ``start`` are refused above the number, or
-        above 10 million, and no matter how many rows there are.
+        The largest number of cells of the table of a feature. An edge that would need a larger one
+        is left out; a warning, ``history_`` and the report list how many were, between which
+        columns. By default a table has at most 10 million cells and no more than the rows could
+        fill: two for each row with one parent, and ten times as many for each further parent, where
+        fewer than 2,500 rows count as 2,500. A number is the only limit: 10 million switches off
+        what depends on the rows. Required edges and those of ``start`` are refused above the
+        number, or above 10 million, and no matter how many rows there are.
     start : Structure, edges or None
         Where the search starts; naive Bayes by default. A search that only adds edges keeps those
         of the start.
     random_state : int, Generator or None
-        For searches that draw, and for the folds of a score; by default that of the classifier.
+        For random searches, and for the folds of a score; by default that of the classifier.
     max_time : float or None
-        Seconds after which the best structure so far is returned, with a warning.
+        Time limit in seconds; the best structure so far is returned, with a warning.
     callback : callable or None
         Called with the record of each step, a dict; if it returns True the search ends there.
     """
 
-    # `learn` takes blocks of rows, and gathers them where a search needs all rows
+    # `learn` takes blocks of rows, and gathers them if a search needs all rows.
     supports_blocks = True
-    # whether the search needs no more than counts, which blocks of rows can give
+    # Whether the search needs no more than counts, which can be summed over blocks of rows.
     works_on_blocks = False
 
     def __init__(
@@ -82,7 +81,22 @@ class Search(SharedSettings):
         self.callback = callback
 
     def learn(self, data: Rows, counts: Counts, context: Context) -> Structure:
-        """Search; when interrupted for the first time, return the best structure so far."""
+        """Search for a structure; when interrupted, return the best one so far.
+
+        Parameters
+        ----------
+        data : Rows
+            The rows.
+        counts : Counts
+            Counts of the class and of each feature.
+        context : Context
+            Threads, randomness, interrupts, and where steps are recorded.
+
+        Returns
+        -------
+        Structure
+            The structure.
+        """
         self._check()
         rows = data if self._takes(data) else data.in_memory(type(self).__name__)
         run, first_step = Run(self, rows, counts, context), len(context.history)
@@ -98,27 +112,25 @@ class Search(SharedSettings):
                 f" {run.structure.n_edges} edges, is used",
                 stacklevel=2,
             )
-        self._tell_what_was_left_out(run, first_step)
+        self._report_left_out(run, first_step)
         return run.structure
 
-    def _tell_what_was_left_out(self, run: Run, first_step: int) -> None:
-        """Say once which edges had tables that were too large: in a warning, and in the trace
-        before the search.
-        """
+    def _report_left_out(self, run: Run, first_step: int) -> None:
+        """Report edges with too large tables, in a warning and in the trace before all steps."""
         sizes, history = run.limits.sizes, run.context.history
         if sizes.n_left_out:
             reason = f"{type(self).__name__}: {sizes.reason()}"
             run.context.record(left_out=sizes.n_left_out, reason=reason, edges=sizes.edges())
-            # the last step of a search is the one with its result
+            # The last step of a search has its result, so this record goes before all steps.
             history.insert(first_step, history.pop())
             warnings.warn(reason, stacklevel=3)
 
     def _takes(self, data: Rows) -> bool:
-        """Whether the search works on the data as they are; others are gathered in memory."""
+        """Return whether the search works on the data as they are; others are gathered."""
         return self.works_on_blocks
 
     def _check(self) -> None:
-        """Refuse settings that make no sense."""
+        """Raise an error for invalid settings."""
         if self.max_time is not None and not self.max_time > 0:
             raise ValueError(
                 f"max_time={self.max_time!r} must be a number of seconds above 0, or None"
@@ -132,8 +144,7 @@ class Search(SharedSettings):
 
 
 class Run:
-    """One run of a search: the data, the limits, the clock, the trace, and the best structure so
-    far.
+    """One run of a search: data, limits, clock, trace, and the best structure so far.
 
     A run that is part of an ``outer`` one has its clock, and ends with it.
     """
@@ -141,16 +152,21 @@ class Run:
     def __init__(
         self, search: Search, data: Any, counts: Counts, context: Context, outer: Run | None = None
     ):
-        # blocks only if the search works on them
-        self.data, self.counts, self.context = data, counts, context
-        self.n_jobs = context.n_jobs
+        # Blocks only if the search works on them.
+        self.data, self.counts = data, counts
+        self.context, self.n_jobs = context, context.n_jobs
         self.names = data.domain.names
         seed = search.random_state
         self.rng = context.rng if seed is None else np.random.default_rng(seed)
         self.limits = Constraints.of(
-            data, search.required, search.forbidden, search.max_table_size, search.max_candidates, search.start,
+            data,
+            search.required,
+            search.forbidden,
+            search.max_table_size,
+            search.max_candidates,
+            search.start,
             n_rows=float(counts.class_count.sum()),
-        )  # fmt: skip
+        )
         self.structure = self.limits.start
         self.evaluations = 0
         self._callback = search.callback
@@ -161,19 +177,29 @@ class Run:
     def step(
         self, edge: tuple[int, int] | None, score: float, evaluations: int, **more: Any
     ) -> None:
-        """Record a step: the edge (parent, child) by position, the score after it, and the scores
-        computed for it.
+        """Record a step.
 
-        Raises ``SearchStopped`` when the time is over or the callback has enough, so that it comes
-        after ``run.structure`` was set.
+        It raises ``SearchStopped`` when the time is over or the callback ends the search, so it has
+        to be called after ``run.structure`` was set.
+
+        Parameters
+        ----------
+        edge : tuple of int or None
+            The edge (parent, child) by position.
+        score : float
+            The score after the step.
+        evaluations : int
+            The number of scores computed for it.
+        **more
+            Further entries of the record.
         """
         self.evaluations += evaluations
         named = None if edge is None else tuple(self.names[end] for end in edge)
         record = {"edge": named, "score": float(score), "evaluations": int(evaluations), **more}
         self.context.record(**record)
         if self._callback is not None:
-            enough = self._callback(self.context.history[-1])
-            if isinstance(enough, (bool, np.bool_)) and enough:
+            stop = self._callback(self.context.history[-1])
+            if isinstance(stop, (bool, np.bool_)) and stop:
                 raise SearchStopped("stopped by the callback")
         self.check()
 
@@ -186,9 +212,7 @@ class Run:
 
     @contextmanager
     def one_of_several(self) -> Iterator[None]:
-        """For work on one of several threads: what interrupts it, such as Ctrl-C, ends the others
-        too.
-        """
+        """Work on one of several threads: what interrupts it, such as Ctrl-C, ends the others."""
         try:
             yield
         except BaseException:
@@ -197,7 +221,7 @@ class Run:
 
 
 def check_k(k: Any, least: int = 1) -> int:
-    """A number of parents that makes sense."""
+    """Return a valid number of parents, or raise an error."""
     if not isinstance(k, (int, np.integer)) or isinstance(k, bool) or k < least:
         raise ValueError(f"k={k!r} must be a whole number that is at least {least}")
     return int(k)

@@ -79,7 +79,7 @@ class Constraints:
         """Which edges ``[p, i]`` a search may add: not forbidden, within the table size, among the
         candidates of i.
 
-        With ``em`` the candidates are measured on all rows, as scores with ``gaps="em"`` do.
+        With ``em`` the candidates are measured on all rows, as scores with ``missing="em"`` do.
         """
         apart = ~np.eye(data.n_features, dtype=bool)
         allowed = self.sizes.pairs(apart & ~self.forbidden, settled=self._given())

@@ -1,4 +1,4 @@
-"""Structures that are not searched for: naive Bayes, and whatever the user gives."""
+"""Structures that are not searched for: naive Bayes, and structures that are given."""
 
 from __future__ import annotations
 
@@ -15,23 +15,46 @@ from discbayes.search.constraints import read_structure
 
 
 class NaiveBayes(BaseEstimator):
-    """No edges between features: given the class they are independent."""
+    """Naive Bayes: features are independent given the class.
+
+    Examples
+    --------
+    >>> from discbayes import BayesNetClassifier, load_dataset
+    >>> iris = load_dataset("iris")
+    >>> BayesNetClassifier(NaiveBayes()).fit(iris.X, iris.y).structure_.n_edges
+    0
+    """
 
     supports_blocks = True
 
     def learn(self, data: Encoded, counts: Counts, context: Context) -> Structure:
-        """The structure without edges."""
+        """Return the structure without edges.
+
+        Parameters
+        ----------
+        data : Encoded or RowBlocks
+            The rows.
+        counts : Counts
+            Counts of the class and of each feature.
+        context : Context
+            Threads, randomness, interrupts, and where steps are recorded.
+
+        Returns
+        -------
+        Structure
+            No edges between features.
+        """
         return Structure.naive(data.n_features)
 
 
 class FixedStructure(BaseEstimator):
-    """A structure that is known: a ``Structure``, or edges ``(parent, child)`` between columns.
+    """A known structure: a ``Structure``, or edges ``(parent, child)`` between columns.
 
     Parameters
     ----------
     structure : Structure or iterable of edges
         Edges name columns, or give their positions. Edges that leave the class (by the name of the
-        target) say whose parent it is; without such edges it is a parent of every feature.
+        target) name its children; without such edges it is a parent of every feature.
 
     Examples
     --------
@@ -45,5 +68,20 @@ class FixedStructure(BaseEstimator):
         self.structure = structure
 
     def learn(self, data: Encoded, counts: Counts, context: Context) -> Structure:
-        """The given structure, checked against the columns of the data."""
+        """Return the given structure, checked against the columns of the data.
+
+        Parameters
+        ----------
+        data : Encoded or RowBlocks
+            The rows.
+        counts : Counts
+            Counts of the class and of each feature.
+        context : Context
+            Threads, randomness, interrupts, and where steps are recorded.
+
+        Returns
+        -------
+        Structure
+            The given structure.
+        """
         return read_structure(data, self.structure, "given")

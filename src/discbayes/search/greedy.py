@@ -55,7 +55,7 @@ class GreedyEdges(SampleSearch):
     >>> from discbayes import BayesNetClassifier, load_dataset
     >>> iris = load_dataset("iris")
     >>> BayesNetClassifier(GreedyEdges("cl")).fit(iris.X, iris.y).structure_.n_edges
-    1
+    3
     """
 
     steps_on_blocks = True

@@ -22,13 +22,13 @@ NEVER, UNKNOWN = -np.inf, np.nan  # gains of moves that are not allowed, and of 
 
 
 class HillClimb(EdgeSearch):
-    """Make the best move until none is left that improves the score.
+    """Greedy hill climbing: make the best move until none improves the score.
 
     Parameters
     ----------
     score : str or EdgeScore, default="fcll"
-        What is climbed, by name ("fcll", "ll", "mdl", "acll", …) or as an object, which can say
-        that rows with gaps count too: ``FactorizedLikelihood(gaps="em")``.
+        The score to maximize, by name ("fcll", "ll", "mdl", "acll", …) or as an object, such as
+        ``FactorizedLikelihood(missing="em")``, which uses incomplete rows.
     max_parents : int, default=2
         The largest number of parents of a feature, the class counted: 2 is GHC2.
     reverse : bool, default=False
@@ -44,6 +44,13 @@ class HillClimb(EdgeSearch):
     Of moves that are equal up to rounding the first is made: additions, deletions, reversals, then
     the class; each by the lower parent, then the lower child. A required edge is never deleted or
     reversed.
+
+    Examples
+    --------
+    >>> from discbayes import BayesNetClassifier, load_dataset
+    >>> iris = load_dataset("iris")
+    >>> BayesNetClassifier(HillClimb()).fit(iris.X, iris.y).structure_.max_parents <= 1
+    True
     """
 
     def __init__(

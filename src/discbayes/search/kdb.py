@@ -1,6 +1,4 @@
-"""k-dependence Bayesian classifiers (KDB): features in order of relevance, each with its k best
-earlier ones.
-"""
+"""k-dependence Bayesian classifiers (KDB): each feature has its k best more relevant ones."""
 
 from __future__ import annotations
 
@@ -14,21 +12,28 @@ from discbayes.search.edgewise import Edges, EdgeSearch, settled
 
 
 class KDB(EdgeSearch):
-    """Order the features by I(Xi;C); each takes the ``k`` earlier ones of largest I(Xi;Xj|C) as
-    parents.
+    """k-dependence Bayesian classifier: each feature has up to ``k`` more relevant parents.
+
+    Features are ordered by I(Xi;C); each takes the ``k`` earlier ones of largest I(Xi;Xj|C).
 
     Parameters
     ----------
     k : int, default=1
         The largest number of feature parents.
     score : str or EdgeScore, default="cmi"
-        What takes the place of I(Xi;Xj|C), by name or as an object.
-        ``ConditionalInformation(gaps="em")`` is the same with all rows, also those with gaps;
-        I(Xi;C) is then measured likewise.
+        What replaces I(Xi;Xj|C), by name or as an object. ``ConditionalInformation(missing="em")``
+        uses incomplete rows too; I(Xi;C) is then measured likewise.
     **shared
         The settings of every search: see ``Search``. The edges of ``start`` are kept. A required
         parent is moved before its child in the order; a parent that would make a table too large is
         left out, and the next one taken.
+
+    Examples
+    --------
+    >>> from discbayes import BayesNetClassifier, load_dataset
+    >>> iris = load_dataset("iris")
+    >>> BayesNetClassifier(KDB(k=2)).fit(iris.X, iris.y).structure_.n_edges
+    5
     """
 
     def __init__(self, k: int = 1, score: Any = "cmi", **shared: Any):
@@ -41,7 +46,7 @@ class KDB(EdgeSearch):
 
     def _search(self, run: Run) -> None:
         if not self.k and not run.structure.n_edges:
-            return  # no edge is wanted, so none is left out
+            return  # no edge is asked for, so none is left out
         score = self._edge_score()
         edges = Edges.measure(run, score)
         order = _relevance_order(settled(class_information(score.alone(run.counts))), edges.kept)
@@ -51,7 +56,7 @@ class KDB(EdgeSearch):
         edges.finish(run, parents, order)
 
     def _parents(self, run: Run, edges: Edges, child: int, earlier: list[int]) -> tuple[int, ...]:
-        # all of them are earlier in the order
+        # All of them are earlier in the order.
         chosen = np.flatnonzero(edges.kept[:, child]).tolist()
         if len(chosen) > self.k:
             raise ValueError(
@@ -69,7 +74,7 @@ class KDB(EdgeSearch):
 
 
 def _relevance_order(relevance: np.ndarray, required: np.ndarray) -> list[int]:
-    """Most relevant first, ties to the lower column; required parents before their children."""
+    """Order features by relevance, ties by column; required parents before their children."""
     left = np.argsort(-relevance, kind="stable").tolist()
     order: list[int] = []
     while left:

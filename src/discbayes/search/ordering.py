@@ -78,7 +78,7 @@ class OrderBased(SampleSearch):
     >>> from discbayes import BayesNetClassifier, load_dataset
     >>> iris = load_dataset("iris")
     >>> BayesNetClassifier(OrderBased("omi", "cl")).fit(iris.X, iris.y).structure_.n_edges
-    1
+    3
     """
 
     steps_on_blocks = True
