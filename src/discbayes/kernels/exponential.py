@@ -1,6 +1,4 @@
-"""The exponential function of many numbers, in loops that the compiler works through several
-numbers at a time.
-"""
+"""The exponential function of many numbers, in loops that the compiler vectorizes."""
 
 from __future__ import annotations
 
@@ -9,17 +7,17 @@ import numpy as np
 from discbayes.kernels._compile import contracting_helper
 
 PER_LN2 = 1.0 / np.log(2.0)
-# ln 2, the first part with zeros at its end
+# ln 2 in two parts; the first has zeros at its end, so that n·LN2_HIGH is exact
 LN2_HIGH, LN2_LOW = 6.93147180369123816490e-01, 1.90821492927058770002e-10
-WHOLE = 1.5 * 2.0**52  # added to a number it leaves the nearest whole number in the last bits
+WHOLE = 1.5 * 2.0**52  # added to a number, it leaves the nearest whole number in the last bits
 # where the exponent of a double stands
 EXPONENT, BIAS = np.int64(52), np.int64(1023) << np.int64(52)
-LOWEST = -708.0  # below it results are no normal doubles
+LOWEST = -708.0  # below it results are not normal doubles
 
 
 @contracting_helper
 def exp_in_place(x, power):
-    """Replace numbers that are at most zero by their exponentials; ``power`` is room for as many.
+    """Replace numbers that are at most zero by their exponentials; ``power`` is scratch space.
 
     With x = n·ln 2 + r, exp(x) is 2ⁿ, made as bits, times the Taylor series of exp(r).
     """

@@ -1,4 +1,4 @@
-"""Passes over rows that count each row by how little its class was expected.
+"""Passes of discriminative frequency estimates: each row counts by 1 − P(y | x).
 
 ``cells`` holds smoothed pseudo-counts of all families, class innermost, and ``totals`` their sums
 over the values of a feature, kept where the first value has its cells: θ is one over the other.
@@ -8,36 +8,33 @@ change of counts none at all.
 
 from __future__ import annotations
 
+from typing import NamedTuple
+
 import numpy as np
 
 from discbayes.kernels._compile import helper, kernel
 
 
+class Pseudocounts(NamedTuple):
+    """Counts that the passes change: of the classes, of all cells, and of rows of cells."""
+
+    class_count: np.ndarray
+    cells: np.ndarray
+    totals: np.ndarray
+
+
 @helper
-def _find_families(
-    row,
-    features,
-    n_classes,
-    cards,
-    offsets,
-    parent_start,
-    parent_index,
-    parent_stride,
-    places,
-    lines,
-):
-    """Where the cells of the families without a gap stand, and where the lines of their tables
-    start; how many.
-    """
+def _find_families(row, features, n_classes, layout, places, lines):
+    """Write the cell of each complete family and the start of its row; return how many."""
     known = 0
     for i in features:
-        whole, line = row[i] < cards[i], offsets[i]
-        for k in range(parent_start[i], parent_start[i + 1]):
-            code = np.int64(row[parent_index[k]])
-            if code >= cards[parent_index[k]]:
+        whole, line = row[i] < layout.cards[i], layout.offsets[i]
+        for k in range(layout.parent_start[i], layout.parent_start[i + 1]):
+            code = np.int64(row[layout.parent_index[k]])
+            if code >= layout.cards[layout.parent_index[k]]:
                 whole = False
                 break
-            line += code * parent_stride[k]
+            line += code * layout.parent_stride[k]
         if whole:
             lines[known] = np.uint64(line)
             places[known] = np.uint64(line + np.int64(row[i]) * n_classes)
@@ -47,9 +44,7 @@ def _find_families(
 
 @helper
 def _log_share(cells, totals, places, lines, known, c, at_once):
-    """Log Π θ of the first ``known`` families for one class, ``at_once`` factors in one
-    logarithm.
-    """
+    """Return log Π θ of ``known`` families for one class, ``at_once`` factors per logarithm."""
     # unsigned positions: signed ones are tested for being negative at each look-up
     shift, value = np.uint64(c), 0.0
     for first in range(0, known, at_once):
@@ -64,9 +59,7 @@ def _log_share(cells, totals, places, lines, known, c, at_once):
 
 @helper
 def _split_posterior(scores, own):
-    """The log posterior of a class, and the posterior of all others together: 1 − P, exact also
-    where it is tiny.
-    """
+    """Return the log posterior of a class, and 1 − P, exact also where it is tiny."""
     top = scores[0]
     for c in range(1, scores.size):
         top = scores[c] if scores[c] > top else top
@@ -79,23 +72,21 @@ def _split_posterior(scores, own):
 
 
 @kernel
-def frequency_pass(codes, rows, y, weight, children, others, cards, offsets, parent_start, parent_index, parent_stride,
-                   at_once, class_count, cells, totals):  # fmt: skip
-    """Let each of ``rows``, one after the other, add weight·(1 − P(y | x)) to the counts of its
-    families.
+def frequency_pass(codes, rows, y, weight, children, others, layout, at_once, counts):
+    """Add weight·(1 − P(y | x)) of each row in turn to the counts of its families.
 
     ``codes`` is row-major here. ``children`` are the features that depend on the class: the
     ``others`` are the same for every class and have no part in P(y | x). Returns Σ weight·log P(y |
-    x), each row as it was met.
+    x), each row by the counts before it.
     """
+    class_count, cells, totals = counts
     n_features, n_classes = codes.shape[1], class_count.size
     places, lines = np.empty(n_features, np.uint64), np.empty(n_features, np.uint64)
     scores = np.empty(n_classes)
     seen = 0.0
     for m in rows:
         row, own = codes[m], y[m]
-        known = _find_families(row, children, n_classes, cards, offsets, parent_start, parent_index, parent_stride,
-                               places, lines)  # fmt: skip
+        known = _find_families(row, children, n_classes, layout, places, lines)
         for c in range(n_classes):
             scores[c] = np.log(class_count[c]) + _log_share(
                 cells, totals, places, lines, known, c, at_once
@@ -107,8 +98,7 @@ def frequency_pass(codes, rows, y, weight, children, others, cards, offsets, par
         if step == 0.0:
             continue
         class_count[own] += step
-        known += _find_families(row, others, n_classes, cards, offsets, parent_start, parent_index, parent_stride,
-                                places[known:], lines[known:])  # fmt: skip
+        known += _find_families(row, others, n_classes, layout, places[known:], lines[known:])
         shift = np.uint64(own)
         for k in range(known):
             cells[places[k] + shift] += step

@@ -23,7 +23,7 @@ def incomplete_rows(codes, cards, flags):
 def _find_cells(
     codes, start, feature, offsets, parent_start, parent_index, parent_stride, n_classes, cell
 ):
-    """Where the classes of each row of a stretch begin in the table of a feature."""
+    """Write where the classes of consecutive rows begin in the table of a feature."""
     own = codes[feature, start : start + cell.size]
     for m in range(cell.size):
         cell[m] = offsets[feature] + np.int64(own[m]) * n_classes
@@ -46,8 +46,9 @@ def complete_log_joint(
     log_theta,
     out,
 ):
-    """Log P(c, x) of a stretch of rows without gaps, feature after feature so that a table stays in
-    the cache.
+    """Write log P(c, x) of consecutive complete rows.
+
+    The loop over features is the outer one, so that a table stays in the cache.
     """
     n_features, n_rows = codes.shape[0], stop - start
     n_classes = log_prior.size
@@ -72,9 +73,7 @@ def complete_log_joint(
 
 @kernel
 def center_rows(log_joint, top):
-    """Take each row's maximum off the row and keep it in ``top``; a row that is impossible
-    everywhere is left.
-    """
+    """Subtract each row's maximum, and write it to ``top``; rows of −inf are left."""
     for m in range(log_joint.shape[0]):
         row = log_joint[m]
         best = row[0]
@@ -105,7 +104,7 @@ def normalize_rows(joint, fallback):
 
 @kernel
 def sum_rows(joint, out):
-    """The sum of each row."""
+    """Write the sum of each row."""
     for m in range(joint.shape[0]):
         total = 0.0
         for c in range(joint.shape[1]):

@@ -1,6 +1,6 @@
-"""What each row of a log-joint is worth under an objective, and the gradient of that.
+"""The value of each row of a log-joint under an objective, and its gradient.
 
-``values[m]`` is the worth of row ``m`` with the class ``y[m]``. The gradient with respect to the
+``values[m]`` is the value of row ``m`` with the class ``y[m]``. The gradient with respect to the
 row is written unless its array is empty. A row that is impossible in every class counts as a tie of
 all classes.
 """
@@ -15,14 +15,12 @@ from discbayes.kernels.exponential import exp_in_place
 # scores that differ by less are equal: sums of the same logarithms in another order must decide
 # alike
 TIE = 1e-9
-STRETCH = 64  # rows of which the exponentials are taken together
+CHUNK_ROWS = 64  # rows whose exponentials are computed together
 
 
 @kernel
 def rate_rows(log_joint, y, values):
-    """One where the class is the decision, else zero; of equal scores the first class is the
-    decision.
-    """
+    """Write one where the class is the decision, else zero; of equal scores the first wins."""
     for m in range(y.size):
         row, own = log_joint[m], y[m]
         right = 1.0
@@ -37,7 +35,7 @@ def rate_rows(log_joint, y, values):
 
 @helper
 def _top_of_others(row, own):
-    """The largest score of a class other than ``own``."""
+    """Return the largest score of a class other than ``own``."""
     top = -np.inf
     for c in range(row.size):
         if c != own:
@@ -47,7 +45,7 @@ def _top_of_others(row, own):
 
 @kernel
 def likelihood_rows(log_joint, y, values, gradient):
-    """Log P(y | x); its gradient is one for the class, minus the posterior."""
+    """Write log P(y | x); its gradient is one for the class, minus the posterior."""
     n_classes = log_joint.shape[1]
     wanted = gradient.shape[0] > 0
     share = np.empty(n_classes)
@@ -67,15 +65,15 @@ def likelihood_rows(log_joint, y, values, gradient):
 
 @kernel
 def likelihood_total(log_joint, n_classes, y, weight, gradient):
-    """Σ weight · log P(y | x) of a log-joint that is finite, and its gradient.
+    """Return Σ weight · log P(y | x) of a finite log-joint, and write its gradient.
 
     The gradient may be written in the place of the log-joint. Columns from ``n_classes`` on are
     left alone.
     """
-    shares, power = np.empty(STRETCH * n_classes), np.empty(STRETCH * n_classes)
-    sums, total = np.empty(STRETCH), 0.0
-    for first in range(0, y.size, STRETCH):
-        last = min(first + STRETCH, y.size)
+    shares, power = np.empty(CHUNK_ROWS * n_classes), np.empty(CHUNK_ROWS * n_classes)
+    sums, total = np.empty(CHUNK_ROWS), 0.0
+    for first in range(0, y.size, CHUNK_ROWS):
+        last = min(first + CHUNK_ROWS, y.size)
         if n_classes == 2:
             total += _two_classes(log_joint, first, last, y, weight, shares, power, sums, gradient)
         else:
@@ -88,8 +86,10 @@ def likelihood_total(log_joint, n_classes, y, weight, gradient):
 
 @helper
 def _two_classes(log_joint, first, last, y, weight, odds, power, sums, gradient):
-    """Σ weight · (score of the class − best score); written are the gradient, and Σ exp(score −
-    best score).
+    """Return Σ weight · (score of the class − best score) of two classes.
+
+    Written are the gradient, and Σ exp(score − best score) of each row. With two classes one
+    exponential, of the difference of their scores, is enough.
     """
     n, total = last - first, 0.0
     for k in range(n):
@@ -109,7 +109,7 @@ def _two_classes(log_joint, first, last, y, weight, odds, power, sums, gradient)
 
 @helper
 def _many_classes(log_joint, n_classes, first, last, y, weight, shares, power, sums, gradient):
-    """The same for any number of classes."""
+    """Return and write what ``_two_classes`` does, for any number of classes."""
     total, at = 0.0, 0
     for m in range(first, last):
         top = log_joint[m, 0]
@@ -136,9 +136,8 @@ def _many_classes(log_joint, n_classes, first, last, y, weight, shares, power, s
 
 @helper
 def _log_of(sums, weight, first, last):
-    """Σ weight · log of sums between 1 and the number of classes; many are multiplied before a
-    logarithm is taken.
-    """
+    """Return Σ weight · log of sums between 1 and the number of classes."""
+    # of rows with a weight of one, products have one logarithm where sums would have many
     total, product = 0.0, 1.0
     for m in range(first, last):
         if weight[m] == 1.0:
@@ -153,7 +152,7 @@ def _log_of(sums, weight, first, last):
 
 @helper
 def _soft_rival(row, own, top, eta, share):
-    """(1/η) log Σ exp(η L_c) over the other classes, and the share of each of them in the sum."""
+    """Return (1/η) log Σ exp(η L_c) over the other classes, and write their shares in the sum."""
     if top == -np.inf:
         share[:] = 0.0
         return top
@@ -168,7 +167,7 @@ def _soft_rival(row, own, top, eta, share):
 
 @helper
 def _hard_rival(row, own, top, share):
-    """The best of the other classes, which is all of the share; the first of several."""
+    """Return the best of the other classes, the first of several, and write its share of one."""
     share[:] = 0.0
     for c in range(row.size):
         if c != own and row[c] == top:
@@ -179,7 +178,7 @@ def _hard_rival(row, own, top, share):
 
 @helper
 def _hinge(x, kappa):
-    """The value and the slope of min(1, x), its corner rounded off between 1 − κ and 1 + κ."""
+    """Return value and slope of min(1, x), its corner rounded off between 1 − κ and 1 + κ."""
     if x <= 1.0 - kappa:
         return x, 1.0 if x < 1.0 else 0.0
     if x >= 1.0 + kappa:
@@ -190,8 +189,7 @@ def _hinge(x, kappa):
 
 @helper
 def _ahead(row, own, eta, share):
-    """Log d of a row, and the share of each rival in it; ``eta`` of zero takes the hard maximum
-    over the rivals.
+    """Return log d of a row, and write the share of each rival; ``eta`` of zero is a hard maximum.
 
     A single class has no rival, and what is impossible in every class is a tie.
     """
@@ -206,8 +204,9 @@ def _ahead(row, own, eta, share):
 
 @kernel
 def margin_rows(log_joint, y, lam, eta, kappa, values, gradient):
-    """The hinge of λ·log d, where d is P(y, x) over that of the best rival; ``eta`` of zero takes
-    the hard maximum.
+    """Write the hinge of λ·log d, where d is P(y, x) over that of the best rival.
+
+    ``eta`` of zero takes the hard maximum over the rivals.
     """
     n_classes = log_joint.shape[1]
     wanted = gradient.shape[0] > 0
@@ -224,9 +223,7 @@ def margin_rows(log_joint, y, lam, eta, kappa, values, gradient):
 
 @helper
 def _soft_hinge(z, radius):
-    """The value and the slope of max(0, z), its corner replaced by an eighth of a circle that
-    touches both sides.
-    """
+    """Return value and slope of max(0, z), its corner an eighth of a circle of this radius."""
     beyond = z - radius * (1.0 - np.sqrt(2.0))
     if beyond <= 0.0:
         return 0.0, 0.0
@@ -238,7 +235,7 @@ def _soft_hinge(z, radius):
 
 @kernel
 def slack_rows(log_joint, y, gamma, eta, radius, values, gradient):
-    """The negative slack: how much log d, of P(y, x) over that of the best rival, is short of γ.
+    """Write the negative slack: by how much log d, P(y, x) over the best rival's, is below γ.
 
     ``eta`` of zero takes the hard maximum over the rivals, ``radius`` of zero the sharp corner.
     """
@@ -257,8 +254,7 @@ def slack_rows(log_joint, y, gamma, eta, radius, values, gradient):
 
 @kernel
 def slack_conjugate(log_joint, y, weight, gamma, eta, radius, factors, residual):
-    """Σ weight · S*(r): S is the slack of a row, S* its convex conjugate, and r the gradient of S
-    at the log-joint.
+    """Return Σ weight · S*(r), the convex conjugate of the slack S at its gradient r.
 
     Each rival's share of r is taken times a factor of at most one, which leaves r a gradient of S
     at some other point; an empty ``factors`` is one everywhere. ``residual`` receives weight · r.
@@ -288,9 +284,7 @@ def slack_conjugate(log_joint, y, weight, gamma, eta, radius, factors, residual)
 
 @kernel
 def weighted_total(values, weight):
-    """Σ weight · value; an empty ``weight`` is one everywhere, and a row of weight zero is as if it
-    were not there.
-    """
+    """Return Σ weight · value; an empty ``weight`` is one, and rows of weight zero are ignored."""
     total = 0.0
     for m in range(values.size):
         if weight.size == 0:

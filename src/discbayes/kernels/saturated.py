@@ -1,29 +1,45 @@
-"""Saturated tables of a family and the class, from rows with gaps: maximum likelihood by
-expectation-maximisation.
+"""Saturated tables of a family and the class, from incomplete rows: expectation-maximization.
 
-A *padded* table has one more value, the last, for features with gaps: the rows where they are
-missing. It is flat, ``(values of the features, n_classes)``. The classes have no parameters in
-common, so each is maximised by itself. The logarithm of a sum is concave, so there are no maxima
-but the largest. Where several tables reach it, as for values that were never seen together, the
-start decides: it is made of the counts and of independent features.
+A *padded* table has one more value, the last, for features with missing values: the rows where they
+are missing. It is flat, ``(values of the features, n_classes)``. The classes have no parameters in
+common, so that each is maximized by itself. The logarithm of a sum is concave, so that every
+maximum of the likelihood is global. Where several tables reach it, as for values that were never
+seen together, the start decides: it is made of the counts and of independent features.
 """
 
 from __future__ import annotations
+
+from typing import NamedTuple
 
 import numpy as np
 
 from discbayes.kernels._compile import helper, kernel
 from discbayes.kernels.counting import pair_information
 
-SHARE = 0.1  # of independent features in the start: else what was never counted would stay at zero
-ROUNDING = 1e-12  # of the rows of a class: a smaller difference of two sums is none
+SHARE = (
+    0.1  # of independent features in the start: cells without counts would otherwise stay at zero
+)
+ROUNDING = 1e-12  # of the rows of a class: a smaller difference of two sums is zero
+
+
+class IncompleteCells(NamedTuple):
+    """Padded cells with a missing feature: where they are, which features are missing, counts."""
+
+    cell: np.ndarray
+    mask: np.ndarray
+    n_rows: np.ndarray
+
+
+class PossibleCells(NamedTuple):
+    """Offsets of the cells that a padded cell may be, one list for each set of missing features."""
+
+    starts: np.ndarray
+    offsets: np.ndarray
 
 
 @helper
 def _advance(values, sizes):
-    """The next values of several features, the last of them fastest; after the last come the first
-    again.
-    """
+    """Move to the next values of several features, the last of them fastest, as an odometer."""
     for d in range(values.size - 1, -1, -1):
         values[d] += 1
         if values[d] < sizes[d]:
@@ -33,8 +49,9 @@ def _advance(values, sizes):
 
 @helper
 def _place_cells(sizes, cards, mask, cell):
-    """For each padded cell its features that are missing, as bits, and its cell without padding,
-    these at zero.
+    """Write the missing features of each padded cell, as bits, and its cell without padding.
+
+    Missing features are at zero there.
     """
     values = np.zeros(cards.size, np.int64)
     for k in range(mask.size):
@@ -51,9 +68,7 @@ def _place_cells(sizes, cards, mask, cell):
 
 @helper
 def _list_offsets(sizes, cards):
-    """The cells that a padded cell may be, from its own on, one list for each set of missing
-    features.
-    """
+    """Return the cells that a padded cell may be, from its own on, by set of missing features."""
     n_sets = 1 << cards.size
     starts, limits = np.zeros(n_sets + 1, np.int64), np.ones((n_sets, cards.size), np.int64)
     for missing in range(n_sets):
@@ -71,12 +86,12 @@ def _list_offsets(sizes, cards):
                 offset = offset * cards[d] + values[d]
             offsets[k] = offset
             _advance(values, limits[missing])
-    return starts, offsets
+    return PossibleCells(starts, offsets)
 
 
 @helper
 def _share_values(padded, sizes, cards, n_classes):
-    """The share of each value in the rows of each class that have one, ``(feature, value, class)``.
+    """Return the share of each value in the complete rows of a class, by feature, value, class.
 
     A class without any such row has the shares of all classes together.
     """
@@ -112,7 +127,7 @@ def _share_values(padded, sizes, cards, n_classes):
 
 @helper
 def _fill_independent(shares, cards, c, total, out):
-    """The table of a class with this total whose features are independent."""
+    """Write the table of a class with this total whose features are independent."""
     values = np.zeros(cards.size, np.int64)
     for k in range(out.size):
         out[k] = total
@@ -122,76 +137,55 @@ def _fill_independent(shares, cards, c, total, out):
 
 
 @helper
-def _spread(
-    counted,
-    theta,
-    independent,
-    missing_cell,
-    missing_mask,
-    missing_count,
-    n_missing,
-    starts,
-    offsets,
-    out,
-):
-    """One iteration: to the counts come the gaps, in proportion to ``theta``, or if that is zero to
-    ``independent``.
+def _expected_counts(counted, theta, independent, incomplete, n_incomplete, possible, out):
+    """Write counts plus incomplete cells, in proportion to ``theta``; return its log likelihood.
 
-    Returns the log likelihood of ``theta``.
+    Where ``theta`` is zero in all possible cells, ``independent`` takes its place.
     """
+    starts, offsets = possible
     value = 0.0
     for k in range(counted.size):
         out[k] = counted[k]
         if counted[k] > 0.0:
             value += counted[k] * np.log(theta[k])
-    for g in range(n_missing):
-        first, last = starts[missing_mask[g]], starts[missing_mask[g] + 1]
+    for g in range(n_incomplete):
+        cell, count = incomplete.cell[g], incomplete.n_rows[g]
+        first, last = starts[incomplete.mask[g]], starts[incomplete.mask[g] + 1]
         total = 0.0
         for k in range(first, last):
-            total += theta[missing_cell[g] + offsets[k]]
+            total += theta[cell + offsets[k]]
         source = theta
         if total > 0.0:
-            value += missing_count[g] * np.log(total)
+            value += count * np.log(total)
         else:
             source = independent
             for k in range(first, last):
-                total += independent[missing_cell[g] + offsets[k]]
-        share = missing_count[g] / total
+                total += independent[cell + offsets[k]]
+        share = count / total
         for k in range(first, last):
-            out[missing_cell[g] + offsets[k]] += source[missing_cell[g] + offsets[k]] * share
+            out[cell + offsets[k]] += source[cell + offsets[k]] * share
     return value
 
 
 @helper
-def _maximize(
-    counted, independent, missing_cell, missing_mask, missing_count, n_missing, starts, offsets, total, max_iter, tol, theta, new
-):  # fmt: skip
-    """The table of one class, whose ``total`` is that of its counts and gaps; ``theta`` and ``new``
-    are scratch space.
+def _maximize(counted, independent, incomplete, n_incomplete, possible, total, max_iter, tol,
+              theta, new):  # fmt: skip
+    """Return the table of one class, with this total; ``theta`` and ``new`` are overwritten.
 
-    If all gaps are in the same features, one step from the counts is the end.
+    If the same features are missing in all incomplete cells, one step from the counts is exact.
     """
     several, inside = False, 0.0
-    for g in range(n_missing):
-        several = several or missing_mask[g] != missing_mask[0]
-        inside += missing_count[g]
+    for g in range(n_incomplete):
+        several = several or incomplete.mask[g] != incomplete.mask[0]
+        inside += incomplete.n_rows[g]
     share = SHARE if several else 0.0
     scale = total / (total - inside + share * total) if several else 1.0
     for k in range(counted.size):
         theta[k] = (counted[k] + share * independent[k]) * scale
     before = -np.inf
     for _ in range(max_iter if several else 1):
-        value = _spread(
-            counted,
-            theta,
-            independent,
-            missing_cell,
-            missing_mask,
-            missing_count,
-            n_missing,
-            starts,
-            offsets,
-            new,
+        value = _expected_counts(
+            counted, theta, independent, incomplete, n_incomplete, possible, new
         )
         value = value / total - np.log(total)
         theta, new = new, theta
@@ -203,27 +197,26 @@ def _maximize(
 
 @kernel
 def complete_table(padded, sizes, cards, n_classes, max_iter, tol, out):
-    """The saturated table of largest likelihood, with the total of each class, from a padded table.
+    """Write the saturated table of maximum likelihood, with class totals, from a padded table.
 
     ``sizes`` are the numbers of values of the padded table, ``cards`` those of ``out``. Rows in
-    which all features are missing know the class only: they are spread like all others of their
+    which all features are missing have the class only: they are distributed as all others of their
     class.
     """
     n_padded, n_cells = padded.size // n_classes, out.size // n_classes
     mask, cell = np.empty(n_padded, np.int64), np.empty(n_padded, np.int64)
     _place_cells(sizes, cards, mask, cell)
-    starts, offsets = _list_offsets(sizes, cards)
+    possible = _list_offsets(sizes, cards)
     shares = _share_values(padded, sizes, cards, n_classes)
     everything = (1 << cards.size) - 1
-    missing_cell, missing_mask, missing_count = (
-        np.empty(n_padded, np.int64),
-        np.empty(n_padded, np.int64),
-        np.empty(n_padded),
+    incomplete = IncompleteCells(
+        np.empty(n_padded, np.int64), np.empty(n_padded, np.int64), np.empty(n_padded)
     )
     counted, independent = np.empty(n_cells), np.empty(n_cells)
     theta, new = np.empty(n_cells), np.empty(n_cells)
     for c in range(n_classes):
-        n_missing, total, unknown = 0, 0.0, 0.0
+        n_incomplete = 0
+        total, unknown = 0.0, 0.0
         for k in range(n_padded):
             rows = padded[k * n_classes + c]
             if mask[k] == everything:
@@ -233,18 +226,16 @@ def complete_table(padded, sizes, cards, n_classes, max_iter, tol, out):
             if mask[k] == 0:
                 counted[cell[k]] = rows
             elif rows > 0.0:
-                missing_cell[n_missing], missing_mask[n_missing], missing_count[n_missing] = (
-                    cell[k],
-                    mask[k],
-                    rows,
-                )
-                n_missing += 1
+                incomplete.cell[n_incomplete] = cell[k]
+                incomplete.mask[n_incomplete] = mask[k]
+                incomplete.n_rows[n_incomplete] = rows
+                n_incomplete += 1
         _fill_independent(shares, cards, c, total if total > 0.0 else unknown, independent)
         found, scale = independent, 1.0
         if total > 0.0:
             scale = (total + unknown) / total
             found = _maximize(
-                counted, independent, missing_cell, missing_mask, missing_count, n_missing, starts, offsets, total, max_iter, tol,
+                counted, independent, incomplete, n_incomplete, possible, total, max_iter, tol,
                 theta, new,
             )  # fmt: skip
         for k in range(n_cells):
@@ -253,7 +244,7 @@ def complete_table(padded, sizes, cards, n_classes, max_iter, tol, out):
 
 @helper
 def _pad_pair(table, counts_a, counts_b, class_count, card_a, card_b, out):
-    """A pair table with the rows where one feature, or both, are missing: what its margins lack."""
+    """Write a pair table padded by what its margins lack: rows where a feature is missing."""
     n_classes = class_count.size
     row = (card_b + 1) * n_classes
     for c in range(n_classes):
@@ -279,17 +270,18 @@ def _pad_pair(table, counts_a, counts_b, class_count, card_a, card_b, out):
 
 @kernel
 def complete_pairs(
-    first, seconds, value_start, counts, class_count, gaps, starts, cells, max_iter, tol
+    first, seconds, value_start, counts, class_count, n_missing, starts, cells, max_iter, tol
 ):
-    """Complete the pair tables of ``first`` with each of ``seconds``, in place, from counts of
-    single features.
+    """Complete the pair tables of ``first`` with each of ``seconds``, in place.
+
+    ``counts`` are those of single features, ``n_missing`` the rows that miss each of them.
     """
     n_classes = class_count.size
     card_a = value_start[first + 1] - value_start[first]
     counts_a = counts[value_start[first] * n_classes : value_start[first + 1] * n_classes]
     for k in range(seconds.size):
         b = seconds[k]
-        if gaps[first] == 0 and gaps[b] == 0:
+        if n_missing[first] == 0 and n_missing[b] == 0:
             continue
         card_b = value_start[b + 1] - value_start[b]
         counts_b = counts[value_start[b] * n_classes : value_start[b + 1] * n_classes]
@@ -302,8 +294,9 @@ def complete_pairs(
 
 @kernel
 def measure_pairs(cells, starts, card_a, cards_b, whole, n_classes, known, out):
-    """The information of several pair tables; ``known``, x log x of whole numbers, is for those
-    marked ``whole``.
+    """Write the information of several pair tables.
+
+    ``known``, x log x of whole numbers, serves tables of whole counts (``whole``).
     """
     widest = 0
     for card in cards_b:

@@ -1,6 +1,4 @@
-"""Rows of tables: the cells that share the values of the parents and the class, one for each value
-of the feature.
-"""
+"""Rows of tables: one cell for each value of a feature, with the same parents and class."""
 
 from __future__ import annotations
 
@@ -9,7 +7,7 @@ from discbayes.kernels._compile import kernel
 
 @kernel
 def row_totals(cells, offsets, cards, n_classes, out):
-    """For every cell, the sum of its row."""
+    """Write the sum of the row of every cell."""
     for i in range(cards.size):
         width = cards[i] * n_classes
         for base in range(offsets[i], offsets[i + 1], width):

@@ -1,4 +1,4 @@
-"""Optimisers: they know a function that gives its value and gradient, and nothing else."""
+"""Optimizers: they know a function that gives its value and gradient, and nothing else."""
 
 from discbayes.optim.conjugate import conjugate_gradient
 from discbayes.optim.coordinates import Coordinates, lbfgs_in

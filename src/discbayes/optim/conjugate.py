@@ -7,7 +7,7 @@ from collections import deque
 import numpy as np
 
 from discbayes.kernels import quasi_newton as kernels
-from discbayes.optim.line import Callback, Evaluation, Function, Outcome, enough, search_line
+from discbayes.optim.line import Callback, Evaluation, Function, Outcome, has_converged, search_line
 
 CURVATURE = 0.1  # directions stay conjugate only if the line is searched well
 LONGEST = 10.0  # times the last step that the next one may try
@@ -22,7 +22,7 @@ def conjugate_gradient(
     tol: float,
     callback: Callback | None = None,
 ) -> Outcome:
-    """Minimise; stop when ten iterations lower the value by at most ``tol`` of max(|value|, 1).
+    """Minimize; stop when ten iterations lower the value by at most ``tol`` of max(|value|, 1).
 
     A direction that would not lead down, or a factor β that would be negative, begins again with
     the gradient, and so does the first iteration after one that lowered the value by no more than
@@ -46,7 +46,7 @@ def conjugate_gradient(
             return Outcome(here.point, here.value, iteration, True)
         taken = _length(there.point - here.point) / length
         old_slope = kernels.dot(direction, here.gradient)
-        little = enough(here.value - there.value, there.value, tol)
+        little = has_converged(here.value - there.value, there.value, tol)
         beta = 0.0 if little and not was_little else _beta(here, there)
         direction = beta * direction - there.gradient
         new_slope = kernels.dot(direction, there.gradient)
@@ -54,7 +54,9 @@ def conjugate_gradient(
         step = min(taken * old_slope / new_slope, LONGEST * taken) if new_slope < 0 else taken
         here, was_little = there, little
         done = callback is not None and bool(callback(here.point, here.value))
-        if done or (len(values) == MEMORY and enough(values[0] - here.value, here.value, tol)):
+        if done or (
+            len(values) == MEMORY and has_converged(values[0] - here.value, here.value, tol)
+        ):
             return Outcome(here.point, here.value, iteration + 1, True)
         values.append(here.value)
     return Outcome(here.point, here.value, max_iter, False)

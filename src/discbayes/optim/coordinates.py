@@ -1,4 +1,4 @@
-"""L-BFGS in other coordinates, in which the function bends about the same in every direction."""
+"""L-BFGS in other coordinates, in which the curvature is about the same in every direction."""
 
 from __future__ import annotations
 
@@ -15,9 +15,7 @@ Map = Callable[[np.ndarray], np.ndarray]
 
 @dataclass(frozen=True)
 class Coordinates:
-    """Where the start is in these coordinates, the way from them to points, and the way of a
-    gradient to them.
-    """
+    """The start in these coordinates, the map from them to points, and that of gradients back."""
 
     start: np.ndarray
     point: Map
@@ -31,7 +29,7 @@ def lbfgs_in(
     tol: float,
     callback: Callback | None = None,
 ) -> Outcome:
-    """Minimise a function of points; the callback and the outcome have points too."""
+    """Minimize a function of points; the callback and the outcome have points too."""
     latest = coordinates.start, coordinates.point(coordinates.start)
 
     def point(at: np.ndarray) -> np.ndarray:

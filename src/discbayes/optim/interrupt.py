@@ -1,4 +1,4 @@
-"""What is left of a minimisation that was interrupted."""
+"""Minimization that can be interrupted and keeps its last iteration."""
 
 from __future__ import annotations
 
@@ -15,9 +15,7 @@ from discbayes.optim.line import Callback, Outcome
 def until_interrupted(
     minimize: Callable[[Callback], Outcome], callback: Callback, interrupts: Interrupts | None
 ) -> Outcome:
-    """Run a minimisation with a callback; interrupted, it ends where its last iteration did, with a
-    warning.
-    """
+    """Run a minimization; if interrupted, return its last iteration, with a warning."""
     reached: Outcome | None = None
 
     def look(point: np.ndarray, value: float) -> bool | None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from discbayes.kernels import quasi_newton as kernels
-from discbayes.optim.line import Callback, Evaluation, Function, Outcome, enough, search_line
+from discbayes.optim.line import Callback, Evaluation, Function, Outcome, has_converged, search_line
 
 # steps from which the curvature is estimated: many if they are short
 MEMORY, MEMORY_CELLS = (10, 40), 4_000_000
@@ -19,7 +19,7 @@ def lbfgs(
     tol: float,
     callback: Callback | None = None,
 ) -> Outcome:
-    """Minimise; stop when an iteration lowers the value by at most ``tol`` of max(|value|, 1).
+    """Minimize; stop when an iteration lowers the value by at most ``tol`` of max(|value|, 1).
 
     ``callback`` gets the point and the value after each iteration, and ends the run by returning
     True.
@@ -36,7 +36,7 @@ def lbfgs(
         memory.add(there.point - here.point, there.gradient - here.gradient)
         gain, here = here.value - there.value, there
         done = callback is not None and bool(callback(here.point, here.value))
-        if done or enough(gain, here.value, tol):
+        if done or has_converged(gain, here.value, tol):
             return Outcome(here.point, here.value, iteration + 1, True)
     return Outcome(here.point, here.value, max_iter, False)
 
@@ -65,13 +65,11 @@ class _Memory:
         return out
 
     def first_step(self, gradient: np.ndarray) -> float:
-        """One, or, while nothing is known of the curvature, what moves by a distance of one."""
+        """Return one or, without an estimate of the curvature, a step of length one."""
         return 1.0 if self._size else 1.0 / float(np.sqrt(kernels.dot(gradient, gradient)))
 
     def add(self, step: np.ndarray, change: np.ndarray) -> None:
-        """Remember a step; one along which the curvature is lost in rounding would spoil the
-        estimate.
-        """
+        """Add a step, unless rounding hides the curvature along it."""
         product = kernels.dot(step, change)
         if product > 1e-14 * kernels.dot(change, change):
             self._newest = (self._newest + 1) % self._longest

@@ -1,4 +1,4 @@
-"""Places, outcomes and the line search that the solvers share."""
+"""Evaluations, outcomes and the line search that the solvers share."""
 
 from __future__ import annotations
 
@@ -20,9 +20,7 @@ ROUNDING = float(np.finfo(float).eps)  # of a value
 
 @dataclass(frozen=True)
 class Outcome:
-    """Where a minimisation ended: the point, the value there, the iterations, and whether they were
-    enough, or cut.
-    """
+    """The result of a minimization: point, value, iterations, and how it ended."""
 
     point: np.ndarray
     value: float
@@ -41,19 +39,17 @@ class Evaluation:
 
     @classmethod
     def at(cls, function: Function, point: np.ndarray) -> Evaluation:
-        """Look at a point."""
+        """Evaluate the function at a point."""
         return cls(point, *function(point))
 
     @property
     def is_flat(self) -> bool:
-        """Whether there is no way down."""
+        """Whether the gradient is zero."""
         return not np.abs(self.gradient).max(initial=0.0) > FLAT
 
 
-def enough(gain: float, value: float, tol: float) -> bool:
-    """Whether an iteration lowered the value by at most ``tol`` of max(|before|, |after|, 1): Z17's
-    rule.
-    """
+def has_converged(gain: float, value: float, tol: float) -> bool:
+    """Return whether a gain is at most ``tol`` of max(|before|, |after|, 1), the rule of Z17."""
     return gain <= tol * max(abs(value), abs(value + gain), 1.0)
 
 
@@ -65,12 +61,11 @@ def search_line(
     curvature: float,
     strong: bool = False,
 ) -> Evaluation | None:
-    """A point along the direction with a sufficient decrease and a flatter slope; none if there is
-    no decrease.
+    """Return a point along the direction with sufficient decrease, or None if there is none.
 
     The slope has to fall to ``curvature`` of what it is here (weak Wolfe conditions). With
     ``strong`` it may not rise more steeply than that either: a point far beyond the minimum of the
-    line is none.
+    line is not accepted.
     """
     slope = kernels.dot(direction, here.gradient)
     if not slope < 0:

@@ -1,6 +1,4 @@
-"""Spectral projected gradient for functions over a convex set (Birgin, Martínez and Raydan
-2000).
-"""
+"""Spectral projected gradient over a convex set (Birgin, Martínez and Raydan 2000)."""
 
 from __future__ import annotations
 
@@ -18,7 +16,7 @@ from discbayes.optim.line import (
     Evaluation,
     Function,
     Outcome,
-    enough,
+    has_converged,
 )
 
 Project = Callable[[np.ndarray], np.ndarray]
@@ -37,8 +35,7 @@ def projected_gradient(
     tol: float,
     callback: Callback | None = None,
 ) -> Outcome:
-    """Minimise over a set; stop when ten iterations lower the value by at most ``tol`` of
-    max(|value|, 1).
+    """Minimize over a set, until ten iterations gain at most ``tol`` of max(|value|, 1).
 
     ``project`` gives the nearest point of the set, and ``function`` is asked for points of the set
     only. Its value may rise for a while. ``callback`` gets the best point so far and its value
@@ -56,7 +53,9 @@ def projected_gradient(
         here = there
         best = there if there.value < best.value else best
         done = callback is not None and bool(callback(best.point, best.value))
-        if done or (len(values) == MEMORY and enough(max(values) - here.value, here.value, tol)):
+        if done or (
+            len(values) == MEMORY and has_converged(max(values) - here.value, here.value, tol)
+        ):
             return Outcome(best.point, best.value, iteration + 1, True)
         values.append(here.value)
     return Outcome(best.point, best.value, max_iter, False)
@@ -65,9 +64,7 @@ def projected_gradient(
 def _on_the_way(
     function: Function, here: Evaluation, target: np.ndarray, limit: float, flat: float
 ) -> Evaluation | None:
-    """The target, or a point on the way to it, that is lower than the limit; none if the way is
-    flat.
-    """
+    """Return the target, or a point on the way to it, below the limit; None if it is flat."""
     direction = target - here.point
     slope = dot(direction, here.gradient)
     if not (slope < 0 and np.abs(direction).max() > flat):
@@ -85,7 +82,7 @@ def _on_the_way(
 
 
 def _next_step(here: Evaluation, there: Evaluation, step: float) -> float:
-    """The inverse of the curvature between two places (Barzilai and Borwein)."""
+    """Return the inverse of the curvature between two points (Barzilai and Borwein)."""
     moved = there.point - here.point
     square, bend = dot(moved, moved), dot(moved, there.gradient - here.gradient)
     return _clipped(square / bend if bend > square / LONGEST else FLAT_GROWTH * step)

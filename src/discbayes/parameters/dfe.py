@@ -15,7 +15,7 @@ from discbayes.counts.contingency import kernel_classes, kernel_weight
 from discbayes.data.row_blocks import in_blocks
 from discbayes.data.rows import Rows
 from discbayes.engine import Context
-from discbayes.kernels.frequency_passes import frequency_pass
+from discbayes.kernels.frequency_passes import Pseudocounts, frequency_pass
 from discbayes.network import CPTs, Layout, Structure
 from discbayes.parameters.generative import MaximumAPosteriori
 
@@ -130,9 +130,8 @@ class DFE(BaseEstimator):
                     np.ascontiguousarray(block.codes.T),
                     context.rng.permutation(order) if self.shuffle else order,
                     kernel_classes(block), kernel_weight(block), np.flatnonzero(depends),
-                    np.flatnonzero(~depends), layout.cards, layout.offsets, layout.parent_start,
-                    layout.parent_index, layout.parent_stride, at_once, smoothed.class_count,
-                    smoothed.cells, totals,
+                    np.flatnonzero(~depends), layout.arrays(), at_once,
+                    Pseudocounts(smoothed.class_count, smoothed.cells, totals),
                 )  # fmt: skip
             context.record(most=self.passes, iteration=k + 1, score=float(seen))
 
