@@ -44,7 +44,7 @@ class Mutation:
 MUTATIONS = (
     Mutation(
         "the sign of the gradient of the likelihood",
-        "kernels/objective.py",
+        "kernels/objective_rows.py",
         "gradient[m, c] = -share[c] / total",
         "gradient[m, c] = share[c] / total",
         "tests/objectives",

@@ -17,7 +17,7 @@ from discbayes.kernels import curvature, entries
 from discbayes.kernels._compile import kernel
 from discbayes.kernels.exponential import exp_in_place
 from discbayes.kernels.likelihood_entries import ROWS, add_likelihood
-from discbayes.kernels.objective import likelihood_total
+from discbayes.kernels.objective_rows import likelihood_total
 from discbayes.network import Layout, Structure
 from discbayes.objectives import ConditionalLikelihood, Margin
 from discbayes.optim import lbfgs

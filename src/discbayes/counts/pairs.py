@@ -30,7 +30,9 @@ KEPT_BYTES = 24
 MEASURES = 4  # numbers in `PairInformation` for each pair
 # Nanoseconds, measured: a word of two bit sets, a class of one cell, a row of the loop. Only their
 # ratios matter.
-WORD_COST, CELL_COST, ROW_COST = 1.4, 4.0, 1.25
+WORD_COST = 1.4
+CELL_COST = 4.0
+ROW_COST = 1.25
 
 NO_STARTS, NO_CELLS = np.empty(0, np.int64), np.empty(0)
 NO_MEASURES = np.empty((0, MEASURES))
@@ -390,7 +392,9 @@ class _BlockPairs:
     """The pairs of one block of rows: which kernel for which pair, and the bit sets if needed."""
 
     def __init__(self, data: Encoded, counts: Counts, method: str, known: np.ndarray):
-        self.data, self.counts, self.known = data, counts, known
+        self.data = data
+        self.counts = counts
+        self.known = known
         self.method = "loop" if data.weighted else method
         self.y, self.weight = kernel_classes(data), kernel_weight(data)
 
@@ -467,7 +471,7 @@ class _BlockPairs:
         position, word_start = _class_positions(self.y, data.n_classes)
         bits = np.zeros((int(start[-1]), int(word_start[-1])), np.uint64)
         counts = self.counts
-        self.sets = counting.BitSets(
+        self.sets = counting.PairBitSets(
             bits, start, word_start, counts.value_start, counts.cells, data.n_missing
         )
 

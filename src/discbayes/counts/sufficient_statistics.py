@@ -196,7 +196,9 @@ class SufficientStatistics(Rows):
 
     def with_class_weights(self, by_class: np.ndarray) -> SufficientStatistics:
         """Return the counts with each weight multiplied by the weight of its class."""
-        counts, pairs, families = self.counts, self.pairs, self.families
+        counts = self.counts
+        pairs = self.pairs
+        families = self.families
         class_count = counts.class_count * by_class
         return replace(
             self,

@@ -271,7 +271,9 @@ class _Assignment:
     """
 
     def __init__(self, batches: KeyedBatches, n_classes: int, n_folds: int, n_assigned: int):
-        self._batches, self._n_folds, self._n_assigned = batches, n_folds, n_assigned
+        self._batches = batches
+        self._n_folds = n_folds
+        self._n_assigned = n_assigned
         self._bits = np.uint64(max(1, (n_classes - 1).bit_length()))
         self.pieces = np.zeros(n_classes)
         self._found: list[tuple[np.ndarray, ...]] = []

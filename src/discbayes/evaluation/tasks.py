@@ -96,7 +96,9 @@ class _Clock:
     """
 
     def __init__(self, recipes: Sequence[str], progress: Progress):
-        self.done, self.n_left, self.progress = 0, len(recipes), progress
+        self.done = 0
+        self.n_left = len(recipes)
+        self.progress = progress
         self.new = set(recipes) if len(set(recipes)) < len(recipes) else set()
         self.begun = 0
         self.started = self.begun_at = time.perf_counter()

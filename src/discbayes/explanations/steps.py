@@ -21,7 +21,9 @@ class Steps:
     """
 
     def __init__(self, beliefs: CalibratedPosterior, codes: np.ndarray, against: int | None):
-        self.beliefs, self.codes, self.against = beliefs, codes, against
+        self.beliefs = beliefs
+        self.codes = codes
+        self.against = against
         self.tables = beliefs.network.parameters
         self.order = np.array(self.tables.structure.order, dtype=np.intp)
         self.rank = np.empty_like(self.order)

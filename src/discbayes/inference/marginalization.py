@@ -84,7 +84,9 @@ class FactorTooLargeError(ValueError):
     def __init__(
         self, size: float, features: list[int], limit: int, names: list[str] | None = None
     ):
-        self.size, self.features, self.limit = size, features, limit
+        self.size = size
+        self.features = features
+        self.limit = limit
         labels = [names[i] if names else f"feature {i}" for i in features]
         shown = ", ".join(labels[:12]) + (" …" if len(labels) > 12 else "")
         super().__init__(

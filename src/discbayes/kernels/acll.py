@@ -43,11 +43,9 @@ def pair_gains(cells, starts, card_a, cards_b, n_classes, alpha, beta, strength,
     widest = 0
     for b in cards_b:
         widest = max(widest, b)
-    with_a, with_b, alone = (
-        np.empty(card_a * n_classes),
-        np.empty(widest * n_classes),
-        np.empty(n_classes),
-    )
+    with_a = np.empty(card_a * n_classes)
+    with_b = np.empty(widest * n_classes)
+    alone = np.empty(n_classes)
     for k in range(cards_b.size):
         card_b = cards_b[k]
         table = cells[starts[k] : starts[k] + card_a * card_b * n_classes]

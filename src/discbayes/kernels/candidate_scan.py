@@ -24,7 +24,7 @@ import numpy as np
 
 from discbayes.kernels._compile import helper, inline_kernel, kernel, popcount, small_helper
 from discbayes.kernels.family_theta import cell_range
-from discbayes.kernels.objective import TIE
+from discbayes.kernels.objective_rows import TIE
 
 # Objectives.
 ACCURACY = 0

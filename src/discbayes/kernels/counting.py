@@ -13,7 +13,7 @@ import numpy as np
 from discbayes.kernels._compile import helper, inline_kernel, kernel, popcount
 
 
-class BitSets(NamedTuple):
+class PairBitSets(NamedTuple):
     """Bit sets of rows by value, the rows sorted by class, and counts of single features."""
 
     bits: np.ndarray  # by value and word
@@ -166,7 +166,9 @@ def pair_information(table, card_a, card_b, n_classes, known, margins, out):
     if total <= 0.0:
         out[0] = out[1] = out[2] = out[3] = 0.0
         return
-    with_class, alone, of_class = 0.0, 0.0, 0.0
+    with_class = 0.0
+    alone = 0.0
+    of_class = 0.0
     for k in range(end):
         term = _x_log_x(margins[k], known)
         if k < a_:

@@ -54,7 +54,9 @@ def factorize(matrix):
 @kernel
 def solve_upper(factor, columns):
     """Solve R·x = columns in place; the number of columns is a multiple of four."""
-    n, wide, flat = factor.shape[0], np.uint64(columns.shape[1]), columns.reshape(columns.size)
+    n = factor.shape[0]
+    wide = np.uint64(columns.shape[1])
+    flat = columns.reshape(columns.size)
     for i in range(n - 1, -1, -1):
         for c in range(ZERO, wide, FOUR):
             at = np.uint64(i) * wide + c
@@ -69,7 +71,9 @@ def solve_upper(factor, columns):
 @kernel
 def solve_lower(factor, columns):
     """Solve Rᵀ·x = columns in place; the number of columns is a multiple of four."""
-    n, wide, flat = factor.shape[0], np.uint64(columns.shape[1]), columns.reshape(columns.size)
+    n = factor.shape[0]
+    wide = np.uint64(columns.shape[1])
+    flat = columns.reshape(columns.size)
     for i in range(n):
         for c in range(ZERO, wide, FOUR):
             at = np.uint64(i) * wide + c

@@ -14,8 +14,12 @@ import numpy as np
 from discbayes.kernels._compile import helper, kernel, small_helper
 from discbayes.kernels.elimination_plan import make_plan, plan_factors, relevant_features
 
-SUM, MAX, DRAW = 0, 1, 2
-MULTIPLY, ADD, ADD_BACK = 0, 1, 2
+SUM = 0
+MAX = 1
+DRAW = 2
+MULTIPLY = 0
+ADD = 1
+ADD_BACK = 2
 MIN_PRODUCT = 1e-100  # below it, products go on on the log scale
 
 
@@ -28,7 +32,7 @@ class Completion(NamedTuple):
     filled: np.ndarray  # the chosen value of each missing feature is written there
 
 
-class Workspace(NamedTuple):
+class EliminationWorkspace(NamedTuple):
     """Arrays that a plan is run in, used again for every row."""
 
     bases: np.ndarray  # by feature: the first cell of its table that agrees with the row
@@ -55,7 +59,7 @@ def make_workspace(plan, share_bucket):
         if not share_bucket:
             bucket_start[step + 1] = bucket_start[step] + cells
         message_start[step + 1] = message_start[step] + cells // plan.cards[plan.steps[step]]
-    return Workspace(
+    return EliminationWorkspace(
         np.zeros(plan.missing.size, np.int64),
         np.zeros(n_missing + 1, np.int64),
         bucket_start,

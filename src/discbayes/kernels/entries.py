@@ -15,7 +15,10 @@ from discbayes.kernels._compile import kernel, small_helper
 from discbayes.kernels._vectors import load, plus, store
 
 PAIR = 2
-ZERO, ONE, FOUR, EIGHT = np.uint64(0), np.uint64(1), np.uint64(4), np.uint64(8)
+ZERO = np.uint64(0)
+ONE = np.uint64(1)
+FOUR = np.uint64(4)
+EIGHT = np.uint64(8)
 
 
 def padded_width(n_classes: int) -> int:

@@ -17,7 +17,7 @@ import numpy as np
 from discbayes.kernels._compile import helper, kernel, small_helper
 from discbayes.kernels.candidate_scan import ACCURACY, LIKELIHOOD, beats
 from discbayes.kernels.family_theta import LEAVE_ONE_OUT
-from discbayes.kernels.objective import TIE
+from discbayes.kernels.objective_rows import TIE
 
 # Beyond these, products of factors are moved to the log scale, before they overflow.
 LOW, HIGH = 1e-100, 1e100
@@ -482,7 +482,7 @@ def scan_incomplete(view, rows, child, is_leaf, further, reference, reference_ow
 
     Parameters
     ----------
-    view : IncompleteRows
+    view : IncompleteRowRecord
         Log-joint and beliefs of the rows, in scan order.
     rows : ScoringRows
         The rows, in the same order.

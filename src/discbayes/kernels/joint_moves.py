@@ -15,7 +15,7 @@ import numpy as np
 from discbayes.kernels._compile import helper, kernel
 from discbayes.kernels.candidate_scan import ACCURACY, LIKELIHOOD
 from discbayes.kernels.family_theta import table_range
-from discbayes.kernels.objective import TIE, likelihood_rows, margin_rows, rate_rows
+from discbayes.kernels.objective_rows import TIE, likelihood_rows, margin_rows, rate_rows
 
 BLOCK_SIZE = 256  # rows whose log-joint stays in the first-level cache
 

@@ -6,7 +6,7 @@ import numpy as np
 
 from discbayes.kernels._compile import kernel
 from discbayes.kernels.entries import add_up, hand_back
-from discbayes.kernels.objective import likelihood_total
+from discbayes.kernels.objective_rows import likelihood_total
 
 ROWS = 256  # whose scores stay in the first-level cache from the forward to the backward pass
 

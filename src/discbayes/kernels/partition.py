@@ -47,7 +47,9 @@ def split(column, rows, y, starts, card):
     """
     order = np.empty(rows.size, np.int64)
     new_starts = np.zeros(rows.size // 2 + 1, np.int64)  # no part has fewer than two rows
-    size, place, seen = np.zeros(card, np.int64), np.empty(card, np.int64), np.empty(card, np.int64)
+    size = np.zeros(card, np.int64)
+    place = np.empty(card, np.int64)
+    seen = np.empty(card, np.int64)
     of_class, mixed = np.empty(card, np.int64), np.empty(card, np.bool_)
     end, n_parts = 0, 0
     for part in range(starts.size - 1):

@@ -70,7 +70,9 @@ def _project_row(numbers, first, stop, stride, out):
     top = numbers[first]
     for k in range(first + stride, stop, stride):
         top = max(top, numbers[k])
-    total, squares, cubes = np.inf, 0.0, 0.0
+    total = np.inf
+    squares = 0.0
+    cubes = 0.0
     if not top > HIGH:
         total = 0.0
         for k in range(first, stop, stride):
@@ -97,7 +99,10 @@ def _project_row(numbers, first, stop, stride, out):
             break
         there = nu + further
         unit = 1.0 + there
-        total, squares, cubes, worst = 0.0, 0.0, 0.0, 0.0
+        total = 0.0
+        squares = 0.0
+        cubes = 0.0
+        worst = 0.0
         for k in range(first, stop, stride):
             if out[k] > NOTHING:
                 share, scale, size = _solved(_moved(out[k], nu, further), numbers[k], there)

@@ -235,7 +235,7 @@ class LikelyClasses(NamedTuple):
     max_gain_from: np.ndarray
 
 
-class IncompleteRows(NamedTuple):
+class IncompleteRowRecord(NamedTuple):
     """Rows with missing values in scan order, with the posteriors of their missing values.
 
     Attributes

@@ -14,7 +14,7 @@ Structure searches use the value, parameter learners the value and the gradient.
 
 from typing import Any
 
-from discbayes.kernels.objective import TIE
+from discbayes.kernels.objective_rows import TIE
 from discbayes.objectives.classification_rate import ClassificationRate
 from discbayes.objectives.conditional_likelihood import ConditionalLikelihood
 from discbayes.objectives.margin import Margin

@@ -8,7 +8,7 @@ import numpy as np
 from sklearn.base import BaseEstimator
 
 from discbayes.engine import parallel_map, row_blocks
-from discbayes.kernels import objective as kernels
+from discbayes.kernels import objective_rows as kernels
 
 NO_WEIGHT = np.empty(0)
 

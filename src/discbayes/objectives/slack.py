@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from discbayes.kernels import objective as kernels
+from discbayes.kernels import objective_rows as kernels
 from discbayes.objectives.objective import Objective
 
 

@@ -29,7 +29,9 @@ def conjugate_gradient(
     that.
     """
     here = Evaluation.at(function, start)
-    direction, step, was_little = -here.gradient, 0.0, False
+    direction = -here.gradient
+    step = 0.0
+    was_little = False
     values = deque([here.value], MEMORY)
     for iteration in range(max_iter):
         if here.is_flat:

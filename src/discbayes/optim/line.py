@@ -70,7 +70,10 @@ def search_line(
     slope = kernels.dot(direction, here.gradient)
     if not slope < 0:
         return None
-    low, high, best, trials = 0.0, np.inf, None, 0
+    low = 0.0
+    high = np.inf
+    best = None
+    trials = 0
     while trials < MAX_TRIALS or (
         best is None and -step * slope > ROUNDING * max(abs(here.value), 1.0)
     ):

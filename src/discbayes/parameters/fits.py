@@ -60,7 +60,9 @@ class EarlyStopping:
         start: np.ndarray,
         record: Callable[[np.ndarray, float], None] | None = None,
     ):
-        self.judge, self.best, self.record = judge, start, record
+        self.judge = judge
+        self.best = start
+        self.record = record
         self.values = [judge.value(start)]
 
     def __call__(self, point: np.ndarray, loss: float) -> bool:

@@ -41,7 +41,9 @@ from discbayes.plot.style import (
 # Inches, in a picture that is not scaled.
 SIZES = Sizes(row=0.68, box=0.28, space=0.26, margin=0.15)
 ENTRY = 0.19  # height of an entry of the legend
-MAX_WIDTH, MIN_WIDTH, MIN_BOX = 13.0, 4.6, 0.5
+MAX_WIDTH = 13.0
+MIN_WIDTH = 4.6
+MIN_BOX = 0.5
 POINTS, LEGEND_POINTS = 9.0, 8.0  # font sizes
 THIN, THICK = 0.7, 3.2  # lines, in points
 CLASS_FILL = "#fbe8c8"

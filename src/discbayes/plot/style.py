@@ -15,7 +15,9 @@ from discbayes._text import LONGEST, printable, shortened, width_of
 COLORS = ("#2f55b4", "#d28700", "#28805a", "#a3508f", "#4aa3ee", "#7d1d0d", "#2a2f3a")
 MARKERS = "os^Dv<>P"
 BLUE, ORANGE, GREEN = COLORS[:3]
-GRAY, PALE, BLACK = "#888888", "#d9dee6", "#1c2733"
+GRAY = "#888888"
+PALE = "#d9dee6"
+BLACK = "#1c2733"
 SHADES = ("#f2f5fb", "#9db4e0")  # from little to much, both light enough for dark text
 
 

@@ -35,7 +35,9 @@ def payload(clf: Any) -> dict[str, Any]:
 
 def network_payload(network: BayesNet, calibration: Calibration | None = None) -> dict[str, Any]:
     """Return names, values, structure and tables of a network, with its calibration."""
-    domain, tables, structure = network.domain, network.parameters, network.structure
+    domain = network.domain
+    tables = network.parameters
+    structure = network.structure
     return {
         "names": domain.names,
         "labels": [variable.labels for variable in domain.features],

@@ -10,7 +10,7 @@ import numpy as np
 from discbayes.engine import parallel_map
 from discbayes.inference import log_joint
 from discbayes.kernels import candidate_scan, family_theta, incomplete_scan
-from discbayes.kernels.scan_records import Forest, IncompleteRows, ParentTables, ScoringRows
+from discbayes.kernels.scan_records import Forest, IncompleteRowRecord, ParentTables, ScoringRows
 from discbayes.network import CPTs, Layout, Structure
 from discbayes.scores.sample import SampleScore
 from discbayes.scoring.candidate_families import Family
@@ -175,7 +175,9 @@ class IncompleteScanOrder:
             order = np.argsort(-loss, kind="stable")
             max_gain = loss[order]
             # the likelihood does not use these
-            other, margin, value = all_rows.y, loss, loss
+            other = all_rows.y
+            margin = loss
+            value = loss
         else:
             other, margin = np.empty(n, np.int32), np.empty(n)
             slack, value = np.empty(n), np.empty(n)
@@ -201,7 +203,7 @@ class IncompleteScanOrder:
         structure = Structure(tuple(family.parents for family in families))
         self._is_leaf = np.array([not group for group in structure.children])
         beliefs, belief_start = _beliefs(self.rows, structure, families, n_jobs)
-        self.record = IncompleteRows(
+        self.record = IncompleteRowRecord(
             score.kind,
             score.scale,
             log_joint[order].ravel(),

@@ -120,7 +120,9 @@ class MoveScan:
 
     def _gain_family_by_family(self, move: ParentMove) -> float:
         """Score one move with one table at a time, for parents of very many values."""
-        scorer, record, parent = self.scorer, self.record, move.parent
+        scorer = self.scorer
+        record = self.record
+        parent = move.parent
         log_joint = record.log_joint.copy()
         for child in move.children:
             tables, own = scorer.extension(child, parent)

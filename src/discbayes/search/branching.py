@@ -11,7 +11,9 @@ from discbayes.search.constraints import column_position
 from discbayes.search.edgewise import Edges, EdgeSearch, as_groups
 
 NO_EDGE = -np.inf
-NEW, ON_PATH, DONE = 0, 1, 2
+NEW = 0
+ON_PATH = 1
+DONE = 2
 
 
 class Branching(EdgeSearch):

@@ -272,7 +272,9 @@ def _joint_information(task: _Task) -> np.ndarray:
     """I(C;X,X') of all pairs; the few whose table would be too large are measured on the rows
     instead.
     """
-    data, class_count, cards = task.data, task.counts.class_count, task.data.cards.astype(float)
+    data = task.data
+    class_count = task.counts.class_count
+    cards = task.data.cards.astype(float)
     wide = np.outer(cards, cards) * data.n_classes > MAX_TABLE_SIZE
     joint = pair_information(data, task.counts, task.n_jobs, skip=wide).joint
     for a in np.flatnonzero(np.triu(wide, 1).any(axis=1)).tolist():

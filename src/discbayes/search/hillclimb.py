@@ -126,7 +126,9 @@ class _Climb:
         self, run: Run, score: EdgeScore, max_parents: int, reverse: bool, drop_class: bool
     ):
         self.run, self.scores = run, FamilyScores(run, score)
-        self.max_parents, self.reverse, self.drop_class = max_parents, reverse, drop_class
+        self.max_parents = max_parents
+        self.reverse = reverse
+        self.drop_class = drop_class
         n, start = run.data.n_features, run.limits.start
         self.allowed = run.limits.allowed(run.data, run.counts, run.n_jobs, score.em)
         self.tolerance = TOLERANCE * score.unit(run.counts)

@@ -66,7 +66,9 @@ class BNSVM(MarginLearner):
     1.0
     """
 
-    lams, norm_strength, solvers = LAMS[1:], 1.0, ("auto", "lbfgs", "reference")
+    lams = LAMS[1:]
+    norm_strength = 1.0
+    solvers = ("auto", "lbfgs", "reference")
 
     def __init__(self, lam: Any = 1.0, gamma: Any = 1.0, norm: str = "l2", **shared: Any):
         super().__init__(lam, gamma, **shared)

@@ -145,7 +145,9 @@ def _minimize(
     fit: MarginFit, start: np.ndarray, max_iter: int, tol: float, callback: Callback
 ) -> Outcome:
     """Minimize by L-BFGS on scaled parameters, or by projected gradients if constrained."""
-    loss, known, scale = fit.problem.loss, fit.problem.parameterization, fit.scale
+    loss = fit.problem.loss
+    known = fit.problem.parameterization
+    scale = fit.scale
     if isinstance(known, Subnormalized):  # at the end of another fit, slacks may be zero
         start = known.with_slack(start)
     if isinstance(known, Plain):

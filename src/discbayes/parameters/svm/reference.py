@@ -413,7 +413,10 @@ def _for_prices(cp: Any, cost: _Likelihood, margins: _Margins) -> _Attempt:
 def _best(cost: _Cost, margins: _Margins) -> tuple[np.ndarray, float]:
     """Return the best ω of all attempts, and the highest bound."""
     cp, _ = need("cvxpy"), need("clarabel")
-    omega, value, bound, endings = cost.alone, np.inf, -np.inf, []
+    omega = cost.alone
+    value = np.inf
+    bound = -np.inf
+    endings = []
     for pose, scaled in cost.attempts:
         attempt = pose(cp, cost, margins)
         endings.append(_run(cp, attempt.problem, scaled))

@@ -8,7 +8,9 @@ from discbayes.data.domain import Encoded
 from discbayes.network import Layout
 
 # about a minute and 300 MB, measured
-MAX_NON_ZEROS, MAX_NUMBERS, MAX_COUPLED = 500_000, 30_000, 3_000
+MAX_NON_ZEROS = 500_000
+MAX_NUMBERS = 30_000
+MAX_COUPLED = 3_000
 SHOWN = 5
 SCALABLE = 'use the scalable solver, solver="auto"'
 
