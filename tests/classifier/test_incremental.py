@@ -610,12 +610,12 @@ def test_a_file_holds_a_given_domain(tmp_path):
         (
             "pairs",
             {"dtype": "|u1", "shape": [1], "data": "AQ=="},
-            "tallies.pairs has 1 cells where the domain asks",
+            "tallies.pairs has 1 cells where the domain has",
         ),
         (
             "class_count",
             {"dtype": "<f8", "shape": [3], "data": "AAAAAAAA+H8AAAAAAAAAAAAAAAAAAAAA"},
-            "no counts",
+            "not counts",
         ),
         ("weighted", 1, "tallies.weighted must be true or false"),
         (

@@ -91,7 +91,7 @@ def test_class_weights_of_labels_that_look_like_numbers():
     shares = clf.fit([[0], [1]] * 4, ["0", "1"] * 4).network_.prior
     np.testing.assert_allclose(shares, [0.65, 0.35], atol=0.02)
     with pytest.raises(
-        ValueError, match="class_weight names 0, which is no class, and not '0', which is one"
+        ValueError, match="class_weight names 0, which is not a class, and not '0', which is one"
     ):
         clf.set_params(class_weight={0: 2.0}).fit([[0], [1]], ["0", "1"])
     with pytest.raises(ValueError, match=r"class_weight=.* must hold numbers: could not convert"):
