@@ -52,7 +52,7 @@ def test_the_page_says_what_tables_that_are_not_normalised_say_of_a_row_without_
     assert not clf.network_.parameters.is_normalized
     share = clf.predict_proba([[np.nan]])[0, 0]
     assert abs(clf.network_.prior[0] - share) > 0.01
-    assert f"<dt>class shares</dt><dd>{share:.3g}, " in clf.report().html
+    assert f"<dt>class prior</dt><dd>{share:.3g}, " in clf.report().html
 
 
 def test_what_a_mask_hides_is_a_gap():
