@@ -172,8 +172,14 @@ def test_numbers_are_cut_where_the_first_rows_say():
     first = np.random.default_rng(0).permutation(len(y))
     clf = in_parts(BayesNetClassifier("tan", "map"), X, y, [first[:100], first[100:]])
     cuts = [v.cuts for v in clf.network_.domain.features]
-    assert cuts == [v.cuts for v in BayesNetClassifier("nb", "map").fit(X.iloc[first[:100]], y[first[:100]])
-                    .network_.domain.features]  # fmt: skip
+    assert cuts == [
+        v.cuts
+        for v in (
+            BayesNetClassifier("nb", "map")
+            .fit(X.iloc[first[:100]], y[first[:100]])
+            .network_.domain.features
+        )
+    ]
     same(clf, BayesNetClassifier("tan", "map", domains=clf.network_.domain).fit(X, y))
     assert cuts != [
         v.cuts for v in BayesNetClassifier("nb", "map").fit(X, y).network_.domain.features

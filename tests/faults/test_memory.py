@@ -217,7 +217,9 @@ works = [
     lambda: tests.classifier("tan").partial_fit(*tests.wide(3000, 4)),
     lambda: small.network_.sample(10**10),
     lambda: small.network_.query(["c0", "c1", "c2"]),
-    lambda: tests.classifier(tests.KDB(k=3, max_table_size=10**9), "hybrid").fit(*tests.noise(1000)),
+    lambda: tests.classifier(tests.KDB(k=3, max_table_size=10**9), "hybrid").fit(
+        *tests.noise(1000)
+    ),
 ]
 for work in works:
     try:
