@@ -379,7 +379,7 @@ def test_counts_have_a_limit(monkeypatch):
         ),
         (
             {"parameters": "map", "structure": KDB(k=2)},
-            r"KDB\(k=2\) needs counts of families .* use k=1",
+            r"KDB\(k=2\) needs all rows at once: use .*'kdb' with k=1",
         ),
         (
             {
@@ -406,11 +406,28 @@ def test_other_learners_are_refused_by_name(options, words):
 
 
 def test_a_score_of_ones_own_is_refused():
-    class FreeCells(ConditionalInformation):
+    class OwnWeights(ConditionalInformation):
+        def weights(self, data, counts, n_jobs=None, skip=None):
+            return super().weights(data, counts, n_jobs, skip)
+
+    class OwnName(ConditionalInformation):
         pass
 
+    class Declared(OwnWeights):
+        counts_pairs_only = True
+
     with pytest.raises(AttributeError, match="has a score of your own, which may need rows"):
-        BayesNetClassifier(SpanningTree(score=FreeCells()), "map").partial_fit([["x"]], [0])
+        BayesNetClassifier(SpanningTree(score=OwnWeights()), "map").partial_fit([["x"]], [0])
+    for score in (OwnName(), Declared()):
+        assert hasattr(BayesNetClassifier(SpanningTree(score=score), "map"), "partial_fit")
+    assert not hasattr(BayesNetClassifier(OwnSearch(), "map"), "partial_fit")
+
+
+class OwnSearch(SpanningTree):
+    """A search of one's own may need more than the counts of the one that it changes."""
+
+    def _search(self, run):
+        super()._search(run)
 
 
 def test_a_structure_found_on_some_rows_can_be_fixed():

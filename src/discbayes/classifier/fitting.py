@@ -22,24 +22,14 @@ from discbayes.data.rows import Rows
 from discbayes.data.table_reader import arrow_table
 from discbayes.engine import Context, Progress, worker_count
 from discbayes.network import CPTs, Layout, Structure
-from discbayes.parameters import HYBRID, PARAMETERS, MaximumAPosteriori, MaximumLikelihood
-from discbayes.scores import EDGE_SCORES, edge_score_of
-from discbayes.search import (
-    KDB,
-    STRUCTURES,
-    Branching,
-    FixedStructure,
-    NaiveBayes,
-    SpanningTree,
-)
-from discbayes.search.base import Search
+from discbayes.parameters import HYBRID, PARAMETERS
+from discbayes.scores import edge_score_of
+from discbayes.search import STRUCTURES, FixedStructure
 from discbayes.search.constraints import read_structure
 from discbayes.search.table_sizes import warn_of_sparse_columns
 
 MAX_KEPT_CELLS = 1_000_000  # of the sufficient statistics that fit keeps: 8 MB
 COLUMN_ATTRIBUTES = ("n_features_in_", "feature_names_in_")
-_GENERATIVE = (MaximumLikelihood, MaximumAPosteriori)
-_EDGE_SEARCHES = (SpanningTree, Branching, KDB)
 
 
 # ---- the plan of a fit
@@ -222,7 +212,7 @@ def learn_all_rows(
         if plan.rows_needed is None and _n_cells(plan, data) <= MAX_KEPT_CELLS:
             statistics = count_rows(plan, data, isinstance(plan.encoder.domains, Domain))
     except KeyboardInterrupt:
-        if not (isinstance(plan.structure, Search) and context.interrupts.take()):
+        if not (getattr(plan.structure, "interruptible", False) and context.interrupts.take()):
             raise
         context = replace(context, interrupted=True)
     if statistics is None:
@@ -329,10 +319,10 @@ def class_weights(class_weight: Any, classes: np.ndarray, class_rows: np.ndarray
 def count_rows(plan: FitPlan, data: Rows, fixed_classes: bool) -> SufficientStatistics:
     """Count what the structure learner of a plan needs to know of rows."""
     learner, n_jobs = plan.structure, plan.context.n_jobs
-    if isinstance(learner, FixedStructure):
+    if learner.statistics_needed == "families":
         structure = read_structure(data, learner.structure, "given")
         statistics = SufficientStatistics.of_families(data, structure, n_jobs)
-    elif isinstance(learner, NaiveBayes):
+    elif learner.statistics_needed == "features":
         statistics = SufficientStatistics.of_features(data, n_jobs)
     else:
         statistics = SufficientStatistics.of_pairs(data, n_jobs)
@@ -342,9 +332,9 @@ def count_rows(plan: FitPlan, data: Rows, fixed_classes: bool) -> SufficientStat
 def _n_cells(plan: FitPlan, data: Rows) -> int:
     """Return the number of counts that `count_rows` would keep."""
     learner = plan.structure
-    if isinstance(learner, NaiveBayes):
+    if learner.statistics_needed == "features":
         return 0
-    if not isinstance(learner, FixedStructure):
+    if learner.statistics_needed == "pairs":
         return pair_cells(data.domain)
     structure = read_structure(data, learner.structure, "given")
     layout = Layout(structure, data.cards, data.n_classes)
@@ -367,7 +357,7 @@ def _why_rows_are_needed(
 ) -> str | None:
     """Return which setting needs the rows, and the way out; None if counts are enough."""
     given = f"parameters={classifier.parameters!r}"
-    if type(parameters) not in _GENERATIVE:
+    if not getattr(parameters, "learns_from_counts", False):
         return f"{given} needs all rows at once: use parameters='map' or 'ml', or fit"
     if parameters.missing != "available":
         return f"{given}: EM needs all rows at once: use missing='available', or fit"
@@ -378,18 +368,15 @@ def _why_rows_are_needed(
 
 
 def _why_search_needs_rows(given: str, learner: Any) -> str | None:
-    if type(learner) in (NaiveBayes, FixedStructure):
-        return None
+    statistics = getattr(learner, "statistics_needed", None)
     fix = "fix what a fit on some rows finds (structure=clf.structure_), or fit"
-    if type(learner) not in _EDGE_SEARCHES:
-        names = "'nb', 'tan', 'tan-fcll', 'tan-acll' or 'kdb'"
+    if statistics is None:
+        names = "'nb', 'tan', 'tan-fcll', 'tan-acll' or 'kdb' with k=1"
         return f"{given} needs all rows at once: use {names}, {fix} on all"
-    if isinstance(learner, KDB) and learner.k > 1:
-        return (
-            f"{given} needs counts of families that are not known beforehand: use k=1, {fix} on all"
-        )
+    if statistics != "pairs":
+        return None
     score = edge_score_of(learner.score)
-    if type(score) not in EDGE_SCORES.values():
+    if not score.counts_pairs_only:
         return f"{given} has a score of your own, which may need rows: {fix} on all"
     if score.em:
         return f"{given}: EM needs all rows at once: use missing='available', or fit"

@@ -38,6 +38,7 @@ MISSING = ("available", "em")
 class _Frequency(GapsIsMissing, BaseEstimator):
     """Turn counts into tables by a smoothing that subclasses define."""
 
+    learns_from_counts = True  # of families, unless missing values need EM
     supports_blocks = True
     prior_is_shares = True  # of the classes, smoothed, and nothing else
 

@@ -82,7 +82,14 @@ class EdgeScore(GapsIsMissing, BaseEstimator):
 
     symmetric = True
     per_row = False
+    counts_pairs_only = False  # whether `weights` needs no more of the rows than counts of pairs
     missing = "available"  # of a subclass without this parameter
+
+    def __init_subclass__(cls, **options: Any) -> None:
+        """Ask a score with weights of its own to declare that they need no rows."""
+        super().__init_subclass__(**options)
+        if "weights" in vars(cls) and "counts_pairs_only" not in vars(cls):
+            cls.counts_pairs_only = False
 
     @renamed_parameters(gaps="missing")
     def __init__(self, missing: str = "available"):
@@ -363,6 +370,8 @@ class _Information(EdgeScore):
 
     a, b = 1.0, 0.0
 
+    counts_pairs_only = True
+
     def weights(
         self,
         data: Rows,
@@ -536,6 +545,8 @@ class DescriptionLength(_Information):
     DescriptionLength()
     """
 
+    counts_pairs_only = True
+
     def _check(self) -> None:
         super()._check()
         if self.missing == "em":
@@ -624,6 +635,8 @@ class ApproximateLikelihood(EdgeScore):
     """
 
     symmetric = False
+
+    counts_pairs_only = True
 
     @renamed_parameters(gaps="missing")
     def __init__(self, strength: float = 0.5, missing: str = "available"):

@@ -55,9 +55,19 @@ class Search(SharedSettings):
     """
 
     # `learn` takes blocks of rows, and gathers them if a search needs all rows.
+    interruptible = True  # the best structure so far is returned when it is interrupted
+    # The counts that are enough to learn from, as `partial_fit` keeps them: "features", "pairs" or
+    # "families" of a given structure; None if rows are needed.
+    statistics_needed: str | None = None
     supports_blocks = True
     # Whether the search needs no more than counts, which can be summed over blocks of rows.
     works_on_blocks = False
+
+    def __init_subclass__(cls, **options: Any) -> None:
+        """Ask a search of its own to declare the counts that are enough for it."""
+        super().__init_subclass__(**options)
+        if {"learn", "_search"} & set(vars(cls)) and "statistics_needed" not in vars(cls):
+            cls.statistics_needed = None
 
     def __init__(
         self,

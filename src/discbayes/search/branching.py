@@ -47,6 +47,8 @@ class Branching(EdgeSearch):
     3
     """
 
+    statistics_needed = "pairs"
+
     def __init__(
         self,
         score: Any = "acll",

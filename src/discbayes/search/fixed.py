@@ -25,6 +25,7 @@ class NaiveBayes(BaseEstimator):
     0
     """
 
+    statistics_needed = "features"
     supports_blocks = True
 
     def learn(self, data: Encoded, counts: Counts, context: Context) -> Structure:
@@ -62,6 +63,7 @@ class FixedStructure(BaseEstimator):
     FixedStructure(structure=[('age', 'weight')])
     """
 
+    statistics_needed = "families"
     supports_blocks = True
 
     def __init__(self, structure: Structure | Iterable[Any]):

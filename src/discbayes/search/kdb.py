@@ -40,6 +40,11 @@ class KDB(EdgeSearch):
         super().__init__(score, **shared)
         self.k = k
 
+    @property
+    def statistics_needed(self) -> str | None:  # type: ignore[override]
+        """The counts that are enough to learn from: those of pairs, if there is one parent."""
+        return "pairs" if self.k == 1 else None
+
     def _check(self) -> None:
         super()._check()
         check_k(self.k, least=0)

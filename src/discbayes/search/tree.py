@@ -50,6 +50,8 @@ class SpanningTree(EdgeSearch):
 
     directed = False
 
+    statistics_needed = "pairs"
+
     def __init__(
         self, root: Any = None, min_weight: float | None = None, score: Any = "cmi", **shared: Any
     ):
