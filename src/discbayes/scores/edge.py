@@ -78,6 +78,11 @@ class EdgeScore(GapsIsMissing, BaseEstimator):
         value in it, "em" on all rows, by expectation-maximization of its table. That ends when an
         iteration raises the mean log likelihood of the rows by no more than 1e-12 (relative, if it
         is below −1), or after 1000 iterations.
+
+    Examples
+    --------
+    >>> isinstance(LogLikelihood(), EdgeScore), LogLikelihood().symmetric
+    (True, True)
     """
 
     symmetric = True
@@ -162,6 +167,14 @@ class EdgeScore(GapsIsMissing, BaseEstimator):
         -------
         array (n_features, n_features)
             The weights, by EM if ``self.em``.
+
+        Examples
+        --------
+        >>> from discbayes.counts import count
+        >>> from discbayes.data import FrameEncoder
+        >>> data = FrameEncoder().fit_transform([["x", "x"], ["x", "x"], ["y", "y"]], [0, 1, 0])
+        >>> LogLikelihood().weights(data, count(data)).round(4).tolist()
+        [[0.0, 1.3863], [1.3863, 0.0]]
         """
 
     @abstractmethod
@@ -181,6 +194,12 @@ class EdgeScore(GapsIsMissing, BaseEstimator):
         -------
         float
             The score.
+
+        Examples
+        --------
+        >>> table = np.array([[[2.0, 0.0], [1.0, 3.0]]])
+        >>> round(LogLikelihood().local(table, class_parent=True, n_rows=6.0), 4)
+        -1.9095
         """
 
     def family(
@@ -300,6 +319,14 @@ class EdgeScore(GapsIsMissing, BaseEstimator):
         -------
         list of list of float
             For each family the score with each further parent, or its own if there is none.
+
+        Examples
+        --------
+        >>> from discbayes.counts import Wanted, count
+        >>> from discbayes.data import FrameEncoder
+        >>> data = FrameEncoder().fit_transform([["x", "x"], ["x", "x"], ["y", "y"]], [0, 1, 0])
+        >>> LogLikelihood().of_blocks(data, count(data), [Wanted(0, (), (1,))], [True])
+        [[0.0]]
         """
         counted = [each for each in wanted if each.parents or each.more]
         tables = count_wanted(data, counted, self.em, n_jobs)
@@ -339,6 +366,14 @@ class EdgeScore(GapsIsMissing, BaseEstimator):
         -------
         Counts
             These counts, or those of all rows by EM.
+
+        Examples
+        --------
+        >>> from discbayes.counts import count
+        >>> from discbayes.data import FrameEncoder
+        >>> data = FrameEncoder().fit_transform([["x", "x"], ["x", "x"], ["y", "y"]], [0, 1, 0])
+        >>> LogLikelihood().alone(count(data)).feature(0).tolist()
+        [[1.0, 1.0], [1.0, 0.0]]
         """
         return counts.completed if self.em else counts
 
@@ -354,6 +389,14 @@ class EdgeScore(GapsIsMissing, BaseEstimator):
         -------
         float
             One, or the weight of all rows.
+
+        Examples
+        --------
+        >>> from discbayes.counts import count
+        >>> from discbayes.data import FrameEncoder
+        >>> data = FrameEncoder().fit_transform([["x", "x"], ["x", "x"], ["y", "y"]], [0, 1, 0])
+        >>> ConditionalInformation().unit(count(data)), LogLikelihood().unit(count(data))
+        (1.0, 3.0)
         """
         return 1.0 if self.per_row else float(counts.class_count.sum())
 
@@ -387,6 +430,14 @@ class _Information(EdgeScore):
         -------
         array (n_features, n_features)
             The weight of each edge ``[p, i]``.
+
+        Examples
+        --------
+        >>> from discbayes.counts import count
+        >>> from discbayes.data import FrameEncoder
+        >>> data = FrameEncoder().fit_transform([["x", "x"], ["x", "x"], ["y", "y"]], [0, 1, 0])
+        >>> ConditionalInformation().weights(data, count(data)).round(4).tolist()
+        [[0.0, 0.4621], [0.4621, 0.0]]
         """
         pairs = pair_information(data, counts, n_jobs, skip=skip, em=self.em)
         weights = pairs.conditional if self.a == 1.0 else self.a * pairs.conditional
@@ -410,6 +461,12 @@ class _Information(EdgeScore):
         -------
         float
             The score.
+
+        Examples
+        --------
+        >>> table = np.array([[[2.0, 0.0], [1.0, 3.0]]])
+        >>> round(FactorizedLikelihood().local(table, class_parent=True, n_rows=6.0), 4)
+        0.4483
         """
         pooled = _log_likelihood(table.sum(axis=2), axis=1)
         score = self.a * pooled
@@ -569,6 +626,14 @@ class DescriptionLength(_Information):
         -------
         array (n_features, n_features)
             The weight of each edge ``[p, i]``.
+
+        Examples
+        --------
+        >>> from discbayes.counts import count
+        >>> from discbayes.data import FrameEncoder
+        >>> data = FrameEncoder().fit_transform([["x", "x"], ["x", "x"], ["y", "y"]], [0, 1, 0])
+        >>> DescriptionLength().weights(data, count(data)).round(4).tolist()
+        [[0.0, 0.2877], [0.2877, 0.0]]
         """
         weights = super().weights(data, counts, n_jobs, skip)
         free = data.cards - 1.0
@@ -592,6 +657,12 @@ class DescriptionLength(_Information):
         -------
         float
             The score.
+
+        Examples
+        --------
+        >>> table = np.array([[[2.0, 0.0], [1.0, 3.0]]])
+        >>> round(float(DescriptionLength().local(table, class_parent=True, n_rows=6.0)), 4)
+        -3.7013
         """
         parent_values, card, n_classes = table.shape
         n_parameters = parent_values * (card - 1) * (n_classes if class_parent else 1)
@@ -654,6 +725,14 @@ class ApproximateLikelihood(EdgeScore):
         -------
         array (n_features, n_features)
             The weight of each edge ``[p, i]``.
+
+        Examples
+        --------
+        >>> from discbayes.counts import count
+        >>> from discbayes.data import FrameEncoder
+        >>> data = FrameEncoder().fit_transform([["x", "x"], ["x", "x"], ["y", "y"]], [0, 1, 0])
+        >>> ApproximateLikelihood().weights(data, count(data)).round(4).tolist()
+        [[0.0, 0.164], [0.164, 0.0]]
         """
         strength, cards = self._strength(), data.cards
         weights = np.zeros((data.n_features, data.n_features))
@@ -692,6 +771,12 @@ class ApproximateLikelihood(EdgeScore):
         -------
         float
             The score.
+
+        Examples
+        --------
+        >>> table = np.array([[[2.0, 0.0], [1.0, 3.0]]])
+        >>> round(ApproximateLikelihood().local(table, class_parent=True, n_rows=6.0), 4)
+        0.9159
         """
         pooled = table.sum(axis=2, keepdims=True)
         if not class_parent:

@@ -36,14 +36,13 @@ class HillClimb(EdgeSearch):
     drop_class : bool, default=True
         Whether the class may be dropped as a parent of a feature, and added again.
     **shared
-        The settings of every search: see ``Search``. The search starts at ``start``, whose edges
-        may be deleted.
+        Settings of every search, see ``Search``.
 
     Notes
     -----
-    Of moves that are equal up to rounding the first is made: additions, deletions, reversals, then
-    the class; each by the lower parent, then the lower child. A required edge is never deleted or
-    reversed.
+    The search starts at ``start``, whose edges may be deleted. Of moves that are equal up to
+    rounding the first is made: additions, deletions, reversals, then the class; each by the lower
+    parent, then the lower child. A required edge is never deleted or reversed.
 
     Examples
     --------
