@@ -173,8 +173,8 @@ def _learner(given: Any) -> ParameterLearner:
     if isinstance(learner, GENERATIVE) and learner.missing == "em":
         raise ValueError(
             f"parameters={learner!r}: a search counts families one by one, without EM. Use"
-            ' missing="available" inside the search, and missing="em" for the tables of the structure'
-            " that it finds"
+            ' missing="available" inside the search, and missing="em" for the tables of the'
+            " structure that it finds"
         )
     if isinstance(learner, GENERATIVE) and not _smooths(learner):
         raise ValueError(

@@ -1,4 +1,4 @@
-"""Searches on the weights of single edges: their score, the edges that they may use, their trace."""
+"""Searches on the weights of single edges: their score, the edges they may use, and their trace."""
 
 from __future__ import annotations
 
