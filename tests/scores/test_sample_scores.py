@@ -161,10 +161,10 @@ def test_tables_of_counts_are_those_of_the_rows_that_may_be_learned_from(evaluat
 
 def test_the_score_says_what_is_wrong():
     for bad, match in [
-        (SampleScore("auc"), "no objective"),
+        (SampleScore("auc"), "not an objective"),
         (SampleScore("cr", 1), "evaluation=1"),
         (SampleScore("cr", "cv"), "resubstitution"),
-        (SampleScore("cr", parameters=3), "frequencies"),
+        (SampleScore("cr", parameters=3), "generative estimates"),
         (SampleScore(Margin(0.1, eta=10.0)), "hard margin"),
     ]:
         with pytest.raises(ValueError, match=match):

@@ -1,4 +1,4 @@
-"""What all searches share: settings, clock, trace, and how a search is interrupted."""
+"""The base class of all searches: settings, time limit, trace and interrupts."""
 
 from __future__ import annotations
 
