@@ -192,7 +192,7 @@ class _SearchState:
         return self.run.limits.sizes.joining(child, parents, addable)
 
     def measure_additions(self) -> None:
-        """Score the first parent of all features without one, in one pass over the pairs."""
+        """Score one parent for each feature that has only the class, in one pass over pairs."""
         run, score = self.run, self.scores.score
         naive = [i for i in range(self.local.size) if self._family(i)[1:] == ((), True)]
         wanted = np.zeros_like(self.allowed)
