@@ -240,7 +240,8 @@ def test_required_and_forbidden_edges(name, refine, order):
     forbidden &= ~required
     found, _ = check(
         data, name, "resubstitution", order, {"required": required, "allowed": ~forbidden},
-        k=2, refine=refine, required=[(4, 1), ("x3", "x0")], forbidden=np.argwhere(forbidden).tolist(),
+        k=2, refine=refine, required=[(4, 1), ("x3", "x0")],
+        forbidden=np.argwhere(forbidden).tolist(),
     )  # fmt: skip
     assert 4 in found.parents[1]
     assert 3 in found.parents[0]
