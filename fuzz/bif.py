@@ -19,10 +19,13 @@ FOLDER = tempfile.TemporaryDirectory(prefix="discbayes-fuzz-")
 atexit.register(FOLDER.cleanup)
 READ, WRITTEN = Path(FOLDER.name) / "read.bif", Path(FOLDER.name) / "written.bif"
 WORDS = (
-    "network", "variable", "probability", "property", "type", "discrete", "table", "default", "{", "}", "(", ")", "[",
-    "]", "|", ",", ";", '"', "//", "/*", "*/", "0", "1", "2", "0.5", "1e-9", "-1", "nan", "1e999", "discbayes_name",
-    "discbayes_kind", "discbayes_values", "discbayes_cuts", "discbayes_missing", "discbayes_padded", "discbayes_role",
-    "=", "class", "numeric", "categorical", "boolean", "yes", "none", "s:a", "i:3", "f:0.5", "b:True", "%FF", "%", "a",
+    "network", "variable", "probability", "property", "type", "discrete", "table", "default",
+    "{", "}", "(", ")", "[", "]", "|", ",", ";", '"', "//", "/*", "*/",
+    "0", "1", "2", "0.5", "1e-9", "-1", "nan", "1e999",
+    "discbayes_name", "discbayes_kind", "discbayes_values", "discbayes_cuts",
+    "discbayes_missing", "discbayes_padded", "discbayes_role",
+    "=", "class", "numeric", "categorical", "boolean", "yes", "none",
+    "s:a", "i:3", "f:0.5", "b:True", "%FF", "%", "a",
 )  # fmt: skip
 TOKEN = re.compile(r"\s+|[\w.:%+-]+|.", re.DOTALL)
 

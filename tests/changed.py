@@ -23,6 +23,7 @@ TESTED_BY = {
     "experiments": ("released",),
     "costs": ("calibration",),
     "charts": ("report", "plot"),
+    "scoring": ("scores", "search"),
     "kernels": (
         "counts",
         "data",

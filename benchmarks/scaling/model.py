@@ -37,7 +37,7 @@ from scipy.optimize import nnls
 
 from discbayes.counts.pairs import CELL_COST, ROW_COST, WORD_COST
 from discbayes.data.row_blocks import ROWS_OF_BLOCK
-from discbayes.kernels.entries import stretch
+from discbayes.kernels.entries import padded_width
 from scaling.results import Line
 
 NANO = 1e-9
@@ -66,7 +66,7 @@ class Size:
 
     @property
     def width(self) -> int:
-        return stretch(self.classes)
+        return padded_width(self.classes)
 
     def cells(self, k: int) -> int:
         """Of the tables of all features, each with the k before it as parents."""

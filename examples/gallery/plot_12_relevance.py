@@ -3,7 +3,8 @@ Which columns matter
 ====================
 
 How far each column moves the log odds of the decisions, given what the others have contributed
-already. Gray columns are uninformative: they were hidden, all together, and the rows predicted again.
+already. Gray columns are uninformative: they were hidden, all together, and the rows predicted
+again.
 """
 
 from sklearn.model_selection import train_test_split

@@ -162,13 +162,13 @@ def draw_curves(
 
     Names that differ in that end only have the same colour.
     """
-    looks, pyplot = leaf("plot").comparison, need("matplotlib.pyplot")
+    looks, pyplot = leaf("plot").style, need("matplotlib.pyplot")
     figure, ax = pyplot.subplots(figsize=(6.4, 4.4), layout="constrained")
     stems = list(dict.fromkeys(_stem(name, dashed) for name in means))
     for name, values in means.items():
         place = stems.index(_stem(name, dashed))
         colour, marker = (
-            looks.COLOURS[place % len(looks.COLOURS)],
+            looks.COLORS[place % len(looks.COLORS)],
             looks.MARKERS[place % len(looks.MARKERS)],
         )
         style = "--" if name.endswith(dashed) else "-"

@@ -7,6 +7,7 @@ here only. Where a package is not installed, the error names the extra that inst
 from __future__ import annotations
 
 from importlib import import_module
+from importlib.util import find_spec
 from types import ModuleType
 
 EXTRA_OF = {
@@ -17,6 +18,15 @@ EXTRA_OF = {
     "dask": "dask",
     "distributed": "dask",
 }
+
+
+def is_installed(package: str) -> bool:
+    """Return whether a package is installed, without importing it.
+
+    >>> is_installed("numpy")
+    True
+    """
+    return find_spec(package) is not None
 
 
 def leaf(name: str) -> ModuleType:

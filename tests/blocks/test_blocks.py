@@ -242,10 +242,18 @@ def counts_of(data, em):
     visit_pairs(data, counts, visit, 2, skip, em)
     assert (1, 3) not in seen
     return [
-        counts.class_count, counts.cells, families.cells, count_pairs(data, counts).cells, information.conditional,
-        information.plain, information.joint, information.total, count_family(data, 2, (0, 1), em),
-        *count_extensions(data, 2, (0,), [1, 3, 4], em), *(seen[key] for key in sorted(seen)),
-    ]  # fmt: skip
+        counts.class_count,
+        counts.cells,
+        families.cells,
+        count_pairs(data, counts).cells,
+        information.conditional,
+        information.plain,
+        information.joint,
+        information.total,
+        count_family(data, 2, (0, 1), em),
+        *count_extensions(data, 2, (0,), [1, 3, 4], em),
+        *(seen[key] for key in sorted(seen)),
+    ]
 
 
 def chain_of(data):

@@ -176,10 +176,18 @@ def told_folds(capsys):
     return capsys.readouterr().err.count("calibration: fold")
 
 
-@pytest.mark.parametrize("kind, enough, times, n_folds", [
-    ("auto", 60, 1, 2), ("auto", 59.5, 1, 2), ("auto", 61, 1, 3), ("auto", 60, 3, 1), ("auto", 5000, 1, 5),
-    ("temperature", 60, 1, 2), ("isotonic", 60, 1, 5),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    "kind, enough, times, n_folds",
+    [
+        ("auto", 60, 1, 2),
+        ("auto", 59.5, 1, 2),
+        ("auto", 61, 1, 3),
+        ("auto", 60, 3, 1),
+        ("auto", 5000, 1, 5),
+        ("temperature", 60, 1, 2),
+        ("isotonic", 60, 1, 5),
+    ],
+)
 def test_folds_end_when_enough_rows_were_held_out(
     kind, enough, times, n_folds, monkeypatch, capsys
 ):

@@ -172,8 +172,14 @@ def test_numbers_are_cut_where_the_first_rows_say():
     first = np.random.default_rng(0).permutation(len(y))
     clf = in_parts(BayesNetClassifier("tan", "map"), X, y, [first[:100], first[100:]])
     cuts = [v.cuts for v in clf.network_.domain.features]
-    assert cuts == [v.cuts for v in BayesNetClassifier("nb", "map").fit(X.iloc[first[:100]], y[first[:100]])
-                    .network_.domain.features]  # fmt: skip
+    assert cuts == [
+        v.cuts
+        for v in (
+            BayesNetClassifier("nb", "map")
+            .fit(X.iloc[first[:100]], y[first[:100]])
+            .network_.domain.features
+        )
+    ]
     same(clf, BayesNetClassifier("tan", "map", domains=clf.network_.domain).fit(X, y))
     assert cuts != [
         v.cuts for v in BayesNetClassifier("nb", "map").fit(X, y).network_.domain.features
@@ -610,12 +616,12 @@ def test_a_file_holds_a_given_domain(tmp_path):
         (
             "pairs",
             {"dtype": "|u1", "shape": [1], "data": "AQ=="},
-            "tallies.pairs has 1 cells where the domain asks",
+            "tallies.pairs has 1 cells where the domain has",
         ),
         (
             "class_count",
             {"dtype": "<f8", "shape": [3], "data": "AAAAAAAA+H8AAAAAAAAAAAAAAAAAAAAA"},
-            "no counts",
+            "not counts",
         ),
         ("weighted", 1, "tallies.weighted must be true or false"),
         (

@@ -805,7 +805,7 @@ def test_broken_model_files(run, table, model, tmp_path):
     broken.write_text(model.read_text()[:-50])
     assert "broken.json cannot be loaded" in fails(run, "predict", broken, table)
     broken.write_text("{}")
-    assert "no model file" in fails(
+    assert "not a model file" in fails(
         run, "evaluate", table, "--model", broken, "--target", "outcome"
     )
 

@@ -439,7 +439,7 @@ def test_numeric_array_marks_gaps_with_nan():
 
 
 def test_without_frame_libraries(folder, monkeypatch):
-    monkeypatch.setattr(frames, "find_spec", lambda name: None)
+    monkeypatch.setattr(frames, "is_installed", lambda name: False)
     assert isinstance(load_dataset("mixed-set").X, np.ndarray)
     with pytest.raises(ImportError, match="as_frame=True needs one of pandas, polars, pyarrow"):
         load_dataset("mixed-set", as_frame=True)
@@ -449,7 +449,7 @@ def test_without_frame_libraries(folder, monkeypatch):
 
 def test_auto_prefers_pandas_then_polars_then_pyarrow(folder, monkeypatch):
     pytest.importorskip("polars")
-    monkeypatch.setattr(frames, "find_spec", lambda name: None if name == "pandas" else name)
+    monkeypatch.setattr(frames, "is_installed", lambda name: name != "pandas")
     assert type(load_dataset("mixed-set").X).__module__.startswith("polars")
 
 

@@ -303,9 +303,17 @@ def test_a_row_may_come_in_any_form(iris):
     cells = [*data.X.iloc[0].tolist()[:3], None]
     frame = pd.DataFrame([cells], columns=data.X.columns)
     forms = [
-        cells, tuple(cells), [cells], np.array(cells, float), np.array([cells], float), np.array(cells, object),
-        dict(zip(data.X.columns[:3], cells, strict=False)), frame, frame.iloc[0], pl.from_pandas(frame.astype(float)),
-    ]  # fmt: skip
+        cells,
+        tuple(cells),
+        [cells],
+        np.array(cells, float),
+        np.array([cells], float),
+        np.array(cells, object),
+        dict(zip(data.X.columns[:3], cells, strict=False)),
+        frame,
+        frame.iloc[0],
+        pl.from_pandas(frame.astype(float)),
+    ]
     for form in forms:
         info = clf.value_of_information(form)
         assert info.names == ["petal width (cm)"]

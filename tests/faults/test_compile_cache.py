@@ -38,7 +38,8 @@ print(BayesNetClassifier("tan", "map").fit(wine.X, wine.y).predict_proba(wine.X)
 MISSES = """
 import gc
 from numba.core.dispatcher import Dispatcher
-known = [one for one in gc.get_objects() if isinstance(one, Dispatcher) and "discbayes" in one.py_func.__module__]
+dispatchers = [one for one in gc.get_objects() if isinstance(one, Dispatcher)]
+known = [one for one in dispatchers if "discbayes" in one.py_func.__module__]
 print(sum(sum(one.stats.cache_misses.values()) for one in known))
 """
 

@@ -138,7 +138,8 @@ def test_many_columns_that_are_compared_with_each_other(monkeypatch):
     monkeypatch.setattr(_memory, "_SMALL", 1e5)
     monkeypatch.setattr(_memory, "memory_limit", lambda: 2e6)
     with pytest.raises(
-        TooLargeError, match=r"what 300 columns say of each other would take .*use structure='nb'"
+        TooLargeError,
+        match=r"mutual information of all pairs of 300 columns would take .*use structure='nb'",
     ):
         classifier("tan").fit(*wide(300, 2))
     classifier("nb").fit(*wide(300, 2))
@@ -186,7 +187,7 @@ def test_the_limit_is_the_least_of_those_that_there_are(monkeypatch, tmp_path):
 
 
 def test_sizes_are_written_for_people():
-    assert [in_bytes(size) for size in (5e5, 1e9, 4.2e12)] == ["0.5 MB", "1.0 GB", "4.2 TB"]
+    assert [in_bytes(size) for size in (5e5, 1e9, 4.2e12)] == ["500.0 KB", "1.0 GB", "4.2 TB"]
 
 
 def test_the_command_line_says_in_a_line_what_could_not_be_foreseen(run, monkeypatch, tmp_path):
@@ -216,7 +217,9 @@ works = [
     lambda: tests.classifier("tan").partial_fit(*tests.wide(3000, 4)),
     lambda: small.network_.sample(10**10),
     lambda: small.network_.query(["c0", "c1", "c2"]),
-    lambda: tests.classifier(tests.KDB(k=3, max_table_size=10**9), "hybrid").fit(*tests.noise(1000)),
+    lambda: tests.classifier(tests.KDB(k=3, max_table_size=10**9), "hybrid").fit(
+        *tests.noise(1000)
+    ),
 ]
 for work in works:
     try:

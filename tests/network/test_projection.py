@@ -62,8 +62,9 @@ def drawn():
     project_rows(flat, offsets, np.array(LENGTHS), N_CLASSES, out)
     np.testing.assert_array_equal(flat, before)
     after = [
-        out[a:b].reshape(table.shape) for a, b, table in zip(offsets[:-1], offsets[1:], tables, strict=True)
-    ]  # fmt: skip
+        out[a:b].reshape(table.shape)
+        for a, b, table in zip(offsets[:-1], offsets[1:], tables, strict=True)
+    ]
     return SimpleNamespace(tables=tables, after=after, offsets=offsets, out=out)
 
 
@@ -154,10 +155,17 @@ def test_equals_a_solver_of_nonlinear_programs(seed):
     rng = np.random.default_rng(seed)
     row = rng.normal(size=int(rng.integers(2, 9))) * [0.3, 1.0, 3.0][seed % 3]
     found = minimize(
-        lambda w: 0.5 * ((w - row) ** 2).sum(), log_softmax(row), jac=lambda w: w - row, method="SLSQP",
-        constraints={"type": "ineq", "fun": lambda w: -logsumexp(w), "jac": lambda w: -np.exp(w - logsumexp(w))},
+        lambda w: 0.5 * ((w - row) ** 2).sum(),
+        log_softmax(row),
+        jac=lambda w: w - row,
+        method="SLSQP",
+        constraints={
+            "type": "ineq",
+            "fun": lambda w: -logsumexp(w),
+            "jac": lambda w: -np.exp(w - logsumexp(w)),
+        },
         options={"ftol": 1e-15, "maxiter": 1000},
-    )  # fmt: skip
+    )
     np.testing.assert_allclose(projected(row), found.x, rtol=0, atol=1e-6)
 
 
@@ -176,10 +184,18 @@ def test_equal_numbers_stay_equal(number):
 @pytest.mark.parametrize(
     "row",
     [
-        [1e3, -1e3], [1e3, 1e3, -1e3, 0.0], [2000.0, 1255.0, 709.0, -745.0], [100.0, 99.9, -100.0], [1e6, 1e6 - 1, 3.0],
-        [1e-300, -745.0], [0.4, -800.0], [5e-324, -5e-324], [-1e308, 0.5, 0.4], [0.0, 0.0],
+        [1e3, -1e3],
+        [1e3, 1e3, -1e3, 0.0],
+        [2000.0, 1255.0, 709.0, -745.0],
+        [100.0, 99.9, -100.0],
+        [1e6, 1e6 - 1, 3.0],
+        [1e-300, -745.0],
+        [0.4, -800.0],
+        [5e-324, -5e-324],
+        [-1e308, 0.5, 0.4],
+        [0.0, 0.0],
     ],
-)  # fmt: skip
+)
 def test_far_numbers(row):
     found = projected(row)
     np.testing.assert_allclose(

@@ -270,7 +270,10 @@ def test_wide_codes_and_many_classes():
         ({"strength": float("nan")}, "strength=nan"),
         (
             {"strength": 0},
-            r"strength=0 must be between 1e-100 and 1e\+100: the passes start with virtual observations alone",
+            (
+                r"strength=0 must be between 1e-100 and 1e\+100: the passes start with virtual"
+                r" observations alone"
+            ),
         ),
         ({"strength": 1e200}, r"strength=1e\+200 must be between"),
         ({"shuffle": "yes"}, "shuffle='yes' must be True or False"),

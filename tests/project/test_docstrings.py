@@ -21,6 +21,8 @@ NOT_ASKED_FOR = {
     "ES01",  # an extended summary, where the summary says all
     "SA01", "SA04",  # a section See Also, as the pages of the API reference are grouped
 }  # fmt: skip
+# a function with the name of the package that it is from, which an import finds first
+DEFINED_IN = {"discbayes.recipes": "discbayes.recipes.named.recipes"}
 
 
 def public_objects() -> Iterator[tuple[str, Any]]:
@@ -47,7 +49,8 @@ OBJECTS = [
 @pytest.mark.parametrize(("name", "thing"), OBJECTS, ids=[name for name, _ in OBJECTS])
 def test_docstring_is_complete(name, thing):
     skipped = {*NOT_ASKED_FOR, *({"EX01"} if isinstance(thing, property) else ())}
-    assert [error for error in validate(name)["errors"] if error[0] not in skipped] == []
+    errors = validate(DEFINED_IN.get(name, name))["errors"]
+    assert [error for error in errors if error[0] not in skipped] == []
 
 
 def test_the_package_documents_itself():

@@ -52,7 +52,7 @@ def test_the_page_says_what_tables_that_are_not_normalised_say_of_a_row_without_
     assert not clf.network_.parameters.is_normalized
     share = clf.predict_proba([[np.nan]])[0, 0]
     assert abs(clf.network_.prior[0] - share) > 0.01
-    assert f"<dt>class shares</dt><dd>{share:.3g}, " in clf.report().html
+    assert f"<dt>class prior</dt><dd>{share:.3g}, " in clf.report().html
 
 
 def test_what_a_mask_hides_is_a_gap():
@@ -91,7 +91,7 @@ def test_class_weights_of_labels_that_look_like_numbers():
     shares = clf.fit([[0], [1]] * 4, ["0", "1"] * 4).network_.prior
     np.testing.assert_allclose(shares, [0.65, 0.35], atol=0.02)
     with pytest.raises(
-        ValueError, match="class_weight names 0, which is no class, and not '0', which is one"
+        ValueError, match="class_weight names 0, which is not a class, and not '0', which is one"
     ):
         clf.set_params(class_weight={0: 2.0}).fit([[0], [1]], ["0", "1"])
     with pytest.raises(ValueError, match=r"class_weight=.* must hold numbers: could not convert"):

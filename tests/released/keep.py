@@ -47,14 +47,22 @@ def models() -> dict[str, BayesNetClassifier]:
     parameters = {
         f"parameters-{name}": BayesNetClassifier("tan", name, **quick) for name in PARAMETERS
     }
-    return structures | parameters | {
-        "default": BayesNetClassifier(),
-        "isotonic": BayesNetClassifier(KDB(k=2), "map", calibrate="isotonic", missing="value"),
-        "levels": BayesNetClassifier("tan", WeightedCCBN(level=2, penalty=0.5), **quick),
-        "two-parents": BayesNetClassifier(OrderBased(k=2, evaluation=3), "map", **quick),
-        "without-class": BayesNetClassifier(HillClimb(), "map", class_prior=[0.2, 0.3, 0.5], **quick),
-        "given-edges": BayesNetClassifier([("size", "old")], "ml", class_weight="balanced", n_draws=50, **quick),
-    }  # fmt: skip
+    return (
+        structures
+        | parameters
+        | {
+            "default": BayesNetClassifier(),
+            "isotonic": BayesNetClassifier(KDB(k=2), "map", calibrate="isotonic", missing="value"),
+            "levels": BayesNetClassifier("tan", WeightedCCBN(level=2, penalty=0.5), **quick),
+            "two-parents": BayesNetClassifier(OrderBased(k=2, evaluation=3), "map", **quick),
+            "without-class": BayesNetClassifier(
+                HillClimb(), "map", class_prior=[0.2, 0.3, 0.5], **quick
+            ),
+            "given-edges": BayesNetClassifier(
+                [("size", "old")], "ml", class_weight="balanced", n_draws=50, **quick
+            ),
+        }
+    )
 
 
 def keep(folder: Path) -> None:

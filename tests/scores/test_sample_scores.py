@@ -143,9 +143,17 @@ def test_tables_of_counts_are_those_of_the_rows_that_may_be_learned_from(evaluat
     found, own = np.empty((2, rows.n_groups, n_base, 3))
     smoothing = Smoothing(learner)
     family_theta.tables_of_counts(
-        counts.ravel(), n_base, card, 3, rows.scheme, rows.removed, smoothing.mode,
-        smoothing.amount(n_base * 3, card), found.ravel(), own.ravel(),
-    )  # fmt: skip
+        counts.ravel(),
+        n_base,
+        card,
+        3,
+        rows.scheme,
+        rows.removed,
+        smoothing.mode,
+        smoothing.amount(n_base * 3, card),
+        found.ravel(),
+        own.ravel(),
+    )
 
     def learned(rest):
         tables = learner.learn(rest, count(rest), Structure(tuple(PARENTS)), Context())

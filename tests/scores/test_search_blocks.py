@@ -136,9 +136,12 @@ def test_tables_beyond_the_cache_are_counted_again(monkeypatch):
         np.testing.assert_array_equal(gains_of(network, TASKS), expected)
     assert len(network._known) < 8
     with_memory = BlockScorer(
-        RowBlocks(RowsInMemory(data), memory=160), count(data), SampleScore("cl").checked(), Structure(tuple(PARENTS)),
+        RowBlocks(RowsInMemory(data), memory=160),
+        count(data),
+        SampleScore("cl").checked(),
+        Structure(tuple(PARENTS)),
         np.random.default_rng(0),
-    )  # fmt: skip
+    )
     np.testing.assert_allclose(gains_of(with_memory, TASKS), expected, atol=1e-9)
     assert len(with_memory._known) < 6
 

@@ -239,10 +239,16 @@ def test_required_and_forbidden_edges(name, refine, order):
     np.fill_diagonal(forbidden, False)
     forbidden &= ~required
     found, _ = check(
-        data, name, "resubstitution", order, {"required": required, "allowed": ~forbidden},
-        k=2, refine=refine, required=[(4, 1), ("x3", "x0")],
+        data,
+        name,
+        "resubstitution",
+        order,
+        {"required": required, "allowed": ~forbidden},
+        k=2,
+        refine=refine,
+        required=[(4, 1), ("x3", "x0")],
         forbidden=np.argwhere(forbidden).tolist(),
-    )  # fmt: skip
+    )
     assert 4 in found.parents[1]
     assert 3 in found.parents[0]
     assert not (edges(found) & forbidden).any()
@@ -289,9 +295,14 @@ def test_a_limit_of_table_sizes():
     limit = int(np.median(sizes))
     for k in (1, 2):
         found, _ = check(
-            data, "cl", "resubstitution", "omi", {"allowed": sizes <= limit, "most_cells": limit},
-            k=k, max_table_size=limit,
-        )  # fmt: skip
+            data,
+            "cl",
+            "resubstitution",
+            "omi",
+            {"allowed": sizes <= limit, "most_cells": limit},
+            k=k,
+            max_table_size=limit,
+        )
         assert all(
             np.prod(data.cards[[i, *g]]) * 2 <= limit for i, g in enumerate(found.parents) if g
         )

@@ -77,7 +77,7 @@ def in_file(data: Encoded, folder: Path, size: int) -> RowsInFile:
 class FarThreads(Threads):
     """Threads for rows that are not to be gathered, as if they were on a cluster."""
 
-    near = False
+    is_local = False
 
 
 def far(data, size, n_shards=3):

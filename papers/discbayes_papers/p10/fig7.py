@@ -124,7 +124,7 @@ def _text(value: float) -> str:
 
 def draw(names: Sequence[str], found: dict[tuple[str, str], Result]) -> Any:
     """The figure."""
-    looks, pyplot = leaf("plot").comparison, need("matplotlib.pyplot")
+    looks, pyplot = leaf("plot").style, need("matplotlib.pyplot")
     figure, ax = pyplot.subplots(figsize=(8.4, 4.2), layout="constrained")
     at = np.arange(len(names))
     for place, (tag, name, shift) in enumerate(
@@ -133,7 +133,7 @@ def draw(names: Sequence[str], found: dict[tuple[str, str], Result]) -> Any:
         values = [found[data, tag]["likelihood"] for data in names]
         bars = [found[data, tag]["std"] for data in names] if tag == RANDOM else None
         look = {
-            "color": looks.COLOURS[place],
+            "color": looks.COLORS[place],
             "fmt": looks.MARKERS[place],
             "markersize": 4,
             "capsize": 2,

@@ -147,7 +147,7 @@ def _values(store: Store) -> ResultTable:
 
 
 def _draw_curves(store: Store, names: Sequence[str], start: str) -> Any:
-    colours = leaf("plot.comparison").COLOURS
+    colours = leaf("plot.style").COLORS
     shape = (len(names), len(shared.STRUCTURES))
     figure, panels = need("matplotlib.pyplot").subplots(
         *shape, figsize=(8.4, 1.6 * len(names) + 0.5), layout="constrained"
@@ -170,7 +170,7 @@ def _draw_curves(store: Store, names: Sequence[str], start: str) -> Any:
 
 
 def _draw_reach(store: Store) -> Any:
-    colours = leaf("plot.comparison").COLOURS
+    colours = leaf("plot.style").COLORS
     shape = (len(curves.STARTS), len(shared.STRUCTURES))
     figure, panels = need("matplotlib.pyplot").subplots(
         *shape, figsize=(9.6, 5.2), sharex=True, layout="constrained"

@@ -103,7 +103,7 @@ def _iterations(found: dict[str, np.ndarray], targets: np.ndarray) -> list[str]:
 
 
 def _draw(store: Store) -> Any:
-    colours = leaf("plot.comparison").COLOURS
+    colours = leaf("plot.style").COLORS
     figure, panels = need("matplotlib.pyplot").subplots(
         1, len(ALPHAS), figsize=(10.5, 3.4), layout="constrained"
     )

@@ -141,7 +141,7 @@ def _draw(store: Store, structure: str) -> Any:
             w, other, labels, log=metric == "seconds", ax=panels[row, column]
         )
         big = np.array([name in shared.BIG for name in found])
-        panel.scatter(w[big], other[big], s=20, color=plot.COLOURS[1], zorder=4)
+        panel.scatter(w[big], other[big], s=20, color=leaf("plot.style").COLORS[1], zorder=4)
     return figure
 
 

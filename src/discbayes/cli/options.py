@@ -31,10 +31,6 @@ LEARNING: dict[str, Any] = {
     "recipe": None,
     "structure": "tan",
     "parameters": HYBRID,
-    "k": None,
-    "score": None,
-    "evaluation": None,
-    "max_time": None,
     "discretizer": "mdlp",
     "categorical": (),
     "missing": "available",
@@ -42,7 +38,6 @@ LEARNING: dict[str, Any] = {
     "drop": (),
     "seed": 0,
 }
-SEARCH = ("k", "score", "evaluation", "max_time")
 
 
 # ---- types of values
@@ -135,6 +130,28 @@ def add_renamed(parser: ArgumentParser, old: str, new: str, kind: Any = str) -> 
 
 
 # ---- groups of options
+
+
+# Settings of searches as options: the help text, and how argparse reads the value. The name is that
+# of the setting; a search that does not have it refuses the option.
+SEARCH_OPTIONS: dict[str, tuple[str, dict[str, Any]]] = {
+    "k": (
+        "maximum number of feature parents (kdb, greedy, order, superparent)",
+        {"type": at_least(0), "metavar": "K"},
+    ),
+    "score": (
+        "score to maximize: cr, cl, mm, or an edge score such as fcll (tan, kdb, ghc)",
+        {"metavar": "NAME"},
+    ),
+    "evaluation": (
+        "estimate the score by resubstitution, loo, or a number of folds (cr, cl, mm)",
+        {"type": evaluation, "metavar": "HOW"},
+    ),
+    "max_time": (
+        "time limit in seconds; the best structure found so far is kept",
+        {"type": seconds, "metavar": "SECONDS"},
+    ),
+}
 
 
 def add_common(parser: ArgumentParser) -> None:
@@ -231,29 +248,8 @@ def add_learning(parser: ArgumentParser) -> None:
         choices=list(PARAMETERS),
     )
     # without a default here, as each search has its own
-    search_option(
-        "--k",
-        "maximum number of feature parents (kdb, greedy, order, superparent)",
-        type=at_least(0),
-        metavar="K",
-    )
-    search_option(
-        "--score",
-        "score to maximize: cr, cl, mm, or an edge score such as fcll (tan, kdb, ghc)",
-        metavar="NAME",
-    )
-    search_option(
-        "--evaluation",
-        "estimate the score by resubstitution, loo, or a number of folds (cr, cl, mm)",
-        type=evaluation,
-        metavar="HOW",
-    )
-    search_option(
-        "--max-time",
-        "time limit in seconds; the best structure found so far is kept",
-        type=seconds,
-        metavar="SECONDS",
-    )
+    for name, (text, how) in SEARCH_OPTIONS.items():
+        search_option(f"--{name.replace('_', '-')}", text, **how)
     option(
         "--discretizer",
         "discretization of numeric columns; none treats numbers as labels",
@@ -357,19 +353,20 @@ def add_draws(parser: ArgumentParser) -> None:
 
 def given_learning(args: Namespace) -> list[str]:
     """Return the options of learning that were given."""
-    return [f"--{name.replace('_', '-')}" for name in LEARNING if hasattr(args, name)]
+    known = (*LEARNING, *SEARCH_OPTIONS)
+    return [f"--{name.replace('_', '-')}" for name in known if hasattr(args, name)]
 
 
 def fill_learning(parser: ArgumentParser, args: Namespace) -> None:
     """Set the defaults of learning, and check what argparse cannot."""
     given = given_learning(args)
-    for name, default in LEARNING.items():
+    for name, default in {**LEARNING, **dict.fromkeys(SEARCH_OPTIONS)}.items():
         setattr(args, name, getattr(args, name, default))
     if args.recipe is not None:
         _check_recipe(parser, args, given)
         return
     known = _structure_learner(args.structure).get_params()
-    for name in SEARCH:
+    for name in SEARCH_OPTIONS:
         if getattr(args, name) is not None and name not in known:
             fitting = ", ".join(s for s in STRUCTURES if hasattr(_structure_learner(s), name))
             parser.error(
@@ -410,7 +407,9 @@ def progress(args: Namespace) -> Progress:
 
 def classifier(args: Namespace, verbose: int = 0) -> BayesNetClassifier:
     """Return the estimator that the options describe."""
-    search = {name: getattr(args, name) for name in SEARCH if getattr(args, name) is not None}
+    search = {
+        name: getattr(args, name) for name in SEARCH_OPTIONS if getattr(args, name) is not None
+    }
     others = {
         "discretizer": DISCRETIZERS[args.discretizer],
         "categorical": list(args.categorical) or "auto",

@@ -49,7 +49,22 @@ def _same(kind: str, mine: object, other: object) -> None:
 class Counts(WithArrays):
     """Weighted counts of the class and of each feature with it, laid out as naive Bayes.
 
-    >>> from discbayes.data.domain import Domain, Encoded, Variable
+    Counts of the same domain can be added.
+
+    Parameters
+    ----------
+    cards : ndarray of shape (n_features,)
+        The number of values of each feature.
+    class_count : ndarray of shape (n_classes,)
+        The count of each class.
+    cells : ndarray
+        The counts of all features with the class, one table after the other, class innermost.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from discbayes.counts import count
+    >>> from discbayes.data import Domain, Encoded, Variable
     >>> color = Variable("color", "categorical", ("blue", "red"))
     >>> domain = Domain((color,), Variable("y", "categorical", ("no", "yes")))
     >>> data = Encoded(np.array([[0, 1, 1, 2]], np.uint8), domain, np.array([0, 1, 0, 1]))
@@ -81,7 +96,27 @@ class Counts(WithArrays):
         return np.concatenate([[0], np.cumsum(self.cards)]).astype(np.int64)
 
     def feature(self, i: int) -> np.ndarray:
-        """Return the counts of feature ``i`` with the class, shape ``(card, n_classes)``."""
+        """Return the counts of feature ``i`` with the class.
+
+        Parameters
+        ----------
+        i : int
+            The position of the feature.
+
+        Returns
+        -------
+        ndarray of shape (card, n_classes)
+            The count of each value in each class, a view of ``cells``.
+
+        Examples
+        --------
+        >>> from discbayes.counts import count
+        >>> from discbayes.data import FrameEncoder
+        >>> data = FrameEncoder().fit_transform([["red"], ["blue"], ["red"]], [1, 0, 0])
+        >>> count(data).feature(0)
+        array([[1., 0.],
+               [1., 1.]])
+        """
         first, last = self.value_start[i : i + 2] * self.n_classes
         return self.cells[first:last].reshape(-1, self.n_classes)
 
@@ -116,14 +151,59 @@ class Counts(WithArrays):
 
 @dataclass(frozen=True)
 class FamilyCounts(WithArrays):
-    """Weighted counts of the class and of every family, in the layout of a structure's tables."""
+    """Weighted counts of the class and of every family, in the layout of a structure's tables.
+
+    Counts of the same structure and domain can be added.
+
+    Parameters
+    ----------
+    layout : Layout
+        The layout of the tables.
+    class_count : ndarray of shape (n_classes,)
+        The count of each class.
+    cells : ndarray
+        The counts of all families, one table after the other.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from discbayes.counts import FamilyCounts
+    >>> from discbayes.network import Layout, Structure
+    >>> layout = Layout(Structure.naive(1), np.array([3]), 2)
+    >>> counts = FamilyCounts(layout, np.array([4.0, 2.0]), np.array([3.0, 0, 1, 0, 0, 2]))
+    >>> (counts + counts).class_count
+    array([8., 4.])
+    """
 
     layout: Layout
     class_count: np.ndarray
     cells: np.ndarray
 
     def table(self, feature: int) -> np.ndarray:
-        """Return the counts of one family, class innermost."""
+        """Return the counts of one family, class innermost.
+
+        Parameters
+        ----------
+        feature : int
+            The position of the child.
+
+        Returns
+        -------
+        ndarray of shape (*cards of the parents, card, n_classes)
+            The table of counts, a view of ``cells``.
+
+        Examples
+        --------
+        >>> import numpy as np
+        >>> from discbayes.counts import FamilyCounts
+        >>> from discbayes.network import Layout, Structure
+        >>> layout = Layout(Structure.naive(1), np.array([3]), 2)
+        >>> counts = FamilyCounts(layout, np.array([4.0, 2.0]), np.array([3.0, 0, 1, 0, 0, 2]))
+        >>> counts.table(0)
+        array([[3., 0.],
+               [1., 0.],
+               [0., 2.]])
+        """
         return self.layout.table(self.cells, feature)
 
     def __add__(self, other: FamilyCounts) -> FamilyCounts:
@@ -136,7 +216,33 @@ class FamilyCounts(WithArrays):
 
 
 def count(data: Rows, n_jobs: int | None = None) -> Counts:
-    """Count the class and each feature with the class."""
+    """Count the class and each feature with the class.
+
+    Parameters
+    ----------
+    data : Rows
+        The rows.
+    n_jobs : int, optional
+        The number of threads.
+
+    Returns
+    -------
+    Counts
+        The counts; missing values are not counted.
+
+    Examples
+    --------
+    >>> from discbayes.counts import count
+    >>> from discbayes.data import FrameEncoder
+    >>> rows = [["red", "big"], ["red", "small"], ["blue", "big"], ["blue", "big"]]
+    >>> data = FrameEncoder().fit_transform(rows, ["yes", "yes", "no", "yes"])
+    >>> counts = count(data)
+    >>> counts.class_count
+    array([1., 3.])
+    >>> counts.feature(0)
+    array([[1., 1.],
+           [0., 2.]])
+    """
     Layout(Structure.naive(data.n_features), data.cards, data.n_classes).require(data.domain.names)
     counts: Counts = in_blocks_if_weighted(data).map_reduce(_count, add, n_jobs=n_jobs)
     return counts
@@ -151,7 +257,38 @@ def _count(data: Encoded, n_jobs: int | None) -> Counts:
 def count_families(
     data: Rows, layout: Layout, counts: Counts, n_jobs: int | None = None
 ) -> FamilyCounts:
-    """Count every family of the structure; features without parents are taken from ``counts``."""
+    """Count every family of the structure of a layout.
+
+    Parameters
+    ----------
+    data : Rows
+        The rows, or their sufficient statistics.
+    layout : Layout
+        The layout of the tables.
+    counts : Counts
+        Counts of the class and of each feature: the tables of features without parents.
+    n_jobs : int, optional
+        The number of threads.
+
+    Returns
+    -------
+    FamilyCounts
+        The counts, each of the rows in which the family is complete.
+
+    Examples
+    --------
+    >>> from discbayes.counts import count, count_families
+    >>> from discbayes.network import Layout, Structure
+    >>> from discbayes.data import FrameEncoder
+    >>> rows = [["red", "big"], ["red", "small"], ["blue", "big"], ["blue", "big"]]
+    >>> data = FrameEncoder().fit_transform(rows, ["yes", "yes", "no", "yes"])
+    >>> layout = Layout(Structure([(), (0,)]), data.cards, data.n_classes)
+    >>> count_families(data, layout, count(data)).table(1)
+    array([[[1., 1.],
+            [0., 0.]],
+           [[0., 1.],
+            [0., 1.]]])
+    """
     if data.statistics is not None:
         known: FamilyCounts = data.statistics.families_of(layout)
         return known
@@ -169,10 +306,38 @@ def count_families(
 
 
 def count_family(data: Rows, child: int, parents: Sequence[int], em: bool = False) -> np.ndarray:
-    """Count one family, shape ``(*cards of the parents, card of the child, n_classes)``.
+    """Count one family with the class.
 
-    Rows in which the family is complete count. With ``em`` all rows do: the result is the saturated
-    table of maximum likelihood times the number of rows.
+    Parameters
+    ----------
+    data : Rows
+        The rows.
+    child : int
+        The position of the child.
+    parents : sequence of int
+        The positions of its feature parents.
+    em : bool, default=False
+        Whether all rows count, not only those in which the family is complete: the result is then
+        the saturated table of maximum likelihood, by expectation-maximization, times the number of
+        rows.
+
+    Returns
+    -------
+    ndarray of shape (*cards of the parents, card of the child, n_classes)
+        The table of counts.
+
+    Examples
+    --------
+    >>> from discbayes.counts import count_family
+    >>> from discbayes.data import FrameEncoder
+    >>> rows = [["red", "big"], ["red", "small"], ["blue", "big"], ["blue", None]]
+    >>> data = FrameEncoder().fit_transform(rows, ["yes"] * 4)
+    >>> count_family(data, child=1, parents=[0])[..., 0]
+    array([[1., 0.],
+           [1., 1.]])
+    >>> count_family(data, child=1, parents=[0], em=True)[..., 0].round(2)
+    array([[2., 0.],
+           [1., 1.]])
     """
     cards = _padded_cards(data) if em else data.cards
     family = [*parents, child]

@@ -19,7 +19,27 @@ def entropy(counts: np.ndarray) -> float:
 
 
 def class_information(counts: Counts) -> np.ndarray:
-    """Return I(Xi;C) of each feature, from the rows in which the feature is observed."""
+    """Return the mutual information I(Xi;C) of each feature with the class, in nats.
+
+    Parameters
+    ----------
+    counts : Counts
+        Counts of the class and of each feature.
+
+    Returns
+    -------
+    ndarray of shape (n_features,)
+        The mutual information, from the rows in which the feature is observed.
+
+    Examples
+    --------
+    >>> from discbayes.counts import class_information, count
+    >>> from discbayes.data import FrameEncoder
+    >>> rows = [["red", "big"], ["red", "small"], ["blue", "big"], ["blue", "small"]]
+    >>> data = FrameEncoder().fit_transform(rows, ["yes", "yes", "no", "no"])
+    >>> class_information(count(data)).round(4)
+    array([0.6931, 0.    ])
+    """
     cells, starts = counts.cells.reshape(-1, counts.n_classes), counts.value_start[:-1]
     per_class = np.add.reduceat(cells, starts)
     total = per_class.sum(axis=1)

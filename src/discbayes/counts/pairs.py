@@ -46,11 +46,35 @@ OnePairs = Callable[[int, np.ndarray, CountPairs], None]
 
 @dataclass(frozen=True)
 class PairInformation:
-    """Mutual information of every pair of features in nats: ``(n_features, n_features)`` arrays.
+    """Mutual information of every pair of features, in nats.
 
-    ``conditional`` is I(Xi;Xj|C), ``plain`` is I(Xi;Xj), ``joint`` is I(C;Xi,Xj). Diagonals are
-    zero. Each pair is measured on the rows where both features are observed, or by EM on all rows;
-    ``total`` is their weight.
+    All are symmetric matrices of shape ``(n_features, n_features)`` with zeros on the diagonal.
+    Each pair is measured on the rows where both features are observed, or by EM on all rows.
+
+    Parameters
+    ----------
+    conditional : ndarray
+        The conditional mutual information I(Xi;Xj|C).
+    plain : ndarray
+        The mutual information I(Xi;Xj).
+    joint : ndarray
+        The mutual information I(C;Xi,Xj).
+    total : ndarray
+        The weight of the rows of each pair.
+
+    Examples
+    --------
+    >>> from discbayes.counts import count, pair_information
+    >>> from discbayes.data import FrameEncoder
+    >>> rows = [["red", "big"], ["red", "small"], ["blue", "big"], ["blue", "small"]]
+    >>> data = FrameEncoder().fit_transform(rows, ["yes", "no", "no", "yes"])
+    >>> information = pair_information(data, count(data))
+    >>> information.plain.round(4)
+    array([[0., 0.],
+           [0., 0.]])
+    >>> information.conditional.round(4)
+    array([[0.    , 0.6931],
+           [0.6931, 0.    ]])
     """
 
     conditional: np.ndarray
@@ -167,6 +191,16 @@ def pair_information(
     -------
     PairInformation
         Matrices of mutual information.
+
+    Examples
+    --------
+    >>> from discbayes.counts import count, pair_information
+    >>> from discbayes.data import FrameEncoder
+    >>> rows = [["red", "big"], ["red", "small"], ["blue", "big"], ["blue", "small"]]
+    >>> data = FrameEncoder().fit_transform(rows, ["yes", "no", "no", "yes"])
+    >>> pair_information(data, count(data)).joint.round(4)
+    array([[0.    , 0.6931],
+           [0.6931, 0.    ]])
     """
     measured = _PairRun(data, counts, method, skip, em).measure(n_jobs)
     return _as_matrices(measured, data.n_features)
@@ -180,11 +214,35 @@ def visit_pairs(
     skip: np.ndarray | None = None,
     em: bool = False,
 ) -> None:
-    """Call ``visit(first, seconds, starts, cells)`` with the tables of a feature and later ones.
+    """Call a function with the tables of every pair of features, which are not kept.
 
-    The table of ``first`` and ``seconds[k]``, shape ``(card, card, n_classes)``, begins at
-    ``cells[starts[k]]``; tables are not kept. Calls come on several threads. Pairs marked in the
-    symmetric matrix ``skip`` are left out; ``em`` is that of ``pair_information``.
+    Parameters
+    ----------
+    data : Rows
+        The rows, or their sufficient statistics.
+    counts : Counts
+        Counts of the class and of each feature.
+    visit : callable
+        Called as ``visit(first, seconds, starts, cells)`` with a feature and later ones, on several
+        threads. The table of ``first`` and ``seconds[k]``, of shape ``(card, card, n_classes)``,
+        begins at ``cells[starts[k]]``.
+    n_jobs : int, optional
+        The number of threads.
+    skip : ndarray of bool, optional
+        A symmetric matrix of pairs that are left out.
+    em : bool, default=False
+        Whether the table of a pair is the saturated one of maximum likelihood, given all rows.
+
+    Examples
+    --------
+    >>> from discbayes.counts import count, visit_pairs
+    >>> from discbayes.data import FrameEncoder
+    >>> rows = [["red", "big"], ["red", "small"], ["blue", "big"], ["blue", "small"]]
+    >>> data = FrameEncoder().fit_transform(rows, ["yes", "no", "no", "yes"])
+    >>> def show(first, seconds, starts, cells):
+    ...     print(first, seconds, starts, cells)
+    >>> visit_pairs(data, count(data), show)
+    0 [1] [0] [1. 0. 0. 1. 0. 1. 1. 0.]
     """
     _PairRun(data, counts, "auto", skip, em).visit(visit, n_jobs)
 

@@ -234,7 +234,30 @@ def code_dtype(largest_card: int) -> type[np.unsignedinteger[Any]]:
 
 @dataclass(frozen=True)
 class Encoded(Rows):
-    """A table in codes: one block of rows (see the conventions at the top of this module)."""
+    """A table in codes: one block of rows.
+
+    Parameters
+    ----------
+    codes : ndarray of shape (n_features, n_samples)
+        The codes, in unsigned integers of 8, 16 or 32 bits. Feature ``i`` has the codes
+        ``0 .. cards[i] - 1``; the code ``cards[i]`` means missing.
+    domain : Domain
+        The variables.
+    y : ndarray of shape (n_samples,), optional
+        The class codes.
+    weight : ndarray of shape (n_samples,), optional
+        The weights; without them every row counts once.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from discbayes.data import Domain, Encoded, Variable
+    >>> color = Variable("color", "categorical", ("blue", "red"))
+    >>> domain = Domain((color,), Variable("class", "categorical", ("no", "yes")))
+    >>> data = Encoded(np.array([[0, 1, 2]], np.uint8), domain, np.array([0, 1, 1]))
+    >>> data.n_samples, data.n_missing, data.class_rows
+    (3, array([1]), array([1, 2]))
+    """
 
     codes: np.ndarray
     domain: Domain
@@ -295,11 +318,42 @@ class Encoded(Rows):
         return True
 
     def blocks(self) -> Iterator[Encoded]:
-        """Iterate over the only block."""
+        """Iterate over the only block.
+
+        Returns
+        -------
+        iterator of Encoded
+            The block.
+
+        Examples
+        --------
+        >>> from discbayes.data import FrameEncoder
+        >>> data = FrameEncoder().fit_transform([["red"], ["blue"], ["red"]], [1, 0, 1])
+        >>> [block.n_samples for block in data.blocks()]
+        [3]
+        """
         return iter((self,))
 
     def in_memory(self, who: str) -> Encoded:
-        """Return the rows as they are."""
+        """Return the rows as they are.
+
+        Parameters
+        ----------
+        who : str
+            The learner that needs the rows in memory, for the message of an error.
+
+        Returns
+        -------
+        Encoded
+            The rows.
+
+        Examples
+        --------
+        >>> from discbayes.data import FrameEncoder
+        >>> data = FrameEncoder().fit_transform([["red"], ["blue"], ["red"]], [1, 0, 1])
+        >>> data.in_memory("a learner") is data
+        True
+        """
         return self
 
     def map_reduce(
@@ -309,34 +363,175 @@ class Encoded(Rows):
         arguments: Sequence[Any] = (),
         n_jobs: int | None = None,
     ) -> Any:
-        """Return ``function(self, n_jobs, *arguments)``: there is nothing to combine."""
+        """Call a function with the only block; there is nothing to combine.
+
+        Parameters
+        ----------
+        function : callable
+            Called as ``function(block, n_jobs, *arguments)``.
+        combine : callable
+            Combines the results of two blocks.
+        arguments : sequence, default=()
+            More arguments of the function.
+        n_jobs : int, optional
+            The number of threads.
+
+        Returns
+        -------
+        object
+            The result of the function.
+
+        Examples
+        --------
+        >>> from operator import add
+        >>> from discbayes.data import FrameEncoder
+        >>> data = FrameEncoder().fit_transform([["red"], ["blue"], ["red"]], [1, 0, 1])
+        >>> data.map_reduce(lambda block, n_jobs: block.n_samples, add)
+        3
+        """
         return function(self, n_jobs, *arguments)
 
     def keep(self, make: Callable[[Encoded], Any], n_jobs: int | None = None) -> KeptBlock:
-        """Make something of the rows and keep it."""
+        """Compute an object from the rows and keep it.
+
+        Parameters
+        ----------
+        make : callable
+            Called with the block.
+        n_jobs : int, optional
+            The number of threads.
+
+        Returns
+        -------
+        KeptBlock
+            The result, with a ``map_reduce`` of its own.
+
+        Examples
+        --------
+        >>> from operator import add
+        >>> from discbayes.data import FrameEncoder
+        >>> data = FrameEncoder().fit_transform([["red"], ["blue"], ["red"]], [1, 0, 1])
+        >>> kept = data.keep(lambda block: block.codes.max())
+        >>> kept.map_reduce(lambda largest, n_jobs: int(largest), add)
+        1
+        """
         return KeptBlock(make(self))
 
     # ---- other rows
 
     def take(self, rows: np.ndarray) -> Encoded:
-        """Return some of the rows, by position or by a mask."""
+        """Return some of the rows.
+
+        Parameters
+        ----------
+        rows : ndarray of int or bool
+            The positions of the rows, or a mask.
+
+        Returns
+        -------
+        Encoded
+            These rows.
+
+        Examples
+        --------
+        >>> import numpy as np
+        >>> from discbayes.data import FrameEncoder
+        >>> data = FrameEncoder().fit_transform([["red"], ["blue"], ["red"]], [1, 0, 1])
+        >>> data.take(np.array([2, 1])).codes
+        array([[1, 0]], dtype=uint8)
+        """
         y, weight = (None if part is None else part[rows] for part in (self.y, self.weight))
         return Encoded(np.ascontiguousarray(self.codes[:, rows]), self.domain, y, weight)
 
     def changed(self, change: Change) -> Encoded:
-        """Return the rows after a change."""
+        """Return the rows after a change.
+
+        Parameters
+        ----------
+        change : Change
+            Called with the block and its number.
+
+        Returns
+        -------
+        Encoded
+            The changed rows.
+
+        Examples
+        --------
+        >>> import numpy as np
+        >>> from discbayes.data import FrameEncoder
+        >>> from discbayes.data.transformed_rows import WithClassWeights
+        >>> data = FrameEncoder().fit_transform([["red"], ["blue"], ["red"]], [1, 0, 1])
+        >>> data.changed(WithClassWeights(np.array([1.0, 0.5]))).weight
+        array([0.5, 1. , 0.5])
+        """
         return change(self, 0)
 
     def with_class_weights(self, by_class: np.ndarray) -> Encoded:
-        """Return the rows with each weight multiplied by the weight of its class."""
+        """Return the rows with each weight multiplied by the weight of its class.
+
+        Parameters
+        ----------
+        by_class : ndarray of shape (n_classes,)
+            The weight of each class.
+
+        Returns
+        -------
+        Encoded
+            The weighted rows.
+
+        Examples
+        --------
+        >>> import numpy as np
+        >>> from discbayes.data import FrameEncoder
+        >>> data = FrameEncoder().fit_transform([["red"], ["blue"], ["red"]], [1, 0, 1], [1, 2, 3])
+        >>> data.with_class_weights(np.array([1.0, 0.5])).weight
+        array([0.5, 2. , 1.5])
+        """
         return replace(
             self, weight=by_class[self.classes] * (1.0 if self.weight is None else self.weight)
         )
 
     def without_zero_weights(self) -> Encoded:
-        """Return the rows without those of weight zero."""
+        """Return the rows without those of weight zero.
+
+        Returns
+        -------
+        Encoded
+            The rows of any other weight.
+
+        Examples
+        --------
+        >>> import numpy as np
+        >>> from discbayes.data import FrameEncoder
+        >>> data = FrameEncoder().fit_transform([["red"], ["blue"], ["red"]], [1, 0, 1])
+        >>> data.with_class_weights(np.array([0.0, 1.0])).without_zero_weights().n_samples
+        2
+        """
         return self if self.weight is None else self.take(self.weight != 0)
 
     def without_fold(self, folds: Folds, fold: int) -> Encoded:
-        """Return the rows of all other folds."""
+        """Return the rows of all other folds.
+
+        Parameters
+        ----------
+        folds : Folds
+            The fold of each row.
+        fold : int
+            The fold to leave out.
+
+        Returns
+        -------
+        Encoded
+            The remaining rows.
+
+        Examples
+        --------
+        >>> import numpy as np
+        >>> from discbayes.data import FrameEncoder
+        >>> from discbayes.data.folds import Folds
+        >>> data = FrameEncoder().fit_transform([["red"], ["blue"], ["red"]], [1, 0, 1])
+        >>> data.without_fold(Folds((np.array([0, 1, 1]),), 2), 0).y
+        array([0, 1])
+        """
         return self.take(folds.of(0) != fold)

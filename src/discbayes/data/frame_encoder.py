@@ -163,6 +163,17 @@ class FrameEncoder:
             The variables.
         classes : ndarray
             The classes in the type of the labels.
+
+        Examples
+        --------
+        >>> import numpy as np
+        >>> from discbayes.data import Domain, FrameEncoder, Variable
+        >>> size = Variable("size", "numeric", cuts=(5.0,))
+        >>> domain = Domain((size,), Variable("class", "categorical", ("no", "yes")))
+        >>> encoder = FrameEncoder()
+        >>> encoder.use_domain(domain, np.array(["no", "yes"]))
+        >>> encoder.transform([[3.0], [8.0]])
+        array([[0, 1]], dtype=uint8)
         """
         self.domain_ = domain
         self.classes_ = classes
@@ -206,13 +217,28 @@ class FrameEncoder:
 
         Parameters
         ----------
-        table, labels, weight, target
-            As in `learn`; the weights are numbers of rows.
+        table : Table
+            The features.
+        labels : ndarray
+            The class labels.
+        weight : ndarray or None
+            The positive weights; None if every row counts once.
+        target : object, optional
+            The name of the class.
 
         Returns
         -------
         Encoded
             The codes, classes and weights.
+
+        Examples
+        --------
+        >>> import numpy as np
+        >>> from discbayes.data import FrameEncoder
+        >>> from discbayes.data.table_reader import read_table
+        >>> table = read_table([["red"], ["blue"]])
+        >>> FrameEncoder().fit_selected(table, np.array(["yes", "no"]), None).codes
+        array([[1, 0]], dtype=uint8)
         """
         codes = self.learn(table, labels, weight, target)
         return Encoded(self.encode_fitted(table), self.domain_, codes, weight)
@@ -229,14 +255,25 @@ class FrameEncoder:
         labels : ndarray
             The class labels.
         weight : ndarray or None
-            The positive weights.
-        target : object
-            The name of the class, if there is one.
+            The positive weights; None if every row counts once.
+        target : object, optional
+            The name of the class.
 
         Returns
         -------
         ndarray
             The class codes of the rows.
+
+        Examples
+        --------
+        >>> import numpy as np
+        >>> from discbayes.data import FrameEncoder
+        >>> from discbayes.data.table_reader import read_table
+        >>> encoder = FrameEncoder()
+        >>> encoder.learn(read_table([["red"], ["blue"]]), np.array(["yes", "no"]), None)
+        array([1, 0])
+        >>> encoder.domain_.features[0].values
+        ('blue', 'red')
         """
         if isinstance(self.domains, Domain):
             text = labels.dtype.kind == "O"
@@ -266,6 +303,13 @@ class FrameEncoder:
         -------
         Declared
             The categories, and the values of some columns, by position.
+
+        Examples
+        --------
+        >>> from discbayes.data import FrameEncoder
+        >>> encoder = FrameEncoder(domains={"color": ["blue", "red"]})
+        >>> dict(encoder.declared(["size", "color"]).domains)
+        {1: ('blue', 'red')}
         """
         if isinstance(self.domains, Domain):
             features = enumerate(self.domains.features)
@@ -299,6 +343,17 @@ class FrameEncoder:
             The class.
         classes : ndarray
             The classes in the type of the labels.
+
+        Examples
+        --------
+        >>> import numpy as np
+        >>> from discbayes.data import FrameEncoder, Variable
+        >>> encoder = FrameEncoder(missing="value")
+        >>> size = Variable("size", "numeric", cuts=(5.0,))
+        >>> target = Variable("class", "categorical", ("no", "yes"))
+        >>> encoder.adopt([size], np.array([3]), target, np.array(["no", "yes"]))
+        >>> encoder.domain_.features[0].labels
+        ['< 5', '>= 5', '(missing)']
         """
         if self.missing == "value":
             features = [
@@ -332,6 +387,15 @@ class FrameEncoder:
             Their weights; None if every row counts once.
         kept : ndarray of bool or None
             The mask of these rows; None if all rows count.
+
+        Examples
+        --------
+        >>> from discbayes.data import FrameEncoder
+        >>> from discbayes.data.table_reader import read_table
+        >>> table = read_table([["red"], ["blue"], ["red"]])
+        >>> _, labels, weight, kept = FrameEncoder().select_rows(table, [1, 0, 1], [2, 0, 1])
+        >>> labels, weight, kept
+        (array([1, 1]), array([2., 1.]), array([ True, False,  True]))
         """
         labels = label_array(y, table.n_rows)
         weight, kept = check_weight(sample_weight, table.n_rows)
@@ -366,6 +430,17 @@ class FrameEncoder:
         -------
         ndarray of shape (n_features, n_samples)
             The codes; missing values have the code of the value "missing" if there is one.
+
+        Examples
+        --------
+        >>> import numpy as np
+        >>> from discbayes.data import FrameEncoder
+        >>> from discbayes.data.table_reader import read_table
+        >>> table = read_table([["red"], ["blue"], [None]])
+        >>> encoder = FrameEncoder(missing="value")
+        >>> _ = encoder.learn(table, np.array([1, 0, 1]), None)
+        >>> encoder.encode_fitted(table)
+        array([[1, 0, 2]], dtype=uint8)
         """
         codes = self._codebook.encode(table, self.n_jobs)
         for position in self.declared(table.names).domains:
@@ -378,7 +453,19 @@ class FrameEncoder:
         return codes
 
     def warn_of_unused(self) -> None:
-        """Warn of columns that are not used, unless the whole domain was given."""
+        """Warn of columns that are not used, unless the whole domain was given.
+
+        Examples
+        --------
+        >>> import warnings
+        >>> from discbayes.data import FrameEncoder
+        >>> encoder = FrameEncoder()
+        >>> _ = encoder.fit_transform([["red", "big"], ["blue", "big"]], [1, 0])
+        >>> with warnings.catch_warnings(record=True, action="always") as caught:
+        ...     encoder.warn_of_unused()
+        >>> print(caught[0].message)
+        1 of 2 columns is not used (one value only): 'x1'
+        """
         if not isinstance(self.domains, Domain):
             warn_of_unused(self.domain_, self.discretizer)
 
@@ -516,12 +603,21 @@ class FrameEncoder:
         labels : ndarray
             The labels.
         odd_ones : str
-            What the message calls labels that are not classes.
+            The description of labels that are not classes, for the message of an error.
 
         Returns
         -------
         ndarray
             The position of each label among the classes.
+
+        Examples
+        --------
+        >>> import numpy as np
+        >>> from discbayes.data import FrameEncoder
+        >>> encoder = FrameEncoder()
+        >>> _ = encoder.fit_transform([["red"], ["blue"]], ["yes", "no"])
+        >>> encoder.class_codes(np.array(["no", "yes", "yes"]))
+        array([0, 1, 1])
         """
         levels, codes = classes_and_codes(labels)
         index = {value: code for code, value in enumerate(self.domain_.target.values)}

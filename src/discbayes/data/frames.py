@@ -7,12 +7,12 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Mapping
-from importlib.util import find_spec
 from typing import Any
 
 import narwhals as nw
 import numpy as np
 
+from discbayes._lazy_imports import is_installed
 from discbayes._text import listed
 from discbayes.data.domain import Variable
 from discbayes.data.table import Table
@@ -73,7 +73,7 @@ def _without_nan(values: np.ndarray) -> np.ndarray:
 
 
 def _installed() -> list[str]:
-    return [name for name in _BUILDERS if find_spec(name) is not None]
+    return [name for name in _BUILDERS if is_installed(name)]
 
 
 def choose_library(as_frame: bool | str) -> str | None:

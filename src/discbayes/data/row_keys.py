@@ -125,7 +125,9 @@ class RowKeys:
 
 
 def _columns(table: Table) -> Iterator[tuple[int, np.ndarray]]:
-    """Iterate over the columns of a table: positions, and numbers that are equal for equal cells."""
+    """Iterate over the columns of a table: positions, and numbers that are equal for equal
+    cells.
+    """
     for part in table.parts:
         for place, position in enumerate(part.positions.tolist()):
             yield position, _cell_keys(part, place)

@@ -20,7 +20,6 @@ import warnings
 from collections import Counter
 from collections.abc import Callable
 from functools import reduce
-from importlib.util import find_spec
 from operator import getitem
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -28,6 +27,7 @@ from typing import IO, Any
 
 import numpy as np
 
+from discbayes._lazy_imports import is_installed
 from discbayes._version import __version__
 from discbayes.datasets.dataset import Columns
 from discbayes.datasets.manifest import (
@@ -213,7 +213,7 @@ def _download(number: int, about: dict[str, Any]) -> Columns:
                 data_id=number,
                 target_column=str(target),
                 # without pandas there are arrays, and no columns of free text
-                as_frame=find_spec("pandas") is not None,
+                as_frame=is_installed("pandas"),
                 # nominal values stay text as it is written, with or without pandas
                 parser="liac-arff",
                 data_home=folder,

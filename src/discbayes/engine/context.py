@@ -95,7 +95,7 @@ class Progress:
 
 @dataclass(frozen=True)
 class Context:
-    """What the learners of one run share.
+    """The context of one run, which its learners share.
 
     Parameters
     ----------
@@ -108,11 +108,19 @@ class Context:
     history : list of dict
         The trace of the search, step by step.
     started : float
-        When the run began, by the clock of ``time.perf_counter``.
+        The start of the run, by the clock of ``time.perf_counter``.
     interrupted : bool
         Whether the run was interrupted as the rows were counted: it does not search any more.
     interrupts : Interrupts
-        What the next interrupt does.
+        The number of interrupts that end a stage only, not the run.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from discbayes.engine import Context
+    >>> context = Context(rng=np.random.default_rng(7), n_jobs=2)
+    >>> context.n_jobs, context.history
+    (2, [])
     """
 
     rng: np.random.Generator = field(default_factory=lambda: np.random.default_rng(0))
@@ -132,6 +140,16 @@ class Context:
             The largest number that the first entry can reach; it is shown only.
         **step
             The entries of the step.
+
+        Examples
+        --------
+        >>> import sys
+        >>> from discbayes.engine import Context, Progress
+        >>> context = Context(progress=Progress(verbose=2, stream=sys.stdout))
+        >>> context.record(most=10, edges=3, score=0.5)
+        [discbayes]   edges 3 of at most 10, score 0.5
+        >>> sorted(context.history[0])
+        ['edges', 'score', 'seconds']
         """
         self.history.append({**step, "seconds": time.perf_counter() - self.started})
         if self.progress.verbose >= 2:

@@ -88,12 +88,25 @@ class DFE(BaseEstimator):
         structure : Structure
             The structure.
         context : Context
-            Random numbers, and where passes are recorded.
+            The random generator, and the trace of the passes.
 
         Returns
         -------
         CPTs
             The conditional probability tables.
+
+        Examples
+        --------
+        >>> import numpy as np
+        >>> from discbayes import DFE
+        >>> from discbayes.counts import count
+        >>> from discbayes.data import FrameEncoder
+        >>> from discbayes.engine import Context
+        >>> from discbayes.network import Structure
+        >>> data = FrameEncoder().fit_transform([["red"], ["blue"], ["red"]], [1, 0, 1])
+        >>> tables = DFE().learn(data, count(data), Structure.naive(1), Context())
+        >>> np.exp(tables.log_prior).round(2)
+        array([0.43, 0.57])
         """
         self._check()
         layout = Layout(structure, data.cards, data.n_classes)

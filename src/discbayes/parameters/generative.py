@@ -161,6 +161,10 @@ class MaximumLikelihood(_Frequency):
 
     Examples
     --------
+    >>> import numpy as np
+    >>> from discbayes import MaximumLikelihood
+    >>> from discbayes.counts import FamilyCounts
+    >>> from discbayes.network import Layout, Structure
     >>> layout = Layout(Structure.naive(1), np.array([3]), 1)
     >>> counts = FamilyCounts(layout, np.array([4.0]), np.array([3.0, 1.0, 0.0]))
     >>> np.exp(MaximumLikelihood().tables(counts).log_theta).round(5).tolist()
@@ -222,6 +226,10 @@ class MaximumAPosteriori(_Frequency):
 
     Examples
     --------
+    >>> import numpy as np
+    >>> from discbayes import MaximumAPosteriori
+    >>> from discbayes.counts import FamilyCounts
+    >>> from discbayes.network import Layout, Structure
     >>> layout = Layout(Structure.naive(1), np.array([3]), 1)
     >>> counts = FamilyCounts(layout, np.array([4.0]), np.array([3.0, 1.0, 0.0]))
     >>> np.exp(MaximumAPosteriori("dirichlet", 0.5).tables(counts).log_theta).round(3)
@@ -267,6 +275,15 @@ class MaximumAPosteriori(_Frequency):
         -------
         ndarray
             One number for each feature.
+
+        Examples
+        --------
+        >>> import numpy as np
+        >>> from discbayes import MaximumAPosteriori
+        >>> from discbayes.network import Layout, Structure
+        >>> layout = Layout(Structure([(), (0,)]), np.array([2, 3]), 2)
+        >>> MaximumAPosteriori("ess", 1.0).virtual_counts(layout)
+        array([0.25      , 0.08333333])
         """
         sizes = np.diff(layout.offsets)
         depends = np.array(layout.structure.class_children)
@@ -293,6 +310,15 @@ class MaximumAPosteriori(_Frequency):
             The virtual observations of each class.
         in_cells : ndarray
             Those of each cell.
+
+        Examples
+        --------
+        >>> import numpy as np
+        >>> from discbayes import MaximumAPosteriori
+        >>> from discbayes.network import Layout, Structure
+        >>> layout = Layout(Structure.naive(1), np.array([2]), 2)
+        >>> MaximumAPosteriori("ess", 1.0).virtual_cells(layout)
+        (0.5, array([0.25, 0.25, 0.25, 0.25]))
         """
         shared = np.where(layout.structure.class_children, 1, layout.n_classes)
         cells = np.repeat(self.virtual_counts(layout) / shared, np.diff(layout.offsets))

@@ -494,7 +494,8 @@ class FileFormat:
     name : str
         The name of the format.
     batches : callable
-        ``batches(path, limits, first_row=0)`` yields `Batch` objects; CSV takes how to parse it too.
+        ``batches(path, limits, first_row=0)`` yields `Batch` objects; CSV takes how to parse it
+        too.
     read_whole : callable
         ``read_whole(path)`` returns all rows as a frame or an arrow table.
     length : callable, optional

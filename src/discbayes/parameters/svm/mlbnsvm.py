@@ -148,12 +148,24 @@ class MLBNSVM(MarginLearner):
         lams : sequence of float
             The values of λ, in the order of the fits.
         context : Context
-            Threads, and where each fit is recorded.
+            The number of threads, and the trace of the fits.
 
         Yields
         ------
         PathPoint
             The optimum for a value of λ.
+
+        Examples
+        --------
+        >>> from discbayes import MLBNSVM
+        >>> from discbayes.counts import count
+        >>> from discbayes.data import FrameEncoder
+        >>> from discbayes.engine import Context
+        >>> from discbayes.network import Structure
+        >>> data = FrameEncoder().fit_transform([["red"], ["blue"], ["red"]], [1, 0, 1])
+        >>> points = MLBNSVM().path(data, count(data), Structure.naive(1), [0.0, 4.0], Context())
+        >>> [(point.lam, float(point.rate)) for point in points]
+        [(0.0, 1.0), (4.0, 1.0)]
         """
         self._check()
         if len(gammas := self._gammas()) > 1:
