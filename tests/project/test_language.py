@@ -23,10 +23,12 @@ DIALECT = re.compile(
 )
 BRITISH = re.compile(
     r"\b\w*(?:normalis|optimis(?!t|m)|discretis|maximis|minimis(?!\b)|marginalis|regularis|"
-    r"parameteris|summaris|initialis|neighbour|behaviour|colour|labelled)\w*",
+    r"parameteris|summaris|initialis|neighbour|behaviour|colour|(?<!aria-)labelled)\w*",
     re.IGNORECASE,
 )
 ALLOWED = {"gaps"}  # the old name of the parameter ``missing``, and its word in model files
+# Words that model files are written with: to rename them would make old files unreadable.
+FILE_FORMAT = {"io/model.py": {"tallies"}, "io/packed_statistics.py": {"tallies"}}
 
 
 def trees():
@@ -60,7 +62,8 @@ def test_a_public_class_name_occurs_once():
 def words_of_our_own(path: Path) -> list[str]:
     text = path.read_text(encoding="utf-8")
     found = [*DIALECT.findall(text), *BRITISH.findall(text)]
-    return [word for word in found if word.lower() not in ALLOWED]
+    allowed = ALLOWED | FILE_FORMAT.get(path.relative_to(PACKAGE).as_posix(), set())
+    return [word for word in found if word.lower() not in allowed]
 
 
 @pytest.mark.parametrize("path", FILES, ids=lambda path: str(path.relative_to(PACKAGE)))

@@ -172,7 +172,7 @@ def test_the_score_says_what_is_wrong():
         (SampleScore("auc"), "not an objective"),
         (SampleScore("cr", 1), "evaluation=1"),
         (SampleScore("cr", "cv"), "resubstitution"),
-        (SampleScore("cr", parameters=3), "frequencies"),
+        (SampleScore("cr", parameters=3), "generative estimates"),
         (SampleScore(Margin(0.1, eta=10.0)), "hard margin"),
     ]:
         with pytest.raises(ValueError, match=match):

@@ -368,7 +368,7 @@ def test_what_interrupts_a_round_loses_nothing_that_was_found(monkeypatch, stop,
         ({"cooling": 1.0}, "cooling=1.0 must be between 0 and 1: the temperature has to fall"),
         ({"cooling": 0}, "cooling=0 must be between 0 and 1"),
         ({"scale": -1}, "scale=-1 must be above 0"),
-        ({"parameters": "cl"}, "Annealing learns tables by frequencies"),
+        ({"parameters": "cl"}, "Annealing uses generative estimates"),
         (
             {"start": Structure(((), (), (0, 1), ()))},
             "Annealing goes over trees: the starting structure has",

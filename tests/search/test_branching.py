@@ -198,7 +198,7 @@ def test_the_root_can_be_chosen():
         structure = learn(Branching(root=root), data)
         position = int(str(root)[-1])
         assert [i for i, group in enumerate(structure.parents) if not group] == [position]
-    with pytest.raises(ValueError, match="root names 'age', which is no column"):
+    with pytest.raises(ValueError, match="root names 'age', which is not a column"):
         learn(Branching(root="age"), data)
 
 

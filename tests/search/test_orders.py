@@ -227,7 +227,7 @@ def test_dropping_parts_of_one_class_changes_no_measure(gaps, weighted):
                 for k, i in enumerate([*earlier, candidate])
             )
             assert told == pytest.approx(chain, abs=1e-12)
-            wrong = (parts.total - parts.hits(candidate)) / everything.total
+            wrong = (parts.total - parts.correct_weight(candidate)) / everything.total
             assert 1 - wrong == pytest.approx(rate(data, candidate, earlier), abs=1e-12)
         parts = parts.split(feature)
         earlier.append(feature)
@@ -318,15 +318,15 @@ def test_given_orders():
     [
         (
             "best",
-            "order='best' is none of omi, min-mi, omisp, ocr, random, nor a list of all columns",
+            "order='best' is not one of omi, min-mi, omisp, ocr, random, or a list of all columns",
         ),
         ([0, 1, 2], "the order leaves out 'x3', 'x4'; it must have every column once"),
         (
             [0, 1, 2, 3, 4, 1, "x0"],
             "the order names 'x0', 'x1' more than once; it must have every column once",
         ),
-        ([0, 1, 2, 3, "z"], "the order names 'z', which is no column"),
-        ([0, 1, 2, 3, 5], "the order names 5, which is no column"),
+        ([0, 1, 2, 3, "z"], "the order names 'z', which is not a column"),
+        ([0, 1, 2, 3, 5], "the order names 5, which is not a column"),
         ([4, 3, 2, 1, 0], "the order has 'x2' before 'x1', which must come earlier"),
     ],
 )

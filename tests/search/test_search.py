@@ -109,7 +109,7 @@ def test_the_root_can_be_chosen(root):
 @pytest.mark.parametrize("root", ["age", 6, -1, True, 2.5])
 def test_a_root_that_is_no_column_is_refused(root):
     with pytest.raises(
-        ValueError, match=r"root names .*, which is no column; the columns are x0, x1"
+        ValueError, match=r"root names .*, which is not a column; the columns are x0, x1"
     ):
         learn(SpanningTree(root=root), linked(1))
 
@@ -226,14 +226,14 @@ def test_a_tree_is_refused_only_where_no_root_allows_it(seed):
         (
             [(0, 1), (1, 2), (2, 0)],
             [],
-            "cannot all be there: the edges form a cycle: x0 -> x1 -> x2 -> x0",
+            "no structure has all required edges: the edges form a cycle: x0 -> x1 -> x2 -> x0",
         ),
         (
             [("x0", "age")],
             [],
-            "a required edge names 'age', which is no column; the columns are x0",
+            "a required edge names 'age', which is not a column; the columns are x0",
         ),
-        ([], [(0, 9)], "a forbidden edge names 9, which is no column"),
+        ([], [(0, 9)], "a forbidden edge names 9, which is not a column"),
         ([(1, 1)], [], r"the required edge \(1, 1\) joins a column with itself"),
         ([(1, 2, 3)], [], r"required edges are pairs \(parent, child\), not \(1, 2, 3\)"),
         ([], ["x0"], r"forbidden edges are pairs \(parent, child\), not 'x0'"),

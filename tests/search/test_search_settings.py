@@ -147,10 +147,10 @@ def test_nothing_is_left_to_choose(name):
         ),
         (
             {"required": [(0, 1), (1, 0)]},
-            "the required edges cannot all be there: the edges form a cycle",
+            "no structure has all required edges: the edges form a cycle",
         ),
-        ({"required": [(0, 9)]}, "a required edge names 9, which is no column"),
-        ({"forbidden": [("x0", "z")]}, "a forbidden edge names 'z', which is no column"),
+        ({"required": [(0, 9)]}, "a required edge names 9, which is not a column"),
+        ({"forbidden": [("x0", "z")]}, "a forbidden edge names 'z', which is not a column"),
         ({"required": ["x0"]}, "required edges are pairs"),
         ({"required": [(2, 2)]}, "joins a column with itself"),
         ({"max_table_size": 0}, "max_table_size=0 must be at least 1"),

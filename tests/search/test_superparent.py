@@ -186,7 +186,7 @@ def test_what_makes_no_sense_is_refused():
     data = sample(1)
     for settings, message in [
         ({"k": 0}, "k=0 must be a whole number"),
-        ({"parameters": "cl"}, "parameters='cl': SuperParent learns tables by frequencies"),
+        ({"parameters": "cl"}, "parameters='cl': SuperParent uses generative estimates"),
     ]:
         with pytest.raises(ValueError, match=message):
             run(SuperParent(**settings), data)

@@ -94,7 +94,7 @@ def test_the_structure_is_that_without_these_edges_and_they_are_named(name):
         "3 edges between 'x0', 'x1', 'x4' left out: for 300 rows, a table with 1 parent may have"
         " 5,000 cells" in said
     )
-    assert "the largest table would have 7,200. Way out: group the values" in said
+    assert "the largest table would have 7,200. To avoid this, group the values" in said
     told = [step for step in context.history if "left_out" in step]
     assert told == context.history[:1]
     assert (told[0]["left_out"], told[0]["reason"]) == (3, said)

@@ -160,14 +160,17 @@ def test_the_name_stands_for_the_learner():
     [
         (
             {"parameters": "cl", "evaluation": "loo"},
-            'evaluation="loo" needs frequencies.*evaluation=5',
+            'evaluation="loo" needs generative estimates.*evaluation=5',
         ),
-        ({"parameters": "svm"}, "parameters='svm': inside a search parameters are frequencies"),
+        (
+            {"parameters": "svm"},
+            "parameters='svm': inside a search parameters are generative estimates",
+        ),
         (
             {"parameters": MaximumConditionalLikelihood},
-            "inside a search parameters are frequencies",
+            "inside a search parameters are generative estimates",
         ),
-        ({"parameters": GreedyEdges()}, "inside a search parameters are frequencies"),
+        ({"parameters": GreedyEdges()}, "inside a search parameters are generative estimates"),
         ({"parameters": MaximumConditionalLikelihood(max_iter=-1)}, "max_iter=-1"),
         ({"parameters": MaximumLikelihood(0.0)}, "smoothing above zero"),
         ({"score": Margin(0.1, eta=10.0), "parameters": "cl"}, "hard margin"),

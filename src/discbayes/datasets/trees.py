@@ -3,7 +3,7 @@
 Their text fixes the sizes (25,000 rows of class 1 from its tree; for each of the four other classes
 6,250 rows from that same tree and 6,250 from its own) and leaves two points open, which are read
 here as follows: a random tree attaches each feature, in random order, to one of those before it; a
-row of probabilities is uniform numbers, normalised.
+row of probabilities is uniform numbers, normalized.
 """
 
 from __future__ import annotations

@@ -1,9 +1,9 @@
 """Networks to BIF files (interchange format 0.15).
 
-BIF has names and values of letters, digits and underscores only; the original texts are stored
-beside them (`discbayes.io.bif_notes`). The class comes first among the variables and among the
-parents. Most programs refuse a variable with one value, such as a column without a cut point: it
-gets a second one, of probability zero.
+BIF has names and values of alphanumeric characters and underscores only; the original texts are
+stored beside them (`discbayes.io.bif_notes`). The class comes first among the variables and among
+the parents. Most programs refuse a variable with one value, such as a column without a cut point:
+it gets a second one, of probability zero.
 """
 
 from __future__ import annotations

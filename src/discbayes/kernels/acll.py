@@ -1,5 +1,6 @@
-"""The approximate conditional log likelihood (C11 Eq. 12) of pairs of features, both directions
-from one table.
+"""The approximate conditional log likelihood (C11 Eq. 12) of pairs of features.
+
+Both directions of an edge are scored from one table.
 """
 
 from __future__ import annotations
@@ -10,9 +11,10 @@ from discbayes.kernels._compile import helper, kernel
 
 
 @helper
-def _worth(n, rest, more, alpha, beta):
-    """What ``n`` rows of a class add, when the other classes have ``rest`` of them; ``more``
-    smooths both.
+def _term(n, rest, more, alpha, beta):
+    """Return the term of ``n`` rows of a class and ``rest`` rows of the other classes.
+
+    ``more`` is added to both counts, for smoothing.
     """
     if n <= 0.0:
         return 0.0
@@ -20,8 +22,8 @@ def _worth(n, rest, more, alpha, beta):
 
 
 @helper
-def _sum_worths(joint, size, n_classes, more, alpha, beta):
-    """The worth of all cells of a margin with the class."""
+def _sum_terms(joint, size, n_classes, more, alpha, beta):
+    """Return the sum of the terms of all cells of a marginal table with the class."""
     total = 0.0
     for k in range(size):
         whole = 0.0
@@ -29,16 +31,16 @@ def _sum_worths(joint, size, n_classes, more, alpha, beta):
             whole += joint[k * n_classes + c]
         for c in range(n_classes):
             n = joint[k * n_classes + c]
-            total += _worth(n, whole - n, more, alpha, beta)
+            total += _term(n, whole - n, more, alpha, beta)
     return total
 
 
 @kernel
 def pair_gains(cells, starts, card_a, cards_b, n_classes, alpha, beta, strength, out):
-    """What the edges A → B and B → A add to the score, for A with each of several B.
+    """Compute the gains of the edges A → B and B → A, for A with each of several B.
 
-    A family is worth Σ worth(n(parent, child, c)) − Σ worth(n(parent, c)): the logarithms of the
-    cells are the same in both directions.
+    The score of a family is Σ term(n(parent, child, c)) − Σ term(n(parent, c)). The first sum does
+    not depend on the direction.
     """
     widest = 0
     for b in cards_b:
@@ -59,17 +61,17 @@ def pair_gains(cells, starts, card_a, cards_b, n_classes, alpha, beta, strength,
                     with_a[a * n_classes + c] += n
                     with_b[b * n_classes + c] += n
                     alone[c] += n
-        joint = _sum_worths(table, card_a * card_b, n_classes, strength, alpha, beta)
+        joint = _sum_terms(table, card_a * card_b, n_classes, strength, alpha, beta)
         more_a, more_b = strength * card_a, strength * card_b
         out[k, 0] = (
             joint
-            - _sum_worths(with_a, card_a, n_classes, more_b, alpha, beta)
-            - _sum_worths(with_b, card_b, n_classes, strength, alpha, beta)
-            + _sum_worths(alone, 1, n_classes, more_b, alpha, beta)
+            - _sum_terms(with_a, card_a, n_classes, more_b, alpha, beta)
+            - _sum_terms(with_b, card_b, n_classes, strength, alpha, beta)
+            + _sum_terms(alone, 1, n_classes, more_b, alpha, beta)
         )
         out[k, 1] = (
             joint
-            - _sum_worths(with_b, card_b, n_classes, more_a, alpha, beta)
-            - _sum_worths(with_a, card_a, n_classes, strength, alpha, beta)
-            + _sum_worths(alone, 1, n_classes, more_a, alpha, beta)
+            - _sum_terms(with_b, card_b, n_classes, more_a, alpha, beta)
+            - _sum_terms(with_a, card_a, n_classes, strength, alpha, beta)
+            + _sum_terms(alone, 1, n_classes, more_a, alpha, beta)
         )

@@ -1,16 +1,15 @@
-"""Rows grouped into parts: what one more column would tell about the class, and the finer parts
-that it makes.
+"""Partitions of rows: the information of one more column on the class, and the finer partition.
 
-The rows of a partition stand part after part: ``rows`` are their positions in the columns, ``y``
+The rows of a partition are sorted by part: ``rows`` are their positions in the columns, ``y``
 and ``weight`` their classes and weights, and part ``p`` is ``starts[p]:starts[p + 1]``. Weights are
-above zero, whole numbers or floats, and counts have their type. Every part holds several classes:
-one that holds a single class has nothing left to tell.
+above zero, integers or floats, and counts have their type. Every part holds several classes: no
+column is informative in a part with a single class.
 
-Most parts are a few rows, so what is done once for each part must be little. Small parts visit the
-cells of their rows, large ones go through a whole table, and the two are separate loops over all
-parts, because calling a function for each part would cost more than its rows. Indices are unsigned,
-which spares a test for negative ones, and sums add zeros rather than test for them, because the
-processor would often guess wrong.
+Most parts have few rows, so the work for each part must be small. Small parts visit the cells of
+their rows, large ones scan a whole table, and the two are separate loops over all parts, because a
+function call for each part would cost more than its rows. Indices are unsigned, which avoids a test
+for negative ones, and sums add zeros instead of testing for them, because the processor would often
+mispredict the branch.
 """
 
 from __future__ import annotations
@@ -22,10 +21,10 @@ from discbayes.kernels._compile import helper, kernel, small_helper
 
 @kernel
 def information_left(column, rows, y, weight, starts, card, n_classes, known):
-    """Σ n log n over cells (part, value, class) minus Σ n log n over cells (part, value).
+    """Return Σ n log n over cells (part, value, class) minus Σ n log n over cells (part, value).
 
-    That is minus the weight of the rows times the class entropy, in nats, that is left within the
-    cells. ``known`` has n log n for n = 0, 1, 2, … and is empty where weights are not whole.
+    This is minus the weight of the rows times the conditional entropy, in nats, of the class given
+    the cells. ``known`` has n log n for n = 0, 1, 2, … and is empty if weights are not whole.
     """
     values = _gather(column, rows)
     small = _information_of_small(values, y, weight, starts, card, n_classes, known)
@@ -33,17 +32,18 @@ def information_left(column, rows, y, weight, starts, card, n_classes, known):
 
 
 @kernel
-def hits(column, rows, y, weight, starts, card, n_classes):
-    """The weight of the rows that have the most frequent class of their cell (part, value)."""
+def correct_weight(column, rows, y, weight, starts, card, n_classes):
+    """Return the weight of the rows in the most frequent class of their cell (part, value)."""
     values = _gather(column, rows)
-    small = _hits_of_small(values, y, weight, starts, card, n_classes)
-    return small + _hits_of_large(values, y, weight, starts, card, n_classes)
+    small = _correct_weight_of_small(values, y, weight, starts, card, n_classes)
+    return small + _correct_weight_of_large(values, y, weight, starts, card, n_classes)
 
 
 @kernel
 def split(column, rows, y, starts, card):
-    """Where the rows of the finer partition stand now, and its starts; parts that hold one class
-    only are left out.
+    """Return the positions of the rows of the finer partition in this one, and its starts.
+
+    Parts that hold one class only are left out.
     """
     order = np.empty(rows.size, np.int64)
     new_starts = np.zeros(rows.size // 2 + 1, np.int64)  # no part has fewer than two rows
@@ -104,7 +104,7 @@ def _n_log_n(n, known):
 
 @helper
 def _information_of_small(values, y, weight, starts, card, n_classes, known):
-    """A cell that several rows share is emptied at the first, and adds nothing at the others."""
+    """Sum over the cells of rows; a cell that several rows share is set to zero at the first."""
     table, totals = np.zeros(card * n_classes, weight.dtype), np.zeros(card, weight.dtype)
     stride, left = np.uint64(n_classes), 0.0
     for part in range(starts.size - 1):
@@ -143,9 +143,9 @@ def _information_of_large(values, y, weight, starts, card, n_classes, known):
 
 
 @helper
-def _hits_of_small(values, y, weight, starts, card, n_classes):
+def _correct_weight_of_small(values, y, weight, starts, card, n_classes):
     table, most = np.zeros(card * n_classes, weight.dtype), np.zeros(card, weight.dtype)
-    stride, right = np.uint64(n_classes), 0.0
+    stride, correct = np.uint64(n_classes), 0.0
     for part in range(starts.size - 1):
         if not _is_small(starts[part + 1] - starts[part], card, n_classes):
             continue
@@ -157,16 +157,16 @@ def _hits_of_small(values, y, weight, starts, card, n_classes):
             most[x] = max(most[x], table[cell])
         for m in range(first, last):
             x = np.uint64(values[m])
-            right += most[x]
+            correct += most[x]
             table[x * stride + y[m]] = 0
             most[x] = 0
-    return right
+    return correct
 
 
 @helper
-def _hits_of_large(values, y, weight, starts, card, n_classes):
+def _correct_weight_of_large(values, y, weight, starts, card, n_classes):
     table = np.zeros(card * n_classes, weight.dtype)
-    right = 0.0
+    correct = 0.0
     for part in range(starts.size - 1):
         if _is_small(starts[part + 1] - starts[part], card, n_classes):
             continue
@@ -175,13 +175,13 @@ def _hits_of_large(values, y, weight, starts, card, n_classes):
             most = table[cell]
             for c in range(1, n_classes):
                 most = max(most, table[cell + c])
-            right += most
-    return right
+            correct += most
+    return correct
 
 
 @helper
 def _count(values, y, weight, first, last, n_classes, table):
-    """The weight in each cell (value, class) of one part."""
+    """Sum the weights in each cell (value, class) of one part."""
     stride = np.uint64(n_classes)
     table[:] = 0
     for m in range(np.uint64(first), np.uint64(last)):

@@ -16,23 +16,23 @@ acll         ``ApproximateLikelihood``                 C11 Eq. 12; depends on th
 ===========  ==========================  ======  ====  ========================================
 
 D is I(Xi;Xp|C) − I(Xi;Xp). α, β and λ are those of C11 Theorems 1 and 5. If the class is not a
-parent, θ is the same for all classes: L is Σ n log θ over the pooled classes and I is zero.
+parent, all classes share one θ: L is Σ n log θ over the pooled classes and I is zero.
 
-Weights and missing values: rows count with their weight. A parent set is measured by what it adds
-to the class alone, on the rows where the whole family is observed; rows with a missing value in it
-add nothing. The score of the class alone is from the rows where the feature is observed. So the
-weight of an edge is the difference of two families, whether values are missing or not.
+Weights and missing values: rows count with their weight. The score of a parent set is its gain over
+the class alone, on the rows where the whole family is observed (available-case analysis). The score
+of the class alone is from the rows where the feature is observed. So the weight of an edge is the
+difference of the scores of two families, with and without missing values.
 
-This is biased if whether a value is missing depends on another column. With ``missing="em"`` the
+This is biased if the missingness of a value depends on another column. With ``missing="em"`` the
 table of a family and the class is the saturated one that maximizes the likelihood of all rows: a
-row with a missing value in the family is spread over the cells it may be in, in proportion to the
-table itself, until that converges. So whether a value is missing may depend on whatever is observed
-in the family, the class included. A parent set is measured by what it adds to the class alone in
-that table, for all rows. What no row tells, as for values that were never observed together, is
-taken as independent given the class. The relevance of features and their candidates, which a search
-asks for, come from such tables too. Without missing values both ways are the same, bit by bit. EM
-estimates how strong a relation is, not how certain: incomplete rows are not evidence for the values
-they are filled with, so a score that weighs one against the other (mdl) refuses it.
+row with a missing value in the family is distributed over the cells that agree with it, in
+proportion to the table itself, until convergence. So missingness may depend on all that is observed
+in the family, the class included. The score of a parent set is its gain over the class alone in
+that table, for all rows. Values that were never observed together are taken as independent given
+the class. The relevance of features and their candidate parents come from such tables too. Without
+missing values the results of both settings are identical, bit by bit. EM estimates the strength of
+a dependence, not its significance: incomplete rows are not evidence for the values they are filled
+with, so a score that compares the two (mdl) refuses it.
 """
 
 from __future__ import annotations
@@ -62,14 +62,14 @@ ALPHA = (np.pi**2 + 6) / 24
 BETA = (np.pi**2 - 18) / 24
 LAMBDA = np.pi**2 / 6
 MISSING = ("available", "em")
-ROUNDING = 1e-9  # of all rows: counts that differ by less are of the same rows
+ROUNDING = 1e-9  # of all rows: counts that differ by less are taken as equal
 
 
 class EdgeScore(GapsIsMissing, BaseEstimator):
     """A score that is a sum over families.
 
-    ``symmetric`` says that both directions of an edge have the same weight. ``per_row`` says that
-    the score is in nats for each row; otherwise it is in nats for all rows.
+    If ``symmetric``, both directions of an edge have equal weights. If ``per_row``, the score is in
+    nats per row; otherwise it is in nats for all rows.
 
     Parameters
     ----------
@@ -78,6 +78,11 @@ class EdgeScore(GapsIsMissing, BaseEstimator):
         value in it, "em" on all rows, by expectation-maximization of its table. That ends when an
         iteration raises the mean log likelihood of the rows by no more than 1e-12 (relative, if it
         is below −1), or after 1000 iterations.
+
+    Examples
+    --------
+    >>> isinstance(LogLikelihood(), EdgeScore), LogLikelihood().symmetric
+    (True, True)
     """
 
     symmetric = True
@@ -152,7 +157,7 @@ class EdgeScore(GapsIsMissing, BaseEstimator):
         n_jobs: int | None = None,
         skip: np.ndarray | None = None,
     ) -> np.ndarray:
-        """Return what each edge ``[p, i]`` adds if the class is the only other parent of i.
+        """Return the gain of each edge ``[p, i]`` if the class is the only other parent of i.
 
         Parameters
         ----------
@@ -169,6 +174,14 @@ class EdgeScore(GapsIsMissing, BaseEstimator):
         -------
         array (n_features, n_features)
             The weights, by EM if ``self.em``.
+
+        Examples
+        --------
+        >>> from discbayes.counts import count
+        >>> from discbayes.data import FrameEncoder
+        >>> data = FrameEncoder().fit_transform([["x", "x"], ["x", "x"], ["y", "y"]], [0, 1, 0])
+        >>> LogLikelihood().weights(data, count(data)).round(4).tolist()
+        [[0.0, 1.3863], [1.3863, 0.0]]
         """
 
     @abstractmethod
@@ -188,6 +201,12 @@ class EdgeScore(GapsIsMissing, BaseEstimator):
         -------
         float
             The score.
+
+        Examples
+        --------
+        >>> table = np.array([[[2.0, 0.0], [1.0, 3.0]]])
+        >>> round(LogLikelihood().local(table, class_parent=True, n_rows=6.0), 4)
+        -1.9095
         """
 
     def family(
@@ -307,6 +326,14 @@ class EdgeScore(GapsIsMissing, BaseEstimator):
         -------
         list of list of float
             For each family the score with each further parent, or its own if there is none.
+
+        Examples
+        --------
+        >>> from discbayes.counts import Wanted, count
+        >>> from discbayes.data import FrameEncoder
+        >>> data = FrameEncoder().fit_transform([["x", "x"], ["x", "x"], ["y", "y"]], [0, 1, 0])
+        >>> LogLikelihood().of_blocks(data, count(data), [Wanted(0, (), (1,))], [True])
+        [[0.0]]
         """
         counted = [each for each in wanted if each.parents or each.more]
         tables = count_wanted(data, counted, self.em, n_jobs)
@@ -326,7 +353,7 @@ class EdgeScore(GapsIsMissing, BaseEstimator):
     def _from_table(
         self, counts: Counts, child: int, table: np.ndarray, class_parent: bool
     ) -> float:
-        """Return the score of the class alone and what parents add to it on rows of their table."""
+        """Return the score of the class alone plus the gain of parents on the rows of a table."""
         n_rows, own = float(counts.class_count.sum()), self.alone(counts).feature(child)[None]
         score, within = self.local(table, class_parent, n_rows), table.sum(axis=0, keepdims=True)
         # If values are missing the table has fewer rows than the feature alone.
@@ -346,11 +373,19 @@ class EdgeScore(GapsIsMissing, BaseEstimator):
         -------
         Counts
             These counts, or those of all rows by EM.
+
+        Examples
+        --------
+        >>> from discbayes.counts import count
+        >>> from discbayes.data import FrameEncoder
+        >>> data = FrameEncoder().fit_transform([["x", "x"], ["x", "x"], ["y", "y"]], [0, 1, 0])
+        >>> LogLikelihood().alone(count(data)).feature(0).tolist()
+        [[1.0, 1.0], [1.0, 0.0]]
         """
         return counts.completed if self.em else counts
 
     def unit(self, counts: Counts) -> float:
-        """Return what one nat in every row adds to the score.
+        """Return the gain of the score if every row gains one nat.
 
         Parameters
         ----------
@@ -361,6 +396,14 @@ class EdgeScore(GapsIsMissing, BaseEstimator):
         -------
         float
             One, or the weight of all rows.
+
+        Examples
+        --------
+        >>> from discbayes.counts import count
+        >>> from discbayes.data import FrameEncoder
+        >>> data = FrameEncoder().fit_transform([["x", "x"], ["x", "x"], ["y", "y"]], [0, 1, 0])
+        >>> ConditionalInformation().unit(count(data)), LogLikelihood().unit(count(data))
+        (1.0, 3.0)
         """
         return 1.0 if self.per_row else float(counts.class_count.sum())
 
@@ -379,7 +422,7 @@ class _Information(EdgeScore):
         n_jobs: int | None = None,
         skip: np.ndarray | None = None,
     ) -> np.ndarray:
-        """Return what each edge adds, from the mutual information of pairs.
+        """Return the gain of each edge, from the mutual information of pairs.
 
         Parameters
         ----------
@@ -396,6 +439,14 @@ class _Information(EdgeScore):
         -------
         array (n_features, n_features)
             The weight of each edge ``[p, i]``.
+
+        Examples
+        --------
+        >>> from discbayes.counts import count
+        >>> from discbayes.data import FrameEncoder
+        >>> data = FrameEncoder().fit_transform([["x", "x"], ["x", "x"], ["y", "y"]], [0, 1, 0])
+        >>> ConditionalInformation().weights(data, count(data)).round(4).tolist()
+        [[0.0, 0.4621], [0.4621, 0.0]]
         """
         pairs = pair_information(data, counts, n_jobs, skip=skip, em=self.em)
         weights = pairs.conditional if self.a == 1.0 else self.a * pairs.conditional
@@ -419,6 +470,12 @@ class _Information(EdgeScore):
         -------
         float
             The score.
+
+        Examples
+        --------
+        >>> table = np.array([[[2.0, 0.0], [1.0, 3.0]]])
+        >>> round(FactorizedLikelihood().local(table, class_parent=True, n_rows=6.0), 4)
+        0.4483
         """
         pooled = _log_likelihood(table.sum(axis=2), axis=1)
         score = self.a * pooled
@@ -530,8 +587,8 @@ class DescriptionLength(_Information):
     """Minimum description length (BIC): the log likelihood less ½ log M for each parameter.
 
     M is the number of rows. With ``missing="available"``, an edge between two features of which one
-    has missing values adds its part of the likelihood of all that is observed. With EM, noise would
-    seem to be worth its parameters, so it is refused.
+    has missing values adds its part of the likelihood of all observed values. EM is refused, as the
+    gain of edges between independent features could exceed the penalty of their parameters.
 
     Parameters
     ----------
@@ -551,7 +608,7 @@ class DescriptionLength(_Information):
         super()._check()
         if self.missing == "em":
             raise ValueError(
-                "DescriptionLength(missing='em'): rows filled by EM are not evidence that pays for"
+                "DescriptionLength(missing='em'): values filled in by EM are not evidence for more"
                 " parameters, and edges would be found in noise: use missing='available', or"
                 " another score"
             )
@@ -563,7 +620,7 @@ class DescriptionLength(_Information):
         n_jobs: int | None = None,
         skip: np.ndarray | None = None,
     ) -> np.ndarray:
-        """Return what each edge adds, less its parameters.
+        """Return the gain of each edge, less the penalty of its parameters.
 
         Parameters
         ----------
@@ -580,6 +637,14 @@ class DescriptionLength(_Information):
         -------
         array (n_features, n_features)
             The weight of each edge ``[p, i]``.
+
+        Examples
+        --------
+        >>> from discbayes.counts import count
+        >>> from discbayes.data import FrameEncoder
+        >>> data = FrameEncoder().fit_transform([["x", "x"], ["x", "x"], ["y", "y"]], [0, 1, 0])
+        >>> DescriptionLength().weights(data, count(data)).round(4).tolist()
+        [[0.0, 0.2877], [0.2877, 0.0]]
         """
         weights = super().weights(data, counts, n_jobs, skip)
         free = data.cards - 1.0
@@ -588,7 +653,7 @@ class DescriptionLength(_Information):
         return weights if skip is None else np.where(skip, 0.0, weights)
 
     def local(self, table: np.ndarray, class_parent: bool, n_rows: float) -> float:
-        """Return the log likelihood of a family less its parameters.
+        """Return the log likelihood of a family, less the penalty of its parameters.
 
         Parameters
         ----------
@@ -603,6 +668,12 @@ class DescriptionLength(_Information):
         -------
         float
             The score.
+
+        Examples
+        --------
+        >>> table = np.array([[[2.0, 0.0], [1.0, 3.0]]])
+        >>> round(float(DescriptionLength().local(table, class_parent=True, n_rows=6.0)), 4)
+        -3.7013
         """
         parent_values, card, n_classes = table.shape
         n_parameters = parent_values * (card - 1) * (n_classes if class_parent else 1)
@@ -650,7 +721,7 @@ class ApproximateLikelihood(EdgeScore):
         n_jobs: int | None = None,
         skip: np.ndarray | None = None,
     ) -> np.ndarray:
-        """Return what each edge adds, table by table: none of them is kept.
+        """Return the gain of each edge, from the counts of each pair of features.
 
         Parameters
         ----------
@@ -667,6 +738,14 @@ class ApproximateLikelihood(EdgeScore):
         -------
         array (n_features, n_features)
             The weight of each edge ``[p, i]``.
+
+        Examples
+        --------
+        >>> from discbayes.counts import count
+        >>> from discbayes.data import FrameEncoder
+        >>> data = FrameEncoder().fit_transform([["x", "x"], ["x", "x"], ["y", "y"]], [0, 1, 0])
+        >>> ApproximateLikelihood().weights(data, count(data)).round(4).tolist()
+        [[0.0, 0.164], [0.164, 0.0]]
         """
         strength, cards = self._strength(), data.cards
         weights = np.zeros((data.n_features, data.n_features))
@@ -705,6 +784,12 @@ class ApproximateLikelihood(EdgeScore):
         -------
         float
             The score.
+
+        Examples
+        --------
+        >>> table = np.array([[[2.0, 0.0], [1.0, 3.0]]])
+        >>> round(ApproximateLikelihood().local(table, class_parent=True, n_rows=6.0), 4)
+        0.9159
         """
         pooled = table.sum(axis=2, keepdims=True)
         if not class_parent:

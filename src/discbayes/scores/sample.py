@@ -69,7 +69,7 @@ class SampleScore(BaseEstimator):
         self.parameters = parameters
 
     def checked(self) -> SampleScore:
-        """Return the score with objects for names; refuse settings that make no sense.
+        """Return the score with objects for names; raise an error for invalid settings.
 
         Returns
         -------
@@ -95,8 +95,8 @@ class SampleScore(BaseEstimator):
         checked = SampleScore(objective, self.evaluation, _learner(self.parameters))
         if checked.refits and self.evaluation == "loo":
             raise ValueError(
-                'evaluation="loo" needs frequencies, from which a row can be taken away, and not'
-                f" {self.parameters!r}: use a number of folds, evaluation=5"
+                'evaluation="loo" needs generative estimates, from which a row can be removed, and'
+                f" not {self.parameters!r}: use a number of folds, evaluation=5"
             )
         return checked
 
@@ -104,13 +104,13 @@ class SampleScore(BaseEstimator):
     def refits(self) -> bool:
         """Whether the parameters of each candidate are learned as a whole.
 
-        So it is for subclasses of generative learners too, as they may do anything with counts.
+        This includes subclasses of generative learners, as they may use counts in any way.
         """
         return type(self.parameters) not in GENERATIVE
 
     @property
     def kind(self) -> int:
-        """The objective as kernels know it."""
+        """The code of the objective in the kernels."""
         return KINDS[type(self.objective)]
 
     @property
@@ -165,8 +165,9 @@ def _learner(given: Any) -> ParameterLearner:
     learner = PARAMETERS[given]() if isinstance(given, str) and given in PARAMETERS else given
     if isinstance(learner, type) or "structure" not in _arguments(learner):
         raise ValueError(
-            f'parameters={given!r}: inside a search parameters are frequencies, "ml" or "map", or'
-            ' those of another learner, "cl", or an object such as MaximumLikelihood(epsilon=1e-5)'
+            f"parameters={given!r}: inside a search parameters are generative estimates,"
+            ' "ml" or "map", or those of another learner, "cl", or an object such as'
+            " MaximumLikelihood(epsilon=1e-5)"
         )
     if hasattr(learner, "_check"):
         learner._check()

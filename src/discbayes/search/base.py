@@ -1,4 +1,4 @@
-"""What all searches share: settings, clock, trace, and how a search is interrupted."""
+"""The base class of all searches: settings, time limit, trace and interrupts."""
 
 from __future__ import annotations
 
@@ -52,6 +52,12 @@ class Search(SharedSettings):
         Time limit in seconds; the best structure so far is returned, with a warning.
     callback : callable or None
         Called with the record of each step, a dict; if it returns True the search ends there.
+
+    Examples
+    --------
+    >>> from discbayes import SpanningTree
+    >>> isinstance(SpanningTree(max_candidates=5), Search)
+    True
     """
 
     # `learn` takes blocks of rows, and gathers them if a search needs all rows.
@@ -106,6 +112,16 @@ class Search(SharedSettings):
         -------
         Structure
             The structure.
+
+        Examples
+        --------
+        >>> from discbayes import KDB
+        >>> from discbayes.counts import count
+        >>> from discbayes.data import FrameEncoder
+        >>> from discbayes.engine import Context
+        >>> data = FrameEncoder().fit_transform([["x", "x"], ["x", "x"], ["y", "y"]], [0, 1, 0])
+        >>> KDB().learn(data, count(data), Context()).parents
+        ((), (0,))
         """
         self._check()
         rows = data if self._takes(data) else data.in_memory(type(self).__name__)

@@ -33,11 +33,11 @@ class Branching(EdgeSearch):
         separate the features. With False only the weight, which leaves out edges of negative
         weight.
     **shared
-        The settings of every search: see ``Search``. The edges of ``start`` are kept.
+        Settings of every search, see ``Search``.
 
     Notes
     -----
-    Ties go to the lower column.
+    The edges of ``start`` are kept. Ties go to the lower column.
 
     Examples
     --------

@@ -1,4 +1,4 @@
-"""What a search must keep to: required and forbidden edges, and how large a table may become."""
+"""Constraints of a search: required and forbidden edges, candidate parents, table sizes."""
 
 from __future__ import annotations
 
@@ -19,11 +19,11 @@ from discbayes.search.table_sizes import TableSizes
 
 @dataclass(frozen=True)
 class Constraints:
-    """Constraints by position: ``required[p, i]`` and ``forbidden[p, i]`` are about the edge from
-    ``p`` to ``i``.
+    """Constraints of a search, with columns by position.
 
-    ``start`` is where a search begins: the given structure, or naive Bayes with the required edges.
-    ``sizes`` limits the tables of what the search itself adds.
+    ``required[p, i]`` and ``forbidden[p, i]`` are about the edge from ``p`` to ``i``. ``start`` is
+    the structure that a search starts with: the given one, or naive Bayes with the required edges.
+    ``sizes`` limits the tables of the edges that the search adds.
     """
 
     required: np.ndarray
@@ -43,9 +43,9 @@ class Constraints:
         start: Any = None,
         n_rows: float | None = None,
     ) -> Constraints:
-        """Read edges given by names or positions; contradictions and cycles are refused.
+        """Read edges given by names or positions; raise an error for contradictions and cycles.
 
-        ``n_rows``, the weight of all rows, limits tables too where ``max_table_size`` is None.
+        If ``max_table_size`` is None, ``n_rows``, the weight of all rows, limits tables too.
         """
         given = None if max_table_size is None else _limit("max_table_size", max_table_size)
         sizes = TableSizes.of(data, n_rows, given)
@@ -76,10 +76,10 @@ class Constraints:
     def allowed(
         self, data: Encoded, counts: Counts, n_jobs: int | None = None, em: bool = False
     ) -> np.ndarray:
-        """Which edges ``[p, i]`` a search may add: not forbidden, within the table size, among the
-        candidates of i.
+        """Return the matrix of edges ``[p, i]`` that a search may add.
 
-        With ``em`` the candidates are measured on all rows, as scores with ``missing="em"`` do.
+        These are not forbidden, within the table size, and from a candidate parent of ``i``. With
+        ``em`` the candidates are measured on all rows, like scores with ``missing="em"``.
         """
         apart = ~np.eye(data.n_features, dtype=bool)
         allowed = self.sizes.pairs(apart & ~self.forbidden, settled=self._given())
@@ -93,7 +93,7 @@ class Constraints:
         return allowed | self.required
 
     def _given(self) -> np.ndarray:
-        """The edges of the start, the required ones among them, in both directions."""
+        """Return the edges of the start, the required ones among them, in both directions."""
         given = self.required.copy()
         for i, group in enumerate(self.start.parents):
             given[list(group), i] = True
@@ -101,7 +101,7 @@ class Constraints:
 
 
 def _limit(name: str, value: Any) -> int:
-    """A limit as a whole number; 1e6 is one too."""
+    """Return a limit as a whole number; floats such as 1e6 are accepted."""
     number = isinstance(value, (int, float, np.integer, np.floating)) and not isinstance(
         value, bool
     )
@@ -111,8 +111,9 @@ def _limit(name: str, value: Any) -> int:
 
 
 def read_structure(data: Rows, given: Any, what: str) -> Structure:
-    """A structure over the columns of the data, from a ``Structure`` or from edges by names or
-    positions.
+    """Return a structure over the columns of the data.
+
+    It is given as a ``Structure``, or as edges by names or positions.
     """
     structure = given
     if not isinstance(structure, Structure):
@@ -157,12 +158,13 @@ def _matrix(data: Encoded, edges: Iterable[Any], what: str) -> np.ndarray:
 
 
 def column_position(data: Encoded, column: Any, where: str) -> int:
-    """The position of a column given by name or position."""
+    """Return the position of a column given by name or position."""
     names = data.domain.names
     position = find_column(column, names)
     if position is None:
         raise ValueError(
-            f"{where} names {column!r}, which is no column; the columns are {', '.join(names[:20])}"
+            f"{where} names {column!r}, which is not a column; the columns are"
+            f" {', '.join(names[:20])}"
         )
     return position
 
@@ -177,4 +179,4 @@ def _refuse_cycles(data: Encoded, required: np.ndarray) -> None:
             [np.flatnonzero(column).tolist() for column in required.T], data.domain.names
         )
     except ValueError as error:
-        raise ValueError(f"the required edges cannot all be there: {error}") from None
+        raise ValueError(f"no structure has all required edges: {error}") from None

@@ -1,6 +1,4 @@
-"""What searches on the weights of single edges share: the score, the edges they may use, and their
-trace.
-"""
+"""Searches on the weights of single edges: their score, the edges they may use, and their trace."""
 
 from __future__ import annotations
 
@@ -14,16 +12,16 @@ from discbayes.network import Structure
 from discbayes.scores import EdgeScore, edge_score_of
 from discbayes.search.base import Run, Search
 
-_DIGITS = 40  # binary ones of the largest weight or information that count: twelve decimal ones
+_DIGITS = 40  # significant bits of the largest weight or information: twelve decimal digits
 
 
 @dataclass(frozen=True)
 class Edges:
-    """All edges ``[p, i]``, measured once where the class is the only other parent; which may be
-    used, which must stay.
+    """The weights of all edges ``[p, i]`` if the class is the only other parent, measured once.
 
-    What must stay are the edges of the start, the required ones among them. ``weights`` are what
-    was measured without the noise of rounding, to be compared. ``evaluations`` counts the scores.
+    ``usable`` are the edges that a search may use. ``kept`` are those that must stay: the edges of
+    the start, the required ones among them. ``weights`` are the ``measured`` values with rounding
+    errors removed, for comparisons. ``evaluations`` is the number of scores computed.
     """
 
     measured: np.ndarray
@@ -49,7 +47,7 @@ class Edges:
         )
 
     def refuse_two_parents(self, names: Sequence[str]) -> None:
-        """A tree has only one edge into a column."""
+        """Raise an error if two edges into one column must stay, which no tree can have."""
         for child in np.flatnonzero(self.kept.sum(axis=0) > 1).tolist():
             a, b, *_ = np.flatnonzero(self.kept[:, child]).tolist()
             edges = f"{names[a]} -> {names[child]} and {names[b]} -> {names[child]}"
@@ -58,9 +56,10 @@ class Edges:
     def finish(
         self, run: Run, parents: Sequence[tuple[int, ...]], order: Iterable[int] | None = None
     ) -> None:
-        """Leave the structure in the run and record its edges, children in the given order.
+        """Store the structure in the run and record its edges, children in the given order.
 
-        Such a search has its structure in one go: a callback sees the steps when all is decided.
+        The whole structure is decided before the first step is recorded, so a callback sees the
+        steps afterwards.
         """
         run.structure = Structure(tuple(parents), run.limits.start.class_children)
         evaluations = self.evaluations
@@ -71,10 +70,10 @@ class Edges:
 
 
 def settled(values: np.ndarray, scale: float = 1.0) -> np.ndarray:
-    """Numbers that differ by rounding alone made equal, so that ties go to the lower column, not to
-    the last bit.
+    """Return values rounded so that those that differ by rounding errors only are equal.
 
-    ``scale`` is what the sums behind them are made of: information is in nats of a row.
+    Ties then go to the lower column and not to the last bit. ``scale`` is the magnitude of the
+    terms of the sums that the values are: one for information, in nats per row.
 
     >>> settled(np.array([0.1 + 0.2, 0.3, 4e-16])) == settled(np.array([0.3, 0.3, 0.0]))
     array([ True,  True,  True])
@@ -85,7 +84,15 @@ def settled(values: np.ndarray, scale: float = 1.0) -> np.ndarray:
 
 
 class EdgeSearch(Search):
-    """A search on a score that adds up over families; subclasses name their own settings."""
+    """A search on a score that is a sum over families; subclasses name their own settings.
+
+    Parameters
+    ----------
+    score : str or EdgeScore
+        The score, by name or as an object.
+    **shared
+        Settings of every search, see ``Search``.
+    """
 
     works_on_blocks = True
     directed = True  # whether a score may give the two directions of an edge different weights
@@ -93,7 +100,7 @@ class EdgeSearch(Search):
     def __init__(self, score: Any, **shared: Any):
         super().__init__(**shared)
         self.score = score
-        # a score that does not fit is refused here, not after all the data were read
+        # An unsuitable score is refused here, before the data are read.
         self._edge_score()
 
     def _check(self) -> None:
@@ -113,7 +120,7 @@ class EdgeSearch(Search):
 
 
 def edge_matrix(structure: Structure) -> np.ndarray:
-    """The edges of a structure as a matrix ``[p, i]``."""
+    """Return the edges of a structure as a matrix ``[p, i]``."""
     matrix = np.zeros((structure.n_features, structure.n_features), np.bool_)
     for i, group in enumerate(structure.parents):
         matrix[list(group), i] = True
@@ -121,5 +128,5 @@ def edge_matrix(structure: Structure) -> np.ndarray:
 
 
 def as_groups(parent: np.ndarray) -> list[tuple[int, ...]]:
-    """The parents of each feature, from the one parent of each, −1 for none."""
+    """Return the parents of each feature from an array of single parents, −1 for none."""
     return [(p,) if p >= 0 else () for p in parent.tolist()]

@@ -1,4 +1,4 @@
-"""Scores of families, each computed once in a search."""
+"""Scores of families, each of which is computed once in a search."""
 
 from __future__ import annotations
 
@@ -13,14 +13,12 @@ from discbayes.scores import EdgeScore
 from discbayes.search.base import Run
 
 AT_ONCE = 32  # candidate parents that are counted together
-# a feature, its feature parents in order, and whether the class is one too
+# A feature, its feature parents in order, and whether the class is a parent too.
 Family = tuple[int, tuple[int, ...], bool]
 
 
 class FamilyScores:
-    """What families are worth, remembered; ``evaluations`` counts the scores that had to be
-    computed.
-    """
+    """A cache of the scores of families; ``evaluations`` is the number of scores computed."""
 
     def __init__(self, run: Run, score: EdgeScore):
         self.run, self.score = run, score
@@ -28,7 +26,7 @@ class FamilyScores:
         self._known: dict[Family, float] = {}
 
     def of(self, families: Sequence[Family]) -> list[float]:
-        """The scores of some families."""
+        """Return the scores of some families."""
         data, counts = self.run.data, self.run.counts
         new = [family for family in dict.fromkeys(families) if family not in self._known]
         work, rows = len(new) * data.n_samples, in_blocks_if_weighted(data)
@@ -43,7 +41,7 @@ class FamilyScores:
         return [self._known[family] for family in families]
 
     def extended(self, wanted: Sequence[tuple[Family, Sequence[int]]]) -> list[list[float]]:
-        """The scores of some families with each of several features as one more parent."""
+        """Return the scores of some families with each of several features as one more parent."""
         data, missing = in_blocks_if_weighted(self.run.data), []
         for family, more in wanted:
             new = tuple(p for p in more if _with(family, p) not in self._known)
@@ -62,26 +60,24 @@ class FamilyScores:
     def _extensions(self, data: Rows, family: Family, more: tuple[int, ...]) -> list[float]:
         child, parents, with_class = family
 
-        def scores(part: tuple[int, ...]) -> list[float]:
-            return self.score.extensions(data, self.run.counts, child, parents, part, with_class)
+        def scores(group: tuple[int, ...]) -> list[float]:
+            return self.score.extensions(data, self.run.counts, child, parents, group, with_class)
 
-        portions = [more[k : k + AT_ONCE] for k in range(0, len(more), AT_ONCE)]
+        groups = [more[k : k + AT_ONCE] for k in range(0, len(more), AT_ONCE)]
         work = len(more) * data.n_samples
-        return list(chain.from_iterable(parallel_map(scores, portions, self.run.n_jobs, work)))
+        return list(chain.from_iterable(parallel_map(scores, groups, self.run.n_jobs, work)))
 
     def _of_blocks(
         self, data: Rows, wanted: Sequence[tuple[Family, tuple[int, ...]]]
     ) -> list[float]:
-        """The scores of all that a step asks for, in one pass over the blocks as long as memory
-        allows.
-        """
-        portions = [
+        """Return the scores that a step needs, in one pass over the blocks if memory allows."""
+        requests = [
             (Wanted(child, parents, more[k : k + AT_ONCE]), with_class)
             for (child, parents, with_class), more in wanted
             for k in range(0, max(1, len(more)), AT_ONCE)
         ]
-        tables, with_class = [each[0] for each in portions], [each[1] for each in portions]
-        scores = self.score.of_blocks(data, self.run.counts, tables, with_class, self.run.n_jobs)
+        families, with_class = [each[0] for each in requests], [each[1] for each in requests]
+        scores = self.score.of_blocks(data, self.run.counts, families, with_class, self.run.n_jobs)
         return list(chain.from_iterable(scores))
 
     def _add(self, families: Sequence[Family], scores: Sequence[float]) -> None:
@@ -89,7 +85,7 @@ class FamilyScores:
         self.evaluations += len(families)
 
     def take_evaluations(self) -> int:
-        """How many scores were computed since this was last asked."""
+        """Return the number of scores computed since the last call."""
         taken, self.evaluations = self.evaluations, 0
         return taken
 

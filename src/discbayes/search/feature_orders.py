@@ -9,14 +9,14 @@ name      the next feature                  starts with
 omi       largest I(C;X|E)                  the pair of largest I(C;X,X'), an edge
 min-mi    smallest I(C;X|E)                 one feature
 omisp     largest I(C;X|X') for an X' in E  one feature
-ocr       most rows right by C|X,E          one feature
+ocr       largest accuracy of C|X,E         one feature
 random    drawn
 ========  ================================  =======================================
 
 ``E`` are all earlier features together. They group the rows into parts, which each step makes
-finer; a part that holds one class only has the same effect on every candidate from then on, so its
-rows are dropped. A gap counts as a value of its own, "unknown", in an order and only there: no row
-is left out of some measures and not of others.
+finer; a part that holds one class only contributes equally to every candidate from then on, so its
+rows are dropped. Only in an order, a missing value counts as a value of its own, "unknown", so that
+all candidates are measured on all rows.
 
 Candidates that differ by rounding only are equal, and the lower column comes first.
 """
@@ -39,12 +39,12 @@ from discbayes.network.graph import topological_order
 from discbayes.search.constraints import column_position
 from discbayes.search.table_sizes import MAX_TABLE_SIZE
 
-# All criteria are compared as means over rows, so they are of the order of one, and their rounding
-# stays below 1e-12.
+# All measures are compared as means over rows, so their magnitude is about one and their rounding
+# error is below 1e-12.
 TIE = 1e-11
 TINY = np.finfo(float).tiny
-KNOWN_LOGS = 4096  # n log n is tabulated up to here: 32 kB, and larger counts are few
-ROW_STEPS = 4  # elementary steps for a row of one candidate
+KNOWN_LOGS = 4096  # n log n is tabulated up to here: 32 kB; larger counts are rare
+ROW_STEPS = 4  # elementary operations for one row of one candidate
 
 
 @dataclass(frozen=True)
@@ -52,7 +52,7 @@ class Order:
     """The features from first to last, by position.
 
     ``first_edge`` is the edge (parent, child) that OMI starts with; ``evaluations`` is the number
-    of informations or rates that were measured to find the order.
+    of informations or accuracies that were computed to find the order.
     """
 
     features: tuple[int, ...]
@@ -69,25 +69,38 @@ def order_features(
     before: np.ndarray | None = None,
     check: Callable[[], None] | None = None,
 ) -> Order:
-    """Put the features in an order.
+    """Return an order of the features.
 
     Parameters
     ----------
+    data : Encoded
+        The rows; blocks of rows for orders that need no more than counts.
+    counts : Counts
+        Counts of the class and of each feature.
     how : str or columns
         A name of the table above, or all columns from first to last, by name or position.
+    n_jobs : int, optional
+        The number of threads.
     rng : Generator, seed or None
-        Where a random order is drawn from.
+        The random generator of a random order.
     before : bool array (n_features, n_features) or None
-        ``before[p, i]`` says that ``p`` must come before ``i``.
+        ``before[p, i]`` requires that ``p`` comes before ``i``.
     check : callable or None
-        Called before each step; a search that is out of time raises from it.
+        Called before each step; it raises an exception when the time limit is reached.
+
+    Returns
+    -------
+    Order
+        The order.
     """
     task = _Task(data, counts, n_jobs, rng, _read_before(data, before), check or (lambda: None))
     if not isinstance(how, str):
         return _given(task, how)
     if how not in _ORDERS:
-        raise ValueError(f"order={how!r} is none of {', '.join(ORDERS)}, nor a list of all columns")
-    return _ORDERS[how](task if how == "random" else _gaps_as_values(task))
+        raise ValueError(
+            f"order={how!r} is not one of {', '.join(ORDERS)}, or a list of all columns"
+        )
+    return _ORDERS[how](task if how == "random" else _missing_as_values(task))
 
 
 @dataclass(frozen=True)
@@ -104,10 +117,8 @@ class _Task:
         return self.data.n_features * (self.data.n_features - 1) // 2
 
 
-def _gaps_as_values(task: _Task) -> _Task:
-    """The same codes, with one value more in columns with gaps, so that the code for missing
-    becomes that value.
-    """
+def _missing_as_values(task: _Task) -> _Task:
+    """Return the task with one more value in columns with missing values, which is their code."""
     data = task.data
     if not data.n_missing.any():
         return task
@@ -153,7 +164,7 @@ class _Queue:
         self._waits_for -= self._before[feature]
 
     def ready_pairs(self) -> np.ndarray:
-        """Which pairs ``[a, b]`` may come next, ``a`` before ``b``."""
+        """Return the matrix of pairs ``[a, b]`` that may come next, ``a`` before ``b``."""
         first = (self._left & (self._waits_for == 0))[:, None]
         second = self._left & (self._waits_for - self._before == 0)
         return first & second & ~np.eye(len(self._left), dtype=bool)
@@ -161,9 +172,7 @@ class _Queue:
 
 @dataclass(frozen=True)
 class _Partition:
-    """The rows of parts that hold several classes, part after part (see
-    ``kernels/partition.py``).
-    """
+    """The rows of all parts that hold several classes, sorted by part: ``kernels/partition.py``."""
 
     data: Encoded
     rows: np.ndarray
@@ -174,7 +183,7 @@ class _Partition:
 
     @classmethod
     def of(cls, data: Encoded) -> _Partition:
-        """One part, of all rows with a weight."""
+        """Return the partition with one part, of all rows with a weight above zero."""
         weight = np.ones(data.n_samples, np.int64) if data.weight is None else _whole(data.weight)
         rows = np.flatnonzero(weight > 0).astype(np.uint32)
         y = data.classes[rows].astype(np.uint32)
@@ -189,9 +198,7 @@ class _Partition:
         return float(self.weight.sum())
 
     def split(self, feature: int) -> _Partition:
-        """The finer partition by the values of a feature as well; the same object where it splits
-        no part.
-        """
+        """Return the finer partition by the values of a feature; itself if no part is split."""
         column, card = self.data.codes[feature], self.data.cards[feature]
         order, starts = kernels.split(column, self.rows, self.y, self.starts, card)
         if order.size == self.rows.size and starts.size == self.starts.size:
@@ -201,52 +208,47 @@ class _Partition:
         )
 
     def information(self, feature: int) -> float:
-        """I(C;X|E) times the weight of the rows, but for a number that all X share; zero where X
-        leaves no doubt.
+        """Return I(C;X|E) times the weight of the rows, up to a constant that all X share.
+
+        It is zero if X and E determine the class.
         """
         column, card = self.data.codes[feature], self.data.cards[feature]
         parts = self.rows, self.y, self.weight, self.starts
         return kernels.information_left(column, *parts, card, self.data.n_classes, self.known)
 
-    def hits(self, feature: int) -> float:
-        """The weight of the rows that have the most frequent class among those with the same X and
-        E.
-        """
+    def correct_weight(self, feature: int) -> float:
+        """Return the weight of the rows in the most frequent class for their values of X and E."""
         column, card = self.data.codes[feature], self.data.cards[feature]
-        return kernels.hits(
+        return kernels.correct_weight(
             column, self.rows, self.y, self.weight, self.starts, card, self.data.n_classes
         )
 
     def measure(self, measure: str, features: np.ndarray, n_jobs: int | None) -> np.ndarray:
-        """The information or the hits of several features."""
+        """Return one measure of several features: "information" or "correct_weight"."""
         work = float(features.size) * self.rows.size * ROW_STEPS
         return np.array(parallel_map(getattr(self, measure), features.tolist(), n_jobs, work=work))
 
 
 def _whole(weight: np.ndarray) -> np.ndarray:
-    """Weights as integers, which are faster to add and have no rounding, where they are whole
-    numbers.
-    """
+    """Return whole weights as integers, which add faster and without rounding; others as floats."""
     if (weight == np.floor(weight)).all() and weight.sum() < 2**53:
         return weight.astype(np.int64)
     return np.ascontiguousarray(weight, np.float64)
 
 
 def _known_logs(weight: np.ndarray) -> np.ndarray:
-    """The values of n log n for small counts; none where counts are not whole."""
+    """Return n log n for small counts; an empty array if weights are not whole."""
     n = np.arange(min(weight.sum() + 1, KNOWN_LOGS) if weight.dtype.kind == "i" else 0, dtype=float)
     return n * np.log(np.maximum(n, 1.0))
 
 
 def _first_best(values: np.ndarray) -> int:
-    """The first of the values that are as large as the largest."""
+    """Return the position of the first value that equals the largest up to rounding."""
     return int(np.argmax(values >= values.max() - TIE))
 
 
 def _omi(task: _Task) -> Order:
-    """The pair that tells most about the class, then always the feature that tells most beyond the
-    earlier ones.
-    """
+    """Return the order OMI: the pair of largest I(C;X,X'), then by largest I(C;X|E)."""
     n, queue = task.data.n_features, _Queue(task.before)
     if n < 2:
         return _grow(task, queue, "information")
@@ -258,9 +260,7 @@ def _omi(task: _Task) -> Order:
 
 
 def _first_pair(task: _Task, allowed: np.ndarray) -> tuple[int, int]:
-    """The pair of largest I(C;X,X'), the feature of larger I(C;X) first unless it must come
-    second.
-    """
+    """Return the pair of largest I(C;X,X'), with the larger I(C;X) first if that is allowed."""
     joint = np.where(np.triu(allowed | allowed.T, 1), _joint_information(task), -np.inf)
     a, b = (int(i) for i in np.unravel_index(_first_best(joint.ravel()), joint.shape))
     alone = class_information(task.counts)
@@ -269,9 +269,7 @@ def _first_pair(task: _Task, allowed: np.ndarray) -> tuple[int, int]:
 
 
 def _joint_information(task: _Task) -> np.ndarray:
-    """I(C;X,X') of all pairs; the few whose table would be too large are measured on the rows
-    instead.
-    """
+    """Return I(C;X,X') of all pairs; those with too large tables are measured on the rows."""
     data = task.data
     class_count = task.counts.class_count
     cards = task.data.cards.astype(float)
@@ -287,21 +285,19 @@ def _joint_information(task: _Task) -> np.ndarray:
 
 
 def _min_mi(task: _Task) -> Order:
-    """Always the feature that tells least about the class beyond the earlier ones."""
+    """Return the order min-MI: next is the feature of smallest I(C;X|E)."""
     return _grow(task, _Queue(task.before), "information", sign=-1.0)
 
 
 def _ocr(task: _Task) -> Order:
-    """Always the feature with which, and with the earlier ones, most rows have the class of most
-    rows like them.
-    """
-    return _grow(task, _Queue(task.before), "hits")
+    """Return the order OCR: next is the feature of largest accuracy given the earlier ones."""
+    return _grow(task, _Queue(task.before), "correct_weight")
 
 
 def _grow(
     task: _Task, queue: _Queue, measure: str, sign: float = 1.0, evaluations: int = 0
 ) -> Order:
-    """Place feature after feature by what it has, given all that are placed."""
+    """Return an order: next is the feature of largest measure, given the earlier ones."""
     parts = _Partition.of(task.data)
     for feature in queue.placed:
         parts = parts.split(feature)
@@ -318,15 +314,13 @@ def _grow(
         queue.place(best)
         finer = parts.split(best)
         if finer is not parts:
-            # a column that splits no part changes nothing for the others
+            # A column that splits no part does not change the measures of the others.
             parts, values[:] = finer, np.nan
     return Order(tuple(queue.placed), evaluations=evaluations)
 
 
 def _omisp(task: _Task) -> Order:
-    """The feature that tells most, then always the one that tells most beyond the best single
-    earlier one.
-    """
+    """Return the order OMISP: largest I(C;X), then largest I(C;X|X') for one earlier X'."""
     alone, joint = class_information(task.counts), _joint_information(task)
     queue, value = _Queue(task.before), alone
     while queue:
@@ -340,7 +334,7 @@ def _omisp(task: _Task) -> Order:
 
 
 def _random(task: _Task) -> Order:
-    """Drawn; a feature whose turn comes too early waits for those that must be earlier."""
+    """Return a random order; a feature waits for those that must come earlier."""
     rank = np.random.default_rng(task.rng).permutation(task.data.n_features).argsort()
     queue = _Queue(task.before)
     while queue:
@@ -350,7 +344,7 @@ def _random(task: _Task) -> Order:
 
 
 def _given(task: _Task, columns: Iterable[Any]) -> Order:
-    """All columns in the order in which they are given."""
+    """Return the given order, which must have all columns."""
     names = task.data.domain.names
     order = [column_position(task.data, column, "the order") for column in columns]
     times = np.bincount(order, minlength=len(names))

@@ -44,6 +44,15 @@ class NaiveBayes(BaseEstimator):
         -------
         Structure
             No edges between features.
+
+        Examples
+        --------
+        >>> from discbayes.counts import count
+        >>> from discbayes.data import FrameEncoder
+        >>> from discbayes.engine import Context
+        >>> data = FrameEncoder().fit_transform([["x", "x"], ["x", "x"], ["y", "y"]], [0, 1, 0])
+        >>> NaiveBayes().learn(data, count(data), Context()).parents
+        ((), ())
         """
         return Structure.naive(data.n_features)
 
@@ -85,5 +94,14 @@ class FixedStructure(BaseEstimator):
         -------
         Structure
             The given structure.
+
+        Examples
+        --------
+        >>> from discbayes.counts import count
+        >>> from discbayes.data import FrameEncoder
+        >>> from discbayes.engine import Context
+        >>> data = FrameEncoder().fit_transform([["x", "x"], ["x", "x"], ["y", "y"]], [0, 1, 0])
+        >>> FixedStructure([(0, 1)]).learn(data, count(data), Context()).parents
+        ((), (0,))
         """
         return read_structure(data, self.structure, "given")

@@ -1,5 +1,6 @@
-"""Greedy hill climbing on families: add, delete and reverse edges, drop the class as a parent (GHC2
-of C11).
+"""Greedy hill climbing on the scores of families (GHC2 of C11).
+
+Moves add, delete and reverse edges, and drop or add the class as a parent of a feature.
 """
 
 from __future__ import annotations
@@ -36,14 +37,13 @@ class HillClimb(EdgeSearch):
     drop_class : bool, default=True
         Whether the class may be dropped as a parent of a feature, and added again.
     **shared
-        The settings of every search: see ``Search``. The search starts at ``start``, whose edges
-        may be deleted.
+        Settings of every search, see ``Search``.
 
     Notes
     -----
-    Of moves that are equal up to rounding the first is made: additions, deletions, reversals, then
-    the class; each by the lower parent, then the lower child. A required edge is never deleted or
-    reversed.
+    The search starts at ``start``, whose edges may be deleted. Of moves that are equal up to
+    rounding the first is made: additions, deletions, reversals, then the class; each by the lower
+    parent, then the lower child. A required edge is never deleted or reversed.
 
     Examples
     --------
@@ -75,25 +75,25 @@ class HillClimb(EdgeSearch):
             )
 
     def _search(self, run: Run) -> None:
-        climb = _Climb(run, self._edge_score(), self.max_parents, self.reverse, self.drop_class)
-        climb.measure_additions()
+        state = _SearchState(
+            run, self._edge_score(), self.max_parents, self.reverse, self.drop_class
+        )
+        state.measure_additions()
         while True:
-            climb.score_additions()
-            move = climb.best_move()
+            state.score_additions()
+            move = state.best_move()
             if move is None:
                 return
-            run.structure = move.made(climb.structure)
-            climb.record(move)
-            climb.follow(
+            run.structure = move.made(state.structure)
+            state.record(move)
+            state.follow(
                 run.structure, [move.child, *([move.parent] if move.kind == "reverse" else [])]
             )
 
 
 @dataclass(frozen=True)
 class Move:
-    """A change of one edge and what it adds to the score; the parent of a class move is the
-    class.
-    """
+    """A change of one edge and its gain; the parent of a move of kind "class" is the class."""
 
     kind: str
     parent: int
@@ -101,7 +101,7 @@ class Move:
     gain: float
 
     def made(self, structure: Structure) -> Structure:
-        """The structure after the move."""
+        """Return the structure after the move."""
         groups, flags = list(structure.parents), list(structure.class_children)
         if self.kind in ("delete", "reverse"):
             groups[self.child] = tuple(p for p in groups[self.child] if p != self.parent)
@@ -114,12 +114,11 @@ class Move:
         return Structure(tuple(groups), tuple(flags))
 
 
-class _Climb:
-    """Where a climb stands: a structure, the scores of its families, and what each move would add
-    to them.
+class _SearchState:
+    """The state of a search: a structure, the scores of its families, and the gain of each move.
 
     ``add[p, i]`` is unknown until the move is possible for the first time, so that parents that
-    would close a cycle cost nothing.
+    would close a cycle are not scored.
     """
 
     def __init__(
@@ -141,43 +140,42 @@ class _Climb:
             range(n),
         )
 
-    # ---- what moves are worth
+    # ---- gains of moves
 
     def follow(self, structure: Structure, children: Sequence[int]) -> None:
-        """Take up a structure in which these children have other parents: what was known of their
-        moves is void.
-        """
+        """Set the structure, in which the given children have new parents; reset their gains."""
         self.structure, self.ancestors = structure, ancestors(structure)
         self.reversible = _reversible(structure, self.ancestors) if self.reverse else []
         around = {i: self._around(i) for i in children}
         self.scores.of([family for families in around.values() for family in families.values()])
         for i, families in around.items():
-            worth = dict(zip(families, self.scores.of(list(families.values())), strict=True))
-            self.local[i] = worth.pop("now")
+            scores = dict(zip(families, self.scores.of(list(families.values())), strict=True))
+            self.local[i] = scores.pop("now")
             self.delete[:, i] = self.toggle[0, i] = NEVER
-            if "class" in worth:
-                self.toggle[0, i] = worth.pop("class") - self.local[i]
-            self.delete[list(worth), i] = np.array(list(worth.values())) - self.local[i]
+            if "class" in scores:
+                self.toggle[0, i] = scores.pop("class") - self.local[i]
+            self.delete[list(scores), i] = np.array(list(scores.values())) - self.local[i]
             self.add[:, i] = np.where(self._addable(i), UNKNOWN, NEVER)
 
     def _around(self, child: int) -> dict[Any, Family]:
-        """A family as it is now, without each of its parents that may go, and with the class
-        dropped or added.
+        """Return the families of a child that differ by one deletion or by the class.
+
+        The keys are "now" for the current family, the deleted parent, and "class".
         """
         _, parents, with_class = now = self._family(child)
         families: dict[Any, Family] = {"now": now}
         for p in parents:
             if not self.run.limits.required[p, child]:
                 families[p] = (child, tuple(q for q in parents if q != p), with_class)
-        if self.drop_class and (with_class or self._has_room(child)):
+        if self.drop_class and (with_class or self._allows_parent(child)):
             families["class"] = (child, parents, not with_class)
         return families
 
     def _family(self, child: int) -> Family:
         return child, self.structure.parents[child], self.structure.class_children[child]
 
-    def _has_room(self, child: int) -> bool:
-        """Whether one more parent is within the limit; a start beyond it is refused."""
+    def _allows_parent(self, child: int) -> bool:
+        """Return whether one more parent is allowed; raise an error if there are too many."""
         size = len(self.structure.parents[child]) + self.structure.class_children[child]
         if size > self.max_parents:
             raise ValueError(
@@ -187,16 +185,14 @@ class _Climb:
         return size < self.max_parents
 
     def _addable(self, child: int) -> np.ndarray:
-        """Which features may become parents of a child, cycles aside."""
+        """Return the features, as a mask, that may become parents of a child, cycles aside."""
         parents = list(self.structure.parents[child])
-        addable = self.allowed[:, child] & self._has_room(child)
+        addable = self.allowed[:, child] & self._allows_parent(child)
         addable[parents] = False
         return self.run.limits.sizes.joining(child, parents, addable)
 
     def measure_additions(self) -> None:
-        """Score the first parent of all features that have only the class, in one pass over the
-        pairs.
-        """
+        """Score one parent for each feature that has only the class, in one pass over pairs."""
         run, score = self.run, self.scores.score
         naive = [i for i in range(self.local.size) if self._family(i)[1:] == ((), True)]
         wanted = np.zeros_like(self.allowed)
@@ -207,9 +203,7 @@ class _Climb:
             self.scores.evaluations += int(pairs.sum()) // (2 if score.symmetric else 1)
 
     def score_additions(self) -> None:
-        """Score the additions that are possible now, alone or as half of a reversal, and were not
-        before.
-        """
+        """Score the additions that have become possible, alone or as half of a reversal."""
         possible = ~self.ancestors
         for p, i in self.reversible:
             possible[i, p] = True
@@ -225,7 +219,7 @@ class _Climb:
     # ---- moves
 
     def best_move(self) -> Move | None:
-        """The first of the best moves, or none if nothing improves the score."""
+        """Return the first of the best moves, or None if no move improves the score."""
         gains = {
             "add": np.where(self.ancestors, NEVER, self.add),
             "delete": self.delete,
@@ -247,7 +241,7 @@ class _Climb:
         return gains
 
     def record(self, move: Move) -> None:
-        """Trace a move, with the scores computed since the one before."""
+        """Record a move, with the number of scores computed since the previous one."""
         total, evaluations = float(self.local.sum()) + move.gain, self.scores.take_evaluations()
         if move.parent == CLASS:
             kind = "drop class" if self.structure.class_children[move.child] else "add class"
@@ -257,7 +251,7 @@ class _Climb:
 
 
 def ancestors(structure: Structure) -> np.ndarray:
-    """Which features ``[i, a]`` have which ancestors."""
+    """Return the matrix ``[i, a]`` of whether ``a`` is an ancestor of ``i``."""
     found = np.zeros((structure.n_features, structure.n_features), np.bool_)
     for i in structure.order:
         for p in structure.parents[i]:
@@ -267,6 +261,6 @@ def ancestors(structure: Structure) -> np.ndarray:
 
 
 def _reversible(structure: Structure, above: np.ndarray) -> list[tuple[int, int]]:
-    """Edges that no other path joins: reversed, they close no cycle."""
+    """Return the edges whose reversal closes no cycle: no other path connects their ends."""
     edges = [(p, i, list(group)) for i, group in enumerate(structure.parents) for p in group]
     return [(p, i) for p, i, group in edges if not above[group, p].any()]

@@ -12,7 +12,7 @@ from discbayes.search.edgewise import Edges, EdgeSearch, settled
 
 
 class KDB(EdgeSearch):
-    """k-dependence Bayesian classifier: each feature has up to ``k`` more relevant parents.
+    """The k-dependence Bayesian classifier: each feature has up to ``k`` more relevant parents.
 
     Features are ordered by I(Xi;C); each takes the ``k`` earlier ones of largest I(Xi;Xj|C).
 
@@ -21,12 +21,15 @@ class KDB(EdgeSearch):
     k : int, default=1
         The largest number of feature parents.
     score : str or EdgeScore, default="cmi"
-        What replaces I(Xi;Xj|C), by name or as an object. ``ConditionalInformation(missing="em")``
-        uses incomplete rows too; I(Xi;C) is then measured likewise.
+        The weight of an edge, by default I(Xi;Xj|C), by name or as an object.
+        ``ConditionalInformation(missing="em")`` uses incomplete rows too, also for I(Xi;C).
     **shared
-        The settings of every search: see ``Search``. The edges of ``start`` are kept. A required
-        parent is moved before its child in the order; a parent that would make a table too large is
-        left out, and the next one taken.
+        Settings of every search, see ``Search``.
+
+    Notes
+    -----
+    The edges of ``start`` are kept. A required parent is moved before its child in the order. A
+    parent that would make a table too large is left out, and the next one is taken.
 
     Examples
     --------

@@ -65,9 +65,9 @@ class OrderBased(SampleSearch):
     Notes
     -----
     Features later in the order have no parents yet (or those of ``start``) while the parents of one
-    are chosen. OMI begins with an edge between the pair that tells most about the class. Of sets
-    that improve the score equally the smaller one, then the one of lower columns, is taken.
-    Required and starting parents come earlier in every order.
+    are chosen. OMI begins with an edge between the pair of largest I(C;X,X'). Of sets that improve
+    the score equally the smaller one, then the one of lower columns, is taken. Required and
+    starting parents come earlier in every order.
 
     Rows on a cluster, or more of them than fit in memory, stay where they are as in
     ``GreedyEdges``, if the order is given, "random" or "omisp": the other orders need all rows at

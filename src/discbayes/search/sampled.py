@@ -74,8 +74,8 @@ class SampleSearch(Search):
         super()._check()
         if self._score().refits and not self.trains:
             raise ValueError(
-                f"parameters={self.parameters!r}: {type(self).__name__} learns tables by"
-                ' frequencies, "ml" or "map"; GreedyEdges and OrderBased can train each candidate'
+                f"parameters={self.parameters!r}: {type(self).__name__} uses generative estimates,"
+                ' "ml" or "map"; GreedyEdges and OrderBased can train each candidate'
             )
 
     def _takes(self, data: Rows) -> bool:

@@ -1,13 +1,12 @@
-"""How large the tables of a structure may become: one rule for all searches, and what it leaves
-out.
+"""Limits on the sizes of tables, for all searches, and the edges that are left out by them.
 
 A row fills one cell of a table. So by default the table of a feature with one parent has at most
 two cells for each row: at least half of a larger one is empty, and all such tables together have no
 more than twice as many cells as the training table. (On tables of 500 to 4,000 rows, one cell for
-each row cost some useful edges, two cost none.) Whoever asks for more parents asks for sparser
-tables: each further parent may make them ten times as large. Fewer than 2,500 rows count as 2,500:
-such tables cost little, and the score of the search decides. A number of cells that is given
-replaces all of this.
+each row excluded some useful edges, two excluded none.) More parents need sparser tables: each
+further parent may make a table ten times as large. Fewer than 2,500 rows count as 2,500: such
+tables cost little, and the score of the search decides. A given number of cells replaces these
+rules.
 """
 
 from __future__ import annotations
@@ -31,7 +30,7 @@ CELLS_PER_ROW = 2  # of a table with one parent
 CELLS_PER_PARENT = 10  # times as many cells for each parent after the first
 MAX_EDGES_LISTED = 100  # in the trace
 MAX_COLUMNS_NAMED = 5  # in a warning
-_SURELY_FITS = 1_000_000  # cells that need no look at the memory
+_SURELY_FITS = 1_000_000  # cells that fit in memory without a check
 # A column with more values than this, most of them seen once or never, is an identifier or free
 # text. Columns with fewer values and few rows are common, and their tables are small: a warning
 # about them would be noise.
@@ -40,11 +39,10 @@ MANY_VALUES = 50
 
 @dataclass(frozen=True, eq=False)
 class TableSizes:
-    """Which parents the sizes of tables allow. ``left_out[p, i]`` says that the edge was refused
-    because of its table.
+    """The parents that the limits on the sizes of tables allow.
 
-    ``n_rows`` is the weight of all rows, None where only ``given`` cells, or 10 million, limit a
-    table.
+    ``left_out[p, i]`` is True for an edge that was refused because of its table. ``n_rows`` is the
+    weight of all rows; it is None if ``given``, or 10 million cells, is the only limit.
     """
 
     names: Sequence[str]
@@ -57,7 +55,7 @@ class TableSizes:
 
     @classmethod
     def of(cls, data: Any, n_rows: float | None, given: int | None) -> TableSizes:
-        """Read the limit, of which None is the default."""
+        """Return the limits for the data; ``given`` is None for the default."""
         if given is not None and given > MAX_NUMBERED:
             raise ValueError(
                 f"max_table_size={given} must be at most {MAX_NUMBERED:,}, a table of 17 GB"
@@ -75,26 +73,25 @@ class TableSizes:
 
     @property
     def limit(self) -> int:
-        """The most cells of a table with any number of parents."""
+        """The largest number of cells of a table with any number of parents."""
         return MAX_TABLE_SIZE if self.given is None else self.given
 
     def max_cells(self, n_parents: int) -> int:
-        """The most cells of a table that a search may choose."""
+        """Return the largest number of cells of a table that a search may choose."""
         if self.n_rows is None:
             return self.limit
         filled = CELLS_PER_ROW * int(max(self.n_rows, MIN_ROWS))
         return min(self.limit, filled * CELLS_PER_PARENT ** (max(n_parents, 1) - 1))
 
     def cells(self, child: int, parents: Iterable[int]) -> int:
-        """The number of cells of the table of a feature."""
+        """Return the number of cells of the table of a feature."""
         return math.prod(int(self.cards[i]) for i in (child, *parents)) * self.n_classes
 
     def pairs(self, among: np.ndarray, settled: np.ndarray) -> np.ndarray:
-        """The edges ``[p, i]`` whose tables, with the class as the only other parent, are within
-        the limit.
+        """Return the edges ``[p, i]`` whose tables are within the limit.
 
-        What becomes of ``settled`` edges is not up to the search, so they are never among those
-        left out.
+        The class is the only other parent. ``settled`` edges are not chosen by the search, so they
+        are never listed among those left out.
         """
         cells = np.outer(self.cards.astype(float), self.cards) * self.n_classes
         fitting = among & (cells <= self.max_cells(1))
@@ -108,14 +105,14 @@ class TableSizes:
         return np.asarray(fitting)
 
     def joining(self, child: int, parents: Sequence[int], among: np.ndarray) -> np.ndarray:
-        """Which of some features may join the parents of a child.
+        """Return the features, as a mask, that may become one more parent of a child.
 
-        Each table of the child with the feature and some of the parents has to be within the limit
-        for so many parents: else a parent of two values would make room for one of many. Of equally
-        many parents the widest decide.
+        Each table of the child with the feature and some of the parents must be within the limit
+        for this number of parents: otherwise a parent with two values would allow one with many.
+        Of parent sets of one size, the one with the most values decides.
         """
         widest = sorted(parents, key=lambda p: -int(self.cards[p]))
-        loss = self._fits(child, widest)  # else the parents were too many without it
+        loss = self._fits(child, widest)  # otherwise the parents alone are above the limit
         fitting, live = among, self._live & self._live[child]
         for j in range(len(parents) + 1):
             cells = self.cells(child, widest[:j])
@@ -129,33 +126,31 @@ class TableSizes:
         return fitting
 
     def _fits(self, child: int, widest: Sequence[int]) -> bool:
-        """Whether a family, its parents in the order of their values, is within the limit."""
+        """Return whether a family is within the limit; ``widest`` are its parents in order."""
         return all(
             self.cells(child, widest[:j]) <= self.max_cells(j) for j in range(1, len(widest) + 1)
         )
 
     @property
     def _live(self) -> np.ndarray:
-        """Columns of several values: edges of the others tell nothing, so that leaving them out is
-        no loss.
-        """
+        """Columns with several values; edges of other columns are uninformative."""
         return self.cards > 1
 
     def _note(self, cells: float, n_parents: int) -> None:
-        """Remember the largest table that was refused."""
+        """Store the size of the largest table that was refused."""
         self.worst[:] = [max([*self.worst, (int(cells), n_parents)])]
 
     def _require(self, child: int, parents: Sequence[int]) -> None:
-        """Refuse to search among tables of which even one cannot be held in memory."""
+        """Raise an error if the table of one family does not fit in memory."""
         if self.cells(child, parents) > _SURELY_FITS:
             groups = tuple(tuple(parents) if i == child else () for i in range(len(self.cards)))
             Layout(Structure(groups), self.cards, self.n_classes).require(self.names)
 
-    # ---- what is said about it
+    # ---- report
 
     @property
     def _once(self) -> np.ndarray:
-        """The edges that were left out, where neither direction would do in one of them."""
+        """The edges that were left out; an edge left out in both directions occurs once."""
         return np.asarray(np.triu(self.left_out) | (self.left_out & ~self.left_out.T))
 
     @property
@@ -164,12 +159,12 @@ class TableSizes:
         return int(np.count_nonzero(self._once))
 
     def edges(self) -> list[tuple[str, str]]:
-        """The first of the edges (parent, child) that were left out."""
+        """Return the first of the edges (parent, child) that were left out."""
         first = np.argwhere(self._once)[:MAX_EDGES_LISTED].tolist()
         return [(self.names[p], self.names[i]) for p, i in first]
 
     def reason(self) -> str:
-        """Which columns the edges that were left out are between, why, and the way out."""
+        """Return a message: the columns of the edges left out, the reason, and what to do."""
         touched = (self.left_out | self.left_out.T).sum(axis=0)
         columns = [self.names[i] for i in np.argsort(-touched, kind="stable") if touched[i]]
         largest, n_parents = self.worst[0]
@@ -187,19 +182,17 @@ class TableSizes:
         else:
             why = f"for {self.n_rows:,.10g} rows, a table with {parents} may have {most}"
             way_out = (
-                "group the values of these columns or leave them out; or give max_table_size, the"
-                " most cells of a table, which then is the only limit"
+                "group the values of these columns or drop them; or set max_table_size, the"
+                " largest number of cells of a table, which then is the only limit"
             )
         return (
             f"{count_of(self.n_left_out, 'edge')} between {named(columns)} left out: {why}, and the"
-            f" largest table would have {largest:,}. Way out: {way_out}"
+            f" largest table would have {largest:,}. To avoid this, {way_out}"
         )
 
 
 def warn_of_sparse_columns(data: Any, counts: Counts) -> None:
-    """Say so where the table P(x | class) of a column has more cells than there are rows to fill
-    them.
-    """
+    """Warn about columns whose table P(x | class) has more cells than there are rows."""
     n_rows, cells = float(counts.class_count.sum()), data.cards * data.n_classes
     sparse = np.flatnonzero((data.cards > MANY_VALUES) & (cells > n_rows)).tolist()
     if sparse:
@@ -208,13 +201,13 @@ def warn_of_sparse_columns(data: Any, counts: Counts) -> None:
             f"more cells than rows ({n_rows:,.10g}) in the tables P(x | class) of {named(columns)},"
             f" with up to {max(data.cards[sparse]):,} values and"
             f" {count_of(data.n_classes, 'class', 'es')}: most of their probabilities are learned"
-            " from one row or none. Way out: drop such columns, or group their values",
+            " from one row or none. To avoid this, drop such columns, or group their values",
             stacklevel=3,
         )
 
 
 def named(columns: Sequence[str]) -> str:
-    """Some columns by name, and how many more there are.
+    """Return the names of the first columns, and the number of the others.
 
     >>> named(["a", "b"]), named(list("abcdefg"))
     ("'a', 'b'", "'a', 'b', 'c', 'd', 'e' and 2 more columns")

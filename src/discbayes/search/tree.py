@@ -31,14 +31,14 @@ class SpanningTree(EdgeSearch):
         ``ConditionalInformation(missing="em")``, which uses incomplete rows. Scores that are not
         symmetric go with ``Branching``.
     **shared
-        The settings of every search: see ``Search``. The edges of ``start`` are kept.
+        Settings of every search, see ``Search``.
 
     Notes
     -----
-    Ties go to the lower column. A tree that cannot be directed from any root so that all required
-    and forbidden edges hold is refused with the edge that is in the way. With ``max_candidates``,
-    which is a limit on directed edges, the tree is found as a maximum branching, from the root that
-    has the largest weight if none is given.
+    The edges of ``start`` are kept. Ties go to the lower column. If no root directs the tree so
+    that all required and forbidden edges hold, an error names an edge that prevents it. With
+    ``max_candidates``, which is a limit on directed edges, the tree is found as a maximum
+    branching, from the root that has the largest weight if none is given.
 
     Examples
     --------
