@@ -343,9 +343,7 @@ class CountingScorer(CandidateScorer):
         max_gain = self.incomplete.max_gain(self.incomplete.log_joint)
         split = [some.chunks() for some in batch]
         chunks = [
-            (chunk, made)
-            for some, made in zip(split, extensions, strict=True)
-            for chunk in some
+            (chunk, made) for some, made in zip(split, extensions, strict=True) for chunk in some
         ]
         n_jobs = self.n_jobs if work >= MIN_THREAD_WORK * len(chunks) else 1
         scanned = iter(
