@@ -26,6 +26,13 @@ from discbayes.kernels.candidate_scan import (
     end_within,
     lowest_bit,
 )
+from discbayes.kernels.scan_records import (
+    AccuracyRows,
+    BaseCells,
+    ParentTables,
+    ScoringRows,
+    ValueBits,
+)
 
 ENTRY_COST = 0.5  # of an entry of a table that is read to find the range of its cell
 
@@ -229,6 +236,9 @@ def scan_accuracy(view, rows, bits, cells_of, further, threshold, tolerance):
     gains, exact : arrays
         The gains, and whether each is exact; if not it is an upper bound.
     """
+    view, rows = AccuracyRows(*view), ScoringRows(*rows)
+    bits, cells_of = ValueBits(*bits), BaseCells(*cells_of)
+    further = ParentTables(*further)
     n_base, base = cells_of.n_base, cells_of.base
     n_groups, n_classes = rows.removed.size, rows.n_classes
     order, log_joint = view.order, view.log_joint

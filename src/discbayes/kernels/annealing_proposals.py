@@ -21,7 +21,7 @@ from discbayes.kernels.candidate_scan import (
     cell_ranges,
     measure_ranked,
 )
-from discbayes.kernels.scan_records import EdgeTable
+from discbayes.kernels.scan_records import ChainRows, EdgeTable, EdgeTables, ScoringRows
 
 # What ``counters`` count.
 TRIES = 0  # of this round
@@ -29,6 +29,13 @@ REJECTIONS = 1  # in a row
 UNUSABLE = 2  # draws in a row that could not be tried
 IDLE = 3  # accepted changes in a row that left the score as it is
 N_COUNTERS = 4
+
+
+@small_helper
+def _edge_table(rows, edges, start, parent, child):
+    """Return the table of an edge, which begins at ``start``; one without cells if parent is −1."""
+    n_cells = rows.cards[parent] * rows.cards[child] if parent >= 0 else 0
+    return EdgeTable(rows.codes[max(parent, 0)], n_cells, start, edges.tables, edges.own)
 
 
 @helper
@@ -201,6 +208,8 @@ def next_proposal(
     position, change
         The change is −inf if the draws, or the tries, are at their end.
     """
+    view, rows = ChainRows(*view), ScoringRows(*rows)
+    drawn, edges = EdgeTables(*drawn), EdgeTables(*edges)
     for k in range(first, children.size):
         child, proposed = children[k], parents[k]
         if counters[TRIES] >= max_tries:
@@ -214,18 +223,8 @@ def next_proposal(
             continue
         counters[TRIES] += 1
         counters[UNUSABLE] = 0
-        card, current = rows.cards[child], parent[child]
-        n_old = rows.cards[current] * card if current >= 0 else 0
-        new = EdgeTable(
-            rows.codes[proposed],
-            rows.cards[proposed] * card,
-            drawn.starts[k],
-            drawn.tables,
-            drawn.own,
-        )
-        old = EdgeTable(
-            rows.codes[max(current, 0)], n_old, edges.starts[child], edges.tables, edges.own
-        )
+        new = _edge_table(rows, drawn, drawn.starts[k], proposed, child)
+        old = _edge_table(rows, edges, edges.starts[child], parent[child], child)
         change = _change(view, rows, child, new, old, thresholds[k])
         if change >= thresholds[k]:
             return k, change
@@ -235,11 +234,26 @@ def next_proposal(
 
 
 @kernel
-def change_parent(view, rows, child, new, old, first, last):
+def change_parent(view, rows, child, current, edges, proposed, drawn, at, first, last):
     """Replace the parent of a feature in the rows from ``first`` to ``last``, and measure them.
 
-    ``new`` and ``old`` are the EdgeTable of each parent.
+    Parameters
+    ----------
+    view, rows : ChainRows, ScoringRows
+        The rows under the tree; ``view`` is updated.
+    child : int
+        The feature.
+    current, edges : int, EdgeTables
+        Its parent, −1 if it has none, and the table of the edge into each feature.
+    proposed, drawn, at : int, EdgeTables, int
+        Its new parent, the tables of proposals, and the position of this one.
+    first, last : int
+        The rows.
     """
+    view, rows = ChainRows(*view), ScoringRows(*rows)
+    drawn, edges = EdgeTables(*drawn), EdgeTables(*edges)
+    new = _edge_table(rows, drawn, drawn.starts[at], proposed, child)
+    old = _edge_table(rows, edges, edges.starts[child], current, child)
     y, group = rows.y, rows.group
     n_classes, card = rows.n_classes, rows.cards[child]
     child_codes, log_joint = rows.codes[child], view.log_joint

@@ -25,6 +25,15 @@ import numpy as np
 from discbayes.kernels._compile import helper, inline_kernel, kernel, popcount, small_helper
 from discbayes.kernels.family_theta import cell_range
 from discbayes.kernels.objective_rows import TIE
+from discbayes.kernels.scan_records import (
+    BaseCells,
+    CountingBits,
+    LikelyClasses,
+    MarginRows,
+    ParentTables,
+    ScoringRows,
+    ValueBits,
+)
 
 # Objectives.
 ACCURACY = 0
@@ -312,6 +321,10 @@ def scan_margin(view, rows, bits, cells_of, by_own, by_other, further, threshold
     gains, exact : arrays
         The gains, and whether each is exact; if not it is an upper bound.
     """
+    view, rows = MarginRows(*view), ScoringRows(*rows)
+    bits, cells_of = ValueBits(*bits), BaseCells(*cells_of)
+    by_own, by_other = CountingBits(*by_own), CountingBits(*by_other)
+    further = ParentTables(*further)
     n_base, base = cells_of.n_base, cells_of.base
     n_groups, n_classes = rows.removed.size, rows.n_classes
     gains, exact = np.empty(further.parents.size), np.zeros(further.parents.size, np.bool_)
@@ -464,6 +477,9 @@ def scan_likelihood(doubtful, every, rows, cells_of, further, threshold, toleran
     gains, exact : arrays
         The gains, and whether each is exact; if not it is an upper bound.
     """
+    doubtful, every = LikelyClasses(*doubtful), LikelyClasses(*every)
+    rows, cells_of = ScoringRows(*rows), BaseCells(*cells_of)
+    further = ParentTables(*further)
     n_base, base = cells_of.n_base, cells_of.base
     gains, exact = np.empty(further.parents.size), np.zeros(further.parents.size, np.bool_)
     for k in range(gains.size):

@@ -13,6 +13,7 @@ from __future__ import annotations
 import numpy as np
 
 from discbayes.kernels._compile import helper, kernel, popcount, small_helper
+from discbayes.kernels.scan_records import BaseCells, ParentTables, ScoringRows, ValueBits
 
 # Schemes to hold rows out.
 RESUBSTITUTION = 0
@@ -119,6 +120,7 @@ def family_tables(rows, base, n_base, card, smoothing, amount, out, own):
     out, own
         The tables that are filled; the same array unless rows are left out one by one.
     """
+    rows = ScoringRows(*rows)
     y, weight = rows.y, rows.weight
     group, n_classes = rows.group, rows.n_classes
     counts = np.zeros(rows.removed.size * n_base * n_classes)
@@ -192,6 +194,8 @@ def extended_tables(
     further : ParentTables
         The parents; their tables and ranges are filled.
     """
+    rows, cells_of = ScoringRows(*rows), BaseCells(*cells_of)
+    bits, further = ValueBits(*bits), ParentTables(*further)
     n_base, n_classes = cells_of.n_base, rows.n_classes
     n_groups, n_base_entries = rows.removed.size, n_base * n_classes
     leave_one_out = rows.scheme == LEAVE_ONE_OUT

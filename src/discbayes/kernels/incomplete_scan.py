@@ -18,6 +18,12 @@ from discbayes.kernels._compile import helper, kernel, small_helper
 from discbayes.kernels.candidate_scan import ACCURACY, LIKELIHOOD, beats
 from discbayes.kernels.family_theta import LEAVE_ONE_OUT
 from discbayes.kernels.objective_rows import TIE
+from discbayes.kernels.scan_records import (
+    Forest,
+    IncompleteRowRecord,
+    ParentTables,
+    ScoringRows,
+)
 
 # Beyond these, products of factors are moved to the log scale, before they overflow.
 LOW, HIGH = 1e-100, 1e100
@@ -96,6 +102,7 @@ def fill_beliefs(forest, rows, begin, end, place, beliefs):
     beliefs : array
         The beliefs that are filled.
     """
+    forest, rows = Forest(*forest), ScoringRows(*rows)
     codes, cards = rows.codes, rows.cards
     group, n_classes = rows.group, rows.n_classes
     parent, theta = forest.parent, forest.theta
@@ -502,6 +509,8 @@ def scan_incomplete(view, rows, child, is_leaf, further, reference, reference_ow
     gains, exact : arrays
         The gains, and whether each is exact; if not it is an upper bound.
     """
+    view, rows = IncompleteRowRecord(*view), ScoringRows(*rows)
+    further = ParentTables(*further)
     card, n_classes = rows.cards[child], rows.n_classes
     held_out = rows.scheme == LEAVE_ONE_OUT
     gains, exact = np.empty(further.parents.size), np.empty(further.parents.size, np.bool_)

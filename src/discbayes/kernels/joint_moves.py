@@ -16,6 +16,7 @@ from discbayes.kernels._compile import helper, kernel
 from discbayes.kernels.candidate_scan import ACCURACY, LIKELIHOOD
 from discbayes.kernels.family_theta import table_range
 from discbayes.kernels.objective_rows import TIE, likelihood_rows, margin_rows, rate_rows
+from discbayes.kernels.scan_records import ChildTables, MoveRows
 
 BLOCK_SIZE = 256  # rows whose log-joint stays in the first-level cache
 
@@ -81,6 +82,7 @@ def scan_moves(view, joining, member_start, members, threshold):
     gains, exact : arrays
         The gains, and whether each is exact; if not it is an upper bound.
     """
+    view, joining = MoveRows(*view), ChildTables(*joining)
     n_classes, n_moves = view.log_joint.shape[1], member_start.size - 1
     starts, max_gain_from = joining.starts, view.max_gain_from
     log_joint, y = view.log_joint, view.y

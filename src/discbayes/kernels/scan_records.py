@@ -6,6 +6,9 @@ of what it adds to log θ (``ParentTables``), in the cells of the child with the
 reads the fields before its loops: inside, each access would count a reference to the array, which
 takes longer than the access, and hinders the compiler.
 
+Python passes the fields as a plain tuple, and the kernel makes the record of them: numba looks up
+the class of a NamedTuple at each call from Python, which takes longer than small scans.
+
 Tables are flat, ``(group, cell, class)`` with the class innermost. ``own`` tables hold the entry of
 a row's own class; they are the same array unless rows are left out one by one.
 """

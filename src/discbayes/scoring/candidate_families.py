@@ -8,7 +8,7 @@ from functools import cached_property
 import numpy as np
 
 from discbayes.kernels import family_theta as kernels
-from discbayes.kernels.scan_records import BaseCells, ParentTables, ScoringRows
+from discbayes.kernels.scan_records import ParentTables, ScoringRows
 from discbayes.parameters import MaximumAPosteriori, MaximumLikelihood
 from discbayes.scoring.bit_sets import BitSets
 
@@ -67,17 +67,22 @@ class Extensions:
 
     def positions(self, parents: np.ndarray) -> np.ndarray:
         """Return the position of each of some parents; −1 for one that is not there."""
-        return self._position_of[parents]
+        return self._positions[parents]
 
     @cached_property
-    def _position_of(self) -> np.ndarray:
+    def _positions(self) -> np.ndarray:
         positions = np.full(self.n_features, -1, np.int64)
         positions[self.record.parents] = np.arange(self.record.parents.size)
         return positions
 
     def has(self, parents: np.ndarray) -> bool:
         """Return whether all of some parents are there."""
-        return bool((self.positions(parents) >= 0).all())
+        return bool(self._positions[parents].min(initial=0) >= 0)
+
+    @cached_property
+    def position_of(self) -> dict[int, int]:
+        """The position of each parent; a look at a dictionary is faster than one at an array."""
+        return {p: k for k, p in enumerate(self.record.parents.tolist())}
 
     def take(self, parents: np.ndarray) -> ParentTables:
         """Return the record of some of the parents; the tables are shared."""
@@ -92,7 +97,7 @@ class Extensions:
 
     def tables_of(self, parent: int) -> tuple[np.ndarray, np.ndarray]:
         """Return the table of one parent, and that for the own class of rows."""
-        k, record = self._position_of[parent], self.record
+        k, record = self.position_of[parent], self.record
         span = slice(record.starts[k], record.starts[k + 1])
         tables = record.tables[span]
         return tables, tables if record.own is record.tables else record.own[span]
@@ -122,7 +127,9 @@ class FamilyMaker:
         size = n_base * rows.n_classes
         tables, own = self._new_tables(rows.n_groups * size)
         amount = self.smoothing.amount(size, card)
-        kernels.family_tables(rows, base, n_base, card, self.smoothing.mode, amount, tables, own)
+        kernels.family_tables(
+            tuple(rows), base, n_base, card, self.smoothing.mode, amount, tables, own
+        )
         return Family(child, parents, base, n_base, tables, own)
 
     def extend(
@@ -142,18 +149,17 @@ class FamilyMaker:
         amounts = np.array([self.smoothing.amount(int(size), card) for size in sizes])
         tables, own = self._new_tables(starts[-1])
         record = ParentTables(parents, starts, np.zeros(parents.size), tables, own)
-        cells = BaseCells(base, n_base, self._bits.cells(child, (*others, *family.parents)))
         kernels.extended_tables(
-            rows,
-            cells,
-            self._bits.record,
+            tuple(rows),
+            (base, n_base, self._bits.cells(child, (*others, *family.parents))),
+            tuple(self._bits.record),
             self._word_start,
             card,
             self.smoothing.mode,
             amounts,
             reference,
             own_reference,
-            record,
+            tuple(record),
         )
         return Extensions(record, rows.cards.size)
 

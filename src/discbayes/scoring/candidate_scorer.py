@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Sequence
+from functools import cached_property
 
 import numpy as np
 
@@ -67,7 +68,7 @@ class CandidateScorer(ABC):
     def total(self) -> float:
         """The weighted sum of the objective over all rows."""
 
-    @property
+    @cached_property
     def tolerance(self) -> float:
         """Gains that differ by no more are equal."""
         return ROUNDING * self.total_weight

@@ -41,9 +41,9 @@ class Candidates:
         starts = range(0, self.parents.size, CHUNK_SIZE)
         return [replace(self, parents=self.parents[k : k + CHUNK_SIZE]) for k in starts]
 
-    def extensions(self) -> list[Extension]:
-        """List the candidates one by one."""
-        return [(self.child, (int(p), *self.others)) for p in self.parents]
+    def extensions(self, which: np.ndarray | slice = slice(None)) -> list[Extension]:
+        """List the candidates, or some of them, one by one."""
+        return [(self.child, (p, *self.others)) for p in self.parents[which].tolist()]
 
 
 @dataclass(frozen=True)

@@ -217,12 +217,14 @@ class CountingScorer(CandidateScorer):
             results = self._scan_batch(batch, threshold, tolerance)
             for candidates, (gains, exact) in zip(batch, results, strict=True):
                 self._last_gains_of(candidates)[candidates.parents] = gains
+                some = exact.nonzero()[0]
                 cost.evaluations += gains.size
-                cost.abandoned += gains.size - int(exact.sum())
-                winning = replace(candidates, parents=candidates.parents[exact])
-                extensions += winning.extensions()
-                found.append(gains[exact])
-                threshold = max(threshold, found[-1].max(initial=-np.inf) - self.tolerance)
+                cost.abandoned += gains.size - some.size
+                # In most steps few children have a candidate that may win.
+                if some.size:
+                    extensions += candidates.extensions(some)
+                    found.append(gains[some])
+                    threshold = max(threshold, float(found[-1].max()) - self.tolerance)
         return best_extension(extensions, np.concatenate(found), min_gain, self.tolerance)
 
     def gains(self, all_candidates: Sequence[Candidates]) -> list[np.ndarray]:
@@ -264,7 +266,8 @@ class CountingScorer(CandidateScorer):
         """Return the extensions by all of the candidates, if they were kept."""
         if candidates.others:
             return None
-        known = self._extensions.get((candidates.child, self.parents(candidates.child)))
+        child = candidates.child
+        known = self._extensions.get((child, self.families[child].parents))
         return known if known is not None and known.has(candidates.parents) else None
 
     def _cells_to_make(self, candidates: Candidates) -> float:
@@ -290,19 +293,19 @@ class CountingScorer(CandidateScorer):
 
     def _fitting_batches(
         self, all_candidates: Sequence[Candidates], max_children: int
-    ) -> Iterator[list[Candidates]]:
-        """Yield batches of children whose tables fit in memory at the same time."""
+    ) -> Iterator[tuple[list[Candidates], bool]]:
+        """Yield batches of children whose tables fit in memory, and whether some must be made."""
         batch: list[Candidates] = []
         used = 0.0
         for candidates in all_candidates:
             cells = self._cells_to_make(candidates)
             if batch and (used + cells > MAX_MADE or len(batch) == max_children):
-                yield batch
+                yield batch, used > 0.0
                 batch, used = [], 0.0
             batch.append(candidates)
             used += cells
         if batch:
-            yield batch
+            yield batch, used > 0.0
 
     def _scan_batch(
         self, batch: Sequence[Candidates], threshold: float, tolerance: float = np.inf
@@ -314,17 +317,16 @@ class CountingScorer(CandidateScorer):
         """
         return [
             result
-            for fitting in self._fitting_batches(batch, len(batch))
-            for result in self._scan_fitting(fitting, threshold, tolerance)
+            for fitting, to_make in self._fitting_batches(batch, len(batch))
+            for result in self._scan_fitting(fitting, to_make, threshold, tolerance)
         ]
 
     def _scan_fitting(
-        self, batch: Sequence[Candidates], threshold: float, tolerance: float
+        self, batch: Sequence[Candidates], to_make: bool, threshold: float, tolerance: float
     ) -> list[Gains]:
         """Score candidates whose tables fit in memory at the same time."""
         n_candidates = sum(some.parents.size for some in batch)
         work = n_candidates * self.rows.y.size * SCAN_COST[self.score.kind]
-        to_make = any(self._cells_to_make(some) for some in batch)
         extensions = parallel_map(self._extend, batch, self.n_jobs, work=work * to_make)
         self._keep(batch, extensions)
         max_range = max((e.record.ranges.max(initial=0.0) for e in extensions), default=0.0)
@@ -339,10 +341,9 @@ class CountingScorer(CandidateScorer):
                 self.incomplete, self.families, self.n_jobs
             )
         max_gain = self.incomplete.max_gain(self.incomplete.log_joint)
+        split = [some.chunks() for some in batch]
         chunks = [
-            (chunk, made)
-            for some, made in zip(batch, extensions, strict=True)
-            for chunk in some.chunks()
+            (chunk, made) for some, made in zip(split, extensions, strict=True) for chunk in some
         ]
         n_jobs = self.n_jobs if work >= MIN_THREAD_WORK * len(chunks) else 1
         scanned = iter(
@@ -353,7 +354,7 @@ class CountingScorer(CandidateScorer):
                 work=work,
             )
         )
-        return [_joined([next(scanned) for _ in some.chunks()]) for some in batch]
+        return [_joined([next(scanned) for _ in some]) for some in split]
 
     def _make_scan_order(self, max_range: float) -> ScanOrder:
         rows, log_joint = self.complete_rows, self.log_joint
@@ -440,8 +441,11 @@ class CountingScorer(CandidateScorer):
 
     def extension(self, child: int, parent: int) -> tuple[np.ndarray, np.ndarray]:
         """Return what a further parent adds to log θ, and that for the own class of rows."""
-        only = np.array([parent], np.int64)
-        return self._extend(Candidates(child, only)).tables_of(parent)
+        family = self.families[child]
+        made = self._extensions.get((child, family.parents))
+        if made is None or parent not in made.position_of:
+            made = self.maker.extend(family, np.array([parent], np.int64))
+        return made.tables_of(parent)
 
     # ---- moves
 
@@ -491,7 +495,7 @@ class CountingScorer(CandidateScorer):
                 parents.setdefault(child, []).append(move.parent)
         all_candidates = [Candidates(i, np.array(parents[i], np.int64)) for i in sorted(parents)]
         to_make = [some for some in all_candidates if 0.0 < self._cells_to_make(some) <= MAX_MADE]
-        for batch in self._fitting_batches(to_make, MAX_PREPARED):
+        for batch, _ in self._fitting_batches(to_make, MAX_PREPARED):
             check()
             work = sum(some.parents.size for some in batch) * self.rows.y.size
             self._keep(batch, parallel_map(self._extend, batch, self.n_jobs, work=work))

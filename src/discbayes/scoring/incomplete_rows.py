@@ -232,11 +232,11 @@ class IncompleteScanOrder:
         If not, it is an upper bound that is below the threshold of the candidate.
         """
         return incomplete_scan.scan_incomplete(
-            self.record,
-            self.rows,
+            tuple(self.record),
+            tuple(self.rows),
             family.child,
             bool(self._is_leaf[family.child]),
-            further,
+            tuple(further),
             family.tables,
             family.own,
             thresholds,
@@ -275,7 +275,9 @@ def _beliefs(
 
     def fill(number: int) -> None:
         end = min(blocks[number] + BLOCK_SIZE, rows.y.size)
-        incomplete_scan.fill_beliefs(forest, rows, blocks[number], end, places[number], beliefs)
+        incomplete_scan.fill_beliefs(
+            tuple(forest), tuple(rows), blocks[number], end, places[number], beliefs
+        )
 
     parallel_map(fill, range(len(blocks)), n_jobs, work=rows.codes.size + beliefs.size * 20)
     return beliefs, belief_start

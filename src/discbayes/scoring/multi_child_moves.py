@@ -10,7 +10,7 @@ import numpy as np
 
 from discbayes.engine import parallel_map
 from discbayes.kernels import family_theta, joint_moves
-from discbayes.kernels.scan_records import ChildTables, MoveRows
+from discbayes.kernels.scan_records import MoveRows
 from discbayes.scoring.candidates import ParentMove
 from discbayes.scoring.incomplete_rows import starts_of
 
@@ -103,7 +103,8 @@ class MoveScan:
         made = [scorer.extension(child, parent) for child in children]
         tables = np.concatenate([tables for tables, _ in made])
         own = tables if made[0][0] is made[0][1] else np.concatenate([own for _, own in made])
-        joining = ChildTables(
+        # The fields of ChildTables.
+        joining = (
             self._codes(parent),
             int(scorer.rows.cards[parent]),
             np.array(children, np.int64),
@@ -116,7 +117,7 @@ class MoveScan:
         place = {child: q for q, child in enumerate(children)}
         members = np.array([place[child] for move in moves for child in move.children], np.int64)
         member_start = starts_of([len(move.children) for move in moves])
-        return joint_moves.scan_moves(self.record, joining, member_start, members, threshold)
+        return joint_moves.scan_moves(tuple(self.record), joining, member_start, members, threshold)
 
     def _gain_family_by_family(self, move: ParentMove) -> float:
         """Score one move with one table at a time, for parents of very many values."""

@@ -13,7 +13,6 @@ import numpy as np
 from discbayes.kernels import accuracy_scan, candidate_scan
 from discbayes.kernels.scan_records import (
     AccuracyRows,
-    BaseCells,
     CountingBits,
     LikelyClasses,
     MarginRows,
@@ -25,6 +24,7 @@ from discbayes.scoring.bit_sets import NO_BITS, BitSets
 MIN_NEAR = 1024  # rows that are right, of those of least slack, that have bit sets in any case
 MIN_LOSS = 1e-7  # −log P(y|x) below which a row is hardly in doubt
 MIN_SHARE = 1e-8  # posterior below which a class is hardly in doubt
+NO_COUNTING = tuple(CountingBits(NO_BITS, NO_BITS, np.zeros(1, np.int64)))
 
 
 class ScanOrder(Protocol):
@@ -134,9 +134,14 @@ class AccuracyScanOrder:
         tolerance: float,
     ) -> tuple[np.ndarray, np.ndarray]:
         """Score further parents of a family, see ``ScanOrder``."""
-        cells = BaseCells(base, n_base, self.bits.cells(child, parents))
         return accuracy_scan.scan_accuracy(
-            self.record, self.rows, self.bits.record, cells, further, threshold, tolerance
+            tuple(self.record),
+            tuple(self.rows),
+            tuple(self.bits.record),
+            (base, n_base, self.bits.cells(child, parents)),
+            tuple(further),
+            threshold,
+            tolerance,
         )
 
 
@@ -195,21 +200,21 @@ class MarginScanOrder:
         tolerance: float,
     ) -> tuple[np.ndarray, np.ndarray]:
         """Score further parents of a family, see ``ScanOrder``."""
-        cells = BaseCells(base, n_base, self.bits.cells(child, parents))
-        by_own = by_other = CountingBits(NO_BITS, NO_BITS, np.zeros(1, np.int64))
+        cells = (base, n_base, self.bits.cells(child, parents))
+        by_own = by_other = NO_COUNTING
         if self._by_class:
             by_own, by_other = (
-                CountingBits(sets.record.bits, sets.cells(child, parents), word_start)
+                (sets.record.bits, sets.cells(child, parents), word_start)
                 for sets, word_start in self._by_class
             )
         return candidate_scan.scan_margin(
-            self.record,
-            self.rows,
-            self.bits.record,
+            tuple(self.record),
+            tuple(self.rows),
+            tuple(self.bits.record),
             cells,
             by_own,
             by_other,
-            further,
+            tuple(further),
             threshold,
             tolerance,
         )
@@ -248,9 +253,14 @@ class LikelihoodScanOrder:
         tolerance: float,
     ) -> tuple[np.ndarray, np.ndarray]:
         """Score further parents of a family, see ``ScanOrder``."""
-        cells = BaseCells(base, n_base, NO_BITS)
         return candidate_scan.scan_likelihood(
-            self.doubtful, self.all, self.rows, cells, further, threshold, tolerance
+            tuple(self.doubtful),
+            tuple(self.all),
+            tuple(self.rows),
+            (base, n_base, NO_BITS),
+            tuple(further),
+            threshold,
+            tolerance,
         )
 
 

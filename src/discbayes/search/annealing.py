@@ -11,7 +11,7 @@ from discbayes.engine import parallel_map, row_blocks
 from discbayes.kernels import annealing_proposals as kernels
 from discbayes.kernels import candidate_scan
 from discbayes.kernels.annealing_proposals import IDLE, REJECTIONS, TRIES, UNUSABLE
-from discbayes.kernels.scan_records import ChainRows, EdgeTable, EdgeTables
+from discbayes.kernels.scan_records import ChainRows, EdgeTables
 from discbayes.network import Structure
 from discbayes.scoring.candidate_families import Family
 from discbayes.scoring.counting_scorer import MAX_CACHED, CountingScorer
@@ -309,7 +309,8 @@ class _Chain:
 
     def _find_linear_rows(self) -> None:
         if self.record.kind == candidate_scan.MARGIN:
-            linear_rows = np.flatnonzero(self.record.value < 1.0)
+            # As np.flatnonzero, which takes longer than this search of some hundred rows.
+            linear_rows = (self.record.value < 1.0).nonzero()[0]
             self.record = self.record._replace(linear_rows=linear_rows)
 
     @property
@@ -342,17 +343,17 @@ class _Chain:
         with np.errstate(divide="ignore"):
             thresholds = unit * np.log(self._luck) - pool.scorer.tolerance - max_gain
         at, gain = kernels.next_proposal(
-            self.record,
-            pool.rows,
+            tuple(self.record),
+            tuple(pool.rows),
             self._children,
             self._parents,
-            self._drawn,
+            tuple(self._drawn),
             thresholds,
             self._next,
             max_tries,
             pool.allowed,
             self.parent,
-            self._tree_tables.edges,
+            tuple(self._tree_tables.edges),
             self.counters,
         )
         self._next = at
@@ -437,21 +438,26 @@ class _Chain:
     def _change(self, at: int, child: int, parent: int) -> None:
         """Replace the parent of a feature, in the log-joint of the complete rows."""
         pool, rows = self.pool, self.pool.rows
-        tree, current = self._tree_tables.edges, int(self.parent[child])
-        card, start = int(rows.cards[child]), int(self._drawn.starts[at])
-        n_new = int(rows.cards[parent]) * card
-        n_old = int(rows.cards[current]) * card if current >= 0 else 0
-        new = EdgeTable(rows.codes[parent], n_new, start, self._drawn.tables, self._drawn.own)
-        old = EdgeTable(
-            rows.codes[max(current, 0)], n_old, int(tree.starts[child]), tree.tables, tree.own
-        )
+        view, current = tuple(self.record), int(self.parent[child])
+        tree, drawn = self._tree_tables.edges, self._drawn
 
         def change(block: slice) -> None:
-            kernels.change_parent(self.record, rows, child, new, old, block.start, block.stop)
+            kernels.change_parent(
+                view,
+                tuple(rows),
+                child,
+                current,
+                tuple(tree),
+                parent,
+                tuple(drawn),
+                at,
+                block.start,
+                block.stop,
+            )
 
         work = self.record.log_joint.size * 2
         parallel_map(change, row_blocks(rows.y.size), pool.row_jobs, work=work)
-        self._tree_tables.put(child, new, pool.entries_per_cell)
+        self._tree_tables.put(parent, child, drawn, at)
         self.parent[child] = parent
         self._find_linear_rows()
 
@@ -472,23 +478,24 @@ class _TreeTables:
             self.edges.starts[children] = pool.edges.starts[parent[children], children]
             return
         for child in children.tolist():
-            made = pool.make_edges([(int(parent[child]), child)])
-            size = made.tables.size
-            self.put(child, EdgeTable(np.empty(0), size, 0, made.tables, made.own), 1)
+            only = int(parent[child])
+            self.put(only, child, pool.make_edges([(only, child)]), 0)
 
-    def put(self, child: int, edge: EdgeTable, entries_per_cell: int) -> None:
-        """Take up the table of the edge into a child."""
+    def put(self, parent: int, child: int, made: EdgeTables, k: int) -> None:
+        """Take up the table of the edge from a parent to a child, the k-th that was made."""
+        start = made.starts[k]
         if self.pool.is_complete:
-            self.edges.starts[child] = edge.start
+            self.edges.starts[child] = start
             return
-        size = edge.n_cells * entries_per_cell
-        has_own = edge.own is not edge.tables
+        cards = self.pool.rows.cards
+        size = int(cards[parent]) * int(cards[child]) * self.pool.entries_per_cell
+        has_own = made.own is not made.tables
         if size > self._capacity[child]:
             self._lengthen(child, size, has_own)
         at = self.edges.starts[child]
-        self.edges.tables[at : at + size] = edge.tables[edge.start : edge.start + size]
+        self.edges.tables[at : at + size] = made.tables[start : start + size]
         if has_own:
-            self.edges.own[at : at + size] = edge.own[edge.start : edge.start + size]
+            self.edges.own[at : at + size] = made.own[start : start + size]
 
     def _lengthen(self, child: int, size: int, has_own: bool) -> None:
         """Lengthen the part of a child; the parts behind it move along."""
