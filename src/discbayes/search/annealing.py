@@ -43,8 +43,8 @@ class Annealing(SampleSearch):
     cooling : float, default=0.8
         D: after each round T becomes D·T.
     scale : float or None
-        r: a change that lowers the score by d is accepted with probability exp(−d / (r·T)). By
-        default 1 for the classification rate, which is a mean here, and 100 for margin and
+        Scale r: a change that lowers the score by d is accepted with probability exp(−d / (r·T)).
+        By default 1 for the classification rate, which is a mean here, and 100 for margin and
         likelihood, which are sums.
     max_tries : int or None
         The number of tries after which a round ends, 50·N by default, where N is the number of
