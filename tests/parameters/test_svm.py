@@ -152,7 +152,7 @@ def test_bounds_are_below_the_optimum_and_reach_it(structure):
         fit = fitted(data, C1[structure], learner)
         ending = learner._minimize(fit, fit.start, learner.tol, learner.max_iter)
         best = ending.outcome.value * fit.problem.total_weight
-        assert 0 <= ending.gap <= 1e-6
+        assert 0 <= ending.duality_gap <= 1e-6
         bound = Bound(fit.problem)
         below = bound.of_norm if isinstance(learner, BNSVM) else bound.of_likelihood
         rng = np.random.default_rng(5)
@@ -269,7 +269,7 @@ def test_off_c1_no_start_finds_another_optimum(structure):
         ending = learner._minimize(
             fit, fit.start + rng.normal(scale=spread, size=fit.start.size), 1e-6, 20_000
         )
-        assert 0 <= ending.gap <= 1e-6
+        assert 0 <= ending.duality_gap <= 1e-6
         values.append(ending.outcome.value)
     assert max(values) <= min(values) * (1 + 1e-6)
     other = fitted(data, OFF_C1[structure], MLBNSVM(8.0, 4.0, solver="projected"))
@@ -710,4 +710,4 @@ def test_a_path_off_c1_leaves_normalized_tables_behind(structure):
     fit = fitted(data, graph, MLBNSVM(64.0, 5.0))
     flat = fit.start.copy()
     flat[np.isclose(flat, MIN_SLACK)] = 0.0
-    assert learner._minimize(fit, flat, 1e-5, 600).gap <= 1e-5
+    assert learner._minimize(fit, flat, 1e-5, 600).duality_gap <= 1e-5

@@ -39,7 +39,7 @@ class Ending(NamedTuple):
     """
 
     outcome: Outcome
-    gap: float
+    duality_gap: float
     reason: str = "where rounding hides any descent: raise tol"
 
 
@@ -83,7 +83,7 @@ def likelihood_counts(families: FamilyCounts, alpha: float) -> Numbers:
 class Certificate:
     """The relative duality gap during a fit, computed at growing intervals.
 
-    ``gap`` is NaN before the first bound, and stays so if there is none.
+    ``duality_gap`` is NaN before the first bound, and stays so if there is none.
     """
 
     def __init__(self, fit: MarginFit, bound: Callable[[Numbers], float] | None):
@@ -91,7 +91,7 @@ class Certificate:
         self._lowest = -math.inf
         self._iterations, self._last = 0, -1
         self._next = 1
-        self.gap = math.nan
+        self.duality_gap = math.nan
 
     def follow(self, free: np.ndarray, loss: float) -> None:
         """Update the gap at the point of an iteration, if it is time."""
@@ -107,7 +107,7 @@ class Certificate:
         self._last, problem = self._iterations, self._fit.problem
         bound = self._bound(problem.parameterization.numbers(free)) / problem.total_weight
         self._lowest = max(self._lowest, bound)
-        self.gap = relative_gap(loss, self._lowest)
+        self.duality_gap = relative_gap(loss, self._lowest)
 
 
 def relative_gap(loss: float, lowest: float) -> float:
@@ -131,14 +131,14 @@ def descend(
     def look(free: np.ndarray, loss: float) -> bool:
         certificate.follow(free, loss)
         if record is not None:
-            record(loss, certificate.gap)
-        return certificate.gap <= tol
+            record(loss, certificate.duality_gap)
+        return certificate.duality_gap <= tol
 
     outcome = until_interrupted(
         partial(_minimize, fit, start, max_iter, step_tol), look, interrupts
     )
     certificate.renew(outcome.point, outcome.value)
-    return Ending(outcome, certificate.gap)
+    return Ending(outcome, certificate.duality_gap)
 
 
 def _minimize(

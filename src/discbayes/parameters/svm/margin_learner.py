@@ -103,7 +103,9 @@ class MarginLearner(CrossValidatedLearner):
         ending = self._minimize(fit, fit.start, self.tol, self.max_iter, record, context.interrupts)
         ending = self._certified(fit, ending, context.interrupts)
         context.record(
-            iteration=ending.outcome.n_iter, score=-ending.outcome.value * weight, gap=ending.gap
+            iteration=ending.outcome.n_iter,
+            score=-ending.outcome.value * weight,
+            gap=ending.duality_gap,
         )
         self._warn_of_the_limit(ending)
         return self._tables(fit, ending.outcome.point)
@@ -175,16 +177,16 @@ class MarginLearner(CrossValidatedLearner):
 
     def _warn_of_the_limit(self, ending: Ending) -> None:
         """Warn if the fit ended before it was within the tolerance."""
-        if ending.gap <= self.tol:
+        if ending.duality_gap <= self.tol:
             return
-        far = f"at most {ending.gap:.2g} of the objective above the optimum"
+        far = f"at most {ending.duality_gap:.2g} of the objective above the optimum"
         if not ending.outcome.converged:
-            known = "" if math.isnan(ending.gap) else f", {far}"
+            known = "" if math.isnan(ending.duality_gap) else f", {far}"
             message = (
                 f"the fit ended after max_iter={self.max_iter} iterations{known}: raise max_iter or"
                 " tol, or lower lam"
             )
-        elif ending.gap > self.tol and not ending.outcome.interrupted:
+        elif ending.duality_gap > self.tol and not ending.outcome.interrupted:
             message = f"the fit ended {far}, {ending.reason}"
         else:
             return

@@ -181,9 +181,11 @@ class MLBNSVM(MarginLearner):
             ending = self._certified(fit, ending, context.interrupts)
             self._warn_of_the_limit(ending)
             free = ending.outcome.point
-            point = self._point(fit, free, ending.gap)
+            point = self._point(fit, free, ending.duality_gap)
             context.record(
-                lam=lam, score=-ending.outcome.value * fit.problem.total_weight, gap=ending.gap
+                lam=lam,
+                score=-ending.outcome.value * fit.problem.total_weight,
+                gap=ending.duality_gap,
             )
             yield point
 
@@ -231,7 +233,11 @@ class MLBNSVM(MarginLearner):
         self, fit: MarginFit, ending: Ending, interrupts: Interrupts | None = None
     ) -> Ending:
         """Return the ending with a gap from a better bound, if it is not within the tolerance."""
-        done = ending.gap <= self.tol or ending.outcome.interrupted or self.solver == "reference"
+        done = (
+            ending.duality_gap <= self.tol
+            or ending.outcome.interrupted
+            or self.solver == "reference"
+        )
         if done or not Bound.is_known(fit.problem):
             return ending
         try:
@@ -240,9 +246,9 @@ class MLBNSVM(MarginLearner):
             if interrupts is None or not interrupts.take():
                 raise
             return ending
-        gap = np.fmin(ending.gap, relative_gap(ending.outcome.value, lowest))
+        gap = np.fmin(ending.duality_gap, relative_gap(ending.outcome.value, lowest))
         return ending._replace(
-            gap=float(gap), reason=ending.reason if fit.is_convex else NORMALIZED
+            duality_gap=float(gap), reason=ending.reason if fit.is_convex else NORMALIZED
         )
 
     def _lowest(self, fit: MarginFit, ending: Ending, interrupts: Interrupts | None) -> float:
@@ -258,7 +264,7 @@ class MLBNSVM(MarginLearner):
         found = self._certified(
             free, self._minimize(free, begin, self.tol, self.max_iter), interrupts
         )
-        return found.outcome.value - found.gap * abs(found.outcome.value)
+        return found.outcome.value - found.duality_gap * abs(found.outcome.value)
 
     def _bound(self, bound: Bound) -> Callable[[Numbers], float]:
         return bound.of_likelihood
