@@ -113,7 +113,7 @@ def check_python(page: Path, text: str, line: int, names: dict) -> None:
 
 
 @pytest.mark.parametrize("page", pages(), ids=lambda page: str(page.relative_to(DOCS)))
-def test_page(page, request, monkeypatch, tmp_path):
+def test_page(page, request, monkeypatch, tmp_path, registries):
     if any(name in page.read_text(encoding="utf-8") for name in FROM_FILES):
         request.getfixturevalue("data_folder")
     plotting = pytest.importorskip("matplotlib.pyplot")

@@ -11,14 +11,11 @@ import pytest
 import discbayes
 from discbayes import BayesNetClassifier, SpanningTree, load_dataset
 from discbayes.cli import main
-from discbayes.cli.options import SEARCH_OPTIONS
 from discbayes.io import setting_values
 from discbayes.parameters import PARAMETERS
 from discbayes.scores import EDGE_SCORES
 from discbayes.search import STRUCTURES
-from discbayes.streams.file_sources import FILE_ENDINGS
 
-REGISTRIES = (EDGE_SCORES, PARAMETERS, STRUCTURES, FILE_ENDINGS, SEARCH_OPTIONS)
 PAGE = Path(__file__).parents[2] / "docs" / "developer" / "extending.md"
 
 
@@ -33,16 +30,6 @@ def code_with(word: str) -> str:
     """The first block of Python of the tutorial that has some words in it."""
     blocks = re.findall(r"```python\n(.*?)```", PAGE.read_text(encoding="utf-8"), re.S)
     return next(block for block in blocks if word in block)
-
-
-@pytest.fixture
-def registries():
-    """Remove what a test registers."""
-    kept = [(registry, dict(registry)) for registry in REGISTRIES]
-    yield
-    for registry, before in kept:
-        registry.clear()
-        registry.update(before)
 
 
 def defined(*words: str) -> dict[str, object]:

@@ -77,8 +77,8 @@ class FactorTooLargeError(ValueError):
 
     Examples
     --------
-    >>> str(FactorTooLargeError(1e9, [0, 2], 1000, ["a", "b", "c"]))[:79]
-    'marginalizing the missing values exactly needs a factor of 1e+09 cells over 2 '
+    >>> print(FactorTooLargeError(1e9, [0, 2], 1000, ["a", "b", "c"]))
+    marginalizing the missing values exactly needs a factor of 1e+09 cells over 2 columns (a, c)...
     """
 
     def __init__(
