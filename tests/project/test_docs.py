@@ -159,6 +159,18 @@ def test_links_to_the_gallery_are_those_of_the_site_there(monkeypatch):
     assert not doctest.testmod(links).failed
 
 
+def test_the_quick_start_of_the_readme_prints_what_it_shows(monkeypatch, tmp_path, capsys):
+    monkeypatch.chdir(tmp_path)
+    text = (DOCS.parent / "README.md").read_text(encoding="utf-8")
+    code = re.search(r"```python\n(.*?)```", text, re.S)[1]
+    shown = re.search(r"The explanation reads:\n\n```\n(.*?)```", text, re.S)[1]
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", DataWarning)
+        exec(code, {})
+    assert capsys.readouterr().out.startswith(shown)
+    assert {path.name for path in tmp_path.iterdir()} == {"report.html", "model.json"}
+
+
 def test_every_page_of_the_guide_has_examples():
     missing = (
         {page.name for page in (DOCS / "guide").glob("*.md")}
