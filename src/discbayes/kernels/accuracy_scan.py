@@ -214,7 +214,7 @@ def _less_lost_by_rows(
 
 
 @kernel
-def scan_accuracy(view, rows, bits, cells_of, further, threshold, tolerance):
+def scan_accuracy(view, rows, bits, cells_of, further, threshold, tolerance, gains, exact):
     """Score the further parents of one child by the accuracy.
 
     Parameters
@@ -230,11 +230,9 @@ def scan_accuracy(view, rows, bits, cells_of, further, threshold, tolerance):
         What the parents add to log θ.
     threshold, tolerance : float
         A gain must reach the threshold, which rises to ``tolerance`` below each gain.
-
-    Returns
-    -------
     gains, exact : arrays
-        The gains, and whether each is exact; if not it is an upper bound.
+        Results: the gains, and whether each is exact; if not it is an upper bound. They are not
+        returned, as an interrupt while numba makes arrays for Python would be lost.
     """
     view, rows = AccuracyRows(*view), ScoringRows(*rows)
     bits, cells_of = ValueBits(*bits), BaseCells(*cells_of)
@@ -248,7 +246,7 @@ def scan_accuracy(view, rows, bits, cells_of, further, threshold, tolerance):
     wrong_ends, right_ends = view.wrong_ends, view.right_ends
     n_wrong, n_near = view.n_wrong, view.n_near
     wrong_words, near_words = (n_wrong + 63) >> 6, (n_near + 63) >> 6
-    gains, exact = np.empty(further.parents.size), np.zeros(further.parents.size, np.bool_)
+    exact[:] = False
     for k in range(gains.size):
         p, start = further.parents[k], further.starts[k]
         parent_card, parent_codes = rows.cards[p], rows.codes[p]
@@ -352,4 +350,3 @@ def scan_accuracy(view, rows, bits, cells_of, further, threshold, tolerance):
             exact[k] = gain >= threshold
             threshold = max(threshold, gain - tolerance)
         gains[k] = gain
-    return gains, exact

@@ -298,7 +298,9 @@ def _correct_by_rows(
 
 
 @kernel
-def scan_margin(view, rows, bits, cells_of, by_own, by_other, further, threshold, tolerance):
+def scan_margin(
+    view, rows, bits, cells_of, by_own, by_other, further, threshold, tolerance, gains, exact
+):
     """Score the further parents of one child by the margin.
 
     Parameters
@@ -315,11 +317,9 @@ def scan_margin(view, rows, bits, cells_of, by_own, by_other, further, threshold
         What the parents add to log θ.
     threshold, tolerance : float
         A gain must reach the threshold, which rises to ``tolerance`` below each gain.
-
-    Returns
-    -------
     gains, exact : arrays
-        The gains, and whether each is exact; if not it is an upper bound.
+        Results: the gains, and whether each is exact; if not it is an upper bound. They are not
+        returned, as an interrupt while numba makes arrays for Python would be lost.
     """
     view, rows = MarginRows(*view), ScoringRows(*rows)
     bits, cells_of = ValueBits(*bits), BaseCells(*cells_of)
@@ -327,7 +327,7 @@ def scan_margin(view, rows, bits, cells_of, by_own, by_other, further, threshold
     further = ParentTables(*further)
     n_base, base = cells_of.n_base, cells_of.base
     n_groups, n_classes = rows.removed.size, rows.n_classes
-    gains, exact = np.empty(further.parents.size), np.zeros(further.parents.size, np.bool_)
+    exact[:] = False
     by_counts = by_own.base_bits.shape[0] == n_base
     for k in range(gains.size):
         p, start = further.parents[k], further.starts[k]
@@ -374,7 +374,6 @@ def scan_margin(view, rows, bits, cells_of, by_own, by_other, further, threshold
             exact[k] = gain >= threshold
             threshold = max(threshold, gain - tolerance)
         gains[k] = gain
-    return gains, exact
 
 
 @kernel
@@ -452,7 +451,7 @@ def _likelihood_gain(
 
 
 @kernel
-def scan_likelihood(doubtful, every, rows, cells_of, further, threshold, tolerance):
+def scan_likelihood(doubtful, every, rows, cells_of, further, threshold, tolerance, gains, exact):
     """Score the further parents of one child by the conditional likelihood.
 
     The first scan visits the rows, and in each row the classes, that are in doubt. A class that is
@@ -471,17 +470,15 @@ def scan_likelihood(doubtful, every, rows, cells_of, further, threshold, toleran
         What the parents add to log θ.
     threshold, tolerance : float
         A gain must reach the threshold, which rises to ``tolerance`` below each gain.
-
-    Returns
-    -------
     gains, exact : arrays
-        The gains, and whether each is exact; if not it is an upper bound.
+        Results: the gains, and whether each is exact; if not it is an upper bound. They are not
+        returned, as an interrupt while numba makes arrays for Python would be lost.
     """
     doubtful, every = LikelyClasses(*doubtful), LikelyClasses(*every)
     rows, cells_of = ScoringRows(*rows), BaseCells(*cells_of)
     further = ParentTables(*further)
     n_base, base = cells_of.n_base, cells_of.base
-    gains, exact = np.empty(further.parents.size), np.zeros(further.parents.size, np.bool_)
+    exact[:] = False
     for k in range(gains.size):
         p, start = further.parents[k], further.starts[k]
         cells = rows.cards[p] * n_base
@@ -498,4 +495,3 @@ def scan_likelihood(doubtful, every, rows, cells_of, further, threshold, toleran
             )
             exact[k] = True
             threshold = max(threshold, gains[k] - tolerance)
-    return gains, exact

@@ -484,7 +484,9 @@ def _max_shift(table, own, held_out, low_shift, high_shift):
 
 
 @kernel
-def scan_incomplete(view, rows, child, is_leaf, further, reference, reference_own, thresholds):
+def scan_incomplete(
+    view, rows, child, is_leaf, further, reference, reference_own, thresholds, gains, exact
+):
     """Find what the incomplete rows gain by each further parent of a root.
 
     Parameters
@@ -503,17 +505,14 @@ def scan_incomplete(view, rows, child, is_leaf, further, reference, reference_ow
         The tables of the root. A row that is left out was counted only where it is complete.
     thresholds : array
         What each gain must reach.
-
-    Returns
-    -------
     gains, exact : arrays
-        The gains, and whether each is exact; if not it is an upper bound.
+        Results: the gains, and whether each is exact; if not it is an upper bound. They are not
+        returned, as an interrupt while numba makes arrays for Python would be lost.
     """
     view, rows = IncompleteRowRecord(*view), ScoringRows(*rows)
     further = ParentTables(*further)
     card, n_classes = rows.cards[child], rows.n_classes
     held_out = rows.scheme == LEAVE_ONE_OUT
-    gains, exact = np.empty(further.parents.size), np.empty(further.parents.size, np.bool_)
     low_shift, high_shift = 0.0, 0.0
     if held_out:
         for q in range(reference.size):
@@ -556,4 +555,3 @@ def scan_incomplete(view, rows, child, is_leaf, further, reference, reference_ow
                 thresholds[k],
             )
         exact[k] = exact[k] and gains[k] >= thresholds[k]
-    return gains, exact

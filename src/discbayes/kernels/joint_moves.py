@@ -63,7 +63,7 @@ def _rows_within(view, move_range):
 
 
 @kernel
-def scan_moves(view, joining, member_start, members, threshold):
+def scan_moves(view, joining, member_start, members, threshold, gains, exact):
     """Score the moves of one parent.
 
     Parameters
@@ -76,11 +76,9 @@ def scan_moves(view, joining, member_start, members, threshold):
         Move k changes the children ``members[member_start[k]:member_start[k + 1]]`` of ``joining``.
     threshold : float
         Moves whose gain is known to be below are abandoned.
-
-    Returns
-    -------
     gains, exact : arrays
-        The gains, and whether each is exact; if not it is an upper bound.
+        Results: the gains, and whether each is exact; if not it is an upper bound. They are not
+        returned, as an interrupt while numba makes arrays for Python would be lost.
     """
     view, joining = MoveRows(*view), ChildTables(*joining)
     n_classes, n_moves = view.log_joint.shape[1], member_start.size - 1
@@ -89,7 +87,6 @@ def scan_moves(view, joining, member_start, members, threshold):
     weight, value = view.weight, view.value
     tables, own = joining.tables, joining.own
     bases, codes = joining.bases, joining.codes
-    gains, exact = np.empty(n_moves), np.empty(n_moves, np.bool_)
     buffer, values = np.empty((BLOCK_SIZE, n_classes)), np.empty(BLOCK_SIZE)
     no_gradient = np.empty((0, n_classes))
     ranges = np.empty(joining.children.size)
@@ -128,4 +125,3 @@ def scan_moves(view, joining, member_start, members, threshold):
             upper_bound = gain + max_gain_from[first] - max_gain_from[end]
         gains[k] = upper_bound
         exact[k] = first == end and upper_bound >= threshold
-    return gains, exact

@@ -14,6 +14,7 @@ from discbayes.kernels.scan_records import Forest, IncompleteRowRecord, ParentTa
 from discbayes.network import CPTs, Layout, Structure
 from discbayes.scores.sample import SampleScore
 from discbayes.scoring.candidate_families import Family
+from discbayes.scoring.scan_orders import new_results
 
 MAX_BYTES = 200_000_000  # of the posteriors of all missing values
 BLOCK_SIZE = 512  # rows whose missing values a thread infers at a time
@@ -231,7 +232,8 @@ class IncompleteScanOrder:
 
         If not, it is an upper bound that is below the threshold of the candidate.
         """
-        return incomplete_scan.scan_incomplete(
+        gains, exact = new_results(further)
+        incomplete_scan.scan_incomplete(
             tuple(self.record),
             tuple(self.rows),
             family.child,
@@ -240,7 +242,10 @@ class IncompleteScanOrder:
             family.tables,
             family.own,
             thresholds,
+            gains,
+            exact,
         )
+        return gains, exact
 
 
 def _beliefs(

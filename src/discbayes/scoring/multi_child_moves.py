@@ -117,7 +117,11 @@ class MoveScan:
         place = {child: q for q, child in enumerate(children)}
         members = np.array([place[child] for move in moves for child in move.children], np.int64)
         member_start = starts_of([len(move.children) for move in moves])
-        return joint_moves.scan_moves(tuple(self.record), joining, member_start, members, threshold)
+        gains, exact = np.empty(len(moves)), np.empty(len(moves), np.bool_)
+        joint_moves.scan_moves(
+            tuple(self.record), joining, member_start, members, threshold, gains, exact
+        )
+        return gains, exact
 
     def _gain_family_by_family(self, move: ParentMove) -> float:
         """Score one move with one table at a time, for parents of very many values."""

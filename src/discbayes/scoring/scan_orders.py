@@ -87,6 +87,11 @@ def _ends(keys: np.ndarray) -> np.ndarray:
     return ends
 
 
+def new_results(further: ParentTables) -> tuple[np.ndarray, np.ndarray]:
+    """Return arrays for the gains of further parents, and for whether each is exact."""
+    return np.empty(further.parents.size), np.empty(further.parents.size, np.bool_)
+
+
 class AccuracyScanOrder:
     """For the accuracy: the rows that are misclassified, by slack, then the others, by slack."""
 
@@ -134,7 +139,8 @@ class AccuracyScanOrder:
         tolerance: float,
     ) -> tuple[np.ndarray, np.ndarray]:
         """Score further parents of a family, see ``ScanOrder``."""
-        return accuracy_scan.scan_accuracy(
+        gains, exact = new_results(further)
+        accuracy_scan.scan_accuracy(
             tuple(self.record),
             tuple(self.rows),
             tuple(self.bits.record),
@@ -142,7 +148,10 @@ class AccuracyScanOrder:
             tuple(further),
             threshold,
             tolerance,
+            gains,
+            exact,
         )
+        return gains, exact
 
 
 class MarginScanOrder:
@@ -207,7 +216,8 @@ class MarginScanOrder:
                 (sets.record.bits, sets.cells(child, parents), word_start)
                 for sets, word_start in self._by_class
             )
-        return candidate_scan.scan_margin(
+        gains, exact = new_results(further)
+        candidate_scan.scan_margin(
             tuple(self.record),
             tuple(self.rows),
             tuple(self.bits.record),
@@ -217,7 +227,10 @@ class MarginScanOrder:
             tuple(further),
             threshold,
             tolerance,
+            gains,
+            exact,
         )
+        return gains, exact
 
 
 class LikelihoodScanOrder:
@@ -253,7 +266,8 @@ class LikelihoodScanOrder:
         tolerance: float,
     ) -> tuple[np.ndarray, np.ndarray]:
         """Score further parents of a family, see ``ScanOrder``."""
-        return candidate_scan.scan_likelihood(
+        gains, exact = new_results(further)
+        candidate_scan.scan_likelihood(
             tuple(self.doubtful),
             tuple(self.all),
             tuple(self.rows),
@@ -261,7 +275,10 @@ class LikelihoodScanOrder:
             tuple(further),
             threshold,
             tolerance,
+            gains,
+            exact,
         )
+        return gains, exact
 
 
 def _likely_classes(
