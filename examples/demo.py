@@ -42,8 +42,8 @@ def main() -> None:
     )
     print(f"\nsaved to {FOLDER / 'model.json'}; loaded again, it predicts the same bits: {same}")
     print(f"the network as a picture: {FOLDER / 'network.html'}")
-    print(f"the network as a page that answers, with the test: {FOLDER / 'report.html'}")
-    print(f"the comparison as a page: {FOLDER / 'compare.html'}")
+    print(f"the HTML report, which answers queries and has the test: {FOLDER / 'report.html'}")
+    print(f"the comparison as an HTML page: {FOLDER / 'compare.html'}")
 
 
 if __name__ == "__main__":
