@@ -10,7 +10,20 @@ import inspect
 import re
 from typing import Any
 
+import numpy as np
 from sklearn.base import BaseEstimator
+
+
+def is_integer(value: Any, minimum: int) -> bool:
+    """Return whether a setting is an integer, not a boolean, and large enough.
+
+    scikit-learn's ``check_scalar`` raises errors of its own, in which the way out has no place.
+
+    >>> is_integer(2, 2), is_integer(1, 2), is_integer(True, 1), is_integer(2.0, 1)
+    (True, False, False, False)
+    """
+    whole = isinstance(value, (int, np.integer)) and not isinstance(value, bool)
+    return bool(whole and value >= minimum)
 
 
 class SharedSettings(BaseEstimator):

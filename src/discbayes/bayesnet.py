@@ -15,6 +15,7 @@ import numpy as np
 from discbayes import inference
 from discbayes._deprecation import renamed_method, warn_renamed
 from discbayes._lazy_imports import leaf
+from discbayes._settings import is_integer
 from discbayes.data import Domain, FrameEncoder, Variable
 from discbayes.data.frames import frame_like, free_name, make_frame, values_of, with_own_values
 from discbayes.data.mappings import mappings_of, read_mappings
@@ -461,7 +462,7 @@ class BayesNet:
         >>> bool((novelty >= 0).all() and (novelty <= 1).all())
         True
         """
-        if not isinstance(n_draws, (int, np.integer)) or isinstance(n_draws, bool) or n_draws < 1:
+        if not is_integer(n_draws, 1):
             raise ValueError(f"n_draws={n_draws!r} must be a whole number of at least 1")
         codes = self.encode(X)
         rng = np.random.default_rng(random_state)

@@ -26,6 +26,7 @@ from scipy.optimize import brentq
 from sklearn.isotonic import IsotonicRegression
 
 from discbayes import inference
+from discbayes._settings import is_integer
 from discbayes.bayesnet import BayesNet
 from discbayes.inference import log_marginal
 
@@ -307,7 +308,7 @@ def check_calibration(name: Any, n_folds: Any) -> None:
     if name not in (None, AUTO) and (not isinstance(name, str) or name not in CALIBRATIONS):
         known = ", ".join(map(repr, (AUTO, *CALIBRATIONS)))
         raise ValueError(f"calibrate={name!r} is not known; it is one of {known}, or None")
-    if not isinstance(n_folds, (int, np.integer)) or isinstance(n_folds, bool) or n_folds < 2:
+    if not is_integer(n_folds, 2):
         raise ValueError(f"calibrate_folds={n_folds!r} must be a whole number of at least 2")
 
 

@@ -13,6 +13,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from discbayes._memory import require_memory
+from discbayes._settings import is_integer
 from discbayes.engine import parallel_map, row_blocks
 from discbayes.inference.plans import (
     MissingPatterns,
@@ -56,8 +57,7 @@ class InferenceOptions:
     def __post_init__(self) -> None:
         for name in ("max_factor_size", "n_draws"):
             value = getattr(self, name)
-            whole = isinstance(value, (int, np.integer)) and not isinstance(value, bool)
-            if not (whole and value >= 1) and not (name == "n_draws" and value is None):
+            if not is_integer(value, 1) and not (name == "n_draws" and value is None):
                 raise ValueError(f"{name}={value!r} must be a whole number of at least 1")
 
 

@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from discbayes._settings import SharedSettings
+from discbayes._settings import SharedSettings, is_integer
 from discbayes.counts import Counts, count
 from discbayes.data.domain import Encoded
 from discbayes.data.folds import stratified_folds
@@ -122,7 +122,7 @@ class CrossValidatedLearner(SharedSettings):
     def _check(self) -> None:
         for name, least in (("max_iter", 0), ("n_folds", 2)):
             value = getattr(self, name)
-            if not isinstance(value, (int, np.integer)) or isinstance(value, bool) or value < least:
+            if not is_integer(value, least):
                 raise ValueError(
                     f"{name}={value!r} must be a whole number that is at least {least}"
                 )

@@ -25,6 +25,7 @@ import numpy as np
 from sklearn.base import BaseEstimator
 
 from discbayes._deprecation import GapsIsMissing, renamed_parameters
+from discbayes._settings import is_integer
 from discbayes.counts import Counts, FamilyCounts, count_families
 from discbayes.data.rows import Rows
 from discbayes.engine import Context
@@ -55,8 +56,7 @@ class _Frequency(GapsIsMissing, BaseEstimator):
         if self.missing not in MISSING:
             known = ", ".join(map(repr, MISSING))
             raise ValueError(f"missing={self.missing!r} is not one of {known}")
-        whole = isinstance(self.max_iter, (int, np.integer)) and not isinstance(self.max_iter, bool)
-        if not whole or self.max_iter < 1:
+        if not is_integer(self.max_iter, 1):
             raise ValueError(
                 f"max_iter={self.max_iter!r} must be a whole number that is at least 1"
             )

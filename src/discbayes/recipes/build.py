@@ -5,9 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-import numpy as np
-
 from discbayes._deprecation import warn_renamed
+from discbayes._settings import is_integer
 from discbayes._text import nearest_first
 from discbayes.classifier import BayesNetClassifier
 from discbayes.parameters.cross_validated import CrossValidatedLearner
@@ -121,7 +120,7 @@ def _set_folds(
     parsed: Recipe, made: BayesNetClassifier, where: Mapping[str, str], n_folds: Any
 ) -> None:
     """Set the number of folds wherever folds are used."""
-    if not isinstance(n_folds, (int, np.integer)) or isinstance(n_folds, bool) or n_folds < 2:
+    if not is_integer(n_folds, 2):
         raise ValueError(f"cv={n_folds!r} must be a whole number of at least 2")
     places = _fold_places(made)
     if not places:

@@ -56,12 +56,12 @@ from discbayes.counts import (
 )
 from discbayes.data.rows import Rows
 from discbayes.kernels import acll
+from discbayes.parameters.generative import MISSING
 
 # α, β and λ of C11 Theorems 1 and 5.
 ALPHA = (np.pi**2 + 6) / 24
 BETA = (np.pi**2 - 18) / 24
 LAMBDA = np.pi**2 / 6
-MISSING = ("available", "em")
 ROUNDING = 1e-9  # of all rows: counts that differ by less are taken as equal
 
 

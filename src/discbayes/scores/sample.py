@@ -21,6 +21,7 @@ from typing import Any
 import numpy as np
 from sklearn.base import BaseEstimator
 
+from discbayes._settings import is_integer
 from discbayes.kernels import candidate_scan
 from discbayes.objectives import (
     ClassificationRate,
@@ -153,8 +154,7 @@ class SampleScore(BaseEstimator):
 
 
 def _check_evaluation(evaluation: Any) -> None:
-    whole = isinstance(evaluation, (int, np.integer)) and not isinstance(evaluation, bool)
-    if not (whole and evaluation >= 2) and evaluation not in ("resubstitution", "loo"):
+    if not is_integer(evaluation, 2) and evaluation not in ("resubstitution", "loo"):
         raise ValueError(
             f'evaluation={evaluation!r} is not "resubstitution", "loo" or a number of folds that is'
             " at least 2"

@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from discbayes._settings import is_integer
 from discbayes.engine import parallel_map, row_blocks
 from discbayes.kernels import annealing_proposals as kernels
 from discbayes.kernels import candidate_scan
@@ -106,8 +107,7 @@ class Annealing(SampleSearch):
         super()._check()
         for name in ("restarts", "max_tries", "max_successes", "max_rejections"):
             value = getattr(self, name)
-            whole = isinstance(value, (int, np.integer)) and not isinstance(value, bool)
-            if not (whole and value >= 1) and not (value is None and name != "restarts"):
+            if not is_integer(value, 1) and not (value is None and name != "restarts"):
                 raise ValueError(f"{name}={value!r} must be a whole number that is at least 1")
         if not self.temperature > 0:
             raise ValueError(f"temperature={self.temperature!r} must be above 0")

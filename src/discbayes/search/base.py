@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from discbayes._settings import SharedSettings
+from discbayes._settings import SharedSettings, is_integer
 from discbayes.counts import Counts
 from discbayes.data.rows import Rows
 from discbayes.engine import Context
@@ -248,7 +248,7 @@ class Run:
 
 def check_k(k: Any, least: int = 1) -> int:
     """Return a valid number of parents, or raise an error."""
-    if not isinstance(k, (int, np.integer)) or isinstance(k, bool) or k < least:
+    if not is_integer(k, least):
         raise ValueError(f"k={k!r} must be a whole number that is at least {least}")
     return int(k)
 

@@ -11,6 +11,7 @@ from typing import Any
 
 import numpy as np
 
+from discbayes._settings import is_integer
 from discbayes.network import Structure
 from discbayes.network.graph import CLASS
 from discbayes.scores import EdgeScore
@@ -69,7 +70,7 @@ class HillClimb(EdgeSearch):
     def _check(self) -> None:
         super()._check()
         k = self.max_parents
-        if not isinstance(k, (int, np.integer)) or isinstance(k, bool) or k < 1:
+        if not is_integer(k, 1):
             raise ValueError(
                 f"max_parents={k!r} must be a whole number that is at least 1; the class counts"
             )

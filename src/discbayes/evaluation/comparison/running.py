@@ -15,6 +15,7 @@ import joblib
 import numpy as np
 
 from discbayes._files import replace_file
+from discbayes._settings import is_integer
 from discbayes._temporary import TemporaryFolder
 from discbayes._version import __version__
 from discbayes.data.folds import stratified_folds
@@ -156,7 +157,7 @@ def make_setup(
     table = read_table(X)
     labels = label_array(y, table.n_rows)
     classes, codes = classes_and_codes(labels)
-    if isinstance(cv, bool) or not isinstance(cv, (int, np.integer)) or cv < 2:
+    if not is_integer(cv, 2):
         raise ValueError(f"cv={cv!r} must be a whole number of at least 2")
     if cv > table.n_rows:
         raise ValueError(
@@ -165,7 +166,7 @@ def make_setup(
     odd = [share for share in missing if not 0 <= share <= 100 or share != int(share)]
     if odd:
         raise ValueError(f"missing={odd[0]!r} is not a whole percentage from 0 to 100")
-    if isinstance(seed, bool) or not isinstance(seed, (int, np.integer)) or seed < 0:
+    if not is_integer(seed, 0):
         raise ValueError(
             f"random_state={seed!r} must be a whole number of at least 0, so that a run can resume"
         )
