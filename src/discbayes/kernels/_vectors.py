@@ -2,8 +2,9 @@
 
 The compiler does not vectorize these sums by itself.
 
-``load`` reads four numbers of a flat array, ``plus`` adds two vectors, ``less`` subtracts a
-multiple of one from another, and ``store`` writes one. Indices are unsigned.
+``load`` reads four numbers of a flat array, ``plus`` and ``times`` add and multiply two vectors,
+``less`` subtracts a multiple of one from another, and ``store`` writes one. Indices are unsigned.
+A product that is added to something may be rounded once, with the sum.
 """
 
 from __future__ import annotations
@@ -51,7 +52,15 @@ def _load(typing_context: Any, array: Any, at: Any) -> Any:
 @intrinsic
 def _plus(typing_context: Any, a: Any, b: Any) -> Any:
     def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
-        return builder.fadd(*arguments)
+        return builder.fadd(*arguments, flags=("contract",))
+
+    return FOUR(a, b), generate
+
+
+@intrinsic
+def _times(typing_context: Any, a: Any, b: Any) -> Any:
+    def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
+        return builder.fmul(*arguments, flags=("contract",))
 
     return FOUR(a, b), generate
 
@@ -96,10 +105,12 @@ def _plain_store(four: np.ndarray, array: np.ndarray, at: Any) -> None:
 if numba.config.DISABLE_JIT:
     load = _plain_load
     plus = np.add
+    times = np.multiply
     less = _plain_less
     store = _plain_store
 else:
     load = _load
     plus = _plus
+    times = _times
     less = _less
     store = _store
