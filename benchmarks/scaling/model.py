@@ -11,7 +11,7 @@ steps =====================
 ========================================================================================= features
 n·N: a cell of a table for each value of each row pairs                  n·N for bit sets; for each
 pair (v−1)²·n/64 words of two bit sets, or n rows of a loop where
-                       that is less (``counts/pairs.py`` chooses); and B times the cells of all pair
+                       that is less (``counts/pair_runs.py`` chooses); and B times the cells of all pair
                        tables
 families               n·N·(1 + k) look-ups of a feature with its k parents; B times the cells
 extensions             n·N rows of a loop; B times the cells, of v³·C each
@@ -35,7 +35,7 @@ from functools import cached_property
 import numpy as np
 from scipy.optimize import nnls
 
-from discbayes.counts.pairs import CELL_COST, ROW_COST, WORD_COST
+from discbayes.counts.pair_runs import CELL_COST, ROW_COST, WORD_COST
 from discbayes.data.row_blocks import ROWS_OF_BLOCK
 from discbayes.kernels.entries import padded_width
 from scaling.results import Line

@@ -19,6 +19,7 @@ from discbayes.counts import (
     pair_information,
 )
 from discbayes.data.domain import Encoded
+from discbayes.data.row_blocks import RowBlocks, RowsInMemory
 from discbayes.network import Layout, Structure
 
 
@@ -216,6 +217,42 @@ def test_information_of_kept_tables_is_the_same(gaps, weighted):
         np.testing.assert_allclose(getattr(kept, kind), getattr(passing, kind), rtol=0, atol=1e-12)
 
 
+@pytest.mark.parametrize("gaps", [0.0, 0.3])
+def test_small_groups_of_bit_sets_change_no_bit(gaps, monkeypatch):
+    data = encoded(np.random.default_rng(6), MIXED, 3, 150, gaps, linked=True)
+    counts, skip = count(data), np.zeros((5, 5), bool)
+    skip[1, 2] = skip[2, 1] = True
+    whole = pair_information(data, counts, method="bits", skip=skip)
+    tables = count_pairs(data, counts, method="bits")
+    monkeypatch.setattr("discbayes.counts.pair_runs.BIT_BYTES", 200)
+    tiled = pair_information(data, counts, method="bits", skip=skip)
+    for kind in ("conditional", "plain", "joint", "total"):
+        np.testing.assert_array_equal(getattr(tiled, kind), getattr(whole, kind))
+    np.testing.assert_array_equal(count_pairs(data, counts, method="bits").cells, tables.cells)
+
+
+@pytest.mark.parametrize("gaps", [0.0, 0.3])
+def test_sums_over_margins_change_no_bit(gaps):
+    """Complete pairs are measured by sums over the margins of single features."""
+    data = encoded(np.random.default_rng(6), MIXED, 3, 150, gaps, linked=True)
+    bits, loop = (pair_information(data, count(data), method=kind) for kind in ("bits", "loop"))
+    for kind in ("conditional", "plain", "joint", "total"):
+        np.testing.assert_array_equal(getattr(bits, kind), getattr(loop, kind))
+
+
+@pytest.mark.parametrize("skipping", [False, True])
+def test_pairs_in_passes_are_those_of_one_block(skipping, monkeypatch):
+    monkeypatch.setattr("discbayes.counts.contingency.CELLS_OF_A_PASS", 50)
+    data = encoded(np.random.default_rng(6), MIXED, 3, 150, 0.1, linked=True)
+    skip = np.zeros((5, 5), bool)
+    skip[1, 2] = skip[2, 1] = skip[3, 4] = skip[4, 3] = skip[0, 1] = skip[1, 0] = skipping
+    blocks = RowBlocks(RowsInMemory(data, size=40))
+    whole = pair_information(data, count(data), skip=skip)
+    passed = pair_information(blocks, count(data), skip=skip)
+    for kind in ("conditional", "plain", "joint", "total"):
+        np.testing.assert_array_equal(getattr(passed, kind), getattr(whole, kind))
+
+
 @pytest.mark.parametrize("method", ["bits", "loop"])
 def test_skipped_pairs_are_zero_and_the_others_unchanged(method):
     data = encoded(np.random.default_rng(7), MIXED, 3, 100, linked=True)
@@ -294,16 +331,16 @@ def test_no_bit_sets_for_columns_of_many_values(monkeypatch):
     """A constant column must not make bit sets of its wide neighbours look cheap: they would fill
     the memory.
     """
-    from discbayes.counts import pairs
+    from discbayes.counts import pair_runs
 
     built = []
-    original = pairs._BlockPairs._build_bits
+    original = pair_runs.BlockPairs._build_bits
 
     def spy(run, used, n_jobs):
         original(run, used, n_jobs)
         built.append((used.copy(), run.sets.bits.shape[0]))
 
-    monkeypatch.setattr(pairs._BlockPairs, "_build_bits", spy)
+    monkeypatch.setattr(pair_runs.BlockPairs, "_build_bits", spy)
     data = encoded(np.random.default_rng(4), [1, 5000, 2, 3], 2, 300)
     got = count_pairs(data, count(data))
     (used, n_bit_sets), *_ = built

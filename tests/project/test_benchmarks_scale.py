@@ -17,7 +17,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from discbayes.counts import count, pair_information
-from discbayes.counts.pairs import _BlockPairs, pair_starts
+from discbayes.counts.pair_runs import BlockPairs, PairSet
 from discbayes.data.row_blocks import RowBlocks, RowsInMemory
 from discbayes.engine.shards import BlockShard, add_up, runs
 from discbayes.network import Layout
@@ -71,16 +71,16 @@ def test_cells_are_those_of_the_tables(rows):
     size = Size(data.n_samples, tuple(data.cards.tolist()), data.n_classes)
     for k in range(3):
         assert size.cells(k) == Layout(growth.chain(9, k), data.cards, data.n_classes).size
-    assert size.pair_cells == pair_starts(data.cards, data.n_classes)[-1]
+    assert size.pair_cells == PairSet(data.cards, data.n_classes).n_cells
     mixed = Size(10, (2, 7, 3), 4)
-    assert mixed.pair_cells == pair_starts(np.array(mixed.cards), 4)[-1]
+    assert mixed.pair_cells == PairSet(np.array(mixed.cards), 4).n_cells
 
 
 @pytest.mark.parametrize("values", [2, 6, 30])
 def test_pairs_are_counted_in_the_way_that_the_model_has(values):
     data = growth.Rows(growth.Shape(5000, 5, values, 3)).encoded
-    run = _BlockPairs(data, count(data), "auto", np.empty(0))
-    by_bits = np.triu(run._by_bits(*run._costs()), 1)
+    run = BlockPairs(data, count(data), "auto", np.empty(0))
+    by_bits = np.concatenate([run.by_bits(first, np.arange(first + 1, 5)) for first in range(4)])
     words, looped = Size.even(5000, 5, values, 3).pair_steps
     assert looped == (comb(5, 2) - by_bits.sum()) * 5000
     assert words == pytest.approx(by_bits.sum() * (values - 1) ** 2 * (5000 / 64 + 1.5))

@@ -16,6 +16,7 @@ from discbayes.counts.pairs import (
     PairInformation,
     count_pairs,
     pair_information,
+    pair_weights,
     visit_pairs,
 )
 from discbayes.counts.sufficient_statistics import SufficientStatistics
@@ -36,5 +37,6 @@ __all__ = [
     "count_wanted",
     "entropy",
     "pair_information",
+    "pair_weights",
     "visit_pairs",
 ]

@@ -22,6 +22,7 @@ class PairBitSets(NamedTuple):
     value_start: np.ndarray  # the first value of each feature in the counts
     counts: np.ndarray  # of values and classes
     n_missing: np.ndarray  # the missing cells of each feature
+    value_terms: np.ndarray  # x log x of the counts of values and classes, then of values alone
 
 
 @kernel
@@ -62,14 +63,16 @@ def _pair_by_bits(bits_a, bits_b, word_start, counts_a, counts_b, complete, out)
     do_a = card_a - 1 if complete else card_a
     do_b = card_b - 1 if complete else card_b
     for a in range(do_a):
-        row_a = bits_a[a]
         for b in range(do_b):
-            row_b = bits_b[b]
             cell = (a * card_b + b) * n_classes
             for c in range(n_classes):
+                # The words of a class are sliced: an index that cannot be negative lets the
+                # compiler count several words at once, which is five times as fast.
+                words_a = bits_a[a, word_start[c] : word_start[c + 1]]
+                words_b = bits_b[b, word_start[c] : word_start[c + 1]]
                 total = np.uint64(0)
-                for w in range(word_start[c], word_start[c + 1]):
-                    total += popcount(row_a[w] & row_b[w])
+                for w in range(words_a.size):
+                    total += popcount(words_a[w] & words_b[w])
                 out[cell + c] = total
     if complete:
         _fill_from_margins(counts_a, counts_b, card_a, card_b, n_classes, out)
@@ -185,9 +188,52 @@ def pair_information(table, card_a, card_b, n_classes, known, margins, out):
 
 
 @kernel
+def tabulate_terms(counts, n_classes, known, out):
+    """Write x log x of the counts of values and classes, then of values alone."""
+    n_values = counts.size // n_classes
+    for v in range(n_values):
+        total = 0.0
+        for c in range(n_classes):
+            x = counts[v * n_classes + c]
+            out[v * n_classes + c] = _x_log_x(x, known)
+            total += x
+        out[counts.size + v] = _x_log_x(total, known)
+
+
+@helper
+def _sum_terms(terms, first, last, total):
+    """Add terms one by one, in the order of ``pair_information``, so that no bit differs."""
+    for k in range(first, last):
+        total += terms[k]
+    return total
+
+
+@helper
+def _complete_information(
+    table, card_a, card_b, n_classes, known, with_class, alone, of_class, total, out
+):
+    """Measure a pair of complete columns as ``pair_information`` does, given sums over margins."""
+    joint = 0.0
+    pair = 0.0
+    for cell in range(card_a * card_b):
+        both = 0.0
+        for c in range(n_classes):
+            x = table[cell * n_classes + c]
+            joint += _x_log_x(x, known)
+            both += x
+        pair += _x_log_x(both, known)
+    whole = _x_log_x(total, known)
+    out[0] = max(0.0, (joint + of_class - with_class) / total)
+    out[1] = max(0.0, (pair + whole - alone) / total)
+    out[2] = max(0.0, (joint + whole - pair - of_class) / total)
+    out[3] = total
+
+
+@kernel
 def pairs_by_bits(first, seconds, sets, n_classes, known, starts, out, information):
     """Count pairs of ``first`` and ``seconds`` by bit sets into ``out``; measure if it is empty."""
     value_start, counts = sets.value_start, sets.counts
+    terms, n_cells = sets.value_terms, counts.size
     bits, bit_start = sets.bits, sets.bit_start
     card_a = value_start[first + 1] - value_start[first]
     keep = out.size > 0
@@ -198,6 +244,19 @@ def pairs_by_bits(first, seconds, sets, n_classes, known, starts, out, informati
         widest = max(widest, value_start[b + 1] - value_start[b])
     table = np.empty(0 if keep else card_a * widest * n_classes)
     margins = np.empty((card_a + widest) * (n_classes + 1) + n_classes)
+    # Margins of complete columns are counts of single features, the same in all pairs.
+    total = 0.0
+    of_class = 0.0
+    if not keep:
+        for c in range(n_classes):
+            in_class = 0.0
+            for a in range(card_a):
+                in_class += counts_a[a * n_classes + c]
+            total += in_class
+            of_class += _x_log_x(in_class, known)
+        a_first, a_last = value_start[first], value_start[first + 1]
+        with_class_a = _sum_terms(terms, a_first * n_classes, a_last * n_classes, 0.0)
+        alone_a = _sum_terms(terms, n_cells + a_first, n_cells + a_last, 0.0)
     for k in range(seconds.size):
         b = seconds[k]
         card_b = value_start[b + 1] - value_start[b]
@@ -206,7 +265,17 @@ def pairs_by_bits(first, seconds, sets, n_classes, known, starts, out, informati
         complete = sets.n_missing[first] == 0 and sets.n_missing[b] == 0
         target = out[starts[k] :] if keep else table
         _pair_by_bits(bits_a, bits_b, sets.word_start, counts_a, counts_b, complete, target)
-        if not keep:
+        if keep:
+            continue
+        if complete and total > 0.0:
+            b_first, b_last = value_start[b], value_start[b + 1]
+            with_class = _sum_terms(terms, b_first * n_classes, b_last * n_classes, with_class_a)
+            alone = _sum_terms(terms, n_cells + b_first, n_cells + b_last, alone_a)
+            _complete_information(
+                table, card_a, card_b, n_classes, known, with_class, alone, of_class, total,
+                information[k],
+            )  # fmt: skip
+        else:
             pair_information(table, card_a, card_b, n_classes, known, margins, information[k])
 
 

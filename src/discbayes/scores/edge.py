@@ -51,7 +51,7 @@ from discbayes.counts import (
     count_extensions,
     count_family,
     count_wanted,
-    pair_information,
+    pair_weights,
     visit_pairs,
 )
 from discbayes.data.rows import Rows
@@ -448,11 +448,15 @@ class _Information(EdgeScore):
         >>> ConditionalInformation().weights(data, count(data)).round(4).tolist()
         [[0.0, 0.4621], [0.4621, 0.0]]
         """
-        pairs = pair_information(data, counts, n_jobs, skip=skip, em=self.em)
-        weights = pairs.conditional if self.a == 1.0 else self.a * pairs.conditional
+        return pair_weights(data, counts, self._weigh, n_jobs, skip=skip, em=self.em)
+
+    def _weigh(self, measures: np.ndarray) -> np.ndarray:
+        """Return the gain of edges between pairs of features from their mutual information."""
+        conditional, plain, _, total = measures.T
+        gain = conditional if self.a == 1.0 else self.a * conditional
         if self.b:
-            weights = weights + self.b * (pairs.conditional - pairs.plain)
-        return weights if self.per_row else weights * pairs.total
+            gain = gain + self.b * (conditional - plain)
+        return gain if self.per_row else gain * total
 
     def local(self, table: np.ndarray, class_parent: bool, n_rows: float) -> float:
         """Return the score of a family from its counts.
@@ -647,10 +651,13 @@ class DescriptionLength(_Information):
         [[0.0, 0.2877], [0.2877, 0.0]]
         """
         weights = super().weights(data, counts, n_jobs, skip)
-        free = data.cards - 1.0
-        weights -= _penalty(data.n_classes * np.outer(free, free), float(counts.class_count.sum()))
-        np.fill_diagonal(weights, 0.0)
-        return weights if skip is None else np.where(skip, 0.0, weights)
+        free, n_rows = data.cards - 1.0, float(counts.class_count.sum())
+        for p, row in enumerate(weights):
+            row -= _penalty(data.n_classes * (free[p] * free), n_rows)
+            row[p] = 0.0
+            if skip is not None:
+                row[skip[p]] = 0.0
+        return weights
 
     def local(self, table: np.ndarray, class_parent: bool, n_rows: float) -> float:
         """Return the log likelihood of a family, less the penalty of its parameters.

@@ -74,7 +74,8 @@ def directed_tree(
     edges: Edges, root: int | None, min_weight: float | None, full: bool, names: list[str]
 ) -> np.ndarray:
     """Return the branching of largest weight with all edges that must stay."""
-    usable = edges.usable if min_weight is None else edges.usable & (edges.weights >= min_weight)
+    weights = edges.weights()
+    usable = edges.usable if min_weight is None else edges.usable & (weights >= min_weight)
     has_parent = np.asarray(edges.kept.any(axis=0))  # features whose parent is given
     usable = np.where(has_parent, edges.kept, usable)
     if root is not None:
@@ -83,7 +84,7 @@ def directed_tree(
                 f"{names[p]} -> {names[root]} is required, but {names[root]} is the root"
             )
         usable[:, root] = False
-    return maximum_branching(np.where(usable, edges.weights, NO_EDGE), ~has_parent, full)
+    return maximum_branching(np.where(usable, weights, NO_EDGE), ~has_parent, full)
 
 
 def maximum_branching(

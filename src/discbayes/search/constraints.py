@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from discbayes.counts import Counts, pair_information
+from discbayes.counts import Counts, pair_weights
 from discbayes.data.domain import Encoded
 from discbayes.data.rows import Rows
 from discbayes.data.table import find_column
@@ -85,7 +85,9 @@ class Constraints:
         allowed = self.sizes.pairs(apart & ~self.forbidden, settled=self._given())
         if self.max_candidates is not None and self.max_candidates < data.n_features - 1:
             fitting = allowed | allowed.T
-            weights = pair_information(data, counts, n_jobs, skip=~fitting, em=em).conditional
+            weights = pair_weights(
+                data, counts, lambda measures: measures[:, 0], n_jobs, skip=~fitting, em=em
+            )
             ranked = np.argsort(np.where(allowed, -weights, np.inf), axis=0, kind="stable")
             candidate = np.zeros_like(allowed)
             np.put_along_axis(candidate, ranked[: self.max_candidates], True, axis=0)

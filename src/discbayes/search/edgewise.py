@@ -19,14 +19,15 @@ _DIGITS = 40  # significant bits of the largest weight or information: twelve de
 class Edges:
     """The weights of all edges ``[p, i]`` if the class is the only other parent, measured once.
 
-    ``usable`` are the edges that a search may use. ``kept`` are those that must stay: the edges of
-    the start, the required ones among them. ``weights`` are the ``measured`` values with rounding
-    errors removed, for comparisons. ``evaluations`` is the number of scores computed.
+    ``usable`` are the edges that a search may use, ``pairs`` those that it may use in one of both
+    directions. ``kept`` are those that must stay: the edges of the start, the required ones among
+    them. ``unit`` is that of rounding errors. ``evaluations`` is the number of scores computed.
     """
 
     measured: np.ndarray
-    weights: np.ndarray
+    unit: float
     usable: np.ndarray
+    pairs: np.ndarray
     kept: np.ndarray
     evaluations: int
 
@@ -36,15 +37,19 @@ class Edges:
         kept = edge_matrix(run.limits.start)
         usable = run.limits.allowed(run.data, run.counts, run.n_jobs, score.em) | kept
         pairs = usable | usable.T
-        measured = score.weights(run.data, run.counts, run.n_jobs, skip=~pairs)
+        n, n_pairs = run.data.n_features, int(np.count_nonzero(pairs))
+        skip = None if n_pairs == n * (n - 1) else ~pairs
+        measured = score.weights(run.data, run.counts, run.n_jobs, skip=skip)
         scale = 1.0 if score.per_row else float(run.counts.class_count.sum())
-        return cls(
-            measured,
-            settled(measured, scale),
-            usable,
-            kept,
-            int(pairs.sum()) // (2 if score.symmetric else 1),
-        )
+        evaluations = n_pairs // (2 if score.symmetric else 1)
+        return cls(measured, rounding_unit(measured, scale), usable, pairs, kept, evaluations)
+
+    def weights(self, at: Any = ...) -> np.ndarray:
+        """Return measured values with rounding errors removed, for comparisons.
+
+        All of them are a matrix as large as ``measured``; ``at`` is an index of some.
+        """
+        return _rounded(self.measured[at], self.unit)
 
     def refuse_two_parents(self, names: Sequence[str]) -> None:
         """Raise an error if two edges into one column must stay, which no tree can have."""
@@ -78,8 +83,18 @@ def settled(values: np.ndarray, scale: float = 1.0) -> np.ndarray:
     >>> settled(np.array([0.1 + 0.2, 0.3, 4e-16])) == settled(np.array([0.3, 0.3, 0.0]))
     array([ True,  True,  True])
     """
-    largest = np.abs(values[np.isfinite(values)]).max(initial=scale)
-    unit = max(np.ldexp(1.0, int(np.frexp(largest)[1]) - _DIGITS), np.finfo(float).tiny)
+    return _rounded(values, rounding_unit(values, scale))
+
+
+def rounding_unit(values: np.ndarray, scale: float = 1.0) -> float:
+    """Return the power of two to which values are rounded by ``settled``."""
+    largest = scale
+    for row in values:  # of a matrix, whose copy may not fit in memory
+        largest = np.abs(row[np.isfinite(row)]).max(initial=largest)
+    return max(np.ldexp(1.0, int(np.frexp(largest)[1]) - _DIGITS), np.finfo(float).tiny)
+
+
+def _rounded(values: np.ndarray, unit: float) -> np.ndarray:
     return np.asarray(np.round(values / unit) * unit)
 
 

@@ -30,7 +30,7 @@ from typing import Any
 
 import numpy as np
 
-from discbayes.counts import Counts, class_information, count, entropy, pair_information
+from discbayes.counts import Counts, class_information, count, entropy, pair_weights
 from discbayes.data.domain import Encoded
 from discbayes.data.transformed_rows import MissingAsValue
 from discbayes.engine import parallel_map
@@ -274,7 +274,7 @@ def _joint_information(task: _Task) -> np.ndarray:
     class_count = task.counts.class_count
     cards = task.data.cards.astype(float)
     wide = np.outer(cards, cards) * data.n_classes > MAX_TABLE_SIZE
-    joint = pair_information(data, task.counts, task.n_jobs, skip=wide).joint
+    joint = pair_weights(data, task.counts, lambda measures: measures[:, 2], task.n_jobs, skip=wide)
     for a in np.flatnonzero(np.triu(wide, 1).any(axis=1)).tolist():
         others = a + 1 + np.flatnonzero(wide[a, a + 1 :])
         left = _Partition.of(data).split(a).measure("information", others, task.n_jobs)

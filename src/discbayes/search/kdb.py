@@ -71,7 +71,7 @@ class KDB(EdgeSearch):
                 f"{len(chosen)} parents of {run.names[child]!r} are required, above k={self.k}"
             )
         columns = np.sort(np.array(earlier, np.int64))
-        for p in columns[np.argsort(-edges.weights[columns, child], kind="stable")].tolist():
+        for p in columns[np.argsort(-edges.weights((columns, child)), kind="stable")].tolist():
             if len(chosen) == self.k:
                 break
             free = np.zeros(run.data.n_features, np.bool_)

@@ -93,16 +93,23 @@ class TableSizes:
         The class is the only other parent. ``settled`` edges are not chosen by the search, so they
         are never listed among those left out.
         """
-        cells = np.outer(self.cards.astype(float), self.cards) * self.n_classes
-        fitting = among & (cells <= self.max_cells(1))
-        refused = among & ~fitting & ~settled & self._live & self._live[:, None]
-        if refused.any():
-            self.left_out[refused] = True
-            self._note(cells[refused].max(), 1)
-        if fitting.any():
-            parent, child = np.unravel_index(np.where(fitting, cells, 0.0).argmax(), cells.shape)
-            self._require(int(child), [int(parent)])
-        return np.asarray(fitting)
+        widths, most = self.cards.astype(float) * self.n_classes, self.max_cells(1)
+        if widths.max(initial=0.0) * self.cards.max(initial=0) <= min(most, _SURELY_FITS):
+            return among
+        fitting, largest = np.zeros_like(among), (0.0, 0, 0)
+        for p, own in enumerate(among):  # a row at a time: the cells of all pairs may be many
+            cells = widths * float(self.cards[p])
+            fitting[p] = own & (cells <= most)
+            refused = own & ~fitting[p] & ~settled[p] & self._live & self._live[p]
+            if refused.any():
+                self.left_out[p, refused] = True
+                self._note(cells[refused].max(), 1)
+            if fitting[p].any():
+                child = int(np.where(fitting[p], cells, 0.0).argmax())
+                largest = max(largest, (cells[child], p, child), key=lambda found: found[0])
+        if largest[0]:
+            self._require(largest[2], [largest[1]])
+        return fitting
 
     def joining(self, child: int, parents: Sequence[int], among: np.ndarray) -> np.ndarray:
         """Return the features, as a mask, that may become one more parent of a child.
@@ -156,7 +163,7 @@ class TableSizes:
     @property
     def n_left_out(self) -> int:
         """The number of edges that were left out."""
-        return int(np.count_nonzero(self._once))
+        return int(np.count_nonzero(self._once)) if self.worst else 0
 
     def edges(self) -> list[tuple[str, str]]:
         """Return the first of the edges (parent, child) that were left out."""

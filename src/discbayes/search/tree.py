@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -13,6 +14,7 @@ from discbayes.search.constraints import column_position
 from discbayes.search.edgewise import Edges, EdgeSearch, as_groups, settled
 
 PASSED_OVER = -1.0  # below every relevance
+WeightsOf = Callable[[int], np.ndarray]
 
 
 class SpanningTree(EdgeSearch):
@@ -71,22 +73,32 @@ class SpanningTree(EdgeSearch):
             if root is not None:
                 relevance[root] = np.inf
             parent = _direct(
-                _usable(edges, self.min_weight), relevance, edges, run.limits.forbidden, run.names
-            )
+                _weights_of(edges, self.min_weight), relevance, edges, run.limits.forbidden,
+                run.names,
+            )  # fmt: skip
         edges.finish(run, as_groups(parent))
 
 
-def _usable(edges: Edges, min_weight: float | None) -> np.ndarray:
-    """Return the weights of usable edges; those that must be used have the largest."""
-    usable = np.where(edges.usable | edges.usable.T, edges.weights, NO_EDGE)
-    if min_weight is not None:
-        usable[usable < min_weight] = NO_EDGE
-    usable[edges.kept | edges.kept.T] = edges.weights.max(initial=0.0) + 1.0
-    return usable
+def _weights_of(edges: Edges, min_weight: float | None) -> WeightsOf:
+    """Return a function: the weights of a node's edges; those that must stay have the largest.
+
+    The matrix of weights exists once, as it was measured.
+    """
+    kept = edges.kept | edges.kept.T
+    largest = float(edges.weights(np.unravel_index(edges.measured.argmax(), edges.measured.shape)))
+
+    def weights(node: int) -> np.ndarray:
+        row = np.where(edges.pairs[node], edges.weights(node), NO_EDGE)
+        if min_weight is not None:
+            row[row < min_weight] = NO_EDGE
+        row[kept[node]] = max(largest, 0.0) + 1.0
+        return row
+
+    return weights
 
 
 def _direct(
-    usable: np.ndarray, relevance: np.ndarray, edges: Edges, forbidden: np.ndarray, names: list[str]
+    weights: WeightsOf, relevance: np.ndarray, edges: Edges, forbidden: np.ndarray, names: list[str]
 ) -> np.ndarray:
     """Direct a tree from the most relevant root, or roots, that allow all required directions.
 
@@ -97,7 +109,7 @@ def _direct(
     preference, columns = relevance.copy(), np.arange(relevance.size)
     problem = ""
     while True:
-        parent = spanning_tree(usable, int(preference.argmax()), preference)
+        parent = spanning_tree(weights, int(preference.argmax()), preference)
         wrong = np.flatnonzero((parent >= 0) & barred[parent, columns])
         if not wrong.size:
             return parent
@@ -137,21 +149,23 @@ def _descendants(parent: np.ndarray, node: int) -> np.ndarray:
         below = more
 
 
-def spanning_tree(weights: np.ndarray, root: int, start_order: np.ndarray) -> np.ndarray:
-    """Return the parent of each node, −1 for roots, by Prim's algorithm on a dense matrix.
+def spanning_tree(weights: WeightsOf, root: int, start_order: np.ndarray) -> np.ndarray:
+    """Return the parent of each node, −1 for roots, by Prim's algorithm.
 
-    The matrix is symmetric; edges of weight −inf do not exist. Further components start at their
-    node of largest ``start_order``.
+    ``weights`` returns the weights of the edges of a node, which are the same in both directions;
+    edges of weight −inf do not exist. Further components start at their node of largest
+    ``start_order``.
     """
-    n = weights.shape[0]
+    n = start_order.size
     parent = np.full(n, -1, np.int64)
     best = np.full(n, NO_EDGE)
     outside = np.ones(n, np.bool_)
     node = root
     for _ in range(n):
         outside[node] = False
-        closer = outside & (weights[node] > best)
-        best[closer] = weights[node][closer]
+        own = weights(node)
+        closer = outside & (own > best)
+        best[closer] = own[closer]
         parent[closer] = node
         if not outside.any():
             break
