@@ -16,6 +16,7 @@ from discbayes.kernels import saturated
 
 # for each cell of tables that are kept: the counts so far, those of more rows, and their sum
 KEPT_BYTES = 24
+MASK_BYTES = 8  # for each pair: which edges are required, forbidden, usable, …
 MIRRORED_AT_ONCE = 256  # rows and columns of a matrix that are in the cache together
 
 
@@ -259,7 +260,7 @@ def visit_pairs(
 
 def _require_matrices(n_features: int, n_matrices: int) -> None:
     require_memory(
-        8 * n_features**2 * n_matrices,
+        n_features**2 * (8 * n_matrices + MASK_BYTES),
         f"mutual information of all pairs of {n_features:,} columns",
         "leave columns out, or use structure='nb'",
     )
